@@ -1,0 +1,94 @@
+"""Shapes in a program: un-broadcasting, expanding, reshaping, for sizes that may be symbols."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims, trace
+from primsplit.array import Array
+from primsplit.dims import Dim, Shape, Size
+from primsplit.ir import Type
+from primsplit.ops import op
+
+
+def sum_to(x: Array, shape: Shape) -> Array:
+    """The sum of `x` over the axes that broadcasting `shape` to `x.shape` made or stretched.
+
+    Where only the run can tell whether an axis was stretched, the axes are computed at run time.
+    """
+    if dims.same_shape(x.shape, shape):
+        return x
+    lead = len(x.shape) - len(shape)
+    inner = range(lead, len(x.shape))
+    pairs = [(axis, x.shape[axis], shape[axis - lead]) for axis in inner]
+    stretched = [axis for axis, wide, narrow in pairs if dims.is_one(narrow) and not dims.is_one(wide)]
+    unsure = [a for a, wide, narrow in pairs if not dims.is_one(narrow) and not dims.same(wide, narrow)]
+    if unsure:
+        return _sum_to_unsure(x, shape, lead, [*range(lead), *stretched], unsure)
+    if not stretched:
+        return op.ReduceSum(x, list(range(lead)), keepdims=0)
+    summed = op.ReduceSum(x, [*range(lead), *stretched], keepdims=1)
+    return op.Squeeze(summed, list(range(lead))) if lead else summed
+
+
+def _sum_to_unsure(x: Array, shape: Shape, lead: int, sure: list[int], unsure: list[int]) -> Array:
+    sizes = trace.size_vector([shape[axis - lead] for axis in unsure])
+    stretched = op.Compress(np.array(unsure, dtype=np.int64), op.Equal(sizes, 1))
+    axes = op.Concat(np.array(sure, dtype=np.int64), stretched, axis=0) if sure else stretched
+    declared = Type(x.dtype, ((1,) * lead) + tuple(shape))
+    summed = op.ReduceSum(x, axes, keepdims=1, noop_with_empty_axes=1, types=[declared])
+    return op.Squeeze(summed, list(range(lead))) if lead else summed
+
+
+def expand_to(x: Array, shape: Shape) -> Array:
+    """`x` broadcast to exactly this shape."""
+    if dims.same_shape(x.shape, shape):
+        return x
+    return op.Expand(x, trace.size_vector(shape), types=[Type(x.dtype, shape)])
+
+
+def reshape_to(x: Array, shape: Sequence[Dim]) -> Array:
+    """`x` in this shape, which has as many elements; sizes may be symbols, 0 included."""
+    if dims.same_shape(x.shape, tuple(shape)):
+        return x
+    symbolic = [i for i, d in enumerate(shape) if isinstance(d, Size)]
+    literals_positive = all(d != 0 for d in shape if isinstance(d, int))
+    if len(symbolic) == 1 and literals_positive:
+        wanted: Any = [-1 if isinstance(d, Size) else d for d in shape]
+        return op.Reshape(x, wanted, types=[Type(x.dtype, shape)])
+    return op.Reshape(x, trace.size_vector(shape), allowzero=1, types=[Type(x.dtype, shape)])
+
+
+def zeros(shape: Sequence[Dim], dtype: np.dtype[Any]) -> Array:
+    """Zeros of this shape."""
+    return full(shape, np.zeros((), dtype))
+
+
+def full(shape: Sequence[Dim], value: np.ndarray[Any, Any] | np.generic) -> Array:
+    """This shape filled with one number, in the number's dtype."""
+    if any(isinstance(d, Size) for d in shape):
+        return op.ConstantOfShape(trace.size_vector(shape), value=np.asarray(value).reshape(1))
+    literal = tuple(int(d) for d in shape)  # type: ignore[arg-type]
+    if int(np.prod(literal, dtype=np.int64)) <= 1:
+        return Array(trace.constant(np.full(literal, value)))
+    return op.Expand(np.asarray(value), list(literal))
+
+
+def move_last(x: Array, axis: int) -> Array:
+    """`x` with one axis moved to the end."""
+    rank = len(x.shape)
+    axis %= rank
+    return transpose(x, (*(i for i in range(rank) if i != axis), axis))
+
+
+def transpose(x: Array, permutation: Sequence[int]) -> Array:
+    """`x` with its axes in this order."""
+    if list(permutation) == list(range(len(permutation))):
+        return x
+    return op.Transpose(x, perm=list(permutation))
+
+
+def inverse_permutation(permutation: Sequence[int]) -> list[int]:
+    """The permutation that undoes this one."""
+    return [int(i) for i in np.argsort(permutation)]

@@ -1,0 +1,96 @@
+"""The error classes. Each says what went wrong, where (the user's line) and what to do next."""
+
+import linecache
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """A line of the user's program."""
+
+    filename: str
+    line: int
+    function: str
+
+    @property
+    def source(self) -> str:
+        """The text of the line, or "" where the source is not on disk."""
+        return linecache.getline(self.filename, self.line).strip()
+
+    def __str__(self) -> str:
+        """`file.py:12 in f`, the file without its folders."""
+        return f"{self.filename.rsplit('/', 1)[-1]}:{self.line} in {self.function}"
+
+
+class PrimsplitError(Exception):
+    """What happened, the user's line, and the way out; printed in under ten lines.
+
+    Parameters: `what` is one sentence; `place` the line it is about; `because` more facts, one a line;
+    `cure` what to do next.
+    """
+
+    def __init__(
+        self, what: str, *, place: Place | None = None, because: tuple[str, ...] = (), cure: str = ""
+    ) -> None:
+        self.what = what
+        self.place = place
+        self.because = because
+        self.cure = cure
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        if self.place is not None:
+            source = self.place.source
+            lines.append(f"  at {self.place}" + (f":  {source}" if source else ""))
+        lines.extend(f"  {line}" for line in self.because)
+        if self.cure:
+            lines.append(f"  {self.cure}")
+        return "\n".join(lines)
+
+
+class TraceError(PrimsplitError):
+    """The function does something with a traced value that a recording cannot hold."""
+
+
+class ConcretizationError(TraceError, TypeError):
+    """A Python number, bool or NumPy array was asked of a value that is only known at run time."""
+
+
+class UndecidableSize(PrimsplitError, ValueError):
+    """A comparison of sizes whose answer depends on the sizes at run time."""
+
+
+class ShapeError(PrimsplitError, ValueError):
+    """Shapes that do not fit the operation."""
+
+
+class DtypeError(PrimsplitError, TypeError):
+    """A dtype that the operation does not take."""
+
+
+class MissingRule(PrimsplitError):
+    """A gradient was asked through an operator that has no derivative rule."""
+
+
+class RuleError(PrimsplitError):
+    """A derivative rule broke its contract: wrong number, dtype or shape of cotangents."""
+
+
+class UnsupportedFunction(TraceError, TypeError):
+    """A NumPy function or operator that has no implementation for traced values."""
+
+
+class SpecError(PrimsplitError, ValueError):
+    """An input specification that is missing or cannot be read, or inputs that do not fit it."""
+
+
+class ParseError(PrimsplitError, ValueError):
+    """A listing that cannot be read."""
+
+
+class RunError(PrimsplitError, RuntimeError):
+    """onnxruntime refused or failed to run a program."""
+
+
+class FileError(PrimsplitError, OSError):
+    """A file that cannot be read or written."""

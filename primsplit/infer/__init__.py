@@ -1,0 +1,91 @@
+"""Result types: own rules for the families that bear shapes, onnx's C++ inference for the rest.
+
+`infer` never guesses: a size that it cannot tell gets a fresh symbol.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from primsplit.dims import Dim
+from primsplit.errors import DtypeError, PrimsplitError
+from primsplit.infer import contraction, elementwise, indexing, layout, reduction
+from primsplit.infer.broadcast import broadcast_shapes
+from primsplit.infer.layout import slice_size
+from primsplit.infer.sizes import known_sizes
+from primsplit.infer.standard import infer_by_standard
+from primsplit.infer.table import RULES, Site, UnknownRank, fresh
+from primsplit.ir import Block, Type, Value, Var, check, is_call, walk
+from primsplit.schema import Schema, schema
+
+__all__ = ["broadcast_shapes", "check_types", "families", "fresh", "infer", "slice_size"]
+
+families = (contraction, elementwise, indexing, layout, reduction)
+
+Inferred = list[tuple[Type, tuple[Dim, ...] | None]]
+
+
+def infer(kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int = 1) -> Inferred:
+    """The type of each output, and what is known of its elements where it speaks of sizes.
+
+    Raises DtypeError for dtypes the operator does not take, ShapeError for shapes that do not fit.
+    """
+    found = schema(kind)
+    _check_arity(found, inputs, attributes)
+    _check_dtypes(found, inputs)
+    site = Site(kind, inputs, attributes, outputs)
+    rule = RULES.get(kind)
+    try:
+        types = infer_by_standard(site) if rule is None else rule(site)
+    except UnknownRank:
+        types = infer_by_standard(site)
+    first = known_sizes(site, types[0])
+    return [(type, first if i == 0 else None) for i, type in enumerate(types)]
+
+
+def _check_arity(found: Schema, inputs: Sequence[Value | None], attributes: Mapping[str, Any]) -> None:
+    most = None if found.variadic else len(found.inputs)
+    if len(inputs) < found.least_inputs or (most is not None and len(inputs) > most):
+        raise PrimsplitError(f"{found.kind} takes {found.least_inputs} to {most} inputs, not {len(inputs)}")
+    if unknown := set(attributes) - found.attributes:
+        raise PrimsplitError(f"{found.kind} has no attribute {', '.join(sorted(unknown))}")
+    if missing := found.required - set(attributes):
+        raise PrimsplitError(f"{found.kind} needs its attribute {', '.join(sorted(missing))}")
+
+
+def _check_dtypes(found: Schema, inputs: Sequence[Value | None]) -> None:
+    seen: dict[str, Type] = {}
+    for position, value in enumerate(inputs):
+        if value is None:
+            continue
+        variable = found.variable(position)
+        other = seen.setdefault(variable, value.type)
+        if other is not value.type and other.dtype != value.type.dtype and variable in found.types:
+            raise DtypeError(f"{found.kind} takes inputs of one dtype, not {other.dtype} and {value.type.dtype}")
+        allowed = found.types.get(variable, frozenset((variable,)))
+        if _type_string(value.type) not in allowed:
+            raise DtypeError(f"{found.kind} does not take {value.type.dtype} for {found.inputs[min(position, len(found.inputs) - 1)][0]}")
+
+
+_STRINGS = {"float32": "float", "float64": "double", "object": "string", "str": "string"}
+
+
+def _type_string(type: Type) -> str:
+    return f"tensor({_STRINGS.get(type.dtype.name, type.dtype.name)})"
+
+
+def check_types(block: Block) -> None:
+    """`check`, and every op's output types agree with what is inferred from its inputs."""
+    check(block)
+    for op in walk(block):
+        if is_call(op) or any(op.blocks()):
+            continue
+        for var, (type, _) in zip(op.outputs, infer(op.kind, op.inputs, op.attributes, len(op.outputs)), strict=True):
+            _check_output(op.kind, var, type)
+
+
+def _check_output(kind: str, var: Var, type: Type) -> None:
+    if var.type.dtype != type.dtype or (type.rank is not None and var.type.rank not in {None, type.rank}):
+        raise PrimsplitError(f"{kind} gives {type}, but its output is declared {var.type}")
+    for declared, known in zip(var.type.shape or (), type.shape or (), strict=False):
+        if isinstance(declared, int) and isinstance(known, int) and declared != known:
+            raise PrimsplitError(f"{kind} gives {type}, but its output is declared {var.type}")

@@ -1,0 +1,97 @@
+"""What is known of integer vectors that speak of sizes: Shape, and the arithmetic that shape code does with it."""
+
+from collections.abc import Callable
+
+from primsplit import dims
+from primsplit.dims import Dim
+from primsplit.infer.table import Site
+from primsplit.ir import SMALL, Type
+
+Sizes = tuple[Dim, ...]
+
+
+def known_sizes(site: Site, result: Type) -> Sizes | None:
+    """The elements of the op's first output, where it is a short integer vector or scalar that is understood."""
+    reader = _READERS.get(site.kind)
+    if reader is None or result.dtype.kind not in "iu" or result.shape is None or len(result.shape) > 1:
+        return None
+    if result.shape and not (isinstance(result.shape[0], int) and result.shape[0] <= SMALL):
+        return None
+    return reader(site)
+
+
+def _shape(site: Site) -> Sizes | None:
+    return site.shape(0)[slice(site.attribute("start") or 0, site.attribute("end"))]
+
+
+def _size(site: Site) -> Sizes | None:
+    return (dims.product(site.shape(0)),)
+
+
+def _same(site: Site) -> Sizes | None:
+    return site.sizes(0)
+
+
+def _gather(site: Site) -> Sizes | None:
+    source, picked = site.sizes(0), site.integers(1)
+    if source is None or picked is None or len(site.shape(0)) != 1:
+        return None
+    return tuple(source[i] for i in picked)
+
+
+def _concat(site: Site) -> Sizes | None:
+    parts = [site.sizes(i) for i in range(len(site.inputs))]
+    return None if any(p is None for p in parts) else tuple(d for p in parts if p is not None for d in p)
+
+
+def _slice(site: Site) -> Sizes | None:
+    source, starts, ends = site.sizes(0), site.integers(1), site.integers(2)
+    steps = site.integers(4) if site.has(4) else (1,)
+    if source is None or starts is None or ends is None or steps is None:
+        return None
+    return source[slice(starts[0], ends[0] if ends[0] > -(2**31) else None, steps[0])]
+
+
+def _product(site: Site) -> Sizes | None:
+    source = site.sizes(0)
+    return None if source is None else (dims.product(source),)
+
+
+def _binary(combine: Callable[[Dim, Dim], Dim]) -> Callable[[Site], Sizes | None]:
+    def read(site: Site) -> Sizes | None:
+        left, right = site.sizes(0), site.sizes(1)
+        if left is None or right is None:
+            return None
+        count = max(len(left), len(right)) if left and right else 0
+        wide = [s * count if len(s) == 1 else s for s in (left, right)]
+        return tuple(combine(a, b) for a, b in zip(*wide, strict=True))
+
+    return read
+
+
+def _quotient(a: Dim, b: Dim) -> Dim:
+    """Div of integers truncates; sizes are not negative, so that is the floor."""
+    if isinstance(a, int) and isinstance(b, int):
+        return int(a / b) if b else 0
+    return dims.floor_divide(a, b)
+
+
+_READERS: dict[str, Callable[[Site], Sizes | None]] = {
+    "Shape": _shape,
+    "Size": _size,
+    "Identity": _same,
+    "Cast": _same,
+    "Squeeze": _same,
+    "Unsqueeze": _same,
+    "Reshape": _same,
+    "Gather": _gather,
+    "Concat": _concat,
+    "Slice": _slice,
+    "ReduceProd": _product,
+    "Add": _binary(lambda a, b: a + b),
+    "Sub": _binary(lambda a, b: a - b),
+    "Mul": _binary(lambda a, b: a * b),
+    "Div": _binary(_quotient),
+    "Max": _binary(dims.maximum),
+    "Min": _binary(dims.minimum),
+}

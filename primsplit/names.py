@@ -1,0 +1,56 @@
+"""Names, given late: unique, readable, and the user's own where there are any."""
+
+from collections.abc import Iterable, Iterator
+from itertools import count
+
+from primsplit.ir import Block, Var
+
+
+class Names:
+    """Unique names for the Vars of a program."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self.of: dict[Var, str] = {}
+        self.taken = set(taken)
+        self.letters = _letters()
+
+    def give(self, var: Var, wanted: str = "") -> str:
+        """The name of a Var: the one it has, else its hint or `wanted`, else the next free letter."""
+        known = self.of.get(var)
+        if known is not None:
+            return known
+        stem = wanted or var.hint
+        name = self._numbered(stem) if stem else next(n for n in self.letters if n not in self.taken)
+        self.taken.add(name)
+        self.of[var] = name
+        return name
+
+    def _numbered(self, stem: str) -> str:
+        if stem not in self.taken:
+            return stem
+        return next(name for i in count(1) if (name := f"{stem}_{i}") not in self.taken)
+
+
+def _letters() -> Iterator[str]:
+    alphabet = "abcdefghijklmnopqrstuvwxyz"
+    for number in count():
+        name, rest = "", number
+        while True:
+            name = alphabet[rest % 26] + name
+            rest = rest // 26 - 1
+            if rest < 0:
+                break
+        yield name
+
+
+def name_block(block: Block, names: Names | None = None) -> Names:
+    """Names for everything in a block, parameters first."""
+    names = names or Names()
+    for var in block.params:
+        names.give(var)
+    for op in block.ops:
+        for inner in op.blocks():
+            name_block(inner, names)
+        for var in op.outputs:
+            names.give(var)
+    return names

@@ -1,0 +1,170 @@
+"""NumPy's ufunc protocol for traced arrays: promotion, broadcasting, `out=`, `where=`, reduce, accumulate, outer, at.
+
+`ELEMENTWISE` maps a ufunc's name to a function of Arrays that already have the loop's input dtypes; SciPy's ufuncs
+are found by name too, so SciPy is never imported.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit import trace
+from primsplit.array import FUNCTIONS, Array, as_array, implements, unsupported
+from primsplit.broadcasting import expand_to
+from primsplit.errors import DtypeError, ShapeError
+from primsplit.infer import broadcast_shapes
+from primsplit.ir import BFLOAT16
+from primsplit.ops import op
+
+Elementwise = Callable[..., Any]
+ELEMENTWISE: dict[str, Elementwise] = {}
+METHODS: dict[str, Callable[..., Any]] = {}
+
+
+def elementwise(*names: str) -> Callable[[Elementwise], Elementwise]:
+    """Register the traced form of these ufuncs; it gets Arrays of the loop's input dtypes."""
+
+    def register(function: Elementwise) -> Elementwise:
+        for name in names:
+            ELEMENTWISE[name] = function
+        return function
+
+    return register
+
+
+def ufunc_method(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register the traced form of a ufunc's method: `reduce`, `accumulate`, `outer`, `at`, `reduceat`."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        METHODS[name] = function
+        return function
+
+    return register
+
+
+@implements("ufunc")
+def apply_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+    """What `ufunc.method(*inputs, **options)` is for traced arrays."""
+    if method != "__call__":
+        if method not in METHODS:
+            raise unsupported(f"{ufunc.__name__}.{method}")
+        return METHODS[method](ufunc, *inputs, **options)
+    if ufunc.__name__ not in ELEMENTWISE:
+        raise unsupported(f"the ufunc {ufunc.__name__}")
+    return call_ufunc(ufunc, *inputs, **options)
+
+
+def call_ufunc(
+    ufunc: np.ufunc,
+    *inputs: Any,
+    out: Any = None,
+    where: Any = True,
+    casting: str = "same_kind",
+    dtype: npt.DTypeLike = None,
+    **unused: Any,
+) -> Any:
+    """A ufunc element by element, with NumPy's promotion. Raises DtypeError and ShapeError at the user's line."""
+    given, out = list(inputs[: ufunc.nin]), inputs[ufunc.nin :] or out
+    arrays = [as_array(x) for x in given]
+    loop = loop_dtypes(ufunc, arrays, dtype)
+    if ufunc.__name__ != "matmul":
+        _check_broadcast(arrays)
+    cast = [cast_to(a, d) for a, d in zip(arrays, loop[: ufunc.nin], strict=True)]
+    result = ELEMENTWISE[ufunc.__name__](*cast)
+    weak = all(a.weak for a in arrays)
+    results = [_marked(r, weak) for r in (result if isinstance(result, tuple) else (result,))]
+    if out is None and where is True:
+        return tuple(results) if ufunc.nout > 1 else results[0]
+    outs = out if isinstance(out, tuple) else (out,) * ufunc.nout
+    written = [_write_out(r, o, where, casting) for r, o in zip(results, outs, strict=True)]
+    return tuple(written) if ufunc.nout > 1 else written[0]
+
+
+def _marked(result: Array, weak: bool) -> Array:
+    result.weak = weak
+    return result
+
+
+def _check_broadcast(arrays: Sequence[Array]) -> None:
+    try:
+        broadcast_shapes(*(a.shape for a in arrays))
+    except ShapeError as error:
+        error.place = trace.user_place()
+        raise
+
+
+def loop_dtypes(ufunc: np.ufunc, arrays: Sequence[Array], dtype: npt.DTypeLike = None) -> tuple[np.dtype[Any], ...]:
+    """The dtypes of the inputs and outputs of the loop that NumPy would choose."""
+    if any(a.dtype == BFLOAT16 for a in arrays):
+        return _bfloat16_loop(ufunc, arrays)
+    asked: list[Any] = [_promotable(a) for a in arrays]
+    chosen = {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout}
+    try:
+        return ufunc.resolve_dtypes((*asked, *(None,) * ufunc.nout), **chosen)  # type: ignore[arg-type]
+    except TypeError:
+        told = " and ".join(str(a.dtype) for a in arrays)
+        raise DtypeError(f"np.{ufunc.__name__} does not take {told}", place=trace.user_place()) from None
+
+
+def _promotable(array: Array) -> Any:
+    """The array's dtype, or the Python type of a weak number."""
+    if not array.weak:
+        return array.dtype
+    return int if array.dtype.kind in "iu" else float
+
+
+def _bfloat16_loop(ufunc: np.ufunc, arrays: Sequence[Array]) -> tuple[np.dtype[Any], ...]:
+    """NumPy has no bfloat16 loops: the float32 loop's dtypes, float32 replaced by bfloat16."""
+    asked = [np.dtype(np.float32) if a.dtype == BFLOAT16 else _promotable(a) for a in arrays]
+    found = ufunc.resolve_dtypes((*asked, *(None,) * ufunc.nout))
+    return tuple(BFLOAT16 if d == np.float32 else d for d in found)
+
+
+def cast_to(x: Array, dtype: npt.DTypeLike) -> Array:
+    """`x` in this dtype."""
+    wanted = np.dtype(dtype)
+    if x.dtype == wanted:
+        return x
+    known = x.known()
+    if known is not None:
+        return Array(trace.constant(known.astype(wanted)))
+    return op.Cast(x, to=wanted)
+
+
+def _write_out(result: Array, out: Any, where: Any, casting: str) -> Any:
+    """`result` written to `out` where `where` is True. An `out` that is no traced array cannot be written to."""
+    if out is None:
+        return select(where, result, zeros_of(result))
+    if not isinstance(out, Array):
+        raise DtypeError(
+            "out= is a NumPy array, which a traced result cannot be written to",
+            place=trace.user_place(),
+            cure="Make it from a traced array, with np.zeros_like(x) say, or leave out= away.",
+        )
+    if not np.can_cast(result.dtype, out.dtype, casting=casting):  # type: ignore[arg-type]
+        raise DtypeError(
+            f"cannot write {result.dtype} into an array of {out.dtype} with casting {casting!r}",
+            place=trace.user_place(),
+        )
+    wide = expand_to(cast_to(result, out.dtype), out.shape)
+    out.assign(wide if where is True else select(where, wide, out))
+    return out
+
+
+def select(condition: Any, x: Array, y: Array) -> Array:
+    """`x` where the condition holds, else `y`."""
+    if condition is True:
+        return x
+    return op.Where(as_array(condition), x, y)
+
+
+def zeros_of(x: Array) -> Array:
+    """Zeros with the shape and dtype of `x`."""
+    return op.ConstantOfShape(op.Shape(x), value=np.zeros(1, x.dtype), types=[x.type])
+
+
+def call(function: Any, *args: Any, **options: Any) -> Any:
+    """A NumPy function on arguments of which any may be traced: what the function itself dispatches to."""
+    return FUNCTIONS[function](*args, **options)

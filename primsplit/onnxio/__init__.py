@@ -1,0 +1,1 @@
+"""The doors to files. Only the modules here import onnx_ir."""

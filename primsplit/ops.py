@@ -1,0 +1,87 @@
+"""`op.MatMul(x, y)`: one callable for every operator of the standard.
+
+Inputs are positional, attributes keywords. Inputs may be Arrays, NumPy arrays, Python numbers (which take the dtype
+that the operator's schema ties them to), sizes, or lists of sizes; None leaves an optional input out. An operator
+with one output returns an Array, else a tuple; `outputs=` asks for optional ones.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import onnx.helper
+
+from primsplit import trace
+from primsplit.array import Array, lift
+from primsplit.dims import Size
+from primsplit.ir import Type, Value
+from primsplit.schema import Schema, exists, schema
+
+
+class Operators:
+    """The namespace `op`."""
+
+    def __getattr__(self, kind: str) -> Callable[..., Any]:
+        if not exists(kind):
+            raise AttributeError(f"{kind} is no operator of the ONNX standard")
+        function = _operator(schema(kind))
+        setattr(self, kind, function)
+        return function
+
+
+op = Operators()
+
+
+def _operator(found: Schema) -> Callable[..., Any]:
+    required = sum(1 for _ in found.outputs) if found.kind in _ALL_OUTPUTS else 1
+
+    def operator(*inputs: Any, outputs: int = required, types: Sequence[Type] | None = None, **attributes: Any) -> Any:
+        values = lift_inputs(found, inputs)
+        given = {k: _attribute(k, v) for k, v in attributes.items() if v is not None}
+        if found.kind == "Split" and outputs == 1:
+            outputs = given["num_outputs"] if "num_outputs" in given else len(inputs[1])
+        made = trace.emit(found.kind, values, given, outputs=outputs, types=types)
+        if len(made) == 1 and not found.variadic_outputs:
+            return Array(made[0])
+        return tuple(Array(v) for v in made)
+
+    operator.__name__ = operator.__qualname__ = found.kind
+    return operator
+
+
+_ALL_OUTPUTS = frozenset({"TopK"})
+
+
+def lift_inputs(found: Schema, inputs: Sequence[Any]) -> list[Value | None]:
+    """The Values of an operator's inputs; Python numbers get the dtype of the inputs that share their type variable."""
+    trimmed = list(inputs)
+    while trimmed and trimmed[-1] is None:
+        trimmed.pop()
+    known: dict[str, np.dtype[Any]] = {}
+    for position, value in enumerate(trimmed):
+        if isinstance(value, Array | np.ndarray | np.generic) and not isinstance(value, bool):
+            known.setdefault(found.variable(position), value.dtype)
+    return [
+        None if value is None else lift(value, _number_dtype(found, position, value, known))
+        for position, value in enumerate(trimmed)
+    ]
+
+
+def _number_dtype(found: Schema, position: int, value: Any, known: dict[str, np.dtype[Any]]) -> Any:
+    if not isinstance(value, bool | int | float) or isinstance(value, Size):
+        return None
+    variable = found.variable(position)
+    if variable in known:
+        return known[variable]
+    return np.int64 if variable == "tensor(int64)" else None
+
+
+def _attribute(name: str, value: Any) -> Any:
+    """The value as ONNX holds it: dtypes as their code, tuples as lists, bool as int."""
+    if name in {"to", "dtype"} and not isinstance(value, int):
+        return int(onnx.helper.np_dtype_to_tensor_dtype(np.dtype(value)))
+    if isinstance(value, bool | np.integer):
+        return int(value)
+    if isinstance(value, tuple):
+        return list(value)
+    return value

@@ -1,0 +1,1 @@
+"""Passes: Block to Block."""

@@ -1,0 +1,52 @@
+"""One-hot encodings and positions, in the dtypes that onnxruntime leaves out."""
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.ops import op
+from primsplit.passes.compositions.axes import along, from_front, positions, size
+
+
+def one_hot(indices: Array, depth: Array, values: Array, *, axis: int = -1) -> Array:
+    """values[1] where the position along a new axis is the index, values[0] elsewhere, also for indices out of range.
+
+    Negative indices count from the end, as in ONNX. values is [off, on].
+    """
+    depth = op.Reshape(op.Cast(depth, to=np.int64), np.array([1]))
+    indices = op.Cast(indices, to=np.int64)
+    indices = op.Where(op.Less(indices, 0), op.Add(indices, depth), indices)
+    rank = indices.ndim + 1
+    axis = from_front(axis, rank)
+    hits = op.Equal(op.Unsqueeze(indices, np.array([axis])), along(positions(depth), axis, rank))
+    off, on = (op.Gather(as_number(values), np.array(i)) for i in (0, 1))
+    return op.Cast(op.Where(hits, on, off), to=values.dtype)
+
+
+def as_number(values: Array) -> Array:
+    """The same values in a dtype that Where has a kernel for and that holds them exactly."""
+    wider = {"bool": np.uint8, "int16": np.int32, "uint16": np.int32, "uint64": np.int64, "bfloat16": np.float32}
+    dtype = wider.get(values.dtype.name)
+    return values if dtype is None else op.Cast(values, to=dtype)
+
+
+def non_zero(x: Array) -> Array:
+    """The positions of the elements that are not 0, as int64[rank, count]; NaN counts as one."""
+    return op.NonZero(op.Not(op.Equal(x, np.zeros((), x.dtype))))
+
+
+def hardmax(x: Array, *, axis: int = -1) -> Array:
+    """1 at the first maximum along an axis, else 0."""
+    axis = from_front(axis, x.ndim)
+    first = op.ArgMax(x, axis=axis, keepdims=1)
+    return op.Cast(op.Equal(first, along(positions(size(x, axis)), axis, x.ndim)), to=x.dtype)
+
+
+def mean(*arrays: Array) -> Array:
+    """The mean of several arrays, which broadcast."""
+    total = arrays[0]
+    for array in arrays[1:]:
+        total = op.Add(total, array)
+    return op.Div(total, np.asarray(len(arrays), total.dtype))
+
+
+COMPOSITIONS = {"OneHot": one_hot, "NonZero": non_zero, "Hardmax": hardmax, "Mean": mean}

@@ -1,0 +1,30 @@
+"""Dead code: ops whose outputs nobody reads are dropped."""
+
+from collections.abc import Iterable
+
+from primsplit.ir import Block, Op, Value, Var, is_call, reads
+
+
+def live_ops(ops: Iterable[Op], results: Iterable[Value]) -> list[Op]:
+    """The ops that the results depend on, in their order."""
+    wanted = {r for r in results if isinstance(r, Var)}
+    kept: list[Op] = []
+    for op in reversed(list(ops)):
+        if any(v in wanted for v in op.outputs):
+            wanted.update(reads(op))
+            kept.append(op)
+    kept.reverse()
+    return kept
+
+
+def drop_dead_code(block: Block) -> Block:
+    """The block without the ops that its results do not depend on, in sub-blocks too."""
+    ops = [_inside(op) for op in live_ops(block.ops, block.results)]
+    return Block(block.name, block.params, tuple(ops), block.results)
+
+
+def _inside(op: Op) -> Op:
+    if is_call(op) or not any(op.blocks()):
+        return op
+    attributes = {k: drop_dead_code(v) if isinstance(v, Block) else v for k, v in op.attributes.items()}
+    return Op(op.kind, op.inputs, op.outputs, attributes, op.place, op.remark)

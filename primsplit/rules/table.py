@@ -1,0 +1,132 @@
+"""The table of derivative rules, and the forms in which a rule is written.
+
+A rule is a function `inputs, attributes -> (outputs, pullback)`. What it records before it returns is the primal;
+what `pullback` records, called with one cotangent an output, is the pullback. `split` runs each once per signature.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from primsplit.array import Array
+from primsplit.broadcasting import sum_to
+from primsplit.ops import op
+from primsplit.schema import schema
+
+Pullback = Callable[..., Any]
+Rule = Callable[..., tuple[Any, Pullback]]
+Form = Literal["rule", "partials", "no_gradient", "through_body"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the table holds of one operator."""
+
+    kind: str
+    form: Form
+    rule: Rule | None
+    where: str
+
+
+RULES: dict[str, Entry] = {}
+UNSUPPORTED: dict[str, str] = {}
+
+
+class Epoch:
+    """A count of the changes to the table; a cached split is as old as the count it was made at."""
+
+    count = 0
+
+
+def _register(kind: str, form: Form, rule: Rule | None, code: Any) -> None:
+    place = getattr(code, "__code__", None)
+    where = "" if place is None else f"{place.co_filename}:{place.co_firstlineno}"
+    RULES[kind] = Entry(kind, form, rule, where)
+    Epoch.count += 1
+
+
+def rrule(*kinds: str) -> Callable[[Rule], Rule]:
+    """Register the reverse rule of these operators.
+
+    The rule takes the operator's inputs in ONNX's order (None for an absent one) and its attributes, schema defaults
+    included, by keyword. It returns the output (a tuple for several) and `pullback`, which takes one cotangent an
+    output and returns one an input, None where there is no tangent. With several outputs, the cotangent of one that
+    nobody used is None.
+    """
+
+    def register(rule: Rule) -> Rule:
+        for kind in kinds:
+            _register(kind, "rule", rule, rule)
+        return rule
+
+    return register
+
+
+Partial = Callable[..., Any] | float | None
+
+
+def partials(kind: str, *functions: Partial) -> None:
+    """Register an elementwise operator by its partial derivatives, one an input.
+
+    Each is a function of the inputs and then the output (and the attributes that it names as keywords), or a number,
+    or None for no tangent. Broadcasting is undone by `sum_to`.
+    """
+    operator = getattr(op, kind)
+    named = [_keywords(f) for f in functions]
+
+    def rule(*inputs: Array, **attributes: Any) -> tuple[Array, Pullback]:
+        z = operator(*inputs, **attributes)
+
+        def pullback(dz: Array) -> list[Array | None]:
+            return [
+                None if f is None or x is None else sum_to(_scaled(dz, f, (*inputs, z), _pick(attributes, names)), x.shape)
+                for f, x, names in zip(functions, inputs, named, strict=False)
+            ]
+
+        return z, pullback
+
+    _register(kind, "partials", rule, next((f for f in functions if callable(f)), rule))
+
+
+def _keywords(function: Partial) -> frozenset[str]:
+    if not callable(function):
+        return frozenset()
+    parameters = inspect.signature(function).parameters.values()
+    return frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+
+
+def _pick(attributes: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    return {k: v for k, v in attributes.items() if k in names}
+
+
+def _scaled(dz: Array, partial: Partial, values: tuple[Array, ...], attributes: dict[str, Any]) -> Array:
+    factor = partial(*values, **attributes) if callable(partial) else partial
+    if isinstance(factor, int | float) and factor == 1:
+        return dz
+    if isinstance(factor, int | float) and factor == -1:
+        return op.Neg(dz)
+    return dz * factor
+
+
+def no_gradient(*kinds: str) -> None:
+    """Register operators whose outputs do not vary smoothly with their inputs: no tangent flows through them."""
+    for kind in kinds:
+        _register(kind, "no_gradient", None, None)
+
+
+def through_body(*kinds: str) -> None:
+    """Register operators that are differentiated through the function body that the standard gives them."""
+    for kind in kinds:
+        _register(kind, "through_body", None, None)
+
+
+def unsupported(because: str, *kinds: str) -> None:
+    """Register operators whose gradient is refused, and why."""
+    for kind in kinds:
+        UNSUPPORTED[kind] = because
+
+
+def with_defaults(kind: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes given, and the schema's defaults of the others."""
+    return {**schema(kind).defaults, **attributes}

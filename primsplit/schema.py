@@ -1,0 +1,86 @@
+"""What the ONNX standard says of an operator, at the one opset that primsplit writes."""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import onnx.defs
+import onnx.helper
+
+from primsplit.errors import PrimsplitError
+
+OPSET = 21
+IR_VERSION = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """One operator: how many inputs and outputs it takes, its attributes, and the types they share.
+
+    `inputs` and `outputs` hold (name, type variable) of each formal parameter; the last input is repeated where
+    `variadic`. `types` maps a type variable to the dtypes it admits.
+    """
+
+    kind: str
+    inputs: tuple[tuple[str, str], ...]
+    outputs: tuple[tuple[str, str], ...]
+    least_inputs: int
+    variadic: bool
+    variadic_outputs: bool
+    defaults: Mapping[str, Any]
+    attributes: frozenset[str]
+    required: frozenset[str]
+    types: Mapping[str, frozenset[str]]
+    deterministic: bool
+    has_body: bool
+
+    def variable(self, position: int) -> str:
+        """The type variable, or fixed type, of the input at this position."""
+        return self.inputs[min(position, len(self.inputs) - 1)][1]
+
+
+def exists(kind: str) -> bool:
+    """True for an operator that the standard has at this opset."""
+    domain, _, name = kind.rpartition("::")
+    return onnx.defs.has(name, max_inclusive_version=OPSET, domain=domain)
+
+
+@functools.cache
+def schema(kind: str) -> Schema:
+    """The schema of an operator. Raises PrimsplitError where there is none at this opset."""
+    if not exists(kind):
+        raise PrimsplitError(f"{kind} is no operator of ONNX opset {OPSET}")
+    domain, _, name = kind.rpartition("::")
+    found = onnx.defs.get_schema(name, max_inclusive_version=OPSET, domain=domain)
+    option = onnx.defs.OpSchema.FormalParameterOption
+    return Schema(
+        kind=kind,
+        inputs=tuple((p.name, p.type_str) for p in found.inputs),
+        outputs=tuple((p.name, p.type_str) for p in found.outputs),
+        least_inputs=found.min_input,
+        variadic=bool(found.inputs) and found.inputs[-1].option == option.Variadic,
+        variadic_outputs=bool(found.outputs) and found.outputs[-1].option == option.Variadic,
+        defaults={
+            key: onnx.helper.get_attribute_value(a.default_value)
+            for key, a in found.attributes.items()
+            if a.default_value.type
+        },
+        attributes=frozenset(found.attributes),
+        required=frozenset(key for key, a in found.attributes.items() if a.required),
+        types={c.type_param_str: frozenset(c.allowed_type_strs) for c in found.type_constraints},
+        deterministic=name not in RANDOM and found.node_determinism != onnx.defs.OpSchema.NodeDeterminism.NonDeterministic,
+        has_body=found.has_function or found.has_context_dependent_function,
+    )
+
+
+RANDOM = frozenset(
+    {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli", "Dropout"}
+)
+
+
+@functools.cache
+def kinds() -> tuple[str, ...]:
+    """Every operator of the standard domain at this opset that is not deprecated."""
+    names = {s.name for s in onnx.defs.get_all_schemas() if s.domain == ""}
+    return tuple(sorted(name for name in names if exists(name)))

@@ -1,0 +1,369 @@
+"""The heart: a rule run once becomes a Split, and the Splits of a block's ops compose into the Split of the block.
+
+A Split is two op lists without a closure between them. The primal maps parameters to results. The pullback maps the
+*captures*, values of the primal that it reads, and the cotangents of the results to the cotangents of parameters.
+Both lists share Vars: a capture is the same Var in both.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.dims import same_shape, symbols
+from primsplit.errors import MissingRule, PrimsplitError, RuleError
+from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Type, Value, Var, free, is_call, reads, rename
+from primsplit.ops import op as operators
+from primsplit.passes.dead_code import live_ops
+from primsplit.rules.table import RULES, UNSUPPORTED, Epoch, Rule, with_defaults
+from primsplit.trace import append, fresh_stack, recording
+
+CaptureKind = Literal["input", "output", "intermediate", "shape"]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A program split into a primal and a pullback.
+
+    `wrt` are the positions of the parameters that were asked for; `targets` those of them that the results depend
+    on, one for each result of the pullback. `of` are the positions of the results that have a cotangent.
+    """
+
+    primal: Block
+    pullback: Block
+    captures: tuple[Var, ...]
+    wrt: tuple[int, ...]
+    targets: tuple[int, ...]
+    of: tuple[int, ...]
+
+    @property
+    def cotangents(self) -> tuple[Var, ...]:
+        """The pullback's parameters after the captures: one for each result in `of`."""
+        return self.pullback.params[len(self.captures) :]
+
+    def kind(self, capture: Var) -> CaptureKind:
+        """What a capture is: an input or output of the primal costs no memory of its own."""
+        if capture in self.primal.params:
+            return "input"
+        if capture in self.primal.results:
+            return "output"
+        source = next((op for op in self.primal.ops if capture in op.outputs), None)
+        return "shape" if source is not None and source.kind in {"Shape", "Size"} else "intermediate"
+
+    def stored(self) -> tuple[Var, ...]:
+        """The captures that are neither inputs nor outputs: what the forward pass must keep."""
+        return tuple(c for c in self.captures if self.kind(c) in {"intermediate", "shape"})
+
+    def joint(self) -> Block:
+        """One block: parameters and cotangents in; results and the targets' cotangents out."""
+        return Block(
+            self.primal.name,
+            (*self.primal.params, *self.cotangents),
+            (*self.primal.ops, *self.pullback.ops),
+            (*self.primal.results, *self.pullback.results),
+        )
+
+    @property
+    def forward(self) -> Block:
+        """The primal, with the captures that must be stored as further results."""
+        primal = self.primal
+        return Block(primal.name, primal.params, primal.ops, (*primal.results, *self.stored()))
+
+    @property
+    def backward(self) -> Block:
+        """The pullback alone: captures and cotangents in, the targets' cotangents out."""
+        return self.pullback
+
+
+def split_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Split:
+    """The split of a block with respect to some parameters, for cotangents of some results.
+
+    Raises MissingRule at the user's line where a needed operator has no derivative.
+    """
+    composition = _Composition(block, wrt, of)
+    composition.run_forward()
+    return composition.run_backward()
+
+
+class _Composition:
+    """One pass forward through a block's ops, collecting their primals, and one back, collecting their pullbacks."""
+
+    def __init__(self, block: Block, wrt: Sequence[int], of: Sequence[int]) -> None:
+        self.block = block
+        self.wrt = tuple(wrt)
+        self.of = tuple(of)
+        targets = [block.params[i] for i in wrt]
+        self.active = active_vars(block.ops, targets)
+        self.needed = needed_vars(block.ops, self.active, [block.results[i] for i in of])
+        self.renaming: Renaming = {}
+        self.primal: list[Op] = []
+        self.steps: list[tuple[Op, Split, Renaming]] = []
+
+    def value(self, value: Value) -> Value:
+        return self.renaming.get(value, value) if isinstance(value, Var) else value
+
+    def run_forward(self) -> None:
+        """Inline the primal of each op that the gradient goes through; copy the others."""
+        for op in self.block.ops:
+            of = tuple(i for i, v in enumerate(op.outputs) if v in self.needed)
+            if not of:
+                self.primal.append(self._read_anew(op))
+                continue
+            wrt = tuple(i for i, v in enumerate(op.inputs) if isinstance(v, Var) and v in self.needed)
+            self._inline_primal(op, split_op(op, wrt, of))
+
+    def _read_anew(self, op: Op) -> Op:
+        if not any(v in self.renaming for v in reads(op)):
+            return op
+        renaming = dict(self.renaming)
+        renaming.update({v: v for v in op.outputs})
+        return rename(op, renaming)
+
+    def _inline_primal(self, op: Op, split: Split) -> None:
+        renaming: Renaming = {}
+        given = [v for v in op.inputs if v is not None]
+        for param, value in zip(split.primal.params, _variables(op, given), strict=True):
+            renaming[param] = self.value(value)
+        defined = {v for inner in split.primal.ops for v in inner.outputs}
+        for result, output in zip(split.primal.results, op.outputs, strict=False):
+            if isinstance(result, Var) and result in defined and result not in renaming:
+                renaming[result] = output
+        self.primal.extend(rename(inner, renaming, place=op.place) for inner in split.primal.ops)
+        for result, output in zip(split.primal.results, op.outputs, strict=False):
+            found = renaming.get(result, result) if isinstance(result, Var) else result
+            if found is not output:
+                self.renaming[output] = found
+        self.steps.append((op, split, renaming))
+
+    def run_backward(self) -> Split:
+        """Inline the pullbacks in reverse, adding up cotangents that arrive on several paths."""
+        block = self.block
+        results = tuple(self.value(r) for r in block.results)
+        with recording(place=NOWHERE) as recorded:
+            seeds = [recorded.param(results[i].type, f"d_{_hint(results[i], i)}") for i in self.of]
+            cotangents: dict[Var, Array] = {}
+            for seed, position in zip(seeds, self.of, strict=True):
+                original = block.results[position]
+                if isinstance(original, Var) and original in self.active:
+                    _accumulate(cotangents, original, Array(seed))
+            for op, split, renaming in reversed(self.steps):
+                self._inline_pullback(op, split, renaming, cotangents)
+            connected = [i for i in self.wrt if block.params[i] in cotangents]
+            gradients = tuple(cotangents[block.params[i]].value for i in connected)
+        ops = live_ops(recorded.ops, gradients)
+        primal, ops = _hoist_shapes(self.primal, ops, set(seeds))
+        pullback = Block(f"{block.name}.pullback", (), tuple(ops), gradients)
+        captures = tuple(v for v in free(pullback) if v not in seeds)
+        pullback = Block(pullback.name, (*captures, *seeds), pullback.ops, gradients)
+        whole = Block(block.name, block.params, tuple(primal), results)
+        return Split(whole, pullback, captures, self.wrt, tuple(connected), self.of)
+
+    def _inline_pullback(self, op: Op, split: Split, primal_names: Renaming, cotangents: dict[Var, Array]) -> None:
+        arrived = [cotangents.get(op.outputs[i]) for i in split.of]
+        if all(a is None for a in arrived):
+            return
+        renaming = dict(primal_names)
+        for param, array, position in zip(split.cotangents, arrived, split.of, strict=True):
+            renaming[param] = (_zeros_like(op.outputs[position]) if array is None else array).value
+        remark = f"pullback of {op.kind}"
+        for inner in split.pullback.ops:
+            append(rename(inner, renaming, place=op.place, remark=remark))
+        for position, result in zip(split.targets, split.pullback.results, strict=True):
+            target = op.inputs[position]
+            if isinstance(target, Var):
+                found = renaming.get(result, result) if isinstance(result, Var) else result
+                _accumulate(cotangents, target, Array(found))
+
+
+def _hint(value: Value, position: int) -> str:
+    return value.hint or f"y{position}"
+
+
+def _zeros_like(var: Var) -> Array:
+    shape = operators.Shape(Array(var))
+    return operators.ConstantOfShape(shape, value=_zero(var.type), types=[var.type])
+
+
+def _zero(type: Type) -> np.ndarray[Any, Any]:
+    return np.zeros(1, type.dtype)
+
+
+def _accumulate(cotangents: dict[Var, Array], var: Var, new: Array) -> None:
+    known = cotangents.get(var)
+    cotangents[var] = new if known is None else operators.Add(known, new)
+
+
+def active_vars(ops: Iterable[Op], sources: Iterable[Var]) -> set[Var]:
+    """The float Vars that depend on the sources, no operator without a gradient in between."""
+    active = {v for v in sources if v.type.is_float}
+    for op in ops:
+        entry = RULES.get(op.kind)
+        if (entry is None or entry.form != "no_gradient") and any(v in active for v in reads(op)):
+            active.update(v for v in op.outputs if v.type.is_float)
+    return active
+
+
+def needed_vars(ops: Sequence[Op], active: set[Var], results: Iterable[Value]) -> set[Var]:
+    """The active Vars that the results depend on."""
+    needed = {r for r in results if isinstance(r, Var) and r in active}
+    for op in reversed(ops):
+        if any(v in needed for v in op.outputs):
+            needed.update(v for v in reads(op) if v in active)
+    return needed
+
+
+def _hoist_shapes(primal: list[Op], pullback: list[Op], seeds: set[Var]) -> tuple[list[Op], list[Op]]:
+    """Move Shape ops from the pullback to the primal where a value would be captured for its shape alone."""
+    inside = {v for op in pullback for v in op.outputs} | seeds
+    wanted_whole = {v for op in pullback if op.kind not in {"Shape", "Size"} for v in reads(op)}
+
+    def is_hoisted(op: Op) -> bool:
+        source = op.inputs[0] if op.inputs else None
+        return op.kind in {"Shape", "Size"} and source not in inside and source not in wanted_whole
+
+    hoisted = [op for op in pullback if is_hoisted(op)]
+    return [*primal, *hoisted], [op for op in pullback if not is_hoisted(op)]
+
+
+# The split of one op.
+
+_cache: dict[Any, Split] = {}
+_CACHE_LIMIT = 8192
+
+
+def split_op(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
+    """The split of one op, from its rule; run once per signature (operator, types, attributes, small constants)."""
+    if is_call(op):
+        return _split_call(op, wrt, of)
+    rule = find_rule(op)
+    key = (op.kind, tuple(_input_key(v) for v in op.inputs), _attribute_key(op.attributes), wrt, of, Epoch.count)
+    if key in _cache:
+        return _cache[key]
+    with fresh_stack():
+        attributes = with_defaults(op.kind, op.attributes)
+        split = run_rule(op, rule, attributes, wrt, of, name=op.kind.lower())
+    if not _makes_symbols(split, op):
+        if len(_cache) >= _CACHE_LIMIT:
+            _cache.clear()
+        _cache[key] = split
+    return split
+
+
+def find_rule(op: Op) -> Rule:
+    """The rule of an op. Raises MissingRule."""
+    entry = RULES.get(op.kind)
+    if entry is not None and entry.rule is not None:
+        return entry.rule
+    because = UNSUPPORTED.get(op.kind)
+    raise MissingRule(
+        f"{op.kind} has no derivative" + (f": {because}" if because else " rule"),
+        place=op.place,
+        cure="If its inputs need no gradient, write ps.stop_gradient(x); else give it a rule with ps.rrule.",
+    )
+
+
+def _split_call(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
+    body, rule = op.attributes["body"], op.attributes.get("rule")
+    if rule is None:
+        return split_block(body, wrt, of)
+    return run_rule(op, rule, {}, wrt, of, name=op.kind.removeprefix("call::"))
+
+
+def _input_key(value: Value | None) -> Any:
+    if isinstance(value, Const) and value.is_small:
+        return (value.type.key, value.numpy().tobytes())
+    return None if value is None else (value.type.key, value.sizes and tuple(map(str, value.sizes)))
+
+
+def _attribute_key(attributes: Mapping[str, Any]) -> Any:
+    return tuple((k, v.tobytes() if hasattr(v, "tobytes") else repr(v)) for k, v in sorted(attributes.items()))
+
+
+def _makes_symbols(split: Split, op: Op) -> bool:
+    """True where the split names sizes that depend on data: another use of the op must get other names."""
+    known = {s for v in op.inputs if v is not None for d in v.type.shape or () for s in symbols(d)}
+    made = (v for inner in (*split.primal.ops, *split.pullback.ops) for v in inner.outputs)
+    return any(symbols(d) - known for v in made for d in v.type.shape or ())
+
+
+def _variables(op: Op, given: Sequence[Value]) -> list[Value]:
+    """The inputs that are parameters of the op's split; small constants are part of it."""
+    return list(given) if is_call(op) else [v for v in given if not (isinstance(v, Const) and v.is_small)]
+
+
+def run_rule(
+    op: Op, rule: Rule, attributes: Mapping[str, Any], wrt: tuple[int, ...], of: tuple[int, ...], *, name: str
+) -> Split:
+    """Run a rule on fresh variables and its pullback on fresh cotangents; what they record is the Split."""
+    params: list[Var] = []
+    with recording(place=NOWHERE) as primal:
+        inputs: list[Array | None] = []
+        for value in op.inputs:
+            if value is not None and value in _variables(op, [value]):
+                param = primal.param(value.type)
+                param.sizes = value.sizes
+                params.append(param)
+                value = param
+            inputs.append(None if value is None else Array(value))
+        outputs, pullback = rule(*inputs, **attributes)
+        results = [r.value for r in (outputs if isinstance(outputs, tuple | list) else (outputs,))]
+        with recording(place=NOWHERE) as back:
+            seeds = [back.param(results[i].type) for i in of]
+            given: list[Array | None] = [None] * len(results)
+            for seed, position in zip(seeds, of, strict=True):
+                given[position] = Array(seed)
+            found = pullback(*given)
+            cotangents = list(found) if isinstance(found, tuple | list) else [found]
+            gradients = _checked(op, cotangents, inputs, wrt)
+    targets = tuple(i for i in wrt if gradients[i] is not None)
+    wanted = tuple(g for i in targets if (g := gradients[i]) is not None)
+    ops = live_ops(back.ops, wanted)
+    block = Block(f"{name}.pullback", (), tuple(ops), wanted)
+    defined = {*params, *(v for inner in primal.ops for v in inner.outputs)}
+    captures = tuple(v for v in free(block) if v in defined)
+    whole = Block(name, tuple(params), tuple(live_ops(primal.ops, (*results, *captures))), tuple(results))
+    pulled = Block(block.name, (*captures, *seeds), block.ops, wanted)
+    return Split(whole, pulled, captures, wrt, targets, of)
+
+
+def _checked(
+    op: Op, found: Sequence[Any], inputs: Sequence[Array | None], wrt: tuple[int, ...]
+) -> list[Value | None]:
+    """The cotangents that a pullback returned. Raises RuleError where they do not fit the inputs."""
+    if len(found) != len(inputs):
+        raise RuleError(
+            f"the rule of {op.kind} returned {len(found)} cotangents for {len(inputs)} inputs",
+            place=op.place,
+            cure="A pullback returns one cotangent an input, None where there is no tangent.",
+        )
+    result: list[Value | None] = []
+    for position, (cotangent, primal) in enumerate(zip(found, inputs, strict=True)):
+        if position not in wrt or cotangent is None or primal is None:
+            result.append(None)
+            continue
+        if not isinstance(cotangent, Array):
+            raise RuleError(f"the rule of {op.kind} returned {type(cotangent).__name__} as a cotangent", place=op.place)
+        same = same_shape(cotangent.shape, primal.shape)
+        if cotangent.dtype != primal.dtype or not same:
+            raise RuleError(
+                f"the rule of {op.kind} returned a cotangent of type {cotangent.type} for input {position}, which is "
+                f"{primal.type}",
+                place=op.place,
+            )
+        result.append(cotangent.value)
+    return result
+
+
+def gradient_or_zeros(split: Split, gradients: Sequence[Array], values: Sequence[Array]) -> list[Array]:
+    """One cotangent for each parameter in `wrt`: zeros where the results do not depend on it."""
+    found = dict(zip(split.targets, gradients, strict=True))
+    if unknown := set(found) - set(split.wrt):
+        raise PrimsplitError(f"the split has no parameters {unknown}")
+    return [
+        found[i] if i in found else operators.ConstantOfShape(
+            operators.Shape(v), value=_zero(v.type), types=[v.type]
+        )
+        for i, v in zip(split.wrt, values, strict=True)
+    ]

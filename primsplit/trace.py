@@ -1,0 +1,305 @@
+"""Recording: the stack of recordings, `emit`, the user's line.
+
+A Recording collects ops. Recordings nest: an op recorded inside may read a Var of a recording around it, which makes
+that Var a capture of the inner block. This stack and the table of rules are the only state of the process.
+"""
+
+import functools
+import os
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims
+from primsplit.dims import Dim, Size
+from primsplit.errors import Place, PrimsplitError, TraceError
+from primsplit.infer import infer
+from primsplit.ir import Block, Const, Op, Type, Value, Var
+
+
+class Recording:
+    """The ops recorded so far, and where each symbol's number can be read."""
+
+    __slots__ = ("closed", "known", "ops", "outer", "place", "remark", "sources")
+
+    def __init__(self, outer: "Recording | None", *, place: Place | None = None, remark: str = "") -> None:
+        self.outer = outer
+        self.ops: list[Op] = []
+        self.closed = False
+        self.place = place
+        self.remark = remark
+        self.sources: dict[str, tuple[Var, int]] = {}
+        self.known: dict[str, Value] = {}
+
+    def param(self, type: Type, hint: str = "") -> Var:
+        """A fresh Var that stands for an input."""
+        var = Var(type, hint)
+        self.learn(var)
+        return var
+
+    def learn(self, var: Var) -> None:
+        """Remember that the sizes of this Var can be read from it."""
+        for axis, dim in enumerate(var.type.shape or ()):
+            if not isinstance(dim, int) and (name := _only_symbol(dim)) is not None:
+                known = self.sources.get(name)
+                if known is None or (dim.symbol is not None and _dim_at(known).symbol is None):
+                    self.sources[name] = (var, axis)
+
+
+def _only_symbol(dim: Size) -> str | None:
+    """The symbol of a size `a*N + b`, which can be solved for N."""
+    if dim.symbol is not None:
+        return dim.symbol
+    names = [m for m, _ in dim.terms if m]
+    return names[0][0] if len(names) == 1 and len(names[0]) == 1 and isinstance(names[0][0], str) else None
+
+
+def _dim_at(source: tuple[Var, int]) -> Size:
+    var, axis = source
+    dim = (var.type.shape or ())[axis]
+    if not isinstance(dim, Size):
+        raise PrimsplitError(f"axis {axis} of {var} is no symbol")
+    return dim
+
+
+class _Stack(threading.local):
+    top: Recording | None = None
+
+
+_stack = _Stack()
+
+
+def current() -> Recording:
+    """The innermost recording. Raises TraceError outside of any."""
+    if _stack.top is None:
+        raise TraceError("nothing is being traced here", cure="Call this inside a function given to ps.trace or ps.grad.")
+    return _stack.top
+
+
+def is_recording() -> bool:
+    """True while a function is being traced in this thread."""
+    return _stack.top is not None
+
+
+@contextmanager
+def recording(*, place: Place | None = None, remark: str = "") -> Iterator[Recording]:
+    """Record what is emitted inside, in a recording nested in the current one."""
+    outer = _stack.top
+    inner = Recording(outer, place=place, remark=remark)
+    _stack.top = inner
+    try:
+        yield inner
+    finally:
+        inner.closed = True
+        _stack.top = outer
+
+
+@contextmanager
+def fresh_stack() -> Iterator[None]:
+    """Record as if nothing else were being traced: what is recorded inside can capture nothing."""
+    outer = _stack.top
+    _stack.top = None
+    try:
+        yield
+    finally:
+        _stack.top = outer
+
+
+def is_open(recording: Recording) -> bool:
+    """True where the recording is on the stack, so that its Vars may be read."""
+    inner = _stack.top
+    while inner is not None:
+        if inner is recording:
+            return True
+        inner = inner.outer
+    return False
+
+
+_LIBRARIES = tuple(
+    os.path.dirname(os.path.abspath(module.__file__)) + os.sep for module in (sys.modules["primsplit.errors"], np)
+)
+_SCIPY = f"{os.sep}site-packages{os.sep}scipy{os.sep}"
+
+
+def user_place() -> Place | None:
+    """The innermost line outside primsplit, NumPy and SciPy."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(_LIBRARIES) and _SCIPY not in code.co_filename:
+            return Place(code.co_filename, frame.f_lineno, code.co_name)
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+def emit(
+    kind: str,
+    inputs: Sequence[Value | None],
+    attributes: Mapping[str, Any] | None = None,
+    *,
+    outputs: int = 1,
+    types: Sequence[Type] | None = None,
+) -> tuple[Value, ...]:
+    """Record one op and return its outputs.
+
+    `types` declares the output types where the caller knows more than inference. Vectors of sizes that turn out to be
+    literal become constants. Raises ShapeError or DtypeError at the user's line.
+    """
+    into = current()
+    attributes = attributes or {}
+    place = into.place or user_place()
+    try:
+        inferred = infer(kind, inputs, attributes, outputs)
+    except PrimsplitError as error:
+        if error.place is None:
+            error.place = place
+        raise
+    first = inferred[0][1]
+    if first is not None and not any(isinstance(d, Size) for d in first):
+        type = inferred[0][0]
+        literal = tuple(int(d) for d in first)  # type: ignore[arg-type]
+        return (Const(np.array(literal, dtype=type.dtype).reshape(tuple(int(d) for d in type.shape or ()))),)  # type: ignore[arg-type]
+    made = tuple(
+        Var(type if types is None else types[i], sizes=sizes) for i, (type, sizes) in enumerate(inferred)
+    )
+    append(Op(kind, tuple(inputs), made, attributes, place, into.remark))
+    return made
+
+
+def append(op: Op) -> None:
+    """Add a finished op to the current recording."""
+    into = current()
+    into.ops.append(op)
+    for var in op.outputs:
+        if var.type.shape and any(not isinstance(d, int) for d in var.type.shape):
+            into.learn(var)
+
+
+def size_vector(sizes: Sequence[Dim]) -> Value:
+    """An int64 vector of these sizes, read from the shapes of Vars where they are symbolic."""
+    if not any(isinstance(d, Size) for d in sizes):
+        return Const(np.array(sizes, dtype=np.int64).reshape(-1))
+    whole = _whole_shape(tuple(sizes))
+    if whole is not None:
+        return whole
+    parts: list[Value] = []
+    literals: list[int] = []
+    for dim in sizes:
+        if isinstance(dim, int):
+            literals.append(dim)
+            continue
+        if literals:
+            parts.append(Const(np.array(literals, dtype=np.int64)))
+            literals = []
+        parts.append(size_of(dim))
+    if literals:
+        parts.append(Const(np.array(literals, dtype=np.int64)))
+    return parts[0] if len(parts) == 1 else emit("Concat", parts, {"axis": 0})[0]
+
+
+def _whole_shape(sizes: tuple[Dim, ...]) -> Value | None:
+    """The Shape of one Var, where that is the vector asked for."""
+    first = next(d for d in sizes if isinstance(d, Size))
+    source = _find_source(first.symbol) if first.symbol is not None else None
+    if source is None or len(sizes) < 2 or not dims.same_shape(source[0].type.shape or (), sizes):
+        return None
+    return emit("Shape", [source[0]])[0]
+
+
+def size_of(dim: Dim) -> Value:
+    """An int64 vector of one element, the size."""
+    if isinstance(dim, int):
+        return Const(np.array([dim], dtype=np.int64))
+    into = current()
+    known = _find_known(dim.text)
+    if known is None:
+        known = into.known[dim.text] = _read_symbol(dim) if dim.symbol is not None else _compute(dim)
+    return known
+
+
+def _find_known(text: str) -> Value | None:
+    level: Recording | None = _stack.top
+    while level is not None:
+        if text in level.known:
+            return level.known[text]
+        level = level.outer
+    return None
+
+
+def _find_source(name: str) -> tuple[Var, int] | None:
+    level: Recording | None = _stack.top
+    while level is not None:
+        if name in level.sources:
+            return level.sources[name]
+        level = level.outer
+    return None
+
+
+def _read_symbol(dim: Size) -> Value:
+    name = dim.symbol or ""
+    source = _find_source(name)
+    if source is None:
+        raise TraceError(f"the size {dim} cannot be read: no value here has it as a size", place=user_place())
+    var, axis = source
+    (value,) = emit("Shape", [var], {"start": axis, "end": axis + 1})
+    full = _dim_at(source)
+    if full.symbol is not None:
+        return value
+    (slope, offset) = (next(c for m, c in full.terms if m), next((c for m, c in full.terms if not m), 0))
+    (value,) = emit("Sub", [value, Const(np.array([offset]))])
+    return emit("Div", [value, Const(np.array([slope]))])[0]
+
+
+_ATOMS = {"floordiv": "Div", "max": "Max", "min": "Min", "mod": "Mod"}
+
+
+def _compute(dim: Size) -> Value:
+    total: Value | None = None
+    for monomial, coefficient in dim.terms:
+        term: Value | None = None
+        for atom in monomial:
+            factor = size_of(dims.symbol(atom)) if isinstance(atom, str) else _call(atom)
+            term = factor if term is None else emit("Mul", [term, factor])[0]
+        if term is None:
+            term = Const(np.array([coefficient]))
+        elif coefficient != 1:
+            term = emit("Mul", [term, Const(np.array([coefficient]))])[0]
+        total = term if total is None else emit("Add", [total, term])[0]
+    if total is None:
+        raise PrimsplitError(f"the size {dim} has no terms")
+    return total
+
+
+def _call(atom: dims.Call) -> Value:
+    if atom.function == "broadcast":
+        return _with_sizes(functools.reduce(_broadcast, [size_of(a) for a in atom.arguments]), atom)
+    left, right = (size_of(a) for a in atom.arguments)
+    if atom.function == "floordiv" and not dims.at_least(atom.arguments[0], 0):
+        # Div truncates towards zero; taking the remainder off first makes it a floor.
+        left = emit("Sub", [left, emit("Mod", [left, right])[0]])[0]
+    return _with_sizes(emit(_ATOMS[atom.function], [left, right])[0], atom)
+
+
+def _broadcast(left: Value, right: Value) -> Value:
+    return emit("Where", [emit("Equal", [left, Const(np.array([1]))])[0], right, left])[0]
+
+
+def _with_sizes(value: Value, atom: dims.Call) -> Value:
+    """The value, which is known to be the size of the atom."""
+    if isinstance(value, Var):
+        value.sizes = (Size((((atom,), 1),)),)
+    return value
+
+
+def close(name: str, params: Sequence[Var], recorded: Recording, results: Sequence[Value]) -> Block:
+    """The block of what was recorded."""
+    return Block(name, tuple(params), tuple(recorded.ops), tuple(results))
+
+
+def constant(array: Any) -> Const:
+    """A constant of the program."""
+    return Const(np.asarray(array))

@@ -1,0 +1,56 @@
+"""Nested arguments: lists, tuples, dicts, dataclasses, and the names that their leaves have in a file."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import optree
+
+from primsplit.array import Array
+from primsplit.dims import Size
+from primsplit.ir import Type, Var
+
+NAMESPACE = "primsplit"
+TreeSpec = optree.PyTreeSpec
+
+
+def flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
+    """The leaves of nested containers, and their structure. None is a container without leaves."""
+    leaves, spec = optree.tree_flatten(tree, namespace=NAMESPACE)
+    unknown = {type(x) for x in leaves if dataclasses.is_dataclass(x) and not isinstance(x, type)} - {Type, Var}
+    if not unknown:
+        return leaves, spec
+    for kind in unknown:
+        _register_dataclass(kind)
+    return flatten(tree)
+
+
+def unflatten(spec: TreeSpec, leaves: Sequence[Any]) -> Any:
+    """The containers with these leaves."""
+    return optree.tree_unflatten(spec, leaves)
+
+
+def _register_dataclass(kind: type) -> None:
+    names = tuple(f.name for f in dataclasses.fields(kind))
+
+    def split(instance: Any) -> tuple[list[Any], type, tuple[str, ...]]:
+        return [getattr(instance, n) for n in names], kind, names
+
+    def join(_: Any, values: Sequence[Any]) -> Any:
+        instance = object.__new__(kind)
+        for name, value in zip(names, values, strict=True):
+            object.__setattr__(instance, name, value)
+        return instance
+
+    optree.register_pytree_node(kind, split, join, namespace=NAMESPACE)
+
+
+def leaf_names(spec: TreeSpec, prefix: str = "") -> list[str]:
+    """A name for each leaf from its path: `params.layer1.w`, `state.0`."""
+    return [".".join([prefix, *map(str, path)] if prefix else map(str, path)) for path in spec.paths()]
+
+
+def is_array(leaf: Any) -> bool:
+    """True for a leaf that is an array of the program; other leaves are static."""
+    return isinstance(leaf, Array | np.ndarray | np.generic | float | Size) and not isinstance(leaf, bool)
