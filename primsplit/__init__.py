@@ -1,1 +1,32 @@
-"""primsplit."""
+"""primsplit: a NumPy function or an ONNX model in, one ONNX file with its forward and backward pass out."""
+
+from primsplit import primitive as _first  # noqa: F401
+from primsplit import numpy, rules
+from primsplit.array import Array
+from primsplit.compiled import grad, value_and_grad, vjp
+from primsplit.errors import PrimsplitError
+from primsplit.export import SplitProgram, export, split, trace
+from primsplit.primitive import primitive, rrule, stop_gradient
+from primsplit.program import Program
+from primsplit.specs import spec
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Array",
+    "PrimsplitError",
+    "Program",
+    "SplitProgram",
+    "export",
+    "grad",
+    "numpy",
+    "primitive",
+    "rrule",
+    "rules",
+    "spec",
+    "split",
+    "stop_gradient",
+    "trace",
+    "value_and_grad",
+    "vjp",
+]

@@ -5,14 +5,15 @@ a block is printed or saved. Blocks may share Vars; a block reads a Var that it 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Protocol, Union
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from primsplit.dims import Dim, Shape, Size, product, same_shape
+from primsplit.dims import Dim, Shape, Size, product, same_shape, substitute, symbols
 from primsplit.errors import Place, PrimsplitError
 
 AnyArray = npt.NDArray[Any]
@@ -55,6 +56,12 @@ class Type:
         if self.shape is None:
             return f"{self.dtype.name}[...]"
         return f"{self.dtype.name}[{','.join(str(d) for d in self.shape)}]" if self.shape else self.dtype.name
+
+    def substitute(self, sizes: Mapping[str, Dim]) -> "Type":
+        """The type with symbols replaced."""
+        if not sizes or self.shape is None or all(isinstance(d, int) for d in self.shape):
+            return self
+        return Type(self.dtype, [substitute(d, sizes) for d in self.shape])
 
     def nbytes(self) -> Dim | None:
         """The bytes that one value takes; None for an unknown rank."""
@@ -235,44 +242,63 @@ NOWHERE = Place("", 0, "")
 """The place of an op that a rule records: it takes the place of the op that the rule is run for."""
 
 
-def rename(op: Op, renaming: Renaming, *, remark: str = "", place: Place | None = None) -> Op:
-    """A copy of the op that reads through the renaming and defines fresh Vars, which it adds to the renaming."""
+def rename(
+    op: Op,
+    renaming: Renaming,
+    *,
+    remark: str = "",
+    place: Place | None = None,
+    sizes: Mapping[str, Dim] = MappingProxyType({}),
+) -> Op:
+    """A copy of the op that reads through the renaming and defines fresh Vars, which it adds to the renaming.
+
+    `sizes` replaces symbols in the types of the fresh Vars.
+    """
     inputs = tuple(renaming.get(v, v) if isinstance(v, Var) else v for v in op.inputs)
     outputs = []
     for var in op.outputs:
         chosen = renaming.get(var)
         if not isinstance(chosen, Var):
-            chosen = renaming[var] = Var(var.type, var.hint, var.sizes)
+            chosen = renaming[var] = _copy(var, sizes)
         outputs.append(chosen)
     attributes = op.attributes
     if any(isinstance(value, Block) for value in attributes.values()):
         attributes = {
-            name: rename_block(value, renaming) if isinstance(value, Block) else value
+            name: rename_block(value, renaming, sizes) if isinstance(value, Block) else value
             for name, value in attributes.items()
         }
     known = op.place is not None and op.place is not NOWHERE
     return Op(op.kind, inputs, tuple(outputs), attributes, op.place if known else place, op.remark or remark)
 
 
-def rename_block(block: Block, renaming: Renaming) -> Block:
+def _copy(var: Var, sizes: Mapping[str, Dim]) -> Var:
+    known = var.sizes if not sizes or var.sizes is None else tuple(substitute(d, sizes) for d in var.sizes)
+    return Var(var.type.substitute(sizes), var.hint, known)
+
+
+def rename_block(block: Block, renaming: Renaming, sizes: Mapping[str, Dim] = MappingProxyType({})) -> Block:
     """A copy of the block with fresh Vars, its captures read through the renaming."""
     inner = dict(renaming)
-    params = tuple(Var(p.type, p.hint, p.sizes) for p in block.params)
+    params = tuple(_copy(p, sizes) for p in block.params)
     inner.update(zip(block.params, params, strict=True))
-    ops = tuple(rename(op, inner) for op in block.ops)
+    ops = tuple(rename(op, inner, sizes=sizes) for op in block.ops)
     return Block(block.name, params, ops, tuple(inner.get(r, r) if isinstance(r, Var) else r for r in block.results))
 
 
-def inline(block: Block, arguments: Sequence[Value], into: list[Op]) -> list[Value]:
+def inline(
+    block: Block, arguments: Sequence[Value], into: list[Op], sizes: Mapping[str, Dim] = MappingProxyType({})
+) -> list[Value]:
     """Append the block's ops, called on `arguments`, to `into`; return its results there."""
     renaming: Renaming = dict(zip(block.params, arguments, strict=True))
-    into.extend(rename(op, renaming) for op in block.ops)
+    into.extend(rename(op, renaming, sizes=sizes) for op in block.ops)
     return [renaming.get(r, r) if isinstance(r, Var) else r for r in block.results]
 
 
-def retyped(op: Op, **changes: Any) -> Op:
-    """The op with some fields replaced."""
-    return replace(op, **changes)
+def own_symbols(block: Block) -> set[str]:
+    """The symbols that the block's ops introduce: sizes that depend on data."""
+    given = {s for v in (*block.params, *free(block)) for d in v.type.shape or () for s in symbols(d)}
+    made = {s for op in block.ops for v in op.outputs for d in v.type.shape or () for s in symbols(d)}
+    return made - given
 
 
 def check(block: Block, *, closed: bool = True) -> None:

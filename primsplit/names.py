@@ -44,13 +44,21 @@ def _letters() -> Iterator[str]:
 
 
 def name_block(block: Block, names: Names | None = None) -> Names:
-    """Names for everything in a block, parameters first."""
+    """Names for everything in a block, parameters first; a letter never takes a name that a Var has as its hint."""
     names = names or Names()
-    for var in block.params:
+    defined = list(variables(block))
+    for var in defined:
+        if var.hint:
+            names.give(var)
+    for var in defined:
         names.give(var)
+    return names
+
+
+def variables(block: Block) -> Iterator[Var]:
+    """The Vars that a block and its sub-blocks define, in order."""
+    yield from block.params
     for op in block.ops:
         for inner in op.blocks():
-            name_block(inner, names)
-        for var in op.outputs:
-            names.give(var)
-    return names
+            yield from variables(inner)
+        yield from op.outputs

@@ -9,7 +9,7 @@ import numpy as np
 from primsplit import trace, trees
 from primsplit.array import Array, as_array
 from primsplit.errors import RuleError, TraceError
-from primsplit.ir import Block, Op, Var, free
+from primsplit.ir import Block, Op, Var, free, own_symbols
 
 Function = Callable[..., Any]
 
@@ -59,7 +59,7 @@ class Primitive:
                 place=trace.user_place(),
                 cure="Pass it as an argument, so that the rule can give it a cotangent.",
             )
-        if not outer and key is not None:
+        if not outer and key is not None and not own_symbols(body):
             self.bodies[key] = (body, result_spec)
         return Block(body.name, (*body.params, *outer), body.ops, body.results), outer, result_spec
 

@@ -12,12 +12,14 @@ from typing import Any, Literal
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.collector import paused
 from primsplit.dims import same_shape, symbols
 from primsplit.errors import MissingRule, PrimsplitError, RuleError
 from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Type, Value, Var, free, is_call, reads, rename
 from primsplit.ops import op as operators
 from primsplit.passes.dead_code import live_ops
 from primsplit.rules.table import RULES, UNSUPPORTED, Epoch, Rule, with_defaults
+from primsplit.verify import verified
 from primsplit.trace import append, fresh_stack, recording
 
 CaptureKind = Literal["input", "output", "intermediate", "shape"]
@@ -82,9 +84,12 @@ def split_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Split:
 
     Raises MissingRule at the user's line where a needed operator has no derivative.
     """
-    composition = _Composition(block, wrt, of)
-    composition.run_forward()
-    return composition.run_backward()
+    with paused():
+        composition = _Composition(block, wrt, of)
+        composition.run_forward()
+        made = composition.run_backward()
+    verified(made.joint())
+    return made
 
 
 class _Composition:

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims
+from primsplit import dims, ir
 from primsplit.dims import Dim, Size
 from primsplit.errors import Place, PrimsplitError, TraceError
-from primsplit.infer import infer
+from primsplit.infer import fresh, infer
 from primsplit.ir import Block, Const, Op, Type, Value, Var
 
 
@@ -146,12 +146,17 @@ def emit(
 ) -> tuple[Value, ...]:
     """Record one op and return its outputs.
 
-    `types` declares the output types where the caller knows more than inference. Vectors of sizes that turn out to be
-    literal become constants. Raises ShapeError or DtypeError at the user's line.
+    `types` declares the output types where the caller knows more than inference; an op with a sub-block (Loop, If,
+    Scan) is not inferred then. Vectors of sizes that turn out to be literal become constants. Raises ShapeError or
+    DtypeError at the user's line.
     """
     into = current()
     attributes = attributes or {}
     place = into.place or user_place()
+    if types is not None and any(isinstance(value, Block) for value in attributes.values()):
+        declared = tuple(map(Var, types))
+        append(Op(kind, tuple(inputs), declared, attributes, place, into.remark))
+        return declared
     try:
         inferred = infer(kind, inputs, attributes, outputs)
     except PrimsplitError as error:
@@ -303,3 +308,20 @@ def close(name: str, params: Sequence[Var], recorded: Recording, results: Sequen
 def constant(array: Any) -> Const:
     """A constant of the program."""
     return Const(np.asarray(array))
+
+
+def inline(block: Block, arguments: Sequence[Value]) -> list[Value]:
+    """Record the ops of a block called on these values; return its results.
+
+    The block's symbols become the sizes of the arguments; sizes that depend on data get fresh names.
+    """
+    sizes: dict[str, Dim] = {name: fresh(name.rpartition("_")[0] or name) for name in ir.own_symbols(block)}
+    for param, argument in zip(block.params, arguments, strict=True):
+        for wanted, given in zip(param.type.shape or (), argument.type.shape or (), strict=False):
+            if isinstance(wanted, Size) and wanted.symbol is not None and not dims.same(wanted, given):
+                sizes.setdefault(wanted.symbol, given)
+    ops: list[Op] = []
+    results = ir.inline(block, arguments, ops, sizes)
+    for op in ops:
+        append(op)
+    return results

@@ -73,9 +73,9 @@ def _type_string(type: Type) -> str:
     return f"tensor({_STRINGS.get(type.dtype.name, type.dtype.name)})"
 
 
-def check_types(block: Block) -> None:
+def check_types(block: Block, *, closed: bool = True) -> None:
     """`check`, and every op's output types agree with what is inferred from its inputs."""
-    check(block)
+    check(block, closed=closed)
     for op in walk(block):
         if is_call(op) or any(op.blocks()):
             continue

@@ -1,5 +1,5 @@
 """What NumPy's protocols dispatch to."""
 
-from primsplit.numpy import elementwise, ufuncs
+from primsplit.numpy import convolve, elementwise, products, ufuncs
 
-families = (elementwise, ufuncs)
+families = (convolve, elementwise, products, ufuncs)

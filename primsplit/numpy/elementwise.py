@@ -10,7 +10,7 @@ _OPERATORS: dict[str, str] = {
     "add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "negative": "Neg",
     "absolute": "Abs", "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tan": "Tan",
     "tanh": "Tanh", "equal": "Equal", "less": "Less", "less_equal": "LessOrEqual", "greater": "Greater",
-    "greater_equal": "GreaterOrEqual", "matmul": "MatMul",
+    "greater_equal": "GreaterOrEqual",
 }  # fmt: skip
 
 for _name, _kind in _OPERATORS.items():

@@ -53,6 +53,8 @@ def apply_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> A
         return METHODS[method](ufunc, *inputs, **options)
     if ufunc.__name__ not in ELEMENTWISE:
         raise unsupported(f"the ufunc {ufunc.__name__}")
+    if ufunc.signature is not None and not {"axes", "axis", "keepdims"}.isdisjoint(options):
+        return METHODS["axes"](ufunc, *inputs, **options)
     return call_ufunc(ufunc, *inputs, **options)
 
 
@@ -69,7 +71,7 @@ def call_ufunc(
     given, out = list(inputs[: ufunc.nin]), inputs[ufunc.nin :] or out
     arrays = [as_array(x) for x in given]
     loop = loop_dtypes(ufunc, arrays, dtype)
-    if ufunc.__name__ != "matmul":
+    if ufunc.signature is None:
         _check_broadcast(arrays)
     cast = [cast_to(a, d) for a, d in zip(arrays, loop[: ufunc.nin], strict=True)]
     result = ELEMENTWISE[ufunc.__name__](*cast)
@@ -78,7 +80,7 @@ def call_ufunc(
     if out is None and where is True:
         return tuple(results) if ufunc.nout > 1 else results[0]
     outs = out if isinstance(out, tuple) else (out,) * ufunc.nout
-    written = [_write_out(r, o, where, casting) for r, o in zip(results, outs, strict=True)]
+    written = [write_out(r, o, where, casting) for r, o in zip(results, outs, strict=True)]
     return tuple(written) if ufunc.nout > 1 else written[0]
 
 
@@ -133,7 +135,7 @@ def cast_to(x: Array, dtype: npt.DTypeLike) -> Array:
     return op.Cast(x, to=wanted)
 
 
-def _write_out(result: Array, out: Any, where: Any, casting: str) -> Any:
+def write_out(result: Array, out: Any, where: Any, casting: str) -> Any:
     """`result` written to `out` where `where` is True. An `out` that is no traced array cannot be written to."""
     if out is None:
         return select(where, result, zeros_of(result))

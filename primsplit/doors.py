@@ -1,0 +1,64 @@
+"""The one place where the modules that talk to files and to onnxruntime are imported, on first use.
+
+Importing onnx_ir and onnxruntime takes several times as long as the rest of primsplit together.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from primsplit.collector import paused
+from primsplit.ir import Block, Var
+from primsplit.passes.finish import finish
+from primsplit.split import Split
+
+
+def make_model(block: Block, inputs: Sequence[str], outputs: Sequence[str]) -> Any:
+    """The onnx_ir model of a block, ready for onnxruntime."""
+    from primsplit.onnxio.save import to_model
+
+    with paused():
+        return to_model(finish(block), inputs, outputs)
+
+
+def make_proto(block: Block, inputs: Sequence[str], outputs: Sequence[str]) -> Any:
+    """The protobuf of a block."""
+    from primsplit.onnxio.save import serialize
+
+    with paused():
+        return serialize(make_model(block, inputs, outputs))
+
+
+def save_model(block: Block, inputs: Sequence[str], outputs: Sequence[str], path: str) -> None:
+    """Write a block as an ONNX file."""
+    from primsplit.onnxio.save import write_model
+
+    write_model(make_model(block, inputs, outputs), path)
+
+
+def make_session(block: Block, inputs: Sequence[str], outputs: Sequence[str]) -> Any:
+    """An onnxruntime session of a block."""
+    from primsplit.runtime import Session
+
+    return Session(make_proto(block, inputs, outputs))
+
+
+def list_block(block: Block, inputs: Sequence[str], style: str) -> str:
+    """A block as text."""
+    from primsplit.listing import listing
+
+    return listing(block)
+
+
+def list_split(split: Split, names: Mapping[Var, str], style: str) -> str:
+    """A split as text."""
+    from primsplit.listing import listing
+
+    return listing(split)
+
+
+def save_functions(made: Any, path: str) -> None:
+    """Write a split as one file whose forward and pullback are model-local functions."""
+    from primsplit.onnxio.functions import to_function_model
+    from primsplit.onnxio.save import write_model
+
+    write_model(to_function_model(made), path)

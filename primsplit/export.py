@@ -1,0 +1,220 @@
+"""`split` and `export`: a function, a Program or one op as a Split with names, and as ONNX files."""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from primsplit import trees
+from primsplit.errors import SpecError
+from primsplit.ir import Block, Var
+from primsplit.passes.seed import with_unit_seed
+from primsplit.program import ARRAY, Program, trace_program
+from primsplit.specs import specs_from_annotations
+from primsplit.split import Split, split_block
+from primsplit.zeros import with_all_gradients
+
+Form = Literal["joint", "split", "functions"]
+Wrt = int | str | Sequence[int | str] | None
+
+
+class SplitProgram:
+    """The split of a Program: `primal`, `pullback`, `captures`, and the programs made of them.
+
+    Names in the files: inputs keep theirs; a result `y` that is no scalar loss gets a cotangent input `d_y`; outputs
+    are the results, then `d_<input>` for each differentiated input (zeros where the results do not depend on it).
+    """
+
+    def __init__(self, program: Program, split: Split, *, seeded: bool) -> None:
+        self.program = program
+        self.split = split
+        self.seeded = seeded
+
+    @property
+    def primal(self) -> Block:
+        """The op list from inputs to results."""
+        return self.split.primal
+
+    @property
+    def pullback(self) -> Block:
+        """The op list from captures and cotangents to the inputs' cotangents."""
+        return self.split.pullback
+
+    @property
+    def captures(self) -> tuple[Var, ...]:
+        """The primal's values that the pullback reads."""
+        return self.split.captures
+
+    def capture_table(self) -> list[dict[str, Any]]:
+        """One row a capture: name, kind (input, output, intermediate, shape), type, and bytes stored for it."""
+        names = self.capture_names()
+        stored = set(self.split.stored())
+        return [
+            {
+                "name": names[c],
+                "kind": self.split.kind(c),
+                "type": str(c.type),
+                "bytes": str(c.type.nbytes()) if c in stored else "0",
+            }
+            for c in self.captures
+        ]
+
+    def capture_names(self) -> dict[Var, str]:
+        """The name of each capture: the input's, the output's, or `capture_0` and so on."""
+        names = dict(zip(self.primal.params, self.program.inputs, strict=True))
+        names.update(
+            (r, n) for r, n in zip(self.primal.results, self.program.outputs, strict=True) if isinstance(r, Var)
+        )
+        stored = (c for c in self.captures if c not in names)
+        names.update((c, f"capture_{i}") for i, c in enumerate(stored))
+        return names
+
+    @property
+    def gradient_names(self) -> list[str]:
+        """`d_<input>` of each differentiated input."""
+        return [f"d_{self.program.inputs[i]}" for i in self.split.wrt]
+
+    @property
+    def seed_names(self) -> list[str]:
+        """`d_<result>` of each cotangent input."""
+        return [] if self.seeded else [f"d_{self.program.outputs[i]}" for i in self.split.of]
+
+    def joint(self) -> Program:
+        """One program: inputs (and cotangents) in; results and gradients out."""
+        block = with_all_gradients(self.split, self.split.joint(), len(self.primal.results))
+        if self.seeded:
+            block = with_unit_seed(block, self.split.cotangents)
+        inputs = [*self.program.inputs, *self.seed_names]
+        return _program(block, inputs, [*self.program.outputs, *self.gradient_names])
+
+    @property
+    def forward(self) -> Program:
+        """The primal, which also gives what the pullback reads and is neither input nor result."""
+        names = self.capture_names()
+        outputs = [*self.program.outputs, *(names[c] for c in self.split.stored())]
+        return _program(self.split.forward, self.program.inputs, outputs)
+
+    @property
+    def backward(self) -> Program:
+        """The pullback: captures and cotangents in, gradients out. Inputs keep the names they have in `forward`."""
+        names = self.capture_names()
+        block = with_all_gradients(self.split, self.split.pullback, 0)
+        shapes = [p for p in block.params if p not in self.split.pullback.params]
+        seeds = [f"d_{self.program.outputs[i]}" for i in self.split.of]
+        inputs = [*(names[c] for c in self.captures), *seeds, *(names[p] for p in shapes)]
+        if self.seeded:
+            block = with_unit_seed(block, self.split.cotangents)
+            inputs = [n for n in inputs if n not in seeds]
+        return _program(block, inputs, self.gradient_names)
+
+    def listing(self, style: str = "text") -> str:
+        """Primal and pullback as text, with what is captured and where each line comes from."""
+        from primsplit.doors import list_split
+
+        return list_split(self.split, self.capture_names(), style)
+
+    def save(self, path: str, form: Form = "joint") -> list[str]:
+        """Write one file, or for `form="split"` `<stem>.forward.onnx` and `<stem>.backward.onnx`; return the paths."""
+        if form == "joint":
+            self.joint().save(path)
+            return [path]
+        if form == "functions":
+            from primsplit.doors import save_functions
+
+            save_functions(self, path)
+            return [path]
+        stem = os.path.splitext(path)[0]
+        paths = [f"{stem}.forward.onnx", f"{stem}.backward.onnx"]
+        self.forward.save(paths[0])
+        self.backward.save(paths[1])
+        return paths
+
+
+def _program(block: Block, inputs: Sequence[str], outputs: Sequence[str]) -> Program:
+    """A program of flat arguments: arrays in the order of `inputs`, and a tuple of results."""
+    arguments = trees.flatten((tuple(0.0 for _ in inputs), {}))[1]
+    result = trees.flatten(tuple(0.0 for _ in outputs))[1]
+    return Program(
+        block, inputs=inputs, outputs=outputs, arguments=arguments, result=result, static=[ARRAY] * len(inputs)
+    )
+
+
+def trace(function: Callable[..., Any] | Program, *specs: Any, **named: Any) -> Program:
+    """Trace a function on specs: arrays, `ps.spec(...)`, or nothing where its annotations say them.
+
+    Leaves that are neither arrays, specs nor floats are static arguments. Raises SpecError where a spec is missing.
+    """
+    if isinstance(function, Program):
+        return function
+    if not specs and not named:
+        specs = specs_from_annotations(function)
+    return trace_program(function, specs, named)
+
+
+def split(function: Callable[..., Any] | Program, *specs: Any, wrt: Wrt = None, of: Any = None, **named: Any) -> SplitProgram:
+    """Split a function or Program with respect to inputs, for cotangents of results.
+
+    `wrt` names arguments by position or name, or inputs by their name in the file (`params.w`); by default every
+    floating-point input. `of` names results; by default every floating-point one. A single scalar result is seeded
+    with 1. Raises MissingRule at the user's line, SpecError for names that do not exist.
+    """
+    program = trace(function, *specs, **named)
+    positions = _select_inputs(program, wrt)
+    results = _select_results(program, of)
+    made = split_block(program.block, positions, results)
+    types = [r.type for r in program.block.results]
+    seeded = len(results) == 1 and types[results[0]].shape == () and len(types) == 1
+    return SplitProgram(program, made, seeded=seeded)
+
+
+def _select_inputs(program: Program, wrt: Wrt) -> list[int]:
+    types = program.types
+    if wrt is None:
+        return [i for i, t in enumerate(types) if t.is_float]
+    chosen: list[int] = []
+    paths = [p for p, s in zip(program.arguments.paths(), program.static, strict=True) if s is ARRAY]
+    for key in [wrt] if isinstance(wrt, int | str) else wrt:
+        found = [
+            i
+            for i, (path, name) in enumerate(zip(paths, program.inputs, strict=True))
+            if (isinstance(key, int) and path[:2] == (0, key))
+            or (isinstance(key, str) and (name == key or name.startswith(f"{key}.")))
+        ]
+        floats = [i for i in found if types[i].is_float]
+        if not floats:
+            what = "is no input" if not found else "is not floating point"
+            raise SpecError(f"wrt={key!r} {what}", because=(f"the inputs are {', '.join(program.inputs)}",))
+        chosen.extend(floats)
+    return sorted(set(chosen))
+
+
+def _select_results(program: Program, of: Any) -> list[int]:
+    types = [r.type for r in program.block.results]
+    if of is None:
+        floats = [i for i, t in enumerate(types) if t.is_float]
+        if not floats:
+            raise SpecError("no result is floating point, so there is nothing to differentiate")
+        return floats
+    keys = [of] if isinstance(of, int | str) else list(of)
+    positions = [program.outputs.index(k) if k in program.outputs else k for k in keys]
+    for key in positions:
+        if not (isinstance(key, int) and key < len(types)):
+            raise SpecError(f"of={key!r} is no result", because=(f"the results are {', '.join(program.outputs)}",))
+    return positions
+
+
+def export(
+    target: Callable[..., Any] | Program | SplitProgram,
+    *specs: Any,
+    path: str,
+    form: Form = "joint",
+    wrt: Wrt = None,
+    of: Any = None,
+    **named: Any,
+) -> list[str]:
+    """Write the forward and backward pass of a function, Program or Split as ONNX; return the paths written.
+
+    `form` is "joint" (one graph), "split" (a forward and a backward file) or "functions" (one file, forward and
+    pullback as model-local functions). Raises FileError where the path cannot be written.
+    """
+    made = target if isinstance(target, SplitProgram) else split(target, *specs, wrt=wrt, of=of, **named)
+    return made.save(path, form)

@@ -1,0 +1,103 @@
+"""Axes as NumPy's functions take them, and slabs of an array along one axis."""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims, trace
+from primsplit.array import Array, as_array
+from primsplit.broadcasting import reshape_to, transpose
+from primsplit.dims import Dim, Size
+from primsplit.errors import ShapeError
+from primsplit.ir import Type
+from primsplit.numpy.ufuncs import cast_to, write_out
+from primsplit.ops import op
+
+END = int(np.iinfo(np.int64).max)
+"""The end of a slice that goes to the end of the axis."""
+
+
+def array_like(value: Any) -> Array:
+    """The Array of an argument that NumPy would pass to `asarray`."""
+    return as_array(np.asarray(value) if isinstance(value, list | tuple) else value)
+
+
+def one_axis(axis: Any, rank: int) -> int:
+    """The axis counted from the front. Raises ShapeError at the user's line."""
+    number = operator.index(axis)
+    if not -rank <= number < rank:
+        raise ShapeError(f"axis {number} is out of bounds for an array with {rank} axes", place=trace.user_place())
+    return number % rank
+
+
+def many_axes(axis: Any, rank: int) -> tuple[int, ...]:
+    """The axes that an argument names, sorted: all for None. An array without axes takes 0 and -1, as in NumPy."""
+    if axis is None:
+        return tuple(range(rank))
+    numbers = axis if isinstance(axis, tuple | list) else (axis,)
+    if rank == 0 and len(numbers) == 1 and numbers[0] in {0, -1}:
+        return ()
+    found = sorted(one_axis(a, rank) for a in numbers)
+    if len(set(found)) != len(found):
+        raise ShapeError(f"axis={axis} names an axis twice", place=trace.user_place())
+    return tuple(found)
+
+
+def count_along(x: Array, axes: Sequence[int]) -> Dim:
+    """How many elements a reduction over these axes reads for each one that it gives."""
+    return dims.product(x.shape[a] for a in axes)
+
+
+def size_as(size: Dim, dtype: Any) -> Array:
+    """A size as a traced number."""
+    if isinstance(size, Size):
+        return cast_to(Array(as_array(size).value), dtype)
+    return Array(trace.constant(np.asarray(size, dtype)))
+
+
+def slab(x: Array, axis: int, start: Dim, end: Dim) -> Array:
+    """`x[start:end]` along one axis."""
+    return op.Slice(x, [start], [end], [axis])
+
+
+def slab_of(x: Array, axis: int, size: Dim) -> Array:
+    """The first `size` elements along an axis that has at least as many."""
+    if dims.same(x.shape[axis], size):
+        return x
+    shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
+    return op.Slice(x, [0], [size], [axis], types=[Type(x.dtype, shape)])
+
+
+def axis_first(x: Array, axis: int) -> Array:
+    """`x` with one axis moved to the front."""
+    return transpose(x, (axis, *(i for i in range(x.ndim) if i != axis)))
+
+
+def axis_back(x: Array, axis: int) -> Array:
+    """`x` with the first axis moved to place `axis`."""
+    rest = list(range(1, x.ndim))
+    return transpose(x, (*rest[:axis], 0, *rest[axis:]))
+
+
+def joined_last(x: Array, axes: Sequence[int]) -> Array:
+    """`x` with these axes joined to one, which comes last."""
+    kept = [i for i in range(x.ndim) if i not in axes]
+    moved = transpose(x, (*kept, *axes))
+    return reshape_to(moved, (*(x.shape[i] for i in kept), count_along(x, axes)))
+
+
+def with_ones(x: Array, axes: Sequence[int]) -> Array:
+    """`x` with axes of size 1 at these places of the result."""
+    return op.Unsqueeze(x, list(axes)) if axes else x
+
+
+def delivered(result: Array, out: Any) -> Array:
+    """`result`, written to the array that the user gave as `out=`."""
+    if isinstance(out, tuple):
+        (out,) = out
+    if out is None:
+        return result
+    written: Array = write_out(result, out, True, "same_kind")
+    return written

@@ -1,0 +1,69 @@
+"""NumPy's convolution and correlation of two vectors."""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims, trace
+from primsplit.array import Array, implements
+from primsplit.broadcasting import reshape_to
+from primsplit.dims import Dim
+from primsplit.errors import ShapeError
+from primsplit.ir import Type
+from primsplit.numpy.products import computed, operands
+from primsplit.ops import op
+
+
+@implements(np.convolve)
+def convolve(a: Any, v: Any, mode: str = "full") -> Array:
+    """The convolution of two vectors; see `_full` for its cost."""
+    a, v = (_vector(x) for x in operands(a, v))
+    middle = (dims.minimum(a.shape[0], v.shape[0]) - 1) // 2
+    return _window(computed(_full, a, v), mode, a, v, middle)
+
+
+@implements(np.correlate)
+def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
+    """The correlation of two vectors: the sums of a[n + k] v[n] for every shift k.
+
+    Raises UndecidableSize for mode "same" where only the run can tell which vector is longer.
+    """
+    a, v = (_vector(x) for x in operands(a, v))
+    middle: Dim = 0
+    if mode == "same":
+        middle = (v.shape[0] - 1) // 2 if a.shape[0] >= v.shape[0] else a.shape[0] // 2
+    turned = op.Slice(v, [-1], [-(2**31)], [0], [-1], types=[v.type])
+    return _window(computed(_full, a, turned), mode, a, v, middle)
+
+
+def _vector(x: Array) -> Array:
+    if len(x.shape) > 1:
+        raise ShapeError("convolve and correlate take vectors", place=trace.user_place())
+    return x if x.shape else op.Unsqueeze(x, [0])
+
+
+def _full(a: Array, v: Array) -> Array:
+    """All N + M - 1 sums: the outer product [M, N], its row i pushed i places to the right, summed over rows.
+
+    Pushing is padding each row with M zeros and cutting the run of all rows into rows one shorter. Cost: 2 N M
+    operations, and the memory traffic of five passes over N M elements.
+    """
+    n, m = a.shape[0], v.shape[0]
+    rows = op.MatMul(op.Unsqueeze(v, [1]), op.Unsqueeze(a, [0]))
+    padded = op.Pad(rows, [0, 0, 0, m], types=[Type(a.dtype, (m, n + m))])
+    run = reshape_to(padded, [m * (n + m)])
+    length = m * (n + m - 1)
+    cut = op.Slice(run, [0], [length], [0], types=[Type(a.dtype, (length,))])
+    return op.ReduceSum(reshape_to(cut, [m, n + m - 1]), [0], keepdims=0)
+
+
+def _window(full: Array, mode: str, a: Array, v: Array, middle: Dim) -> Array:
+    """The part of the full convolution that the mode keeps."""
+    longer, shorter = dims.maximum(a.shape[0], v.shape[0]), dims.minimum(a.shape[0], v.shape[0])
+    windows = {"same": (middle, longer), "valid": (shorter - 1, longer - shorter + 1)}
+    if mode == "full":
+        return full
+    if mode not in windows:
+        raise ShapeError(f"mode must be 'full', 'same' or 'valid', not {mode!r}", place=trace.user_place())
+    first, count = windows[mode]
+    return op.Slice(full, [first], [first + count], [0], types=[Type(full.dtype, (count,))])

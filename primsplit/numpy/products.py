@@ -1,0 +1,392 @@
+"""NumPy's products: matmul, dot, inner, outer, tensordot, einsum, kron, cross, and the gufuncs of linear algebra."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims, trace
+from primsplit.array import FUNCTIONS, Array, as_array, implements, unsupported
+from primsplit.broadcasting import reshape_to
+from primsplit.dims import Size, product
+from primsplit.errors import ShapeError
+from primsplit.numpy.einsum import NOMINAL, Label, Labels, Term, sum_of_products
+from primsplit.numpy.ufuncs import cast_to, elementwise, ufunc_method
+from primsplit.ops import op
+
+# What MatMul, Mul and ReduceSum all have kernels for, for dtypes that one of them lacks; integers wrap alike.
+_COMPUTED_IN = {
+    "bool": "int32", "int8": "int32", "uint8": "int32", "int16": "int32", "uint16": "int32",
+    "uint32": "int64", "uint64": "int64",
+}  # fmt: skip
+
+
+def operand(value: Any) -> Array:
+    """An Array of anything that NumPy takes for one: nested lists, and numbers with the dtype NumPy gives them."""
+    if not isinstance(value, list | tuple):
+        return as_array(value)
+    if any(isinstance(leaf, Array | Size) for leaf in _leaves(value)):
+        stacked: Array = FUNCTIONS[np.stack]([operand(v) for v in value])
+        return stacked
+    return as_array(np.asarray(value))
+
+
+def _leaves(value: Any) -> list[Any]:
+    return [leaf for v in value for leaf in _leaves(v)] if isinstance(value, list | tuple) else [value]
+
+
+def operands(*values: Any) -> list[Array]:
+    """The values as Arrays of their common dtype."""
+    arrays = [operand(v) for v in values]
+    dtype = np.result_type(*(a.dtype for a in arrays))
+    return [cast_to(a, dtype) for a in arrays]
+
+
+def computed(function: Callable[..., Array], *arrays: Array) -> Array:
+    """`function` of arrays of one dtype, in a dtype that the product operators have kernels for."""
+    dtype = arrays[0].dtype
+    wide = _COMPUTED_IN.get(dtype.name)
+    if wide is None:
+        return function(*arrays)
+    return cast_to(function(*(cast_to(a, wide) for a in arrays)), dtype)
+
+
+def to_out(result: Array, out: Any) -> Array:
+    """`result`, written to `out` where that is given."""
+    if out is None:
+        return result
+    if not isinstance(out, Array) or not dims.same_shape(out.shape, result.shape) or out.dtype != result.dtype:
+        raise ShapeError(f"out= must be a traced array of {result.type}", place=trace.user_place())
+    out.assign(result)
+    return out
+
+
+# The gufuncs.
+
+
+@elementwise("matmul")
+def matmul(a: Array, b: Array) -> Array:
+    """The matrix product: 1-D operands are a row and a column, leading axes broadcast.
+
+    A 1-D right operand is given a second axis, since MatMul is 35 times slower on a vector.
+    """
+    if not a.shape or not b.shape:
+        raise ShapeError("matmul needs operands with at least one axis", place=trace.user_place())
+    return computed(_matmul, a, b)
+
+
+def _matmul(a: Array, b: Array) -> Array:
+    if len(a.shape) == len(b.shape) == 1:
+        return _dot_rows(a, b)
+    if len(b.shape) > 1:
+        return op.MatMul(a, b)
+    return op.Squeeze(op.MatMul(a, op.Unsqueeze(b, [1])), [len(a.shape) - 1])
+
+
+def _dot_rows(a: Array, b: Array) -> Array:
+    """The dot products along the last axis: Mul and ReduceSum are 4 times faster than MatMul here."""
+    if not dims.could_be(a.shape[-1], b.shape[-1]):
+        raise ShapeError(
+            f"cannot multiply vectors of sizes {a.shape[-1]} and {b.shape[-1]}", place=trace.user_place()
+        )
+    return op.ReduceSum(op.Mul(a, b), [-1], keepdims=0)
+
+
+@elementwise("vecdot")
+def vecdot(a: Array, b: Array) -> Array:
+    """The dot products of vectors along the last axis."""
+    return computed(_dot_rows, a, b)
+
+
+@elementwise("matvec")
+def matvec(a: Array, b: Array) -> Array:
+    """Matrices times vectors."""
+    return computed(lambda a, b: op.Squeeze(op.MatMul(a, op.Unsqueeze(b, [-1])), [-1]), a, b)
+
+
+@elementwise("vecmat")
+def vecmat(a: Array, b: Array) -> Array:
+    """Vectors times matrices."""
+    return computed(lambda a, b: op.Squeeze(op.MatMul(op.Unsqueeze(a, [-2]), b), [-2]), a, b)
+
+
+@ufunc_method("axes")
+def on_axes(ufunc: np.ufunc, *inputs: Any, axes: Any = None, axis: Any = None, **options: Any) -> Any:
+    """A gufunc with `axes=` or `axis=`: the core axes are moved to the end, and the result's back."""
+    cores = [re.findall(r"\w+", core) for core in re.findall(r"\(([^)]*)\)", ufunc.signature or "")]
+    if axis is not None:
+        axes = [axis] * ufunc.nin
+    if options.pop("keepdims", False) or options.get("out") is not None:
+        raise unsupported(f"np.{ufunc.__name__} with keepdims= or with axes= and out=")
+    chosen = [(a,) if isinstance(a, int) else tuple(a) for a in axes]
+    chosen += [tuple(range(-len(core), 0)) for core in cores[len(chosen) :]]
+    moved = [
+        FUNCTIONS[np.moveaxis](operand(x), at, tuple(range(-len(at), 0))) if at else operand(x)
+        for x, at in zip(inputs, chosen, strict=False)
+    ]
+    result = FUNCTIONS["ufunc"](ufunc, "__call__", *moved, **options)
+    last = chosen[-1]
+    return FUNCTIONS[np.moveaxis](result, tuple(range(-len(last), 0)), last) if last else result
+
+
+# Dot, inner, outer and their kin.
+
+
+@implements(np.dot)
+def dot(a: Any, b: Any, out: Any = None) -> Array:
+    """NumPy's dot: the sum over the last axis of `a` and the last but one of `b`."""
+    a, b = operands(a, b)
+    if not a.shape or not b.shape:
+        return to_out(_times(a, b), out)
+    if len(b.shape) <= 2:
+        return to_out(matmul(a, b), out)
+    return to_out(tensordot(a, b, axes=(-1, -2)), out)
+
+
+def _times(a: Array, b: Array) -> Array:
+    product: Array = FUNCTIONS["ufunc"](np.multiply, "__call__", a, b)
+    return product
+
+
+@implements(np.vdot)
+def vdot(a: Any, b: Any) -> Array:
+    """The sum of the products of all elements."""
+    a, b = operands(a, b)
+    return matmul(_flat(a), _flat(b))
+
+
+def _flat(x: Array) -> Array:
+    return x if len(x.shape) == 1 else reshape_to(x, [product(x.shape)])
+
+
+@implements(np.inner)
+def inner(a: Any, b: Any) -> Array:
+    """The sum over the last axes."""
+    a, b = operands(a, b)
+    if not a.shape or not b.shape:
+        return _times(a, b)
+    return tensordot(a, b, axes=(-1, -1))
+
+
+@implements(np.outer)
+def outer(a: Any, b: Any, out: Any = None) -> Array:
+    """All products of an element of `a` with one of `b`."""
+    a, b = operands(a, b)
+    column, row = op.Unsqueeze(_flat(a), [1]), op.Unsqueeze(_flat(b), [0])
+    return to_out(computed(op.MatMul, column, row), out)
+
+
+@implements(np.linalg.outer)
+def vector_outer(x1: Any, x2: Any, /) -> Array:
+    """The outer product of two vectors."""
+    a, b = operands(x1, x2)
+    if len(a.shape) != 1 or len(b.shape) != 1:
+        raise ShapeError("np.linalg.outer takes vectors", place=trace.user_place(), cure="Use np.outer.")
+    return outer(a, b)
+
+
+@implements(np.tensordot, np.linalg.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
+    """The sum of products over pairs of axes: one MatMul."""
+    a, b = operands(a, b)
+    left, right = _tensordot_axes(len(a.shape), len(b.shape), axes)
+    labels_a: list[Label] = [("a", i) for i in range(len(a.shape))]
+    labels_b: list[Label] = [("b", i) for i in range(len(b.shape))]
+    for i, j in zip(left, right, strict=True):
+        if not dims.could_be(a.shape[i], b.shape[j]):
+            raise ShapeError(
+                f"tensordot: axis {i} has size {a.shape[i]}, axis {j} of the other has {b.shape[j]}",
+                place=trace.user_place(),
+            )
+        labels_b[j] = labels_a[i]
+    output = [x for i, x in enumerate(labels_a) if i not in left] + [x for j, x in enumerate(labels_b) if j not in right]
+    return computed(lambda a, b: sum_of_products([Term(a, tuple(labels_a)), Term(b, tuple(labels_b))], output), a, b)
+
+
+def _tensordot_axes(rank_a: int, rank_b: int, axes: Any) -> tuple[list[int], list[int]]:
+    if isinstance(axes, int | np.integer):
+        count = int(axes)
+        left, right = list(range(rank_a - count, rank_a)), list(range(count))
+    else:
+        left, right = ([x] if isinstance(x, int | np.integer) else [int(i) for i in x] for x in axes)
+    if len(left) != len(right) or any(not -rank_a <= i < rank_a for i in left) or any(
+        not -rank_b <= i < rank_b for i in right
+    ):
+        raise ShapeError(
+            f"tensordot: axes {axes} do not fit operands with {rank_a} and {rank_b} axes", place=trace.user_place()
+        )
+    return [i % rank_a for i in left], [i % rank_b for i in right]
+
+
+@implements(np.linalg.matmul)
+def linalg_matmul(x1: Any, x2: Any, /) -> Array:
+    """The matrix product."""
+    result: Array = FUNCTIONS["ufunc"](np.matmul, "__call__", operand(x1), operand(x2))
+    return result
+
+
+@implements(np.linalg.vecdot)
+def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+    """The dot products of vectors along an axis."""
+    result: Array = FUNCTIONS["ufunc"](np.vecdot, "__call__", operand(x1), operand(x2), axis=axis)
+    return result
+
+
+@implements(np.kron)
+def kron(a: Any, b: Any) -> Array:
+    """The Kronecker product: element (i p + k, j q + l) is a[i, j] b[k, l]."""
+    a, b = operands(a, b)
+    rank = max(len(a.shape), len(b.shape))
+    a, b = (reshape_to(x, [1] * (rank - len(x.shape)) + list(x.shape)) for x in (a, b))
+    wide_a = op.Unsqueeze(a, [2 * i + 1 for i in range(rank)]) if rank else a
+    wide_b = op.Unsqueeze(b, [2 * i for i in range(rank)]) if rank else b
+    return reshape_to(_times(wide_a, wide_b), [m * n for m, n in zip(a.shape, b.shape, strict=True)])
+
+
+@implements(np.linalg.multi_dot)
+def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Array:
+    """The product of matrices in the order that needs the fewest multiplications; the ends may be vectors.
+
+    The order is dynamic programming over the sizes, in which symbols count as 64.
+    """
+    factors = operands(*arrays)
+    if len(factors) < 2:
+        raise ShapeError("multi_dot needs at least two arrays", place=trace.user_place())
+    sizes = [NOMINAL if isinstance(d, Size) else d for d in (_rows(factors[0]), *(_columns(f) for f in factors))]
+    return to_out(_chain(factors, _best_cuts(sizes), 0, len(factors)), out)
+
+
+def _rows(x: Array) -> Any:
+    return x.shape[0] if len(x.shape) == 2 else 1
+
+
+def _columns(x: Array) -> Any:
+    return x.shape[-1] if len(x.shape) == 2 else 1
+
+
+def _best_cuts(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Where to cut the chain of factors i..j-1, for each i and j (Cormen et al., Introduction to Algorithms, 15.2)."""
+    count = len(sizes) - 1
+    cost = {(i, i + 1): 0 for i in range(count)}
+    cut: dict[tuple[int, int], int] = {}
+    for length in range(2, count + 1):
+        for i in range(count - length + 1):
+            j = i + length
+            priced = {k: cost[i, k] + cost[k, j] + sizes[i] * sizes[k] * sizes[j] for k in range(i + 1, j)}
+            cut[i, j] = min(priced, key=lambda k: priced[k])
+            cost[i, j] = priced[cut[i, j]]
+    return cut
+
+
+def _chain(factors: Sequence[Array], cuts: dict[tuple[int, int], int], i: int, j: int) -> Array:
+    if j == i + 1:
+        return factors[i]
+    k = cuts[i, j]
+    return matmul(_chain(factors, cuts, i, k), _chain(factors, cuts, k, j))
+
+
+# Cross products.
+
+
+@implements(np.cross)
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Array:
+    """The cross product of vectors of three elements; of two elements, the third component alone."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = operands(a, b)
+    a, b = FUNCTIONS[np.moveaxis](a, axisa, -1), FUNCTIONS[np.moveaxis](b, axisb, -1)
+    if {a.shape[-1], b.shape[-1]} - {2, 3}:
+        raise ShapeError("cross takes vectors of two or three elements", place=trace.user_place())
+    if a.shape[-1] == b.shape[-1] == 2:
+        left = _times(_component(a, 0), _component(b, 1))
+        return op.Sub(left, _times(_component(a, 1), _component(b, 0)))
+    a, b = _three(a), _three(b)
+    turned = [op.Gather(x, np.array(order), axis=-1) for x, order in ((a, [1, 2, 0]), (b, [2, 0, 1]))]
+    against = [op.Gather(x, np.array(order), axis=-1) for x, order in ((a, [2, 0, 1]), (b, [1, 2, 0]))]
+    result = op.Sub(_times(*turned), _times(*against))
+    moved: Array = FUNCTIONS[np.moveaxis](result, -1, axisc)
+    return moved
+
+
+def _component(x: Array, index: int) -> Array:
+    return op.Gather(x, np.array(index), axis=-1)
+
+
+def _three(x: Array) -> Array:
+    """Vectors of two elements with a third that is 0."""
+    if x.shape[-1] == 3:
+        return x
+    return op.Concat(x, _times(op.Slice(x, [0], [1], [-1]), np.zeros((), x.dtype)), axis=-1)
+
+
+@implements(np.linalg.cross)
+def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+    """The cross product of vectors of three elements."""
+    a, b = operands(x1, x2)
+    if a.shape[axis] != 3 or b.shape[axis] != 3:
+        raise ShapeError("np.linalg.cross takes vectors of three elements", place=trace.user_place())
+    return cross(a, b, axis=axis)
+
+
+# Einsum.
+
+
+@implements(np.einsum)
+def einsum(*inputs: Any, out: Any = None, optimize: Any = False, dtype: Any = None, **unused: Any) -> Array:
+    """Any einsum, as Transpose, Reshape, MatMul, Mul and ReduceSum. `optimize` is accepted: pairs are always chosen."""
+    arrays, labels, output = parse_einsum(inputs)
+    arrays = operands(*arrays) if dtype is None else [cast_to(operand(a), dtype) for a in arrays]
+    terms = [_labelled(a, names) for a, names in zip(arrays, labels, strict=True)]
+    found = output if output is not None else _implicit_output(terms)
+    present = {label for _, names in terms for label in names}
+    ellipsis = sorted((label for label in present if isinstance(label, tuple)), key=str, reverse=True)
+    wanted = [x for label in found for x in (ellipsis if label is ... else [label])]
+    if len(set(wanted)) < len(wanted) or set(wanted) - present:
+        raise ShapeError("einsum: an output label is repeated, or no operand has it", place=trace.user_place())
+    result = computed(
+        lambda *given: sum_of_products([Term(a, names) for a, (_, names) in zip(given, terms, strict=True)], wanted),
+        *(a for a, _ in terms),
+    )
+    return to_out(result, out)
+
+
+def parse_einsum(inputs: Sequence[Any]) -> tuple[list[Any], list[list[Any]], list[Any] | None]:
+    """The operands, each one's labels, and the output's (None where implicit); an ellipsis is `...`."""
+    if not isinstance(inputs[0], str):
+        arrays, lists = list(inputs[0 : len(inputs) // 2 * 2 : 2]), [list(x) for x in inputs[1::2]]
+        return arrays, lists, list(inputs[-1]) if len(inputs) % 2 else None
+    left, arrow, right = inputs[0].replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(inputs) - 1:
+        raise ShapeError(
+            f"einsum: {len(terms)} terms in {inputs[0]!r} for {len(inputs) - 1} operands", place=trace.user_place()
+        )
+    return list(inputs[1:]), [_letters(t) for t in terms], _letters(right) if arrow else None
+
+
+def _letters(term: str) -> list[Any]:
+    before, dots, after = term.partition("...")
+    if not (before + after).replace("_", "x").isalpha() and before + after:
+        raise ShapeError(f"einsum: {term!r} is no list of labels", place=trace.user_place())
+    return [*before, *([...] if dots else []), *after]
+
+
+def _labelled(array: Array, names: Sequence[Any]) -> tuple[Array, Labels]:
+    """The array with one label an axis; the axes of an ellipsis are counted from its end."""
+    count = len(array.shape) - (len(names) - names.count(...))
+    if count < 0 or (count and ... not in names):
+        raise ShapeError(
+            f"einsum: an operand with {len(array.shape)} axes has {len(names)} labels", place=trace.user_place()
+        )
+    spread = [("...", k) for k in range(count - 1, -1, -1)]
+    return array, tuple(x for name in names for x in (spread if name is ... else [name]))
+
+
+def _implicit_output(terms: Sequence[tuple[Array, Labels]]) -> list[Any]:
+    """NumPy's rule: the ellipsis, then the labels that occur once, sorted."""
+    every = [label for _, names in terms for label in names]
+    once = sorted(label for label in every if not isinstance(label, tuple) and every.count(label) == 1)
+    return [..., *once]

@@ -1,0 +1,212 @@
+"""NumPy's reductions: sum, prod, max, min, ptp, mean, all, any, count_nonzero.
+
+Over no elements a sum is 0, a product 1, a mean NaN. A maximum of a size that is known to be 0 is an error as in NumPy;
+where a size turns out to be 0 at run time, it is -inf (the least integer), and a minimum +inf.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit import dims, trace
+from primsplit.array import Array, as_array, implements
+from primsplit.dims import Size
+from primsplit.errors import DtypeError, ShapeError
+from primsplit.ir import BFLOAT16
+from primsplit.numpy.axes import array_like, count_along, delivered, many_axes, size_as
+from primsplit.numpy.ufuncs import cast_to, select
+from primsplit.ops import op
+
+
+def reduced(kind: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
+    """The ONNX reduction `kind` over literal axes; over none it is `x`."""
+    if not axes:
+        return x
+    operator = getattr(op, kind)
+    if len(axes) == x.ndim:
+        found: Array = operator(x, keepdims=int(bool(keepdims)))
+    else:
+        found = operator(x, list(axes), keepdims=int(bool(keepdims)))
+    return found
+
+
+def sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """What NumPy sums and multiplies in: integers are widened to 64 bits."""
+    if dtype.kind == "b" or (dtype.kind == "i" and dtype.itemsize < 8):
+        return np.dtype(np.int64)
+    return np.dtype(np.uint64) if dtype.kind == "u" else dtype
+
+
+def masked(x: Array, where: Any, fill: Any) -> Array:
+    """`x` where the mask holds, else the number `fill`."""
+    if where is True:
+        return x
+    return select(as_array(where), x, as_array(np.asarray(fill, x.dtype)))
+
+
+def is_half(x: Array) -> bool:
+    """True for the dtypes that NumPy averages in float32."""
+    return x.dtype in {np.dtype(np.float16), BFLOAT16}
+
+
+@implements(np.sum)
+def total(
+    a: Any,
+    axis: Any = None,
+    dtype: npt.DTypeLike = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Array:
+    """np.sum."""
+    x = array_like(a)
+    x = masked(cast_to(x, sum_dtype(x.dtype) if dtype is None else dtype), where, 0)
+    result = reduced("ReduceSum", x, many_axes(axis, x.ndim), keepdims)
+    return delivered(result if initial is None else result + cast_to(as_array(initial), x.dtype), out)
+
+
+@implements(np.prod)
+def product(
+    a: Any,
+    axis: Any = None,
+    dtype: npt.DTypeLike = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Array:
+    """np.prod."""
+    x = array_like(a)
+    x = masked(cast_to(x, sum_dtype(x.dtype) if dtype is None else dtype), where, 1)
+    result = reduced("ReduceProd", x, many_axes(axis, x.ndim), keepdims)
+    return delivered(result if initial is None else result * cast_to(as_array(initial), x.dtype), out)
+
+
+@implements(np.max, np.amax)
+def maximum(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+) -> Array:
+    """np.max. Equal largest elements share the gradient evenly, as in torch.amax."""
+    return _extremum("max", a, axis, out, keepdims, initial, where)
+
+
+@implements(np.min, np.amin)
+def minimum(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+) -> Array:
+    """np.min. Equal smallest elements share the gradient evenly, as in torch.amin."""
+    return _extremum("min", a, axis, out, keepdims, initial, where)
+
+
+def _extremum(which: str, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Array:
+    x = array_like(a)
+    axes = many_axes(axis, x.ndim)
+    if initial is None:
+        _check_not_empty(which, x, axes, where)
+    else:
+        x = masked(x, where, np.asarray(initial))
+    result = extremum(which, x, axes, keepdims)
+    if initial is not None:
+        combine = np.maximum if which == "max" else np.minimum
+        result = combine(result, cast_to(as_array(initial), x.dtype))
+    return delivered(result, out)
+
+
+def _check_not_empty(which: str, x: Array, axes: Sequence[int], where: Any) -> None:
+    if where is not True:
+        raise ShapeError(f"np.{which} with where= needs initial=", place=trace.user_place())
+    if axes and dims.same(count_along(x, axes), 0):
+        raise ShapeError(
+            f"np.{which} of no elements: the shape is [{','.join(map(str, x.shape))}]",
+            place=trace.user_place(),
+            cure="Pass initial=, the result for no elements.",
+        )
+
+
+def extremum(which: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
+    """The largest ("max") or smallest ("min") element over axes; NaN where there is one among the elements."""
+    if x.dtype in {np.dtype(np.int16), np.dtype(np.uint16)}:
+        return cast_to(extremum(which, cast_to(x, np.int32), axes, keepdims), x.dtype)
+    found = reduced("ReduceMax" if which == "max" else "ReduceMin", x, axes, keepdims)
+    return with_nan(found, x, axes, keepdims) if axes else found
+
+
+def with_nan(found: Array, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
+    """`found`, or NaN where `x` has one along the axes: onnxruntime's ReduceMax passes over NaN.
+
+    A sum of numbers clipped to [-1, 1] is NaN only if one of them is.
+    """
+    if not x.type.is_float:
+        return found
+    clipped = reduced("ReduceSum", op.Clip(x, -1.0, 1.0), axes, keepdims)
+    return op.Where(op.IsNaN(clipped), np.asarray(np.nan, x.dtype), found)
+
+
+@implements(np.ptp)
+def peak_to_peak(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Array:
+    """np.ptp."""
+    x = array_like(a)
+    return delivered(maximum(x, axis, keepdims=keepdims) - minimum(x, axis, keepdims=keepdims), out)
+
+
+@implements(np.mean)
+def mean(
+    a: Any,
+    axis: Any = None,
+    dtype: npt.DTypeLike = None,
+    out: Any = None,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+) -> Array:
+    """np.mean: integers in float64, float16 in float32 and rounded back."""
+    x = array_like(a)
+    axes = many_axes(axis, x.ndim)
+    result_dtype = np.dtype(dtype) if dtype is not None else x.dtype if x.type.is_float else np.dtype(np.float64)
+    if result_dtype.kind in "iub":
+        raise DtypeError(f"a mean in {result_dtype} is no mean", place=trace.user_place(), cure="Leave dtype= away.")
+    wide = cast_to(x, np.float32 if dtype is None and is_half(x) else result_dtype)
+    if where is not True:
+        counted = counted_where(where, x, axes, keepdims, wide.dtype)
+        result = op.Div(reduced("ReduceSum", masked(wide, where, 0), axes, keepdims), counted)
+    else:
+        result = mean_over(wide, axes, keepdims)
+    return delivered(cast_to(result, result_dtype), out)
+
+
+def mean_over(x: Array, axes: Sequence[int], keepdims: Any) -> Array:
+    """The mean of floats. onnxruntime's ReduceMean of no elements is 0, so it is used for literal sizes only."""
+    count = count_along(x, axes)
+    if not isinstance(count, Size) and count > 0:
+        return reduced("ReduceMean", x, axes, keepdims)
+    return op.Div(reduced("ReduceSum", x, axes, keepdims), size_as(count, x.dtype))
+
+
+def counted_where(where: Any, x: Array, axes: Sequence[int], keepdims: Any, dtype: Any) -> Array:
+    """How many elements of `x` a mask that broadcasts to it selects, along axes."""
+    mask = np.broadcast_to(cast_to(array_like(where), np.bool_), x.shape)
+    return reduced("ReduceSum", cast_to(as_array(mask), dtype), axes, keepdims)
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Array:
+    """np.count_nonzero; a NaN counts."""
+    x = cast_to(array_like(a), np.bool_)
+    return reduced("ReduceSum", cast_to(x, np.int64), many_axes(axis, x.ndim), keepdims)
+
+
+@implements(np.any)
+def any_of(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Array:
+    """np.any."""
+    x = masked(cast_to(array_like(a), np.bool_), where, False)
+    return delivered(op.Greater(count_nonzero(x, axis, keepdims=keepdims), 0), out)
+
+
+@implements(np.all)
+def all_of(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Array:
+    """np.all."""
+    x = masked(cast_to(array_like(a), np.bool_), where, True)
+    return delivered(op.Equal(count_nonzero(op.Not(x), axis, keepdims=keepdims), 0), out)

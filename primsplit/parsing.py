@@ -1,0 +1,427 @@
+"""Text to Block: the inverse of `listing`. Comments are not read."""
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+import onnx.helper
+
+from primsplit import dims
+from primsplit.dims import Dim
+from primsplit.errors import ParseError
+from primsplit.ir import AnyArray, Attribute, Block, Const, Op, Type, Value, Var
+from primsplit.literals import unquoted
+
+TOKEN = re.compile(
+    r"""(?P<space>[ \t]+|\#[^\n]*)
+      | (?P<newline>\n)
+      | (?P<quoted>`[^`\n]*`)
+      | (?P<string>b?"(?:[^"\\\n]|\\.)*"|b?'(?:[^'\\\n]|\\.)*')
+      | (?P<number>-?(?:0x[0-9a-f]+|(?:inf|nan)\b|\d+(?:\.\d*)?(?:e[+-]?\d+)?))
+      | (?P<digest>@[0-9a-f]+)
+      | (?P<name>[^\W\d]\w*(?:(?:\.|::)\w+)*)
+      | (?P<mark>\.\.\.|[()\[\],:=*+-])""",
+    re.VERBOSE,
+)
+OPENING, CLOSING = "([", ")]"
+
+
+class Token(NamedTuple):
+    """A word of the text. `kind` is the group of TOKEN that matched."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+class Sentence(NamedTuple):
+    """The tokens of one statement, which may go over several lines."""
+
+    depth: int
+    line: int
+    tokens: list[Token]
+
+
+def parse(text: str, constants: Mapping[str, Any] | None = None, free: Mapping[str, Var] | None = None) -> Block:
+    """The block that is listed as `text`.
+
+    `constants` holds what the listing tells by digest (`listing.constants(block)`), `free` the Vars of the outside
+    that the block reads, by name; others become fresh ones. Raises ParseError, which tells the line.
+    """
+    blocks = parse_all(text, constants, free)
+    if len(blocks) != 1:
+        raise ParseError(f"the text holds {len(blocks)} programs, not one", cure="Read it with parse_all.")
+    return blocks[0]
+
+
+def parse_all(
+    text: str, constants: Mapping[str, Any] | None = None, free: Mapping[str, Var] | None = None
+) -> list[Block]:
+    """The blocks listed one after the other, as those of a Split are. They share no Vars."""
+    reader = _Reader(text, constants or {}, free or {})
+    blocks = []
+    while reader.position < len(reader.sentences):
+        blocks.append(reader.block(0)[1])
+    return blocks
+
+
+def sentences_of(text: str) -> list[Sentence]:
+    """The statements of a text. Raises ParseError for a character that no statement has."""
+    found: list[Sentence] = []
+    tokens: list[Token] = []
+    line, first, open_marks, position = 1, 1, 0, 0
+    while position < len(text):
+        match = TOKEN.match(text, position)
+        if match is None:
+            raise ParseError(f"line {line}: a listing has no {text[position]!r} here")
+        kind = match.lastgroup or ""
+        position = match.end()
+        if kind == "newline":
+            line += 1
+            if tokens and not open_marks:
+                found.append(Sentence(_depth(text, tokens[0].start), first, tokens))
+                tokens = []
+        elif kind != "space":
+            first = first if tokens else line
+            tokens.append(Token(kind, match.group(), match.start(), position))
+            open_marks += (match.group() in OPENING) - (match.group() in CLOSING) if kind == "mark" else 0
+    if tokens:
+        found.append(Sentence(_depth(text, tokens[0].start), first, tokens))
+    return found
+
+
+def _depth(text: str, start: int) -> int:
+    return start - (text.rfind("\n", 0, start) + 1)
+
+
+class _Reader:
+    """A recursive descent over sentences, and over the tokens of the current one.
+
+    `scopes` are the names that can be read, the innermost block's last; `current` is the next token.
+    """
+
+    def __init__(self, text: str, constants: Mapping[str, Any], free: Mapping[str, Var]) -> None:
+        self.text = text
+        self.given = constants
+        self.free = free
+        self.sentences = sentences_of(text)
+        self.position = 0
+        self.scopes: list[dict[str, Var]] = []
+        self.sentence = Sentence(0, 1, [])
+        self.at = 0
+        self.types: dict[str, Type] = {}
+        self.read: dict[str, Const] = {}
+
+    def fail(self, what: str) -> NoReturn:
+        line = self.sentence.line
+        raise ParseError(f"line {line}: {what}", because=(self.text.splitlines()[line - 1].strip(),))
+
+    # Tokens of the current sentence.
+
+    def open(self) -> None:
+        """Go to the next sentence."""
+        self.sentence = self.sentences[self.position]
+        self.position += 1
+        self.at = 0
+
+    def next(self) -> Token:
+        if self.at >= len(self.sentence.tokens):
+            self.fail("the line ends too early")
+        self.at += 1
+        return self.sentence.tokens[self.at - 1]
+
+    def peek(self, ahead: int = 0) -> str:
+        tokens = self.sentence.tokens
+        return tokens[self.at + ahead].text if self.at + ahead < len(tokens) else ""
+
+    def accept(self, text: str) -> bool:
+        found = self.peek() == text
+        self.at += found
+        return found
+
+    def expect(self, text: str) -> None:
+        if not self.accept(text):
+            self.fail(f"expected {text!r}, found {self.peek()!r}")
+
+    def name(self) -> str:
+        token = self.next()
+        if token.kind not in {"name", "quoted"}:
+            self.fail(f"expected a name, found {token.text!r}")
+        return unquoted(token.text)
+
+    # Blocks and ops.
+
+    def block(self, depth: int) -> tuple[str, Block]:
+        """A header, its ops and `return`; with the name of the attribute that holds it."""
+        self.open()
+        name = attribute = self.name()
+        if self.accept("="):
+            name = self.name()
+        scope: dict[str, Var] = {}
+        self.scopes.append(scope)
+        params = self.params()
+        if self.accept("with"):
+            self.captures(scope)
+        self.expect(":")
+        ops: list[Op] = []
+        while self.position < len(self.sentences) and self.sentences[self.position].depth > depth:
+            self.open()
+            if self.accept("return"):
+                results = self.results()
+                self.scopes.pop()
+                return attribute, Block(name, tuple(params), tuple(ops), results)
+            ops.append(self.op())
+        self.fail(f"{name} has no `return`")
+
+    def params(self) -> list[Var]:
+        self.expect("(")
+        found: list[Var] = []
+        while not self.accept(")"):
+            found.append(self.declare(self.scopes[-1]))
+            if not self.accept(","):
+                self.expect(")")
+                break
+        return found
+
+    def captures(self, scope: dict[str, Var]) -> None:
+        while True:
+            var = self.declare(scope)
+            scope[var.hint] = self.free.get(var.hint, var)
+            if not self.accept(","):
+                return
+
+    def declare(self, scope: dict[str, Var]) -> Var:
+        """`name: type`, a new Var of the scope."""
+        name = self.name()
+        self.expect(":")
+        var = scope[name] = Var(self.type(), name)
+        return var
+
+    def results(self) -> tuple[Value, ...]:
+        found: list[Value] = []
+        while self.at < len(self.sentence.tokens):
+            value = self.value(())
+            if value is None:
+                self.fail("None is no result")
+            found.append(value)
+            if not self.accept(","):
+                break
+        return tuple(found)
+
+    def op(self) -> Op:
+        depth = self.sentence.depth
+        declared: dict[str, Var] = {}
+        outputs: list[Var] = []
+        while self.peek(1) == ":":
+            outputs.append(self.declare(declared))
+            if not self.accept(","):
+                self.expect("=")
+                break
+        kind = self.next().text
+        inputs, attributes = self.arguments()
+        if self.at < len(self.sentence.tokens):
+            self.fail(f"{self.peek()!r} after the op")
+        while self.position < len(self.sentences) and self.sentences[self.position].depth > depth:
+            name, block = self.block(self.sentences[self.position].depth)
+            attributes[name] = block
+        self.scopes[-1].update(declared)
+        return Op(kind, tuple(inputs), tuple(outputs), attributes)
+
+    def arguments(self) -> tuple[list[Value | None], dict[str, Attribute]]:
+        self.expect("(")
+        waiting: list[Token | Value | None] = []
+        attributes: dict[str, Attribute] = {}
+        while not self.accept(")"):
+            if self.peek(1) == "=":
+                name = self.name()
+                self.expect("=")
+                attributes[name] = self.attribute(name)
+            else:
+                waiting.append(self.input())
+            if not self.accept(","):
+                self.expect(")")
+                break
+        variables = [v for v in waiting if isinstance(v, Var)]
+        inputs = [self.number(v, variables) if isinstance(v, Token) else v for v in waiting]
+        return inputs, attributes
+
+    # Values.
+
+    def input(self) -> Token | Value | None:
+        """An input of an op; a bare number stays a token until the op's variables are known."""
+        token = self.sentence.tokens[self.at] if self.at < len(self.sentence.tokens) else None
+        if token is not None and (token.kind == "number" or token.text in {"True", "False"}):
+            return self.next()
+        return self.value(())
+
+    def value(self, variables: Sequence[Var]) -> Value | None:
+        token = self.next()
+        if token.text == "[":
+            self.at -= 1
+            return Const(np.array(self.attribute(""), dtype=np.int64))
+        if token.kind == "number":
+            return self.number(token, variables)
+        if token.text == "None":
+            return None
+        if token.kind == "name" and (self.peek() in {"(", "["} or self.peek().startswith("@")):
+            self.at -= 1
+            return self.constant()
+        return self.variable(unquoted(token.text))
+
+    def variable(self, name: str) -> Var:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        self.fail(f"{name!r} is not defined here")
+
+    def number(self, token: Token, variables: Sequence[Var]) -> Const:
+        """A bare number, in the dtype of the first of these Vars that holds numbers of its kind."""
+        text = token.text
+        if text in {"True", "False"}:
+            return Const(np.array(text == "True"))
+        is_integer = text.lstrip("-").isdigit()
+        kinds = "iu" if is_integer else "fV"
+        dtype = next((v.type.dtype for v in variables if v.type.dtype.kind in kinds), None)
+        if dtype is None and not is_integer:
+            self.fail(f"which dtype {text} has does not follow from the op's variables")
+        return Const(elements([text], np.dtype(np.int64) if dtype is None else dtype).reshape(()))
+
+    def constant(self) -> Const:
+        """`type(elements)` or `type@digest`."""
+        array = self.array()
+        return Const(array)
+
+    def array(self) -> AnyArray:
+        start = self.at
+        type = self.type()
+        shape = tuple(d for d in type.shape or () if isinstance(d, int))
+        if self.peek().startswith("@"):
+            digest = self.next().text[1:]
+            found = self.given.get(digest)
+            if found is None:
+                self.fail(f"no constant @{digest} was given")
+            if found.dtype != type.dtype or found.shape != shape:
+                self.fail(f"the constant @{digest} is {found.dtype.name}{list(found.shape)}")
+            return np.asarray(found)
+        self.expect("(")
+        words: list[str] = []
+        while not self.accept(")"):
+            words.append(self.next().text)
+            if not self.accept(","):
+                self.expect(")")
+                break
+        count = int(np.prod(shape, dtype=np.int64))
+        if len(words) not in {count, min(count, 1)}:
+            self.fail(f"{len(words)} elements for {self.sentence.tokens[start].text}{list(shape)}")
+        flat = elements(words, type.dtype)
+        return flat.reshape(shape) if flat.size == count else np.full(shape, flat[0], type.dtype)
+
+    def attribute(self, name: str) -> Attribute:
+        """The value of an attribute."""
+        token = self.next()
+        if token.text in OPENING and token.kind == "mark":
+            closing = CLOSING[OPENING.index(token.text)]
+            items = []
+            while not self.accept(closing):
+                items.append(self.attribute(""))
+                if not self.accept(","):
+                    self.expect(closing)
+                    break
+            return items if closing == "]" else tuple(items)
+        if token.kind == "number":
+            return int(token.text) if token.text.lstrip("-").isdigit() else float(token.text)
+        if token.kind == "string":
+            return ast.literal_eval(token.text)
+        if token.text in {"True", "False", "None"}:
+            return {"True": True, "False": False, "None": None}[token.text]
+        if self.peek() in {"(", "["}:
+            self.at -= 1
+            return self.array()
+        if self.peek().startswith("@"):
+            return self.held()
+        if name in {"to", "dtype"}:
+            return int(onnx.helper.np_dtype_to_tensor_dtype(self.dtype(token.text)))
+        self.fail(f"an attribute cannot be {token.text!r}")
+
+    def held(self) -> Any:
+        """`type@digest` or `name@number`."""
+        digest = self.next().text[1:]
+        if digest not in self.given:
+            self.fail(f"no constant @{digest} was given")
+        return self.given[digest]
+
+    # Types.
+
+    def type(self) -> Type:
+        """`dtype[sizes]`."""
+        first = self.next()
+        if self.peek() != "[":
+            return self.typed(first.text, None)
+        self.expect("[")
+        start, depth = self.sentence.tokens[self.at - 1].end, 1
+        while depth:
+            token = self.next()
+            depth += (token.text in OPENING) - (token.text in CLOSING) if token.kind == "mark" else 0
+        return self.typed(first.text, self.text[start : self.sentence.tokens[self.at - 1].start])
+
+    def typed(self, dtype: str, sizes: str | None) -> Type:
+        key = f"{dtype}[{sizes}"
+        known = self.types.get(key)
+        if known is None:
+            if sizes == "...":
+                shape = None
+            else:
+                shape = [read_dim(d) for d in split_sizes(sizes)] if sizes else []
+            known = self.types[key] = Type(self.dtype(dtype), shape)
+        return known
+
+    def dtype(self, name: str) -> np.dtype[Any]:
+        try:
+            return np.dtype(name)
+        except TypeError:
+            self.fail(f"{name!r} is no dtype")
+
+
+def split_sizes(text: str) -> list[str]:
+    """The parts of `N, max(N, 1), 3`."""
+    parts, depth, quote = [""], 0, False
+    for letter in text:
+        quote ^= letter == "`"
+        depth += (letter in OPENING) - (letter in CLOSING) if not quote else 0
+        if letter == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
+
+
+def read_dim(text: str) -> Dim:
+    """The size; symbols in backticks may have any name."""
+    odd: dict[str, Dim] = {}
+
+    def stand_in(match: re.Match[str]) -> str:
+        odd[name := f"odd_{len(odd)}_{'_' * len(text)}"] = dims.symbol(unquoted(match.group()))
+        return name
+
+    plain = re.sub(r"`[^`]*`", stand_in, text)
+    return dims.substitute(dims.parse(plain), odd)
+
+
+def elements(words: Sequence[str], dtype: np.dtype[Any]) -> AnyArray:
+    """A vector of elements written by `literals.number_text`."""
+    if dtype.kind == "O":
+        return np.array([ast.literal_eval(w) for w in words], dtype=object)
+    if dtype.kind == "b":
+        return np.array([w == "True" for w in words], dtype=bool)
+    if dtype.kind in "iu" or dtype.name in {"int4", "uint4"}:
+        return np.array([int(w) for w in words], dtype=object).astype(dtype)
+    result = np.zeros(len(words), dtype)
+    for i, word in enumerate(words):
+        if word.startswith("0x"):
+            result[i] = np.frombuffer(int(word, 16).to_bytes(dtype.itemsize, "little"), dtype)[0]
+        else:
+            result[i] = np.asarray(float(word)).astype(dtype)
+    return result

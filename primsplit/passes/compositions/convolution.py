@@ -1,0 +1,135 @@
+"""Convolutions in float64 (or any dtype that MatMul has), as one matrix product with the windows unfolded."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.dims import Dim
+from primsplit.errors import PrimsplitError
+from primsplit.ops import op
+from primsplit.passes.compositions.windows import Windows, fold, numbers, unfold, windows_over
+
+
+def conv(
+    x: Array,
+    w: Array,
+    bias: Array | None = None,
+    *,
+    group: int = 1,
+    kernel_shape: Sequence[int] | None = None,
+    **placement: Any,
+) -> Array:
+    """Conv of [N, C, ...] with [M, C / group, ...]; kernel sizes and C are numbers, the rest may be symbols.
+
+    placement: strides, dilations, pads and auto_pad, as in ONNX.
+    """
+    kernel = kernel_of(w, kernel_shape)
+    channels = w.shape[1]
+    taps = unfold(x, windows_over(x.shape[2:], kernel, **placement))
+    places = taps[0].shape[2:]
+    grouped = [op.Reshape(tap, [x.shape[0], group, channels, -1]) for tap in taps]
+    columns = op.Concat(*grouped, axis=2)
+    product = op.MatMul(matrix_of(w, group, taps_first=True), columns)
+    return with_bias(op.Reshape(product, [x.shape[0], w.shape[0], *places]), bias)
+
+
+def conv_transpose(
+    x: Array,
+    w: Array,
+    bias: Array | None = None,
+    *,
+    group: int = 1,
+    kernel_shape: Sequence[int] | None = None,
+    output_padding: Sequence[int] | None = None,
+    output_shape: Sequence[int] | None = None,
+    auto_pad: str = "NOTSET",
+    **placement: Any,
+) -> Array:
+    """ConvTranspose of [N, C, ...] with [C, M / group, ...]: a product, each tap of which is added where it belongs."""
+    kernel = kernel_of(w, kernel_shape)
+    extra = list(output_padding or (0,) * len(kernel))
+    windows = windows_over(x.shape[2:], kernel, **placement)
+    if output_shape or auto_pad.startswith("SAME"):
+        windows = padded_to(windows, x.shape[2:], extra, output_shape, auto_pad)
+    batch, results = x.shape[0], w.shape[1]
+    rows = op.Reshape(x, [batch, group, w.shape[0] // group, -1])
+    product = op.MatMul(op.Transpose(matrix_of(w, group, taps_first=False), perm=[0, 2, 1]), rows)
+    shape = [batch, group, results, len(windows.taps), *x.shape[2:]]
+    split = op.Reshape(product, shape)
+    taps = [
+        op.Reshape(op.Gather(split, np.array(k), axis=3), [batch, group * results, *x.shape[2:]])
+        for k in range(len(windows.taps))
+    ]
+    return with_bias(fold(taps, windows, extra), bias)
+
+
+def padded_to(
+    windows: Windows, sizes: Sequence[Dim], extra: Sequence[int], output_shape: Sequence[int] | None, auto_pad: str
+) -> Windows:
+    """The windows with the padding that ConvTranspose's output_shape or auto_pad asks for."""
+    wanted = output_shape or [size * step for size, step in zip(sizes, windows.strides, strict=True)]
+    wanted = list(wanted)[-len(sizes) :]
+    totals = [
+        (size - 1) * step + add + span - want
+        for size, step, add, span, want in zip(sizes, windows.strides, extra, windows.spans, wanted, strict=True)
+    ]
+    small, large = tuple(t // 2 for t in totals), tuple(t - t // 2 for t in totals)
+    before, after = (small, large) if auto_pad == "SAME_UPPER" else (large, small)
+    return Windows(windows.kernel, windows.strides, windows.dilations, before, after)
+
+
+def col2im(
+    x: Array,
+    image_shape: Array,
+    block_shape: Array,
+    *,
+    strides: Sequence[int] | None = None,
+    dilations: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+) -> Array:
+    """Col2Im of [N, C * taps, windows], for constant image and block shapes."""
+    sizes, kernel = numbers(image_shape), numbers(block_shape)
+    windows = windows_over(sizes, kernel, strides=strides, dilations=dilations, pads=pads)
+    lengths = [
+        size + low + high
+        for size, low, high in zip(sizes, windows.before, windows.after, strict=True)
+    ]
+    counts = [
+        (length - span) // step + 1
+        for length, span, step in zip(lengths, windows.spans, windows.strides, strict=True)
+    ]
+    extra = [
+        length - (count - 1) * step - span
+        for length, count, step, span in zip(lengths, counts, windows.strides, windows.spans, strict=True)
+    ]
+    split = op.Reshape(x, [x.shape[0], -1, len(windows.taps), *counts])
+    taps = [op.Gather(split, np.array(k), axis=2) for k in range(len(windows.taps))]
+    return fold(taps, windows, extra)
+
+
+def kernel_of(w: Array, kernel_shape: Sequence[int] | None) -> list[int]:
+    """The kernel sizes, which must be numbers."""
+    sizes = list(kernel_shape or w.shape[2:])
+    if not all(isinstance(size, int) for size in sizes):
+        raise PrimsplitError("the kernel sizes of a float64 convolution are not known before the run")
+    return [int(size) for size in sizes]  # type: ignore[call-overload]
+
+
+def matrix_of(w: Array, group: int, *, taps_first: bool) -> Array:
+    """[A, B, ...taps] as [group, A / group, taps * B] or [group, A / group, B * taps]."""
+    flat = op.Reshape(w, [w.shape[0], w.shape[1], -1])
+    if taps_first:
+        flat = op.Transpose(flat, perm=[0, 2, 1])
+    return op.Reshape(op.Reshape(flat, [w.shape[0], -1]), [group, w.shape[0] // group, -1])
+
+
+def with_bias(y: Array, bias: Array | None) -> Array:
+    """A number added to each channel."""
+    if bias is None:
+        return y
+    return op.Add(y, op.Reshape(bias, [1, -1, *[1] * (y.ndim - 2)]))
+
+
+COMPOSITIONS = {"Conv": conv, "ConvTranspose": conv_transpose, "Col2Im": col2im}

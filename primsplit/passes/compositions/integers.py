@@ -1,0 +1,203 @@
+"""Integer and bool forms that onnxruntime has no kernel for, through a wider dtype that holds every value exactly.
+
+Casts between integers keep the low bits, as in NumPy, so a result that wraps is the same after a round trip through a
+wider dtype. uint64 has no wider one and goes through int64 with the same bits; where order counts, with the sign bit
+flipped on the way in and out, which keeps the order.
+
+COMPOSITIONS stand for what has no kernel. CORRECTED stand for kernels of onnxruntime 1.31.1 that give wrong numbers
+without an error: int64 Max, Min, Clip, Sign, ReduceMax and ReduceMin where values differ by more than 2**31 (Eigen's
+comparison of packed int64), and integer Pow, which is computed in double and saturates. Integer ReduceSum and ReduceProd
+are accumulated in double, too; below 2**53 they are exact. CumSum, MatMul, Add and Mul are exact and wrap.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.ops import op
+
+Composition = Callable[..., Any]
+LOWEST = np.array(np.iinfo(np.int64).min)
+WIDER: dict[str, type[np.generic]] = {
+    "bool": np.int32,
+    "int8": np.int32,
+    "uint8": np.int32,
+    "int16": np.int32,
+    "uint16": np.int32,
+    "int32": np.int64,
+    "uint32": np.int64,
+    "uint64": np.int64,
+}
+# float64 holds uint32, and its comparisons are sound.
+ORDERED_WIDER: dict[str, type[np.generic]] = {**WIDER, "uint32": np.float64}
+
+
+def widened(kind: str, *, ordered: bool = False, restored: bool = True) -> Composition:
+    """An operator on the inputs with the first one's dtype made wider; the other inputs stay.
+
+    ordered: the result depends on the order of the values. restored: the first output has the first input's dtype.
+    """
+
+    def composition(*inputs: Array | None, **attributes: Any) -> Any:
+        dtype = next(value.dtype for value in inputs if value is not None)
+        wide = [value if value is None or value.dtype != dtype else widen(value, ordered=ordered) for value in inputs]
+        results = getattr(op, kind)(*wide, **attributes)
+        if not restored:
+            return results
+        if isinstance(results, tuple):
+            return (narrow(results[0], dtype, ordered=ordered), *results[1:])
+        return narrow(results, dtype, ordered=ordered)
+
+    composition.__name__ = kind
+    composition.__doc__ = f"{kind} in a wider dtype."
+    return composition
+
+
+def widen(x: Array, *, ordered: bool) -> Array:
+    """The same values in a wider dtype; uint64 as int64 with the same bits, or with the same order."""
+    wide = op.Cast(x, to=(ORDERED_WIDER if ordered else WIDER)[x.dtype.name])
+    return op.BitwiseXor(wide, LOWEST) if ordered and x.dtype == np.uint64 else wide
+
+
+def narrow(x: Array, dtype: np.dtype[Any], *, ordered: bool) -> Array:
+    """Back from widen."""
+    return op.Cast(op.BitwiseXor(x, LOWEST) if ordered and dtype == np.uint64 else x, to=dtype)
+
+
+def where(condition: Array, x: Array, y: Array) -> Array:
+    """Where of the dtypes without a kernel."""
+    chosen = op.Where(condition, widen(x, ordered=False), widen(y, ordered=False))
+    return narrow(chosen, x.dtype, ordered=False)
+
+
+def shift(x: Array, by: Array, *, direction: str) -> Array:
+    """BitShift of uint16, through uint32."""
+    wide = (op.Cast(value, to=np.uint32) for value in (x, by))
+    return op.Cast(op.BitShift(*wide, direction=direction), to=x.dtype)
+
+
+def relu(x: Array) -> Array:
+    """max(x, 0) of integers."""
+    wide = op.Cast(x, to=np.int64)
+    return op.Cast(op.Where(op.Greater(wide, 0), wide, np.int64(0)), to=x.dtype)
+
+
+def unique(x: Array, **attributes: Any) -> tuple[Array, ...]:
+    """Unique with all four outputs, through int64."""
+    wide = widen(x, ordered=True) if x.dtype == np.uint64 else op.Cast(x, to=np.int64)
+    values, *places = op.Unique(wide, outputs=4, **attributes)
+    return narrow(values, x.dtype, ordered=True), *places
+
+
+def power(base: Array, exponent: Array) -> Array:
+    """base**exponent, exact modulo the range of the base's dtype, by squaring; exponents from 0 to 255.
+
+    For a negative exponent, base 1 gives 1 and any other 0.
+    """
+    dtype = base.dtype
+    base, rest = op.Cast(base, to=np.int64), op.Cast(exponent, to=np.int64)
+    result = op.Where(op.Or(op.GreaterOrEqual(rest, 0), op.Equal(base, 1)), np.int64(1), np.int64(0))
+    for _ in range(8):
+        is_odd = op.Equal(op.BitwiseAnd(rest, np.int64(1)), 1)
+        result = op.Where(is_odd, op.Mul(result, base), result)
+        base = op.Mul(base, base)
+        rest = op.Div(rest, np.int64(2))
+    return op.Cast(result, to=dtype)
+
+
+def maximum(*arrays: Array) -> Array:
+    """Max of int64, by comparing pairs."""
+    largest = arrays[0]
+    for array in arrays[1:]:
+        largest = op.Where(op.Greater(largest, array), largest, array)
+    return largest
+
+
+def minimum(*arrays: Array) -> Array:
+    """Min of int64, by comparing pairs."""
+    smallest = arrays[0]
+    for array in arrays[1:]:
+        smallest = op.Where(op.Less(smallest, array), smallest, array)
+    return smallest
+
+
+def clip(x: Array, low: Array | None = None, high: Array | None = None) -> Array:
+    """Clip of int64."""
+    bounded = x if low is None else maximum(x, low)
+    return bounded if high is None else minimum(bounded, high)
+
+
+def sign(x: Array) -> Array:
+    """Sign of int64."""
+    return op.Sub(*(op.Cast(compare(x, 0), to=x.dtype) for compare in (op.Greater, op.Less)))
+
+
+def reduce_max(x: Array, axes: Array | None = None, **attributes: Any) -> Array:
+    """ReduceMax of int64 and uint64: of the upper halves, then of the lower halves beside the largest upper one."""
+    return _from_bits(_largest_bits(_ordered_bits(x), axes, attributes), x.dtype)
+
+
+def reduce_min(x: Array, axes: Array | None = None, **attributes: Any) -> Array:
+    """ReduceMin of int64 and uint64: the complement reverses the order."""
+    largest = _largest_bits(op.BitwiseNot(_ordered_bits(x)), axes, attributes)
+    return _from_bits(op.BitwiseNot(largest), x.dtype)
+
+
+def _largest_bits(bits: Array, axes: Array | None, attributes: dict[str, Any]) -> Array:
+    """The maximum of uint64, in halves, which float64 holds exactly."""
+    half = np.uint64(32)
+    upper = op.Cast(op.BitShift(bits, half, direction="RIGHT"), to=np.float64)
+    lower = op.Cast(op.BitwiseAnd(bits, np.uint64(2**32 - 1)), to=np.float64)
+    beside = op.Equal(upper, op.ReduceMax(upper, axes, **{**attributes, "keepdims": 1}))
+    parts = [op.ReduceMax(part, axes, **attributes) for part in (upper, op.Where(beside, lower, 0.0))]
+    high, low = (op.Cast(part, to=np.uint64) for part in parts)
+    return op.BitwiseOr(op.BitShift(high, half, direction="LEFT"), low)
+
+
+def _ordered_bits(x: Array) -> Array:
+    """int64 or uint64 as uint64 with the same order."""
+    return x if x.dtype == np.uint64 else op.Cast(op.BitwiseXor(x, LOWEST), to=np.uint64)
+
+
+def _from_bits(bits: Array, dtype: np.dtype[Any]) -> Array:
+    """Back from _ordered_bits."""
+    return bits if dtype == np.uint64 else op.BitwiseXor(op.Cast(bits, to=np.int64), LOWEST)
+
+
+def wide_or_halves(kind: str, halves: Composition) -> Composition:
+    """A reduction: in a wider dtype, but uint64 in halves."""
+    wide = widened(kind, ordered=True)
+
+    def composition(x: Array, axes: Array | None = None, **attributes: Any) -> Any:
+        return (halves if x.dtype == np.uint64 else wide)(x, axes, **attributes)
+
+    composition.__name__ = kind
+    return composition
+
+
+SUMS = ("ReduceSum", "ReduceProd", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum")
+
+COMPOSITIONS: dict[str, Composition] = {
+    "Where": where,
+    "BitShift": shift,
+    "Relu": relu,
+    "Pow": power,
+    "Unique": unique,
+    "ReduceMax": wide_or_halves("ReduceMax", reduce_max),
+    "ReduceMin": wide_or_halves("ReduceMin", reduce_min),
+    **{kind: widened(kind) for kind in (*SUMS, "ReduceLogSumExp", "CumSum", "Einsum", "Trilu", "Pad")},
+    **{kind: widened(kind, ordered=True) for kind in ("Clip", "Max", "Min", "TopK")},
+    **{kind: widened(kind, ordered=True, restored=False) for kind in ("ArgMax", "ArgMin")},
+}
+
+CORRECTED: dict[str, Composition] = {
+    "Max": maximum,
+    "Min": minimum,
+    "Clip": clip,
+    "Sign": sign,
+    "ReduceMax": reduce_max,
+    "ReduceMin": reduce_min,
+    "Pow": power,
+}

@@ -1,0 +1,157 @@
+"""Where the windows of convolutions and poolings lie, and reading and adding up what is in them.
+
+A window over an axis has `kernel` taps, `dilation` apart; windows are `stride` apart. Kernel sizes are numbers; sizes of
+the array may be symbols. `unfold` gives one strided slice for each tap of the window; `fold` is its transpose.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.dims import Dim, maximum
+from primsplit.ops import op
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows over the trailing axes of an array, one number for each axis; pads may depend on the array's sizes."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    before: tuple[Dim, ...]
+    after: tuple[Dim, ...]
+
+    @property
+    def spans(self) -> list[int]:
+        """How far each window reaches, both ends counted."""
+        return [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True)]
+
+    @property
+    def taps(self) -> list[tuple[int, ...]]:
+        """The positions in a window, in row-major order."""
+        return list(itertools.product(*map(range, self.kernel)))
+
+
+def windows_over(
+    sizes: Sequence[Dim],
+    kernel: Sequence[int],
+    *,
+    strides: Sequence[int] | None = None,
+    dilations: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+    auto_pad: str = "NOTSET",
+) -> Windows:
+    """The windows that ONNX's attributes describe, over axes of these sizes."""
+    rank = len(kernel)
+    steps, spread = tuple(strides or (1,) * rank), tuple(dilations or (1,) * rank)
+    before, after = tuple((pads or (0,) * (2 * rank))[:rank]), tuple((pads or (0,) * (2 * rank))[rank:])
+    if auto_pad == "VALID":
+        before = after = (0,) * rank
+    if auto_pad.startswith("SAME"):
+        spans = [(k - 1) * d + 1 for k, d in zip(kernel, spread, strict=True)]
+        totals = [same_padding(size, span, step) for size, span, step in zip(sizes, spans, steps, strict=True)]
+        small, large = tuple(t // 2 for t in totals), tuple(t - t // 2 for t in totals)
+        before, after = (small, large) if auto_pad == "SAME_UPPER" else (large, small)
+    return Windows(tuple(kernel), steps, spread, before, after)
+
+
+def same_padding(size: Dim, span: int, step: int) -> Dim:
+    """The padding with which there are ceil(size / step) windows."""
+    return span - 1 if step == 1 else maximum((-(-size // step) - 1) * step + span - size, 0)
+
+
+def padded(x: Array, before: Sequence[Dim], after: Sequence[Dim], value: float = 0.0) -> Array:
+    """An array with its trailing axes made longer, or shorter where the padding is negative."""
+    if all(isinstance(p, int) and p == 0 for p in (*before, *after)):
+        return x
+    lead = [0] * (x.ndim - len(before))
+    return op.Pad(x, [*lead, *before, *lead, *after], np.asarray(value, x.dtype))
+
+
+def every(x: Array, axis: int, start: int, span: int, stride: int) -> Array:
+    """x at start, start + stride, ... along an axis, once for each window of this span."""
+    left = span - 1 - start
+    if start == 0 and left == 0 and stride == 1:
+        return x
+    end = -left if left else np.iinfo(np.int64).max
+    return op.Slice(x, np.array([start]), np.array([end]), np.array([axis]), np.array([stride]))
+
+
+def unfold(x: Array, windows: Windows) -> list[Array]:
+    """For each tap, the array of what it reads in every window: [..., windows along each axis]."""
+    x = padded(x, windows.before, windows.after)
+    first = x.ndim - len(windows.kernel)
+    read: dict[tuple[int, ...], Array] = {(): x}
+    for i, (count, dilation) in enumerate(zip(windows.kernel, windows.dilations, strict=True)):
+        read = {
+            (*tap, k): every(value, first + i, k * dilation, windows.spans[i], windows.strides[i])
+            for tap, value in read.items()
+            for k in range(count)
+        }
+    return [read[tap] for tap in windows.taps]
+
+
+def pooled(x: Array, windows: Windows, combine: Callable[[Array, Array], Array]) -> Array:
+    """Every window's elements combined by an associative function, axis after axis. Padding is left to the caller."""
+    first = x.ndim - len(windows.kernel)
+    for i, (count, dilation) in enumerate(zip(windows.kernel, windows.dilations, strict=True)):
+        taps = [every(x, first + i, k * dilation, windows.spans[i], windows.strides[i]) for k in range(count)]
+        x = taps[0]
+        for tap in taps[1:]:
+            x = combine(x, tap)
+    return x
+
+
+def fold(taps: Sequence[Array], windows: Windows, extra: Sequence[Dim] | None = None) -> Array:
+    """Add what each tap wrote in every window: the transpose of unfold; `extra` makes the result longer at its end.
+
+    Output position stride * i + tap * dilation is phase p = tap * dilation % stride of row i + tap * dilation // stride.
+    The taps of a phase are added in rows, then the phases are interleaved.
+    """
+    rank = len(windows.kernel)
+    reach = [(k - 1) * d // s for k, d, s in zip(windows.kernel, windows.dilations, windows.strides, strict=True)]
+    sums: dict[tuple[int, ...], Array] = {}
+    for tap, value in zip(windows.taps, taps, strict=True):
+        places = [k * d for k, d in zip(tap, windows.dilations, strict=True)]
+        phase = tuple(place % s for place, s in zip(places, windows.strides, strict=True))
+        rows = [place // s for place, s in zip(places, windows.strides, strict=True)]
+        moved = padded(value, rows, [r - row for r, row in zip(reach, rows, strict=True)])
+        sums[phase] = sums[phase] + moved if phase in sums else moved
+    whole = interleaved(sums, windows.strides)
+    trims = [
+        span - s - s * r + add - high
+        for span, s, r, add, high in zip(
+            windows.spans, windows.strides, reach, extra or (0,) * rank, windows.after, strict=True
+        )
+    ]
+    return padded(whole, [-low for low in windows.before], trims)
+
+
+def interleaved(phases: dict[tuple[int, ...], Array], strides: Sequence[int]) -> Array:
+    """The array whose positions stride * i + phase are those of each phase; missing phases are 0."""
+    if math.prod(strides) == 1:
+        return next(iter(phases.values()))
+    sample = next(iter(phases.values()))
+    rank = len(strides)
+    lead = list(sample.shape[: sample.ndim - rank])
+    rows = list(sample.shape[sample.ndim - rank :])
+    nothing = op.Expand(np.zeros((), sample.dtype), list(sample.shape))
+    axis = np.array([len(lead)])
+    stack = [op.Unsqueeze(phases.get(phase, nothing), axis) for phase in itertools.product(*map(range, strides))]
+    stacked = op.Reshape(op.Concat(*stack, axis=len(lead)), [*lead, *strides, *rows])
+    order = [*range(len(lead))]
+    for i in range(rank):
+        order += [len(lead) + rank + i, len(lead) + i]
+    sizes = [row * stride for row, stride in zip(rows, strides, strict=True)]
+    return op.Reshape(op.Transpose(stacked, perm=order), [*lead, *sizes])
+
+
+def numbers(x: Any) -> list[int]:
+    """A constant vector as integers."""
+    return [int(number) for number in np.asarray(x).reshape(-1)]

@@ -1,0 +1,153 @@
+"""Operators that onnxruntime has no kernel for, replaced by compositions of those it has.
+
+Nothing is computed in fewer bits than it was written in: float64 goes through compositions accurate to a few units in
+the last place, integers through wider dtypes that hold every value, float16 and bfloat16 through float32 and back.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.errors import DtypeError
+from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_call, rename
+from primsplit.ops import op as operators
+from primsplit.passes.compositions import COMPOSITIONS, CORRECTED
+from primsplit.passes.kernels import KERNELS
+from primsplit.schema import schema
+from primsplit.trace import close, fresh_stack, recording
+
+Composition = Callable[..., Any]
+HALVES = frozenset({"float16", "bfloat16"})
+CORRECTED_DTYPES = frozenset({"int64", "int32", "uint64", "uint32"})
+
+
+def legalize(block: Block) -> Block:
+    """The block in operators and dtypes that onnxruntime runs. Raises DtypeError at the user's line for what cannot."""
+    ops: list[Op] = []
+    renaming: Renaming = {}
+    for op in block.ops:
+        _legalize_op(op, renaming, ops)
+    results = tuple(renaming.get(r, r) if isinstance(r, Var) else r for r in block.results)
+    return Block(block.name, block.params, tuple(ops), results)
+
+
+def _legalize_op(op: Op, renaming: Renaming, ops: list[Op]) -> None:
+    composition = None if is_call(op) else find_composition(op)
+    if composition is None:
+        if renaming or any(op.blocks()):
+            attributes = {k: legalize(v) if isinstance(v, Block) else v for k, v in op.attributes.items()}
+            renaming.update({v: v for v in op.outputs})
+            op = rename(Op(op.kind, op.inputs, op.outputs, attributes, op.place, op.remark), renaming)
+        ops.append(op)
+        return
+    body = _composed(op, composition)
+    arguments = [renaming.get(v, v) if isinstance(v, Var) else v for v in _parameters(op)]
+    inner: Renaming = dict(zip(body.params, arguments, strict=True))
+    for result, output in zip(body.results, op.outputs, strict=False):
+        if isinstance(result, Var) and result not in inner:
+            inner[result] = Var(output.type, output.hint, output.sizes)
+    ops.extend(rename(step, inner, place=op.place, remark=op.remark or f"for {op.kind}") for step in body.ops)
+    for result, output in zip(body.results, op.outputs, strict=False):
+        renaming[output] = inner.get(result, result) if isinstance(result, Var) else result
+
+
+def has_kernel(kind: str, dtypes: Mapping[str, str]) -> bool:
+    """True where onnxruntime runs the operator with its type variables bound to these dtypes."""
+    rows = KERNELS.get(kind)
+    if rows is None:
+        return True
+    return any(all(dtype in row.get(variable, {dtype}) for variable, dtype in dtypes.items()) for row in rows)
+
+
+def bound_dtypes(op: Op) -> dict[str, str]:
+    """The dtype of each type variable of the op's schema."""
+    found = schema(op.kind)
+    bound: dict[str, str] = {}
+    for position, value in enumerate(op.inputs):
+        if value is not None and found.variable(position) in found.types:
+            bound[found.variable(position)] = value.type.dtype.name
+    for (_, variable), output in zip(found.outputs, op.outputs, strict=False):
+        if variable in found.types:
+            bound[variable] = output.type.dtype.name
+    return bound
+
+
+def find_composition(op: Op) -> Composition | None:
+    """What stands for an op that onnxruntime cannot run, or runs wrongly; None where it runs."""
+    bound = bound_dtypes(op)
+    if has_kernel(op.kind, bound):
+        first = next((v.type.dtype.name for v in op.inputs if v is not None), "")
+        return CORRECTED.get(op.kind) if first in CORRECTED_DTYPES else None
+    if HALVES & set(bound.values()):
+        return through_float32(op.kind)
+    if op.kind in COMPOSITIONS:
+        return COMPOSITIONS[op.kind]
+    told = ", ".join(sorted(set(bound.values())))
+    raise DtypeError(
+        f"onnxruntime has no kernel of {op.kind} for {told}, and there is no composition of others for it",
+        place=op.place,
+        cure="Use another dtype.",
+    )
+
+
+def through_float32(kind: str) -> Composition:
+    """The operator on float32, its half-precision inputs and outputs cast."""
+
+    def composition(*inputs: Array | None, **attributes: Any) -> Any:
+        half = next(x.dtype for x in inputs if x is not None and x.dtype.name in HALVES)
+        wide = [operators.Cast(x, to=np.float32) if x is not None and x.dtype == half else x for x in inputs]
+        results = getattr(operators, kind)(*wide, **attributes)
+        many = results if isinstance(results, tuple) else (results,)
+        return tuple(operators.Cast(r, to=half) if r.dtype == np.float32 else r for r in many)
+
+    return composition
+
+
+_cache: dict[Any, Block] = {}
+_CACHE_LIMIT = 4096
+
+
+def _parameters(op: Op) -> list[Value]:
+    return [v for v in op.inputs if v is not None and not (isinstance(v, Const) and v.is_small)]
+
+
+def _composed(op: Op, composition: Composition) -> Block:
+    """The legal block that stands for an op, made once per signature."""
+    key = (
+        op.kind,
+        tuple(None if v is None else (v.type.key, _small(v), None if v.sizes is None else str(v.sizes)) for v in op.inputs),
+        tuple((k, repr(v)) for k, v in sorted(op.attributes.items())),
+        len(op.outputs),
+    )
+    known = _cache.get(key)
+    if known is None:
+        if len(_cache) >= _CACHE_LIMIT:
+            _cache.clear()
+        known = _cache[key] = legalize(_record(op, composition))
+    return known
+
+
+def _small(value: Value) -> bytes | None:
+    return value.numpy().tobytes() if isinstance(value, Const) and value.is_small else None
+
+
+def _record(op: Op, composition: Composition) -> Block:
+    params: list[Var] = []
+    attributes: dict[str, Any] = {**schema(op.kind).defaults, **op.attributes}
+    if len(op.outputs) > 1 and op.kind != "TopK":
+        attributes["outputs"] = len(op.outputs)
+    with fresh_stack(), recording(place=NOWHERE) as inner:
+        inputs: list[Array | None] = []
+        for value in op.inputs:
+            if isinstance(value, Var) or (isinstance(value, Const) and not value.is_small):
+                param = inner.param(value.type)
+                param.sizes = value.sizes
+                params.append(param)
+                inputs.append(Array(param))
+            else:
+                inputs.append(None if value is None else Array(value))
+        made = composition(*inputs, **attributes)
+        results = [r.value for r in (made if isinstance(made, tuple) else (made,))]
+    return close(op.kind.lower(), params, inner, results)

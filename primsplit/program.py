@@ -1,0 +1,235 @@
+"""Program: a Block with the user's argument structure and names; the thing that is called, listed and saved."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit import trace, trees
+from primsplit.array import Array, as_array
+from primsplit.collector import paused
+from primsplit.dims import Size, evaluate, symbols
+from primsplit.errors import DtypeError, ShapeError, SpecError
+from primsplit.ir import Block, Type
+from primsplit.specs import leaf_type
+
+Function = Callable[..., Any]
+
+
+class Counters:
+    """How often functions were traced, for tests of 'once'."""
+
+    traces = 0
+
+
+class Program:
+    """A traced function.
+
+    `inputs` and `outputs` name the block's parameters and results; `arguments` and `result` are their structure.
+    Leaves of the arguments that are no arrays are static: a call must give them the same value.
+    """
+
+    def __init__(
+        self,
+        block: Block,
+        *,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        arguments: trees.TreeSpec,
+        result: trees.TreeSpec,
+        static: Sequence[Any],
+        weak: Sequence[bool] = (),
+    ) -> None:
+        self.block = block
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self.arguments = arguments
+        self.result = result
+        self.static = tuple(static)
+        self.weak = tuple(weak)
+        self._session: Any = None
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        """The type of each array input."""
+        return tuple(p.type for p in self.block.params)
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{n}: {t}" for n, t in zip(self.inputs, self.types, strict=True))
+        return f"Program {self.block.name}({told})"
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run on arrays by onnxruntime, or become part of the function being traced.
+
+        Raises SpecError, DtypeError or ShapeError where an argument does not fit.
+        """
+        leaves = self._bind(args, named)
+        if trace.is_recording():
+            values = inline_block(self.block, [as_array(x) for x in leaves])
+            return trees.unflatten(self.result, values)
+        arrays = self.check_arrays(leaves)
+        return trees.unflatten(self.result, self.session()(*arrays))
+
+    def _bind(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+        leaves, spec = trees.flatten((args, dict(named)))
+        if spec != self.arguments:
+            raise SpecError(
+                f"{self.block.name} was traced for arguments of another structure",
+                place=trace.user_place(),
+                because=(f"traced: {_brief(self.arguments)}", f"given:  {_brief(spec)}"),
+            )
+        arrays = []
+        for leaf, fixed in zip(leaves, self.static, strict=True):
+            if fixed is ARRAY:
+                arrays.append(leaf)
+            elif fixed != leaf:
+                raise SpecError(
+                    f"{self.block.name} was traced with the static argument {fixed!r}, not {leaf!r}",
+                    place=trace.user_place(),
+                )
+        return arrays
+
+    def check_arrays(self, leaves: Sequence[Any]) -> list[npt.NDArray[Any]]:
+        """The leaves as NumPy arrays that fit the inputs' types; sizes of one symbol must be equal."""
+        sizes: dict[str, int] = {}
+        arrays = []
+        for leaf, name, var in zip(leaves, self.inputs, self.block.params, strict=True):
+            array = np.asarray(leaf)
+            if isinstance(leaf, float | int) and not isinstance(leaf, np.generic):
+                array = np.asarray(leaf, var.type.dtype)
+            _check_array(array, name, var.type, sizes)
+            arrays.append(array)
+        return arrays
+
+    def session(self) -> Any:
+        """The onnxruntime session of this program, made once."""
+        if self._session is None:
+            from primsplit.doors import make_session
+
+            self._session = make_session(self.block, self.inputs, self.outputs)
+        return self._session
+
+    def to_onnx(self) -> Any:
+        """The program as an `onnx.ModelProto`."""
+        from primsplit.doors import make_proto
+
+        return make_proto(self.block, self.inputs, self.outputs)
+
+    def save(self, path: str) -> None:
+        """Write the program as an ONNX file, whole or not at all. Raises FileError."""
+        from primsplit.doors import save_model
+
+        save_model(self.block, self.inputs, self.outputs, path)
+
+    def listing(self, style: str = "text") -> str:
+        """The program as text that a person can read."""
+        from primsplit.doors import list_block
+
+        return list_block(self.block, self.inputs, style)
+
+
+ARRAY = object()
+"""Stands in `Program.static` for a leaf that is an input."""
+
+
+def _brief(spec: trees.TreeSpec) -> str:
+    text = str(spec).removeprefix("PyTreeSpec(").removesuffix(", namespace='primsplit')")
+    return text if len(text) < 100 else text[:97] + "..."
+
+
+def _check_array(array: npt.NDArray[Any], name: str, type: Type, sizes: dict[str, int]) -> None:
+    if array.dtype != type.dtype:
+        raise DtypeError(f"{name} must be {type.dtype}, not {array.dtype}", place=trace.user_place())
+    if type.shape is None:
+        return
+    if array.ndim != len(type.shape):
+        raise ShapeError(
+            f"{name} must have {len(type.shape)} axes, {type}, not shape {list(array.shape)}", place=trace.user_place()
+        )
+    for axis, (dim, size) in enumerate(zip(type.shape, array.shape, strict=True)):
+        if isinstance(dim, Size) and dim.symbol is not None:
+            wanted = sizes.setdefault(dim.symbol, size)
+        elif isinstance(dim, Size):
+            wanted = evaluate(dim, sizes) if symbols(dim) <= set(sizes) else size
+        else:
+            wanted = dim
+        if wanted != size:
+            told = f"{dim} = {wanted}" if isinstance(dim, Size) else str(dim)
+            raise ShapeError(f"{name} has size {size} at axis {axis}, not {told}", place=trace.user_place())
+
+
+def inline_block(block: Block, arguments: Sequence[Array]) -> list[Array]:
+    """Record the block's ops, called on these arrays; return its results."""
+    values = [a.value for a in arguments]
+    for var, value in zip(block.params, values, strict=True):
+        if var.type.dtype != value.type.dtype:
+            raise DtypeError(f"an argument must be {var.type.dtype}, not {value.type.dtype}", place=trace.user_place())
+    return [Array(v) for v in trace.inline(block, values)]
+
+
+def trace_program(function: Function, args: Sequence[Any], named: Mapping[str, Any], name: str = "") -> Program:
+    """Trace `function` on specs: arrays, Types, annotations; other leaves are static arguments.
+
+    Raises what the function raises, TraceError where it does what a recording cannot hold.
+    """
+    if isinstance(function, Program):
+        return function
+    leaves, spec = trees.flatten((tuple(args), dict(named)))
+    types = [leaf_type(x) for x in leaves]
+    labels = input_names(function, spec)
+    Counters.traces += 1
+    with paused(), trace.fresh_stack(), trace.recording() as recorded:
+        params = [None if t is None else recorded.param(t, n) for t, n in zip(types, labels, strict=True)]
+        given = [
+            leaf if p is None else Array(p, weak=isinstance(leaf, float) and not isinstance(leaf, np.generic))
+            for leaf, p in zip(leaves, params, strict=True)
+        ]
+        positional, keywords = trees.unflatten(spec, given)
+        result = function(*positional, **keywords)
+        result_leaves, result_spec = trees.flatten(result)
+        results = [as_array(r).value for r in result_leaves]
+    block = trace.close(name or _name(function), [p for p in params if p is not None], recorded, results)
+    return Program(
+        block,
+        inputs=[n for n, p in zip(labels, params, strict=True) if p is not None],
+        outputs=output_names(result_spec),
+        arguments=spec,
+        result=result_spec,
+        static=[x if p is None else ARRAY for x, p in zip(leaves, params, strict=True)],
+    )
+
+
+def _name(function: Function) -> str:
+    name = getattr(function, "__name__", "") or type(function).__name__
+    return name if name.isidentifier() else "program"
+
+
+def input_names(function: Function, spec: trees.TreeSpec) -> list[str]:
+    """A name for each leaf of `(args, kwargs)`: the parameter's name, then the path inside it."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = []
+    for path in spec.paths():
+        kind, first, *rest = path if len(path) > 1 else (*path, "x")
+        names.append(".".join([first if kind == 1 else _parameter(parameters, first), *map(str, rest)]))
+    return names
+
+
+def _parameter(parameters: Sequence[inspect.Parameter], position: int) -> str:
+    last = parameters[-1] if parameters else None
+    if position < len(parameters) and parameters[position].kind is not inspect.Parameter.VAR_POSITIONAL:
+        return parameters[position].name
+    variadic = next((p for p in parameters if p.kind is p.VAR_POSITIONAL), last)
+    return f"{variadic.name if variadic else 'x'}.{position - max(len(parameters) - 1, 0)}"
+
+
+def output_names(spec: trees.TreeSpec) -> list[str]:
+    """`y` for a single result, `y0, y1` for a tuple's, else the path inside the result."""
+    paths = spec.paths()
+    if len(paths) == 1 and not paths[0]:
+        return ["y"]
+    return [".".join(f"y{p}" if i == 0 and isinstance(p, int) else str(p) for i, p in enumerate(path)) for path in paths]

@@ -1,0 +1,221 @@
+"""Derivative rules of operators that pick elements and put elements: a gather's pullback adds up, at each place, the
+cotangents of all elements that were read from there."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import trace
+from primsplit.array import Array
+from primsplit.broadcasting import expand_to, full, inverse_permutation, reshape_to, transpose, zeros
+from primsplit.dims import Shape
+from primsplit.ops import op
+from primsplit.rules.table import Pullback, no_gradient, rrule
+
+
+def text(attribute: str | bytes) -> str:
+    """A text attribute, which the schema's defaults hold as bytes."""
+    return attribute.decode() if isinstance(attribute, bytes) else attribute
+
+
+def as_column(indices: Array) -> Array:
+    """Indices along one axis in the form that ScatterND takes: int64, a last axis of size 1."""
+    known = indices.known()
+    if known is not None:
+        return Array(trace.constant(known.astype(np.int64)[..., None]))
+    wide = indices if indices.dtype == np.int64 else op.Cast(indices, to=np.int64)
+    return op.Unsqueeze(wide, [-1])
+
+
+def scatter_along(dz: Array, shape: Shape, indices: Array, axis: int) -> Array:
+    """Zeros of this shape plus, at each index along `axis`, the slice of `dz` that belongs to it.
+
+    `dz` has the axes of the indices in the place of `axis`. Whole slices are scattered, along the first axis: that is
+    ScatterND's fast form, also with the two transpositions.
+    """
+    count = len(indices.shape)
+    rank = len(shape) - 1 + count
+    block = range(axis, axis + count)
+    front = transpose(dz, [*block, *(i for i in range(rank) if i not in block)])
+    order = [axis, *(i for i in range(len(shape)) if i != axis)]
+    start = zeros([shape[i] for i in order], dz.dtype)
+    return transpose(op.ScatterND(start, as_column(indices), front, reduction="add"), inverse_permutation(order))
+
+
+@rrule("Gather")
+def gather(x: Array, indices: Array, *, axis: int) -> tuple[Array, Pullback]:
+    """Cotangents of elements that were read from the same place add up there."""
+    z = op.Gather(x, indices, axis=axis)
+
+    def pullback(dz: Array) -> tuple[Array, None]:
+        return scatter_along(dz, x.shape, indices, axis % len(x.shape)), None
+
+    return z, pullback
+
+
+@rrule("GatherElements")
+def gather_elements(x: Array, indices: Array, *, axis: int) -> tuple[Array, Pullback]:
+    """Cotangents of elements that were read from the same place add up there."""
+    z = op.GatherElements(x, indices, axis=axis)
+
+    def pullback(dz: Array) -> tuple[Array, None]:
+        return op.ScatterElements(zeros(x.shape, dz.dtype), indices, dz, axis=axis, reduction="add"), None
+
+    return z, pullback
+
+
+@rrule("GatherND")
+def gather_nd(x: Array, indices: Array, *, batch_dims: int) -> tuple[Array, Pullback]:
+    """Cotangents of slices that were read from the same place add up there."""
+    z = op.GatherND(x, indices, batch_dims=batch_dims)
+
+    def pullback(dz: Array) -> tuple[Array, None]:
+        places = with_batch_coordinates(indices, batch_dims)
+        return op.ScatterND(zeros(x.shape, dz.dtype), places, dz, reduction="add"), None
+
+    return z, pullback
+
+
+def with_batch_coordinates(indices: Array, batch_dims: int) -> Array:
+    """Indices within each batch, made indices of the whole: ScatterND knows no batches."""
+    if not batch_dims:
+        return indices
+    columns: list[Array] = []
+    for axis in range(batch_dims):
+        counted = op.Range(0, size_scalar(indices.shape[axis]), 1)
+        spread = reshape_to(counted, [d if i == axis else 1 for i, d in enumerate(indices.shape)])
+        columns.append(expand_to(spread, (*indices.shape[:-1], 1)))
+    return op.Concat(*columns, indices, axis=-1)
+
+
+def size_scalar(size: Any) -> Array:
+    """An int64 scalar, the size."""
+    if isinstance(size, int):
+        return Array(trace.constant(np.array(size, np.int64)))
+    return op.Squeeze(Array(trace.size_of(size)), [0])
+
+
+Read = Callable[[Array], Array]
+Write = Callable[..., Array]
+
+
+@rrule("ScatterND")
+def scatter_nd(data: Array, indices: Array, updates: Array, *, reduction: str | bytes) -> tuple[Array, Pullback]:
+    """What was written gets the cotangent of its place; see `_scatter` for the reductions."""
+    return _scatter(
+        data,
+        updates,
+        text(reduction),
+        read=lambda x: op.GatherND(x, indices),
+        write=lambda x, u, reduction: op.ScatterND(x, indices, u, reduction=reduction),
+    )
+
+
+@rrule("ScatterElements")
+def scatter_elements(
+    data: Array, indices: Array, updates: Array, *, axis: int, reduction: str | bytes
+) -> tuple[Array, Pullback]:
+    """What was written gets the cotangent of its place; see `_scatter` for the reductions."""
+    return _scatter(
+        data,
+        updates,
+        text(reduction),
+        read=lambda x: op.GatherElements(x, indices, axis=axis),
+        write=lambda x, u, reduction: op.ScatterElements(x, indices, u, axis=axis, reduction=reduction),
+    )
+
+
+def _scatter(data: Array, updates: Array, reduction: str, *, read: Read, write: Write) -> tuple[Array, Pullback]:
+    """The rule of scattering, given how to read and how to write at the same places.
+
+    Without reduction, the standard allows no place to be written twice.
+    """
+    z = write(data, updates, reduction)
+    pullbacks = {"none": _overwritten, "add": _added, "mul": _multiplied, "max": _extremum, "min": _extremum}
+    rule = pullbacks[reduction]
+
+    def pullback(dz: Array) -> tuple[Array, None, Array]:
+        d_data, d_updates = rule(data, updates, z, dz, read, write)
+        return d_data, None, d_updates
+
+    return z, pullback
+
+
+def _overwritten(data: Array, updates: Array, z: Array, dz: Array, read: Read, write: Write) -> Sequence[Array]:
+    return write(dz, zeros(updates.shape, dz.dtype), "none"), read(dz)
+
+
+def _added(data: Array, updates: Array, z: Array, dz: Array, read: Read, write: Write) -> Sequence[Array]:
+    return dz, read(dz)
+
+
+def _multiplied(data: Array, updates: Array, z: Array, dz: Array, read: Read, write: Write) -> Sequence[Array]:
+    """The product of the other factors, right also where factors are zero, as is its derivative.
+
+    The factors of a place are split into those that are zero and the rest. A factor's fellows have no zero, one or
+    more: their product is then the product of the rest, that times the zero (which keeps the derivative), or zero.
+    Third derivatives at places with two zero factors are not covered.
+    """
+    zero = op.Cast(op.Equal(updates, 0.0), to=updates.dtype)
+    rest = op.Where(op.Equal(updates, 0.0), 1.0, updates)
+    nothing, one = np.zeros((), data.dtype), np.ones((), data.dtype)
+    product = write(full(data.shape, one), rest, "mul")
+    count = read(write(full(data.shape, nothing), zero, "add"))
+    zeros_sum = read(write(full(data.shape, nothing), updates * zero, "add"))
+    fellows = count - zero
+    from_zeros = op.Where(op.Equal(fellows, 0.0), 1.0, op.Where(op.Equal(fellows, 1.0), zeros_sum - updates * zero, 0.0))
+    others = read(product) / rest * from_zeros
+    whole = write(full(data.shape, one), updates, "mul")
+    return dz * whole, read(dz * data) * others
+
+
+def _extremum(data: Array, updates: Array, z: Array, dz: Array, read: Read, write: Write) -> Sequence[Array]:
+    """The cotangent goes to the winner; a tie shares it evenly among all that are equal, the old value included."""
+    kept = op.Cast(op.Equal(data, z), to=dz.dtype)
+    won = op.Cast(op.Equal(updates, read(z)), to=dz.dtype)
+    share = dz / write(kept, won, "add")
+    return share * kept, read(share) * won
+
+
+@rrule("Compress")
+def compress(x: Array, condition: Array, *, axis: int | None = None) -> tuple[Array, Pullback]:
+    """The cotangents return to the places that were picked."""
+    z = op.Compress(x, condition, axis=axis)
+
+    def pullback(dz: Array) -> tuple[Array, None]:
+        picked = op.Squeeze(op.NonZero(condition), [0])
+        if axis is not None:
+            return scatter_along(dz, x.shape, picked, axis % len(x.shape)), None
+        return reshape_to(scatter_along(dz, (x.size,), picked, 0), x.shape), None
+
+    return z, pullback
+
+
+@rrule("OneHot")
+def one_hot(indices: Array, depth: Array, values: Array, *, axis: int) -> tuple[Array, Pullback]:
+    """The off and on values each get the sum of the cotangents of where they stand."""
+    z = op.OneHot(indices, depth, values, axis=axis)
+
+    def pullback(dz: Array) -> tuple[None, None, Array]:
+        on = op.OneHot(indices, depth, np.array([0, 1], dz.dtype), axis=axis)
+        off = op.OneHot(indices, depth, np.array([1, 0], dz.dtype), axis=axis)
+        sums = [op.Reshape(op.ReduceSum(dz * mask, keepdims=0), [1]) for mask in (off, on)]
+        return None, None, op.Concat(*sums, axis=0)
+
+    return z, pullback
+
+
+@rrule("Range")
+def range_(start: Array, limit: Array, delta: Array) -> tuple[Array, Pullback]:
+    """start + i * delta; the limit decides only how many there are."""
+    z = op.Range(start, limit, delta)
+
+    def pullback(dz: Array) -> tuple[Array, None, Array]:
+        counted = op.Cast(op.Range(0, size_scalar(dz.shape[0]), 1), to=dz.dtype)
+        return op.ReduceSum(dz, keepdims=0), None, op.ReduceSum(dz * counted, keepdims=0)
+
+    return z, pullback
+
+
+no_gradient("NonZero", "ConstantOfShape", "EyeLike", "Shape", "Size")

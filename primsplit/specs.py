@@ -1,0 +1,122 @@
+"""What a caller says of an input: an example array, `spec("float32", ["N", 784])`, a text, or a jaxtyping annotation."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from primsplit import dims
+from primsplit.array import Array
+from primsplit.dims import Dim
+from primsplit.errors import Place, SpecError
+from primsplit.ir import Type
+
+SHORT = {
+    "f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "i8": "int8", "i16": "int16",
+    "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "bool": "bool",
+}  # fmt: skip
+
+
+def spec(dtype: npt.DTypeLike, shape: Iterable[Dim | str] = ()) -> Type:
+    """An input of this dtype and shape; a name in the shape is a size known only at run time.
+
+    Raises SpecError for a dtype or size that cannot be read.
+    """
+    sizes: list[Dim] = []
+    for size in shape:
+        dim = dims.parse(size) if isinstance(size, str) else size
+        if isinstance(dim, int | np.integer) and dim < 0:
+            raise SpecError(f"a size cannot be {dim}", cure="Name a size that is known only at run time: 'N'.")
+        sizes.append(int(dim) if isinstance(dim, np.integer) else dim)
+    return Type(read_dtype(dtype), sizes)
+
+
+def read_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    """The dtype of a NumPy dtype, or of a name like `float32`, `f32` or `bfloat16`. Raises SpecError."""
+    name = SHORT.get(dtype, dtype) if isinstance(dtype, str) else dtype
+    try:
+        found = np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name)
+    except TypeError:
+        raise SpecError(f"{dtype!r} is no dtype", cure=f"Known short names: {', '.join(SHORT)}.") from None
+    if found.kind in "cOMmV" and found != np.dtype(ml_dtypes.bfloat16):
+        raise SpecError(f"inputs of dtype {found} cannot be part of a program")
+    return found
+
+
+_TEXT = re.compile(r"^\s*(\w+)\s*(?:\[(.*)\])?\s*$")
+
+
+def parse_spec(text: str) -> Type:
+    """The spec that a text like `f32[N,3]` or `float64` describes. Raises SpecError."""
+    match = _TEXT.match(text)
+    if match is None:
+        raise SpecError(f"cannot read the spec {text!r}", cure="Write it like f32[N,3].")
+    sizes = [s.strip() for s in (match.group(2) or "").split(",") if s.strip()]
+    return spec(match.group(1), sizes)
+
+
+def leaf_type(leaf: Any) -> Type | None:
+    """The type that a leaf of specs stands for; None for a leaf that is a static argument."""
+    if isinstance(leaf, Type):
+        return leaf
+    if isinstance(leaf, Array):
+        return leaf.type
+    if isinstance(leaf, np.ndarray | np.generic):
+        array = np.asarray(leaf)
+        return spec(array.dtype, array.shape)
+    if isinstance(leaf, float):
+        return Type(np.float64, ())
+    if hasattr(leaf, "dim_str") and hasattr(leaf, "dtypes"):
+        return _from_annotation(leaf)
+    return None
+
+
+def _from_annotation(annotation: Any) -> Type:
+    """The spec of a jaxtyping annotation such as `Float32[np.ndarray, "N 784"]`."""
+    dtypes = [d for d in annotation.dtypes if isinstance(d, str)]
+    chosen = next((d for d in ("float64", "int64", "bool") if d in dtypes), None) if len(dtypes) > 1 else dtypes[0]
+    if chosen is None:
+        raise SpecError(f"the annotation {annotation} admits several dtypes: {', '.join(dtypes)}")
+    if "..." in annotation.dim_str or "*" in annotation.dim_str:
+        raise SpecError(f"the annotation {annotation} leaves the number of axes open", cure="Name each axis.")
+    names = [d.lstrip("#").split("=")[-1] for d in annotation.dim_str.split()]
+    sizes: list[Dim | str] = [int(n) if n.isdigit() else _anonymous(n, i) for i, n in enumerate(names)]
+    return spec(chosen, sizes)
+
+
+def _anonymous(name: str, axis: int) -> str:
+    return f"size{axis}" if name in {"_", ""} else name
+
+
+def is_spec(leaf: Any) -> bool:
+    """True for a leaf that stands for an array."""
+    return leaf_type(leaf) is not None
+
+
+def specs_from_annotations(function: Callable[..., Any]) -> tuple[Any, ...]:
+    """The specs that the annotations of a function's parameters give; defaults stand for unannotated parameters.
+
+    Raises SpecError that names the parameter where there is neither.
+    """
+    found: list[Any] = []
+    for parameter in inspect.signature(function).parameters.values():
+        if is_spec(parameter.annotation):
+            found.append(leaf_type(parameter.annotation))
+        elif parameter.default is not parameter.empty:
+            found.append(parameter.default)
+        else:
+            raise SpecError(
+                f"{function.__name__} has no spec for its parameter {parameter.name}",
+                place=_definition(function),
+                cure=f'Annotate it (Float32[np.ndarray, "N 3"]), or say --spec {parameter.name}:f32[N,3].',
+            )
+    return tuple(found)
+
+
+def _definition(function: Callable[..., Any]) -> Place | None:
+    code = getattr(function, "__code__", None)
+    return None if code is None else Place(code.co_filename, code.co_firstlineno, code.co_name)

@@ -1,0 +1,5 @@
+"""Transforms of traced functions: each records the transformed program where it is called."""
+
+from primsplit.transforms.gradient import value_and_gradient, vector_jacobian
+
+__all__ = ["value_and_gradient", "vector_jacobian"]

@@ -1,0 +1,172 @@
+"""Reverse mode: value and gradient, and vector-Jacobian products, of a function being traced."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from primsplit import trace, trees
+from primsplit.array import Array, as_array
+from primsplit.dims import Size
+from primsplit.errors import DtypeError, ShapeError, SpecError
+from primsplit.ir import Value, Var
+from primsplit.split import Split, gradient_or_zeros, split_block
+
+Function = Callable[..., Any]
+Wrt = int | str | Sequence[int | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Differentiated:
+    """A traced call: its split, the values of the arguments that it is differentiated in, and two structures."""
+
+    split: Split
+    inputs: list[Array]
+    wrt: trees.TreeSpec
+    result: trees.TreeSpec
+
+
+def differentiate(function: Function, args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt) -> Differentiated:
+    """Trace `function` at these arguments and split it with respect to those in `wrt`.
+
+    The other arguments, and what the function closes over, are captures. Raises SpecError for a `wrt` that names no
+    argument, DtypeError for one that is not floating point.
+    """
+    chosen = select_arguments(args, named, wrt)
+    leaves, spec = trees.flatten(chosen)
+    inputs = [_differentiable(x) for x in leaves]
+    with trace.recording() as inner:
+        params = [inner.param(a.type) for a in inputs]
+        traced = trees.unflatten(spec, [Array(p, weak=a.weak) for p, a in zip(params, inputs, strict=True)])
+        positional, keywords = replace_arguments(args, named, traced)
+        result_leaves, result_spec = trees.flatten(function(*positional, **keywords))
+        results: list[Value] = [as_array(r).value for r in result_leaves]
+    block = trace.close(getattr(function, "__name__", "f"), params, inner, results)
+    of = [i for i, r in enumerate(results) if r.type.is_float]
+    return Differentiated(split_block(block, range(len(params)), of), inputs, spec, result_spec)
+
+
+def select_arguments(args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt) -> dict[int | str, Any]:
+    """The arguments that `wrt` names, by position or keyword."""
+    wanted = [wrt] if isinstance(wrt, int | str) else list(wrt)
+    chosen: dict[int | str, Any] = {}
+    for key in wanted:
+        place = key % len(args) if isinstance(key, int) and -len(args) <= key < len(args) else key
+        if isinstance(place, int) and 0 <= place < len(args):
+            chosen[place] = args[place]
+        elif isinstance(place, str) and place in named:
+            chosen[place] = named[place]
+        else:
+            raise SpecError(
+                f"wrt={key!r} names no argument of this call",
+                place=trace.user_place(),
+                because=(f"it has {len(args)} positional arguments and the keywords {', '.join(named) or 'none'}",),
+            )
+    return chosen
+
+
+def replace_arguments(
+    args: Sequence[Any], named: Mapping[str, Any], chosen: Mapping[int | str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments with the chosen ones replaced."""
+    positional = [chosen.get(i, a) for i, a in enumerate(args)]
+    return positional, {k: chosen.get(k, v) for k, v in named.items()}
+
+
+def _differentiable(leaf: Any) -> Array:
+    if not trees.is_array(leaf) or isinstance(leaf, Size):
+        raise DtypeError(
+            f"cannot differentiate with respect to {leaf!r}: it is a static {type(leaf).__name__}",
+            place=trace.user_place(),
+            cure="Pass a float or a floating-point array.",
+        )
+    array = as_array(leaf)
+    if not array.type.is_float:
+        raise DtypeError(
+            f"cannot differentiate with respect to a {array.dtype} argument",
+            place=trace.user_place(),
+            cure="Convert it to floating point, or leave it out of wrt.",
+        )
+    return array
+
+
+def value_and_gradient(
+    function: Function, args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt, *, has_aux: bool = False
+) -> tuple[Any, Any]:
+    """Record `function` and its gradient; return (value, gradient in the structure of the arguments in `wrt`)."""
+    made = differentiate(function, args, named, wrt)
+    _check_scalar(made, has_aux)
+    split = made.split
+    joint = split.joint()
+    # With aux, only the first result is differentiated: the other seeds are zeros.
+    seeds = [_seed(s, first=i == 0) for i, s in enumerate(split.cotangents)]
+    values = [Array(v) for v in trace.inline(joint, [*(a.value for a in made.inputs), *(s.value for s in seeds)])]
+    count = len(split.primal.results)
+    gradients = gradient_or_zeros(split, values[count:], made.inputs)
+    value = trees.unflatten(made.result, values[:count])
+    return value, in_structure(made.wrt, gradients, wrt)
+
+
+def _seed(var: Var, *, first: bool) -> Array:
+    if first:
+        return Array(trace.constant(np.ones((), var.type.dtype)))
+    shape = trace.size_vector(var.type.shape or ())
+    return Array(trace.emit("ConstantOfShape", [shape], {"value": np.zeros(1, var.type.dtype)}, types=[var.type])[0])
+
+
+def in_structure(spec: trees.TreeSpec, gradients: Sequence[Array], wrt: Wrt) -> Any:
+    """The gradients nested like the arguments: the argument itself for a single `wrt`, else a tuple."""
+    found = trees.unflatten(spec, gradients)
+    return next(iter(found.values())) if isinstance(wrt, int | str) else tuple(found.values())
+
+
+def _check_scalar(made: Differentiated, has_aux: bool) -> None:
+    results = made.split.primal.results
+    if not has_aux and len(results) != 1:
+        raise ShapeError(
+            f"grad takes a function with one scalar result, not {len(results)} results",
+            place=trace.user_place(),
+            cure="Return one number, use has_aux=True, or ps.vjp for several results.",
+        )
+    first = results[0].type
+    if first.shape != () or not first.is_float:
+        raise ShapeError(
+            f"grad takes a function with a floating-point scalar result, not {first}",
+            place=trace.user_place(),
+            cure="Sum the result, or use ps.vjp with a cotangent.",
+        )
+
+
+def vector_jacobian(
+    function: Function, args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt
+) -> tuple[Any, Callable[..., Any]]:
+    """Record `function`; return its result and `pullback`, which records the pullback for a cotangent.
+
+    The pullback may be called any number of times; it takes the result's structure.
+    """
+    made = differentiate(function, args, named, wrt)
+    split = made.split
+    forward = split.primal
+    keep = [c for c in split.captures if c not in forward.params]
+    whole = trace.ir.Block(forward.name, forward.params, forward.ops, (*forward.results, *keep))
+    values = trace.inline(whole, [a.value for a in made.inputs])
+    results = values[: len(forward.results)]
+    known: dict[Var, Value] = dict(zip(forward.params, (a.value for a in made.inputs), strict=True))
+    known.update(zip(keep, values[len(forward.results) :], strict=True))
+
+    def pullback(cotangent: Any) -> Any:
+        given, _ = trees.flatten(cotangent)
+        seeds = [_cotangent(given[i], results[i]) for i in split.of]
+        captured = [known.get(c, c) for c in split.captures]
+        found = [Array(v) for v in trace.inline(split.pullback, [*captured, *(s.value for s in seeds)])]
+        return in_structure(made.wrt, gradient_or_zeros(split, found, made.inputs), wrt)
+
+    return trees.unflatten(made.result, [Array(v) for v in results]), pullback
+
+
+def _cotangent(given: Any, result: Value) -> Array:
+    array = as_array(given, result.type.dtype)
+    if array.type.rank != result.type.rank or array.dtype != result.type.dtype:
+        raise ShapeError(f"the cotangent of a {result.type} cannot be {array.type}", place=trace.user_place())
+    return array

@@ -1,0 +1,84 @@
+"""The house: a layer imports lower layers only, and `import primsplit` stays light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import primsplit
+
+PACKAGE = Path(primsplit.__file__).parent
+
+LAYERS: list[list[str]] = [
+    ["errors", "collector"],
+    ["dims"],
+    ["ir"],
+    ["names", "schema"],
+    ["listing", "parsing"],
+    ["infer"],
+    ["verify"],
+    ["trace"],
+    ["array"],
+    ["ops", "trees"],
+    ["broadcasting", "primitive"],
+    ["passes.compositions"],
+    ["numpy", "scipy"],
+    ["rules.table"],
+    ["passes", "rules"],
+    ["split"],
+    ["zeros", "transforms", "specs"],
+    ["doors", "program"],
+    ["fingerprint", "compiled", "export"],
+    ["onnxio", "runtime", "audit"],
+    ["testing"],
+    ["userfile", "cli", "__init__", "__main__"],
+]
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+
+
+def _layer(module: str) -> int:
+    """The rank of a module, by its longest prefix that is listed."""
+    parts = module.removeprefix("primsplit").lstrip(".").split(".")
+    for end in range(len(parts), 0, -1):
+        if ".".join(parts[:end]) in RANK:
+            return RANK[".".join(parts[:end])]
+    raise AssertionError(f"{module} has no layer: add it to LAYERS")
+
+
+def _imports(path: Path) -> list[str]:
+    """The modules of primsplit that a file imports when it is loaded."""
+    tree = ast.parse(path.read_text())
+    found: list[str] = []
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("primsplit"):
+            for alias in node.names:
+                inner = PACKAGE.parent / (f"{node.module}.{alias.name}".replace(".", "/"))
+                is_module = inner.with_suffix(".py").exists() or inner.is_dir()
+                found.append(f"{node.module}.{alias.name}" if is_module else str(node.module))
+        elif isinstance(node, ast.Import):
+            found += [a.name for a in node.names if a.name.startswith("primsplit")]
+    return found
+
+
+FILES = sorted(p for p in PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_module_imports_only_its_own_layer_and_those_below(path: Path) -> None:
+    module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+    own = _layer("__init__" if path == PACKAGE / "__init__.py" else module.removesuffix(".__init__"))
+    for imported in _imports(path):
+        if imported == "primsplit":
+            continue
+        assert _layer(imported) <= own, f"{module} imports {imported}, which is above it"
+
+
+def test_importing_primsplit_loads_neither_onnx_ir_nor_onnxruntime_nor_scipy_nor_torch() -> None:
+    code = (
+        "import sys, primsplit;"
+        "print([m for m in ('onnx_ir', 'onnxruntime', 'scipy', 'torch', 'typer', 'jinja2') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
