@@ -1,12 +1,11 @@
 """primsplit: a NumPy function or an ONNX model in, one ONNX file with its forward and backward pass out."""
 
-from primsplit import primitive as _first  # noqa: F401
 from primsplit import numpy, rules
 from primsplit.array import Array
 from primsplit.compiled import grad, value_and_grad, vjp
 from primsplit.errors import PrimsplitError
 from primsplit.export import SplitProgram, export, split, trace
-from primsplit.primitive import primitive, rrule, stop_gradient
+from primsplit.primitive import opt_out, primitive, rrule, stop_gradient
 from primsplit.program import Program
 from primsplit.specs import spec
 
@@ -20,6 +19,7 @@ __all__ = [
     "export",
     "grad",
     "numpy",
+    "opt_out",
     "primitive",
     "rrule",
     "rules",

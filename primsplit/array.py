@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import trace
+from primsplit import tracing
 from primsplit.dims import Dim, Shape, Size, product
 from primsplit.errors import ConcretizationError, TraceError, UnsupportedFunction
 from primsplit.ir import Const, Type, Value, Var
@@ -51,6 +51,37 @@ class View:
         self.seen = base.version
 
 
+def _binary(ufunc: np.ufunc) -> Callable[["Array", Any], "Array"]:
+    def operator(self: "Array", other: Any) -> Any:
+        if hasattr(other, "__array_ufunc__") and other.__array_ufunc__ is None:
+            return NotImplemented
+        return FUNCTIONS["ufunc"](ufunc, "__call__", self, other)
+
+    return operator
+
+
+def _reflected(ufunc: np.ufunc) -> Callable[["Array", Any], "Array"]:
+    def operator(self: "Array", other: Any) -> Any:
+        return FUNCTIONS["ufunc"](ufunc, "__call__", other, self)
+
+    return operator
+
+
+def _in_place(ufunc: np.ufunc) -> Callable[["Array", Any], "Array"]:
+    def operator(self: "Array", other: Any) -> "Array":
+        FUNCTIONS["ufunc"](ufunc, "__call__", self, other, out=(self,))
+        return self
+
+    return operator
+
+
+def _unary(ufunc: np.ufunc) -> Callable[["Array"], "Array"]:
+    def operator(self: "Array") -> Any:
+        return FUNCTIONS["ufunc"](ufunc, "__call__", self)
+
+    return operator
+
+
 class Array:
     """A traced array. `weak` marks a Python number, whose dtype gives way to the other operand's."""
 
@@ -59,7 +90,7 @@ class Array:
 
     def __init__(self, value: Value, *, weak: bool = False) -> None:
         self._value = value
-        self._recording = trace.current()
+        self._recording = tracing.current()
         self._view: View | None = None
         self.weak = weak
         self.version = 0
@@ -68,49 +99,70 @@ class Array:
     @property
     def value(self) -> Value:
         """The Value this handle stands for now. Raises TraceError where it left its trace, or is ambiguous."""
-        if isinstance(self._value, Var) and not trace.is_open(self._recording):
+        if isinstance(self._value, Var) and not tracing.is_open(self._recording):
             raise TraceError(
                 "a traced value is used outside the function that it belongs to",
-                place=trace.user_place(),
+                place=tracing.user_place(),
                 cure="Return it from the traced function instead of storing it.",
             )
+        chain: list[Array] = [self]
+        while chain[-1]._view is not None:
+            chain.append(chain[-1]._view.base)
+        for array in reversed(chain):
+            array._see_base()
+        return self._value
+
+    def _see_base(self) -> None:
+        """Read a view anew where its base, which is up to date, was written to."""
         if self.poisoned:
             raise TraceError(
                 "whether this array sees a write made through its reshaped view depends on its memory layout",
-                place=trace.user_place(),
+                place=tracing.user_place(),
                 cure="Write x = x.reshape(...).copy() before writing to it.",
             )
         view = self._view
-        if view is not None and view.seen != view.base.version:
-            if view.write is None:
-                raise TraceError(
-                    "whether this view sees the write to its base depends on the memory layout",
-                    place=trace.user_place(),
-                    cure="Take the view after the write, or .copy() it before.",
-                )
+        if view is None or view.seen == view.base.version:
+            return
+        if view.write is None:
+            raise TraceError(
+                "whether this view sees the write to its base depends on the memory layout",
+                place=tracing.user_place(),
+                cure="Take the view after the write, or .copy() it before.",
+            )
+        with trace.resumed(self._recording):
             self._value = view.read(view.base).value
-            view.seen = view.base.version
-            self.version += 1
-        return self._value
+        view.seen = view.base.version
+        self.version += 1
 
     def assign(self, new: "Array") -> None:
         """Make this handle, its base and its other views see `new`, which has this array's shape and dtype."""
-        if self._recording is not trace.current():
+        if self._recording is not tracing.current():
             raise TraceError(
                 "an array of an enclosing function is written to inside an inner trace",
-                place=trace.user_place(),
+                place=tracing.user_place(),
                 cure="Return the new array from the inner function instead.",
             )
         view = self._view
         if view is not None:
             if view.write is None:
-                self._view = None
-                view.base.poisoned = True
+                self._poison_bases()
             else:
                 view.base.assign(view.write(view.base, new))
                 view.seen = view.base.version
         self._value = new.value
         self.version += 1
+
+    def _poison_bases(self) -> None:
+        """Cut this view off from what it was taken from, whose elements are not known any more."""
+        view, self._view = self._view, None
+        while view is not None:
+            view.base.poisoned = True
+            view = view.base._view
+
+    @property
+    def view_of(self) -> View | None:
+        """What this is a view of, or None."""
+        return self._view
 
     def viewing(
         self, base: "Array", read: Callable[["Array"], "Array"], write: Callable[["Array", "Array"], "Array"] | None
@@ -118,6 +170,60 @@ class Array:
         """This handle, declared a view of `base`."""
         self._view = View(base, read, write)
         return self
+
+    # Operators are ufuncs.
+
+    __add__ = _binary(np.add)
+    __radd__ = _reflected(np.add)
+    __iadd__ = _in_place(np.add)
+    __sub__ = _binary(np.subtract)
+    __rsub__ = _reflected(np.subtract)
+    __isub__ = _in_place(np.subtract)
+    __mul__ = _binary(np.multiply)
+    __rmul__ = _reflected(np.multiply)
+    __imul__ = _in_place(np.multiply)
+    __truediv__ = _binary(np.true_divide)
+    __rtruediv__ = _reflected(np.true_divide)
+    __itruediv__ = _in_place(np.true_divide)
+    __floordiv__ = _binary(np.floor_divide)
+    __rfloordiv__ = _reflected(np.floor_divide)
+    __ifloordiv__ = _in_place(np.floor_divide)
+    __mod__ = _binary(np.remainder)
+    __rmod__ = _reflected(np.remainder)
+    __imod__ = _in_place(np.remainder)
+    __pow__ = _binary(np.power)
+    __rpow__ = _reflected(np.power)
+    __ipow__ = _in_place(np.power)
+    __matmul__ = _binary(np.matmul)
+    __rmatmul__ = _reflected(np.matmul)
+    __imatmul__ = _in_place(np.matmul)
+    __and__ = _binary(np.bitwise_and)
+    __rand__ = _reflected(np.bitwise_and)
+    __iand__ = _in_place(np.bitwise_and)
+    __or__ = _binary(np.bitwise_or)
+    __ror__ = _reflected(np.bitwise_or)
+    __ior__ = _in_place(np.bitwise_or)
+    __xor__ = _binary(np.bitwise_xor)
+    __rxor__ = _reflected(np.bitwise_xor)
+    __ixor__ = _in_place(np.bitwise_xor)
+    __lshift__ = _binary(np.left_shift)
+    __rlshift__ = _reflected(np.left_shift)
+    __ilshift__ = _in_place(np.left_shift)
+    __rshift__ = _binary(np.right_shift)
+    __rrshift__ = _reflected(np.right_shift)
+    __irshift__ = _in_place(np.right_shift)
+    __divmod__ = _binary(np.divmod)
+    __rdivmod__ = _reflected(np.divmod)
+    __eq__ = _binary(np.equal)
+    __ne__ = _binary(np.not_equal)
+    __lt__ = _binary(np.less)
+    __le__ = _binary(np.less_equal)
+    __gt__ = _binary(np.greater)
+    __ge__ = _binary(np.greater_equal)
+    __neg__ = _unary(np.negative)
+    __pos__ = _unary(np.positive)
+    __abs__ = _unary(np.absolute)
+    __invert__ = _unary(np.invert)
 
     # What NumPy knows of an array without its elements.
 
@@ -136,7 +242,7 @@ class Array:
         """As in NumPy; sizes known only at run time are `Size` expressions."""
         shape = self._value.type.shape
         if shape is None:
-            raise TraceError("the rank of this value is not known", place=trace.user_place())
+            raise TraceError("the rank of this value is not known", place=tracing.user_place())
         return shape
 
     @property
@@ -185,7 +291,7 @@ class Array:
             return bool(known)
         raise ConcretizationError(
             "a branch depends on a value that is known only at run time",
-            place=trace.user_place(),
+            place=tracing.user_place(),
             because=(f"the condition is {self.dtype}[{','.join(map(str, self.shape))}]",),
             cure="Use np.where(condition, a, b), or pass the value as a static Python argument.",
         )
@@ -210,7 +316,7 @@ class Array:
         """As in NumPy, for a constant; else a ConcretizationError."""
         return self._number(".tolist()").tolist()
 
-    def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         return np.asarray(self._number("a NumPy array (np.asarray, np.array or a function that calls it)"), dtype)
 
     def known(self) -> npt.NDArray[Any] | None:
@@ -257,6 +363,12 @@ class Array:
         return self
 
     @property
+    def imag(self) -> "Array":
+        """Zeros: there are no complex numbers here."""
+        found: Array = FUNCTIONS[np.imag](self)
+        return found
+
+    @property
     def flat(self) -> "Array":
         """The elements in a row, for reading."""
         return self.ravel()
@@ -280,7 +392,7 @@ def _static(dim: Dim, what: str) -> int:
     if isinstance(dim, Size):
         raise ConcretizationError(
             f"{what} asks for the size {dim}, which is known only at run time",
-            place=trace.user_place(),
+            place=tracing.user_place(),
             cure="Work on the whole axis at once, loop over it with scan, or give it a fixed size in the spec.",
         )
     return dim
@@ -289,7 +401,7 @@ def _static(dim: Dim, what: str) -> int:
 def _no_number(array: Array, what: str) -> ConcretizationError:
     return ConcretizationError(
         f"{what} was asked of a value that is known only at run time",
-        place=trace.user_place(),
+        place=tracing.user_place(),
         because=(f"it is {array.type}",),
         cure="Keep to NumPy functions of the array, pass the number as a static argument, or stop_gradient outside.",
     )
@@ -299,16 +411,17 @@ def unsupported(name: str) -> UnsupportedFunction:
     """The error for a function that traced arrays do not have."""
     return UnsupportedFunction(
         f"{name} has no form for traced arrays",
-        place=trace.user_place(),
+        place=tracing.user_place(),
         cure="Write it with other NumPy functions, or wrap it with ps.primitive and give it a rule with ps.rrule.",
     )
 
 
 METHODS: dict[str, Any] = {
-    "all": np.all, "any": np.any, "argmax": np.argmax, "argmin": np.argmin, "argsort": np.argsort,
+    "all": np.all, "any": np.any, "argmax": np.argmax, "argmin": np.argmin, "argpartition": np.argpartition,
+    "argsort": np.argsort,
     "clip": np.clip, "compress": np.compress, "conj": np.conjugate, "conjugate": np.conjugate, "copy": np.copy,
     "cumprod": np.cumprod, "cumsum": np.cumsum, "diagonal": np.diagonal, "dot": np.dot, "max": np.max,
-    "mean": np.mean, "min": np.min, "nonzero": np.nonzero, "prod": np.prod, "ravel": np.ravel, "repeat": np.repeat,
+    "mean": np.mean, "min": np.min, "nonzero": np.nonzero, "partition": "partition_in_place", "prod": np.prod, "ravel": np.ravel, "repeat": np.repeat,
     "reshape": "reshape", "round": np.round, "searchsorted": np.searchsorted, "squeeze": np.squeeze, "std": np.std,
     "sum": np.sum, "swapaxes": np.swapaxes, "take": np.take, "trace": np.trace, "transpose": "transpose",
     "var": np.var, "astype": "astype", "flatten": "flatten", "fill": "fill", "put": np.put, "sort": "sort_in_place",
@@ -316,53 +429,7 @@ METHODS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _binary(ufunc: np.ufunc) -> Callable[[Array, Any], Any]:
-    def operator(self: Array, other: Any) -> Any:
-        if hasattr(other, "__array_ufunc__") and other.__array_ufunc__ is None:
-            return NotImplemented
-        return FUNCTIONS["ufunc"](ufunc, "__call__", self, other)
-
-    return operator
-
-
-def _reflected(ufunc: np.ufunc) -> Callable[[Array, Any], Any]:
-    return lambda self, other: FUNCTIONS["ufunc"](ufunc, "__call__", other, self)
-
-
-def _in_place(ufunc: np.ufunc) -> Callable[[Array, Any], Array]:
-    def operator(self: Array, other: Any) -> Array:
-        FUNCTIONS["ufunc"](ufunc, "__call__", self, other, out=(self,))
-        return self
-
-    return operator
-
-
-def _unary(ufunc: np.ufunc) -> Callable[[Array], Any]:
-    return lambda self: FUNCTIONS["ufunc"](ufunc, "__call__", self)
-
-
-_ARITHMETIC = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
-    "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "and": np.bitwise_and, "or": np.bitwise_or,
-    "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift, "divmod": np.divmod,
-}  # fmt: skip
-_COMPARISONS = {
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-}  # fmt: skip
-_SIGNS = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
-
-for _name, _ufunc in _ARITHMETIC.items():
-    setattr(Array, f"__{_name}__", _binary(_ufunc))
-    setattr(Array, f"__r{_name}__", _reflected(_ufunc))
-    if _name != "divmod":
-        setattr(Array, f"__i{_name}__", _in_place(_ufunc))
-for _name, _ufunc in _COMPARISONS.items():
-    setattr(Array, f"__{_name}__", _binary(_ufunc))
-for _name, _ufunc in _SIGNS.items():
-    setattr(Array, f"__{_name}__", _unary(_ufunc))
-
-
-def lift(value: Any, dtype: npt.DTypeLike = None) -> Value:
+def lift(value: Any, dtype: npt.DTypeLike | None = None) -> Value:
     """The Value of anything that may stand for an array: an Array, NumPy array, number, size, or list of those sizes.
 
     Python numbers take `dtype` where it is given. Raises TraceError for what is none of these.
@@ -378,25 +445,25 @@ def lift(value: Any, dtype: npt.DTypeLike = None) -> Value:
     if isinstance(value, bool | int | float):
         return Const(np.asarray(value, dtype=dtype))
     if isinstance(value, list | tuple) and all(isinstance(v, int | Size) for v in value):
-        return trace.size_vector(value)
+        return tracing.size_vector(value)
     raise TraceError(
         f"{type(value).__name__} cannot stand for an array in a traced function",
-        place=trace.user_place(),
+        place=tracing.user_place(),
         cure="Pass arrays or numbers; join traced values with np.stack or np.concatenate.",
     )
 
 
 def _constant(array: npt.NDArray[Any]) -> Const:
     if array.dtype.kind in "cOMmV" and array.dtype.name != "bfloat16":
-        raise TraceError(f"arrays of dtype {array.dtype} cannot be part of a program", place=trace.user_place())
-    return Const(array, place=trace.user_place())
+        raise TraceError(f"arrays of dtype {array.dtype} cannot be part of a program", place=tracing.user_place())
+    return Const(array, place=tracing.user_place())
 
 
 def _scalar_size(size: Size) -> Value:
-    return trace.emit("Squeeze", [trace.size_of(size), Const(np.array([0]))])[0]
+    return tracing.emit("Squeeze", [tracing.size_of(size), Const(np.array([0]))])[0]
 
 
-def as_array(value: Any, dtype: npt.DTypeLike = None) -> Array:
+def as_array(value: Any, dtype: npt.DTypeLike | None = None) -> Array:
     """An Array of anything that `lift` takes; Python numbers and sizes are weak."""
     if isinstance(value, Array):
         return value

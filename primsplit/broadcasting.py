@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, trace
+from primsplit import dims, tracing
 from primsplit.array import Array
 from primsplit.dims import Dim, Shape, Size
 from primsplit.ir import Type
@@ -33,7 +33,7 @@ def sum_to(x: Array, shape: Shape) -> Array:
 
 
 def _sum_to_unsure(x: Array, shape: Shape, lead: int, sure: list[int], unsure: list[int]) -> Array:
-    sizes = trace.size_vector([shape[axis - lead] for axis in unsure])
+    sizes = tracing.size_vector([shape[axis - lead] for axis in unsure])
     stretched = op.Compress(np.array(unsure, dtype=np.int64), op.Equal(sizes, 1))
     axes = op.Concat(np.array(sure, dtype=np.int64), stretched, axis=0) if sure else stretched
     declared = Type(x.dtype, ((1,) * lead) + tuple(shape))
@@ -45,7 +45,7 @@ def expand_to(x: Array, shape: Shape) -> Array:
     """`x` broadcast to exactly this shape."""
     if dims.same_shape(x.shape, shape):
         return x
-    return op.Expand(x, trace.size_vector(shape), types=[Type(x.dtype, shape)])
+    return op.Expand(x, tracing.size_vector(shape), types=[Type(x.dtype, shape)])
 
 
 def reshape_to(x: Array, shape: Sequence[Dim]) -> Array:
@@ -57,7 +57,7 @@ def reshape_to(x: Array, shape: Sequence[Dim]) -> Array:
     if len(symbolic) == 1 and literals_positive:
         wanted: Any = [-1 if isinstance(d, Size) else d for d in shape]
         return op.Reshape(x, wanted, types=[Type(x.dtype, shape)])
-    return op.Reshape(x, trace.size_vector(shape), allowzero=1, types=[Type(x.dtype, shape)])
+    return op.Reshape(x, tracing.size_vector(shape), allowzero=1, types=[Type(x.dtype, shape)])
 
 
 def zeros(shape: Sequence[Dim], dtype: np.dtype[Any]) -> Array:
@@ -68,10 +68,10 @@ def zeros(shape: Sequence[Dim], dtype: np.dtype[Any]) -> Array:
 def full(shape: Sequence[Dim], value: np.ndarray[Any, Any] | np.generic) -> Array:
     """This shape filled with one number, in the number's dtype."""
     if any(isinstance(d, Size) for d in shape):
-        return op.ConstantOfShape(trace.size_vector(shape), value=np.asarray(value).reshape(1))
+        return op.ConstantOfShape(tracing.size_vector(shape), value=np.asarray(value).reshape(1))
     literal = tuple(int(d) for d in shape)  # type: ignore[arg-type]
     if int(np.prod(literal, dtype=np.int64)) <= 1:
-        return Array(trace.constant(np.full(literal, value)))
+        return Array(tracing.constant(np.full(literal, value)))
     return op.Expand(np.asarray(value), list(literal))
 
 

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from primsplit import trace, trees
+from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.fingerprint import fingerprint
 from primsplit.ir import Type
@@ -29,7 +29,7 @@ class Compiled:
         self.programs: OrderedDict[Any, Program] = OrderedDict()
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        if trace.is_recording():
+        if tracing.is_recording():
             return self.record(*args, **named)
         return self.program(*args, **named)(*args, **named)
 
@@ -83,7 +83,7 @@ def vjp(function: Function, *args: Any, wrt: Wrt | None = None, **named: Any) ->
     By default the cotangents of all positional arguments, as a tuple. The pullback may be called repeatedly.
     """
     asked: Wrt = tuple(range(len(args))) if wrt is None else wrt
-    if trace.is_recording():
+    if tracing.is_recording():
         return vector_jacobian(function, args, named, asked)
     leaves, _ = trees.flatten((args, named))
     if any(isinstance(x, Array) for x in leaves):

@@ -49,7 +49,9 @@ class Size:
     """A size known only at run time: an integer polynomial in symbols and calls. Immutable."""
 
     __slots__ = ("_hash", "terms", "text")
-    lift: ClassVar[Callable[["Size"], Any]]  # set by array.py: the traced scalar, for arithmetic that leaves the integers
+    lift: ClassVar[
+        Callable[["Size"], Any]
+    ]  # set by array.py: the traced scalar, for arithmetic that leaves the integers
     terms: tuple[tuple[Monomial, int], ...]
     text: str
 

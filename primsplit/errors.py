@@ -28,9 +28,7 @@ class PrimsplitError(Exception):
     `cure` what to do next.
     """
 
-    def __init__(
-        self, what: str, *, place: Place | None = None, because: tuple[str, ...] = (), cure: str = ""
-    ) -> None:
+    def __init__(self, what: str, *, place: Place | None = None, because: tuple[str, ...] = (), cure: str = "") -> None:
         self.what = what
         self.place = place
         self.because = because
@@ -62,6 +60,10 @@ class UndecidableSize(PrimsplitError, ValueError):
 
 class ShapeError(PrimsplitError, ValueError):
     """Shapes that do not fit the operation."""
+
+
+class IndexingError(PrimsplitError, IndexError):
+    """An index that does not fit the array."""
 
 
 class DtypeError(PrimsplitError, TypeError):

@@ -1,5 +1,6 @@
 """`split` and `export`: a function, a Program or one op as a Split with names, and as ONNX files."""
 
+import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -7,13 +8,16 @@ from typing import Any, Literal
 from primsplit import trees
 from primsplit.errors import SpecError
 from primsplit.ir import Block, Var
-from primsplit.passes.seed import with_unit_seed
+from primsplit.names import Names
+from primsplit.passes.seed import with_unit_seeds
 from primsplit.program import ARRAY, Program, trace_program
 from primsplit.specs import specs_from_annotations
 from primsplit.split import Split, split_block
-from primsplit.zeros import with_all_gradients
+from primsplit.zeros import with_gradients
 
 Form = Literal["joint", "split", "functions"]
+Zeros = Literal["materialize", "omit", "error"]
+Seed = Literal["input", "ones"]
 Wrt = int | str | Sequence[int | str] | None
 
 
@@ -21,13 +25,15 @@ class SplitProgram:
     """The split of a Program: `primal`, `pullback`, `captures`, and the programs made of them.
 
     Names in the files: inputs keep theirs; a result `y` that is no scalar loss gets a cotangent input `d_y`; outputs
-    are the results, then `d_<input>` for each differentiated input (zeros where the results do not depend on it).
+    are the results, then `d_<input>` for each differentiated input. With `seeded`, every cotangent is ones and no
+    input. `differentiated` are the positions of the inputs that have a gradient output.
     """
 
-    def __init__(self, program: Program, split: Split, *, seeded: bool) -> None:
+    def __init__(self, program: Program, split: Split, *, seeded: bool, differentiated: Sequence[int]) -> None:
         self.program = program
         self.split = split
         self.seeded = seeded
+        self.differentiated = tuple(differentiated)
 
     @property
     def primal(self) -> Block:
@@ -70,19 +76,30 @@ class SplitProgram:
 
     @property
     def gradient_names(self) -> list[str]:
-        """`d_<input>` of each differentiated input."""
-        return [f"d_{self.program.inputs[i]}" for i in self.split.wrt]
+        """`d_<input>` of each differentiated input, numbered where an input or result has that name."""
+        names = Names((*self.program.inputs, *self.program.outputs, *self.cotangent_names))
+        return [names.give(Var(p.type), f"d_{n}") for p, n in self._differentiated()]
+
+    def _differentiated(self) -> list[tuple[Var, str]]:
+        return [(self.primal.params[i], self.program.inputs[i]) for i in self.differentiated]
+
+    @property
+    def cotangent_names(self) -> list[str]:
+        """`d_<result>` of each result that has a cotangent, numbered where an input or result has that name."""
+        names = Names((*self.program.inputs, *self.program.outputs))
+        given = zip(self.split.of, self.split.cotangents, strict=True)
+        return [names.give(c, f"d_{self.program.outputs[i]}") for i, c in given]
 
     @property
     def seed_names(self) -> list[str]:
-        """`d_<result>` of each cotangent input."""
-        return [] if self.seeded else [f"d_{self.program.outputs[i]}" for i in self.split.of]
+        """The names of the cotangents that are inputs of the joint program."""
+        return [] if self.seeded else self.cotangent_names
 
     def joint(self) -> Program:
         """One program: inputs (and cotangents) in; results and gradients out."""
-        block = with_all_gradients(self.split, self.split.joint(), len(self.primal.results))
+        block = with_gradients(self.split, self.split.joint(), self.differentiated)
         if self.seeded:
-            block = with_unit_seed(block, self.split.cotangents)
+            block = with_unit_seeds(block, self.split.cotangents)
         inputs = [*self.program.inputs, *self.seed_names]
         return _program(block, inputs, [*self.program.outputs, *self.gradient_names])
 
@@ -95,15 +112,18 @@ class SplitProgram:
 
     @property
     def backward(self) -> Program:
-        """The pullback: captures and cotangents in, gradients out. Inputs keep the names they have in `forward`."""
+        """The pullback: captures and cotangents in, gradients out. Inputs keep the names they have in `forward`.
+
+        Cotangents of arrays are inputs here, whatever `seeded` says: a backward file serves any of them.
+        """
         names = self.capture_names()
-        block = with_all_gradients(self.split, self.split.pullback, 0)
+        block = with_gradients(self.split, self.split.pullback, self.differentiated)
         shapes = [p for p in block.params if p not in self.split.pullback.params]
-        seeds = [f"d_{self.program.outputs[i]}" for i in self.split.of]
-        inputs = [*(names[c] for c in self.captures), *seeds, *(names[p] for p in shapes)]
+        seeds = dict(zip(self.split.cotangents, self.cotangent_names, strict=True))
         if self.seeded:
-            block = with_unit_seed(block, self.split.cotangents)
-            inputs = [n for n in inputs if n not in seeds]
+            block = with_unit_seeds(block, [c for c in seeds if c.type.shape == ()])
+        kept = [n for c, n in seeds.items() if c in block.params]
+        inputs = [*(names[c] for c in self.captures), *kept, *(names[p] for p in shapes)]
         return _program(block, inputs, self.gradient_names)
 
     def listing(self, style: str = "text") -> str:
@@ -141,29 +161,51 @@ def _program(block: Block, inputs: Sequence[str], outputs: Sequence[str]) -> Pro
 def trace(function: Callable[..., Any] | Program, *specs: Any, **named: Any) -> Program:
     """Trace a function on specs: arrays, `ps.spec(...)`, or nothing where its annotations say them.
 
-    Leaves that are neither arrays, specs nor floats are static arguments. Raises SpecError where a spec is missing.
+    Leaves that are neither arrays, specs nor floats are static arguments. The fields of a callable dataclass are inputs
+    too, named `self.W`. Raises SpecError where a spec is missing.
     """
     if isinstance(function, Program):
         return function
     if not specs and not named:
         specs = specs_from_annotations(function)
+    if dataclasses.is_dataclass(function) and not isinstance(function, type):
+        return trace_program(_called, (function, *specs), named, name=type(function).__name__)
     return trace_program(function, specs, named)
 
 
-def split(function: Callable[..., Any] | Program, *specs: Any, wrt: Wrt = None, of: Any = None, **named: Any) -> SplitProgram:
+def _called(self: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    """A callable dataclass is a function of its own fields too."""
+    return self(*args, **named)
+
+
+def split(
+    function: Callable[..., Any] | Program,
+    *specs: Any,
+    wrt: Wrt = None,
+    of: Any = None,
+    zeros: Zeros = "materialize",
+    seed: Seed = "input",
+    **named: Any,
+) -> SplitProgram:
     """Split a function or Program with respect to inputs, for cotangents of results.
 
     `wrt` names arguments by position or name, or inputs by their name in the file (`params.w`); by default every
     floating-point input. `of` names results; by default every floating-point one. A single scalar result is seeded
-    with 1. Raises MissingRule at the user's line, SpecError for names that do not exist.
+    with 1; of other results the cotangents are inputs, or with `seed="ones"` ones. Inputs that the results do not
+    depend on get zeros, no output (`zeros="omit"`), or a SpecError (`zeros="error"`). Raises MissingRule at the
+    user's line, SpecError for names that do not exist.
     """
     program = trace(function, *specs, **named)
     positions = _select_inputs(program, wrt)
     results = _select_results(program, of)
     made = split_block(program.block, positions, results)
     types = [r.type for r in program.block.results]
-    seeded = len(results) == 1 and types[results[0]].shape == () and len(types) == 1
-    return SplitProgram(program, made, seeded=seeded)
+    seeded = seed == "ones" or (len(results) == 1 and types[results[0]].shape == () and len(types) == 1)
+    unconnected = [program.inputs[i] for i in made.wrt if i not in made.targets]
+    if zeros == "error" and unconnected:
+        raise SpecError(f"the results do not depend on {', '.join(unconnected)}", cure="Leave it out of wrt.")
+    differentiated = made.targets if zeros == "omit" else made.wrt
+    return SplitProgram(program, made, seeded=seeded, differentiated=differentiated)
 
 
 def _select_inputs(program: Program, wrt: Wrt) -> list[int]:

@@ -4,6 +4,7 @@ Everything here is immutable once it is in a Block. A Var is known by identity, 
 a block is printed or saved. Blocks may share Vars; a block reads a Var that it does not define as a capture (`free`).
 """
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -22,6 +23,12 @@ BFLOAT16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
 FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
 
 
+@functools.cache
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """`dtype.name`, which NumPy composes anew each time."""
+    return dtype.name
+
+
 class Type:
     """The dtype and shape of a tensor. `shape` is None where even the rank is unknown."""
 
@@ -34,7 +41,7 @@ class Type:
         self.dtype = np.dtype(dtype)
         self.shape = None if shape is None else tuple(shape)
         dims = None if self.shape is None else tuple(d.text if isinstance(d, Size) else d for d in self.shape)
-        self.key = (self.dtype.name, dims)
+        self.key = (dtype_name(self.dtype), dims)
 
     @property
     def rank(self) -> int | None:
@@ -44,7 +51,7 @@ class Type:
     @property
     def is_float(self) -> bool:
         """True for the dtypes that carry gradients."""
-        return self.dtype.name in FLOATS
+        return self.key[0] in FLOATS
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Type) and self.key == other.key
@@ -377,7 +384,9 @@ class _Comparison:
 
 def same_array(a: AnyArray, b: AnyArray) -> bool:
     """True for arrays equal bit by bit: -0.0 is not 0.0, and a NaN equals itself."""
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    return a.tolist() == b.tolist() if a.dtype.kind == "O" else a.tobytes() == b.tobytes()
 
 
 def same_data(a: Const, b: Const) -> bool:
@@ -387,6 +396,4 @@ def same_data(a: Const, b: Const) -> bool:
 
 def same_types(a: Type, b: Type) -> bool:
     """True only where the two types are equal whatever the symbols are."""
-    if a.shape is None or b.shape is None:
-        return a.dtype == b.dtype and a.shape is b.shape
-    return a.dtype == b.dtype and same_shape(a.shape, b.shape)
+    return a.dtype == b.dtype and a.shape is not None and b.shape is not None and same_shape(a.shape, b.shape)

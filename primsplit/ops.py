@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import onnx.helper
 
-from primsplit import trace
+from primsplit import tracing
 from primsplit.array import Array, lift
 from primsplit.dims import Size
 from primsplit.ir import Type, Value
@@ -40,7 +40,7 @@ def _operator(found: Schema) -> Callable[..., Any]:
         given = {k: _attribute(k, v) for k, v in attributes.items() if v is not None}
         if found.kind == "Split" and outputs == 1:
             outputs = given["num_outputs"] if "num_outputs" in given else len(inputs[1])
-        made = trace.emit(found.kind, values, given, outputs=outputs, types=types)
+        made = tracing.emit(found.kind, values, given, outputs=outputs, types=types)
         if len(made) == 1 and not found.variadic_outputs:
             return Array(made[0])
         return tuple(Array(v) for v in made)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import trace, trees
+from primsplit import tracing, trees
 from primsplit.array import Array, as_array
 from primsplit.errors import RuleError, TraceError
 from primsplit.ir import Block, Op, Var, free, own_symbols
@@ -29,7 +29,7 @@ class Primitive:
         self.bodies: dict[Any, tuple[Block, trees.TreeSpec]] = {}
 
     def __call__(self, *args: Any, **static: Any) -> Any:
-        if not trace.is_recording():
+        if not tracing.is_recording():
             return self.function(*args, **static)
         leaves, spec = trees.flatten((args, static))
         arrays = [as_array(x) if trees.is_array(x) else None for x in leaves]
@@ -39,8 +39,8 @@ class Primitive:
         attributes: dict[str, Any] = {"body": body}
         if self.rule is not None:
             attributes["rule"] = _FlatRule(self, leaves, spec, result_spec)
-        place = trace.current().place or trace.user_place()
-        trace.append(Op(f"call::{self.name}", (*inputs, *outer), outputs, attributes, place, trace.current().remark))
+        place = tracing.current().place or tracing.user_place()
+        tracing.append(Op(f"call::{self.name}", (*inputs, *outer), outputs, attributes, place, tracing.current().remark))
         return trees.unflatten(result_spec, [Array(v) for v in outputs])
 
     def _body(
@@ -56,7 +56,7 @@ class Primitive:
         if outer and self.rule is not None:
             raise TraceError(
                 f"{self.name} has a rule of its own and reads a traced value that is not an argument",
-                place=trace.user_place(),
+                place=tracing.user_place(),
                 cure="Pass it as an argument, so that the rule can give it a cotangent.",
             )
         if not outer and key is not None and not own_symbols(body):
@@ -68,7 +68,7 @@ def trace_body(
     name: str, function: Function, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec
 ) -> tuple[Block, trees.TreeSpec]:
     """The block of a call of `function` whose array leaves are parameters, and the structure of its result."""
-    with trace.recording() as inner:
+    with tracing.recording() as inner:
         params = [None if a is None else inner.param(a.type) for a in arrays]
         given = [
             leaf if p is None else Array(p, weak=a is not None and a.weak)
@@ -77,7 +77,7 @@ def trace_body(
         args, static = trees.unflatten(spec, given)
         result_leaves, result_spec = trees.flatten(function(*args, **static))
         results = [as_array(r).value for r in result_leaves]
-    return trace.close(name, [p for p in params if p is not None], inner, results), result_spec
+    return tracing.close(name, [p for p in params if p is not None], inner, results), result_spec
 
 
 def _body_key(leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec) -> Any:
@@ -156,14 +156,14 @@ def _argument_cotangents(argument: Any, cotangent: Any, name: str, pullback: Fun
 
 
 def _zeros(x: Array) -> Array:
-    from_shape = trace.emit("Shape", [x.value])
-    return Array(trace.emit("ConstantOfShape", from_shape, {"value": np.zeros(1, x.dtype)}, types=[x.type])[0])
+    from_shape = tracing.emit("Shape", [x.value])
+    return Array(tracing.emit("ConstantOfShape", from_shape, {"value": np.zeros(1, x.dtype)}, types=[x.type])[0])
 
 
 def rule_place(function: Function) -> Any:
     """The line where a rule or pullback is defined."""
     code = getattr(function, "__code__", None)
-    return None if code is None else trace.Place(code.co_filename, code.co_firstlineno, code.co_name)
+    return None if code is None else tracing.Place(code.co_filename, code.co_firstlineno, code.co_name)
 
 
 def primitive(function: Function | None = None, *, name: str = "") -> Any:
@@ -190,6 +190,12 @@ def rrule(target: Primitive) -> Callable[[Function], Function]:
         return rule
 
     return register
+
+
+def opt_out(target: Primitive) -> None:
+    """Take a primitive's rule away: it is differentiated through its own program again."""
+    target.rule = None
+    target.bodies.clear()
 
 
 @primitive

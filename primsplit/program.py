@@ -2,12 +2,13 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import trace, trees
+from primsplit import tracing, trees
 from primsplit.array import Array, as_array
 from primsplit.collector import paused
 from primsplit.dims import Size, evaluate, symbols
@@ -66,7 +67,7 @@ class Program:
         Raises SpecError, DtypeError or ShapeError where an argument does not fit.
         """
         leaves = self._bind(args, named)
-        if trace.is_recording():
+        if tracing.is_recording():
             values = inline_block(self.block, [as_array(x) for x in leaves])
             return trees.unflatten(self.result, values)
         arrays = self.check_arrays(leaves)
@@ -77,7 +78,7 @@ class Program:
         if spec != self.arguments:
             raise SpecError(
                 f"{self.block.name} was traced for arguments of another structure",
-                place=trace.user_place(),
+                place=tracing.user_place(),
                 because=(f"traced: {_brief(self.arguments)}", f"given:  {_brief(spec)}"),
             )
         arrays = []
@@ -87,7 +88,7 @@ class Program:
             elif fixed != leaf:
                 raise SpecError(
                     f"{self.block.name} was traced with the static argument {fixed!r}, not {leaf!r}",
-                    place=trace.user_place(),
+                    place=tracing.user_place(),
                 )
         return arrays
 
@@ -99,7 +100,7 @@ class Program:
             array = np.asarray(leaf)
             if isinstance(leaf, float | int) and not isinstance(leaf, np.generic):
                 array = np.asarray(leaf, var.type.dtype)
-            _check_array(array, name, var.type, sizes)
+            check_array(array, name, var.type, sizes)
             arrays.append(array)
         return arrays
 
@@ -139,14 +140,15 @@ def _brief(spec: trees.TreeSpec) -> str:
     return text if len(text) < 100 else text[:97] + "..."
 
 
-def _check_array(array: npt.NDArray[Any], name: str, type: Type, sizes: dict[str, int]) -> None:
+def check_array(array: npt.NDArray[Any], name: str, type: Type, sizes: dict[str, int]) -> None:
+    """Raise DtypeError or ShapeError where the array is not of this type; `sizes` learns what the symbols are."""
     if array.dtype != type.dtype:
-        raise DtypeError(f"{name} must be {type.dtype}, not {array.dtype}", place=trace.user_place())
+        raise DtypeError(f"{name} must be {type.dtype}, not {array.dtype}", place=tracing.user_place())
     if type.shape is None:
         return
     if array.ndim != len(type.shape):
         raise ShapeError(
-            f"{name} must have {len(type.shape)} axes, {type}, not shape {list(array.shape)}", place=trace.user_place()
+            f"{name} must have {len(type.shape)} axes, {type}, not shape {list(array.shape)}", place=tracing.user_place()
         )
     for axis, (dim, size) in enumerate(zip(type.shape, array.shape, strict=True)):
         if isinstance(dim, Size) and dim.symbol is not None:
@@ -157,7 +159,7 @@ def _check_array(array: npt.NDArray[Any], name: str, type: Type, sizes: dict[str
             wanted = dim
         if wanted != size:
             told = f"{dim} = {wanted}" if isinstance(dim, Size) else str(dim)
-            raise ShapeError(f"{name} has size {size} at axis {axis}, not {told}", place=trace.user_place())
+            raise ShapeError(f"{name} has size {size} at axis {axis}, not {told}", place=tracing.user_place())
 
 
 def inline_block(block: Block, arguments: Sequence[Array]) -> list[Array]:
@@ -165,8 +167,8 @@ def inline_block(block: Block, arguments: Sequence[Array]) -> list[Array]:
     values = [a.value for a in arguments]
     for var, value in zip(block.params, values, strict=True):
         if var.type.dtype != value.type.dtype:
-            raise DtypeError(f"an argument must be {var.type.dtype}, not {value.type.dtype}", place=trace.user_place())
-    return [Array(v) for v in trace.inline(block, values)]
+            raise DtypeError(f"an argument must be {var.type.dtype}, not {value.type.dtype}", place=tracing.user_place())
+    return [Array(v) for v in tracing.inline(block, values)]
 
 
 def trace_program(function: Function, args: Sequence[Any], named: Mapping[str, Any], name: str = "") -> Program:
@@ -180,7 +182,7 @@ def trace_program(function: Function, args: Sequence[Any], named: Mapping[str, A
     types = [leaf_type(x) for x in leaves]
     labels = input_names(function, spec)
     Counters.traces += 1
-    with paused(), trace.fresh_stack(), trace.recording() as recorded:
+    with paused(), tracing.fresh_stack(), tracing.recording() as recorded:
         params = [None if t is None else recorded.param(t, n) for t, n in zip(types, labels, strict=True)]
         given = [
             leaf if p is None else Array(p, weak=isinstance(leaf, float) and not isinstance(leaf, np.generic))
@@ -190,11 +192,11 @@ def trace_program(function: Function, args: Sequence[Any], named: Mapping[str, A
         result = function(*positional, **keywords)
         result_leaves, result_spec = trees.flatten(result)
         results = [as_array(r).value for r in result_leaves]
-    block = trace.close(name or _name(function), [p for p in params if p is not None], recorded, results)
+    block = tracing.close(name or _name(function), [p for p in params if p is not None], recorded, results)
     return Program(
         block,
         inputs=[n for n, p in zip(labels, params, strict=True) if p is not None],
-        outputs=output_names(result_spec),
+        outputs=output_names(result_spec, labels),
         arguments=spec,
         result=result_spec,
         static=[x if p is None else ARRAY for x, p in zip(leaves, params, strict=True)],
@@ -227,9 +229,18 @@ def _parameter(parameters: Sequence[inspect.Parameter], position: int) -> str:
     return f"{variadic.name if variadic else 'x'}.{position - max(len(parameters) - 1, 0)}"
 
 
-def output_names(spec: trees.TreeSpec) -> list[str]:
-    """`y` for a single result, `y0, y1` for a tuple's, else the path inside the result."""
-    paths = spec.paths()
-    if len(paths) == 1 and not paths[0]:
-        return ["y"]
-    return [".".join(f"y{p}" if i == 0 and isinstance(p, int) else str(p) for i, p in enumerate(path)) for path in paths]
+def output_names(spec: trees.TreeSpec, taken: Sequence[str]) -> list[str]:
+    """`y` for a single result, `y0, y1` for a tuple's, else the path inside the result; `result` where `y` is taken."""
+    named = [
+        ".".join([str(p) if isinstance(p, str) else f"y{p}" for p in path[:1]] + [str(p) for p in path[1:]])
+        for path in spec.paths()
+    ]
+    names = [name or "y" for name in named]
+    return [_free_name(name, {*taken, *names[:i]}) for i, name in enumerate(names)]
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    if name not in taken:
+        return name
+    stem = name.replace("y", "result", 1) if name.startswith("y") else f"{name}_result"
+    return next(n for n in (stem, *(f"{stem}_{i}" for i in count(1))) if n not in taken)

@@ -1,5 +1,7 @@
 """onnxruntime: sessions, and its errors told at the user's line."""
 
+import ctypes
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,6 +12,7 @@ import onnx
 import onnxruntime
 
 from primsplit.errors import RunError
+from primsplit.ir import BFLOAT16
 
 
 class Counters:
@@ -38,8 +41,10 @@ class Session:
         except Exception as error:  # noqa: BLE001  # onnxruntime raises classes that share no ancestor of its own
             raise self._told("onnxruntime cannot load the program", error) from None
         Counters.sessions += 1
+        ends = [*self.session.get_inputs(), *self.session.get_outputs()]
         self.inputs = [i.name for i in self.session.get_inputs()]
         self.outputs = [o.name for o in self.session.get_outputs()]
+        self._has_bfloat16 = any(e.type == BFLOAT16_TENSOR for e in ends)
 
     def __call__(self, *arrays: npt.ArrayLike) -> list[npt.NDArray[Any]]:
         return self.run(dict(zip(self.inputs, arrays, strict=True)))
@@ -48,10 +53,19 @@ class Session:
         """The outputs, by default all, for inputs given by name."""
         arrays = {name: np.asarray(value) for name, value in feeds.items()}
         try:
+            if self._has_bfloat16:
+                return self._run_values(arrays, outputs)
             found: list[npt.NDArray[Any]] = self.session.run(outputs, arrays)
         except Exception as error:  # noqa: BLE001  # see above
             raise self._told("onnxruntime failed", error) from None
         return found
+
+    def _run_values(
+        self, arrays: Mapping[str, npt.NDArray[Any]], outputs: Sequence[str] | None
+    ) -> list[npt.NDArray[Any]]:
+        """`run` through onnxruntime's own values: its NumPy interface has no bfloat16."""
+        feeds = {name: _to_value(array) for name, array in arrays.items()}
+        return [_to_array(v) for v in self.session.run_with_ort_values(outputs or self.outputs, feeds)]
 
     def _told(self, what: str, error: Exception) -> RunError:
         text = str(error)
@@ -59,6 +73,25 @@ class Session:
         place = self.places.get(node.group(1), "") if node else ""
         reason = text.split("Status Message:")[-1].strip().splitlines()[0][:300]
         return RunError(f"{what}: {reason}", because=(f"at {place}",) if place else ())
+
+
+BFLOAT16_TENSOR = "tensor(bfloat16)"
+
+
+def _to_value(array: npt.NDArray[Any]) -> onnxruntime.OrtValue:
+    if array.dtype != BFLOAT16:
+        return onnxruntime.OrtValue.ortvalue_from_numpy(array)
+    bits = np.ascontiguousarray(array).view(np.uint16).reshape(array.shape)
+    return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, onnx.TensorProto.BFLOAT16)
+
+
+def _to_array(value: onnxruntime.OrtValue) -> npt.NDArray[Any]:
+    """A copy of the elements, which are onnxruntime's own only while the value lives."""
+    if value.data_type() != BFLOAT16_TENSOR:
+        return np.array(value.numpy())
+    shape = tuple(value.shape())
+    raw = ctypes.string_at(value.data_ptr(), math.prod(shape) * BFLOAT16.itemsize)
+    return np.frombuffer(raw, BFLOAT16).reshape(shape).copy()
 
 
 def _places(model: onnx.ModelProto) -> dict[str, str]:

@@ -69,7 +69,8 @@ def schema(kind: str) -> Schema:
         attributes=frozenset(found.attributes),
         required=frozenset(key for key, a in found.attributes.items() if a.required),
         types={c.type_param_str: frozenset(c.allowed_type_strs) for c in found.type_constraints},
-        deterministic=name not in RANDOM and found.node_determinism != onnx.defs.OpSchema.NodeDeterminism.NonDeterministic,
+        deterministic=name not in RANDOM
+        and found.node_determinism != onnx.defs.OpSchema.NodeDeterminism.NonDeterministic,
         has_body=found.has_function or found.has_context_dependent_function,
     )
 

@@ -20,7 +20,7 @@ from primsplit.ops import op as operators
 from primsplit.passes.dead_code import live_ops
 from primsplit.rules.table import RULES, UNSUPPORTED, Epoch, Rule, with_defaults
 from primsplit.verify import verified
-from primsplit.trace import append, fresh_stack, recording
+from primsplit.tracing import append, fresh_stack, recording
 
 CaptureKind = Literal["input", "output", "intermediate", "shape"]
 
@@ -117,7 +117,23 @@ class _Composition:
                 self.primal.append(self._read_anew(op))
                 continue
             wrt = tuple(i for i, v in enumerate(op.inputs) if isinstance(v, Var) and v in self.needed)
-            self._inline_primal(op, split_op(op, wrt, of))
+            self._inline_primal(op, self._split(op, wrt, of))
+
+    def _split(self, op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
+        try:
+            return split_op(op, wrt, of)
+        except MissingRule as error:
+            if len(error.because) < 2:
+                error.because = (*error.because, *self._why_wanted(op))
+            raise
+
+    def _why_wanted(self, op: Op) -> tuple[str, ...]:
+        """Which input of the program the op's gradient is wanted for."""
+        for position in self.wrt:
+            source = self.block.params[position]
+            if any(v in active_vars(self.block.ops, [source]) for v in reads(op)):
+                return (f"its gradient is wanted because it depends on {source.hint or f'input {position}'}",)
+        return ()
 
     def _read_anew(self, op: Op) -> Op:
         if not any(v in self.renaming for v in reads(op)):
@@ -262,10 +278,13 @@ def find_rule(op: Op) -> Rule:
     if entry is not None and entry.rule is not None:
         return entry.rule
     because = UNSUPPORTED.get(op.kind)
+    types = ", ".join(str(v.type) for v in op.inputs if v is not None)
     raise MissingRule(
         f"{op.kind} has no derivative" + (f": {because}" if because else " rule"),
         place=op.place,
-        cure="If its inputs need no gradient, write ps.stop_gradient(x); else give it a rule with ps.rrule.",
+        because=(f"it takes {types}",),
+        cure="If its inputs need no gradient, write ps.stop_gradient(x). Else wrap the line in a function f with "
+        "@ps.primitive,\n  and give it a rule: @ps.rrule(f) def rule(x): return f(x), lambda dy: (dx,)",
     )
 
 
@@ -333,9 +352,7 @@ def run_rule(
     return Split(whole, pulled, captures, wrt, targets, of)
 
 
-def _checked(
-    op: Op, found: Sequence[Any], inputs: Sequence[Array | None], wrt: tuple[int, ...]
-) -> list[Value | None]:
+def _checked(op: Op, found: Sequence[Any], inputs: Sequence[Array | None], wrt: tuple[int, ...]) -> list[Value | None]:
     """The cotangents that a pullback returned. Raises RuleError where they do not fit the inputs."""
     if len(found) != len(inputs):
         raise RuleError(
@@ -367,8 +384,6 @@ def gradient_or_zeros(split: Split, gradients: Sequence[Array], values: Sequence
     if unknown := set(found) - set(split.wrt):
         raise PrimsplitError(f"the split has no parameters {unknown}")
     return [
-        found[i] if i in found else operators.ConstantOfShape(
-            operators.Shape(v), value=_zero(v.type), types=[v.type]
-        )
+        found[i] if i in found else operators.ConstantOfShape(operators.Shape(v), value=_zero(v.type), types=[v.type])
         for i, v in zip(split.wrt, values, strict=True)
     ]

@@ -19,7 +19,7 @@ LAYERS: list[list[str]] = [
     ["listing", "parsing"],
     ["infer"],
     ["verify"],
-    ["trace"],
+    ["tracing"],
     ["array"],
     ["ops", "trees"],
     ["broadcasting", "primitive"],

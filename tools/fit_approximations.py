@@ -39,12 +39,15 @@ class Target:
 
 @dataclass(frozen=True)
 class Fit:
+    """Coefficients, constant first, in t, and the largest relative error."""
+
     numerator: Sequence[Any]
     denominator: Sequence[Any]
     error: Any
 
 
 def targets() -> list[Target]:
+    """List everything that is fitted."""
     zero = mp.findroot(mp.digamma, ZERO_OF_DIGAMMA_GUESS)
     scale = ERFCX_SCALE
     least = (mp.mpf("0.5") - scale) / (mp.mpf("0.5") + scale)
@@ -73,7 +76,14 @@ def targets() -> list[Target]:
         Target("LGAMMA", "lgamma(z) / ((z - 1) (z - 2))", lgamma_between_zeros, 0.5, 6, (10, 10), 0.5),
         Target("STIRLING", "x (lgamma(x) - Stirling), in 1 / x**2", stirling_rest, almost_none, seventh, (4, 3)),
         Target("DIGAMMA", "digamma(x) / (x - x0)", lambda x: mp.digamma(x) / (x - zero), 1, 6, (8, 8), 1.0),
-        Target("DIGAMMA_TAIL", "x**2 (log(x) - 1 / (2 x) - digamma(x)), in 1 / x**2", psi_rest, almost_none, seventh, (8, 0)),
+        Target(
+            "DIGAMMA_TAIL",
+            "x**2 (log(x) - 1 / (2 x) - digamma(x)), in 1 / x**2",
+            psi_rest,
+            almost_none,
+            seventh,
+            (8, 0),
+        ),
         Target("TRIGAMMA", "trigamma(x)", lambda x: mp.psi(1, x), 1, 6, (8, 8), 1.0),
         Target(
             "TRIGAMMA_TAIL",
@@ -87,6 +97,7 @@ def targets() -> list[Target]:
 
 
 def scaled_erfcx(x: Any) -> Any:
+    """(1 + 2 x) exp(x**2) erfc(x), by its asymptotic series where erfc is too small."""
     if x < 40:
         return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
     terms = ((-1) ** k * mp.fac2(2 * k - 1) / (2 * x * x) ** k for k in range(26))
@@ -107,24 +118,29 @@ def erfinv_of(w: Any) -> Any:
 
 
 def erfinv_over_y(w: Any) -> Any:
+    """erfinv(y) / y as a function of w."""
     return erfinv_of(w) / mp.sqrt(-mp.expm1(-w))
 
 
 def lgamma_between_zeros(z: Any) -> Any:
+    """lgamma without its zeros at 1 and 2."""
     return mp.loggamma(z) / ((z - 1) * (z - 2))
 
 
 def stirling_rest(v: Any) -> Any:
+    """What Stirling's formula leaves, times x."""
     x = 1 / mp.sqrt(v)
     return x * (mp.loggamma(x) - ((x - mp.mpf(1) / 2) * mp.log(x) - x + mp.log(2 * mp.pi) / 2))
 
 
 def psi_rest(v: Any) -> Any:
+    """What log(x) - 1 / (2 x) leaves of digamma, times -x**2."""
     x = 1 / mp.sqrt(v)
     return x * x * (mp.log(x) - 1 / (2 * x) - mp.digamma(x))
 
 
 def trigamma_rest(v: Any) -> Any:
+    """What 1 / x + 1 / (2 x**2) leaves of trigamma, times x**3."""
     x = 1 / mp.sqrt(v)
     return x**3 * (mp.psi(1, x) - 1 / x - 1 / (2 * x * x))
 
@@ -163,11 +179,13 @@ def equation(t: Any, value: Any, top: int, bottom: int) -> list[Any]:
 
 
 def middle(target: Target) -> tuple[Any, Any]:
+    """The centre and half the width of a target's interval."""
     low, high = mp.mpf(target.low), mp.mpf(target.high)
     return (low + high) / 2, (high - low) / 2
 
 
 def polynomial(coefficients: Sequence[Any], t: Any) -> Any:
+    """The value at t of a polynomial, constant first."""
     return mp.polyval(list(reversed(coefficients)), t)
 
 
@@ -182,6 +200,7 @@ def about(coefficients: Sequence[Any], centre: Any, half: Any) -> list[Any]:
 
 
 def written(target: Target) -> list[str]:
+    """The lines of one table entry."""
     result = fit(target)
     centre, half = middle(target)
     origin = target.origin
@@ -189,7 +208,10 @@ def written(target: Target) -> list[str]:
     unit = bottom[0]
     top, bottom = [c / unit for c in top], [c / unit for c in bottom]
     low, high = (mp.nstr(mp.chop(mp.mpf(end), mp.mpf("1e-11")), 6) for end in (target.low, target.high))
-    lines = [f"# {target.formula}, for {low} to {high}; relative error {mp.nstr(result.error, 2)}", f"{target.name} = Rational("]
+    lines = [
+        f"# {target.formula}, for {low} to {high}; relative error {mp.nstr(result.error, 2)}",
+        f"{target.name} = Rational(",
+    ]
     lines += tuple_of("numerator", top)
     if len(bottom) > 1:
         lines += tuple_of("denominator", bottom)
@@ -199,10 +221,12 @@ def written(target: Target) -> list[str]:
 
 
 def tuple_of(name: str, coefficients: Sequence[Any]) -> list[str]:
+    """The lines of one tuple of coefficients."""
     return [f"    {name}=(", *[f"        {float(c)!r}," for c in coefficients], "    ),"]
 
 
 def digamma_zero() -> list[str]:
+    """The lines of the positive zero of digamma."""
     zero = mp.findroot(mp.digamma, ZERO_OF_DIGAMMA_GUESS)
     high = float(zero)
     return [
@@ -213,9 +237,10 @@ def digamma_zero() -> list[str]:
 
 
 def main() -> None:
+    """Write the table."""
     mp.mp.dps = 100
     lines = [
-        '"""Coefficients of the special functions in float64. Made by `python tools/fit_approximations.py`; do not edit."""',
+        '"""Coefficients of special functions. Made by `python tools/fit_approximations.py`; do not edit."""',
         "",
         "from primsplit.passes.compositions.rational import Rational",
         "",

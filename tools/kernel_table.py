@@ -8,8 +8,6 @@ session decides what no kernel is listed for: operators that run through their f
 onnxruntime runs in float32 between inserted casts. A kernel that is listed but refused by a session is reported.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import sys
@@ -81,6 +79,7 @@ Row = dict[str, frozenset[str]]
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Write or check the table; the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare with the written table instead of writing it")
     check: bool = parser.parse_args(arguments).check
@@ -106,6 +105,7 @@ def choices(schema: defs.OpSchema) -> dict[str, frozenset[str]]:
 
 
 def rows_of(schema: defs.OpSchema) -> list[Row]:
+    """Everything that runs of one operator."""
     if schema.name in LIFTED:
         return [choices(schema)]
     allowed = choices(schema)
@@ -127,9 +127,15 @@ def listed_rows(schema: defs.OpSchema) -> list[Row]:
     allowed = choices(schema)
     rows = []
     for kernel in native.get_all_opkernel_def():
-        if kernel.op_name != schema.name or kernel.domain != "" or not serves(kernel.version_range, schema.since_version):
+        if (
+            kernel.op_name != schema.name
+            or kernel.domain != ""
+            or not serves(kernel.version_range, schema.since_version)
+        ):
             continue
-        stated = {v: frozenset(NAMES[s] for s in strings if s in NAMES) for v, strings in kernel.type_constraints.items()}
+        stated = {
+            v: frozenset(NAMES[s] for s in strings if s in NAMES) for v, strings in kernel.type_constraints.items()
+        }
         row = {variable: stated.get(variable, dtypes) & dtypes for variable, dtypes in allowed.items()}
         if all(row.values()):
             rows.append(row)
@@ -178,12 +184,13 @@ def runs(schema: defs.OpSchema, types: Mapping[str, str]) -> bool:
         onnxruntime.InferenceSession(one_node(schema, types), providers=["CPUExecutionProvider"])
     except native.NotImplemented:
         return False
-    except Exception as problem:
+    except Exception as problem:  # noqa: BLE001  # onnxruntime raises one class for each of its error codes
         return "type inference" not in str(problem).lower() and "Type Error" not in str(problem)
     return True
 
 
 def one_node(schema: defs.OpSchema, types: Mapping[str, str]) -> bytes:
+    """A model of one such node, its inputs of unknown shape."""
     count = max(schema.min_input, OPTIONAL_NEEDED.get(schema.name, 0))
     formals = [schema.inputs[min(i, len(schema.inputs) - 1)] for i in range(count)]
     inputs = [f"x{i}" for i in range(count)]
@@ -203,6 +210,7 @@ def typed(name: str, formal: Any, types: Mapping[str, str]) -> onnx.ValueInfoPro
 
 
 def onnx_name(dtype: str) -> str:
+    """The name of a dtype in ONNX's enumeration."""
     return {"float32": "FLOAT", "float64": "DOUBLE"}.get(dtype, dtype.upper())
 
 
@@ -218,6 +226,7 @@ def merged(rows: Iterable[Row]) -> list[Row]:
 
 
 def differing(a: Row, b: Row) -> int:
+    """In how many variables two rows differ."""
     return sum(a[variable] != b[variable] for variable in a)
 
 
@@ -231,10 +240,6 @@ one that has no kernel but a function body in the standard is listed for the dty
 as running where onnxruntime computes it in float32 between casts that it inserts itself.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-
 Dtypes = frozenset[str]
 
 
@@ -243,27 +248,18 @@ def _set(names: str) -> Dtypes:
 
 '''
 
-FOOTER = '''
-
-def has_kernel(operator: str, dtypes: Mapping[str, str]) -> bool:
-    """Whether onnxruntime runs the operator when its type variables stand for these dtypes, given by NumPy's names.
-
-    A variable that is not given may be anything.
-    """
-    rows = KERNELS.get(operator, ())
-    return any(all(dtype in row.get(variable, ()) for variable, dtype in dtypes.items()) for row in rows)
-'''
-
 
 def render(table: Mapping[str, list[Row]]) -> str:
+    """The text of the table."""
     lines = [HEADER.format(opset=OPSET, version=onnxruntime.__version__)]
     lines += [f"{name} = {literal(dtypes)}" for name, dtypes in GROUPS.items()]
     lines += ["", "KERNELS: dict[str, tuple[dict[str, Dtypes], ...]] = {"]
     lines += [line for name, rows in table.items() for line in entry(name, rows)]
-    return "\n".join([*lines, "}"]) + "\n" + FOOTER
+    return "\n".join([*lines, "}"]) + "\n"
 
 
 def entry(name: str, rows: list[Row]) -> list[str]:
+    """The lines of one operator."""
     shown = ["{" + ", ".join(f'"{v}": {group(dtypes)}' for v, dtypes in row.items()) + "}" for row in rows]
     shown.sort()
     line = f'    "{name}": ({", ".join(shown)}{"," if len(shown) == 1 else ""}),'
@@ -273,12 +269,17 @@ def entry(name: str, rows: list[Row]) -> list[str]:
 
 
 def wrapped(shown: list[str]) -> list[str]:
+    """The lines of rows, long ones one variable a line."""
     lines = []
     for row in shown:
         if len(row) + 9 <= 120:
             lines.append(f"        {row},")
         else:
-            lines += ["        {", *[f"            {part}," for part in row[1:-1].replace('), "', ')\n"').split("\n")], "        },"]
+            lines += [
+                "        {",
+                *[f"            {part}," for part in row[1:-1].replace('), "', ')\n"').split("\n")],
+                "        },",
+            ]
     return lines
 
 
@@ -296,6 +297,7 @@ def group(dtypes: frozenset[str]) -> str:
 
 
 def literal(dtypes: frozenset[str]) -> str:
+    """A set spelled out."""
     return f'_set("{" ".join(name for name in DTYPES if name in dtypes)}")'
 
 

@@ -63,14 +63,17 @@ def _check_dtypes(found: Schema, inputs: Sequence[Value | None]) -> None:
             raise DtypeError(f"{found.kind} takes inputs of one dtype, not {other.dtype} and {value.type.dtype}")
         allowed = found.types.get(variable, frozenset((variable,)))
         if _type_string(value.type) not in allowed:
-            raise DtypeError(f"{found.kind} does not take {value.type.dtype} for {found.inputs[min(position, len(found.inputs) - 1)][0]}")
+            raise DtypeError(
+                f"{found.kind} does not take {value.type.dtype} for {found.inputs[min(position, len(found.inputs) - 1)][0]}"
+            )
 
 
 _STRINGS = {"float32": "float", "float64": "double", "object": "string", "str": "string"}
 
 
 def _type_string(type: Type) -> str:
-    return f"tensor({_STRINGS.get(type.dtype.name, type.dtype.name)})"
+    name = type.key[0]
+    return f"tensor({_STRINGS.get(name, name)})"
 
 
 def check_types(block: Block, *, closed: bool = True) -> None:

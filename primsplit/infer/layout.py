@@ -34,12 +34,12 @@ def reshape(site: Site) -> Sequence[Type]:
             raise ShapeError(f"Reshape: size 0 at axis {axis} copies from a tensor with {len(shape)} axes")
         result.append(shape[axis] if zero else size)
     if (hole := next((i for i, s in enumerate(result) if dims.same(s, -1)), None)) is not None:
-        result[hole] = _left_over(shape, [s for i, s in enumerate(result) if i != hole])
+        result[hole] = left_over(shape, [s for i, s in enumerate(result) if i != hole])
     _check_elements(shape, tuple(result))
     return typed(dtype, tuple(result))
 
 
-def _left_over(shape: Shape, known: Sequence[Dim]) -> Dim:
+def left_over(shape: Shape, known: Sequence[Dim]) -> Dim:
     """The size that `-1` stands for."""
     rest, left = list(known), list(shape)
     for dim in known:
@@ -261,4 +261,3 @@ def depth_space(site: Site) -> Sequence[Type]:
     if site.kind == "DepthToSpace":
         return typed(site.type(0).dtype, (n, c // (b * b), h * b, w * b))
     return typed(site.type(0).dtype, (n, c * (b * b), h // b, w // b))
-

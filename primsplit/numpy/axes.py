@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, trace
+from primsplit import dims, tracing
 from primsplit.array import Array, as_array
 from primsplit.broadcasting import reshape_to, transpose
 from primsplit.dims import Dim, Size
@@ -28,7 +28,7 @@ def one_axis(axis: Any, rank: int) -> int:
     """The axis counted from the front. Raises ShapeError at the user's line."""
     number = operator.index(axis)
     if not -rank <= number < rank:
-        raise ShapeError(f"axis {number} is out of bounds for an array with {rank} axes", place=trace.user_place())
+        raise ShapeError(f"axis {number} is out of bounds for an array with {rank} axes", place=tracing.user_place())
     return number % rank
 
 
@@ -41,7 +41,7 @@ def many_axes(axis: Any, rank: int) -> tuple[int, ...]:
         return ()
     found = sorted(one_axis(a, rank) for a in numbers)
     if len(set(found)) != len(found):
-        raise ShapeError(f"axis={axis} names an axis twice", place=trace.user_place())
+        raise ShapeError(f"axis={axis} names an axis twice", place=tracing.user_place())
     return tuple(found)
 
 
@@ -54,7 +54,7 @@ def size_as(size: Dim, dtype: Any) -> Array:
     """A size as a traced number."""
     if isinstance(size, Size):
         return cast_to(Array(as_array(size).value), dtype)
-    return Array(trace.constant(np.asarray(size, dtype)))
+    return Array(tracing.constant(np.asarray(size, dtype)))
 
 
 def slab(x: Array, axis: int, start: Dim, end: Dim) -> Array:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, trace
+from primsplit import dims, tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import reshape_to
 from primsplit.dims import Dim
@@ -38,7 +38,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
 
 def _vector(x: Array) -> Array:
     if len(x.shape) > 1:
-        raise ShapeError("convolve and correlate take vectors", place=trace.user_place())
+        raise ShapeError("convolve and correlate take vectors", place=tracing.user_place())
     return x if x.shape else op.Unsqueeze(x, [0])
 
 
@@ -64,6 +64,6 @@ def _window(full: Array, mode: str, a: Array, v: Array, middle: Dim) -> Array:
     if mode == "full":
         return full
     if mode not in windows:
-        raise ShapeError(f"mode must be 'full', 'same' or 'valid', not {mode!r}", place=trace.user_place())
+        raise ShapeError(f"mode must be 'full', 'same' or 'valid', not {mode!r}", place=tracing.user_place())
     first, count = windows[mode]
     return op.Slice(full, [first], [first + count], [0], types=[Type(full.dtype, (count,))])

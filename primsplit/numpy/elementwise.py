@@ -1,24 +1,43 @@
-"""The elementwise ufuncs of NumPy, as operators and compositions of them."""
+"""The elementwise functions of NumPy and SciPy, one family a file, and the ufuncs that are refused."""
 
 from typing import Any
 
-from primsplit.array import Array
+from primsplit import tracing
+from primsplit.errors import UnsupportedFunction
+from primsplit.numpy import (
+    arithmetic,
+    bits,
+    comparison,
+    exponential,
+    rounding,
+    selection,
+    special,
+    trigonometric,
+)
 from primsplit.numpy.ufuncs import ELEMENTWISE
-from primsplit.ops import op
 
-_OPERATORS: dict[str, str] = {
-    "add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "negative": "Neg",
-    "absolute": "Abs", "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tan": "Tan",
-    "tanh": "Tanh", "equal": "Equal", "less": "Less", "less_equal": "LessOrEqual", "greater": "Greater",
-    "greater_equal": "GreaterOrEqual",
-}  # fmt: skip
+families = (arithmetic, bits, comparison, exponential, rounding, selection, special, trigonometric)
 
-for _name, _kind in _OPERATORS.items():
-    ELEMENTWISE[_name] = getattr(op, _kind)
-
-
-def _power(x: Array, y: Array) -> Any:
-    return op.Pow(x, y)
+REFUSED = {
+    "gcd": "it is an algorithm with as many steps as its numbers need",
+    "lcm": "it is an algorithm with as many steps as its numbers need",
+    "nextafter": "ONNX cannot read or write the bits of a float",
+    "spacing": "ONNX cannot read or write the bits of a float",
+    "isnat": "there are no dates here",
+}
+"""Ufuncs without a traced form, and why."""
 
 
-ELEMENTWISE["power"] = _power
+def _refuse(name: str, because: str) -> None:
+    def refused(*_: Any) -> Any:
+        raise UnsupportedFunction(
+            f"np.{name} has no form for traced arrays: {because}",
+            place=tracing.user_place(),
+            cure="Compute it outside of the traced function and pass the result in.",
+        )
+
+    ELEMENTWISE[name] = refused
+
+
+for _name, _because in REFUSED.items():
+    _refuse(_name, _because)

@@ -1,4 +1,4 @@
-"""NumPy's products: matmul, dot, inner, outer, tensordot, einsum, kron, cross, and the gufuncs of linear algebra."""
+"""NumPy's products: matmul, dot, inner, outer, tensordot, kron, cross, and the gufuncs of linear algebra."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, trace
+from primsplit import dims, tracing
 from primsplit.array import FUNCTIONS, Array, as_array, implements, unsupported
 from primsplit.broadcasting import reshape_to
 from primsplit.dims import Size, product
 from primsplit.errors import ShapeError
-from primsplit.numpy.einsum import NOMINAL, Label, Labels, Term, sum_of_products
+from primsplit.numpy.contraction import NOMINAL, Label, Term, sum_of_products
 from primsplit.numpy.ufuncs import cast_to, elementwise, ufunc_method
 from primsplit.ops import op
 
@@ -57,7 +57,7 @@ def to_out(result: Array, out: Any) -> Array:
     if out is None:
         return result
     if not isinstance(out, Array) or not dims.same_shape(out.shape, result.shape) or out.dtype != result.dtype:
-        raise ShapeError(f"out= must be a traced array of {result.type}", place=trace.user_place())
+        raise ShapeError(f"out= must be a traced array of {result.type}", place=tracing.user_place())
     out.assign(result)
     return out
 
@@ -72,7 +72,7 @@ def matmul(a: Array, b: Array) -> Array:
     A 1-D right operand is given a second axis, since MatMul is 35 times slower on a vector.
     """
     if not a.shape or not b.shape:
-        raise ShapeError("matmul needs operands with at least one axis", place=trace.user_place())
+        raise ShapeError("matmul needs operands with at least one axis", place=tracing.user_place())
     return computed(_matmul, a, b)
 
 
@@ -87,9 +87,7 @@ def _matmul(a: Array, b: Array) -> Array:
 def _dot_rows(a: Array, b: Array) -> Array:
     """The dot products along the last axis: Mul and ReduceSum are 4 times faster than MatMul here."""
     if not dims.could_be(a.shape[-1], b.shape[-1]):
-        raise ShapeError(
-            f"cannot multiply vectors of sizes {a.shape[-1]} and {b.shape[-1]}", place=trace.user_place()
-        )
+        raise ShapeError(f"cannot multiply vectors of sizes {a.shape[-1]} and {b.shape[-1]}", place=tracing.user_place())
     return op.ReduceSum(op.Mul(a, b), [-1], keepdims=0)
 
 
@@ -182,7 +180,7 @@ def vector_outer(x1: Any, x2: Any, /) -> Array:
     """The outer product of two vectors."""
     a, b = operands(x1, x2)
     if len(a.shape) != 1 or len(b.shape) != 1:
-        raise ShapeError("np.linalg.outer takes vectors", place=trace.user_place(), cure="Use np.outer.")
+        raise ShapeError("np.linalg.outer takes vectors", place=tracing.user_place(), cure="Use np.outer.")
     return outer(a, b)
 
 
@@ -197,10 +195,12 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
         if not dims.could_be(a.shape[i], b.shape[j]):
             raise ShapeError(
                 f"tensordot: axis {i} has size {a.shape[i]}, axis {j} of the other has {b.shape[j]}",
-                place=trace.user_place(),
+                place=tracing.user_place(),
             )
         labels_b[j] = labels_a[i]
-    output = [x for i, x in enumerate(labels_a) if i not in left] + [x for j, x in enumerate(labels_b) if j not in right]
+    output = [x for i, x in enumerate(labels_a) if i not in left] + [
+        x for j, x in enumerate(labels_b) if j not in right
+    ]
     return computed(lambda a, b: sum_of_products([Term(a, tuple(labels_a)), Term(b, tuple(labels_b))], output), a, b)
 
 
@@ -210,11 +210,13 @@ def _tensordot_axes(rank_a: int, rank_b: int, axes: Any) -> tuple[list[int], lis
         left, right = list(range(rank_a - count, rank_a)), list(range(count))
     else:
         left, right = ([x] if isinstance(x, int | np.integer) else [int(i) for i in x] for x in axes)
-    if len(left) != len(right) or any(not -rank_a <= i < rank_a for i in left) or any(
-        not -rank_b <= i < rank_b for i in right
+    if (
+        len(left) != len(right)
+        or any(not -rank_a <= i < rank_a for i in left)
+        or any(not -rank_b <= i < rank_b for i in right)
     ):
         raise ShapeError(
-            f"tensordot: axes {axes} do not fit operands with {rank_a} and {rank_b} axes", place=trace.user_place()
+            f"tensordot: axes {axes} do not fit operands with {rank_a} and {rank_b} axes", place=tracing.user_place()
         )
     return [i % rank_a for i in left], [i % rank_b for i in right]
 
@@ -252,7 +254,7 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Array:
     """
     factors = operands(*arrays)
     if len(factors) < 2:
-        raise ShapeError("multi_dot needs at least two arrays", place=trace.user_place())
+        raise ShapeError("multi_dot needs at least two arrays", place=tracing.user_place())
     sizes = [NOMINAL if isinstance(d, Size) else d for d in (_rows(factors[0]), *(_columns(f) for f in factors))]
     return to_out(_chain(factors, _best_cuts(sizes), 0, len(factors)), out)
 
@@ -290,16 +292,14 @@ def _chain(factors: Sequence[Array], cuts: dict[tuple[int, int], int], i: int, j
 
 
 @implements(np.cross)
-def cross(
-    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
-) -> Array:
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Array:
     """The cross product of vectors of three elements; of two elements, the third component alone."""
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = operands(a, b)
     a, b = FUNCTIONS[np.moveaxis](a, axisa, -1), FUNCTIONS[np.moveaxis](b, axisb, -1)
-    if {a.shape[-1], b.shape[-1]} - {2, 3}:
-        raise ShapeError("cross takes vectors of two or three elements", place=trace.user_place())
+    if not all(dims.same(x.shape[-1], 2) or dims.same(x.shape[-1], 3) for x in (a, b)):
+        raise _not_vectors("two or three")
     if a.shape[-1] == b.shape[-1] == 2:
         left = _times(_component(a, 0), _component(b, 1))
         return op.Sub(left, _times(_component(a, 1), _component(b, 0)))
@@ -326,67 +326,14 @@ def _three(x: Array) -> Array:
 def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     """The cross product of vectors of three elements."""
     a, b = operands(x1, x2)
-    if a.shape[axis] != 3 or b.shape[axis] != 3:
-        raise ShapeError("np.linalg.cross takes vectors of three elements", place=trace.user_place())
+    if not (dims.same(a.shape[axis], 3) and dims.same(b.shape[axis], 3)):
+        raise _not_vectors("three")
     return cross(a, b, axis=axis)
 
 
-# Einsum.
-
-
-@implements(np.einsum)
-def einsum(*inputs: Any, out: Any = None, optimize: Any = False, dtype: Any = None, **unused: Any) -> Array:
-    """Any einsum, as Transpose, Reshape, MatMul, Mul and ReduceSum. `optimize` is accepted: pairs are always chosen."""
-    arrays, labels, output = parse_einsum(inputs)
-    arrays = operands(*arrays) if dtype is None else [cast_to(operand(a), dtype) for a in arrays]
-    terms = [_labelled(a, names) for a, names in zip(arrays, labels, strict=True)]
-    found = output if output is not None else _implicit_output(terms)
-    present = {label for _, names in terms for label in names}
-    ellipsis = sorted((label for label in present if isinstance(label, tuple)), key=str, reverse=True)
-    wanted = [x for label in found for x in (ellipsis if label is ... else [label])]
-    if len(set(wanted)) < len(wanted) or set(wanted) - present:
-        raise ShapeError("einsum: an output label is repeated, or no operand has it", place=trace.user_place())
-    result = computed(
-        lambda *given: sum_of_products([Term(a, names) for a, (_, names) in zip(given, terms, strict=True)], wanted),
-        *(a for a, _ in terms),
+def _not_vectors(count: str) -> ShapeError:
+    return ShapeError(
+        f"cross takes vectors of {count} elements",
+        place=tracing.user_place(),
+        cure="Give that axis its size in the spec.",
     )
-    return to_out(result, out)
-
-
-def parse_einsum(inputs: Sequence[Any]) -> tuple[list[Any], list[list[Any]], list[Any] | None]:
-    """The operands, each one's labels, and the output's (None where implicit); an ellipsis is `...`."""
-    if not isinstance(inputs[0], str):
-        arrays, lists = list(inputs[0 : len(inputs) // 2 * 2 : 2]), [list(x) for x in inputs[1::2]]
-        return arrays, lists, list(inputs[-1]) if len(inputs) % 2 else None
-    left, arrow, right = inputs[0].replace(" ", "").partition("->")
-    terms = left.split(",")
-    if len(terms) != len(inputs) - 1:
-        raise ShapeError(
-            f"einsum: {len(terms)} terms in {inputs[0]!r} for {len(inputs) - 1} operands", place=trace.user_place()
-        )
-    return list(inputs[1:]), [_letters(t) for t in terms], _letters(right) if arrow else None
-
-
-def _letters(term: str) -> list[Any]:
-    before, dots, after = term.partition("...")
-    if not (before + after).replace("_", "x").isalpha() and before + after:
-        raise ShapeError(f"einsum: {term!r} is no list of labels", place=trace.user_place())
-    return [*before, *([...] if dots else []), *after]
-
-
-def _labelled(array: Array, names: Sequence[Any]) -> tuple[Array, Labels]:
-    """The array with one label an axis; the axes of an ellipsis are counted from its end."""
-    count = len(array.shape) - (len(names) - names.count(...))
-    if count < 0 or (count and ... not in names):
-        raise ShapeError(
-            f"einsum: an operand with {len(array.shape)} axes has {len(names)} labels", place=trace.user_place()
-        )
-    spread = [("...", k) for k in range(count - 1, -1, -1)]
-    return array, tuple(x for name in names for x in (spread if name is ... else [name]))
-
-
-def _implicit_output(terms: Sequence[tuple[Array, Labels]]) -> list[Any]:
-    """NumPy's rule: the ellipsis, then the labels that occur once, sorted."""
-    every = [label for _, names in terms for label in names]
-    once = sorted(label for label in every if not isinstance(label, tuple) and every.count(label) == 1)
-    return [..., *once]

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import dims, trace
+from primsplit import dims, tracing
 from primsplit.array import Array, as_array, implements
+from primsplit.broadcasting import expand_to
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.ir import BFLOAT16
@@ -55,7 +56,7 @@ def is_half(x: Array) -> bool:
 def total(
     a: Any,
     axis: Any = None,
-    dtype: npt.DTypeLike = None,
+    dtype: npt.DTypeLike | None = None,
     out: Any = None,
     keepdims: Any = False,
     initial: Any = None,
@@ -72,7 +73,7 @@ def total(
 def product(
     a: Any,
     axis: Any = None,
-    dtype: npt.DTypeLike = None,
+    dtype: npt.DTypeLike | None = None,
     out: Any = None,
     keepdims: Any = False,
     initial: Any = None,
@@ -117,11 +118,11 @@ def _extremum(which: str, a: Any, axis: Any, out: Any, keepdims: Any, initial: A
 
 def _check_not_empty(which: str, x: Array, axes: Sequence[int], where: Any) -> None:
     if where is not True:
-        raise ShapeError(f"np.{which} with where= needs initial=", place=trace.user_place())
+        raise ShapeError(f"np.{which} with where= needs initial=", place=tracing.user_place())
     if axes and dims.same(count_along(x, axes), 0):
         raise ShapeError(
             f"np.{which} of no elements: the shape is [{','.join(map(str, x.shape))}]",
-            place=trace.user_place(),
+            place=tracing.user_place(),
             cure="Pass initial=, the result for no elements.",
         )
 
@@ -156,7 +157,7 @@ def peak_to_peak(a: Any, axis: Any = None, out: Any = None, keepdims: Any = Fals
 def mean(
     a: Any,
     axis: Any = None,
-    dtype: npt.DTypeLike = None,
+    dtype: npt.DTypeLike | None = None,
     out: Any = None,
     keepdims: Any = False,
     *,
@@ -167,7 +168,7 @@ def mean(
     axes = many_axes(axis, x.ndim)
     result_dtype = np.dtype(dtype) if dtype is not None else x.dtype if x.type.is_float else np.dtype(np.float64)
     if result_dtype.kind in "iub":
-        raise DtypeError(f"a mean in {result_dtype} is no mean", place=trace.user_place(), cure="Leave dtype= away.")
+        raise DtypeError(f"a mean in {result_dtype} is no mean", place=tracing.user_place(), cure="Leave dtype= away.")
     wide = cast_to(x, np.float32 if dtype is None and is_half(x) else result_dtype)
     if where is not True:
         counted = counted_where(where, x, axes, keepdims, wide.dtype)
@@ -187,8 +188,8 @@ def mean_over(x: Array, axes: Sequence[int], keepdims: Any) -> Array:
 
 def counted_where(where: Any, x: Array, axes: Sequence[int], keepdims: Any, dtype: Any) -> Array:
     """How many elements of `x` a mask that broadcasts to it selects, along axes."""
-    mask = np.broadcast_to(cast_to(array_like(where), np.bool_), x.shape)
-    return reduced("ReduceSum", cast_to(as_array(mask), dtype), axes, keepdims)
+    mask = expand_to(cast_to(array_like(where), np.bool_), x.shape)
+    return reduced("ReduceSum", cast_to(mask, dtype), axes, keepdims)
 
 
 @implements(np.count_nonzero)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import trace
+from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array, as_array, implements, unsupported
 from primsplit.broadcasting import expand_to
 from primsplit.errors import DtypeError, ShapeError
@@ -64,7 +64,7 @@ def call_ufunc(
     out: Any = None,
     where: Any = True,
     casting: str = "same_kind",
-    dtype: npt.DTypeLike = None,
+    dtype: npt.DTypeLike | None = None,
     **unused: Any,
 ) -> Any:
     """A ufunc element by element, with NumPy's promotion. Raises DtypeError and ShapeError at the user's line."""
@@ -93,11 +93,13 @@ def _check_broadcast(arrays: Sequence[Array]) -> None:
     try:
         broadcast_shapes(*(a.shape for a in arrays))
     except ShapeError as error:
-        error.place = trace.user_place()
+        error.place = tracing.user_place()
         raise
 
 
-def loop_dtypes(ufunc: np.ufunc, arrays: Sequence[Array], dtype: npt.DTypeLike = None) -> tuple[np.dtype[Any], ...]:
+def loop_dtypes(
+    ufunc: np.ufunc, arrays: Sequence[Array], dtype: npt.DTypeLike | None = None
+) -> tuple[np.dtype[Any], ...]:
     """The dtypes of the inputs and outputs of the loop that NumPy would choose."""
     if any(a.dtype == BFLOAT16 for a in arrays):
         return _bfloat16_loop(ufunc, arrays)
@@ -107,7 +109,7 @@ def loop_dtypes(ufunc: np.ufunc, arrays: Sequence[Array], dtype: npt.DTypeLike =
         return ufunc.resolve_dtypes((*asked, *(None,) * ufunc.nout), **chosen)  # type: ignore[arg-type]
     except TypeError:
         told = " and ".join(str(a.dtype) for a in arrays)
-        raise DtypeError(f"np.{ufunc.__name__} does not take {told}", place=trace.user_place()) from None
+        raise DtypeError(f"np.{ufunc.__name__} does not take {told}", place=tracing.user_place()) from None
 
 
 def _promotable(array: Array) -> Any:
@@ -131,7 +133,7 @@ def cast_to(x: Array, dtype: npt.DTypeLike) -> Array:
         return x
     known = x.known()
     if known is not None:
-        return Array(trace.constant(known.astype(wanted)))
+        return Array(tracing.constant(known.astype(wanted)))
     return op.Cast(x, to=wanted)
 
 
@@ -142,13 +144,13 @@ def write_out(result: Array, out: Any, where: Any, casting: str) -> Any:
     if not isinstance(out, Array):
         raise DtypeError(
             "out= is a NumPy array, which a traced result cannot be written to",
-            place=trace.user_place(),
+            place=tracing.user_place(),
             cure="Make it from a traced array, with np.zeros_like(x) say, or leave out= away.",
         )
     if not np.can_cast(result.dtype, out.dtype, casting=casting):  # type: ignore[arg-type]
         raise DtypeError(
             f"cannot write {result.dtype} into an array of {out.dtype} with casting {casting!r}",
-            place=trace.user_place(),
+            place=tracing.user_place(),
         )
     wide = expand_to(cast_to(result, out.dtype), out.shape)
     out.assign(wide if where is True else select(where, wide, out))

@@ -29,7 +29,7 @@ def to_model(
     Constants are shared where they are the same object; a result that is a parameter or a constant, or is returned
     twice, goes through Identity, since ONNX wants a value of its own for each output.
     """
-    writer = _Writer()
+    writer = Writer()
     input_names = list(inputs) if inputs is not None else [writer.names.give(p) for p in block.params]
     output_names = list(outputs) if outputs is not None else [f"y{i}" for i in range(len(block.results))]
     writer.names.taken.update(input_names, output_names)
@@ -50,7 +50,7 @@ def to_model(
     )
 
 
-class _Writer:
+class Writer:
     """Turns Vars into values, Consts into initializers, Ops into nodes."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class _Writer:
         """The value of a Var, under exactly this name."""
         self.names.of[var] = name
         self.names.taken.add(name)
-        value = self.values[var] = oir.Value(name=name, type=oir.TensorType(_dtype(var.type)), shape=_shape(var.type))
+        value = self.values[var] = oir.Value(name=name, type=oir.TensorType(dtype_of(var.type)), shape=shape_of(var.type))
         return value
 
     def reserve_results(self, block: Block, output_names: Sequence[str]) -> list[bool]:
@@ -87,16 +87,17 @@ class _Writer:
         return self.declare(value, self.names.give(value)) if found is None else found
 
     def initializer(self, const: Const) -> oir.Value:
-        key = (const.type.key, const.numpy().tobytes()) if const.is_small else id(const.data)
+        """The value that holds a constant; constants that are the same data share one."""
+        key = data_key(const)
         known = self.initializers.get(key)
         if known is None:
             self.kept.append(const)
             name = self.names.give(Var(const.type), const.hint or f"c{len(self.initializers)}")
             known = oir.Value(
                 name=name,
-                type=oir.TensorType(_dtype(const.type)),
-                shape=_shape(const.type),
-                const_value=_tensor(const, name),
+                type=oir.TensorType(dtype_of(const.type)),
+                shape=shape_of(const.type),
+                const_value=tensor_of(const, name),
             )
             self.initializers[key] = known
         return known
@@ -146,7 +147,7 @@ class _Writer:
         return self.values[result] if own and isinstance(result, Var) else self.copy(result, name, nodes)
 
     def copy(self, result: Value, name: str, nodes: list[oir.Node]) -> oir.Value:
-        value = oir.Value(name=name, type=oir.TensorType(_dtype(result.type)), shape=_shape(result.type))
+        value = oir.Value(name=name, type=oir.TensorType(dtype_of(result.type)), shape=shape_of(result.type))
         nodes.append(oir.Node("", "Identity", [self.read(result)], outputs=[value], name=f"result {name}"))
         return value
 
@@ -166,17 +167,25 @@ def _metadata(op: Op) -> dict[str, str]:
     return found
 
 
-def _dtype(type: Type) -> oir.DataType:
+def data_key(const: Const) -> Any:
+    """Equal for constants that are the same data: equal short arrays, or the same object."""
+    return (const.type.key, const.numpy().tobytes()) if const.is_small else id(const.data)
+
+
+def dtype_of(type: Type) -> oir.DataType:
+    """The dtype, in the file's words."""
     return oir.DataType.from_numpy(type.dtype)
 
 
-def _shape(type: Type) -> oir.Shape | None:
+def shape_of(type: Type) -> oir.Shape | None:
+    """The shape, in the file's words."""
     if type.shape is None:
         return None
     return oir.Shape([d.text if isinstance(d, Size) else d for d in type.shape])
 
 
-def _tensor(const: Const, name: str) -> Any:
+def tensor_of(const: Const, name: str) -> Any:
+    """The data of a constant; what is not in memory yet is left where it is."""
     data = const.data
     if isinstance(data, Loaded):
         return oir.tensor(np.ascontiguousarray(data.array).reshape(data.array.shape), name=name)

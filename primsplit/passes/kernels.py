@@ -8,10 +8,6 @@ one that has no kernel but a function body in the standard is listed for the dty
 as running where onnxruntime computes it in float32 between casts that it inserts itself.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-
 Dtypes = frozenset[str]
 
 
@@ -249,12 +245,3 @@ KERNELS: dict[str, tuple[dict[str, Dtypes], ...]] = {
     "Where": ({"B": _set("bool"), "T": EVERYDAY | _set("int8 uint8 uint32")},),
     "Xor": ({"T": _set("bool"), "T1": _set("bool")},),
 }
-
-
-def has_kernel(operator: str, dtypes: Mapping[str, str]) -> bool:
-    """Whether onnxruntime runs the operator when its type variables stand for these dtypes, given by NumPy's names.
-
-    A variable that is not given may be anything.
-    """
-    rows = KERNELS.get(operator, ())
-    return any(all(dtype in row.get(variable, ()) for variable, dtype in dtypes.items()) for row in rows)

@@ -4,23 +4,18 @@ Nothing is computed in fewer bits than it was written in: float64 goes through c
 the last place, integers through wider dtypes that hold every value, float16 and bfloat16 through float32 and back.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
-
-import numpy as np
 
 from primsplit.array import Array
 from primsplit.errors import DtypeError
 from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_call, rename
-from primsplit.ops import op as operators
-from primsplit.passes.compositions import COMPOSITIONS, CORRECTED
+from primsplit.passes.compositions.table import COMPOSITIONS, CORRECTED, Composition, through_float32
 from primsplit.passes.kernels import KERNELS
 from primsplit.schema import schema
-from primsplit.trace import close, fresh_stack, recording
+from primsplit.tracing import close, fresh_stack, recording
 
-Composition = Callable[..., Any]
 HALVES = frozenset({"float16", "bfloat16"})
-CORRECTED_DTYPES = frozenset({"int64", "int32", "uint64", "uint32"})
 
 
 def legalize(block: Block) -> Block:
@@ -34,7 +29,7 @@ def legalize(block: Block) -> Block:
 
 
 def _legalize_op(op: Op, renaming: Renaming, ops: list[Op]) -> None:
-    composition = None if is_call(op) else find_composition(op)
+    composition = None if is_call(op) or _is_sound(op) else find_composition(op)
     if composition is None:
         if renaming or any(op.blocks()):
             attributes = {k: legalize(v) if isinstance(v, Block) else v for k, v in op.attributes.items()}
@@ -53,6 +48,22 @@ def _legalize_op(op: Op, renaming: Renaming, ops: list[Op]) -> None:
         renaming[output] = inner.get(result, result) if isinstance(result, Var) else result
 
 
+def _dtypes(op: Op) -> tuple[str, ...]:
+    return tuple("" if v is None else v.type.key[0] for v in (*op.inputs, *op.outputs))
+
+
+_runs: dict[tuple[str, tuple[str, ...]], bool] = {}
+
+
+def _is_sound(op: Op) -> bool:
+    """True where onnxruntime runs the op as it is; asked once for each operator and its dtypes."""
+    key = (op.kind, _dtypes(op))
+    known = _runs.get(key)
+    if known is None:
+        known = _runs[key] = find_composition(op) is None
+    return known
+
+
 def has_kernel(kind: str, dtypes: Mapping[str, str]) -> bool:
     """True where onnxruntime runs the operator with its type variables bound to these dtypes."""
     rows = KERNELS.get(kind)
@@ -67,10 +78,10 @@ def bound_dtypes(op: Op) -> dict[str, str]:
     bound: dict[str, str] = {}
     for position, value in enumerate(op.inputs):
         if value is not None and found.variable(position) in found.types:
-            bound[found.variable(position)] = value.type.dtype.name
+            bound[found.variable(position)] = value.type.key[0]
     for (_, variable), output in zip(found.outputs, op.outputs, strict=False):
         if variable in found.types:
-            bound[variable] = output.type.dtype.name
+            bound[variable] = output.type.key[0]
     return bound
 
 
@@ -79,7 +90,7 @@ def find_composition(op: Op) -> Composition | None:
     bound = bound_dtypes(op)
     if has_kernel(op.kind, bound):
         first = next((v.type.dtype.name for v in op.inputs if v is not None), "")
-        return CORRECTED.get(op.kind) if first in CORRECTED_DTYPES else None
+        return CORRECTED.get((op.kind, first))
     if HALVES & set(bound.values()):
         return through_float32(op.kind)
     if op.kind in COMPOSITIONS:
@@ -90,19 +101,6 @@ def find_composition(op: Op) -> Composition | None:
         place=op.place,
         cure="Use another dtype.",
     )
-
-
-def through_float32(kind: str) -> Composition:
-    """The operator on float32, its half-precision inputs and outputs cast."""
-
-    def composition(*inputs: Array | None, **attributes: Any) -> Any:
-        half = next(x.dtype for x in inputs if x is not None and x.dtype.name in HALVES)
-        wide = [operators.Cast(x, to=np.float32) if x is not None and x.dtype == half else x for x in inputs]
-        results = getattr(operators, kind)(*wide, **attributes)
-        many = results if isinstance(results, tuple) else (results,)
-        return tuple(operators.Cast(r, to=half) if r.dtype == np.float32 else r for r in many)
-
-    return composition
 
 
 _cache: dict[Any, Block] = {}
@@ -117,7 +115,9 @@ def _composed(op: Op, composition: Composition) -> Block:
     """The legal block that stands for an op, made once per signature."""
     key = (
         op.kind,
-        tuple(None if v is None else (v.type.key, _small(v), None if v.sizes is None else str(v.sizes)) for v in op.inputs),
+        tuple(
+            None if v is None else (v.type.key, _small(v), None if v.sizes is None else str(v.sizes)) for v in op.inputs
+        ),
         tuple((k, repr(v)) for k, v in sorted(op.attributes.items())),
         len(op.outputs),
     )
@@ -135,9 +135,8 @@ def _small(value: Value) -> bytes | None:
 
 def _record(op: Op, composition: Composition) -> Block:
     params: list[Var] = []
-    attributes: dict[str, Any] = {**schema(op.kind).defaults, **op.attributes}
-    if len(op.outputs) > 1 and op.kind != "TopK":
-        attributes["outputs"] = len(op.outputs)
+    given = {**schema(op.kind).defaults, **op.attributes}
+    attributes = {k: v.decode() if isinstance(v, bytes) else v for k, v in given.items()}
     with fresh_stack(), recording(place=NOWHERE) as inner:
         inputs: list[Array | None] = []
         for value in op.inputs:

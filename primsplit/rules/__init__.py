@@ -1,5 +1,15 @@
 """Derivative rules, one operator family a file."""
 
-from primsplit.rules import contraction, elementwise, layout, reduction
+from primsplit.rules import (
+    activation,
+    contraction,
+    cumulative,
+    elementwise,
+    indexing,
+    layout,
+    ordering,
+    product,
+    reduction,
+)
 
-families = (contraction, elementwise, layout, reduction)
+families = (activation, contraction, cumulative, elementwise, indexing, layout, ordering, product, reduction)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import trace
+from primsplit import tracing
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to, full, inverse_permutation, reshape_to, transpose, zeros
 from primsplit.dims import Shape
@@ -23,7 +23,7 @@ def as_column(indices: Array) -> Array:
     """Indices along one axis in the form that ScatterND takes: int64, a last axis of size 1."""
     known = indices.known()
     if known is not None:
-        return Array(trace.constant(known.astype(np.int64)[..., None]))
+        return Array(tracing.constant(known.astype(np.int64)[..., None]))
     wide = indices if indices.dtype == np.int64 else op.Cast(indices, to=np.int64)
     return op.Unsqueeze(wide, [-1])
 
@@ -92,8 +92,8 @@ def with_batch_coordinates(indices: Array, batch_dims: int) -> Array:
 def size_scalar(size: Any) -> Array:
     """An int64 scalar, the size."""
     if isinstance(size, int):
-        return Array(trace.constant(np.array(size, np.int64)))
-    return op.Squeeze(Array(trace.size_of(size)), [0])
+        return Array(tracing.constant(np.array(size, np.int64)))
+    return op.Squeeze(Array(tracing.size_of(size)), [0])
 
 
 Read = Callable[[Array], Array]
@@ -164,7 +164,9 @@ def _multiplied(data: Array, updates: Array, z: Array, dz: Array, read: Read, wr
     count = read(write(full(data.shape, nothing), zero, "add"))
     zeros_sum = read(write(full(data.shape, nothing), updates * zero, "add"))
     fellows = count - zero
-    from_zeros = op.Where(op.Equal(fellows, 0.0), 1.0, op.Where(op.Equal(fellows, 1.0), zeros_sum - updates * zero, 0.0))
+    from_zeros = op.Where(
+        op.Equal(fellows, 0.0), 1.0, op.Where(op.Equal(fellows, 1.0), zeros_sum - updates * zero, 0.0)
+    )
     others = read(product) / rest * from_zeros
     whole = write(full(data.shape, one), updates, "mul")
     return dz * whole, read(dz * data) * others

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, trace
+from primsplit import dims, tracing
 from primsplit.array import Array
 from primsplit.broadcasting import full, inverse_permutation, reshape_to, sum_to, transpose, zeros
 from primsplit.infer import slice_size
@@ -112,7 +112,7 @@ def concat(*parts: Array, axis: int) -> tuple[Array, Pullback]:
     def pullback(dz: Array) -> Sequence[Array]:
         if len(parts) == 1:
             return (dz,)
-        sizes = Array(trace.size_vector([p.shape[axis] for p in parts]))
+        sizes = Array(tracing.size_vector([p.shape[axis] for p in parts]))
         kinds = [Type(dz.dtype, p.shape) for p in parts]
         found: Sequence[Array] = op.Split(dz, sizes, axis=axis, outputs=len(parts), types=kinds)
         return found
@@ -128,9 +128,7 @@ def split(
     parts: Sequence[Array] = op.Split(x, sizes, axis=axis, num_outputs=num_outputs)
 
     def pullback(*cotangents: Array | None) -> list[Array | None]:
-        known = [
-            zeros(part.shape, x.dtype) if dz is None else dz for part, dz in zip(parts, cotangents, strict=True)
-        ]
+        known = [zeros(part.shape, x.dtype) if dz is None else dz for part, dz in zip(parts, cotangents, strict=True)]
         joined = op.Concat(*known, axis=axis, types=[x.type])
         return [joined, None][: 1 if sizes is None else 2]
 
@@ -188,7 +186,7 @@ class _Cuts:
         """One element of a vector of bounds, as a vector."""
         known = bounds.known()
         if known is not None:
-            return Array(trace.constant(known[position : position + 1]))
+            return Array(tracing.constant(known[position : position + 1]))
         return bounds if bounds.shape[0] == 1 else op.Slice(bounds, [position], [position + 1], [0])
 
     def picked(self, position: int) -> Array:
@@ -234,7 +232,7 @@ class _Cuts:
 
     def _pads_at_run_time(self, position: int, dz: Array) -> tuple[Array, Array]:
         axis = self.axes[position]
-        size = Array(trace.size_of(self.x.shape[axis]))
+        size = Array(tracing.size_of(self.x.shape[axis]))
         start = op.Cast(self.part(self.starts, position), to=np.int64)
         counted = op.Where(op.Less(start, 0), start + size, start)
         front = op.Max(op.Min(counted, size), np.zeros(1, np.int64))
@@ -245,8 +243,8 @@ class _Cuts:
 def _vector(parts: Sequence[Any]) -> Array:
     """An int64 vector of sizes and vectors of one element."""
     if not any(isinstance(p, Array) for p in parts):
-        return Array(trace.size_vector(parts))
-    return op.Concat(*(p if isinstance(p, Array) else Array(trace.size_of(p)) for p in parts), axis=0)
+        return Array(tracing.size_vector(parts))
+    return op.Concat(*(p if isinstance(p, Array) else Array(tracing.size_of(p)) for p in parts), axis=0)
 
 
 @rrule("Pad")
@@ -331,4 +329,3 @@ def space_to_depth(x: Array, *, blocksize: int) -> tuple[Array, Pullback]:
         return (op.DepthToSpace(dz, blocksize=blocksize, mode="DCR", types=[x.type]),)
 
     return z, pullback
-

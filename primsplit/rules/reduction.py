@@ -1,11 +1,22 @@
-"""Derivative rules of reductions along axes."""
+"""Derivative rules of reductions along axes, and of the operators that reduce a list of arrays.
+
+Axes may be known only at run time; the reduced shape with its ones is then computed at run time too.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.broadcasting import expand_to, reshape_to
-from primsplit.dims import Shape
+from primsplit.broadcasting import expand_to, reshape_to, sum_to
+from primsplit.dims import Shape, is_one, product
+from primsplit.infer import fresh
+from primsplit.ir import Type
+from primsplit.numpy.axes import size_as
+from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.passes.compositions.reductions import euclidean, log_sum_exp, sum_of_squares
 from primsplit.rules.table import Pullback, rrule
 
 
@@ -20,19 +31,183 @@ def kept_shape(x: Array, axes: Array | None, noop: int) -> Shape | None:
     return tuple(1 if i in gone else d for i, d in enumerate(x.shape))
 
 
-@rrule("ReduceSum")
-def reduce_sum(
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """One use of a reduction: what it reads, and how its result is brought back to the shape of that."""
+
+    x: Array
+    axes: Array | None
+    keepdims: int
+    noop: int
+
+    @property
+    def kept(self) -> Shape | None:
+        """The result's shape with ones where it was reduced; None where the run decides."""
+        return kept_shape(self.x, self.axes, self.noop)
+
+    def restored(self, small: Array) -> Array:
+        """A result with its ones, so that it broadcasts against `x`."""
+        if self.keepdims:
+            return small
+        kept = self.kept
+        if kept is not None:
+            return reshape_to(small, kept)
+        declared = Type(small.dtype, [fresh("kept") for _ in self.x.shape])
+        return op.Reshape(small, self.kept_vector(), allowzero=1, types=[declared])
+
+    def kept_vector(self) -> Array:
+        """The shape of the result with ones, computed at run time."""
+        shape = op.Shape(self.x)
+        ones = np.ones(len(self.x.shape), np.int64)
+        marked = op.ScatterElements(shape, self.axes, op.ConstantOfShape(op.Shape(self.axes), value=ones[:1]))
+        none = op.Equal(op.Size(self.axes), 0)
+        return op.Where(none, shape if self.noop else ones, marked)
+
+    def wide(self, small: Array) -> Array:
+        """`small`, which has its ones, in a shape that is `x`'s once it meets `x`."""
+        return small if self.kept is not None else expand_to(small, self.x.shape)
+
+    def spread(self, dz: Array) -> Array:
+        """The cotangent of each element's share: `dz` in the shape of `x`."""
+        return expand_to(self.restored(dz), self.x.shape)
+
+    def count(self) -> Array:
+        """How many elements each result is made of, in the dtype of `x`."""
+        kept = self.kept
+        if kept is None:
+            gone = op.Equal(self.kept_vector(), 1)
+            return op.Cast(op.ReduceProd(op.Where(gone, op.Shape(self.x), 1), keepdims=0), to=self.x.dtype)
+        return size_as(product(d for d, k in zip(self.x.shape, kept, strict=True) if is_one(k)), self.x.dtype)
+
+    def total(self, x: Array) -> Array:
+        """The sum of an array shaped like `x`, with ones."""
+        return op.ReduceSum(x, self.axes, keepdims=1, noop_with_empty_axes=self.noop)
+
+
+Backward = Callable[[Reduction, Array, Array], Array]
+
+
+def reduction_rule(kind: str, backward: Backward, forward: Callable[..., Array] | None = None) -> None:
+    """Register a reduction: `backward` takes the Reduction, the result and its cotangent."""
+    operator = forward or getattr(op, kind)
+
+    def rule(
+        x: Array, axes: Array | None = None, *, keepdims: int, noop_with_empty_axes: int
+    ) -> tuple[Array, Pullback]:
+        z = operator(x, axes, keepdims=keepdims, noop_with_empty_axes=noop_with_empty_axes)
+        reduction = Reduction(x, axes, keepdims, noop_with_empty_axes)
+
+        def pullback(dz: Array) -> list[Array | None]:
+            return [backward(reduction, z, dz), None][: 1 if axes is None else 2]
+
+        return z, pullback
+
+    rule.__doc__ = backward.__doc__
+    rrule(kind)(rule)
+
+
+def _sum(r: Reduction, z: Array, dz: Array) -> Array:
+    """Every element of a sum gets its cotangent."""
+    return r.spread(dz)
+
+
+def _mean(r: Reduction, z: Array, dz: Array) -> Array:
+    """Every element of a mean gets its share of the cotangent."""
+    return r.spread(dz / r.count())
+
+
+def _extremum(r: Reduction, z: Array, dz: Array) -> Array:
+    """The elements equal to the result share the cotangent evenly, as in torch.amax."""
+    winners = op.Cast(op.Equal(r.x, r.wide(r.restored(z))), to=dz.dtype)
+    return op.Mul(winners, r.wide(r.restored(dz) / r.total(winners)), types=[r.x.type])
+
+
+def _sum_of_absolutes(r: Reduction, z: Array, dz: Array) -> Array:
+    """The sign of each element; 0 at 0."""
+    return op.Mul(op.Sign(r.x), r.wide(r.restored(dz)), types=[r.x.type])
+
+
+def _sum_of_squares(r: Reduction, z: Array, dz: Array) -> Array:
+    """d sum(x x) = 2 x dx."""
+    return op.Mul(r.x, r.wide(r.restored(dz * 2)), types=[r.x.type])
+
+
+def _euclidean(r: Reduction, z: Array, dz: Array) -> Array:
+    """d |x| = x dx / |x|; 0 at the zero vector, as in torch.linalg.norm."""
+    zero = op.Equal(z, 0.0)
+    factor = op.Where(zero, 0.0, dz / op.Where(zero, 1.0, z))
+    return op.Mul(r.x, r.wide(r.restored(factor)), types=[r.x.type])
+
+
+def _log_sum_exp(r: Reduction, z: Array, dz: Array) -> Array:
+    """d logsumexp(x) = exp(x - z) dx; 0 where all elements are -inf."""
+    finite = op.Where(op.Equal(z, -np.inf), 0.0, z)
+    weights = op.Exp(op.Sub(r.x, r.wide(r.restored(finite)), types=[r.x.type]))
+    return op.Mul(weights, r.wide(r.restored(dz)), types=[r.x.type])
+
+
+reduction_rule("ReduceSum", _sum)
+reduction_rule("ReduceMean", _mean)
+reduction_rule("ReduceMax", _extremum)
+reduction_rule("ReduceMin", _extremum)
+reduction_rule("ReduceL1", _sum_of_absolutes)
+reduction_rule("ReduceSumSquare", _sum_of_squares, sum_of_squares)
+reduction_rule("ReduceL2", _euclidean, euclidean)
+reduction_rule("ReduceLogSumExp", _log_sum_exp, log_sum_exp)
+
+
+@rrule("ReduceLogSum")
+def reduce_log_sum(
     x: Array, axes: Array | None = None, *, keepdims: int, noop_with_empty_axes: int
 ) -> tuple[Array, Pullback]:
-    """Every element of a sum gets its cotangent."""
-    z = op.ReduceSum(x, axes, keepdims=keepdims, noop_with_empty_axes=noop_with_empty_axes)
+    """d log(sum x) = dx / sum x. The sum is kept: it is small, and computing it again reads all of x."""
+    total = op.ReduceSum(x, axes, keepdims=keepdims, noop_with_empty_axes=noop_with_empty_axes)
+    reduction = Reduction(x, axes, keepdims, noop_with_empty_axes)
 
     def pullback(dz: Array) -> list[Array | None]:
-        kept = kept_shape(x, axes, noop_with_empty_axes)
-        if kept is None:
-            wide = dz if keepdims else op.Unsqueeze(dz, axes)
-        else:
-            wide = dz if keepdims else reshape_to(dz, kept)
-        return [expand_to(wide, x.shape), None][: 1 if axes is None else 2]
+        return [reduction.spread(dz / total), None][: 1 if axes is None else 2]
 
-    return z, pullback
+    return op.Log(total), pullback
+
+
+@rrule("Sum")
+def variadic_sum(*inputs: Array) -> tuple[Array, Pullback]:
+    """Every summand gets the cotangent, summed over what was broadcast."""
+    return op.Sum(*inputs), lambda dz: [sum_to(dz, x.shape) for x in inputs]
+
+
+@rrule("Mean")
+def variadic_mean(*inputs: Array) -> tuple[Array, Pullback]:
+    """Every array gets its share of the cotangent, summed over what was broadcast."""
+
+    def pullback(dz: Array) -> list[Array]:
+        share = dz * (1.0 / len(inputs))
+        return [sum_to(share, x.shape) for x in inputs]
+
+    return op.Mean(*inputs), pullback
+
+
+def _variadic_extremum(kind: str) -> None:
+    operator = getattr(op, kind)
+
+    def rule(*inputs: Array) -> tuple[Array, Pullback]:
+        z = operator(*inputs)
+
+        def pullback(dz: Array) -> list[Array]:
+            if len(inputs) == 1:
+                return [dz]
+            winners = [cast_to(op.Equal(x, z), dz.dtype) for x in inputs]
+            count = winners[0]
+            for other in winners[1:]:
+                count = count + other
+            share = dz / count
+            return [sum_to(share * winner, x.shape) for x, winner in zip(inputs, winners, strict=True)]
+
+        return z, pullback
+
+    rule.__doc__ = "Arrays equal to the result share the cotangent evenly: half and half for two, as in torch.maximum."
+    rrule(kind)(rule)
+
+
+_variadic_extremum("Max")
+_variadic_extremum("Min")

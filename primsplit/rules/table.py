@@ -80,7 +80,9 @@ def partials(kind: str, *functions: Partial) -> None:
 
         def pullback(dz: Array) -> list[Array | None]:
             return [
-                None if f is None or x is None else sum_to(_scaled(dz, f, (*inputs, z), _pick(attributes, names)), x.shape)
+                None
+                if f is None or x is None
+                else sum_to(_scaled(dz, f, (*inputs, z), _pick(attributes, names)), x.shape)
                 for f, x, names in zip(functions, inputs, named, strict=False)
             ]
 

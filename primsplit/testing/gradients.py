@@ -1,24 +1,29 @@
 """check_grads: a function's exported value and gradients against plain NumPy and central differences."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from primsplit import trees
-from primsplit.array import as_array
-from primsplit.compiled import Compiled, vjp
-from primsplit.export import SplitProgram, split, trace
-from primsplit.ir import Type
+from primsplit.export import SplitProgram, split
 from primsplit.specs import leaf_type, spec
-from primsplit.testing.differences import directional_derivative, directions
+from primsplit.testing.differences import directional_derivative, directions, pairing
+from primsplit.testing.failures import GradientMismatch
 
 Function = Callable[..., Any]
+AnyArray = npt.NDArray[Any]
 
 
-class GradientMismatch(AssertionError):
-    """A gradient, or an exported value, is not what plain NumPy says."""
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The errors allowed, relative to the size of what is compared, and the step of the differences."""
+
+    gradient: float
+    value: float
+    step: float
 
 
 def check_grads(
@@ -41,129 +46,70 @@ def check_grads(
     accepts that. `wrt` as in `ps.split`. `step` scales the differences. Raises GradientMismatch.
     """
     random = np.random.default_rng(seed)
-    _check_once(function, args, args, order, wrt, tolerance, value_tolerance, step, random)
-    if not symbolic:
-        return
-    specs, sizes = _symbolic_specs(args)
-    if not sizes:
-        return
-    made = split(function, *specs, wrt=wrt)
-    _check_file(made, function, args, tolerance, value_tolerance, step, random)
-    for size in resize:
-        smaller = _resized(args, sizes, size)
-        if _works(function, smaller):
-            _check_file(made, function, smaller, tolerance, value_tolerance, step, random)
-
-
-def _check_once(
-    function: Function,
-    specs: Sequence[Any],
-    args: Sequence[Any],
-    order: int,
-    wrt: Any,
-    tolerance: float,
-    value_tolerance: float,
-    step: float,
-    random: np.random.Generator,
-) -> None:
-    made = split(function, *specs, wrt=wrt)
-    _check_file(made, function, args, tolerance, value_tolerance, step, random)
+    allowed = Allowed(tolerance, value_tolerance, step)
+    made = split(function, *args, wrt=wrt)
+    _check_file(made, function, args, allowed, random)
     if order > 1:
-        gradient = _gradient_function(made, random)
-        again = trace(Compiled(gradient, function), *_arrays(args))
-        _check_file(split(again, wrt=None), gradient, _arrays(args), tolerance, None, step, random)
+        _check_second_order(made, args, allowed, random)
+    specs, sizes = symbolic_specs(args)
+    if not symbolic or not sizes:
+        return
+    made = split(function, *specs, wrt=wrt)
+    _check_file(made, function, args, allowed, random)
+    for size in resize:
+        smaller = _resized(args, size)
+        if _works(function, smaller):
+            _check_file(made, function, smaller, allowed, random)
 
 
-def _arrays(args: Sequence[Any]) -> list[npt.NDArray[Any]]:
-    return [np.asarray(x) for x in trees.flatten(tuple(args))[0] if leaf_type(x) is not None]
-
-
-def _gradient_function(made: SplitProgram, random: np.random.Generator) -> Function:
-    """The sum of the gradients' elements, weighted at random, as a function of the flat inputs."""
+def _check_second_order(made: SplitProgram, args: Sequence[Any], allowed: Allowed, random: np.random.Generator) -> None:
+    """The gradients of the gradients, also with respect to the cotangents; the first were checked before."""
     joint = made.joint()
-    count = len(made.program.inputs)
-    results = [random.standard_normal() for _ in made.seed_names]
-    first = len(made.program.outputs)
-    weights = [random.standard_normal() for _ in made.gradient_names]
-
-    def weighted(*inputs: Any) -> Any:
-        program = made.program
-        values = program.block.results
-        outputs = joint(*inputs, *_seeds(made, inputs, values, results)) if made.seed_names else joint(*inputs)
-        total: Any = 0.0
-        for weight, gradient in zip(weights, outputs[first:], strict=True):
-            total = total + (gradient * np.sin(weight + gradient * 0.1)).sum()
-        return total
-
-    del count
-    return weighted
-
-
-def _seeds(made: SplitProgram, inputs: Sequence[Any], values: Any, weights: Sequence[float]) -> list[Any]:
-    """Constant cotangents of the results."""
-    from primsplit.trace import is_recording
-
-    outputs = _flat_call(made, inputs)
-    chosen = [outputs[i] for i in made.split.of]
-    if is_recording():
-        from primsplit.primitive import stop_gradient
-
-        return [stop_gradient(as_array(o)) * 0.0 + w for o, w in zip(chosen, weights, strict=True)]
-    return [np.full(np.shape(o), w, np.asarray(o).dtype) for o, w in zip(chosen, weights, strict=True)]
-
-
-def _flat_call(made: SplitProgram, inputs: Sequence[Any]) -> list[Any]:
-    from primsplit.program import ARRAY
-
-    program = made.program
-    arrays = iter(inputs)
-    leaves = [next(arrays) if s is ARRAY else s for s in program.static]
-    args, named = trees.unflatten(program.arguments, leaves)
-    return trees.flatten(program(*args, **named))[0]
+    leaves = trees.flatten(tuple(args))[0]
+    point = [np.asarray(x) for x in leaves if leaf_type(x) is not None]
+    values = made.program.session()(*point)
+    seeds = (
+        [] if made.seeded else [random.standard_normal(values[i].shape).astype(values[i].dtype) for i in made.split.of]
+    )
+    again = split(joint, of=made.gradient_names)
+    _check_file(again, joint, [*point, *seeds], allowed, random)
 
 
 def _check_file(
-    made: SplitProgram,
-    function: Function,
-    args: Sequence[Any],
-    tolerance: float,
-    value_tolerance: float | None,
-    step: float,
-    random: np.random.Generator,
+    made: SplitProgram, function: Function, args: Sequence[Any], allowed: Allowed, random: np.random.Generator
 ) -> None:
     leaves, structure = trees.flatten(tuple(args))
     positions = [i for i, x in enumerate(leaves) if leaf_type(x) is not None]
     point = [np.asarray(leaves[i]) for i in positions]
 
-    def plain(arrays: Sequence[Any]) -> list[npt.NDArray[Any]]:
+    def plain(arrays: Sequence[Any]) -> list[AnyArray]:
         moved = list(leaves)
         for position, array in zip(positions, arrays, strict=True):
             moved[position] = array.copy() if isinstance(array, np.ndarray) else array
         return [np.asarray(x) for x in trees.flatten(function(*trees.unflatten(structure, moved)))[0]]
 
     expected = plain(point)
-    cotangents = [random.standard_normal(e.shape).astype(e.dtype) for e in expected]
-    seeds = [] if made.seeded else [cotangents[i] for i in made.split.of]
+    of = made.split.of
+    seeds = [np.asarray(random.standard_normal(expected[i].shape), expected[i].dtype) for i in of]
     if made.seeded:
-        cotangents[made.split.of[0]] = np.ones((), expected[made.split.of[0]].dtype)
-    found = made.joint().session()(*point, *seeds)
+        seeds = [np.ones_like(seed) for seed in seeds]
+    found = made.joint().session()(*point, *([] if made.seeded else seeds))
     names = [*made.program.outputs, *made.gradient_names]
-    if value_tolerance is not None:
-        for name, value, wanted in zip(names, found, expected, strict=False):
-            _check_value(name, value, wanted, value_tolerance)
-    gradients = dict(zip(made.split.wrt, found[len(expected) :], strict=True))
+    for name, value, wanted in zip(names, found, expected, strict=False):
+        _check_value(name, value, wanted, allowed.value)
+    wrt, gradients = made.split.wrt, found[len(expected) :]
 
-    def scalar(arrays: Sequence[Any]) -> float:
+    def scalar(arrays: Sequence[AnyArray]) -> float:
         moved = list(point)
-        for position, array in zip(gradients, arrays, strict=True):
+        for position, array in zip(wrt, arrays, strict=True):
             moved[position] = array.astype(point[position].dtype)
         results = plain(moved)
-        return float(sum(np.sum(results[i] * cotangents[i]) for i in made.split.of))
+        return pairing([results[i] for i in of], seeds)
 
-    _check_gradient(scalar, [point[i] for i in gradients], list(gradients.values()), names, tolerance, step, random)
+    _check_gradient(scalar, [point[i] for i in wrt], gradients, made.gradient_names, allowed, random)
 
 
-def _check_value(name: str, value: Any, wanted: npt.NDArray[Any], tolerance: float) -> None:
+def _check_value(name: str, value: AnyArray, wanted: AnyArray, tolerance: float) -> None:
     value = np.asarray(value)
     if value.dtype != wanted.dtype or value.shape != wanted.shape:
         raise GradientMismatch(f"{name} is {value.dtype}{value.shape}, and {wanted.dtype}{wanted.shape} in NumPy")
@@ -179,30 +125,29 @@ def _check_value(name: str, value: Any, wanted: npt.NDArray[Any], tolerance: flo
 
 def _check_gradient(
     scalar: Callable[[Any], float],
-    point: list[npt.NDArray[Any]],
-    gradient: list[npt.NDArray[Any]],
+    point: Sequence[AnyArray],
+    gradient: Sequence[AnyArray],
     names: Sequence[str],
-    tolerance: float,
-    step: float,
+    allowed: Allowed,
     random: np.random.Generator,
 ) -> None:
-    for name, primal, found in zip(names[-len(gradient) :], point, gradient, strict=True):
-        if found.shape != primal.shape or found.dtype != primal.dtype:
-            raise GradientMismatch(f"{name} is {found.dtype}{found.shape} for an input {primal.dtype}{primal.shape}")
+    for name, primal, array in zip(names, point, gradient, strict=True):
+        if array.shape != primal.shape or array.dtype != primal.dtype:
+            raise GradientMismatch(f"{name} is {array.dtype}{array.shape} for an input {primal.dtype}{primal.shape}")
     size = max((float(np.max(np.abs(g), initial=0)) for g in gradient), default=0.0)
     for direction in directions(point, random):
         length = max((float(np.max(np.abs(d), initial=0)) for d in direction), default=0.0)
-        found = float(sum(np.sum(g * d) for g, d in zip(gradient, direction, strict=True)))
-        wanted = directional_derivative(scalar, point, direction, step)
+        found = pairing(gradient, direction)
+        wanted = directional_derivative(scalar, point, direction, allowed.step)
         error = abs(found - wanted)
-        if not error <= tolerance * max(abs(wanted), size * length, 1e-3):
+        if not error <= allowed.gradient * max(abs(wanted), size * length, 1e-3):
             raise GradientMismatch(
                 f"a directional derivative is {found:.12g}, and {wanted:.12g} by central differences "
                 f"(error {error:.2g}) along {[d.round(3).tolist() for d in direction]}"
             )
 
 
-def _symbolic_specs(args: Sequence[Any]) -> tuple[list[Any], dict[int, str]]:
+def symbolic_specs(args: Sequence[Any]) -> tuple[list[Any], dict[int, str]]:
     """The arguments with every size above 1 replaced by a symbol, one symbol a size."""
     leaves, structure = trees.flatten(tuple(args))
     sizes: dict[int, str] = {}
@@ -211,21 +156,20 @@ def _symbolic_specs(args: Sequence[Any]) -> tuple[list[Any], dict[int, str]]:
 
 
 def _symbolic(leaf: Any, sizes: dict[int, str]) -> Any:
-    type = leaf_type(leaf)
-    if not isinstance(leaf, np.ndarray) or type is None:
+    if not isinstance(leaf, np.ndarray):
         return leaf
-    shape = [sizes.setdefault(n, f"N{n}") if n > 1 else n for n in leaf.shape]
-    made: Type = spec(leaf.dtype, shape)
-    return made
+    return spec(leaf.dtype, [sizes.setdefault(n, f"N{n}") if n > 1 else n for n in leaf.shape])
 
 
-def _resized(args: Sequence[Any], sizes: dict[int, str], size: int) -> list[Any]:
+def cut(array: AnyArray, size: int) -> AnyArray:
+    """The array with every axis longer than 1 cut to this size."""
+    return array[tuple(slice(0, size) if n > 1 else slice(None) for n in array.shape)]
+
+
+def _resized(args: Sequence[Any], size: int) -> list[Any]:
     leaves, structure = trees.flatten(tuple(args))
-    cut = [
-        x[tuple(slice(0, size) if n > 1 else slice(None) for n in x.shape)] if isinstance(x, np.ndarray) else x
-        for x in leaves
-    ]
-    return list(trees.unflatten(structure, cut))
+    smaller = [cut(x, size) if isinstance(x, np.ndarray) else x for x in leaves]
+    return list(trees.unflatten(structure, smaller))
 
 
 def _works(function: Function, args: Sequence[Any]) -> bool:
@@ -236,6 +180,3 @@ def _works(function: Function, args: Sequence[Any]) -> bool:
     except (ValueError, IndexError, ZeroDivisionError, np.linalg.LinAlgError):
         return False
     return all(np.all(np.isfinite(np.asarray(x, np.float64))) for x in leaves)
-
-
-__all__ = ["GradientMismatch", "check_grads", "vjp"]

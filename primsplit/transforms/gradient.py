@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import trace, trees
+from primsplit import tracing, trees
 from primsplit.array import Array, as_array
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, ShapeError, SpecError
@@ -36,13 +36,13 @@ def differentiate(function: Function, args: Sequence[Any], named: Mapping[str, A
     chosen = select_arguments(args, named, wrt)
     leaves, spec = trees.flatten(chosen)
     inputs = [_differentiable(x) for x in leaves]
-    with trace.recording() as inner:
+    with tracing.recording() as inner:
         params = [inner.param(a.type) for a in inputs]
         traced = trees.unflatten(spec, [Array(p, weak=a.weak) for p, a in zip(params, inputs, strict=True)])
         positional, keywords = replace_arguments(args, named, traced)
         result_leaves, result_spec = trees.flatten(function(*positional, **keywords))
         results: list[Value] = [as_array(r).value for r in result_leaves]
-    block = trace.close(getattr(function, "__name__", "f"), params, inner, results)
+    block = tracing.close(getattr(function, "__name__", "f"), params, inner, results)
     of = [i for i, r in enumerate(results) if r.type.is_float]
     return Differentiated(split_block(block, range(len(params)), of), inputs, spec, result_spec)
 
@@ -60,7 +60,7 @@ def select_arguments(args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt) ->
         else:
             raise SpecError(
                 f"wrt={key!r} names no argument of this call",
-                place=trace.user_place(),
+                place=tracing.user_place(),
                 because=(f"it has {len(args)} positional arguments and the keywords {', '.join(named) or 'none'}",),
             )
     return chosen
@@ -78,14 +78,14 @@ def _differentiable(leaf: Any) -> Array:
     if not trees.is_array(leaf) or isinstance(leaf, Size):
         raise DtypeError(
             f"cannot differentiate with respect to {leaf!r}: it is a static {type(leaf).__name__}",
-            place=trace.user_place(),
+            place=tracing.user_place(),
             cure="Pass a float or a floating-point array.",
         )
     array = as_array(leaf)
     if not array.type.is_float:
         raise DtypeError(
             f"cannot differentiate with respect to a {array.dtype} argument",
-            place=trace.user_place(),
+            place=tracing.user_place(),
             cure="Convert it to floating point, or leave it out of wrt.",
         )
     return array
@@ -101,7 +101,7 @@ def value_and_gradient(
     joint = split.joint()
     # With aux, only the first result is differentiated: the other seeds are zeros.
     seeds = [_seed(s, first=i == 0) for i, s in enumerate(split.cotangents)]
-    values = [Array(v) for v in trace.inline(joint, [*(a.value for a in made.inputs), *(s.value for s in seeds)])]
+    values = [Array(v) for v in tracing.inline(joint, [*(a.value for a in made.inputs), *(s.value for s in seeds)])]
     count = len(split.primal.results)
     gradients = gradient_or_zeros(split, values[count:], made.inputs)
     value = trees.unflatten(made.result, values[:count])
@@ -110,9 +110,9 @@ def value_and_gradient(
 
 def _seed(var: Var, *, first: bool) -> Array:
     if first:
-        return Array(trace.constant(np.ones((), var.type.dtype)))
-    shape = trace.size_vector(var.type.shape or ())
-    return Array(trace.emit("ConstantOfShape", [shape], {"value": np.zeros(1, var.type.dtype)}, types=[var.type])[0])
+        return Array(tracing.constant(np.ones((), var.type.dtype)))
+    shape = tracing.size_vector(var.type.shape or ())
+    return Array(tracing.emit("ConstantOfShape", [shape], {"value": np.zeros(1, var.type.dtype)}, types=[var.type])[0])
 
 
 def in_structure(spec: trees.TreeSpec, gradients: Sequence[Array], wrt: Wrt) -> Any:
@@ -126,14 +126,14 @@ def _check_scalar(made: Differentiated, has_aux: bool) -> None:
     if not has_aux and len(results) != 1:
         raise ShapeError(
             f"grad takes a function with one scalar result, not {len(results)} results",
-            place=trace.user_place(),
+            place=tracing.user_place(),
             cure="Return one number, use has_aux=True, or ps.vjp for several results.",
         )
     first = results[0].type
     if first.shape != () or not first.is_float:
         raise ShapeError(
             f"grad takes a function with a floating-point scalar result, not {first}",
-            place=trace.user_place(),
+            place=tracing.user_place(),
             cure="Sum the result, or use ps.vjp with a cotangent.",
         )
 
@@ -149,8 +149,8 @@ def vector_jacobian(
     split = made.split
     forward = split.primal
     keep = [c for c in split.captures if c not in forward.params]
-    whole = trace.ir.Block(forward.name, forward.params, forward.ops, (*forward.results, *keep))
-    values = trace.inline(whole, [a.value for a in made.inputs])
+    whole = tracing.ir.Block(forward.name, forward.params, forward.ops, (*forward.results, *keep))
+    values = tracing.inline(whole, [a.value for a in made.inputs])
     results = values[: len(forward.results)]
     known: dict[Var, Value] = dict(zip(forward.params, (a.value for a in made.inputs), strict=True))
     known.update(zip(keep, values[len(forward.results) :], strict=True))
@@ -159,7 +159,7 @@ def vector_jacobian(
         given, _ = trees.flatten(cotangent)
         seeds = [_cotangent(given[i], results[i]) for i in split.of]
         captured = [known.get(c, c) for c in split.captures]
-        found = [Array(v) for v in trace.inline(split.pullback, [*captured, *(s.value for s in seeds)])]
+        found = [Array(v) for v in tracing.inline(split.pullback, [*captured, *(s.value for s in seeds)])]
         return in_structure(made.wrt, gradient_or_zeros(split, found, made.inputs), wrt)
 
     return trees.unflatten(made.result, [Array(v) for v in results]), pullback
@@ -168,5 +168,5 @@ def vector_jacobian(
 def _cotangent(given: Any, result: Value) -> Array:
     array = as_array(given, result.type.dtype)
     if array.type.rank != result.type.rank or array.dtype != result.type.dtype:
-        raise ShapeError(f"the cotangent of a {result.type} cannot be {array.type}", place=trace.user_place())
+        raise ShapeError(f"the cotangent of a {result.type} cannot be {array.type}", place=tracing.user_place())
     return array

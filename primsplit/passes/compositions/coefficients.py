@@ -1,4 +1,4 @@
-"""Coefficients of the special functions in float64. Made by `python tools/fit_approximations.py`; do not edit."""
+"""Coefficients of special functions. Made by `python tools/fit_approximations.py`; do not edit."""
 
 from primsplit.passes.compositions.rational import Rational
 

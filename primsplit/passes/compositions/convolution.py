@@ -92,13 +92,9 @@ def col2im(
     """Col2Im of [N, C * taps, windows], for constant image and block shapes."""
     sizes, kernel = numbers(image_shape), numbers(block_shape)
     windows = windows_over(sizes, kernel, strides=strides, dilations=dilations, pads=pads)
-    lengths = [
-        size + low + high
-        for size, low, high in zip(sizes, windows.before, windows.after, strict=True)
-    ]
+    lengths = [size + low + high for size, low, high in zip(sizes, windows.before, windows.after, strict=True)]
     counts = [
-        (length - span) // step + 1
-        for length, span, step in zip(lengths, windows.spans, windows.strides, strict=True)
+        (length - span) // step + 1 for length, span, step in zip(lengths, windows.spans, windows.strides, strict=True)
     ]
     extra = [
         length - (count - 1) * step - span

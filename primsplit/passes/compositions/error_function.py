@@ -32,34 +32,34 @@ def in_float64(x: Array, function: Callable[[Array], Array]) -> Array:
 
 
 def erf(x: Array) -> Array:
-    """The error function; float32 has onnxruntime's own."""
+    """The error function; float32 has onnxruntime's own. Error 1.5 ulp."""
     return in_float64(x, _erf) if x.dtype == np.float64 else op.Erf(x)
 
 
 def erfc(x: Array) -> Array:
-    """1 - erf(x), relatively accurate in the right tail down to the smallest float."""
+    """1 - erf(x), relatively accurate in the right tail down to the smallest float. Error 3.1 ulp."""
     return in_float64(x, _erfc)
 
 
 def erfcx(x: Array) -> Array:
-    """exp(x**2) erfc(x), for x >= 0 without underflow."""
+    """exp(x**2) erfc(x), for x >= 0 without underflow. Error 3.1 ulp."""
     return in_float64(x, _erfcx)
 
 
 def ndtr(x: Array) -> Array:
-    """The normal distribution function, relatively accurate in the left tail."""
+    """The normal distribution function, relatively accurate in the left tail. Error 3.8 ulp."""
     return in_float64(x, _ndtr)
 
 
 def log_ndtr(x: Array) -> Array:
-    """log(ndtr(x)), relatively accurate in both tails."""
+    """log(ndtr(x)), relatively accurate in both tails. Error 5 ulp."""
     return in_float64(x, _log_ndtr)
 
 
 def erfinv(y: Array) -> Array:
     """The inverse of erf: y F(w) for w = -log(1 - y**2) below 6, sqrt(w) G(sqrt(w)) above. NaN outside [-1, 1].
 
-    The choice of w is M. Giles's (Approximating the erfinv function, GPU Computing Gems Jade, 2012).
+    The choice of w is M. Giles's (Approximating the erfinv function, GPU Computing Gems Jade, 2012). Error 4.6 ulp.
     """
     return in_float64(y, _erfinv)
 

@@ -6,8 +6,8 @@ flipped on the way in and out, which keeps the order.
 
 COMPOSITIONS stand for what has no kernel. CORRECTED stand for kernels of onnxruntime 1.31.1 that give wrong numbers
 without an error: int64 Max, Min, Clip, Sign, ReduceMax and ReduceMin where values differ by more than 2**31 (Eigen's
-comparison of packed int64), and integer Pow, which is computed in double and saturates. Integer ReduceSum and ReduceProd
-are accumulated in double, too; below 2**53 they are exact. CumSum, MatMul, Add and Mul are exact and wrap.
+comparison of packed int64), and integer Pow, which is computed in double and saturates. Integer ReduceSum and
+ReduceProd are accumulated in double, too, and exact below 2**53. CumSum, MatMul, Add and Mul are exact and wrap.
 """
 
 from collections.abc import Callable
@@ -94,9 +94,11 @@ def unique(x: Array, **attributes: Any) -> tuple[Array, ...]:
 def power(base: Array, exponent: Array) -> Array:
     """base**exponent, exact modulo the range of the base's dtype, by squaring; exponents from 0 to 255.
 
-    For a negative exponent, base 1 gives 1 and any other 0.
+    For a negative exponent, base 1 gives 1 and any other 0. A floating exponent makes it a power of doubles.
     """
     dtype = base.dtype
+    if exponent.dtype.kind == "f":
+        return op.Cast(op.Pow(*(op.Cast(value, to=np.float64) for value in (base, exponent))), to=dtype)
     base, rest = op.Cast(base, to=np.int64), op.Cast(exponent, to=np.int64)
     result = op.Where(op.Or(op.GreaterOrEqual(rest, 0), op.Equal(base, 1)), np.int64(1), np.int64(0))
     for _ in range(8):

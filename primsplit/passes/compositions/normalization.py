@@ -1,5 +1,7 @@
 """Normalizations in float64, written from means over axes."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from primsplit.array import Array
@@ -16,7 +18,7 @@ def instance_normalization(x: Array, scale: Array, bias: Array, *, epsilon: floa
     return centred / op.Sqrt(variance + epsilon) * along(scale, 1, rank) + along(bias, 1, rank)
 
 
-def mean_variance_normalization(x: Array, *, axes: tuple[int, ...] = (0, 2, 3)) -> Array:
+def mean_variance_normalization(x: Array, *, axes: Sequence[int] = (0, 2, 3)) -> Array:
     """(x - mean) / (deviation + 1e-9) over some axes, as the standard's function body has it."""
     centred = x - op.ReduceMean(x, vector(axes), keepdims=1)
     variance = op.ReduceMean(centred * centred, vector(axes), keepdims=1)
@@ -24,7 +26,7 @@ def mean_variance_normalization(x: Array, *, axes: tuple[int, ...] = (0, 2, 3)) 
 
 
 def lrn(x: Array, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0) -> Array:
-    """x / (bias + alpha / size times the sum of squares over a window of channels)**beta, the window cut off at the ends."""
+    """x / (bias + alpha / size times the sum of squares over a window of channels)**beta; the ends cut windows off."""
     before = (size - 1) // 2
     after = size - 1 - before
     padded = op.Pad(x * x, vector([before, after]), np.zeros((), x.dtype), vector([1]))

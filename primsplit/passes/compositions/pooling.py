@@ -98,8 +98,8 @@ def max_unpool(
 ) -> Array:
     """Each value where its index, counted over the whole result of the shape that the attributes give, says; else 0.
 
-    With output_shape, that result lies in the corner of a larger one, as the standard has it; onnxruntime's float32 kernel
-    counts the indices over the larger one.
+    With output_shape, that result lies in the corner of a larger one, as the standard has it; onnxruntime's float32
+    kernel counts the indices over the larger one.
     """
     windows = windows_over(x.shape[2:], kernel_shape, strides=strides, pads=pads)
     sizes = [

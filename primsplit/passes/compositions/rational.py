@@ -15,6 +15,7 @@ class Rational:
     origin: float = 0.0
 
     def __call__(self, x: Array) -> Array:
+        """The value at x, by Horner's scheme."""
         t = x - self.origin if self.origin else x
         if len(self.denominator) == 1:
             return horner(self.numerator, t)

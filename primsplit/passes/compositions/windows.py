@@ -1,7 +1,7 @@
 """Where the windows of convolutions and poolings lie, and reading and adding up what is in them.
 
-A window over an axis has `kernel` taps, `dilation` apart; windows are `stride` apart. Kernel sizes are numbers; sizes of
-the array may be symbols. `unfold` gives one strided slice for each tap of the window; `fold` is its transpose.
+A window over an axis has `kernel` taps, `dilation` apart; windows are `stride` apart. Kernel sizes are numbers; sizes
+of the array may be symbols. `unfold` gives one strided slice for each tap of the window; `fold` is its transpose.
 """
 
 import itertools
@@ -111,8 +111,8 @@ def pooled(x: Array, windows: Windows, combine: Callable[[Array, Array], Array])
 def fold(taps: Sequence[Array], windows: Windows, extra: Sequence[Dim] | None = None) -> Array:
     """Add what each tap wrote in every window: the transpose of unfold; `extra` makes the result longer at its end.
 
-    Output position stride * i + tap * dilation is phase p = tap * dilation % stride of row i + tap * dilation // stride.
-    The taps of a phase are added in rows, then the phases are interleaved.
+    With a tap's place = tap * dilation, output position stride * i + place is phase place % stride of the row
+    i + place // stride. The taps of a phase are added in rows, then the phases are interleaved.
     """
     rank = len(windows.kernel)
     reach = [(k - 1) * d // s for k, d, s in zip(windows.kernel, windows.dilations, windows.strides, strict=True)]

@@ -44,7 +44,10 @@ class Recording:
     def learn(self, var: Var) -> None:
         """Remember that the sizes of this Var can be read from it."""
         for axis, dim in enumerate(var.type.shape or ()):
-            if not isinstance(dim, int) and (name := _only_symbol(dim)) is not None:
+            if isinstance(dim, int):
+                continue
+            self.sources.setdefault(dim.text, (var, axis))
+            if (name := _only_symbol(dim)) is not None:
                 known = self.sources.get(name)
                 if known is None or (dim.symbol is not None and _dim_at(known).symbol is None):
                     self.sources[name] = (var, axis)
@@ -76,7 +79,9 @@ _stack = _Stack()
 def current() -> Recording:
     """The innermost recording. Raises TraceError outside of any."""
     if _stack.top is None:
-        raise TraceError("nothing is being traced here", cure="Call this inside a function given to ps.trace or ps.grad.")
+        raise TraceError(
+            "nothing is being traced here", cure="Call this inside a function given to ps.trace or ps.grad."
+        )
     return _stack.top
 
 
@@ -109,6 +114,17 @@ def fresh_stack() -> Iterator[None]:
         _stack.top = outer
 
 
+@contextmanager
+def resumed(outer: Recording) -> Iterator[None]:
+    """Record in an enclosing recording what belongs to a value of it."""
+    inner = _stack.top
+    _stack.top = outer
+    try:
+        yield
+    finally:
+        _stack.top = inner
+
+
 def is_open(recording: Recording) -> bool:
     """True where the recording is on the stack, so that its Vars may be read."""
     inner = _stack.top
@@ -125,12 +141,17 @@ _LIBRARIES = tuple(
 _SCIPY = f"{os.sep}site-packages{os.sep}scipy{os.sep}"
 
 
+def is_library(filename: str) -> bool:
+    """True for a file of primsplit, NumPy or SciPy, whose lines are none of the user's."""
+    return filename.startswith(_LIBRARIES) or _SCIPY in filename
+
+
 def user_place() -> Place | None:
     """The innermost line outside primsplit, NumPy and SciPy."""
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not code.co_filename.startswith(_LIBRARIES) and _SCIPY not in code.co_filename:
+        if not is_library(code.co_filename):
             return Place(code.co_filename, frame.f_lineno, code.co_name)
         frame = frame.f_back  # type: ignore[assignment]
     return None
@@ -168,9 +189,7 @@ def emit(
         type = inferred[0][0]
         literal = tuple(int(d) for d in first)  # type: ignore[arg-type]
         return (Const(np.array(literal, dtype=type.dtype).reshape(tuple(int(d) for d in type.shape or ()))),)  # type: ignore[arg-type]
-    made = tuple(
-        Var(type if types is None else types[i], sizes=sizes) for i, (type, sizes) in enumerate(inferred)
-    )
+    made = tuple(Var(type if types is None else types[i], sizes=sizes) for i, (type, sizes) in enumerate(inferred))
     append(Op(kind, tuple(inputs), made, attributes, place, into.remark))
     return made
 
@@ -222,8 +241,19 @@ def size_of(dim: Dim) -> Value:
     into = current()
     known = _find_known(dim.text)
     if known is None:
-        known = into.known[dim.text] = _read_symbol(dim) if dim.symbol is not None else _compute(dim)
+        known = into.known[dim.text] = _read(dim)
     return known
+
+
+def _read(dim: Size) -> Value:
+    """The size read from a value that has it, or computed from sizes that can be read."""
+    if dim.symbol is not None:
+        return _read_symbol(dim)
+    source = _find_source(dim.text)
+    if source is None:
+        return _compute(dim)
+    var, axis = source
+    return emit("Shape", [var], {"start": axis, "end": axis + 1})[0]
 
 
 def _find_known(text: str) -> Value | None:
@@ -265,10 +295,7 @@ _ATOMS = {"floordiv": "Div", "max": "Max", "min": "Min", "mod": "Mod"}
 def _compute(dim: Size) -> Value:
     total: Value | None = None
     for monomial, coefficient in dim.terms:
-        term: Value | None = None
-        for atom in monomial:
-            factor = size_of(dims.symbol(atom)) if isinstance(atom, str) else _call(atom)
-            term = factor if term is None else emit("Mul", [term, factor])[0]
+        term = _product(monomial, whole=len(dim.terms) == 1 and coefficient == 1)
         if term is None:
             term = Const(np.array([coefficient]))
         elif coefficient != 1:
@@ -277,6 +304,21 @@ def _compute(dim: Size) -> Value:
     if total is None:
         raise PrimsplitError(f"the size {dim} has no terms")
     return total
+
+
+def _product(monomial: dims.Monomial, *, whole: bool) -> Value | None:
+    """The product of atoms, read as one where a value has it as a size; None for no atoms."""
+    together = Size(((monomial, 1),))
+    if len(monomial) > 1 and not whole and _find_source(together.text) is not None:
+        return size_of(together)
+    result: Value | None = None
+    for atom in monomial:
+        if isinstance(atom, str):
+            factor = size_of(dims.symbol(atom))
+        else:
+            factor = _call(atom) if whole and len(monomial) == 1 else size_of(Size((((atom,), 1),)))
+        result = factor if result is None else emit("Mul", [result, factor])[0]
+    return result
 
 
 def _call(atom: dims.Call) -> Value:

@@ -1,0 +1,5 @@
+"""`python -m primsplit`."""
+
+from primsplit.cli import main
+
+main()

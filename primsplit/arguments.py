@@ -1,0 +1,187 @@
+"""The arguments that a file's function is exported and checked with: their types, and example values.
+
+For each parameter, first what the file's `example_inputs()` gives, else a text, else its jaxtyping annotation; a
+parameter with a default may have none. A text such as `f32[N,3]`, from the file's `specs` or from the caller, says the
+type of one input by its name in the file (`params.w`); without a dtype, `[N,3]`, it keeps that of the example.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit import trees
+from primsplit.dims import Dim, Size, evaluate, symbols
+from primsplit.errors import SpecError
+from primsplit.ir import Type
+from primsplit.program import input_names
+from primsplit.specs import leaf_type, parse_spec, read_dtype
+from primsplit.userfile import UserFile, definition
+
+Call = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """A call of a function: `specs` with types where they are known, `values` with arrays of those types."""
+
+    specs: Call
+    values: Call
+    drawn: bool
+    """True where some of the values are random numbers, since there is no example."""
+
+
+def arguments_of(
+    file: UserFile, texts: Mapping[str, str] | None = None, dtype: npt.DTypeLike | None = None, seed: int = 0
+) -> Arguments:
+    """The arguments of a file's function. `texts` go before the file's own `specs`; `dtype` is for every floating one.
+
+    Raises SpecError for a parameter that nothing is known of, a text that cannot be read, names no input or does not
+    fit the example.
+    """
+    said = {**file.specs, **(texts or {})}
+    signature = inspect.signature(file.function)
+    example = file.example()
+    trees_of = _trees(file, signature, {} if example is None else example.arguments, said)
+    bound = inspect.BoundArguments(signature, trees_of)  # type: ignore[arg-type]  # any mapping in the right order
+    leaves, structure = trees.flatten((bound.args, bound.kwargs))
+    names = input_names(file.function, structure)
+    unknown = [n for n in said if n not in names]
+    if unknown:
+        raise SpecError(
+            f"{file.name} has no input {unknown[0]}",
+            place=definition(file.function),
+            because=(f"its inputs are {', '.join(names)}",),
+        )
+    annotated = {n: _annotation(file.function, p) for n, p in signature.parameters.items()}
+    cast = None if dtype is None else read_dtype(dtype)
+    specs = [_spec(n, x, said.get(n), annotated.get(n), cast) for n, x in zip(names, leaves, strict=True)]
+    sizes = _sizes(names, specs, leaves)
+    random = np.random.default_rng(seed)
+    values = [_value(s, x, sizes, random) for s, x in zip(specs, leaves, strict=True)]
+    drawn = any(isinstance(x, Type) for x in leaves)
+    return Arguments(trees.unflatten(structure, specs), trees.unflatten(structure, values), drawn)
+
+
+def _trees(
+    file: UserFile, signature: inspect.Signature, example: Mapping[str, Any], said: Mapping[str, str]
+) -> dict[str, Any]:
+    """The argument of each parameter that has one."""
+    found: dict[str, Any] = {}
+    for name, parameter in signature.parameters.items():
+        own = {n: t for n, t in said.items() if n == name or n.startswith(f"{name}.")}
+        annotation = _annotation(file.function, parameter)
+        if name in example:
+            found[name] = example[name]
+        elif own:
+            found[name] = _nested(name, own)
+        elif annotation is not None:
+            found[name] = annotation
+        elif parameter.default is parameter.empty and parameter.kind not in {
+            parameter.VAR_POSITIONAL,
+            parameter.VAR_KEYWORD,
+        }:
+            raise SpecError(
+                f"{file.name} has no spec for its parameter {name}",
+                place=definition(file.function),
+                cure=f'Say --spec {name}:f32[N,3], annotate it (Float32[np.ndarray, "N 3"]), or write example_inputs().',
+            )
+    return found
+
+
+def _annotation(function: Callable[..., Any], parameter: inspect.Parameter) -> Type | None:
+    annotation = parameter.annotation
+    if isinstance(annotation, str):
+        try:
+            annotation = inspect.signature(function, eval_str=True).parameters[parameter.name].annotation
+        except Exception:  # noqa: BLE001  # running an annotation may raise anything; then it says no type
+            return None
+    return leaf_type(annotation) if hasattr(annotation, "dim_str") else None
+
+
+def _nested(name: str, texts: Mapping[str, str]) -> Any:
+    """The types of a parameter's inputs in the containers that their names tell: dicts, and lists for numbers."""
+    if name in texts:
+        if len(texts) > 1:
+            raise SpecError(f"--spec {name} is given together with {', '.join(n for n in texts if n != name)}")
+        return parse_spec(texts[name])
+    keys = dict.fromkeys(n.removeprefix(f"{name}.").split(".")[0] for n in texts)
+    inner = {}
+    for key in keys:
+        path = f"{name}.{key}"
+        inner[key] = _nested(path, {n: t for n, t in texts.items() if n == path or n.startswith(f"{path}.")})
+    if all(k.isdecimal() for k in keys):
+        if sorted(map(int, keys)) != list(range(len(keys))):
+            raise SpecError(f"the specs of {name} leave out some of its {max(map(int, keys)) + 1} items")
+        return [inner[k] for k in sorted(keys, key=int)]
+    return inner
+
+
+def _spec(name: str, leaf: Any, text: str | None, annotation: Type | None, dtype: np.dtype[Any] | None) -> Any:
+    """What the function is traced with in place of this leaf."""
+    own = leaf_type(leaf)
+    if text is not None:
+        bare = text.lstrip().startswith("[")
+        if bare and own is None:
+            raise SpecError(f"--spec {name}:{text} says no dtype", cure=f"Write it like {name}:f32{text.strip()}.")
+        said = parse_spec(f"{own.dtype.name}{text.strip()}" if bare and own is not None else text)
+        _check_fits(name, said, leaf)
+    elif annotation is not None and own is not None:
+        said = Type(own.dtype, annotation.shape)
+        _check_fits(name, said, leaf)
+    elif own is None:
+        return leaf
+    else:
+        said = own
+    if dtype is not None and said.is_float:
+        said = Type(dtype, said.shape)
+    if isinstance(leaf, np.ndarray | np.generic | float) and said == own:
+        return leaf
+    return said
+
+
+def _check_fits(name: str, said: Type, leaf: Any) -> None:
+    if not isinstance(leaf, np.ndarray | np.generic | float):
+        return
+    shape = np.shape(leaf)
+    wanted = said.shape or ()
+    fits = len(shape) == len(wanted) and all(isinstance(w, Size) or w == s for w, s in zip(wanted, shape, strict=True))
+    if not fits:
+        raise SpecError(f"{name} is said to be {said}, and its example has shape {list(shape)}")
+
+
+def _sizes(names: list[str], specs: list[Any], leaves: list[Any]) -> dict[str, int]:
+    """A number for each symbol: the examples', else small ones that differ."""
+    sizes: dict[str, int] = {}
+    for name, spec, leaf in zip(names, specs, leaves, strict=True):
+        if isinstance(leaf, np.ndarray) and isinstance(spec, Type):
+            for dim, size in zip(spec.shape or (), leaf.shape, strict=True):
+                symbol = dim.symbol if isinstance(dim, Size) else None
+                if symbol is not None and sizes.setdefault(symbol, size) != size:
+                    raise SpecError(
+                        f"{symbol} is {sizes[symbol]} in one example and {size} in that of {name}",
+                        cure="Name the two sizes differently.",
+                    )
+    found = [s for spec in specs if isinstance(spec, Type) for d in spec.shape or () for s in sorted(symbols(d))]
+    for symbol in dict.fromkeys(found):
+        sizes.setdefault(symbol, 3 + len(sizes))
+    return sizes
+
+
+def _value(spec: Any, leaf: Any, sizes: Mapping[str, int], random: np.random.Generator) -> Any:
+    """The example in the spec's dtype; positive numbers about 1 (or 0 and 1) where there is none."""
+    if not isinstance(spec, Type):
+        return leaf
+    if not isinstance(leaf, Type):
+        return np.asarray(leaf).astype(spec.dtype)
+    shape = tuple(_number(d, sizes) for d in spec.shape or ())
+    if spec.is_float:
+        return random.uniform(0.25, 1.25, shape).astype(spec.dtype)
+    return random.integers(0, 2, shape).astype(spec.dtype)
+
+
+def _number(dim: Dim, sizes: Mapping[str, int]) -> int:
+    return evaluate(dim, sizes) if isinstance(dim, Size) else dim

@@ -1,0 +1,206 @@
+"""A program as Python: a function of `op.` calls that `ps.trace` turns into the same program.
+
+```python
+import numpy as np
+import primsplit as ps
+from primsplit.ops import op
+
+
+def loss(x: ps.spec("float32", ["N", 3]), y: ps.spec("float32", [3])):
+    a = op.Sub(x, y)
+    return op.Mul(a, a)
+```
+
+A sub-block is a function inside, given to its op by `body`; types are written out where they do not follow. Constants
+that are long are read from `constants`, a dict that the file says how to load and that `run_source` is given.
+"""
+
+import keyword
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array, lift
+from primsplit.dims import Size
+from primsplit.errors import PrimsplitError
+from primsplit.infer import infer
+from primsplit.ir import Block, Const, Op, Type, Value, Var, free, is_call, same_types
+from primsplit.listing import Line, layout, wrapped
+from primsplit.literals import Constants, is_literal, number_text
+from primsplit.names import Names, variables
+from primsplit.program import trace_program
+from primsplit.schema import schema
+from primsplit.specs import specs_from_annotations
+
+TAKEN = {"op", "np", "ps", "body", "call", "constants", *keyword.kwlist}
+
+
+def to_python(block: Block, names: Mapping[Var, str] | None = None) -> str:
+    """The source of a block that captures nothing. Raises PrimsplitError where it does."""
+    if outer := free(block):
+        raise PrimsplitError(f"{block.name} reads {outer[0]} of a block around it, so it is no function of its own")
+    return _Source(block, names or {}).text()
+
+
+def run_source(source: str, constants: Mapping[str, Any] | None = None) -> Block:
+    """The block that a source written by `to_python` stands for. It is executed: it must be trusted."""
+    namespace: dict[str, Any] = {"constants": dict(constants or {})}
+    exec(compile(source, "<listing>", "exec"), namespace)  # noqa: S102  # that is what it is for
+    function = next(v for v in reversed(namespace.values()) if callable(v))
+    return trace_program(function, specs_from_annotations(function), {}).block
+
+
+def body(function: Callable[..., Any], *types: Type) -> Block:
+    """The sub-block of a function whose parameters have these types. It returns a tuple."""
+    with tracing.recording() as recorded:
+        params = [recorded.param(type) for type in types]
+        results = [lift(r) for r in function(*map(Array, params))]
+    return tracing.close(function.__name__, params, recorded, results)
+
+
+def call(kind: str, *inputs: Any, types: Sequence[Type], **attributes: Any) -> tuple[Array, ...]:
+    """Record an op as it is, without asking the standard: the call of a traced function, a custom operator."""
+    values = [None if x is None else lift(x) for x in inputs]
+    made = tuple(map(Var, types))
+    tracing.append(Op(kind, tuple(values), made, attributes, tracing.user_place()))
+    return tuple(map(Array, made))
+
+
+class _Source:
+    """Writes a block."""
+
+    def __init__(self, block: Block, given: Mapping[Var, str]) -> None:
+        self.block = block
+        self.constants = Constants(block)
+        self.names = Names(TAKEN | {block.name})
+        for hinted in (True, False):
+            for var in variables(block):
+                stem = re.sub(r"\W", "_", given.get(var, var.hint))
+                if bool(stem) == hinted:
+                    self.names.give(var, f"_{stem}" if stem[:1].isdigit() else stem)
+        self.helpers: set[str] = set()
+
+    def text(self) -> str:
+        params = [f"{self.names.of[p]}: {spec_text(p.type)}" for p in self.block.params]
+        lines = list(self.function(self.block, params, 0))
+        heads = ["import numpy as np", "import primsplit as ps"]
+        if self.helpers:
+            heads.append(f"from primsplit.audit.python import {', '.join(sorted(self.helpers))}")
+        heads += ["from primsplit.ops import op", "", ""]
+        if self.constants.by_digest:
+            told = ", ".join(self.constants.by_digest)
+            load = f'globals().get("constants") or np.load("{_identifier(self.block.name)}.npz")'
+            heads[-1:] = [f"constants = {load}  # {told}", "", ""]
+        return "\n".join(heads) + "\n" + layout(lines)
+
+    def function(self, block: Block, params: Sequence[str], depth: int) -> Iterator[Line]:
+        yield from wrapped(depth, "", f"def {_identifier(block.name)}(", params, "):", "")
+        for op in block.ops:
+            yield from self.op(op, depth + 2)
+        results = [self.value(r, None) for r in block.results]
+        joined = ", ".join(results) if depth == 0 else f"({''.join(f'{r}, ' for r in results).rstrip()})"
+        yield Line(depth + 2, "", f"return {joined}", "")
+
+    def op(self, op: Op, depth: int) -> Iterator[Line]:
+        items = [self.value(v, op) for v in op.inputs]
+        for name, value in op.attributes.items():
+            if isinstance(value, Block):
+                yield from self.function(value, [self.names.of[p] for p in value.params], depth)
+                specs = "".join(f", {spec_text(p.type)}" for p in value.params)
+                items.append(f"{name}=body({_identifier(value.name)}{specs})")
+                self.helpers.add("body")
+            else:
+                items.append(f"{name}={self.attribute(value)}")
+        targets = ", ".join(self.names.of[v] for v in op.outputs)
+        if is_call(op) or "::" in op.kind:
+            self.helpers.add("call")
+            items = [repr(op.kind), *items, f"types=[{', '.join(spec_text(v.type) for v in op.outputs)}]"]
+            yield from wrapped(depth, f"{targets},", "call(", items, ")", op.remark)
+            return
+        yield from self.standard(op, items, targets, depth)
+
+    def standard(self, op: Op, items: list[str], targets: str, depth: int) -> Iterator[Line]:
+        found = schema(op.kind)
+        if len(op.outputs) > 1 and op.kind not in {"TopK", "Split"} and not any(op.blocks()):
+            items.append(f"outputs={len(op.outputs)}")
+        if not _follows(op):
+            items.append(f"types=[{', '.join(spec_text(v.type) for v in op.outputs)}]")
+        comma = "," if found.variadic_outputs and len(op.outputs) == 1 else ""
+        yield from wrapped(depth, targets + comma, f"op.{op.kind}(", items, ")", op.remark)
+
+    def value(self, value: Value | None, op: Op | None) -> str:
+        if value is None:
+            return "None"
+        if isinstance(value, Var):
+            return self.names.of[value]
+        if op is not None and value.type.rank == 1 and value.type.dtype == np.int64 and value.type.shape != (0,):
+            text = self.constants.value(value, op, "")
+            if text.startswith("["):
+                return text
+        if op is not None and value.type.rank == 0 and _is_tied(op, value):
+            return number_text(value.numpy()[()])
+        return self.array(value)
+
+    def array(self, const: Const) -> str:
+        held = self.constants.texts[id(const.data)]
+        if "@" in held and "(" not in held:
+            return f'constants["{held.rpartition("@")[2]}"]'
+        return array_source(const.numpy())
+
+    def attribute(self, value: Any) -> str:
+        if isinstance(value, np.ndarray):
+            held = self.constants.texts[id(value)]
+            return f'constants["{held.rpartition("@")[2]}"]' if "(" not in held else array_source(value)
+        if is_literal(value) or isinstance(value, list | tuple):
+            return repr(value) if value == value else "np.nan"
+        return f'constants["{self.constants.texts[id(value)].rpartition("@")[2]}"]'
+
+
+def _identifier(name: str) -> str:
+    text = re.sub(r"\W", "_", name) or "program"
+    return f"_{text}" if text[0].isdigit() or keyword.iskeyword(text) else text
+
+
+def _follows(op: Op) -> bool:
+    """True where inference finds the types of the outputs as they are declared."""
+    if any(op.blocks()):
+        return False
+    inferred = infer(op.kind, op.inputs, op.attributes, len(op.outputs))
+    return all(v.type == type or same_types(v.type, type) for v, (type, _) in zip(op.outputs, inferred, strict=True))
+
+
+def _is_tied(op: Op, const: Const) -> bool:
+    """True for a number that gets its dtype from another input of the op."""
+    if "::" in op.kind or any(op.blocks()) or const.type.dtype.kind == "b" or "x" in number_text(const.numpy()[()]):
+        return False
+    found = schema(op.kind)
+    own = {found.variable(i) for i, v in enumerate(op.inputs) if v is const}
+    return all(
+        any(isinstance(v, Var) and found.variable(i) == variable for i, v in enumerate(op.inputs)) for variable in own
+    )
+
+
+def spec_text(type: Type) -> str:
+    """The type as a call of `ps.spec`. Raises PrimsplitError for an unknown rank."""
+    if type.shape is None:
+        raise PrimsplitError("a value whose number of axes is not known cannot be written as Python")
+    sizes = ", ".join(f'"{d}"' if isinstance(d, Size) else str(d) for d in type.shape)
+    return f'ps.spec("{type.dtype.name}", [{sizes}])' if type.shape else f'ps.spec("{type.dtype.name}")'
+
+
+def array_source(array: np.ndarray[Any, Any]) -> str:
+    """A NumPy expression of the array, bit by bit."""
+    texts = [re.sub(r"\b(inf|nan)\b", r"np.\1", number_text(v)) for v in array.reshape(-1)]
+    dtype = f'"{array.dtype.name}"'
+    shape = "" if array.ndim == 1 else f".reshape({array.shape!r})"
+    if any(t.startswith("0x") for t in texts):
+        bits = np.ascontiguousarray(array).reshape(-1).view(f"u{array.dtype.itemsize}")
+        return f'np.array({bits.tolist()}, "{bits.dtype.name}").view({dtype}){shape}'
+    if array.ndim == 0:
+        return f"np.{array.dtype.name}({texts[0]})" if array.dtype.kind in "fiu" else f"np.array({texts[0]}, {dtype})"
+    if len(texts) > 1 and len(set(texts)) == 1:
+        return f"np.full({array.shape!r}, {texts[0]}, {dtype})"
+    return f"np.array([{', '.join(texts)}], {dtype}){shape}"

@@ -1,0 +1,67 @@
+"""The report on a split: what goes in and out, the listing, the work of each line, captures, frozen values."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from primsplit.audit.frozen import frozen_values
+from primsplit.dims import Dim
+from primsplit.errors import Place
+from primsplit.export import SplitProgram
+from primsplit.ir import Block, Op
+from primsplit.listing import listing
+from primsplit.literals import bytes_text
+
+
+def report(made: SplitProgram, function: Callable[..., Any]) -> dict[str, Any]:
+    """The facts, as texts and numbers for JSON.
+
+    `inputs` and `outputs` of the joint file; `listing`; `lines`: how many operators each of the user's lines has in
+    the primal and in the pullback; `captures`: what the pullback reads, of which kind, and the bytes stored for it;
+    `stored`: their sum; `frozen`: see `frozen_values`.
+    """
+    joint = made.joint()
+    return {
+        "function": made.program.block.name,
+        "inputs": [_input(made, n, str(t)) for n, t in zip(joint.inputs, joint.types, strict=True)],
+        "outputs": [{"name": n, "type": str(r.type)} for n, r in zip(joint.outputs, joint.block.results, strict=True)],
+        "operators": {"primal": len(made.primal.ops), "pullback": len(made.pullback.ops)},
+        "listing": listing(made.split, made.capture_names()),
+        "lines": _lines(made.primal, made.pullback),
+        "captures": made.capture_table(),
+        "stored": _stored(made),
+        "frozen": [f.as_dict() for f in frozen_values(made, function)],
+    }
+
+
+def _input(made: SplitProgram, name: str, type: str) -> dict[str, Any]:
+    if name in made.seed_names:
+        return {"name": name, "type": type, "role": "cotangent"}
+    return {"name": name, "type": type, "role": "differentiated" if f"d_{name}" in made.gradient_names else "data"}
+
+
+def _lines(primal: Block, pullback: Block) -> list[dict[str, Any]]:
+    """One row for each of the user's lines, in the order in which they are first run."""
+    forward = Counter(_place(op) for op in primal.ops)
+    backward = Counter(_place(op) for op in pullback.ops)
+    rows = []
+    for place in dict.fromkeys((*forward, *backward)):
+        where = "" if place is None else str(place)
+        source = "" if place is None else place.source
+        rows.append({"place": where, "source": source, "primal": forward[place], "pullback": backward[place]})
+    return rows
+
+
+def _place(op: Op) -> Place | None:
+    return op.place if op.place is not None and op.place.filename else None
+
+
+def _stored(made: SplitProgram) -> str:
+    """The bytes that the forward pass keeps for the pullback, beyond inputs and outputs."""
+    total: Dim = 0
+    for capture in made.split.stored():
+        count = capture.type.nbytes()
+        if count is None:
+            return "unknown"
+        total = total + count
+    return bytes_text(total)

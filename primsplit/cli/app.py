@@ -1,0 +1,48 @@
+"""The commands, assembled."""
+
+import os
+from typing import Annotated
+
+import typer
+
+from primsplit.cli.audit import audit
+from primsplit.cli.check import check
+from primsplit.cli.export import export
+from primsplit.cli.failures import TRACEBACK
+from primsplit.cli.rules import rules
+from primsplit.cli.run import run
+
+app = typer.Typer(
+    name="primsplit",
+    help="A NumPy function in, one ONNX file with its forward and backward pass out.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from primsplit import __version__
+
+        typer.echo(f"primsplit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def settings(
+    traceback: Annotated[
+        bool, typer.Option("--traceback", help=f"Show Python's traceback of an error; or set {TRACEBACK}=1.")
+    ] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options before the command."""
+    if traceback:
+        os.environ[TRACEBACK] = "1"
+
+
+for _command in (export, audit, check, run, rules):
+    app.command()(_command)

@@ -1,0 +1,80 @@
+"""`primsplit audit`: what is in the gradient of a function, for a person to check."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from primsplit.cli import options
+from primsplit.cli.failures import command
+from primsplit.cli.options import Exported
+from primsplit.cli.output import console, print_json, size_text, table
+
+
+@command
+def audit(
+    target: options.Target,
+    spec: options.Spec = None,
+    wrt: options.Wrt = None,
+    dtype: options.Dtype = None,
+    frozen: Annotated[
+        bool, typer.Option("--frozen", help="Only the values that the trace froze: what the function read elsewhere.")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """List the forward and backward pass of a function with the lines that they come from.
+
+    Then what the backward pass reads of the forward pass, and the values from outside that are frozen into it.
+    """
+    made = Exported(target, spec, wrt, dtype, quiet=json)
+    from primsplit.audit import report
+
+    found = report(made.split, made.file.function)
+    if json:
+        print_json(found["frozen"] if frozen else found)
+        return
+    if not frozen:
+        _show_program(found)
+        _show_captures(found)
+    _show_frozen(found["frozen"])
+
+
+def _show_program(found: dict[str, Any]) -> None:
+    out = console()
+    _heading("Inputs and outputs")
+    rows = [(v["role"], v["name"], v["type"]) for v in found["inputs"]]
+    out.print(table(("", "name", "type"), rows + [("output", v["name"], v["type"]) for v in found["outputs"]]))
+    counts = found["operators"]
+    _heading(f"Listing: {counts['primal']} operators forward, {counts['pullback']} backward")
+    out.print(Text(found["listing"]), soft_wrap=True)
+    _heading("Operators a line")
+    lines = [(v["place"], v["primal"], v["pullback"], v["source"]) for v in found["lines"]]
+    out.print(table(("line", "forward", "backward", ""), lines, right=("forward", "backward")))
+
+
+def _show_captures(found: dict[str, Any]) -> None:
+    _heading(f"Captures: what the backward pass reads; {found['stored']} stored for it")
+    rows = [(c["name"], c["kind"], c["type"], c["bytes"]) for c in found["captures"]]
+    console().print(table(("name", "kind", "type", "bytes stored"), rows, right=("bytes stored",)))
+
+
+def _show_frozen(frozen: list[dict[str, Any]]) -> None:
+    _heading("Frozen values: read from outside the arguments, and fixed in the file")
+    if not frozen:
+        console().print("none")
+        return
+    rows = [
+        (v["name"] or "?", v["type"], size_text(v["bytes"]) if v["bytes"] else "", v["value"], _where(v))
+        for v in frozen
+    ]
+    console().print(table(("name", "type", "bytes", "value", "line"), rows, right=("bytes",)))
+
+
+def _where(value: dict[str, Any]) -> str:
+    if "line" not in value:
+        return ""
+    return f"{value['file'].rsplit('/', 1)[-1]}:{value['line']}:  {value['source']}"
+
+
+def _heading(text: str) -> None:
+    console().print(Text(f"\n{text}", style="bold"))

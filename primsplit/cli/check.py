@@ -1,0 +1,92 @@
+"""`primsplit check`: a function's exported file against plain NumPy and central differences."""
+
+import os
+import tempfile
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.text import Text
+
+from primsplit.cli import options
+from primsplit.cli.failures import Failure, command, user_output_to_stderr
+from primsplit.cli.options import Exported, FormName
+from primsplit.cli.output import console, print_json, table
+
+COLOURS = {"ok": "green", "wrong": "red", "unclear": "yellow"}
+
+
+@command
+def check(
+    target: options.Target,
+    onnx: Annotated[
+        str | None, typer.Option("--onnx", metavar="PATH", help="Check this file, instead of a fresh one.")
+    ] = None,
+    spec: options.Spec = None,
+    wrt: options.Wrt = None,
+    form: options.Form = FormName.joint,
+    dtype: options.Dtype = None,
+    tolerance: Annotated[
+        float | None, typer.Option("--tolerance", help="The relative error admitted of a gradient.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="For the random directions and cotangents.")] = 0,
+    json: options.Json = False,
+) -> None:
+    """Compare the exported file with the function itself, run by onnxruntime and by plain NumPy.
+
+    Values are compared with the function's own, gradients with central differences of it in float64. The exit status
+    is 1 unless every row is ok.
+    """
+    made = Exported(target, spec, wrt, dtype, quiet=json)
+    with tempfile.TemporaryDirectory(prefix="primsplit-") as scratch:
+        path = onnx or os.path.join(scratch, "fresh.onnx")
+        if onnx is None:
+            made.split.save(path, form.value)
+        rows = _rows(made, _open(path, form), tolerance, seed, quiet=json)
+    right = all(r["verdict"] == "ok" for r in rows)
+    answer = {"function": made.file.name, "file": onnx, "form": form.value, "rows": rows, "ok": right}
+    if json:
+        print_json(answer)
+    else:
+        _show(made, answer)
+    if not right:
+        raise Failure
+
+
+def _open(path: str, form: FormName) -> Any:
+    from primsplit.onnxio.opened import OpenedFile, OpenedPair
+
+    if form is not FormName.split:
+        return OpenedFile(path)
+    stem = os.path.splitext(path)[0]
+    return OpenedPair(f"{stem}.forward.onnx", f"{stem}.backward.onnx")
+
+
+def _rows(made: Exported, file: Any, tolerance: float | None, seed: int, *, quiet: bool) -> list[dict[str, Any]]:
+    from primsplit.testing.verdicts import FileCheck
+
+    checking = FileCheck(made.split, made.file.function, made.arguments.values, file, tolerance=tolerance, seed=seed)
+    total = len(made.split.program.outputs) + len(made.split.gradient_names)
+    rows = []
+    with Progress(console=Console(stderr=True, quiet=quiet), transient=True) as bar, user_output_to_stderr():
+        task = bar.add_task("checking", total=total)
+        for row in checking.rows():
+            rows.append(row.as_dict())
+            bar.update(task, advance=1, description=f"checking {row.name}")
+    return rows
+
+
+def _show(made: Exported, answer: dict[str, Any]) -> None:
+    out = console()
+    columns = ("name", "type", "against", "error", "verdict", "")
+    out.print(table(columns, [_cells(row) for row in answer["rows"]], right=("error",)))
+    drawn = " at random inputs: the file has no example_inputs()" if made.arguments.drawn else ""
+    wrong = sum(r["verdict"] != "ok" for r in answer["rows"])
+    told = f"{wrong} of {len(answer['rows'])} not ok" if wrong else "all ok"
+    out.print(Text(f"{answer['function']}: {told}{drawn}", style="red" if wrong else "green"))
+
+
+def _cells(row: dict[str, Any]) -> list[Any]:
+    error = "" if row["error"] is None else f"{row['error']:.1e}"
+    return [row["name"], row["type"], row["against"], error, Text(row["verdict"], COLOURS[row["verdict"]]), row["note"]]

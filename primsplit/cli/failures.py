@@ -1,0 +1,106 @@
+"""How a command fails: a few lines in red on stderr, at the user's line, and exit status 1."""
+
+import functools
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from types import TracebackType
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from primsplit.errors import Place, PrimsplitError
+from primsplit.tracing import is_library
+
+TRACEBACK = "PRIMSPLIT_TRACEBACK"
+MOST_LINES = 9
+_PYTHON = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+
+
+class Failure(Exception):
+    """A command whose work was done and whose answer is no: exit status 1, all said already."""
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Make errors of a command a short text on stderr and exit status 1; Python's traceback under PRIMSPLIT_TRACEBACK."""
+
+    @functools.wraps(function)
+    def told(*args: Any, **named: Any) -> None:
+        try:
+            function(*args, **named)
+        except Failure:
+            raise typer.Exit(1) from None
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise
+        except Exception as error:  # noqa: BLE001  # a user's function may raise anything
+            if os.environ.get(TRACEBACK):
+                traceback.print_exc()
+            else:
+                show_error(describe(error, _files_above()))
+            raise typer.Exit(1) from None
+
+    return told
+
+
+def show_error(text: str) -> None:
+    """Write an error to stderr, in red where that is a terminal."""
+    Console(stderr=True).print(text, style="red", markup=False, highlight=False, soft_wrap=True)
+
+
+def describe(error: Exception, above: frozenset[str] = frozenset()) -> str:
+    """The error in under ten lines, with the user's line.
+
+    `above` are the files of the callers of the command: a line in one of them is none of the user's.
+    """
+    if isinstance(error, PrimsplitError):
+        if error.place is not None and error.place.filename in above:
+            error.place = None
+        if error.place is None:
+            error.place = _user_line(error.__traceback__, above)
+        return _first_lines(str(error))
+    place = _user_line(error.__traceback__, above)
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if place is None:
+        return _first_lines(f"{what}\n  inside primsplit; {TRACEBACK}=1 shows where")
+    told = f"  at {place}" + (f":  {place.source}" if place.source else "")
+    return _first_lines(what, MOST_LINES - 1) + f"\n{told}"
+
+
+def _first_lines(text: str, most: int = MOST_LINES) -> str:
+    lines = text.splitlines()
+    return "\n".join(lines if len(lines) <= most else [*lines[: most - 1], "  ..."])
+
+
+def _user_line(found: TracebackType | None, above: frozenset[str]) -> Place | None:
+    """The innermost line of a traceback that is in a user's file: no library's, and none of the front end's."""
+    place = None
+    for frame, line in traceback.walk_tb(found):
+        code = frame.f_code
+        if code.co_filename not in above and not is_library(code.co_filename) and not _is_installed(code.co_filename):
+            place = Place(code.co_filename, line, code.co_name)
+    return place
+
+
+def _is_installed(filename: str) -> bool:
+    """True for Python's own files and installed packages, and for code that is in no file."""
+    return filename.startswith(_PYTHON) or "site-packages" in filename or not os.path.exists(filename)
+
+
+def _files_above() -> frozenset[str]:
+    """The files of everything that is being called now: the front end, not the user's functions."""
+    files = set()
+    frame = sys._getframe(1)
+    while frame is not None:
+        files.add(frame.f_code.co_filename)
+        frame = frame.f_back  # type: ignore[assignment]
+    return frozenset(files)
+
+
+@contextmanager
+def user_output_to_stderr() -> Iterator[None]:
+    """Keep what a user's file prints out of a command's own output."""
+    with redirect_stdout(sys.stderr):
+        yield

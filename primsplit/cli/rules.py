@@ -1,0 +1,69 @@
+"""`primsplit rules`: which operators and NumPy functions are covered, how, and by which test."""
+
+from collections import Counter
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from primsplit.cli import options
+from primsplit.cli.failures import Failure, command
+from primsplit.cli.output import console, print_json, table
+
+GREEN, YELLOW, RED, DIM = "green", "yellow", "red", "dim"
+COLOURS = {"unsupported": DIM, "missing": RED, "refused": DIM}
+
+
+@command
+def rules(
+    missing_for: Annotated[
+        str | None, typer.Option("--missing-for", metavar="ONNX", help="Only operators of this file without a rule.")
+    ] = None,
+    names: Annotated[bool, typer.Option("--numpy", help="Only the NumPy and SciPy functions.")] = False,
+    operators: Annotated[bool, typer.Option("--onnx", help="Only the operators of ONNX.")] = False,
+    json: options.Json = False,
+) -> None:
+    """The coverage table: each operator of ONNX with its kind of rule, each NumPy and SciPy function.
+
+    A row is green only if a test of it ran and passed when the table of tests was made.
+    """
+    from primsplit.coverage import missing_in_file, name_rows, operator_rows
+
+    if missing_for is not None:
+        _show_missing(missing_for, missing_in_file(missing_for), json=json)
+        return
+    found = {
+        "operators": [] if names else [r.as_dict() for r in operator_rows()],
+        "functions": [] if operators else [r.as_dict() for r in name_rows()],
+    }
+    if json:
+        print_json({k: v for k, v in found.items() if v})
+        return
+    for title, rows in found.items():
+        if rows:
+            _show(title, rows)
+
+
+def _show(title: str, rows: list[dict[str, Any]]) -> None:
+    out = console()
+    out.print(table((title, "status", "tested by", ""), [_cells(r) for r in rows]))
+    counts = Counter(r["status"] for r in rows)
+    told = ", ".join(f"{n} {status}" for status, n in counts.most_common())
+    out.print(Text(f"{len(rows)} {title}: {told}; {sum(bool(r['tested']) for r in rows)} tested\n", style="bold"))
+
+
+def _cells(row: dict[str, Any]) -> list[Any]:
+    colour = GREEN if row["tested"] else COLOURS.get(row["status"], YELLOW)
+    return [Text(row["name"], colour), Text(row["status"], colour), row["tested"] or "", row["note"]]
+
+
+def _show_missing(path: str, found: list[dict[str, Any]], *, json: bool) -> None:
+    if json:
+        print_json({"file": path, "missing": found})
+    elif found:
+        rows = [(r["name"], r["count"], r["note"]) for r in found]
+        console().print(table(("operator", "nodes", ""), rows, right=("nodes",)))
+    else:
+        console().print(f"every operator in {path} has a rule", markup=False)
+    if found:
+        raise Failure

@@ -1,0 +1,112 @@
+"""What is covered: the derivative of each operator of the standard, and each function of NumPy and SciPy.
+
+`tested.json` beside the rules names a test for each of them; `tools/coverage_table.py` makes it from a run of the
+tests, in which it watches what was differentiated and compared with central differences.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib import resources
+from types import ModuleType
+from typing import Any, Literal
+
+import numpy as np
+
+from primsplit.array import FUNCTIONS
+from primsplit.numpy.ufuncs import ELEMENTWISE
+from primsplit.rules.table import RULES, UNSUPPORTED
+from primsplit.schema import kinds
+
+Status = Literal["rule", "partials", "no_gradient", "through_body", "unsupported", "missing", "traced", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One operator or function; `tested` is the test that it passed, or ""."""
+
+    name: str
+    status: Status
+    tested: str
+    note: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        """For JSON."""
+        return asdict(self)
+
+
+def status(kind: str) -> tuple[Status, str]:
+    """How an operator is differentiated, and where its rule is or why it has none."""
+    if kind in RULES:
+        return RULES[kind].form, ""
+    if kind in UNSUPPORTED:
+        return "unsupported", UNSUPPORTED[kind]
+    return "missing", ""
+
+
+def operator_rows() -> list[Row]:
+    """Every operator of the standard at the opset that is written."""
+    tests = tested()["operators"]
+    return [Row(kind, found, tests.get(kind, ""), note) for kind in kinds() for found, note in (status(kind),)]
+
+
+def name_rows() -> list[Row]:
+    """Every function of NumPy that may be given arrays, the methods and forms of indexing, and SciPy's functions."""
+    tests = tested()["functions"]
+    known = set(traced_names())
+    rows = [Row(name, "traced", tests.get(name, "")) for name in sorted(known)]
+    rows += [Row(name, "refused", "") for name in sorted(set(_public_names()) - known)]
+    return rows
+
+
+def traced_names() -> Iterator[str]:
+    """The names of what a traced array may be given to."""
+    yield from map(name_of, FUNCTIONS)
+    yield from map(ufunc_name, ELEMENTWISE)
+
+
+def name_of(key: Any) -> str:
+    """How a person writes a key of FUNCTIONS."""
+    if isinstance(key, str):
+        return {"getitem": "x[i]", "setitem": "x[i] = y", "ufunc": "np.ufunc"}.get(key, f"x.{key}")
+    module = getattr(key, "__module__", "numpy") or "numpy"
+    return f"{module.replace('numpy', 'np', 1)}.{getattr(key, '__name__', key)}"
+
+
+def ufunc_name(name: str) -> str:
+    """How a person writes a ufunc: NumPy's, else SciPy's."""
+    return f"np.{name}" if isinstance(getattr(np, name, None), np.ufunc) else f"scipy.special.{name}"
+
+
+def _public_names() -> Iterator[str]:
+    """NumPy's public functions that dispatch on their arguments: the ones a tracer can see."""
+    modules: tuple[ModuleType, ...] = (np, np.linalg, np.fft)
+    for module in modules:
+        for name in dir(module):
+            value = getattr(module, name)
+            if isinstance(value, np.ufunc):
+                yield f"np.{value.__name__}"
+            elif not name.startswith("_") and hasattr(value, "_implementation"):
+                yield name_of(value)
+
+
+def tested() -> dict[str, dict[str, str]]:
+    """The test of each operator and function, by their names."""
+    file = resources.files("primsplit.rules") / "tested.json"
+    if not file.is_file():
+        return {"operators": {}, "functions": {}}
+    found: dict[str, dict[str, str]] = json.loads(file.read_text())
+    return found
+
+
+def missing_in_file(path: str) -> list[dict[str, Any]]:
+    """The operators of an ONNX file that cannot be differentiated, and how many nodes each has. Raises FileError."""
+    from primsplit.onnxio.nodes import node_kinds
+
+    rows = []
+    for kind, count in sorted(Counter(node_kinds(path)).items()):
+        found, note = status(kind)
+        if found in {"missing", "unsupported"}:
+            rows.append({"name": kind, "count": count, "status": found, "note": note})
+    return rows

@@ -1,0 +1,192 @@
+"""NumPy's arithmetic ufuncs: sums, products, powers, signs."""
+
+import math
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array
+from primsplit.broadcasting import sum_to
+from primsplit.errors import DtypeError
+from primsplit.numpy.ufuncs import cast_to, elementwise
+from primsplit.numpy.units import is_bool, is_whole, number, same, unit
+from primsplit.ops import op
+from primsplit.passes.compositions.signs import is_negative
+from primsplit.primitive import Function, primitive, rrule
+
+LARGEST_CHAIN = 16
+"""The largest exponent that is multiplied out: the error of a chain for x**n is at most (n - 1) / 2 ulp."""
+
+
+@elementwise("add")
+def add(x: Array, y: Array) -> Array:
+    """Of bools, their disjunction."""
+    return op.Or(x, y) if is_bool(x) else op.Add(x, y)
+
+
+@elementwise("multiply")
+def multiply(x: Array, y: Array) -> Array:
+    """Of bools, their conjunction."""
+    return op.And(x, y) if is_bool(x) else op.Mul(x, y)
+
+
+@elementwise("subtract")
+def subtract(x: Array, y: Array) -> Array:
+    """The difference."""
+    return op.Sub(x, y)
+
+
+@elementwise("divide")
+def divide(x: Array, y: Array) -> Array:
+    """True division; NumPy has it for floats only."""
+    return op.Div(x, y)
+
+
+@elementwise("negative")
+def negative(x: Array) -> Array:
+    """Of unsigned integers, the complement to 2**bits."""
+    return op.Sub(np.zeros((), x.dtype), x) if x.dtype.kind == "u" else op.Neg(x)
+
+
+@elementwise("positive", "conjugate")
+def positive(x: Array) -> Array:
+    """The value itself."""
+    return same(x)
+
+
+@elementwise("absolute", "fabs")
+def absolute(x: Array) -> Array:
+    """The distance from 0."""
+    return same(x) if x.dtype.kind in "bu" else op.Abs(x)
+
+
+@elementwise("sign")
+def sign(x: Array) -> Array:
+    """-1, 0 or 1; NaN for NaN."""
+    return op.Sign(x)
+
+
+@elementwise("copysign")
+def copysign(x: Array, y: Array) -> Array:
+    """|x| with the sign bit of y, of -0.0 too; the sign of a NaN counts as positive."""
+    size = op.Abs(x)
+    return op.Where(op.Not(is_negative(y)), size, -size)
+
+
+@elementwise("signbit")
+def signbit(x: Array) -> Array:
+    """Whether x is below 0, or is -0.0; False for NaN."""
+    return is_negative(x)
+
+
+square_of_float = unit("square", lambda x: op.Mul(x, x), lambda dz, x, z: dz * (x * 2.0))
+
+reciprocal_root = unit("reciprocal_root", lambda x: op.Reciprocal(op.Sqrt(x)), lambda dz, x, z: dz * -0.5 * z / x)
+
+
+@elementwise("square")
+def square(x: Array) -> Array:
+    """x * x."""
+    return op.Mul(x, x) if is_whole(x) else square_of_float(x)
+
+
+@elementwise("reciprocal")
+def reciprocal(x: Array) -> Array:
+    """1 / x; of integers rounded towards 0, and 0 for 0."""
+    if not is_whole(x):
+        return op.Reciprocal(x)
+    one, zero = np.ones((), x.dtype), np.zeros((), x.dtype)
+    is_zero = op.Equal(x, zero)
+    return op.Where(is_zero, zero, op.Div(one, op.Where(is_zero, one, x)))
+
+
+@elementwise("power", "float_power")
+def power(x: Array, y: Array) -> Array:
+    """x**y. A literal exponent is multiplied out; see `literal_power`."""
+    exponent = number(y, len(x.shape))
+    if exponent is None:
+        return op.Pow(x, y) if x.dtype.name in POWERS else cast_to(op.Pow(cast_to(x, np.int64), y), x.dtype)
+    if is_whole(x):
+        return _integer_power(x, exponent)
+    return literal_power(x, exponent)
+
+
+POWERS = frozenset({"float16", "bfloat16", "float32", "float64", "int32", "int64"})
+
+
+def _integer_power(x: Array, exponent: int) -> Array:
+    if exponent < 0:
+        raise DtypeError(
+            "integers to negative integer powers are not allowed",
+            place=tracing.user_place(),
+            cure="Make the base floating point.",
+        )
+    return _ones(x) if exponent == 0 else _chain(x, exponent)
+
+
+def literal_power(x: Array, exponent: float) -> Array:
+    """x**exponent for floats: by products for small whole exponents, by Sqrt for halves, else by Pow.
+
+    x**0 is 1 for every x, NaN too.
+    """
+    special = {0: _ones, 1: same, 2: square_of_float, -1: op.Reciprocal, 0.5: op.Sqrt, -0.5: reciprocal_root}
+    if exponent in special:
+        return special[exponent](x)
+    if float(exponent).is_integer() and abs(exponent) <= LARGEST_CHAIN:
+        found: Array = integer_power(x, int(exponent))
+        return found
+    return op.Pow(x, np.asarray(exponent, x.dtype))
+
+
+def _ones(x: Array) -> Array:
+    return op.ConstantOfShape(op.Shape(x), value=np.ones(1, x.dtype), types=[x.type])
+
+
+@primitive
+def integer_power(x: Array, exponent: int) -> Array:
+    """x**exponent by repeated squaring; for a negative exponent the reciprocal of that."""
+    return _chain(x, exponent) if exponent > 0 else op.Reciprocal(_chain(x, -exponent))
+
+
+@rrule(integer_power)
+def _integer_power_rule(x: Array, exponent: int) -> tuple[Array, Function]:
+    """n x**(n-1), computed from x, so that it overflows only where it must."""
+    z = integer_power(x, exponent)
+
+    def pullback(dz: Array) -> tuple[Array, None]:
+        return sum_to(dz * (literal_power(x, exponent - 1) * float(exponent)), x.shape), None
+
+    return z, pullback
+
+
+def _chain(x: Array, exponent: int) -> Array:
+    result: Array | None = None
+    while True:
+        if exponent & 1:
+            result = x if result is None else op.Mul(result, x)
+        exponent >>= 1
+        if not exponent:
+            return same(x) if result is None else result
+        x = op.Mul(x, x)
+
+
+@elementwise("ldexp")
+def ldexp(x: Array, exponent: Array) -> Array:
+    """x * 2**exponent, the power in two halves, so that neither overflows before the product does."""
+    whole = cast_to(exponent, np.float64)
+    half = op.Floor(whole * 0.5)
+    for part in (half, whole - half):
+        x = x * cast_to(op.Pow(2.0, part), x.dtype)
+    return x
+
+
+@elementwise("frexp")
+def frexp(x: Array) -> tuple[Array, Array]:
+    """Mantissa in [1/2, 1) and exponent, from a rounded log2 that is put right by one step each way."""
+    ordinary = op.And(op.Abs(x) < math.inf, op.Not(op.Equal(x, 0.0)))
+    size = op.Where(ordinary, op.Abs(x), 1.0)
+    guess = op.Floor(op.Log(size) * (1.0 / math.log(2.0))) + 1.0
+    scaled = ldexp(size, -guess)
+    step = cast_to(scaled >= 1.0, x.dtype) - cast_to(scaled < 0.5, x.dtype)
+    exponent = op.Where(ordinary, guess + step, 0.0)
+    return ldexp(x, -exponent), cast_to(exponent, np.int32)

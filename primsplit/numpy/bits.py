@@ -1,0 +1,85 @@
+"""NumPy's ufuncs on the bits of integers. ONNX shifts unsigned integers only, by less than their number of bits."""
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array
+from primsplit.errors import DtypeError
+from primsplit.numpy.ufuncs import cast_to, elementwise
+from primsplit.numpy.units import is_bool, is_signed, number
+from primsplit.ops import op
+
+
+@elementwise("bitwise_and")
+def bitwise_and(x: Array, y: Array) -> Array:
+    """Of bools, their conjunction."""
+    return op.And(x, y) if is_bool(x) else op.BitwiseAnd(x, y)
+
+
+@elementwise("bitwise_or")
+def bitwise_or(x: Array, y: Array) -> Array:
+    """Of bools, their disjunction."""
+    return op.Or(x, y) if is_bool(x) else op.BitwiseOr(x, y)
+
+
+@elementwise("bitwise_xor")
+def bitwise_xor(x: Array, y: Array) -> Array:
+    """Of bools, whether they differ."""
+    return op.Xor(x, y) if is_bool(x) else op.BitwiseXor(x, y)
+
+
+@elementwise("invert")
+def invert(x: Array) -> Array:
+    """Every bit flipped; of bools, the negation."""
+    return op.Not(x) if is_bool(x) else op.BitwiseNot(x)
+
+
+@elementwise("left_shift")
+def left_shift(x: Array, places: Array) -> Array:
+    """x * 2**places, modulo the range of the dtype; 0 for places beyond it."""
+    return cast_to(_shift(cast_to(x, np.uint64), _count(places), "LEFT"), x.dtype)
+
+
+@elementwise("right_shift")
+def right_shift(x: Array, places: Array) -> Array:
+    """floor(x / 2**places)."""
+    if not is_signed(x):
+        return cast_to(_shift(cast_to(x, np.uint64), _count(places), "RIGHT"), x.dtype)
+    negative = op.Less(x, np.zeros((), x.dtype))
+    magnitude = op.Where(negative, op.BitwiseNot(x), x)
+    shifted = cast_to(_shift(cast_to(magnitude, np.uint64), _count(places), "RIGHT"), x.dtype)
+    return op.Where(negative, op.BitwiseNot(shifted), shifted)
+
+
+def _count(places: Array) -> Array:
+    known = number(places)
+    if known is not None and known < 0:
+        raise DtypeError("negative shift count", place=tracing.user_place())
+    return cast_to(places, np.uint64)
+
+
+def _shift(x: Array, places: Array, direction: str) -> Array:
+    most = np.asarray(63, np.uint64)
+    shifted = op.BitShift(x, op.Min(places, most), direction=direction)
+    return op.Where(op.Greater(places, most), np.asarray(0, np.uint64), shifted)
+
+
+@elementwise("bitwise_count")
+def bitwise_count(x: Array) -> Array:
+    """How many bits of |x| are set: the counts of neighbours added in parallel, in pairs, nibbles and bytes.
+
+    Source: H. Warren, Hacker's Delight (2013), section 5-1.
+    """
+    bits = cast_to(op.Abs(x) if is_signed(x) else x, np.uint64)
+
+    def mask(pattern: int) -> np.ndarray[tuple[()], np.dtype[np.uint64]]:
+        return np.asarray(pattern, np.uint64)
+
+    def down(value: Array, places: int) -> Array:
+        return op.BitShift(value, mask(places), direction="RIGHT")
+
+    pairs = op.Sub(bits, op.BitwiseAnd(down(bits, 1), mask(0x5555555555555555)))
+    low = mask(0x3333333333333333)
+    nibbles = op.Add(op.BitwiseAnd(pairs, low), op.BitwiseAnd(down(pairs, 2), low))
+    counts = op.BitwiseAnd(op.Add(nibbles, down(nibbles, 4)), mask(0x0F0F0F0F0F0F0F0F))
+    return cast_to(down(op.Mul(counts, mask(0x0101010101010101)), 56), np.uint8)

@@ -1,0 +1,153 @@
+"""Recording a Loop, and the pieces that its bodies are made of."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array
+from primsplit.dims import Dim
+from primsplit.infer import fresh
+from primsplit.ir import Type, Value
+from primsplit.ops import op
+
+BLOCK = 32
+"""Columns of a panel: few enough that the panel stays in the first cache, enough for products to dominate."""
+
+Step = Callable[..., tuple[Sequence[Array], Sequence[Array]]]
+
+
+def loop(count: Array, step: Step, carries: Sequence[Array], types: Sequence[Type] | None = None) -> list[Array]:
+    """Run `step(i, *carries) -> (new carries, collected)` for i = 0 .. count - 1.
+
+    Returns the last carries, then what was collected, stacked along a new first axis. `types` declares carries whose
+    shape changes from step to step. The derivative of an algorithm is a rule; none goes through the Loop itself.
+    """
+    types = [c.type for c in carries] if types is None else types
+    with tracing.recording(place=tracing.current().place) as inner:
+        iteration, condition = inner.param(Type(np.int64, ())), inner.param(Type(np.bool_, ()))
+        given = [inner.param(t) for t in types]
+        new, collected = step(Array(iteration), *map(Array, given))
+        results: list[Value] = [condition, *(x.value for x in (*new, *collected))]
+    body = tracing.close("step", [iteration, condition, *given], inner, results)
+    trips = fresh("steps") if count.known() is None else int(count)
+    made = tracing.emit(
+        "Loop",
+        [count.value, None, *(c.value for c in carries)],
+        {"body": body},
+        outputs=len(results) - 1,
+        types=[*types, *(Type(x.dtype, (trips, *x.shape)) for x in collected)],
+    )
+    return [Array(v) for v in made]
+
+
+def changing(x: Array, axes: Sequence[int]) -> Type:
+    """The type of a carry that starts as `x` and changes its size along these axes."""
+    shape: list[Dim] = list(x.shape)
+    for axis in axes:
+        shape[axis] = fresh("part")
+    return Type(x.dtype, shape)
+
+
+def sizes(x: Array, start: int = 0, end: int | None = None) -> Array:
+    """The sizes of some axes, an int64 vector, read from `x` itself."""
+    return op.Shape(x, start=start, end=end)
+
+
+def size(x: Array, axis: int) -> Array:
+    """The size of one axis, an int64 vector of one element."""
+    return op.Shape(x, start=axis, end=None if axis == -1 else axis + 1)
+
+
+def scalar(vector: Array) -> Array:
+    """The element of a vector of one element."""
+    return op.Squeeze(vector, [0])
+
+
+def counting(x: Array, axis: int) -> Array:
+    """0, 1, ... along one axis of `x`, int64."""
+    return op.Range(np.int64(0), scalar(size(x, axis)), np.int64(1))
+
+
+def cut(x: Array, start: Array | int, end: Array | int | None, axis: int) -> Array:
+    """`x[start:end]` along an axis, counted from the end."""
+    last = np.iinfo(np.int64).max if end is None else end
+    return op.Slice(x, _vector(start), _vector(last), [axis])
+
+
+def _vector(position: Array | int) -> Array | list[int]:
+    return position if isinstance(position, Array) else [position]
+
+
+def swapped(x: Array) -> Array:
+    """`x` with its last two axes swapped."""
+    rank = len(x.shape)
+    return op.Transpose(x, perm=[*range(rank - 2), rank - 1, rank - 2])
+
+
+def lower(x: Array, offset: int = 0) -> Array:
+    """The lower triangle, the rest zero."""
+    return op.Trilu(x, np.int64(offset), upper=0)
+
+
+def upper(x: Array, offset: int = 0) -> Array:
+    """The upper triangle, the rest zero."""
+    return op.Trilu(x, np.int64(offset), upper=1)
+
+
+def diagonal(x: Array) -> Array:
+    """The diagonal of square matrices, as a column [..., n, 1]."""
+    return op.ReduceSum(op.Where(_on_diagonal(x), x, 0), [-1], keepdims=1)
+
+
+def _on_diagonal(x: Array) -> Array:
+    return op.Equal(op.Unsqueeze(counting(x, -2), [1]), op.Unsqueeze(counting(x, -1), [0]))
+
+
+def identity_like(x: Array) -> Array:
+    """Ones on the main diagonal, in the shape of `x`."""
+    ones = op.Expand(np.ones((), x.dtype), op.Shape(x), types=[x.type])
+    return op.Where(_on_diagonal(x), ones, 0)
+
+
+def filled(like: Array, last: Sequence[Array | int], value: np.generic) -> Array:
+    """One number everywhere, in the batch shape of `like` and these last sizes, which are vectors of one element."""
+    batch = sizes(like, 0, len(like.shape) - 2)
+    shape = op.Concat(batch, *(np.array([d]) if isinstance(d, int) else d for d in last), axis=0)
+    return op.ConstantOfShape(shape, value=np.asarray(value).reshape(1))
+
+
+def zeros_like(x: Array) -> Array:
+    """Zeros in the shape of `x`."""
+    return op.ConstantOfShape(op.Shape(x), value=np.zeros(1, x.dtype), types=[x.type])
+
+
+def rows_at(x: Array, index: Array) -> Array:
+    """The rows of `x` [..., n, q] at `index` [..., w]."""
+    batch = len(x.shape) - 2
+    found = Type(x.dtype, (*index.shape, x.shape[-1]))
+    if not batch:
+        return op.Gather(x, index, axis=0, types=[found])
+    return op.GatherND(x, op.Unsqueeze(index, [-1]), batch_dims=batch, types=[found])
+
+
+def stacked_columns(collected: Array) -> Array:
+    """Columns [k, ..., n, 1] that a loop collected, as [..., n, k]."""
+    rank = len(collected.shape)
+    return op.Squeeze(op.Transpose(collected, perm=[*range(1, rank - 1), 0, rank - 1]), [-1])
+
+
+def stacked_rows(collected: Array) -> Array:
+    """Rows [k, ..., 1, n] that a loop collected, as [..., k, n]."""
+    rank = len(collected.shape)
+    return op.Squeeze(op.Transpose(collected, perm=[*range(1, rank - 2), 0, rank - 2, rank - 1]), [-2])
+
+
+def at_most_a_block(dim: Dim) -> bool:
+    """True where the size is a number that one panel holds."""
+    return isinstance(dim, int) and dim <= BLOCK
+
+
+def block_count(n: Array) -> Array:
+    """How many panels n columns (a vector of one element) make, a scalar."""
+    return scalar(op.Div(op.Add(n, BLOCK - 1), BLOCK))

@@ -1,0 +1,148 @@
+"""NumPy's exponentials, logarithms and roots, and SciPy's logistic functions."""
+
+import math
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.numpy.ufuncs import elementwise
+from primsplit.numpy.units import smallest, unit
+from primsplit.ops import op
+from primsplit.passes.compositions import exponential
+
+
+@elementwise("exp")
+def exp(x: Array) -> Array:
+    """e**x."""
+    return op.Exp(x)
+
+
+@elementwise("log")
+def log(x: Array) -> Array:
+    """The natural logarithm."""
+    return op.Log(x)
+
+
+@elementwise("sqrt")
+def sqrt(x: Array) -> Array:
+    """The square root. Its derivative at 0 is infinite, but a zero cotangent stays zero."""
+    return op.Sqrt(x)
+
+
+log1p = elementwise("log1p")(unit("log1p", exponential.log1p, lambda dz, x, z: dz / (x + 1.0)))
+expm1 = elementwise("expm1")(unit("expm1", exponential.expm1, lambda dz, x, z: dz * op.Exp(x)))
+log2 = elementwise("log2")(unit("log2", exponential.log2, lambda dz, x, z: dz * math.log2(math.e) / x))
+log10 = elementwise("log10")(unit("log10", exponential.log10, lambda dz, x, z: dz * math.log10(math.e) / x))
+
+
+@elementwise("exp2")
+def exp2(x: Array) -> Array:
+    """2**x."""
+    return exponential.exp2(x)
+
+
+@elementwise("exp10")
+def exp10(x: Array) -> Array:
+    """10**x."""
+    return op.Pow(np.asarray(10.0, x.dtype), x)
+
+
+cbrt = elementwise("cbrt")(
+    unit("cbrt", exponential.cbrt, lambda dz, x, z: dz * (1.0 / 3.0) / op.Max(z * z, smallest(z)))
+)
+
+expit = elementwise("expit")(
+    unit("expit", lambda x: op.Reciprocal(1.0 + op.Exp(-x)), lambda dz, x, z: dz * (z * (1.0 - z)))
+)
+"""1 / (1 + exp(-x)), relatively accurate in both tails, as onnxruntime's Sigmoid is not: it is 0 below -18."""
+
+log_expit = elementwise("log_expit")(
+    unit(
+        "log_expit",
+        lambda x: op.Min(x, 0.0) - exponential.log1p(op.Exp(-op.Abs(x))),
+        lambda dz, x, z: dz * expit(-x),
+    )
+)
+
+
+def _logit(p: Array) -> Array:
+    """Below 1/4 log(p / (1 - p)); else log1p((2 p - 1) / (1 - p)), where 2 p - 1 and 1 - p lose nothing."""
+    rest = 1.0 - p
+    near = exponential.log1p((2.0 * p - 1.0) / rest)
+    return op.Where(p < 0.25, op.Log(p / rest), near)
+
+
+logit = elementwise("logit")(unit("logit", _logit, lambda dz, p, z: dz / (p * (1.0 - p))))
+
+
+def _difference(x: Array, y: Array) -> Array:
+    """x - y, but 0 for equal infinities."""
+    difference = x - y
+    return op.Where(op.IsNaN(difference), 0.0, difference)
+
+
+logaddexp = elementwise("logaddexp")(
+    unit(
+        "logaddexp",
+        exponential.logaddexp,
+        lambda dz, x, y, z: dz * expit(_difference(x, y)),
+        lambda dz, x, y, z: dz * expit(_difference(y, x)),
+    )
+)
+"""log(e**x + e**y). Equal arguments get half of the gradient each, infinite ones too."""
+
+LOG_2 = math.log(2.0)
+
+
+def _logaddexp2(x: Array, y: Array) -> Array:
+    spread = op.Where(op.Equal(x, y), 0.0, op.Abs(x - y))
+    return op.Max(x, y) + exponential.log1p(op.Exp(spread * -LOG_2)) * (1.0 / LOG_2)
+
+
+logaddexp2 = elementwise("logaddexp2")(
+    unit(
+        "logaddexp2",
+        _logaddexp2,
+        lambda dz, x, y, z: dz * expit(_difference(x, y) * LOG_2),
+        lambda dz, x, y, z: dz * expit(_difference(y, x) * LOG_2),
+    )
+)
+
+# x log(y) is 0 where x is 0, and both derivatives are 0 where y is 0 too.
+
+
+def _xlogy(x: Array, y: Array) -> Array:
+    return op.Where(op.And(op.Equal(x, 0.0), op.Not(op.IsNaN(y))), 0.0, x * op.Log(y))
+
+
+def _unless_both_zero(x: Array, y: Array) -> Array:
+    """y, but 1 where both are 0: there x log(y) has the derivatives log(1) and 0 / 1."""
+    return op.Where(op.And(op.Equal(x, 0.0), op.Equal(y, 0.0)), 1.0, y)
+
+
+xlogy = elementwise("xlogy")(
+    unit(
+        "xlogy",
+        _xlogy,
+        lambda dz, x, y, z: dz * op.Log(_unless_both_zero(x, y)),
+        lambda dz, x, y, z: dz * x / _unless_both_zero(x, y),
+    )
+)
+
+
+def _xlog1py(x: Array, y: Array) -> Array:
+    return op.Where(op.And(op.Equal(x, 0.0), op.Not(op.IsNaN(y))), 0.0, x * exponential.log1p(y))
+
+
+def _unless_at_pole(x: Array, y: Array) -> Array:
+    """y, but 0 where x is 0 and y is -1."""
+    return op.Where(op.And(op.Equal(x, 0.0), op.Equal(y, -1.0)), 0.0, y)
+
+
+xlog1py = elementwise("xlog1py")(
+    unit(
+        "xlog1py",
+        _xlog1py,
+        lambda dz, x, y, z: dz * log1p(_unless_at_pole(x, y)),
+        lambda dz, x, y, z: dz * x / (1.0 + _unless_at_pole(x, y)),
+    )
+)

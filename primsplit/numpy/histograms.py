@@ -1,0 +1,103 @@
+"""NumPy's counting of values in bins. Weights carry a gradient; the values do not."""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array, implements
+from primsplit.broadcasting import expand_to, reshape_to
+from primsplit.errors import DtypeError, ShapeError
+from primsplit.infer import fresh
+from primsplit.ir import Type
+from primsplit.numpy.axes import END, array_like, slab
+from primsplit.numpy.cumulative import difference
+from primsplit.numpy.ordering import searchsorted
+from primsplit.numpy.reductions import reduced
+from primsplit.numpy.ufuncs import cast_to
+from primsplit.ops import op
+
+
+def counted(places: Array, weights: Array, size: Any) -> Array:
+    """The sum of the weights of each place below `size`, an int or a traced vector of one size."""
+    empty = op.ConstantOfShape(
+        np.array([size]) if isinstance(size, int) else size,
+        value=np.zeros(1, weights.dtype),
+        types=[Type(weights.dtype, [size if isinstance(size, int) else fresh("bins")])],
+    )
+    return op.ScatterElements(empty, places, weights, axis=0, reduction="add")
+
+
+@implements(np.bincount)
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
+    """np.bincount: as many bins as the largest value asks for, at least `minlength`."""
+    values = array_like(x)
+    if values.dtype.kind not in "iub" or values.ndim != 1:
+        raise DtypeError("np.bincount takes integers along one axis", place=tracing.user_place())
+    places = cast_to(values, np.int64)
+    known = places.known()
+    if known is not None:
+        size: Any = max(int(known.max(initial=-1)) + 1, minlength)
+    else:
+        largest = op.Add(op.ReduceMax(op.Concat(places, np.array([-1]), axis=0), keepdims=1), 1)
+        size = op.Max(largest, np.array([minlength]))
+    counts = np.ones((), np.int64) if weights is None else None
+    added = expand_to(array_like(counts), places.shape) if weights is None else cast_to(array_like(weights), np.float64)
+    return counted(places, added, size)
+
+
+def _edges(values: Array, bins: Any, range_: Any) -> Array:
+    """The bins' edges: as given, or evenly between the ends."""
+    if isinstance(bins, str):
+        raise ShapeError(
+            f"bins={bins!r} has no form for traced arrays", place=tracing.user_place(), cure="Pass a number."
+        )
+    if not isinstance(bins, int | np.integer):
+        return array_like(bins)
+    if range_ is not None:
+        low, high = range_
+        low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
+        dtype = np.result_type(low, high, values.dtype)
+        dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
+        return array_like(np.linspace(low, high, int(bins) + 1, dtype=dtype))
+    wide = values if values.type.is_float else cast_to(values, np.float64)
+    low, high = op.ReduceMin(wide, keepdims=1), op.ReduceMax(wide, keepdims=1)
+    half = op.Where(op.Equal(low, high), np.asarray(0.5, wide.dtype), np.asarray(0.0, wide.dtype))
+    low, high = low - half, high + half
+    steps = np.linspace(0.0, 1.0, int(bins) + 1).astype(wide.dtype)
+    inner = low + (high - low) * steps[:-1]
+    return op.Concat(inner, high, axis=0)
+
+
+@implements(np.histogram_bin_edges)
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Array:
+    """np.histogram_bin_edges."""
+    values = array_like(a)
+    return _edges(reshape_to(values, (values.size,)), bins, range)
+
+
+@implements(np.histogram)
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[Array, Array]:
+    """np.histogram, for a number of bins or their edges."""
+    values = array_like(a)
+    values = reshape_to(values, (values.size,))
+    edges = _edges(values, bins, range)
+    count = edges.shape[0] - 1
+    if not isinstance(count, int):
+        raise ShapeError("the number of bins must be known", place=tracing.user_place())
+    first, last = (cast_to(slab(edges, 0, *ends), edges.dtype) for ends in ((0, 1), (-1, END)))
+    inside = (values >= first) & (values <= last)
+    places = op.Min(op.Sub(searchsorted(edges, values, "right"), 1), count - 1)
+    if weights is None:
+        added = cast_to(inside, np.int64)
+    else:
+        given = array_like(weights)
+        added = np.where(inside, reshape_to(given, values.shape), np.zeros((), given.dtype))
+    found = counted(op.Max(places, 0), added, count)
+    if density:
+        widths = difference(edges, 0)
+        total = cast_to(reduced("ReduceSum", found, (0,), False), np.float64)
+        found = cast_to(found, np.float64) / widths / total
+    return found, edges

@@ -1,0 +1,137 @@
+"""Indexing: `x[key]`, `x[key] = v` and `np.add.at`, with NumPy's rules for views, repeated indices and masks."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims, tracing
+from primsplit.array import Array, implements, unsupported
+from primsplit.errors import DtypeError
+from primsplit.numpy.axes import array_like
+from primsplit.numpy.keys import Cut, Entry, Fancy, Take, read_key
+from primsplit.numpy.reading import read
+from primsplit.numpy.ufuncs import call_ufunc, cast_to, loop_dtypes, ufunc_method
+from primsplit.numpy.writing import write
+from primsplit.ops import op
+
+
+@implements("getitem")
+def getitem(x: Array, key: Any) -> Array:
+    """`x[key]`: a view for ints, slices, newaxis and ellipsis, a copy for arrays. Raises IndexingError."""
+    entries = read_key(x.shape, key)
+    result = read(x, entries)
+    if any(isinstance(e, Fancy) for e in entries):
+        return result
+    return Array(result.value, weak=result.weak).viewing(
+        x, functools.partial(read, entries=entries), _WriteThrough(entries)
+    )
+
+
+def as_view(part: Array, x: Array, key: Any) -> Array:
+    """`part`, which is `x[key]` for a key of slices and ints, as a view of `x`."""
+    entries = read_key(x.shape, key)
+    return Array(part.value).viewing(x, functools.partial(read, entries=entries), _WriteThrough(entries))
+
+
+class _WriteThrough:
+    """How to write through a view: by the entries it was read with."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.entries = entries
+
+    def __call__(self, base: Array, new: Array) -> Array:
+        return write(base, self.entries, new)
+
+
+@implements("setitem")
+def setitem(x: Array, key: Any, new: Any) -> None:
+    """`x[key] = new`, cast to the dtype of `x` as NumPy does. Raises IndexingError and ShapeError."""
+    entries = read_key(x.shape, key)
+    if isinstance(new, Array) and _is_own_view(x, entries, new):
+        return
+    x.assign(write(x, entries, as_written(new, x)))
+
+
+def as_written(new: Any, x: Array) -> Array:
+    """What is written to `x`, in its dtype."""
+    return cast_to(array_like(new), x.dtype)
+
+
+def _is_own_view(x: Array, entries: Sequence[Entry], new: Array) -> bool:
+    """True where `new` is `x[entries]` already: Python ends `x[i] += v`, which wrote through the view, like this."""
+    view = new.view_of
+    return (
+        view is not None
+        and view.base is x
+        and view.seen == x.version
+        and isinstance(view.write, _WriteThrough)
+        and len(view.write.entries) == len(entries)
+        and all(map(_same_entry, view.write.entries, entries))
+    )
+
+
+def _same_entry(a: Entry, b: Entry) -> bool:
+    if isinstance(a, Take) and isinstance(b, Take):
+        return _same_bound(a.index, b.index)
+    if isinstance(a, Cut) and isinstance(b, Cut):
+        return a.step == b.step and _same_bound(a.start, b.start) and _same_bound(a.stop, b.stop)
+    return type(a) is type(b) and not isinstance(a, Fancy)
+
+
+def _same_bound(a: Any, b: Any) -> bool:
+    if isinstance(a, Array) or isinstance(b, Array):
+        return isinstance(a, Array) and isinstance(b, Array) and a.value is b.value
+    return dims.same(a, b)
+
+
+_REDUCTIONS = {
+    "add": "add", "subtract": "add", "multiply": "mul", "divide": "mul", "maximum": "max", "minimum": "min",
+}  # fmt: skip
+
+
+@ufunc_method("at")
+def ufunc_at(ufunc: np.ufunc, x: Any, key: Any, *operands: Any) -> None:
+    """`ufunc.at(x, key, v)`: the ufunc applied once for each time that an element is named."""
+    if not isinstance(x, Array):
+        raise DtypeError(
+            f"np.{ufunc.__name__}.at writes traced values into a NumPy array",
+            place=tracing.user_place(),
+            cure="Make the array with np.zeros_like of a traced one, or with the namespace of one.",
+        )
+    entries = read_key(x.shape, key)
+    operand = [array_like(v) for v in operands]
+    result_dtype = loop_dtypes(ufunc, [x, *operand])[-1]
+    if not np.can_cast(result_dtype, x.dtype, "same_kind"):
+        raise DtypeError(
+            f"Cannot cast ufunc '{ufunc.__name__}' output from {result_dtype} to {x.dtype} with casting rule 'same_kind'",
+            place=tracing.user_place(),
+        )
+    if not any(isinstance(e, Fancy) for e in entries) or _names_once(entries):
+        new = call_ufunc(ufunc, read(x, entries), *operand)
+        x.assign(write(x, entries, cast_to(new, x.dtype)))
+    elif ufunc.__name__ in _REDUCTIONS:
+        v = cast_to(operand[0], x.dtype)
+        if ufunc.__name__ == "subtract":
+            v = -v
+        elif ufunc.__name__ == "divide":
+            v = op.Reciprocal(v)
+        x.assign(write(x, entries, v, _REDUCTIONS[ufunc.__name__]))
+    else:
+        raise unsupported(f"np.{ufunc.__name__}.at with an index array that may name an element twice")
+
+
+def _names_once(entries: Sequence[Entry]) -> bool:
+    """True where the index arrays are one mask, or one array of different numbers."""
+    picks = [e for e in entries if isinstance(e, Fancy)]
+    if all(p.mask is not None and p.mask is picks[0].mask for p in picks):
+        return True
+    known = picks[0].index.known() if len(picks) == 1 else None
+    return known is not None and bool((known >= 0).all()) and len(np.unique(known)) == known.size
+
+
+@implements("fill")
+def fill(x: Array, value: Any) -> None:
+    """`x.fill(value)`."""
+    setitem(x, Ellipsis, value)

@@ -1,0 +1,293 @@
+"""Joining and cutting: concatenate, stack, block, append, insert, delete, split."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit import dims, tracing
+from primsplit.array import Array, implements, unsupported
+from primsplit.broadcasting import expand_to
+from primsplit.dims import Dim, Size
+from primsplit.errors import DtypeError, IndexingError, ShapeError
+from primsplit.ir import BFLOAT16, Type
+from primsplit.numpy.axes import array_like, delivered, one_axis
+from primsplit.numpy.indexing import as_view
+from primsplit.numpy.layout import atleast_1d, atleast_2d, atleast_3d, moveaxis, reshape
+from primsplit.numpy.ufuncs import cast_to
+from primsplit.ops import op
+
+
+def joined_dtype(arrays: Sequence[Array]) -> np.dtype[Any]:
+    """The dtype that NumPy joins these arrays in. Python numbers count as arrays here."""
+    found = {a.dtype for a in arrays}
+    if BFLOAT16 in found and found != {BFLOAT16}:
+        others = [d for d in found if d != BFLOAT16]
+        wide = np.result_type(np.float32, *others)
+        return BFLOAT16 if all(d.kind in "biu" for d in others) else wide
+    return np.result_type(*found) if len(found) > 1 else next(iter(found))
+
+
+def _together(arrays: Sequence[Any], dtype: npt.DTypeLike, casting: str) -> list[Array]:
+    """The arrays in one dtype. Raises ShapeError for none, DtypeError where `casting` forbids the dtype."""
+    given = [array_like(a) for a in arrays]
+    if not given:
+        raise ShapeError("need at least one array to concatenate", place=tracing.user_place())
+    wanted = joined_dtype(given) if dtype is None else np.dtype(dtype)
+    for array in given:
+        if dtype is not None and not np.can_cast(array.dtype, wanted, casting):  # type: ignore[arg-type]
+            raise DtypeError(
+                f"Cannot cast array data from {array.dtype} to {wanted} according to the rule {casting!r}",
+                place=tracing.user_place(),
+            )
+    return [cast_to(a, wanted) for a in given]
+
+
+def _concatenated(arrays: Sequence[Array], axis: int) -> Array:
+    return Array(arrays[0].value) if len(arrays) == 1 else op.Concat(*arrays, axis=axis)
+
+
+@implements(np.concatenate)
+def concatenate(
+    arrays: Any, axis: int | None = 0, out: Any = None, dtype: npt.DTypeLike | None = None, casting: str = "same_kind"
+) -> Array:
+    """The arrays one after the other along an axis that they have; in a row for None."""
+    given = _together(list(arrays), dtype, casting)
+    if axis is None:
+        return delivered(_concatenated([reshape(a, -1) for a in given], 0), out)
+    if any(a.ndim == 0 for a in given):
+        raise ShapeError("zero-dimensional arrays cannot be concatenated", place=tracing.user_place())
+    return delivered(_concatenated(given, one_axis(axis, given[0].ndim)), out)
+
+
+@implements(np.stack)
+def stack(
+    arrays: Any, axis: int = 0, out: Any = None, *, dtype: npt.DTypeLike | None = None, casting: str = "same_kind"
+) -> Array:
+    """Arrays of one shape along a new axis."""
+    given = _together(list(arrays), dtype, casting)
+    shapes = [a.shape for a in given]
+    if any(len(s) != len(shapes[0]) or not all(map(dims.could_be, s, shapes[0])) for s in shapes):
+        raise ShapeError("all input arrays must have the same shape", place=tracing.user_place())
+    place = one_axis(axis, given[0].ndim + 1)
+    return delivered(_concatenated([op.Unsqueeze(a, [place]) for a in given], place), out)
+
+
+def _as_tuple(found: Any) -> list[Array]:
+    return list(found) if isinstance(found, tuple) else [found]
+
+
+@implements(np.hstack)
+def hstack(tup: Any, *, dtype: npt.DTypeLike | None = None, casting: str = "same_kind") -> Array:
+    """Joined along axis 1, or along the only axis."""
+    given = _as_tuple(atleast_1d(*tup))
+    return concatenate(given, 0 if given[0].ndim == 1 else 1, dtype=dtype, casting=casting)
+
+
+@implements(np.vstack)
+def vstack(tup: Any, *, dtype: npt.DTypeLike | None = None, casting: str = "same_kind") -> Array:
+    """Joined as rows."""
+    return concatenate(_as_tuple(atleast_2d(*tup)), 0, dtype=dtype, casting=casting)
+
+
+@implements(np.dstack)
+def dstack(tup: Any) -> Array:
+    """Joined along the third axis."""
+    return concatenate(_as_tuple(atleast_3d(*tup)), 2)
+
+
+@implements(np.column_stack)
+def column_stack(tup: Any) -> Array:
+    """Joined as columns."""
+    given = [array_like(a) for a in tup]
+    return concatenate([a if a.ndim > 1 else reshape(a, (-1, 1)) for a in given], 1)
+
+
+@implements(np.block)
+def block(arrays: Any) -> Array:
+    """Nested lists of blocks joined: the innermost along the last axis, those around along the one before."""
+    depth = _depth(arrays)
+    rank = max(depth, *(array_like(a).ndim for a in _leaves(arrays)))
+    return Array(_joined_block(arrays, depth, rank).value)
+
+
+def _depth(nested: Any) -> int:
+    if not isinstance(nested, list):
+        return 0
+    depths = {_depth(n) for n in nested}
+    if len(depths) != 1:
+        raise ShapeError("List depths are mismatched, or a list of blocks is empty", place=tracing.user_place())
+    return 1 + depths.pop()
+
+
+def _leaves(nested: Any) -> list[Any]:
+    return [leaf for n in nested for leaf in _leaves(n)] if isinstance(nested, list) else [nested]
+
+
+def _joined_block(nested: Any, depth: int, rank: int) -> Array:
+    if not isinstance(nested, list):
+        leaf = array_like(nested)
+        found: Array = leaf[(None,) * (rank - leaf.ndim)] if leaf.ndim < rank else leaf
+        return found
+    return concatenate([_joined_block(n, depth - 1, rank) for n in nested], rank - depth)
+
+
+@implements(np.append)
+def append(x: Any, values: Any, axis: int | None = None) -> Array:
+    """`values` after `x`; both in a row for no axis."""
+    return concatenate([x, values], axis)
+
+
+# Positions known while tracing.
+
+
+def _static_size(x: Array, axis: int, what: str) -> int:
+    size = x.shape[axis]
+    if isinstance(size, Size):
+        raise ShapeError(
+            f"{what} counts positions from an end of an axis of size {size}, which is known only at run time",
+            place=tracing.user_place(),
+            cure="Give this axis a fixed size in the spec, or join slices with np.concatenate.",
+        )
+    return size
+
+
+def _flat_unless(x: Any, axis: int | None) -> tuple[Array, int]:
+    x = array_like(x)
+    return (reshape(x, -1), 0) if axis is None else (x, one_axis(axis, x.ndim))
+
+
+@implements(np.delete)
+def delete(x: Any, obj: Any, axis: int | None = None) -> Array:
+    """Without the slices at these positions, which must be known while tracing."""
+    x, axis = _flat_unless(x, axis)
+    size = _static_size(x, axis, "np.delete")
+    try:
+        kept = np.delete(np.arange(size), _literal(obj, "np.delete"))
+    except IndexError as error:
+        raise IndexingError(str(error), place=tracing.user_place()) from None
+    return op.Gather(x, kept, axis=axis)
+
+
+def _literal(obj: Any, what: str) -> Any:
+    if isinstance(obj, Array):
+        known = obj.known()
+        if known is None:
+            raise unsupported(f"{what} at positions that are known only at run time")
+        return known
+    return obj
+
+
+@implements(np.insert)
+def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
+    """With `values` put before these positions, which must be known while tracing."""
+    x, axis = _flat_unless(x, axis)
+    size = _static_size(x, axis, "np.insert")
+    position = _literal(obj, "np.insert")
+    new = cast_to(array_like(values), x.dtype)
+    places = np.arange(size)[position] if isinstance(position, slice) else np.asarray(position)
+    if new.ndim < x.ndim:
+        new = new[(None,) * (x.ndim - new.ndim)]
+    if places.size == 1:
+        # One position takes all of `values`; where it is a plain int their first axis is the one inserted along.
+        new = moveaxis(new, 0, axis) if places.ndim == 0 else new
+        count = _static_size(new, axis, "np.insert")
+        places = np.full(count, places.item())
+    else:
+        count = places.size
+    try:
+        numbered = np.insert(np.arange(size), places, np.arange(size, size + count))
+    except IndexError as error:
+        raise IndexingError(str(error), place=trace.user_place()) from None
+    wide = expand_to(new, tuple(count if i == axis else d for i, d in enumerate(x.shape)))
+    return op.Gather(op.Concat(x, wide, axis=axis), numbered, axis=axis)
+
+
+# Cutting.
+
+
+@implements(np.array_split)
+def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+    """Views of the parts: cut at the given places, or into so many parts, the first ones longer by one."""
+    x = array_like(x)
+    axis = one_axis(axis, x.ndim)
+    size = x.shape[axis]
+    if isinstance(indices_or_sections, tuple | list | np.ndarray):
+        return _cut(x, [0, *(_place(p) for p in indices_or_sections), None], axis)
+    count = int(indices_or_sections)
+    if count <= 0:
+        raise ValueError("number sections must be larger than 0.")
+    lengths = [dims.floor_divide(size + (count - 1 - i), count) for i in range(count)]
+    return _parts(x, lengths, axis)
+
+
+@implements(np.split)
+def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+    """Views of the parts: cut at the given places, or into so many parts of one length. Raises ShapeError."""
+    x = array_like(x)
+    axis = one_axis(axis, x.ndim)
+    if isinstance(indices_or_sections, tuple | list | np.ndarray):
+        return array_split(x, indices_or_sections, axis)
+    count, size = int(indices_or_sections), x.shape[axis]
+    if isinstance(size, int) and size % count:
+        raise ShapeError("array split does not result in an equal division", place=tracing.user_place())
+    return _parts(x, [dims.floor_divide(size, count)] * count, axis)
+
+
+def _place(place: Any) -> Dim:
+    return place if isinstance(place, Size) else int(place)
+
+
+def _cut(x: Array, places: Sequence[Dim | None], axis: int) -> list[Array]:
+    size = x.shape[axis]
+    known = [0, *places[1:-1], size]
+    literal = all(isinstance(p, int) for p in known)
+    if literal and all(0 <= a <= b for a, b in zip(known[:-1], known[1:], strict=True)):  # type: ignore[operator]
+        return _parts(x, [b - a for a, b in zip(known[:-1], known[1:], strict=True)], axis)  # type: ignore[operator]
+    before = (slice(None),) * axis
+    return [x[(*before, slice(a, b))] for a, b in zip(places[:-1], places[1:], strict=True)]
+
+
+def _parts(x: Array, lengths: Sequence[Dim], axis: int) -> list[Array]:
+    """Views of consecutive parts of these lengths, which fill the axis."""
+    shapes = [(*x.shape[:axis], n, *x.shape[axis + 1 :]) for n in lengths]
+    types = [Type(x.dtype, s) for s in shapes]
+    vector = Array(tracing.size_vector(lengths))
+    parts = op.Split(x, vector, axis=axis, outputs=len(lengths), types=types) if len(lengths) > 1 else [x]
+    start: Dim = 0
+    views: list[Array] = []
+    for part, length in zip(parts, lengths, strict=True):
+        views.append(as_view(part, x, (*(slice(None),) * axis, slice(start, start + length))))
+        start = start + length
+    return views
+
+
+@implements(np.hsplit)
+def hsplit(x: Any, indices_or_sections: Any) -> list[Array]:
+    """Cut along axis 1, or along the only axis."""
+    x = array_like(x)
+    return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
+
+
+@implements(np.vsplit)
+def vsplit(x: Any, indices_or_sections: Any) -> list[Array]:
+    """Cut along axis 0."""
+    return split(x, indices_or_sections, 0)
+
+
+@implements(np.dsplit)
+def dsplit(x: Any, indices_or_sections: Any) -> list[Array]:
+    """Cut along axis 2."""
+    return split(x, indices_or_sections, 2)
+
+
+@implements(np.unstack)
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
+    """Views of the slices along an axis of known size."""
+    x = array_like(x)
+    place = one_axis(axis, x.ndim)
+    size = x.shape[place]
+    if isinstance(size, Size):
+        size = _static_size(x, place, "np.unstack")
+    return tuple(x[(*(slice(None),) * place, i)] for i in range(size))

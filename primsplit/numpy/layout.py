@@ -1,0 +1,348 @@
+"""Shape and order: reshape, transpose, squeeze, broadcast, flip, copy, astype."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit import dims, tracing
+from primsplit.array import Array, implements, unsupported
+from primsplit.broadcasting import inverse_permutation, reshape_to, transpose
+from primsplit.dims import Dim, Shape, Size
+from primsplit.errors import DtypeError, ShapeError, TraceError
+from primsplit.infer import broadcast_shapes
+from primsplit.infer.layout import left_over
+from primsplit.numpy.axes import array_like, many_axes, one_axis
+from primsplit.numpy.ufuncs import cast_to
+from primsplit.numpy.writing import fitted
+from primsplit.ops import op
+
+
+def as_shape(shape: Any) -> tuple[Dim, ...]:
+    """The sizes of a shape argument: an int, a Size, or a sequence of those; traced sizes where they are known."""
+    given = shape if isinstance(shape, tuple | list | np.ndarray) else (shape,)
+    return tuple(_as_size(s) for s in given)
+
+
+def _as_size(size: Any) -> Dim:
+    if isinstance(size, Size):
+        return size
+    if isinstance(size, Array) and size.value.sizes is not None and len(size.value.sizes) == 1:
+        return size.value.sizes[0]
+    return int(size.__index__())
+
+
+def view_by(x: Array, forward: Callable[[Array], Array], backward: Callable[[Array], Array]) -> Array:
+    """The view of `x` that `forward` makes, which `backward` undoes."""
+    return Array(forward(x).value).viewing(x, forward, lambda _, new: backward(new))
+
+
+def read_only_view(x: Array, forward: Callable[[Array], Array]) -> Array:
+    """The view of `x` that `forward` makes, and that NumPy does not let be written to."""
+    return Array(forward(x).value).viewing(x, forward, _refuse_write)
+
+
+def _refuse_write(base: Array, new: Array) -> Array:
+    raise TraceError(
+        "assignment destination is read-only",
+        place=tracing.user_place(),
+        cure="Write to a .copy() of it, or to the array that it is a view of.",
+    )
+
+
+def maybe_copy(x: Array, forward: Callable[[Array], Array]) -> Array:
+    """What `forward` makes of `x`, of which NumPy makes a view or a copy by the memory layout."""
+    return Array(forward(x).value).viewing(x, forward, None)
+
+
+# Reshape.
+
+
+@implements("reshape")
+def reshape_method(x: Array, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
+    """`x.reshape(2, 3)` or `x.reshape((2, 3))`."""
+    return reshape(x, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+
+
+@implements(np.reshape)
+def reshape(x: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Array:
+    """As in NumPy; sizes may be symbols, one may be -1. Raises ShapeError."""
+    x = array_like(x)
+    target = resolved_shape(x.shape, as_shape(shape))
+
+    def forward(source: Array) -> Array:
+        if order != "F":
+            return reshape_to(source, target)
+        reversed_axes = transpose(source, list(range(source.ndim))[::-1])
+        return transpose(reshape_to(reversed_axes, target[::-1]), list(range(len(target)))[::-1])
+
+    return Array(forward(x).value) if copy else maybe_copy(x, forward)
+
+
+def resolved_shape(shape: Shape, wanted: Sequence[Dim]) -> tuple[Dim, ...]:
+    """The shape asked for, -1 replaced by what is left. Raises ShapeError where the sizes cannot fit."""
+    holes = [i for i, d in enumerate(wanted) if isinstance(d, int) and d < 0]
+    if len(holes) > 1:
+        raise ShapeError("can only specify one unknown dimension", place=tracing.user_place())
+    target = list(wanted)
+    if holes:
+        rest = [d for i, d in enumerate(wanted) if i != holes[0]]
+        target[holes[0]] = left_over(shape, rest)
+    if not dims.could_be(dims.product(shape), dims.product(target)):
+        told = [f"({','.join(map(str, s))})" for s in (shape, wanted)]
+        raise ShapeError(f"cannot reshape array of shape {told[0]} into shape {told[1]}", place=tracing.user_place())
+    return tuple(target)
+
+
+@implements(np.ravel)
+def ravel(x: Any, order: str = "C") -> Array:
+    """All elements in a row."""
+    return reshape(x, -1, order)
+
+
+@implements("flatten")
+def flatten(x: Array, order: str = "C") -> Array:
+    """All elements in a row, a copy."""
+    return reshape(x, -1, order, copy=True)
+
+
+# Axes.
+
+
+@implements("transpose")
+def transpose_method(x: Array, *axes: Any) -> Array:
+    """`x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
+    return permute(x, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None)
+
+
+@implements(np.transpose)
+def permute(x: Any, axes: Any = None) -> Array:
+    """A view with the axes in another order, by default reversed."""
+    x = array_like(x)
+    order = list(range(x.ndim))[::-1] if axes is None else [one_axis(a, x.ndim) for a in axes]
+    if sorted(order) != list(range(x.ndim)):
+        raise ShapeError(f"axes {tuple(axes)} do not permute {x.ndim} axes", place=tracing.user_place())
+    return permuted_view(x, order)
+
+
+def permuted_view(x: Array, order: Sequence[int]) -> Array:
+    """The view of `x` with its axes in this order."""
+    back = inverse_permutation(order)
+    return view_by(x, lambda source: transpose(source, order), lambda new: transpose(new, back))
+
+
+@implements(np.matrix_transpose, np.linalg.matrix_transpose)
+def matrix_transpose(x: Any, /) -> Array:
+    """The last two axes swapped."""
+    return swapaxes(x, -1, -2)
+
+
+@implements(np.swapaxes)
+def swapaxes(x: Any, axis1: int, axis2: int) -> Array:
+    """A view with two axes swapped."""
+    x = array_like(x)
+    order = list(range(x.ndim))
+    a, b = one_axis(axis1, x.ndim), one_axis(axis2, x.ndim)
+    order[a], order[b] = order[b], order[a]
+    return permuted_view(x, order)
+
+
+@implements(np.moveaxis)
+def moveaxis(x: Any, source: Any, destination: Any) -> Array:
+    """A view with some axes moved; the others keep their order."""
+    x = array_like(x)
+    start, end = (
+        [one_axis(a, x.ndim) for a in (axes if isinstance(axes, tuple | list) else (axes,))]
+        for axes in (source, destination)
+    )
+    if len(start) != len(end) or len(set(start)) != len(start) or len(set(end)) != len(end):
+        raise ShapeError("source and destination must be as many different axes", place=tracing.user_place())
+    order = [i for i in range(x.ndim) if i not in start]
+    for place, axis in sorted(zip(end, start, strict=True)):
+        order.insert(place, axis)
+    return permuted_view(x, order)
+
+
+@implements(np.rollaxis)
+def rollaxis(x: Any, axis: int, start: int = 0) -> Array:
+    """A view with one axis moved to before axis `start`."""
+    x = array_like(x)
+    place = start + x.ndim if start < 0 else start
+    axis = one_axis(axis, x.ndim)
+    return moveaxis(x, axis, place - 1 if axis < place else place)
+
+
+@implements(np.squeeze)
+def squeeze(x: Any, axis: Any = None) -> Array:
+    """A view without axes of size 1. Raises ShapeError where only the run can tell which ones these are."""
+    x = array_like(x)
+    if axis is None:
+        unsure = [d for d in x.shape if isinstance(d, Size) and dims.could_be(d, 1)]
+        if unsure:
+            raise ShapeError(
+                f"how many axes squeeze leaves depends on whether {unsure[0]} is 1",
+                place=tracing.user_place(),
+                cure="Name the axes to remove: np.squeeze(x, axis=...).",
+            )
+        gone = [i for i, d in enumerate(x.shape) if dims.is_one(d)]
+    else:
+        gone = list(many_axes(axis, x.ndim))
+        for place in gone:
+            if not dims.could_be(x.shape[place], 1):
+                raise ShapeError(
+                    "cannot select an axis to squeeze out which has size not equal to one", place=tracing.user_place()
+                )
+    if not gone:
+        return permuted_view(x, list(range(x.ndim)))
+    return view_by(x, lambda source: op.Squeeze(source, gone), lambda new: op.Unsqueeze(new, gone))
+
+
+@implements(np.expand_dims)
+def expand_dims(x: Any, axis: Any) -> Array:
+    """A view with new axes of size 1 at these places of the result."""
+    x = array_like(x)
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    made = many_axes(tuple(given), x.ndim + len(given))
+    return view_by(x, lambda source: op.Unsqueeze(source, list(made)), lambda new: op.Squeeze(new, list(made)))
+
+
+@implements(np.atleast_1d)
+def atleast_1d(*arrays: Any) -> Any:
+    """Each array with at least one axis."""
+    return _each(arrays, lambda x: x if x.ndim else x[None])
+
+
+@implements(np.atleast_2d)
+def atleast_2d(*arrays: Any) -> Any:
+    """Each array with at least two axes, new ones in front."""
+    return _each(arrays, lambda x: x if x.ndim > 1 else x[(None,) * (2 - x.ndim)])
+
+
+@implements(np.atleast_3d)
+def atleast_3d(*arrays: Any) -> Any:
+    """Each array with at least three axes; NumPy puts [n] at [1, n, 1] and [m, n] at [m, n, 1]."""
+    whole = slice(None)
+    keys: list[Any] = [(None, None, None), (None, whole, None), (whole, whole, None)]
+    return _each(arrays, lambda x: x if x.ndim > 2 else x[keys[x.ndim]])
+
+
+def _each(arrays: Sequence[Any], function: Callable[[Array], Array]) -> Any:
+    found = tuple(function(array_like(a)) for a in arrays)
+    return found[0] if len(found) == 1 else found
+
+
+# Broadcasting.
+
+
+@implements(np.broadcast_to)
+def broadcast_to(x: Any, shape: Any, subok: bool = False) -> Array:
+    """A view of this shape that cannot be written to. Raises ShapeError."""
+    x = array_like(x)
+    target = as_shape(shape)
+    return read_only_view(x, lambda source: fitted(source, target))
+
+
+@implements(np.broadcast_arrays)
+def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Array, ...]:
+    """The arrays broadcast together."""
+    given = [array_like(a) for a in arrays]
+    try:
+        shape = broadcast_shapes(*(a.shape for a in given))
+    except ShapeError as error:
+        error.place = tracing.user_place()
+        raise
+    return tuple(broadcast_to(a, shape) for a in given)
+
+
+@implements(np.meshgrid)
+def meshgrid(*axes: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
+    """Coordinate arrays of a grid. With indexing "xy" the first two axes change places."""
+    if indexing not in {"xy", "ij"}:
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    points = [reshape(a, -1) for a in axes]
+    rank = len(points)
+    spread: list[Array] = []
+    for place, point in enumerate(points):
+        axis = 1 - place if indexing == "xy" and rank > 1 and place < 2 else place
+        spread.append(Array(reshape_to(point, [point.shape[0] if i == axis else 1 for i in range(rank)]).value))
+    if sparse:
+        return tuple(spread)
+    wide = broadcast_arrays(*spread)
+    return tuple(Array(a.value) for a in wide) if copy else wide
+
+
+# Order of elements.
+
+
+@implements(np.flip)
+def flip(x: Any, axis: Any = None) -> Array:
+    """A view with the elements along these axes in reverse."""
+    x = array_like(x)
+    turned = many_axes(axis, x.ndim)
+    found: Array = x[tuple(slice(None, None, -1) if i in turned else slice(None) for i in range(x.ndim))]
+    return found
+
+
+@implements(np.fliplr)
+def fliplr(x: Any) -> Array:
+    """Reversed along axis 1."""
+    return flip(x, 1)
+
+
+@implements(np.flipud)
+def flipud(x: Any) -> Array:
+    """Reversed along axis 0."""
+    return flip(x, 0)
+
+
+@implements(np.rot90)
+def rot90(x: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Array:
+    """Turned by k quarters from the first towards the second axis."""
+    x = array_like(x)
+    first, second = (one_axis(a, x.ndim) for a in axes)
+    turns = k % 4
+    if turns == 0:
+        return permuted_view(x, list(range(x.ndim)))
+    if turns == 2:
+        return flip(x, (first, second))
+    return swapaxes(flip(x, second), first, second) if turns == 1 else flip(swapaxes(x, first, second), second)
+
+
+# Copies.
+
+
+@implements(np.copy)
+def copy_of(x: Any, order: str = "K", subok: bool = False) -> Array:
+    """A copy, which writes to `x` do not reach."""
+    source = array_like(x)
+    return Array(source.value, weak=source.weak)
+
+
+@implements("astype")
+def astype(
+    x: Array, dtype: npt.DTypeLike, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+) -> Array:
+    """A copy in another dtype. Raises DtypeError where `casting` forbids it."""
+    wanted = np.dtype(dtype)
+    if casting != "unsafe" and not np.can_cast(x.dtype, wanted, casting):  # type: ignore[arg-type]
+        raise DtypeError(
+            f"cannot cast from {x.dtype} to {wanted} according to the rule {casting!r}", place=tracing.user_place()
+        )
+    if not copy and x.dtype == wanted:
+        return x
+    return Array(cast_to(x, wanted).value)
+
+
+@implements(np.astype)
+def astype_function(x: Array, dtype: npt.DTypeLike, /, *, copy: bool = True, device: str | None = None) -> Array:
+    """A copy in another dtype."""
+    return astype(x, dtype, copy=copy)
+
+
+@implements("view")
+def view(x: Array, dtype: npt.DTypeLike | None = None, type: Any = None) -> Array:
+    """The same elements, written together. To read the bytes as another dtype is refused."""
+    if dtype is not None and np.dtype(dtype) != x.dtype:
+        raise unsupported("view, which reads bytes as another dtype,")
+    return permuted_view(x, list(range(x.ndim)))

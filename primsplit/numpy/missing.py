@@ -1,0 +1,115 @@
+"""NumPy's reductions that pass over NaN. The gradient of an element that is NaN is 0."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit.array import Array, implements
+from primsplit.broadcasting import reshape_to
+from primsplit.numpy.axes import array_like, delivered, many_axes
+from primsplit.numpy.cumulative import cumprod, cumsum
+from primsplit.numpy.reductions import extremum, is_half, mean, product, reduced, total
+from primsplit.numpy.statistics import freedom, safe_root, var
+from primsplit.numpy.ufuncs import cast_to
+from primsplit.ops import op
+
+
+def filled(x: Array, number: float) -> Array:
+    """`x` with a number for each NaN."""
+    return op.Where(op.IsNaN(x), np.asarray(number, x.dtype), x) if x.type.is_float else x
+
+
+def present(x: Array) -> Array:
+    """1 for each element of a float array that is no NaN, else 0."""
+    return op.Cast(op.Not(op.IsNaN(x)), to=x.dtype)
+
+
+@implements(np.nansum)
+def nansum(a: Any, axis: Any = None, dtype: npt.DTypeLike | None = None, out: Any = None, **options: Any) -> Array:
+    """np.nansum."""
+    return total(filled(array_like(a), 0), axis, dtype, out, **options)
+
+
+@implements(np.nanprod)
+def nanprod(a: Any, axis: Any = None, dtype: npt.DTypeLike | None = None, out: Any = None, **options: Any) -> Array:
+    """np.nanprod."""
+    return product(filled(array_like(a), 1), axis, dtype, out, **options)
+
+
+@implements(np.nancumsum)
+def nancumsum(a: Any, axis: Any = None, dtype: npt.DTypeLike | None = None, out: Any = None) -> Array:
+    """np.nancumsum."""
+    return cumsum(filled(array_like(a), 0), axis, dtype, out)
+
+
+@implements(np.nancumprod)
+def nancumprod(a: Any, axis: Any = None, dtype: npt.DTypeLike | None = None, out: Any = None) -> Array:
+    """np.nancumprod."""
+    return cumprod(filled(array_like(a), 1), axis, dtype, out)
+
+
+def _nan_extremum(which: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Array:
+    x = array_like(a)
+    axes = many_axes(axis, x.ndim)
+    if not x.type.is_float:
+        return delivered(extremum(which, x, axes, keepdims), out)
+    kind, worst = ("ReduceMax", -np.inf) if which == "max" else ("ReduceMin", np.inf)
+    found = reduced(kind, filled(x, worst), axes, keepdims)
+    none = op.Equal(reduced("ReduceSum", present(x), axes, keepdims), 0.0)
+    return delivered(op.Where(none, np.asarray(np.nan, x.dtype), found), out)
+
+
+@implements(np.nanmax)
+def nanmax(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Array:
+    """np.nanmax; NaN where there is nothing else."""
+    return _nan_extremum("max", a, axis, out, keepdims)
+
+
+@implements(np.nanmin)
+def nanmin(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Array:
+    """np.nanmin; NaN where there is nothing else."""
+    return _nan_extremum("min", a, axis, out, keepdims)
+
+
+@implements(np.nanmean)
+def nanmean(
+    a: Any, axis: Any = None, dtype: npt.DTypeLike | None = None, out: Any = None, keepdims: Any = False
+) -> Array:
+    """np.nanmean."""
+    x = array_like(a)
+    if not x.type.is_float:
+        return mean(x, axis, dtype, out, keepdims)
+    result = np.dtype(dtype) if dtype is not None else x.dtype
+    wide = cast_to(x, np.float32 if is_half(x) and dtype is None else result)
+    axes = many_axes(axis, x.ndim)
+    counted = reduced("ReduceSum", present(wide), axes, keepdims)
+    return delivered(cast_to(reduced("ReduceSum", filled(wide, 0), axes, keepdims) / counted, result), out)
+
+
+@implements(np.nanvar)
+def nanvar(
+    a: Any, axis: Any = None, dtype: npt.DTypeLike | None = None, out: Any = None, ddof: Any = 0, keepdims: Any = False
+) -> Array:
+    """np.nanvar; NaN where no degree of freedom is left."""
+    x = array_like(a)
+    if not x.type.is_float:
+        return var(x, axis, dtype, out, ddof, keepdims)
+    result = np.dtype(dtype) if dtype is not None else x.dtype
+    wide = cast_to(x, np.float32 if is_half(x) and dtype is None else result)
+    axes = many_axes(axis, x.ndim)
+    counted = reduced("ReduceSum", present(wide), axes, True)
+    centre = reduced("ReduceSum", filled(wide, 0), axes, True) / counted
+    apart = op.Where(op.IsNaN(wide), np.zeros((), wide.dtype), wide - centre)
+    squares = reduced("ReduceSum", op.Mul(apart, apart), axes, keepdims)
+    left = freedom(counted if keepdims else reshape_to(counted, squares.shape), ddof, wide.dtype)
+    found = op.Where(op.Equal(left, 0.0), np.asarray(np.nan, wide.dtype), op.Div(squares, left))
+    return delivered(cast_to(found, result), out)
+
+
+@implements(np.nanstd)
+def nanstd(
+    a: Any, axis: Any = None, dtype: npt.DTypeLike | None = None, out: Any = None, *args: Any, **options: Any
+) -> Array:
+    """np.nanstd. The gradient is 0 where all elements are equal."""
+    return delivered(safe_root(nanvar(a, axis, dtype, None, *args, **options)), out)

@@ -1,0 +1,116 @@
+"""Norms of vectors and matrices that need no singular values.
+
+The gradient at a zero vector is zero for every order, as in torch.linalg.norm, and so is the share of a zero element.
+Powers are taken of the elements over a power of two near the largest, so that they neither overflow nor vanish.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array, implements
+from primsplit.broadcasting import reshape_to
+from primsplit.errors import ShapeError, UnsupportedFunction
+from primsplit.numpy.axes import array_like, many_axes, one_axis
+from primsplit.numpy.reductions import extremum, reduced
+from primsplit.numpy.ufuncs import cast_to
+from primsplit.ops import op
+from primsplit.passes.compositions.reductions import power_of_two_near
+
+
+def _floats(x: Any) -> Array:
+    array = array_like(x)
+    return array if array.type.is_float else cast_to(array, np.float64)
+
+
+def vector_norm_over(x: Array, axes: Sequence[int], order: Any, keepdims: Any) -> Array:
+    """The norm of the elements along axes, taken as one vector. `order` is a number, or traced."""
+    if isinstance(order, str):
+        raise ShapeError(f"the norm {order!r} is one of matrices", place=tracing.user_place())
+    if not axes:
+        return op.Abs(x)
+    if isinstance(order, Array):
+        return _general_norm(x, axes, order, keepdims)
+    if order is None or order == 2:
+        return reduced("ReduceL2", x, axes, keepdims)
+    if abs(order) == np.inf:
+        return extremum("max" if order > 0 else "min", op.Abs(x), axes, keepdims)
+    if order == 0:
+        return reduced("ReduceSum", cast_to(op.Not(op.Equal(x, 0.0)), x.dtype), axes, keepdims)
+    if order == 1:
+        return reduced("ReduceL1", x, axes, keepdims)
+    return _general_norm(x, axes, order, keepdims)
+
+
+def _general_norm(x: Array, axes: Sequence[int], order: Any, keepdims: Any) -> Array:
+    """(sum |x|**p) ** (1/p), with its gradient in p too where p is traced."""
+    size = op.Abs(x)
+    scale, inverse = power_of_two_near(reduced("ReduceMax", size, axes, True))
+    total = np.sum(_powers(size * inverse, order), axis=tuple(axes), keepdims=keepdims)
+    if not keepdims:
+        scale = reshape_to(scale, total.shape)
+    degenerate = np.where(order > 0, total == 0, np.isinf(total))
+    root = np.where(degenerate, 1.0, total) ** (1.0 / order)
+    return np.where(degenerate, 0.0, root * scale)
+
+
+def _powers(size: Array, order: Any) -> Array:
+    """`size ** order`, whose gradient is 0 where the size is."""
+    if not isinstance(order, Array) and order >= 2:
+        return size**order
+    is_zero = size == 0
+    at_zero = np.where(order > 0, 0.0, np.inf)
+    return np.where(is_zero, at_zero, np.where(is_zero, 1.0, size) ** order).astype(size.dtype)
+
+
+def matrix_norm_over(x: Array, axes: tuple[int, int], order: Any, keepdims: Any) -> Array:
+    """The norm of the matrices whose rows and columns are along `axes`."""
+    if order is None or order in {"fro", "f"}:
+        return reduced("ReduceL2", x, sorted(axes), keepdims)
+    if order in {"nuc", 2, -2}:
+        raise UnsupportedFunction(
+            f"the matrix norm {order!r} needs singular values, which ONNX has no operator for",
+            place=tracing.user_place(),
+            cure="Use the norms 'fro', 1, -1, inf or -inf, or axis= for norms of vectors.",
+        )
+    if order not in {1, -1, np.inf, -np.inf}:
+        raise ShapeError(f"matrices have no norm {order!r}", place=tracing.user_place())
+    summed, searched = axes if abs(order) == 1 else axes[::-1]
+    sums = reduced("ReduceL1", x, [summed], True)
+    found = extremum("max" if order > 0 else "min", sums, [searched], True)
+    return found if keepdims else op.Squeeze(found, sorted(axes))
+
+
+@implements(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Array:
+    """np.linalg.norm."""
+    array = _floats(x)
+    if axis is None:
+        if ord is None:
+            return vector_norm_over(array, tuple(range(array.ndim)), None, keepdims)
+        axes: tuple[int, ...] = tuple(range(array.ndim))
+    else:
+        axes = tuple(one_axis(a, array.ndim) for a in (axis if isinstance(axis, tuple | list) else (axis,)))
+    if len(axes) == 1:
+        return vector_norm_over(array, axes, ord, keepdims)
+    if len(axes) == 2 and axes[0] != axes[1]:
+        return matrix_norm_over(array, (axes[0], axes[1]), ord, keepdims)
+    raise ShapeError(f"a norm is taken over one axis or two, not over {len(axes)}", place=tracing.user_place())
+
+
+@implements(np.linalg.vector_norm)
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: Any = False, ord: Any = 2) -> Array:
+    """np.linalg.vector_norm."""
+    array = _floats(x)
+    return vector_norm_over(array, many_axes(axis, array.ndim), ord, keepdims)
+
+
+@implements(np.linalg.matrix_norm)
+def matrix_norm(x: Any, /, *, keepdims: Any = False, ord: Any = "fro") -> Array:
+    """np.linalg.matrix_norm."""
+    array = _floats(x)
+    if array.ndim < 2:
+        raise ShapeError("a matrix has two axes", place=tracing.user_place())
+    return matrix_norm_over(array, (array.ndim - 2, array.ndim - 1), ord, keepdims)

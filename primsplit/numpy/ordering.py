@@ -1,0 +1,289 @@
+"""NumPy's sorting and searching.
+
+onnxruntime's TopK keeps equal elements in their order, so every sort here is stable. It cannot order NaN, which NumPy
+puts last: NaN is sorted as infinity, and the last places, as many as there are NaN, are set to NaN.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array, implements
+from primsplit.broadcasting import reshape_to
+from primsplit.dims import Size
+from primsplit.errors import UnsupportedFunction
+from primsplit.ir import Type
+from primsplit.numpy.axes import END, array_like, delivered, one_axis, size_as, slab
+from primsplit.numpy.reductions import reduced
+from primsplit.numpy.ufuncs import cast_to, select
+from primsplit.ops import op
+
+
+def _flat_or(a: Any, axis: Any) -> tuple[Array, int]:
+    """The array and the axis to order along: the flat array for None."""
+    x = array_like(a)
+    if axis is None:
+        return reshape_to(x, (x.size,)), 0
+    return x, one_axis(axis, x.ndim)
+
+
+def _sortable(x: Array) -> Array:
+    """`x` in a dtype that TopK takes."""
+    return cast_to(x, np.int32) if x.dtype in {np.dtype(np.bool_), np.dtype(np.uint16)} else x
+
+
+def _ascending(x: Array, axis: int) -> tuple[Array, Array]:
+    """The elements in order, and where each was. `x` has no NaN."""
+    values, places = op.TopK(x, Array(tracing.size_vector([x.shape[axis]])), axis=axis, largest=0)
+    return values, places
+
+
+def sorted_along(x: Array, axis: int) -> Array:
+    """`x` in ascending order along an axis, NaN last."""
+    if not x.type.is_float:
+        return cast_to(_ascending(_sortable(x), axis)[0], x.dtype)
+    missing = op.IsNaN(x)
+    values, _ = _ascending(op.Where(missing, np.asarray(np.inf, x.dtype), x), axis)
+    return op.Where(_in_last_places(missing, axis), np.asarray(np.nan, x.dtype), values, types=[x.type])
+
+
+def _in_last_places(missing: Array, axis: int) -> Array:
+    """True for the last places along an axis, as many as `missing` has True there."""
+    return op.GreaterOrEqual(positions_along(missing, axis), _count_present(missing, axis))
+
+
+def _count_present(missing: Array, axis: int) -> Array:
+    return reduced("ReduceSum", op.Cast(op.Not(missing), to=np.int64), (axis,), True)
+
+
+def positions_along(x: Array, axis: int) -> Array:
+    """0, 1, 2, ... along an axis of `x`, shaped to broadcast against it."""
+    size = x.shape[axis]
+    numbers = op.Range(0, size_as(size, np.int64), 1) if isinstance(size, Size) else np.arange(size)
+    column = tuple(size if i == axis else 1 for i in range(x.ndim))
+    return reshape_to(array_like(numbers), column)
+
+
+@implements(np.sort)
+def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Array:
+    """np.sort. The cotangent of a place goes to the element that came there."""
+    return sorted_along(*_flat_or(a, axis))
+
+
+@implements("sort_in_place")
+def sort_in_place(a: Array, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    """The method: the array itself is sorted."""
+    a.assign(sort(a, axis))
+
+
+@implements(np.argsort)
+def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Array:
+    """np.argsort, stable whatever `kind` says."""
+    x, place = _flat_or(a, axis)
+    if not x.type.is_float:
+        return _ascending(_sortable(x), place)[1]
+    missing = op.IsNaN(x)
+    _, places = _ascending(op.Where(missing, np.asarray(np.inf, x.dtype), x), place)
+    return _missing_last(op.GatherElements(missing, places, axis=place), places, place)
+
+
+def _missing_last(missing: Array, places: Array, axis: int) -> Array:
+    """`places` with those that are marked moved behind the others, the order kept otherwise."""
+    late = op.Cast(missing, to=np.int64)
+    ahead = op.CumSum(op.Sub(1, late), axis, exclusive=1)
+    behind = op.Add(op.CumSum(late, axis, exclusive=1), _count_present(missing, axis), types=[late.type])
+    return op.ScatterElements(places, op.Where(missing, behind, ahead), places, axis=axis)
+
+
+@implements(np.partition)
+def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Array:
+    """np.partition: fully sorted, which is a partition at every place."""
+    return sort(a, axis)
+
+
+@implements("partition_in_place")
+def partition_in_place(a: Array, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> None:
+    """The method: the array itself is sorted."""
+    a.assign(sort(a, axis))
+
+
+@implements(np.argpartition)
+def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Array:
+    """np.argpartition: fully sorted, which is a partition at every place."""
+    return argsort(a, axis)
+
+
+@implements(np.lexsort)
+def lexsort(keys: Any, axis: Any = -1) -> Array:
+    """np.lexsort: stable sorts by each key, the last one deciding first."""
+    rows = [keys[i] for i in range(len(keys))] if isinstance(keys, Array) else [array_like(k) for k in keys]
+    place = one_axis(axis, rows[0].ndim)
+    order = argsort(rows[0], place)
+    for key in rows[1:]:
+        order = op.GatherElements(order, argsort(op.GatherElements(key, order, axis=place), place), axis=place)
+    return order
+
+
+def _arg_extremum(kind: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Array:
+    x = array_like(a)
+    flat = axis is None
+    rank = x.ndim
+    ordered, place = _flat_or(x if x.ndim else reshape_to(x, (1,)), axis)
+    found = _first_extremum(kind, _sortable(ordered), place, int(bool(keepdims) and not flat))
+    if flat and keepdims:
+        found = reshape_to(found, (1,) * rank)
+    elif rank == 0:
+        found = reshape_to(found, ())
+    return delivered(found, out)
+
+
+def _first_extremum(kind: str, x: Array, axis: int, keepdims: int) -> Array:
+    """Where the first extremum is, or the first NaN."""
+    operator = getattr(op, kind)
+    if not x.type.is_float:
+        return operator(x, axis=axis, keepdims=keepdims)
+    missing = op.Cast(op.IsNaN(x), to=np.int32)
+    worst = np.asarray(-np.inf if kind == "ArgMax" else np.inf, x.dtype)
+    usual = operator(op.Where(op.IsNaN(x), worst, x), axis=axis, keepdims=keepdims)
+    some = op.Greater(reduced("ReduceMax", missing, (axis,), keepdims), 0)
+    return op.Where(some, op.ArgMax(missing, axis=axis, keepdims=keepdims), usual)
+
+
+@implements(np.argmax)
+def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Array:
+    """np.argmax: the first of the largest, or the first NaN."""
+    return _arg_extremum("ArgMax", a, axis, out, keepdims)
+
+
+@implements(np.argmin)
+def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Array:
+    """np.argmin: the first of the smallest, or the first NaN."""
+    return _arg_extremum("ArgMin", a, axis, out, keepdims)
+
+
+def _without_nan(a: Any, number: float) -> Array:
+    x = array_like(a)
+    return op.Where(op.IsNaN(x), np.asarray(number, x.dtype), x) if x.type.is_float else x
+
+
+@implements(np.nanargmax)
+def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Array:
+    """np.nanargmax; 0 where there is only NaN, which is an error in NumPy."""
+    return _arg_extremum("ArgMax", _without_nan(a, -np.inf), axis, out, keepdims)
+
+
+@implements(np.nanargmin)
+def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Array:
+    """np.nanargmin; 0 where there is only NaN, which is an error in NumPy."""
+    return _arg_extremum("ArgMin", _without_nan(a, np.inf), axis, out, keepdims)
+
+
+@implements(np.nonzero)
+def nonzero(a: Any) -> tuple[Array, ...]:
+    """np.nonzero: as many places as the run finds."""
+    x = array_like(a)
+    places = op.NonZero(cast_to(x, np.bool_))
+    count = places.shape[1]
+    return tuple(reshape_to(slab(places, 0, i, i + 1), (count,)) for i in range(x.ndim))
+
+
+@implements(np.flatnonzero)
+def flatnonzero(a: Any) -> Array:
+    """np.flatnonzero."""
+    x = array_like(a)
+    return nonzero(reshape_to(x, (x.size,)))[0]
+
+
+@implements(np.argwhere)
+def argwhere(a: Any) -> Array:
+    """np.argwhere."""
+    return op.Transpose(op.NonZero(cast_to(array_like(a), np.bool_)), perm=[1, 0])
+
+
+@implements(np.unique)
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    """np.unique. The cotangent of a value goes to its first occurrence."""
+    x = array_like(ar)
+    if x.dtype not in {np.dtype(d) for d in ("float16", "float32", "float64", "int8", "int64")}:
+        raise UnsupportedFunction(
+            f"np.unique has no form for {x.dtype}", place=tracing.user_place(), cure="Cast to int64 or a float first."
+        )
+    place = None if axis is None else one_axis(axis, x.ndim)
+    values, index, inverse, counts = op.Unique(x, axis=place, outputs=4)
+    shape = x.shape if place is None else (x.shape[place],)
+    wanted = ((return_index, index), (return_inverse, reshape_to(inverse, shape)), (return_counts, counts))
+    found = [values, *(extra for asked, extra in wanted if asked)]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+@implements(np.searchsorted)
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Array:
+    """np.searchsorted: by comparing with all of a short `a`, else by bisection."""
+    table, wanted = array_like(a), array_like(v)
+    if sorter is not None:
+        table = op.Gather(table, array_like(sorter))
+    dtype = np.result_type(table.dtype, wanted.dtype)
+    table, wanted = cast_to(table, dtype), cast_to(wanted, dtype)
+    before = op.Less if side == "left" else op.LessOrEqual
+    size = table.shape[0]
+    if isinstance(size, int) and size <= SHORT:
+        smaller = before(table, op.Unsqueeze(wanted, [wanted.ndim]))
+        return reduced("ReduceSum", op.Cast(smaller, to=np.int64), (wanted.ndim,), False)
+    return _bisected(table, wanted, before)
+
+
+SHORT = 64
+"""The table size up to which comparing with every entry is as fast as bisection."""
+
+
+def _bisected(table: Array, wanted: Array, before: Any) -> Array:
+    """How many of the table's first entries are before each wanted number, one bit at a time from the highest."""
+    size = table.shape[0]
+    count = size_as(size, np.int64)
+    bits = size.bit_length() if isinstance(size, int) else 31
+    filled = op.Concat(table, np.zeros(1, table.dtype), axis=0)
+    found = op.ConstantOfShape(op.Shape(wanted), value=np.zeros(1, np.int64), types=[_like(wanted)])
+    for bit in reversed(range(bits)):
+        tried = op.Add(found, 1 << bit)
+        entry = op.Gather(filled, op.Min(op.Sub(tried, 1), count))
+        fits = op.And(op.LessOrEqual(tried, count), before(entry, wanted))
+        found = op.Where(fits, tried, found)
+    return found
+
+
+def _like(x: Array) -> Any:
+
+    return Type(np.int64, x.shape)
+
+
+@implements(np.digitize)
+def digitize(x: Any, bins: Any, right: bool = False) -> Array:
+    """np.digitize, for bins that rise or fall."""
+    edges, values = array_like(bins), array_like(x)
+    known = edges.known()
+    rising = searchsorted(edges, values, side="left" if right else "right")
+    if known is not None and np.all(np.diff(known) >= 0):
+        return rising
+    count = size_as(edges.shape[0], np.int64)
+    falling = op.Sub(
+        count, searchsorted(op.Slice(edges, [-1], [-END], [0], [-1]), values, "right" if right else "left")
+    )
+    if known is not None:
+        return falling
+    return select(op.LessOrEqual(slab(edges, 0, 0, 1), slab(edges, 0, -1, END)), rising, falling)
+
+
+@implements(np.array_equiv)
+def array_equiv(a1: Any, a2: Any) -> Array:
+    """np.array_equiv, for shapes that broadcast."""
+    return np.all(array_like(a1) == array_like(a2))

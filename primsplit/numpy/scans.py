@@ -1,0 +1,64 @@
+"""Running results of an associative operation along an axis, in elementwise operators.
+
+Within a block of literal size, each element is combined with the one 1, 2, 4, ... places before it (Hillis and Steele,
+"Data parallel algorithms", CACM 29 (1986)). Longer axes are cut into blocks whose totals are scanned in the same way, so
+the work grows with the size alone, and the number of operators with its logarithm.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims
+from primsplit.array import Array
+from primsplit.broadcasting import full, reshape_to, transpose
+from primsplit.dims import Size
+from primsplit.numpy.axes import END, axis_back, axis_first, slab, slab_of
+from primsplit.ops import op
+
+BLOCK = 32
+DEPTH = 7
+"""Levels of blocks where the size is known only at run time: enough for 32 ** 7 elements."""
+
+Combine = Callable[[Array, Array], Array]
+
+
+def scanned(x: Array, axis: int, combine: Combine, identity: Any) -> Array:
+    """`combine(...combine(combine(x[0], x[1]), x[2])..., x[i])` for each i along the axis.
+
+    `combine(a, b)` is associative and elementwise; `identity` is the number that changes nothing on its left.
+    """
+    first = axis_first(x, axis)
+    matrix = reshape_to(first, (first.shape[0], dims.product(first.shape[1:])))
+    found = _scan(matrix, combine, np.asarray(identity, x.dtype), DEPTH)
+    return axis_back(reshape_to(found, first.shape), axis)
+
+
+def _scan(x: Array, combine: Combine, identity: np.ndarray[Any, Any], depth: int) -> Array:
+    count, columns = x.shape
+    if not isinstance(count, Size) and count <= 2 * BLOCK:
+        return _doubled(x, combine)
+    if depth == 0:
+        return x
+    blocks = (count + (BLOCK - 1)) // BLOCK
+    missing = blocks * BLOCK - count
+    if not dims.same(missing, 0):
+        x = op.Concat(x, full((missing, columns), identity), axis=0)
+    layers = transpose(reshape_to(x, (blocks, BLOCK, columns)), (1, 0, 2))
+    inner = _doubled(layers, combine)
+    totals = reshape_to(slab(inner, 0, BLOCK - 1, BLOCK), (blocks, columns))
+    before = op.Concat(full((1, columns), identity), _scan(totals, combine, identity, depth - 1), axis=0)
+    both = combine(reshape_to(slab_of(before, 0, blocks), (1, blocks, columns)), inner)
+    return slab_of(reshape_to(transpose(both, (1, 0, 2)), (blocks * BLOCK, columns)), 0, count)
+
+
+def _doubled(x: Array, combine: Combine) -> Array:
+    """The scan along a first axis of literal size."""
+    count = int(x.shape[0])  # type: ignore[arg-type]
+    distance = 1
+    while distance < count:
+        later = combine(slab(x, 0, 0, count - distance), slab(x, 0, distance, END))
+        x = op.Concat(slab(x, 0, 0, distance), later, axis=0)
+        distance *= 2
+    return x

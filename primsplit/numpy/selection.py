@@ -1,0 +1,200 @@
+"""NumPy's functions that pick among values: extremes, clip, where, select, choose, nan_to_num, heaviside."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array, implements
+from primsplit.broadcasting import expand_to
+from primsplit.errors import DtypeError, ShapeError
+from primsplit.infer import broadcast_shapes
+from primsplit.numpy.axes import array_like, delivered
+from primsplit.numpy.ufuncs import call, call_ufunc, cast_to, elementwise, loop_dtypes, zeros_of
+from primsplit.numpy.units import common_dtype, float_limits, is_bool, is_whole, same
+from primsplit.ops import op
+
+CLIP: np.ufunc = np._core.umath.clip
+
+
+@elementwise("maximum")
+def maximum(x: Array, y: Array) -> Array:
+    """The larger; NaN where either is. Equal arguments get half of the gradient each."""
+    return op.Or(x, y) if is_bool(x) else op.Max(x, y)
+
+
+@elementwise("minimum")
+def minimum(x: Array, y: Array) -> Array:
+    """The smaller; NaN where either is. Equal arguments get half of the gradient each."""
+    return op.And(x, y) if is_bool(x) else op.Min(x, y)
+
+
+@elementwise("fmax")
+def fmax(x: Array, y: Array) -> Array:
+    """The larger; a NaN gives way to the other."""
+    return maximum(x, y) if is_whole(x) else _without_nan(x, y, maximum(x, y))
+
+
+@elementwise("fmin")
+def fmin(x: Array, y: Array) -> Array:
+    """The smaller; a NaN gives way to the other."""
+    return minimum(x, y) if is_whole(x) else _without_nan(x, y, minimum(x, y))
+
+
+def _without_nan(x: Array, y: Array, picked: Array) -> Array:
+    return op.Where(op.IsNaN(x), y, op.Where(op.IsNaN(y), x, picked))
+
+
+@implements(np.clip)
+def clip(
+    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **options: Any
+) -> Any:
+    """The elements moved into [a_min, a_max]. The gradient passes inside and on the bounds; a bound gets the rest."""
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    x = array_like(a)
+    if low is not None and high is not None:
+        return call_ufunc(CLIP, x, array_like(low), array_like(high), out=out, **options)
+    bound = high if low is None else low
+    if bound is None:
+        return delivered(same(x), out)
+    limit = array_like(bound)
+    x, limit = _cast_all((x, limit), loop_dtypes(np.maximum, (x, limit)))
+    return delivered(_bounded(x, None, limit) if low is None else _bounded(x, limit, None), out)
+
+
+@elementwise("clip")
+def clip_both(x: Array, low: Array, high: Array) -> Array:
+    """Inside [low, high]; where the bounds cross, `high`."""
+    return _bounded(x, low, high)
+
+
+def _bounded(x: Array, low: Array | None, high: Array | None) -> Array:
+    if is_bool(x):
+        x = x if low is None else op.Or(x, low)
+        return x if high is None else op.And(x, high)
+    if all(b is None or b.shape == () for b in (low, high)):
+        return op.Clip(x, low, high)
+    x = x if low is None else op.Where(op.Less(x, low), low, x)
+    return x if high is None else op.Where(op.Greater(x, high), high, x)
+
+
+def _cast_all(arrays: Sequence[Array], dtypes: Sequence[np.dtype[Any]]) -> list[Array]:
+    return [cast_to(a, d) for a, d in zip(arrays, dtypes, strict=False)]
+
+
+def _checked_shapes(*arrays: Array) -> None:
+    """Raise ShapeError at the user's line where these do not broadcast."""
+    try:
+        broadcast_shapes(*(a.shape for a in arrays))
+    except ShapeError as error:
+        error.place = tracing.user_place()
+        raise
+
+
+@implements(np.where)
+def where(condition: Any, *values: Any) -> Any:
+    """`x` where the condition holds, else `y`; with the condition alone, where it is not 0.
+
+    The side that is not chosen gets no cotangent; a NaN or infinity in that side's own derivative can still make
+    0 * inf there.
+    """
+    if not values:
+        return call(np.nonzero, condition)
+    if len(values) != 2:
+        raise TypeError("either both or neither of x and y should be given")
+    mask, x, y = cast_to(array_like(condition), np.bool_), array_like(values[0]), array_like(values[1])
+    _checked_shapes(mask, x, y)
+    dtype = common_dtype(x, y)
+    return op.Where(mask, cast_to(x, dtype), cast_to(y, dtype))
+
+
+@implements(np.select)
+def select_first(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """The choice of the first condition that holds, else the default."""
+    if len(condlist) != len(choicelist) or not condlist:
+        raise ShapeError(
+            f"select takes as many choices as conditions, not {len(choicelist)} for {len(condlist)}",
+            place=tracing.user_place(),
+        )
+    masks = [array_like(c) for c in condlist]
+    if not all(map(is_bool, masks)):
+        raise DtypeError("select takes conditions of dtype bool", place=tracing.user_place())
+    values = [array_like(c) for c in (*choicelist, default)]
+    _checked_shapes(*masks, *values)
+    dtype = common_dtype(*values)
+    *choices, result = (cast_to(v, dtype) for v in values)
+    for mask, choice in zip(reversed(masks), reversed(choices), strict=True):
+        result = op.Where(mask, choice, result)
+    return expand_to(result, broadcast_shapes(*(a.shape for a in (*masks, *values))))
+
+
+@implements(np.choose)
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    """The element of `choices[a]`, place by place. With mode "raise", onnxruntime raises for an index out of range."""
+    index = array_like(a)
+    if isinstance(choices, Array):
+        choices = list(choices)
+    values = [array_like(c) for c in choices]
+    _checked_shapes(index, *values)
+    dtype = common_dtype(*values)
+    shape = broadcast_shapes(index.shape, *(v.shape for v in values))
+    stacked = op.Concat(*(op.Unsqueeze(expand_to(cast_to(v, dtype), shape), [0]) for v in values), axis=0)
+    count = len(values)
+    index = cast_to(index, np.int64)
+    if mode == "wrap":
+        index = op.Mod(index, count)
+    elif mode == "clip":
+        index = op.Clip(index, 0, count - 1)
+    else:
+        index = op.Where(op.Less(index, 0), count, index)
+    picked = op.GatherElements(stacked, op.Unsqueeze(expand_to(index, shape), [0]), axis=0)
+    return delivered(op.Squeeze(picked, [0]), out)
+
+
+@implements(np.nan_to_num)
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """NaN and infinities replaced, by default with 0 and the extreme finite numbers. They have no gradient."""
+    given = array_like(x)
+    if is_whole(given):
+        return same(given)
+    limits = float_limits(given)
+    result = op.Where(op.IsNaN(given), _fill(nan, given), given)
+    result = op.Where(op.Equal(given, math.inf), _fill(limits.max if posinf is None else posinf, given), result)
+    result = op.Where(op.Equal(given, -math.inf), _fill(limits.min if neginf is None else neginf, given), result)
+    return result if copy else delivered(result, x)
+
+
+def _fill(value: Any, like: Array) -> Array:
+    return cast_to(array_like(value), like.dtype)
+
+
+@elementwise("heaviside")
+def heaviside(x: Array, at_zero: Array) -> Array:
+    """0 below 0, 1 above, `at_zero` at 0. The gradient goes to `at_zero` where it is taken, and nowhere else."""
+    rest = op.Where(op.Equal(x, 0.0), at_zero, op.Where(op.IsNaN(x), math.nan, np.ones((), x.dtype)))
+    return op.Where(x < 0.0, 0.0, rest)
+
+
+@implements(np.real, np.real_if_close)
+def real(val: Any, **_: Any) -> Array:
+    """The array itself: there are no complex numbers here."""
+    return same(array_like(val))
+
+
+@implements(np.imag)
+def imag(val: Any) -> Array:
+    """Zeros: there are no complex numbers here."""
+    return zeros_of(array_like(val))
+
+
+@implements(np.polyval)
+def polyval(p: Any, x: Any) -> Any:
+    """The polynomial with coefficients p, highest first, by Horner's rule."""
+    point = array_like(x)
+    first, *rest = p if isinstance(p, Sequence) else list(array_like(p))
+    result: Any = zeros_of(point) + array_like(first)
+    for coefficient in rest:
+        result = result * point + array_like(coefficient)
+    return result

@@ -1,0 +1,93 @@
+"""Elementwise functions that ONNX has no operator for, each one op of the program with its own derivative."""
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.broadcasting import sum_to
+from primsplit.dims import is_one
+from primsplit.primitive import Function, Primitive, rrule
+
+Slope = Callable[..., Array] | None
+Unit = Callable[..., Array]
+
+
+def unit(name: str, body: Callable[..., Array], *slopes: Slope) -> Unit:
+    """The function that `body` computes, as one op with a rule.
+
+    Each slope gives the cotangent of one argument from the result's cotangent, the arguments and the result:
+    `lambda dz, x, z: dz / x`. None is no tangent. Broadcasting is undone here.
+    """
+    made = Primitive(body, name)
+
+    @rrule(made)
+    def rule(*inputs: Array) -> tuple[Array, Function]:
+        z = made(*inputs)
+
+        def pullback(dz: Array) -> tuple[Array | None, ...]:
+            return tuple(
+                None if slope is None else sum_to(slope(dz, *inputs, z), x.shape)
+                for slope, x in zip(slopes, inputs, strict=True)
+            )
+
+        return z, pullback
+
+    def function(*inputs: Array) -> Array:
+        found: Array = made(*inputs)
+        return found
+
+    function.__name__ = name
+    return function
+
+
+def is_bool(x: Array) -> bool:
+    """True for bool, whose arithmetic is logic."""
+    return x.dtype.kind == "b"
+
+
+def is_whole(x: Array) -> bool:
+    """True for bool and integer dtypes, which have no fraction."""
+    return x.dtype.kind in "biu"
+
+
+def is_signed(x: Array) -> bool:
+    """True for signed integer dtypes."""
+    return x.dtype.kind == "i"
+
+
+def same(x: Array) -> Array:
+    """A new handle of the same value: a write to one does not show in the other."""
+    return Array(x.value)
+
+
+def number(x: Array, rank: int = 0) -> Any:
+    """The one number of a constant with at most this many axes, all of size 1; else None."""
+    known = x.known() if len(x.shape) <= rank and all(map(is_one, x.shape)) else None
+    return None if known is None else known.item()
+
+
+def float_limits(x: Array) -> Any:
+    """NumPy's `finfo` of the array's dtype, of bfloat16 too."""
+    return ml_dtypes.finfo(x.dtype)
+
+
+def smallest(x: Array) -> np.ndarray[Any, Any]:
+    """The smallest positive number of the dtype.
+
+    dz / Max(y, smallest) is dz / y where y is not 0, infinite where y is 0 and dz is not tiny, and 0 where both are 0.
+    """
+    return np.asarray(float_limits(x).smallest_subnormal, x.dtype)
+
+
+def common_dtype(*arrays: Array) -> np.dtype[Any]:
+    """The dtype that NumPy promotes these to; Python numbers give way to arrays."""
+    return np.result_type(*(_promoted(a) for a in arrays))
+
+
+def _promoted(x: Array) -> Any:
+    if not x.weak:
+        return x.dtype
+    return 0.0 if x.dtype.kind == "f" else 0

@@ -1,0 +1,89 @@
+"""ONNX files opened to be run by names: one file, or the two of a split."""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from primsplit.dims import Dim, parse, symbol
+from primsplit.errors import FileError, PrimsplitError, SpecError
+from primsplit.ir import Type
+from primsplit.program import check_array
+from primsplit.runtime import Session
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+_DTYPES = {"float": "float32", "double": "float64"}
+
+
+class OpenedFile:
+    """An ONNX file loaded into onnxruntime; `inputs` and `outputs` are their types by name.
+
+    Called with arrays by name; returns the outputs by name. Raises FileError, RunError where it cannot be loaded.
+    """
+
+    def __init__(self, path: str) -> None:
+        if not os.path.exists(path):
+            raise FileError(f"cannot read {path}: there is no such file")
+        self.path = path
+        self.session = Session(path)
+        self.inputs = {i.name: _type(i) for i in self.session.session.get_inputs()}
+        self.outputs = {o.name: _type(o) for o in self.session.session.get_outputs()}
+
+    def __call__(self, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
+        found = self.session.run({name: arrays[name] for name in self.inputs})
+        return dict(zip(self.outputs, found, strict=True))
+
+    def check(self, arrays: Arrays) -> None:
+        """Raise SpecError for inputs that are missing or unknown, DtypeError or ShapeError for ones that do not fit."""
+        check_names(list(self.inputs), arrays)
+        sizes: dict[str, int] = {}
+        for name, type in self.inputs.items():
+            check_array(arrays[name], name, type, sizes)
+
+
+class OpenedPair:
+    """A forward and a backward file, called like the one file that holds both."""
+
+    def __init__(self, forward: str, backward: str) -> None:
+        self.forward, self.backward = OpenedFile(forward), OpenedFile(backward)
+
+    def __call__(self, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
+        kept = self.forward(arrays)
+        return {**kept, **self.backward({**arrays, **kept})}
+
+
+def check_names(inputs: list[str], arrays: Arrays) -> None:
+    """Raise SpecError where the arrays are not exactly those of the inputs."""
+    missing = [n for n in inputs if n not in arrays]
+    extra = [n for n in arrays if n not in inputs]
+    if missing or extra:
+        what = [f"{', '.join(missing)} missing"] if missing else []
+        what += [f"{', '.join(extra)} unknown"] if extra else []
+        raise SpecError(f"the inputs do not fit: {'; '.join(what)}", because=(f"the inputs are {', '.join(inputs)}",))
+
+
+def _type(declared: Any) -> Type:
+    """The Type of what onnxruntime says of an input or output. Raises SpecError for what is no tensor."""
+    match = re.fullmatch(r"tensor\((\w+)\)", declared.type)
+    if match is None or match[1] == "string":
+        raise SpecError(f"{declared.name} is a {declared.type}, which cannot be read from or written to a file")
+    name = _DTYPES.get(match[1], match[1])
+    dtype = np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name)
+    return Type(dtype, [_dim(d, declared.name, axis) for axis, d in enumerate(declared.shape)])
+
+
+def _dim(size: int | str | None, name: str, axis: int) -> Dim:
+    """A size as onnxruntime tells it; a name that is no expression of sizes stands for itself."""
+    if isinstance(size, int):
+        return size
+    if not size:
+        return symbol(f"{name}_axis{axis}")
+    try:
+        return parse(size)
+    except PrimsplitError:
+        return symbol(size)

@@ -1,0 +1,70 @@
+"""What stands for an operator that the target has no kernel for.
+
+A composition takes the operator's inputs positionally (None for one left out) and its attributes as keywords, and
+returns the output, or a tuple of all its outputs where it has several. It is written for the dtypes without a kernel.
+"""
+
+from collections.abc import Callable
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.ops import op
+from primsplit.passes.compositions import (
+    activations,
+    convolution,
+    determinant,
+    error_function,
+    hyperbolic,
+    integers,
+    normalization,
+    pooling,
+    resize,
+    selection,
+    trigonometric,
+)
+
+Composition = Callable[..., Any]
+FAMILIES = (
+    activations.COMPOSITIONS,
+    convolution.COMPOSITIONS,
+    determinant.COMPOSITIONS,
+    error_function.COMPOSITIONS,
+    hyperbolic.COMPOSITIONS,
+    integers.COMPOSITIONS,
+    normalization.COMPOSITIONS,
+    pooling.COMPOSITIONS,
+    resize.COMPOSITIONS,
+    selection.COMPOSITIONS,
+    trigonometric.COMPOSITIONS,
+)
+COMPOSITIONS: dict[str, Composition] = dict(chain.from_iterable(family.items() for family in FAMILIES))
+
+# Kernels that exist and give a wrong or an inaccurate result: by operator, then dtype.
+CORRECTED: dict[tuple[str, str], Composition] = {
+    **{(kind, "int64"): made for kind, made in integers.CORRECTED.items()},
+    ("Pow", "int32"): integers.power,
+    ("Sigmoid", "float64"): activations.sigmoid,
+}
+
+
+def through_float32(kind: str) -> Composition:
+    """An operator of bfloat16 or float16 computed in float32, which holds both exactly, and rounded once."""
+
+    def composition(*inputs: Array | None, **attributes: Any) -> Any:
+        dtype = next(value.dtype for value in inputs if value is not None)
+        wide = [value if value is None or value.dtype != dtype else op.Cast(value, to=np.float32) for value in inputs]
+        results = getattr(op, kind)(*wide, **attributes)
+        if isinstance(results, tuple):
+            return tuple(restored(result, dtype) for result in results)
+        return restored(results, dtype)
+
+    composition.__name__ = kind
+    return composition
+
+
+def restored(result: Array, dtype: np.dtype[Any]) -> Array:
+    """A float32 result rounded to a narrower dtype; another result as it is."""
+    return op.Cast(result, to=dtype) if result.dtype == np.float32 else result

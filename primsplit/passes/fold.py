@@ -1,0 +1,87 @@
+"""Constant folding: an op of small constants becomes its value.
+
+Sizes that are literals become constants too. A fold never makes the program larger: the value takes at most as many
+bytes as the inputs did, or `FREE` bytes, so that the Expand of a number stays an Expand.
+"""
+
+import math
+
+import numpy as np
+
+from primsplit.ir import Block, Const, Op, Type, Var
+from primsplit.passes.cse import is_deterministic
+from primsplit.passes.evaluation import EVALUATORS, evaluate
+from primsplit.passes.rewriting import Rewriter, literal_shape
+
+FREE = 1024
+"""Bytes that a folded value may always take."""
+LARGEST = 65536
+"""Bytes above which nothing is folded: onnxruntime does that when it loads the file."""
+
+
+def fold_constants(block: Block) -> Block:
+    """The block with ops of constants replaced by their values, in sub-blocks too."""
+    return Folding().run(block)
+
+
+class Folding(Rewriter):
+    """The walk of `fold_constants`."""
+
+    def visit(self, op: Op) -> Op | None:
+        """None for an op whose output is known."""
+        if len(op.outputs) == 1:
+            found = _known_sizes(op.outputs[0]) or _folded(op)
+            if found is not None and self.replace(op.outputs[0], found):
+                return None
+        return super().visit(op)
+
+
+def _known_sizes(var: Var) -> Const | None:
+    """The constant of an integer vector or scalar whose elements are literal sizes."""
+    shape = None if var.sizes is None else literal_shape(var.type)
+    if var.sizes is None or shape is None or not all(isinstance(d, int) for d in var.sizes):
+        return None
+    return Const(np.array(var.sizes, dtype=var.type.dtype).reshape(shape), var.hint)
+
+
+def _folded(op: Op) -> Const | None:
+    if op.kind in {"Shape", "Size"}:
+        return _shape(op)
+    if op.kind not in EVALUATORS or not op.inputs or not is_deterministic(op.kind):
+        return None
+    constants = [v for v in op.inputs if isinstance(v, Const)]
+    if len(constants) != len(op.inputs) or not _is_worth(op.outputs[0].type, constants):
+        return None
+    value = evaluate(op.kind, [c.numpy() for c in constants], op.attributes)
+    if value is None or value.nbytes > _budget(constants):
+        return None
+    place = next((c.place for c in constants if c.place is not None), op.place)
+    return Const(np.ascontiguousarray(value).reshape(value.shape), op.outputs[0].hint, place)
+
+
+def _is_worth(type: Type, constants: list[Const]) -> bool:
+    """True where the inputs and, as far as its type tells, the output are small."""
+    if sum(map(_bytes, constants)) > LARGEST:
+        return False
+    shape = literal_shape(type)
+    return shape is None or math.prod(shape) * type.dtype.itemsize <= _budget(constants)
+
+
+def _budget(constants: list[Const]) -> int:
+    return max(FREE, sum(map(_bytes, constants)))
+
+
+def _bytes(const: Const) -> int:
+    return math.prod(const.data.shape) * const.type.dtype.itemsize
+
+
+def _shape(op: Op) -> Const | None:
+    """The shape of a value of known type, whether the value is known or not."""
+    source = op.inputs[0]
+    shape = None if source is None else literal_shape(source.type)
+    if shape is None:
+        return None
+    if op.kind == "Size":
+        return Const(np.array(math.prod(shape), dtype=np.int64))
+    window = slice(op.attributes.get("start", 0), op.attributes.get("end"))
+    return Const(np.array(shape[window], dtype=np.int64))

@@ -1,0 +1,99 @@
+"""Ops that hand a value on: copies, casts, choices that are made already."""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit.ir import Block, Op, inline, same_types
+from primsplit.passes.rewrites.table import Rewritten, Site, number, rewrite
+
+FLOAT_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+FLOAT_RANGE = {"float16": 15, "bfloat16": 127, "float32": 127, "float64": 1023}
+
+
+@rewrite("Identity")
+def identity(site: Site) -> Rewritten:
+    """A copy is the value."""
+    return site.input(0)
+
+
+@rewrite("Sum", "Max", "Min", "Mean", "Concat")
+def of_one(site: Site) -> Rewritten:
+    """A sum, extremum or join of one value is the value."""
+    return site.input(0) if len(site.op.inputs) == 1 else None
+
+
+@rewrite("Clip")
+def without_bounds(site: Site) -> Rewritten:
+    """Clipping to nothing."""
+    return site.input(0) if site.input(1) is None and site.input(2) is None else None
+
+
+@rewrite("Dropout")
+def without_training(site: Site) -> Rewritten:
+    """Dropout drops nothing unless it is told to train."""
+    mode = site.input(2)
+    known = number(mode)
+    trains = mode is not None and (known is None or bool(known))
+    return None if trains or len(site.op.outputs) > 1 else site.input(0)
+
+
+@rewrite("Cast")
+def cast(site: Site) -> Rewritten:
+    """A cast to the dtype that the value has; one after a cast that lost nothing."""
+    x = site.input(0)
+    if x is None or x.type.dtype == site.type.dtype:
+        return x
+    inner = site.maker(x, "Cast")
+    source = None if inner is None else inner.inputs[0]
+    if source is None or not is_lossless(source.type.dtype, x.type.dtype):
+        return None
+    if site.type.dtype.name not in {"bool", "float32", "float64"} and site.type.dtype.kind not in "iu":
+        return None
+    return source if source.type.dtype == site.type.dtype else site.becomes("Cast", [source], site.op.attributes)
+
+
+def is_lossless(narrow: np.dtype[Any], wide: np.dtype[Any]) -> bool:
+    """True where every value of the one dtype is a value of the other."""
+    if narrow == wide or (narrow.kind == "b" and (wide.kind in "iu" or wide.name in FLOAT_BITS)):
+        return True
+    if narrow.name in FLOAT_BITS:
+        return wide.name in FLOAT_BITS and (
+            FLOAT_BITS[narrow.name] <= FLOAT_BITS[wide.name] and FLOAT_RANGE[narrow.name] <= FLOAT_RANGE[wide.name]
+        )
+    if narrow.kind not in "iu":
+        return False
+    if wide.kind in "iu":
+        return np.iinfo(narrow).min >= np.iinfo(wide).min and np.iinfo(narrow).max <= np.iinfo(wide).max
+    bits = np.iinfo(narrow).bits - (narrow.kind == "i")
+    return wide.name in FLOAT_BITS and bits <= FLOAT_BITS[wide.name] and bits <= FLOAT_RANGE[wide.name]
+
+
+@rewrite("Where")
+def where(site: Site) -> Rewritten:
+    """A condition that is constant, or makes no difference, or is negated."""
+    condition, x, y = site.op.inputs
+    known = number(condition)
+    if known is not None:
+        chosen = x if bool(known) else y
+        return chosen if chosen is not None and same_types(chosen.type, site.type) else None
+    if x is y and x is not None and same_types(x.type, site.type):
+        return x
+    negated = site.maker(condition, "Not")
+    return None if negated is None else site.becomes("Where", [negated.inputs[0], y, x])
+
+
+@rewrite("If")
+def branch(site: Site) -> Rewritten:
+    """A branch that is always taken becomes part of the block around it."""
+    known = number(site.input(0))
+    if known is None:
+        return None
+    taken: Block = site.op.attributes["then_branch" if bool(known) else "else_branch"]
+    if not all(same_types(r.type, v.type) for r, v in zip(taken.results, site.op.outputs, strict=True)):
+        return None
+    ops: list[Op] = []
+    results = inline(taken, [], ops)
+    for op in ops:
+        site.add(op)
+    return tuple(results)

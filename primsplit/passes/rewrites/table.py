@@ -1,0 +1,98 @@
+"""The table of rewrites, and what a rewrite is told.
+
+A rewrite looks at one op and the ops that made its inputs. It returns a Value that stands for the op's output (a tuple for
+several), or an op to take its place (with the same outputs), or None.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from primsplit.ir import AnyArray, Const, Loaded, Op, Type, Value, Var
+from primsplit.schema import schema
+
+Rewritten = Value | tuple[Value, ...] | Op | None
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One op as a rewrite sees it. `made_by` is the op that defines a Var; `add` puts an op before this one."""
+
+    op: Op
+    made_by: Mapping[Var, Op]
+    add: Callable[[Op], None]
+
+    @property
+    def type(self) -> Type:
+        """The type of the first output."""
+        return self.op.outputs[0].type
+
+    def input(self, position: int) -> Value | None:
+        """An input, None where it is left out."""
+        return self.op.inputs[position] if position < len(self.op.inputs) else None
+
+    def maker(self, value: Value | None, *kinds: str) -> Op | None:
+        """The op that made a value, where it is of one of these kinds."""
+        made = self.made_by.get(value) if isinstance(value, Var) else None
+        return made if made is not None and made.kind in kinds else None
+
+    def attribute(self, name: str) -> Any:
+        """An attribute, or the schema's default."""
+        return attribute(self.op, name)
+
+    def becomes(self, kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any] | None = None) -> Op:
+        """Another op that defines this one's outputs."""
+        op = self.op
+        return Op(kind, tuple(inputs), op.outputs, attributes or {}, op.place, op.remark)
+
+    def make(self, type: Type, inputs: Sequence[Value | None]) -> Var:
+        """The output, of this type, of an op like this one that comes before it."""
+        op = self.op
+        var = Var(type)
+        self.add(Op(op.kind, tuple(inputs), (var,), op.attributes, op.place, op.remark))
+        return var
+
+
+Rewrite = Callable[[Site], Rewritten]
+REWRITES: dict[str, list[Rewrite]] = {}
+
+
+def rewrite(*kinds: str) -> Callable[[Rewrite], Rewrite]:
+    """Register a rewrite of these operators; those registered first are tried first."""
+
+    def register(function: Rewrite) -> Rewrite:
+        for kind in kinds:
+            REWRITES.setdefault(kind, []).append(function)
+        return function
+
+    return register
+
+
+def attribute(op: Op, name: str) -> Any:
+    """An attribute, or the schema's default."""
+    return op.attributes[name] if name in op.attributes else schema(op.kind).defaults.get(name)
+
+
+def number(value: Value | None) -> np.generic | None:
+    """The number that all elements of a constant are, bit by bit; None where they differ or there are none."""
+    if not isinstance(value, Const) or not (isinstance(value.data, Loaded) or value.is_small):
+        return None
+    flat = value.numpy().reshape(-1)
+    if not flat.size or flat.dtype.kind == "O":
+        return None
+    if flat.size > 1 and (flat[0].tobytes() != flat[-1].tobytes() or not _is_uniform(flat)):
+        return None
+    found: np.generic = flat[0]
+    return found
+
+
+def _is_uniform(flat: AnyArray) -> bool:
+    raw = np.ascontiguousarray(flat).view(np.uint8).reshape(flat.size, -1)
+    return bool((raw == raw[0]).all())
+
+
+def scalar(number: Any, dtype: np.dtype[Any]) -> Const:
+    """A constant without axes."""
+    return Const(np.asarray(number).astype(dtype).reshape(()))

@@ -1,0 +1,93 @@
+"""What the passes share: replacing values while walking a block once, sub-blocks included."""
+
+from collections.abc import Mapping
+
+from primsplit.ir import Block, Const, Op, Type, Value, Var, is_call, same_types
+
+Replaced = dict[Var, Value]
+
+
+class Rewriter:
+    """One walk over a block, op by op, that replaces values. A pass says in `visit` what becomes of an op.
+
+    `visit` gets an op that already reads through the replacements. It returns the op to keep, or None where its
+    outputs have been replaced; what it appends to `kept` comes before. Sub-blocks are walked before the op is visited, with the same replacements: what is
+    replaced inside is not seen outside, since nobody outside reads it. Calls of traced functions stay closed.
+    `enter` and `leave` are called around the walk of a block.
+    """
+
+    def __init__(self) -> None:
+        self.replaced: Replaced = {}
+        self.kept: list[Op] = []
+
+    def visit(self, op: Op) -> Op | None:
+        """What becomes of the op; here, nothing. A pass that leaves an op alone asks `super().visit(op)`."""
+        return op
+
+    def enter(self, block: Block) -> None:
+        """A block is about to be walked."""
+
+    def leave(self, block: Block) -> None:
+        """A block has been walked."""
+
+    def run(self, block: Block) -> Block:
+        """The block rewritten; the same object where nothing changes."""
+        self.enter(block)
+        outer, self.kept = self.kept, []
+        changed = False
+        for op in block.ops:
+            read = self.read(op)
+            found = self.visit(read)
+            changed = changed or found is not op
+            if found is not None:
+                self.kept.append(found)
+                for var in found.outputs:
+                    self.replaced.pop(var, None)
+        results = tuple(self.value(r) for r in block.results)
+        self.leave(block)
+        kept, self.kept = self.kept, outer
+        if not changed and all(a is b for a, b in zip(results, block.results, strict=True)):
+            return block
+        return Block(block.name, block.params, tuple(kept), results)
+
+    def value(self, value: Value) -> Value:
+        """What stands for this value now."""
+        return self.replaced.get(value, value) if isinstance(value, Var) else value
+
+    def read(self, op: Op) -> Op:
+        """The op with its inputs and sub-blocks rewritten; the same object where nothing changes."""
+        inputs = op.inputs
+        if not self.replaced.keys().isdisjoint(inputs):
+            inputs = tuple(None if v is None else self.value(v) for v in inputs)
+        attributes = op.attributes
+        if attributes and not is_call(op) and any(isinstance(v, Block) for v in attributes.values()):
+            attributes = self.inside(attributes)
+        if inputs is op.inputs and attributes is op.attributes:
+            return op
+        return Op(op.kind, inputs, op.outputs, attributes, op.place, op.remark)
+
+    def inside(self, attributes: Mapping[str, object]) -> Mapping[str, object]:
+        """The attributes with their blocks rewritten."""
+        found = {k: self.run(v) if isinstance(v, Block) else v for k, v in attributes.items()}
+        return attributes if all(found[k] is v for k, v in attributes.items()) else found
+
+    def replace(self, var: Var, value: Value) -> bool:
+        """Let `value` stand for `var`, where it has provably the same type; tell whether it does."""
+        if not same_types(var.type, value.type):
+            return False
+        self.replaced[var] = value
+        return True
+
+
+def literal_shape(type: Type) -> tuple[int, ...] | None:
+    """The shape, where every size is a literal."""
+    if type.shape is None:
+        return None
+    literal = tuple(d for d in type.shape if isinstance(d, int))
+    return literal if len(literal) == len(type.shape) else None
+
+
+def integers(value: Value | None) -> tuple[int, ...] | None:
+    """The elements of a short integer constant."""
+    sizes = value.sizes if isinstance(value, Const) else None
+    return None if sizes is None else tuple(int(s) for s in sizes if isinstance(s, int))

@@ -1,0 +1,137 @@
+"""Whether a pullback is linear in its cotangents, read from its ops.
+
+Every value is one of three: it is zero, it is linear in the cotangents (and zero where they are), or it does not
+depend on them. An op that makes anything else of a linear value is named.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+
+from primsplit.ir import Block, Const, Op, Value, Var, reads
+
+Kind = Literal["zero", "linear", "free"]
+
+LINEAR_IN_FIRST = frozenset({
+    "AveragePool", "CastLike", "Cast", "CenterCropPad", "Compress", "CumSum", "DFT", "DepthToSpace", "Expand", "Flatten",
+    "Gather", "GatherElements", "GatherND", "GlobalAveragePool", "Identity", "MaxUnpool", "Neg", "ReduceMean", "ReduceSum",
+    "Reshape", "Resize", "ReverseSequence", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Trilu",
+    "Unsqueeze", "Col2Im", "GridSample", "STFT",
+})  # fmt: skip
+"""Linear in their first input, which the other inputs do not depend on."""
+SUMS = frozenset({"Add", "Sub", "Sum", "Concat", "Mean"})
+PRODUCTS = frozenset({"Mul", "MatMul", "Einsum", "Conv", "ConvTranspose"})
+SHAPES = frozenset({"Shape", "Size"})
+ZERO_KEEPING = LINEAR_IN_FIRST | {"Where", "ScatterND", "ScatterElements", "Pad"}
+
+
+class NotLinear(Exception):
+    """An op that is not linear in the cotangents."""
+
+
+def explain_nonlinearity(block: Block, cotangents: Sequence[Var]) -> str:
+    """The first op of a pullback that is not linear in the cotangents, or not known to be; "" where all are."""
+    kinds: dict[Var, Kind] = dict.fromkeys(cotangents, "linear")
+    try:
+        _walk(block, kinds)
+    except NotLinear as found:
+        return str(found)
+    for position, result in enumerate(block.results):
+        if _kind(result, kinds) == "free":
+            return f"cotangent {position} does not depend on the incoming cotangents, and is no zero"
+    return ""
+
+
+def _kind(value: Value | None, kinds: dict[Var, Kind]) -> Kind:
+    if isinstance(value, Const):
+        return "zero" if value.is_small and not np.any(value.numpy()) else "free"
+    return "free" if value is None else kinds.get(value, "free")
+
+
+def _walk(block: Block, kinds: dict[Var, Kind]) -> None:
+    for op in block.ops:
+        known = [_kind(v, kinds) for v in op.inputs]
+        inside = any(kinds.get(v) == "linear" for v in reads(op))
+        found = _result(op, known, kinds) if inside or "zero" in known else _source(op)
+        kinds.update(dict.fromkeys(op.outputs, found))
+
+
+def _source(op: Op) -> Kind:
+    """What an op is that reads no cotangent."""
+    if op.kind != "ConstantOfShape":
+        return "free"
+    value = op.attributes.get("value")
+    return "zero" if value is None or not np.any(value) else "free"
+
+
+def _result(op: Op, known: list[Kind], kinds: dict[Var, Kind]) -> Kind:
+    if op.kind in SHAPES:
+        return "free"
+    rule = _RULES.get(op.kind)
+    if "linear" not in known:
+        if rule is None or any(op.blocks()):
+            if any(kinds.get(v) == "linear" for v in reads(op)):
+                raise NotLinear(f"{op.kind} reads a cotangent inside a sub-block")
+            return _source(op)
+        return rule(known) or _source(op)
+    found = None if rule is None else rule(known)
+    if found is None:
+        raise NotLinear(f"{op.kind} is not linear in the cotangent, or not known to be: inputs are {', '.join(known)}")
+    return found
+
+
+def _first(known: list[Kind]) -> Kind | None:
+    return None if "linear" in known[1:] else known[0]
+
+
+def _sum(known: list[Kind]) -> Kind | None:
+    if "free" in known:
+        return None if "linear" in known else "free"
+    return "linear" if "linear" in known else "zero"
+
+
+def _product(known: list[Kind]) -> Kind | None:
+    factors = known[:2]
+    if known[2:] and "free" in known[2:]:
+        return None if "linear" in known else "free"
+    if "zero" in factors and "linear" not in known[2:]:
+        return "zero"
+    if factors.count("linear") > 1:
+        return None
+    return "linear" if "linear" in known else "free"
+
+
+def _gemm(known: list[Kind]) -> Kind | None:
+    product = _product(known[:2])
+    return product if len(known) < 3 or product is None else _sum([product, known[2]])
+
+
+def _where(known: list[Kind]) -> Kind | None:
+    return None if known[0] == "linear" else _sum(known[1:])
+
+
+def _scatter(known: list[Kind]) -> Kind | None:
+    return None if known[1] == "linear" else _sum([known[0], known[2]])
+
+
+def _pad(known: list[Kind]) -> Kind | None:
+    fill: Kind = known[2] if len(known) > 2 else "zero"
+    return None if "linear" in known[1:2] else _sum([known[0], fill])
+
+
+def _quotient(known: list[Kind]) -> Kind | None:
+    return None if known[1] == "linear" else known[0]
+
+
+_RULES: dict[str, Callable[[list[Kind]], Kind | None]] = {
+    **dict.fromkeys(LINEAR_IN_FIRST, _first),
+    **dict.fromkeys(SUMS, _sum),
+    **dict.fromkeys(PRODUCTS, _product),
+    "Div": _quotient,
+    "Gemm": _gemm,
+    "Pad": _pad,
+    "ScatterElements": _scatter,
+    "ScatterND": _scatter,
+    "Where": _where,
+}

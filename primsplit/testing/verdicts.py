@@ -1,0 +1,224 @@
+"""An exported file against the function it was made from: values against plain NumPy, gradients against differences.
+
+Derivatives are five-point central differences of the function itself in float64, along single elements of small
+inputs and along random directions of large ones, with steps made smaller until two of them agree.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit import trees
+from primsplit.export import SplitProgram
+from primsplit.program import ARRAY
+from primsplit.testing.differences import directional_derivative
+
+Array = npt.NDArray[Any]
+Outputs = Mapping[str, Array]
+Verdict = Literal["ok", "wrong", "unclear"]
+
+TOLERANCES = {"float64": (1e-10, 1e-6), "float32": (1e-4, 1e-3), "float16": (2e-2, 5e-2), "bfloat16": (1e-1, 2e-1)}
+"""The relative errors admitted of values and of gradients, by the dtype that they are computed in."""
+
+STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
+FEW, MANY_DIRECTIONS = 12, 6
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One comparison: of an output's value (`against` plain NumPy), or of a gradient (against central differences)."""
+
+    name: str
+    type: str
+    against: str
+    error: float
+    verdict: Verdict
+    note: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; an infinite error is None."""
+        return {**asdict(self), "error": self.error if np.isfinite(self.error) else None}
+
+
+class FileCheck:
+    """The comparisons of one file. `values` is a call of the function (positional and keyword arguments).
+
+    `file` maps inputs and cotangents by name to outputs and gradients by name. `tolerance` replaces the gradients'.
+    """
+
+    def __init__(
+        self,
+        made: SplitProgram,
+        function: Callable[..., Any],
+        values: tuple[tuple[Any, ...], dict[str, Any]],
+        file: Callable[[Outputs], Outputs],
+        *,
+        tolerance: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.made, self.function, self.file, self.tolerance = made, function, file, tolerance
+        self.random = np.random.default_rng(seed)
+        self.leaves, self.structure = trees.flatten(values)
+        self.positions = [i for i, s in enumerate(made.program.static) if s is ARRAY]
+        self.point = point_of(made, values)
+        self.wide = [_wide(x) for x in self.point]
+
+    def plain(self, arrays: Sequence[Array]) -> list[Array]:
+        """The function's results in plain NumPy."""
+        moved = list(self.leaves)
+        for position, array in zip(self.positions, arrays, strict=True):
+            moved[position] = (
+                array[()].copy() if array.ndim == 0 and _is_number(self.leaves[position]) else array.copy()
+            )
+        args, named = trees.unflatten(self.structure, moved)
+        with np.errstate(all="ignore"):
+            return [np.asarray(x) for x in trees.flatten(self.function(*args, **named))[0]]
+
+    def rows(self) -> Iterator[Row]:
+        """The comparisons, one after the other: they take a while."""
+        made = self.made
+        expected = self.plain(self.wide)
+        own = self.plain(self.point)
+        cotangents = [self._cotangent(i, e, o) for i, (e, o) in enumerate(zip(expected, own, strict=True))]
+        feeds = dict(zip(made.program.inputs, self.point, strict=True))
+        feeds.update({f"d_{made.program.outputs[i]}": cotangents[i] for i in made.split.of})
+        found = self.file(feeds)
+        for name, wide, value in zip(made.program.outputs, expected, own, strict=True):
+            yield self._value_row(name, found[name], wide, value)
+        for position, name in zip(made.differentiated, made.gradient_names, strict=True):
+            yield self._gradient_row(position, name, found[name], [_wide(c) for c in cotangents])
+
+    def _cotangent(self, position: int, expected: Array, own: Array) -> Array:
+        if position not in self.made.split.of:
+            return np.zeros_like(expected)
+        if self.made.seeded:
+            return np.ones(expected.shape, own.dtype)
+        return self.random.standard_normal(expected.shape).astype(own.dtype)
+
+    def _value_row(self, name: str, value: Array, wide: Array, own: Array) -> Row:
+        told = f"{value.dtype.name}[{','.join(map(str, value.shape))}]"
+        if value.dtype != own.dtype or value.shape != own.shape:
+            note = f"NumPy gives {own.dtype.name}[{','.join(map(str, own.shape))}]"
+            return Row(name, told, "plain NumPy", np.inf, "wrong", note)
+        if value.dtype.name not in TOLERANCES:
+            wrong = int(np.sum(value != own))
+            return Row(name, told, "plain NumPy", float(wrong), "wrong" if wrong else "ok")
+        finite = np.isfinite(wide)
+        size = float(np.max(np.abs(wide[finite]), initial=0.0))
+        if not finite.all():
+            same = np.array_equal(np.isfinite(value), finite)
+            return Row(name, told, "plain NumPy", np.inf, "unclear" if same else "wrong", "not finite at these inputs")
+        error = float(np.max(np.abs(_wide(value) - wide), initial=0.0)) / (size or 1.0)
+        return Row(name, told, "plain NumPy", error, "ok" if error <= TOLERANCES[value.dtype.name][0] else "wrong")
+
+    def _gradient_row(self, position: int, name: str, gradient: Array, cotangents: Sequence[Array]) -> Row:
+        primal = self.point[position]
+        told = f"{gradient.dtype.name}[{','.join(map(str, gradient.shape))}]"
+        if gradient.shape != primal.shape or gradient.dtype != primal.dtype:
+            note = f"the input is {primal.dtype.name}[{','.join(map(str, primal.shape))}]"
+            return Row(name, told, "central differences", np.inf, "wrong", note)
+        wide = _wide(gradient)
+        lines = [self._line(position, d, wide, cotangents) for d in self._directions(position, wide)]
+        worst = max(lines, key=lambda line: ("ok", "unclear", "wrong").index(line.verdict), default=_NOTHING)
+        error = max((line.error for line in lines if line.verdict == worst.verdict), default=0.0)
+        note = worst.note or next((line.note for line in lines if line.note), "")
+        return Row(name, told, "central differences", error, worst.verdict, note)
+
+    def _directions(self, position: int, gradient: Array) -> list[Array]:
+        """Single elements where there are few; else random directions, and the elements with the largest slopes."""
+        x = self.wide[position]
+        level = float(np.sqrt(np.mean(x**2))) if x.size else 0.0
+        scale = np.maximum(np.abs(x), 0.1 * level) if level else np.ones_like(x)
+        # A parameter at exactly zero has no scale of its own: it moves by a step as for 1 where all of them are zero.
+        if x.size <= FEW:
+            chosen = list(range(x.size))
+        else:
+            slopes = np.abs(gradient * scale).reshape(-1)
+            chosen = [int(i) for i in np.argsort(slopes)[[-1, slopes.size // 2]]]
+        units = []
+        for index in chosen:
+            unit = np.zeros_like(x)
+            unit.reshape(-1)[index] = scale.reshape(-1)[index]
+            units.append(unit)
+        if x.size > FEW:
+            units += [self.random.standard_normal(x.shape) * scale for _ in range(MANY_DIRECTIONS)]
+        return units
+
+    def _line(self, position: int, direction: Array, gradient: Array, cotangents: Sequence[Array]) -> "_Line":
+        """The comparison along one direction."""
+
+        def scalar(moved: list[Array]) -> float:
+            arrays = list(self.wide)
+            arrays[position] = moved[0]
+            results = self.plain(arrays)
+            return float(sum(np.sum(results[i] * cotangents[i]) for i in self.made.split.of))
+
+        point, along = [self.wide[position]], [direction]
+        results = self.plain(self.wide)
+        height = float(sum(np.sum(np.abs(results[i] * cotangents[i])) for i in self.made.split.of))
+        tolerance = self.tolerance or TOLERANCES[self.point[position].dtype.name][1]
+        found = float(np.sum(gradient * direction))
+        steep = float(np.max(np.abs(gradient), initial=0.0) * np.max(np.abs(direction), initial=0.0))
+        size = max(float(np.sqrt(np.sum((gradient * direction) ** 2))), 1e-3 * steep)
+        if not np.isfinite(found):
+            return _Line(np.inf, "wrong", "not finite")
+        best, doubt, step = np.nan, np.inf, STEPS[0]
+        previous = np.nan
+        for candidate in STEPS:
+            now = directional_derivative(scalar, point, along, candidate)
+            gap = abs(now - previous)
+            if gap < doubt:
+                best, doubt, step = now, gap, candidate
+            if doubt <= 0.1 * tolerance * max(size, abs(best)):
+                break
+            previous = now
+        noise = 50 * np.finfo(np.float64).eps * height / step
+        size = max(size, abs(best))
+        error = abs(found - best)
+        relative = error / size if size > noise else 0.0
+        if error <= tolerance * size + noise:
+            return _Line(relative, "ok")
+        if _is_subgradient(scalar, point, along, found, tolerance * size):
+            return _Line(relative, "ok", "at a kink")
+        if not doubt <= tolerance * size:
+            return _Line(relative if np.isfinite(relative) else np.inf, "unclear", "the differences do not settle")
+        return _Line(relative, "wrong", f"{found:.9g}, differences say {best:.9g}")
+
+
+def point_of(made: SplitProgram, values: tuple[tuple[Any, ...], dict[str, Any]]) -> list[Array]:
+    """The arrays of a call, one for each input of the program."""
+    leaves, _ = trees.flatten(values)
+    return [np.asarray(x) for x, s in zip(leaves, made.program.static, strict=True) if s is ARRAY]
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    error: float
+    verdict: Verdict
+    note: str = ""
+
+
+_NOTHING = _Line(0.0, "ok", "no elements")
+
+
+def _is_subgradient(
+    scalar: Callable[[list[Array]], float], point: list[Array], along: list[Array], found: float, margin: float
+) -> bool:
+    """True where the one-sided slopes differ and the derivative found is between them, the ends included."""
+    step = 1e-5
+    here, (right, left) = scalar(point), (scalar([point[0] + s * step * along[0]]) for s in (1, -1))
+    slopes = sorted(((right - here) / step, (here - left) / step))
+    rough = 1e-3 * max(abs(slopes[0]), abs(slopes[1]))
+    return slopes[1] - slopes[0] > 10 * (margin + rough) and slopes[0] - rough <= found <= slopes[1] + rough
+
+
+def _wide(array: Array) -> Array:
+    """A floating-point array in float64; others as they are."""
+    return array.astype(np.float64) if array.dtype.name in TOLERANCES else array
+
+
+def _is_number(leaf: Any) -> bool:
+    return isinstance(leaf, np.generic | float)

@@ -1,0 +1,176 @@
+"""A user's file: loaded by its path, and the function that is meant in it.
+
+A file may say more about its main function, all of it optional: `main` (the function, or its name), `wrt` (the
+arguments to differentiate), `example_inputs()` (a tuple or dict of arguments), and `specs` (types of inputs by their
+name in the file, `{"images": "[N,64]"}`).
+"""
+
+import importlib.util
+import inspect
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from primsplit.errors import FileError, Place, SpecError
+
+Function = Callable[..., Any]
+_TARGET = re.compile(r"^(?P<path>.+?)(?::(?P<name>[^\W\d]\w*))?$")
+
+
+@dataclass(frozen=True, slots=True)
+class UserFile:
+    """A function of a user's file, and what the file says about it."""
+
+    path: str
+    module: ModuleType
+    function: Function
+    is_main: bool
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    @property
+    def wrt(self) -> tuple[str, ...] | None:
+        """The arguments to differentiate, where the file says so. Raises SpecError for anything but names."""
+        said = getattr(self.module, "wrt", None) if self.is_main else None
+        if said is None:
+            return None
+        names = (said,) if isinstance(said, str) else tuple(said)
+        if not all(isinstance(n, str) for n in names):
+            raise SpecError(f"wrt in {_short(self.path)} must hold names of inputs, not {said!r}")
+        return names
+
+    @property
+    def specs(self) -> Mapping[str, str]:
+        """The file's `specs`: texts like `f32[N,3]` by the name of an input. Raises SpecError for anything else."""
+        said = getattr(self.module, "specs", {}) if self.is_main else {}
+        if not isinstance(said, Mapping) or not all(isinstance(v, str) for pair in said.items() for v in pair):
+            raise SpecError(
+                f"specs in {_short(self.path)} must be a dict of texts, not {said!r}",
+                cure='Write it like specs = {"x": "f32[N,3]"}.',
+            )
+        return dict(said)
+
+    def example(self) -> inspect.BoundArguments | None:
+        """What `example_inputs()` returns, as arguments of the function; None where the file has none.
+
+        Raises SpecError where they are no arguments of the function.
+        """
+        make = getattr(self.module, "example_inputs", None) if self.is_main else None
+        if make is None:
+            return None
+        given = make()
+        args, named = ((), given) if isinstance(given, dict) else (given, {})
+        try:
+            return inspect.signature(self.function).bind(*args, **named)
+        except TypeError as error:
+            raise SpecError(
+                f"example_inputs() does not fit {self.name}: {error}",
+                place=definition(make),
+                cure=f"Return a tuple with one value for each of {self.name}'s arguments, or a dict by their names.",
+            ) from None
+
+
+def load(target: str) -> UserFile:
+    """The function that `model.py` or `model.py:function` means.
+
+    Without a name it is the file's `main`, or its only public function. Raises FileError where the file cannot be
+    read or is not Python, SpecError where it is not clear which function is meant; and what running the file raises.
+    """
+    match = _TARGET.match(target)
+    path, name = (target, None) if match is None else (match["path"], match["name"])
+    module = load_module(path)
+    function, is_main = _find(module, path, name)
+    return UserFile(path, module, function, is_main)
+
+
+def load_module(path: str) -> ModuleType:
+    """The module that the file at `path` is; its folder is importable from. Raises FileError."""
+    _check_syntax(path)
+    folder = os.path.dirname(os.path.abspath(path))
+    name = "primsplit_model_" + re.sub(r"\W", "_", os.path.splitext(os.path.basename(path))[0])
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise FileError(f"{path} is not Python: its name does not end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _check_syntax(path: str) -> None:
+    try:
+        with open(path, "rb") as file:
+            source = file.read()
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}") from None
+    try:
+        compile(source, path, "exec")
+    except SyntaxError as error:
+        line = error.lineno or 0
+        place = Place(path, line, "<module>") if line else None
+        raise FileError(f"{_short(path)} is not Python: {error.msg}", place=place) from None
+    except ValueError as error:
+        raise FileError(f"{_short(path)} is not Python: {error}") from None
+
+
+def _find(module: ModuleType, path: str, name: str | None) -> tuple[Function, bool]:
+    """The function meant, and whether it is the one that the file's `example_inputs` are for."""
+    public = _public_functions(module)
+    main = getattr(module, "main", None)
+    main = getattr(module, main, main) if isinstance(main, str) else main
+    if name is None and callable(main):
+        return main, True
+    if name is None and main is not None:
+        raise SpecError(f"{_short(path)} says main = {main!r}, which is no function in it", because=_told(public))
+    if name is None and len(public) == 1:
+        return next(iter(public.values())), True
+    if name is None:
+        what = "has several functions" if public else "has no function"
+        cure = (
+            f"Say which: {path}:{next(iter(public))}, or write main = {next(iter(public))!r} in it." if public else ""
+        )
+        raise SpecError(f"{_short(path)} {what}", because=_told(public), cure=cure)
+    found = getattr(module, name, None)
+    if not callable(found):
+        raise SpecError(f"{_short(path)} has no function {name}", because=_told(public))
+    return found, found is main or (main is None and len(public) == 1)
+
+
+def _public_functions(module: ModuleType) -> dict[str, Function]:
+    """The functions that the file itself defines, in its order, without those that serve the main one."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if callable(value)
+        and not isinstance(value, type)
+        and getattr(value, "__module__", None) == module.__name__
+        and not name.startswith("_")
+        and name not in {"example_inputs", "demo", "main"}
+    }
+
+
+def _told(functions: Mapping[str, Function]) -> tuple[str, ...]:
+    names = list(functions)
+    if not names:
+        return ()
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return (f"its functions are {', '.join(names[:8])}{more}",)
+
+
+def definition(function: Function) -> Place | None:
+    """The line where a function is defined."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return None if code is None else Place(code.co_filename, code.co_firstlineno, code.co_name)
+
+
+def _short(path: str) -> str:
+    return os.path.basename(path)

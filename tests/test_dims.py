@@ -1,0 +1,175 @@
+"""Sizes: polynomials in symbols, whose equality and order are never guessed."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from primsplit import dims
+from primsplit.dims import Dim, Size, symbol
+from primsplit.errors import UndecidableSize
+from primsplit.infer import slice_size
+
+N, M = symbol("N"), symbol("M")
+VALUES = [{"N": n, "M": m} for n in (0, 1, 2, 3, 5, 8) for m in (0, 1, 2, 7)]
+
+
+def binary(size: Dim, other: Dim, name: str) -> Dim:
+    functions = {
+        "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "max": dims.maximum,
+        "min": dims.minimum, "//": dims.floor_divide, "%": dims.remainder,
+    }  # fmt: skip
+    return functions[name](size, other)
+
+
+PLAIN = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "max": max, "min": min,
+    "//": lambda a, b: a // b, "%": lambda a, b: a % b,
+}  # fmt: skip
+
+
+@st.composite
+def expressions(draw: st.DrawFn, depth: int = 3) -> tuple[Dim, list[int]]:
+    """A size, and what plain Python integers make of the same expression for each of VALUES."""
+    if depth == 0 or draw(st.booleans()):
+        leaf = draw(st.sampled_from(["N", "M", "number"]))
+        if leaf == "number":
+            number = draw(st.integers(-3, 5))
+            return number, [number] * len(VALUES)
+        return symbol(leaf), [v[leaf] for v in VALUES]
+    name = draw(st.sampled_from(list(PLAIN)))
+    left, left_values = draw(expressions(depth - 1))
+    if name in {"//", "%"}:
+        divisor = draw(st.integers(1, 4))
+        return binary(left, divisor, name), [PLAIN[name](a, divisor) for a in left_values]
+    right, right_values = draw(expressions(depth - 1))
+    return binary(left, right, name), [PLAIN[name](a, b) for a, b in zip(left_values, right_values, strict=True)]
+
+
+@given(expressions())
+def test_the_canonical_form_has_the_value_of_the_expression(made: tuple[Dim, list[int]]) -> None:
+    size, expected = made
+    assert [dims.evaluate(size, v) for v in VALUES] == expected
+
+
+@given(expressions())
+def test_a_size_parses_as_it_prints(made: tuple[Dim, list[int]]) -> None:
+    size, _ = made
+    assert dims.same(dims.parse(str(size)), size)
+
+
+@given(expressions(), expressions())
+def test_a_comparison_is_right_for_every_value_or_refused(
+    a: tuple[Dim, list[int]], b: tuple[Dim, list[int]]
+) -> None:
+    relations = {
+        "==": lambda x, y: x == y, "!=": lambda x, y: x != y, "<": lambda x, y: x < y, "<=": lambda x, y: x <= y,
+        ">": lambda x, y: x > y, ">=": lambda x, y: x >= y,
+    }  # fmt: skip
+    for compare in relations.values():
+        try:
+            answer = compare(a[0], b[0])
+        except UndecidableSize:
+            continue
+        assert [compare(x, y) for x, y in zip(a[1], b[1], strict=True)] == [answer] * len(VALUES)
+
+
+@given(expressions(), expressions())
+def test_same_sizes_are_equal_and_sizes_that_could_not_be_equal_never_are(
+    a: tuple[Dim, list[int]], b: tuple[Dim, list[int]]
+) -> None:
+    pairs = list(zip(a[1], b[1], strict=True))
+    if dims.same(a[0], b[0]):
+        assert all(x == y for x, y in pairs)
+    if not dims.could_be(a[0], b[0]):
+        assert all(x != y for x, y in pairs)
+    if dims.at_least(a[0], b[0]):
+        assert all(x >= y for x, y in pairs)
+    if dims.above(a[0], b[0]):
+        assert all(x > y for x, y in pairs)
+
+
+@given(expressions())
+def test_a_lower_bound_is_never_above_the_size(made: tuple[Dim, list[int]]) -> None:
+    bound = dims.lower_bound(made[0])
+    assert bound is None or all(bound <= value for value in made[1])
+
+
+@given(expressions(), st.sampled_from(range(len(VALUES))))
+def test_substituting_one_symbol_and_then_the_other_is_evaluation(made: tuple[Dim, list[int]], which: int) -> None:
+    values = VALUES[which]
+    half = dims.substitute(made[0], {"N": values["N"]})
+    assert dims.evaluate(half, values) == made[1][which]
+
+
+def test_a_slice_has_pythons_length_for_all_small_bounds() -> None:
+    bounds = [-12, -4, -2, -1, 0, 1, 2, 3, 6, 9]
+    for size in range(6):
+        for start in bounds:
+            for end in bounds:
+                for step in (-3, -2, -1, 1, 2, 3):
+                    expected = len(np.arange(size)[_python_slice(start, end, step, size)])
+                    assert slice_size(size, start, end, step) == expected, (size, start, end, step)
+
+
+def _python_slice(start: int, end: int, step: int, size: int) -> slice:
+    """ONNX's rule is Python's: a bound below -size counts as before the front."""
+    return slice(start, None if step < 0 and end < -size else end, step)
+
+
+@pytest.mark.parametrize("step", [-2, -1, 1, 2])
+@pytest.mark.parametrize("end", [-3, -1, 0, 2, 5, 2**31 - 1, 2**63 - 1, -(2**31), -(2**63)])
+@pytest.mark.parametrize("start", [-3, -1, 0, 2, 5, 2**63 - 1])
+def test_a_slice_of_a_symbolic_axis_has_pythons_length_at_every_size(start: int, end: int, step: int) -> None:
+    size = slice_size(N, start, end, step)
+    for n in range(8):
+        stop = None if step < 0 and end < -n else end
+        assert dims.evaluate(size, {"N": n}) == len(range(n)[slice(start, stop, step)]), (n, str(size))
+
+
+def test_a_slice_with_symbolic_bounds_has_pythons_length_at_every_size() -> None:
+    for start, end in ((M, N), (0, N - 1), (N - 2, N), (M, 2**31 - 1), (0, M)):
+        size = slice_size(N, start, end, 1)
+        for v in VALUES:
+            first, last = dims.evaluate(start, v), dims.evaluate(end, v)
+            if first >= 0 and last >= 0:
+                assert dims.evaluate(size, v) == len(range(v["N"])[first:last]), (v, str(size))
+
+
+def test_broadcast_sizes_take_the_one_that_is_not_1_and_are_associative() -> None:
+    met = dims.meet(dims.meet(N, M), symbol("K"))
+    other = dims.meet(N, dims.meet(symbol("K"), M))
+    assert met is not None
+    assert other is not None
+    assert dims.same(met, other)
+    assert dims.evaluate(met, {"N": 1, "M": 4, "K": 1}) == 4
+    assert dims.evaluate(met, {"N": 1, "M": 0, "K": 1}) == 0
+
+
+def test_sizes_that_never_meet_are_refused_and_a_known_size_wins() -> None:
+    assert dims.meet(3, 4) is None
+    assert dims.meet(N, 4) == 4
+    met = dims.meet(N, 1)
+    assert met is not None
+    assert dims.same(met, N)
+
+
+@pytest.mark.parametrize("name", ["batch size", "unk__12", "N.1", "2", "größe", "a/b", "None", "True", "f(x)", ""])
+def test_an_unusual_symbol_is_still_a_symbol(name: str) -> None:
+    assert dims.symbols(symbol(name)) == {name}
+    assert dims.evaluate(symbol(name) * 2 + 1, {name: 4}) == 9
+
+
+def test_exact_division_cancels_symbols_and_inexact_stays() -> None:
+    assert dims.same((N * M * 6) // (N * 2), M * 3)
+    assert str((N + 1) // 2) == "floordiv(N + 1, 2)"
+    assert (N * 4) % 2 == 0
+
+
+def test_asking_a_symbolic_size_for_an_integer_says_what_to_do() -> None:
+    with pytest.raises(UndecidableSize, match="known only at run time"):
+        range(N)  # type: ignore[call-overload]
+    with pytest.raises(UndecidableSize):
+        bool(N)
+    assert bool(N + 1)
+    assert isinstance(N, Size)
