@@ -5,7 +5,9 @@ parameter with a default may have none. A text such as `f32[N,3]`, from the file
 type of one input by its name in the file (`params.w`); without a dtype, `[N,3]`, it keeps that of the example.
 """
 
+import dataclasses
 import inspect
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +18,7 @@ import numpy.typing as npt
 from primsplit import trees
 from primsplit.dims import Dim, Size, evaluate, symbols
 from primsplit.errors import SpecError
+from primsplit.export import called
 from primsplit.ir import Type
 from primsplit.program import input_names
 from primsplit.specs import leaf_type, parse_spec, read_dtype
@@ -30,6 +33,8 @@ class Arguments:
 
     specs: Call
     values: Call
+    function: Callable[..., Any]
+    """What takes the values: the function, or for a callable dataclass, one of it and its arguments."""
     drawn: bool
     """True where some of the values are random numbers, since there is no example."""
 
@@ -46,7 +51,7 @@ def arguments_of(
     signature = inspect.signature(file.function)
     example = file.example()
     trees_of = _trees(file, signature, {} if example is None else example.arguments, said)
-    bound = inspect.BoundArguments(signature, trees_of)  # type: ignore[arg-type]  # any mapping in the right order
+    bound = inspect.BoundArguments(signature, OrderedDict(trees_of))
     leaves, structure = trees.flatten((bound.args, bound.kwargs))
     names = input_names(file.function, structure)
     unknown = [n for n in said if n not in names]
@@ -63,7 +68,11 @@ def arguments_of(
     random = np.random.default_rng(seed)
     values = [_value(s, x, sizes, random) for s, x in zip(specs, leaves, strict=True)]
     drawn = any(isinstance(x, Type) for x in leaves)
-    return Arguments(trees.unflatten(structure, specs), trees.unflatten(structure, values), drawn)
+    function: Any = file.function
+    args, named = trees.unflatten(structure, values)
+    if dataclasses.is_dataclass(function) and not isinstance(function, type):
+        args, function = (function, *args), called(type(function))
+    return Arguments(trees.unflatten(structure, specs), (args, named), function, drawn)
 
 
 def _trees(
@@ -87,7 +96,7 @@ def _trees(
             raise SpecError(
                 f"{file.name} has no spec for its parameter {name}",
                 place=definition(file.function),
-                cure=f'Say --spec {name}:f32[N,3], annotate it (Float32[np.ndarray, "N 3"]), or write example_inputs().',
+                cure=f"Say --spec {name}:f32[N,3], annotate it, or write example_inputs().",
             )
     return found
 

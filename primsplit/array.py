@@ -7,7 +7,7 @@ a write to either is seen by the other, as in NumPy. The operators and methods l
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,13 @@ from primsplit.ir import Const, Type, Value, Var
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 
-def implements(*keys: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def implements(*keys: Any) -> Callable[[_Function], _Function]:
     """Register the traced form of these NumPy functions (or, by name, of methods and protocols)."""
 
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+    def register(function: _Function) -> _Function:
         for key in keys:
             FUNCTIONS[key] = function
         return function
@@ -129,7 +132,7 @@ class Array:
                 place=tracing.user_place(),
                 cure="Take the view after the write, or .copy() it before.",
             )
-        with trace.resumed(self._recording):
+        with tracing.resumed(self._recording):
             self._value = view.read(view.base).value
         view.seen = view.base.version
         self.version += 1
@@ -370,8 +373,9 @@ class Array:
 
     @property
     def flat(self) -> "Array":
-        """The elements in a row, for reading."""
-        return self.ravel()
+        """The elements in a row, a view."""
+        found: Array = FUNCTIONS["flat"](self)
+        return found
 
     def __getitem__(self, key: Any) -> "Array":
         found: Array = FUNCTIONS["getitem"](self, key)
@@ -419,7 +423,7 @@ def unsupported(name: str) -> UnsupportedFunction:
 METHODS: dict[str, Any] = {
     "all": np.all, "any": np.any, "argmax": np.argmax, "argmin": np.argmin, "argpartition": np.argpartition,
     "argsort": np.argsort,
-    "clip": np.clip, "compress": np.compress, "conj": np.conjugate, "conjugate": np.conjugate, "copy": np.copy,
+    "clip": np.clip, "choose": np.choose, "compress": "compress", "conj": np.conjugate, "conjugate": np.conjugate, "copy": np.copy,
     "cumprod": np.cumprod, "cumsum": np.cumsum, "diagonal": np.diagonal, "dot": np.dot, "max": np.max,
     "mean": np.mean, "min": np.min, "nonzero": np.nonzero, "partition": "partition_in_place", "prod": np.prod, "ravel": np.ravel, "repeat": np.repeat,
     "reshape": "reshape", "round": np.round, "searchsorted": np.searchsorted, "squeeze": np.squeeze, "std": np.std,

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from primsplit.array import FUNCTIONS
+from primsplit.doors import kinds_in_file
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.rules.table import RULES, UNSUPPORTED
 from primsplit.schema import kinds
@@ -102,10 +103,8 @@ def tested() -> dict[str, dict[str, str]]:
 
 def missing_in_file(path: str) -> list[dict[str, Any]]:
     """The operators of an ONNX file that cannot be differentiated, and how many nodes each has. Raises FileError."""
-    from primsplit.onnxio.nodes import node_kinds
-
     rows = []
-    for kind, count in sorted(Counter(node_kinds(path)).items()):
+    for kind, count in sorted(Counter(kinds_in_file(path)).items()):
         found, note = status(kind)
         if found in {"missing", "unsupported"}:
             rows.append({"name": kind, "count": count, "status": found, "note": note})

@@ -56,6 +56,34 @@ def list_split(split: Split, names: Mapping[Var, str], style: str) -> str:
     return listing(split)
 
 
+def open_file(path: str) -> Any:
+    """An ONNX file to be run by names. Raises FileError, RunError."""
+    from primsplit.onnxio.opened import OpenedFile
+
+    return OpenedFile(path)
+
+
+def open_pair(forward: str, backward: str) -> Any:
+    """The two files of a split, to be run like the one of the joint form."""
+    from primsplit.onnxio.opened import OpenedPair
+
+    return OpenedPair(forward, backward)
+
+
+def check_file(*args: Any, **named: Any) -> Any:
+    """The comparisons of a file with the function that it was made from: see `testing.verdicts.FileCheck`."""
+    from primsplit.testing.verdicts import FileCheck
+
+    return FileCheck(*args, **named)
+
+
+def kinds_in_file(path: str) -> list[str]:
+    """The operator of every node of an ONNX file. Raises FileError."""
+    from primsplit.onnxio.nodes import node_kinds
+
+    return list(node_kinds(path))
+
+
 def save_functions(made: Any, path: str) -> None:
     """Write a split as one file whose forward and pullback are model-local functions."""
     from primsplit.onnxio.functions import to_function_model

@@ -1,6 +1,7 @@
 """`split` and `export`: a function, a Program or one op as a Split with names, and as ONNX files."""
 
 import dataclasses
+import inspect
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -169,13 +170,18 @@ def trace(function: Callable[..., Any] | Program, *specs: Any, **named: Any) -> 
     if not specs and not named:
         specs = specs_from_annotations(function)
     if dataclasses.is_dataclass(function) and not isinstance(function, type):
-        return trace_program(_called, (function, *specs), named, name=type(function).__name__)
+        return trace_program(called(type(function)), (function, *specs), named, name=type(function).__name__)
     return trace_program(function, specs, named)
 
 
-def _called(self: Callable[..., Any], *args: Any, **named: Any) -> Any:
-    """A callable dataclass is a function of its own fields too."""
-    return self(*args, **named)
+def called(kind: type) -> Callable[..., Any]:
+    """The function of an instance of a callable dataclass and its arguments."""
+
+    def call(self: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        return self(*args, **named)
+
+    call.__signature__ = inspect.signature(kind.__call__)  # type: ignore[attr-defined, operator]
+    return call
 
 
 def split(

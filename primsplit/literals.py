@@ -77,11 +77,11 @@ def number_text(number: Any) -> str:
 
     A float whose bits the decimal number does not give (a NaN with a payload) is written as its bits: `0x7fc00001`.
     """
+    if isinstance(number, str):
+        return repr(number)
     dtype = np.asarray(number).dtype
     if dtype.kind in "biu" or dtype.name in {"int4", "uint4"}:
         return str(bool(number)) if dtype.kind == "b" else str(int(number))
-    if dtype.kind == "O":
-        return repr(number)
     text = str(number)
     if np.asarray(float(text)).astype(dtype).tobytes() != np.asarray(number).tobytes():
         text = repr(float(number))

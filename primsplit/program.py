@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -140,6 +140,12 @@ def _brief(spec: trees.TreeSpec) -> str:
     return text if len(text) < 100 else text[:97] + "..."
 
 
+def arrays_of(program: Program, call: tuple[tuple[Any, ...], Mapping[str, Any]]) -> list[npt.NDArray[Any]]:
+    """The arrays of a call (positional and keyword arguments), one for each input of the program."""
+    leaves, _ = trees.flatten((call[0], dict(call[1])))
+    return [np.asarray(x) for x, s in zip(leaves, program.static, strict=True) if s is ARRAY]
+
+
 def check_array(array: npt.NDArray[Any], name: str, type: Type, sizes: dict[str, int]) -> None:
     """Raise DtypeError or ShapeError where the array is not of this type; `sizes` learns what the symbols are."""
     if array.dtype != type.dtype:
@@ -148,7 +154,8 @@ def check_array(array: npt.NDArray[Any], name: str, type: Type, sizes: dict[str,
         return
     if array.ndim != len(type.shape):
         raise ShapeError(
-            f"{name} must have {len(type.shape)} axes, {type}, not shape {list(array.shape)}", place=tracing.user_place()
+            f"{name} must have {len(type.shape)} axes, {type}, not shape {list(array.shape)}",
+            place=tracing.user_place(),
         )
     for axis, (dim, size) in enumerate(zip(type.shape, array.shape, strict=True)):
         if isinstance(dim, Size) and dim.symbol is not None:
@@ -162,12 +169,24 @@ def check_array(array: npt.NDArray[Any], name: str, type: Type, sizes: dict[str,
             raise ShapeError(f"{name} has size {size} at axis {axis}, not {told}", place=tracing.user_place())
 
 
+def check_names(inputs: Sequence[str], arrays: Mapping[str, Any]) -> None:
+    """Raise SpecError where the arrays are not exactly those of the inputs."""
+    missing = [n for n in inputs if n not in arrays]
+    extra = [n for n in arrays if n not in inputs]
+    if missing or extra:
+        what = [f"{', '.join(missing)} missing"] if missing else []
+        what += [f"{', '.join(extra)} unknown"] if extra else []
+        raise SpecError(f"the inputs do not fit: {'; '.join(what)}", because=(f"the inputs are {', '.join(inputs)}",))
+
+
 def inline_block(block: Block, arguments: Sequence[Array]) -> list[Array]:
     """Record the block's ops, called on these arrays; return its results."""
     values = [a.value for a in arguments]
     for var, value in zip(block.params, values, strict=True):
         if var.type.dtype != value.type.dtype:
-            raise DtypeError(f"an argument must be {var.type.dtype}, not {value.type.dtype}", place=tracing.user_place())
+            raise DtypeError(
+                f"an argument must be {var.type.dtype}, not {value.type.dtype}", place=tracing.user_place()
+            )
     return [Array(v) for v in tracing.inline(block, values)]
 
 
@@ -222,11 +241,11 @@ def input_names(function: Function, spec: trees.TreeSpec) -> list[str]:
 
 
 def _parameter(parameters: Sequence[inspect.Parameter], position: int) -> str:
-    last = parameters[-1] if parameters else None
-    if position < len(parameters) and parameters[position].kind is not inspect.Parameter.VAR_POSITIONAL:
-        return parameters[position].name
-    variadic = next((p for p in parameters if p.kind is p.VAR_POSITIONAL), last)
-    return f"{variadic.name if variadic else 'x'}.{position - max(len(parameters) - 1, 0)}"
+    named = [p.name for p in parameters if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
+    if position < len(named):
+        return named[position]
+    variadic = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "x")
+    return f"{variadic}.{position - len(named)}"
 
 
 def output_names(spec: trees.TreeSpec, taken: Sequence[str]) -> list[str]:
@@ -240,7 +259,8 @@ def output_names(spec: trees.TreeSpec, taken: Sequence[str]) -> list[str]:
 
 
 def _free_name(name: str, taken: set[str]) -> str:
+    """The name, or where an input has it, `result` in its place and a number if need be."""
     if name not in taken:
         return name
     stem = name.replace("y", "result", 1) if name.startswith("y") else f"{name}_result"
-    return next(n for n in (stem, *(f"{stem}_{i}" for i in count(1))) if n not in taken)
+    return next(n for n in chain([stem], (f"{stem}_{i}" for i in count(1))) if n not in taken)

@@ -71,7 +71,7 @@ class Session:
         text = str(error)
         node = re.search(r"[Nn]ode[^'(]*[('](?:[^'()]*Name:\s*')?([A-Za-z]+_\d+)", text)
         place = self.places.get(node.group(1), "") if node else ""
-        reason = text.split("Status Message:")[-1].strip().splitlines()[0][:300]
+        reason = text.rsplit("Status Message:", maxsplit=1)[-1].strip().splitlines()[0][:300]
         return RunError(f"{what}: {reason}", because=(f"at {place}",) if place else ())
 
 

@@ -18,9 +18,10 @@ from primsplit.errors import MissingRule, PrimsplitError, RuleError
 from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Type, Value, Var, free, is_call, reads, rename
 from primsplit.ops import op as operators
 from primsplit.passes.dead_code import live_ops
+from primsplit.passes.merge_scatter import merge_scatters
 from primsplit.rules.table import RULES, UNSUPPORTED, Epoch, Rule, with_defaults
-from primsplit.verify import verified
 from primsplit.tracing import append, fresh_stack, recording
+from primsplit.verify import verified
 
 CaptureKind = Literal["input", "output", "intermediate", "shape"]
 
@@ -173,7 +174,7 @@ class _Composition:
                 self._inline_pullback(op, split, renaming, cotangents)
             connected = [i for i in self.wrt if block.params[i] in cotangents]
             gradients = tuple(cotangents[block.params[i]].value for i in connected)
-        ops = live_ops(recorded.ops, gradients)
+        ops = live_ops(merge_scatters(recorded.ops, gradients), gradients)
         primal, ops = _hoist_shapes(self.primal, ops, set(seeds))
         pullback = Block(f"{block.name}.pullback", (), tuple(ops), gradients)
         captures = tuple(v for v in free(pullback) if v not in seeds)

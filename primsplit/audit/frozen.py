@@ -1,10 +1,12 @@
-"""The values that a trace froze: arrays and numbers that the function read from elsewhere than its arguments.
+"""The values that a trace froze: what the traced functions read from elsewhere than their arguments.
 
 A later change of them does not change the exported file; that is why they are listed.
 """
 
 import ast
+import dataclasses
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +16,16 @@ import numpy.typing as npt
 
 from primsplit.errors import Place
 from primsplit.export import SplitProgram
-from primsplit.ir import Const, walk
+from primsplit.ir import Const, Type, walk
 from primsplit.program import ARRAY
+
+Scope = Mapping[str, Any]
+AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """One frozen value. `name` is what the user's line calls it, or "" where that is not known."""
+    """One frozen value: how the program calls it ("" where it has no name there), and a line that reads it."""
 
     name: str
     type: str
@@ -36,122 +41,158 @@ class Frozen:
 
 
 def frozen_values(made: SplitProgram, function: Callable[..., Any]) -> list[Frozen]:
-    """The frozen values of a traced function, largest first, each once a line; then its static arguments.
+    """The frozen values of a traced function, the largest first.
 
-    Numbers that stand in the line itself are left out, and so are short vectors of integers without a name, which
-    indexing makes.
+    Those are the globals, closed-over variables and attributes that its functions read, as far as they are numbers,
+    texts or arrays; arrays that became part of the program on a line that reads none of those; and arguments that are
+    no arrays. Functions that recorded nothing are not looked at.
     """
-    found: dict[Any, Frozen] = {}
-    for const in _constants(made):
-        item = _of_constant(const, function)
-        if item is not None:
-            found.setdefault((item.name, item.type, item.place), item)
-    ordered = sorted(found.values(), key=lambda f: -f.size)
-    return ordered + list(_static_arguments(made))
+    named = {f.name: f for f in _named(made, function)}
+    lines = {(f.place.filename, line) for f in named.values() if f.place for line in _lines_of(f.name, f.place)}
+    unnamed: dict[Any, Frozen] = {}
+    for const in _arrays(made):
+        if const.place is not None and (const.place.filename, const.place.line) not in lines:
+            array = const.numpy()
+            unnamed.setdefault((const.place, str(const.type)), _frozen("", array, const.place))
+    found = sorted([*named.values(), *unnamed.values()], key=lambda f: -f.size)
+    return [*found, *_static_arguments(made)]
 
 
-def _constants(made: SplitProgram) -> Iterator[Const]:
+def _arrays(made: SplitProgram) -> Iterator[Const]:
+    """The arrays that the user's code brought in; short vectors of integers, which indexing makes, are left out."""
     block = made.program.block
-    for op in walk(block):
-        yield from (v for v in op.inputs if isinstance(v, Const))
-    yield from (r for r in block.results if isinstance(r, Const))
+    used = [*(v for op in walk(block) for v in op.inputs), *block.results]
+    for const in used:
+        if isinstance(const, Const) and const.place is not None and const.type.rank and not _is_index(const):
+            yield const
 
 
-def _of_constant(const: Const, function: Callable[..., Any]) -> Frozen | None:
-    if const.place is None or not const.place.filename:
-        return None
-    array = const.numpy()
-    name = _name_of(array, const.place, function)
-    if not name and (array.ndim == 0 or (const.type.dtype.kind in "iu" and const.is_small)):
-        return None
-    return Frozen(name, str(const.type), array.nbytes, const.place, _told(array))
+def _is_index(const: Const) -> bool:
+    return const.type.dtype.kind in "iu" and const.is_small
 
 
-def _told(array: npt.NDArray[Any]) -> str:
+def _frozen(name: str, value: Any, place: Place | None) -> Frozen:
+    if isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        return Frozen(name, str(Type(array.dtype, array.shape)), array.nbytes, place, _range(array))
+    text = repr(value)
+    return Frozen(name, type(value).__name__, 0, place, text if len(text) <= 60 else text[:57] + "...")
+
+
+def _range(array: npt.NDArray[Any]) -> str:
     if array.size <= 4:
         return str(array.tolist())
-    if array.dtype.kind == "b" or array.dtype.kind == "V":
-        return ""
-    return f"{array.min():.4g} to {array.max():.4g}"
+    return "" if array.dtype.kind not in "iuf" else f"{array.min():.4g} to {array.max():.4g}"
 
 
 def _static_arguments(made: SplitProgram) -> Iterator[Frozen]:
     program = made.program
     for path, value in zip(program.arguments.paths(), program.static, strict=True):
         if value is not ARRAY:
-            name = ".".join(map(str, path[1:])) if len(path) > 1 else "argument"
-            yield Frozen(f"argument {name}", type(value).__name__, 0, None, repr(value)[:60])
+            yield _frozen(f"argument {'.'.join(map(str, path[1:]))}", value, None)
 
 
-def _name_of(array: npt.NDArray[Any], place: Place, function: Callable[..., Any]) -> str:
-    """What the line calls an array: a name, or a path of attributes and constant keys, that leads to an equal one."""
-    scope = _scope(function, place)
-    for expression in _expressions(place):
-        value = _look_up(expression, scope)
-        if isinstance(value, np.ndarray | np.generic | float) and _equal(np.asarray(value), array):
-            return ast.unparse(expression)
-    return ""
+# What the functions read from outside.
 
 
-def _scope(function: Callable[..., Any], place: Place) -> Mapping[str, Any]:
-    """The globals of the function whose line it is, and what is closed over."""
-    seen: dict[str, Any] = {}
-    for inner in _functions(function):
-        if inner.__code__.co_filename == place.filename:
-            seen.update(inner.__globals__)
-            seen.update(inspect.getclosurevars(inner).nonlocals)
-    return seen
+def _named(made: SplitProgram, function: Callable[..., Any]) -> Iterator[Frozen]:
+    """The outside values that the functions with recorded ops read, each at the first line that does."""
+    lines: dict[str, set[int]] = {}
+    for op in walk(made.program.block):
+        if op.place is not None and op.place.filename:
+            lines.setdefault(op.place.filename, set()).add(op.place.line)
+    for filename, inside in lines.items():
+        scope = _scope(filename, function)
+        for node in _functions(filename, inside):
+            label = getattr(node, "name", "<lambda>")
+            for expression in _outside(node, scope):
+                value = _look_up(expression, scope)
+                if _is_value(value):
+                    yield _frozen(ast.unparse(expression), value, Place(filename, expression.lineno, label))
 
 
-def _functions(function: Any) -> Iterator[Any]:
-    """The function, and the functions and methods that it closes over."""
-    inner = inspect.unwrap(function)
-    if inspect.ismethod(inner):
-        inner = inner.__func__
-    if not inspect.isfunction(inner):
-        inner = getattr(type(inner), "__call__", None)
-    if inspect.isfunction(inner):
-        yield inner
-        for value in inspect.getclosurevars(inner).nonlocals.values():
-            if inspect.isfunction(value) and value is not inner:
-                yield value
+def _lines_of(name: str, place: Place) -> set[int]:
+    """The lines that read a name."""
+    found = (n for n in ast.walk(_parsed(place.filename)) if isinstance(n, ast.expr))
+    return {n.lineno for n in found if ast.unparse(n) == name}
 
 
-def _expressions(place: Place) -> Iterator[ast.expr]:
-    """The names and paths that the line reads, the longest first."""
+def _is_value(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return bool(value) and all(map(_is_value, value))
+    return isinstance(value, np.ndarray | np.generic | bool | int | float | str)
+
+
+def _parsed(filename: str) -> ast.Module:
     try:
-        with open(place.filename, "rb") as file:
-            tree = ast.parse(file.read())
+        with open(filename, "rb") as file:
+            return ast.parse(file.read())
     except (OSError, SyntaxError, ValueError):
-        return
-    inside = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript)
-        and node.lineno <= place.line <= (node.end_lineno or node.lineno)
-    ]
-    yield from sorted(inside, key=lambda node: -len(ast.unparse(node)))
+        return ast.Module([], [])
 
 
-def _look_up(node: ast.expr, scope: Mapping[str, Any]) -> Any:
-    """What a name or path leads to, without running anything of the user's; None where it leads nowhere."""
+def _functions(filename: str, lines: set[int]) -> list[AnyFunction]:
+    """The innermost function of a file around each of the lines."""
+    nodes = [node for node in ast.walk(_parsed(filename)) if isinstance(node, AnyFunction)]
+    found: dict[AnyFunction, None] = {}
+    for line in sorted(lines):
+        around = [n for n in nodes if n.lineno <= line <= (n.end_lineno or 0)]
+        if around:
+            found[max(around, key=lambda n: (n.lineno, n.col_offset))] = None
+    return list(found)
+
+
+def _scope(filename: str, function: Callable[..., Any]) -> Scope:
+    """The globals of a file's module; what the function closes over, and its object, where it is of that file."""
+    module = next((m for m in list(sys.modules.values()) if getattr(m, "__file__", None) == filename), None)
+    scope = dict(vars(module)) if module is not None else {}
+    inner = inspect.unwrap(function)
+    if not inspect.isroutine(inner):
+        if not dataclasses.is_dataclass(inner):
+            scope["self"] = inner
+        inner = type(inner).__call__
+    elif inspect.ismethod(inner):
+        scope["self"] = inner.__self__
+        inner = inner.__func__
+    code = getattr(inner, "__code__", None)
+    if code is not None and code.co_filename == filename:
+        scope = {**inner.__globals__, **scope, **inspect.getclosurevars(inner).nonlocals}
+    return scope
+
+
+def _outside(node: AnyFunction, scope: Scope) -> Iterator[ast.expr]:
+    """The longest names and paths that a function reads and that do not begin at a variable of its own."""
+    own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+    body = node.body if isinstance(node.body, list) else [node.body]
+    inside = [n for part in body for n in ast.walk(part)]
+    own |= {n.id for n in inside if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    own -= {"self"} if "self" in scope else set()
+    covered: set[ast.AST] = set()
+    for n in inside:
+        if n in covered or not isinstance(n, ast.Name | ast.Attribute | ast.Subscript):
+            continue
+        if _root(n) not in own and _is_value(_look_up(n, scope)):
+            covered.update(ast.walk(n))
+            yield n
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _look_up(node: ast.expr, scope: Scope) -> Any:
+    """What a name or path leads to, without running anything of the user's; None where it leads nowhere.
+
+    A path goes through objects and dicts of constant keys; not through modules, whose values are no state.
+    """
     if isinstance(node, ast.Name):
         return scope.get(node.id)
     if isinstance(node, ast.Attribute):
         value = _look_up(node.value, scope)
-        return None if value is None else vars(value).get(node.attr) if hasattr(value, "__dict__") else None
+        return None if inspect.ismodule(value) else getattr(value, "__dict__", {}).get(node.attr)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         value = _look_up(node.value, scope)
-        key = node.slice.value
-        if isinstance(value, dict):
-            return value.get(key)
-        if isinstance(value, list | tuple | np.ndarray) and isinstance(key, int) and -len(value) <= key < len(value):
-            return value[key]
+        return value.get(node.slice.value) if isinstance(value, dict) else None
     return None
-
-
-def _equal(value: npt.NDArray[Any], array: npt.NDArray[Any]) -> bool:
-    """True for the same elements, whatever the precision that they were frozen in."""
-    if value.shape != array.shape:
-        return False
-    return bool(np.array_equal(value.astype(array.dtype), array, equal_nan=array.dtype.kind == "f"))

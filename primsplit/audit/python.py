@@ -75,7 +75,7 @@ class _Source:
     def __init__(self, block: Block, given: Mapping[Var, str]) -> None:
         self.block = block
         self.constants = Constants(block)
-        self.names = Names(TAKEN | {block.name})
+        self.names = Names(TAKEN | {_identifier(block.name)})
         for hinted in (True, False):
             for var in variables(block):
                 stem = re.sub(r"\W", "_", given.get(var, var.hint))
@@ -85,7 +85,7 @@ class _Source:
 
     def text(self) -> str:
         params = [f"{self.names.of[p]}: {spec_text(p.type)}" for p in self.block.params]
-        lines = list(self.function(self.block, params, 0))
+        lines = list(self.function(self.block, _identifier(self.block.name), params, 0))
         heads = ["import numpy as np", "import primsplit as ps"]
         if self.helpers:
             heads.append(f"from primsplit.audit.python import {', '.join(sorted(self.helpers))}")
@@ -96,8 +96,8 @@ class _Source:
             heads[-1:] = [f"constants = {load}  # {told}", "", ""]
         return "\n".join(heads) + "\n" + layout(lines)
 
-    def function(self, block: Block, params: Sequence[str], depth: int) -> Iterator[Line]:
-        yield from wrapped(depth, "", f"def {_identifier(block.name)}(", params, "):", "")
+    def function(self, block: Block, name: str, params: Sequence[str], depth: int) -> Iterator[Line]:
+        yield from wrapped(depth, "", f"def {name}(", params, "):", "")
         for op in block.ops:
             yield from self.op(op, depth + 2)
         results = [self.value(r, None) for r in block.results]
@@ -108,9 +108,10 @@ class _Source:
         items = [self.value(v, op) for v in op.inputs]
         for name, value in op.attributes.items():
             if isinstance(value, Block):
-                yield from self.function(value, [self.names.of[p] for p in value.params], depth)
+                own = self.names.give(Var(Type("bool", ())), _identifier(value.name))
+                yield from self.function(value, own, [self.names.of[p] for p in value.params], depth)
                 specs = "".join(f", {spec_text(p.type)}" for p in value.params)
-                items.append(f"{name}=body({_identifier(value.name)}{specs})")
+                items.append(f"{name}=body({own}{specs})")
                 self.helpers.add("body")
             else:
                 items.append(f"{name}={self.attribute(value)}")
@@ -141,7 +142,7 @@ class _Source:
             if text.startswith("["):
                 return text
         if op is not None and value.type.rank == 0 and _is_tied(op, value):
-            return number_text(value.numpy()[()])
+            return number_source(value.numpy()[()])
         return self.array(value)
 
     def array(self, const: Const) -> str:
@@ -191,9 +192,14 @@ def spec_text(type: Type) -> str:
     return f'ps.spec("{type.dtype.name}", [{sizes}])' if type.shape else f'ps.spec("{type.dtype.name}")'
 
 
+def number_source(number: Any) -> str:
+    """One element; its bits as an integer where no decimal number gives them."""
+    return re.sub(r"\b(inf|nan)\b", r"np.\1", number_text(number))
+
+
 def array_source(array: np.ndarray[Any, Any]) -> str:
     """A NumPy expression of the array, bit by bit."""
-    texts = [re.sub(r"\b(inf|nan)\b", r"np.\1", number_text(v)) for v in array.reshape(-1)]
+    texts = [number_source(v) for v in array.reshape(-1)]
     dtype = f'"{array.dtype.name}"'
     shape = "" if array.ndim == 1 else f".reshape({array.shape!r})"
     if any(t.startswith("0x") for t in texts):

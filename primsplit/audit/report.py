@@ -46,7 +46,7 @@ def _lines(primal: Block, pullback: Block) -> list[dict[str, Any]]:
     backward = Counter(_place(op) for op in pullback.ops)
     rows = []
     for place in dict.fromkeys((*forward, *backward)):
-        where = "" if place is None else str(place)
+        where = "sums of cotangents" if place is None else str(place)
         source = "" if place is None else place.source
         rows.append({"place": where, "source": source, "primal": forward[place], "pullback": backward[place]})
     return rows

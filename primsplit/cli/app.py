@@ -1,6 +1,7 @@
 """The commands, assembled."""
 
 import os
+from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -24,9 +25,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from primsplit import __version__
-
-        typer.echo(f"primsplit {__version__}")
+        typer.echo(f"primsplit {version('primsplit')}")
         raise typer.Exit
 
 
@@ -35,7 +34,7 @@ def settings(
     traceback: Annotated[
         bool, typer.Option("--traceback", help=f"Show Python's traceback of an error; or set {TRACEBACK}=1.")
     ] = False,
-    version: Annotated[
+    show_version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:

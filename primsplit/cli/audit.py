@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from primsplit.audit import report
 from primsplit.cli import options
 from primsplit.cli.failures import command
 from primsplit.cli.options import Exported
@@ -14,6 +15,7 @@ from primsplit.cli.output import console, print_json, size_text, table
 @command
 def audit(
     target: options.Target,
+    *,
     spec: options.Spec = None,
     wrt: options.Wrt = None,
     dtype: options.Dtype = None,
@@ -27,8 +29,6 @@ def audit(
     Then what the backward pass reads of the forward pass, and the values from outside that are frozen into it.
     """
     made = Exported(target, spec, wrt, dtype, quiet=json)
-    from primsplit.audit import report
-
     found = report(made.split, made.file.function)
     if json:
         print_json(found["frozen"] if frozen else found)

@@ -10,9 +10,10 @@ from rich.progress import Progress
 from rich.text import Text
 
 from primsplit.cli import options
-from primsplit.cli.failures import Failure, command, user_output_to_stderr
+from primsplit.cli.failures import NotRightError, command, user_output_to_stderr
 from primsplit.cli.options import Exported, FormName
 from primsplit.cli.output import console, print_json, table
+from primsplit.doors import check_file, open_file, open_pair
 
 COLOURS = {"ok": "green", "wrong": "red", "unclear": "yellow"}
 
@@ -20,12 +21,13 @@ COLOURS = {"ok": "green", "wrong": "red", "unclear": "yellow"}
 @command
 def check(
     target: options.Target,
+    *,
     onnx: Annotated[
         str | None, typer.Option("--onnx", metavar="PATH", help="Check this file, instead of a fresh one.")
     ] = None,
     spec: options.Spec = None,
     wrt: options.Wrt = None,
-    form: options.Form = FormName.joint,
+    form: options.Form = FormName.JOINT,
     dtype: options.Dtype = None,
     tolerance: Annotated[
         float | None, typer.Option("--tolerance", help="The relative error admitted of a gradient.")
@@ -51,22 +53,19 @@ def check(
     else:
         _show(made, answer)
     if not right:
-        raise Failure
+        raise NotRightError
 
 
 def _open(path: str, form: FormName) -> Any:
-    from primsplit.onnxio.opened import OpenedFile, OpenedPair
-
-    if form is not FormName.split:
-        return OpenedFile(path)
+    if form is not FormName.SPLIT:
+        return open_file(path)
     stem = os.path.splitext(path)[0]
-    return OpenedPair(f"{stem}.forward.onnx", f"{stem}.backward.onnx")
+    return open_pair(f"{stem}.forward.onnx", f"{stem}.backward.onnx")
 
 
 def _rows(made: Exported, file: Any, tolerance: float | None, seed: int, *, quiet: bool) -> list[dict[str, Any]]:
-    from primsplit.testing.verdicts import FileCheck
-
-    checking = FileCheck(made.split, made.file.function, made.arguments.values, file, tolerance=tolerance, seed=seed)
+    given = made.arguments
+    checking = check_file(made.split, given.function, given.values, file, tolerance=tolerance, seed=seed)
     total = len(made.split.program.outputs) + len(made.split.gradient_names)
     rows = []
     with Progress(console=Console(stderr=True, quiet=quiet), transient=True) as bar, user_output_to_stderr():

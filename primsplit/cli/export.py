@@ -15,12 +15,13 @@ from primsplit.cli.output import console, print_json, size_text, table
 @command
 def export(
     target: options.Target,
+    *,
     onnx: Annotated[
         str | None, typer.Option("--onnx", metavar="PATH", help="The file to write; MODEL.onnx here.")
     ] = None,
     spec: options.Spec = None,
     wrt: options.Wrt = None,
-    form: options.Form = FormName.joint,
+    form: options.Form = FormName.JOINT,
     dtype: options.Dtype = None,
     json: options.Json = False,
 ) -> None:

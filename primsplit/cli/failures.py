@@ -6,7 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 import typer
@@ -20,18 +20,18 @@ MOST_LINES = 9
 _PYTHON = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 
-class Failure(Exception):
+class NotRightError(Exception):
     """A command whose work was done and whose answer is no: exit status 1, all said already."""
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Make errors of a command a short text on stderr and exit status 1; Python's traceback under PRIMSPLIT_TRACEBACK."""
+    """Make errors of a command a short text on stderr and exit status 1; Python's traceback if asked for."""
 
     @functools.wraps(function)
     def told(*args: Any, **named: Any) -> None:
         try:
             function(*args, **named)
-        except Failure:
+        except NotRightError:
             raise typer.Exit(1) from None
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
@@ -56,7 +56,7 @@ def describe(error: Exception, above: frozenset[str] = frozenset()) -> str:
     `above` are the files of the callers of the command: a line in one of them is none of the user's.
     """
     if isinstance(error, PrimsplitError):
-        if error.place is not None and error.place.filename in above:
+        if error.place is not None and error.place.filename in {"", *above}:
             error.place = None
         if error.place is None:
             error.place = _user_line(error.__traceback__, above)
@@ -92,10 +92,10 @@ def _is_installed(filename: str) -> bool:
 def _files_above() -> frozenset[str]:
     """The files of everything that is being called now: the front end, not the user's functions."""
     files = set()
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         files.add(frame.f_code.co_filename)
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return frozenset(files)
 
 

@@ -1,30 +1,33 @@
 """The options that several commands share, and what they say: which function, with which inputs."""
 
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
+from primsplit.arguments import arguments_of
 from primsplit.cli.failures import user_output_to_stderr
 from primsplit.errors import SpecError
+from primsplit.export import split
+from primsplit.userfile import load
 
 
-class FormName(str, Enum):
+class FormName(StrEnum):
     """How forward and backward pass are laid out in files."""
 
-    joint = "joint"
-    split = "split"
-    functions = "functions"
+    JOINT = "joint"
+    SPLIT = "split"
+    FUNCTIONS = "functions"
 
 
-class DtypeName(str, Enum):
+class DtypeName(StrEnum):
     """The dtypes that carry gradients."""
 
-    float64 = "float64"
-    float32 = "float32"
-    float16 = "float16"
-    bfloat16 = "bfloat16"
+    FLOAT64 = "float64"
+    FLOAT32 = "float32"
+    FLOAT16 = "float16"
+    BFLOAT16 = "bfloat16"
 
 
 Target = Annotated[str, typer.Argument(metavar="MODEL", help="A Python file, or one function of it: model.py:loss.")]
@@ -53,12 +56,12 @@ def read_specs(texts: list[str] | None) -> dict[str, str]:
     """The texts of `--spec` by name. Raises SpecError for one without a colon, or a name given twice."""
     found: dict[str, str] = {}
     for text in texts or []:
-        name, colon, type = text.partition(":")
+        name, colon, said = text.partition(":")
         if not colon or not name.strip():
             raise SpecError(f"cannot read --spec {text}", cure="Write it like --spec x:f32[N,3].")
         if name.strip() in found:
             raise SpecError(f"--spec {name} is given twice")
-        found[name.strip()] = type.strip()
+        found[name.strip()] = said.strip()
     return found
 
 
@@ -68,10 +71,6 @@ class Exported:
     def __init__(
         self, target: str, spec: list[str] | None, wrt: list[str] | None, dtype: DtypeName | None, *, quiet: bool
     ) -> None:
-        from primsplit.arguments import arguments_of
-        from primsplit.export import split
-        from primsplit.userfile import load
-
         texts = read_specs(spec)
         with progress(f"reading {target}", quiet=quiet) as told, user_output_to_stderr():
             self.file = load(target)
@@ -83,5 +82,6 @@ class Exported:
 
 def progress(text: str, *, quiet: bool = False) -> Any:
     """A spinner with a text on stderr while something is done; `quiet`, or no terminal, shows none."""
-    console = Console(stderr=True, quiet=quiet)
+    console = Console(stderr=True)
+    console.quiet = quiet or not console.is_terminal
     return console.status(text)

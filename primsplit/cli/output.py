@@ -22,7 +22,7 @@ def console() -> Console:
 
 def print_json(answer: Any) -> None:
     """An answer for a program to read."""
-    print(json.dumps(answer, indent=2, ensure_ascii=False))  # noqa: T201  # stdout is what it is for
+    print(json.dumps(answer, indent=2, ensure_ascii=False))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], right: Iterable[str] = ()) -> Table:

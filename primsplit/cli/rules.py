@@ -7,8 +7,9 @@ import typer
 from rich.text import Text
 
 from primsplit.cli import options
-from primsplit.cli.failures import Failure, command
+from primsplit.cli.failures import NotRightError, command
 from primsplit.cli.output import console, print_json, table
+from primsplit.coverage import missing_in_file, name_rows, operator_rows
 
 GREEN, YELLOW, RED, DIM = "green", "yellow", "red", "dim"
 COLOURS = {"unsupported": DIM, "missing": RED, "refused": DIM}
@@ -16,6 +17,7 @@ COLOURS = {"unsupported": DIM, "missing": RED, "refused": DIM}
 
 @command
 def rules(
+    *,
     missing_for: Annotated[
         str | None, typer.Option("--missing-for", metavar="ONNX", help="Only operators of this file without a rule.")
     ] = None,
@@ -27,8 +29,6 @@ def rules(
 
     A row is green only if a test of it ran and passed when the table of tests was made.
     """
-    from primsplit.coverage import missing_in_file, name_rows, operator_rows
-
     if missing_for is not None:
         _show_missing(missing_for, missing_in_file(missing_for), json=json)
         return
@@ -66,4 +66,4 @@ def _show_missing(path: str, found: list[dict[str, Any]], *, json: bool) -> None
     else:
         console().print(f"every operator in {path} has a rule", markup=False)
     if found:
-        raise Failure
+        raise NotRightError

@@ -11,7 +11,9 @@ from primsplit.cli import options
 from primsplit.cli.failures import command
 from primsplit.cli.options import Exported, progress
 from primsplit.cli.output import console, print_json, table, write_whole
+from primsplit.doors import open_file
 from primsplit.errors import FileError, SpecError
+from primsplit.program import arrays_of, check_names
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -19,6 +21,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 @command
 def run(
     target: Annotated[str, typer.Argument(metavar="FILE", help="An ONNX file, or model.py, or model.py:loss.")],
+    *,
     inputs: Annotated[
         str | None,
         typer.Option("--inputs", metavar="PATH", help="An .npz with an array an input, or an .npy of the only input."),
@@ -51,19 +54,16 @@ def run(
 
 
 def _run_file(path: str, inputs: str | None, *, quiet: bool) -> Arrays:
-    from primsplit.onnxio.opened import OpenedFile
-
     with progress(f"loading {path}", quiet=quiet):
-        file = OpenedFile(path)
+        file = open_file(path)
     given = {} if inputs is None else _load(inputs, list(file.inputs))
     arrays = {n: _as_declared(a, file.inputs[n].dtype) if n in file.inputs else a for n, a in given.items()}
     file.check(arrays)
-    return file(arrays)
+    outputs: Arrays = file(arrays)
+    return outputs
 
 
 def _run_model(made: Exported, inputs: str | None) -> Arrays:
-    from primsplit.onnxio.opened import check_names
-
     program = made.split.joint()
     arrays: Arrays = {} if made.arguments.drawn else _examples(made)
     given = {} if inputs is None else _load(inputs, list(program.inputs))
@@ -76,9 +76,7 @@ def _run_model(made: Exported, inputs: str | None) -> Arrays:
 
 def _examples(made: Exported) -> Arrays:
     """The example inputs by name; ones for cotangents, whose sizes are those of the results."""
-    from primsplit.testing.verdicts import point_of
-
-    point = point_of(made.split, made.arguments.values)
+    point = arrays_of(made.split.program, made.arguments.values)
     arrays = dict(zip(made.split.program.inputs, point, strict=True))
     if made.split.seed_names:
         values = made.split.program.session()(*point)
@@ -123,7 +121,7 @@ def _save(path: str, outputs: Arrays) -> None:
 
 def _told(name: str, array: npt.NDArray[Any]) -> dict[str, Any]:
     shown = array.astype(np.float64) if array.dtype.name == "bfloat16" else array
-    if array.size <= 8:
+    if array.size <= 4:
         value = str(shown.tolist())
     elif array.dtype.kind == "b":
         value = f"{int(array.sum())} of {array.size} true"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import onnx.helper
 
+from primsplit import dims
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.infer.table import Site, UnknownRank, axis_of, fresh, rule, typed
@@ -52,6 +53,23 @@ def compress(site: Site) -> Sequence[Type]:
 def nonzero(site: Site) -> Sequence[Type]:
     """int64, one row an axis, one column a non-zero element."""
     return typed(np.int64, (len(site.shape(0)), fresh("nonzero")))
+
+
+@rule("Unique")
+def unique(site: Site) -> Sequence[Type]:
+    """The values, along the axis or flat; int64 first places, places in the values, and counts."""
+    shape = site.shape(0)
+    axis = site.attribute("axis")
+    found = fresh("unique")
+    if axis is None:
+        values: tuple[Dim, ...] = (found,)
+        length = dims.product(shape)
+    else:
+        place = axis_of(axis, len(shape), site.kind)
+        values = (*shape[:place], found, *shape[place + 1 :])
+        length = shape[place]
+    others = [Type(np.int64, (size,)) for size in (found, length, found)]
+    return [Type(site.type(0).dtype, values), *others][: site.outputs]
 
 
 @rule("OneHot")

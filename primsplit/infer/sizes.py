@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 
+import numpy as np
+
 from primsplit import dims
-from primsplit.dims import Dim
+from primsplit.dims import Dim, Size
 from primsplit.infer.table import Site
 from primsplit.ir import SMALL, Type
 
@@ -17,7 +19,16 @@ def known_sizes(site: Site, result: Type) -> Sizes | None:
         return None
     if result.shape and not (isinstance(result.shape[0], int) and result.shape[0] <= SMALL):
         return None
-    return reader(site)
+    found = reader(site)
+    return found if found is None or all(_fits(d, result) for d in found) else None
+
+
+def _fits(dim: Dim, type: Type) -> bool:
+    """False for a number that wraps around in this dtype; a symbolic size may in any but the wide signed ones."""
+    if isinstance(dim, Size):
+        return type.dtype.kind == "i" and type.dtype.itemsize >= 4
+    limits = np.iinfo(type.dtype)
+    return int(limits.min) <= dim <= int(limits.max)
 
 
 def _shape(site: Site) -> Sizes | None:
@@ -36,7 +47,8 @@ def _gather(site: Site) -> Sizes | None:
     source, picked = site.sizes(0), site.integers(1)
     if source is None or picked is None or len(site.shape(0)) != 1:
         return None
-    return tuple(source[i] for i in picked)
+    fits = all(-len(source) <= i < len(source) for i in picked)
+    return tuple(source[i] for i in picked) if fits else None
 
 
 def _concat(site: Site) -> Sizes | None:
@@ -57,23 +69,25 @@ def _product(site: Site) -> Sizes | None:
     return None if source is None else (dims.product(source),)
 
 
-def _binary(combine: Callable[[Dim, Dim], Dim]) -> Callable[[Site], Sizes | None]:
+def _binary(combine: Callable[[Dim, Dim], Dim | None]) -> Callable[[Site], Sizes | None]:
     def read(site: Site) -> Sizes | None:
         left, right = site.sizes(0), site.sizes(1)
         if left is None or right is None:
             return None
         count = max(len(left), len(right)) if left and right else 0
         wide = [s * count if len(s) == 1 else s for s in (left, right)]
-        return tuple(combine(a, b) for a, b in zip(*wide, strict=True))
+        found = [combine(a, b) for a, b in zip(*wide, strict=True)]
+        known = tuple(d for d in found if d is not None)
+        return known if len(known) == len(found) else None
 
     return read
 
 
-def _quotient(a: Dim, b: Dim) -> Dim:
-    """Div of integers truncates; sizes are not negative, so that is the floor."""
+def _quotient(a: Dim, b: Dim) -> Dim | None:
+    """Div of integers truncates; that is the floor where neither is negative, and open where the divisor is 0."""
     if isinstance(a, int) and isinstance(b, int):
-        return int(a / b) if b else 0
-    return dims.floor_divide(a, b)
+        return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1) if b else None
+    return dims.floor_divide(a, b) if dims.at_least(a, 0) and dims.at_least(b, 1) else None
 
 
 _READERS: dict[str, Callable[[Site], Sizes | None]] = {

@@ -1,15 +1,16 @@
 """NumPy's arithmetic ufuncs: sums, products, powers, signs."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
+from primsplit.array import Array, implements
 from primsplit.broadcasting import sum_to
 from primsplit.errors import DtypeError
 from primsplit.numpy.ufuncs import cast_to, elementwise
-from primsplit.numpy.units import is_bool, is_whole, number, same, unit
+from primsplit.numpy.units import float_limits, is_bool, is_whole, number, same, unit
 from primsplit.ops import op
 from primsplit.passes.compositions.signs import is_negative
 from primsplit.primitive import Function, primitive, rrule
@@ -54,6 +55,12 @@ def positive(x: Array) -> Array:
     return same(x)
 
 
+@implements(np.conjugate)
+def conjugate(x: Array) -> Array:
+    """The method `conj`: the value itself."""
+    return same(x)
+
+
 @elementwise("absolute", "fabs")
 def absolute(x: Array) -> Array:
     """The distance from 0."""
@@ -62,15 +69,14 @@ def absolute(x: Array) -> Array:
 
 @elementwise("sign")
 def sign(x: Array) -> Array:
-    """-1, 0 or 1; NaN for NaN."""
-    return op.Sign(x)
+    """-1, 0 or 1; NaN for NaN, which onnxruntime's float16 Sign forgets."""
+    return op.Where(op.IsNaN(x), x, op.Sign(x)) if x.dtype == np.float16 else op.Sign(x)
 
 
 @elementwise("copysign")
 def copysign(x: Array, y: Array) -> Array:
     """|x| with the sign bit of y, of -0.0 too; the sign of a NaN counts as positive."""
-    size = op.Abs(x)
-    return op.Where(op.Not(is_negative(y)), size, -size)
+    return op.Abs(x) * op.Where(is_negative(y), np.asarray(-1.0, x.dtype), 1.0)
 
 
 @elementwise("signbit")
@@ -129,9 +135,8 @@ def literal_power(x: Array, exponent: float) -> Array:
 
     x**0 is 1 for every x, NaN too.
     """
-    special = {0: _ones, 1: same, 2: square_of_float, -1: op.Reciprocal, 0.5: op.Sqrt, -0.5: reciprocal_root}
-    if exponent in special:
-        return special[exponent](x)
+    if exponent in SPECIAL_POWERS:
+        return SPECIAL_POWERS[exponent](x)
     if float(exponent).is_integer() and abs(exponent) <= LARGEST_CHAIN:
         found: Array = integer_power(x, int(exponent))
         return found
@@ -140,6 +145,16 @@ def literal_power(x: Array, exponent: float) -> Array:
 
 def _ones(x: Array) -> Array:
     return op.ConstantOfShape(op.Shape(x), value=np.ones(1, x.dtype), types=[x.type])
+
+
+SPECIAL_POWERS: dict[float, Callable[[Array], Array]] = {
+    0: _ones,
+    1: same,
+    2: square_of_float,
+    -1: op.Reciprocal,
+    0.5: op.Sqrt,
+    -0.5: reciprocal_root,
+}
 
 
 @primitive
@@ -172,10 +187,13 @@ def _chain(x: Array, exponent: int) -> Array:
 
 @elementwise("ldexp")
 def ldexp(x: Array, exponent: Array) -> Array:
-    """x * 2**exponent, the power in two halves, so that neither overflows before the product does."""
-    whole = cast_to(exponent, np.float64)
-    half = op.Floor(whole * 0.5)
-    for part in (half, whole - half):
+    """x * 2**exponent, the power in thirds, so that none overflows before the product does."""
+    limits = float_limits(x)
+    enough = float(limits.maxexp - limits.minexp + limits.nmant + 2)
+    whole = op.Clip(cast_to(exponent, np.float64), -enough, enough)
+    third = op.Floor(whole * (1.0 / 3.0))
+    half = op.Floor((whole - third) * 0.5)
+    for part in (third, half, whole - third - half):
         x = x * cast_to(op.Pow(2.0, part), x.dtype)
     return x
 

@@ -70,7 +70,8 @@ def bitwise_count(x: Array) -> Array:
 
     Source: H. Warren, Hacker's Delight (2013), section 5-1.
     """
-    bits = cast_to(op.Abs(x) if is_signed(x) else x, np.uint64)
+    size = cast_to(op.Abs(x), f"uint{8 * x.dtype.itemsize}") if is_signed(x) else x
+    bits = cast_to(size, np.uint64)
 
     def mask(pattern: int) -> np.ndarray[tuple[()], np.dtype[np.uint64]]:
         return np.asarray(pattern, np.uint64)

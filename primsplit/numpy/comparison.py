@@ -122,18 +122,6 @@ def iscomplex(x: Any) -> Array:
     return _everywhere(array_like(x), answer=False)
 
 
-@implements(np.isrealobj)
-def isrealobj(x: Any) -> bool:
-    """True: there are no complex numbers here."""
-    return True
-
-
-@implements(np.iscomplexobj)
-def iscomplexobj(x: Any) -> bool:
-    """False: there are no complex numbers here."""
-    return False
-
-
 @implements(np.isclose)
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Array:
     """|a - b| <= atol + rtol |b| for finite b; equal infinities are close, NaNs where asked."""

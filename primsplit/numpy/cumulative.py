@@ -18,7 +18,7 @@ from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 
 
-def _along(a: Any, axis: Any, dtype: npt.DTypeLike) -> tuple[Array, int]:
+def _along(a: Any, axis: Any, dtype: npt.DTypeLike | None) -> tuple[Array, int]:
     """The array in the dtype it is added up in, flat where no axis is named, and the axis."""
     x = array_like(a)
     x = cast_to(x, sum_dtype(x.dtype) if dtype is None else dtype)
@@ -166,7 +166,8 @@ def _gradient_along(x: Array, axis: int, spacing: Any, edge_order: int) -> Array
     size = x.shape[axis]
     if not isinstance(size, Size) and size < edge_order + 1:
         raise ShapeError(
-            f"np.gradient needs {edge_order + 1} elements along axis {axis}, which has {size}", place=tracing.user_place()
+            f"np.gradient needs {edge_order + 1} elements along axis {axis}, which has {size}",
+            place=tracing.user_place(),
         )
     h = array_like(spacing)
     steps = h if h.ndim == 0 else _column(difference(h, 0), axis, x.ndim)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import dims, trace
+from primsplit import dims, tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import expand_to, reshape_to, transpose, zeros
 from primsplit.dims import Dim
@@ -29,7 +29,7 @@ def diagonal_places(length: Dim, offset: int) -> Array:
     """Row and column of each element of a diagonal: int64[length, 2]."""
     start = np.array([[max(0, -offset), max(0, offset)]], np.int64)
     if isinstance(length, int):
-        return Array(trace.constant(np.arange(length)[:, None] + start))
+        return Array(tracing.constant(np.arange(length)[:, None] + start))
     return op.Add(op.Unsqueeze(count_up(length), [1]), start)
 
 
@@ -43,10 +43,10 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
 def diagonals(x: Array, offset: int, axis1: int, axis2: int) -> Array:
     """The diagonals of the planes of two axes, along a new last axis."""
     if x.ndim < 2:
-        raise ShapeError("diag requires an array of at least two dimensions", place=trace.user_place())
+        raise ShapeError("diag requires an array of at least two dimensions", place=tracing.user_place())
     first, second = one_axis(axis1, x.ndim), one_axis(axis2, x.ndim)
     if first == second:
-        raise ShapeError("axis1 and axis2 cannot be the same", place=trace.user_place())
+        raise ShapeError("axis1 and axis2 cannot be the same", place=tracing.user_place())
     rest = [i for i in range(x.ndim) if i not in {first, second}]
     length = diagonal_length(x.shape[first], x.shape[second], offset)
     picked = op.GatherND(transpose(x, [first, second, *rest]), diagonal_places(length, offset))
@@ -61,14 +61,14 @@ def linalg_diagonal(x: Any, /, *, offset: int = 0) -> Array:
 
 @implements(np.trace)
 def trace_of(
-    x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: npt.DTypeLike = None, out: Any = None
+    x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: npt.DTypeLike | None = None, out: Any = None
 ) -> Any:
     """The sums of the diagonals."""
     return call(np.sum, diagonals(array_like(x), offset, axis1, axis2), axis=-1, dtype=dtype, out=out)
 
 
 @implements(np.linalg.trace)
-def linalg_trace(x: Any, /, *, offset: int = 0, dtype: npt.DTypeLike = None) -> Any:
+def linalg_trace(x: Any, /, *, offset: int = 0, dtype: npt.DTypeLike | None = None) -> Any:
     """The sums of the diagonals of the last two axes."""
     return trace_of(x, offset, -2, -1, dtype)
 
@@ -80,7 +80,7 @@ def diag(v: Any, k: int = 0) -> Array:
     if v.ndim == 2:
         return diagonals(v, k, 0, 1)
     if v.ndim != 1:
-        raise ShapeError("Input must be 1- or 2-d.", place=trace.user_place())
+        raise ShapeError("Input must be 1- or 2-d.", place=tracing.user_place())
     side = v.shape[0] + abs(k)
     return op.ScatterND(zeros((side, side), v.dtype), diagonal_places(v.shape[0], k), v)
 
@@ -108,7 +108,7 @@ def _triangle(m: Any, k: int, *, upper: int) -> Array:
     if m.ndim == 1:
         m = expand_to(m, (m.shape[0], m.shape[0]))
     if m.ndim == 0:
-        raise ShapeError("a triangle needs an array with at least one axis", place=trace.user_place())
+        raise ShapeError("a triangle needs an array with at least one axis", place=tracing.user_place())
     if m.dtype.kind in "fV" or m.dtype in {np.dtype(np.int64), np.dtype(bool)}:
         return op.Trilu(m, np.array(k, np.int64), upper=upper) if k else op.Trilu(m, upper=upper)
     rows, columns = (count_up(d) for d in m.shape[-2:])
@@ -121,7 +121,7 @@ def _triangle(m: Any, k: int, *, upper: int) -> Array:
 def fill_diagonal(a: Array, val: Any, wrap: bool = False) -> None:
     """Write `val`, repeated as needed, to the main diagonal of an array of two axes, or of more of one size."""
     if a.ndim < 2:
-        raise ShapeError("array must be at least 2-d", place=trace.user_place())
+        raise ShapeError("array must be at least 2-d", place=tracing.user_place())
     if wrap and a.ndim == 2:
         _fill_wrapped(a, val)
         return
@@ -140,7 +140,7 @@ def _fill_wrapped(a: Array, val: Any) -> None:
     """Every (columns + 1)-th element of all rows in a row."""
     rows, columns = a.shape
     if not isinstance(rows, int) or not isinstance(columns, int):
-        raise ShapeError("fill_diagonal(wrap=True) needs an array of fixed shape", place=trace.user_place())
+        raise ShapeError("fill_diagonal(wrap=True) needs an array of fixed shape", place=tracing.user_place())
     places = np.arange(0, rows * columns, columns + 1)
     row = reshape_to(Array(a.value), (rows * columns,))
     filled = op.ScatterND(row, places[:, None], _along(as_written(val, a), len(places)))
@@ -172,9 +172,7 @@ def _fixed(x: Array) -> Sequence[int]:
     if len(sizes) != x.ndim or x.ndim < 2:
         raise ShapeError(
             f"indices of a triangle or diagonal are asked of {x.type}, whose shape must be fixed",
-            place=trace.user_place(),
+            place=tracing.user_place(),
             cure="Use np.triu, np.tril or np.diagonal, which take any size.",
         )
     return sizes
-
-

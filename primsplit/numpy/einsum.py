@@ -60,9 +60,7 @@ def equation_labels(equation: str | bytes, ranks: Sequence[int]) -> tuple[list[L
     return spread_ellipses(*_read_equation(equation.decode() if isinstance(equation, bytes) else equation), ranks)
 
 
-def spread_ellipses(
-    names: Sequence[Names], output: Names | None, ranks: Sequence[int]
-) -> tuple[list[Labels], Labels]:
+def spread_ellipses(names: Sequence[Names], output: Names | None, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
     """Labels for the axes that each ellipsis stands for, counted from its end; the output made where it is implicit.
 
     An implicit output is the ellipsis, then the labels that occur once, sorted. Raises ShapeError at the user's line.

@@ -1,6 +1,7 @@
 """NumPy's exponentials, logarithms and roots, and SciPy's logistic functions."""
 
 import math
+
 import numpy as np
 
 from primsplit.array import Array

@@ -41,8 +41,10 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     else:
         largest = op.Add(op.ReduceMax(op.Concat(places, np.array([-1]), axis=0), keepdims=1), 1)
         size = op.Max(largest, np.array([minlength]))
-    counts = np.ones((), np.int64) if weights is None else None
-    added = expand_to(array_like(counts), places.shape) if weights is None else cast_to(array_like(weights), np.float64)
+    if weights is None:
+        added = expand_to(array_like(np.ones((), np.int64)), places.shape)
+    else:
+        added = reshape_to(cast_to(array_like(weights), np.float64), places.shape)
     return counted(places, added, size)
 
 
@@ -94,7 +96,7 @@ def histogram(
         added = cast_to(inside, np.int64)
     else:
         given = array_like(weights)
-        added = np.where(inside, reshape_to(given, values.shape), np.zeros((), given.dtype))
+        added = op.Where(inside, reshape_to(given, values.shape), np.zeros((), given.dtype))
     found = counted(op.Max(places, 0), added, count)
     if density:
         widths = difference(edges, 0)

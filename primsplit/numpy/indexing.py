@@ -105,7 +105,7 @@ def ufunc_at(ufunc: np.ufunc, x: Any, key: Any, *operands: Any) -> None:
     result_dtype = loop_dtypes(ufunc, [x, *operand])[-1]
     if not np.can_cast(result_dtype, x.dtype, "same_kind"):
         raise DtypeError(
-            f"Cannot cast ufunc '{ufunc.__name__}' output from {result_dtype} to {x.dtype} with casting rule 'same_kind'",
+            f"Cannot cast ufunc '{ufunc.__name__}' output from {result_dtype} to {x.dtype} with rule 'same_kind'",
             place=tracing.user_place(),
         )
     if not any(isinstance(e, Fancy) for e in entries) or _names_once(entries):

@@ -1,5 +1,6 @@
 """Joining and cutting: concatenate, stack, block, append, insert, delete, split."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from primsplit.broadcasting import expand_to
 from primsplit.dims import Dim, Size
 from primsplit.errors import DtypeError, IndexingError, ShapeError
 from primsplit.ir import BFLOAT16, Type
-from primsplit.numpy.axes import array_like, delivered, one_axis
+from primsplit.numpy.axes import END, array_like, delivered, one_axis, slab
 from primsplit.numpy.indexing import as_view
 from primsplit.numpy.layout import atleast_1d, atleast_2d, atleast_3d, moveaxis, reshape
 from primsplit.numpy.ufuncs import cast_to
@@ -29,7 +30,7 @@ def joined_dtype(arrays: Sequence[Array]) -> np.dtype[Any]:
     return np.result_type(*found) if len(found) > 1 else next(iter(found))
 
 
-def _together(arrays: Sequence[Any], dtype: npt.DTypeLike, casting: str) -> list[Array]:
+def _together(arrays: Sequence[Any], dtype: npt.DTypeLike | None, casting: str) -> list[Array]:
     """The arrays in one dtype. Raises ShapeError for none, DtypeError where `casting` forbids the dtype."""
     given = [array_like(a) for a in arrays]
     if not given:
@@ -162,6 +163,8 @@ def _flat_unless(x: Any, axis: int | None) -> tuple[Array, int]:
 def delete(x: Any, obj: Any, axis: int | None = None) -> Array:
     """Without the slices at these positions, which must be known while tracing."""
     x, axis = _flat_unless(x, axis)
+    if isinstance(x.shape[axis], Size) and isinstance(obj, int | np.integer) and obj >= 0:
+        return op.Concat(slab(x, axis, 0, int(obj)), slab(x, axis, int(obj) + 1, END), axis=axis)
     size = _static_size(x, axis, "np.delete")
     try:
         kept = np.delete(np.arange(size), _literal(obj, "np.delete"))
@@ -199,7 +202,7 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     try:
         numbered = np.insert(np.arange(size), places, np.arange(size, size + count))
     except IndexError as error:
-        raise IndexingError(str(error), place=trace.user_place()) from None
+        raise IndexingError(str(error), place=tracing.user_place()) from None
     wide = expand_to(new, tuple(count if i == axis else d for i, d in enumerate(x.shape)))
     return op.Gather(op.Concat(x, wide, axis=axis), numbered, axis=axis)
 
@@ -242,11 +245,11 @@ def _place(place: Any) -> Dim:
 def _cut(x: Array, places: Sequence[Dim | None], axis: int) -> list[Array]:
     size = x.shape[axis]
     known = [0, *places[1:-1], size]
-    literal = all(isinstance(p, int) for p in known)
-    if literal and all(0 <= a <= b for a, b in zip(known[:-1], known[1:], strict=True)):  # type: ignore[operator]
-        return _parts(x, [b - a for a, b in zip(known[:-1], known[1:], strict=True)], axis)  # type: ignore[operator]
+    literal = [p for p in known if isinstance(p, int)]
+    if len(literal) == len(known) and all(0 <= a <= b for a, b in itertools.pairwise(literal)):
+        return _parts(x, [b - a for a, b in itertools.pairwise(literal)], axis)
     before = (slice(None),) * axis
-    return [x[(*before, slice(a, b))] for a, b in zip(places[:-1], places[1:], strict=True)]
+    return [x[(*before, slice(a, b))] for a, b in itertools.pairwise(places)]
 
 
 def _parts(x: Array, lengths: Sequence[Dim], axis: int) -> list[Array]:

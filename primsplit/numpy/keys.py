@@ -38,8 +38,9 @@ class Cut:
     @property
     def is_whole(self) -> bool:
         """True for `:`."""
-        literal = isinstance(self.start, int) and isinstance(self.stop, int)
-        return literal and self.step == 1 and self.start == 0 and self.stop == END
+        if not (isinstance(self.start, int) and isinstance(self.stop, int)):
+            return False
+        return self.step == 1 and self.start == 0 and self.stop == END
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +151,7 @@ def _entries(part: Any, shape: Shape, axis: int) -> list[Entry]:
             return [Take(int(known))]
         return [Fancy(Array(tracing.constant(known.astype(np.int64))))]
     # A copy of the handle: writing to the user's index array afterwards does not move what was read with it.
-    index = as_int64(Array(part.value))
+    index = as_int64(Array(as_array(part).value))
     return [Fancy(index) if index.ndim else Take(index)]
 
 

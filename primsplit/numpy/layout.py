@@ -101,6 +101,13 @@ def ravel(x: Any, order: str = "C") -> Array:
     return reshape(x, -1, order)
 
 
+@implements("flat")
+def flat(x: Array) -> Array:
+    """All elements in a row; unlike `ravel` it is never a copy."""
+    shape = x.shape
+    return view_by(x, lambda source: reshape_to(source, (source.size,)), lambda new: reshape_to(new, shape))
+
+
 @implements("flatten")
 def flatten(x: Array, order: str = "C") -> Array:
     """All elements in a row, a copy."""
@@ -321,7 +328,12 @@ def copy_of(x: Any, order: str = "K", subok: bool = False) -> Array:
 
 @implements("astype")
 def astype(
-    x: Array, dtype: npt.DTypeLike, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    x: Array,
+    dtype: npt.DTypeLike | None,
+    order: str = "K",
+    casting: str = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
 ) -> Array:
     """A copy in another dtype. Raises DtypeError where `casting` forbids it."""
     wanted = np.dtype(dtype)
@@ -335,7 +347,7 @@ def astype(
 
 
 @implements(np.astype)
-def astype_function(x: Array, dtype: npt.DTypeLike, /, *, copy: bool = True, device: str | None = None) -> Array:
+def astype_function(x: Array, dtype: npt.DTypeLike | None, /, *, copy: bool = True, device: str | None = None) -> Array:
     """A copy in another dtype."""
     return astype(x, dtype, copy=copy)
 

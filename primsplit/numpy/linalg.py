@@ -12,10 +12,11 @@ from primsplit.dims import Dim, Shape, product
 from primsplit.errors import DtypeError, PrimsplitError, ShapeError, UnsupportedFunction
 from primsplit.infer import broadcast_shapes
 from primsplit.numpy.dense import cholesky as cholesky_unit
-from primsplit.numpy.dense import determinant, lu, qr as qr_unit
+from primsplit.numpy.dense import determinant, lu
+from primsplit.numpy.dense import qr as qr_unit
 from primsplit.numpy.dense.loop import identity_like, swapped, upper
 from primsplit.numpy.dense.triangular import solve_triangular
-from primsplit.numpy.products import matmul, operand
+from primsplit.numpy.products import matrix_product, operand
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 
@@ -132,12 +133,13 @@ def det(a: Any) -> Array:
     (a,) = square(a)
     if isinstance(a.shape[-1], int) and a.shape[-1] <= len(_SMALL) - 1:
         return _SMALL[a.shape[-1]](a)
-    return determinant.determinant_with(a, *lu.factor(a))
+    found: Array = determinant.determinant_with(a, *lu.factor(a))
+    return found
 
 
 def _entries(a: Array) -> list[list[Array]]:
     count = a.shape[-1]
-    rows = [op.Gather(a, np.array(i), axis=-2) for i in range(int(count))]  # type: ignore[arg-type]
+    rows = [op.Gather(a, np.array(i), axis=-2) for i in range(int(count))]
     return [[op.Gather(r, np.array(j), axis=-1) for j in range(len(rows))] for r in rows]
 
 
@@ -150,7 +152,7 @@ def _det1(a: Array) -> Array:
 
 
 def _det2(a: Array) -> Array:
-    (a, b), (c, d) = _entries(a)  # type: ignore[assignment]
+    (a, b), (c, d) = _entries(a)
     return op.Sub(op.Mul(a, d), op.Mul(b, c))
 
 
@@ -250,7 +252,8 @@ def _tall(a: Array) -> bool:
 
 def _tall_solution(a: Array, b: Array) -> Array:
     q, r = qr_unit.tall_qr(a)
-    return solve_triangular(r, op.MatMul(swapped(q), b), lower=False)
+    x: Array = solve_triangular(r, op.MatMul(swapped(q), b), lower=False)
+    return x
 
 
 def _least_norm(a: Array, b: Array) -> Array:
@@ -285,11 +288,10 @@ def refusal(what: str) -> UnsupportedFunction:
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
     """The pseudo-inverse of a matrix of full rank, by QR; no singular value is cut off."""
     (a,) = matrices(a)
-    if _tall(a):
-        q, r = qr_unit.tall_qr(a)
-        return solve_triangular(r, swapped(q), lower=False)
-    q, r = qr_unit.tall_qr(swapped(a))
-    return swapped(solve_triangular(r, swapped(q), lower=False))
+    is_tall = _tall(a)
+    q, r = qr_unit.tall_qr(a if is_tall else swapped(a))
+    inverse: Array = solve_triangular(r, swapped(q), lower=False)
+    return inverse if is_tall else swapped(inverse)
 
 
 @implements(np.linalg.matrix_power)
@@ -302,10 +304,10 @@ def matrix_power(a: Any, n: int) -> Array:
         return identity_like(a)
     base = inv(a) if n < 0 else a
     result: Array | None = None
-    for digit in reversed(bin(abs(n))[2:]):
+    for digit in reversed(f"{abs(n):b}"):
         if digit == "1":
-            result = base if result is None else matmul(result, base)
-        base = matmul(base, base)
+            result = base if result is None else matrix_product(result, base)
+        base = matrix_product(base, base)
     return base if result is None else result
 
 

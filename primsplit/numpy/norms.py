@@ -15,7 +15,7 @@ from primsplit.broadcasting import reshape_to
 from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.numpy.axes import array_like, many_axes, one_axis
 from primsplit.numpy.reductions import extremum, reduced
-from primsplit.numpy.ufuncs import cast_to
+from primsplit.numpy.ufuncs import call, cast_to
 from primsplit.ops import op
 from primsplit.passes.compositions.reductions import power_of_two_near
 
@@ -46,23 +46,27 @@ def vector_norm_over(x: Array, axes: Sequence[int], order: Any, keepdims: Any) -
 
 def _general_norm(x: Array, axes: Sequence[int], order: Any, keepdims: Any) -> Array:
     """(sum |x|**p) ** (1/p), with its gradient in p too where p is traced."""
+    order = cast_to(order, x.dtype) if isinstance(order, Array) else float(order)
     size = op.Abs(x)
     scale, inverse = power_of_two_near(reduced("ReduceMax", size, axes, True))
-    total = np.sum(_powers(size * inverse, order), axis=tuple(axes), keepdims=keepdims)
+    total: Any = reduced("ReduceSum", _powers(size * inverse, order), axes, keepdims)
     if not keepdims:
         scale = reshape_to(scale, total.shape)
-    degenerate = np.where(order > 0, total == 0, np.isinf(total))
-    root = np.where(degenerate, 1.0, total) ** (1.0 / order)
-    return np.where(degenerate, 0.0, root * scale)
+    degenerate = call(np.where, order > 0, total == 0, op.IsInf(total))
+    root = call(np.where, degenerate, 1.0, total) ** (1.0 / order)
+    found: Array = call(np.where, degenerate, 0.0, root * scale)
+    return found
 
 
 def _powers(size: Array, order: Any) -> Array:
     """`size ** order`, whose gradient is 0 where the size is."""
     if not isinstance(order, Array) and order >= 2:
-        return size**order
+        powers: Array = size**order
+        return powers
     is_zero = size == 0
     at_zero = np.where(order > 0, 0.0, np.inf)
-    return np.where(is_zero, at_zero, np.where(is_zero, 1.0, size) ** order).astype(size.dtype)
+    powers = call(np.where, is_zero, at_zero, call(np.where, is_zero, 1.0, size) ** order)
+    return cast_to(powers, size.dtype)
 
 
 def matrix_norm_over(x: Array, axes: tuple[int, int], order: Any, keepdims: Any) -> Array:

@@ -15,7 +15,7 @@ from primsplit.dims import Size
 from primsplit.errors import UnsupportedFunction
 from primsplit.ir import Type
 from primsplit.numpy.axes import END, array_like, delivered, one_axis, size_as, slab
-from primsplit.numpy.reductions import reduced
+from primsplit.numpy.reductions import all_of, reduced
 from primsplit.numpy.ufuncs import cast_to, select
 from primsplit.ops import op
 
@@ -142,7 +142,8 @@ def _first_extremum(kind: str, x: Array, axis: int, keepdims: int) -> Array:
     """Where the first extremum is, or the first NaN."""
     operator = getattr(op, kind)
     if not x.type.is_float:
-        return operator(x, axis=axis, keepdims=keepdims)
+        found: Array = operator(x, axis=axis, keepdims=keepdims)
+        return found
     missing = op.Cast(op.IsNaN(x), to=np.int32)
     worst = np.asarray(-np.inf if kind == "ArgMax" else np.inf, x.dtype)
     usual = operator(op.Where(op.IsNaN(x), worst, x), axis=axis, keepdims=keepdims)
@@ -271,13 +272,12 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     """np.digitize, for bins that rise or fall."""
     edges, values = array_like(bins), array_like(x)
     known = edges.known()
-    rising = searchsorted(edges, values, side="left" if right else "right")
+    side = "left" if right else "right"
+    rising = searchsorted(edges, values, side)
     if known is not None and np.all(np.diff(known) >= 0):
         return rising
     count = size_as(edges.shape[0], np.int64)
-    falling = op.Sub(
-        count, searchsorted(op.Slice(edges, [-1], [-END], [0], [-1]), values, "right" if right else "left")
-    )
+    falling = op.Sub(count, searchsorted(op.Slice(edges, [-1], [-END], [0], [-1]), values, side))
     if known is not None:
         return falling
     return select(op.LessOrEqual(slab(edges, 0, 0, 1), slab(edges, 0, -1, END)), rising, falling)
@@ -286,4 +286,4 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
 @implements(np.array_equiv)
 def array_equiv(a1: Any, a2: Any) -> Array:
     """np.array_equiv, for shapes that broadcast."""
-    return np.all(array_like(a1) == array_like(a2))
+    return all_of(array_like(a1) == array_like(a2))

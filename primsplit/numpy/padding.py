@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, trace
+from primsplit import dims, tracing
 from primsplit.array import Array, implements, unsupported
 from primsplit.broadcasting import expand_to, full, reshape_to
 from primsplit.dims import Dim, Size
@@ -25,7 +25,7 @@ FEW = 8
 def count_up(size: Dim) -> Array:
     """0, 1, ... up to the size: int64."""
     if isinstance(size, int):
-        return Array(trace.constant(np.arange(size)))
+        return Array(tracing.constant(np.arange(size)))
     return op.Range(0, size_as(size, np.int64), 1, types=[Type(np.int64, (size,))])
 
 
@@ -43,7 +43,8 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Array:
     if isinstance(counts, np.ndarray) and isinstance(size, int):
         if counts.shape != (size,):
             raise ShapeError(
-                f"operands could not be broadcast together with shape ({size},) {counts.shape}", place=trace.user_place()
+                f"operands could not be broadcast together with shape ({size},) {counts.shape}",
+                place=tracing.user_place(),
             )
         return op.Gather(x, np.repeat(np.arange(size), counts), axis=axis)
     return op.Gather(x, _repeated(as_int64(array_like(repeats)), size), axis=axis)
@@ -60,6 +61,8 @@ def _spread(x: Array, count: Dim, axis: int) -> Array:
     shape = (*x.shape[:axis], x.shape[axis] * count, *x.shape[axis + 1 :])
     if dims.is_one(count):
         return Array(x.value)
+    if dims.same(count, 0):
+        return slab(x, axis, 0, 0)
     tall = op.Unsqueeze(x, [axis + 1])
     if isinstance(count, int) and 0 < count <= FEW:
         return reshape_to(op.Concat(*[tall] * count, axis=axis + 1), shape)
@@ -106,7 +109,7 @@ def tile(x: Any, reps: Any) -> Array:
 
 def trace_vector(sizes: Sequence[Dim]) -> Array:
     """An int64 vector of sizes."""
-    return Array(trace.size_vector(sizes))
+    return Array(tracing.size_vector(sizes))
 
 
 @implements(np.roll)
@@ -167,7 +170,7 @@ def _pairs(given: Any, rank: int) -> list[tuple[Any, Any]]:
     if isinstance(given, dict):
         found: list[tuple[Any, Any]] = [(0, 0)] * rank
         for axis, pair in given.items():
-            found[one_axis(axis, rank)] = pair if isinstance(pair, tuple | list) else (pair, pair)
+            found[one_axis(axis, rank)] = (pair[0], pair[1]) if isinstance(pair, tuple | list) else (pair, pair)
         return found
     if isinstance(given, np.ndarray):
         given = given.tolist()
@@ -175,13 +178,12 @@ def _pairs(given: Any, rank: int) -> list[tuple[Any, Any]]:
         return [(given, given)] * rank
     rows = [r if isinstance(r, tuple | list | np.ndarray) else None for r in given]
     if all(r is None for r in rows):
-        pair = (given[0], given[0]) if len(given) == 1 else tuple(given)
-        if len(pair) != 2:
-            raise ShapeError(f"{given} gives no (before, after) for {rank} axes", place=trace.user_place())
-        return [pair] * rank
+        if len(given) > 2:
+            raise ShapeError(f"{given} gives no (before, after) for {rank} axes", place=tracing.user_place())
+        return [(given[0], given[-1])] * rank
     full_rows = [tuple(r) if len(r) == 2 else (r[0], r[0]) for r in rows if r is not None]
     if len(full_rows) not in {1, rank}:
-        raise ShapeError(f"{given} gives no (before, after) for {rank} axes", place=trace.user_place())
+        raise ShapeError(f"{given} gives no (before, after) for {rank} axes", place=tracing.user_place())
     return full_rows * rank if len(full_rows) == 1 else full_rows
 
 
@@ -198,7 +200,8 @@ def _pad_constant(x: Array, widths: Sequence[tuple[Dim, Dim]], values: Sequence[
         return op.Pad(x, pads, fill, axes, types=[Type(x.dtype, shape)])
     for axis, (pair, margin) in enumerate(zip(widths, values, strict=True)):
         left, right = (
-            expand_to(cast_to(array_like(v), x.dtype), _with_size(x, axis, w)) for w, v in zip(pair, margin, strict=True)
+            expand_to(cast_to(array_like(v), x.dtype), _with_size(x, axis, w))
+            for w, v in zip(pair, margin, strict=True)
         )
         x = op.Concat(left, x, right, axis=axis)
     return x
@@ -216,7 +219,8 @@ def _pad_copied(x: Array, axis: int, before: Dim, after: Dim, mode: str) -> Arra
     if isinstance(size, int) and isinstance(before, int) and isinstance(after, int):
         if size == 0:
             raise ShapeError(
-                f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'", place=trace.user_place()
+                f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'",
+                place=tracing.user_place(),
             )
         source = np.pad(np.arange(size), (before, after), mode)  # type: ignore[call-overload]
         margins: Any = [source[:before], source[before + size :]]
@@ -256,7 +260,7 @@ _SOURCES = {"edge": _edge, "wrap": _wrap, "reflect": _reflect, "symmetric": _sym
 def _pad_ramp(x: Array, widths: Sequence[tuple[Any, Any]], ends: Sequence[tuple[Any, Any]]) -> Array:
     """Margins that go in equal steps from the end value, outermost, to the border."""
     if x.dtype.kind not in "fV":
-        raise DtypeError(f"np.pad with a linear ramp takes floats here, not {x.dtype}", place=trace.user_place())
+        raise DtypeError(f"np.pad with a linear ramp takes floats here, not {x.dtype}", place=tracing.user_place())
     for axis, (pair, end) in enumerate(zip(widths, ends, strict=True)):
         before, after = (operator.index(w) for w in pair)
         shape = [-1 if i == axis else 1 for i in range(x.ndim)]
@@ -289,7 +293,7 @@ def resize(x: Any, new_shape: Any) -> Array:
     if isinstance(x.size, int) and isinstance(wanted, int):
         if x.size == 0:
             return full(shape, np.zeros((), x.dtype))
-        source = Array(trace.constant(np.arange(wanted) % x.size))
+        source = Array(tracing.constant(np.arange(wanted) % x.size))
     return reshape_to(op.Gather(row, source), shape)
 
 
@@ -303,11 +307,11 @@ def sliding_window_view(
     given = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     axes = [one_axis(a, x.ndim) for a in given]
     if len(axes) != len(sizes):
-        raise ShapeError("window_shape and axis must have as many entries", place=trace.user_place())
+        raise ShapeError("window_shape and axis must have as many entries", place=tracing.user_place())
     for window, place in zip(sizes, axes, strict=True):
         count = x.shape[place] - window + 1
         if isinstance(count, int) and count <= 0:
-            raise ShapeError("window shape cannot be larger than input array shape", place=trace.user_place())
+            raise ShapeError("window shape cannot be larger than input array shape", place=tracing.user_place())
         x = op.Gather(x, _window_places(count, window), axis=place)
         order = [i for i in range(x.ndim) if i != place + 1]
         x = op.Transpose(x, perm=[*order, place + 1])

@@ -71,6 +71,11 @@ def matmul(a: Array, b: Array) -> Array:
 
     A 1-D right operand is given a second axis, since MatMul is 35 times slower on a vector.
     """
+    return matrix_product(a, b)
+
+
+def matrix_product(a: Array, b: Array) -> Array:
+    """NumPy's matmul of arrays of one dtype. Raises ShapeError at the user's line."""
     if not a.shape or not b.shape:
         raise ShapeError("matmul needs operands with at least one axis", place=tracing.user_place())
     return computed(_matmul, a, b)
@@ -87,7 +92,9 @@ def _matmul(a: Array, b: Array) -> Array:
 def _dot_rows(a: Array, b: Array) -> Array:
     """The dot products along the last axis: Mul and ReduceSum are 4 times faster than MatMul here."""
     if not dims.could_be(a.shape[-1], b.shape[-1]):
-        raise ShapeError(f"cannot multiply vectors of sizes {a.shape[-1]} and {b.shape[-1]}", place=tracing.user_place())
+        raise ShapeError(
+            f"cannot multiply vectors of sizes {a.shape[-1]} and {b.shape[-1]}", place=tracing.user_place()
+        )
     return op.ReduceSum(op.Mul(a, b), [-1], keepdims=0)
 
 
@@ -138,8 +145,8 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
     if not a.shape or not b.shape:
         return to_out(_times(a, b), out)
     if len(b.shape) <= 2:
-        return to_out(matmul(a, b), out)
-    return to_out(tensordot(a, b, axes=(-1, -2)), out)
+        return to_out(matrix_product(a, b), out)
+    return to_out(_contracted(a, b, [len(a.shape) - 1], [len(b.shape) - 2]), out)
 
 
 def _times(a: Array, b: Array) -> Array:
@@ -151,7 +158,7 @@ def _times(a: Array, b: Array) -> Array:
 def vdot(a: Any, b: Any) -> Array:
     """The sum of the products of all elements."""
     a, b = operands(a, b)
-    return matmul(_flat(a), _flat(b))
+    return matrix_product(_flat(a), _flat(b))
 
 
 def _flat(x: Array) -> Array:
@@ -164,15 +171,18 @@ def inner(a: Any, b: Any) -> Array:
     a, b = operands(a, b)
     if not a.shape or not b.shape:
         return _times(a, b)
-    return tensordot(a, b, axes=(-1, -1))
+    return _contracted(a, b, [len(a.shape) - 1], [len(b.shape) - 1])
 
 
 @implements(np.outer)
 def outer(a: Any, b: Any, out: Any = None) -> Array:
     """All products of an element of `a` with one of `b`."""
     a, b = operands(a, b)
-    column, row = op.Unsqueeze(_flat(a), [1]), op.Unsqueeze(_flat(b), [0])
-    return to_out(computed(op.MatMul, column, row), out)
+    return to_out(_outer(_flat(a), _flat(b)), out)
+
+
+def _outer(a: Array, b: Array) -> Array:
+    return computed(op.MatMul, op.Unsqueeze(a, [1]), op.Unsqueeze(b, [0]))
 
 
 @implements(np.linalg.outer)
@@ -181,14 +191,18 @@ def vector_outer(x1: Any, x2: Any, /) -> Array:
     a, b = operands(x1, x2)
     if len(a.shape) != 1 or len(b.shape) != 1:
         raise ShapeError("np.linalg.outer takes vectors", place=tracing.user_place(), cure="Use np.outer.")
-    return outer(a, b)
+    return _outer(a, b)
 
 
 @implements(np.tensordot, np.linalg.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
     """The sum of products over pairs of axes: one MatMul."""
     a, b = operands(a, b)
-    left, right = _tensordot_axes(len(a.shape), len(b.shape), axes)
+    return _contracted(a, b, *_tensordot_axes(len(a.shape), len(b.shape), axes))
+
+
+def _contracted(a: Array, b: Array, left: Sequence[int], right: Sequence[int]) -> Array:
+    """The sum over pairs of axes, counted from the front. Raises ShapeError at the user's line."""
     labels_a: list[Label] = [("a", i) for i in range(len(a.shape))]
     labels_b: list[Label] = [("b", i) for i in range(len(b.shape))]
     for i, j in zip(left, right, strict=True):
@@ -206,10 +220,9 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
 
 def _tensordot_axes(rank_a: int, rank_b: int, axes: Any) -> tuple[list[int], list[int]]:
     if isinstance(axes, int | np.integer):
-        count = int(axes)
-        left, right = list(range(rank_a - count, rank_a)), list(range(count))
+        left, right = list(range(rank_a - int(axes), rank_a)), list(range(int(axes)))
     else:
-        left, right = ([x] if isinstance(x, int | np.integer) else [int(i) for i in x] for x in axes)
+        left, right = ([int(i) for i in np.atleast_1d(x)] for x in axes)
     if (
         len(left) != len(right)
         or any(not -rank_a <= i < rank_a for i in left)
@@ -285,7 +298,7 @@ def _chain(factors: Sequence[Array], cuts: dict[tuple[int, int], int], i: int, j
     if j == i + 1:
         return factors[i]
     k = cuts[i, j]
-    return matmul(_chain(factors, cuts, i, k), _chain(factors, cuts, k, j))
+    return matrix_product(_chain(factors, cuts, i, k), _chain(factors, cuts, k, j))
 
 
 # Cross products.
@@ -294,32 +307,39 @@ def _chain(factors: Sequence[Array], cuts: dict[tuple[int, int], int], i: int, j
 @implements(np.cross)
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Array:
     """The cross product of vectors of three elements; of two elements, the third component alone."""
-    if axis is not None:
-        axisa = axisb = axisc = axis
     a, b = operands(a, b)
-    a, b = FUNCTIONS[np.moveaxis](a, axisa, -1), FUNCTIONS[np.moveaxis](b, axisb, -1)
+    first, second, last = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
+    return _cross(FUNCTIONS[np.moveaxis](a, first, -1), FUNCTIONS[np.moveaxis](b, second, -1), last)
+
+
+def _cross(a: Array, b: Array, axis: int) -> Array:
+    """The cross product along the last axis, the result's components along `axis`."""
     if not all(dims.same(x.shape[-1], 2) or dims.same(x.shape[-1], 3) for x in (a, b)):
         raise _not_vectors("two or three")
-    if a.shape[-1] == b.shape[-1] == 2:
-        left = _times(_component(a, 0), _component(b, 1))
-        return op.Sub(left, _times(_component(a, 1), _component(b, 0)))
+    if dims.same(a.shape[-1], 2) and dims.same(b.shape[-1], 2):
+        left: Array = op.Sub(_times(_component(a, 0), _component(b, 1)), _times(_component(a, 1), _component(b, 0)))
+        return left
     a, b = _three(a), _three(b)
     turned = [op.Gather(x, np.array(order), axis=-1) for x, order in ((a, [1, 2, 0]), (b, [2, 0, 1]))]
     against = [op.Gather(x, np.array(order), axis=-1) for x, order in ((a, [2, 0, 1]), (b, [1, 2, 0]))]
     result = op.Sub(_times(*turned), _times(*against))
-    moved: Array = FUNCTIONS[np.moveaxis](result, -1, axisc)
+    moved: Array = FUNCTIONS[np.moveaxis](result, -1, axis)
     return moved
 
 
 def _component(x: Array, index: int) -> Array:
-    return op.Gather(x, np.array(index), axis=-1)
+    component: Array = op.Gather(x, np.array(index), axis=-1)
+    return component
 
 
 def _three(x: Array) -> Array:
     """Vectors of two elements with a third that is 0."""
-    if x.shape[-1] == 3:
+    if dims.same(x.shape[-1], 3):
         return x
-    return op.Concat(x, _times(op.Slice(x, [0], [1], [-1]), np.zeros((), x.dtype)), axis=-1)
+    first = op.Slice(x, [0], [1], [-1])
+    zero = op.ConstantOfShape(op.Shape(first), value=np.zeros(1, x.dtype), types=[first.type])
+    longer: Array = op.Concat(x, zero, axis=-1)
+    return longer
 
 
 @implements(np.linalg.cross)
@@ -328,7 +348,7 @@ def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     a, b = operands(x1, x2)
     if not (dims.same(a.shape[axis], 3) and dims.same(b.shape[axis], 3)):
         raise _not_vectors("three")
-    return cross(a, b, axis=axis)
+    return _cross(FUNCTIONS[np.moveaxis](a, axis, -1), FUNCTIONS[np.moveaxis](b, axis, -1), axis)
 
 
 def _not_vectors(count: str) -> ShapeError:

@@ -80,7 +80,7 @@ METHODS: dict[str, Callable[[Any, Any], Places]] = {
 
 
 class _Sample:
-    """Elements sorted along the last axis, and how many of them count: one number, or one a slice (NaN are left out)."""
+    """Elements sorted along the last axis, and how many of them count: one number, or one a slice without its NaN."""
 
     def __init__(self, x: Array, axes: Sequence[int], *, skip_nan: bool) -> None:
         joined = joined_last(x, axes)
@@ -106,7 +106,7 @@ class _Sample:
             index = cast_to(places, np.int64)
             index = op.Max(op.Min(index, self._most()), 0)
         else:
-            index = array_like(np.clip(places, 0, int(self.size) - 1).astype(np.int64))  # type: ignore[call-overload]
+            index = array_like(np.clip(places, 0, int(self.size) - 1).astype(np.int64))
         source = self.ordered
         if isinstance(self.size, Size) or self.size == 0:
             row = full((*source.shape[:-1], 1), np.zeros((), source.dtype) + _nothing(source.dtype))
@@ -134,16 +134,18 @@ def _nothing(dtype: np.dtype[Any]) -> Any:
 
 def _lerp(lower: Array, upper: Array, gap: Any, dtype: np.dtype[Any]) -> Array:
     """NumPy's interpolation: from the nearer end, so that it is exact at both."""
+    if not lower.type.is_float:
+        lower, upper = cast_to(lower, dtype), cast_to(upper, dtype)
+    width = cast_to(op.Sub(upper, lower), dtype)
     lower, upper = cast_to(lower, dtype), cast_to(upper, dtype)
-    width = upper - lower
     if isinstance(gap, Array):
         gap = cast_to(gap, dtype)
-        return np.where(gap >= 0.5, upper - width * (1 - gap), lower + width * gap)
-    gap = np.asarray(gap, dtype)
-    if np.all(gap < 0.5):
-        return lower + width * gap
-    if np.all(gap >= 0.5):
-        return upper - width * (1 - gap)
+    else:
+        gap = np.asarray(gap, dtype)
+        if np.all(gap < 0.5):
+            return op.Add(lower, op.Mul(width, gap))
+        if np.all(gap >= 0.5):
+            return op.Sub(upper, op.Mul(width, 1 - gap))
     return op.Where(gap >= 0.5, upper - width * (1 - gap), lower + width * gap)
 
 
@@ -176,7 +178,7 @@ def _placed(found: Array, shape: tuple[Dim, ...], rank: int, axes: Sequence[int]
 
 
 def _quantile_argument(q: Any) -> tuple[Any, bool]:
-    """q as an array of floats or traced, and whether it is a Python number, which gives way to the array's dtype."""
+    """The quantiles, as an array or traced, and whether they are a Python number, which takes the array's dtype."""
     weak = isinstance(q, int | float) and not isinstance(q, np.generic)
     if isinstance(q, Array):
         return (q if q.type.is_float else cast_to(q, np.float64)), q.weak
@@ -234,6 +236,8 @@ def _median(a: Any, axis: Any, out: Any, keepdims: Any, *, skip_nan: bool) -> Ar
     axes = many_axes(axis, x.ndim)
     dtype = x.dtype if x.type.is_float else np.dtype(np.float64)
     sample = _Sample(x, axes, skip_nan=skip_nan)
+    lower: Any
+    upper: Any
     if isinstance(sample.count, int):
         lower, upper = np.array([(sample.count - 1) // 2]), np.array([sample.count // 2])
     else:

@@ -1,7 +1,7 @@
 """Reading through an index key: what `x[key]` is, in operators."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def _read_constant(x: Array, entries: Sequence[Entry]) -> Array | None:
     known = x.known()
     if known is None:
         return None
-    key = []
+    key: list[Any] = []
     for entry in entries:
         part = _literal(entry)
         if part is False:
@@ -109,9 +109,7 @@ def _cut(x: Array, cuts: Sequence[Cut]) -> Array:
     used = [(axis, cut) for axis, cut in enumerate(cuts) if not cut.is_whole]
     if not used:
         return x
-    starts, stops = (
-        index_vector([b for b in bounds]) for bounds in zip(*((c.start, c.stop) for _, c in used), strict=True)
-    )
+    starts, stops = index_vector([c.start for _, c in used]), index_vector([c.stop for _, c in used])
     axes = [axis for axis, _ in used]
     steps = [cut.step for _, cut in used]
     return op.Slice(x, starts, stops, axes, steps) if any(s != 1 for s in steps) else op.Slice(x, starts, stops, axes)
@@ -134,7 +132,7 @@ def index_matrix(picks: Sequence[Fancy | Take]) -> Array:
     mask = first.mask if isinstance(first, Fancy) else None
     if mask is not None and all(isinstance(p, Fancy) and p.mask is mask for p in picks):
         return mask.places
-    arrays = [p.index if isinstance(p, Fancy) else p.index for p in picks]
+    arrays = [p.index for p in picks]
     if not any(isinstance(a, Array) and a.ndim for a in arrays):
         return index_vector(arrays)
     known = [a.known() if isinstance(a, Array) else None if isinstance(a, Size) else np.asarray(a) for a in arrays]

@@ -111,7 +111,7 @@ def _extremum(which: str, a: Any, axis: Any, out: Any, keepdims: Any, initial: A
         x = masked(x, where, np.asarray(initial))
     result = extremum(which, x, axes, keepdims)
     if initial is not None:
-        combine = np.maximum if which == "max" else np.minimum
+        combine: Any = np.maximum if which == "max" else np.minimum
         result = combine(result, cast_to(as_array(initial), x.dtype))
     return delivered(result, out)
 

@@ -26,7 +26,7 @@ def ceil(x: Array) -> Array:
 @elementwise("trunc")
 def trunc(x: Array) -> Array:
     """The next integer towards 0."""
-    return same(x) if is_whole(x) else op.Where(x >= 0.0, op.Floor(x), op.Ceil(x))
+    return same(x) if is_whole(x) else op.Where(x > 0.0, op.Floor(x), op.Ceil(x))
 
 
 @elementwise("rint", "round")
@@ -63,9 +63,9 @@ def fix(x: Any, out: Any = None) -> Any:
 
 @elementwise("modf")
 def modf(x: Array) -> tuple[Array, Array]:
-    """Fraction and integer part, both with the sign of x; an infinity has fraction 0."""
+    """Fraction and integer part; a fraction of 0 is +0.0. An infinity has fraction 0. The derivatives are 1 and 0."""
     whole = trunc(x)
-    return op.Where(op.Equal(x, whole), 0.0, x - whole), whole
+    return op.Where(op.IsInf(x), 0.0, x - whole), whole
 
 
 # Division with remainder. onnxruntime stops the process at an integer division by 0, and at the lowest integer

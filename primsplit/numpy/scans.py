@@ -1,7 +1,7 @@
 """Running results of an associative operation along an axis, in elementwise operators.
 
 Within a block of literal size, each element is combined with the one 1, 2, 4, ... places before it (Hillis and Steele,
-"Data parallel algorithms", CACM 29 (1986)). Longer axes are cut into blocks whose totals are scanned in the same way, so
+"Data parallel algorithms", CACM 29 (1986)). Longer axes are cut into blocks whose totals are scanned in the same way:
 the work grows with the size alone, and the number of operators with its logarithm.
 """
 
@@ -55,7 +55,7 @@ def _scan(x: Array, combine: Combine, identity: np.ndarray[Any, Any], depth: int
 
 def _doubled(x: Array, combine: Combine) -> Array:
     """The scan along a first axis of literal size."""
-    count = int(x.shape[0])  # type: ignore[arg-type]
+    count = int(x.shape[0])
     distance = 1
     while distance < count:
         later = combine(slab(x, 0, 0, count - distance), slab(x, 0, distance, END))

@@ -1,4 +1,4 @@
-"""NumPy's functions that pick among values: extremes, clip, where, select, choose, nan_to_num, heaviside."""
+"""NumPy's functions that pick among values: extremes, clip, where, nan_to_num, heaviside; and polyval."""
 
 import math
 from collections.abc import Sequence
@@ -8,15 +8,14 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import expand_to
-from primsplit.errors import DtypeError, ShapeError
+from primsplit.errors import ShapeError
 from primsplit.infer import broadcast_shapes
 from primsplit.numpy.axes import array_like, delivered
 from primsplit.numpy.ufuncs import call, call_ufunc, cast_to, elementwise, loop_dtypes, zeros_of
 from primsplit.numpy.units import common_dtype, float_limits, is_bool, is_whole, same
 from primsplit.ops import op
 
-CLIP: np.ufunc = np._core.umath.clip
+CLIP: np.ufunc = np._core.umath.clip  # type: ignore[attr-defined]  # what np.clip calls; NumPy has no public name for it
 
 
 @elementwise("maximum")
@@ -110,49 +109,6 @@ def where(condition: Any, *values: Any) -> Any:
     return op.Where(mask, cast_to(x, dtype), cast_to(y, dtype))
 
 
-@implements(np.select)
-def select_first(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
-    """The choice of the first condition that holds, else the default."""
-    if len(condlist) != len(choicelist) or not condlist:
-        raise ShapeError(
-            f"select takes as many choices as conditions, not {len(choicelist)} for {len(condlist)}",
-            place=tracing.user_place(),
-        )
-    masks = [array_like(c) for c in condlist]
-    if not all(map(is_bool, masks)):
-        raise DtypeError("select takes conditions of dtype bool", place=tracing.user_place())
-    values = [array_like(c) for c in (*choicelist, default)]
-    _checked_shapes(*masks, *values)
-    dtype = common_dtype(*values)
-    *choices, result = (cast_to(v, dtype) for v in values)
-    for mask, choice in zip(reversed(masks), reversed(choices), strict=True):
-        result = op.Where(mask, choice, result)
-    return expand_to(result, broadcast_shapes(*(a.shape for a in (*masks, *values))))
-
-
-@implements(np.choose)
-def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    """The element of `choices[a]`, place by place. With mode "raise", onnxruntime raises for an index out of range."""
-    index = array_like(a)
-    if isinstance(choices, Array):
-        choices = list(choices)
-    values = [array_like(c) for c in choices]
-    _checked_shapes(index, *values)
-    dtype = common_dtype(*values)
-    shape = broadcast_shapes(index.shape, *(v.shape for v in values))
-    stacked = op.Concat(*(op.Unsqueeze(expand_to(cast_to(v, dtype), shape), [0]) for v in values), axis=0)
-    count = len(values)
-    index = cast_to(index, np.int64)
-    if mode == "wrap":
-        index = op.Mod(index, count)
-    elif mode == "clip":
-        index = op.Clip(index, 0, count - 1)
-    else:
-        index = op.Where(op.Less(index, 0), count, index)
-    picked = op.GatherElements(stacked, op.Unsqueeze(expand_to(index, shape), [0]), axis=0)
-    return delivered(op.Squeeze(picked, [0]), out)
-
-
 @implements(np.nan_to_num)
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """NaN and infinities replaced, by default with 0 and the extreme finite numbers. They have no gradient."""
@@ -193,7 +149,7 @@ def imag(val: Any) -> Array:
 def polyval(p: Any, x: Any) -> Any:
     """The polynomial with coefficients p, highest first, by Horner's rule."""
     point = array_like(x)
-    first, *rest = p if isinstance(p, Sequence) else list(array_like(p))
+    first, *rest = p if isinstance(p, Sequence) else array_like(p)
     result: Any = zeros_of(point) + array_like(first)
     for coefficient in rest:
         result = result * point + array_like(coefficient)

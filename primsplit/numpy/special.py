@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import sum_to
-from primsplit.numpy.exponential import expit, log1p, xlogy
+from primsplit.numpy.trigonometric import hypot
 from primsplit.numpy.ufuncs import ELEMENTWISE, elementwise
 from primsplit.numpy.units import unit
 from primsplit.ops import op
@@ -114,7 +114,7 @@ def _polygamma_series(x: Array, order: int) -> Array:
 
 
 def _cotangent_derivative(x: Array, order: int) -> Array:
-    """The derivative of pi cot(pi x): polynomials in the cotangent c, each (1 + c**2) times the last one's derivative."""
+    """The derivative of pi cot(pi x): polynomials in c, each -(1 + c**2) times the last one's derivative."""
     polynomial = np.polynomial.Polynomial([0.0, 1.0])
     for _ in range(order):
         polynomial = polynomial.deriv() * np.polynomial.Polynomial([-1.0, 0.0, -1.0])
@@ -132,11 +132,15 @@ def digamma(x: Array) -> Array:
 gammaln = elementwise("gammaln", "loggamma")(unit("gammaln", gamma.lgamma, lambda dz, x, z: dz * digamma(x)))
 
 
+OVERFLOWN = 180.0
+"""Gamma is infinite from here on, in float64."""
+
+
 def _gamma(x: Array) -> Array:
     """Stirling's formula from 6 on, the power in two halves; exp(lgamma) from 1/2 to 6; reflection below 1/2."""
     reflected = x < 0.5
     z = op.Where(reflected, 1.0 - x, x)
-    large = op.Max(z, 6.0)
+    large = op.Clip(z, 6.0, OVERFLOWN)
     inverse = op.Reciprocal(large)
     half = op.Pow(large, large * 0.5 - 0.25)
     correction = op.Exp(STIRLING(inverse * inverse) * inverse) * math.sqrt(2 * math.pi)
@@ -160,8 +164,8 @@ def gammasgn(x: Array) -> Array:
     even = op.Equal(op.Floor(x * 0.5) * 2.0, op.Floor(x))
     sign = op.Where(op.Or(x > 0.0, even), np.ones((), x.dtype), -1.0)
     zero = op.Where(op.Reciprocal(x) < 0.0, -1.0, np.ones((), x.dtype))
-    pole = op.And(x < 0.0, op.Equal(op.Floor(x), x))
-    return op.Where(pole, math.nan, op.Where(op.Equal(x, 0.0), zero, sign))
+    undefined = op.Or(op.IsNaN(x), op.And(x < 0.0, op.Equal(op.Floor(x), x)))
+    return op.Where(undefined, math.nan, op.Where(op.Equal(x, 0.0), zero, sign))
 
 
 def _betaln(a: Array, b: Array) -> Array:
@@ -172,7 +176,8 @@ def _betaln(a: Array, b: Array) -> Array:
     total = safe + op.Max(small, 0.0)
     drop = small - (total - 0.5) * log1p_of(small / safe) - small * op.Log(safe)
     far = gamma.lgamma(small) + drop + (_stirling(safe) - _stirling(total))
-    return op.Where(op.And(large >= 6.0, small > 0.0), far, plain)
+    value = op.Where(op.And(large >= 6.0, small > 0.0), far, plain)
+    return op.Where(op.Or(op.Equal(a, 0.0), op.Equal(b, 0.0)), math.inf, value)
 
 
 def _stirling(x: Array) -> Array:
@@ -198,7 +203,8 @@ betaln = elementwise("betaln")(
 
 
 def _beta(a: Array, b: Array) -> Array:
-    return gammasgn(a) * gammasgn(b) * gammasgn(a + b) * op.Exp(_betaln(a, b))
+    sign: Array = gammasgn(a) * gammasgn(b) * gammasgn(a + b)
+    return sign * op.Exp(_betaln(a, b))
 
 
 beta = elementwise("beta")(
@@ -231,7 +237,7 @@ def _log_ratio(x: Array, y: Array) -> Array:
 def _rel_entr(x: Array, y: Array) -> Array:
     inside = op.And(x > 0.0, y > 0.0)
     value = x * _log_ratio(op.Where(inside, x, 1.0), op.Where(inside, y, 1.0))
-    boundary = op.Where(op.And(op.Equal(x, 0.0), y >= 0.0), 0.0, math.inf)
+    boundary = op.Where(op.And(op.Equal(x, 0.0), y >= 0.0), np.zeros((), x.dtype), math.inf)
     undefined = op.Or(op.IsNaN(x), op.IsNaN(y))
     return op.Where(undefined, math.nan, op.Where(inside, value, boundary))
 
@@ -273,8 +279,8 @@ def huber(delta: Array, r: Array) -> Array:
 
 @elementwise("pseudo_huber")
 def pseudo_huber(delta: Array, r: Array) -> Array:
-    """delta**2 (sqrt(1 + (r / delta)**2) - 1), as r**2 / (1 + sqrt(...)), which does not cancel."""
+    """delta**2 (sqrt(1 + v**2) - 1) with v = r / delta, as delta r v / (sqrt(1 + v**2) + 1), which does not cancel."""
     none = op.Equal(delta, 0.0)
     ratio = r / op.Where(none, 1.0, delta)
-    value = r * r / (op.Sqrt(ratio * ratio + 1.0) + 1.0)
+    value = delta * (r * (ratio / (hypot(ratio, Array(tracing.constant(np.ones((), r.dtype)))) + 1.0)))
     return op.Where(delta < 0.0, math.inf, op.Where(none, 0.0, value))

@@ -13,7 +13,7 @@ from primsplit.dims import Size, is_one
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.numpy.axes import array_like, count_along, delivered, many_axes, size_as
 from primsplit.numpy.reductions import counted_where, is_half, masked, mean_over, reduced
-from primsplit.numpy.ufuncs import cast_to
+from primsplit.numpy.ufuncs import call, cast_to
 from primsplit.ops import op
 
 
@@ -135,18 +135,18 @@ def cov(
     if w is None:
         factor = freedom(count, ddof, x.dtype)
         apart = x - mean_over(x, (1,), True)
-        product = apart @ op.Transpose(apart, perm=[1, 0])
+        product = op.Gemm(apart, apart, transB=1)
     else:
         total = np.sum(w)
         spread = 0 if not ddof else ddof if aweights is None else ddof * np.sum(w * a) / total
         factor = np.maximum(total - spread, 0)
         apart = x - op.Div(reduced("ReduceSum", op.Mul(x, w), (1,), True), total)
-        product = apart @ op.Transpose(op.Mul(apart, w), perm=[1, 0])
+        product = op.Gemm(apart, op.Mul(apart, w), transB=1)
     found = op.Div(product, factor)
     return reshape_to(found, ()) if is_one(x.shape[0]) else found
 
 
-def _variables(m: Any, y: Any, rowvar: bool, dtype: npt.DTypeLike) -> Array:
+def _variables(m: Any, y: Any, rowvar: bool, dtype: npt.DTypeLike | None) -> Array:
     """The observations as a float matrix, a row a variable."""
     parts = [array_like(v) for v in (m, y) if v is not None]
     if any(p.ndim > 2 for p in parts):
@@ -166,6 +166,6 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: npt.DTypeLike
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return op.Div(c, c)
-    deviation = np.sqrt(np.diagonal(c))
+    deviation = op.Sqrt(call(np.diagonal, c))
     scaled = op.Div(op.Div(c, op.Unsqueeze(deviation, [1])), deviation)
-    return np.clip(scaled, -1.0, 1.0)
+    return op.Clip(scaled, -1.0, 1.0)

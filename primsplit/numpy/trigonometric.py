@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import Array, as_array, implements
+from primsplit.array import Array, implements
 from primsplit.numpy.axes import array_like
-from primsplit.numpy.ufuncs import ELEMENTWISE, call_ufunc, cast_to, elementwise
-from primsplit.numpy.units import is_whole, unit
+from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to, elementwise
+from primsplit.numpy.units import Unit, is_whole, unit
 from primsplit.ops import op
 from primsplit.passes.compositions import exponential, trigonometric
 from primsplit.passes.compositions.rational import horner
 from primsplit.passes.compositions.signs import is_negative, is_odd
-from primsplit.primitive import Function, primitive, rrule
+from primsplit.primitive import Function, Primitive, rrule
 
 _OPERATORS = {
     "sin": "Sin", "cos": "Cos", "tan": "Tan", "arcsin": "Asin", "arccos": "Acos", "arctan": "Atan",
@@ -87,9 +87,7 @@ def sinc(x: Any) -> Any:
     return sinc_derivative(cast_to(point, np.float64) if is_whole(point) else point, 0)
 
 
-@primitive(name="sinc")
-def sinc_derivative(x: Array, order: int) -> Array:
-    """The derivative of sinc of this order."""
+def _sinc_derivative(x: Array, order: int) -> Array:
     if order == 0:
         return trigonometric.sinc(x)
     u = x * math.pi
@@ -97,6 +95,10 @@ def sinc_derivative(x: Array, order: int) -> Array:
     near = op.Abs(u) < limit
     series = _sinc_series(op.Where(near, u, 0.0), order, limit)
     return op.Where(near, series, _sinc_recurrence(op.Where(near, limit, u), order)) * math.pi**order
+
+
+sinc_derivative = Primitive(_sinc_derivative, "sinc")
+"""The derivative of sinc of this order."""
 
 
 @rrule(sinc_derivative)
@@ -149,7 +151,7 @@ def _quadrant(x: Array) -> tuple[Array, Array]:
 
 
 sindg = elementwise("sindg")(unit("sindg", lambda x: _quadrant(x)[0], lambda dz, x, z: dz * (cosdg(x) * DEGREE)))
-cosdg = elementwise("cosdg")(unit("cosdg", lambda x: _quadrant(x)[1], lambda dz, x, z: dz * (sindg(x) * -DEGREE)))
+cosdg: Unit = elementwise("cosdg")(unit("cosdg", lambda x: _quadrant(x)[1], lambda dz, x, z: dz * (sindg(x) * -DEGREE)))
 
 
 def _tandg(x: Array) -> Array:

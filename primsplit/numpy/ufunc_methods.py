@@ -17,7 +17,7 @@ from primsplit.numpy.scans import scanned
 from primsplit.numpy.ufuncs import cast_to, ufunc_method
 from primsplit.ops import op
 
-NOTHING = np._NoValue  # type: ignore[attr-defined]  # NumPy's mark for an argument that was not given
+NOTHING = np._NoValue  # NumPy's mark for an argument that was not given
 
 REDUCTIONS: dict[str, Callable[..., Array]] = {
     "add": reductions.total,

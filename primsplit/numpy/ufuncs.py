@@ -13,6 +13,7 @@ import numpy.typing as npt
 from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array, as_array, implements, unsupported
 from primsplit.broadcasting import expand_to
+from primsplit.dims import Size
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.infer import broadcast_shapes
 from primsplit.ir import BFLOAT16
@@ -69,11 +70,13 @@ def call_ufunc(
 ) -> Any:
     """A ufunc element by element, with NumPy's promotion. Raises DtypeError and ShapeError at the user's line."""
     given, out = list(inputs[: ufunc.nin]), inputs[ufunc.nin :] or out
-    arrays = [as_array(x) for x in given]
+    arrays = [_operand(x) for x in given]
+    if ufunc.__name__ in COMPARISONS:
+        arrays = _comparable(arrays)
     loop = loop_dtypes(ufunc, arrays, dtype)
     if ufunc.signature is None:
         _check_broadcast(arrays)
-    cast = [cast_to(a, d) for a, d in zip(arrays, loop[: ufunc.nin], strict=True)]
+    cast = [_cast_operand(a, d) for a, d in zip(arrays, loop[: ufunc.nin], strict=True)]
     result = ELEMENTWISE[ufunc.__name__](*cast)
     weak = all(a.weak for a in arrays)
     results = [_marked(r, weak) for r in (result if isinstance(result, tuple) else (result,))]
@@ -82,6 +85,37 @@ def call_ufunc(
     outs = out if isinstance(out, tuple) else (out,) * ufunc.nout
     written = [write_out(r, o, where, casting) for r, o in zip(results, outs, strict=True)]
     return tuple(written) if ufunc.nout > 1 else written[0]
+
+
+def _operand(value: Any) -> Array:
+    """The Array of an operand; lists of numbers are arrays too."""
+    plain = isinstance(value, list | tuple) and not any(isinstance(v, Size) for v in value)
+    return as_array(np.asarray(value) if plain else value)
+
+
+COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
+
+
+def _comparable(arrays: list[Array]) -> list[Array]:
+    """The operands of a comparison: a Python integer that does not fit the other's dtype is an array of its own."""
+    strong = [a.dtype for a in arrays if not a.weak]
+    if len(strong) != 1 or strong[0].kind not in "iu":
+        return arrays
+    return [Array(a.value) if a.weak and not _fits(a, strong[0]) else a for a in arrays]
+
+
+def _fits(array: Array, dtype: np.dtype[Any]) -> bool:
+    """Whether a constant integer is in the range of an integer dtype; True for anything else."""
+    known = array.known() if array.dtype.kind in "iu" and dtype.kind in "iu" else None
+    return known is None or bool(np.iinfo(dtype).min <= int(known) <= np.iinfo(dtype).max)
+
+
+def _cast_operand(array: Array, dtype: np.dtype[Any]) -> Array:
+    """The operand in its loop's dtype. Raises DtypeError for a Python integer out of range, as NumPy OverflowError."""
+    if array.weak and not _fits(array, dtype):
+        told = f"the Python integer {array.known()} is out of bounds for {dtype}"
+        raise DtypeError(told, place=tracing.user_place())
+    return cast_to(array, dtype)
 
 
 def _marked(result: Array, weak: bool) -> Array:

@@ -117,9 +117,8 @@ def _place(x: Array, entries: Sequence[Take | Cut], v: Array) -> Array:
     if isinstance(entry, Take):
         sub = _place(read_basic(x, [entry if i == axis else WHOLE for i in range(x.ndim)]), _without(inner, axis), v)
         if isinstance(entry.index, int):
-            first = entry.index
-            behind = first + 1 if first != -1 else END
-            return _joined(x, axis, (0, first), op.Unsqueeze(sub, [axis]), (behind, END))
+            behind = entry.index + 1 if entry.index != -1 else END
+            return _joined(x, axis, (0, entry.index), op.Unsqueeze(sub, [axis]), (behind, END))
         return _scatter_axis(x, axis, index_vector([entry.index]), op.Unsqueeze(sub, [axis]))
     picked = read_basic(x, [entry if i == axis else WHOLE for i in range(x.ndim)])
     sub = _place(picked, inner, v)

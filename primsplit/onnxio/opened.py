@@ -12,7 +12,7 @@ import numpy.typing as npt
 from primsplit.dims import Dim, parse, symbol
 from primsplit.errors import FileError, PrimsplitError, SpecError
 from primsplit.ir import Type
-from primsplit.program import check_array
+from primsplit.program import check_array, check_names
 from primsplit.runtime import Session
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -42,8 +42,8 @@ class OpenedFile:
         """Raise SpecError for inputs that are missing or unknown, DtypeError or ShapeError for ones that do not fit."""
         check_names(list(self.inputs), arrays)
         sizes: dict[str, int] = {}
-        for name, type in self.inputs.items():
-            check_array(arrays[name], name, type, sizes)
+        for name, wanted in self.inputs.items():
+            check_array(arrays[name], name, wanted, sizes)
 
 
 class OpenedPair:
@@ -55,16 +55,6 @@ class OpenedPair:
     def __call__(self, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
         kept = self.forward(arrays)
         return {**kept, **self.backward({**arrays, **kept})}
-
-
-def check_names(inputs: list[str], arrays: Arrays) -> None:
-    """Raise SpecError where the arrays are not exactly those of the inputs."""
-    missing = [n for n in inputs if n not in arrays]
-    extra = [n for n in arrays if n not in inputs]
-    if missing or extra:
-        what = [f"{', '.join(missing)} missing"] if missing else []
-        what += [f"{', '.join(extra)} unknown"] if extra else []
-        raise SpecError(f"the inputs do not fit: {'; '.join(what)}", because=(f"the inputs are {', '.join(inputs)}",))
 
 
 def _type(declared: Any) -> Type:

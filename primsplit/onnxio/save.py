@@ -65,7 +65,9 @@ class Writer:
         """The value of a Var, under exactly this name."""
         self.names.of[var] = name
         self.names.taken.add(name)
-        value = self.values[var] = oir.Value(name=name, type=oir.TensorType(dtype_of(var.type)), shape=shape_of(var.type))
+        value = self.values[var] = oir.Value(
+            name=name, type=oir.TensorType(dtype_of(var.type)), shape=shape_of(var.type)
+        )
         return value
 
     def reserve_results(self, block: Block, output_names: Sequence[str]) -> list[bool]:

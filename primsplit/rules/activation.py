@@ -1,8 +1,10 @@
 """Derivative rules of activation functions.
 
-At a kink the derivative is the one on the side of the smaller argument: relu'(0) = 0, leaky relu and prelu have their slope at 0,
-elu and its kin the value of their exponential branch, thresholded relu and shrink 0 at their thresholds. HardSigmoid
-and HardSwish are flat at both of their kinks. Clip passes the cotangent inside and on its bounds; each bound gets what is cut off there.
+At a kink the derivative is the one on the side of the smaller argument: relu'(0) = 0, leaky relu and prelu have their
+slope at 0, elu and its kin the value of their exponential branch, thresholded relu and shrink 0 at their thresholds.
+HardSigmoid has slope 0 at its kinks; HardSwish 0 at -3 and 1 at 3. Clip passes the cotangent inside and on its bounds;
+each bound gets what is cut off there.
+
 Rules read the output where they can, so that onnxruntime may keep the activation fused with what comes before.
 """
 
@@ -21,11 +23,11 @@ partials("Sigmoid", lambda x, y: y * (1.0 - y))
 partials("Softplus", lambda x, y: expit(x))
 
 
-def _two_sided(kind: str, below: Callable[..., Array], above: Callable[..., Array] | None = None) -> None:
+def _two_sided(kind: str, below: Callable[..., Array | float], above: Callable[..., Array] | None = None) -> None:
     """Register an activation that changes its formula at 0 and keeps the sign of its input for alpha >= 0.
 
-    `below` and `above` give the input's cotangent from the output's, the output and the attributes, for an input at most
-    0 and for a positive one; by default it passes unchanged there.
+    `below` and `above` give the input's cotangent from the output's, the output and the attributes, for an input at
+    most 0 and for a positive one; by default it passes unchanged there.
     """
     operator = getattr(op, kind)
 
@@ -64,7 +66,8 @@ def prelu(x: Array, slope: Array) -> tuple[Array, Pullback]:
 
     def pullback(dy: Array) -> tuple[Array, Array]:
         positive = op.Greater(x, 0.0)
-        return op.Where(positive, dy, dy * slope), sum_to(op.Where(positive, 0.0, dy * x), slope.shape)
+        scaled = op.Mul(dy, slope, types=[dy.type])
+        return op.Where(positive, dy, scaled), sum_to(op.Where(positive, 0.0, dy * x), slope.shape)
 
     return y, pullback
 
@@ -150,7 +153,7 @@ def mish(x: Array) -> tuple[Array, Pullback]:
 
     def pullback(dy: Array) -> Array:
         tangent = op.Tanh(op.Softplus(x))
-        return dy * (tangent + x * (1.0 - tangent * tangent) * expit(x))
+        return op.Mul(dy, tangent + x * (1.0 - tangent * tangent) * expit(x))
 
     return op.Mish(x), pullback
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to, reshape_to, sum_to
-from primsplit.dims import product
+from primsplit.dims import is_one, product
+from primsplit.numpy.contraction import Labels, Term, sum_of_products
 from primsplit.numpy.dense.determinant import cofactors_with
 from primsplit.numpy.dense.loop import counting
 from primsplit.numpy.dense.loop import swapped as swap_last
 from primsplit.numpy.dense.lu import factor
-from primsplit.numpy.contraction import Labels, Term, sum_of_products
 from primsplit.numpy.einsum import equation_labels
 from primsplit.ops import op
 from primsplit.rules.table import Pullback, no_gradient, rrule
@@ -28,7 +28,7 @@ def matmul(a: Array, b: Array) -> tuple[Array, Pullback]:
 
     def pullback(dy: Array) -> tuple[Array, Array]:
         if len(a.shape) > 1:
-            return sum_to(op.MatMul(dy, swap_last(b)), a.shape), _right_cotangent(a, b, dy)
+            return sum_to(_times_transposed(dy, b), a.shape), _right_cotangent(a, b, dy)
         column = op.Unsqueeze(dy, [-1])
         da = sum_to(op.Squeeze(op.MatMul(b, column), [-1]), a.shape)
         return da, op.MatMul(op.Unsqueeze(a, [1]), op.Unsqueeze(dy, [-2]))
@@ -49,13 +49,27 @@ def _matrix_vector(a: Array, v: Array) -> tuple[Array, Pullback]:
     return y, pullback
 
 
+def _times_transposed(dy: Array, b: Array) -> Array:
+    """dy B^T; for a single row, (B dy^T)^T, so that B is read as it lies in memory."""
+    if is_one(dy.shape[-2]):
+        return swap_last(op.MatMul(b, swap_last(dy)))
+    return op.MatMul(dy, swap_last(b))
+
+
+def _transposed_times(a: Array, dy: Array) -> Array:
+    """A^T dy; for a single column, (dy^T A)^T."""
+    if is_one(dy.shape[-1]):
+        return swap_last(op.MatMul(swap_last(dy), a))
+    return op.MatMul(swap_last(a), dy)
+
+
 def _right_cotangent(a: Array, b: Array, dy: Array) -> Array:
     """A^T dy; for one matrix B that meets a batch, as one product over all rows, a third faster than a sum of them."""
     if len(b.shape) > 2 or len(a.shape) == 2:
-        return sum_to(op.MatMul(swap_last(a), dy), b.shape)
+        return sum_to(_transposed_times(a, dy), b.shape)
     rows = product(a.shape[:-1])
     flat_a, flat_dy = reshape_to(a, [rows, a.shape[-1]]), reshape_to(dy, [rows, dy.shape[-1]])
-    return sum_to(op.MatMul(swap_last(flat_a), flat_dy), b.shape)
+    return sum_to(_transposed_times(flat_a, flat_dy), b.shape)
 
 
 @rrule("Gemm")

@@ -1,9 +1,9 @@
 """Derivative rules of operators that work element by element.
 
 Conventions, where a derivative does not exist: abs'(0) = 0. Max and Min share the cotangent evenly among the inputs
-that attain the result. sqrt'(0) is infinite, but a zero cotangent stays zero. x**p has derivative 0 in x at x = 0 for p = 0, and
-in p at x = 0 for p >= 0. Mod has the derivatives of the piece that its result is on. A predicate, a rounding, a sign
-or an operation on bits has none.
+that attain the result. sqrt'(0) is infinite, but a zero cotangent stays zero. x**p has derivative 0 in x at x = 0 for
+p = 0, and in p at x = 0 for p >= 0. Mod has the derivatives of the piece that its result is on. A predicate, a
+rounding, a sign or an operation on bits has none.
 """
 
 import math
@@ -138,7 +138,7 @@ def _slope_in_exponent(x: Array, p: Array, z: Array) -> Array:
     """x**p log(x), but 0 for x = 0 and p >= 0."""
     known = x.known()
     if known is not None and (known > 0).all():
-        return cast_to(z, p.dtype) * np.log(known).astype(p.dtype)
+        return op.Mul(cast_to(z, p.dtype), np.log(known).astype(p.dtype))
     constant = op.And(op.Equal(x, np.zeros((), x.dtype)), op.GreaterOrEqual(p, 0.0))
     log = op.Log(op.Where(constant, 1.0, cast_to(x, p.dtype)))
     return cast_to(z, p.dtype) * log

@@ -1,7 +1,10 @@
-"""Derivative rules of operators that pick elements and put elements: a gather's pullback adds up, at each place, the
-cotangents of all elements that were read from there."""
+"""Derivative rules of operators that pick and put elements.
 
-from collections.abc import Callable, Sequence
+The pullback of picking adds up, at each place, the cotangents of all elements that were read from there.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -96,88 +99,91 @@ def size_scalar(size: Any) -> Array:
     return op.Squeeze(Array(tracing.size_of(size)), [0])
 
 
-Read = Callable[[Array], Array]
-Write = Callable[..., Array]
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """One use of a scatter: what it is of, its result, and how to read and write at the same places."""
+
+    data: Array
+    updates: Array
+    z: Array
+    read: Callable[[Array], Array]
+    write: Callable[[Array, Array, str], Array]
 
 
 @rrule("ScatterND")
 def scatter_nd(data: Array, indices: Array, updates: Array, *, reduction: str | bytes) -> tuple[Array, Pullback]:
-    """What was written gets the cotangent of its place; see `_scatter` for the reductions."""
-    return _scatter(
-        data,
-        updates,
-        text(reduction),
-        read=lambda x: op.GatherND(x, indices),
-        write=lambda x, u, reduction: op.ScatterND(x, indices, u, reduction=reduction),
-    )
+    """What was written gets the cotangent of its place; see below for the reductions."""
+
+    def write(x: Array, u: Array, reduction: str) -> Array:
+        return op.ScatterND(x, indices, u, reduction=reduction)
+
+    def read(x: Array) -> Array:
+        return op.GatherND(x, indices, types=[updates.type])
+
+    made = Scatter(data, updates, write(data, updates, text(reduction)), read, write)
+    return made.z, _pullback(made, text(reduction))
 
 
 @rrule("ScatterElements")
 def scatter_elements(
     data: Array, indices: Array, updates: Array, *, axis: int, reduction: str | bytes
 ) -> tuple[Array, Pullback]:
-    """What was written gets the cotangent of its place; see `_scatter` for the reductions."""
-    return _scatter(
-        data,
-        updates,
-        text(reduction),
-        read=lambda x: op.GatherElements(x, indices, axis=axis),
-        write=lambda x, u, reduction: op.ScatterElements(x, indices, u, axis=axis, reduction=reduction),
-    )
+    """What was written gets the cotangent of its place; see below for the reductions."""
+
+    def read(x: Array) -> Array:
+        return op.GatherElements(x, indices, axis=axis)
+
+    def write(x: Array, u: Array, reduction: str) -> Array:
+        return op.ScatterElements(x, indices, u, axis=axis, reduction=reduction)
+
+    made = Scatter(data, updates, write(data, updates, text(reduction)), read, write)
+    return made.z, _pullback(made, text(reduction))
 
 
-def _scatter(data: Array, updates: Array, reduction: str, *, read: Read, write: Write) -> tuple[Array, Pullback]:
-    """The rule of scattering, given how to read and how to write at the same places.
-
-    Without reduction, the standard allows no place to be written twice.
-    """
-    z = write(data, updates, reduction)
-    pullbacks = {"none": _overwritten, "add": _added, "mul": _multiplied, "max": _extremum, "min": _extremum}
-    rule = pullbacks[reduction]
+def _pullback(made: Scatter, reduction: str) -> Pullback:
+    rule = {"none": _overwritten, "add": _added, "mul": _multiplied, "max": _extremum, "min": _extremum}[reduction]
 
     def pullback(dz: Array) -> tuple[Array, None, Array]:
-        d_data, d_updates = rule(data, updates, z, dz, read, write)
+        d_data, d_updates = rule(made, dz)
         return d_data, None, d_updates
 
-    return z, pullback
+    return pullback
 
 
-def _overwritten(data: Array, updates: Array, z: Array, dz: Array, read: Read, write: Write) -> Sequence[Array]:
-    return write(dz, zeros(updates.shape, dz.dtype), "none"), read(dz)
+def _overwritten(made: Scatter, dz: Array) -> tuple[Array, Array]:
+    """Without reduction; the standard allows no place to be written twice."""
+    return made.write(dz, zeros(made.updates.shape, dz.dtype), "none"), made.read(dz)
 
 
-def _added(data: Array, updates: Array, z: Array, dz: Array, read: Read, write: Write) -> Sequence[Array]:
-    return dz, read(dz)
+def _added(made: Scatter, dz: Array) -> tuple[Array, Array]:
+    return dz, made.read(dz)
 
 
-def _multiplied(data: Array, updates: Array, z: Array, dz: Array, read: Read, write: Write) -> Sequence[Array]:
+def _multiplied(made: Scatter, dz: Array) -> tuple[Array, Array]:
     """The product of the other factors, right also where factors are zero, as is its derivative.
 
     The factors of a place are split into those that are zero and the rest. A factor's fellows have no zero, one or
     more: their product is then the product of the rest, that times the zero (which keeps the derivative), or zero.
     Third derivatives at places with two zero factors are not covered.
     """
-    zero = op.Cast(op.Equal(updates, 0.0), to=updates.dtype)
-    rest = op.Where(op.Equal(updates, 0.0), 1.0, updates)
-    nothing, one = np.zeros((), data.dtype), np.ones((), data.dtype)
-    product = write(full(data.shape, one), rest, "mul")
-    count = read(write(full(data.shape, nothing), zero, "add"))
-    zeros_sum = read(write(full(data.shape, nothing), updates * zero, "add"))
-    fellows = count - zero
-    from_zeros = op.Where(
-        op.Equal(fellows, 0.0), 1.0, op.Where(op.Equal(fellows, 1.0), zeros_sum - updates * zero, 0.0)
-    )
-    others = read(product) / rest * from_zeros
-    whole = write(full(data.shape, one), updates, "mul")
-    return dz * whole, read(dz * data) * others
+    updates, dtype = made.updates, made.data.dtype
+    nothing, one = full(made.data.shape, np.zeros((), dtype)), full(made.data.shape, np.ones((), dtype))
+    is_zero = op.Equal(updates, 0.0)
+    zero = op.Cast(is_zero, to=dtype)
+    rest = op.Where(is_zero, 1.0, updates)
+    fellow_zeros = made.read(made.write(nothing, zero, "add")) - zero
+    their_sum = made.read(made.write(nothing, updates * zero, "add")) - updates * zero
+    of_zeros = op.Where(op.Equal(fellow_zeros, 0.0), 1.0, op.Where(op.Equal(fellow_zeros, 1.0), their_sum, 0.0))
+    others = made.read(made.write(one, rest, "mul")) / rest * of_zeros
+    return dz * made.write(one, updates, "mul"), made.read(dz * made.data) * others
 
 
-def _extremum(data: Array, updates: Array, z: Array, dz: Array, read: Read, write: Write) -> Sequence[Array]:
+def _extremum(made: Scatter, dz: Array) -> tuple[Array, Array]:
     """The cotangent goes to the winner; a tie shares it evenly among all that are equal, the old value included."""
-    kept = op.Cast(op.Equal(data, z), to=dz.dtype)
-    won = op.Cast(op.Equal(updates, read(z)), to=dz.dtype)
-    share = dz / write(kept, won, "add")
-    return share * kept, read(share) * won
+    kept = op.Cast(op.Equal(made.data, made.z), to=dz.dtype)
+    won = op.Cast(op.Equal(made.updates, made.read(made.z)), to=dz.dtype)
+    share = dz / made.write(kept, won, "add")
+    return share * kept, made.read(share) * won
 
 
 @rrule("Compress")
@@ -210,7 +216,7 @@ def one_hot(indices: Array, depth: Array, values: Array, *, axis: int) -> tuple[
 
 @rrule("Range")
 def range_(start: Array, limit: Array, delta: Array) -> tuple[Array, Pullback]:
-    """start + i * delta; the limit decides only how many there are."""
+    """Start + i * delta; the limit decides only how many there are."""
     z = op.Range(start, limit, delta)
 
     def pullback(dz: Array) -> tuple[Array, None, Array]:

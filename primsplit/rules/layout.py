@@ -55,7 +55,7 @@ def squeeze(x: Array, axes: Array | None = None) -> tuple[Array, Pullback]:
     z = op.Squeeze(x, axes)
 
     def pullback(dz: Array) -> list[Array | None]:
-        return [reshape_to(dz, x.shape)] if axes is None else [op.Unsqueeze(dz, axes), None]
+        return [reshape_to(dz, x.shape)] if axes is None else [op.Unsqueeze(dz, axes, types=[x.type]), None]
 
     return z, pullback
 
@@ -202,16 +202,15 @@ class _Cuts:
         if backward:
             count = len(backward)
             dz = op.Slice(dz, [-1] * count, [-(2**62)] * count, [self.axes[p] for p in backward], [-1] * count)
-        fronts: list[Any] = []
-        backs: list[Any] = []
+        rank = len(self.x.shape)
+        fronts: list[Any] = [0] * rank
+        backs: list[Any] = [0] * rank
         for position in chosen:
-            front, back = self.pads(position, dz)
-            fronts.append(front)
-            backs.append(back)
+            fronts[self.axes[position]], backs[self.axes[position]] = self.pads(position, dz)
         if not chosen or all(isinstance(d, int) and d == 0 for d in (*fronts, *backs)):
             return dz
-        used = [self.axes[p] for p in chosen]
-        return op.Pad(dz, _vector([*fronts, *backs]), None, used, types=[self.x.type])
+        # Every axis is padded: onnxruntime's optimizer moves a Transpose past a Pad of some axes wrongly.
+        return op.Pad(dz, _vector([*fronts, *backs]), types=[self.x.type])
 
     def pads(self, position: int, dz: Array) -> tuple[Any, Any]:
         """How many zeros go before and after, as sizes or int64 vectors of one element."""
@@ -312,7 +311,7 @@ def depth_to_space(x: Array, *, blocksize: int, mode: str | bytes) -> tuple[Arra
     def pullback(dz: Array) -> tuple[Array]:
         if text(mode) == "DCR":
             return (op.SpaceToDepth(dz, blocksize=blocksize, types=[x.type]),)
-        n, c, h, w = dz.shape
+        n, c = dz.shape[:2]
         b = blocksize
         cut = reshape_to(dz, (n, c, x.shape[2], b, x.shape[3], b))
         return (reshape_to(transpose(cut, (0, 1, 3, 5, 2, 4)), x.shape),)

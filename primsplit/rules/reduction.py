@@ -1,4 +1,4 @@
-"""Derivative rules of reductions along axes, and of the operators that reduce a list of arrays.
+"""Derivative rules of reductions along axes.
 
 Axes may be known only at run time; the reduced shape with its ones is then computed at run time too.
 """
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import expand_to, reshape_to, sum_to
+from primsplit.broadcasting import expand_to, reshape_to
 from primsplit.dims import Shape, is_one, product
 from primsplit.infer import fresh
 from primsplit.ir import Type
 from primsplit.numpy.axes import size_as
-from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.passes.compositions.reductions import euclidean, log_sum_exp, sum_of_squares
 from primsplit.rules.table import Pullback, rrule
@@ -87,6 +87,14 @@ class Reduction:
 Backward = Callable[[Reduction, Array, Array], Array]
 
 
+def from_front(x: Array, axes: Array | None) -> Array | None:
+    """The axes counted from the front: of an empty array onnxruntime reduces negative ones wrongly."""
+    known = None if axes is None else axes.known()
+    if known is None or not known.size or known.min() >= 0:
+        return axes
+    return Array(tracing.constant(known % len(x.shape)))
+
+
 def reduction_rule(kind: str, backward: Backward, forward: Callable[..., Array] | None = None) -> None:
     """Register a reduction: `backward` takes the Reduction, the result and its cotangent."""
     operator = forward or getattr(op, kind)
@@ -94,8 +102,9 @@ def reduction_rule(kind: str, backward: Backward, forward: Callable[..., Array] 
     def rule(
         x: Array, axes: Array | None = None, *, keepdims: int, noop_with_empty_axes: int
     ) -> tuple[Array, Pullback]:
-        z = operator(x, axes, keepdims=keepdims, noop_with_empty_axes=noop_with_empty_axes)
-        reduction = Reduction(x, axes, keepdims, noop_with_empty_axes)
+        places = from_front(x, axes)
+        z = operator(x, places, keepdims=keepdims, noop_with_empty_axes=noop_with_empty_axes)
+        reduction = Reduction(x, places, keepdims, noop_with_empty_axes)
 
         def pullback(dz: Array) -> list[Array | None]:
             return [backward(reduction, z, dz), None][: 1 if axes is None else 2]
@@ -128,19 +137,19 @@ def _sum_of_absolutes(r: Reduction, z: Array, dz: Array) -> Array:
 
 
 def _sum_of_squares(r: Reduction, z: Array, dz: Array) -> Array:
-    """d sum(x x) = 2 x dx."""
+    """`d sum(x x) = 2 x dx`."""
     return op.Mul(r.x, r.wide(r.restored(dz * 2)), types=[r.x.type])
 
 
 def _euclidean(r: Reduction, z: Array, dz: Array) -> Array:
-    """d |x| = x dx / |x|; 0 at the zero vector, as in torch.linalg.norm."""
+    """`d |x| = x dx / |x|`; 0 at the zero vector, as in torch.linalg.norm."""
     zero = op.Equal(z, 0.0)
     factor = op.Where(zero, 0.0, dz / op.Where(zero, 1.0, z))
     return op.Mul(r.x, r.wide(r.restored(factor)), types=[r.x.type])
 
 
 def _log_sum_exp(r: Reduction, z: Array, dz: Array) -> Array:
-    """d logsumexp(x) = exp(x - z) dx; 0 where all elements are -inf."""
+    """`d logsumexp(x) = exp(x - z) dx`; 0 where all elements are -inf."""
     finite = op.Where(op.Equal(z, -np.inf), 0.0, z)
     weights = op.Exp(op.Sub(r.x, r.wide(r.restored(finite)), types=[r.x.type]))
     return op.Mul(weights, r.wide(r.restored(dz)), types=[r.x.type])
@@ -160,54 +169,12 @@ reduction_rule("ReduceLogSumExp", _log_sum_exp, log_sum_exp)
 def reduce_log_sum(
     x: Array, axes: Array | None = None, *, keepdims: int, noop_with_empty_axes: int
 ) -> tuple[Array, Pullback]:
-    """d log(sum x) = dx / sum x. The sum is kept: it is small, and computing it again reads all of x."""
-    total = op.ReduceSum(x, axes, keepdims=keepdims, noop_with_empty_axes=noop_with_empty_axes)
-    reduction = Reduction(x, axes, keepdims, noop_with_empty_axes)
+    """`d log(sum x) = dx / sum x`. The sum is kept: it is small, and computing it again reads all of x."""
+    places = from_front(x, axes)
+    total = op.ReduceSum(x, places, keepdims=keepdims, noop_with_empty_axes=noop_with_empty_axes)
+    reduction = Reduction(x, places, keepdims, noop_with_empty_axes)
 
     def pullback(dz: Array) -> list[Array | None]:
         return [reduction.spread(dz / total), None][: 1 if axes is None else 2]
 
     return op.Log(total), pullback
-
-
-@rrule("Sum")
-def variadic_sum(*inputs: Array) -> tuple[Array, Pullback]:
-    """Every summand gets the cotangent, summed over what was broadcast."""
-    return op.Sum(*inputs), lambda dz: [sum_to(dz, x.shape) for x in inputs]
-
-
-@rrule("Mean")
-def variadic_mean(*inputs: Array) -> tuple[Array, Pullback]:
-    """Every array gets its share of the cotangent, summed over what was broadcast."""
-
-    def pullback(dz: Array) -> list[Array]:
-        share = dz * (1.0 / len(inputs))
-        return [sum_to(share, x.shape) for x in inputs]
-
-    return op.Mean(*inputs), pullback
-
-
-def _variadic_extremum(kind: str) -> None:
-    operator = getattr(op, kind)
-
-    def rule(*inputs: Array) -> tuple[Array, Pullback]:
-        z = operator(*inputs)
-
-        def pullback(dz: Array) -> list[Array]:
-            if len(inputs) == 1:
-                return [dz]
-            winners = [cast_to(op.Equal(x, z), dz.dtype) for x in inputs]
-            count = winners[0]
-            for other in winners[1:]:
-                count = count + other
-            share = dz / count
-            return [sum_to(share * winner, x.shape) for x, winner in zip(inputs, winners, strict=True)]
-
-        return z, pullback
-
-    rule.__doc__ = "Arrays equal to the result share the cotangent evenly: half and half for two, as in torch.maximum."
-    rrule(kind)(rule)
-
-
-_variadic_extremum("Max")
-_variadic_extremum("Min")

@@ -57,7 +57,7 @@ def _is_plain(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return all(_is_plain(v) for v in value)
     if isinstance(value, np.ndarray):
-        return value.dtype.kind != "O"
+        return bool(value.dtype.kind != "O")
     return isinstance(value, PLAIN)
 
 

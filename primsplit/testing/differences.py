@@ -69,7 +69,7 @@ def agreement(
     tolerance: float,
     largest: float,
 ) -> str:
-    """ "" where central differences at two neighbouring steps both give `found`, else what they give.
+    """What central differences give instead of `found`; "" where those at two neighbouring steps both agree.
 
     `found` is <cotangents, J direction>; an error of `tolerance * max(|wanted|, scale)` is allowed.
     """

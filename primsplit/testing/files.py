@@ -29,7 +29,7 @@ def check_model(model: onnx.ModelProto, what: str = "the model") -> None:
         raise CheckFailed("files", f"{what} has opset {versions} and IR version {model.ir_version}")
 
 
-def check_files(made: SplitProgram, point: Sequence[AnyArray], seeds: Sequence[AnyArray]) -> list[AnyArray]:
+def run_files(made: SplitProgram, point: Sequence[AnyArray], seeds: Sequence[AnyArray]) -> list[AnyArray]:
     """The cotangents that the forward file and then the backward file give. Raises CheckFailed."""
     models = {"joint": made.joint(), "forward": made.forward, "backward": made.backward}
     protos = {name: program.to_onnx() for name, program in models.items()}

@@ -1,6 +1,6 @@
 """check_grads: a function's exported value and gradients against plain NumPy and central differences."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,7 +97,8 @@ def _check_file(
     names = [*made.program.outputs, *made.gradient_names]
     for name, value, wanted in zip(names, found, expected, strict=False):
         _check_value(name, value, wanted, allowed.value)
-    wrt, gradients = made.split.wrt, found[len(expected) :]
+    wrt = made.split.wrt
+    gradients = dict(zip(made.gradient_names, found[len(expected) :], strict=True))
 
     def scalar(arrays: Sequence[AnyArray]) -> float:
         moved = list(point)
@@ -106,7 +107,7 @@ def _check_file(
         results = plain(moved)
         return pairing([results[i] for i in of], seeds)
 
-    _check_gradient(scalar, [point[i] for i in wrt], gradients, made.gradient_names, allowed, random)
+    _check_gradient(scalar, [point[i] for i in wrt], gradients, allowed, random)
 
 
 def _check_value(name: str, value: AnyArray, wanted: AnyArray, tolerance: float) -> None:
@@ -126,18 +127,17 @@ def _check_value(name: str, value: AnyArray, wanted: AnyArray, tolerance: float)
 def _check_gradient(
     scalar: Callable[[Any], float],
     point: Sequence[AnyArray],
-    gradient: Sequence[AnyArray],
-    names: Sequence[str],
+    gradient: Mapping[str, AnyArray],
     allowed: Allowed,
     random: np.random.Generator,
 ) -> None:
-    for name, primal, array in zip(names, point, gradient, strict=True):
+    for name, primal, array in zip(gradient, point, gradient.values(), strict=True):
         if array.shape != primal.shape or array.dtype != primal.dtype:
             raise GradientMismatch(f"{name} is {array.dtype}{array.shape} for an input {primal.dtype}{primal.shape}")
-    size = max((float(np.max(np.abs(g), initial=0)) for g in gradient), default=0.0)
+    size = max((float(np.max(np.abs(g), initial=0)) for g in gradient.values()), default=0.0)
     for direction in directions(point, random):
         length = max((float(np.max(np.abs(d), initial=0)) for d in direction), default=0.0)
-        found = pairing(gradient, direction)
+        found = pairing(list(gradient.values()), direction)
         wanted = directional_derivative(scalar, point, direction, allowed.step)
         error = abs(found - wanted)
         if not error <= allowed.gradient * max(abs(wanted), size * length, 1e-3):

@@ -14,10 +14,10 @@ from primsplit.ir import Block, Const, Op, Value, Var, reads
 Kind = Literal["zero", "linear", "free"]
 
 LINEAR_IN_FIRST = frozenset({
-    "AveragePool", "CastLike", "Cast", "CenterCropPad", "Compress", "CumSum", "DFT", "DepthToSpace", "Expand", "Flatten",
-    "Gather", "GatherElements", "GatherND", "GlobalAveragePool", "Identity", "MaxUnpool", "Neg", "ReduceMean", "ReduceSum",
-    "Reshape", "Resize", "ReverseSequence", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Trilu",
-    "Unsqueeze", "Col2Im", "GridSample", "STFT",
+    "AveragePool", "Cast", "CastLike", "CenterCropPad", "Col2Im", "Compress", "CumSum", "DFT", "DepthToSpace",
+    "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "GlobalAveragePool", "GridSample", "Identity",
+    "MaxUnpool", "Neg", "ReduceMean", "ReduceSum", "Reshape", "Resize", "ReverseSequence", "STFT", "Slice",
+    "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Trilu", "Unsqueeze",
 })  # fmt: skip
 """Linear in their first input, which the other inputs do not depend on."""
 SUMS = frozenset({"Add", "Sub", "Sum", "Concat", "Mean"})
@@ -46,7 +46,7 @@ def explain_nonlinearity(block: Block, cotangents: Sequence[Var]) -> str:
 def _kind(value: Value | None, kinds: dict[Var, Kind]) -> Kind:
     if isinstance(value, Const):
         return "zero" if value.is_small and not np.any(value.numpy()) else "free"
-    return "free" if value is None else kinds.get(value, "free")
+    return "zero" if value is None else kinds.get(value, "free")
 
 
 def _walk(block: Block, kinds: dict[Var, Kind]) -> None:

@@ -1,5 +1,6 @@
 """The operators of ONNX that NumPy has by itself, as NumPy functions of their inputs and attributes."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -87,9 +88,9 @@ def _slice(
     begin, end = _sizes(starts), _sizes(ends)
     chosen = range(len(begin)) if axes is None else _sizes(axes)
     strides = (1,) * len(begin) if steps is None else _sizes(steps)
-    for first, last, axis, step in zip(begin, end, chosen, strides, strict=True):
+    for given, limit, axis, step in zip(begin, end, chosen, strides, strict=True):
         size = x.shape[axis]
-        first, last = (n + size if n < 0 else n for n in (first, last))
+        first, last = (n + size if n < 0 else n for n in (given, limit))
         if step > 0:
             index = np.arange(min(max(first, 0), size), min(max(last, 0), size), step)
         else:
@@ -114,10 +115,6 @@ def _range(start: AnyArray, limit: AnyArray, delta: AnyArray) -> AnyArray:
     return np.arange(start.reshape(-1)[0], limit.reshape(-1)[0], delta.reshape(-1)[0], dtype=start.dtype)
 
 
-def _sign(x: AnyArray) -> AnyArray:
-    return np.sign(x)
-
-
 def _rectified(x: AnyArray) -> AnyArray:
     return np.maximum(x, x.dtype.type(0))
 
@@ -125,6 +122,45 @@ def _rectified(x: AnyArray) -> AnyArray:
 def _sigmoid(x: AnyArray) -> AnyArray:
     small = np.exp(-np.abs(x))
     return np.where(x >= 0, 1 / (1 + small), small / (1 + small)).astype(x.dtype)
+
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+
+
+def _error_function(x: AnyArray) -> AnyArray:
+    """In double precision, which onnx.reference has not."""
+    return np.asarray(_erf(x), x.dtype)
+
+
+def _gelu(x: AnyArray, *, approximate: str = "none") -> AnyArray:
+    wide = x.astype(np.float64)
+    if approximate == "tanh":
+        inner = np.tanh(math.sqrt(2 / math.pi) * (wide + 0.044715 * wide**3))
+    else:
+        inner = _erf(wide / math.sqrt(2))
+    return np.asarray(0.5 * wide * (1 + inner), x.dtype)
+
+
+def _hard_swish(x: AnyArray) -> AnyArray:
+    return np.asarray(x * np.clip(x.astype(np.float64) / 6 + 0.5, 0, 1), x.dtype)
+
+
+def _pad(
+    x: AnyArray, pads: AnyArray, fill: AnyArray | None = None, axes: AnyArray | None = None, *, mode: str = "constant"
+) -> AnyArray:
+    """Negative pads cut, before anything is added."""
+    chosen = range(x.ndim) if axes is None else [a % x.ndim for a in _sizes(axes)]
+    before, after = np.split(np.asarray(pads), 2)
+    widths = [(0, 0)] * x.ndim
+    for axis, left, right in zip(chosen, before, after, strict=True):
+        size = x.shape[axis]
+        x = np.take(x, np.arange(max(-left, 0), size - max(-right, 0)), axis=axis)
+        widths[axis] = (max(left, 0), max(right, 0))
+    if mode != "constant":
+        padded: AnyArray = np.pad(x, widths, mode=mode)  # type: ignore[call-overload]
+        return padded
+    value = 0 if fill is None else fill.reshape(-1)[0]
+    return np.pad(x, widths, mode="constant", constant_values=value)
 
 
 def _sum(*arrays: AnyArray) -> AnyArray:
@@ -137,15 +173,15 @@ def _sum(*arrays: AnyArray) -> AnyArray:
 NUMPY: dict[str, Callable[..., Any]] = {
     "Abs": np.abs, "Acos": np.arccos, "Acosh": np.arccosh, "Add": np.add, "And": np.logical_and, "Asin": np.arcsin,
     "Asinh": np.arcsinh, "Atan": np.arctan, "Atanh": np.arctanh, "Cast": _cast, "Ceil": np.ceil, "Concat": _concat,
-    "ConstantOfShape": _filled, "Cos": np.cos, "Cosh": np.cosh, "Div": _divide, "Equal": np.equal, "Exp": np.exp,
-    "Expand": _expand, "Floor": np.floor, "Gather": _gather, "Greater": np.greater,
-    "GreaterOrEqual": np.greater_equal, "Identity": np.array, "IsNaN": np.isnan, "Less": np.less,
-    "LessOrEqual": np.less_equal, "Log": np.log, "MatMul": np.matmul, "Mod": _modulo, "Mul": np.multiply,
-    "Neg": np.negative, "Not": np.logical_not, "Or": np.logical_or, "Pow": _power, "Range": _range,
-    "Reciprocal": np.reciprocal, "ReduceMean": _reduction(np.mean), "ReduceProd": _reduction(np.prod),
-    "ReduceSum": _reduction(np.sum), "Relu": _rectified, "Reshape": _reshape, "Round": np.round, "Shape": _shape,
-    "Sigmoid": _sigmoid, "Sign": _sign, "Sin": np.sin, "Sinh": np.sinh, "Slice": _slice, "Sqrt": np.sqrt,
-    "Squeeze": _squeeze, "Sub": np.subtract, "Sum": _sum, "Tan": np.tan, "Tanh": np.tanh, "Transpose": _transpose,
-    "Unsqueeze": _unsqueeze, "Where": _where, "Xor": np.logical_xor,
+    "ConstantOfShape": _filled, "Cos": np.cos, "Cosh": np.cosh, "Div": _divide, "Equal": np.equal,
+    "Erf": _error_function, "Exp": np.exp, "Expand": _expand, "Floor": np.floor, "Gather": _gather, "Gelu": _gelu,
+    "Greater": np.greater, "GreaterOrEqual": np.greater_equal, "HardSwish": _hard_swish, "Identity": np.array,
+    "IsNaN": np.isnan, "Less": np.less, "LessOrEqual": np.less_equal, "Log": np.log, "MatMul": np.matmul,
+    "Mod": _modulo, "Mul": np.multiply, "Neg": np.negative, "Not": np.logical_not, "Or": np.logical_or, "Pad": _pad,
+    "Pow": _power, "Range": _range, "Reciprocal": np.reciprocal, "ReduceMean": _reduction(np.mean),
+    "ReduceProd": _reduction(np.prod), "ReduceSum": _reduction(np.sum), "Relu": _rectified, "Reshape": _reshape,
+    "Round": np.round, "Shape": _shape, "Sigmoid": _sigmoid, "Sign": np.sign, "Sin": np.sin, "Sinh": np.sinh,
+    "Slice": _slice, "Sqrt": np.sqrt, "Squeeze": _squeeze, "Sub": np.subtract, "Sum": _sum, "Tan": np.tan,
+    "Tanh": np.tanh, "Transpose": _transpose, "Unsqueeze": _unsqueeze, "Where": _where, "Xor": np.logical_xor,
 }  # fmt: skip
 """One function an operator, of its inputs in order (None for an absent one) and its attributes by keyword."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx
 import onnx.helper
 import onnx.numpy_helper
 from onnx.reference import ReferenceEvaluator
@@ -25,7 +26,7 @@ Running = Generator[Step, None, list[AnyArray]]
 Environment = dict[Var, AnyArray]
 
 
-def evaluate(block: Block, arrays: Sequence[npt.ArrayLike], dtype: npt.DTypeLike = np.float64) -> list[AnyArray]:
+def evaluate(block: Block, arrays: Sequence[npt.ArrayLike], dtype: npt.DTypeLike | None = np.float64) -> list[AnyArray]:
     """The results of a block that has no captures, for one array a parameter.
 
     Every floating-point value is computed in `dtype`; None keeps the program's own dtypes.
@@ -41,13 +42,14 @@ def play(block: Block, arrays: Sequence[npt.ArrayLike], dtype: npt.DTypeLike | N
 class Reference:
     """A block that can be called on arrays many times; see `evaluate`."""
 
-    def __init__(self, block: Block, dtype: npt.DTypeLike = np.float64) -> None:
+    def __init__(self, block: Block, dtype: npt.DTypeLike | None = np.float64) -> None:
         self.block = block
         self.dtype = None if dtype is None else np.dtype(dtype)
         self.runners: dict[Op, Any] = {}
         self.constants: dict[int, tuple[Const, AnyArray]] = {}
 
     def __call__(self, *arrays: npt.ArrayLike) -> list[AnyArray]:
+        """The results."""
         running = self.steps(arrays)
         while True:
             try:
@@ -106,7 +108,7 @@ class Reference:
         runner = self.runners.get(op)
         if runner is None:
             attributes = {name: self.attribute(name, value) for name, value in op.attributes.items()}
-            runner = self.runners[op] = _runner(op, attributes)
+            runner = self.runners[op] = _runner(op, attributes, self.dtype)
         found = runner(inputs)
         return [self.wide(np.asarray(a)) for a in found]
 
@@ -185,31 +187,37 @@ def read_sizes(known: Mapping[Var, AnyArray]) -> dict[str, int]:
     return found
 
 
-def _runner(op: Op, attributes: dict[str, Any]) -> Any:
+def _runner(op: Op, attributes: dict[str, Any], wide: np.dtype[Any] | None) -> Any:
     """A function from the op's inputs to its outputs."""
     function = NUMPY.get(op.kind)
     if function is not None and len(op.outputs) == 1:
         return lambda inputs: (function(*inputs, **attributes),)
-    evaluator = _evaluator(op, attributes)
-    names = [f"x{i}" if v is not None else "" for i, v in enumerate(op.inputs)]
+    evaluator = _evaluator(op, attributes, wide)
 
     def run(inputs: Sequence[AnyArray | None]) -> Any:
-        feeds = {n: a for n, a in zip(names, inputs, strict=True) if a is not None}
-        return evaluator.run(None, feeds)
+        return evaluator.run(None, {f"x{i}": a for i, a in enumerate(inputs) if a is not None})
 
     return run
 
 
-def _evaluator(op: Op, attributes: dict[str, Any]) -> Any:
+def _evaluator(op: Op, attributes: dict[str, Any], wide: np.dtype[Any] | None) -> Any:
     """onnx.reference's evaluator of one op."""
     domain, _, kind = op.kind.rpartition("::")
     inputs = [f"x{i}" if v is not None else "" for i, v in enumerate(op.inputs)]
     outputs = [f"y{i}" for i in range(len(op.outputs))]
     given = {k: onnx.numpy_helper.from_array(v) if isinstance(v, np.ndarray) else v for k, v in attributes.items()}
     node = onnx.helper.make_node(kind, inputs, outputs, domain=domain, **given)
-    opsets = [onnx.helper.make_opsetid(domain, OPSET if not domain else 1)]
-    function = onnx.helper.make_function("reference", kind, [n for n in inputs if n], outputs, [node], opsets)
+    declared = [_declared(f"x{i}", v.type, wide) for i, v in enumerate(op.inputs) if v is not None]
+    graph = onnx.helper.make_graph(
+        [node], kind, declared, [_declared(n, v.type, wide) for n, v in zip(outputs, op.outputs, strict=True)]
+    )
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid(domain, OPSET if not domain else 1)])
     try:
-        return ReferenceEvaluator(function)
+        return ReferenceEvaluator(model)
     except (RuntimeError, NotImplementedError) as error:
         raise PrimsplitError(f"onnx.reference does not run {op.kind}: {error}", place=op.place) from None
+
+
+def _declared(name: str, type: Type, wide: np.dtype[Any] | None) -> onnx.ValueInfoProto:
+    dtype = wide if wide is not None and type.is_float else type.dtype
+    return onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(dtype), None)

@@ -107,6 +107,7 @@ class Subject:
 def make_subject(
     target: Target,
     inputs: Sequence[Any],
+    *,
     attributes: Mapping[str, Any],
     outputs: int | None,
     domain: Domain | Sequence[Domain],

@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from primsplit import trees
 from primsplit.export import SplitProgram
-from primsplit.program import ARRAY
+from primsplit.ir import Type
+from primsplit.program import ARRAY, arrays_of
 from primsplit.testing.differences import directional_derivative
 
 Array = npt.NDArray[Any]
@@ -63,7 +64,7 @@ class FileCheck:
         self.random = np.random.default_rng(seed)
         self.leaves, self.structure = trees.flatten(values)
         self.positions = [i for i, s in enumerate(made.program.static) if s is ARRAY]
-        self.point = point_of(made, values)
+        self.point = arrays_of(made.program, values)
         self.wide = [_wide(x) for x in self.point]
 
     def plain(self, arrays: Sequence[Array]) -> list[Array]:
@@ -99,9 +100,9 @@ class FileCheck:
         return self.random.standard_normal(expected.shape).astype(own.dtype)
 
     def _value_row(self, name: str, value: Array, wide: Array, own: Array) -> Row:
-        told = f"{value.dtype.name}[{','.join(map(str, value.shape))}]"
+        told = _told(value)
         if value.dtype != own.dtype or value.shape != own.shape:
-            note = f"NumPy gives {own.dtype.name}[{','.join(map(str, own.shape))}]"
+            note = f"NumPy gives {_told(own)}"
             return Row(name, told, "plain NumPy", np.inf, "wrong", note)
         if value.dtype.name not in TOLERANCES:
             wrong = int(np.sum(value != own))
@@ -116,12 +117,13 @@ class FileCheck:
 
     def _gradient_row(self, position: int, name: str, gradient: Array, cotangents: Sequence[Array]) -> Row:
         primal = self.point[position]
-        told = f"{gradient.dtype.name}[{','.join(map(str, gradient.shape))}]"
+        told = _told(gradient)
         if gradient.shape != primal.shape or gradient.dtype != primal.dtype:
-            note = f"the input is {primal.dtype.name}[{','.join(map(str, primal.shape))}]"
+            note = f"the input is {_told(primal)}"
             return Row(name, told, "central differences", np.inf, "wrong", note)
         wide = _wide(gradient)
-        lines = [self._line(position, d, wide, cotangents) for d in self._directions(position, wide)]
+        with np.errstate(all="ignore"):
+            lines = [self._line(position, d, wide, cotangents) for d in self._directions(position, wide)]
         worst = max(lines, key=lambda line: ("ok", "unclear", "wrong").index(line.verdict), default=_NOTHING)
         error = max((line.error for line in lines if line.verdict == worst.verdict), default=0.0)
         note = worst.note or next((line.note for line in lines if line.note), "")
@@ -149,32 +151,24 @@ class FileCheck:
 
     def _line(self, position: int, direction: Array, gradient: Array, cotangents: Sequence[Array]) -> "_Line":
         """The comparison along one direction."""
+        of = self.made.split.of
 
         def scalar(moved: list[Array]) -> float:
             arrays = list(self.wide)
             arrays[position] = moved[0]
             results = self.plain(arrays)
-            return float(sum(np.sum(results[i] * cotangents[i]) for i in self.made.split.of))
+            return float(sum(np.sum(results[i] * cotangents[i]) for i in of))
 
         point, along = [self.wide[position]], [direction]
-        results = self.plain(self.wide)
-        height = float(sum(np.sum(np.abs(results[i] * cotangents[i])) for i in self.made.split.of))
         tolerance = self.tolerance or TOLERANCES[self.point[position].dtype.name][1]
         found = float(np.sum(gradient * direction))
-        steep = float(np.max(np.abs(gradient), initial=0.0) * np.max(np.abs(direction), initial=0.0))
-        size = max(float(np.sqrt(np.sum((gradient * direction) ** 2))), 1e-3 * steep)
         if not np.isfinite(found):
             return _Line(np.inf, "wrong", "not finite")
-        best, doubt, step = np.nan, np.inf, STEPS[0]
-        previous = np.nan
-        for candidate in STEPS:
-            now = directional_derivative(scalar, point, along, candidate)
-            gap = abs(now - previous)
-            if gap < doubt:
-                best, doubt, step = now, gap, candidate
-            if doubt <= 0.1 * tolerance * max(size, abs(best)):
-                break
-            previous = now
+        steep = float(np.max(np.abs(gradient), initial=0.0) * np.max(np.abs(direction), initial=0.0))
+        size = max(float(np.sqrt(np.sum((gradient * direction) ** 2))), 1e-3 * steep)
+        best, doubt, step = _settled(scalar, point, along, 0.1 * tolerance, size)
+        results = self.plain(self.wide)
+        height = float(sum(np.sum(np.abs(results[i] * cotangents[i])) for i in of))
         noise = 50 * np.finfo(np.float64).eps * height / step
         size = max(size, abs(best))
         error = abs(found - best)
@@ -182,16 +176,26 @@ class FileCheck:
         if error <= tolerance * size + noise:
             return _Line(relative, "ok")
         if _is_subgradient(scalar, point, along, found, tolerance * size):
-            return _Line(relative, "ok", "at a kink")
+            return _Line(0.0, "ok", "at a kink")
         if not doubt <= tolerance * size:
             return _Line(relative if np.isfinite(relative) else np.inf, "unclear", "the differences do not settle")
         return _Line(relative, "wrong", f"{found:.9g}, differences say {best:.9g}")
 
 
-def point_of(made: SplitProgram, values: tuple[tuple[Any, ...], dict[str, Any]]) -> list[Array]:
-    """The arrays of a call, one for each input of the program."""
-    leaves, _ = trees.flatten(values)
-    return [np.asarray(x) for x, s in zip(leaves, made.program.static, strict=True) if s is ARRAY]
+def _settled(
+    scalar: Callable[[list[Array]], float], point: list[Array], along: list[Array], tolerance: float, size: float
+) -> tuple[float, float, float]:
+    """The derivative at the step where it changed least from the step before, that change, and the step."""
+    best, doubt, step, previous = np.nan, np.inf, STEPS[0], np.nan
+    for candidate in STEPS:
+        now = directional_derivative(scalar, point, along, candidate)
+        gap = abs(now - previous)
+        if gap < doubt:
+            best, doubt, step = now, gap, candidate
+        if doubt <= tolerance * max(size, abs(best)):
+            break
+        previous = now
+    return best, doubt, step
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +222,10 @@ def _is_subgradient(
 def _wide(array: Array) -> Array:
     """A floating-point array in float64; others as they are."""
     return array.astype(np.float64) if array.dtype.name in TOLERANCES else array
+
+
+def _told(array: Array) -> str:
+    return str(Type(array.dtype, array.shape))
 
 
 def _is_number(leaf: Any) -> bool:

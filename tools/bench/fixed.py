@@ -79,7 +79,7 @@ def bound(session: Any, leaves: list[Any]) -> Callable[[], list[Any]]:
     """A call of the session with its inputs bound once, as a server would."""
     binding = session.session.io_binding()
     for name, array in zip(session.inputs, leaves, strict=True):
-        binding.bind_cpu_input(name, np.ascontiguousarray(array))
+        binding.bind_cpu_input(name, np.asarray(array, order="C"))
     for name in session.outputs:
         binding.bind_output(name)
 
@@ -152,14 +152,14 @@ BENCHES: dict[str, tuple[Any, Callable[[], tuple[Arrays, Arrays]]]] = {
 
 def agree(alternatives: Alternatives) -> None:
     """Print how far each alternative's value is from ours."""
-    values = {}
-    for name, call in alternatives.items():
-        first = call()[0]
-        values[name] = float(
-            first.numpy() if hasattr(first, "numpy") else first.detach() if hasattr(first, "detach") else first
-        )
+    values = {name: _number(call()[0]) for name, call in alternatives.items()}
     told = ", ".join(f"{name} {value:.6g}" for name, value in values.items())
     print(f"values: {told}")
+
+
+def _number(value: Any) -> float:
+    value = value.detach() if hasattr(value, "detach") else value
+    return float(value.numpy() if hasattr(value, "numpy") else value)
 
 
 def main() -> None:

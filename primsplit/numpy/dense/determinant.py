@@ -106,8 +106,9 @@ def _last_column_expansion(worked: Array, pivots: Array) -> Array:
 
 @rrule(cofactors_with)
 def _cofactors_with(a: Array, unit: Array, worked: Array, order: Array) -> tuple[Array, Pullback]:
-    """dA = (<C, dC> C - C dC^T C) / det A, from C = det(A) A^-T: NaN at singular matrices, where it is a minor of
-    minors that this does not compute.
+    """dA = (<C, dC> C - C dC^T C) / det A, from C = det(A) A^-T.
+
+    NaN at singular matrices, where minors of minors would be needed.
     """
     c = cofactors_with(a, unit, worked, order)
 

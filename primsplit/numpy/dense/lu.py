@@ -94,12 +94,13 @@ def _panel(columns: Array, unused: Array) -> tuple[Array, Array, Array, Array]:
 def _blocked(a: Array) -> Factors:
     n = size(a, -1)
 
-    def step(i: Array, rest: Array, unused: Array, m: Array, u: Array, p: Array) -> tuple[list[Array], list[Array]]:
+    def step(i: Array, rest: Array, unused: Array, *known: Array) -> tuple[list[Array], list[Array]]:
         multipliers, worked, pivots, unused = _panel(cut(rest, 0, BLOCK, -1), unused)
         right = cut(rest, BLOCK, None, -1)
         top = substitute(rows_at(multipliers, pivots), rows_at(right, pivots), lower=True, unit=True)
         right = op.Sub(right, op.MatMul(multipliers, top))
-        joined = [op.Concat(x, y, axis=-1) for x, y in ((m, multipliers), (u, worked), (p, pivots))]
+        found = (multipliers, worked, pivots)
+        joined = [op.Concat(x, y, axis=-1) for x, y in zip(known, found, strict=True)]
         return [right, unused, *joined], []
 
     no_columns = cut(a, 0, 0, -1)
@@ -148,4 +149,5 @@ def _solve_with(
 
 def solve(a: Array, b: Array) -> Array:
     """X with A X = B, for A [..., n, n] and B [..., n, k] with the same batch."""
-    return solve_with(a, *factor(a), b)
+    x: Array = solve_with(a, *factor(a), b)
+    return x

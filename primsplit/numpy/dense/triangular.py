@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-
 from primsplit.array import Array
 from primsplit.ir import Type
 from primsplit.numpy.dense.loop import (
@@ -14,11 +13,15 @@ from primsplit.numpy.dense.loop import (
     counting,
     cut,
     loop,
-    lower as lower_part,
     scalar,
     size,
     stacked_rows,
     swapped,
+)
+from primsplit.numpy.dense.loop import (
+    lower as lower_part,
+)
+from primsplit.numpy.dense.loop import (
     upper as upper_part,
 )
 from primsplit.ops import op

@@ -98,6 +98,11 @@ def thresholded_relu(x: Array, *, alpha: float = 1.0) -> Array:
     return op.Where(x > alpha, x, 0.0)
 
 
+def shrink(x: Array, *, bias: float = 0.0, lambd: float = 0.5) -> Array:
+    """x - bias above lambd, x + bias below -lambd, else 0. onnxruntime rounds float64 to float32 in its kernel."""
+    return op.Where(x > lambd, x - bias, op.Where(x < -lambd, x + bias, 0.0))
+
+
 COMPOSITIONS = {
     "Softplus": softplus,
     "Softsign": softsign,

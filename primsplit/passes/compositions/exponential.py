@@ -23,7 +23,7 @@ def log1p(x: Array) -> Array:
     w = x + 1.0
     back = w - 1.0
     correction = op.Where(op.Equal(back, x), 0.0, (x - back) / w)
-    return op.Where(op.Not(op.Equal(w, 1.0)), op.Log(w) + correction, x)
+    return op.Where(op.Abs(back) > 0.0, op.Log(w) + correction, x)
 
 
 def expm1(x: Array) -> Array:
@@ -73,7 +73,8 @@ def cbrt(x: Array) -> Array:
     power = op.Pow(op.Abs(x), np.asarray(1.0 / 3.0, x.dtype))
     root = op.Where(x < 0.0, -power, power)
     better = root - (root - x / (root * root)) * (1.0 / 3.0)
-    return op.Where(op.Not(op.Equal(x + x, x)), better, x)
+    distance = op.Abs(x)
+    return op.Where(op.And(distance > 0.0, distance < math.inf), better, x)
 
 
 def hypot(x: Array, y: Array) -> Array:

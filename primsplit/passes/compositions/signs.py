@@ -1,7 +1,8 @@
 """Signs, zeros and integers of floating-point arrays.
 
 onnxruntime's Where gives +0.0 for a -0.0 that comes from its second input, but keeps one from its third. Compositions
-that keep the sign of zero therefore have the branch that may be -0.0 last.
+that keep the sign of zero therefore have the branch that may be -0.0 last, under a condition
+that is no Not, since onnxruntime takes that away and swaps the branches.
 """
 
 import math
@@ -27,7 +28,7 @@ def is_infinite(x: Array) -> Array:
 
 def is_odd(whole: Array) -> Array:
     """Whether an integral float is odd; False beyond 2**53, where all floats are even."""
-    return op.Not(op.Equal(op.Floor(whole * 0.5) * 2.0, whole))
+    return op.Equal(whole - op.Floor(whole * 0.5) * 2.0, 1.0)
 
 
 def sin_pi(x: Array) -> Array:

@@ -21,6 +21,7 @@ from primsplit.passes.compositions import (
     integers,
     normalization,
     pooling,
+    reductions,
     resize,
     selection,
     trigonometric,
@@ -42,13 +43,6 @@ FAMILIES = (
 )
 COMPOSITIONS: dict[str, Composition] = dict(chain.from_iterable(family.items() for family in FAMILIES))
 
-# Kernels that exist and give a wrong or an inaccurate result: by operator, then dtype.
-CORRECTED: dict[tuple[str, str], Composition] = {
-    **{(kind, "int64"): made for kind, made in integers.CORRECTED.items()},
-    ("Pow", "int32"): integers.power,
-    ("Sigmoid", "float64"): activations.sigmoid,
-}
-
 
 def through_float32(kind: str) -> Composition:
     """An operator of bfloat16 or float16 computed in float32, which holds both exactly, and rounded once."""
@@ -68,3 +62,18 @@ def through_float32(kind: str) -> Composition:
 def restored(result: Array, dtype: np.dtype[Any]) -> Array:
     """A float32 result rounded to a narrower dtype; another result as it is."""
     return op.Cast(result, to=dtype) if result.dtype == np.float32 else result
+
+
+# Kernels that exist and refuse some attributes, give a wrong or an inaccurate result, or are many times slower: by operator, then dtype.
+CORRECTED: dict[tuple[str, str], Composition] = {
+    **{(kind, "int64"): made for kind, made in integers.CORRECTED.items()},
+    ("Pow", "int32"): integers.power,
+    **{(kind, "float16"): through_float32(kind) for kind in ("ScatterElements", "ScatterND")},
+    ("Shrink", "float64"): activations.shrink,
+    ("Sigmoid", "float64"): activations.sigmoid,
+    **{(kind, dtype): made for kind, made in reductions.FASTER.items() for dtype in ("float32", "float64")},
+}
+
+
+# The float16 kernels of the scatters know no reduction.
+CORRECTED.update({(kind, "float16"): through_float32(kind) for kind in ("ScatterND", "ScatterElements")})

@@ -43,7 +43,7 @@ def atan(x: Array) -> Array:
     rough = op.Cast(op.Atan(op.Cast(bounded, to=np.float32)), to=np.float64)
     sine, cosine = op.Sin(rough), op.Cos(rough)
     better = rough + (bounded * cosine - sine) / (cosine + bounded * sine)
-    return op.Where(op.Not(op.Equal(x, 0.0)), better, x)
+    return op.Where(op.Abs(x) > 0.0, better, x)
 
 
 def asin(x: Array) -> Array:
@@ -71,7 +71,7 @@ def atan2(y: Array, x: Array) -> Array:
     angle = atan(op.Where(op.Equal(large, 0.0), 0.0, quotient))
     angle = op.Where(up > along, math.pi / 2 - angle, angle)
     angle = op.Where(is_negative(x), math.pi - angle, angle)
-    return op.Where(op.Not(is_negative(y)), angle, -angle)
+    return angle * op.Where(is_negative(y), np.asarray(-1.0, y.dtype), 1.0)
 
 
 def sinc(x: Array) -> Array:

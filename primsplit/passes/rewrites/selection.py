@@ -23,12 +23,6 @@ def of_one(site: Site) -> Rewritten:
     return site.input(0) if len(site.op.inputs) == 1 else None
 
 
-@rewrite("Clip")
-def without_bounds(site: Site) -> Rewritten:
-    """Clipping to nothing."""
-    return site.input(0) if site.input(1) is None and site.input(2) is None else None
-
-
 @rewrite("Dropout")
 def without_training(site: Site) -> Rewritten:
     """Dropout drops nothing unless it is told to train."""

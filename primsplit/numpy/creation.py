@@ -1,0 +1,260 @@
+"""Making arrays: zeros_like and its kin, and the array namespace, whose shapes may be known only at run time."""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit import dims, tracing
+from primsplit.array import Array, as_array, implements
+from primsplit.broadcasting import expand_to, full, reshape_to
+from primsplit.dims import Dim, Size
+from primsplit.numpy.axes import array_like, size_as
+from primsplit.numpy.joining import joined_dtype, stack
+from primsplit.numpy.layout import as_shape, astype
+from primsplit.numpy.padding import count_up
+from primsplit.numpy.ufuncs import call, cast_to
+from primsplit.ops import op
+
+
+def constant_like(value: Any) -> Array:
+    """A constant of the program."""
+    return Array(tracing.constant(np.asarray(value)))
+
+
+@implements(np.zeros_like)
+def zeros_like(
+    a: Any,
+    dtype: npt.DTypeLike | None = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """Zeros with the shape and dtype of `a`."""
+    return full_like(a, 0, dtype, shape=shape)
+
+
+@implements(np.ones_like)
+def ones_like(
+    a: Any,
+    dtype: npt.DTypeLike | None = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """Ones with the shape and dtype of `a`."""
+    return full_like(a, 1, dtype, shape=shape)
+
+
+@implements(np.empty_like)
+def empty_like(
+    a: Any,
+    dtype: npt.DTypeLike | None = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """Zeros with the shape and dtype of `a`: a program has no elements that nobody set."""
+    return full_like(a, 0, dtype, shape=shape)
+
+
+@implements(np.full_like)
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: npt.DTypeLike | None = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """`fill_value` with the shape and dtype of `a`."""
+    a = array_like(a)
+    wanted = a.dtype if dtype is None else np.dtype(dtype)
+    return _filled(a.shape if shape is None else as_shape(shape), fill_value, wanted)
+
+
+def _filled(shape: Sequence[Dim], value: Any, dtype: np.dtype[Any]) -> Array:
+    found = array_like(value)
+    known = found.known()
+    if known is not None and known.ndim == 0:
+        return full(shape, known.astype(dtype))
+    return Array(expand_to(cast_to(found, dtype), tuple(shape)).value)
+
+
+# The functions that NumPy dispatches on `like=`, and that are the array namespace.
+
+
+@implements(np.zeros)
+def zeros(shape: Any, dtype: npt.DTypeLike | None = None, order: str = "C", *, device: Any = None) -> Array:
+    """Zeros; sizes may be known only at run time."""
+    return _filled(as_shape(shape), 0, np.dtype(dtype))
+
+
+@implements(np.ones)
+def ones(shape: Any, dtype: npt.DTypeLike | None = None, order: str = "C", *, device: Any = None) -> Array:
+    """Ones; sizes may be known only at run time."""
+    return _filled(as_shape(shape), 1, np.dtype(dtype))
+
+
+@implements(np.empty)
+def empty(shape: Any, dtype: npt.DTypeLike | None = None, order: str = "C", *, device: Any = None) -> Array:
+    """Zeros: a program has no elements that nobody set."""
+    return zeros(shape, dtype)
+
+
+@implements(np.full)
+def full_of(
+    shape: Any, fill_value: Any, dtype: npt.DTypeLike | None = None, order: str = "C", *, device: Any = None
+) -> Array:
+    """`fill_value` in this shape, by default in its dtype."""
+    value = array_like(fill_value)
+    return _filled(as_shape(shape), value, value.dtype if dtype is None else np.dtype(dtype))
+
+
+@implements(np.arange)
+def arange(
+    start: Any, stop: Any = None, step: Any = 1, dtype: npt.DTypeLike | None = None, *, device: Any = None
+) -> Array:
+    """Numbers from `start` in equal steps up to, not including, `stop`, each a Python number or a size."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    literal = not any(isinstance(v, Size | Array) for v in (start, stop, step))
+    if literal:
+        given: Any = dtype
+        given: Any = dtype
+        return constant_like(np.arange(start, stop, step, given))
+    if isinstance(step, int) and all(isinstance(v, int | Size) for v in (start, stop)):
+        distance = stop - start if step > 0 else start - stop
+        count = dims.maximum(0, -(-distance // abs(step)))
+        numbers = op.Add(op.Mul(count_up(count), step), size_as(start, np.int64))
+        return cast_to(numbers, np.int64 if dtype is None else dtype)
+    found = [array_like(v) for v in (start, stop, step)]
+    wide = np.dtype(dtype) if dtype is not None else joined_dtype(found)
+    return op.Range(*(cast_to(v, wide) for v in found))
+
+
+@implements(np.linspace)
+def linspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: npt.DTypeLike | None = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """`num` numbers from `start` to `stop`, which is left out unless `endpoint`; the last one is `stop` exactly."""
+    count: Dim = num if isinstance(num, Size) else operator.index(num)
+    first, last = array_like(start), array_like(stop)
+    wide = np.result_type(joined_dtype([first, last]), np.float64 if not _is_float(first, last) else np.float16)
+    first, last = call_broadcast(cast_to(first, wide), cast_to(last, wide))
+    steps = count - 1 if endpoint else count
+    numbers = cast_to(count_up(count), wide)
+    shaped = reshape_to(numbers, (count, *(1 for _ in first.shape)))
+    step = (last - first) / size_as(dims.maximum(steps, 1), wide)
+    values = shaped * step + first
+    if endpoint and not dims.same(count, 1) and not dims.same(count, 0):
+        is_last = op.Equal(numbers, size_as(steps, wide))
+        if isinstance(count, Size):
+            is_last = op.And(is_last, op.Greater(numbers, np.zeros((), wide)))
+        values = op.Where(reshape_to(is_last, shaped.shape), last, values)
+    if axis != 0:
+        values = call(np.moveaxis, values, 0, axis)
+    if dtype is not None:
+        wanted = np.dtype(dtype)
+        values = cast_to(op.Floor(values) if wanted.kind in "iu" else values, wanted)
+    return (values, step) if retstep else values
+
+
+def _is_float(*arrays: Array) -> bool:
+    return any(a.dtype.kind in "fV" for a in arrays)
+
+
+def call_broadcast(*arrays: Array) -> list[Array]:
+    """The arrays broadcast together."""
+    return [Array(a.value) for a in call(np.broadcast_arrays, *arrays)]
+
+
+@implements(np.eye)
+def eye(
+    N: Any, M: Any = None, k: int = 0, dtype: npt.DTypeLike = float, order: str = "C", *, device: Any = None
+) -> Array:
+    """Ones on the k-th diagonal, zeros elsewhere."""
+    shape = as_shape((N, N if M is None else M))
+    wanted = np.dtype(dtype)
+    if all(isinstance(d, int) for d in shape):
+        return constant_like(np.eye(int(shape[0]), int(shape[1]), k, dtype=wanted))
+    return cast_to(op.Equal(_distance(shape), k), wanted)
+
+
+def _distance(shape: Sequence[Dim]) -> Array:
+    """The column minus the row at each place."""
+    rows, columns = (count_up(d) for d in shape)
+    return op.Sub(op.Unsqueeze(columns, [0]), op.Unsqueeze(rows, [1]))
+
+
+@implements(np.identity)
+def identity(n: Any, dtype: npt.DTypeLike = float) -> Array:
+    """Ones on the diagonal."""
+    return eye(n, dtype=dtype)
+
+
+@implements(np.tri)
+def tri(N: Any, M: Any = None, k: int = 0, dtype: npt.DTypeLike = float) -> Array:
+    """Ones on and below the k-th diagonal."""
+    shape = as_shape((N, N if M is None else M))
+    return cast_to(op.LessOrEqual(_distance(shape), k), dtype)
+
+
+@implements(np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
+def asarray(
+    a: Any, dtype: npt.DTypeLike | None = None, order: Any = None, *, device: Any = None, copy: Any = None
+) -> Array:
+    """An Array of anything that holds numbers, traced ones included: arrays, numbers, sizes, nested lists."""
+    found = from_nested(a)
+    if dtype is not None and found.dtype != np.dtype(dtype):
+        return astype(found, dtype)
+    return Array(found.value) if copy else found
+
+
+@implements(np.array)
+def array(
+    object: Any,
+    dtype: npt.DTypeLike | None = None,
+    *,
+    copy: Any = True,
+    order: Any = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    ndmax: int = 0,
+) -> Array:
+    """A copy of anything that holds numbers, traced ones included."""
+    found = Array(asarray(object, dtype).value)
+    return found[(None,) * (ndmin - found.ndim)] if found.ndim < ndmin else found
+
+
+def from_nested(value: Any) -> Array:
+    """The Array of a traced array, a number, a size, or lists of those. Python numbers become float64 or int64."""
+    if isinstance(value, list | tuple):
+        if any(_holds_traced(v) for v in value):
+            return stack([from_nested(v) for v in value])
+        return constant_like(value)
+    found = as_array(value)
+    return Array(found.value) if found.weak else found
+
+
+def _holds_traced(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_holds_traced, value))
+    return isinstance(value, Array | Size)

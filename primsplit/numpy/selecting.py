@@ -1,0 +1,262 @@
+"""Picking and putting by functions: take, choose, select, compress, put, place, copyto and their kin."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims, tracing
+from primsplit.array import Array, as_array, implements
+from primsplit.broadcasting import expand_to, reshape_to
+from primsplit.dims import Size
+from primsplit.errors import DtypeError, IndexingError, ShapeError
+from primsplit.infer import broadcast_shapes
+from primsplit.numpy.axes import array_like, delivered, one_axis, size_as
+from primsplit.numpy.indexing import as_written, setitem
+from primsplit.numpy.joining import joined_dtype
+from primsplit.numpy.keys import as_int64, places_of
+from primsplit.numpy.layout import reshape
+from primsplit.numpy.padding import count_up, resize
+from primsplit.numpy.ufuncs import cast_to, select
+from primsplit.ops import op
+
+
+def _indices(indices: Any, mode: str, size: Any) -> Any:
+    """Indices as `x[...]` takes them, brought into range by the mode."""
+    if mode == "raise":
+        return indices if isinstance(indices, Array | Size) else np.asarray(indices)
+    found = as_int64(array_like(indices))
+    last = size_as(size, np.int64)
+    if mode == "wrap":
+        return op.Mod(found, last)
+    if mode == "clip":
+        return op.Max(op.Min(found, last - 1), 0)
+    raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+
+
+@implements(np.take)
+def take(x: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Array:
+    """The slices at these indices along the axis; of all elements in a row for None."""
+    x = array_like(x)
+    x, axis = (reshape(x, -1), 0) if axis is None else (x, one_axis(axis, x.ndim))
+    key = _indices(indices, mode, x.shape[axis])
+    return delivered(Array(x[(*(slice(None),) * axis, key)].value), out)
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
+    """The elements at these indices along the axis, one index for each element of the result."""
+    x, places, axis = _along_axis(arr, indices, axis)
+    lead = [_met(d, p) if i != axis else d for i, (d, p) in enumerate(zip(x.shape, places.shape, strict=True))]
+    wide = expand_to(
+        places, tuple(p if i == axis else d for i, (d, p) in enumerate(zip(lead, places.shape, strict=True)))
+    )
+    return op.GatherElements(expand_to(x, tuple(lead)), wide, axis=axis)
+
+
+def _met(a: Any, b: Any) -> Any:
+    return broadcast_shapes((a,), (b,))[0]
+
+
+def _along_axis(arr: Any, indices: Any, axis: int | None) -> tuple[Array, Array, int]:
+    x, places = array_like(arr), array_like(indices)
+    if places.dtype.kind not in "iu":
+        raise IndexingError("`indices` must be an integer array", place=tracing.user_place())
+    if axis is None:
+        x, axis = reshape(x, -1), 0
+    if x.ndim != places.ndim:
+        raise ShapeError("`indices` and `arr` must have the same number of dimensions", place=tracing.user_place())
+    return x, as_int64(places), one_axis(axis, x.ndim)
+
+
+@implements(np.put_along_axis)
+def put_along_axis(arr: Array, indices: Any, values: Any, axis: int | None) -> None:
+    """Write values to these indices along the axis, the last one where an index is repeated."""
+    x, places, place = _along_axis(arr, indices, axis)
+    if axis is None:
+        put(arr, places, values)
+        return
+    key: list[Any] = []
+    for i, size in enumerate(places.shape):
+        if i == place:
+            key.append(places)
+        elif dims.is_one(size):
+            key.append(_column(count_up(x.shape[i]), i, x.ndim))
+        else:
+            key.append(_column(count_up(size), i, x.ndim))
+    setitem(arr, tuple(key), values)
+
+
+def _column(numbers: Array, axis: int, rank: int) -> Array:
+    return reshape_to(numbers, [numbers.shape[0] if i == axis else 1 for i in range(rank)])
+
+
+@implements(np.choose)
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
+    """For each element of `a`, the element of the choice that it numbers."""
+    given = [array_like(c) for c in choices]
+    dtype = joined_dtype(given)
+    number = _indices(a, mode, len(given))
+    number = as_int64(array_like(number))
+    shape = broadcast_shapes(number.shape, *(c.shape for c in given))
+    stacked = op.Concat(*(op.Unsqueeze(expand_to(cast_to(c, dtype), shape), [0]) for c in given), axis=0)
+    picked = op.GatherElements(stacked, op.Unsqueeze(expand_to(number, shape), [0]), axis=0)
+    return delivered(op.Squeeze(picked, [0]), out)
+
+
+@implements(np.select)
+def select_first(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
+    """Where several conditions hold, the choice of the first; where none does, the default."""
+    if len(condlist) != len(choicelist) or not condlist:
+        raise ShapeError(
+            "list of cases must be same length as list of conditions, and not empty", place=tracing.user_place()
+        )
+    conditions = [array_like(c) for c in condlist]
+    if any(c.dtype != np.bool_ for c in conditions):
+        raise DtypeError("the conditions of np.select must be boolean", place=tracing.user_place())
+    found = [array_like(c) for c in (*choicelist, default)]
+    strong = [c for c in found if not c.weak]
+    dtype = _weak_dtype(found) if strong else joined_dtype(found)
+    cast = [cast_to(c, dtype) for c in found]
+    result = cast[-1]
+    for condition, choice in zip(reversed(conditions), reversed(cast[:-1]), strict=True):
+        result = select(condition, choice, result)
+    return result
+
+
+def _weak_dtype(arrays: Sequence[Array]) -> np.dtype[Any]:
+    """The dtype of arrays and Python numbers together: a number's kind counts, its width does not."""
+    strong = joined_dtype([a for a in arrays if not a.weak])
+    for array in arrays:
+        if array.weak:
+            number = 0 if array.dtype.kind in "iu" else 0.0
+            strong = strong if strong.kind == "V" else np.result_type(strong, number)
+    return strong
+
+
+@implements(np.compress)
+def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Array:
+    """The slices where a row of booleans, which may be shorter than the axis, is True."""
+    a = array_like(a)
+    a, axis = (reshape(a, -1), 0) if axis is None else (a, one_axis(axis, a.ndim))
+    mask = cast_to(array_like(condition), bool)
+    if mask.ndim != 1:
+        raise ShapeError("condition must be a 1-d array", place=tracing.user_place())
+    picked = op.Squeeze(places_of(mask), [1])
+    known = mask.known()
+    if known is not None:
+        picked = Array(tracing.constant(np.flatnonzero(known)))
+    return delivered(op.Gather(a, picked, axis=axis), out)
+
+
+@implements("compress")
+def compress_method(a: Array, condition: Any, axis: int | None = None, out: Any = None) -> Array:
+    """`a.compress(condition, axis)`."""
+    return compress(condition, a, axis, out)
+
+
+@implements(np.extract)
+def extract(condition: Any, arr: Any) -> Array:
+    """The elements, in a row, where the condition is True."""
+    return compress(reshape(cast_to(array_like(condition), bool), -1), reshape(arr, -1))
+
+
+@implements(np.put)
+def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Write `v`, repeated as needed, to these places of all elements in a row."""
+    row = reshape_to(Array(a.value), (a.size,))
+    places = array_like(_indices(ind, mode, a.size))
+    places = reshape_to(places, (places.size,))
+    new = as_written(v, a)
+    new = expand_to(new, places.shape) if new.ndim == 0 else resize(new, places.shape)
+    setitem(row, places, new)
+    a.assign(reshape_to(Array(row.value), a.shape))
+
+
+@implements(np.place)
+def place(arr: Array, mask: Any, vals: Any) -> None:
+    """Write `vals`, repeated as needed, to the elements where the mask is True."""
+    row = reshape_to(Array(arr.value), (arr.size,))
+    condition = cast_to(array_like(mask), bool)
+    places = op.Squeeze(places_of(reshape_to(condition, (condition.size,))), [1])
+    new = as_written(vals, arr)
+    new = reshape_to(new, (new.size,))
+    numbers = op.Mod(count_up(places.shape[0]), op.Max(size_as(new.size, np.int64), 1))
+    done = op.ScatterND(row, op.Unsqueeze(places, [1]), op.Gather(new, numbers))
+    arr.assign(reshape_to(done, arr.shape))
+
+
+@implements(np.putmask)
+def putmask(a: Array, mask: Any, values: Any) -> None:
+    """Where the mask is True, write the element of `values`, repeated as needed, at the same place in a row."""
+    new = as_written(values, a)
+    wide = expand_to(new, a.shape) if new.ndim == 0 else resize(new, a.shape)
+    a.assign(select(cast_to(array_like(mask), bool), wide, Array(a.value)))
+
+
+@implements(np.copyto)
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """Write `src` to `dst` where `where` is True. Raises DtypeError where `casting` forbids it."""
+    if not isinstance(dst, Array):
+        raise DtypeError(
+            "np.copyto writes traced values into a NumPy array",
+            place=tracing.user_place(),
+            cure="Make the destination with np.zeros_like of a traced array.",
+        )
+    source = as_array(src) if not isinstance(src, list | tuple) else array_like(src)
+    if not source.weak and not np.can_cast(source.dtype, dst.dtype, casting):  # type: ignore[arg-type]
+        raise DtypeError(
+            f"Cannot cast array data from {source.dtype} to {dst.dtype} according to the rule {casting!r}",
+            place=tracing.user_place(),
+        )
+    new = as_written(source, dst)
+    if where is True:
+        setitem(dst, Ellipsis, new)
+        return
+    dst.assign(expand_to(select(cast_to(array_like(where), bool), new, Array(dst.value)), dst.shape))
+
+
+@implements(np.nonzero)
+def nonzero(a: Any) -> tuple[Array, ...]:
+    """The indices of the elements that are not zero, one array an axis."""
+    a = array_like(a)
+    places = places_of(cast_to(a, bool))
+    return tuple(op.Gather(places, i, axis=1) for i in range(a.ndim))
+
+
+@implements(np.flatnonzero)
+def flatnonzero(a: Any) -> Array:
+    """The places, of all elements in a row, that are not zero."""
+    return nonzero(reshape(a, -1))[0]
+
+
+@implements(np.argwhere)
+def argwhere(a: Any) -> Array:
+    """The indices of the elements that are not zero, one row an element."""
+    return places_of(cast_to(array_like(a), bool))
+
+
+@implements(np.ix_)
+def ix(*args: Any) -> tuple[Array, ...]:
+    """Index arrays of which each has an axis of its own."""
+    rank = len(args)
+    found: list[Array] = []
+    for axis, arg in enumerate(args):
+        numbers = array_like(arg)
+        if numbers.ndim != 1:
+            raise ShapeError("Cross index must be 1 dimensional", place=tracing.user_place())
+        if numbers.dtype == np.bool_:
+            numbers = flatnonzero(numbers)
+        found.append(_column(numbers, axis, rank))
+    return tuple(found)
+
+
+@implements(np.ravel_multi_index)
+def ravel_multi_index(multi_index: Sequence[Any], dims: Any, mode: str = "raise", order: str = "C") -> Array:
+    """The places, of all elements in a row, that these indices name."""
+    total: Any = 0
+    pairs = list(zip(multi_index, dims, strict=True))
+    for index, size in pairs if order == "C" else reversed(pairs):
+        inside = _indices(index, mode, size)
+        total = array_like(inside) + total * size
+    return array_like(total)

@@ -1,0 +1,26 @@
+"""Axes of reductions counted from the front.
+
+onnxruntime 1.31.1 gives the wrong shape, without an error, where an empty tensor is reduced along a negative axis
+with keepdims=0.
+"""
+
+import numpy as np
+
+from primsplit.ir import Block, Const, Op
+from primsplit.passes.rewriting import Rewriter, integers
+
+
+def count_axes_from_front(block: Block) -> Block:
+    """The block with no negative constant axis in its reductions."""
+    return _Counting().run(block)
+
+
+class _Counting(Rewriter):
+    def visit(self, op: Op) -> Op | None:
+        if not op.kind.startswith("Reduce") or len(op.inputs) < 2 or op.inputs[0] is None:
+            return op
+        axes, rank = integers(op.inputs[1]), op.inputs[0].type.rank
+        if axes is None or rank is None or all(a >= 0 for a in axes):
+            return op
+        counted = Const(np.array([a % rank for a in axes], dtype=np.int64))
+        return Op(op.kind, (op.inputs[0], counted), op.outputs, op.attributes, op.place, op.remark)

@@ -1,0 +1,67 @@
+"""What a trace freezes, wherever the function reads it."""
+
+from typing import Any
+
+import numpy as np
+
+import primsplit as ps
+from primsplit.audit import frozen_values
+
+TABLE = {"rate": 0.5, "weights": np.array([1.0, 2.0, 3.0])}
+COUNT = 3
+SHADOWED = 4.0
+X = np.array([1.0, 2.0, 3.0])
+
+
+def _names(function: Any, *args: Any) -> dict[str, str]:
+    return {f.name: f.value for f in frozen_values(ps.split(function, *args, wrt=0), function)}
+
+
+def test_globals_and_constant_keys_are_named() -> None:
+    def f(x: Any) -> Any:
+        for _ in range(COUNT):
+            x = x * TABLE["rate"] + TABLE["weights"]
+        return x.sum()
+
+    assert _names(f, X) == {"TABLE['weights']": "[1.0, 2.0, 3.0]", "COUNT": "3", "TABLE['rate']": "0.5"}
+
+
+def test_closed_over_variables_are_named_and_variables_of_its_own_are_not() -> None:
+    scale, unused = np.array([2.0, 0.0, 1.0]), 7.0
+
+    def f(x: Any) -> Any:
+        SHADOWED = 2.0
+        return (x * scale * SHADOWED).sum()
+
+    assert _names(f, X) == {"scale": "[2.0, 0.0, 1.0]"}
+    assert unused == 7.0
+
+
+def test_attributes_of_an_object_are_named() -> None:
+    class Model:
+        def __init__(self) -> None:
+            self.w = np.array([1.0, 1.0, 2.0])
+            self.inner = {"b": 3.0}
+
+        def __call__(self, x: Any) -> Any:
+            return (x * self.w + self.inner["b"]).sum()
+
+    assert _names(Model(), X) == {"self.w": "[1.0, 1.0, 2.0]", "self.inner['b']": "3.0"}
+    assert _names(Model().__call__, X) == {"self.w": "[1.0, 1.0, 2.0]", "self.inner['b']": "3.0"}
+
+
+def test_an_array_made_inside_is_told_by_its_line() -> None:
+    def f(x: Any) -> Any:
+        return (x * np.linspace(0.0, 1.0, 3)).sum()
+
+    (found,) = frozen_values(ps.split(f, X), f)
+    assert (found.name, found.type, found.size) == ("", "float64[3]", 24)
+    assert found.place is not None
+    assert found.place.source == "return (x * np.linspace(0.0, 1.0, 3)).sum()"
+
+
+def test_static_arguments_are_frozen() -> None:
+    def f(x: Any, kind: str) -> Any:
+        return x.sum() if kind == "sum" else x.mean()
+
+    assert _names(f, X, "mean") == {"argument 1": "'mean'"}

@@ -1,0 +1,180 @@
+"""`primsplit check`: right files pass, wrong ones fail and say where."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+WRONG_RULE = """
+import numpy as np
+import primsplit as ps
+
+@ps.primitive
+def cube(x):
+    return x * x * x
+
+@ps.rrule(cube)
+def cube_rule(x):
+    def pullback(dz):
+        return (FACTOR * x * x * dz,)
+    return cube(x), pullback
+
+def loss(x, t):
+    return np.sum(cube(x) * np.sin(t))
+
+main = loss
+
+def example_inputs():
+    return np.linspace(0.5, 2.0, SIZE), np.linspace(-1.0, 1.0, SIZE)
+"""
+
+
+def _with(factor: float, size: int) -> str:
+    return WRONG_RULE.replace("FACTOR", str(factor)).replace("SIZE", str(size))
+
+
+@pytest.mark.parametrize("size", [4, 400])
+@pytest.mark.parametrize("form", ["joint", "split", "functions"])
+def test_a_right_gradient_passes_in_each_form(
+    primsplit: Callable[..., Any], model: Callable[..., Path], form: str, size: int
+) -> None:
+    done = primsplit("check", model(_with(3.0, size)), "--form", form, "--json")
+    assert done.status == 0, done.error
+    assert done.json["ok"]
+    assert [r["name"] for r in done.json["rows"]] == ["y", "d_x", "d_t"]
+    assert all(r["error"] < 1e-6 for r in done.json["rows"])
+
+
+@pytest.mark.parametrize("size", [4, 400])
+@pytest.mark.parametrize("factor", [3.0001, -3.0, 0.0])
+def test_a_wrong_rule_fails_and_the_input_is_named(
+    primsplit: Callable[..., Any], model: Callable[..., Path], factor: float, size: int
+) -> None:
+    done = primsplit("check", model(_with(factor, size)), "--json")
+    assert done.status == 1
+    assert {r["name"]: r["verdict"] for r in done.json["rows"]} == {"y": "ok", "d_x": "wrong", "d_t": "ok"}
+
+
+def test_a_file_made_from_an_older_function_fails(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    text = """
+        import numpy as np
+
+        def loss(x):
+            return np.sum(np.sin(2.0 * x))
+
+        def example_inputs():
+            return (np.linspace(0.1, 1.0, 5),)
+        """
+    primsplit("export", model(text), "--onnx", tmp_path / "old.onnx")
+    assert primsplit("check", model(text), "--onnx", tmp_path / "old.onnx").status == 0
+    done = primsplit("check", model(text.replace("2.0", "2.5")), "--onnx", tmp_path / "old.onnx")
+    assert done.status == 1
+    assert done.out.count("wrong") == 2
+    assert "2 of 2 not ok" in done.out
+
+
+@pytest.mark.parametrize(("dtype", "most"), [("float64", 1e-6), ("float32", 1e-3), ("float16", 5e-2), ("bfloat16", 2e-1)])
+def test_every_precision_is_compared_with_differences_in_float64(
+    primsplit: Callable[..., Any], model: Callable[..., Path], dtype: str, most: float
+) -> None:
+    path = model("""
+        import numpy as np
+
+        def loss(w, x):
+            return np.tanh(x * w) * x
+
+        def example_inputs():
+            return np.linspace(0.5, 1.5, 6), np.linspace(-1.0, 1.0, 6)
+        """)
+    done = primsplit("check", path, "--dtype", dtype, "--json")
+    assert done.status == 0, done.out
+    assert [r["type"] for r in done.json["rows"]] == [f"{dtype}[6]"] * 3
+    assert all(r["error"] < most for r in done.json["rows"])
+
+
+def test_parameters_at_zero_are_moved_all_the_same(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
+    path = model("""
+        import numpy as np
+
+        def loss(bias, scale, x):
+            return np.sum(np.exp(x + bias) * (1.0 + scale))
+
+        def example_inputs():
+            return np.zeros(3), np.array(0.0), np.array([1.0, 2.0, 3.0])
+        """)
+    done = primsplit("check", path, "--wrt", "bias", "--wrt", "scale", "--json")
+    assert done.status == 0, done.out
+
+
+def test_a_convention_at_a_kink_is_no_error_and_is_told(
+    primsplit: Callable[..., Any], model: Callable[..., Path]
+) -> None:
+    path = model("""
+        import numpy as np
+
+        def loss(x):
+            return np.where(x > 0, x, 0.0).sum()
+
+        def example_inputs():
+            return (np.array([0.0, 1.0, -1.0]),)
+        """)
+    done = primsplit("check", path, "--json")
+    assert done.status == 0, done.out
+    assert done.json["rows"][1]["note"] == "at a kink"
+
+
+def test_values_that_are_not_finite_are_not_called_ok(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
+    path = model("""
+        import numpy as np
+
+        def loss(x):
+            return np.log(x).sum()
+
+        def example_inputs():
+            return (np.array([0.0, 1.0]),)
+        """)
+    done = primsplit("check", path, "--json")
+    assert done.status == 1
+    assert done.json["rows"][0]["verdict"] != "ok"
+
+
+def test_without_an_example_the_inputs_are_random_and_that_is_told(
+    primsplit: Callable[..., Any], model: Callable[..., Path]
+) -> None:
+    path = model("""
+        import numpy as np
+
+        def loss(x, which):
+            return np.log(x)[which].sum()
+        """)
+    done = primsplit("check", path, "--spec", "x:f64[N,3]", "--spec", "which:i64[M]")
+    assert done.status == 0, done.out + done.error
+    assert "at random inputs" in done.out
+
+
+def test_the_tolerance_may_be_given(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
+    path = model(_with(3.0001, 4))
+    assert primsplit("check", path).status == 1
+    assert primsplit("check", path, "--tolerance", "1e-3").status == 0
+
+
+def test_several_results_are_checked_with_random_cotangents(
+    primsplit: Callable[..., Any], model: Callable[..., Path]
+) -> None:
+    path = model("""
+        import numpy as np
+
+        def both(x):
+            return {"sine": np.sin(x), "count": np.argmax(x), "square": x * x}
+
+        def example_inputs():
+            return (np.array([0.3, 0.9, 0.1]),)
+        """)
+    done = primsplit("check", path, "--json")
+    assert done.status == 0, done.error
+    assert [r["name"] for r in done.json["rows"]] == ["count", "sine", "square", "d_x"]
+    assert np.isfinite([r["error"] for r in done.json["rows"]]).all()

@@ -1,0 +1,217 @@
+"""`primsplit export`: from a file to a file that onnxruntime runs."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+LOSS = """
+import numpy as np
+
+wrt = ("w",)
+
+def loss(w, x):
+    return np.sum(np.tanh(x @ w))
+
+def example_inputs():
+    return np.array([[0.5], [-1.0]]), np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+"""
+
+W, X = np.array([[0.5], [-1.0]]), np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+
+def _gradient(w: Any, x: Any) -> Any:
+    return x.T @ (1 - np.tanh(x @ w) ** 2)
+
+
+def _names(path: Path) -> tuple[list[str], list[str]]:
+    session = onnxruntime.InferenceSession(str(path))
+    return [i.name for i in session.get_inputs()], [o.name for o in session.get_outputs()]
+
+
+def test_a_file_with_example_inputs_becomes_one_gradient_file(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "loss.onnx"
+    done = primsplit("export", model(LOSS), "--onnx", out)
+    assert (done.status, done.error) == (0, "")
+    assert "d_w" in done.out
+    assert _names(out) == (["w", "x"], ["y", "d_w"])
+    value, gradient = onnxruntime.InferenceSession(str(out)).run(None, {"w": W, "x": X})
+    assert value == pytest.approx(np.tanh(X @ W).sum())
+    np.testing.assert_allclose(gradient, _gradient(W, X), rtol=1e-12)
+
+
+def test_without_a_path_the_file_is_named_after_the_model(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert primsplit("export", model(LOSS, "pendulum.py")).status == 0
+    assert (tmp_path / "pendulum.onnx").exists()
+
+
+def test_a_named_size_in_a_spec_is_left_open_and_the_dtype_is_the_examples(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "loss.onnx"
+    assert primsplit("export", model(LOSS), "--onnx", out, "--spec", "x:[N,2]").status == 0
+    session = onnxruntime.InferenceSession(str(out))
+    assert [i.shape for i in session.get_inputs()] == [[2, 1], ["N", 2]]
+    for count in (0, 1, 7):
+        x = np.linspace(-1, 1, 2 * count).reshape(count, 2)
+        np.testing.assert_allclose(session.run(["d_w"], {"w": W, "x": x})[0], _gradient(W, x), atol=1e-12)
+
+
+def test_the_files_own_specs_are_read_and_the_command_line_goes_before_them(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = model(LOSS + '\nspecs = {"x": "[M,2]", "w": "f64[2,K]"}\n')
+    done = primsplit("export", path, "--onnx", tmp_path / "a.onnx", "--spec", "x:f64[N,2]", "--json")
+    assert [i["type"] for i in done.json["inputs"]] == ["float64[2,K]", "float64[N,2]"]
+
+
+def test_specs_alone_are_enough_and_dotted_names_build_the_containers(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = model("""
+        def loss(params, x):
+            return ((x @ params["w"] + params["layers"][0] * params["layers"][1]) ** 2).sum()
+        """)
+    specs = ["params.w:f32[3,2]", "params.layers.0:f32[2]", "params.layers.1:f32", "x:f32[N,3]"]
+    flags = [part for s in specs for part in ("--spec", s)]
+    done = primsplit("export", path, "--onnx", tmp_path / "a.onnx", *flags, "--wrt", "params", "--json")
+    assert done.status == 0, done.error
+    assert [i["name"] for i in done.json["inputs"]] == ["params.layers.0", "params.layers.1", "params.w", "x"]
+    assert [o["name"] for o in done.json["outputs"]][1:] == [
+        "d_params.layers.0",
+        "d_params.layers.1",
+        "d_params.w",
+    ]
+
+
+@pytest.mark.parametrize("future", ["", "from __future__ import annotations"])
+def test_jaxtyping_annotations_are_specs(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path, future: str
+) -> None:
+    path = model(f"""
+        {future}
+        import numpy as np
+        from jaxtyping import Float32
+
+        def loss(w: Float32[np.ndarray, "D"], x: Float32[np.ndarray, "N D"]):
+            return np.sum(np.exp(x @ w))
+        """)
+    done = primsplit("export", path, "--onnx", tmp_path / "a.onnx", "--json")
+    assert done.status == 0, done.error
+    assert [i["type"] for i in done.json["inputs"]] == ["float32[D]", "float32[N,D]"]
+
+
+def test_an_annotation_opens_the_sizes_of_an_example(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = model("""
+        import numpy as np
+        from jaxtyping import Float
+
+        def loss(x: Float[np.ndarray, "N 2"]):
+            return np.sum(np.exp(x))
+
+        def example_inputs():
+            return {"x": np.ones((3, 2), np.float32)}
+        """)
+    done = primsplit("export", path, "--onnx", tmp_path / "a.onnx", "--json")
+    assert done.json["inputs"] == [{"name": "x", "type": "float32[N,2]"}]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_dtype_casts_the_floating_inputs_and_no_others(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path, dtype: str
+) -> None:
+    path = model("""
+        import numpy as np
+
+        def loss(x, count):
+            return np.sum(x * x) * 0.5 + count.sum() * 0
+
+        def example_inputs():
+            return np.arange(3.0), np.arange(2)
+        """)
+    done = primsplit("export", path, "--onnx", tmp_path / "a.onnx", "--dtype", dtype, "--json")
+    assert [i["type"] for i in done.json["inputs"]] == [f"{dtype}[3]", "int64[2]"]
+    assert done.json["outputs"][-1]["type"] == f"{dtype}[3]"
+
+
+@pytest.mark.parametrize("form", ["joint", "split", "functions"])
+def test_each_form_is_written_and_told(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path, form: str
+) -> None:
+    done = primsplit("export", model(LOSS), "--onnx", tmp_path / "a.onnx", "--form", form, "--json")
+    files = [Path(f["path"]) for f in done.json["files"]]
+    assert [f.name for f in files] == (["a.forward.onnx", "a.backward.onnx"] if form == "split" else ["a.onnx"])
+    for file in files:
+        onnx.checker.check_model(str(file), full_check=True)
+    assert sorted(os.listdir(tmp_path)) == sorted([*(f.name for f in files), "model.py"])
+
+
+def test_wrt_on_the_command_line_replaces_the_files(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "a.onnx"
+    primsplit("export", model(LOSS), "--onnx", out, "--wrt", "x", "--wrt", "w")
+    assert _names(out)[1] == ["y", "d_w", "d_x"]
+
+
+def test_a_function_is_chosen_by_name_and_main_may_be_a_function_or_its_name(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    text = """
+        import numpy as np
+
+        def square(x):
+            return (x * x).sum()
+
+        def cube(x):
+            return (x * x * x).sum()
+        """
+    spec = ("--spec", "x:f64[2]", "--onnx", tmp_path / "a.onnx", "--json")
+    assert primsplit("export", f"{model(text)}:cube", *spec).json["function"] == "cube"
+    for main in ('"cube"', "cube"):
+        path = model(text + f"\n        main = {main}\n")
+        assert primsplit("export", path, *spec).json["function"] == "cube"
+        assert primsplit("export", f"{path}:square", *spec).json["function"] == "square"
+
+
+def test_a_model_may_import_its_neighbours_and_print(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    model("SCALE = 3.0\n", "neighbour_of_the_model.py")
+    path = model("""
+        import neighbour_of_the_model as neighbour
+
+        print("loading")
+
+        def loss(x):
+            print("tracing")
+            return (x * neighbour.SCALE).sum()
+        """)
+    done = primsplit("export", path, "--spec", "x:f64[2]", "--onnx", tmp_path / "a.onnx", "--json")
+    assert done.json["function"] == "loss"
+    assert done.error.split() == ["loading", "tracing"]
+
+
+def test_the_commands_run_as_a_module_and_help_is_light() -> None:
+    done = subprocess.run([sys.executable, "-m", "primsplit", "--help"], capture_output=True, text=True, check=True)
+    assert "export" in done.stdout
+    code = (
+        "import sys, primsplit.cli; heavy = ('onnx_ir', 'onnxruntime', 'scipy', 'jinja2', 'onnx.reference');"
+        "print([m for m in heavy if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

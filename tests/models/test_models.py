@@ -1,0 +1,130 @@
+"""Every model: exported and checked from the command line, and its demo driven by the file where primsplit is absent."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MODELS = Path(__file__).parents[2] / "models"
+Numbers = Mapping[str, float]
+
+
+def _digits(found: Numbers) -> bool:
+    return found["accuracy"] > 0.95
+
+
+def _bayesian(found: Numbers) -> bool:
+    """At the posterior each component of the gradient has mean 0: 5 Monte-Carlo errors are far."""
+    return (
+        0.6 < found["acceptance"] < 0.95
+        and found["largest_r_hat"] < 1.02
+        and found["fewest_effective_draws"] > 300
+        and found["largest_score"] < 5
+        and found["accuracy_at_mean"] > 0.97
+    )
+
+
+def _lennard_jones(found: Numbers) -> bool:
+    """The relaxed energy is the published one (Wales and Doye, 1997)."""
+    return (
+        found["largest_energy_error"] < 1e-3
+        and found["largest_momentum"] < 1e-10
+        and abs(found["relaxed_energy"] + 44.326801) < 1e-6
+        and found["largest_force"] < 1e-4
+    )
+
+
+def _black_scholes(found: Numbers) -> bool:
+    """Hull's prices to the two digits that he prints."""
+    return (
+        abs(found["hull_call"] - 4.76) < 5e-3
+        and abs(found["hull_put"] - 0.81) < 5e-3
+        and found["largest_greek_error"] < 1e-10
+        and found["largest_implied_volatility_error"] < 1e-10
+    )
+
+
+def _asian(found: Numbers) -> bool:
+    return found["largest_error"] < 1e-6 and found["largest_identity_error"] < 1e-10
+
+
+def _gaussian_process(found: Numbers) -> bool:
+    return (
+        found["last_log_likelihood"] > found["first_log_likelihood"] + 5
+        and found["held_out_error"] < 0.85 * found["held_out_deviation"]
+    )
+
+
+def _kinematics(found: Numbers) -> bool:
+    return found["first_distance"] > 0.5 and found["last_distance"] < 1e-3
+
+
+def _control(found: Numbers) -> bool:
+    return found["last_cost"] < 0.05 * found["first_cost"] and found["degrees_from_upright"] < 5
+
+
+def _robust(found: Numbers) -> bool:
+    return found["largest_slope"] < 1e-6 and found["distance"] < 0.3 * found["least_squares_distance"]
+
+
+DEMOS: dict[str, Callable[[Numbers], bool]] = {
+    "digits_classifier": _digits,
+    "bayesian_logistic": _bayesian,
+    "lennard_jones": _lennard_jones,
+    "black_scholes": _black_scholes,
+    "asian_option": _asian,
+    "gaussian_process": _gaussian_process,
+    "inverse_kinematics": _kinematics,
+    "optimal_control": _control,
+    "robust_regression": _robust,
+}
+
+DEMO = """
+import importlib.util, json, sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "primsplit":
+            raise ImportError("primsplit is not here")
+
+sys.meta_path.insert(0, Refuse())
+spec = importlib.util.spec_from_file_location("model", sys.argv[1])
+model = importlib.util.module_from_spec(spec)
+sys.modules["model"] = model
+spec.loader.exec_module(model)
+print(json.dumps(model.demo(sys.argv[2])))
+"""
+
+
+def _primsplit(*arguments: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "primsplit", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_every_model_has_a_demo_here() -> None:
+    assert {p.stem for p in MODELS.glob("*.py")} == set(DEMOS)
+
+
+@pytest.mark.parametrize("name", DEMOS)
+def test_a_model_is_exported_checked_and_put_to_use(name: str, tmp_path: Path) -> None:
+    model, file = MODELS / f"{name}.py", tmp_path / f"{name}.onnx"
+    done = _primsplit("export", model, "--onnx", file)
+    assert done.returncode == 0, done.stderr
+    done = _primsplit("check", model, "--onnx", file, "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert all(row["error"] < 1e-7 for row in json.loads(done.stdout)["rows"])
+    done = subprocess.run([sys.executable, "-c", DEMO, model, file], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert DEMOS[name](found), found
+
+
+@pytest.mark.parametrize("name", ["digits_classifier", "lennard_jones", "robust_regression"])
+def test_a_model_in_float32_is_right_to_float32(name: str) -> None:
+    done = _primsplit("check", MODELS / f"{name}.py", "--dtype", "float32", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert all(row["error"] < 1e-3 for row in json.loads(done.stdout)["rows"])

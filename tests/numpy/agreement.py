@@ -1,0 +1,46 @@
+"""Comparing an exported program with the plain NumPy function, traced with literal sizes and with symbols."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import primsplit as ps
+
+TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3}
+
+
+def gapped(*shape: int, seed: int = 3) -> Any:
+    """Numbers of both signs, no two within 0.17 of each other, none within 0.04 of 0."""
+    count = int(np.prod(shape))
+    places = np.random.default_rng(seed).permutation(count)
+    return ((places - count // 2) * 0.17 + 0.0613).reshape(shape)
+
+
+def by_symbols(args: tuple[Any, ...]) -> list[Any]:
+    """A spec for each array, every size a symbol of its own; other arguments as they are."""
+    return [
+        ps.spec(a.dtype, [f"N{i}_{j}" for j in range(a.ndim)]) if isinstance(a, np.ndarray) else a
+        for i, a in enumerate(args)
+    ]
+
+
+def check_agrees(function: Callable[..., Any], *args: Any, symbolic: bool = True) -> None:
+    """Values, dtypes and shapes are plain NumPy's."""
+    with np.errstate(all="ignore"):
+        wanted = function(*args)
+    for specs in [list(args), by_symbols(args)][: 2 if symbolic else 1]:
+        _compare(wanted, ps.trace(function, *specs)(*args))
+
+
+def _compare(wanted: Any, found: Any) -> None:
+    if isinstance(wanted, tuple):
+        assert len(found) == len(wanted)
+        for each, other in zip(wanted, found, strict=True):
+            _compare(each, other)
+        return
+    expected, value = np.asarray(wanted), np.asarray(found)
+    assert value.dtype == expected.dtype
+    assert value.shape == expected.shape
+    tolerance = TOLERANCE.get(expected.dtype.name, 0)
+    np.testing.assert_allclose(value, expected, rtol=tolerance, atol=tolerance)

@@ -1,0 +1,96 @@
+"""Running sums, products and maxima, and differences: values against NumPy, gradients against central differences."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.errors import ShapeError
+from primsplit.testing import check_grads
+from tests.numpy.agreement import check_agrees, gapped
+
+M, C, V = gapped(3, 5), gapped(2, 3, 5), gapped(5)
+WIDTHS, UNEVEN = np.abs(gapped(5)) + 0.2, np.array([0.0, 0.6, 1.5, 2.5, 3.2])
+WITH_ZEROS = M.copy()
+WITH_ZEROS[0, 1] = WITH_ZEROS[1, 0] = WITH_ZEROS[1, 1] = 0.0
+
+GRADIENTS: dict[str, tuple[Any, ...]] = {
+    "cumsum": (np.cumsum, M),
+    "cumsum along the last axis": (lambda x: np.cumsum(x * x, 1), M),
+    "cumsum along the first axis": (lambda x: np.cumsum(x, 0), C),
+    "cumprod": (np.cumprod, V),
+    "cumprod with zeros": (lambda x: np.cumprod(x, 1), WITH_ZEROS),
+    "cumulative_sum": (lambda x: np.cumulative_sum(x, axis=1, include_initial=True), M),
+    "cumulative_prod": (lambda x: np.cumulative_prod(x), V),
+    "running maximum": (lambda x: np.maximum.accumulate(x, 1), M),
+    "running minimum": (lambda x: np.minimum.accumulate(x), M),
+    "running logaddexp": (lambda x: np.logaddexp.accumulate(x), V),
+    "diff": (lambda x: np.diff(x * x), M),
+    "second diff": (lambda x: np.diff(x * x, 2, axis=0), C),
+    "diff with ends": (lambda x: np.diff(x * x, axis=1, prepend=0.0, append=M[:, :2]), M),
+    "ediff1d": (lambda x: np.ediff1d(x * x, to_begin=1.0, to_end=[2.0, 3.0]), M),
+    "trapezoid": (lambda u: np.trapezoid(u * u, dx=0.5), M),
+    "trapezoid at points": (lambda u, x: np.trapezoid(u, x, axis=1), M, WIDTHS),
+    "trapezoid at points of each": (lambda u, x: np.trapezoid(u, x, axis=0), M, np.abs(M) + 0.3),
+    "gradient": (lambda x: np.gradient(x * x, axis=1), M),
+    "gradient with ends of second order": (lambda x: np.gradient(x * x, 0.5, axis=1, edge_order=2), M),
+    "gradient along both axes": (lambda x: np.gradient(x * x, 0.5, 2.0), M),
+    "gradient at points": (lambda x, h: np.gradient(x * x, h, axis=1, edge_order=2), M, UNEVEN),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_the_gradient_of_a_running_result_is_right_to_second_order(name: str) -> None:
+    check_grads(*GRADIENTS[name])
+
+
+VALUES: dict[str, Callable[[Any], Any]] = {
+    "cumsum": lambda x: np.cumsum(x, 0),
+    "cumprod": lambda x: np.cumprod(x, 1),
+    "running maximum": lambda x: np.maximum.accumulate(x, 1),
+    "diff": np.diff,
+    "gradient": lambda x: np.gradient(x, axis=0),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "uint64", "float16", "float32", "float64", "bool"])
+@pytest.mark.parametrize("name", VALUES)
+def test_a_running_result_of_any_dtype_is_numpys(name: str, dtype: str) -> None:
+    if name == "gradient" and dtype in {"bool", "uint8", "uint64", "int8"}:
+        pytest.skip("NumPy's differences of these dtypes wrap around, or are none")
+    data = np.random.default_rng(1).integers(0, 2 if dtype == "bool" else 5, (3, 4)).astype(dtype)
+    check_agrees(VALUES[name], data)
+
+
+@pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 64, 65, 1024, 1025, 3000])
+def test_a_scan_is_right_around_the_sizes_of_its_blocks(size: int) -> None:
+    data = 1 + 0.1 * np.random.default_rng(size).standard_normal((size, 2))
+    check_agrees(lambda x: np.cumprod(x, 0), data)
+    check_agrees(lambda x: np.maximum.accumulate(x, 0), data)
+
+
+def test_nan_stays_in_a_running_maximum_and_is_passed_over_by_nancumsum() -> None:
+    holes = np.array([1.0, np.nan, 3.0, -np.inf])
+    check_agrees(np.maximum.accumulate, holes)
+    check_agrees(np.nancumsum, holes[:3])
+    check_agrees(np.nancumprod, holes[:3])
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (lambda x: np.diff(x, -1), "np.diff of order -1"),
+        (lambda x: np.gradient(x[:1], axis=0), "needs 2 elements along axis 0, which has 1"),
+        (lambda x: np.gradient(x, edge_order=3), "edge_order=3"),
+        (lambda x: np.cumsum(x, axis=4), "axis 4 is out of bounds"),
+    ],
+)
+def test_a_running_result_that_cannot_be_is_one_error_at_the_users_line(
+    function: Callable[[Any], Any], told: str
+) -> None:
+    with pytest.raises(ShapeError) as caught:
+        ps.trace(function, M)
+    assert told in str(caught.value)
+    assert "test_cumulative.py" in str(caught.value)

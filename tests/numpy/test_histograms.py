@@ -1,0 +1,42 @@
+"""Counting in bins: values against NumPy, gradients in the weights against central differences."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.errors import DtypeError
+from primsplit.testing import check_grads
+from tests.numpy.agreement import check_agrees
+
+RANDOM = np.random.default_rng(7)
+PLACES, DATA, WEIGHTS = RANDOM.integers(0, 7, 20), RANDOM.standard_normal(50), RANDOM.random(50)
+
+
+def test_bincount_is_numpys() -> None:
+    check_agrees(np.bincount, PLACES)
+    check_agrees(lambda x: np.bincount(x, minlength=12), PLACES)
+    check_agrees(lambda x, w: np.bincount(x, w, 3), PLACES, RANDOM.random(20))
+    check_agrees(lambda x: np.bincount(x, minlength=2), PLACES[:0])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"bins": 5, "range": (-1, 1)}, {"bins": [-1.0, 0, 0.5, 2]}, {"bins": 4, "density": True}],
+    ids=str,
+)
+def test_a_histogram_is_numpys(options: dict[str, Any]) -> None:
+    check_agrees(lambda x: np.histogram(x, **options), DATA)
+    check_agrees(lambda x: np.histogram_bin_edges(x, **{k: v for k, v in options.items() if k != "density"}), DATA)
+
+
+def test_the_weights_of_a_histogram_have_a_gradient() -> None:
+    check_grads(lambda w: np.histogram(DATA, 3, weights=w)[0] ** 2, WEIGHTS)
+    check_grads(lambda w: np.bincount(PLACES[:5], weights=w, minlength=6) ** 2, WEIGHTS[:5])
+
+
+def test_bincount_of_floats_is_one_error_at_the_users_line() -> None:
+    with pytest.raises(DtypeError, match="np.bincount takes integers along one axis") as caught:
+        ps.trace(lambda x: np.bincount(x), DATA)
+    assert "test_histograms.py" in str(caught.value)

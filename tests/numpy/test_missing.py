@@ -1,0 +1,48 @@
+"""Reductions that pass over NaN: values against NumPy, gradients against central differences and by hand."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.testing import check_grads
+from tests.numpy.agreement import check_agrees, gapped
+
+HOLES = np.array([[0.5, np.nan, -1.0, 2.0], [np.nan, 1.0, np.nan, 4.0], [np.nan, 3.0, 0.25, -2.0]])
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "nansum": lambda x: np.nansum(x, 0),
+    "nanprod": lambda x: np.nanprod(x, 1),
+    "nanmean": lambda x: np.nanmean(x, 0),
+    "nanmax": lambda x: np.nanmax(x, 0),
+    "nanmin": lambda x: np.nanmin(x, 1),
+    "nanvar": lambda x: np.nanvar(x, 0, ddof=1),
+    "nanstd": lambda x: np.nanstd(x, 1, keepdims=True),
+    "fmax.reduce": lambda x: np.fmax.reduce(x, axis=1),
+}
+PLACES: dict[str, Callable[[Any], Any]] = {
+    "nanargmax": lambda x: np.nanargmax(x, 0),
+    "nanargmin": lambda x: np.nanargmin(x, 1),
+}
+
+
+@pytest.mark.parametrize("name", {**FUNCTIONS, **PLACES})
+def test_nan_is_passed_over_as_in_numpy(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_agrees({**FUNCTIONS, **PLACES}[name], HOLES)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.filterwarnings("ignore:Degrees of freedom:RuntimeWarning")
+def test_the_gradient_without_nan_is_right_to_second_order(name: str) -> None:
+    check_grads(FUNCTIONS[name], gapped(3, 5))
+
+
+def test_the_gradient_of_an_element_that_is_nan_is_zero() -> None:
+    gradient = ps.grad(lambda x: np.nanmean(x * x))(np.array([1.0, np.nan, 3.0]))
+    np.testing.assert_array_equal(gradient[[0, 2]], [1, 3])
+    np.testing.assert_array_equal(ps.grad(np.nansum)(np.array([1.0, np.nan])), [1, 0])
+    np.testing.assert_array_equal(ps.grad(np.nanmax)(np.array([1.0, np.nan])), [1, 0])

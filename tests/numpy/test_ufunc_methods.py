@@ -1,0 +1,65 @@
+"""reduce, accumulate, reduceat and outer: values against NumPy, gradients against central differences."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.errors import ConcretizationError
+from primsplit.testing import check_grads
+from tests.numpy.agreement import check_agrees, gapped
+
+M, V, W = gapped(3, 5), gapped(5), np.abs(gapped(4)) + 0.2
+
+GRADIENTS: dict[str, tuple[Any, ...]] = {
+    "add.reduce": (lambda x: np.add.reduce(x * x), M),
+    "multiply.reduce": (lambda x: np.multiply.reduce(x, 0), M),
+    "maximum.reduce": (lambda x: np.maximum.reduce(x, 1), M),
+    "logaddexp.reduce": (lambda x: np.logaddexp.reduce(x, axis=1), M),
+    "logaddexp.reduce over all": (lambda x: np.logaddexp.reduce(x, axis=None), M),
+    "add.accumulate": (lambda x: np.add.accumulate(x, 1), M),
+    "multiply.accumulate": (lambda x: np.multiply.accumulate(x, 1), M),
+    "multiply.outer": (lambda x, w: np.multiply.outer(x, w), V, W),
+    "subtract.outer": (lambda x, w: np.subtract.outer(x, w), M, W),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_the_gradient_of_a_ufuncs_method_is_right_to_second_order(name: str) -> None:
+    check_grads(*GRADIENTS[name])
+
+
+FOLDS: dict[str, Callable[[Any], Any]] = {
+    "subtract.reduce": lambda x: np.subtract.reduce(x, axis=0),
+    "hypot.accumulate": lambda x: np.hypot.accumulate(x, axis=0),
+    "divide.accumulate": lambda x: np.divide.accumulate(x, axis=1),
+    "add.reduceat": lambda x: np.add.reduceat(x, [0, 2, 1, 3], axis=1),
+}
+
+
+@pytest.mark.parametrize("name", FOLDS)
+def test_a_ufunc_is_folded_along_an_axis_of_literal_size(name: str) -> None:
+    check_agrees(FOLDS[name], M, symbolic=False)
+    check_grads(FOLDS[name], M, symbolic=False)
+
+
+@pytest.mark.parametrize("name", ["logical_and", "logical_or", "add", "maximum"])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float64"])
+def test_a_ufuncs_reduce_of_any_dtype_is_numpys(name: str, dtype: str) -> None:
+    check_agrees(lambda x: getattr(np, name).reduce(x, axis=1), np.array([[1, 0, 1], [1, 1, 1]]).astype(dtype))
+
+
+def test_a_stable_logsumexp_has_no_overflow_and_no_nan() -> None:
+    x = np.array([[1000.0, 999.0], [-np.inf, -np.inf], [-np.inf, 3.0]])
+    value, gradient = ps.value_and_grad(lambda x: np.sum(np.logaddexp.reduce(x, axis=1)[::2]))(x)
+    np.testing.assert_allclose(value, 1000 + np.log1p(np.exp(-1)) + 3)
+    share = 1 / (1 + np.exp(-1))
+    np.testing.assert_allclose(gradient, [[share, 1 - share], [0, 0], [0, 1]], rtol=1e-12)
+
+
+def test_reduceat_along_a_size_known_only_at_run_time_is_one_error_at_the_users_line() -> None:
+    with pytest.raises(ConcretizationError, match="reduceat needs known starts") as caught:
+        ps.trace(lambda x: np.add.reduceat(x, [0, 2]), ps.spec("float64", ["N"]))
+    assert "test_ufunc_methods.py" in str(caught.value)

@@ -1,0 +1,164 @@
+"""Algebra: what goes, what stays because it would change a bit, and that the bits are the same in onnxruntime."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from primsplit.infer import check_types
+from primsplit.ir import Const
+from primsplit.ops import op
+from primsplit.passes import drop_dead_code, simplify
+from tests.random_programs import bits, run
+from tests.recording import kinds, record, sub_block
+
+ONES, HALF = np.ones((4, 3), np.float32), np.float32(0.5)
+F32, F64, F16 = np.float32, np.float64, np.float16
+
+GOES: dict[str, tuple[Callable[..., Any], list[str]]] = {
+    "identity": (lambda x: op.Identity(x), []),
+    "x * 1": (lambda x: op.Mul(x, F32(1)), []),
+    "1 * x": (lambda x: op.Mul(F32(1), x), []),
+    "x * ones": (lambda x: op.Mul(x, ONES), []),
+    "x / 1": (lambda x: op.Div(x, F32(1)), []),
+    "x ** 1": (lambda x: op.Pow(x, F32(1)), []),
+    "x + -0.0": (lambda x: op.Add(x, F32(-0.0)), []),
+    "-0.0 + x": (lambda x: op.Add(F32(-0.0), x), []),
+    "x - 0.0": (lambda x: op.Sub(x, F32(0.0)), []),
+    "-0.0 - x": (lambda x: op.Sub(F32(-0.0), x), ["Neg"]),
+    "-(-x)": (lambda x: op.Neg(op.Neg(x)), []),
+    "x + -y": (lambda x: op.Add(x, op.Neg(op.Exp(x))), ["Exp", "Sub"]),
+    "-y + x": (lambda x: op.Add(op.Neg(op.Exp(x)), x), ["Exp", "Sub"]),
+    "x - -y": (lambda x: op.Sub(x, op.Neg(op.Exp(x))), ["Exp", "Add"]),
+    "-x * -y": (lambda x: op.Mul(op.Neg(x), op.Neg(op.Exp(x))), ["Exp", "Mul"]),
+    "-x * 3": (lambda x: op.Mul(op.Neg(x), F32(3)), ["Mul"]),
+    "-(x * 3)": (lambda x: op.Neg(op.Mul(x, F32(3))), ["Mul"]),
+    "3 / -x": (lambda x: op.Div(F32(3), op.Neg(x)), ["Div"]),
+    "|-x|": (lambda x: op.Abs(op.Neg(x)), ["Abs"]),
+    "||x||": (lambda x: op.Abs(op.Abs(x)), ["Abs"]),
+    "relu relu": (lambda x: op.Relu(op.Relu(x)), ["Relu"]),
+    "x / 4": (lambda x: op.Div(x, F32(4)), ["Mul"]),
+    "x * 2 * 4": (lambda x: op.Mul(op.Mul(x, F32(2)), F32(4)), ["Mul"]),
+    "x * 2 * -1": (lambda x: op.Mul(F32(-1), op.Mul(F32(2), x)), ["Mul"]),
+    "transposed twice": (lambda x: op.Transpose(op.Transpose(x, perm=[1, 0]), perm=[1, 0]), []),
+    "transposed to itself": (lambda x: op.Transpose(x, perm=[0, 1]), []),
+    "three axes, twice": (
+        lambda x: op.Transpose(op.Transpose(op.Unsqueeze(x, [0]), perm=[2, 0, 1]), perm=[2, 0, 1]),
+        ["Unsqueeze", "Transpose"],
+    ),
+    "reshaped and back": (lambda x: op.Reshape(op.Reshape(x, [-1]), [4, 3]), []),
+    "reshaped twice": (lambda x: op.Reshape(op.Reshape(x, [12]), [3, 4]), ["Reshape"]),
+    "a chain of reshapes": (lambda x: op.Squeeze(op.Reshape(op.Unsqueeze(x, [0]), [1, 4, 3]), [0]), []),
+    "unsqueeze, squeeze": (lambda x: op.Squeeze(op.Unsqueeze(x, [1]), [1]), []),
+    "cast to itself": (lambda x: op.Cast(x, to=F32), []),
+    "cast up and back": (lambda x: op.Cast(op.Cast(x, to=F64), to=F32), []),
+    "cast up and down": (lambda x: op.Cast(op.Cast(op.Floor(x), to=F64), to=np.bool_), ["Floor", "Cast"]),
+    "expanded to itself": (lambda x: op.Expand(x, [4, 3]), []),
+    "an operand expanded": (lambda x: op.Mul(x, op.Expand(op.ReduceMax(x, [0]), op.Shape(x))), ["ReduceMax", "Mul"]),
+    "a number expanded": (lambda x: op.Add(x, op.Expand(F32(2), [4, 3])), ["Add"]),
+    "a fill": (lambda x: op.Add(x, op.ConstantOfShape([4, 3], value=np.array([2.0], F32))), ["Add"]),
+    "work before an expansion": (
+        lambda x: op.Expand(op.Mul(op.Neg(op.Expand(op.ReduceMax(x, [0]), [4, 3])), F32(0.3)), [2, 4, 3]),
+        ["ReduceMax", "Mul", "Expand"],
+    ),
+    "where true": (lambda x: op.Where(np.array(True), x, op.Exp(x)), []),
+    "where false": (lambda x: op.Where(np.zeros((4, 3), bool), op.Exp(x), x), []),
+    "where same": (lambda x: op.Where(op.Greater(x, HALF), x, x), []),
+    "where not": (
+        lambda x: op.Where(op.Not(op.Greater(x, HALF)), op.Abs(x), op.Exp(x)), ["Greater", "Abs", "Exp", "Where"]
+    ),
+    "slice of all": (lambda x: op.Slice(x, [0, 0], [4, 2**40], [0, 1]), []),
+    "concat of one": (lambda x: op.Concat(x, axis=0), []),
+    "split in one": (lambda x: op.Split(x, num_outputs=1, axis=0)[0], []),
+    "pad by nothing": (lambda x: op.Pad(x, [0, 0, 0, 0]), []),
+    "tiled once": (lambda x: op.Tile(x, [1, 1]), []),
+    "max of one": (lambda x: op.Max(x), []),
+    "max over an axis of 1": (lambda x: op.ReduceMax(op.ReduceMax(x, [0]), [0]), ["ReduceMax"]),
+    "max over an axis of 1, dropped": (
+        lambda x: op.ReduceMax(op.ReduceMax(x, [0]), [0], keepdims=0), ["ReduceMax"],
+    ),
+    "sum over no axes": (lambda x: op.ReduceSum(x, np.zeros(0, np.int64), noop_with_empty_axes=1), []),
+    "squeezed sum": (lambda x: op.Squeeze(op.ReduceSum(x, [0]), [0]), ["ReduceSum"]),
+    "dropout": (lambda x: op.Dropout(x), []),
+}  # fmt: skip
+
+
+def _inputs() -> list[np.ndarray]:
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-45, 3e38, -3e38, 1.5, -2.25, 7.0]
+    return [np.array(special, np.float32).reshape(4, 3)]
+
+
+@pytest.mark.parametrize("name", GOES)
+def test_a_rewrite_leaves_these_ops_and_the_same_bits(name: str) -> None:
+    function, left = GOES[name]
+    block = record(lambda x: function(x), "float32[4,3]")
+    after = drop_dead_code(simplify(block))
+    check_types(after)
+    assert kinds(after) == left
+    assert bits(run(after, _inputs())) == bits(run(block, _inputs())) or "where" in name
+
+
+STAYS: dict[str, tuple[Callable[..., Any], str]] = {
+    "x + 0.0, which turns -0.0 into 0.0": (lambda x: op.Add(x, F32(0)), "float32[N,3]"),
+    "x - (-0.0)": (lambda x: op.Sub(x, F32(-0.0)), "float32[N,3]"),
+    "0.0 - x": (lambda x: op.Sub(F32(0), x), "float32[N,3]"),
+    "x * 0, where x may be NaN": (lambda x: op.Mul(x, F32(0)), "float32[N,3]"),
+    "x / 3, whose reciprocal rounds": (lambda x: op.Div(x, F32(3)), "float32[N,3]"),
+    "x / 2^-149, whose reciprocal is no number": (lambda x: op.Div(x, F32(2.0**-149)), "float32[N,3]"),
+    "x * ones that make it wider": (lambda x: op.Mul(x, np.ones((2, 3), F32)), "float32[3]"),
+    "x * ones where N may be 1": (lambda x: op.Mul(x, np.ones((4, 3), F32)), "float32[N,3]"),
+    "(x * 0.5) * 0.5, which may round twice": (lambda x: op.Mul(op.Mul(x, HALF), HALF), "float32[N,3]"),
+    "(x * 2) * 0.5, which may overflow": (lambda x: op.Mul(op.Mul(x, F32(2)), HALF), "float32[N,3]"),
+    "(x * 3) * 5": (lambda x: op.Mul(op.Mul(x, F32(3)), F32(5)), "float32[N,3]"),
+    "a reshape that copies a size": (lambda x: op.Reshape(op.Reshape(x, [3, -1]), [0, -1, 1]), "float32[N,3]"),
+    "a cast that loses": (lambda x: op.Cast(op.Cast(x, to=F16), to=F32), "float32[N,3]"),
+    "integers through float64": (lambda x: op.Cast(op.Cast(x, to=F64), to=np.int64), "int64[N]"),
+    "a slice backwards": (lambda x: op.Slice(x, [-1], [-(2**40)], [0], [-1]), "float32[3]"),
+    "an expansion that matters": (lambda x: op.Mul(op.Expand(x, [2, 3]), x), "float32[3]"),
+    "a sum over an axis of 1, where -0.0 is 0.0": (lambda x: op.ReduceSum(x, [0]), "float32[1,3]"),
+    "sums of sums": (lambda x: op.ReduceSum(op.ReduceSum(x, [0]), [1]), "float32[N,3]"),
+    "a clip without bounds, which bounds infinity": (lambda x: op.Clip(x), "float32[N,3]"),
+    "training": (lambda x: op.Dropout(x, HALF, np.array(True)), "float32[N,3]"),
+}
+
+
+@pytest.mark.parametrize("name", STAYS)
+def test_what_might_change_a_bit_stays(name: str) -> None:
+    function, spec = STAYS[name]
+    block = record(lambda x: function(x), spec)
+    assert kinds(drop_dead_code(simplify(block))) == kinds(block)
+
+
+def test_ops_of_two_symbols_are_not_taken_for_one() -> None:
+    block = record(lambda x, y: op.Mul(x, op.Expand(y, op.Shape(x))), "float32[N]", "float32[M]")
+    assert kinds(simplify(block)) == ["Shape", "Expand", "Mul"]
+
+
+def test_integers_have_one_zero() -> None:
+    block = record(lambda n: op.Mul(op.Add(n, np.int64(0)), np.int64(1)), "int64[N]")
+    assert simplify(block).results == block.params
+
+
+def test_a_branch_that_is_always_taken_joins_the_block() -> None:
+    def program(x: Any) -> Any:
+        branches = [sub_block(lambda: op.Exp(op.Neg(x))), sub_block(lambda: op.Log(x))]
+        (y,) = op.If(np.array(True), then_branch=branches[0], else_branch=branches[1], types=[x.type])
+        return op.Mul(y, y)
+
+    after = simplify(record(program, "float32[N]"))
+    check_types(after)
+    assert kinds(after) == ["Neg", "Exp", "Mul"]
+
+
+def test_place_and_remark_are_kept() -> None:
+    block = record(lambda x: op.Div(x, F32(4)), "float32[N]")
+    (made,) = simplify(block).ops
+    assert made.kind == "Mul"
+    assert made.place is block.ops[0].place
+    assert isinstance(made.inputs[1], Const)
+
+
+def test_a_block_in_which_nothing_changes_is_the_same_object() -> None:
+    block = record(lambda x: op.Exp(op.Sin(x)), "float32[N]")
+    assert simplify(block) is block

@@ -1,0 +1,37 @@
+"""scipy.special's mirrors: SciPy's values on traced arrays and on NumPy arrays, and gradients."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+import primsplit as ps
+from primsplit.scipy import special
+from primsplit.testing import check_grads
+
+X = np.random.default_rng(0).standard_normal((3, 4))
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1)])
+@pytest.mark.parametrize("name", ["logsumexp", "softmax", "log_softmax"])
+def test_a_mirror_is_scipys_function(name: str, axis: Any) -> None:
+    function, reference = getattr(special, name), getattr(scipy.special, name)
+    np.testing.assert_allclose(function(X, axis=axis), reference(X, axis=axis), rtol=1e-13)
+    check_grads(lambda x: function(x, axis=axis), X)
+
+
+def test_logsumexp_takes_weights_and_gives_a_sign() -> None:
+    weights = np.array([[1.0, 2.0, 0.5, -0.1], [-1.0, -2.0, 0.1, -0.5], [3.0, 0.2, 1.0, 2.0]])
+    found = special.logsumexp(X, axis=1, b=weights, return_sign=True)
+    expected = scipy.special.logsumexp(X, axis=1, b=weights, return_sign=True)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    check_grads(lambda x, b: special.logsumexp(x, axis=1, b=b, return_sign=True), X, weights)
+
+
+def test_logsumexp_neither_overflows_nor_gives_nan_for_minus_infinity() -> None:
+    x = np.array([[1000.0, 1000.0], [-np.inf, -np.inf], [-np.inf, 0.0]])
+    value, gradient = ps.split(lambda x: special.logsumexp(x, axis=1), x).joint().session()(x, np.ones(3))
+    np.testing.assert_allclose(value, [1000 + np.log(2), -np.inf, 0])
+    np.testing.assert_allclose(gradient, [[0.5, 0.5], [0, 0], [0, 1]])
