@@ -1,5 +1,8 @@
 """primsplit: a NumPy function or an ONNX model in, one ONNX file with its forward and backward pass out."""
 
+import importlib
+from typing import Any
+
 from primsplit import numpy, rules
 from primsplit.array import Array
 from primsplit.compiled import grad, value_and_grad, vjp
@@ -30,3 +33,10 @@ __all__ = [
     "value_and_grad",
     "vjp",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`testing` is loaded when it is asked for: it brings onnx's evaluator and onnxruntime."""
+    if name == "testing":
+        return importlib.import_module("primsplit.testing")
+    raise AttributeError(f"module 'primsplit' has no attribute {name!r}")

@@ -5,9 +5,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.fingerprint import fingerprint
+from primsplit.fingerprint import Same, fingerprint
 from primsplit.ir import Type
 from primsplit.program import Program, trace_program
 from primsplit.rules.table import Epoch
@@ -33,6 +35,10 @@ class Compiled:
             return self.record(*args, **named)
         return self.program(*args, **named)(*args, **named)
 
+    def depends_on(self) -> tuple[Any, ...]:
+        """Which transform of which function it is; not the programs made so far."""
+        return Same(self.record), self.of
+
     def program(self, *args: Any, **named: Any) -> Program:
         """The program for these arguments' dtypes and shapes, the static ones' values, and what the function reads."""
         leaves, spec = trees.flatten((args, named))
@@ -49,7 +55,9 @@ class Compiled:
 
 def _leaf_key(leaf: Any) -> Any:
     type = leaf_type(leaf)
-    return ("static", leaf.__class__, leaf) if type is None else (type.key, isinstance(leaf, float))
+    if type is None:
+        return fingerprint(leaf)
+    return type.key, isinstance(leaf, float) and not isinstance(leaf, np.generic)
 
 
 def value_and_grad(function: Function, wrt: Wrt = 0, *, has_aux: bool = False) -> Compiled:

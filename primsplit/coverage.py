@@ -55,29 +55,33 @@ def operator_rows() -> list[Row]:
 def name_rows() -> list[Row]:
     """Every function of NumPy that may be given arrays, the methods and forms of indexing, and SciPy's functions."""
     tests = tested()["functions"]
-    known = set(traced_names())
-    rows = [Row(name, "traced", tests.get(name, "")) for name in sorted(known)]
-    rows += [Row(name, "refused", "") for name in sorted(set(_public_names()) - known)]
-    return rows
+    implemented = traced_names()
+    rows = [Row(name, "refused" if refused else "traced", tests.get(name, "")) for name, refused in implemented.items()]
+    rows += [Row(name, "refused", "") for name in sorted(set(_public_names()) - set(implemented))]
+    return sorted(rows, key=lambda row: row.name)
 
 
-def traced_names() -> Iterator[str]:
-    """The names of what a traced array may be given to."""
-    yield from map(name_of, FUNCTIONS)
-    yield from map(ufunc_name, ELEMENTWISE)
+def traced_names() -> dict[str, bool]:
+    """The names of what a traced array may be given to; True for a function that only says why it is refused.
+
+    Such a function has the name `refused`.
+    """
+    found = {name_of(key): function for key, function in FUNCTIONS.items() if key != "ufunc"}
+    found.update((ufunc_name(key), function) for key, function in ELEMENTWISE.items())
+    return {name: function.__name__ == "refused" for name, function in found.items()}
 
 
 def name_of(key: Any) -> str:
     """How a person writes a key of FUNCTIONS."""
     if isinstance(key, str):
-        return {"getitem": "x[i]", "setitem": "x[i] = y", "ufunc": "np.ufunc"}.get(key, f"x.{key}")
+        return {"getitem": "x[i]", "setitem": "x[i] = y"}.get(key, f"x.{key}")
     module = getattr(key, "__module__", "numpy") or "numpy"
     return f"{module.replace('numpy', 'np', 1)}.{getattr(key, '__name__', key)}"
 
 
 def ufunc_name(name: str) -> str:
     """How a person writes a ufunc: NumPy's, else SciPy's."""
-    return f"np.{name}" if isinstance(getattr(np, name, None), np.ufunc) else f"scipy.special.{name}"
+    return f"np.{name}" if hasattr(np, name) else f"scipy.special.{name}"
 
 
 def _public_names() -> Iterator[str]:

@@ -12,34 +12,36 @@ from primsplit.passes.finish import finish
 from primsplit.split import Split
 
 
-def make_model(block: Block, inputs: Sequence[str], outputs: Sequence[str]) -> Any:
-    """The onnx_ir model of a block, ready for onnxruntime."""
+def make_model(block: Block, inputs: Sequence[str], outputs: Sequence[str], gradients: Sequence[int] = ()) -> Any:
+    """The onnx_ir model of a block, ready for onnxruntime; `gradients` are the positions of results to compute last."""
     from primsplit.onnxio.save import to_model
 
     with paused():
-        return to_model(finish(block), inputs, outputs)
+        return to_model(finish(block, gradients), inputs, outputs)
 
 
-def make_proto(block: Block, inputs: Sequence[str], outputs: Sequence[str]) -> Any:
+def make_proto(block: Block, inputs: Sequence[str], outputs: Sequence[str], gradients: Sequence[int] = ()) -> Any:
     """The protobuf of a block."""
     from primsplit.onnxio.save import serialize
 
     with paused():
-        return serialize(make_model(block, inputs, outputs))
+        return serialize(make_model(block, inputs, outputs, gradients))
 
 
-def save_model(block: Block, inputs: Sequence[str], outputs: Sequence[str], path: str) -> None:
+def save_model(
+    block: Block, inputs: Sequence[str], outputs: Sequence[str], path: str, gradients: Sequence[int] = ()
+) -> None:
     """Write a block as an ONNX file."""
     from primsplit.onnxio.save import write_model
 
-    write_model(make_model(block, inputs, outputs), path)
+    write_model(make_model(block, inputs, outputs, gradients), path)
 
 
-def make_session(block: Block, inputs: Sequence[str], outputs: Sequence[str]) -> Any:
+def make_session(block: Block, inputs: Sequence[str], outputs: Sequence[str], gradients: Sequence[int] = ()) -> Any:
     """An onnxruntime session of a block."""
     from primsplit.runtime import Session
 
-    return Session(make_proto(block, inputs, outputs))
+    return Session(make_proto(block, inputs, outputs, gradients))
 
 
 def list_block(block: Block, inputs: Sequence[str], style: str) -> str:

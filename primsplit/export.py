@@ -102,7 +102,9 @@ class SplitProgram:
         if self.seeded:
             block = with_unit_seeds(block, self.split.cotangents)
         inputs = [*self.program.inputs, *self.seed_names]
-        return _program(block, inputs, [*self.program.outputs, *self.gradient_names])
+        lead = len(self.program.outputs)
+        gradients = range(lead, lead + len(self.gradient_names))
+        return _program(block, inputs, [*self.program.outputs, *self.gradient_names], gradients)
 
     @property
     def forward(self) -> Program:
@@ -125,7 +127,7 @@ class SplitProgram:
             block = with_unit_seeds(block, [c for c in seeds if c.type.shape == ()])
         kept = [n for c, n in seeds.items() if c in block.params]
         inputs = [*(names[c] for c in self.captures), *kept, *(names[p] for p in shapes)]
-        return _program(block, inputs, self.gradient_names)
+        return _program(block, inputs, self.gradient_names, range(len(self.gradient_names)))
 
     def listing(self, style: str = "text") -> str:
         """Primal and pullback as text, with what is captured and where each line comes from."""
@@ -150,12 +152,20 @@ class SplitProgram:
         return paths
 
 
-def _program(block: Block, inputs: Sequence[str], outputs: Sequence[str]) -> Program:
+def _program(
+    block: Block, inputs: Sequence[str], outputs: Sequence[str], gradients: Sequence[int] = ()
+) -> Program:
     """A program of flat arguments: arrays in the order of `inputs`, and a tuple of results."""
     arguments = trees.flatten((tuple(0.0 for _ in inputs), {}))[1]
     result = trees.flatten(tuple(0.0 for _ in outputs))[1]
     return Program(
-        block, inputs=inputs, outputs=outputs, arguments=arguments, result=result, static=[ARRAY] * len(inputs)
+        block,
+        inputs=inputs,
+        outputs=outputs,
+        arguments=arguments,
+        result=result,
+        static=[ARRAY] * len(inputs),
+        gradients=gradients,
     )
 
 

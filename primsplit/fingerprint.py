@@ -1,71 +1,192 @@
 """What a function's behaviour depends on besides its arguments: its code and the values it reads.
 
-A cached program is as old as this fingerprint: changing a closed-over number, a default, a global that the function
-or a function that it calls reads, or an attribute of an object that it holds, traces it again.
+A cached program is as old as this fingerprint. Changing any of these traces again: a closed-over number, the contents
+of an array or container, a default, a global or a module's variable that the function, or a function that it calls,
+reads, an attribute of an object that it holds or of that object's class. What is not read does not matter.
+
+Functions of libraries (the standard one, and what is installed beside it) count as what they are, not by what they
+read. An object of primsplit that remembers earlier calls says in `depends_on` what its behaviour depends on.
 """
 
 import functools
 import hashlib
+import sys
+import sysconfig
 import types
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 DEPTH = 12
+"""How deep objects are looked into; beyond, an object is what it is."""
+
+SCALARS = (bool, int, float, complex, str, bytes)
+OPAQUE = frozenset({"numpy", "scipy", "primsplit", "ml_dtypes", "onnx", "onnxruntime", "onnx_ir", "optree"})
+INSTALLED = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+UNREAD = frozenset({
+    "__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__annotations__", "__slots__",
+    "__firstlineno__", "__static_attributes__", "__dataclass_fields__", "__dataclass_params__", "__match_args__",
+    "__parameters__", "__orig_bases__", "__abstractmethods__", "_abc_impl",
+})  # fmt: skip
+"""What a class holds that no function of it reads."""
 
 
-def fingerprint(function: Any) -> Any:
-    """A hashable value that changes whenever what the function reads changes."""
-    return _of(function, {}, DEPTH)
+class Same:
+    """Equal only to itself. It keeps the object, so that no other can take its place in memory."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.value is other.value
 
 
-def _of(value: Any, seen: dict[int, int], depth: int) -> Any:
-    if value is None or isinstance(value, bool | int | float | complex | str | bytes | type | types.ModuleType):
-        return (type(value), repr(value) if isinstance(value, float | complex) else value)
-    if isinstance(value, np.ndarray):
-        return ("array", value.dtype.str, value.shape, hashlib.blake2b(value.tobytes(), digest_size=16).digest())
-    if isinstance(value, np.generic):
-        return ("number", value.dtype.str, value.tobytes())
-    if id(value) in seen:
-        return ("seen", seen[id(value)])
-    seen[id(value)] = len(seen)
-    return ("deep", id(value)) if depth == 0 else _inside(value, seen, depth - 1)
+def fingerprint(value: Any) -> Any:
+    """A hashable value that changes whenever what a function reads, or an object holds, changes."""
+    return _Reading().of(value, DEPTH)
 
 
-def _inside(value: Any, seen: dict[int, int], depth: int) -> Any:
-    if isinstance(value, types.FunctionType):
-        return _function(value, seen, depth)
-    if isinstance(value, types.MethodType):
-        return ("method", _of(value.__self__, seen, depth), _of(value.__func__, seen, depth))
-    if isinstance(value, functools.partial):
-        return ("partial", *(_of(v, seen, depth) for v in (value.func, value.args, value.keywords)))
-    if isinstance(value, dict):
-        return ("dict", tuple((_of(k, seen, depth), _of(v, seen, depth)) for k, v in value.items()))
-    if isinstance(value, list | tuple | set | frozenset):
-        items = tuple(_of(v, seen, depth) for v in value)
-        return (type(value), frozenset(items) if isinstance(value, set | frozenset) else items)
-    attributes = getattr(value, "__dict__", None)
-    if attributes is None or isinstance(value, types.BuiltinFunctionType | np.ufunc):
-        return ("object", type(value), id(value))
-    return ("instance", type(value), _of(dict(attributes), seen, depth))
+class _Reading:
+    """One fingerprint. `seen` numbers the objects that were met, and keeps them alive meanwhile."""
+
+    def __init__(self) -> None:
+        self.seen: dict[int, tuple[int, Any]] = {}
+
+    def of(self, value: Any, depth: int) -> Any:
+        if isinstance(value, Same):
+            return value
+        if value is None or isinstance(value, SCALARS):
+            return (type(value), repr(value) if isinstance(value, float | complex) else value)
+        if isinstance(value, np.ndarray):
+            return self.array(value, depth)
+        if isinstance(value, np.generic):
+            return ("number", value.dtype.str, value.tobytes())
+        if id(value) in self.seen:
+            return ("seen", self.seen[id(value)][0])
+        self.seen[id(value)] = (len(self.seen), value)
+        return Same(value) if depth == 0 else self.inside(value, depth - 1)
+
+    def each(self, values: Iterable[Any], depth: int) -> tuple[Any, ...]:
+        return tuple(self.of(v, depth) for v in values)
+
+    def array(self, value: np.ndarray[Any, Any], depth: int) -> Any:
+        if value.dtype.hasobject:
+            return ("array", value.shape, self.each(value.reshape(-1).tolist(), depth))
+        digest = hashlib.blake2b(np.ascontiguousarray(value).reshape(-1).view(np.uint8), digest_size=16).digest()
+        return ("array", value.dtype.str, value.shape, digest)
+
+    def inside(self, value: Any, depth: int) -> Any:
+        """What an object that is no scalar or array holds."""
+        if isinstance(value, types.FunctionType):
+            return self.function(value, depth)
+        if isinstance(value, types.MethodType):
+            return ("method", self.of(value.__self__, depth), self.of(value.__func__, depth))
+        if isinstance(value, functools.partial):
+            return ("partial", *self.each((value.func, value.args, value.keywords), depth))
+        if isinstance(value, dict):
+            return (type(value), tuple((self.of(k, depth), self.of(v, depth)) for k, v in value.items()))
+        if isinstance(value, list | tuple):
+            return (type(value), self.each(value, depth))
+        if isinstance(value, set | frozenset):
+            return (type(value), frozenset(self.each(value, depth)))
+        if isinstance(value, type):
+            return self.kind(value, depth)
+        if hasattr(type(value), "depends_on"):
+            return (type(value), self.each(value.depends_on(), depth))
+        return self.instance(value, depth)
+
+    def instance(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        held = None if _top(kind.__module__) in OPAQUE else _attributes(value)
+        if held is None or isinstance(value, types.ModuleType):
+            return Same(value)
+        return ("instance", self.of(kind, depth), tuple((n, self.of(v, depth)) for n, v in held.items()))
+
+    def kind(self, value: type, depth: int) -> Any:
+        """A class: the functions and values of one that is the user's."""
+        if is_library(value.__module__):
+            return Same(value)
+        held = [(n, v) for n, v in vars(value).items() if n not in UNREAD and not isinstance(v, _DESCRIPTORS)]
+        return (
+            "class",
+            Same(value),
+            tuple((n, self.of(_unwrapped(v), depth)) for n, v in held),
+            self.each(value.__bases__, depth),
+        )
+
+    def function(self, function: types.FunctionType, depth: int) -> Any:
+        cells = [_cell(c) for c in function.__closure__ or ()]
+        if is_library(function.__module__ or ""):
+            return ("library", Same(function.__code__), self.each(cells, depth))
+        names = _names(function.__code__)
+        return (
+            "function",
+            function.__code__,
+            tuple(self.read(c, names, depth) for c in cells),
+            self.of(function.__defaults__, depth),
+            self.of(function.__kwdefaults__, depth),
+            tuple((n, self.read(v, names, depth)) for n, v in _globals(function, names)),
+            self.of(function.__dict__, depth) if function.__dict__ else None,
+        )
+
+    def read(self, value: Any, names: frozenset[str], depth: int) -> Any:
+        """A value that code reads which names these attributes: of a module, only those count."""
+        if not isinstance(value, types.ModuleType):
+            return self.of(value, depth)
+        if id(value) in self.seen or depth == 0 or is_library(value.__name__):
+            return Same(value)
+        self.seen[id(value)] = (len(self.seen), value)
+        held = vars(value)
+        return (Same(value), tuple((n, self.read(held[n], names, depth - 1)) for n in sorted(names) if n in held))
 
 
-def _function(function: types.FunctionType, seen: dict[int, int], depth: int) -> Any:
-    module = function.__module__ or ""
-    if module.split(".")[0] in {"numpy", "scipy"}:
-        return ("library", module, function.__qualname__)
-    cells = [_cell(c) for c in function.__closure__ or ()]
-    names = _names(function.__code__)
-    read = [(n, function.__globals__[n]) for n in sorted(names) if n in function.__globals__]
-    return (
-        "function",
-        function.__code__,
-        tuple(_of(c, seen, depth) for c in cells),
-        _of(function.__defaults__, seen, depth),
-        _of(function.__kwdefaults__, seen, depth),
-        tuple((n, _of(v, seen, depth)) for n, v in read),
-        _of(function.__dict__, seen, depth) if function.__dict__ else None,
-    )
+_DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType)
+
+
+def _unwrapped(value: Any) -> Any:
+    """The function inside of a descriptor."""
+    if isinstance(value, staticmethod | classmethod):
+        return value.__func__
+    return (value.fget, value.fset) if isinstance(value, property) else value
+
+
+def _attributes(value: Any) -> dict[str, Any] | None:
+    """The attributes that an object holds, in its dictionary and its slots; None where it has neither."""
+    held = getattr(value, "__dict__", None)
+    slots = [n for kind in type(value).__mro__ for n in _slots(kind)]
+    if held is None and not slots:
+        return None
+    found = {n: getattr(value, n) for n in slots if hasattr(value, n)}
+    return {**found, **(held or {})}
+
+
+def _slots(kind: type) -> Iterator[str]:
+    slots = vars(kind).get("__slots__", ())
+    for name in (slots,) if isinstance(slots, str) else slots:
+        if name not in {"__dict__", "__weakref__"}:
+            private = name.startswith("__") and not name.endswith("__")
+            yield f"_{kind.__name__.lstrip('_')}{name}" if private else name
+
+
+def _top(module: str) -> str:
+    return module.partition(".")[0]
+
+
+@functools.cache
+def is_library(module: str) -> bool:
+    """True for a module of the standard library or one that is installed."""
+    if _top(module) == "__main__":
+        return False
+    if _top(module) in OPAQUE or _top(module) in sys.stdlib_module_names:
+        return True
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return file is not None and file.startswith(INSTALLED)
 
 
 def _cell(cell: types.CellType) -> Any:
@@ -75,10 +196,15 @@ def _cell(cell: types.CellType) -> Any:
         return None
 
 
-def _names(code: types.CodeType) -> set[str]:
-    """The global names that the code, and the functions inside it, may read."""
-    found = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found |= _names(constant)
-    return found
+def _globals(function: types.FunctionType, names: frozenset[str]) -> list[tuple[str, Any]]:
+    """The globals that the function may read, and the modules that it may import."""
+    found = [(n, function.__globals__[n]) for n in sorted(names) if n in function.__globals__]
+    known = {n for n, _ in found}
+    return found + [(n, sys.modules[n]) for n in sorted(names - known) if n in sys.modules]
+
+
+@functools.lru_cache(4096)
+def _names(code: types.CodeType) -> frozenset[str]:
+    """The global and attribute names that the code, and the functions inside it, may read."""
+    inner = (_names(c) for c in code.co_consts if isinstance(c, types.CodeType))
+    return frozenset(code.co_names).union(*inner)

@@ -28,6 +28,10 @@ class Primitive:
         self.rule: Function | None = None
         self.bodies: dict[Any, tuple[Block, trees.TreeSpec]] = {}
 
+    def depends_on(self) -> tuple[Any, ...]:
+        """What its behaviour depends on; not the bodies traced so far."""
+        return self.name, self.function, self.rule
+
     def __call__(self, *args: Any, **static: Any) -> Any:
         if not tracing.is_recording():
             return self.function(*args, **static)

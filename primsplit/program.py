@@ -29,7 +29,8 @@ class Program:
     """A traced function.
 
     `inputs` and `outputs` name the block's parameters and results; `arguments` and `result` are their structure.
-    Leaves of the arguments that are no arrays are static: a call must give them the same value.
+    Leaves of the arguments that are no arrays are static: a call must give them the same value. `gradients` are the
+    positions of results that are gradients, which a file computes last.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class Program:
         arguments: trees.TreeSpec,
         result: trees.TreeSpec,
         static: Sequence[Any],
-        weak: Sequence[bool] = (),
+        gradients: Sequence[int] = (),
     ) -> None:
         self.block = block
         self.inputs = tuple(inputs)
@@ -49,7 +50,7 @@ class Program:
         self.arguments = arguments
         self.result = result
         self.static = tuple(static)
-        self.weak = tuple(weak)
+        self.gradients = tuple(gradients)
         self._session: Any = None
 
     @property
@@ -109,20 +110,20 @@ class Program:
         if self._session is None:
             from primsplit.doors import make_session
 
-            self._session = make_session(self.block, self.inputs, self.outputs)
+            self._session = make_session(self.block, self.inputs, self.outputs, self.gradients)
         return self._session
 
     def to_onnx(self) -> Any:
         """The program as an `onnx.ModelProto`."""
         from primsplit.doors import make_proto
 
-        return make_proto(self.block, self.inputs, self.outputs)
+        return make_proto(self.block, self.inputs, self.outputs, self.gradients)
 
     def save(self, path: str) -> None:
         """Write the program as an ONNX file, whole or not at all. Raises FileError."""
         from primsplit.doors import save_model
 
-        save_model(self.block, self.inputs, self.outputs, path)
+        save_model(self.block, self.inputs, self.outputs, path, self.gradients)
 
     def listing(self, style: str = "text") -> str:
         """The program as text that a person can read."""

@@ -290,16 +290,34 @@ def find_rule(op: Op) -> Rule:
 
 
 def _split_call(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
+    """The split of a call: a primitive makes one body for each signature, so that its split is made once too."""
     body, rule = op.attributes["body"], op.attributes.get("rule")
+    key = (id(body), tuple(v and (v.type.key, _size_key(v)) for v in op.inputs), wrt, of, Epoch.count)
+    if key in _call_cache:
+        return _call_cache[key][0]
     if rule is None:
-        return split_block(body, wrt, of)
-    return run_rule(op, rule, {}, wrt, of, name=op.kind.removeprefix("call::"))
+        split = split_block(body, wrt, of)
+    else:
+        split = run_rule(op, rule, {}, wrt, of, name=op.kind.removeprefix("call::"))
+    if not (_makes_symbols(split, op) or free(split.primal) or free(split.pullback)):
+        if len(_call_cache) >= _CACHE_LIMIT:
+            _call_cache.clear()
+        _call_cache[key] = (split, body)
+    return split
+
+
+_call_cache: dict[Any, tuple[Split, Block]] = {}
+"""The body is kept with its split, so that its id stays its own."""
 
 
 def _input_key(value: Value | None) -> Any:
     if isinstance(value, Const) and value.is_small:
         return (value.type.key, value.numpy().tobytes())
-    return None if value is None else (value.type.key, value.sizes and tuple(map(str, value.sizes)))
+    return None if value is None else (value.type.key, _size_key(value))
+
+
+def _size_key(value: Value) -> tuple[str, ...] | None:
+    return None if value.sizes is None else tuple(map(str, value.sizes))
 
 
 def _attribute_key(attributes: Mapping[str, Any]) -> Any:

@@ -59,9 +59,7 @@ def test_a_size_parses_as_it_prints(made: tuple[Dim, list[int]]) -> None:
 
 
 @given(expressions(), expressions())
-def test_a_comparison_is_right_for_every_value_or_refused(
-    a: tuple[Dim, list[int]], b: tuple[Dim, list[int]]
-) -> None:
+def test_a_comparison_is_right_for_every_value_or_refused(a: tuple[Dim, list[int]], b: tuple[Dim, list[int]]) -> None:
     relations = {
         "==": lambda x, y: x == y, "!=": lambda x, y: x != y, "<": lambda x, y: x < y, "<=": lambda x, y: x <= y,
         ">": lambda x, y: x > y, ">=": lambda x, y: x >= y,

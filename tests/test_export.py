@@ -106,9 +106,7 @@ def _assert_same(found: dict[str, Any], wanted: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("form", ["joint", "split", "functions"])
-def test_each_form_is_valid_and_holds_standard_operators_only(
-    made: ps.SplitProgram, form: Any, tmp_path: Path
-) -> None:
+def test_each_form_is_valid_and_holds_standard_operators_only(made: ps.SplitProgram, form: Any, tmp_path: Path) -> None:
     for path in made.save(str(tmp_path / "f.onnx"), form):
         onnx.checker.check_model(path, full_check=True)
         model = onnx.load(path)
@@ -231,5 +229,5 @@ def test_every_form_runs_in_a_process_that_cannot_import_primsplit(tmp_path: Pat
         *made.save(str(tmp_path / "functions.onnx"), "functions"),
         *made.save(str(tmp_path / "split.onnx"), "split"),
     ]
-    done = subprocess.run([sys.executable, "-c", ELSEWHERE, *paths], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", ELSEWHERE, *paths], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, "ran"), done.stderr

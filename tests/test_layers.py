@@ -15,8 +15,8 @@ LAYERS: list[list[str]] = [
     ["errors", "collector"],
     ["dims"],
     ["ir"],
-    ["names", "schema"],
-    ["listing", "parsing"],
+    ["names", "schema", "surgery"],
+    ["literals", "words", "listing", "parsing"],
     ["infer"],
     ["verify"],
     ["tracing"],
@@ -32,8 +32,8 @@ LAYERS: list[list[str]] = [
     ["doors", "program"],
     ["fingerprint", "compiled", "export"],
     ["onnxio", "runtime", "audit"],
-    ["testing"],
-    ["userfile", "cli", "__init__", "__main__"],
+    ["userfile", "arguments", "coverage", "testing"],
+    ["cli", "__init__", "__main__"],
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 

@@ -94,7 +94,9 @@ def test_sizes_and_axes_are_plain_lists() -> None:
 
 
 def test_numbers_take_the_dtype_of_the_first_variable_of_their_kind_or_say_it() -> None:
-    block = record(lambda n, x: (op.Add(n, np.int32(3)), op.Pow(x, np.int64(2)), op.Pow(x, np.int32(2))), "int32[N]", "float64[N]")
+    block = record(
+        lambda n, x: (op.Add(n, np.int32(3)), op.Pow(x, np.int64(2)), op.Pow(x, np.int32(2))), "int32[N]", "float64[N]"
+    )
     text = _text(block)
     assert "Add(n, 3)" in text
     assert "Pow(x, 2)" in text

@@ -155,7 +155,9 @@ def test_both_blocks_of_a_split_are_read() -> None:
     assert parse_all(listing(made), constants(made)) == [made.primal, made.pullback]
 
 
-@pytest.mark.parametrize("name", ["/a/b", "a b", "`", "\\", "float32", "return", "None", "ünï", "1", "a.b", "", "\u202e", "'#"])
+@pytest.mark.parametrize(
+    "name", ["/a/b", "a b", "`", "\\", "float32", "return", "None", "ünï", "1", "a.b", "", "\u202e", "'#"]
+)
 def test_any_name_of_a_variable_or_program_is_read_back(name: str) -> None:
     x = Var(Type("float32", []), name)
     y = Var(Type("float32", []), name)

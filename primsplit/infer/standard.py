@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import onnx
 import onnx.defs
 import onnx.helper
-import onnx.numpy_helper
 import onnx.shape_inference
 from onnx.checker import ValidationError
+from onnx.numpy_helper import from_array
 
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
@@ -21,18 +22,15 @@ def infer_by_standard(site: Site) -> Sequence[Type]:
     domain, _, name = site.kind.rpartition("::")
     inputs = [f"i{k}" if v is not None else "" for k, v in enumerate(site.inputs)]
     outputs = [f"o{k}" for k in range(site.outputs)]
-    node = onnx.helper.make_node(name, inputs, outputs, domain=domain, **site.attributes)
+    attributes = {k: from_array(v) if isinstance(v, np.ndarray) else v for k, v in site.attributes.items()}
+    node = onnx.helper.make_node(name, inputs, outputs, domain=domain, **attributes)
     present = {f"i{k}": v for k, v in enumerate(site.inputs) if v is not None}
     try:
         found = onnx.shape_inference.infer_node_outputs(
             onnx.defs.get_schema(name, max_inclusive_version=OPSET, domain=domain),
             node,
             {key: _proto(v.type) for key, v in present.items()},
-            {
-                key: onnx.numpy_helper.from_array(v.numpy())
-                for key, v in present.items()
-                if isinstance(v, Const) and v.is_small
-            },
+            {key: from_array(v.numpy()) for key, v in present.items() if isinstance(v, Const) and v.is_small},
             opset_imports=[onnx.helper.make_opsetid("", OPSET)],
             ir_version=IR_VERSION,
         )

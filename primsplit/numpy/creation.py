@@ -130,8 +130,7 @@ def arange(
     literal = not any(isinstance(v, Size | Array) for v in (start, stop, step))
     if literal:
         given: Any = dtype
-        given: Any = dtype
-        return constant_like(np.arange(start, stop, step, given))
+        return constant_like(np.arange(start, stop, step, dtype=given))
     if isinstance(step, int) and all(isinstance(v, int | Size) for v in (start, stop)):
         distance = stop - start if step > 0 else start - stop
         count = dims.maximum(0, -(-distance // abs(step)))

@@ -180,28 +180,6 @@ def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
     return _arg_extremum("ArgMin", _without_nan(a, np.inf), axis, out, keepdims)
 
 
-@implements(np.nonzero)
-def nonzero(a: Any) -> tuple[Array, ...]:
-    """np.nonzero: as many places as the run finds."""
-    x = array_like(a)
-    places = op.NonZero(cast_to(x, np.bool_))
-    count = places.shape[1]
-    return tuple(reshape_to(slab(places, 0, i, i + 1), (count,)) for i in range(x.ndim))
-
-
-@implements(np.flatnonzero)
-def flatnonzero(a: Any) -> Array:
-    """np.flatnonzero."""
-    x = array_like(a)
-    return nonzero(reshape_to(x, (x.size,)))[0]
-
-
-@implements(np.argwhere)
-def argwhere(a: Any) -> Array:
-    """np.argwhere."""
-    return op.Transpose(op.NonZero(cast_to(array_like(a), np.bool_)), perm=[1, 0])
-
-
 @implements(np.unique)
 def unique(
     ar: Any,

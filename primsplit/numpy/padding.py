@@ -190,14 +190,13 @@ def _pairs(given: Any, rank: int) -> list[tuple[Any, Any]]:
 def _pad_constant(x: Array, widths: Sequence[tuple[Dim, Dim]], values: Sequence[tuple[Any, Any]]) -> Array:
     flat = [v for pair in values for v in pair]
     if all(not isinstance(v, Array) and v == flat[0] for v in flat):
-        used = [i for i, (a, b) in enumerate(widths) if not (dims.same(a, 0) and dims.same(b, 0))]
-        if not used:
+        if all(dims.same(margin, 0) for pair in widths for margin in pair):
             return Array(x.value)
-        pads = trace_vector([widths[i][0] for i in used] + [widths[i][1] for i in used])
-        shape = tuple(d + widths[i][0] + widths[i][1] for i, d in enumerate(x.shape))
+        # Every axis is padded: onnxruntime's optimizer moves a Transpose past a Pad of some axes wrongly.
+        pads = trace_vector([before for before, _ in widths] + [after for _, after in widths])
+        shape = tuple(d + before + after for d, (before, after) in zip(x.shape, widths, strict=True))
         fill = None if flat[0] == 0 else np.asarray(flat[0]).astype(x.dtype)
-        axes = None if len(used) == x.ndim else used
-        return op.Pad(x, pads, fill, axes, types=[Type(x.dtype, shape)])
+        return op.Pad(x, pads, fill, types=[Type(x.dtype, shape)])
     for axis, (pair, margin) in enumerate(zip(widths, values, strict=True)):
         left, right = (
             expand_to(cast_to(array_like(v), x.dtype), _with_size(x, axis, w))

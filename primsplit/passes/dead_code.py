@@ -18,8 +18,10 @@ def live_ops(ops: Iterable[Op], results: Iterable[Value]) -> list[Op]:
 
 
 def drop_dead_code(block: Block) -> Block:
-    """The block without the ops that its results do not depend on, in sub-blocks too."""
-    ops = [_inside(op) for op in live_ops(block.ops, block.results)]
+    """The block without the ops that its results do not depend on, in sub-blocks too; the same one if there are none."""
+    ops = live_ops(map(_inside, block.ops), block.results)
+    if len(ops) == len(block.ops) and all(a is b for a, b in zip(ops, block.ops, strict=True)):
+        return block
     return Block(block.name, block.params, tuple(ops), block.results)
 
 
@@ -27,4 +29,6 @@ def _inside(op: Op) -> Op:
     if is_call(op) or not any(op.blocks()):
         return op
     attributes = {k: drop_dead_code(v) if isinstance(v, Block) else v for k, v in op.attributes.items()}
+    if all(attributes[k] is v for k, v in op.attributes.items()):
+        return op
     return Op(op.kind, op.inputs, op.outputs, attributes, op.place, op.remark)

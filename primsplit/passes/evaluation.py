@@ -82,7 +82,21 @@ def _cast(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
     """A float outside the integer's range, and float8's and text's ways, are left to onnxruntime."""
     x = inputs[0]
     to = onnx.helper.tensor_dtype_to_np_dtype(attributes["to"])
-    known = "bool bfloat16 float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
+    known = [
+        "bool",
+        "bfloat16",
+        "float16",
+        "float32",
+        "float64",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+    ]
     if x.dtype.name not in known or to.name not in known:
         return None
     if _is_float(x) and to.kind in "iu":

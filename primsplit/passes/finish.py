@@ -1,12 +1,25 @@
 """What a block goes through before it becomes a file."""
 
+from collections.abc import Sequence
+
 from primsplit.ir import Block
+from primsplit.passes import gradients_last, optimize
 from primsplit.passes.axes import count_axes_from_front
-from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.inline import inline_calls
 from primsplit.passes.legalize import legalize
+from primsplit.passes.precision import keep_double_products
+from primsplit.verify import verified
 
 
-def finish(block: Block) -> Block:
-    """The block in the standard's operators alone, without waste, for onnxruntime."""
-    return drop_dead_code(count_axes_from_front(legalize(drop_dead_code(inline_calls(block)))))
+def finish(block: Block, gradients: Sequence[int] = ()) -> Block:
+    """The block in the standard's operators alone, without waste, for onnxruntime.
+
+    It is optimized before and after operators without a kernel are replaced: what they are replaced by may be constant,
+    or shared. `gradients` are the positions of results that are gradients of parameters, which are computed last.
+    """
+    lean = optimize(inline_calls(block))
+    legal = legalize(lean)
+    if legal is not lean:
+        legal = optimize(legal)
+    sound = keep_double_products(count_axes_from_front(legal))
+    return verified(gradients_last(sound, gradients))

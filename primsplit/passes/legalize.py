@@ -9,7 +9,7 @@ from typing import Any
 
 from primsplit.array import Array
 from primsplit.errors import DtypeError
-from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_call, rename
+from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_call, rename, walk
 from primsplit.passes.compositions.table import COMPOSITIONS, CORRECTED, Composition, through_float32
 from primsplit.passes.kernels import KERNELS
 from primsplit.schema import schema
@@ -20,6 +20,8 @@ HALVES = frozenset({"float16", "bfloat16"})
 
 def legalize(block: Block) -> Block:
     """The block in operators and dtypes that onnxruntime runs. Raises DtypeError at the user's line for what cannot."""
+    if all(_is_sound(op) and not any(op.blocks()) for op in walk(block)):
+        return block
     ops: list[Op] = []
     renaming: Renaming = {}
     for op in block.ops:
@@ -60,7 +62,7 @@ def _is_sound(op: Op) -> bool:
     key = (op.kind, _dtypes(op))
     known = _runs.get(key)
     if known is None:
-        known = _runs[key] = find_composition(op) is None
+        known = _runs[key] = not is_call(op) and find_composition(op) is None
     return known
 
 

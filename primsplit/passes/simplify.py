@@ -7,9 +7,9 @@ provably the same type, so no size is assumed.
 """
 
 from primsplit.ir import Block, Op, Value, Var, same_types
-from primsplit.passes.rewriting import Rewriter
 from primsplit.passes.rewrites import arithmetic, layout, selection
 from primsplit.passes.rewrites.table import REWRITES, Rewritten, Site
+from primsplit.passes.rewriting import Rewriter
 
 families = (arithmetic, layout, selection)
 

@@ -49,14 +49,8 @@ def _two_sided(kind: str, below: Callable[..., Array | float], above: Callable[.
 _two_sided("Relu", lambda dy, y: 0.0)
 _two_sided("LeakyRelu", lambda dy, y, alpha: dy * alpha)
 _two_sided("Elu", lambda dy, y, alpha: dy * (y + alpha))
+_two_sided("Celu", lambda dy, y, alpha: dy * (y * (1.0 / alpha) + 1.0))
 _two_sided("Selu", lambda dy, y, alpha, gamma: dy * (y + alpha * gamma), lambda dy, y, alpha, gamma: dy * gamma)
-
-
-@rrule("Celu")
-def celu(x: Array, *, alpha: float) -> tuple[Array, Pullback]:
-    """For positive alpha: exp(x / alpha), which is y / alpha + 1, up to 0; 1 from there."""
-    y = op.Celu(x, alpha=alpha)
-    return y, lambda dy: op.Where(op.Greater(x, 0.0), dy, dy * (y * (1.0 / alpha) + 1.0))
 
 
 @rrule("PRelu")

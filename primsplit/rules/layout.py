@@ -191,9 +191,13 @@ class _Cuts:
 
     def picked(self, position: int) -> Array:
         """The indices that the cut of this axis picks."""
-        counted = op.Range(0, size_scalar(self.x.shape[self.axes[position]]), 1)
+        size, bounds, step = self.x.shape[self.axes[position]], self.literal(position), self.step[position]
+        if isinstance(size, int) and bounds is not None:
+            stop = None if bounds[1] < -size else bounds[1]
+            return Array(tracing.constant(np.arange(size)[slice(bounds[0], stop, step)]))
+        counted = op.Range(0, size_scalar(size), 1)
         start, end = (op.Cast(self.part(b, position), to=np.int64) for b in (self.starts, self.ends))
-        return op.Slice(counted, start, end, [0], [self.step[position]])
+        return op.Slice(counted, start, end, [0], [step])
 
     def padded(self, dz: Array) -> Array:
         """`dz` with zeros on both sides along the padded axes."""

@@ -89,6 +89,9 @@ def _check_file(
         return [np.asarray(x) for x in trees.flatten(function(*trees.unflatten(structure, moved)))[0]]
 
     expected = plain(point)
+    for name, result, wanted in zip(made.program.outputs, made.program.block.results, expected, strict=True):
+        if result.type.dtype != wanted.dtype:
+            raise GradientMismatch(f"{name} is {result.type}, and {wanted.dtype}{wanted.shape} in NumPy")
     of = made.split.of
     seeds = [np.asarray(random.standard_normal(expected[i].shape), expected[i].dtype) for i in of]
     if made.seeded:

@@ -124,5 +124,5 @@ def close(what: str, array: AnyArray, wanted: AnyArray, tolerance: float, check:
     wide, right = array.astype(np.float64), wanted.astype(np.float64)
     scale = max(1.0, float(np.max(np.abs(right[np.isfinite(right)]), initial=0)))
     if not np.allclose(wide, right, rtol=tolerance, atol=tolerance * scale, equal_nan=True):
-        error = np.nanmax(np.abs(wide - right))
+        error = np.max(np.abs(wide - right))
         raise CheckFailed(check, f"{what} is {wide}, not {right}: off by {error:.3g}")

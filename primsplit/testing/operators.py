@@ -116,7 +116,7 @@ def _range(start: AnyArray, limit: AnyArray, delta: AnyArray) -> AnyArray:
 
 
 def _rectified(x: AnyArray) -> AnyArray:
-    return np.maximum(x, x.dtype.type(0))
+    return np.asarray(np.maximum(x, x.dtype.type(0)))
 
 
 def _sigmoid(x: AnyArray) -> AnyArray:

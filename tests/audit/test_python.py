@@ -73,7 +73,9 @@ def test_branches_loops_and_calls_are_rebuilt() -> None:
     block = record(program, "float32[N]", "int64", "bool")
     assert _again(block) == block
     x = Var(block.params[0].type, "x")
-    call = Op("call::softmax", (x,), (Var(x.type),), {"body": record(lambda x: op.Exp(x), "float32[N]", name="softmax")})
+    call = Op(
+        "call::softmax", (x,), (Var(x.type),), {"body": record(lambda x: op.Exp(x), "float32[N]", name="softmax")}
+    )
     calling = Block("f", (x,), (call,), call.outputs)
     assert _again(calling) == calling
 

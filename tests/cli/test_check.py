@@ -77,7 +77,9 @@ def test_a_file_made_from_an_older_function_fails(
     assert "2 of 2 not ok" in done.out
 
 
-@pytest.mark.parametrize(("dtype", "most"), [("float64", 1e-6), ("float32", 1e-3), ("float16", 5e-2), ("bfloat16", 2e-1)])
+@pytest.mark.parametrize(
+    ("dtype", "most"), [("float64", 1e-6), ("float32", 1e-3), ("float16", 5e-2), ("bfloat16", 2e-1)]
+)
 def test_every_precision_is_compared_with_differences_in_float64(
     primsplit: Callable[..., Any], model: Callable[..., Path], dtype: str, most: float
 ) -> None:
@@ -127,7 +129,9 @@ def test_a_convention_at_a_kink_is_no_error_and_is_told(
     assert done.json["rows"][1]["note"] == "at a kink"
 
 
-def test_values_that_are_not_finite_are_not_called_ok(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
+def test_values_that_are_not_finite_are_not_called_ok(
+    primsplit: Callable[..., Any], model: Callable[..., Path]
+) -> None:
     path = model("""
         import numpy as np
 

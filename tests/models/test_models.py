@@ -1,4 +1,4 @@
-"""Every model: exported and checked from the command line, and its demo driven by the file where primsplit is absent."""
+"""Every model: exported and checked from the command line; its demo run on the file, without primsplit."""
 
 import json
 import subprocess
@@ -102,7 +102,7 @@ print(json.dumps(model.demo(sys.argv[2])))
 
 def _primsplit(*arguments: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "primsplit", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True)
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_every_model_has_a_demo_here() -> None:
@@ -117,7 +117,7 @@ def test_a_model_is_exported_checked_and_put_to_use(name: str, tmp_path: Path) -
     done = _primsplit("check", model, "--onnx", file, "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     assert all(row["error"] < 1e-7 for row in json.loads(done.stdout)["rows"])
-    done = subprocess.run([sys.executable, "-c", DEMO, model, file], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", DEMO, model, file], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert DEMOS[name](found), found

@@ -37,6 +37,6 @@ def test_the_weights_of_a_histogram_have_a_gradient() -> None:
 
 
 def test_bincount_of_floats_is_one_error_at_the_users_line() -> None:
-    with pytest.raises(DtypeError, match="np.bincount takes integers along one axis") as caught:
-        ps.trace(lambda x: np.bincount(x), DATA)
+    with pytest.raises(DtypeError, match="bincount takes integers along one axis") as caught:
+        ps.trace(np.bincount, DATA)
     assert "test_histograms.py" in str(caught.value)

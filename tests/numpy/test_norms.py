@@ -47,13 +47,13 @@ def test_the_gradient_of_a_norm_is_zero_at_the_zero_vector(order: Any) -> None:
     np.testing.assert_array_equal(gradient, np.zeros(3))
 
 
-@pytest.mark.parametrize("scale", [1e200, 1e-200, 1e-310])
+@pytest.mark.parametrize("scale", [1e200, 1e-200, 1e-300])
 @pytest.mark.parametrize("order", [None, 3])
 def test_a_norm_neither_overflows_nor_vanishes(order: Any, scale: float) -> None:
     value, gradient = ps.value_and_grad(lambda x: norm(x, order))(np.array([3.0, 4.0]) * scale)
     exact, slope = (5.0, [0.6, 0.8]) if order is None else (91 ** (1 / 3), np.array([9.0, 16.0]) / 91 ** (2 / 3))
-    np.testing.assert_allclose(value / scale, exact, rtol=1e-12 if scale > 1e-300 else 1e-9)
-    np.testing.assert_allclose(gradient, slope, rtol=1e-9)
+    np.testing.assert_allclose(value / scale, exact, rtol=1e-12)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-12)
 
 
 def test_a_norm_has_a_gradient_in_its_order() -> None:

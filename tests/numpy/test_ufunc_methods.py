@@ -21,8 +21,8 @@ GRADIENTS: dict[str, tuple[Any, ...]] = {
     "logaddexp.reduce over all": (lambda x: np.logaddexp.reduce(x, axis=None), M),
     "add.accumulate": (lambda x: np.add.accumulate(x, 1), M),
     "multiply.accumulate": (lambda x: np.multiply.accumulate(x, 1), M),
-    "multiply.outer": (lambda x, w: np.multiply.outer(x, w), V, W),
-    "subtract.outer": (lambda x, w: np.subtract.outer(x, w), M, W),
+    "multiply.outer": (np.multiply.outer, V, W),
+    "subtract.outer": (np.subtract.outer, M, W),
 }
 
 
@@ -41,8 +41,9 @@ FOLDS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", FOLDS)
 def test_a_ufunc_is_folded_along_an_axis_of_literal_size(name: str) -> None:
-    check_agrees(FOLDS[name], M, symbolic=False)
-    check_grads(FOLDS[name], M, symbolic=False)
+    far = np.sign(M) * (np.abs(M) + 1.0)
+    check_agrees(FOLDS[name], far, symbolic=False)
+    check_grads(FOLDS[name], far, symbolic=False)
 
 
 @pytest.mark.parametrize("name", ["logical_and", "logical_or", "add", "maximum"])

@@ -1,6 +1,5 @@
 """The passes together: the same bits before and after, fewer ops, and time in proportion to the program."""
 
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -8,8 +8,8 @@ from primsplit.dims import Shape, is_one, same_shape
 from primsplit.errors import ShapeError
 from primsplit.infer import broadcast_shapes
 from primsplit.ir import Const, Op, Type, Value, same_types
-from primsplit.passes.rewriting import integers
 from primsplit.passes.rewrites.table import Rewritten, Site, attribute, number, rewrite, scalar
+from primsplit.passes.rewriting import integers
 
 RESHAPES = ("Reshape", "Squeeze", "Unsqueeze", "Flatten")
 CHAIN = 8

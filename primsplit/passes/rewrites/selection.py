@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.ir import Block, Op, inline, same_types
+from primsplit.ir import Block, Op, free, inline, same_types
 from primsplit.passes.rewrites.table import Rewritten, Site, number, rewrite
 
 FLOAT_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
@@ -79,11 +79,12 @@ def where(site: Site) -> Rewritten:
 
 @rewrite("If")
 def branch(site: Site) -> Rewritten:
-    """A branch that is always taken becomes part of the block around it."""
+    """A branch that is always taken becomes part of the block around it; two that hand on the same values are none."""
     known = number(site.input(0))
+    first, second = (site.op.attributes[name] for name in ("then_branch", "else_branch"))
     if known is None:
-        return None
-    taken: Block = site.op.attributes["then_branch" if bool(known) else "else_branch"]
+        return first.results if _hand_on_the_same(first, second) else None
+    taken: Block = first if bool(known) else second
     if not all(same_types(r.type, v.type) for r, v in zip(taken.results, site.op.outputs, strict=True)):
         return None
     ops: list[Op] = []
@@ -91,3 +92,8 @@ def branch(site: Site) -> Rewritten:
     for op in ops:
         site.add(op)
     return tuple(results)
+
+
+def _hand_on_the_same(first: Block, second: Block) -> bool:
+    outside = set(free(first))
+    return all(a is b and a in outside for a, b in zip(first.results, second.results, strict=True))

@@ -1,0 +1,125 @@
+"""Watch tests: which operators they differentiate, and which NumPy and SciPy functions they trace.
+
+This is a module of the package so that its frames, which come between a user's line and the function that the line
+calls, are none of the user's.
+"""
+
+import functools
+import importlib
+from collections.abc import Callable, MutableMapping
+from typing import Any
+
+from primsplit import testing, tracing, trees
+from primsplit.array import FUNCTIONS, Array
+from primsplit.coverage import name_of, ufunc_name
+from primsplit.ir import Var, walk
+from primsplit.numpy.ufuncs import ELEMENTWISE
+from primsplit.rules.table import RULES
+from primsplit.split import active_vars
+
+CHECKS = ("check_grads", "check_rrule")
+Names = dict[str, set[str]]
+
+
+class Watcher:
+    """What was seen since `clear`, by these keys.
+
+    `differentiated`: operators that a gradient went through in a check that passed, and operators without a gradient
+    that were in a program of one. `written`: operators that were part of a program made for onnxruntime. `checked`:
+    functions of NumPy that a check that passed has traced a call of; `traced`: those that were traced at all.
+    `smooth` is kept: the functions that a gradient ever went through.
+    """
+
+    def __init__(self) -> None:
+        self.seen: Names = {}
+        self.smooth: set[str] = set()
+        self.checking = 0
+        self.inside = 0
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what was seen."""
+        self.seen = {key: set() for key in ("differentiated", "written", "checked", "traced")}
+
+    def install(self) -> None:
+        """Watch from now on. To be called before test modules import the checks; it cannot be undone."""
+        for name in CHECKS:
+            setattr(testing, name, self._check(getattr(testing, name)))
+        composition: Any = importlib.import_module("primsplit.split")._Composition
+        composition.run_forward = self._composition(composition.run_forward)
+        doors: Any = importlib.import_module("primsplit.doors")
+        doors.make_model = self._model(doors.make_model)
+        self._table(FUNCTIONS, name_of)
+        self._table(ELEMENTWISE, ufunc_name)
+
+    def _check(self, check: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(check)
+        def watched(*args: Any, **named: Any) -> Any:
+            before = {key: set(names) for key, names in self.seen.items()}
+            self.checking += 1
+            try:
+                return check(*args, **named)
+            except BaseException:
+                self.seen = before
+                raise
+            finally:
+                self.checking -= 1
+
+        return watched
+
+    def _composition(self, run: Callable[[Any], None]) -> Callable[[Any], None]:
+        def watched(composition: Any) -> None:
+            if self.checking:
+                self._note_operators(composition)
+            run(composition)
+
+        return watched
+
+    def _note_operators(self, composition: Any) -> None:
+        for op in composition.block.ops:
+            entry = RULES.get(op.kind)
+            if entry is None:
+                continue
+            if entry.form == "no_gradient" or any(v in composition.needed for v in op.outputs):
+                self.seen["differentiated"].add(op.kind)
+
+    def _model(self, make: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(block: Any, *args: Any, **named: Any) -> Any:
+            self.seen["written"].update(op.kind for op in walk(block))
+            return make(block, *args, **named)
+
+        return watched
+
+    def _table(self, table: MutableMapping[Any, Callable[..., Any]], name: Callable[[Any], str]) -> None:
+        for key, function in list(table.items()):
+            if key != "ufunc":
+                table[key] = self._function(function, name(key))
+
+    def _function(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """The function, noted where the user's program calls it: not in a rule, nor inside of another one."""
+
+        @functools.wraps(function)
+        def watched(*args: Any, **named: Any) -> Any:
+            if self.inside or not tracing.is_recording() or tracing.current().place is not None:
+                return function(*args, **named)
+            start, sources = len(tracing.current().ops), _variables((args, named))
+            self.inside += 1
+            try:
+                result = function(*args, **named)
+            finally:
+                self.inside -= 1
+            self.seen["traced"].add(name)
+            if self.checking:
+                self.seen["checked"].add(name)
+            active = active_vars(tracing.current().ops[start:], sources)
+            if any(v in active for v in _variables((result, args))):
+                self.smooth.add(name)
+            return result
+
+        return watched
+
+
+def _variables(tree: Any) -> list[Var]:
+    """The Vars that the traced arrays in nested arguments stand for."""
+    values = [x.value for x in trees.flatten(tree)[0] if isinstance(x, Array)]
+    return [v for v in values if isinstance(v, Var)]

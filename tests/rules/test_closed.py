@@ -1,0 +1,57 @@
+"""Closed under differentiation: what a rule records has derivative rules itself, so any order exists."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from primsplit.ir import Block, Var, is_call
+from primsplit.passes.inline import inline_calls
+from primsplit.rules.table import RULES
+from primsplit.split import Split
+from primsplit.testing.subject import make_subject
+from tests.rules.rows import ROWS, Row
+
+FORMS = {"rule", "partials", "no_gradient", "through_body"}
+
+
+def split_of(row: Row) -> Split:
+    options = row.arguments
+    subject = make_subject(
+        row.kind,
+        row.inputs,
+        attributes=options.get("attributes", {}),
+        outputs=options.get("outputs"),
+        domain=options.get("domain", (-2.0, 2.0)),
+        random=np.random.default_rng(0),
+    )
+    wrt = [i for i, array in enumerate(subject.point) if array.dtype.kind == "f"]
+    return subject.split(wrt).split
+
+
+def kinds_of(block: Block) -> Iterator[str]:
+    """The operators in a block; a call that has a rule of its own is not looked into."""
+    for op in block.ops:
+        if op.attributes.get("rule") is None:
+            yield from [] if is_call(op) else [op.kind]
+            for inner in op.blocks():
+                yield from kinds_of(inner)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_the_operators_that_a_rule_records_have_rules_themselves(row: Row) -> None:
+    split = split_of(row)
+    recorded = {kind for block in (split.primal, split.pullback) for kind in kinds_of(block)}
+    without = sorted(kind for kind in recorded if kind not in RULES or RULES[kind].form not in FORMS)
+    assert without == [], f"the rule of {row.kind} records {', '.join(without)}"
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_no_cotangent_passes_through_an_operator_without_a_gradient(row: Row) -> None:
+    split = split_of(row)
+    depends = set(split.cotangents)
+    for op in inline_calls(split.pullback).ops:
+        if any(isinstance(v, Var) and v in depends for v in op.inputs):
+            is_float = any(v.type.is_float for v in op.outputs)
+            assert not (is_float and RULES[op.kind].form == "no_gradient"), f"{op.kind} stops the cotangent"
+            depends.update(op.outputs)

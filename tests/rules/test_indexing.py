@@ -1,0 +1,82 @@
+"""Conventions of the rules of picking and putting: ties, zeros, repeated places, and the form of their pullbacks."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.ops import op
+from primsplit.testing import check_grads
+
+PLACES = np.array([[0], [0], [2]])
+
+
+def scattered(reduction: str) -> Any:
+    return lambda x, u: op.ScatterND(x, PLACES, u, reduction=reduction)
+
+
+def gradients(reduction: str, x: Any, u: Any) -> list[list[float]]:
+    made = ps.grad(lambda x, u: scattered(reduction)(x, u).sum(), wrt=(0, 1))
+    return [g.tolist() for g in made(np.array(x, float), np.array(u, float))]
+
+
+def test_a_maximum_that_ties_is_shared_evenly_with_the_old_value() -> None:
+    assert gradients("max", [1, 5, 0], [1, 1, 2]) == [[1 / 3, 1, 0], [1 / 3, 1 / 3, 1]]
+
+
+def test_a_minimum_that_ties_is_shared_evenly() -> None:
+    assert gradients("min", [9, 5, 7], [1, 1, 8]) == [[0, 1, 1], [0.5, 0.5, 0]]
+
+
+@pytest.mark.parametrize(
+    ("updates", "expected"),
+    [
+        ([2, 3, 4], [[6, 1, 4], [15, 10, 7]]),
+        ([0, 3, 4], [[0, 1, 4], [15, 0, 7]]),
+        ([0, 0, 4], [[0, 1, 4], [0, 0, 7]]),
+        ([2, 3, 0], [[6, 1, 0], [15, 10, 7]]),
+    ],
+)
+def test_a_product_has_the_right_gradient_at_zeros(updates: list[float], expected: list[list[float]]) -> None:
+    assert gradients("mul", [5, 6, 7], updates) == expected
+
+
+@pytest.mark.parametrize("updates", [[2.0, 3.0, 4.0], [0.0, 3.0, 4.0], [0.0, 0.0, 4.0]])
+def test_a_product_has_the_right_second_derivative_at_zeros(updates: list[float]) -> None:
+    x, w = np.array([5.0, 6.0, 7.0]), np.array([1.0, 2.0, 3.0])
+
+    def slope(u: Any) -> Any:
+        return (ps.grad(lambda u: (scattered("mul")(np.asarray(x, like=u), u) * x).sum())(u) * w).sum()
+
+    found = ps.grad(slope)(np.array(updates))
+    np.testing.assert_allclose(found, [25.0 * w[1], 25.0 * w[0], 0.0])
+
+
+def test_a_gather_captures_the_indices_and_no_value() -> None:
+    made = ps.split(lambda x, i: x[i], ps.spec("float64", ["N", 3]), ps.spec("int64", ["K"])).split
+    assert {made.kind(c) for c in made.captures} == {"input", "shape"}
+    assert [o.kind for o in made.pullback.ops if o.kind == "ScatterND"] == ["ScatterND"]
+    assert all(c.type.dtype == np.int64 for c in made.captures)
+
+
+def test_gather_and_scatter_are_each_others_transposes() -> None:
+    random = np.random.default_rng(0)
+    places = np.array([3, 0, 3, -1])
+
+    def f(x: Any, u: Any) -> Any:
+        y = np.zeros_like(x)
+        np.add.at(y, places, u)
+        return y[places] * x[places]
+
+    check_grads(f, random.standard_normal((5, 2)), random.standard_normal((4, 2)), resize=())
+
+
+def test_a_write_of_repeated_traced_indices_sends_the_gradient_to_the_last() -> None:
+    def f(u: Any, i: Any) -> Any:
+        y = np.zeros_like(u)
+        y[i] = u
+        return (y * np.array([1.0, 10.0, 100.0])).sum()
+
+    u, places = np.array([1.0, 2.0, 3.0]), np.array([1, 0, 1])
+    np.testing.assert_array_equal(ps.grad(f)(u, places), [0, 1, 10])

@@ -1,0 +1,53 @@
+"""The form of the pullbacks of operators that move elements."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+
+FORMS: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
+    "a slice pads": (lambda x: x[1:3], ["Pad"]),
+    "a reversal reverses": (lambda x: x[::-1], ["Slice"]),
+    "a step scatters along the axis": (lambda x: x[::2], ["Expand", "ScatterND"]),
+    "a transposition transposes": (lambda x: x.T, ["Transpose"]),
+    "a reshape reshapes": (lambda x: x.reshape(-1), ["Reshape"]),
+    "a concatenation splits": (lambda x: np.concatenate([x, np.ones((1, 3), like=x)]), ["Split"]),
+    "an int scatters": (lambda x: x[1], ["Expand", "ScatterND"]),
+    "a triangle keeps the triangle": (np.triu, ["Trilu"]),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_pullback_is_as_short_as_it_can_be(name: str) -> None:
+    function, expected = FORMS[name]
+    found = ps.split(function, ps.spec("float64", [4, 3])).split.pullback.ops
+    assert [o.kind for o in found] == expected
+
+
+def test_nothing_but_sizes_is_captured() -> None:
+    for function, _ in FORMS.values():
+        made = ps.split(function, ps.spec("float64", ["N", 3])).split
+        assert {made.kind(c) for c in made.captures} <= {"shape"}
+
+
+def test_a_tile_sums_its_copies_in_one_reduction() -> None:
+    found = ps.split(lambda x: np.tile(x, (2, 3)), ps.spec("float64", ["N", 3])).split.pullback.ops
+    assert [o.kind for o in found].count("ReduceSum") == 1
+    np.testing.assert_array_equal(ps.grad(lambda x: np.tile(x, (2, 3)).sum())(np.ones((2, 2))), np.full((2, 2), 6.0))
+
+
+def test_an_unused_part_of_a_split_gets_zeros() -> None:
+    found = ps.grad(lambda x: (np.split(x, 3)[1] * np.array([5.0, 7.0])).sum())(np.arange(6.0))
+    np.testing.assert_array_equal(found, [0, 0, 5, 7, 0, 0])
+
+
+def test_what_padding_copies_adds_to_its_source() -> None:
+    weights = np.arange(1.0, 8.0)
+    for mode in ("edge", "reflect", "symmetric", "wrap"):
+        plain = np.zeros(3)
+        np.add.at(plain, np.pad(np.arange(3), 2, mode=mode), weights)
+        found = ps.grad(lambda x, mode=mode: (np.pad(x, 2, mode=mode) * weights).sum())(np.zeros(3))
+        np.testing.assert_array_equal(found, plain)

@@ -1,0 +1,79 @@
+"""check_grads passes right functions and fails those whose value or gradient is not NumPy's."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.testing import GradientMismatch, check_grads, directional_derivative
+
+X = np.array([[0.3, -0.7, 1.1], [0.2, 0.5, -1.4]])
+V = np.array([1.0, -0.5, 0.25])
+
+
+def test_nested_arguments_and_results_are_checked() -> None:
+    def model(params: dict[str, Any], x: Any) -> dict[str, Any]:
+        return {"y": np.tanh(x @ params["w"]) + params["b"], "same": x}
+
+    check_grads(model, {"w": V, "b": 0.5}, X)
+
+
+def test_a_static_argument_is_passed_through() -> None:
+    check_grads(lambda x, times: np.sin(x) * times, X, 3)
+
+
+def test_a_rule_of_another_function_fails() -> None:
+    @ps.primitive
+    def cube(x: Any) -> Any:
+        return x * x * x
+
+    ps.rrule(cube)(lambda x: (cube(x), lambda dy: (dy * 2.0 * x * x,)))
+    with pytest.raises(GradientMismatch, match="central differences"):
+        check_grads(cube, V)
+
+
+def test_a_rule_whose_second_derivative_is_wrong_fails_at_order_two_only() -> None:
+    @ps.primitive
+    def sine(x: Any) -> Any:
+        return np.sin(x)
+
+    @ps.primitive
+    def cosine(x: Any) -> Any:
+        return np.cos(x)
+
+    ps.rrule(sine)(lambda x: (sine(x), lambda dy: (dy * cosine(x),)))
+    ps.rrule(cosine)(lambda x: (cosine(x), lambda dy: (dy * np.sin(x),)))
+    check_grads(sine, V, order=1)
+    with pytest.raises(GradientMismatch):
+        check_grads(sine, V, order=2)
+
+
+def test_a_value_that_is_not_numpys_fails() -> None:
+    def differs(x: Any) -> Any:
+        return x * (1.0 if isinstance(x, np.ndarray) else 1.0 + 1e-9)
+
+    with pytest.raises(GradientMismatch, match="differs from NumPy"):
+        check_grads(differs, V)
+
+
+def test_another_dtype_or_shape_fails() -> None:
+    def narrow(x: Any) -> Any:
+        return x if isinstance(x, np.ndarray) else x.astype(np.float32)
+
+    with pytest.raises(GradientMismatch, match="float32"):
+        check_grads(narrow, V)
+
+
+def test_a_size_that_the_trace_froze_fails_with_symbols() -> None:
+    def frozen(x: Any) -> Any:
+        return x * 3.0 if isinstance(x, np.ndarray) and len(x) == 1 else x * 1.0
+
+    check_grads(frozen, V, symbolic=False)
+    with pytest.raises(GradientMismatch):
+        check_grads(frozen, V)
+
+
+def test_a_difference_of_a_polynomial_is_exact() -> None:
+    found = directional_derivative(lambda a: float(a[0] ** 4), [np.array(2.0)], [np.array(1.0)], 1e-2)
+    assert found == pytest.approx(32.0, rel=1e-12)
