@@ -170,7 +170,7 @@ class Array:
     def viewing(
         self, base: "Array", read: Callable[["Array"], "Array"], write: Callable[["Array", "Array"], "Array"] | None
     ) -> "Array":
-        """This handle, declared a view of `base`."""
+        """The handle itself, declared a view of `base`."""
         self._view = View(base, read, write)
         return self
 
@@ -217,8 +217,8 @@ class Array:
     __irshift__ = _in_place(np.right_shift)
     __divmod__ = _binary(np.divmod)
     __rdivmod__ = _reflected(np.divmod)
-    __eq__ = _binary(np.equal)
-    __ne__ = _binary(np.not_equal)
+    __eq__ = _binary(np.equal)  # type: ignore[assignment]  # elementwise, as in NumPy
+    __ne__ = _binary(np.not_equal)  # type: ignore[assignment]  # likewise
     __lt__ = _binary(np.less)
     __le__ = _binary(np.less_equal)
     __gt__ = _binary(np.greater)
@@ -339,7 +339,7 @@ class Array:
         return FUNCTIONS["ufunc"](ufunc, method, *inputs, **options)
 
     def __array_function__(
-        self, function: Callable[..., Any], types: Sequence[type], args: Sequence[Any], options: dict[str, Any]
+        self, function: Callable[..., Any], types: Sequence[Any], args: Sequence[Any], options: dict[str, Any]
     ) -> Any:
         if function not in FUNCTIONS:
             raise unsupported(f"{getattr(function, '__module__', 'numpy')}.{function.__name__}")
@@ -353,12 +353,14 @@ class Array:
     @property
     def T(self) -> "Array":
         """The axes reversed."""
-        return self.transpose()
+        reversed_axes: Array = self.transpose()
+        return reversed_axes
 
     @property
     def mT(self) -> "Array":
         """The last two axes swapped."""
-        return self.swapaxes(-1, -2)
+        swapped: Array = self.swapaxes(-1, -2)
+        return swapped
 
     @property
     def real(self) -> "Array":
@@ -423,9 +425,11 @@ def unsupported(name: str) -> UnsupportedFunction:
 METHODS: dict[str, Any] = {
     "all": np.all, "any": np.any, "argmax": np.argmax, "argmin": np.argmin, "argpartition": np.argpartition,
     "argsort": np.argsort,
-    "clip": np.clip, "choose": np.choose, "compress": "compress", "conj": np.conjugate, "conjugate": np.conjugate, "copy": np.copy,
+    "clip": np.clip, "choose": np.choose, "compress": "compress", "conj": np.conjugate, "conjugate": np.conjugate,
+    "copy": np.copy,
     "cumprod": np.cumprod, "cumsum": np.cumsum, "diagonal": np.diagonal, "dot": np.dot, "max": np.max,
-    "mean": np.mean, "min": np.min, "nonzero": np.nonzero, "partition": "partition_in_place", "prod": np.prod, "ravel": np.ravel, "repeat": np.repeat,
+    "mean": np.mean, "min": np.min, "nonzero": np.nonzero, "partition": "partition_in_place", "prod": np.prod, "ravel": np.ravel,
+    "repeat": np.repeat,
     "reshape": "reshape", "round": np.round, "searchsorted": np.searchsorted, "squeeze": np.squeeze, "std": np.std,
     "sum": np.sum, "swapaxes": np.swapaxes, "take": np.take, "trace": np.trace, "transpose": "transpose",
     "var": np.var, "astype": "astype", "flatten": "flatten", "fill": "fill", "put": np.put, "sort": "sort_in_place",

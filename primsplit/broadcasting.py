@@ -66,10 +66,10 @@ def zeros(shape: Sequence[Dim], dtype: np.dtype[Any]) -> Array:
 
 
 def full(shape: Sequence[Dim], value: np.ndarray[Any, Any] | np.generic) -> Array:
-    """This shape filled with one number, in the number's dtype."""
+    """A shape filled with one number, in the number's dtype."""
     if any(isinstance(d, Size) for d in shape):
         return op.ConstantOfShape(tracing.size_vector(shape), value=np.asarray(value).reshape(1))
-    literal = tuple(int(d) for d in shape)  # type: ignore[arg-type]
+    literal = tuple(int(d) for d in shape)
     if int(np.prod(literal, dtype=np.int64)) <= 1:
         return Array(tracing.constant(np.full(literal, value)))
     return op.Expand(np.asarray(value), list(literal))

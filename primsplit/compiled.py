@@ -54,10 +54,10 @@ class Compiled:
 
 
 def _leaf_key(leaf: Any) -> Any:
-    type = leaf_type(leaf)
-    if type is None:
+    found = leaf_type(leaf)
+    if found is None:
         return fingerprint(leaf)
-    return type.key, isinstance(leaf, float) and not isinstance(leaf, np.generic)
+    return found.key, isinstance(leaf, float) and not isinstance(leaf, np.generic)
 
 
 def value_and_grad(function: Function, wrt: Wrt = 0, *, has_aux: bool = False) -> Compiled:
@@ -96,14 +96,20 @@ def vjp(function: Function, *args: Any, wrt: Wrt | None = None, **named: Any) ->
     leaves, _ = trees.flatten((args, named))
     if any(isinstance(x, Array) for x in leaves):
         return vector_jacobian(function, args, named, asked)
-    result = Compiled(function, function)(*args, **named)
+    primal, pulled = _vjp_programs(Same(function), asked if isinstance(asked, int | str) else tuple(asked))
+    return primal(*args, **named), lambda cotangent: pulled(cotangent, *args, **named)
 
-    def pulled(cotangent: Any, *given: Any, **keywords: Any) -> Any:
-        _, pullback = vector_jacobian(function, given, keywords, asked)
+
+@functools.lru_cache(CACHE_SIZE)
+def _vjp_programs(of: Same, wrt: Wrt) -> tuple[Compiled, Compiled]:
+    """The function, and its pullback as a function of the cotangent and the arguments, each traced once a signature."""
+    function: Function = of.value
+
+    def pulled(cotangent: Any, *args: Any, **named: Any) -> Any:
+        _, pullback = vector_jacobian(function, args, named, wrt)
         return pullback(cotangent)
 
-    compiled = Compiled(pulled, function)
-    return result, lambda cotangent: compiled(cotangent, *args, **named)
+    return Compiled(function, function), Compiled(pulled, function)
 
 
 def is_type(leaf: Any) -> bool:

@@ -209,7 +209,7 @@ def symbol(name: str) -> Size:
 
 def _call(function: str, *arguments: Dim) -> Dim:
     if all(isinstance(a, int) for a in arguments):
-        return functools.reduce(FUNCTIONS[function], arguments)  # type: ignore[arg-type,return-value]
+        return functools.reduce(FUNCTIONS[function], arguments)  # type: ignore[arg-type]
     return Size((((Call(function, arguments),), 1),))
 
 

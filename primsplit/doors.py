@@ -3,10 +3,11 @@
 Importing onnx_ir and onnxruntime takes several times as long as the rest of primsplit together.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from primsplit.collector import paused
+from primsplit.errors import SpecError
 from primsplit.ir import Block, Var
 from primsplit.passes.finish import finish
 from primsplit.split import Split
@@ -45,17 +46,28 @@ def make_session(block: Block, inputs: Sequence[str], outputs: Sequence[str], gr
 
 
 def list_block(block: Block, inputs: Sequence[str], style: str) -> str:
-    """A block as text."""
+    """A block as text, or as Python. Raises SpecError for another style."""
+    from primsplit.audit.python import to_python
     from primsplit.listing import listing
 
-    return listing(block)
+    names = dict(zip(block.params, inputs, strict=True))
+    return _styled(style, lambda: listing(block, names), lambda: to_python(block, names))
 
 
 def list_split(split: Split, names: Mapping[Var, str], style: str) -> str:
-    """A split as text."""
+    """A split as text, or as Python: a function for the primal, and one for the pullback."""
+    from primsplit.audit.python import to_python
     from primsplit.listing import listing
 
-    return listing(split)
+    blocks = (split.primal, split.pullback)
+    return _styled(style, lambda: listing(split, names), lambda: "\n\n".join(to_python(b, names) for b in blocks))
+
+
+def _styled(style: str, text: Callable[[], str], python: Callable[[], str]) -> str:
+    styles = {"text": text, "python": python}
+    if style not in styles:
+        raise SpecError(f"{style!r} is no style of listing", cure=f"The styles are {', '.join(styles)}.")
+    return styles[style]()
 
 
 def open_file(path: str) -> Any:

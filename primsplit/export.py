@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from primsplit import trees
+from primsplit.doors import list_split, save_functions
 from primsplit.errors import SpecError
 from primsplit.ir import Block, Var
 from primsplit.names import Names
@@ -71,8 +72,9 @@ class SplitProgram:
         names.update(
             (r, n) for r, n in zip(self.primal.results, self.program.outputs, strict=True) if isinstance(r, Var)
         )
-        stored = (c for c in self.captures if c not in names)
-        names.update((c, f"capture_{i}") for i, c in enumerate(stored))
+        free = Names((*self.program.inputs, *self.program.outputs))
+        stored = [c for c in self.captures if c not in names]
+        names.update((c, free.give(c, f"capture_{i}")) for i, c in enumerate(stored))
         return names
 
     @property
@@ -131,8 +133,6 @@ class SplitProgram:
 
     def listing(self, style: str = "text") -> str:
         """Primal and pullback as text, with what is captured and where each line comes from."""
-        from primsplit.doors import list_split
-
         return list_split(self.split, self.capture_names(), style)
 
     def save(self, path: str, form: Form = "joint") -> list[str]:
@@ -141,8 +141,6 @@ class SplitProgram:
             self.joint().save(path)
             return [path]
         if form == "functions":
-            from primsplit.doors import save_functions
-
             save_functions(self, path)
             return [path]
         stem = os.path.splitext(path)[0]
@@ -152,9 +150,7 @@ class SplitProgram:
         return paths
 
 
-def _program(
-    block: Block, inputs: Sequence[str], outputs: Sequence[str], gradients: Sequence[int] = ()
-) -> Program:
+def _program(block: Block, inputs: Sequence[str], outputs: Sequence[str], gradients: Sequence[int] = ()) -> Program:
     """A program of flat arguments: arrays in the order of `inputs`, and a tuple of results."""
     arguments = trees.flatten((tuple(0.0 for _ in inputs), {}))[1]
     result = trees.flatten(tuple(0.0 for _ in outputs))[1]
@@ -179,8 +175,9 @@ def trace(function: Callable[..., Any] | Program, *specs: Any, **named: Any) -> 
         return function
     if not specs and not named:
         specs = specs_from_annotations(function)
-    if dataclasses.is_dataclass(function) and not isinstance(function, type):
-        return trace_program(called(type(function)), (function, *specs), named, name=type(function).__name__)
+    kind = type(function)
+    if dataclasses.is_dataclass(kind):
+        return trace_program(called(kind), (function, *specs), named, name=kind.__name__)
     return trace_program(function, specs, named)
 
 
@@ -255,9 +252,11 @@ def _select_results(program: Program, of: Any) -> list[int]:
     keys = [of] if isinstance(of, int | str) else list(of)
     positions = [program.outputs.index(k) if k in program.outputs else k for k in keys]
     for key in positions:
-        if not (isinstance(key, int) and key < len(types)):
+        if not isinstance(key, int) or not 0 <= key < len(types):
             raise SpecError(f"of={key!r} is no result", because=(f"the results are {', '.join(program.outputs)}",))
-    return positions
+        if not types[key].is_float:
+            raise SpecError(f"of={key!r} is {types[key].dtype}, which has no gradient")
+    return [k for k in positions if isinstance(k, int)]
 
 
 def export(

@@ -63,13 +63,13 @@ class _Reading:
             return value
         if value is None or isinstance(value, SCALARS):
             return (type(value), repr(value) if isinstance(value, float | complex) else value)
-        if isinstance(value, np.ndarray):
-            return self.array(value, depth)
         if isinstance(value, np.generic):
             return ("number", value.dtype.str, value.tobytes())
         if id(value) in self.seen:
             return ("seen", self.seen[id(value)][0])
         self.seen[id(value)] = (len(self.seen), value)
+        if isinstance(value, np.ndarray):
+            return self.array(value, depth)
         return Same(value) if depth == 0 else self.inside(value, depth - 1)
 
     def each(self, values: Iterable[Any], depth: int) -> tuple[Any, ...]:
@@ -78,7 +78,8 @@ class _Reading:
     def array(self, value: np.ndarray[Any, Any], depth: int) -> Any:
         if value.dtype.hasobject:
             return ("array", value.shape, self.each(value.reshape(-1).tolist(), depth))
-        digest = hashlib.blake2b(np.ascontiguousarray(value).reshape(-1).view(np.uint8), digest_size=16).digest()
+        content: Any = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+        digest = hashlib.sha256(content).digest()
         return ("array", value.dtype.str, value.shape, digest)
 
     def inside(self, value: Any, depth: int) -> Any:

@@ -8,7 +8,7 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Protocol, Union
+from typing import Any, Protocol
 
 import ml_dtypes
 import numpy as np
@@ -164,7 +164,7 @@ def _frozen(array: AnyArray | np.generic) -> AnyArray:
     return result
 
 
-Value = Union[Var, Const]
+Value = Var | Const
 Attribute = Any  # int, float, str, bytes, a list of those, an array, or a Block
 
 

@@ -1,4 +1,4 @@
-"""A Block as text that a person can read and check. `parsing.parse` is the inverse, which proves that nothing is left out.
+"""A Block as text that a person can read and check. `parsing.parse` is the inverse: it proves that nothing is left out.
 
 ```
 mul.pullback(y: float32[3], x: float32[5,3], dz: float32[5,3]):  # captures y 12 B, x 60 B (inputs)
@@ -33,12 +33,19 @@ class SplitLike(Protocol):
     """What the listing reads of a Split."""
 
     @property
-    def primal(self) -> Block: ...
+    def primal(self) -> Block:
+        """From parameters to results."""
+
     @property
-    def pullback(self) -> Block: ...
+    def pullback(self) -> Block:
+        """From captures and cotangents to cotangents."""
+
     @property
-    def captures(self) -> tuple[Var, ...]: ...
-    def kind(self, capture: Var) -> str: ...
+    def captures(self) -> tuple[Var, ...]:
+        """What the pullback reads of the primal."""
+
+    def kind(self, capture: Var) -> str:
+        """What a capture is: input, output, intermediate, shape."""
 
 
 class Line(NamedTuple):

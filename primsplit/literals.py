@@ -92,7 +92,6 @@ def number_text(number: Any) -> str:
 
 def array_text(array: AnyArray) -> str | None:
     """The array written out with its type; None where it is long."""
-    type = type_text(Type(array.dtype, array.shape))
     if array.dtype.kind not in "biufOV" or (array.dtype.kind == "V" and array.dtype.itemsize > 2):
         return None
     flat = array.reshape(-1)
@@ -104,7 +103,7 @@ def array_text(array: AnyArray) -> str | None:
         return None
     if array.dtype.kind == "O" and not all(isinstance(v, str) for v in flat):
         return None
-    return f"{type}({', '.join(number_text(v) for v in flat)})"
+    return f"{type_text(Type(array.dtype, array.shape))}({', '.join(number_text(v) for v in flat)})"
 
 
 class Constants:

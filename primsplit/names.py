@@ -31,6 +31,20 @@ class Names:
         return next(name for i in count(1) if (name := f"{stem}_{i}") not in self.taken)
 
 
+def kept_apart(names: Iterable[str]) -> list[str]:
+    """The names, a number added to one that came before."""
+    given = list(names)
+    taken = set(given)
+    seen: set[str] = set()
+    found: list[str] = []
+    for name in given:
+        chosen = next(n for i in count() if (n := f"{name}_{i}" if i else name) not in (taken if i else seen))
+        seen.add(chosen)
+        taken.add(chosen)
+        found.append(chosen)
+    return found
+
+
 def _letters() -> Iterator[str]:
     alphabet = "abcdefghijklmnopqrstuvwxyz"
     for number in count():

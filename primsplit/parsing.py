@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import onnx.helper
@@ -54,9 +54,10 @@ class _Reader:
         self.types: dict[str, Type] = {}
         self.read: dict[str, Const] = {}
 
-    def fail(self, what: str) -> NoReturn:
+    def error(self, what: str) -> ParseError:
+        """The error, with the line that is being read."""
         line = self.sentence.line
-        raise ParseError(f"line {line}: {what}", because=(self.text.splitlines()[line - 1].strip(),))
+        return ParseError(f"line {line}: {what}", because=(self.text.splitlines()[line - 1].strip(),))
 
     # Tokens of the current sentence.
 
@@ -68,7 +69,7 @@ class _Reader:
 
     def next(self) -> Token:
         if self.at >= len(self.sentence.tokens):
-            self.fail("the line ends too early")
+            raise self.error("the line ends too early")
         self.at += 1
         return self.sentence.tokens[self.at - 1]
 
@@ -83,12 +84,12 @@ class _Reader:
 
     def expect(self, text: str) -> None:
         if not self.accept(text):
-            self.fail(f"expected {text!r}, found {self.peek()!r}")
+            raise self.error(f"expected {text!r}, found {self.peek()!r}")
 
     def name(self) -> str:
         token = self.next()
         if token.kind not in {"name", "quoted"}:
-            self.fail(f"expected a name, found {token.text!r}")
+            raise self.error(f"expected a name, found {token.text!r}")
         return unquoted(token.text)
 
     # Blocks and ops.
@@ -113,7 +114,7 @@ class _Reader:
                 self.scopes.pop()
                 return attribute, Block(name, tuple(params), tuple(ops), results)
             ops.append(self.op())
-        self.fail(f"{name} has no `return`")
+        raise self.error(f"{name} has no `return`")
 
     def params(self) -> list[Var]:
         self.expect("(")
@@ -144,7 +145,7 @@ class _Reader:
         while self.at < len(self.sentence.tokens):
             value = self.value(())
             if value is None:
-                self.fail("None is no result")
+                raise self.error("None is no result")
             found.append(value)
             if not self.accept(","):
                 break
@@ -162,7 +163,7 @@ class _Reader:
         kind = self.next().text
         inputs, attributes = self.arguments()
         if self.at < len(self.sentence.tokens):
-            self.fail(f"{self.peek()!r} after the op")
+            raise self.error(f"{self.peek()!r} after the op")
         while self.position < len(self.sentences) and self.sentences[self.position].depth > depth:
             name, block = self.block(self.sentences[self.position].depth)
             attributes[name] = block
@@ -214,7 +215,7 @@ class _Reader:
         for scope in reversed(self.scopes):
             if name in scope:
                 return scope[name]
-        self.fail(f"{name!r} is not defined here")
+        raise self.error(f"{name!r} is not defined here")
 
     def number(self, token: Token, variables: Sequence[Var]) -> Const:
         """A bare number, in the dtype of the first of these Vars that holds numbers of its kind."""
@@ -225,7 +226,7 @@ class _Reader:
         kinds = "iu" if is_integer else "fV"
         dtype = next((v.type.dtype for v in variables if v.type.dtype.kind in kinds), None)
         if dtype is None and not is_integer:
-            self.fail(f"which dtype {text} has does not follow from the op's variables")
+            raise self.error(f"which dtype {text} has does not follow from the op's variables")
         return Const(elements([text], np.dtype(np.int64) if dtype is None else dtype).reshape(()))
 
     def constant(self) -> Const:
@@ -234,17 +235,11 @@ class _Reader:
         return Const(array)
 
     def array(self) -> AnyArray:
-        start = self.at
-        type = self.type()
-        shape = tuple(d for d in type.shape or () if isinstance(d, int))
+        first = self.peek()
+        declared = self.type()
+        shape = tuple(d for d in declared.shape or () if isinstance(d, int))
         if self.peek().startswith("@"):
-            digest = self.next().text[1:]
-            found = self.given.get(digest)
-            if found is None:
-                self.fail(f"no constant @{digest} was given")
-            if found.dtype != type.dtype or found.shape != shape:
-                self.fail(f"the constant @{digest} is {found.dtype.name}{list(found.shape)}")
-            return np.asarray(found)
+            return self.long_array(declared, shape)
         self.expect("(")
         words: list[str] = []
         while not self.accept(")"):
@@ -254,9 +249,16 @@ class _Reader:
                 break
         count = int(np.prod(shape, dtype=np.int64))
         if len(words) not in {count, min(count, 1)}:
-            self.fail(f"{len(words)} elements for {self.sentence.tokens[start].text}{list(shape)}")
-        flat = elements(words, type.dtype)
-        return flat.reshape(shape) if flat.size == count else np.full(shape, flat[0], type.dtype)
+            raise self.error(f"{len(words)} elements for {first}{list(shape)}")
+        flat = elements(words, declared.dtype)
+        return flat.reshape(shape) if flat.size == count else np.full(shape, flat[0], declared.dtype)
+
+    def long_array(self, declared: Type, shape: tuple[int, ...]) -> AnyArray:
+        digest = self.peek()
+        found = self.held()
+        if not isinstance(found, np.ndarray) or found.dtype != declared.dtype or found.shape != shape:
+            raise self.error(f"the constant {digest} is no {declared}")
+        return found
 
     def attribute(self, name: str) -> Attribute:
         """The value of an attribute."""
@@ -283,13 +285,13 @@ class _Reader:
             return self.held()
         if name in {"to", "dtype"}:
             return int(onnx.helper.np_dtype_to_tensor_dtype(self.dtype(token.text)))
-        self.fail(f"an attribute cannot be {token.text!r}")
+        raise self.error(f"an attribute cannot be {token.text!r}")
 
     def held(self) -> Any:
         """`type@digest` or `name@number`."""
         digest = self.next().text[1:]
         if digest not in self.given:
-            self.fail(f"no constant @{digest} was given")
+            raise self.error(f"no constant @{digest} was given")
         return self.given[digest]
 
     # Types.
@@ -310,10 +312,7 @@ class _Reader:
         key = f"{dtype}[{sizes}"
         known = self.types.get(key)
         if known is None:
-            if sizes == "...":
-                shape = None
-            else:
-                shape = [read_dim(d) for d in split_sizes(sizes)] if sizes else []
+            shape = [] if sizes is None else None if sizes == "..." else list(map(read_dim, split_sizes(sizes)))
             known = self.types[key] = Type(self.dtype(dtype), shape)
         return known
 
@@ -321,4 +320,4 @@ class _Reader:
         try:
             return np.dtype(name)
         except TypeError:
-            self.fail(f"{name!r} is no dtype")
+            raise self.error(f"{name!r} is no dtype") from None

@@ -8,7 +8,8 @@ import numpy as np
 
 from primsplit import tracing, trees
 from primsplit.array import Array, as_array
-from primsplit.errors import RuleError, TraceError
+from primsplit.errors import Place, RuleError, TraceError
+from primsplit.fingerprint import fingerprint
 from primsplit.ir import Block, Op, Var, free, own_symbols
 
 Function = Callable[..., Any]
@@ -44,15 +45,16 @@ class Primitive:
         if self.rule is not None:
             attributes["rule"] = _FlatRule(self, leaves, spec, result_spec)
         place = tracing.current().place or tracing.user_place()
-        tracing.append(Op(f"call::{self.name}", (*inputs, *outer), outputs, attributes, place, tracing.current().remark))
+        remark = tracing.current().remark
+        tracing.append(Op(f"call::{self.name}", (*inputs, *outer), outputs, attributes, place, remark))
         return trees.unflatten(result_spec, [Array(v) for v in outputs])
 
     def _body(
         self, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec
     ) -> tuple[Block, list[Var], trees.TreeSpec]:
         """The traced program; what it captures becomes further parameters."""
-        key = _body_key(leaves, arrays, spec)
-        if key is not None and key in self.bodies:
+        key = _body_key(self.function, leaves, arrays, spec)
+        if key in self.bodies:
             body, result_spec = self.bodies[key]
             return body, [], result_spec
         body, result_spec = trace_body(self.name, self.function, leaves, arrays, spec)
@@ -63,7 +65,7 @@ class Primitive:
                 place=tracing.user_place(),
                 cure="Pass it as an argument, so that the rule can give it a cotangent.",
             )
-        if not outer and key is not None and not own_symbols(body):
+        if not outer and not own_symbols(body):
             self.bodies[key] = (body, result_spec)
         return Block(body.name, (*body.params, *outer), body.ops, body.results), outer, result_spec
 
@@ -84,15 +86,11 @@ def trace_body(
     return tracing.close(name, [p for p in params if p is not None], inner, results), result_spec
 
 
-def _body_key(leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec) -> Any:
-    """What a body depends on; None where a static argument cannot be a key, or a closure may hold anything."""
-    static = tuple(x for x, a in zip(leaves, arrays, strict=True) if a is None)
-    key = (spec, static, tuple(None if a is None else (a.type.key, a.weak) for a in arrays))
-    try:
-        hash(key)
-    except TypeError:
-        return None
-    return key
+def _body_key(function: Function, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec) -> Any:
+    """What a body depends on: the types of arrays, the contents of static arguments, what the function reads."""
+    static = tuple(fingerprint(x) for x, a in zip(leaves, arrays, strict=True) if a is None)
+    types = tuple(None if a is None else (a.type.key, a.weak) for a in arrays)
+    return spec, static, types, fingerprint(function)
 
 
 class _FlatRule:
@@ -167,7 +165,7 @@ def _zeros(x: Array) -> Array:
 def rule_place(function: Function) -> Any:
     """The line where a rule or pullback is defined."""
     code = getattr(function, "__code__", None)
-    return None if code is None else tracing.Place(code.co_filename, code.co_firstlineno, code.co_name)
+    return None if code is None else Place(code.co_filename, code.co_firstlineno, code.co_name)
 
 
 def primitive(function: Function | None = None, *, name: str = "") -> Any:

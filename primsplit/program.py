@@ -12,8 +12,11 @@ from primsplit import tracing, trees
 from primsplit.array import Array, as_array
 from primsplit.collector import paused
 from primsplit.dims import Size, evaluate, symbols
+from primsplit.doors import list_block, make_proto, make_session, save_model
 from primsplit.errors import DtypeError, ShapeError, SpecError
+from primsplit.fingerprint import Same
 from primsplit.ir import Block, Type
+from primsplit.names import kept_apart
 from primsplit.specs import leaf_type
 
 Function = Callable[..., Any]
@@ -57,6 +60,10 @@ class Program:
     def types(self) -> tuple[Type, ...]:
         """The type of each array input."""
         return tuple(p.type for p in self.block.params)
+
+    def depends_on(self) -> tuple[Same, ...]:
+        """The program's block, which is immutable; not the session."""
+        return (Same(self.block),)
 
     def __repr__(self) -> str:
         told = ", ".join(f"{n}: {t}" for n, t in zip(self.inputs, self.types, strict=True))
@@ -108,27 +115,19 @@ class Program:
     def session(self) -> Any:
         """The onnxruntime session of this program, made once."""
         if self._session is None:
-            from primsplit.doors import make_session
-
             self._session = make_session(self.block, self.inputs, self.outputs, self.gradients)
         return self._session
 
     def to_onnx(self) -> Any:
         """The program as an `onnx.ModelProto`."""
-        from primsplit.doors import make_proto
-
         return make_proto(self.block, self.inputs, self.outputs, self.gradients)
 
     def save(self, path: str) -> None:
         """Write the program as an ONNX file, whole or not at all. Raises FileError."""
-        from primsplit.doors import save_model
-
         save_model(self.block, self.inputs, self.outputs, path, self.gradients)
 
     def listing(self, style: str = "text") -> str:
         """The program as text that a person can read."""
-        from primsplit.doors import list_block
-
         return list_block(self.block, self.inputs, style)
 
 
@@ -238,7 +237,7 @@ def input_names(function: Function, spec: trees.TreeSpec) -> list[str]:
     for path in spec.paths():
         kind, first, *rest = path if len(path) > 1 else (*path, "x")
         names.append(".".join([first if kind == 1 else _parameter(parameters, first), *map(str, rest)]))
-    return names
+    return kept_apart(names)
 
 
 def _parameter(parameters: Sequence[inspect.Parameter], position: int) -> str:

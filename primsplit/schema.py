@@ -35,6 +35,10 @@ class Schema:
     deterministic: bool
     has_body: bool
 
+    def name(self, position: int) -> str:
+        """The name of the input at this position."""
+        return self.inputs[min(position, len(self.inputs) - 1)][0]
+
     def variable(self, position: int) -> str:
         """The type variable, or fixed type, of the input at this position."""
         return self.inputs[min(position, len(self.inputs) - 1)][1]
@@ -52,7 +56,7 @@ def schema(kind: str) -> Schema:
     if not exists(kind):
         raise PrimsplitError(f"{kind} is no operator of ONNX opset {OPSET}")
     domain, _, name = kind.rpartition("::")
-    found = onnx.defs.get_schema(name, max_inclusive_version=OPSET, domain=domain)
+    found: Any = onnx.defs.get_schema(name, max_inclusive_version=OPSET, domain=domain)
     option = onnx.defs.OpSchema.FormalParameterOption
     return Schema(
         kind=kind,
@@ -71,7 +75,7 @@ def schema(kind: str) -> Schema:
         types={c.type_param_str: frozenset(c.allowed_type_strs) for c in found.type_constraints},
         deterministic=name not in RANDOM
         and found.node_determinism != onnx.defs.OpSchema.NodeDeterminism.NonDeterministic,
-        has_body=found.has_function or found.has_context_dependent_function,
+        has_body=bool(found.function_opset_versions or found.context_dependent_function_opset_versions),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a caller says of an input: an example array, `spec("float32", ["N", 784])`, a text, or a jaxtyping annotation."""
+"""What a caller says of an input: an array, `spec("float32", ["N", 784])`, a text, or a jaxtyping annotation."""
 
 import inspect
 import re
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from primsplit import dims
 from primsplit.array import Array
-from primsplit.dims import Dim
+from primsplit.dims import Dim, Size
 from primsplit.errors import Place, SpecError
 from primsplit.ir import Type
 
@@ -28,10 +28,10 @@ def spec(dtype: npt.DTypeLike, shape: Iterable[Dim | str] = ()) -> Type:
     """
     sizes: list[Dim] = []
     for size in shape:
-        dim = dims.parse(size) if isinstance(size, str) else size
-        if isinstance(dim, int | np.integer) and dim < 0:
+        dim = dims.parse(size) if isinstance(size, str) else size if isinstance(size, Size) else int(size)
+        if isinstance(dim, int) and dim < 0:
             raise SpecError(f"a size cannot be {dim}", cure="Name a size that is known only at run time: 'N'.")
-        sizes.append(int(dim) if isinstance(dim, np.integer) else dim)
+        sizes.append(dim)
     return Type(read_dtype(dtype), sizes)
 
 

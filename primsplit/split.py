@@ -123,8 +123,10 @@ class _Composition:
     def _split(self, op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
         try:
             return split_op(op, wrt, of)
-        except MissingRule as error:
-            if len(error.because) < 2:
+        except PrimsplitError as error:
+            if error.place is None or error.place is NOWHERE:
+                error.place = op.place
+            if isinstance(error, MissingRule) and len(error.because) < 2:
                 error.because = (*error.because, *self._why_wanted(op))
             raise
 
@@ -348,8 +350,9 @@ def run_rule(
                 param = primal.param(value.type)
                 param.sizes = value.sizes
                 params.append(param)
-                value = param
-            inputs.append(None if value is None else Array(value))
+                inputs.append(Array(param))
+            else:
+                inputs.append(None if value is None else Array(value))
         outputs, pullback = rule(*inputs, **attributes)
         results = [r.value for r in (outputs if isinstance(outputs, tuple | list) else (outputs,))]
         with recording(place=NOWHERE) as back:

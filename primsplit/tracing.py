@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -136,7 +137,7 @@ def is_open(recording: Recording) -> bool:
 
 
 _LIBRARIES = tuple(
-    os.path.dirname(os.path.abspath(module.__file__)) + os.sep for module in (sys.modules["primsplit.errors"], np)
+    os.path.dirname(os.path.abspath(module.__file__ or "")) + os.sep for module in (sys.modules["primsplit.errors"], np)
 )
 _SCIPY = f"{os.sep}site-packages{os.sep}scipy{os.sep}"
 
@@ -148,12 +149,12 @@ def is_library(filename: str) -> bool:
 
 def user_place() -> Place | None:
     """The innermost line outside primsplit, NumPy and SciPy."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if not is_library(code.co_filename):
             return Place(code.co_filename, frame.f_lineno, code.co_name)
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return None
 
 
@@ -186,10 +187,10 @@ def emit(
         raise
     first = inferred[0][1]
     if first is not None and not any(isinstance(d, Size) for d in first):
-        type = inferred[0][0]
-        literal = tuple(int(d) for d in first)  # type: ignore[arg-type]
-        return (Const(np.array(literal, dtype=type.dtype).reshape(tuple(int(d) for d in type.shape or ()))),)  # type: ignore[arg-type]
-    made = tuple(Var(type if types is None else types[i], sizes=sizes) for i, (type, sizes) in enumerate(inferred))
+        known = inferred[0][0]
+        literal = np.array([int(d) for d in first], dtype=known.dtype)
+        return (Const(literal.reshape([int(d) for d in known.shape or ()])),)
+    made = tuple(Var(known if types is None else types[i], sizes=sizes) for i, (known, sizes) in enumerate(inferred))
     append(Op(kind, tuple(inputs), made, attributes, place, into.remark))
     return made
 

@@ -1,7 +1,7 @@
 """Nested arguments: lists, tuples, dicts, dataclasses, and the names that their leaves have in a file."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,8 +37,8 @@ def _register_dataclass(kind: type) -> None:
     def split(instance: Any) -> tuple[list[Any], type, tuple[str, ...]]:
         return [getattr(instance, n) for n in names], kind, names
 
-    def join(_: Any, values: Sequence[Any]) -> Any:
-        instance = object.__new__(kind)
+    def join(_: Any, values: Iterable[Any]) -> Any:
+        instance: Any = object.__new__(kind)
         for name, value in zip(names, values, strict=True):
             object.__setattr__(instance, name, value)
         return instance

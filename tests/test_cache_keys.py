@@ -203,6 +203,26 @@ def test_the_rule_of_a_primitive() -> None:
     check(gradient, lambda: ps.rrule(double)(lambda x: (double(x), lambda dy: (dy * 5.0,))), 2.0, 5.0)
 
 
+def test_what_a_primitive_reads() -> None:
+    scale = 2.0
+
+    @ps.primitive
+    def scaled(x: Any) -> Any:
+        return x * scale
+
+    def change() -> None:
+        nonlocal scale
+        scale = 5.0
+
+    check(ps.grad(lambda x: total(scaled(x))), change, 2.0, 5.0)
+
+
+def test_a_program_whose_block_is_another() -> None:
+    program = ps.trace(lambda x: total(x * 2.0), X)
+    other = ps.trace(lambda x: total(x * 3.0), X)
+    check(ps.grad(lambda x: program(x)), lambda: setattr(program, "block", other.block), 2.0, 3.0)
+
+
 def test_a_static_argument() -> None:
     gradient = ps.grad(lambda x, times: total(x) * times)
     assert traces(lambda: gradient(X, 2)) == 1

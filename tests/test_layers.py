@@ -12,7 +12,7 @@ import primsplit
 PACKAGE = Path(primsplit.__file__).parent
 
 LAYERS: list[list[str]] = [
-    ["errors", "collector"],
+    ["errors", "collector", "fingerprint"],
     ["dims"],
     ["ir"],
     ["names", "schema", "surgery"],
@@ -30,7 +30,7 @@ LAYERS: list[list[str]] = [
     ["split"],
     ["zeros", "transforms", "specs"],
     ["doors", "program"],
-    ["fingerprint", "compiled", "export"],
+    ["compiled", "export"],
     ["onnxio", "runtime", "audit"],
     ["userfile", "arguments", "coverage", "testing"],
     ["cli", "__init__", "__main__"],

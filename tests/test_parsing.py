@@ -39,6 +39,7 @@ def _code(text: str) -> list[str]:
 
 
 DTYPES = ["float16", "float32", "float64", "bfloat16", "int8", "int32", "int64", "uint8", "uint64", "bool"]
+NARROW = ["float8_e4m3fn", "float8_e5m2", "int4", "uint4"]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -65,6 +66,15 @@ def test_floats_are_written_short_and_read_exactly(numbers: list[float], fill: f
     assert parse(listing(block), constants(block)) == block
 
 
+@pytest.mark.parametrize("dtype", NARROW)
+def test_every_value_of_the_narrow_dtypes_survives(dtype: str) -> None:
+    low, high = (-8, 8) if dtype == "int4" else (0, 16)
+    values = np.arange(256, dtype=np.uint8).view(dtype) if "float" in dtype else np.arange(low, high).astype(dtype)
+    for chunk in values.reshape(-1, 8):
+        block = _returns(chunk, chunk[0])
+        assert parse(listing(block), constants(block)) == block
+
+
 def test_minus_zero_is_not_zero_and_a_float_is_not_an_integer() -> None:
     zeros = [_returns(v) for v in (np.float32(0.0), np.float32(-0.0), np.float64(0.0), np.int64(0), np.int32(0))]
     for a in zeros:
@@ -73,7 +83,8 @@ def test_minus_zero_is_not_zero_and_a_float_is_not_an_integer() -> None:
 
 
 ATTRIBUTES: list[Any] = [
-    0, 1, -3, 2**62, 0.5, 1.0, -0.0, 1e-300, float("inf"), "text", 'quo"te\n# no comment', "ünï", b"bytes\x00", True, None,
+    0, 1, -3, 2**62, 0.5, 1.0, -0.0, 1e-300, float("inf"), "text", 'quo"te\n# no comment', "ünï", b"bytes\x00",
+    True, None,
     [1, 2], [1.0, 2.5], [], ["a", "b,c]"], (1, 2), (1,), [[1], [2, 3]], np.array([0.0], np.float32), np.float64(0.1),
     np.zeros((0, 2)), np.arange(100),
 ]  # fmt: skip

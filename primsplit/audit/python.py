@@ -27,7 +27,7 @@ from primsplit.array import Array, lift
 from primsplit.dims import Size
 from primsplit.errors import PrimsplitError
 from primsplit.infer import infer
-from primsplit.ir import Block, Const, Op, Type, Value, Var, free, is_call, same_types
+from primsplit.ir import Block, Const, Op, Type, Value, Var, free, is_call
 from primsplit.listing import Line, layout, wrapped
 from primsplit.literals import Constants, is_literal, number_text
 from primsplit.names import Names, variables
@@ -56,7 +56,7 @@ def run_source(source: str, constants: Mapping[str, Any] | None = None) -> Block
 def body(function: Callable[..., Any], *types: Type) -> Block:
     """The sub-block of a function whose parameters have these types. It returns a tuple."""
     with tracing.recording() as recorded:
-        params = [recorded.param(type) for type in types]
+        params = [recorded.param(t) for t in types]
         results = [lift(r) for r in function(*map(Array, params))]
     return tracing.close(function.__name__, params, recorded, results)
 
@@ -156,7 +156,7 @@ class _Source:
             held = self.constants.texts[id(value)]
             return f'constants["{held.rpartition("@")[2]}"]' if "(" not in held else array_source(value)
         if is_literal(value) or isinstance(value, list | tuple):
-            return repr(value) if value == value else "np.nan"
+            return re.sub(r"\b(inf|nan)\b", r"np.\1", repr(value)) if isinstance(value, float) else repr(value)
         return f'constants["{self.constants.texts[id(value)].rpartition("@")[2]}"]'
 
 
@@ -170,7 +170,7 @@ def _follows(op: Op) -> bool:
     if any(op.blocks()):
         return False
     inferred = infer(op.kind, op.inputs, op.attributes, len(op.outputs))
-    return all(v.type == type or same_types(v.type, type) for v, (type, _) in zip(op.outputs, inferred, strict=True))
+    return all(v.type == found for v, (found, _) in zip(op.outputs, inferred, strict=True))
 
 
 def _is_tied(op: Op, const: Const) -> bool:

@@ -39,7 +39,7 @@ def infer(kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, An
     except UnknownRank:
         types = infer_by_standard(site)
     first = known_sizes(site, types[0])
-    return [(type, first if i == 0 else None) for i, type in enumerate(types)]
+    return [(found, first if i == 0 else None) for i, found in enumerate(types)]
 
 
 def _check_arity(found: Schema, inputs: Sequence[Value | None], attributes: Mapping[str, Any]) -> None:
@@ -63,9 +63,7 @@ def _check_dtypes(found: Schema, inputs: Sequence[Value | None]) -> None:
             raise DtypeError(f"{found.kind} takes inputs of one dtype, not {other.dtype} and {value.type.dtype}")
         allowed = found.types.get(variable, frozenset((variable,)))
         if _type_string(value.type) not in allowed:
-            raise DtypeError(
-                f"{found.kind} does not take {value.type.dtype} for {found.inputs[min(position, len(found.inputs) - 1)][0]}"
-            )
+            raise DtypeError(f"{found.kind} does not take {value.type.dtype} for {found.name(position)}")
 
 
 _STRINGS = {"float32": "float", "float64": "double", "object": "string", "str": "string"}
@@ -82,8 +80,9 @@ def check_types(block: Block, *, closed: bool = True) -> None:
     for op in walk(block):
         if is_call(op) or any(op.blocks()):
             continue
-        for var, (type, _) in zip(op.outputs, infer(op.kind, op.inputs, op.attributes, len(op.outputs)), strict=True):
-            _check_output(op.kind, var, type)
+        inferred = infer(op.kind, op.inputs, op.attributes, len(op.outputs))
+        for var, (known, _) in zip(op.outputs, inferred, strict=True):
+            _check_output(op.kind, var, known)
 
 
 def _check_output(kind: str, var: Var, type: Type) -> None:

@@ -9,13 +9,77 @@ from primsplit.infer.broadcast import broadcast_shapes
 from primsplit.infer.table import Site, rule
 from primsplit.ir import Type
 
-UNARY = """Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu HardSigmoid
-HardSwish Hardmax Identity LeakyRelu Log LogSoftmax Mish Neg Not Reciprocal Relu Round Selu Sigmoid Sign
-Sin Sinh Softmax Softplus Softsign Sqrt Tan Tanh ThresholdedRelu Clip CumSum Trilu ScatterElements ScatterND Shrink
-LRN LpNormalization MeanVarianceNormalization PRelu""".split()
+UNARY = [
+    "Abs",
+    "Acos",
+    "Acosh",
+    "Asin",
+    "Asinh",
+    "Atan",
+    "Atanh",
+    "BitwiseNot",
+    "Ceil",
+    "Celu",
+    "Cos",
+    "Cosh",
+    "Elu",
+    "Erf",
+    "Exp",
+    "Floor",
+    "Gelu",
+    "HardSigmoid",
+    "HardSwish",
+    "Hardmax",
+    "Identity",
+    "LeakyRelu",
+    "Log",
+    "LogSoftmax",
+    "Mish",
+    "Neg",
+    "Not",
+    "Reciprocal",
+    "Relu",
+    "Round",
+    "Selu",
+    "Sigmoid",
+    "Sign",
+    "Sin",
+    "Sinh",
+    "Softmax",
+    "Softplus",
+    "Softsign",
+    "Sqrt",
+    "Tan",
+    "Tanh",
+    "ThresholdedRelu",
+    "Clip",
+    "CumSum",
+    "Trilu",
+    "ScatterElements",
+    "ScatterND",
+    "Shrink",
+    "LRN",
+    "LpNormalization",
+    "MeanVarianceNormalization",
+    "PRelu",
+]
 
-BINARY = "Add Sub Mul Div Mod Pow BitShift BitwiseAnd BitwiseOr BitwiseXor And Or Xor".split()
-COMPARISONS = "Equal Greater GreaterOrEqual Less LessOrEqual".split()
+BINARY = [
+    "Add",
+    "Sub",
+    "Mul",
+    "Div",
+    "Mod",
+    "Pow",
+    "BitShift",
+    "BitwiseAnd",
+    "BitwiseOr",
+    "BitwiseXor",
+    "And",
+    "Or",
+    "Xor",
+]
+COMPARISONS = ["Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"]
 
 
 @rule(*UNARY)

@@ -162,8 +162,10 @@ def slice_(site: Site) -> Sequence[Type]:
         if axes is None:
             return typed(site.type(0).dtype, tuple(fresh("sliced") for _ in shape))
         axis = axis_of(axes[i], len(shape), site.kind)
-        known = starts is not None and ends is not None and steps is not None
-        shape[axis] = slice_size(shape[axis], starts[i], ends[i], steps[i]) if known else fresh("sliced")
+        if starts is None or ends is None or steps is None:
+            shape[axis] = fresh("sliced")
+        else:
+            shape[axis] = slice_size(shape[axis], starts[i], ends[i], steps[i])
     return typed(site.type(0).dtype, tuple(shape))
 
 

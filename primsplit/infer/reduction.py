@@ -8,7 +8,18 @@ from primsplit.dims import Dim
 from primsplit.infer.table import Site, axis_of, fresh, rule, typed
 from primsplit.ir import Type
 
-REDUCTIONS = "ReduceSum ReduceMean ReduceProd ReduceMax ReduceMin ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare".split()
+REDUCTIONS = [
+    "ReduceSum",
+    "ReduceMean",
+    "ReduceProd",
+    "ReduceMax",
+    "ReduceMin",
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceLogSum",
+    "ReduceLogSumExp",
+    "ReduceSumSquare",
+]
 
 
 @rule(*REDUCTIONS)

@@ -4,12 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from primsplit.dims import Dim, Shape, Size, symbol
 from primsplit.errors import ShapeError
-from primsplit.ir import Const, Type, Value
+from primsplit.ir import AnyArray, Const, Type, Value
 from primsplit.schema import schema
 
 
@@ -29,9 +28,12 @@ class Site:
             raise ShapeError(f"{self.kind} needs its input {schema(self.kind).inputs[position][0]}")
         return value.type
 
+    def _input(self, position: int) -> Value | None:
+        return self.inputs[position] if position < len(self.inputs) else None
+
     def has(self, position: int) -> bool:
         """True where the optional input is there."""
-        return position < len(self.inputs) and self.inputs[position] is not None
+        return self._input(position) is not None
 
     def shape(self, position: int) -> Shape:
         """The shape of an input. Raises UnknownRank where it has none."""
@@ -42,7 +44,7 @@ class Site:
 
     def sizes(self, position: int) -> tuple[Dim, ...] | None:
         """The elements of an input that speaks of sizes, where they are known."""
-        return self.inputs[position].sizes if self.has(position) else None  # type: ignore[union-attr]
+        return None if (value := self._input(position)) is None else value.sizes
 
     def integers(self, position: int) -> tuple[int, ...] | None:
         """The elements of an integer input, where they are literals."""
@@ -57,9 +59,9 @@ class Site:
             return self.attributes[name]
         return schema(self.kind).defaults.get(name)
 
-    def constant(self, position: int) -> np.ndarray | None:  # type: ignore[type-arg]
+    def constant(self, position: int) -> AnyArray | None:
         """The value of an input that is a small constant."""
-        value = self.inputs[position] if position < len(self.inputs) else None
+        value = self._input(position)
         return value.numpy() if isinstance(value, Const) and value.is_small else None
 
 

@@ -122,7 +122,7 @@ def _cotangent_derivative(x: Array, order: int) -> Array:
     return horner([float(c) for c in polynomial.coef], cotangent) * math.pi ** (order + 1)
 
 
-@elementwise("digamma", "psi")
+@elementwise("psi")
 def digamma(x: Array) -> Array:
     """The logarithmic derivative of gamma."""
     found: Array = polygamma(x, 0)

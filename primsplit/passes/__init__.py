@@ -1,5 +1,6 @@
 """Passes: Block to Block, each in time linear in the number of ops."""
 
+from primsplit.collector import paused
 from primsplit.ir import Block
 from primsplit.passes.cse import Merging, merge_common
 from primsplit.passes.dead_code import drop_dead_code
@@ -21,10 +22,11 @@ def optimize(block: Block) -> Block:
 
     Repeated until nothing changes any more, at most `ROUNDS` times; one walk leaves little for the next.
     """
-    block = drop_dead_code(block)
-    for _ in range(ROUNDS):
-        found = _Optimizing().run(block)
-        if found is block:
-            break
-        block = drop_dead_code(found)
+    with paused():
+        block = drop_dead_code(block)
+        for _ in range(ROUNDS):
+            found = _Optimizing().run(block)
+            if found is block:
+                break
+            block = drop_dead_code(found)
     return block

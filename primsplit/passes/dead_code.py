@@ -18,7 +18,7 @@ def live_ops(ops: Iterable[Op], results: Iterable[Value]) -> list[Op]:
 
 
 def drop_dead_code(block: Block) -> Block:
-    """The block without the ops that its results do not depend on, in sub-blocks too; the same one if there are none."""
+    """The block without the ops that its results do not depend on, in sub-blocks too; itself if there are none."""
     ops = live_ops(map(_inside, block.ops), block.results)
     if len(ops) == len(block.ops) and all(a is b for a, b in zip(ops, block.ops, strict=True)):
         return block

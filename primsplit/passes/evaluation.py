@@ -78,26 +78,16 @@ def _modulo(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
     return np.asarray(np.fmod(x, y) if attributes["fmod"] else np.mod(x, y))
 
 
+def _is_plain(dtype: np.dtype[Any]) -> bool:
+    """True for NumPy's own numbers and bfloat16; not for float8, int4 and text."""
+    return dtype.name == "bfloat16" or (dtype.type.__module__ == "numpy" and dtype.kind in "biuf")
+
+
 def _cast(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
     """A float outside the integer's range, and float8's and text's ways, are left to onnxruntime."""
     x = inputs[0]
     to = onnx.helper.tensor_dtype_to_np_dtype(attributes["to"])
-    known = [
-        "bool",
-        "bfloat16",
-        "float16",
-        "float32",
-        "float64",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "uint8",
-        "uint16",
-        "uint32",
-        "uint64",
-    ]
-    if x.dtype.name not in known or to.name not in known:
+    if not (_is_plain(x.dtype) and _is_plain(to)):
         return None
     if _is_float(x) and to.kind in "iu":
         whole = np.trunc(x.astype(np.float64))
@@ -148,7 +138,9 @@ def _gather(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
 
 def _range(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
     start, limit, delta = inputs
-    return np.arange(start, limit, delta, dtype=start.dtype) if start.dtype.kind in "iu" and delta else None
+    if start.dtype.kind not in "iu" or not delta:
+        return None
+    return np.arange(int(start), int(limit), int(delta)).astype(start.dtype)
 
 
 def _filled(inputs: Inputs, attributes: Attributes) -> AnyArray | None:

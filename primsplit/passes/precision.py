@@ -15,7 +15,7 @@ SCALINGS = frozenset({"Mul", "Div"})
 def keep_double_products(block: Block) -> Block:
     """The block with every float64 MatMul beside a constant factor written so that no factor is fused into it."""
     if not any(op.kind == "MatMul" and op.outputs[0].type.dtype == np.float64 for op in block.ops):
-        return block if not any(any(op.blocks()) for op in block.ops) else _inside(block)
+        return _inside(block) if any(any(op.blocks()) for op in block.ops) else block
     makers = {v: op for op in block.ops for v in op.outputs}
     scaled = _scaled_results(block, makers)
     ops: list[Op] = []
@@ -35,15 +35,20 @@ def _inside(block: Block) -> Block:
     for op in block.ops:
         if not is_call(op) and any(op.blocks()):
             attributes = {k: keep_double_products(v) if isinstance(v, Block) else v for k, v in op.attributes.items()}
-            op = Op(op.kind, op.inputs, op.outputs, attributes, op.place, op.remark)
-        ops.append(op)
+            ops.append(Op(op.kind, op.inputs, op.outputs, attributes, op.place, op.remark))
+        else:
+            ops.append(op)
     return Block(block.name, block.params, tuple(ops), block.results)
 
 
 def _scaled_results(block: Block, makers: dict[Var, Op]) -> set[Var]:
     """The Vars that are multiplied or divided by a constant number."""
     return {
-        v for op in block.ops if op.kind in SCALINGS and _has_number(op, makers) for v in op.inputs if isinstance(v, Var)
+        v
+        for op in block.ops
+        if op.kind in SCALINGS and _has_number(op, makers)
+        for v in op.inputs
+        if isinstance(v, Var)
     }
 
 

@@ -11,9 +11,9 @@ class Rewriter:
     """One walk over a block, op by op, that replaces values. A pass says in `visit` what becomes of an op.
 
     `visit` gets an op that already reads through the replacements. It returns the op to keep, or None where its
-    outputs have been replaced; what it appends to `kept` comes before. Sub-blocks are walked before the op is visited, with the same replacements: what is
-    replaced inside is not seen outside, since nobody outside reads it. Calls of traced functions stay closed.
-    `enter` and `leave` are called around the walk of a block.
+    outputs have been replaced; what it appends to `kept` comes before. Sub-blocks are walked before the op is visited,
+    with the same replacements: what is replaced inside is not seen outside, since nobody outside reads it. Calls of
+    traced functions stay closed. `enter` and `leave` are called around the walk of a block.
     """
 
     def __init__(self) -> None:

@@ -112,7 +112,7 @@ class Watcher:
             if self.checking:
                 self.seen["checked"].add(name)
             active = active_vars(tracing.current().ops[start:], sources)
-            if any(v in active for v in _variables((result, args))):
+            if any(v in active and v not in sources for v in _variables((result, args))):
                 self.smooth.add(name)
             return result
 
@@ -121,5 +121,5 @@ class Watcher:
 
 def _variables(tree: Any) -> list[Var]:
     """The Vars that the traced arrays in nested arguments stand for."""
-    values = [x.value for x in trees.flatten(tree)[0] if isinstance(x, Array)]
+    values = [x._value for x in trees.flatten(tree)[0] if isinstance(x, Array)]
     return [v for v in values if isinstance(v, Var)]

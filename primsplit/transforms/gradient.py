@@ -10,7 +10,7 @@ from primsplit import tracing, trees
 from primsplit.array import Array, as_array
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, ShapeError, SpecError
-from primsplit.ir import Value, Var
+from primsplit.ir import Block, Value, Var
 from primsplit.split import Split, gradient_or_zeros, split_block
 
 Function = Callable[..., Any]
@@ -149,7 +149,7 @@ def vector_jacobian(
     split = made.split
     forward = split.primal
     keep = [c for c in split.captures if c not in forward.params]
-    whole = tracing.ir.Block(forward.name, forward.params, forward.ops, (*forward.results, *keep))
+    whole = Block(forward.name, forward.params, forward.ops, (*forward.results, *keep))
     values = tracing.inline(whole, [a.value for a in made.inputs])
     results = values[: len(forward.results)]
     known: dict[Var, Value] = dict(zip(forward.params, (a.value for a in made.inputs), strict=True))

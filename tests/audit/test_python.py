@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 import primsplit as ps
 from primsplit.audit.python import run_source, to_python
-from primsplit.errors import PrimsplitError
+from primsplit.errors import PrimsplitError, SpecError
 from primsplit.ir import Block, Const, Op, Type, Var
 from primsplit.listing import constants
 from primsplit.ops import op
@@ -101,3 +101,12 @@ def test_a_block_that_captures_is_refused() -> None:
     x = Var(Type("float32", []), "x")
     with pytest.raises(PrimsplitError, match="reads"):
         to_python(Block("f", (), (), (x,)))
+
+
+def test_programs_and_splits_list_themselves_as_text_or_python_and_in_no_other_style() -> None:
+    made = ps.split(lambda x: np.tanh(x) * 2, ps.spec("float32", ["N"]))
+    assert "Tanh(x)" in made.listing()
+    assert "_pullback(" in made.listing("python")
+    assert run_source(made.program.listing("python")) == made.program.block
+    with pytest.raises(SpecError, match="styles are text, python"):
+        made.listing("xml")

@@ -33,7 +33,7 @@ def _values(row: Row, sizes: dict[str, Dim]) -> list[Value | None]:
 
 
 def _types(row: Row, sizes: dict[str, Dim]) -> list[Type]:
-    return [type for type, _ in infer(row.kind, _values(row, sizes), row.attributes, row.outputs)]
+    return [t for t, _ in infer(row.kind, _values(row, sizes), row.attributes, row.outputs)]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=IDS)
@@ -93,14 +93,14 @@ def _attributes(attributes: dict[str, Any]) -> dict[str, Any]:
 def test_symbolic_types_evaluate_to_the_shapes_that_onnxruntime_produces(row: Row) -> None:
     symbolic = _types(row, {})
     for n, m in row.sizes:
-        for type, array in zip(symbolic, _run(row, _values(row, {"N": n, "M": m})), strict=True):
-            assert type.dtype == array.dtype
-            if type.shape is None:
+        for inferred, array in zip(symbolic, _run(row, _values(row, {"N": n, "M": m})), strict=True):
+            assert inferred.dtype == array.dtype
+            if inferred.shape is None:
                 continue
-            assert len(type.shape) == array.ndim
-            for dim, size in zip(type.shape, array.shape, strict=True):
+            assert len(inferred.shape) == array.ndim
+            for dim, size in zip(inferred.shape, array.shape, strict=True):
                 if dims.symbols(dim) <= {"N", "M"}:
-                    assert dims.evaluate(dim, {"N": n, "M": m}) == size, (type, array.shape, n, m)
+                    assert dims.evaluate(dim, {"N": n, "M": m}) == size, (inferred, array.shape, n, m)
 
 
 def test_every_rule_has_a_row() -> None:

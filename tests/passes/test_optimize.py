@@ -1,13 +1,19 @@
 """The passes together: the same bits before and after, fewer ops, and time in proportion to the program."""
 
+import time
+from typing import Any
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from primsplit.infer import check_types
 from primsplit.ir import Block
+from primsplit.ops import op
 from primsplit.passes import drop_dead_code, fold_constants, merge_common, optimize, simplify
 from tests.random_programs import arguments, bits, blocks, run
+from tests.recording import record
 
 PASSES = {"fold": fold_constants, "simplify": simplify, "cse": merge_common, "dead": drop_dead_code, "all": optimize}
 
@@ -27,3 +33,23 @@ def test_a_pass_keeps_every_bit_of_a_random_program(name: str, block: Block, see
 def test_optimizing_twice_is_optimizing_once(block: Block) -> None:
     once = optimize(block)
     assert optimize(once) is once
+
+
+def _chain(x: Any, length: int) -> Any:
+    for _ in range(length):
+        x = op.Add(op.Mul(op.Sin(x), np.float32(0.5)), op.Neg(x))
+    return x
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_time_is_in_proportion_to_the_number_of_ops(name: str) -> None:
+    def seconds(length: int) -> float:
+        block = record(lambda x: _chain(x, length), "float32[N,3]")
+        best = float("inf")
+        for _ in range(3):
+            start = time.process_time()
+            PASSES[name](block)
+            best = min(best, time.process_time() - start)
+        return best
+
+    assert seconds(2500) < 30 * max(seconds(250), 0.002)

@@ -6,6 +6,8 @@ CORRECTED stands apart: onnxruntime has the kernel, whose relative error grows w
 """
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 from primsplit.array import Array
 from primsplit.ops import op
@@ -103,7 +105,7 @@ def shrink(x: Array, *, bias: float = 0.0, lambd: float = 0.5) -> Array:
     return op.Where(x > lambd, x - bias, op.Where(x < -lambd, x + bias, 0.0))
 
 
-COMPOSITIONS = {
+COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "Softplus": softplus,
     "Softsign": softsign,
     "Elu": elu,

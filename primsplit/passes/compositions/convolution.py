@@ -1,6 +1,6 @@
 """Convolutions in float64 (or any dtype that MatMul has), as one matrix product with the windows unfolded."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,7 @@ def padded_to(
     windows: Windows, sizes: Sequence[Dim], extra: Sequence[int], output_shape: Sequence[int] | None, auto_pad: str
 ) -> Windows:
     """The windows with the padding that ConvTranspose's output_shape or auto_pad asks for."""
-    wanted = output_shape or [size * step for size, step in zip(sizes, windows.strides, strict=True)]
+    wanted: Sequence[Dim] = output_shape or [size * step for size, step in zip(sizes, windows.strides, strict=True)]
     wanted = list(wanted)[-len(sizes) :]
     totals = [
         (size - 1) * step + add + span - want
@@ -110,7 +110,7 @@ def kernel_of(w: Array, kernel_shape: Sequence[int] | None) -> list[int]:
     sizes = list(kernel_shape or w.shape[2:])
     if not all(isinstance(size, int) for size in sizes):
         raise PrimsplitError("the kernel sizes of a float64 convolution are not known before the run")
-    return [int(size) for size in sizes]  # type: ignore[call-overload]
+    return [int(size) for size in sizes]
 
 
 def matrix_of(w: Array, group: int, *, taps_first: bool) -> Array:
@@ -128,4 +128,4 @@ def with_bias(y: Array, bias: Array | None) -> Array:
     return op.Add(y, op.Reshape(bias, [1, -1, *[1] * (y.ndim - 2)]))
 
 
-COMPOSITIONS = {"Conv": conv, "ConvTranspose": conv_transpose, "Col2Im": col2im}
+COMPOSITIONS: dict[str, Callable[..., Any]] = {"Conv": conv, "ConvTranspose": conv_transpose, "Col2Im": col2im}

@@ -1,5 +1,8 @@
 """Det in float64: Gaussian elimination with partial pivoting, written out for a matrix of known size."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from primsplit.array import Array
@@ -42,4 +45,4 @@ def eliminate(x: Array, n: int) -> tuple[Array, Array]:
     return signed, op.Sub(tail, op.Mul(op.Div(head, divisor), after))
 
 
-COMPOSITIONS = {"Det": det}
+COMPOSITIONS: dict[str, Callable[..., Any]] = {"Det": det}

@@ -8,6 +8,7 @@ factor is taken of a rounded argument first, as the relative error of exp(-x**2)
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -129,4 +130,4 @@ def _exact_square(a: Array) -> tuple[Array, Array]:
     return rounded * rounded, (bounded - rounded) * (bounded + rounded)
 
 
-COMPOSITIONS = {"Erf": erf}
+COMPOSITIONS: dict[str, Callable[..., Any]] = {"Erf": erf}

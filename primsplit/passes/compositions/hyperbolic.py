@@ -1,6 +1,8 @@
 """Hyperbolic functions and their inverses in float64; float32 has onnxruntime's own."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -72,4 +74,10 @@ def atanh(x: Array) -> Array:
     return odd(x, log1p(2.0 * a / (1.0 - a)) * 0.5)
 
 
-COMPOSITIONS = {"Sinh": sinh, "Cosh": cosh, "Asinh": asinh, "Acosh": acosh, "Atanh": atanh}
+COMPOSITIONS: dict[str, Callable[..., Any]] = {
+    "Sinh": sinh,
+    "Cosh": cosh,
+    "Asinh": asinh,
+    "Acosh": acosh,
+    "Atanh": atanh,
+}

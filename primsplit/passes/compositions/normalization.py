@@ -1,6 +1,7 @@
 """Normalizations in float64, written from means over axes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ def lrn(x: Array, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: f
     return x / op.Pow(total * (alpha / size) + bias, np.asarray(beta, x.dtype))
 
 
-COMPOSITIONS = {
+COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "InstanceNormalization": instance_normalization,
     "MeanVarianceNormalization": mean_variance_normalization,
     "LRN": lrn,

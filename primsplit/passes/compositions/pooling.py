@@ -1,6 +1,6 @@
 """Poolings in float64, by sums over strided slices, axis after axis."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,7 @@ def max_unpool(
     return op.Pad(unpooled, op.Concat(vector([0] * x.ndim), more, axis=0))
 
 
-COMPOSITIONS = {
+COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "AveragePool": average_pool,
     "LpPool": lp_pool,
     "GlobalAveragePool": global_average_pool,

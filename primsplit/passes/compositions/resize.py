@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -157,4 +158,4 @@ def total(terms: Sequence[Array]) -> Array:
     return result
 
 
-COMPOSITIONS = {"Resize": resize}
+COMPOSITIONS: dict[str, Callable[..., Any]] = {"Resize": resize}

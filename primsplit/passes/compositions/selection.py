@@ -1,5 +1,8 @@
 """One-hot encodings and positions, in the dtypes that onnxruntime leaves out."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from primsplit.array import Array
@@ -49,4 +52,4 @@ def mean(*arrays: Array) -> Array:
     return op.Div(total, np.asarray(len(arrays), total.dtype))
 
 
-COMPOSITIONS = {"OneHot": one_hot, "NonZero": non_zero, "Hardmax": hardmax, "Mean": mean}
+COMPOSITIONS: dict[str, Callable[..., Any]] = {"OneHot": one_hot, "NonZero": non_zero, "Hardmax": hardmax, "Mean": mean}

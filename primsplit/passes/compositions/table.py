@@ -28,7 +28,7 @@ from primsplit.passes.compositions import (
 )
 
 Composition = Callable[..., Any]
-FAMILIES = (
+FAMILIES: list[dict[str, Composition]] = [
     activations.COMPOSITIONS,
     convolution.COMPOSITIONS,
     determinant.COMPOSITIONS,
@@ -40,15 +40,18 @@ FAMILIES = (
     resize.COMPOSITIONS,
     selection.COMPOSITIONS,
     trigonometric.COMPOSITIONS,
-)
+]
 COMPOSITIONS: dict[str, Composition] = dict(chain.from_iterable(family.items() for family in FAMILIES))
+
+
+HALVES = frozenset({"float16", "bfloat16"})
 
 
 def through_float32(kind: str) -> Composition:
     """An operator of bfloat16 or float16 computed in float32, which holds both exactly, and rounded once."""
 
     def composition(*inputs: Array | None, **attributes: Any) -> Any:
-        dtype = next(value.dtype for value in inputs if value is not None)
+        dtype = next(value.dtype for value in inputs if value is not None and value.dtype.name in HALVES)
         wide = [value if value is None or value.dtype != dtype else op.Cast(value, to=np.float32) for value in inputs]
         results = getattr(op, kind)(*wide, **attributes)
         if isinstance(results, tuple):
@@ -64,7 +67,8 @@ def restored(result: Array, dtype: np.dtype[Any]) -> Array:
     return op.Cast(result, to=dtype) if result.dtype == np.float32 else result
 
 
-# Kernels that exist and refuse some attributes, give a wrong or an inaccurate result, or are many times slower: by operator, then dtype.
+# Kernels that exist and refuse some attributes, give a wrong or an inaccurate result, or are many times slower: by
+# operator, then dtype.
 CORRECTED: dict[tuple[str, str], Composition] = {
     **{(kind, "int64"): made for kind, made in integers.CORRECTED.items()},
     ("Pow", "int32"): integers.power,

@@ -1,6 +1,8 @@
 """Tangent and the inverse trigonometric functions in float64; float32 has onnxruntime's own."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -79,4 +81,4 @@ def sinc(x: Array) -> Array:
     return op.Where(op.Equal(x, 0.0), 1.0, sin_pi(x) / (x * math.pi))
 
 
-COMPOSITIONS = {"Tan": tan, "Atan": atan, "Asin": asin, "Acos": acos}
+COMPOSITIONS: dict[str, Callable[..., Any]] = {"Tan": tan, "Atan": atan, "Asin": asin, "Acos": acos}

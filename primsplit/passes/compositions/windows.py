@@ -50,6 +50,8 @@ def windows_over(
     """The windows that ONNX's attributes describe, over axes of these sizes."""
     rank = len(kernel)
     steps, spread = tuple(strides or (1,) * rank), tuple(dilations or (1,) * rank)
+    before: tuple[Dim, ...]
+    after: tuple[Dim, ...]
     before, after = tuple((pads or (0,) * (2 * rank))[:rank]), tuple((pads or (0,) * (2 * rank))[rank:])
     if auto_pad == "VALID":
         before = after = (0,) * rank

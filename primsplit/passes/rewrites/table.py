@@ -1,7 +1,7 @@
 """The table of rewrites, and what a rewrite is told.
 
-A rewrite looks at one op and the ops that made its inputs. It returns a Value that stands for the op's output (a tuple for
-several), or an op to take its place (with the same outputs), or None.
+A rewrite looks at one op and the ops that made its inputs. It returns a Value that stands for the op's output (a
+tuple for several), or an op to take its place (with the same outputs), or None.
 """
 
 from collections.abc import Callable, Mapping, Sequence
