@@ -59,8 +59,7 @@ def cost(commands: Array, pendulum: Pendulum, start: tuple[Array, Array], interv
     for step in range(STEPS):
         angle, speed = runge_kutta(pendulum, angle, speed, torques[step], interval)
         total = total + 0.1 * interval * (1.0 + np.cos(angle))
-    total = total + 10.0 * (1.0 + np.cos(angle)) + 0.5 * speed**2
-    return total
+    return total + 10.0 * (1.0 + np.cos(angle)) + 0.5 * speed**2
 
 
 def example_inputs() -> tuple[Array, Pendulum, tuple[Array, Array], Array]:

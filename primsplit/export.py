@@ -1,6 +1,5 @@
 """`split` and `export`: a function, a Program or one op as a Split with names, and as ONNX files."""
 
-import dataclasses
 import inspect
 import os
 from collections.abc import Callable, Sequence
@@ -175,19 +174,18 @@ def trace(function: Callable[..., Any] | Program, *specs: Any, **named: Any) -> 
         return function
     if not specs and not named:
         specs = specs_from_annotations(function)
-    kind = type(function)
-    if dataclasses.is_dataclass(kind):
-        return trace_program(called(kind), (function, *specs), named, name=kind.__name__)
+    if hasattr(type(function), "__dataclass_fields__"):
+        return trace_program(called(type(function)), (function, *specs), named, name=type(function).__name__)
     return trace_program(function, specs, named)
 
 
-def called(kind: type) -> Callable[..., Any]:
+def called(kind: Any) -> Callable[..., Any]:
     """The function of an instance of a callable dataclass and its arguments."""
 
     def call(self: Callable[..., Any], *args: Any, **named: Any) -> Any:
         return self(*args, **named)
 
-    call.__signature__ = inspect.signature(kind.__call__)  # type: ignore[attr-defined, operator]
+    call.__signature__ = inspect.signature(kind.__call__)  # type: ignore[attr-defined]
     return call
 
 

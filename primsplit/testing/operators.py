@@ -77,6 +77,12 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., AnyArray]:
     return reduced
 
 
+def _mean(x: AnyArray, *, axis: tuple[int, ...] | None, keepdims: bool) -> AnyArray:
+    """NaN for no elements, without np.mean's warning."""
+    total = np.asarray(np.sum(x, axis=axis, keepdims=keepdims))
+    return np.asarray(total / (x.size // max(total.size, 1)))
+
+
 def _gather(x: AnyArray, indices: AnyArray, *, axis: int = 0) -> AnyArray:
     return np.asarray(np.take(x, indices, axis=axis))
 
@@ -178,7 +184,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "Greater": np.greater, "GreaterOrEqual": np.greater_equal, "HardSwish": _hard_swish, "Identity": np.array,
     "IsNaN": np.isnan, "Less": np.less, "LessOrEqual": np.less_equal, "Log": np.log, "MatMul": np.matmul,
     "Mod": _modulo, "Mul": np.multiply, "Neg": np.negative, "Not": np.logical_not, "Or": np.logical_or, "Pad": _pad,
-    "Pow": _power, "Range": _range, "Reciprocal": np.reciprocal, "ReduceMean": _reduction(np.mean),
+    "Pow": _power, "Range": _range, "Reciprocal": np.reciprocal, "ReduceMean": _reduction(_mean),
     "ReduceProd": _reduction(np.prod), "ReduceSum": _reduction(np.sum), "Relu": _rectified, "Reshape": _reshape,
     "Round": np.round, "Shape": _shape, "Sigmoid": _sigmoid, "Sign": np.sign, "Sin": np.sin, "Sinh": np.sinh,
     "Slice": _slice, "Sqrt": np.sqrt, "Squeeze": _squeeze, "Sub": np.subtract, "Sum": _sum, "Tan": np.tan,

@@ -114,6 +114,8 @@ class Reference:
 
     def attribute(self, name: str, value: Any) -> Any:
         """An attribute, floating-point dtypes in it replaced."""
+        if isinstance(value, bytes):
+            return value.decode()
         if self.dtype is None:
             return value
         if isinstance(value, np.ndarray):

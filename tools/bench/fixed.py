@@ -8,7 +8,9 @@ Needs `pip install -e ".[compare]"`. Every alternative's gradient is compared wi
 """
 
 import argparse
+import itertools
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +26,7 @@ def mlp_data() -> tuple[Arrays, Arrays]:
     random = np.random.default_rng(0)
     sizes = [784, 1024, 1024, 10]
     params: Arrays = {}
-    for layer, (before, after) in enumerate(zip(sizes, sizes[1:], strict=False)):
+    for layer, (before, after) in enumerate(itertools.pairwise(sizes)):
         params[f"w{layer}"] = (random.standard_normal((before, after)) / np.sqrt(before)).astype(np.float32)
         params[f"b{layer}"] = np.zeros(after, np.float32)
     images = random.standard_normal((256, 784)).astype(np.float32)
@@ -185,10 +187,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if "--threads" in os.sys.argv:
-        count = os.sys.argv[os.sys.argv.index("--threads") + 1]
-    else:
-        count = "1"
+    count = sys.argv[sys.argv.index("--threads") + 1] if "--threads" in sys.argv else "1"
     os.environ.setdefault("OMP_NUM_THREADS", count)
     os.environ.setdefault(
         "XLA_FLAGS",
