@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from primsplit import trees
-from primsplit.doors import list_split, save_functions
+from primsplit.audit.styles import list_split
+from primsplit.doors import save_functions
 from primsplit.errors import SpecError
 from primsplit.ir import Block, Var
 from primsplit.names import Names
@@ -140,7 +141,7 @@ class SplitProgram:
             self.joint().save(path)
             return [path]
         if form == "functions":
-            save_functions(self, path)
+            save_functions(self.program.block.name, self.joint().named, self.forward.named, self.backward.named, path)
             return [path]
         stem = os.path.splitext(path)[0]
         paths = [f"{stem}.forward.onnx", f"{stem}.backward.onnx"]

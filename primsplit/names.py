@@ -1,6 +1,7 @@
 """Names, given late: unique, readable, and the user's own where there are any."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import count
 
 from primsplit.ir import Block, Var
@@ -76,3 +77,16 @@ def variables(block: Block) -> Iterator[Var]:
         for inner in op.blocks():
             yield from variables(inner)
         yield from op.outputs
+
+
+@dataclass(frozen=True, slots=True)
+class NamedBlock:
+    """A block as a file has it: with the names of its inputs and outputs.
+
+    `gradients` are the positions of results that are gradients, which are computed last.
+    """
+
+    block: Block
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    gradients: tuple[int, ...] = ()

@@ -82,6 +82,8 @@ def _attribute(name: str, value: Any) -> Any:
         return int(onnx.helper.np_dtype_to_tensor_dtype(np.dtype(value)))
     if isinstance(value, bool | np.integer):
         return int(value)
+    if isinstance(value, bytes):
+        return value.decode()
     if isinstance(value, tuple):
         return list(value)
     return value

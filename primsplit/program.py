@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from primsplit import tracing, trees
 from primsplit.array import Array, as_array
+from primsplit.audit.styles import list_block
 from primsplit.collector import paused
-from primsplit.dims import Size, evaluate, symbols
-from primsplit.doors import list_block, make_proto, make_session, save_model
-from primsplit.errors import DtypeError, ShapeError, SpecError
+from primsplit.doors import make_proto, make_session, save_model
+from primsplit.errors import DtypeError, SpecError
 from primsplit.fingerprint import Same
 from primsplit.ir import Block, Type
-from primsplit.names import kept_apart
-from primsplit.specs import leaf_type
+from primsplit.names import NamedBlock, kept_apart
+from primsplit.specs import check_array, leaf_type
 
 Function = Callable[..., Any]
 
@@ -64,6 +64,11 @@ class Program:
     def depends_on(self) -> tuple[Same, ...]:
         """The program's block, which is immutable; not the session."""
         return (Same(self.block),)
+
+    @property
+    def named(self) -> NamedBlock:
+        """The block as a file has it."""
+        return NamedBlock(self.block, self.inputs, self.outputs, self.gradients)
 
     def __repr__(self) -> str:
         told = ", ".join(f"{n}: {t}" for n, t in zip(self.inputs, self.types, strict=True))
@@ -115,16 +120,16 @@ class Program:
     def session(self) -> Any:
         """The onnxruntime session of this program, made once."""
         if self._session is None:
-            self._session = make_session(self.block, self.inputs, self.outputs, self.gradients)
+            self._session = make_session(self.named)
         return self._session
 
     def to_onnx(self) -> Any:
         """The program as an `onnx.ModelProto`."""
-        return make_proto(self.block, self.inputs, self.outputs, self.gradients)
+        return make_proto(self.named)
 
     def save(self, path: str) -> None:
         """Write the program as an ONNX file, whole or not at all. Raises FileError."""
-        save_model(self.block, self.inputs, self.outputs, path, self.gradients)
+        save_model(self.named, path)
 
     def listing(self, style: str = "text") -> str:
         """The program as text that a person can read."""
@@ -144,39 +149,6 @@ def arrays_of(program: Program, call: tuple[tuple[Any, ...], Mapping[str, Any]])
     """The arrays of a call (positional and keyword arguments), one for each input of the program."""
     leaves, _ = trees.flatten((call[0], dict(call[1])))
     return [np.asarray(x) for x, s in zip(leaves, program.static, strict=True) if s is ARRAY]
-
-
-def check_array(array: npt.NDArray[Any], name: str, type: Type, sizes: dict[str, int]) -> None:
-    """Raise DtypeError or ShapeError where the array is not of this type; `sizes` learns what the symbols are."""
-    if array.dtype != type.dtype:
-        raise DtypeError(f"{name} must be {type.dtype}, not {array.dtype}", place=tracing.user_place())
-    if type.shape is None:
-        return
-    if array.ndim != len(type.shape):
-        raise ShapeError(
-            f"{name} must have {len(type.shape)} axes, {type}, not shape {list(array.shape)}",
-            place=tracing.user_place(),
-        )
-    for axis, (dim, size) in enumerate(zip(type.shape, array.shape, strict=True)):
-        if isinstance(dim, Size) and dim.symbol is not None:
-            wanted = sizes.setdefault(dim.symbol, size)
-        elif isinstance(dim, Size):
-            wanted = evaluate(dim, sizes) if symbols(dim) <= set(sizes) else size
-        else:
-            wanted = dim
-        if wanted != size:
-            told = f"{dim} = {wanted}" if isinstance(dim, Size) else str(dim)
-            raise ShapeError(f"{name} has size {size} at axis {axis}, not {told}", place=tracing.user_place())
-
-
-def check_names(inputs: Sequence[str], arrays: Mapping[str, Any]) -> None:
-    """Raise SpecError where the arrays are not exactly those of the inputs."""
-    missing = [n for n in inputs if n not in arrays]
-    extra = [n for n in arrays if n not in inputs]
-    if missing or extra:
-        what = [f"{', '.join(missing)} missing"] if missing else []
-        what += [f"{', '.join(extra)} unknown"] if extra else []
-        raise SpecError(f"the inputs do not fit: {'; '.join(what)}", because=(f"the inputs are {', '.join(inputs)}",))
 
 
 def inline_block(block: Block, arguments: Sequence[Array]) -> list[Array]:

@@ -66,7 +66,7 @@ def schema(kind: str) -> Schema:
         variadic=bool(found.inputs) and found.inputs[-1].option == option.Variadic,
         variadic_outputs=bool(found.outputs) and found.outputs[-1].option == option.Variadic,
         defaults={
-            key: onnx.helper.get_attribute_value(a.default_value)
+            key: _text(onnx.helper.get_attribute_value(a.default_value))
             for key, a in found.attributes.items()
             if a.default_value.type
         },
@@ -77,6 +77,11 @@ def schema(kind: str) -> Schema:
         and found.node_determinism != onnx.defs.OpSchema.NodeDeterminism.NonDeterministic,
         has_body=bool(found.function_opset_versions or found.context_dependent_function_opset_versions),
     )
+
+
+def _text(value: Any) -> Any:
+    """Strings as str: onnx gives the bytes that the protobuf holds."""
+    return value.decode() if isinstance(value, bytes) else value
 
 
 RANDOM = frozenset(

@@ -2,17 +2,17 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import dims
+from primsplit import dims, tracing
 from primsplit.array import Array
-from primsplit.dims import Dim, Size
-from primsplit.errors import Place, SpecError
+from primsplit.dims import Dim, Size, evaluate, symbols
+from primsplit.errors import DtypeError, Place, ShapeError, SpecError
 from primsplit.ir import Type
 
 SHORT = {
@@ -120,3 +120,36 @@ def specs_from_annotations(function: Callable[..., Any]) -> tuple[Any, ...]:
 def _definition(function: Callable[..., Any]) -> Place | None:
     code = getattr(function, "__code__", None)
     return None if code is None else Place(code.co_filename, code.co_firstlineno, code.co_name)
+
+
+def check_array(array: npt.NDArray[Any], name: str, type: Type, sizes: dict[str, int]) -> None:
+    """Raise DtypeError or ShapeError where the array is not of this type; `sizes` learns what the symbols are."""
+    if array.dtype != type.dtype:
+        raise DtypeError(f"{name} must be {type.dtype}, not {array.dtype}", place=tracing.user_place())
+    if type.shape is None:
+        return
+    if array.ndim != len(type.shape):
+        raise ShapeError(
+            f"{name} must have {len(type.shape)} axes, {type}, not shape {list(array.shape)}",
+            place=tracing.user_place(),
+        )
+    for axis, (dim, size) in enumerate(zip(type.shape, array.shape, strict=True)):
+        if isinstance(dim, Size) and dim.symbol is not None:
+            wanted = sizes.setdefault(dim.symbol, size)
+        elif isinstance(dim, Size):
+            wanted = evaluate(dim, sizes) if symbols(dim) <= set(sizes) else size
+        else:
+            wanted = dim
+        if wanted != size:
+            told = f"{dim} = {wanted}" if isinstance(dim, Size) else str(dim)
+            raise ShapeError(f"{name} has size {size} at axis {axis}, not {told}", place=tracing.user_place())
+
+
+def check_names(inputs: Sequence[str], arrays: Mapping[str, Any]) -> None:
+    """Raise SpecError where the arrays are not exactly those of the inputs."""
+    missing = [n for n in inputs if n not in arrays]
+    extra = [n for n in arrays if n not in inputs]
+    if missing or extra:
+        what = [f"{', '.join(missing)} missing"] if missing else []
+        what += [f"{', '.join(extra)} unknown"] if extra else []
+        raise SpecError(f"the inputs do not fit: {'; '.join(what)}", because=(f"the inputs are {', '.join(inputs)}",))

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from primsplit.coverage import Row, name_rows, operator_rows, tested
+from primsplit import coverage
+from primsplit.coverage import Row, name_rows, operator_rows
 
 ROOT = Path(__file__).parents[1]
 CURE = "run `python tools/coverage_table.py`"
@@ -19,7 +20,7 @@ def _tests_of(path: Path) -> set[str]:
 def _files() -> Iterator[tuple[str, set[str]]]:
     """Each file that the table names, with the tests that it names there."""
     named: dict[str, set[str]] = {}
-    for rows in tested().values():
+    for rows in coverage.tested().values():
         for test in rows.values():
             path, name = test.split("::")[0], test.split("::")[-1]
             named.setdefault(path, set()).add(name)
@@ -33,8 +34,8 @@ def test_every_test_that_the_table_names_is_there(path: str, names: set[str]) ->
 
 
 def test_every_row_of_the_table_is_an_operator_or_function() -> None:
-    assert set(tested()["operators"]) <= {row.name for row in operator_rows()}, CURE
-    assert set(tested()["functions"]) <= {row.name for row in name_rows()}, CURE
+    assert set(coverage.tested()["operators"]) <= {row.name for row in operator_rows()}, CURE
+    assert set(coverage.tested()["functions"]) <= {row.name for row in name_rows()}, CURE
 
 
 def _untested(rows: list[Row]) -> list[str]:

@@ -12,7 +12,8 @@ def loss(x: ps.spec("float32", ["N", 3]), y: ps.spec("float32", [3])):
 ```
 
 A sub-block is a function inside, given to its op by `body`; types are written out where they do not follow. Constants
-that are long are read from `constants`, a dict that the file says how to load and that `run_source` is given.
+that are long are read from `constants`, a dict that the file says how to load and that `audit.rebuild.run_source` is
+given.
 """
 
 import keyword
@@ -31,9 +32,7 @@ from primsplit.ir import Block, Const, Op, Type, Value, Var, free, is_call
 from primsplit.listing import Line, layout, wrapped
 from primsplit.literals import Constants, is_literal, number_text
 from primsplit.names import Names, variables
-from primsplit.program import trace_program
 from primsplit.schema import schema
-from primsplit.specs import specs_from_annotations
 
 TAKEN = {"op", "np", "ps", "body", "call", "constants", *keyword.kwlist}
 
@@ -43,14 +42,6 @@ def to_python(block: Block, names: Mapping[Var, str] | None = None) -> str:
     if outer := free(block):
         raise PrimsplitError(f"{block.name} reads {outer[0]} of a block around it, so it is no function of its own")
     return _Source(block, names or {}).text()
-
-
-def run_source(source: str, constants: Mapping[str, Any] | None = None) -> Block:
-    """The block that a source written by `to_python` stands for. It is executed: it must be trusted."""
-    namespace: dict[str, Any] = {"constants": dict(constants or {})}
-    exec(compile(source, "<listing>", "exec"), namespace)  # noqa: S102  # that is what it is for
-    function = next(v for v in reversed(namespace.values()) if callable(v))
-    return trace_program(function, specs_from_annotations(function), {}).block
 
 
 def body(function: Callable[..., Any], *types: Type) -> Block:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from primsplit.audit import report
+from primsplit.audit.report import report
 from primsplit.cli import options
 from primsplit.cli.failures import command
 from primsplit.cli.options import Exported

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from primsplit.cli import options
 from primsplit.cli.failures import NotRightError, command, user_output_to_stderr
+from primsplit.cli.late import check_file, open_file, open_pair
 from primsplit.cli.options import Exported, FormName
 from primsplit.cli.output import console, print_json, table
-from primsplit.doors import check_file, open_file, open_pair
 
 COLOURS = {"ok": "green", "wrong": "red", "unclear": "yellow"}
 

@@ -9,11 +9,12 @@ import typer
 
 from primsplit.cli import options
 from primsplit.cli.failures import command
+from primsplit.cli.late import open_file
 from primsplit.cli.options import Exported, progress
 from primsplit.cli.output import console, print_json, table, write_whole
-from primsplit.doors import open_file
 from primsplit.errors import FileError, SpecError
-from primsplit.program import arrays_of, check_names
+from primsplit.program import arrays_of
+from primsplit.specs import check_names
 
 Arrays = dict[str, npt.NDArray[Any]]
 

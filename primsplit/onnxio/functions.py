@@ -9,21 +9,19 @@ from collections.abc import Collection
 import numpy as np
 import onnx_ir as oir
 
-from primsplit.export import SplitProgram
 from primsplit.ir import Const, Value, Var
+from primsplit.names import NamedBlock
 from primsplit.onnxio.save import PRODUCER, Writer, data_key, dtype_of, shape_of, tensor_of
 from primsplit.passes.finish import finish
-from primsplit.program import Program
 from primsplit.schema import IR_VERSION, OPSET
 
 DOMAIN = "ps"
 
 
-def to_function_model(made: SplitProgram) -> oir.Model:
+def to_function_model(name: str, joint: NamedBlock, forward: NamedBlock, backward: NamedBlock) -> oir.Model:
     """The model of a split with the functions `<name>` and `<name>__pullback` in the domain `ps`."""
-    joint, name = made.joint(), made.program.block.name
     main = _Main(joint)
-    for function in (_Function(name, made.forward), _Function(f"{name}__pullback", made.backward)):
+    for function in (_Function(name, forward), _Function(f"{name}__pullback", backward)):
         main.call(function)
     graph = oir.Graph(
         main.inputs,
@@ -43,7 +41,7 @@ def _declared(name: str, typed: Value) -> oir.Value:
 class _Main:
     """The thin graph: calls, and the values that they read and give, by name."""
 
-    def __init__(self, joint: Program) -> None:
+    def __init__(self, joint: NamedBlock) -> None:
         self.inputs = [_declared(n, p) for n, p in zip(joint.inputs, joint.block.params, strict=True)]
         self.values = dict(zip(joint.inputs, self.inputs, strict=True))
         self.nodes: list[oir.Node] = []
@@ -75,13 +73,13 @@ class _Main:
 
 
 class _Function:
-    """A program as a model-local function.
+    """A named block as a model-local function.
 
     Short constants are Constant nodes in it; long ones are further parameters, `long`, so that the data of the model
     stay initializers, which may be stored outside of the file.
     """
 
-    def __init__(self, name: str, program: Program) -> None:
+    def __init__(self, name: str, program: NamedBlock) -> None:
         self.name = name
         self.program = program
         block = finish(program.block)

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from primsplit.dims import Dim, parse, symbol
 from primsplit.errors import FileError, PrimsplitError, SpecError
 from primsplit.ir import Type
-from primsplit.program import check_array, check_names
 from primsplit.runtime import Session
+from primsplit.specs import check_array, check_names
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 

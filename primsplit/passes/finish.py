@@ -20,6 +20,6 @@ def finish(block: Block, gradients: Sequence[int] = ()) -> Block:
     lean = optimize(inline_calls(block))
     legal = legalize(lean)
     if legal is not lean:
-        legal = optimize(legal)
+        legal = legalize(optimize(legal))
     sound = keep_double_products(count_axes_from_front(legal))
     return verified(gradients_last(sound, gradients))

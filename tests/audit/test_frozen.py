@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import primsplit as ps
-from primsplit.audit import frozen_values
+from primsplit.audit.frozen import frozen_values
 
 TABLE = {"rate": 0.5, "weights": np.array([1.0, 2.0, 3.0])}
 COUNT = 3

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 
 import primsplit as ps
-from primsplit.audit.python import run_source, to_python
+from primsplit.audit.python import to_python
+from primsplit.audit.rebuild import run_source
 from primsplit.errors import PrimsplitError, SpecError
 from primsplit.ir import Block, Const, Op, Type, Var
 from primsplit.listing import constants

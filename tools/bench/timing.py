@@ -3,12 +3,27 @@
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Seconds:
+    """What one call takes: the median over the rounds, and the quartiles, between which half of the rounds lie."""
+
+    median: float
+    low: float
+    high: float
+
+    @property
+    def spread(self) -> float:
+        """The distance of the quartiles in parts of the median."""
+        return (self.high - self.low) / self.median
 
 
 def compare(
     alternatives: Mapping[str, Callable[[], object]], *, rounds: int = 15, budget: float = 0.2
-) -> dict[str, float]:
-    """The median seconds of one call of each alternative, over rounds in which each runs in turn.
+) -> dict[str, Seconds]:
+    """The time of one call of each alternative, over rounds in which each runs in turn.
 
     Each is called often enough in a round to fill `budget` seconds divided by the number of rounds.
     """
@@ -26,11 +41,18 @@ def compare(
             for _ in range(repeats[name]):
                 function()
             samples[name].append((time.perf_counter() - start) / repeats[name])
-    return {name: statistics.median(values) for name, values in samples.items()}
+    return {name: _summary(values) for name, values in samples.items()}
 
 
-def print_table(title: str, seconds: Mapping[str, float], reference: str) -> None:
-    """Each alternative in microseconds, and its ratio to the reference."""
+def _summary(values: list[float]) -> Seconds:
+    low, median, high = statistics.quantiles(values, n=4) if len(values) > 1 else values * 3
+    return Seconds(median, low, high)
+
+
+def print_table(title: str, seconds: Mapping[str, Seconds], reference: str) -> None:
+    """Each alternative in microseconds, its ratio to the reference, and how far its quartiles are apart."""
     print(f"\n{title}")
-    for name, value in sorted(seconds.items(), key=lambda item: item[1]):
-        print(f"  {name:34s} {value * 1e6:12.1f} us   {value / seconds[reference]:7.2f} x {reference}")
+    for name, value in sorted(seconds.items(), key=lambda item: item[1].median):
+        ratio = value.median / seconds[reference].median
+        told = f"{value.median * 1e6:12.1f} us   {ratio:7.2f} x {reference}   quartiles {100 * value.spread:3.0f} %"
+        print(f"  {name:34s} {told}")

@@ -1,0 +1,107 @@
+"""A plain NumPy function as its users would differentiate it with JAX and with torch.
+
+The function's module is given another library in the place of NumPy: `jax.numpy`, or for torch the NumPy that torch
+brings along (`torch._numpy` eagerly, `torch.compiler.wrap_numpy` compiled). Both are told to use one thread.
+"""
+
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import optree
+
+Call = Callable[[], Any]
+Function = Callable[..., Any]
+
+ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+
+
+def use_one_thread() -> None:
+    """Tell the libraries; to be called before they are imported."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("XLA_FLAGS", ONE_THREAD)
+
+
+def with_jax(module: ModuleType, name: str, args: Sequence[Any], wrt: Sequence[int]) -> Call:
+    """`jax.jit(jax.value_and_grad(f))`, in double precision where the arguments have it."""
+    import jax
+    import jax.numpy as jnp
+    import jax.scipy.special
+
+    jax.config.update("jax_enable_x64", True)
+    substitute(module, jnp, ndtr=jax.scipy.special.ndtr)
+    for kind in {type(a) for a in args if dataclasses.is_dataclass(a)}:
+        jax.tree_util.register_dataclass(kind)
+    function = getattr(module, name)
+    step = jax.jit(jax.value_and_grad(lambda *given: jnp.sum(function(*given)), tuple(wrt)))
+    given = jax.tree.map(jnp.asarray, tuple(args))
+    return lambda: jax.block_until_ready(step(*given))
+
+
+def with_torch(module: ModuleType, name: str, args: Sequence[Any], wrt: Sequence[int]) -> Call:
+    """Eager torch: the forward pass by torch's NumPy, then `torch.autograd.grad`."""
+    import torch
+    import torch._numpy as names
+
+    torch.set_num_threads(1)
+    substitute(module, names, ndtr=lambda x: names.asarray(torch.special.ndtr(x.tensor)))
+    function = getattr(module, name)
+    wrapped, asked = _tensors(args, wrt)
+    given = _mapped(names.asarray, wrapped)
+    return lambda: _torch_step(function(*given).tensor, asked)
+
+
+def with_torch_compiled(module: ModuleType, name: str, args: Sequence[Any], wrt: Sequence[int]) -> Call:
+    """`torch.compile` of the NumPy function as torch's manual tells, then `torch.autograd.grad`."""
+    import torch
+
+    torch.set_num_threads(1)
+    torch._dynamo.config.suppress_errors = False
+    function = getattr(module, name)
+    given, asked = _tensors(args, wrt)
+    loss = torch.compile(torch.compiler.wrap_numpy(function), fullgraph=True)
+    return lambda: _torch_step(loss(*given), asked)
+
+
+def substitute(module: ModuleType, library: Any, **functions: Function) -> None:
+    """Let the module read this library where it reads `np`, and these functions where it has some of their names."""
+    for name, value in {"np": library, **functions}.items():
+        if hasattr(module, name):
+            setattr(module, name, value)
+
+
+def _torch_step(value: Any, asked: Sequence[Any]) -> Any:
+    import torch
+
+    return value.detach(), torch.autograd.grad(value.sum(), asked)
+
+
+def _tensors(args: Sequence[Any], wrt: Sequence[int]) -> tuple[tuple[Any, ...], list[Any]]:
+    """The arguments as tensors, and those of them that a gradient is asked of."""
+    import torch
+
+    given = [_mapped(lambda x, p=p: torch.tensor(x, requires_grad=p in wrt), a) for p, a in enumerate(args)]
+    return tuple(given), [leaf for p in wrt for leaf in optree.tree_leaves(given[p])]
+
+
+def _mapped(function: Function, tree: Any) -> Any:
+    """The tree with the function called on its leaves; a dataclass is a tree here."""
+    if dataclasses.is_dataclass(tree):
+        return dataclasses.replace(tree, **{k: _mapped(function, v) for k, v in vars(tree).items()})
+    if isinstance(tree, tuple | dict):
+        return optree.tree_map(lambda leaf: function(leaf), tree) if not _holds_dataclass(tree) else tuple(
+            _mapped(function, v) for v in tree
+        )
+    return function(tree)
+
+
+def _holds_dataclass(tree: Any) -> bool:
+    return isinstance(tree, tuple) and any(dataclasses.is_dataclass(v) for v in tree)
+
+
+def as_numbers(found: Any) -> list[np.ndarray[Any, Any]]:
+    """The arrays that a call gave, NumPy's, in the order of its leaves."""
+    return [np.asarray(leaf) for leaf in optree.tree_leaves(found)]
