@@ -14,7 +14,7 @@ import onnx.helper
 from primsplit import tracing
 from primsplit.array import Array, lift
 from primsplit.dims import Size
-from primsplit.ir import Type, Value
+from primsplit.ir import BFLOAT16, Type, Value
 from primsplit.schema import Schema, exists, schema
 
 
@@ -37,6 +37,8 @@ def _operator(found: Schema) -> Callable[..., Any]:
 
     def operator(*inputs: Any, outputs: int = required, types: Sequence[Type] | None = None, **attributes: Any) -> Any:
         values = lift_inputs(found, inputs)
+        if any(v is not None and v.type.dtype == BFLOAT16 and not _admits(found, i) for i, v in enumerate(values)):
+            return _through_float32(operator, values, outputs, attributes)
         given = {k: _attribute(k, v) for k, v in attributes.items() if v is not None}
         if found.kind == "Split" and outputs == 1:
             outputs = given["num_outputs"] if "num_outputs" in given else len(inputs[1])
@@ -47,6 +49,26 @@ def _operator(found: Schema) -> Callable[..., Any]:
 
     operator.__name__ = operator.__qualname__ = found.kind
     return operator
+
+
+def _admits(found: Schema, position: int) -> bool:
+    """True where the standard lets this input be bfloat16."""
+    return "tensor(bfloat16)" in found.types.get(found.variable(position), ())
+
+
+def _through_float32(
+    operator: Callable[..., Any], values: Sequence[Value | None], outputs: int, attributes: dict[str, Any]
+) -> Any:
+    """An operator that the standard has no bfloat16 form of: computed in float32 and rounded once."""
+    wide = [_cast(v, np.dtype(np.float32)) if v is not None and v.type.dtype == BFLOAT16 else v for v in values]
+    made = operator(*wide, outputs=outputs, **attributes)
+    if isinstance(made, tuple):
+        return tuple(Array(_cast(a.value, BFLOAT16)) if a.dtype == np.float32 else a for a in made)
+    return Array(_cast(made.value, BFLOAT16)) if made.dtype == np.float32 else made
+
+
+def _cast(value: Value, dtype: np.dtype[Any]) -> Value:
+    return tracing.emit("Cast", [value], {"to": int(onnx.helper.np_dtype_to_tensor_dtype(dtype))})[0]
 
 
 _ALL_OUTPUTS = frozenset({"TopK"})
