@@ -55,15 +55,14 @@ class SplitProgram:
     def capture_table(self) -> list[dict[str, Any]]:
         """One row a capture: name, kind (input, output, intermediate, shape), type, and bytes stored for it."""
         names = self.capture_names()
-        stored = set(self.split.stored())
         return [
             {
                 "name": names[c],
-                "kind": self.split.kind(c),
+                "kind": kind,
                 "type": str(c.type),
-                "bytes": str(c.type.nbytes()) if c in stored else "0",
+                "bytes": "0" if kind in {"input", "output"} else str(c.type.nbytes()),
             }
-            for c in self.captures
+            for c, kind in self.split.kinds().items()
         ]
 
     def capture_names(self) -> dict[Var, str]:

@@ -44,8 +44,8 @@ class SplitLike(Protocol):
     def captures(self) -> tuple[Var, ...]:
         """What the pullback reads of the primal."""
 
-    def kind(self, capture: Var) -> str:
-        """What a capture is: input, output, intermediate, shape."""
+    def kinds(self) -> Mapping[Var, str]:
+        """What each capture is: input, output, intermediate, shape."""
 
 
 class Line(NamedTuple):
@@ -161,7 +161,7 @@ class _Printer:
 
     def captures(self, split: SplitLike) -> list[str]:
         """What the pullback captures: one comment, or a table where one line does not hold it."""
-        rows = [(self.names[c], bytes_text(c.type.nbytes()), split.kind(c)) for c in split.captures]
+        rows = [(self.names[c], bytes_text(c.type.nbytes()), kind) for c, kind in split.kinds().items()]
         if not rows:
             return ["captures nothing"]
         kinds = {kind for _, _, kind in rows}

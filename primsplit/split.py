@@ -46,18 +46,22 @@ class Split:
         """The pullback's parameters after the captures: one for each result in `of`."""
         return self.pullback.params[len(self.captures) :]
 
+    def kinds(self) -> dict[Var, CaptureKind]:
+        """What each capture is: an input or output of the primal costs no memory of its own."""
+        shapes = {v for op in self.primal.ops if op.kind in {"Shape", "Size"} for v in op.outputs}
+        found: dict[Var, CaptureKind] = {c: "shape" if c in shapes else "intermediate" for c in self.captures}
+        found.update({r: "output" for r in self.primal.results if isinstance(r, Var) and r in found})
+        found.update({p: "input" for p in self.primal.params if p in found})
+        return found
+
     def kind(self, capture: Var) -> CaptureKind:
-        """What a capture is: an input or output of the primal costs no memory of its own."""
-        if capture in self.primal.params:
-            return "input"
-        if capture in self.primal.results:
-            return "output"
-        source = next((op for op in self.primal.ops if capture in op.outputs), None)
-        return "shape" if source is not None and source.kind in {"Shape", "Size"} else "intermediate"
+        """What one capture is."""
+        return self.kinds()[capture]
 
     def stored(self) -> tuple[Var, ...]:
         """The captures that are neither inputs nor outputs: what the forward pass must keep."""
-        return tuple(c for c in self.captures if self.kind(c) in {"intermediate", "shape"})
+        kinds = self.kinds()
+        return tuple(c for c in self.captures if kinds[c] in {"intermediate", "shape"})
 
     def joint(self) -> Block:
         """One block: parameters and cotangents in; results and the targets' cotangents out."""

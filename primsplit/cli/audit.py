@@ -1,5 +1,6 @@
 """`primsplit audit`: what is in the gradient of a function, for a person to check."""
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +13,14 @@ from primsplit.cli.options import Exported
 from primsplit.cli.output import console, print_json, size_text, table
 
 
+class Style(StrEnum):
+    """How a listing is written."""
+
+    TEXT = "text"
+    PYTHON = "python"
+    HTML = "html"
+
+
 @command
 def audit(
     target: options.Target,
@@ -22,6 +31,10 @@ def audit(
     frozen: Annotated[
         bool, typer.Option("--frozen", help="Only the values that the trace froze: what the function read elsewhere.")
     ] = False,
+    style: Annotated[
+        Style | None,
+        typer.Option("--style", help="Only the listing, as text, as Python that runs, or as a page of HTML."),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """List the forward and backward pass of a function with the lines that they come from.
@@ -29,6 +42,9 @@ def audit(
     Then what the backward pass reads of the forward pass, and the values from outside that are frozen into it.
     """
     made = Exported(target, spec, wrt, dtype, quiet=json)
+    if style is not None:
+        print(made.split.listing(style.value))
+        return
     found = report(made.split, made.file.function)
     if json:
         print_json(found["frozen"] if frozen else found)

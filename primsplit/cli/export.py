@@ -27,7 +27,9 @@ def export(
 ) -> None:
     """Write a NumPy function and its gradient as ONNX.
 
-    The types of the inputs come from the file's example_inputs(), from --spec, or from jaxtyping annotations.
+    Types of inputs come from the file's example_inputs(), from --spec, or from jaxtyping annotations.
+
+    A file may also say its function (main), what to differentiate (wrt), and types (specs, a dict).
     """
     started = time.perf_counter()
     made = Exported(target, spec, wrt, dtype, quiet=json)

@@ -69,7 +69,7 @@ class Job:
             subject.name,
             nodes=[op.kind for op in split.pullback.ops],
             primal=[op.kind for op in split.primal.ops],
-            captures={names[c]: split.kind(c) for c in split.captures},
+            captures={names[c]: kind for c, kind in split.kinds().items()},
         )
         self.reference = Reference(self.made.program.block, None)
         self.values = self.reference(*subject.point)

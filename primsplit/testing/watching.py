@@ -13,6 +13,7 @@ from primsplit import testing, tracing, trees
 from primsplit.array import FUNCTIONS, Array
 from primsplit.coverage import name_of, ufunc_name
 from primsplit.ir import Var, walk
+from primsplit.names import NamedBlock
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.rules.table import RULES
 from primsplit.split import active_vars
@@ -84,9 +85,9 @@ class Watcher:
                 self.seen["differentiated"].add(op.kind)
 
     def _model(self, make: Callable[..., Any]) -> Callable[..., Any]:
-        def watched(block: Any, *args: Any, **named: Any) -> Any:
-            self.seen["written"].update(op.kind for op in walk(block))
-            return make(block, *args, **named)
+        def watched(named: NamedBlock) -> Any:
+            self.seen["written"].update(op.kind for op in walk(named.block))
+            return make(named)
 
         return watched
 

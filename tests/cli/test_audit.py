@@ -66,3 +66,12 @@ def test_frozen_lists_what_was_read_from_outside_and_nothing_else(
     ]
     done = primsplit("audit", model("def f(x): return x * 2.0\n", "plain.py"), "--spec", "x:f64[3]", "--frozen")
     assert done.out.rstrip().endswith("none")
+
+
+def test_the_listing_alone_comes_in_three_styles(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
+    path = model(MODEL)
+    text = primsplit("audit", path, "--style", "text").out
+    assert text.startswith("loss(x: float64[4,2]")
+    assert "Frozen values" not in text
+    compile(primsplit("audit", path, "--style", "python").out, "listing.py", "exec")
+    assert "<html" in primsplit("audit", path, "--style", "html").out

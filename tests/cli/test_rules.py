@@ -1,0 +1,77 @@
+"""`primsplit rules`: the coverage table."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from primsplit.schema import kinds
+
+
+def test_every_operator_of_the_standard_has_one_row(primsplit: Callable[..., Any]) -> None:
+    rows = primsplit("rules", "--onnx", "--json").json["operators"]
+    assert [r["name"] for r in rows] == list(kinds())
+    status = {r["name"]: r["status"] for r in rows}
+    assert (status["Tanh"], status["MatMul"], status["ArgMax"]) == ("partials", "rule", "no_gradient")
+
+
+def test_a_row_names_its_test_and_functions_that_are_refused_have_none(primsplit: Callable[..., Any]) -> None:
+    rows = {r["name"]: r for r in primsplit("rules", "--numpy", "--json").json["functions"]}
+    assert rows["np.matmul"]["tested"].startswith("tests/")
+    assert rows["scipy.special.erf"]["status"] == "traced"
+    assert (rows["np.roots"]["status"], rows["np.roots"]["tested"]) == ("refused", "")
+
+
+def test_the_table_is_printed_with_its_sums(primsplit: Callable[..., Any]) -> None:
+    done = primsplit("rules")
+    assert done.status == 0
+    assert f"{len(kinds())} operators:" in done.out
+    assert "np.linalg.cholesky" in done.out
+
+
+def _file(path: Path, *nodes: onnx.NodeProto) -> Path:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [3])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph(list(nodes), "g", [x], [y])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]), path)
+    return path
+
+
+def test_operators_of_a_file_without_a_rule_are_counted(primsplit: Callable[..., Any], tmp_path: Path) -> None:
+    covered = _file(tmp_path / "a.onnx", helper.make_node("Tanh", ["x"], ["y"]))
+    assert primsplit("rules", "--missing-for", covered).status == 0
+    other = _file(
+        tmp_path / "b.onnx",
+        helper.make_node("MaxRoiPool", ["x", "x"], ["a"], pooled_shape=[1, 1]),
+        helper.make_node("MyOperator", ["a"], ["y"], domain="com.example"),
+    )
+    done = primsplit("rules", "--missing-for", other, "--json")
+    assert done.status == 1
+    assert [(r["name"], r["count"]) for r in done.json["missing"]] == [
+        ("MaxRoiPool", 1),
+        ("com.example::MyOperator", 1),
+    ]
+
+
+def test_operators_inside_branches_are_counted(primsplit: Callable[..., Any], tmp_path: Path) -> None:
+    y = helper.make_tensor_value_info("b", TensorProto.FLOAT, None)
+    branch = helper.make_graph([helper.make_node("Odd", ["x"], ["b"], domain="com.example")], "branch", [], [y])
+    condition = helper.make_node("Constant", [], ["c"], value=onnx.numpy_helper.from_array(np.array(True)))
+    node = helper.make_node("If", ["c"], ["y"], then_branch=branch, else_branch=branch)
+    done = primsplit("rules", "--missing-for", _file(tmp_path / "a.onnx", condition, node), "--json")
+    assert {r["name"]: r["count"] for r in done.json["missing"]}["com.example::Odd"] == 2
+
+
+@pytest.mark.parametrize("text", [None, "no model"])
+def test_a_file_that_cannot_be_read_is_told(primsplit: Callable[..., Any], tmp_path: Path, text: str | None) -> None:
+    path = tmp_path / "a.onnx"
+    if text is not None:
+        path.write_text(text)
+    done = primsplit("rules", "--missing-for", path)
+    assert done.status == 1
+    assert len(done.error.splitlines()) == 1
+    assert ("is no ONNX file" if text else "cannot read") in done.error
