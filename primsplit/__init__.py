@@ -3,16 +3,21 @@
 import importlib
 from typing import Any
 
-from primsplit import numpy, rules
+from primsplit import random, rules
 from primsplit.array import Array
 from primsplit.compiled import grad, value_and_grad, vjp
 from primsplit.errors import PrimsplitError
 from primsplit.export import SplitProgram, export, split, trace
+from primsplit.loading import load
+from primsplit.numpy.namespace import NAMESPACE
 from primsplit.primitive import opt_out, primitive, rrule, stop_gradient
 from primsplit.program import Program
 from primsplit.specs import spec
 
 __version__ = "0.1.0"
+
+numpy = NAMESPACE
+"""NumPy for traced functions: `from primsplit import numpy as np`."""
 
 __all__ = [
     "Array",
@@ -21,9 +26,11 @@ __all__ = [
     "SplitProgram",
     "export",
     "grad",
+    "load",
     "numpy",
     "opt_out",
     "primitive",
+    "random",
     "rrule",
     "rules",
     "spec",

@@ -16,7 +16,7 @@ def make_model(named: NamedBlock) -> Any:
     from primsplit.onnxio.save import to_model
 
     with paused():
-        return to_model(finish(named.block, named.gradients), named.inputs, named.outputs)
+        return to_model(finish(named.block, named.gradients), named.inputs, named.outputs, defaults=named.defaults)
 
 
 def make_proto(named: NamedBlock) -> Any:
@@ -47,6 +47,13 @@ def save_functions(name: str, joint: NamedBlock, forward: NamedBlock, backward: 
     from primsplit.onnxio.save import write_model
 
     write_model(to_function_model(name, joint, forward, backward), path)
+
+
+def read_model(path: str) -> Any:
+    """The block of an ONNX file, with names: see `onnxio.load.Model`."""
+    from primsplit.onnxio.load import load_model
+
+    return load_model(path)
 
 
 def kinds_in_file(path: str) -> list[str]:

@@ -2,14 +2,16 @@
 
 import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from textwrap import shorten
 from typing import Any, Literal
 
 from primsplit import trees
 from primsplit.audit.styles import list_split
 from primsplit.doors import save_functions
 from primsplit.errors import SpecError
-from primsplit.ir import Block, Var
+from primsplit.ir import Block, Const, Var
+from primsplit.loading import with_params_as_inputs
 from primsplit.names import Names
 from primsplit.passes.seed import with_unit_seeds
 from primsplit.program import ARRAY, Program, trace_program
@@ -105,14 +107,15 @@ class SplitProgram:
         inputs = [*self.program.inputs, *self.seed_names]
         lead = len(self.program.outputs)
         gradients = range(lead, lead + len(self.gradient_names))
-        return _program(block, inputs, [*self.program.outputs, *self.gradient_names], gradients)
+        outputs = [*self.program.outputs, *self.gradient_names]
+        return _program(block, inputs, outputs, gradients, self.program.defaults)
 
     @property
     def forward(self) -> Program:
         """The primal, which also gives what the pullback reads and is neither input nor result."""
         names = self.capture_names()
         outputs = [*self.program.outputs, *(names[c] for c in self.split.stored())]
-        return _program(self.split.forward, self.program.inputs, outputs)
+        return _program(self.split.forward, self.program.inputs, outputs, defaults=self.program.defaults)
 
     @property
     def backward(self) -> Program:
@@ -128,7 +131,8 @@ class SplitProgram:
             block = with_unit_seeds(block, [c for c in seeds if c.type.shape == ()])
         kept = [n for c, n in seeds.items() if c in block.params]
         inputs = [*(names[c] for c in self.captures), *kept, *(names[p] for p in shapes)]
-        return _program(block, inputs, self.gradient_names, range(len(self.gradient_names)))
+        gradients = range(len(self.gradient_names))
+        return _program(block, inputs, self.gradient_names, gradients, self.program.defaults)
 
     def listing(self, style: str = "text") -> str:
         """Primal and pullback as text, with what is captured and where each line comes from."""
@@ -149,7 +153,13 @@ class SplitProgram:
         return paths
 
 
-def _program(block: Block, inputs: Sequence[str], outputs: Sequence[str], gradients: Sequence[int] = ()) -> Program:
+def _program(
+    block: Block,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    gradients: Sequence[int] = (),
+    defaults: Mapping[str, Const] | None = None,
+) -> Program:
     """A program of flat arguments: arrays in the order of `inputs`, and a tuple of results."""
     arguments = trees.flatten((tuple(0.0 for _ in inputs), {}))[1]
     result = trees.flatten(tuple(0.0 for _ in outputs))[1]
@@ -161,6 +171,7 @@ def _program(block: Block, inputs: Sequence[str], outputs: Sequence[str], gradie
         result=result,
         static=[ARRAY] * len(inputs),
         gradients=gradients,
+        defaults={name: value for name, value in (defaults or {}).items() if name in inputs},
     )
 
 
@@ -206,7 +217,7 @@ def split(
     depend on get zeros, no output (`zeros="omit"`), or a SpecError (`zeros="error"`). Raises MissingRule at the
     user's line, SpecError for names that do not exist.
     """
-    program = trace(function, *specs, **named)
+    program = _with_asked_params(trace(function, *specs, **named), wrt)
     positions = _select_inputs(program, wrt)
     results = _select_results(program, of)
     made = split_block(program.block, positions, results)
@@ -217,6 +228,15 @@ def split(
         raise SpecError(f"the results do not depend on {', '.join(unconnected)}", cure="Leave it out of wrt.")
     differentiated = made.targets if zeros == "omit" else made.wrt
     return SplitProgram(program, made, seeded=seeded, differentiated=differentiated)
+
+
+def _with_asked_params(program: Program, wrt: Wrt) -> Program:
+    """The program with the initializers that `wrt` names as inputs; `params` names all that are floating point."""
+    asked = [wrt] if isinstance(wrt, int | str) else list(wrt or ())
+    if "params" in asked and "params" not in program.inputs:
+        asked += [name for name, value in program.params.items() if value.type.is_float]
+    names = [key for key in asked if isinstance(key, str) and key in program.params]
+    return with_params_as_inputs(program, names) if names else program
 
 
 def _select_inputs(program: Program, wrt: Wrt) -> list[int]:
@@ -231,11 +251,15 @@ def _select_inputs(program: Program, wrt: Wrt) -> list[int]:
             for i, (path, name) in enumerate(zip(paths, program.inputs, strict=True))
             if (isinstance(key, int) and path[:2] == (0, key))
             or (isinstance(key, str) and (name == key or name.startswith(f"{key}.")))
+            or (key == "params" and name in program.defaults)
         ]
         floats = [i for i in found if types[i].is_float]
         if not floats:
             what = "is no input" if not found else "is not floating point"
-            raise SpecError(f"wrt={key!r} {what}", because=(f"the inputs are {', '.join(program.inputs)}",))
+            because = [f"the inputs are {', '.join(program.inputs)}"]
+            if program.params:
+                because.append(f"the initializers are {shorten(', '.join(program.params), 300)}")
+            raise SpecError(f"wrt={key!r} {what}", because=tuple(because))
         chosen.extend(floats)
     return sorted(set(chosen))
 

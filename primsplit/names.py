@@ -1,10 +1,10 @@
 """Names, given late: unique, readable, and the user's own where there are any."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import count
 
-from primsplit.ir import Block, Var
+from primsplit.ir import Block, Const, Var
 
 
 class Names:
@@ -83,10 +83,12 @@ def variables(block: Block) -> Iterator[Var]:
 class NamedBlock:
     """A block as a file has it: with the names of its inputs and outputs.
 
-    `gradients` are the positions of results that are gradients, which are computed last.
+    `gradients` are the positions of results that are gradients, which are computed last. `defaults` are numbers that
+    inputs have where a run gives none.
     """
 
     block: Block
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     gradients: tuple[int, ...] = ()
+    defaults: Mapping[str, Const] = field(default_factory=dict)

@@ -15,7 +15,7 @@ from primsplit.collector import paused
 from primsplit.doors import make_proto, make_session, save_model
 from primsplit.errors import DtypeError, SpecError
 from primsplit.fingerprint import Same
-from primsplit.ir import Block, Type
+from primsplit.ir import Block, Const, Type, Var
 from primsplit.names import NamedBlock, kept_apart
 from primsplit.specs import check_array, leaf_type
 
@@ -33,7 +33,8 @@ class Program:
 
     `inputs` and `outputs` name the block's parameters and results; `arguments` and `result` are their structure.
     Leaves of the arguments that are no arrays are static: a call must give them the same value. `gradients` are the
-    positions of results that are gradients, which a file computes last.
+    positions of results that are gradients, which a file computes last. `params` are a loaded model's initializers;
+    `defaults` the numbers that a file keeps for inputs.
     """
 
     def __init__(
@@ -46,6 +47,8 @@ class Program:
         result: trees.TreeSpec,
         static: Sequence[Any],
         gradients: Sequence[int] = (),
+        params: Mapping[str, Const] | None = None,
+        defaults: Mapping[str, Const] | None = None,
     ) -> None:
         self.block = block
         self.inputs = tuple(inputs)
@@ -54,6 +57,8 @@ class Program:
         self.result = result
         self.static = tuple(static)
         self.gradients = tuple(gradients)
+        self.params = dict(params or {})
+        self.defaults = dict(defaults or {})
         self._session: Any = None
 
     @property
@@ -68,7 +73,7 @@ class Program:
     @property
     def named(self) -> NamedBlock:
         """The block as a file has it."""
-        return NamedBlock(self.block, self.inputs, self.outputs, self.gradients)
+        return NamedBlock(self.block, self.inputs, self.outputs, self.gradients, self.defaults)
 
     def __repr__(self) -> str:
         told = ", ".join(f"{n}: {t}" for n, t in zip(self.inputs, self.types, strict=True))
@@ -84,7 +89,8 @@ class Program:
             values = inline_block(self.block, [as_array(x) for x in leaves])
             return trees.unflatten(self.result, values)
         arrays = self.check_arrays(leaves)
-        return trees.unflatten(self.result, self.session()(*arrays))
+        found = self.session().run(dict(zip(self.inputs, arrays, strict=True)))
+        return trees.unflatten(self.result, found)
 
     def _bind(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
         leaves, spec = trees.flatten((args, dict(named)))
@@ -176,11 +182,12 @@ def trace_program(function: Function, args: Sequence[Any], named: Mapping[str, A
     with paused(), tracing.fresh_stack(), tracing.recording() as recorded:
         params = [None if t is None else recorded.param(t, n) for t, n in zip(types, labels, strict=True)]
         given = [
-            leaf if p is None else Array(p, weak=isinstance(leaf, float) and not isinstance(leaf, np.generic))
+            leaf if p is None else _stand_in(leaf, p)
             for leaf, p in zip(leaves, params, strict=True)
         ]
         positional, keywords = trees.unflatten(spec, given)
-        result = function(*positional, **keywords)
+        with tracing.errors_of_elements():
+            result = function(*positional, **keywords)
         result_leaves, result_spec = trees.flatten(result)
         results = [as_array(r).value for r in result_leaves]
     block = tracing.close(name or _name(function), [p for p in params if p is not None], recorded, results)
@@ -192,6 +199,12 @@ def trace_program(function: Function, args: Sequence[Any], named: Mapping[str, A
         result=result_spec,
         static=[x if p is None else ARRAY for x, p in zip(leaves, params, strict=True)],
     )
+
+
+def _stand_in(leaf: Any, param: Var) -> Array:
+    """The traced array for an argument, which is a number where the argument is one."""
+    is_number = isinstance(leaf, float | np.generic)
+    return Array(param, weak=is_number and not isinstance(leaf, np.generic), scalar=is_number)
 
 
 def _name(function: Function) -> str:

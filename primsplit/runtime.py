@@ -22,7 +22,7 @@ class Counters:
 
 
 class Session:
-    """A model loaded into onnxruntime.
+    """A model loaded into onnxruntime. `inputs` are those a run must give, then those with defaults.
 
     Called with one array an input; returns one an output, owned by the caller. Raises RunError.
     """
@@ -42,7 +42,8 @@ class Session:
             raise self._told("onnxruntime cannot load the program", error) from None
         Counters.sessions += 1
         ends = [*self.session.get_inputs(), *self.session.get_outputs()]
-        self.inputs = [i.name for i in self.session.get_inputs()]
+        given = [*self.session.get_inputs(), *self.session.get_overridable_initializers()]
+        self.inputs = [i.name for i in given]
         self.outputs = [o.name for o in self.session.get_outputs()]
         self._has_bfloat16 = any(e.type == BFLOAT16_TENSOR for e in ends)
 

@@ -10,12 +10,13 @@ from primsplit.cli.audit import audit
 from primsplit.cli.check import check
 from primsplit.cli.export import export
 from primsplit.cli.failures import TRACEBACK
+from primsplit.cli.grad import grad
 from primsplit.cli.rules import rules
 from primsplit.cli.run import run
 
 app = typer.Typer(
     name="primsplit",
-    help="A NumPy function in, one ONNX file with its forward and backward pass out.",
+    help="A NumPy function or an ONNX model in, one ONNX file with its forward and backward pass out.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -43,5 +44,5 @@ def settings(
         os.environ[TRACEBACK] = "1"
 
 
-for _command in (export, audit, check, run, rules):
+for _command in (export, grad, audit, check, run, rules):
     app.command()(_command)

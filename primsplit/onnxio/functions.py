@@ -82,7 +82,7 @@ class _Function:
     def __init__(self, name: str, program: NamedBlock) -> None:
         self.name = name
         self.program = program
-        block = finish(program.block)
+        block = finish(program.block, is_function=True)
         writer = _FunctionWriter({*program.inputs, *program.outputs})
         params = [writer.declare(p, n) for p, n in zip(block.params, program.inputs, strict=True)]
         own = writer.reserve_results(block, program.outputs)

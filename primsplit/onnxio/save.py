@@ -23,8 +23,12 @@ def to_model(
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
     metadata: Mapping[str, str] | None = None,
+    *,
+    defaults: Mapping[str, Const] | None = None,
 ) -> oir.Model:
     """The model of a block that has no captures. `inputs` and `outputs` name its parameters and results.
+
+    `defaults` are the numbers of inputs that a run may leave out: initializers of the inputs' names.
 
     Constants are shared where they are the same object; a result that is a parameter or a constant, or is returned
     twice, goes through Identity, since ONNX wants a value of its own for each output.
@@ -34,6 +38,9 @@ def to_model(
     output_names = list(outputs) if outputs is not None else [f"y{i}" for i in range(len(block.results))]
     writer.names.taken.update(input_names, output_names)
     params = [writer.declare(p, n) for p, n in zip(block.params, input_names, strict=True)]
+    for value in params:
+        if defaults and value.name in defaults:
+            value.const_value = tensor_of(defaults[value.name], value.name)
     results = writer.reserve_results(block, output_names)
     nodes = [writer.node(op) for op in block.ops]
     finished = [writer.result(r, n, own, nodes) for r, n, own in zip(block.results, output_names, results, strict=True)]
@@ -41,7 +48,7 @@ def to_model(
         params,
         finished,
         nodes=nodes,
-        initializers=list(writer.initializers.values()),
+        initializers=[*writer.initializers.values(), *(p for p in params if p.const_value is not None)],
         opset_imports={"": OPSET},
         name=block.name or PRODUCER,
     )
@@ -191,7 +198,9 @@ def tensor_of(const: Const, name: str) -> Any:
     data = const.data
     if isinstance(data, Loaded):
         return oir.tensor(np.ascontiguousarray(data.array).reshape(data.array.shape), name=name)
-    return data
+    return oir.LazyTensor(
+        lambda: oir.tensor(data.numpy()), dtype=dtype_of(const.type), shape=oir.Shape(data.shape), name=name
+    )
 
 
 def serialize(model: oir.Model) -> onnx.ModelProto:

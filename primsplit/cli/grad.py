@@ -1,0 +1,43 @@
+"""`primsplit grad`: an ONNX model and its gradient as ONNX."""
+
+import os
+import time
+from typing import Annotated
+
+import typer
+
+from primsplit.cli import options
+from primsplit.cli.failures import command
+from primsplit.cli.options import FormName, progress
+from primsplit.cli.summary import tell
+from primsplit.export import split
+from primsplit.loading import load
+
+
+@command
+def grad(
+    model: Annotated[str, typer.Argument(metavar="MODEL.onnx", help="The model to differentiate.")],
+    *,
+    onnx: Annotated[
+        str | None, typer.Option("--onnx", metavar="PATH", help="The file to write; MODEL.grad.onnx here.")
+    ] = None,
+    wrt: Annotated[
+        list[str] | None,
+        typer.Option("--wrt", help="An input or initializer to differentiate; 'params' for all initializers. Repeat."),
+    ] = None,
+    of: Annotated[list[str] | None, typer.Option("--of", help="An output to differentiate; repeat.")] = None,
+    form: options.Form = FormName.JOINT,
+    json: options.Json = False,
+) -> None:
+    """Write an ONNX model with its gradient, in standard operators.
+
+    Initializers that are differentiated become inputs that keep their numbers as defaults. A scalar output is seeded
+    with 1; any other output y has a cotangent input d_y.
+    """
+    started = time.perf_counter()
+    with progress(f"differentiating {model}", quiet=json):
+        made = split(load(model), wrt=wrt or None, of=of or None)
+    path = onnx or os.path.splitext(os.path.basename(model))[0] + ".grad.onnx"
+    with progress(f"writing {path}", quiet=json):
+        paths = made.save(path, form.value)
+    tell(os.path.basename(model), made, paths, form.value, time.perf_counter() - started, json=json)

@@ -1,0 +1,56 @@
+"""`primsplit grad`: an ONNX model's gradient from the command line."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+from typer.testing import CliRunner
+
+from primsplit.cli.app import app
+
+W = np.arange(6, dtype=np.float32).reshape(3, 2)
+
+
+def model(folder: Path) -> str:
+    """x @ W, summed."""
+    nodes = [helper.make_node("MatMul", ["x", "W"], ["z"]), helper.make_node("ReduceSum", ["z"], ["y"], keepdims=0)]
+    graph = helper.make_graph(
+        nodes,
+        "linear",
+        [helper.make_tensor_value_info("x", 1, ["N", 3])],
+        [helper.make_tensor_value_info("y", 1, [])],
+        [numpy_helper.from_array(W, "W")],
+    )
+    path = str(folder / "linear.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def test_the_gradient_of_a_weight_is_written_beside_the_value(tmp_path: Path) -> None:
+    out = tmp_path / "gradient.onnx"
+    done = CliRunner().invoke(app, ["grad", model(tmp_path), "--wrt", "W", "--of", "y", "--onnx", str(out), "--json"])
+    assert done.exit_code == 0, done.output
+    assert [o["name"] for o in json.loads(done.output)["outputs"]] == ["y", "d_W"]
+    onnx.checker.check_model(str(out), full_check=True)
+    x = np.ones((4, 3), np.float32)
+    value, gradient = onnxruntime.InferenceSession(str(out)).run(None, {"x": x})
+    assert value == W.sum() * 4
+    np.testing.assert_array_equal(gradient, np.full((3, 2), 4))
+
+
+def test_an_unknown_weight_is_refused_with_the_names_there_are(tmp_path: Path) -> None:
+    out = tmp_path / "gradient.onnx"
+    done = CliRunner().invoke(app, ["grad", model(tmp_path), "--wrt", "weight", "--onnx", str(out)])
+    assert done.exit_code != 0
+    assert not out.exists()
+
+
+def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.onnx"
+    bad.write_bytes(b"no model")
+    done = CliRunner().invoke(app, ["grad", str(bad), "--onnx", str(tmp_path / "out.onnx")])
+    assert done.exit_code != 0
+    assert not (tmp_path / "out.onnx").exists()

@@ -1,0 +1,185 @@
+"""Loading: an ONNX model becomes a Program that gives the model's own numbers, and differentiates."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import helper, numpy_helper
+
+import primsplit as ps
+from primsplit.errors import FileError, ParseError, UnsupportedFunction
+
+rng = np.random.default_rng(11)
+LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
+W = rng.standard_normal((3, 4)).astype(np.float32)
+B = rng.standard_normal(4).astype(np.float32)
+
+
+def saved(
+    path: Path, nodes: list[Any], *, opset: int = 17, inputs: Any = None, outputs: Any = None, **more: Any
+) -> str:
+    """A model of these nodes with weights W and b; by default x: [N, 3] in, y scalar out."""
+    graph = helper.make_graph(
+        nodes,
+        "tested",
+        inputs or [helper.make_tensor_value_info("x", 1, ["N", 3])],
+        outputs or [helper.make_tensor_value_info("y", 1, [])],
+        [numpy_helper.from_array(W, "W"), numpy_helper.from_array(B, "b")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8, **more)
+    name = str(path / "model.onnx")
+    onnx.save(model, name)
+    return name
+
+
+def layer() -> list[Any]:
+    return [
+        helper.make_node("Gemm", ["x", "W", "b"], ["z"]),
+        helper.make_node("Tanh", ["z"], ["t"]),
+        helper.make_node("ReduceMean", ["t"], ["y"], keepdims=0),
+    ]
+
+
+def test_a_loaded_model_gives_the_models_own_numbers_at_any_size(tmp_path: Path) -> None:
+    path = saved(tmp_path, layer())
+    program = ps.load(path)
+    assert program.inputs == ("x",)
+    assert set(program.params) == {"W", "b"}
+    session = onnxruntime.InferenceSession(path)
+    for rows in (1, 5):
+        x = rng.standard_normal((rows, 3)).astype(np.float32)
+        np.testing.assert_array_equal(program(x), session.run(None, {"x": x})[0])
+
+
+def test_the_gradient_with_respect_to_a_weight_is_the_analytic_one(tmp_path: Path) -> None:
+    made = ps.split(ps.load(saved(tmp_path, layer())), wrt=["W", "x"])
+    assert made.gradient_names == ["d_x", "d_W"]
+    x = rng.standard_normal((5, 3)).astype(np.float32)
+    _, dx, dw = made.joint()(x, W)
+    slope = (1 - np.tanh(x @ W + B) ** 2) / 20
+    np.testing.assert_allclose(dw, x.T @ slope, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(dx, slope @ W.T, rtol=1e-5, atol=1e-6)
+
+
+def test_a_differentiated_weight_is_an_input_that_keeps_its_number(tmp_path: Path) -> None:
+    out = str(tmp_path / "gradient.onnx")
+    ps.split(ps.load(saved(tmp_path, layer())), wrt="params").save(out)
+    onnx.checker.check_model(out, full_check=True)
+    session = onnxruntime.InferenceSession(out)
+    assert [i.name for i in session.get_inputs()] == ["x"]
+    assert [i.name for i in session.get_overridable_initializers()] == ["W", "b"]
+    x = np.ones((2, 3), np.float32)
+    kept = session.run(["y", "d_b"], {"x": x})
+    given = session.run(["y", "d_b"], {"x": x, "W": W, "b": B})
+    np.testing.assert_array_equal(kept[1], given[1])
+    assert not np.array_equal(session.run(["y"], {"x": x, "W": 0 * W})[0], kept[0])
+
+
+def test_a_model_is_called_inside_a_traced_function(tmp_path: Path) -> None:
+    program = ps.load(saved(tmp_path, layer()))
+    x = rng.standard_normal((4, 3)).astype(np.float32)
+    gradient = ps.grad(lambda x: program(np.sin(x)) * 3.0)(x)
+    slope = (1 - np.tanh(np.sin(x) @ W + B) ** 2) / 16
+    np.testing.assert_allclose(gradient, 3 * (slope @ W.T) * np.cos(x), rtol=1e-4, atol=1e-6)
+
+
+def test_an_old_opset_is_converted(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("MatMul", ["x", "W"], ["z"]),
+        helper.make_node("Softmax", ["z"], ["s"], axis=1),
+        helper.make_node("ReduceSum", ["s"], ["r"], axes=[0], keepdims=0),
+        helper.make_node("ReduceMax", ["r"], ["y"], keepdims=0),
+    ]
+    path = saved(tmp_path, nodes, opset=9)
+    x = rng.standard_normal((4, 3)).astype(np.float32)
+    expected = onnxruntime.InferenceSession(path).run(None, {"x": x})[0]
+    np.testing.assert_allclose(ps.load(path)(x), expected, rtol=1e-6)
+
+
+def test_external_data_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
+    model = onnx.load(saved(tmp_path, layer()))
+    path = str(tmp_path / "apart.onnx")
+    onnx.save(model, path, save_as_external_data=True, location="apart.data", size_threshold=0)
+    program = ps.load(path)
+    x = np.ones((2, 3), np.float32)
+    expected = np.mean(np.tanh(x @ W + B), dtype=np.float32)
+    np.testing.assert_allclose(program(x), expected, rtol=1e-6)
+
+
+def test_model_local_functions_are_inlined(tmp_path: Path) -> None:
+    body = helper.make_function(
+        "own", "twice", ["a"], ["c"], [helper.make_node("Add", ["a", "a"], ["c"])], [helper.make_opsetid("", 17)]
+    )
+    nodes = [
+        helper.make_node("twice", ["x"], ["d"], domain="own"),
+        helper.make_node("ReduceSum", ["d"], ["y"], keepdims=0),
+    ]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", 1, ["N"])], [helper.make_tensor_value_info("y", 1, [])]
+    )
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+    path = str(tmp_path / "functions.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=8, functions=[body]), path)
+    np.testing.assert_array_equal(ps.grad(ps.load(path))(np.ones(3, np.float32)), [2, 2, 2])
+
+
+@pytest.mark.parametrize("name", ["squeezenet", "bvlc_alexnet", "shufflenet"])
+def test_a_network_of_onnxs_own_tests_gives_its_own_numbers(name: str) -> None:
+    path = str(LIGHT / f"light_{name}.onnx")
+    program = ps.load(path)
+    x = rng.standard_normal([int(d) for d in program.types[0].shape or ()]).astype(np.float32)
+    expected = onnxruntime.InferenceSession(path).run(None, {program.inputs[0]: x})[0]
+    np.testing.assert_array_equal(program(x), expected)
+
+
+def test_what_is_no_model_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"[Nn]o such"):
+        ps.load(str(tmp_path / "missing.onnx"))
+    bad = tmp_path / "bad.onnx"
+    for content in (b"", b"not a model", b"\x08\x07\x12" * 50, os.urandom(300)):
+        bad.write_bytes(content)
+        with pytest.raises((ParseError, FileError)) as caught:
+            ps.load(str(bad))
+        assert len(str(caught.value).splitlines()) < 10
+
+
+def test_a_truncated_model_is_refused_or_whole(tmp_path: Path) -> None:
+    content = Path(saved(tmp_path, layer())).read_bytes()
+    cut = tmp_path / "cut.onnx"
+    for length in range(0, len(content), max(1, len(content) // 40)):
+        cut.write_bytes(content[:length])
+        with pytest.raises(ps.PrimsplitError):
+            ps.load(str(cut))
+
+
+def test_external_data_outside_the_folder_are_refused(tmp_path: Path) -> None:
+    model = onnx.load(saved(tmp_path, layer()))
+    tensor = model.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    entry = tensor.external_data.add()
+    entry.key, entry.value = "location", "../../etc/passwd"
+    (tmp_path / "inner").mkdir()
+    path = str(tmp_path / "inner" / "evil.onnx")
+    Path(path).write_bytes(model.SerializeToString())
+    with pytest.raises(ps.PrimsplitError):
+        ps.load(path)
+
+
+def test_an_operator_outside_the_standard_is_named_with_its_node(tmp_path: Path) -> None:
+    nodes = [helper.make_node("FusedThing", ["x"], ["f"], name="fuse_7", domain="com.example"), *layer()]
+    model = onnx.load(saved(tmp_path, nodes))
+    model.opset_import.append(helper.make_opsetid("com.example", 1))
+    path = tmp_path / "foreign.onnx"
+    path.write_bytes(model.SerializeToString())
+    with pytest.raises(UnsupportedFunction, match=r"node fuse_7 is com\.example::FusedThing"):
+        ps.load(str(path))
+
+
+def test_an_unknown_name_in_wrt_is_answered_with_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(ps.PrimsplitError, match="initializers are W, b"):
+        ps.split(ps.load(saved(tmp_path, layer())), wrt="weights")
