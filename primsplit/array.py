@@ -6,7 +6,7 @@ a write to either is seen by the other, as in NumPy. The operators and methods l
 `FUNCTIONS`, which `primsplit.numpy` fills.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -58,20 +58,30 @@ def _binary(ufunc: np.ufunc) -> Callable[["Array", Any], "Array"]:
     def operator(self: "Array", other: Any) -> Any:
         if hasattr(other, "__array_ufunc__") and other.__array_ufunc__ is None:
             return NotImplemented
-        return FUNCTIONS["ufunc"](ufunc, "__call__", self, other)
+        return _weakened(FUNCTIONS["ufunc"](ufunc, "__call__", self, other), self, other)
 
     return operator
 
 
+def _weakened(result: Any, *operands: Any) -> Any:
+    """The result of a Python operator, a Python number where the operands are; of a ufunc called by name it is none."""
+    if all(o.weak if isinstance(o, Array) else type(o) in {int, float, Size} for o in operands):
+        for array in result if isinstance(result, tuple) else (result,):
+            array.weak = array.dtype.kind in "iuf"
+    return result
+
+
 def _reflected(ufunc: np.ufunc) -> Callable[["Array", Any], "Array"]:
     def operator(self: "Array", other: Any) -> Any:
-        return FUNCTIONS["ufunc"](ufunc, "__call__", other, self)
+        return _weakened(FUNCTIONS["ufunc"](ufunc, "__call__", other, self), self, other)
 
     return operator
 
 
 def _in_place(ufunc: np.ufunc) -> Callable[["Array", Any], "Array"]:
-    def operator(self: "Array", other: Any) -> "Array":
+    def operator(self: "Array", other: Any) -> Any:
+        if self.is_number():
+            return _weakened(FUNCTIONS["ufunc"](ufunc, "__call__", self, other), self, other)
         FUNCTIONS["ufunc"](ufunc, "__call__", self, other, out=(self,))
         return self
 
@@ -80,22 +90,27 @@ def _in_place(ufunc: np.ufunc) -> Callable[["Array", Any], "Array"]:
 
 def _unary(ufunc: np.ufunc) -> Callable[["Array"], "Array"]:
     def operator(self: "Array") -> Any:
-        return FUNCTIONS["ufunc"](ufunc, "__call__", self)
+        return _weakened(FUNCTIONS["ufunc"](ufunc, "__call__", self), self)
 
     return operator
 
 
 class Array:
-    """A traced array. `weak` marks a Python number, whose dtype gives way to the other operand's."""
+    """A traced array. `weak` marks a Python number, whose dtype gives way to the other operand's.
 
-    __slots__ = ("__weakref__", "_recording", "_value", "_view", "poisoned", "version", "weak")
+    `scalar` marks what is, where it has no axes, one of NumPy's numbers (`x[0]`, `x.sum()`) and no array without axes
+    (`x[0, ...]`, `np.zeros(())`): `s += 1` makes a new number, which nobody sees who holds the old one.
+    """
+
+    __slots__ = ("__weakref__", "_recording", "_value", "_view", "poisoned", "scalar", "version", "weak")
     __array_priority__ = 1000
 
-    def __init__(self, value: Value, *, weak: bool = False) -> None:
+    def __init__(self, value: Value, *, weak: bool = False, scalar: bool = False) -> None:
         self._value = value
         self._recording = tracing.current()
         self._view: View | None = None
         self.weak = weak
+        self.scalar = scalar
         self.version = 0
         self.poisoned = False
 
@@ -161,6 +176,10 @@ class Array:
         while view is not None:
             view.base.poisoned = True
             view = view.base._view
+
+    def is_number(self) -> bool:
+        """True for what cannot be written to: a number of Python's or NumPy's."""
+        return (self.weak or self.scalar) and self.shape == () and self._view is None
 
     @property
     def view_of(self) -> View | None:
@@ -343,7 +362,7 @@ class Array:
     ) -> Any:
         if function not in FUNCTIONS:
             raise unsupported(f"{getattr(function, '__module__', 'numpy')}.{function.__name__}")
-        return FUNCTIONS[function](*args, **options)
+        return numbers_of(function, FUNCTIONS[function](*args, **options), options)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         return FUNCTIONS["namespace"]()
@@ -391,7 +410,9 @@ class Array:
         if method is None:
             raise AttributeError(f"a traced array has no attribute {name!r}")
         implementation = FUNCTIONS[method]
-        return lambda *args, **options: implementation(self, *args, **options)
+        if self.is_number() and method in KEEPING:
+            return lambda *args, **options: _number_of(implementation(self, *args, **options))
+        return lambda *args, **options: numbers_of(method, implementation(self, *args, **options), options)
 
 
 def _static(dim: Dim, what: str) -> int:
@@ -409,7 +430,8 @@ def _no_number(array: Array, what: str) -> ConcretizationError:
         f"{what} was asked of a value that is known only at run time",
         place=tracing.user_place(),
         because=(f"it is {array.type}",),
-        cure="Keep to NumPy functions of the array, pass the number as a static argument, or stop_gradient outside.",
+        cure="Keep to NumPy functions of whole arrays, or pass the number as a static argument. np.array([a, b]) of traced\n"
+        "  numbers, constant[i], and np.zeros(3) to write into want primsplit's NumPy: from primsplit import numpy as np",
     )
 
 
@@ -420,6 +442,33 @@ def unsupported(name: str) -> UnsupportedFunction:
         place=tracing.user_place(),
         cure="Write it with other NumPy functions, or wrap it with ps.primitive and give it a rule with ps.rrule.",
     )
+
+
+KEEPING = ("astype", np.copy, np.conjugate)
+"""Methods that make a number of a number, and an array without axes of one."""
+
+ARRAYS = frozenset({
+    np.array, np.asanyarray, np.asarray, np.ascontiguousarray, np.asfortranarray, np.astype, np.broadcast_arrays,
+    np.broadcast_to, np.conjugate, np.copy, np.cov, np.empty_like, np.full_like, np.moveaxis, np.ones_like, np.real,
+    np.real_if_close, np.reshape, np.resize, np.roll, np.select, np.squeeze, np.swapaxes, np.tensordot, np.transpose,
+    np.where, np.zeros_like, "astype", "reshape", "transpose", "view",
+})  # fmt: skip
+"""Functions and methods whose result without axes is an array; of all others it is a number."""
+
+
+def numbers_of(function: Any, result: Any, options: Mapping[str, Any]) -> Any:
+    """The result of a function, marked as a number where NumPy gives one."""
+    if options.get("out") is not None or (isinstance(function, Hashable) and function in ARRAYS):
+        return result
+    for part in result if isinstance(result, list | tuple) else (result,):
+        if isinstance(part, Array):
+            part.scalar = True
+    return result
+
+
+def _number_of(result: Array) -> Array:
+    result.scalar = True
+    return result
 
 
 METHODS: dict[str, Any] = {
@@ -481,3 +530,4 @@ def as_array(value: Any, dtype: npt.DTypeLike | None = None) -> Array:
 
 
 Size.lift = as_array
+Size.place = staticmethod(tracing.user_place)

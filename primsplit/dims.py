@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, Union
 
-from primsplit.errors import ParseError, UndecidableSize
+from primsplit.errors import ParseError, Place, UndecidableSize
 
 Dim = Union[int, "Size"]
 Shape = tuple[Dim, ...]
@@ -45,6 +45,9 @@ FUNCTIONS: dict[str, Callable[[int, int], int]] = {
 }
 
 
+MAKING = "Arrays of such a size are made by primsplit's NumPy: from primsplit import numpy as np"
+
+
 class Size:
     """A size known only at run time: an integer polynomial in symbols and calls. Immutable."""
 
@@ -52,6 +55,7 @@ class Size:
     lift: ClassVar[
         Callable[["Size"], Any]
     ]  # set by array.py: the traced scalar, for arithmetic that leaves the integers
+    place: ClassVar[Callable[[], Place | None]] = lambda: None  # set by array.py: the user's line
     terms: tuple[tuple[Monomial, int], ...]
     text: str
 
@@ -75,9 +79,9 @@ class Size:
                 return monomial[0]
         return None
 
-    def __add__(self, other: object) -> Dim:
+    def __add__(self, other: object) -> Any:
         if not isinstance(other, int | Size):
-            return NotImplemented
+            return Size.lift(self) + other if isinstance(other, float) else NotImplemented
         return _collect([*self.terms, *_terms(other)])
 
     __radd__ = __add__
@@ -85,41 +89,41 @@ class Size:
     def __neg__(self) -> Dim:
         return self * -1
 
-    def __sub__(self, other: object) -> Dim:
+    def __sub__(self, other: object) -> Any:
         if not isinstance(other, int | Size):
-            return NotImplemented
+            return Size.lift(self) - other if isinstance(other, float) else NotImplemented
         return self + (-other)
 
-    def __rsub__(self, other: object) -> Dim:
+    def __rsub__(self, other: object) -> Any:
         if not isinstance(other, int):
-            return NotImplemented
+            return other - Size.lift(self) if isinstance(other, float) else NotImplemented
         return (-self) + other
 
-    def __mul__(self, other: object) -> Dim:
+    def __mul__(self, other: object) -> Any:
         if not isinstance(other, int | Size):
-            return NotImplemented
+            return Size.lift(self) * other if isinstance(other, float) else NotImplemented
         return _collect((_join(m, n), c * d) for m, c in self.terms for n, d in _terms(other))
 
     __rmul__ = __mul__
 
-    def __floordiv__(self, other: object) -> Dim:
+    def __floordiv__(self, other: object) -> Any:
         if not isinstance(other, int | Size):
-            return NotImplemented
+            return Size.lift(self) // other if isinstance(other, float) else NotImplemented
         return floor_divide(self, other)
 
-    def __rfloordiv__(self, other: object) -> Dim:
+    def __rfloordiv__(self, other: object) -> Any:
         if not isinstance(other, int):
-            return NotImplemented
+            return other // Size.lift(self) if isinstance(other, float) else NotImplemented
         return floor_divide(other, self)
 
-    def __mod__(self, other: object) -> Dim:
+    def __mod__(self, other: object) -> Any:
         if not isinstance(other, int | Size):
-            return NotImplemented
+            return Size.lift(self) % other if isinstance(other, float) else NotImplemented
         return remainder(self, other)
 
-    def __rmod__(self, other: object) -> Dim:
+    def __rmod__(self, other: object) -> Any:
         if not isinstance(other, int):
-            return NotImplemented
+            return other % Size.lift(self) if isinstance(other, float) else NotImplemented
         return remainder(other, self)
 
     def __eq__(self, other: object) -> bool:
@@ -168,7 +172,8 @@ class Size:
     def __index__(self) -> int:
         raise UndecidableSize(
             f"the size {self} is known only at run time, and a Python integer was asked of it",
-            cure="Loop over a symbolic axis with scan, or give this axis a fixed size in the spec.",
+            place=Size.place(),
+            cure=f"Work on the whole axis at once, or give this axis a fixed size in the spec.\n  {MAKING}",
         )
 
 
@@ -371,7 +376,8 @@ def _decide(a: Dim, relation: str, b: Dim) -> bool:
             return False
     raise UndecidableSize(
         f"whether {a} {relation} {b} is known only at run time",
-        cure="Give the axis a fixed size in the spec, or write the program so that it does not ask.",
+        place=Size.place(),
+        cure=f"Give the axis a fixed size in the spec, or write the program so that it does not ask.\n  {MAKING}",
     )
 
 

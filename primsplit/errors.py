@@ -13,7 +13,9 @@ class Place(NamedTuple):
 
     @property
     def source(self) -> str:
-        """The text of the line, or "" where the source is not on disk."""
+        """The text of the line, or "" where the source is not on disk, or the place is a node of a model."""
+        if self.filename.endswith(".onnx"):
+            return ""
         return linecache.getline(self.filename, self.line).strip()
 
     def __str__(self) -> str:

@@ -77,7 +77,7 @@ def trace_body(
     with tracing.recording() as inner:
         params = [None if a is None else inner.param(a.type) for a in arrays]
         given = [
-            leaf if p is None else Array(p, weak=a is not None and a.weak)
+            leaf if p is None else Array(p, weak=a is not None and a.weak, scalar=a is not None and a.scalar)
             for leaf, p, a in zip(leaves, params, arrays, strict=True)
         ]
         args, static = trees.unflatten(spec, given)

@@ -145,9 +145,8 @@ class _Composition:
     def _read_anew(self, op: Op) -> Op:
         if not any(v in self.renaming for v in reads(op)):
             return op
-        renaming = dict(self.renaming)
-        renaming.update({v: v for v in op.outputs})
-        return rename(op, renaming)
+        self.renaming.update({v: v for v in op.outputs})
+        return rename(op, self.renaming)
 
     def _inline_primal(self, op: Op, split: Split) -> None:
         renaming: Renaming = {}

@@ -93,6 +93,18 @@ def targets() -> list[Target]:
             seventh,
             (9, 0),
         ),
+        *(
+            Target(
+                f"BESSEL_I{n}_TAIL",
+                f"exp(-x) sqrt(x) I{n}(x), in 1 / x",
+                lambda t, n=n: mp.exp(-1 / t) * mp.besseli(n, 1 / t) / mp.sqrt(t),
+                mp.mpf("1e-5"),
+                mp.mpf(1) / 8,
+                (24, 0),
+                1 / 16,
+            )
+            for n in (0, 1)
+        ),
     ]
 
 

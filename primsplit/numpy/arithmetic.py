@@ -10,8 +10,9 @@ from primsplit.array import Array, implements
 from primsplit.broadcasting import sum_to
 from primsplit.errors import DtypeError
 from primsplit.numpy.ufuncs import cast_to, elementwise
-from primsplit.numpy.units import float_limits, is_bool, is_whole, number, same, unit
+from primsplit.numpy.units import is_bool, is_whole, number, same, unit
 from primsplit.ops import op
+from primsplit.passes.compositions.limits import float_limits
 from primsplit.passes.compositions.signs import is_negative
 from primsplit.primitive import Function, primitive, rrule
 
@@ -85,7 +86,7 @@ def signbit(x: Array) -> Array:
     return is_negative(x)
 
 
-square_of_float = unit("square", lambda x: op.Mul(x, x), lambda dz, x, z: dz * (x * 2.0))
+square_of_float = unit("square", lambda x: op.Mul(x, x), lambda dz, x, z: dz * 2.0 * x)
 
 reciprocal_root = unit("reciprocal_root", lambda x: op.Reciprocal(op.Sqrt(x)), lambda dz, x, z: dz * -0.5 * z / x)
 
@@ -165,11 +166,14 @@ def integer_power(x: Array, exponent: int) -> Array:
 
 @rrule(integer_power)
 def _integer_power_rule(x: Array, exponent: int) -> tuple[Array, Function]:
-    """n x**(n-1), computed from x, so that it overflows only where it must."""
+    """n x**(n-1), computed from x, so that it overflows only where it must.
+
+    The factor n goes to the cotangent, which often is a number or smaller than x.
+    """
     z = integer_power(x, exponent)
 
     def pullback(dz: Array) -> tuple[Array, None]:
-        return sum_to(dz * (literal_power(x, exponent - 1) * float(exponent)), x.shape), None
+        return sum_to(dz * float(exponent) * literal_power(x, exponent - 1), x.shape), None
 
     return z, pullback
 

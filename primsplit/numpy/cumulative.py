@@ -29,8 +29,12 @@ def _along(a: Any, axis: Any, dtype: npt.DTypeLike | None) -> tuple[Array, int]:
 
 
 def running_sum(x: Array, axis: int) -> Array:
-    """The sum of the elements up to each one. onnxruntime's CumSum is slow along the last of several axes."""
-    if axis == x.ndim - 1 and x.ndim > 1:
+    """The sum of the elements up to each one.
+
+    onnxruntime's CumSum takes three times as long along the last of several axes, but its Transpose is slow, too, for
+    elements of eight bytes.
+    """
+    if axis == x.ndim - 1 and x.ndim > 1 and x.dtype.itemsize < 8:
         return axis_back(op.CumSum(axis_first(x, axis), 0), axis)
     return op.CumSum(x, axis)
 

@@ -19,14 +19,24 @@ from primsplit.ops import op
 
 @implements("getitem")
 def getitem(x: Array, key: Any) -> Array:
-    """`x[key]`: a view for ints, slices, newaxis and ellipsis, a copy for arrays. Raises IndexingError."""
+    """`x[key]`: a view for ints, slices, newaxis and ellipsis, a copy for arrays, a number for an int an axis.
+
+    Raises IndexingError.
+    """
     entries = read_key(x.shape, key)
     result = read(x, entries)
     if any(isinstance(e, Fancy) for e in entries):
+        result.scalar = True
         return result
+    if all(isinstance(e, Take) for e in entries) and not _has_ellipsis(key):
+        return Array(result.value, scalar=True)
     return Array(result.value, weak=result.weak).viewing(
         x, functools.partial(read, entries=entries), _WriteThrough(entries)
     )
+
+
+def _has_ellipsis(key: Any) -> bool:
+    return any(part is Ellipsis for part in (key if isinstance(key, tuple) else (key,)))
 
 
 def as_view(part: Array, x: Array, key: Any) -> Array:

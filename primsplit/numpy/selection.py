@@ -12,8 +12,9 @@ from primsplit.errors import ShapeError
 from primsplit.infer import broadcast_shapes
 from primsplit.numpy.axes import array_like, delivered
 from primsplit.numpy.ufuncs import call, call_ufunc, cast_to, elementwise, loop_dtypes, zeros_of
-from primsplit.numpy.units import common_dtype, float_limits, is_bool, is_whole, same
+from primsplit.numpy.units import common_dtype, is_bool, is_whole, same
 from primsplit.ops import op
+from primsplit.passes.compositions.limits import float_limits
 
 CLIP: np.ufunc = np._core.umath.clip  # type: ignore[attr-defined]  # what np.clip calls; NumPy has no public name for it
 

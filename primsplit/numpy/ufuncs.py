@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.array import FUNCTIONS, Array, as_array, implements, unsupported
+from primsplit.array import FUNCTIONS, Array, as_array, implements, numbers_of, unsupported
 from primsplit.broadcasting import expand_to
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, ShapeError
@@ -51,7 +51,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> A
     if method != "__call__":
         if method not in METHODS:
             raise unsupported(f"{ufunc.__name__}.{method}")
-        return METHODS[method](ufunc, *inputs, **options)
+        return numbers_of(method, METHODS[method](ufunc, *inputs, **options), options)
     if ufunc.__name__ not in ELEMENTWISE:
         raise unsupported(f"the ufunc {ufunc.__name__}")
     if ufunc.signature is not None and not {"axes", "axis", "keepdims"}.isdisjoint(options):
@@ -78,8 +78,7 @@ def call_ufunc(
         _check_broadcast(arrays)
     cast = [_cast_operand(a, d) for a, d in zip(arrays, loop[: ufunc.nin], strict=True)]
     result = ELEMENTWISE[ufunc.__name__](*cast)
-    weak = all(a.weak for a in arrays)
-    results = [_marked(r, weak) for r in (result if isinstance(result, tuple) else (result,))]
+    results = [_own(r, arrays) for r in (result if isinstance(result, tuple) else (result,))]
     if out is None and where is True:
         return tuple(results) if ufunc.nout > 1 else results[0]
     outs = out if isinstance(out, tuple) else (out,) * ufunc.nout
@@ -118,9 +117,11 @@ def _cast_operand(array: Array, dtype: np.dtype[Any]) -> Array:
     return cast_to(array, dtype)
 
 
-def _marked(result: Array, weak: bool) -> Array:
-    result.weak = weak
-    return result
+def _own(result: Array, operands: Sequence[Array]) -> Array:
+    """The result as an array of its own: a write to it is no write to an operand, and it is no Python number."""
+    own = Array(result.value) if result.weak or any(result is a for a in operands) else result
+    own.scalar = True
+    return own
 
 
 def _check_broadcast(arrays: Sequence[Array]) -> None:

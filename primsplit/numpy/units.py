@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from primsplit.array import FUNCTIONS, Array
 from primsplit.broadcasting import sum_to
 from primsplit.dims import is_one
+from primsplit.passes.compositions.limits import float_limits
 from primsplit.primitive import Function, Primitive, rrule
 
 Slope = Callable[..., Array] | None
@@ -67,11 +67,6 @@ def number(x: Array, rank: int = 0) -> Any:
     """The one number of a constant with at most this many axes, all of size 1; else None."""
     known = x.known() if len(x.shape) <= rank and all(map(is_one, x.shape)) else None
     return None if known is None else known.item()
-
-
-def float_limits(x: Array) -> Any:
-    """NumPy's `finfo` of the array's dtype, of bfloat16 too."""
-    return ml_dtypes.finfo(x.dtype)  # type: ignore[no-untyped-call]  # it has no types
 
 
 def smallest(x: Array) -> np.ndarray[Any, Any]:

@@ -5,6 +5,8 @@ onnxruntime 1.31.1 fuses a MatMul with a multiplication or division by a constan
 word. A Gemm is not fused so; nor is a MatMul that a `Sum` of one input stands beside, which costs a copy.
 """
 
+from collections.abc import Collection
+
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Value, Var, is_call
@@ -12,17 +14,23 @@ from primsplit.ir import Block, Const, Op, Value, Var, is_call
 SCALINGS = frozenset({"Mul", "Div"})
 
 
-def keep_double_products(block: Block) -> Block:
-    """The block with every float64 MatMul beside a constant factor written so that no factor is fused into it."""
+def keep_double_products(block: Block, *, is_function: bool = False) -> Block:
+    """The block with every float64 MatMul beside a constant factor written so that no factor is fused into it.
+
+    What a function's parameters come from and its results go to may be such a factor.
+    """
     if not any(op.kind == "MatMul" and op.outputs[0].type.dtype == np.float64 for op in block.ops):
         return _inside(block) if any(any(op.blocks()) for op in block.ops) else block
     makers = {v: op for op in block.ops for v in op.outputs}
     scaled = _scaled_results(block, makers)
+    outside = frozenset(block.params) if is_function else frozenset()
+    if is_function:
+        scaled.update(v for v in block.results if isinstance(v, Var))
     ops: list[Op] = []
     for op in block.ops:
         if op.kind != "MatMul" or op.outputs[0].type.dtype != np.float64:
             ops.append(op)
-        elif op.outputs[0] in scaled or any(_is_scaled(v, makers) for v in op.inputs):
+        elif op.outputs[0] in scaled or any(_is_scaled(v, makers, outside) for v in op.inputs):
             ops.extend(_guarded(op))
         else:
             ops.append(op)
@@ -52,8 +60,8 @@ def _scaled_results(block: Block, makers: dict[Var, Op]) -> set[Var]:
     }
 
 
-def _is_scaled(value: Value | None, makers: dict[Var, Op]) -> bool:
-    """True where the value is, but for Transposes, something multiplied or divided by a constant number."""
+def _is_scaled(value: Value | None, makers: dict[Var, Op], outside: Collection[Var]) -> bool:
+    """True where the value is, but for Transposes, something multiplied or divided by a constant number, or may be."""
     while isinstance(value, Var) and value in makers:
         op = makers[value]
         if op.kind in SCALINGS:
@@ -61,7 +69,7 @@ def _is_scaled(value: Value | None, makers: dict[Var, Op]) -> bool:
         if op.kind != "Transpose":
             return False
         value = op.inputs[0]
-    return False
+    return value in outside
 
 
 def _has_number(op: Op, makers: dict[Var, Op]) -> bool:

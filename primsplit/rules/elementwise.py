@@ -16,8 +16,9 @@ from primsplit.array import Array
 from primsplit.broadcasting import sum_to
 from primsplit.numpy.arithmetic import literal_power
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.numpy.units import float_limits, number, smallest
+from primsplit.numpy.units import number, smallest
 from primsplit.ops import op
+from primsplit.passes.compositions.limits import float_limits
 from primsplit.primitive import Function, primitive
 from primsplit.primitive import rrule as rule_of
 from primsplit.rules.table import Pullback, no_gradient, partials, rrule
@@ -93,7 +94,7 @@ def divide(x: Array, y: Array) -> tuple[Array, Pullback]:
 
     def pullback(dz: Array) -> tuple[Array, Array]:
         scaled = dz / y
-        return sum_to(scaled, x.shape), sum_to(-(scaled * z), y.shape)
+        return sum_to(scaled, x.shape), -sum_to(scaled * z, y.shape)
 
     return z, pullback
 
@@ -104,7 +105,7 @@ def modulo(x: Array, y: Array, *, fmod: int) -> tuple[Array, Pullback]:
     z = op.Mod(x, y, fmod=fmod)
 
     def pullback(dz: Array) -> tuple[Array, Array]:
-        return sum_to(dz, x.shape), sum_to(-dz * op.Round((x - z) / y), y.shape)
+        return sum_to(dz, x.shape), -sum_to(dz * op.Round((x - z) / y), y.shape)
 
     return z, pullback
 

@@ -80,9 +80,7 @@ def partials(kind: str, *functions: Partial) -> None:
 
         def pullback(dz: Array) -> list[Array | None]:
             return [
-                None
-                if f is None or x is None
-                else sum_to(_scaled(dz, f, (*inputs, z), _pick(attributes, names)), x.shape)
+                None if f is None or x is None else _scaled(dz, f, (*inputs, z), _pick(attributes, names), x)
                 for f, x, names in zip(functions, inputs, named, strict=False)
             ]
 
@@ -102,13 +100,14 @@ def _pick(attributes: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any
     return {k: v for k, v in attributes.items() if k in names}
 
 
-def _scaled(dz: Array, partial: Partial, values: tuple[Array, ...], attributes: dict[str, Any]) -> Array:
+def _scaled(dz: Array, partial: Partial, values: tuple[Array, ...], attributes: dict[str, Any], x: Array) -> Array:
+    """The cotangent of the input `x`. A sum over what broadcasting stretched is negated rather than its terms."""
     factor = partial(*values, **attributes) if callable(partial) else partial
     if isinstance(factor, int | float) and factor == 1:
-        return dz
+        return sum_to(dz, x.shape)
     if isinstance(factor, int | float) and factor == -1:
-        return op.Neg(dz)
-    return dz * factor
+        return op.Neg(sum_to(dz, x.shape))
+    return sum_to(dz * factor, x.shape)
 
 
 def no_gradient(*kinds: str) -> None:

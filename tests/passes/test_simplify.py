@@ -62,6 +62,10 @@ GOES: dict[str, tuple[Callable[..., Any], list[str]]] = {
         lambda x: op.Expand(op.Mul(op.Neg(op.Expand(op.ReduceMax(x, [0]), [4, 3])), F32(0.3)), [2, 4, 3]),
         ["ReduceMax", "Mul", "Expand"],
     ),
+    "work with a scalar before an expansion": (
+        lambda x: op.Mul(op.Expand(op.ReduceMax(x, [0]), [4, 3]), op.ReduceMax(x, keepdims=0)),
+        ["ReduceMax", "ReduceMax", "Mul", "Expand"],
+    ),
     "where true": (lambda x: op.Where(np.array(True), x, op.Exp(x)), []),
     "where false": (lambda x: op.Where(np.zeros((4, 3), bool), op.Exp(x), x), []),
     "where same": (lambda x: op.Where(op.Greater(x, HALF), x, x), []),

@@ -1,7 +1,6 @@
 """Programs of scientific computing: stencils, filters, integrators, splines, physics."""
 
-import numpy as np
-
+from primsplit import numpy as np
 from tests.programs.table import Table, integers, uniform
 
 PROGRAMS = Table()
@@ -76,7 +75,7 @@ def runge_kutta_pendulum(state, lengths):
     return state
 
 
-@program(np.array([1.0, 0.5, -0.3]), 10.0)
+@program((3,), 10.0, symbolic=False)
 def lorenz_rate(state, sigma):
     x, y, z = state
     return np.array([sigma * (y - x), x * (28.0 - z) - y, x * y - 8.0 / 3.0 * z])
@@ -126,7 +125,7 @@ def bezier_curve(control, t):
     return points[0]
 
 
-@program((4,), (3,))
+@program((4,), (3,), symbolic=False)
 def rotate_by_quaternion(q, v):
     w, x, y, z = q / np.linalg.norm(q)
     R = np.array(
@@ -139,12 +138,12 @@ def rotate_by_quaternion(q, v):
     return R @ v
 
 
-@program((5, 3), (5, 3))
+@program((5, 3), (5, 3), symbolic=False)
 def batched_cross_and_dot(a, b):
     return np.cross(a, b), np.einsum("ij,ij->i", a, b), np.linalg.norm(a - b, axis=1)
 
 
-@program((3,), (3,))
+@program((3,), (3,), symbolic=False)
 def rodrigues_rotation(axis, v):
     angle = np.sqrt(axis @ axis + 1e-12)
     k = axis / angle
@@ -219,7 +218,7 @@ def squared_exponential_kernel(a, b):
 @program((4, 2), (4,), 0.3, tolerance=1e-5)
 def gaussian_process_evidence(x, y, noise):
     d = np.sum((x[:, None] - x[None]) ** 2, -1)
-    K = np.exp(-0.5 * d) + (noise**2 + 1e-3) * np.eye(len(y)) if isinstance(len(y), int) else d
+    K = np.exp(-0.5 * d) + (noise**2 + 1e-3) * np.eye(y.shape[0])
     L = np.linalg.cholesky(K)
     alpha = np.linalg.solve(L.T, np.linalg.solve(L, y))
     return -0.5 * y @ alpha - np.sum(np.log(np.diag(L)))
@@ -266,12 +265,12 @@ def segment_means(x, labels):
     return total / np.maximum(count, 1)[:, None]
 
 
-@program((8,), uniform(3, low=0.2, high=0.9))
+@program((8,), uniform(3, low=0.2, high=0.9), symbolic=False)
 def polynomial_filter(signal, taps):
     return np.convolve(signal, taps, mode="valid"), np.convolve(signal, taps), np.correlate(signal, taps, "same")
 
 
-@program((6,), 0.7)
+@program((6,), 0.7, symbolic=False)
 def savings_recursion(income, rate):
     """A Python loop over the elements of an array."""
     wealth = 0.0
@@ -281,5 +280,3 @@ def savings_recursion(income, rate):
         path.append(wealth)
     return np.array(path)
 
-
-PROGRAMS[-1].options["symbolic"] = False

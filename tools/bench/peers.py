@@ -92,8 +92,10 @@ def _mapped(function: Function, tree: Any) -> Any:
     if dataclasses.is_dataclass(tree):
         return dataclasses.replace(tree, **{k: _mapped(function, v) for k, v in vars(tree).items()})
     if isinstance(tree, tuple | dict):
-        return optree.tree_map(lambda leaf: function(leaf), tree) if not _holds_dataclass(tree) else tuple(
-            _mapped(function, v) for v in tree
+        return (
+            optree.tree_map(lambda leaf: function(leaf), tree)
+            if not _holds_dataclass(tree)
+            else tuple(_mapped(function, v) for v in tree)
         )
     return function(tree)
 

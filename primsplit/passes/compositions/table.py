@@ -21,6 +21,7 @@ from primsplit.passes.compositions import (
     integers,
     normalization,
     pooling,
+    random,
     reductions,
     resize,
     selection,
@@ -37,6 +38,7 @@ FAMILIES: list[dict[str, Composition]] = [
     integers.COMPOSITIONS,
     normalization.COMPOSITIONS,
     pooling.COMPOSITIONS,
+    random.COMPOSITIONS,
     resize.COMPOSITIONS,
     selection.COMPOSITIONS,
     trigonometric.COMPOSITIONS,
@@ -72,6 +74,7 @@ def restored(result: Array, dtype: np.dtype[Any]) -> Array:
 CORRECTED: dict[tuple[str, str], Composition] = {
     **{(kind, "int64"): made for kind, made in integers.CORRECTED.items()},
     ("Pow", "int32"): integers.power,
+    **{("Bernoulli", dtype): random.bernoulli for dtype in ("float16", "float32", "float64")},
     **{(kind, "float16"): through_float32(kind) for kind in ("ScatterElements", "ScatterND")},
     ("Shrink", "float64"): activations.shrink,
     ("Sigmoid", "float64"): activations.sigmoid,

@@ -64,8 +64,14 @@ def _is_full(site: Site) -> bool:
 
 @rewrite("Expand")
 def expand(site: Site) -> Rewritten:
-    """An Expand that changes nothing; one of an Expand, where the outer alone says the shape."""
+    """An Expand that changes nothing; one of an Expand, where the outer alone says the shape; one to no elements.
+
+    onnxruntime 1.31.1 drops an Expand from size 1 to the literal size 0, as if it changed nothing.
+    """
     x, shape = site.op.inputs
+    literal = [d for d in site.type.shape or (1,) if isinstance(d, int)]
+    if 0 in literal and len(literal) == site.type.rank:
+        return Const(np.zeros(literal, site.type.dtype))
     if x is None or same_types(x.type, site.type):
         return x
     inner = site.maker(x, "Expand")
@@ -181,13 +187,13 @@ def _broadcasts_to(shapes: Sequence[Shape], type: Type) -> bool:
 
 @rewrite(*UNARY, "Add", "Sub", "Mul", "Div")
 def before_expanding(site: Site) -> Rewritten:
-    """f(Expand(x)) = Expand(f(x)), and the same with a number as the other operand: the work on fewer elements."""
+    """f(Expand(x)) = Expand(f(x)), also with another operand that has no axes: the work on fewer elements."""
     place = next((i for i, v in enumerate(site.op.inputs) if site.maker(v, "Expand") is not None), None)
     if place is None or site.type.shape is None:
         return None
     expanded = site.maker(site.op.inputs[place], "Expand")
     others = [v for i, v in enumerate(site.op.inputs) if i != place]
-    if expanded is None or not all(isinstance(v, Const) and v.type.rank == 0 for v in others):
+    if expanded is None or not all(v is not None and v.type.rank == 0 for v in others):
         return None
     source = expanded.inputs[0]
     if (
