@@ -12,7 +12,7 @@ from primsplit.infer import slice_size
 from primsplit.ir import Type
 from primsplit.ops import op
 from primsplit.rules.indexing import scatter_along, size_scalar, text
-from primsplit.rules.table import Pullback, rrule
+from primsplit.rules.table import Pullback, rrule, through_body
 
 
 @rrule("Transpose")
@@ -141,17 +141,27 @@ def slice_rule(
 ) -> tuple[Array, Pullback]:
     """The cotangent with zeros where nothing was picked.
 
-    Steps of 1 and -1 pad; others scatter along their axis.
+    Steps of 1 and -1 pad; others scatter along their axis. Axes or steps that only the run knows scatter each element
+    to its position.
     """
     z = op.Slice(x, starts, ends, axes, steps)
 
     def pullback(dz: Array) -> list[Array | None]:
+        if any(v is not None and v.known() is None for v in (axes, steps)):
+            return [_by_position(dz), *(None for v in (starts, ends, axes, steps) if v is not None)]
         cuts = _Cuts(x, starts, ends, axes, steps)
         for position, axis in enumerate(cuts.axes):
             if not cuts.is_padded(position):
                 shape = (*dz.shape[:axis], x.shape[axis], *dz.shape[axis + 1 :])
                 dz = scatter_along(dz, shape, cuts.picked(position), axis)
         return [cuts.padded(dz), *(None for v in (starts, ends, axes, steps) if v is not None)]
+
+    def _by_position(dz: Array) -> Array:
+        count = dims.product(x.shape)
+        positions = op.Slice(reshape_to(op.Range(0, size_scalar(count), 1), x.shape), starts, ends, axes, steps)
+        start = zeros([count], dz.dtype)
+        filled = op.ScatterND(start, op.Reshape(positions, [-1, 1]), op.Reshape(dz, [-1]), reduction="add")
+        return reshape_to(filled, x.shape)
 
     return z, pullback
 
@@ -332,3 +342,6 @@ def space_to_depth(x: Array, *, blocksize: int) -> tuple[Array, Pullback]:
         return (op.DepthToSpace(dz, blocksize=blocksize, mode="DCR", types=[x.type]),)
 
     return z, pullback
+
+
+through_body("CenterCropPad")

@@ -51,3 +51,16 @@ def test_what_padding_copies_adds_to_its_source() -> None:
         np.add.at(plain, np.pad(np.arange(3), 2, mode=mode), weights)
         found = ps.grad(lambda x, mode=mode: (np.pad(x, 2, mode=mode) * weights).sum())(np.zeros(3))
         np.testing.assert_array_equal(found, plain)
+
+
+def test_a_slice_whose_axes_and_steps_only_the_run_knows_has_its_gradient() -> None:
+    def cut(x: Any, starts: Any, ends: Any, axes: Any, steps: Any) -> Any:
+        return op.Slice(x, starts, ends, axes, steps)
+
+    vectors = [ps.spec("int64", [1])] * 4
+    made = ps.split(cut, ps.spec("float64", [5, 4]), *vectors, wrt="x").joint()
+    x = np.arange(20.0).reshape(5, 4)
+    bounds = [np.array([v]) for v in (3, -100, 1, -2)]
+    value, gradient = made(x, *bounds, np.ones((5, 2)))
+    np.testing.assert_array_equal(value, x[:, 3::-2])
+    np.testing.assert_array_equal(gradient, np.tile([0.0, 1.0, 0.0, 1.0], (5, 1)))
