@@ -1,4 +1,4 @@
-"""Every case of onnx's backend node tests: is its gradient right, rightly absent, or refused with a reason?
+"""Every case of onnx's backend node tests: whether its gradient is right, rightly absent, or refused with a reason.
 
     python tools/node_sweep.py [--only Conv] [--verbose]
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.ops import op
 
 FORMS: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
     "a slice pads": (lambda x: x[1:3], ["Pad"]),

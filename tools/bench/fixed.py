@@ -1,6 +1,6 @@
 """Two fixed benches: value and gradient in onnxruntime beside jax.jit, torch eager and torch.compile, in one run.
 
-    python tools/bench/fixed.py [--threads 1] [--only mlp|regression32|regression64]
+    python tools/bench/fixed.py [--cores 1] [--only mlp|regression32|regression64]
 
 `mlp`: 784-1024-1024-10, batch 256, cross entropy, float32, with respect to all parameters. `regression`: a robust
 (Student-t) regression log density, 100,000 x 50, with respect to coefficients and log scale, in float32 and float64.
@@ -9,12 +9,11 @@ Needs `pip install -e ".[compare]"`. Every alternative's gradient is compared wi
 
 import argparse
 import itertools
-import os
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from peers import use_cores
 from timing import compare, print_table
 
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -69,8 +68,8 @@ def ours(model: Any, params: Arrays, data: Arrays, threads: int) -> Alternatives
 
     made = ps.split(function, params, *data.values(), wrt="p")
     leaves = [*(params[k] for k in sorted(params)), *data.values()]
-    joint = Session(made.joint().to_onnx(), threads=threads)
-    forward = Session(made.program.to_onnx(), threads=threads)
+    joint = Session(made.joint().to_onnx(), threads=threads, plan_memory=True)
+    forward = Session(made.program.to_onnx(), threads=threads, plan_memory=True)
     return {
         "primsplit": bound(joint, leaves),
         "onnxruntime, forward only": bound(forward, leaves),
@@ -167,30 +166,25 @@ def _number(value: Any) -> float:
 def main() -> None:
     """Run the benches that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--cores", type=int, default=1)
     parser.add_argument("--only", choices=sorted(BENCHES))
     asked = parser.parse_args()
+    use_cores(asked.cores)
     for name, (model, make) in BENCHES.items():
         if asked.only not in {None, name}:
             continue
         params, data = make()
-        alternatives = ours(model, params, data, asked.threads)
+        alternatives = ours(model, params, data, asked.cores)
         alternatives |= jax_alternative(model, params, data)
         import torch
 
-        torch.set_num_threads(asked.threads)
+        torch.set_num_threads(asked.cores)
         alternatives |= torch_alternatives(model, params, data)
         agree(alternatives)
         print_table(
-            f"{name}, {asked.threads} thread(s), value and gradient", compare(alternatives, budget=5.0), "primsplit"
+            f"{name}, {asked.cores} core(s), value and gradient", compare(alternatives, budget=5.0), "primsplit"
         )
 
 
 if __name__ == "__main__":
-    count = sys.argv[sys.argv.index("--threads") + 1] if "--threads" in sys.argv else "1"
-    os.environ.setdefault("OMP_NUM_THREADS", count)
-    os.environ.setdefault(
-        "XLA_FLAGS",
-        f"--xla_cpu_multi_thread_eigen={'false' if count == '1' else 'true'} intra_op_parallelism_threads={count}",
-    )
     main()

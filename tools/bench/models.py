@@ -2,7 +2,7 @@
 
     python tools/bench/models.py [NAME ...] [--budget SECONDS] [--json]
 
-One thread; inputs are bound or converted once; the alternatives take turns. `backward / forward` is the time of the
+One core; inputs are bound or converted once; the alternatives take turns. `backward / forward` is the time of the
 exported gradient file over that of the exported function; the aim is 3 at most for models that multiply matrices, 4
 for others. A peer's gradient is compared with ours before it is timed; one that cannot run the file says why. torch
 runs the NumPy function through its own NumPy, which adds some microseconds an operation to its eager form.
@@ -42,7 +42,7 @@ def exported(path: Path) -> tuple[dict[str, peers.Call], list[Any], list[int]]:
         raise SystemExit(f"{path} has no example_inputs()")
     made = ps.split(file.function, *example.args, wrt=file.wrt, seed="ones")
     leaves = arrays_of(made.program, (example.args, {}))
-    joint, forward = (Session(p.to_onnx(), threads=1) for p in (made.joint(), made.program))
+    joint, forward = (Session(p.to_onnx(), threads=1, plan_memory=True) for p in (made.joint(), made.program))
     names = list(inspect.signature(file.function).parameters)
     wrt = [names.index(n) for n in file.wrt or names]
     return {OURS: bound(joint, leaves), FORWARD: bound(forward, leaves)}, list(example.args), wrt
@@ -134,5 +134,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    peers.use_one_thread()
+    peers.use_cores(1)
     main()

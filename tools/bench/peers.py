@@ -1,7 +1,7 @@
 """A plain NumPy function as its users would differentiate it with JAX and with torch.
 
 The function's module is given another library in the place of NumPy: `jax.numpy`, or for torch the NumPy that torch
-brings along (`torch._numpy` eagerly, `torch.compiler.wrap_numpy` compiled). Both are told to use one thread.
+brings along (`torch._numpy` eagerly, `torch.compiler.wrap_numpy` compiled).
 """
 
 import dataclasses
@@ -16,13 +16,14 @@ import optree
 Call = Callable[[], Any]
 Function = Callable[..., Any]
 
-ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 
+def use_cores(count: int) -> None:
+    """Keep this process on so many cores, and tell the libraries; to be called before they are imported.
 
-def use_one_thread() -> None:
-    """Tell the libraries; to be called before they are imported."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    os.environ.setdefault("XLA_FLAGS", ONE_THREAD)
+    XLA makes threads of its own whatever its flags say, so only the number of cores holds it.
+    """
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-count:])
+    os.environ["OMP_NUM_THREADS"] = str(count)
 
 
 def with_jax(module: ModuleType, name: str, args: Sequence[Any], wrt: Sequence[int]) -> Call:
@@ -93,9 +94,7 @@ def _mapped(function: Function, tree: Any) -> Any:
         return dataclasses.replace(tree, **{k: _mapped(function, v) for k, v in vars(tree).items()})
     if isinstance(tree, tuple | dict):
         return (
-            optree.tree_map(lambda leaf: function(leaf), tree)
-            if not _holds_dataclass(tree)
-            else tuple(_mapped(function, v) for v in tree)
+            optree.tree_map(function, tree) if not _holds_dataclass(tree) else tuple(_mapped(function, v) for v in tree)
         )
     return function(tree)
 
