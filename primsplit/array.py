@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.dims import Dim, Shape, Size, product
-from primsplit.errors import ConcretizationError, TraceError, UnsupportedFunction
-from primsplit.ir import Const, Type, Value, Var
+from primsplit.errors import ConcretizationError, DtypeError, Place, TraceError, UnsupportedFunction
+from primsplit.ir import NOWHERE, Const, Type, Value, Var, is_held
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
@@ -65,9 +65,9 @@ def _binary(ufunc: np.ufunc) -> Callable[["Array", Any], "Array"]:
 
 def _weakened(result: Any, *operands: Any) -> Any:
     """The result of a Python operator, a Python number where the operands are; of a ufunc called by name it is none."""
-    if all(o.weak if isinstance(o, Array) else type(o) in {int, float, Size} for o in operands):
+    if all(o.weak if isinstance(o, Array) else type(o) in {bool, int, float, Size} for o in operands):
         for array in result if isinstance(result, tuple) else (result,):
-            array.weak = array.dtype.kind in "iuf"
+            array.weak = True
     return result
 
 
@@ -112,7 +112,7 @@ class Array:
         self.weak = weak
         self.scalar = scalar
         self.version = 0
-        self.poisoned = False
+        self.poisoned: Place | None = None
 
     @property
     def value(self) -> Value:
@@ -132,11 +132,11 @@ class Array:
 
     def _see_base(self) -> None:
         """Read a view anew where its base, which is up to date, was written to."""
-        if self.poisoned:
+        if self.poisoned is not None:
             raise TraceError(
-                "whether this array sees a write made through its reshaped view depends on its memory layout",
-                place=tracing.user_place(),
-                cure="Write x = x.reshape(...).copy() before writing to it.",
+                "whether an array that is read later sees this write to its reshaped view depends on its memory layout",
+                place=self.poisoned,
+                cure="Write to view = x.reshape(...).copy() instead, and go on with view.",
             )
         view = self._view
         if view is None or view.seen == view.base.version:
@@ -174,7 +174,7 @@ class Array:
         """Cut this view off from what it was taken from, whose elements are not known any more."""
         view, self._view = self._view, None
         while view is not None:
-            view.base.poisoned = True
+            view.base.poisoned = tracing.user_place() or NOWHERE
             view = view.base._view
 
     def is_number(self) -> bool:
@@ -289,6 +289,15 @@ class Array:
 
     def __repr__(self) -> str:
         return f"Array({self._value.type})"
+
+    def __format__(self, how: str) -> str:
+        return format(self._number(f"the text {how!r}").item(), how) if how else repr(self)
+
+    def __copy__(self) -> "Array":
+        return self.copy()  # type: ignore[no-any-return]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Array":
+        return self.copy()  # type: ignore[no-any-return]
 
     def __len__(self) -> int:
         if not self.shape:
@@ -430,8 +439,9 @@ def _no_number(array: Array, what: str) -> ConcretizationError:
         f"{what} was asked of a value that is known only at run time",
         place=tracing.user_place(),
         because=(f"it is {array.type}",),
-        cure="Keep to NumPy functions of whole arrays, or pass the number as a static argument. np.array([a, b]) of traced\n"
-        "  numbers, constant[i], and np.zeros(3) to write into want primsplit's NumPy: from primsplit import numpy as np",
+        cure="Keep to NumPy functions of whole arrays, or pass the number as a static argument. np.array([a, b]) of\n"
+        "  traced numbers, np.asarray(constant)[i], and np.zeros(3) to write into are made by primsplit's NumPy:\n"
+        "  from primsplit import numpy as np",
     )
 
 
@@ -460,13 +470,18 @@ def numbers_of(function: Any, result: Any, options: Mapping[str, Any]) -> Any:
     """The result of a function, marked as a number where NumPy gives one."""
     if options.get("out") is not None or (isinstance(function, Hashable) and function in ARRAYS):
         return result
-    for part in result if isinstance(result, list | tuple) else (result,):
+    if isinstance(result, Array):
+        return _number_of(result)
+    for part in result if isinstance(result, list | tuple) else ():
         if isinstance(part, Array):
             part.scalar = True
     return result
 
 
 def _number_of(result: Array) -> Array:
+    """The result as a number of NumPy's, where it has no axes."""
+    if result.weak:
+        return Array(result.value, scalar=True)
     result.scalar = True
     return result
 
@@ -497,7 +512,7 @@ def lift(value: Any, dtype: npt.DTypeLike | None = None) -> Value:
     if isinstance(value, Var | Const):
         return value
     if isinstance(value, np.ndarray | np.generic):
-        return _constant(np.asarray(value))
+        return _constant(plain(value))
     if isinstance(value, Size):
         return _scalar_size(value)
     if isinstance(value, bool | int | float):
@@ -511,8 +526,21 @@ def lift(value: Any, dtype: npt.DTypeLike | None = None) -> Value:
     )
 
 
+def plain(value: npt.NDArray[Any] | np.generic) -> npt.NDArray[Any]:
+    """The value as a NumPy array. Raises DtypeError for a matrix or masked array, whose operators mean other things."""
+    if isinstance(value, np.matrix | np.ma.MaskedArray):
+        raise DtypeError(
+            f"a {type(value).__name__} cannot be part of a program",
+            place=tracing.user_place(),
+            cure="Pass np.asarray(x), and a mask as an array of its own.",
+        )
+    return np.asarray(value)
+
+
 def _constant(array: npt.NDArray[Any]) -> Const:
-    if array.dtype.kind in "cOMmV" and array.dtype.name != "bfloat16":
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if not is_held(array.dtype):
         raise TraceError(f"arrays of dtype {array.dtype} cannot be part of a program", place=tracing.user_place())
     return Const(array, place=tracing.user_place())
 

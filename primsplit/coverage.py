@@ -16,8 +16,10 @@ import numpy as np
 
 from primsplit.array import FUNCTIONS
 from primsplit.doors import kinds_in_file
+from primsplit.numpy.refusals import BECAUSE
 from primsplit.numpy.ufuncs import ELEMENTWISE
-from primsplit.rules.table import RULES, UNSUPPORTED
+from primsplit.rules import table
+from primsplit.rules.table import UNSUPPORTED
 from primsplit.schema import kinds
 
 Status = Literal["rule", "partials", "no_gradient", "through_body", "unsupported", "missing", "traced", "refused"]
@@ -39,11 +41,7 @@ class Row:
 
 def status(kind: str) -> tuple[Status, str]:
     """How an operator is differentiated, and where its rule is or why it has none."""
-    if kind in RULES:
-        return RULES[kind].form, ""
-    if kind in UNSUPPORTED:
-        return "unsupported", UNSUPPORTED[kind]
-    return "missing", ""
+    return table.status(kind) or "missing", UNSUPPORTED.get(kind, "")
 
 
 def operator_rows() -> list[Row]:
@@ -56,7 +54,10 @@ def name_rows() -> list[Row]:
     """Every function of NumPy that may be given arrays, the methods and forms of indexing, and SciPy's functions."""
     tests = tested()["functions"]
     implemented = traced_names()
-    rows = [Row(name, "refused" if refused else "traced", tests.get(name, "")) for name, refused in implemented.items()]
+    rows = [
+        Row(name, "refused" if refused else "traced", tests.get(name, ""), BECAUSE.get(name, ""))
+        for name, refused in implemented.items()
+    ]
     rows += [Row(name, "refused", "") for name in sorted(set(_public_names()) - set(implemented))]
     return sorted(rows, key=lambda row: row.name)
 

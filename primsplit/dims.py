@@ -87,7 +87,7 @@ class Size:
     __radd__ = __add__
 
     def __neg__(self) -> Dim:
-        return self * -1
+        return _collect((m, -c) for m, c in self.terms)
 
     def __sub__(self, other: object) -> Any:
         if not isinstance(other, int | Size):

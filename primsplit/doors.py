@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from primsplit.collector import paused
+from primsplit.ir import Block
 from primsplit.names import NamedBlock
 from primsplit.passes.finish import finish
 
@@ -31,14 +32,28 @@ def make_session(named: NamedBlock) -> Any:
     """An onnxruntime session of a block."""
     from primsplit.runtime import Session
 
-    return Session(make_proto(named))
+    return Session(make_proto(named), plan_memory=_is_small(named.block))
+
+
+SMALL = 2**24
+
+
+def _is_small(block: Block) -> bool:
+    """True where all that the block computes surely fits in so many bytes."""
+    total = 0
+    for size in (v.type.nbytes() for op in block.ops for v in op.outputs):
+        if not isinstance(size, int):
+            return False
+        total += size
+    return total <= SMALL
 
 
 def save_model(named: NamedBlock, path: str) -> None:
     """Write a block as an ONNX file. Raises FileError."""
     from primsplit.onnxio.save import write_model
 
-    write_model(make_model(named), path)
+    with paused():
+        write_model(make_model(named), path)
 
 
 def save_functions(name: str, joint: NamedBlock, forward: NamedBlock, backward: NamedBlock, path: str) -> None:
@@ -46,7 +61,8 @@ def save_functions(name: str, joint: NamedBlock, forward: NamedBlock, backward: 
     from primsplit.onnxio.functions import to_function_model
     from primsplit.onnxio.save import write_model
 
-    write_model(to_function_model(name, joint, forward, backward), path)
+    with paused():
+        write_model(to_function_model(name, joint, forward, backward), path)
 
 
 def read_model(path: str) -> Any:

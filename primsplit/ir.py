@@ -29,6 +29,13 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
     return dtype.name
 
 
+def is_held(dtype: np.dtype[Any]) -> bool:
+    """Whether a program can hold arrays of this dtype: numbers of at most 64 bits, in native byte order, texts."""
+    return dtype == BFLOAT16 or (
+        dtype.kind in "biufUST" and dtype.isnative and (dtype.kind != "f" or dtype.itemsize <= 8)
+    )
+
+
 class Type:
     """The dtype and shape of a tensor. `shape` is None where even the rank is unknown."""
 

@@ -181,10 +181,7 @@ def trace_program(function: Function, args: Sequence[Any], named: Mapping[str, A
     Counters.traces += 1
     with paused(), tracing.fresh_stack(), tracing.recording() as recorded:
         params = [None if t is None else recorded.param(t, n) for t, n in zip(types, labels, strict=True)]
-        given = [
-            leaf if p is None else _stand_in(leaf, p)
-            for leaf, p in zip(leaves, params, strict=True)
-        ]
+        given = [leaf if p is None else _stand_in(leaf, p) for leaf, p in zip(leaves, params, strict=True)]
         positional, keywords = trees.unflatten(spec, given)
         with tracing.errors_of_elements():
             result = function(*positional, **keywords)

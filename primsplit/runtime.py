@@ -24,13 +24,17 @@ class Counters:
 class Session:
     """A model loaded into onnxruntime. `inputs` are those a run must give, then those with defaults.
 
-    Called with one array an input; returns one an output, owned by the caller. Raises RunError.
+    Called with one array an input; returns one an output, owned by the caller. With `plan_memory` a run takes its
+    memory in one piece, which halves the time of thousands of tiny operators and, from the second run on, doubles the
+    memory. Raises RunError.
     """
 
-    def __init__(self, model: onnx.ModelProto | str, *, threads: int = 0, optimize: bool = True) -> None:
+    def __init__(
+        self, model: onnx.ModelProto | str, *, threads: int = 0, optimize: bool = True, plan_memory: bool = False
+    ) -> None:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
-        options.enable_mem_pattern = False
+        options.enable_mem_pattern = plan_memory
         options.intra_op_num_threads = threads
         if not optimize:
             options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL

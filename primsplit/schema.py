@@ -93,4 +93,4 @@ RANDOM = frozenset(
 def kinds() -> tuple[str, ...]:
     """Every operator of the standard domain at this opset that is not deprecated."""
     names = {s.name for s in onnx.defs.get_all_schemas() if s.domain == ""}
-    return tuple(sorted(name for name in names if exists(name)))
+    return tuple(sorted(n for n in names if exists(n) and not onnx.defs.get_schema(n, OPSET).deprecated))

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import dims, tracing
-from primsplit.array import Array
+from primsplit.array import Array, plain
 from primsplit.dims import Dim, Size, evaluate, symbols
 from primsplit.errors import DtypeError, Place, ShapeError, SpecError
-from primsplit.ir import Type
+from primsplit.ir import Type, is_held
 
 SHORT = {
     "f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "i8": "int8", "i16": "int16",
@@ -42,8 +42,9 @@ def read_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
         found = np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name)
     except TypeError:
         raise SpecError(f"{dtype!r} is no dtype", cure=f"Known short names: {', '.join(SHORT)}.") from None
-    if found.kind in "cOMmV" and found != np.dtype(ml_dtypes.bfloat16):
-        raise SpecError(f"inputs of dtype {found} cannot be part of a program")
+    if not is_held(found):
+        cure = "" if found.isnative else f"Convert them: x.astype({found.newbyteorder('=').name!r})."
+        raise SpecError(f"inputs of dtype {found} cannot be part of a program", cure=cure)
     return found
 
 
@@ -66,7 +67,7 @@ def leaf_type(leaf: Any) -> Type | None:
     if isinstance(leaf, Array):
         return leaf.type
     if isinstance(leaf, np.ndarray | np.generic):
-        array = np.asarray(leaf)
+        array = plain(leaf)
         return spec(array.dtype, array.shape)
     if isinstance(leaf, float):
         return Type(np.float64, ())

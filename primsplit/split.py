@@ -6,7 +6,7 @@ Both lists share Vars: a capture is the same Var in both.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Type, Value, Var, 
 from primsplit.ops import op as operators
 from primsplit.passes.dead_code import live_ops
 from primsplit.passes.merge_scatter import merge_scatters
+from primsplit.rules.bodies import body_of
 from primsplit.rules.table import RULES, UNSUPPORTED, Epoch, Rule, with_defaults
 from primsplit.tracing import append, fresh_stack, recording
 from primsplit.verify import verified
@@ -264,18 +265,29 @@ def split_op(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
     """The split of one op, from its rule; run once per signature (operator, types, attributes, small constants)."""
     if is_call(op):
         return _split_call(op, wrt, of)
-    rule = find_rule(op)
+    entry = RULES.get(op.kind)
+    rule = None if entry is not None and entry.form == "through_body" else find_rule(op)
     key = (op.kind, tuple(_input_key(v) for v in op.inputs), _attribute_key(op.attributes), wrt, of, Epoch.count)
     if key in _cache:
         return _cache[key]
     with fresh_stack():
-        attributes = with_defaults(op.kind, op.attributes)
-        split = run_rule(op, rule, attributes, wrt, of, name=op.kind.lower())
+        if rule is None:
+            split = _split_body(op, wrt, of)
+        else:
+            attributes = with_defaults(op.kind, op.attributes)
+            split = run_rule(op, rule, attributes, wrt, of, name=op.kind.lower())
     if not _makes_symbols(split, op):
         if len(_cache) >= _CACHE_LIMIT:
             _cache.clear()
         _cache[key] = split
     return split
+
+
+def _split_body(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
+    """The split of an op's function body, its parameters counted as inputs of the op."""
+    body, positions = body_of(op)
+    made = split_block(body, [positions.index(i) for i in wrt], of)
+    return replace(made, wrt=wrt, targets=tuple(positions[i] for i in made.targets))
 
 
 def find_rule(op: Op) -> Rule:

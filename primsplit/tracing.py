@@ -49,18 +49,18 @@ class Recording:
             if isinstance(dim, int):
                 continue
             self.sources.setdefault(dim.text, (var, axis))
-            if (name := _only_symbol(dim)) is not None:
+            if (name := _only_atom(dim)) is not None:
                 known = self.sources.get(name)
-                if known is None or (dim.symbol is not None and _dim_at(known).symbol is None):
+                if known is None or (dim.text == name and _dim_at(known).text != name):
                     self.sources[name] = (var, axis)
 
 
-def _only_symbol(dim: Size) -> str | None:
-    """The symbol of a size `a*N + b`, which can be solved for N."""
+def _only_atom(dim: Size) -> str | None:
+    """The symbol, or the function of sizes, of a size `a*atom + b`, which can be solved for it."""
     if dim.symbol is not None:
         return dim.symbol
-    names = [m for m, _ in dim.terms if m]
-    return names[0][0] if len(names) == 1 and len(names[0]) == 1 and isinstance(names[0][0], str) else None
+    found = [m for m, _ in dim.terms if m]
+    return str(found[0][0]) if len(found) == 1 and len(found[0]) == 1 else None
 
 
 def _dim_at(source: tuple[Var, int]) -> Size:
@@ -282,13 +282,28 @@ def size_of(dim: Dim) -> Value:
 
 def _read(dim: Size) -> Value:
     """The size read from a value that has it, or computed from sizes that can be read."""
-    if dim.symbol is not None:
-        return _read_symbol(dim)
     source = _find_source(dim.text)
-    if source is None:
-        return _compute(dim)
-    var, axis = source
-    return emit("Shape", [var], {"start": axis, "end": axis + 1})[0]
+    if source is not None:
+        return _solved(dim, source)
+    if dim.symbol is None:
+        part = _readable_part(dim)
+        return _compute(dim) if part is None else emit("Add", [size_of(part), size_of(dim - part)])[0]
+    raise TraceError(f"the size {dim} cannot be read: no value here has it as a size", place=user_place())
+
+
+def _readable_part(dim: Size) -> Size | None:
+    """A size of some value that is part of this sum, where a symbol of the sum cannot be read by itself."""
+    if all(_find_source(name) is not None for name in dims.symbols(dim)):
+        return None
+    level: Recording | None = _stack.top
+    while level is not None:
+        for source in level.sources.values():
+            part = _dim_at(source)
+            rest = dim - part
+            if len(part.terms) > 1 and (isinstance(rest, int) or len(rest.terms) < len(dim.terms)):
+                return part
+        level = level.outer
+    return None
 
 
 def _find_known(text: str) -> Value | None:
@@ -309,15 +324,12 @@ def _find_source(name: str) -> tuple[Var, int] | None:
     return None
 
 
-def _read_symbol(dim: Size) -> Value:
-    name = dim.symbol or ""
-    source = _find_source(name)
-    if source is None:
-        raise TraceError(f"the size {dim} cannot be read: no value here has it as a size", place=user_place())
+def _solved(dim: Size, source: tuple[Var, int]) -> Value:
+    """The size read from an axis that it is, or that is `a*dim + b`."""
     var, axis = source
     (value,) = emit("Shape", [var], {"start": axis, "end": axis + 1})
     full = _dim_at(source)
-    if full.symbol is not None:
+    if full.text == dim.text:
         return value
     (slope, offset) = (next(c for m, c in full.terms if m), next((c for m, c in full.terms if not m), 0))
     (value,) = emit("Sub", [value, Const(np.array([offset]))])

@@ -240,7 +240,12 @@ def written(target: Target) -> list[str]:
 
 def tuple_of(name: str, coefficients: Sequence[Any]) -> list[str]:
     """The lines of one tuple of coefficients."""
-    return [f"    {name}=(", *[f"        {float(c)!r}," for c in coefficients], "    ),"]
+    return [f"    {name}=(", *[f"        {written_number(c)}," for c in coefficients], "    ),"]
+
+
+def written_number(c: Any) -> str:
+    """A coefficient as the formatter writes it."""
+    return repr(float(c)).replace("e+", "e")
 
 
 def digamma_zero() -> list[str]:

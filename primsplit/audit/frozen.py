@@ -6,6 +6,7 @@ A later change of them does not change the exported file; that is why they are l
 import ast
 import dataclasses
 import inspect
+import random
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -45,7 +46,8 @@ def frozen_values(made: SplitProgram, function: Callable[..., Any]) -> list[Froz
 
     Those are the globals, closed-over variables and attributes that its functions read, as far as they are numbers,
     texts or arrays; arrays that became part of the program on a line that reads none of those; and arguments that are
-    no arrays. Functions that recorded nothing are not looked at.
+    no arrays; and calls of random generators, which drew while the function was traced. Functions that recorded nothing
+    are not looked at.
     """
     named = {f.name: f for f in _named(made, function)}
     lines = {(f.place.filename, line) for f in named.values() if f.place for line in _lines_of(f.name, f.place)}
@@ -55,7 +57,7 @@ def frozen_values(made: SplitProgram, function: Callable[..., Any]) -> list[Froz
             array = const.numpy()
             unnamed.setdefault((const.place, str(const.type)), _frozen("", array, const.place))
     found = sorted([*named.values(), *unnamed.values()], key=lambda f: -f.size)
-    return [*found, *_static_arguments(made)]
+    return [*found, *_draws(made, function), *_static_arguments(made)]
 
 
 def _arrays(made: SplitProgram) -> Iterator[Const]:
@@ -97,6 +99,15 @@ def _static_arguments(made: SplitProgram) -> Iterator[Frozen]:
 
 def _named(made: SplitProgram, function: Callable[..., Any]) -> Iterator[Frozen]:
     """The outside values that the functions with recorded ops read, each at the first line that does."""
+    for filename, scope, node in _traced_functions(made, function):
+        for expression in _outside(node, scope):
+            value = _look_up(expression, scope)
+            if _is_value(value):
+                yield _frozen(ast.unparse(expression), value, _place(filename, expression, node))
+
+
+def _traced_functions(made: SplitProgram, function: Callable[..., Any]) -> Iterator[tuple[str, Scope, AnyFunction]]:
+    """The functions with recorded ops, each with its file and what it sees."""
     lines: dict[str, set[int]] = {}
     for op in walk(made.program.block):
         if op.place is not None and op.place.filename:
@@ -104,11 +115,37 @@ def _named(made: SplitProgram, function: Callable[..., Any]) -> Iterator[Frozen]
     for filename, inside in lines.items():
         scope = _scope(filename, function)
         for node in _functions(filename, inside):
-            label = getattr(node, "name", "<lambda>")
-            for expression in _outside(node, scope):
-                value = _look_up(expression, scope)
-                if _is_value(value):
-                    yield _frozen(ast.unparse(expression), value, Place(filename, expression.lineno, label))
+            yield filename, scope, node
+
+
+def _place(filename: str, expression: ast.expr, node: AnyFunction) -> Place:
+    return Place(filename, expression.lineno, getattr(node, "name", "<lambda>"))
+
+
+def _draws(made: SplitProgram, function: Callable[..., Any]) -> Iterator[Frozen]:
+    """The calls of NumPy's and Python's random generators, where the generator is no variable of the function."""
+    generators = (np.random.Generator, np.random.RandomState, random.Random)
+    for filename, scope, node in _traced_functions(made, function):
+        own = _own_names(node, scope)
+        for call in ast.walk(node):
+            if not isinstance(call, ast.Call) or _root(call.func) in own:
+                continue
+            method = _reach(call.func, scope, generators)
+            if isinstance(getattr(method, "__self__", method), generators):
+                name = f"{ast.unparse(call.func)}()"
+                yield Frozen(name, "random", 0, _place(filename, call, node), "drawn while tracing")
+
+
+def _reach(node: ast.expr, scope: Scope, generators: tuple[type, ...]) -> Any:
+    """What a path leads to, through modules and to a random generator; None where it leads nowhere."""
+    if isinstance(node, ast.Name):
+        return scope.get(node.id)
+    if not isinstance(node, ast.Attribute):
+        return None
+    value = _reach(node.value, scope, generators)
+    if isinstance(value, generators):
+        return value
+    return getattr(value, node.attr, None) if inspect.ismodule(value) else _look_up(node, scope)
 
 
 def _lines_of(name: str, place: Place) -> set[int]:
@@ -162,18 +199,26 @@ def _scope(filename: str, function: Callable[..., Any]) -> Scope:
 
 def _outside(node: AnyFunction, scope: Scope) -> Iterator[ast.expr]:
     """The longest names and paths that a function reads and that do not begin at a variable of its own."""
-    own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
-    body = node.body if isinstance(node.body, list) else [node.body]
-    inside = [n for part in body for n in ast.walk(part)]
-    own |= {n.id for n in inside if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-    own -= {"self"} if "self" in scope else set()
+    own = _own_names(node, scope)
     covered: set[ast.AST] = set()
-    for n in inside:
+    for n in _inside(node):
         if n in covered or not isinstance(n, ast.Name | ast.Attribute | ast.Subscript):
             continue
         if _root(n) not in own and _is_value(_look_up(n, scope)):
             covered.update(ast.walk(n))
             yield n
+
+
+def _inside(node: AnyFunction) -> list[ast.AST]:
+    body = node.body if isinstance(node.body, list) else [node.body]
+    return [n for part in body for n in ast.walk(part)]
+
+
+def _own_names(node: AnyFunction, scope: Scope) -> set[str]:
+    """The variables of a function."""
+    own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+    own |= {n.id for n in _inside(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    return own - ({"self"} if "self" in scope else set())
 
 
 def _root(node: ast.expr) -> str:

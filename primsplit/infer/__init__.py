@@ -8,7 +8,7 @@ from typing import Any
 
 from primsplit.dims import Dim
 from primsplit.errors import DtypeError, PrimsplitError
-from primsplit.infer import contraction, elementwise, indexing, layout, reduction, spatial
+from primsplit.infer import contraction, elementwise, indexing, layout, normalization, reduction, spatial, windows
 from primsplit.infer.broadcast import broadcast_shapes
 from primsplit.infer.layout import slice_size
 from primsplit.infer.sizes import known_sizes
@@ -19,7 +19,7 @@ from primsplit.schema import Schema, schema
 
 __all__ = ["broadcast_shapes", "check_types", "families", "fresh", "infer", "slice_size"]
 
-families = (contraction, elementwise, indexing, layout, reduction, spatial)
+families = (contraction, elementwise, indexing, layout, normalization, reduction, spatial, windows)
 
 Inferred = list[tuple[Type, tuple[Dim, ...] | None]]
 

@@ -263,3 +263,15 @@ def depth_space(site: Site) -> Sequence[Type]:
     if site.kind == "DepthToSpace":
         return typed(site.type(0).dtype, (n, c // (b * b), h * b, w * b))
     return typed(site.type(0).dtype, (n, c * (b * b), h // b, w // b))
+
+
+@rule("CenterCropPad")
+def center_crop_pad(site: Site) -> Sequence[Type]:
+    """The sizes asked for along the axes named, or all."""
+    shape = list(site.shape(0))
+    axes = site.attribute("axes")
+    chosen = range(len(shape)) if axes is None else [axis_of(a, len(shape), site.kind) for a in axes]
+    known = site.sizes(1)
+    for position, axis in enumerate(chosen):
+        shape[axis] = fresh("cropped") if known is None else known[position]
+    return typed(site.type(0).dtype, tuple(shape))

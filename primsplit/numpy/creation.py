@@ -156,7 +156,7 @@ def linspace(
     """`num` numbers from `start` to `stop`, which is left out unless `endpoint`; the last one is `stop` exactly."""
     count: Dim = num if isinstance(num, Size) else operator.index(num)
     first, last = array_like(start), array_like(stop)
-    wide = np.result_type(joined_dtype([first, last]), np.float64 if not _is_float(first, last) else np.float16)
+    wide = call(np.result_type, first, last, 0.0)
     first, last = call_broadcast(cast_to(first, wide), cast_to(last, wide))
     steps = count - 1 if endpoint else count
     numbers = cast_to(count_up(count), wide)
@@ -174,10 +174,6 @@ def linspace(
         wanted = np.dtype(dtype)
         values = cast_to(op.Floor(values) if wanted.kind in "iu" else values, wanted)
     return (values, step) if retstep else values
-
-
-def _is_float(*arrays: Array) -> bool:
-    return any(a.dtype.kind in "fV" for a in arrays)
 
 
 def call_broadcast(*arrays: Array) -> list[Array]:

@@ -103,3 +103,55 @@ def histogram(
         total = cast_to(reduced("ReduceSum", found, (0,), False), np.float64)
         found = cast_to(found, np.float64) / widths / total
     return found, edges
+
+
+@implements(np.histogramdd)
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[Array, list[Array]]:
+    """np.histogramdd, for numbers of bins or their edges, along each of a known number of axes."""
+    columns = _columns(sample)
+    count = len(columns)
+    each = [bins] * count if isinstance(bins, int | np.integer) else list(bins)
+    ranges = [None] * count if range is None else list(range)
+    if len(each) != count or len(ranges) != count:
+        raise ShapeError("bins and range must have one entry for each dimension", place=tracing.user_place())
+    edges = [_edges(c, b, r) for c, b, r in zip(columns, each, ranges, strict=True)]
+    sizes = [e.shape[0] - 1 for e in edges]
+    if not all(isinstance(n, int) for n in sizes):
+        raise ShapeError("the number of bins must be known", place=tracing.user_place())
+    inside, places = array_like(np.True_), array_like(np.int64(0))
+    for column, edge, size in zip(columns, edges, sizes, strict=True):
+        first, last = (slab(edge, 0, *ends) for ends in ((0, 1), (-1, END)))
+        inside = inside & (column >= first) & (column <= last)
+        place = op.Min(op.Sub(searchsorted(edge, column, "right"), 1), int(size) - 1)
+        places = op.Add(op.Mul(places, int(size)), op.Max(place, 0))
+    given = array_like(np.float64(1.0)) if weights is None else cast_to(array_like(weights), np.float64)
+    added = op.Where(inside, given, np.zeros((), np.float64))
+    found = reshape_to(counted(places, added, int(np.prod([int(n) for n in sizes]))), sizes)
+    if density:
+        total = op.ReduceSum(found, keepdims=0)
+        for axis, edge in enumerate(edges):
+            found = found / reshape_to(difference(edge, 0), [n if i == axis else 1 for i, n in enumerate(sizes)])
+        found = found / total
+    return found, edges
+
+
+def _columns(sample: Any) -> list[Array]:
+    """The coordinates of the points: the columns of a matrix, or vectors in a list."""
+    if isinstance(sample, tuple | list):
+        return [array_like(c) for c in sample]
+    points = array_like(sample)
+    if points.ndim != 2 or not isinstance(points.shape[1], int):
+        raise ShapeError("a sample is a matrix with a known number of columns", place=tracing.user_place())
+    return [op.Gather(points, np.array(i), axis=1) for i in np.arange(points.shape[1])]
+
+
+@implements(np.histogram2d)
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[Array, Array, Array]:
+    """np.histogram2d, for a number of bins, two of them, or edges."""
+    shared = isinstance(bins, Array) or (not isinstance(bins, int | np.integer) and len(bins) != 2)
+    found, (first, second) = histogramdd((x, y), [bins, bins] if shared else bins, range, density, weights)
+    return found, first, second

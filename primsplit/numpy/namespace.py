@@ -8,7 +8,7 @@ import numpy as np
 
 from primsplit.array import FUNCTIONS, Array, implements
 from primsplit.dims import Size
-from primsplit.numpy import creation
+from primsplit.numpy import creation, spaces
 from primsplit.tracing import is_recording
 
 MADE = {
@@ -18,6 +18,8 @@ MADE = {
     "full": creation.full_of,
     "arange": creation.arange,
     "linspace": creation.linspace,
+    "logspace": spaces.logspace,
+    "geomspace": spaces.geomspace,
     "eye": creation.eye,
     "identity": creation.identity,
     "tri": creation.tri,
@@ -26,7 +28,7 @@ MADE = {
 }
 
 
-TAKING = (np.take, np.full_like, np.repeat, np.pad, np.insert, np.roll)
+TAKING = (np.take, np.full_like, np.repeat, np.pad, np.insert, np.roll, np.select)
 """Functions with an argument that may be traced, or a size, and that NumPy does not dispatch on."""
 
 

@@ -14,9 +14,9 @@ from primsplit.broadcasting import reshape_to
 from primsplit.dims import Size
 from primsplit.errors import UnsupportedFunction
 from primsplit.ir import Type
-from primsplit.numpy.axes import END, array_like, delivered, one_axis, size_as, slab
+from primsplit.numpy.axes import END, array_like, delivered, one_axis, size_as, slab, slab_of
 from primsplit.numpy.reductions import all_of, reduced
-from primsplit.numpy.ufuncs import cast_to, select
+from primsplit.numpy.ufuncs import cast_to, select, zeros_of
 from primsplit.ops import op
 
 
@@ -191,18 +191,43 @@ def unique(
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
-    """np.unique. The cotangent of a value goes to its first occurrence."""
+    """np.unique. The cotangent of a value goes to its first occurrence. Along an axis there may be no NaN."""
     x = array_like(ar)
     if x.dtype not in {np.dtype(d) for d in ("float16", "float32", "float64", "int8", "int64")}:
         raise UnsupportedFunction(
             f"np.unique has no form for {x.dtype}", place=tracing.user_place(), cure="Cast to int64 or a float first."
         )
     place = None if axis is None else one_axis(axis, x.ndim)
-    values, index, inverse, counts = op.Unique(x, axis=place, outputs=4)
+    if x.type.is_float and place is None:
+        values, index, inverse, counts = _unique_floats(reshape_to(x, (x.size,)), equal_nan)
+    else:
+        values, index, inverse, counts = op.Unique(x, axis=place, outputs=4)
     shape = x.shape if place is None else (x.shape[place],)
     wanted = ((return_index, index), (return_inverse, reshape_to(inverse, shape)), (return_counts, counts))
     found = [values, *(extra for asked, extra in wanted if asked)]
     return found[0] if len(found) == 1 else tuple(found)
+
+
+def _unique_floats(x: Array, equal_nan: bool) -> tuple[Array, Array, Array, Array]:
+    """The values of a vector in order, where each is first, which one each element is, how often each occurs.
+
+    onnxruntime's Unique orders by comparing, which goes wrong where there is NaN. Sorting is stable, so that the first
+    of equal elements stays the first.
+    """
+    order = argsort(x, 0)
+    ordered = op.Gather(x, order, axis=0)
+    before, after = slab(ordered, 0, 0, -1), slab(ordered, 0, 1, END)
+    differs = op.Not(op.Equal(before, after))
+    if equal_nan:
+        differs = op.And(differs, op.Not(op.IsNaN(before)))
+    start = op.Equal(zeros_of(slab(order, 0, 0, 1)), 0)
+    is_first = op.Concat(start, differs, axis=0, types=[Type(np.bool_, x.shape)])
+    first = op.Compress(order, is_first, axis=0)
+    starts = op.Compress(positions_along(x, 0), is_first, axis=0, types=[first.type])
+    ends = op.Concat(slab(starts, 0, 1, END), op.Shape(x), axis=0)
+    counts = op.Sub(slab_of(ends, 0, first.shape[0]), starts, types=[first.type])
+    group = op.Sub(op.CumSum(op.Cast(is_first, to=np.int64), 0), 1)
+    return op.Gather(x, first, axis=0), first, op.ScatterElements(order, order, group, axis=0), counts
 
 
 @implements(np.searchsorted)

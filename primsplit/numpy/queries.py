@@ -60,7 +60,7 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
 
 def _promotable(value: Any) -> Any:
     if isinstance(value, Array):
-        if value.weak:
+        if value.weak and value.dtype != np.bool_:
             return 0 if value.dtype.kind in "iu" else 0.0
         return value.dtype
     if isinstance(value, str | type | np.dtype | np.ndarray | np.generic | int | float):

@@ -15,7 +15,7 @@ from primsplit.numpy.axes import array_like, delivered, one_axis, size_as
 from primsplit.numpy.indexing import as_written, setitem
 from primsplit.numpy.joining import joined_dtype
 from primsplit.numpy.keys import as_int64, places_of
-from primsplit.numpy.layout import reshape
+from primsplit.numpy.layout import as_shape, reshape
 from primsplit.numpy.padding import count_up, resize
 from primsplit.numpy.ufuncs import cast_to, select
 from primsplit.ops import op
@@ -128,7 +128,7 @@ def _weak_dtype(arrays: Sequence[Array]) -> np.dtype[Any]:
     """The dtype of arrays and Python numbers together: a number's kind counts, its width does not."""
     strong = joined_dtype([a for a in arrays if not a.weak])
     for array in arrays:
-        if array.weak:
+        if array.weak and array.dtype != np.bool_:
             number = 0 if array.dtype.kind in "iu" else 0.0
             strong = strong if strong.kind == "V" else np.result_type(strong, number)
     return strong
@@ -260,3 +260,30 @@ def ravel_multi_index(multi_index: Sequence[Any], dims: Any, mode: str = "raise"
         inside = _indices(index, mode, size)
         total = array_like(inside) + total * size
     return array_like(total)
+
+
+@implements(np.unravel_index)
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ...]:
+    """The indices, one array an axis, of places of all elements in a row. A place out of range is not told."""
+    rest = as_int64(array_like(indices))
+    found: list[Array] = []
+    sizes = as_shape(shape)
+    for size in reversed(sizes) if order == "C" else sizes:
+        divisor = size_as(size, np.int64)
+        found.append(op.Mod(rest, divisor))
+        rest = op.Div(rest, divisor)
+    return tuple(reversed(found) if order == "C" else found)
+
+
+@implements(np.trim_zeros)
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
+    """np.trim_zeros of a vector; how much is left, only the run knows."""
+    x = array_like(filt)
+    if x.ndim != 1:
+        raise ShapeError("np.trim_zeros of a traced array takes a vector", place=tracing.user_place())
+    places = flatnonzero(x)
+    none, size = np.zeros(1, np.int64), size_as(x.shape[0], np.int64)
+    end = op.Squeeze(op.ReduceMax(op.Concat(places + 1, none, axis=0), [0]), [0])
+    start = op.Squeeze(op.ReduceMin(op.Concat(places, op.Unsqueeze(size, [0]), axis=0), [0]), [0])
+    cut = slice(start if "f" in trim.lower() else None, end if "b" in trim.lower() else None)
+    return Array(x[cut].value)

@@ -16,7 +16,7 @@ from primsplit.broadcasting import expand_to
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.infer import broadcast_shapes
-from primsplit.ir import BFLOAT16
+from primsplit.ir import BFLOAT16, is_held
 from primsplit.ops import op
 
 Elementwise = Callable[..., Any]
@@ -149,7 +149,7 @@ def loop_dtypes(
 
 def _promotable(array: Array) -> Any:
     """The array's dtype, or the Python type of a weak number."""
-    if not array.weak:
+    if not array.weak or array.dtype == np.bool_:
         return array.dtype
     return int if array.dtype.kind in "iu" else float
 
@@ -166,6 +166,8 @@ def cast_to(x: Array, dtype: npt.DTypeLike) -> Array:
     wanted = np.dtype(dtype)
     if x.dtype == wanted:
         return x
+    if not is_held(wanted):
+        raise DtypeError(f"arrays of dtype {wanted} cannot be part of a program", place=tracing.user_place())
     known = x.known()
     if known is not None:
         return Array(tracing.constant(known.astype(wanted)))

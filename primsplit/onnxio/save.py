@@ -10,7 +10,7 @@ import onnx
 import onnx_ir as oir
 
 from primsplit.dims import Size
-from primsplit.errors import FileError
+from primsplit.errors import FileError, Place
 from primsplit.ir import Block, Const, Loaded, Op, Type, Value, Var
 from primsplit.names import Names
 from primsplit.schema import IR_VERSION, OPSET
@@ -67,14 +67,17 @@ class Writer:
         self.kept: list[Const] = []
         self.node_names = Names()
         self.counts: dict[str, int] = {}
+        self.told: dict[Place | None, Mapping[str, str]] = {}
+        self.types: dict[Any, tuple[oir.TensorType, oir.Shape | None]] = {}
 
     def declare(self, var: Var, name: str) -> oir.Value:
         """The value of a Var, under exactly this name."""
         self.names.of[var] = name
         self.names.taken.add(name)
-        value = self.values[var] = oir.Value(
-            name=name, type=oir.TensorType(dtype_of(var.type)), shape=shape_of(var.type)
-        )
+        known = self.types.get(var.type.key)
+        if known is None:
+            known = self.types[var.type.key] = (oir.TensorType(dtype_of(var.type)), shape_of(var.type))
+        value = self.values[var] = oir.Value(name=name, type=known[0], shape=known[1])
         return value
 
     def reserve_results(self, block: Block, output_names: Sequence[str]) -> list[bool]:
@@ -124,8 +127,15 @@ class Writer:
             attributes,
             outputs=[o for o in outputs if o is not None],
             name=_node_name(op, kind, self.counts[kind]),
-            metadata_props=_metadata(op),
+            metadata_props=self.metadata(op),
         )
+
+    def metadata(self, op: Op) -> dict[str, str]:
+        """What a node says of where it comes from."""
+        told = self.told.get(op.place)
+        if told is None:
+            told = self.told[op.place] = _told(op.place)
+        return {**told, "remark": op.remark} if op.remark else dict(told)
 
     def attribute(self, name: str, value: Any) -> oir.Attr:
         if isinstance(value, Block):
@@ -165,15 +175,12 @@ def _node_name(op: Op, kind: str, number: int) -> str:
     return f"{kind}_{number}"
 
 
-def _metadata(op: Op) -> dict[str, str]:
-    found: dict[str, str] = {}
-    if op.place is not None and op.place.filename:
-        found["place"] = str(op.place)
-        if source := op.place.source:
-            found["source"] = source
-    if op.remark:
-        found["remark"] = op.remark
-    return found
+def _told(place: Place | None) -> Mapping[str, str]:
+    """What a node says of the user's line."""
+    if place is None or not place.filename:
+        return {}
+    source = place.source
+    return {"place": str(place), "source": source} if source else {"place": str(place)}
 
 
 def data_key(const: Const) -> Any:
@@ -190,7 +197,7 @@ def shape_of(type: Type) -> oir.Shape | None:
     """The shape, in the file's words."""
     if type.shape is None:
         return None
-    return oir.Shape([d.text if isinstance(d, Size) else d for d in type.shape])
+    return oir.Shape([d.text if isinstance(d, Size) else d for d in type.shape], frozen=True)
 
 
 def tensor_of(const: Const, name: str) -> Any:

@@ -72,7 +72,7 @@ def _key(op: Op) -> Key | None:
         return ("sizes", types, tuple(d.text if isinstance(d, Size) else d for d in sizes))
     inputs = tuple(map(_input_key, op.inputs))
     if op.kind in COMMUTATIVE:
-        inputs = tuple(sorted(inputs, key=repr))
+        inputs = tuple(sorted(inputs, key=hash))
     return (op.kind, inputs, attribute_key(op.attributes), types)
 
 
@@ -91,7 +91,7 @@ def _input_key(value: Value | None) -> Key | None:
 
 def attribute_key(attributes: Mapping[str, Any]) -> Key:
     """The attributes in a form that is equal only for equal ones: 1, 1.0 and True differ, 0.0 and -0.0 too."""
-    return tuple((name, _attribute(value)) for name, value in sorted(attributes.items()))
+    return tuple((name, _attribute(value)) for name, value in sorted(attributes.items())) if attributes else ()
 
 
 def _attribute(value: Any) -> Any:

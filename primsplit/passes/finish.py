@@ -8,6 +8,7 @@ from primsplit.passes.axes import count_axes_from_front
 from primsplit.passes.inline import inline_calls
 from primsplit.passes.legalize import legalize
 from primsplit.passes.precision import keep_double_products
+from primsplit.passes.transposed import gemm_of_transposed
 from primsplit.verify import verified
 
 
@@ -22,5 +23,5 @@ def finish(block: Block, gradients: Sequence[int] = (), *, is_function: bool = F
     legal = legalize(lean)
     if legal is not lean:
         legal = legalize(optimize(legal))
-    sound = keep_double_products(count_axes_from_front(legal), is_function=is_function)
+    sound = keep_double_products(gemm_of_transposed(count_axes_from_front(legal)), is_function=is_function)
     return verified(gradients_last(sound, gradients))

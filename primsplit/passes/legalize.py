@@ -54,16 +54,25 @@ def _dtypes(op: Op) -> tuple[str, ...]:
     return tuple("" if v is None else v.type.key[0] for v in (*op.inputs, *op.outputs))
 
 
-_runs: dict[tuple[str, tuple[str, ...]], bool] = {}
+_runs: dict[tuple[str, tuple[str, ...], bool], bool] = {}
 
 
 def _is_sound(op: Op) -> bool:
     """True where onnxruntime runs the op as it is; asked once for each operator and its dtypes."""
-    key = (op.kind, _dtypes(op))
+    key = (op.kind, _dtypes(op), _overwrites(op))
     known = _runs.get(key)
     if known is None:
         known = _runs[key] = not is_call(op) and find_composition(op) is None
     return known
+
+
+def _overwrites(op: Op) -> bool:
+    """True for batch normalization in training mode, which writes over the running statistics that it is given.
+
+    With a momentum of 0 it only tells the statistics of the batch.
+    """
+    training = op.kind == "BatchNormalization" and op.attributes.get("training_mode", 0) == 1
+    return training and op.attributes.get("momentum", 0.9) != 0
 
 
 def has_kernel(kind: str, dtypes: Mapping[str, str]) -> bool:
@@ -91,6 +100,8 @@ def find_composition(op: Op) -> Composition | None:
     """What stands for an op that onnxruntime cannot run, or runs wrongly; None where it runs."""
     bound = bound_dtypes(op)
     if has_kernel(op.kind, bound):
+        if op.kind == "BatchNormalization" and not _overwrites(op):
+            return None
         first = next((v.type.dtype.name for v in op.inputs if v is not None), "")
         return CORRECTED.get((op.kind, first))
     if HALVES & set(bound.values()):

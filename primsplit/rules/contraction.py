@@ -31,7 +31,7 @@ def matmul(a: Array, b: Array) -> tuple[Array, Pullback]:
             return sum_to(_times_transposed(dy, b), a.shape), _right_cotangent(a, b, dy)
         column = op.Unsqueeze(dy, [-1])
         da = sum_to(op.Squeeze(op.MatMul(b, column), [-1]), a.shape)
-        return da, op.MatMul(op.Unsqueeze(a, [1]), op.Unsqueeze(dy, [-2]))
+        return da, sum_to(op.MatMul(op.Unsqueeze(a, [1]), op.Unsqueeze(dy, [-2])), b.shape)
 
     return y, pullback
 

@@ -17,6 +17,7 @@ from primsplit.schema import schema
 Pullback = Callable[..., Any]
 Rule = Callable[..., tuple[Any, Pullback]]
 Form = Literal["rule", "partials", "no_gradient", "through_body"]
+Status = Literal[Form, "unsupported"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,14 @@ def unsupported(because: str, *kinds: str) -> None:
     """Register operators whose gradient is refused, and why."""
     for kind in kinds:
         UNSUPPORTED[kind] = because
+
+
+def status(kind: str) -> Status | None:
+    """How an operator is differentiated; None for one that the table does not know."""
+    entry = RULES.get(kind)
+    if entry is not None:
+        return entry.form
+    return "unsupported" if kind in UNSUPPORTED else None
 
 
 def with_defaults(kind: str, attributes: Mapping[str, Any]) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def _check_file(
     def plain(arrays: Sequence[Any]) -> list[AnyArray]:
         moved = list(leaves)
         for position, array in zip(positions, arrays, strict=True):
-            moved[position] = array.copy() if isinstance(array, np.ndarray) else array
+            moved[position] = _as_given(array, leaves[position])
         return [np.asarray(x) for x in trees.flatten(function(*trees.unflatten(structure, moved)))[0]]
 
     expected = plain(point)
@@ -111,6 +111,15 @@ def _check_file(
         return pairing([results[i] for i in of], seeds)
 
     _check_gradient(scalar, [point[i] for i in wrt], gradients, allowed, random)
+
+
+def _as_given(array: Any, leaf: Any) -> Any:
+    """A copy of an array in the form of the argument that it stands for: a number where that is one."""
+    if isinstance(leaf, np.generic):
+        return np.asarray(array)[()]
+    if isinstance(leaf, float):
+        return float(array)
+    return array.copy() if isinstance(array, np.ndarray) else array
 
 
 def _check_value(name: str, value: AnyArray, wanted: AnyArray, tolerance: float) -> None:

@@ -8,6 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import onnx.helper
 
+from primsplit.testing.images import IMAGES
+from primsplit.testing.normalizations import NORMALIZATIONS
+from primsplit.testing.windows import WINDOWED
+
 AnyArray = npt.NDArray[Any]
 
 
@@ -189,5 +193,8 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "Round": np.round, "Shape": _shape, "Sigmoid": _sigmoid, "Sign": np.sign, "Sin": np.sin, "Sinh": np.sinh,
     "Slice": _slice, "Sqrt": np.sqrt, "Squeeze": _squeeze, "Sub": np.subtract, "Sum": _sum, "Tan": np.tan,
     "Tanh": np.tanh, "Transpose": _transpose, "Unsqueeze": _unsqueeze, "Where": _where, "Xor": np.logical_xor,
+    **WINDOWED,
+    **IMAGES,
+    **NORMALIZATIONS,
 }  # fmt: skip
 """One function an operator, of its inputs in order (None for an absent one) and its attributes by keyword."""

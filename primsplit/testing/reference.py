@@ -19,6 +19,7 @@ from primsplit.errors import PrimsplitError
 from primsplit.ir import FLOATS, Block, Const, Op, Type, Value, Var, is_call
 from primsplit.schema import OPSET
 from primsplit.testing.operators import NUMPY
+from primsplit.testing.windows import SEVERAL
 
 AnyArray = npt.NDArray[Any]
 Step = tuple[Op, tuple[AnyArray, ...]]
@@ -194,6 +195,9 @@ def _runner(op: Op, attributes: dict[str, Any], wide: np.dtype[Any] | None) -> A
     function = NUMPY.get(op.kind)
     if function is not None and len(op.outputs) == 1:
         return lambda inputs: (function(*inputs, **attributes),)
+    several = SEVERAL.get(op.kind)
+    if several is not None and len(op.outputs) > 1:
+        return lambda inputs: several(*inputs, **attributes)
     evaluator = _evaluator(op, attributes, wide)
 
     def run(inputs: Sequence[AnyArray | None]) -> Any:

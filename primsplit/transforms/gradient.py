@@ -38,7 +38,9 @@ def differentiate(function: Function, args: Sequence[Any], named: Mapping[str, A
     inputs = [_differentiable(x) for x in leaves]
     with tracing.recording() as inner:
         params = [inner.param(a.type) for a in inputs]
-        traced = trees.unflatten(spec, [Array(p, weak=a.weak, scalar=a.scalar) for p, a in zip(params, inputs, strict=True)])
+        traced = trees.unflatten(
+            spec, [Array(p, weak=a.weak, scalar=a.scalar) for p, a in zip(params, inputs, strict=True)]
+        )
         positional, keywords = replace_arguments(args, named, traced)
         result_leaves, result_spec = trees.flatten(function(*positional, **keywords))
         results: list[Value] = [as_array(r).value for r in result_leaves]

@@ -1,5 +1,6 @@
 """What a trace freezes, wherever the function reads it."""
 
+import random
 from typing import Any
 
 import numpy as np
@@ -65,3 +66,27 @@ def test_static_arguments_are_frozen() -> None:
         return x.sum() if kind == "sum" else x.mean()
 
     assert _names(f, X, "mean") == {"argument 1": "'mean'"}
+
+
+GENERATOR = np.random.default_rng(0)
+
+
+def test_calls_of_random_generators_are_told_for_scalars_too() -> None:
+    generator = GENERATOR
+
+    def f(x: Any) -> Any:
+        noise = np.random.normal(size=3)
+        return (x * noise * np.random.uniform() * GENERATOR.normal() * generator.normal() * random.random()).sum()
+
+    found = [v for v in frozen_values(ps.split(f, X), f) if v.type == "random"]
+    assert sorted(v.name for v in found) == [
+        "GENERATOR.normal()", "generator.normal()", "np.random.normal()", "np.random.uniform()", "random.random()",
+    ]  # fmt: skip
+    assert {v.value for v in found} == {"drawn while tracing"}
+
+
+def test_draws_of_the_program_are_not_frozen() -> None:
+    def f(x: Any) -> Any:
+        return (x * ps.random.normal(size=3)).sum()
+
+    assert frozen_values(ps.split(f, X), f) == []

@@ -96,3 +96,9 @@ def test_a_running_result_that_cannot_be_is_one_error_at_the_users_line(
         ps.trace(function, M)
     assert told in str(caught.value)
     assert "test_cumulative.py" in str(caught.value)
+
+
+def test_a_running_sum_along_the_last_axis_is_transposed_only_where_that_is_faster() -> None:
+    for dtype, transposes in (("float32", 2), ("float64", 0)):
+        program = ps.trace(lambda x: np.cumsum(x, axis=1), ps.spec(dtype, ["N", "M"]))
+        assert [op.kind for op in program.block.ops].count("Transpose") == transposes

@@ -66,6 +66,14 @@ def test_unique_gives_values_places_and_counts() -> None:
     )
 
 
+@pytest.mark.parametrize("equal_nan", [True, False])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_unique_puts_nan_last_and_takes_it_for_one_value_if_asked(dtype: str, equal_nan: bool) -> None:
+    options = {"return_index": True, "return_inverse": True, "return_counts": True, "equal_nan": equal_nan}
+    for values in (HOLES, HOLES[:, :1], HOLES[:0], np.array([2.0, np.nan, 1.0, 2.0, np.nan, -0.0, 0.0])):
+        check_agrees(lambda x: np.unique(x, **options), values.astype(dtype))
+
+
 TABLE = np.sort(RANDOM.standard_normal(100))
 WANTED = np.concatenate([RANDOM.standard_normal(20), TABLE[:5], [np.inf, -np.inf]]).reshape(3, 9)
 

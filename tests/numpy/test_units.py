@@ -45,3 +45,16 @@ def test_a_unit_of_two_arguments_undoes_their_broadcast() -> None:
     dx, dy = ps.grad(lambda a, b: np.sum(np.hypot(a, b)), (0, 1))(x, y)
     np.testing.assert_allclose(dx, np.full((3, 1), 4 / np.sqrt(2)))
     np.testing.assert_allclose(dy, np.full(4, 3 / np.sqrt(2)))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_log1p_has_its_limits_and_keeps_the_sign_of_zero(dtype: str) -> None:
+    limits = np.finfo(dtype)
+    x = np.array(
+        [0.0, -0.0, np.inf, -1.0, -2.0, np.nan, limits.max, limits.smallest_subnormal, limits.epsneg - 1], dtype
+    )
+    found = ps.trace(np.log1p, x)(x)
+    with np.errstate(all="ignore"):
+        wanted = np.log1p(x)
+    np.testing.assert_allclose(found, wanted, rtol=4 * limits.eps)
+    assert np.array_equal(np.signbit(found[:2]), [False, True])

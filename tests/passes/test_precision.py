@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import onnxruntime
 import pytest
 
 import primsplit as ps
@@ -40,3 +41,18 @@ def test_a_factor_beside_a_product_costs_no_digits(function: Callable[..., Any],
             ends.append(np.sum(function(*moved)))
         # The function is linear in each argument, so the difference is exact but for rounding.
         assert np.sum(gradient * direction) == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-10)
+
+
+def test_a_factor_in_one_function_costs_no_digits_of_a_product_in_the_other(tmp_path: Any) -> None:
+    """onnxruntime inlines both functions and fuses across their border."""
+
+    def risk(x: Any, w: Any) -> Any:
+        return np.sqrt(w @ (x.T @ x / 9.0 @ w))
+
+    made = ps.split(risk, B, A[:1, 0].repeat(7))
+    (path,) = made.save(str(tmp_path / "risk.onnx"), form="functions")
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    x, w = B, A[:1, 0].repeat(7)
+    found = session.run(None, dict(zip(made.program.inputs, (x, w), strict=True)))
+    covariance = x.T @ x / 9.0
+    np.testing.assert_allclose(found[2], covariance @ w / risk(x, w), rtol=1e-13)

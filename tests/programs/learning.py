@@ -89,7 +89,6 @@ def max_pool_by_reshape(x):
     return x.reshape(2, 3, 2, 2, 2).max(axis=(2, 4)), x.reshape(2, 3, 2, 2, 2).mean(axis=(2, 4))
 
 
-
 @program((6, 2), (3, 2))
 def k_means_loss(x, centers):
     distances = ((x[:, None, :] - centers[None, :, :]) ** 2).sum(-1)

@@ -279,4 +279,3 @@ def savings_recursion(income, rate):
         wealth = (1 + rate / 10) * wealth + amount
         path.append(wealth)
     return np.array(path)
-

@@ -92,3 +92,8 @@ def test_the_pullback_of_a_where_on_a_number_is_summed_to_that_number() -> None:
 def test_a_loaded_power_by_a_literal_is_multiplied_out() -> None:
     made = ps.split(lambda x: op.Pow(x, np.array([3.0])), ps.spec("float64", ["N"]))
     assert "Pow" not in {op.kind for op in made.joint().block.ops}
+
+
+def test_a_sum_is_negated_rather_than_its_terms() -> None:
+    made = ps.split(lambda x, y: op.Sub(x, y), ps.spec("float64", [5, 3]), ps.spec("float64", [3]), wrt="y")
+    assert [inner.kind for inner in made.pullback.ops] == ["ReduceSum", "Neg"]

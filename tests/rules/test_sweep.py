@@ -6,7 +6,7 @@ import pytest
 import primsplit as ps
 from primsplit.rules.table import RULES
 from primsplit.testing import check_rrule
-from tests.rules.rows import INTEGER, NO_GRADIENT, ROWS, Row
+from tests.rules.rows import INTEGER, NO_GRADIENT, RANDOM, ROWS, Row
 
 FAST = ["form", "closed", "primal", "differences", "linear", "sizes", "kinks"]
 
@@ -32,7 +32,7 @@ def test_no_gradient_flows_through_an_operator_that_picks_or_rounds(row: Row) ->
 
 
 def test_every_registered_operator_has_a_row() -> None:
-    with_rows = {row.kind for row in (*ROWS, *NO_GRADIENT)} | INTEGER
+    with_rows = {row.kind for row in (*ROWS, *NO_GRADIENT)} | INTEGER | RANDOM
     assert sorted(set(RULES) - with_rows) == []
 
 

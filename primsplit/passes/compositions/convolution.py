@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.dims import Dim
+from primsplit.broadcasting import reshape_to
+from primsplit.dims import Dim, product
 from primsplit.errors import PrimsplitError
 from primsplit.ops import op
 from primsplit.passes.compositions.windows import Windows, fold, numbers, unfold, windows_over
@@ -29,10 +30,10 @@ def conv(
     channels = w.shape[1]
     taps = unfold(x, windows_over(x.shape[2:], kernel, **placement))
     places = taps[0].shape[2:]
-    grouped = [op.Reshape(tap, [x.shape[0], group, channels, -1]) for tap in taps]
+    grouped = [reshape_to(tap, (x.shape[0], group, channels, product(places))) for tap in taps]
     columns = op.Concat(*grouped, axis=2)
-    product = op.MatMul(matrix_of(w, group, taps_first=True), columns)
-    return with_bias(op.Reshape(product, [x.shape[0], w.shape[0], *places]), bias)
+    found = op.MatMul(matrix_of(w, group, taps_first=True), columns)
+    return with_bias(reshape_to(found, (x.shape[0], w.shape[0], *places)), bias)
 
 
 def conv_transpose(
@@ -54,12 +55,11 @@ def conv_transpose(
     if output_shape or auto_pad.startswith("SAME"):
         windows = padded_to(windows, x.shape[2:], extra, output_shape, auto_pad)
     batch, results = x.shape[0], w.shape[1]
-    rows = op.Reshape(x, [batch, group, w.shape[0] // group, -1])
-    product = op.MatMul(op.Transpose(matrix_of(w, group, taps_first=False), perm=[0, 2, 1]), rows)
-    shape = [batch, group, results, len(windows.taps), *x.shape[2:]]
-    split = op.Reshape(product, shape)
+    rows = reshape_to(x, (batch, group, w.shape[0] // group, product(x.shape[2:])))
+    found = op.MatMul(op.Transpose(matrix_of(w, group, taps_first=False), perm=[0, 2, 1]), rows)
+    split = reshape_to(found, (batch, group, results, len(windows.taps), *x.shape[2:]))
     taps = [
-        op.Reshape(op.Gather(split, np.array(k), axis=3), [batch, group * results, *x.shape[2:]])
+        reshape_to(op.Gather(split, np.array(k), axis=3), (batch, group * results, *x.shape[2:]))
         for k in range(len(windows.taps))
     ]
     return with_bias(fold(taps, windows, extra), bias)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.ir import Type
 from primsplit.ops import op
 from primsplit.passes.compositions.axes import along, vector
 
@@ -17,6 +18,42 @@ def instance_normalization(x: Array, scale: Array, bias: Array, *, epsilon: floa
     centred = x - op.ReduceMean(x, axes, keepdims=1)
     variance = op.ReduceMean(centred * centred, axes, keepdims=1)
     return centred / op.Sqrt(variance + epsilon) * along(scale, 1, rank) + along(bias, 1, rank)
+
+
+def batch_statistics(
+    x: Array, scale: Array, bias: Array, mean: Array, variance: Array, *, epsilon: float
+) -> tuple[Array, Array, Array]:
+    """Batch normalization by the batch's own mean and variance, which are the other results.
+
+    They are the running statistics of a momentum of 0. onnxruntime's kernel writes the running statistics over those
+    that it is given, so it gets neither an input, nor a constant, nor one value twice, but vectors made anew.
+    """
+    axes = [i for i in range(x.ndim) if i != 1]
+    first = op.Slice(x, vector([0] * len(axes)), vector([1] * len(axes)), vector(axes))
+    scratch = op.ReduceSum(first, vector(axes), keepdims=0, types=[Type(x.dtype, mean.shape)])
+    scratch = op.CastLike(scratch, mean) if mean.dtype != x.dtype else scratch
+    made: tuple[Array, Array, Array] = op.BatchNormalization(
+        x, scale, bias, scratch, op.Neg(scratch), epsilon=epsilon, momentum=0.0, training_mode=1, outputs=3,
+        types=[x.type, mean.type, variance.type],
+    )  # fmt: skip
+    return made
+
+
+def batch_normalization(
+    x: Array,
+    scale: Array,
+    bias: Array,
+    mean: Array,
+    variance: Array,
+    *,
+    epsilon: float = 1e-5,
+    momentum: float = 0.9,
+    training_mode: int = 1,
+) -> tuple[Array, Array, Array]:
+    """Training mode: by the statistics of the batch, and the running statistics, the given ones left as they are."""
+    y, of_mean, of_variance = batch_statistics(x, scale, bias, mean, variance, epsilon=epsilon)
+    share = 1.0 - momentum
+    return y, mean * momentum + of_mean * share, variance * momentum + of_variance * share
 
 
 def mean_variance_normalization(x: Array, *, axes: Sequence[int] = (0, 2, 3)) -> Array:

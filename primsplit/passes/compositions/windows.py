@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.broadcasting import reshape_to
 from primsplit.dims import Dim, maximum
 from primsplit.ops import op
 
@@ -146,12 +147,12 @@ def interleaved(phases: dict[tuple[int, ...], Array], strides: Sequence[int]) ->
     nothing = op.Expand(np.zeros((), sample.dtype), list(sample.shape))
     axis = np.array([len(lead)])
     stack = [op.Unsqueeze(phases.get(phase, nothing), axis) for phase in itertools.product(*map(range, strides))]
-    stacked = op.Reshape(op.Concat(*stack, axis=len(lead)), [*lead, *strides, *rows])
+    stacked = reshape_to(op.Concat(*stack, axis=len(lead)), (*lead, *strides, *rows))
     order = [*range(len(lead))]
     for i in range(rank):
         order += [len(lead) + rank + i, len(lead) + i]
     sizes = [row * stride for row, stride in zip(rows, strides, strict=True)]
-    return op.Reshape(op.Transpose(stacked, perm=order), [*lead, *sizes])
+    return reshape_to(op.Transpose(stacked, perm=order), (*lead, *sizes))
 
 
 def numbers(x: Any) -> list[int]:

@@ -1,0 +1,85 @@
+"""Result types of operators that resample images and spectra."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from primsplit.dims import Dim, Size, floor_divide
+from primsplit.infer.standard import infer_by_standard
+from primsplit.infer.table import Site, axis_of, fresh, rule, typed
+from primsplit.ir import Type
+
+LARGEST_DENOMINATOR = 4096
+"""Scales that are fractions of integers up to this give sizes that are known; others give fresh ones."""
+
+
+@rule("Resize")
+def resize(site: Site) -> Sequence[Type]:
+    """The sizes given, or each size times its scale, rounded down; the aspect ratio may change the sizes given."""
+    shape: list[Dim] = list(site.shape(0))
+    sizes, scales = site.sizes(3), site.constant(2)
+    kept = site.attribute("keep_aspect_ratio_policy") in {b"stretch", "stretch"}
+    is_literal = not any(isinstance(d, Size) for d in shape)
+    if is_literal and (scales is not None or (site.has(3) and site.integers(3) is not None)):
+        return infer_by_standard(site)
+    axes = site.attribute("axes")
+    targets = range(len(shape)) if axes is None else [axis_of(a, len(shape), site.kind) for a in axes]
+    for i, axis in enumerate(targets):
+        if sizes is not None and kept:
+            shape[axis] = sizes[i]
+        elif scales is not None and site.has(2) and not site.has(3):
+            shape[axis] = _scaled(shape[axis], scales[i])
+        else:
+            shape[axis] = fresh("resized")
+    return typed(site.type(0).dtype, tuple(shape))
+
+
+def _scaled(size: Dim, scale: np.generic) -> Dim:
+    """floor(size * scale), where the scale is a fraction of small integers."""
+    fraction = Fraction(float(scale))
+    if fraction.denominator > LARGEST_DENOMINATOR:
+        return fresh("resized")
+    return floor_divide(size * fraction.numerator, fraction.denominator)
+
+
+@rule("GridSample")
+def grid_sample(site: Site) -> Sequence[Type]:
+    """The batch and channels of the image, the places of the grid."""
+    return typed(site.type(0).dtype, (*site.shape(0)[:2], *site.shape(1)[1:-1]))
+
+
+@rule("AffineGrid")
+def affine_grid(site: Site) -> Sequence[Type]:
+    """One position for each place of an image of the given size [N, C, ...]."""
+    sizes = site.sizes(1)
+    if sizes is None:
+        return infer_by_standard(site)
+    return typed(site.type(0).dtype, (site.shape(0)[0], *sizes[2:], len(sizes) - 2))
+
+
+@rule("DFT")
+def dft(site: Site) -> Sequence[Type]:
+    """The axis takes the length of the transform, or half of it and 1; the last axis holds pairs of reals."""
+    shape: list[Dim] = list(site.shape(0))
+    axis = site.integers(2) if site.has(2) else (-2,)
+    if axis is None:
+        return infer_by_standard(site)
+    place = axis_of(axis[0], len(shape), site.kind)
+    inverse, onesided = site.attribute("inverse"), site.attribute("onesided")
+    default = 2 * (shape[place] - 1) if inverse and onesided else shape[place]
+    lengths = site.sizes(1)
+    length: Dim = default if not site.has(1) else fresh("transformed") if lengths is None else lengths[0]
+    shape[place] = floor_divide(length, 2) + 1 if onesided and not inverse else length
+    shape[-1] = 1 if inverse and onesided else 2
+    return typed(site.type(0).dtype, tuple(shape))
+
+
+@rule("CenterCropPad")
+def center_crop_pad(site: Site) -> Sequence[Type]:
+    """The sizes given for the axes given."""
+    shape: list[Dim] = list(site.shape(0))
+    axes, sizes = site.attribute("axes"), site.sizes(1)
+    for i, axis in enumerate(range(len(shape)) if axes is None else axes):
+        shape[axis_of(axis, len(shape), site.kind)] = fresh("centred") if sizes is None else sizes[i]
+    return typed(site.type(0).dtype, tuple(shape))

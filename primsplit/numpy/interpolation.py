@@ -1,0 +1,138 @@
+"""Interpolation, phase unwrapping, and functions defined piece by piece."""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims, tracing
+from primsplit.array import Array, implements
+from primsplit.broadcasting import reshape_to
+from primsplit.errors import ShapeError
+from primsplit.numpy.axes import END, array_like, one_axis, size_as, slab
+from primsplit.numpy.cumulative import cumsum, difference
+from primsplit.numpy.indexing import getitem, setitem
+from primsplit.numpy.ordering import argsort, searchsorted
+from primsplit.numpy.ufuncs import call_ufunc, cast_to, zeros_of
+from primsplit.numpy.units import common_dtype
+from primsplit.ops import op
+from primsplit.primitive import stop_gradient
+
+
+@implements(np.interp)
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
+    """np.interp, with gradients in all of its arguments, for finite `fp`.
+
+    At a sample point the derivative in `x` is the slope to its right, at the last one the slope to its left. Beyond
+    the ends it is 0, and the cotangent goes to the end's value.
+    """
+    at, points, values = (cast_to(array_like(a), np.float64) for a in (x, xp, fp))
+    if points.ndim != 1 or values.ndim != 1 or not dims.could_be(points.shape[0], values.shape[0]):
+        raise ShapeError("xp and fp must be vectors of the same length", place=tracing.user_place())
+    if dims.same(points.shape[0], 0):
+        raise ShapeError("array of sample points is empty", place=tracing.user_place())
+    if period is not None:
+        return _interpolated(*_periodic(at, points, values, period))
+    found = _interpolated(at, points, values)
+    first, last = (op.Squeeze(slab(points, 0, *ends), [0]) for ends in ((0, 1), (-1, END)))
+    low, high = (
+        op.Squeeze(slab(values, 0, *ends), [0]) if given is None else cast_to(array_like(given), np.float64)
+        for given, ends in ((left, (0, 1)), (right, (-1, END)))
+    )
+    return op.Where(op.Less(at, first), low, op.Where(op.Greater(at, last), high, found))
+
+
+def _periodic(at: Array, points: Array, values: Array, period: Any) -> tuple[Array, Array, Array]:
+    """Everything brought into one period, the sample points in order, with a neighbour beyond each end."""
+    known = array_like(period).known()
+    if known is not None and known == 0:
+        raise ShapeError("period must be a non-zero value", place=tracing.user_place())
+    span = op.Abs(cast_to(array_like(period), np.float64))
+    at, points = call_ufunc(np.remainder, at, span), call_ufunc(np.remainder, points, span)
+    order = argsort(points)
+    points, values = op.Gather(points, order), op.Gather(values, order)
+    first, last = (slab(points, 0, *ends) for ends in ((0, 1), (-1, END)))
+    points = op.Concat(op.Sub(last, span), points, op.Add(first, span), axis=0)
+    values = op.Concat(slab(values, 0, -1, END), values, slab(values, 0, 0, 1), axis=0)
+    return at, points, values
+
+
+def _interpolated(at: Array, points: Array, values: Array) -> Array:
+    """The line through the sample points around `at`, drawn from the left one, or from the last."""
+    last = op.Sub(size_as(points.shape[0], np.int64), 1)
+    base = op.Max(op.Sub(searchsorted(points, at, "right"), 1), 0)
+    lower = op.Max(op.Min(base, op.Sub(last, 1)), 0)
+    upper = op.Min(op.Add(lower, 1), last)
+    rise = op.Sub(op.Gather(values, upper), op.Gather(values, lower))
+    run = op.Sub(op.Gather(points, upper), op.Gather(points, lower))
+    slope = op.Div(rise, op.Where(op.Equal(run, 0.0), 1.0, run))
+    return op.Add(op.Mul(slope, op.Sub(at, op.Gather(points, base))), op.Gather(values, base))
+
+
+@implements(np.unwrap)
+def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * np.pi) -> Array:
+    """np.unwrap: whole periods are taken off where elements jump by more than half of one.
+
+    An element's gradient is 1, the period's how many were added.
+    """
+    x, span = array_like(p), array_like(period)
+    place = one_axis(axis, x.ndim)
+    dtype = common_dtype(x, span)
+    x, span = cast_to(x, dtype), cast_to(span, dtype)
+    steps = difference(x, place)
+    least = cast_to(span, np.float64) / 2 if discont is None else array_like(discont)
+    small = op.Less(*(cast_to(v, common_dtype(steps, least)) for v in (abs(steps), least)))
+    turns = op.Where(small, np.zeros((), dtype), _turns(steps, span))
+    added = cast_to(cumsum(op.Mul(stop_gradient(turns), span), place), dtype)
+    first = zeros_of(slab(x, place, 0, 1))
+    return op.Sub(x, op.Concat(first, added, axis=place, types=[x.type]))
+
+
+def _turns(steps: Array, span: Array) -> Array:
+    """How many periods each step exceeds [-1/2, 1/2) of a period by; a half itself keeps the sign of the step."""
+    if span.dtype.kind in "iu":
+        half = call_ufunc(np.floor_divide, span, 2)
+        even = op.Equal(call_ufunc(np.remainder, span, 2), 0)
+    else:
+        half, even = span / 2, array_like(np.True_)
+    shifted = steps + half
+    turns = call_ufunc(np.floor_divide, shifted, span)
+    ambiguous = op.Equal(call_ufunc(np.remainder, shifted, span), np.zeros((), steps.dtype)) & (steps > 0) & even
+    return op.Where(ambiguous, turns - 1, turns)
+
+
+@implements(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Array:
+    """np.piecewise: each function is called on the elements for which its condition holds, and on no others."""
+    given = array_like(x)
+    functions = list(funclist)
+    conditions = _conditions(given, condlist, len(functions))
+    flat = Array(reshape_to(given, (1,)).value) if given.ndim == 0 else given
+    result = zeros_of(flat)
+    for condition, function in zip(conditions, functions, strict=True):
+        mask = reshape_to(condition, (1,)) if given.ndim == 0 else condition
+        setitem(result, mask, function(getitem(flat, mask), *args, **kw) if callable(function) else function)
+    return Array(reshape_to(result, given.shape).value)
+
+
+def _conditions(x: Array, condlist: Any, count: int) -> list[Array]:
+    """A mask for each function; the last one may be left to what no other holds for. Raises ShapeError."""
+    rows = list(condlist) if _is_many(condlist, x.ndim) else [condlist]
+    masks = [cast_to(array_like(c), np.bool_) for c in rows]
+    if len(masks) == count - 1:
+        some = masks[0]
+        for mask in masks[1:]:
+            some = op.Or(some, mask)
+        masks.append(op.Not(some))
+    if len(masks) != count:
+        raise ShapeError(
+            f"with {len(masks)} condition(s), either {len(masks)} or {len(masks) + 1} functions are expected",
+            place=tracing.user_place(),
+        )
+    return masks
+
+
+def _is_many(condlist: Any, rank: int) -> bool:
+    """True for a list of conditions; a list of bools is one condition."""
+    if isinstance(condlist, Array | np.ndarray):
+        return condlist.ndim > (1 if rank else 0)
+    return not np.isscalar(condlist) and (not rank or isinstance(condlist[0], list | tuple | np.ndarray | Array))

@@ -1,0 +1,235 @@
+"""NumPy's polynomials: vectors of coefficients, highest power first.
+
+Sizes never depend on the coefficients: where NumPy drops leading coefficients that are 0, in polymul and in the
+remainder of polydiv, they stay.
+"""
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims, tracing
+from primsplit.array import Array, implements
+from primsplit.broadcasting import reshape_to, zeros
+from primsplit.dims import Dim
+from primsplit.errors import ConcretizationError, ShapeError, UnsupportedFunction
+from primsplit.ir import Type
+from primsplit.numpy.axes import END, array_like, slab
+from primsplit.numpy.convolve import convolve
+from primsplit.numpy.creation import asarray
+from primsplit.numpy.joining import joined_dtype
+from primsplit.numpy.linalg import inv, lstsq
+from primsplit.numpy.padding import count_up
+from primsplit.numpy.ufuncs import cast_to
+from primsplit.ops import op
+
+
+def coefficients(p: Any) -> Array:
+    """A vector of coefficients; a number is a constant polynomial. Raises ShapeError."""
+    found = asarray(p.coeffs if isinstance(p, np.poly1d) else p)
+    if found.ndim > 1:
+        raise ShapeError("a polynomial is a vector of coefficients", place=tracing.user_place())
+    return found if found.ndim else reshape_to(found, (1,))
+
+
+def _together(*polynomials: Any) -> list[Array]:
+    """The coefficients in one dtype."""
+    found = [coefficients(p) for p in polynomials]
+    dtype = joined_dtype(found)
+    return [cast_to(a, dtype) for a in found]
+
+
+def _known_size(x: Array, what: str) -> int:
+    """The length of a vector. Raises ConcretizationError where only the run knows it."""
+    size = x.shape[0]
+    if isinstance(size, int):
+        return size
+    raise ConcretizationError(
+        f"{what} takes one step for each of {size} coefficients, a size known only at run time",
+        place=tracing.user_place(),
+        cure="Give the axis a fixed size in the spec.",
+    )
+
+
+def _same_length(*polynomials: Array) -> list[Array]:
+    """The polynomials with zeros in front, all as long as the longest."""
+    longest: Dim = 1
+    for p in polynomials:
+        longest = dims.maximum(longest, p.shape[0])
+    return [_with_zeros(p, longest) for p in polynomials]
+
+
+def _with_zeros(p: Array, size: Dim) -> Array:
+    if dims.same(p.shape[0], size):
+        return p
+    return op.Pad(p, [size - p.shape[0], 0], types=[Type(p.dtype, (size,))])
+
+
+@implements(np.polyadd)
+def polyadd(a1: Any, a2: Any) -> Array:
+    """np.polyadd."""
+    a, b = _same_length(*_together(a1, a2))
+    return a + b
+
+
+@implements(np.polysub)
+def polysub(a1: Any, a2: Any) -> Array:
+    """np.polysub."""
+    a, b = _same_length(*_together(a1, a2))
+    return a - b
+
+
+@implements(np.polymul)
+def polymul(a1: Any, a2: Any) -> Array:
+    """np.polymul, of a length that is one less than the lengths' sum."""
+    a, b = _together(a1, a2)
+    return convolve(a, b)
+
+
+@implements(np.polydiv)
+def polydiv(u: Any, v: Any) -> tuple[Array, Array]:
+    """Quotient and remainder by long division, unrolled; the remainder is one shorter than `v`, or [0].
+
+    Raises ConcretizationError where a length is known only at run time.
+    """
+    top, bottom = _together(u, v)
+    top, bottom = (x if x.type.is_float else cast_to(x, np.float64) for x in (top, bottom))
+    size, divisor = _known_size(top, "np.polydiv"), _known_size(bottom, "np.polydiv")
+    if size < divisor:
+        return zeros((1,), top.dtype), top
+    scale = op.Reciprocal(slab(bottom, 0, 0, 1))
+    rest = slab(bottom, 0, 1, END)
+    quotient: list[Array] = []
+    remainder = top
+    for _ in range(size - divisor + 1):
+        quotient.append(op.Mul(slab(remainder, 0, 0, 1), scale))
+        head = op.Sub(slab(remainder, 0, 1, divisor), op.Mul(quotient[-1], rest))
+        remainder = op.Concat(head, slab(remainder, 0, divisor, END), axis=0)
+    return op.Concat(*quotient, axis=0), remainder if divisor > 1 else zeros((1,), top.dtype)
+
+
+@implements(np.polyder)
+def polyder(p: Any, m: int = 1) -> Array:
+    """np.polyder, of order `m`."""
+    found = coefficients(p)
+    for _ in range(_order(m)):
+        powers = _powers(found, 0)
+        found = slab(found, 0, 0, -1) * slab(powers, 0, 0, -1)
+    return found
+
+
+@implements(np.polyint)
+def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
+    """np.polyint, of order `m` with the constants `k`: one for each order, or one for all."""
+    found = coefficients(p)
+    count = _order(m)
+    constants = array_like(0.0) if k is None else asarray(k)
+    each = [constants] * count if constants.ndim == 0 or dims.is_one(constants.shape[0]) else list(constants)
+    if len(each) < count:
+        raise ShapeError("k must be a scalar or a rank-1 array of length 1 or >m", place=tracing.user_place())
+    for constant in each[:count]:
+        raised = found / _powers(found, 1)
+        dtype = joined_dtype([raised, constant])
+        found = op.Concat(cast_to(raised, dtype), reshape_to(cast_to(constant, dtype), (1,)), axis=0)
+    return found
+
+
+def _order(m: Any) -> int:
+    order = operator.index(m)
+    if order < 0:
+        raise ShapeError("the order of a derivative or integral must be positive", place=tracing.user_place())
+    return order
+
+
+def _powers(p: Array, more: int) -> Array:
+    """The power that each coefficient belongs to, and `more`."""
+    size = p.shape[0]
+    if isinstance(size, int):
+        return array_like(np.arange(size - 1 + more, -1 + more, -1))
+    return op.Sub(size + (more - 1), count_up(size))
+
+
+@implements(np.vander)
+def vander(x: Any, N: Any = None, increasing: bool = False) -> Array:
+    """np.vander, each column the one before times `x`. The number of columns must be known when tracing."""
+    points = asarray(x)
+    if points.ndim != 1:
+        raise ShapeError("x must be a one-dimensional array or sequence.", place=tracing.user_place())
+    count = _known_size(points, "np.vander") if N is None else operator.index(N)
+    points = cast_to(points, np.promote_types(points.dtype, int))
+    column = op.Unsqueeze(points, [1])
+    columns = [cast_to(op.Expand(np.ones((), np.int8), op.Shape(column)), points.dtype)] if count else []
+    while len(columns) < count:
+        columns.append(op.Mul(columns[-1], column) if len(columns) > 1 else column)
+    if not columns:
+        return zeros((points.shape[0], 0), points.dtype)
+    return op.Concat(*(columns if increasing else columns[::-1]), axis=1)
+
+
+@implements(np.poly)
+def poly(seq_of_zeros: Any) -> Array:
+    """The monic polynomial with these zeros, as many as are known when tracing; a matrix is refused."""
+    roots = asarray(seq_of_zeros)
+    if roots.ndim > 1:
+        raise UnsupportedFunction(
+            "np.poly of a matrix has no form for traced arrays: its zeros are eigenvalues",
+            place=tracing.user_place(),
+        )
+    roots = coefficients(roots)
+    roots = roots if roots.type.is_float else cast_to(roots, np.float64)
+    none = np.zeros(1, roots.dtype)
+    found = array_like(np.ones(1, roots.dtype))
+    for i in range(_known_size(roots, "np.poly")):
+        found = op.Sub(op.Concat(found, none, axis=0), op.Concat(none, found * slab(roots, 0, i, i + 1), axis=0))
+    return found
+
+
+@implements(np.polyfit)
+def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
+    """np.polyfit by QR, for at least `deg + 1` points with as many different `x`; a run with fewer points fails.
+
+    `rcond` cuts nothing off. With `full` the singular values are refused where they are used.
+    """
+    count = operator.index(deg) + 1
+    points, values = _floating(x), _floating(y)
+    if points.ndim != 1 or values.ndim not in {1, 2} or not dims.could_be(points.shape[0], values.shape[0]):
+        raise ShapeError("expected a vector x, and y of the same length", place=tracing.user_place())
+    points = _with_at_least(points, count)
+    values = reshape_to(values, (points.shape[0], *values.shape[1:]))
+    matrix, right = vander(points, count), values
+    if w is not None:
+        weights = reshape_to(_floating(w), points.shape)
+        matrix = matrix * op.Unsqueeze(weights, [1])
+        right = right * (op.Unsqueeze(weights, [1]) if values.ndim == 2 else weights)
+    scale = op.Sqrt(op.ReduceSum(op.Mul(matrix, matrix), [0], keepdims=0))
+    found, residuals, rank, singular = lstsq(matrix / scale, right)
+    result = found / (op.Unsqueeze(scale, [1]) if values.ndim == 2 else scale)
+    if full:
+        return result, residuals, rank, singular, rcond
+    return (result, _covariance(matrix / scale, scale, residuals, values, cov)) if cov else result
+
+
+def _covariance(matrix: Array, scale: Array, residuals: Array, values: Array, cov: Any) -> Array:
+    """The covariance of the coefficients, scaled by the residuals unless `cov` is "unscaled"."""
+    base = inv(op.MatMul(op.Transpose(matrix, perm=[1, 0]), matrix))
+    base = base / (op.Unsqueeze(scale, [0]) * op.Unsqueeze(scale, [1]))
+    if cov == "unscaled":
+        return base if values.ndim == 1 else op.Unsqueeze(base, [2])
+    factor = residuals / (matrix.shape[0] - matrix.shape[1])
+    return base * factor if values.ndim == 1 else op.Unsqueeze(base, [2]) * factor
+
+
+def _floating(value: Any) -> Array:
+    found = asarray(value)
+    return found if found.type.is_float else cast_to(found, np.float64)
+
+
+def _with_at_least(x: Array, count: int) -> Array:
+    """`x`, of which a run that gives it fewer rows fails."""
+    if dims.at_least(x.shape[0], count):
+        return x
+    if isinstance(x.shape[0], int):
+        raise ShapeError(f"np.polyfit needs at least {count} points, not {x.shape[0]}", place=tracing.user_place())
+    head = reshape_to(slab(x, 0, 0, count), (count,))
+    return op.Concat(head, slab(x, 0, count, END), axis=0)

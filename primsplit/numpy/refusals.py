@@ -1,0 +1,61 @@
+"""NumPy's functions that traced arrays refuse, and why."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import implements
+from primsplit.errors import UnsupportedFunction
+from primsplit.numpy.ufuncs import ELEMENTWISE
+
+COMPLEX = "complex numbers are not supported"
+FILES = "a program writes no files"
+TEXT = "the elements are known only at run time"
+DATES = "primsplit has no dates"
+BITS = "it reads the bits of numbers, which ONNX cannot"
+
+REASONS: dict[str, tuple[Callable[..., Any], ...]] = {
+    COMPLEX: (
+        np.fft.fft, np.fft.ifft, np.fft.fft2, np.fft.ifft2, np.fft.fftn, np.fft.ifftn, np.fft.rfft, np.fft.irfft,
+        np.fft.rfft2, np.fft.irfft2, np.fft.rfftn, np.fft.irfftn, np.fft.hfft, np.fft.ihfft, np.roots, np.sort_complex,
+    ),
+    FILES: (np.save, np.savetxt, np.savez, np.savez_compressed),
+    TEXT: (np.array2string, np.array_repr, np.array_str, np.min_scalar_type),
+    DATES: (np.busday_count, np.busday_offset, np.is_busday, np.datetime_as_string, np.isnat),
+    BITS: (np.packbits, np.unpackbits, np.nextafter, np.spacing),
+}  # fmt: skip
+CURES = {
+    COMPLEX: "Work with real and imaginary parts: the transform of a vector is x @ np.cos(angles), x @ np.sin(angles) "
+    "with\n  angles = -2 * np.pi * np.outer(np.arange(n), np.arange(n)) / n.",
+    FILES: "Return the array from the function, and write the file outside.",
+    TEXT: "Return the array from the function, and print it outside.",
+    DATES: "Pass numbers: days since a date, say.",
+    BITS: "Use the operators >> and & of unsigned integers.",
+}
+
+
+BECAUSE: dict[str, str] = {}
+"""Why a function is refused, by its name."""
+
+
+def _refuse(function: Callable[..., Any], because: str) -> None:
+    module = (getattr(function, "__module__", None) or "numpy").replace("numpy", "np", 1)
+    name = f"{module}.{function.__name__}"
+
+    def refused(*args: Any, **options: Any) -> Any:
+        raise UnsupportedFunction(
+            f"{name} has no form for traced arrays: {because}", place=tracing.user_place(), cure=CURES[because]
+        )
+
+    BECAUSE[name] = because
+    if isinstance(function, np.ufunc):
+        ELEMENTWISE[function.__name__] = refused
+    else:
+        implements(function)(refused)
+
+
+for _because, _functions in REASONS.items():
+    for _function in _functions:
+        _refuse(_function, _because)

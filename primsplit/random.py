@@ -1,0 +1,195 @@
+"""Random numbers that a program draws when it runs: `ps.random.normal(0.0, 1.0, (3, N))`.
+
+The functions are named and called as those of NumPy's generators; outside of a trace they give NumPy arrays. What is
+drawn has no gradient, while `loc + scale * draw` has one in `loc` and `scale`, which may be traced. A pullback reads
+the numbers that the forward pass drew: it never draws again, in whatever form a split is saved.
+
+`seed` is a whole number. With it a program gives the same numbers each time that it is loaded, though not NumPy's
+numbers: the file holds a number made from the seed, and each run goes on where the last one stopped. Without it they
+differ from process to process; onnxruntime starts the programs of one process alike, so that the same program loaded
+twice there draws the same numbers. Two draws with the same seed are the same draw.
+
+`np.random`, in contrast, draws while the function is traced: its numbers are constants of the program, the same in
+every run. `primsplit audit --frozen` lists them.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit import tracing
+from primsplit.array import Array
+from primsplit.broadcasting import expand_to
+from primsplit.dims import Dim, Shape, Size, same_shape
+from primsplit.errors import DtypeError, PrimsplitError, ShapeError
+from primsplit.infer import broadcast_shapes
+from primsplit.numpy.axes import array_like, one_axis
+from primsplit.numpy.exponential import log1p
+from primsplit.numpy.layout import as_shape
+from primsplit.numpy.ufuncs import cast_to
+from primsplit.numpy.units import common_dtype, number
+from primsplit.ops import op
+
+__all__ = ["bernoulli", "exponential", "normal", "permutation", "shuffle", "uniform"]
+
+WIDE = np.dtype(np.float64)
+"""What is drawn before it is rounded to the dtype asked for.
+
+onnxruntime's generator is linear: of two float32 draws whose seeds are neighbours, as those of unseeded operators are,
+the first numbers agree in four digits. A float64 draw takes two numbers of the generator, which hides that.
+"""
+
+
+def normal(
+    loc: Any = 0.0,
+    scale: Any = 1.0,
+    size: Any = None,
+    *,
+    dtype: npt.DTypeLike | None = None,
+    seed: int | None = None,
+) -> Any:
+    """Numbers of a normal distribution with mean `loc` and standard deviation `scale`.
+
+    `size` is a size or a tuple of sizes, which may be symbolic; None is the broadcast shape of the parameters. The
+    dtype is that of traced parameters, else float64.
+    """
+    if not tracing.is_recording():
+        return _plain(lambda rng: rng.normal(loc, scale, size), dtype, seed)
+    shape, wanted, (mean, deviation) = _settle(size, dtype, loc, scale)
+    return _shifted(_scaled(cast_to(_drawn("Normal", shape, seed), wanted), deviation), mean)
+
+
+def uniform(
+    low: Any = 0.0,
+    high: Any = 1.0,
+    size: Any = None,
+    *,
+    dtype: npt.DTypeLike | None = None,
+    seed: int | None = None,
+) -> Any:
+    """Numbers evenly distributed over [low, high); rounding may give `high`. Size and dtype as in `normal`."""
+    if not tracing.is_recording():
+        return _plain(lambda rng: rng.uniform(low, high, size), dtype, seed)
+    shape, wanted, (first, last) = _settle(size, dtype, low, high)
+    width = last if number(first) == 0 else last - first
+    return _shifted(_scaled(cast_to(_drawn("Uniform", shape, seed), wanted), width), first)
+
+
+def exponential(
+    scale: Any = 1.0, size: Any = None, *, dtype: npt.DTypeLike | None = None, seed: int | None = None
+) -> Any:
+    """Numbers of an exponential distribution with mean `scale`. Size and dtype as in `normal`."""
+    if not tracing.is_recording():
+        return _plain(lambda rng: rng.exponential(scale, size), dtype, seed)
+    shape, wanted, (mean,) = _settle(size, dtype, scale)
+    return _scaled(cast_to(-log1p(-_drawn("Uniform", shape, seed)), wanted), mean)
+
+
+def bernoulli(p: Any = 0.5, size: Any = None, *, dtype: npt.DTypeLike = bool, seed: int | None = None) -> Any:
+    """True with probability `p`, which gets no gradient. `size` as in `normal`."""
+    if not tracing.is_recording():
+        shape = np.shape(p) if size is None else size
+        return _plain(lambda rng: rng.random(shape) < p, dtype, seed)
+    shape, _, (chance,) = _settle(size, None, p)
+    return op.Bernoulli(expand_to(chance, shape), dtype=np.dtype(dtype), seed=_attribute(seed))
+
+
+def permutation(x: Any, axis: int = 0, *, seed: int | None = None) -> Any:
+    """`x` with its parts along an axis in random order; for a size, the numbers below it. Gradients go back."""
+    if not tracing.is_recording():
+        return np.random.default_rng(_whole(seed)).permutation(x, axis)
+    if isinstance(x, int | np.integer | Size):
+        return _order(x if isinstance(x, Size) else int(x), seed)
+    array = array_like(x)
+    place = one_axis(axis, array.ndim)
+    return op.Gather(array, _order(array.shape[place], seed), axis=place, types=[array.type])
+
+
+def shuffle(x: Any, axis: int = 0, *, seed: int | None = None) -> None:
+    """Put the parts of `x` along an axis in random order, in place."""
+    if not isinstance(x, Array):
+        if tracing.is_recording():
+            raise DtypeError(
+                "ps.random.shuffle of an array that is not traced",
+                place=tracing.user_place(),
+                cure="Use ps.random.permutation, which gives a new array.",
+            )
+        np.random.default_rng(_whole(seed)).shuffle(x, axis)
+        return
+    x.assign(permutation(x, axis, seed=seed))
+
+
+# How a program draws.
+
+
+def _drawn(kind: str, shape: Shape, seed: int | None) -> Array:
+    """A standard draw in float64, of the numbers of one run."""
+    if shape and all(isinstance(d, int) for d in shape):
+        literal: Array = getattr(op, f"Random{kind}")(shape=list(shape), dtype=WIDE, seed=_attribute(seed))
+        return literal
+    like = expand_to(array_like(np.zeros((), np.float32)), shape)
+    found: Array = getattr(op, f"Random{kind}Like")(like, dtype=WIDE, seed=_attribute(seed))
+    return found
+
+
+def _order(size: Dim, seed: int | None) -> Array:
+    """The numbers below a size in random order: the places of random numbers when sorted."""
+    count = [size] if isinstance(size, Size) else np.array([size])
+    _, places = op.TopK(_drawn("Uniform", (size,), seed), count, axis=0, largest=0)
+    return array_like(places)
+
+
+def _scaled(x: Array, factor: Array) -> Array:
+    return x if number(factor) == 1 else op.Mul(x, factor)
+
+
+def _shifted(x: Array, offset: Array) -> Array:
+    return x if number(offset) == 0 else op.Add(x, offset)
+
+
+def _settle(size: Any, dtype: Any, *parameters: Any) -> tuple[Shape, np.dtype[Any], list[Array]]:
+    """The shape and dtype of a draw, and its parameters in that dtype. Raises ShapeError and DtypeError."""
+    arrays = [array_like(p) for p in parameters]
+    floats = [a for a in arrays if not a.weak and a.type.is_float]
+    wanted = np.dtype(dtype) if dtype is not None else common_dtype(*floats) if floats else WIDE
+    if not (wanted.kind == "f" or wanted.name == "bfloat16"):
+        raise DtypeError(f"random numbers of {wanted} cannot be drawn", place=tracing.user_place())
+    try:
+        least = broadcast_shapes(*(a.shape for a in arrays))
+        shape = least if size is None else as_shape(size)
+        if not same_shape(broadcast_shapes(least, shape), shape):
+            raise ShapeError(f"parameters of shape {_told(least)} do not broadcast to the size {_told(shape)}")
+    except ShapeError as error:
+        error.place = tracing.user_place()
+        raise
+    return shape, wanted, [cast_to(a, wanted) for a in arrays]
+
+
+def _told(shape: Shape) -> str:
+    return f"[{','.join(map(str, shape))}]"
+
+
+def _whole(seed: Any) -> int | None:
+    """The seed as an int. Raises PrimsplitError for what is no whole number from 0 on."""
+    if seed is None:
+        return None
+    if isinstance(seed, Array) or seed != int(seed) or seed < 0:
+        raise PrimsplitError(f"a seed is a whole number from 0 on, not {seed!r}", place=tracing.user_place())
+    return int(seed)
+
+
+def _attribute(seed: int | None) -> float | None:
+    """The operator's attribute for a seed: a whole number that float32 holds.
+
+    It is scrambled, because onnxruntime's generator gives small seeds numbers that are multiples of each other.
+    """
+    whole = _whole(seed)
+    return None if whole is None else float((int(np.random.SeedSequence(whole).generate_state(1)[0]) >> 8) + 1)
+
+
+def _plain(draw: Callable[[Any], Any], dtype: npt.DTypeLike | None, seed: int | None) -> Any:
+    """What NumPy's generator draws, as an array of the dtype."""
+    found = np.asarray(draw(np.random.default_rng(_whole(seed))))
+    return found if dtype is None else found.astype(dtype)

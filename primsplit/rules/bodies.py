@@ -1,0 +1,109 @@
+"""The function bodies that the standard gives operators, as Blocks: what `through_body` differentiates."""
+
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.defs
+import onnx.helper
+from onnx.numpy_helper import from_array, to_array
+
+from primsplit import tracing
+from primsplit.array import Array
+from primsplit.dims import Size
+from primsplit.errors import PrimsplitError
+from primsplit.ir import NOWHERE, Block, Const, Op, Type, Var
+from primsplit.ops import op as operators
+from primsplit.rules.table import with_defaults
+from primsplit.schema import OPSET
+
+
+def body_of(op: Op) -> tuple[Block, list[int]]:
+    """The body of an op, and the positions of the op's inputs that are the body's parameters.
+
+    Small constants are part of the body, as they are of a rule. Raises PrimsplitError where the standard has no body.
+    """
+    function = function_of(op)
+    positions: list[int] = []
+    params: list[Var] = []
+    with tracing.recording(place=NOWHERE) as recorded:
+        inputs: list[Array | None] = []
+        for position, value in enumerate(op.inputs):
+            if value is None or (isinstance(value, Const) and value.is_small):
+                inputs.append(None if value is None else Array(value))
+                continue
+            param = recorded.param(value.type)
+            param.sizes = value.sizes
+            params.append(param)
+            positions.append(position)
+            inputs.append(Array(param))
+        outputs = _interpret(function, inputs, with_defaults(op.kind, op.attributes))
+        results = [array.value for array in outputs[: len(op.outputs)]]
+    return tracing.close(op.kind.lower(), params, recorded, results), positions
+
+
+def function_of(op: Op) -> onnx.FunctionProto:
+    """The body as the standard writes it, for the op's attributes and types where it depends on them."""
+    found: Any = onnx.defs.get_schema(op.kind, OPSET)
+    fixed = [v for v in found.function_opset_versions if v <= OPSET]
+    if fixed:
+        return _parsed(found.get_function_with_opset_version(max(fixed)))
+    versions = [v for v in found.context_dependent_function_opset_versions if v <= OPSET]
+    if not versions:
+        raise PrimsplitError(f"the standard gives no function body for {op.kind}", place=op.place)
+    names = [f"x{i}" if v is not None else "" for i, v in enumerate(op.inputs)]
+    given = {k: from_array(v) if isinstance(v, np.ndarray) else v for k, v in op.attributes.items()}
+    node = onnx.helper.make_node(op.kind, names, [f"y{i}" for i in range(len(op.outputs))], **given)
+    types = [onnx.TypeProto() if v is None else _proto(v.type) for v in op.inputs]
+    return _parsed(
+        found.get_context_dependent_function_with_opset_version(
+            max(versions), node.SerializeToString(), [t.SerializeToString() for t in types]
+        )
+    )
+
+
+def _parsed(data: bytes) -> onnx.FunctionProto:
+    function = onnx.FunctionProto()
+    function.ParseFromString(data)
+    return function
+
+
+def _proto(type: Type) -> onnx.TypeProto:
+    shape = None if type.shape is None else [d.text if isinstance(d, Size) else d for d in type.shape]
+    return onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(type.dtype), shape)
+
+
+def _interpret(
+    function: onnx.FunctionProto, inputs: Sequence[Array | None], attributes: Mapping[str, Any]
+) -> list[Array]:
+    """Record the nodes of a function called on these inputs."""
+    known: dict[str, Array | None] = dict(zip_longest(function.input, inputs))
+    known[""] = None
+    for node in function.node:
+        given = {a.name: v for a in node.attribute if (v := _attribute(a, attributes)) is not None}
+        if node.op_type == "Constant":
+            known[node.output[0]] = Array(tracing.constant(_constant(given)))
+            continue
+        made = getattr(operators, node.op_type)(*(known[n] for n in node.input), outputs=len(node.output), **given)
+        known.update(zip(node.output, made if isinstance(made, tuple) else (made,), strict=True))
+    return [array for name in function.output if (array := known.get(name)) is not None]
+
+
+def _attribute(attribute: onnx.AttributeProto, outer: Mapping[str, Any]) -> Any:
+    """The value of a node's attribute, which may be that of the function called. Raises PrimsplitError for a graph."""
+    if attribute.ref_attr_name:
+        return outer.get(attribute.ref_attr_name)
+    value = onnx.helper.get_attribute_value(attribute)
+    if isinstance(value, onnx.GraphProto):
+        raise PrimsplitError(f"a function body with a graph in its attribute {attribute.name} is not read")
+    return to_array(value) if isinstance(value, onnx.TensorProto) else value
+
+
+_DTYPES = {"value_float": np.float32, "value_floats": np.float32, "value_int": np.int64, "value_ints": np.int64}
+
+
+def _constant(given: Mapping[str, Any]) -> Any:
+    ((name, value),) = given.items()
+    return np.asarray(value, _DTYPES[name]) if name in _DTYPES else value

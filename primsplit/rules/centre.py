@@ -1,0 +1,19 @@
+"""Derivative rule of cropping and padding around the middle."""
+
+from primsplit import tracing
+from primsplit.array import Array
+from primsplit.ops import op
+from primsplit.rules.table import Pullback, rrule
+
+
+@rrule("CenterCropPad")
+def center_crop_pad(x: Array, shape: Array, *, axes: list[int] | None = None) -> tuple[Array, Pullback]:
+    """The same around the middle, back to the old sizes: both round the distance from the start down."""
+    z = op.CenterCropPad(x, shape, axes=axes)
+    rank = len(x.shape)
+
+    def pullback(dz: Array) -> tuple[Array, None]:
+        sizes = [x.shape[axis % rank] for axis in (range(rank) if axes is None else axes)]
+        return op.CenterCropPad(dz, tracing.size_vector(sizes), axes=axes), None
+
+    return z, pullback

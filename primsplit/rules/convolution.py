@@ -1,0 +1,295 @@
+"""Derivative rules of convolutions.
+
+The cotangent of the image is a transposed convolution. The cotangent of the weights is a convolution of the image by
+the cotangent, for which there are forms that differ in speed by up to ten times, see `weight_cotangent`.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+
+from primsplit.array import Array
+from primsplit.broadcasting import reshape_to, transpose
+from primsplit.dims import Dim, Size, is_one, product, same
+from primsplit.infer.windows import halves
+from primsplit.ir import Type
+from primsplit.ops import op
+from primsplit.passes.kernels import KERNELS
+from primsplit.rules.indexing import text
+from primsplit.rules.table import Pullback, rrule
+from primsplit.rules.windows import Windows, literal, padded, tap, transposed, windows_over
+
+STEM = 4
+"""Up to this many channels, the image is not transposed for the cotangent of the weights."""
+
+SHORT = 200
+"""Up to this many windows, a batch of products of a 1x1 convolution is one product."""
+
+
+@rrule("Conv")
+def conv(
+    x: Array,
+    w: Array,
+    b: Array | None = None,
+    *,
+    auto_pad: str | bytes,
+    group: int,
+    kernel_shape: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
+    dilations: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+) -> tuple[Array, Pullback]:
+    """dX spreads dY by the weights; dW correlates X with dY; dB is the sum over batch and places.
+
+    SAME padding is written out as the standard defines it, dilated windows included.
+    """
+    kernel = kernel_shape or w.shape[2:]
+    given = windows_over(x.shape[2:], kernel, strides=strides, dilations=dilations, pads=pads, auto_pad=text(auto_pad))
+    windows = given if given.is_literal else given.whole
+
+    def image() -> Array:
+        return x if given.is_literal else padded(x, given.before, given.after)
+
+    y = op.Conv(image(), w, b, group=group, kernel_shape=kernel_shape, **windows.attributes())
+
+    def pullback(dy: Array) -> list[Array | None]:
+        dx = image_cotangent(dy, w, windows, group)
+        if not given.is_literal:
+            dx = padded(dx, tuple(-p for p in given.before), tuple(-p for p in given.after))
+        dw = weight_cotangent(image(), dy, windows, w.shape[1], group)
+        return [_as(dx, x), _as(dw, w), *([] if b is None else [_sum_of_channels(dy)])]
+
+    return y, pullback
+
+
+def _as(found: Array, like: Array) -> Array:
+    """`found`, known to have the shape of `like`."""
+    return found if found.type.key == like.type.key else reshape_to(found, like.shape)
+
+
+def _sum_of_channels(dy: Array) -> Array:
+    """The sum over the places and then the batch, which is faster than over both at once."""
+    return op.ReduceSum(op.ReduceSum(dy, list(range(2, len(dy.shape))), keepdims=0), [0], keepdims=0)
+
+
+def image_cotangent(dy: Array, w: Array, windows: Windows, group: int) -> Array:
+    """ConvTranspose; with stride 1 and single elements, depthwise or constant weights, a Conv by the flip of W."""
+    if not _is_flipped(w, windows, group):
+        return transposed(dy, w, windows, group)
+    channels = w.shape[1]
+    kernel = literal(windows.kernel)
+    turned = w if group > 1 and is_one(channels) and same(w.shape[0], group) else _swapped(w, group)
+    axes = [2 + i for i, k in enumerate(kernel) if k > 1]
+    if axes:
+        ends = [-(2**62)] * len(axes)
+        turned = op.Slice(turned, [-1] * len(axes), ends, axes, [-1] * len(axes), types=[turned.type])
+    margins = [_margins(windows, i) for i in range(windows.rank)]
+    pads = [*(low for low, _ in margins), *(high for _, high in margins)]
+    dilations = windows.attributes()["dilations"]
+    return op.Conv(dy, turned, group=group, dilations=dilations, pads=pads if any(pads) else None)
+
+
+def _swapped(w: Array, group: int) -> Array:
+    """The weights with the roles of their channels exchanged within each group."""
+    rest = w.shape[2:]
+    order = [*range(2, len(w.shape))]
+    if group == 1:
+        return transpose(w, [1, 0, *order])
+    cut = reshape_to(w, (group, w.shape[0] // group, *w.shape[1:]))
+    turned = transpose(cut, [0, 2, 1, *(i + 1 for i in order)])
+    return reshape_to(turned, (w.shape[1] * group, w.shape[0] // group, *rest))
+
+
+def _margins(windows: Windows, axis: int) -> tuple[int, int]:
+    """The padding of the cotangent that a flipped Conv of stride 1 needs; negative where ConvTranspose would cut."""
+    span, low, high = windows.spans[axis], windows.before[axis], windows.after[axis]
+    return int(span - 1 - low), int(span - 1 - high)
+
+
+def _is_flipped(w: Array, windows: Windows, group: int) -> bool:
+    if not has_kernel(w) or any(s != 1 for s in windows.strides) or any(isinstance(k, Size) for k in windows.kernel):
+        return False
+    if any(m < 0 for i in range(windows.rank) for m in _margins(windows, i)):
+        return False
+    single = all(is_one(k) for k in windows.kernel) and group == 1
+    depthwise = group > 1 and is_one(w.shape[1]) and same(w.shape[0], group)
+    return single or depthwise or w.known() is not None
+
+
+def has_kernel(x: Array) -> bool:
+    """True where onnxruntime convolves in this dtype; else a composition of a product for each tap stands for it."""
+    return any(x.dtype.name in row["T"] for row in KERNELS["Conv"])
+
+
+def weight_cotangent(x: Array, dy: Array, windows: Windows, channels: Dim, group: int) -> Array:
+    """The sum over batch and places of dY times what each tap of each window reads: [M, C / group, taps].
+
+    Depthwise: a product and a sum for each tap. Single elements: one product of matrices. Else, with onnxruntime's
+    kernels, a Conv one dimension up, whose own unfolding has contiguous runs of channels; without, a product with the
+    windows unfolded.
+    """
+    if group > 1 and is_one(channels) and not any(isinstance(k, Size) for k in windows.kernel):
+        return _by_taps(x, dy, windows, group)
+    if all(is_one(k) for k in windows.kernel) and group == 1:
+        return _by_product(x, dy, windows)
+    if not has_kernel(x):
+        return _by_columns(x, dy, windows, channels, group)
+    if windows.rank <= 2 and isinstance(channels, int):
+        return _one_dimension_up(x, dy, windows, channels, group)
+    return _by_exchange(x, dy, windows, channels, group)
+
+
+def _every_tap(x: Array, windows: Windows) -> list[Array]:
+    """What each tap reads in every window: [N, C, windows], the taps in row-major order."""
+    held = padded(x, windows.before, windows.after)
+    whole = windows.whole
+    places = itertools.product(*(whole.taps(axis) for axis in range(windows.rank)))
+    return [tap(held, whole, list(enumerate(place))) for place in places]
+
+
+def _by_taps(x: Array, dy: Array, windows: Windows, group: int) -> Array:
+    """Depthwise: with M = group * m, [group, m] sums for each tap."""
+    batch, results = dy.shape[:2]
+    each = results // group
+    axes = list(range(3, 3 + windows.rank))
+    cotangent = reshape_to(dy, (batch, group, each, *windows.counts))
+    sums = [op.ReduceSum(op.Mul(op.Unsqueeze(t, [2]), cotangent), axes, keepdims=0) for t in _every_tap(x, windows)]
+    stacked = op.ReduceSum(op.Concat(*(op.Unsqueeze(s, [3]) for s in sums), axis=3), [0], keepdims=0)
+    return reshape_to(stacked, (results, 1, *windows.kernel))
+
+
+def _by_product(x: Array, dy: Array, windows: Windows) -> Array:
+    """1x1: dY X^T, summed over the batch, or as one product where the batch or the picture is small."""
+    read = tap(padded(x, windows.before, windows.after), windows.whole, [(i, 0) for i in range(windows.rank)])
+    batch, places = dy.shape[0], product(windows.counts)
+    results, channels = dy.shape[1], read.shape[1]
+    if is_one(batch) or (isinstance(places, int) and places <= SHORT):
+        rows = [transpose(a, [1, 0, *range(2, 2 + windows.rank)]) for a in (dy, read)]
+        flat = [reshape_to(a, (c, batch * places)) for a, c in zip(rows, (results, channels), strict=True)]
+        found = op.Gemm(flat[0], flat[1], transB=1)
+    else:
+        flat = [reshape_to(a, (batch, c, places)) for a, c in ((dy, results), (read, channels))]
+        found = op.ReduceSum(op.MatMul(flat[0], transpose(flat[1], [0, 2, 1])), [0], keepdims=0)
+    return reshape_to(found, (results, channels, *windows.kernel))
+
+
+def _by_columns(x: Array, dy: Array, windows: Windows, channels: Dim, group: int) -> Array:
+    """dY times the transpose of the unfolded windows, a product for each picture and group."""
+    batch, results, places = dy.shape[0], dy.shape[1], product(windows.counts)
+    read = _every_tap(x, windows)
+    columns = op.Concat(*(reshape_to(t, (batch, group, channels, places)) for t in read), axis=2)
+    rows = reshape_to(dy, (batch, group, results // group, places))
+    summed = op.ReduceSum(op.MatMul(rows, transpose(columns, [0, 1, 3, 2])), [0], keepdims=0)
+    split = reshape_to(summed, (results, len(read), channels))
+    return reshape_to(transpose(split, [0, 2, 1]), (results, channels, *windows.kernel))
+
+
+def _one_dimension_up(x: Array, dy: Array, windows: Windows, channels: int, group: int) -> Array:
+    """A Conv in which the batch takes the place of the channels and the channels that of one more spatial axis.
+
+    Strides and dilations change places. What it finds past the last tap is cut off.
+    """
+    batch, results, rank = x.shape[0], dy.shape[1], windows.rank
+    spatial = list(range(2, 2 + rank))
+    last = group > 1 or channels > STEM
+    before, after = [*windows.before], _read_after(windows)
+    if last:
+        cut = reshape_to(x, (batch, group, channels, *windows.sizes)) if group > 1 else op.Unsqueeze(x, [1])
+        moved = transpose(cut, [1, 0, *(i + 1 for i in spatial), 2])
+        image = reshape_to(moved, (1, batch * group, *windows.sizes, channels))
+        kernel = op.Unsqueeze(transpose(dy, [1, 0, *spatial]), [2 + rank])
+        pads = [*before, 0, *after, 0]
+        steps, spread = [*windows.dilations, 1], [*windows.strides, 1]
+    else:
+        image = op.Unsqueeze(x, [0])
+        kernel = op.Unsqueeze(transpose(dy, [1, 0, *spatial]), [2])
+        pads = [0, *before, 0, *after]
+        steps, spread = [1, *windows.dilations], [1, *windows.strides]
+    found = op.Conv(image, kernel, group=group, pads=pads, strides=steps, dilations=spread)
+    found = _first_taps(found, windows, 2 if last else 3)
+    if not last:
+        return reshape_to(found, (results, channels, *windows.kernel))
+    split = reshape_to(found, (results, *windows.kernel, channels))
+    return transpose(split, [0, 1 + rank, *range(1, 1 + rank)])
+
+
+def _read_after(windows: Windows) -> list[Dim]:
+    """The padding after without what no window reads, where that is known: it would make taps that are thrown away."""
+    rows = zip(windows.sizes, windows.spans, windows.strides, windows.before, windows.counts, strict=True)
+    needed = [(count - 1) * step + span - low - size for size, span, step, low, count in rows]
+    return [n if isinstance(n, int) and 0 <= n < a else a for n, a in zip(needed, windows.after, strict=True)]
+
+
+def _by_exchange(x: Array, dy: Array, windows: Windows, channels: Dim, group: int) -> Array:
+    """A Conv in which batch and channels have changed places, strides and dilations too."""
+    batch, spatial = x.shape[0], list(range(2, 2 + windows.rank))
+    image = transpose(x, [1, 0, *spatial])
+    if group > 1:
+        cut = reshape_to(x, (batch, group, channels, *windows.sizes))
+        image = reshape_to(
+            transpose(cut, [2, 1, 0, *(i + 1 for i in spatial)]), (channels, batch * group, *windows.sizes)
+        )
+    kernel = transpose(dy, [1, 0, *spatial])
+    turned = replace(windows, strides=windows.dilations, dilations=windows.strides).attributes()
+    found = _first_taps(op.Conv(image, kernel, group=group, **turned), windows, 2)
+    return transpose(found, [1, 0, *spatial])
+
+
+def _first_taps(found: Array, windows: Windows, first: int) -> Array:
+    """As many along the axes from `first` on as the kernel has taps."""
+    axes = [first + i for i, k in enumerate(windows.kernel) if not same(found.shape[first + i], k)]
+    if not axes:
+        return found
+    shape = list(found.shape)
+    for axis in axes:
+        shape[axis] = windows.kernel[axis - first]
+    ends = [shape[axis] for axis in axes]
+    return op.Slice(found, [0] * len(axes), ends, axes, types=[Type(found.dtype, shape)])
+
+
+@rrule("ConvTranspose")
+def conv_transpose(
+    x: Array,
+    w: Array,
+    b: Array | None = None,
+    *,
+    auto_pad: str | bytes,
+    group: int,
+    kernel_shape: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
+    dilations: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+    output_padding: Sequence[int] | None = None,
+    output_shape: Sequence[int] | None = None,
+) -> tuple[Array, Pullback]:
+    """The transpose of a Conv: dX is that Conv of dZ, dW its cotangent of the weights with X and dZ exchanged."""
+    kernel = kernel_shape or w.shape[2:]
+    z = op.ConvTranspose(
+        x, w, b, auto_pad=text(auto_pad), group=group, kernel_shape=kernel_shape, strides=strides,
+        dilations=dilations, pads=pads, output_padding=output_padding, output_shape=output_shape,
+    )  # fmt: skip
+    rank = len(x.shape) - 2
+    made = z.shape[2:]
+    windows = windows_over(made, kernel, strides=strides, dilations=dilations, pads=pads)
+    if text(auto_pad) == "VALID":
+        windows = replace(windows, before=(0,) * rank, after=(0,) * rank)
+    windows = replace(windows, counts=x.shape[2:])
+    if output_shape or text(auto_pad).startswith("SAME"):
+        extra = output_padding or [0] * rank
+        rows = zip(x.shape[2:], windows.strides, windows.spans, extra, made, strict=True)
+        ends = [
+            halves((n - 1) * step + add + span - size, upper=text(auto_pad) == "SAME_UPPER")
+            for n, step, span, add, size in rows
+        ]
+        windows = replace(windows, before=tuple(e[0] for e in ends), after=tuple(e[1] for e in ends))
+
+    def pullback(dz: Array) -> list[Array | None]:
+        held, over = dz, windows
+        if not windows.is_literal:
+            held, over = padded(dz, windows.before, windows.after), windows.whole
+        dx = op.Conv(held, w, group=group, kernel_shape=kernel_shape, **over.attributes())
+        dx = _first_taps(dx, replace(over, kernel=x.shape[2:]), 2)
+        dw = weight_cotangent(held, x, over, w.shape[1], group)
+        return [_as(dx, x), _as(dw, w), *([] if b is None else [_sum_of_channels(dz)])]
+
+    return z, pullback

@@ -1,0 +1,8 @@
+"""Operators that no gradient flows through: they take no floats, or what they give is counted, drawn or looked up."""
+
+from primsplit.rules.table import no_gradient
+
+no_gradient("Constant")
+no_gradient("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit", "TfIdfVectorizer")
+no_gradient("BlackmanWindow", "HammingWindow", "HannWindow", "MelWeightMatrix")
+no_gradient("ImageDecoder", "NonMaxSuppression")

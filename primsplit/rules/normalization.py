@@ -1,0 +1,265 @@
+"""Derivative rules of normalizations by mean and variance.
+
+With `n = (x - mean) r`, `r = 1 / sqrt(variance + epsilon)` and `g` the cotangent of `n`, the cotangent of `x` is
+`r (g - mean(g) - n mean(g n))` (Ioffe and Szegedy 2015, section 3; Ba, Kiros and Hinton 2016). Statistics of 16-bit
+inputs are computed in float32, as PyTorch does.
+
+The statistics of BatchNormalization's running outputs divide by the number of elements, as the standard has it;
+PyTorch's running variance divides by one less.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array
+from primsplit.broadcasting import reshape_to, sum_to
+from primsplit.dims import Dim, floor_divide, product
+from primsplit.errors import ShapeError
+from primsplit.ir import Type
+from primsplit.numpy.axes import size_as
+from primsplit.ops import op
+from primsplit.passes.compositions.normalization import batch_statistics
+from primsplit.rules.table import Pullback, rrule
+
+
+def inner_dtype(x: Array) -> np.dtype[Any]:
+    """The dtype in which statistics are computed: float32 at least."""
+    return np.dtype(np.float64 if x.dtype == np.float64 else np.float32)
+
+
+def as_dtype(x: Array, dtype: np.dtype[Any]) -> Array:
+    """A cast where one is needed."""
+    return x if x.dtype == dtype else op.Cast(x, to=dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Standardized:
+    """Deviations from the mean over some axes, divided by the standard deviation, whose reciprocal is `scale`."""
+
+    value: Array
+    scale: Array
+    axes: Sequence[int]
+
+    def mean(self, x: Array) -> Array:
+        """The mean over the axes, kept as ones."""
+        return mean_over(x, self.axes)
+
+    def pulled(self, dn: Array) -> Array:
+        """The cotangent of the input, from that of `value`."""
+        centred = dn - self.mean(dn)
+        return self.scale * (centred - self.value * self.mean(dn * self.value))
+
+
+def mean_over(x: Array, axes: Sequence[int]) -> Array:
+    """The mean over these axes, which are kept as ones; over none of them, the array."""
+    return op.ReduceMean(x, list(axes), keepdims=1) if axes else x
+
+
+def standardize(x: Array, axes: Sequence[int], epsilon: float) -> Standardized:
+    """The deviations and the reciprocal standard deviation, in the dtype of `x`."""
+    centred = x - mean_over(x, axes)
+    scale = op.Reciprocal(op.Sqrt(mean_over(centred * centred, axes) + epsilon))
+    return Standardized(centred * scale, scale, axes)
+
+
+def by_channel(x: Array, rank: int) -> Array:
+    """A vector over the channels, axis 1 of an array of this rank."""
+    return op.Unsqueeze(x, list(range(1, rank - 1))) if rank > 2 else x
+
+
+def over_channels(x: Array, like: Array) -> Array:
+    """The sum over all axes but the channels', in the shape of a vector over the channels."""
+    axes = [i for i in range(len(x.shape)) if i != 1]
+    total: Array = op.ReduceSum(x, axes, keepdims=0, types=[Type(x.dtype, like.shape)])
+    return total
+
+
+def _scaled(dy: Array, scale: Array, like: Array) -> Array:
+    return op.Mul(dy, scale, types=[Type(dy.dtype, like.shape)])
+
+
+def _with_channels(kind: str, x: Array) -> int:
+    """The rank. Raises ShapeError where there is no axis of channels."""
+    if len(x.shape) < 2:
+        raise ShapeError(f"the gradient of {kind} needs an input with an axis of channels", place=tracing.user_place())
+    return len(x.shape)
+
+
+@rrule("BatchNormalization")
+def batch_normalization(
+    x: Array,
+    scale: Array,
+    bias: Array,
+    mean: Array,
+    variance: Array,
+    *,
+    epsilon: float,
+    momentum: float,
+    training_mode: int,
+) -> tuple[Any, Pullback]:
+    """By the given statistics, or in training mode by those of the batch, through which the gradient flows too."""
+    _with_channels("BatchNormalization", x)
+    if training_mode:
+        return _batch_in_training(x, scale, bias, mean, variance, epsilon, momentum)
+    return _batch_in_inference(x, scale, bias, mean, variance, epsilon)
+
+
+def _batch_in_inference(
+    x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float
+) -> tuple[Any, Pullback]:
+    """An affine function of x by channel; also the given mean and variance have cotangents."""
+    rank, inner = len(x.shape), inner_dtype(x)
+    y = op.BatchNormalization(x, scale, bias, mean, variance, epsilon=epsilon)
+
+    def pullback(dy: Array) -> list[Array]:
+        reciprocal = op.Reciprocal(op.Sqrt(as_dtype(variance, inner) + epsilon))
+        slope = as_dtype(scale, inner) * reciprocal
+        wide = as_dtype(dy, inner)
+        deviation = op.Sub(as_dtype(x, inner), by_channel(as_dtype(mean, inner), rank), types=[wide.type])
+        total = over_channels(wide, bias)
+        d_scale = over_channels(wide * deviation, scale) * reciprocal
+        d_variance = d_scale * slope * reciprocal * -0.5
+        return [
+            as_dtype(_scaled(wide, by_channel(slope, rank), x), x.dtype),
+            as_dtype(d_scale, scale.dtype),
+            as_dtype(total, bias.dtype),
+            as_dtype(sum_to(-(total * slope), mean.shape), mean.dtype),
+            as_dtype(sum_to(d_variance, variance.shape), variance.dtype),
+        ]
+
+    return y, pullback
+
+
+def _batch_in_training(
+    x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float, momentum: float
+) -> tuple[Any, Pullback]:
+    """With momentum 0 the operator gives the batch's own mean and variance; the running ones are made from them."""
+    rank, inner = len(x.shape), inner_dtype(x)
+    y, batch_mean, batch_variance = batch_statistics(x, scale, bias, mean, variance, epsilon=epsilon)
+    running_mean = mean * momentum + batch_mean * (1.0 - momentum)
+    running_variance = variance * momentum + batch_variance * (1.0 - momentum)
+    count = size_as(product(d for i, d in enumerate(x.shape) if i != 1), inner)
+
+    def pullback(dy: Array | None, d_mean: Array | None = None, d_variance: Array | None = None) -> list[Array | None]:
+        centre = by_channel(as_dtype(batch_mean, inner), rank)
+        deviation = op.Sub(as_dtype(x, inner), centre, types=[Type(inner, x.shape)])
+        parts: list[Array] = []
+        found: list[Array | None] = [None, None, None]
+        if dy is not None:
+            reciprocal = op.Reciprocal(op.Sqrt(as_dtype(batch_variance, inner) + epsilon))
+            dx, *found[1:] = _pulled_by_channel(as_dtype(dy, inner), deviation, reciprocal, scale, bias, count)
+            parts.append(dx)
+        if d_mean is not None:
+            share = by_channel(as_dtype(d_mean, inner) * (1.0 - momentum) / count, rank)
+            parts.append(op.Expand(share, op.Shape(x), types=[deviation.type]))
+        if d_variance is not None:
+            share = by_channel(as_dtype(d_variance, inner) * (2.0 * (1.0 - momentum)) / count, rank)
+            parts.append(_scaled(deviation, share, x))
+        if parts:
+            found[0] = as_dtype(_total(parts), x.dtype)
+        return [*found, *(None if d is None else d * momentum for d in (d_mean, d_variance))]
+
+    return (y, running_mean, running_variance), pullback
+
+
+def _pulled_by_channel(
+    dy: Array, deviation: Array, reciprocal: Array, scale: Array, bias: Array, count: Array
+) -> list[Array]:
+    """The cotangents of input, scale and bias from that of the result, for statistics over all but the channels."""
+    rank = len(dy.shape)
+    value = _scaled(deviation, by_channel(reciprocal, rank), dy)
+    total, matched = over_channels(dy, bias), over_channels(dy * value, scale)
+    centred = op.Sub(dy, by_channel(total / count, rank), types=[dy.type])
+    centred = centred - _scaled(value, by_channel(matched / count, rank), dy)
+    dx = _scaled(centred, by_channel(as_dtype(scale, dy.dtype) * reciprocal, rank), dy)
+    return [dx, as_dtype(matched, scale.dtype), as_dtype(total, bias.dtype)]
+
+
+def _total(parts: Sequence[Array]) -> Array:
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+@rrule("InstanceNormalization")
+def instance_normalization(x: Array, scale: Array, bias: Array, *, epsilon: float) -> tuple[Array, Pullback]:
+    """By the statistics of each channel of each sample, which are computed again from x."""
+    rank, inner = _with_channels("InstanceNormalization", x), inner_dtype(x)
+    y = op.InstanceNormalization(x, scale, bias, epsilon=epsilon)
+
+    def pullback(dy: Array) -> list[Array]:
+        wide = as_dtype(dy, inner)
+        made = standardize(as_dtype(x, inner), range(2, rank), epsilon)
+        dn = _scaled(wide, by_channel(as_dtype(scale, inner), rank), x)
+        return [
+            as_dtype(made.pulled(dn), x.dtype),
+            as_dtype(over_channels(wide * made.value, scale), scale.dtype),
+            as_dtype(over_channels(wide, bias), bias.dtype),
+        ]
+
+    return y, pullback
+
+
+@rrule("GroupNormalization")
+def group_normalization(
+    x: Array, scale: Array, bias: Array, *, epsilon: float, num_groups: int, stash_type: int
+) -> tuple[Array, Pullback]:
+    """By the statistics of each group of channels of each sample, which are computed again from x."""
+    rank, inner = _with_channels("GroupNormalization", x), inner_dtype(x)
+    y = op.GroupNormalization(x, scale, bias, epsilon=epsilon, num_groups=num_groups, stash_type=stash_type)
+    rows: tuple[Dim, ...] = (x.shape[0], num_groups, floor_divide(product(x.shape[1:]), num_groups))
+
+    def pullback(dy: Array) -> list[Array]:
+        wide = as_dtype(dy, inner)
+        made = standardize(reshape_to(as_dtype(x, inner), rows), [2], epsilon)
+        dn = reshape_to(_scaled(wide, by_channel(as_dtype(scale, inner), rank), x), rows)
+        return [
+            as_dtype(reshape_to(made.pulled(dn), x.shape), x.dtype),
+            as_dtype(over_channels(wide * reshape_to(made.value, x.shape), scale), scale.dtype),
+            as_dtype(over_channels(wide, bias), bias.dtype),
+        ]
+
+    return y, pullback
+
+
+@rrule("LayerNormalization")
+def layer_normalization(
+    x: Array, scale: Array, bias: Array | None = None, *, axis: int, epsilon: float, stash_type: int
+) -> tuple[Any, Pullback]:
+    """By the statistics over the axes from `axis` on, which are outputs of the operator: they cost nothing.
+
+    Where they are narrower than the input (float64, or a stash in bfloat16), they are computed again.
+    """
+    rank, inner = len(x.shape), inner_dtype(x)
+    axes = range(axis % rank, rank)
+    y, mean, reciprocal = op.LayerNormalization(
+        x, scale, bias, axis=axis, epsilon=epsilon, stash_type=stash_type, outputs=3
+    )
+
+    def pullback(dy: Array | None, d_mean: Array | None = None, d_scale: Array | None = None) -> list[Array | None]:
+        if mean.dtype == inner:
+            made = Standardized((as_dtype(x, inner) - mean) * reciprocal, reciprocal, axes)
+        else:
+            made = standardize(as_dtype(x, inner), axes, epsilon)
+        parts: list[Array] = []
+        found: list[Array | None] = [None, None]
+        if dy is not None:
+            wide = as_dtype(dy, inner)
+            parts.append(made.pulled(_scaled(wide, as_dtype(scale, inner), x)))
+            found[0] = as_dtype(sum_to(wide * made.value, scale.shape), scale.dtype)
+            found[1] = None if bias is None else as_dtype(sum_to(wide, bias.shape), bias.dtype)
+        count = size_as(product(x.shape[i] for i in axes), inner)
+        if d_mean is not None:
+            share = as_dtype(d_mean, inner) / count
+            parts.append(op.Expand(share, op.Shape(x), types=[Type(inner, x.shape)]))
+        if d_scale is not None:
+            parts.append(made.value * (made.scale * made.scale * (as_dtype(d_scale, inner) / -count)))
+        dx = as_dtype(_total(parts), x.dtype)
+        return [dx, *found[: 1 if bias is None else 2]]
+
+    return (y, mean, reciprocal), pullback

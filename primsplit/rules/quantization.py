@@ -1,0 +1,50 @@
+"""Derivative rules of quantization.
+
+QuantizeLinear rounds to integers: no gradient flows through it, as through Round. DequantizeLinear is linear in its
+scale; its other inputs are integers, or floats of 8 bits that stand for the integers, and have no tangent.
+"""
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.broadcasting import full, reshape_to
+from primsplit.ir import Type
+from primsplit.ops import op
+from primsplit.rules.table import Pullback, no_gradient, rrule
+
+no_gradient("ConvInteger", "DynamicQuantizeLinear", "QLinearConv", "QuantizeLinear")
+
+
+@rrule("DequantizeLinear")
+def dequantize_linear(
+    x: Array, scale: Array, zero_point: Array | None = None, *, axis: int, block_size: int
+) -> tuple[Array, Pullback]:
+    """`(x - zero) scale`: each scale sums over the elements that it is for, which a scale of 1 leaves as they are."""
+    z = op.DequantizeLinear(x, scale, zero_point, axis=axis, block_size=block_size)
+    inputs = 2 if zero_point is None else 3
+
+    def pullback(dz: Array) -> list[Array | None]:
+        ones = full(scale.shape, np.ones((), scale.dtype))
+        steps = op.DequantizeLinear(x, ones, zero_point, axis=axis, block_size=block_size)
+        return [None, _sum_for(dz * steps, scale, axis, block_size), None][:inputs]
+
+    return z, pullback
+
+
+def _sum_for(x: Array, scale: Array, axis: int, block_size: int) -> Array:
+    """The sum over the elements that each scale is for: all, a slice along the axis, or a block of the axis."""
+    rank = len(x.shape)
+    if block_size:
+        return _sum_of_blocks(x, scale, axis % rank, block_size)
+    if len(scale.shape) == 1 and scale.shape[0] != 1:
+        axes = [i for i in range(rank) if i != axis % rank]
+        return op.ReduceSum(x, axes, keepdims=0, types=[scale.type]) if axes else x
+    return reshape_to(op.ReduceSum(x, keepdims=0), scale.shape)
+
+
+def _sum_of_blocks(x: Array, scale: Array, axis: int, block_size: int) -> Array:
+    count = scale.shape[axis]
+    missing = count * block_size - x.shape[axis]
+    padded = op.Pad(x, [0, missing], np.zeros((), x.dtype), np.array([axis], np.int64))
+    blocks = reshape_to(padded, (*x.shape[:axis], count, block_size, *x.shape[axis + 1 :]))
+    return op.ReduceSum(blocks, [axis + 1], keepdims=0, types=[Type(x.dtype, scale.shape)])

@@ -1,0 +1,180 @@
+"""Derivative rule of Resize: a product with an interpolation matrix along each axis, so its pullback is one too.
+
+The matrix of an axis is what the operator makes of the identity matrix, which holds for every mode, coordinate
+transformation and size, and rounds positions as the operator itself does.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims, tracing
+from primsplit.array import Array
+from primsplit.broadcasting import expand_to, reshape_to, transpose
+from primsplit.dims import Dim
+from primsplit.ir import Type
+from primsplit.ops import op
+from primsplit.rules.indexing import scatter_along, size_scalar, text
+from primsplit.rules.table import Pullback, rrule
+
+
+@dataclass(frozen=True, slots=True)
+class Resizing:
+    """One use of Resize: the input's shape, the axes it may resize, and what it is told of them."""
+
+    x: Array
+    z: Array
+    roi: Array | None
+    scales: Array | None
+    sizes: Array | None
+    axes: list[int]
+    attributes: Mapping[str, Any]
+
+    @property
+    def is_cropping(self) -> bool:
+        """True where positions are relative to a region of interest."""
+        return text(self.attributes["coordinate_transformation_mode"]) == "tf_crop_and_resize"
+
+    @property
+    def keeps_aspect(self) -> bool:
+        """True where the scale of an axis depends on the sizes of all."""
+        policy = text(self.attributes["keep_aspect_ratio_policy"])
+        return self.sizes is not None and policy != "stretch"
+
+    def is_identity(self, position: int) -> bool:
+        """True where an axis is known to be left as it is."""
+        if self.is_cropping or self.keeps_aspect:
+            return False
+        axis = self.axes[position]
+        if self.scales is not None and self.sizes is None:
+            known = self.scales.known()
+            return known is not None and float(known[position]) == 1
+        return dims.same(self.x.shape[axis], self.z.shape[axis])
+
+    def along(self, position: int, basis: Array) -> Array:
+        """The operator on the first axis of `basis` [old, ...] alone; what lies outside of the image is zero."""
+        count = len(self.axes)
+        roi = self.roi if self.is_cropping else None
+        if roi is not None:
+            roi = op.Concat(_cut(roi, position), _cut(roi, position + count), axis=0)
+        scales = None if self.sizes is not None or self.scales is None else _cut(self.scales, position)
+        sizes = None if self.sizes is None else _cut(self.sizes, position)
+        new = self.z.shape[self.axes[position]]
+        declared = Type(basis.dtype, (new, *basis.shape[1:]))
+        return op.Resize(basis, roi, scales, sizes, types=[declared], **{**self.attributes, "axes": [0]})
+
+
+def _cut(vector: Array, position: int) -> Array:
+    """One element of a vector, as a vector."""
+    known = vector.known()
+    if known is not None:
+        return Array(tracing.constant(known[position : position + 1]))
+    return op.Slice(vector, [position], [position + 1], [0])
+
+
+@rrule("Resize")
+def resize(
+    x: Array, roi: Array | None = None, scales: Array | None = None, sizes: Array | None = None, **attributes: Any
+) -> tuple[Array, Pullback]:
+    """Along each axis the transposed product; nearest neighbours return their cotangents by adding up."""
+    z = op.Resize(x, roi, scales, sizes, **attributes)
+    rank = len(x.shape)
+    given = attributes.get("axes")
+    axes = list(range(rank)) if given is None else [axis % rank for axis in given]
+    made = Resizing(x, z, roi, scales, sizes, axes, {**attributes, "extrapolation_value": 0.0})
+    given_inputs = max(i for i, value in enumerate((x, roi, scales, sizes)) if value is not None)
+
+    def pullback(dz: Array) -> list[Array | None]:
+        for position in reversed(range(len(axes))):
+            if not made.is_identity(position):
+                dz = _back(made, position, dz)
+        return [dz, *[None] * given_inputs]
+
+    return z, pullback
+
+
+def _back(made: Resizing, position: int, dz: Array) -> Array:
+    """The cotangent before one axis was resized."""
+    axis = made.axes[position]
+    old = made.x.shape[axis]
+    if text(made.attributes["mode"]) != "nearest" or made.is_cropping or made.keeps_aspect:
+        matrix = _matrix_of_all if made.keeps_aspect else _matrix
+        return multiply_along(dz, matrix(made, position, dz.dtype), axis)
+    times = _repeats(made, position)
+    if times is not None:
+        split = [*dz.shape[:axis], old, times, *dz.shape[axis + 1 :]]
+        return op.ReduceSum(reshape_to(dz, split), [axis + 1], keepdims=0)
+    exact = dz.dtype if dz.dtype == np.float64 else np.dtype(np.float32)
+    places = made.along(position, op.Cast(_counting(old), to=exact))
+    return scatter_along(dz, (*dz.shape[:axis], old, *dz.shape[axis + 1 :]), op.Cast(places, to=np.int64), axis)
+
+
+def _repeats(made: Resizing, position: int) -> int | None:
+    """How often each element is repeated, where that is all that happens: place i reads i // times.
+
+    At whole scales, half-pixel positions keep at least 1 / (2 times) from the middle between neighbours.
+    """
+    axis = made.axes[position]
+    old, new = made.x.shape[axis], made.z.shape[axis]
+    if made.scales is not None and made.sizes is None:
+        known = made.scales.known()
+        scale = 0.5 if known is None else float(known[position])
+        times = int(scale) if scale == int(scale) else 0
+    else:
+        times = new // old if isinstance(old, int) and isinstance(new, int) and old and new % old == 0 else 0
+    transformation = text(made.attributes["coordinate_transformation_mode"])
+    rounding = text(made.attributes["nearest_mode"])
+    is_half = transformation in {"half_pixel", "half_pixel_symmetric"} and rounding.startswith("round")
+    is_even = is_half or (transformation, rounding) == ("asymmetric", "floor")
+    return times if times and is_even and dims.same(new, old * times) else None
+
+
+def _counting(size: Dim) -> Array:
+    return op.Range(0, size_scalar(size), 1, types=[Type(np.int64, (size,))])
+
+
+def _identity(size: Dim, dtype: np.dtype[Any]) -> Array:
+    """The identity matrix of a size that may be known only at run time."""
+    counted = _counting(size)
+    return op.Cast(op.Equal(op.Unsqueeze(counted, [1]), op.Unsqueeze(counted, [0])), to=dtype)
+
+
+def _matrix(made: Resizing, position: int, dtype: np.dtype[Any]) -> Array:
+    """What one axis is multiplied by, [new, old]."""
+    return made.along(position, _identity(made.x.shape[made.axes[position]], dtype))
+
+
+def _matrix_of_all(made: Resizing, position: int, dtype: np.dtype[Any]) -> Array:
+    """The same where the scale of one axis depends on the others, which here are constant and of which one is kept.
+
+    They stand behind two axes that are not resized, which is the rank that onnxruntime interpolates at.
+    """
+    count = len(made.axes)
+    old = [made.x.shape[axis] for axis in made.axes]
+    new = [made.z.shape[axis] for axis in made.axes]
+    column = [old[position] if i == position else 1 for i in range(count)]
+    identity = reshape_to(_identity(old[position], dtype), (1, old[position], *column))
+    basis = expand_to(identity, (1, old[position], *old))
+    declared = Type(dtype, (1, old[position], *new))
+    options = {**made.attributes, "axes": list(range(2, count + 2))}
+    resized = op.Resize(basis, None, None, made.sizes, types=[declared], **options)
+    others = [i + 2 for i in range(count) if i != position]
+    first = op.Slice(resized, [0] * len(others), [1] * len(others), others) if others else resized
+    return op.Transpose(reshape_to(first, (old[position], new[position])), perm=[1, 0])
+
+
+def multiply_along(dz: Array, matrix: Array, axis: int) -> Array:
+    """Each vector along an axis times a matrix from the right.
+
+    onnxruntime multiplies a matrix with a stack of matrices from the left only where the stack is not empty.
+    """
+    rank = len(dz.shape)
+    if axis == rank - 2 and all(dims.at_least(d, 1) for d in dz.shape[:-2]):
+        return op.MatMul(op.Transpose(matrix, perm=[1, 0]), dz)
+    order = list(range(rank))
+    order[axis], order[-1] = order[-1], order[axis]
+    if rank == 1:
+        return op.Squeeze(op.MatMul(op.Unsqueeze(dz, [0]), matrix), [0])
+    return transpose(op.MatMul(transpose(dz, order), matrix), order)

@@ -1,0 +1,123 @@
+"""Derivative rules of poolings over whole channels, and of what puts windows back."""
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array
+from primsplit.broadcasting import expand_to, full, reshape_to
+from primsplit.dims import Dim, Size, product
+from primsplit.errors import PrimsplitError
+from primsplit.numpy.axes import size_as
+from primsplit.ops import op
+from primsplit.rules.indexing import size_scalar
+from primsplit.rules.pooling import over_norm, signed_power
+from primsplit.rules.table import Pullback, rrule
+from primsplit.rules.windows import padded, tap, windows_over
+
+
+def _places(x: Array) -> list[int]:
+    return list(range(2, len(x.shape)))
+
+
+@rrule("GlobalAveragePool")
+def global_average_pool(x: Array) -> tuple[Array, Pullback]:
+    """Each element gets an even share. ReduceMean is the same, and faster."""
+    y = op.ReduceMean(x, _places(x), keepdims=1)
+    count = product(x.shape[2:])
+
+    def pullback(dy: Array) -> tuple[Array]:
+        if isinstance(count, Size):
+            return (expand_to(op.Div(dy, size_as(count, dy.dtype)), x.shape),)
+        share = np.asarray(1 / max(count, 1), dy.dtype)
+        return (op.Mul(dy, full((1, 1, *x.shape[2:]), share), types=[x.type]),)
+
+    return y, pullback
+
+
+@rrule("GlobalMaxPool")
+def global_max_pool(x: Array) -> tuple[Array, Pullback]:
+    """The cotangent goes to the first maximum in row-major order, as in PyTorch."""
+    y = op.GlobalMaxPool(x)
+
+    def pullback(dy: Array) -> tuple[Array]:
+        count = product(x.shape[2:])
+        lead = x.shape[:2]
+        best = op.ArgMax(reshape_to(x, (*lead, count)), axis=2, keepdims=1)
+        is_first = op.Cast(op.Equal(op.Range(0, size_scalar(count), 1), best), to=dy.dtype)
+        return (reshape_to(op.Mul(reshape_to(dy, (*lead, 1)), is_first), x.shape),)
+
+    return y, pullback
+
+
+@rrule("GlobalLpPool")
+def global_lp_pool(x: Array, *, p: int) -> tuple[Array, Pullback]:
+    """With y = (sum |x|^p)^(1/p), dx = sign(x) |x|^(p-1) y^(1-p) dy; 0 where y is 0."""
+    y = op.GlobalLpPool(x, p=p)
+
+    def pullback(dy: Array) -> tuple[Array]:
+        return (op.Mul(over_norm(dy, y, p), signed_power(x, p - 1), types=[x.type]),)
+
+    return y, pullback
+
+
+@rrule("MaxUnpool")
+def max_unpool(
+    x: Array,
+    indices: Array,
+    output_shape: Array | None = None,
+    *,
+    kernel_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+) -> tuple[Array, Pullback]:
+    """Each element gets the cotangent of the place that it was put at.
+
+    With output_shape the indices mean other places to the standard than to onnxruntime, so that is refused.
+    """
+    if output_shape is not None:
+        raise PrimsplitError(
+            "MaxUnpool with output_shape has no gradient: the standard and onnxruntime read its indices differently",
+            place=tracing.user_place(),
+            cure="Leave output_shape out, and pad the result where it is to be larger.",
+        )
+    z = op.MaxUnpool(x, indices, kernel_shape=kernel_shape, strides=strides, pads=pads)
+
+    def pullback(dz: Array) -> tuple[Array, None]:
+        return op.Gather(reshape_to(dz, (product(dz.shape),)), indices, types=[x.type]), None
+
+    return z, pullback
+
+
+@rrule("Col2Im")
+def col2im(
+    x: Array,
+    image_shape: Array,
+    block_shape: Array,
+    *,
+    strides: Sequence[int] | None = None,
+    dilations: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+) -> tuple[Array, Pullback]:
+    """The windows of the cotangent, unfolded: [N, C, image] gives [N, C * taps, windows]."""
+    z = op.Col2Im(x, image_shape, block_shape, strides=strides, dilations=dilations, pads=pads)
+    block = block_shape.value.sizes
+    if block is None or any(isinstance(k, Size) for k in block):
+        raise PrimsplitError(
+            "Col2Im has a gradient for a block_shape that is a constant only",
+            place=tracing.user_place(),
+            cure="Give block_shape as a constant.",
+        )
+
+    def pullback(dz: Array) -> tuple[Array, None, None]:
+        sizes: tuple[Dim, ...] = dz.shape[2:]
+        windows = windows_over(sizes, block, strides=strides, dilations=dilations, pads=pads)
+        held, over = padded(dz, windows.before, windows.after), windows.whole
+        flat = (*dz.shape[:2], 1, product(over.counts))
+        places = itertools.product(*(over.taps(axis) for axis in range(over.rank)))
+        read = [reshape_to(tap(held, over, list(enumerate(place))), flat) for place in places]
+        return reshape_to(op.Concat(*read, axis=2), x.shape), None, None
+
+    return z, pullback

@@ -1,0 +1,170 @@
+"""Windows over the trailing axes of an array, and the transposes of reading them.
+
+Sizes of the array, and with them pads and counts, may be symbols; strides and dilations are numbers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array
+from primsplit.dims import Dim, Shape, Size
+from primsplit.errors import PrimsplitError
+from primsplit.infer.windows import halves, same_padding, span_of, window_count
+from primsplit.ir import Type
+from primsplit.ops import op
+from primsplit.rules.indexing import text
+
+LAST = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Where windows lie: for each trailing axis its size, taps, stride, dilation, pads and number of windows."""
+
+    sizes: Shape
+    kernel: Shape
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    before: Shape
+    after: Shape
+    counts: Shape
+
+    @property
+    def spans(self) -> list[Dim]:
+        """How far each window reaches, both ends counted."""
+        return [span_of(k, d) for k, d in zip(self.kernel, self.dilations, strict=True)]
+
+    @property
+    def rank(self) -> int:
+        """The number of axes with windows."""
+        return len(self.sizes)
+
+    @property
+    def is_literal(self) -> bool:
+        """True where the pads are numbers that an attribute can hold: none is a symbol or negative."""
+        return all(isinstance(p, int) and p >= 0 for p in (*self.before, *self.after))
+
+    @property
+    def is_padded(self) -> bool:
+        """False only where nothing is added at either end."""
+        return any(isinstance(p, Size) or p != 0 for p in (*self.before, *self.after))
+
+    @property
+    def pads(self) -> list[int] | None:
+        """The attribute `pads`, None for none."""
+        return [int(p) for p in (*self.before, *self.after)] if self.is_padded else None
+
+    @property
+    def whole(self) -> "Windows":
+        """The same windows over an array that holds the padding."""
+        rows = zip(self.sizes, self.before, self.after, strict=True)
+        none = (0,) * self.rank
+        return replace(self, sizes=tuple(n + b + a for n, b, a in rows), before=none, after=none)
+
+    def taps(self, axis: int) -> range:
+        """The taps along an axis. Raises PrimsplitError where only the run knows them."""
+        return range(literal(self.kernel)[axis])
+
+    def attributes(self) -> dict[str, Any]:
+        """Strides, dilations and pads as attributes of an operator; None where they are the default."""
+        return {
+            "strides": None if set(self.strides) == {1} else list(self.strides),
+            "dilations": None if set(self.dilations) == {1} else list(self.dilations),
+            "pads": self.pads,
+        }
+
+
+def literal(kernel: Shape) -> list[int]:
+    """The kernel's sizes as numbers. Raises PrimsplitError where only the run knows them."""
+    if any(isinstance(k, Size) for k in kernel):
+        raise PrimsplitError(
+            f"the gradient of a convolution needs the sizes of its kernel before the run, not {list(kernel)}",
+            place=tracing.user_place(),
+            cure="Give the weights a fixed kernel size in the spec.",
+        )
+    return [int(k) for k in kernel]
+
+
+def windows_over(
+    sizes: Shape,
+    kernel: Sequence[Dim],
+    *,
+    strides: Sequence[int] | None = None,
+    dilations: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+    auto_pad: str | bytes = "NOTSET",
+    ceil_mode: int = 0,
+) -> Windows:
+    """The windows that ONNX's attributes describe; with SAME padding there are ceil(size / stride), dilated or not."""
+    rank = len(sizes)
+    steps, spread = tuple(strides or (1,) * rank), tuple(dilations or (1,) * rank)
+    given = list(pads or [0] * (2 * rank))
+    ends: list[tuple[Dim, Dim]] = list(zip(given[:rank], given[rank:], strict=True))
+    spans = [span_of(k, d) for k, d in zip(kernel, spread, strict=True)]
+    auto = text(auto_pad)
+    if auto == "VALID":
+        ends = [(0, 0)] * rank
+    if auto.startswith("SAME"):
+        totals = map(same_padding, sizes, spans, steps)
+        ends = [halves(t, upper=auto == "SAME_UPPER") for t in totals]
+    ceil = bool(ceil_mode) and not auto.startswith("SAME")
+    counts = tuple(window_count(n, k, s, e, ceil=ceil) for n, k, s, e in zip(sizes, spans, steps, ends, strict=True))
+    before, after = zip(*ends, strict=True)
+    return Windows(sizes, tuple(kernel), steps, spread, before, after, counts)
+
+
+def padded(x: Array, before: Shape, after: Shape, value: float = 0.0) -> Array:
+    """`x` with its trailing axes longer, or shorter where the padding is negative."""
+    if all(not isinstance(p, Size) and p == 0 for p in (*before, *after)):
+        return x
+    lead = (0,) * (len(x.shape) - len(before))
+    amounts = Array(tracing.size_vector([*lead, *before, *lead, *after]))
+    grown = (n + b + a for n, b, a in zip(x.shape[len(lead) :], before, after, strict=True))
+    declared = Type(x.dtype, (*x.shape[: len(lead)], *grown))
+    return op.Pad(x, amounts, np.asarray(value, x.dtype) if value else None, types=[declared])
+
+
+def tap(x: Array, windows: Windows, places: Sequence[tuple[int, int]]) -> Array:
+    """What the windows over `x`, which holds its padding, read at a tap of some axes: (axis, tap) for each of them."""
+    lead = len(x.shape) - windows.rank
+    shape, starts, ends, axes, steps = list(x.shape), [], [], [], []
+    for axis, k in places:
+        first, step, count = k * windows.dilations[axis], windows.strides[axis], windows.counts[axis]
+        if not (first == 0 and step == 1 and _same(x.shape[lead + axis], count)):
+            starts.append(first)
+            ends.append(first + count * step)
+            axes.append(lead + axis)
+            steps.append(step)
+        shape[lead + axis] = count
+    if not axes:
+        return x
+    more = () if set(steps) == {1} else (steps,)
+    return op.Slice(x, starts, Array(tracing.size_vector(ends)), axes, *more, types=[Type(x.dtype, shape)])
+
+
+def _same(a: Dim, b: Dim) -> bool:
+    return str(a) == str(b)
+
+
+def transposed(dy: Array, w: Array, windows: Windows, group: int = 1) -> Array:
+    """ConvTranspose to exactly the sizes of the windows' array: the transpose of Conv with `w`, in its array.
+
+    Elements that no window reads get 0. Where the run decides how many there are, the longest result is cut.
+    """
+    lasts = zip(windows.sizes, windows.spans, windows.strides, windows.before, windows.counts, strict=True)
+    beyond = [(count - 1) * step + span - low - size for size, span, step, low, count in lasts]
+    cut = [max(t, 0) if isinstance(t, int) else 0 for t in beyond]
+    more = [max(-t, 0) if isinstance(t, int) else s - 1 for t, s in zip(beyond, windows.strides, strict=True)]
+    attributes = windows.attributes()
+    attributes["pads"] = [*windows.before, *cut] if any((*windows.before, *cut)) else None
+    found = op.ConvTranspose(dy, w, group=group, output_padding=more if any(more) else None, **attributes)
+    unsure = [i for i, t in enumerate(beyond) if isinstance(t, Size)]
+    declared = Type(found.dtype, (*found.shape[:2], *windows.sizes))
+    if not unsure:
+        return found
+    ends = Array(tracing.size_vector([windows.sizes[i] for i in unsure]))
+    return op.Slice(found, [0] * len(unsure), ends, [2 + i for i in unsure], types=[declared])

@@ -1,0 +1,193 @@
+"""Convolutions and poolings of ONNX as NumPy functions, window by window: onnx.reference has not all of them right."""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+AnyArray = npt.NDArray[Any]
+Place = tuple[int, ...]
+
+
+def _at(place: Sequence[int | slice]) -> tuple[Any, ...]:
+    """An index of the trailing axes."""
+    return (..., *place)
+
+
+class _Grid:
+    """Where the windows are: strides, dilations, pads and counts of each axis."""
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        kernel: Sequence[int],
+        *,
+        strides: Sequence[int] | None = None,
+        dilations: Sequence[int] | None = None,
+        pads: Sequence[int] | None = None,
+        auto_pad: str = "NOTSET",
+        ceil_mode: int = 0,
+    ) -> None:
+        rank = len(sizes)
+        self.sizes, self.kernel = sizes, kernel
+        self.strides, self.dilations = strides or [1] * rank, dilations or [1] * rank
+        given = pads or [0] * (2 * rank)
+        self.pads = list(zip(given[:rank], given[rank:], strict=True))
+        self.counts = []
+        for axis, (n, k, s, d) in enumerate(zip(sizes, kernel, self.strides, self.dilations, strict=True)):
+            span = (k - 1) * d + 1
+            if auto_pad.startswith("SAME"):
+                total = max((-(-n // s) - 1) * s + span - n, 0)
+                low = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
+                self.pads[axis] = (low, total - low)
+            low, high = self.pads[axis]
+            starts = [i for i in range(0, n + low + high, s) if i + span <= n + low + high]
+            if ceil_mode and not auto_pad.startswith("SAME") and starts[-1] + span < n + low + high:
+                starts += [i for i in [starts[-1] + s] if i < n + low]
+            if not starts or not n:
+                raise ValueError("no window fits")
+            self.counts.append(len(starts))
+
+    def windows(self) -> Iterator[tuple[Place, list[Place]]]:
+        """Each window's position, and the places that its taps read, which may be outside of the array."""
+        taps = list(itertools.product(*map(range, self.kernel)))
+        axes = range(len(self.kernel))
+        for window in itertools.product(*map(range, self.counts)):
+            start = [window[a] * self.strides[a] - self.pads[a][0] for a in axes]
+            yield window, [tuple(start[a] + tap[a] * self.dilations[a] for a in axes) for tap in taps]
+
+    def holds(self, place: Place) -> bool:
+        """True for a place in the array."""
+        return all(0 <= p < n for p, n in zip(place, self.sizes, strict=True))
+
+    def counted(self, place: Place) -> bool:
+        """True for a place in the array or its padding."""
+        return all(-low <= p < n + high for p, n, (low, high) in zip(place, self.sizes, self.pads, strict=True))
+
+
+def _pooled(x: AnyArray, grid: _Grid, reduce: Callable[[AnyArray, int], AnyArray], *, include: int = 0) -> AnyArray:
+    """`reduce` of the elements of each window in the array, and how many places of it count."""
+    result = np.zeros((*x.shape[:2], *grid.counts), x.dtype)
+    for window, places in grid.windows():
+        inside = [p for p in places if grid.holds(p)]
+        count = sum(map(grid.counted, places)) if include else len(inside)
+        result[_at(window)] = reduce(np.stack([x[_at(p)] for p in inside], -1), count)
+    return result
+
+
+def max_pool(x: AnyArray, *, kernel_shape: Sequence[int], storage_order: int = 0, **options: Any) -> AnyArray:
+    """The maximum of each window."""
+    return _pooled(x, _Grid(x.shape[2:], kernel_shape, **options), lambda values, _: values.max(-1))
+
+
+def max_pool_with_places(
+    x: AnyArray, *, kernel_shape: Sequence[int], storage_order: int = 0, **options: Any
+) -> tuple[AnyArray, AnyArray]:
+    """The maximum of each window, and where the first of them lies: row-major, or with the axes reversed."""
+    grid = _Grid(x.shape[2:], kernel_shape, **options)
+    steps = np.ones(len(grid.sizes), np.int64)
+    if storage_order:
+        steps[1:] = np.cumprod(grid.sizes[:-1])
+    else:
+        steps[:-1] = np.cumprod(grid.sizes[:0:-1])[::-1]
+    values = np.zeros((*x.shape[:2], *grid.counts), x.dtype)
+    found = np.zeros(values.shape, np.int64)
+    first = np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2]) * int(np.prod(x.shape[2:]))
+    for window, places in grid.windows():
+        inside = [p for p in places if grid.holds(p)]
+        read = np.stack([x[_at(p)] for p in inside], -1)
+        flat = np.array(inside) @ steps
+        values[_at(window)] = read.max(-1)
+        found[_at(window)] = first + flat[read.argmax(-1)]
+    return values, found
+
+
+def average_pool(x: AnyArray, *, kernel_shape: Sequence[int], count_include_pad: int = 0, **options: Any) -> AnyArray:
+    """The mean of each window."""
+    grid = _Grid(x.shape[2:], kernel_shape, **options)
+    return _pooled(x, grid, lambda values, count: values.sum(-1) / count, include=count_include_pad)
+
+
+def lp_pool(x: AnyArray, *, kernel_shape: Sequence[int], p: int = 2, **options: Any) -> AnyArray:
+    """The p-norm of each window."""
+    grid = _Grid(x.shape[2:], kernel_shape, **options)
+    return _pooled(x, grid, lambda values, _: (np.abs(values) ** p).sum(-1) ** (1 / p))
+
+
+def global_lp_pool(x: AnyArray, *, p: int = 2) -> AnyArray:
+    """The p-norm of each channel."""
+    total: AnyArray = (np.abs(x) ** p).sum(tuple(range(2, x.ndim)), keepdims=True) ** (1 / p)
+    return total.astype(x.dtype)
+
+
+def _taps(w: AnyArray) -> AnyArray:
+    """[A, B, taps]."""
+    return w.reshape(*w.shape[:2], -1)
+
+
+def conv(
+    x: AnyArray, w: AnyArray, b: AnyArray | None = None, *, group: int = 1, kernel_shape: Any = None, **options: Any
+) -> AnyArray:
+    """Each window's product with the weights of its group."""
+    grid = _Grid(x.shape[2:], w.shape[2:], **options)
+    result = np.zeros((x.shape[0], w.shape[0], *grid.counts), x.dtype)
+    split = x.reshape(x.shape[0], group, w.shape[1], *x.shape[2:])
+    flat = _taps(w).reshape(group, w.shape[0] // group, w.shape[1], -1)
+    for window, places in grid.windows():
+        for tap, place in enumerate(places):
+            if grid.holds(place):
+                found = np.einsum("ngc,goc->ngo", split[_at(place)], flat[..., tap])
+                result[_at(window)] += found.reshape(x.shape[0], -1)
+    return result if b is None else result + b.reshape(-1, *(1 for _ in grid.counts))
+
+
+def conv_transpose(
+    x: AnyArray,
+    w: AnyArray,
+    b: AnyArray | None = None,
+    *,
+    group: int = 1,
+    strides: Sequence[int] | None = None,
+    dilations: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+    output_padding: Sequence[int] | None = None,
+    output_shape: Sequence[int] | None = None,
+    auto_pad: str = "NOTSET",
+    kernel_shape: Any = None,
+) -> AnyArray:
+    """Each element times the weights, added where they lie; then cut to the size asked for."""
+    rank = x.ndim - 2
+    steps, spread, extra = strides or [1] * rank, dilations or [1] * rank, output_padding or [0] * rank
+    given = pads or [0] * (2 * rank)
+    rows = zip(x.shape[2:], w.shape[2:], steps, spread, extra, strict=True)
+    full = [(n - 1) * s + (k - 1) * d + 1 + e for n, k, s, d, e in rows]
+    cuts = list(zip(given[:rank], given[rank:], strict=True))
+    if output_shape or auto_pad.startswith("SAME"):
+        wanted = output_shape or [n * s for n, s in zip(x.shape[2:], steps, strict=True)]
+        totals = [f - size for f, size in zip(full, wanted, strict=True)]
+        lows = [t // 2 if auto_pad == "SAME_UPPER" else t - t // 2 for t in totals]
+        cuts = [(low, t - low) for low, t in zip(lows, totals, strict=True)]
+    if not all(x.shape[2:]):
+        raise ValueError("an empty image")
+    result = np.zeros((x.shape[0], w.shape[1] * group, *full), x.dtype)
+    split = x.reshape(x.shape[0], group, -1, *x.shape[2:])
+    flat = _taps(w).reshape(group, w.shape[0] // group, w.shape[1], -1)
+    for place in itertools.product(*map(range, x.shape[2:])):
+        for tap, at in enumerate(itertools.product(*map(range, w.shape[2:]))):
+            there = tuple(p * s + t * d for p, s, t, d in zip(place, steps, at, spread, strict=True))
+            found = np.einsum("ngc,gco->ngo", split[_at(place)], flat[..., tap])
+            result[_at(there)] += found.reshape(x.shape[0], -1)
+    cut: AnyArray = result[_at([slice(low, f - high) for f, (low, high) in zip(full, cuts, strict=True)])]
+    return cut if b is None else cut + b.reshape(-1, *(1 for _ in full))
+
+
+WINDOWED: dict[str, Callable[..., Any]] = {
+    "AveragePool": average_pool, "Conv": conv, "ConvTranspose": conv_transpose, "GlobalLpPool": global_lp_pool,
+    "LpPool": lp_pool, "MaxPool": max_pool,
+}  # fmt: skip
+"""Operators with one result, by name."""
+
+SEVERAL: dict[str, Callable[..., Any]] = {"MaxPool": max_pool_with_places}
+"""Operators of which more than the first result is asked."""

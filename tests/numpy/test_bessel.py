@@ -1,0 +1,61 @@
+"""The modified Bessel functions: values to a few units in the last place, derivatives of any order."""
+
+from decimal import Decimal, localcontext
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special as sp
+
+import primsplit as ps
+from primsplit.testing import check_grads
+
+LINE = np.concatenate([np.linspace(-30, 30, 121), 10.0 ** np.arange(-9, 2), [7.99, 8.0, 8.01, 300.0, 700.0, -650.0]])
+
+
+def by_power_series(order: int, x: float) -> float:
+    """The sum of (x / 2)**(2 k + order) / (k! (k + order)!), order 0 or 1, in 40 digits."""
+    with localcontext(prec=40):
+        half = Decimal(x) / 2
+        term = total = half**order if order else Decimal(1)
+        for k in range(1, 2000):
+            term *= half * half / (k * (k + order))
+            total += term
+            if abs(term) <= abs(total) * Decimal("1e-30"):
+                return float(total)
+    raise AssertionError("the series does not converge")
+
+
+@pytest.mark.parametrize(("function", "order", "ulps"), [(np.i0, 0, 5), (sp.i0, 0, 5), (sp.i1, 1, 6)])
+def test_a_bessel_function_is_right_to_a_few_units_in_the_last_place(function: Any, order: int, ulps: int) -> None:
+    found = ps.trace(function, LINE)(LINE)
+    wanted = [by_power_series(order, float(x)) for x in LINE]
+    np.testing.assert_allclose(found, wanted, rtol=ulps * np.finfo(float).eps, atol=0)
+
+
+def test_infinities_give_infinities_and_nan_is_nan() -> None:
+    x = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 800.0])
+    np.testing.assert_array_equal(ps.trace(np.i0, x)(x), [np.inf, np.inf, np.nan, 1, 1, np.inf])
+    np.testing.assert_array_equal(ps.trace(sp.i1, x)(x), [np.inf, -np.inf, np.nan, 0, 0, np.inf])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
+def test_other_dtypes_are_numpys(dtype: str) -> None:
+    x = np.arange(5).astype(dtype)
+    found, wanted = ps.trace(np.i0, x)(x), np.i0(x)
+    assert found.dtype == wanted.dtype
+    np.testing.assert_allclose(found, wanted, rtol=1e-15 if dtype == "int64" else 2 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("function", [np.i0, sp.i0, sp.i1])
+@pytest.mark.parametrize("low", [-3.0, 8.5])
+def test_first_and_second_derivatives_agree_with_central_differences(function: Any, low: float) -> None:
+    check_grads(function, np.linspace(low, low + 4.1, 6))
+
+
+def test_derivatives_go_on_to_any_order() -> None:
+    x = np.array([0.0, 1e-6, 0.7, -3.0, 7.9, 8.1, 25.0])
+    found: Any = sp.i0
+    for order in range(1, 5):
+        found = ps.grad(lambda v, f=found: np.sum(f(v)))
+        np.testing.assert_allclose(found(x), sp.ivp(0, x, order), rtol=1e-13, atol=1e-15)

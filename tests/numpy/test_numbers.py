@@ -1,0 +1,107 @@
+"""What has no axes: NumPy's numbers, which are never written to, apart from arrays without axes; Python's numbers."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.testing import check_grads
+
+X, Z = np.array([1.5, -0.5, 2.5]), np.array(2.0)
+
+FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": lambda x, z: x.sum(), "np.mean": lambda x, z: np.mean(x), "index": lambda x, z: x[0],
+    "index and ellipsis": lambda x, z: x[0, ...], "empty index": lambda x, z: z[()], "ellipsis": lambda x, z: z[...],
+    "index by argmax": lambda x, z: x[np.argmax(x)], "iteration": lambda x, z: next(iter(x)),
+    "where": lambda x, z: np.where(x[0] > 0, x[1], 0.0), "squeeze": lambda x, z: x[:1].squeeze(),
+    "reshape": lambda x, z: x[:1].reshape(()), "dot": lambda x, z: np.dot(x, x), "matmul": lambda x, z: x @ x,
+    "tensordot": lambda x, z: np.tensordot(x, x, 1), "einsum": lambda x, z: np.einsum("i,i->", x, x),
+    "norm": lambda x, z: np.linalg.norm(x), "median": lambda x, z: np.median(x), "cov": lambda x, z: np.cov(x),
+    "ufunc": lambda x, z: np.exp(z), "operator": lambda x, z: z + 1, "copy": lambda x, z: z.copy(),
+    "copy of a number": lambda x, z: x[0].copy(), "np.copy of a number": lambda x, z: np.copy(x[0]),
+    "astype": lambda x, z: z.astype(np.float32), "astype of a number": lambda x, z: x[0].astype(np.float32),
+    "transpose": lambda x, z: z.T, "take": lambda x, z: np.take(x, 1), "zeros_like": lambda x, z: np.zeros_like(z),
+    "clip": lambda x, z: np.clip(z, 0, 1), "reduce": lambda x, z: np.add.reduce(x), "roll": lambda x, z: np.roll(z, 1),
+    "select": lambda x, z: np.select([z > 0], [z], 0.0), "real": lambda x, z: np.real(z), "conj": lambda x, z: z.conj(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_result_without_axes_is_a_number_where_it_is_one_in_numpy(name: str) -> None:
+    found: list[bool] = []
+
+    def traced(x: Any, z: Any) -> Any:
+        result = FUNCTIONS[name](x, z)
+        found.append(result.is_number())
+        return result
+
+    ps.trace(traced, X, Z)
+    assert found == [isinstance(FUNCTIONS[name](X, Z), np.generic)]
+
+
+def total_of_numbers(x: Any) -> Any:
+    before = total = x.sum()
+    total += 1.0
+    total *= x[0]
+    return before * total
+
+
+def swaps_elements(x: Any) -> Any:
+    y = x * 1.0
+    y[0], y[-1] = y[-1], y[0]
+    return y * np.array([1.0, 2.0, 3.0])
+
+
+def element_outlives_a_write(x: Any) -> Any:
+    y = x * 1.0
+    first = y[0]
+    y[0] = 5.0 * x[1]
+    first += 1.0
+    return first * y
+
+
+def array_without_axes_is_shared(x: Any) -> Any:
+    cell = np.zeros_like(x[0])
+    alias = cell
+    alias += x.sum()
+    return cell * x
+
+
+@pytest.mark.parametrize(
+    "function", [total_of_numbers, swaps_elements, element_outlives_a_write, array_without_axes_is_shared]
+)
+def test_augmented_assignment_to_a_number_makes_a_new_one(function: Callable[[Any], Any]) -> None:
+    check_grads(function, X)
+
+
+def test_an_argument_that_is_a_python_number_is_not_written_to() -> None:
+    def f(x: Any, rate: float) -> Any:
+        half = rate
+        half /= 2
+        return x * rate + half
+
+    np.testing.assert_allclose(ps.trace(f, X, 0.5)(X, 0.5), f(X, 0.5))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        lambda x, a: x * a,
+        lambda x, a: x * (2 * a + 1),
+        lambda x, a: x * np.sqrt(a),
+        lambda x, a: x * np.sum(a),
+        lambda x, a: x * -(abs(a) ** 2),
+        lambda x, a: x * (a > 0),
+        lambda x, a: x * ((a > 0) * 1.0),
+        lambda x, a: x.astype(np.int32) * (a > 0),
+        lambda x, a: np.where(x > 0, a, 0.0) * x,
+        lambda x, a: np.linspace(0, x, 3) * a,
+    ],
+)
+def test_a_python_number_gives_way_in_operators_and_not_in_ufuncs(expression: Callable[[Any, Any], Any]) -> None:
+    x = X.astype(np.float32)
+    found = ps.trace(expression, x, 0.5)(x, 0.5)
+    assert found.dtype == expression(x, 0.5).dtype
+    np.testing.assert_allclose(found, expression(x, 0.5))

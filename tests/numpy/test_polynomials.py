@@ -1,0 +1,120 @@
+"""NumPy's polynomials: values against NumPy, gradients against central differences."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.errors import ConcretizationError, ShapeError, UnsupportedFunction
+from primsplit.testing import check_grads
+from tests.numpy.agreement import check_agrees
+
+P, Q = np.array([1.5, -0.7, 2.2, 0.4]), np.array([0.8, 1.3])
+AT = np.array([-1.0, 0.3, 0.9, 1.7, 2.4, 3.1])
+SEEN = np.array([0.2, 1.1, 0.7, -0.4, -1.0, 0.5])
+WEIGHTS = np.array([1.0, 2.0, 0.5, 1.0, 1.5, 0.7])
+
+SMOOTH: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "polyadd": (np.polyadd, (P, Q)),
+    "polyadd of a longer one": (lambda p: np.polyadd([1.0, 2.0], p), (P,)),
+    "polysub": (np.polysub, (Q, P)),
+    "polymul": (np.polymul, (P, Q)),
+    "polyder": (np.polyder, (P,)),
+    "polyder of order 2": (lambda p: np.polyder(p, 2), (P,)),
+    "polyint": (np.polyint, (P,)),
+    "polyint of order 2": (lambda p: np.polyint(p, 2, [3.0, 0.5]), (P,)),
+    "vander": (lambda x: np.vander(x, 4), (AT,)),
+    "vander, increasing": (lambda x: np.vander(x, 3, increasing=True), (AT,)),
+}
+KNOWN: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "polydiv": (np.polydiv, (P, Q)),
+    "polydiv by a number": (lambda p: np.polydiv(p, [2.0])[0], (P,)),
+    "polydiv by a longer one": (np.polydiv, (Q, P)),
+    "poly": (np.poly, (P,)),
+}
+"""Those that take one step for each coefficient."""
+FITS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "polyfit": (lambda x, y: np.polyfit(x, y, 2), (AT, SEEN)),
+    "polyfit of columns": (lambda x, y: np.polyfit(x, np.stack([y, y * y], 1), 1), (AT, SEEN)),
+    "polyfit with weights": (lambda x, y, w: np.polyfit(x, y, 1, w=w), (AT, SEEN, WEIGHTS)),
+    "polyfit with covariance": (lambda x, y: np.polyfit(x, y, 1, cov=True), (AT, SEEN)),
+    "polyfit with covariance, unscaled": (lambda x, y: np.polyfit(x, y, 1, cov="unscaled"), (AT, SEEN)),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_a_polynomials_value_and_gradients_are_numpys(name: str) -> None:
+    function, args = SMOOTH[name]
+    check_grads(function, *args)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_polynomial_of_known_length_has_numpys_value_and_gradients(name: str) -> None:
+    function, args = KNOWN[name]
+    check_grads(function, *args, symbolic=False)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_a_fit_has_numpys_value_and_gradients(name: str) -> None:
+    function, args = FITS[name]
+    check_grads(function, *args, symbolic=False, order=1)
+    check_agrees(function, *args)
+
+
+def test_the_derivatives_of_a_fit_of_any_number_of_points_are_right_to_second_order() -> None:
+    check_grads(lambda x, y: np.polyfit(x, y, 1), AT[:4], SEEN[:4], symbolic=False)
+    made = ps.split(lambda x, y: np.polyfit(x, y, 1)[0], *[ps.spec("float64", ["N"])] * 2)
+    for n in (2, 6):
+        # The slope of a line is sum((x - mean(x)) y) / sum((x - mean(x))**2), linear in y.
+        centred = AT[:n] - AT[:n].mean()
+        slope, _, dy = made.joint().session()(AT[:n], SEEN[:n])
+        np.testing.assert_allclose(slope, centred @ SEEN[:n] / (centred @ centred))
+        np.testing.assert_allclose(dy, centred / (centred @ centred))
+
+
+@pytest.mark.parametrize("function", [np.polyadd, np.polysub, np.polymul])
+@pytest.mark.parametrize("sizes", [(1, 3), (3, 1), (2, 2)], ids=str)
+def test_polynomials_of_any_length_and_dtype_are_combined(function: Any, sizes: tuple[int, int]) -> None:
+    a, b = np.arange(sizes[0]) + 1, np.arange(sizes[1]) + 2.0
+    check_agrees(function, a, b)
+    check_agrees(function, a, b.astype(np.float32))
+
+
+def test_derivatives_and_integrals_of_integers_have_numpys_dtype() -> None:
+    for function in (np.polyder, np.polyint, lambda p: np.polyder(p, 0), lambda p: np.polyint(p, 3, k=1)):
+        check_agrees(function, np.array([3, 2, 1]))
+        check_agrees(function, np.array([3]))
+
+
+def test_a_fit_tells_its_residuals_and_rank() -> None:
+    check_agrees(lambda x, y: np.polyfit(x, y, 1, full=True)[1], AT, SEEN)
+    assert ps.trace(lambda x, y: np.polyfit(x, y, 1, full=True)[2] + x, AT, SEEN)(AT, SEEN)[0] == 2 + AT[0]
+
+
+def test_leading_coefficients_that_are_0_stay() -> None:
+    zero, one = np.array([0.0, 1.0, 2.0]), np.array([1.0, 1.0])
+    np.testing.assert_array_equal(ps.trace(np.polymul, zero, one)(zero, one), [0, 1, 3, 2])
+    quotient, rest = ps.trace(np.polydiv, np.array([1.0, 2.0, 1.0]), one)(np.array([1.0, 2.0, 1.0]), one)
+    np.testing.assert_array_equal(quotient, [1, 1])
+    np.testing.assert_array_equal(rest, [0])
+
+
+def test_a_run_with_too_few_points_for_a_fit_fails() -> None:
+    program = ps.trace(lambda x, y: np.polyfit(x, y, 2), ps.spec("float64", ["N"]), ps.spec("float64", ["N"]))
+    np.testing.assert_allclose(program(AT[:3], SEEN[:3]), np.polyfit(AT[:3], SEEN[:3], 2))
+    with pytest.raises(Exception, match="Reshape"):
+        program(AT[:2], SEEN[:2])
+    with pytest.raises(ShapeError, match="at least 3 points"):
+        ps.trace(lambda x, y: np.polyfit(x, y, 2), AT[:2], SEEN[:2])
+
+
+def test_a_division_of_unknown_length_and_the_roots_are_refused_at_the_users_line() -> None:
+    with pytest.raises(ConcretizationError, match="one step for each of N coefficients") as caught:
+        ps.trace(np.polydiv, ps.spec("float64", ["N"]), Q)
+    assert "test_polynomials.py" in str(caught.value)
+    with pytest.raises(UnsupportedFunction, match="complex numbers"):
+        ps.trace(np.roots, P)
+    with pytest.raises(UnsupportedFunction, match="eigenvalues"):
+        ps.trace(np.poly, np.eye(2))

@@ -1,0 +1,141 @@
+"""Every operator of the standard has one status, and `through_body` stands in for a rule wherever there is a body."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import onnx.defs
+import pytest
+
+import primsplit as ps
+from primsplit.errors import MissingRule
+from primsplit.ops import op
+from primsplit.rules.table import RULES, UNSUPPORTED, Epoch, status, through_body
+from primsplit.schema import OPSET, kinds
+from primsplit.testing import check_rrule
+from tests.rules.row import Row
+from tests.rules.rows import ROWS
+
+POOLING = {"DeformConv"}
+SPATIAL = {"AffineGrid", "GridSample", "Resize", "RoiAlign"}
+RECURRENT = {"DFT", "GRU", "LSTM", "RNN", "STFT"}
+IN_PROGRESS = POOLING | SPATIAL | RECURRENT
+"""Operators whose rules are being written. Shrinks to the empty set."""
+
+
+def test_every_operator_of_the_standard_has_a_status() -> None:
+    assert sorted(k for k in kinds() if status(k) is None and k not in IN_PROGRESS) == []
+
+
+def test_an_operator_has_one_status_only() -> None:
+    assert sorted(set(RULES) & set(UNSUPPORTED)) == []
+
+
+def test_the_table_has_no_operator_that_the_standard_has_not() -> None:
+    assert sorted((set(RULES) | set(UNSUPPORTED)) - set(kinds())) == []
+
+
+def test_a_refused_gradient_says_why_at_the_line_of_the_operator() -> None:
+    def pooled(x: ps.Array, regions: ps.Array) -> ps.Array:
+        return op.MaxRoiPool(x, regions, pooled_shape=[1, 1]).sum()
+
+    with pytest.raises(MissingRule, match="does not tell which element") as caught:
+        ps.grad(pooled)(np.ones((1, 1, 4, 4), np.float32), np.array([[0, 0, 0, 1, 1]], np.float32))
+    assert "test_registry.py" in str(caught.value)
+
+
+def test_no_gradient_flows_into_the_bounds_of_a_mel_weight_matrix() -> None:
+    def weights(low: ps.Array, high: ps.Array) -> ps.Array:
+        return op.MelWeightMatrix(np.int64(8), np.int64(16), np.int64(8192), low, high).sum() + low * 3.0
+
+    found = ps.grad(weights, wrt=(0, 1))(np.float32(10.0), np.float32(4000.0))
+    assert [float(g) for g in found] == [3.0, 0.0]
+
+
+def test_no_gradient_flows_through_quantization_to_a_range_that_is_computed() -> None:
+    def quantized(x: ps.Array) -> ps.Array:
+        steps, scale, zero = op.DynamicQuantizeLinear(x, outputs=3)
+        return op.Cast(steps, to=np.float32).sum() + op.Cast(zero, to=np.float32) + scale * 2.0 + x.sum() * 3.0
+
+    found = ps.grad(quantized)(np.array([0.5, -1.0, 2.0], np.float32))
+    np.testing.assert_array_equal(found, [3.0, 3.0, 3.0])
+
+
+def test_no_gradient_flows_through_the_choice_of_boxes_but_through_what_it_picks() -> None:
+    boxes = np.array([[[0, 0, 1, 1], [0, 0, 1, 1.1], [2, 2, 3, 3]]], np.float32)
+
+    def picked(scores: ps.Array) -> ps.Array:
+        places = op.NonMaxSuppression(boxes, scores, np.int64(2), np.float32(0.5), np.float32(0.0))
+        return op.GatherND(scores, places).sum()
+
+    found = ps.grad(picked)(np.array([[[0.9, 0.8, 0.7]]], np.float32))
+    np.testing.assert_array_equal(found, [[[1.0, 0.0, 1.0]]])
+
+
+IMAGE = np.arange(16, dtype=np.uint8).reshape(1, 1, 4, 4)
+KERNEL = np.ones((1, 1, 2, 2), np.uint8)
+ONE, ZERO = np.float32(1.0), np.uint8(0)
+COUNTED = {"mode": "TF", "min_gram_length": 1, "max_gram_length": 1, "max_skip_count": 0, "ngram_counts": [0],
+           "ngram_indexes": [0, 1], "pool_int64s": [2, 3]}  # fmt: skip
+DISCRETE: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    ("BlackmanWindow", (np.int64(5),), {}),
+    ("HammingWindow", (np.int64(5),), {}),
+    ("HannWindow", (np.int64(5),), {}),
+    ("ConvInteger", (IMAGE, KERNEL), {}),
+    ("QLinearConv", (IMAGE, ONE, ZERO, KERNEL, ONE, ZERO, ONE, ZERO), {}),
+    ("TfIdfVectorizer", (np.array([2, 3, 3]),), COUNTED),
+]
+
+
+@pytest.mark.parametrize(("kind", "inputs", "attributes"), DISCRETE, ids=[case[0] for case in DISCRETE])
+def test_an_operator_without_floats_to_differentiate_is_written_and_has_no_gradient(
+    kind: str, inputs: tuple[Any, ...], attributes: dict[str, Any]
+) -> None:
+    assert status(kind) == "no_gradient"
+    program = ps.trace(lambda *xs: getattr(op, kind)(*xs, **attributes), *inputs)
+    assert [node.op_type for node in program.to_onnx().graph.node] == [kind]
+
+
+WITHOUT_FLOAT64 = {"GroupNormalization", "LayerNormalization", "MeanVarianceNormalization", "ReduceL2"}
+"""Their bodies compute in float32 whatever the dtype."""
+WITH_GRAPHS = {"AffineGrid", "Range"}
+"""Their bodies hold an If or a Loop."""
+
+
+def _rows_with_bodies() -> Iterator[Row]:
+    seen: dict[str, int] = {}
+    for row in ROWS:
+        found = onnx.defs.get_schema(row.kind, OPSET)
+        has_body = found.has_function or found.has_context_dependent_function
+        if has_body and row.kind not in WITHOUT_FLOAT64 | WITH_GRAPHS and seen.setdefault(row.kind, 0) < 2:
+            seen[row.kind] += 1
+            yield row
+
+
+@pytest.mark.parametrize("row", list(_rows_with_bodies()), ids=str)
+def test_an_operator_is_differentiated_through_its_body(row: Row, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RULES, row.kind, RULES[row.kind])
+    monkeypatch.setattr(Epoch, "count", Epoch.count + 1)
+    through_body(row.kind)
+    assert status(row.kind) == "through_body"
+    check_rrule(row.kind, *row.inputs, **{**row.arguments, "only": ["form", "differences", "linear"]})
+
+
+@pytest.mark.parametrize("kind", ["LayerNormalization", "GroupNormalization", "MeanVarianceNormalization"])
+def test_bodies_in_float32_give_what_the_rules_give(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(2, 4, 3, 5)).astype(np.float32)
+    more = {"LayerNormalization": (5,), "GroupNormalization": (4, 4)}.get(kind, ())
+    vectors = [random.normal(size=n).astype(np.float32) for n in more]
+    attributes = {"num_groups": 2} if kind == "GroupNormalization" else {}
+    weights = random.normal(size=x.shape).astype(np.float32)
+
+    def total(x: ps.Array, *vectors: ps.Array) -> ps.Array:
+        return (getattr(op, kind)(x, *vectors, **attributes) * weights).sum()
+
+    wanted = ps.grad(total, wrt=tuple(range(1 + len(vectors))))(x, *vectors)
+    monkeypatch.setitem(RULES, kind, RULES[kind])
+    through_body(kind)
+    found = ps.grad(lambda *xs: total(*xs), wrt=tuple(range(1 + len(vectors))))(x, *vectors)
+    for got, expected in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=2e-4, atol=2e-5)

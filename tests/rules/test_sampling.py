@@ -1,0 +1,50 @@
+"""The rules of GridSample and AffineGrid: PyTorch's gradients, and who moves whom."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.ops import op
+
+RANDOM = np.random.default_rng(0)
+X, GRID, SEED = (
+    RANDOM.standard_normal((2, 3, 4, 5)),
+    RANDOM.uniform(-1.6, 1.6, (2, 6, 7, 2)),
+    RANDOM.random((2, 3, 6, 7)),
+)
+
+
+@pytest.mark.parametrize("align", [False, True])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+def test_samples_and_gradients_are_pytorchs(mode: str, padding: str, align: bool) -> None:
+    torch = pytest.importorskip("torch")
+    x, grid = (torch.tensor(a, requires_grad=True) for a in (X, GRID))
+    z = torch.nn.functional.grid_sample(x, grid, mode=mode, padding_mode=padding, align_corners=align)
+    z.backward(torch.tensor(SEED))
+    ours = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
+    specs = ps.spec("float64", ["B", "C", "H", "W"]), ps.spec("float64", ["B", "P", "Q", 2])
+    made = ps.split(lambda x, g: op.GridSample(x, g, mode=ours, padding_mode=padding, align_corners=align), *specs)
+    for found, wanted in zip(made.joint()(X, GRID, SEED), (z.detach(), x.grad, grid.grad), strict=True):
+        np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-9, atol=1e-12)
+
+
+def test_a_position_halfway_moves_by_the_difference_of_its_neighbours() -> None:
+    x, grid = np.array([[[[1.0, 5.0]]]]), np.zeros((1, 1, 1, 2))
+    found = ps.grad(lambda x, g: op.GridSample(x, g, padding_mode="border").sum(), wrt=(0, 1))(x, grid)
+    np.testing.assert_array_equal(found[0], [[[[0.5, 0.5]]]])
+    np.testing.assert_array_equal(found[1], [[[[4.0, 0.0]]]])
+
+
+@pytest.mark.parametrize("align", [0, 1])
+def test_the_gradient_of_an_affine_map_sums_the_places_that_it_maps(align: int) -> None:
+    def f(theta: Any) -> Any:
+        return op.AffineGrid(theta, [1, 1, 2, 3], align_corners=align)
+
+    seed = np.zeros((1, 2, 3, 2))
+    seed[0, 1, 2, 0] = 1.0
+    _, found = ps.split(f, ps.spec("float64", [1, 2, 3])).joint()(np.zeros((1, 2, 3)), seed)
+    corner = [1.0, 1.0] if align else [2 / 3, 1 / 2]
+    np.testing.assert_allclose(found, [[[*corner, 1.0], [0.0, 0.0, 0.0]]])

@@ -1,0 +1,169 @@
+"""Gradients of convolutions and poolings where other tools are wrong without a word, and in each form of a rule."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.errors import PrimsplitError
+from primsplit.ops import op
+from primsplit.testing.windows import average_pool, conv, max_pool
+
+random = np.random.default_rng(7)
+
+
+def gradients(function: Any, *arrays: Any, specs: Any = None) -> tuple[Any, list[Any], Any]:
+    """The value, the cotangents for a random cotangent of the value, and that cotangent."""
+    joint = ps.split(function, *(arrays if specs is None else specs), wrt=list(range(len(arrays)))).joint().session()
+    shape = ps.trace(function, *arrays).block.results[0].type.shape
+    dy = random.standard_normal(shape).astype(arrays[0].dtype)
+    value, *found = joint(*arrays, dy)
+    return value, found, dy
+
+
+def assert_derivative(function: Any, arrays: Any, found: Any, dy: Any, step: float = 1e-6) -> None:
+    """<dy, directional difference of the NumPy function in float64> is the pairing with the cotangents found."""
+    base = [a.astype(np.float64) for a in arrays]
+    for _ in range(4):
+        ways = [random.standard_normal(a.shape) for a in base]
+        ahead, behind = (function(*(a + t * w for a, w in zip(base, ways, strict=True))) for t in (step, -step))
+        wanted = np.sum(dy * (ahead - behind)) / (2 * step)
+        paired = sum(np.sum(g * w) for g, w in zip(found, ways, strict=True))
+        scale = sum(np.sum(np.abs(g * w)) for g, w in zip(found, ways, strict=True))
+        assert abs(paired - wanted) < (1e-7 if arrays[0].dtype == np.float64 else 1e-4) * max(1.0, scale)
+
+
+def image(*shape: int, dtype: Any = np.float64) -> Any:
+    """Distinct numbers, far enough apart that no maximum changes within a step."""
+    return (random.permutation(int(np.prod(shape))).reshape(shape) * 0.01 - 0.3).astype(dtype)
+
+
+SAME = ["SAME_UPPER", "SAME_LOWER"]
+
+
+@pytest.mark.parametrize("auto_pad", SAME)
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("dilation", [1, 2, 3])
+def test_average_pool_with_same_padding_and_dilations(auto_pad: str, stride: int, dilation: int) -> None:
+    options = {"kernel_shape": [2], "strides": [stride], "dilations": [dilation], "auto_pad": auto_pad}
+    x = image(2, 2, 7)
+    value, found, dy = gradients(lambda x: op.AveragePool(x, **options), x)
+    np.testing.assert_allclose(value, average_pool(x, **options), rtol=1e-13)
+    assert_derivative(lambda x: average_pool(x, **options), [x], found, dy)
+
+
+@pytest.mark.parametrize("include", [0, 1])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_average_pool_with_padding_dilation_and_ceil_mode(include: int, dtype: Any) -> None:
+    options = {"kernel_shape": [2, 3], "strides": [2, 3], "dilations": [2, 1], "pads": [1, 0, 0, 1]}
+    more = {**options, "ceil_mode": 1, "count_include_pad": include}
+    x = image(2, 2, 6, 7, dtype=dtype)
+    specs = [ps.spec(dtype, ["N", 2, "H", "W"])]
+    for spec in (None, specs):
+        value, found, dy = gradients(lambda x: op.AveragePool(x, **more), x, specs=spec)
+        np.testing.assert_allclose(value, average_pool(x, **more), rtol=1e-6)
+        assert_derivative(lambda x: average_pool(x, **more), [x], found, dy, 1e-3)
+
+
+@pytest.mark.parametrize("auto_pad", SAME)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_convolution_with_same_padding_dilated_too(auto_pad: str, dtype: Any) -> None:
+    options = {"strides": [2, 1], "dilations": [1, 2], "auto_pad": auto_pad}
+    x, w = image(2, 3, 6, 5, dtype=dtype), image(2, 3, 2, 3, dtype=dtype)
+    specs = [ps.spec(dtype, ["N", 3, "H", "W"]), w]
+    for spec in (None, specs):
+        value, found, dy = gradients(lambda x, w: op.Conv(x, w, **options), x, w, specs=spec)
+        np.testing.assert_allclose(value, conv(x, w, **options), rtol=1e-4, atol=1e-4)
+        assert_derivative(lambda x, w: conv(x, w, **options), [x, w], found, dy, 1e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_max_pool_of_three_axes_with_dilations(dtype: Any) -> None:
+    options = {"kernel_shape": [2, 2, 2], "dilations": [2, 1, 3], "strides": [1, 2, 1]}
+    x = image(1, 2, 4, 5, 6, dtype=dtype)
+    value, found, dy = gradients(lambda x: op.MaxPool(x, **options), x)
+    np.testing.assert_array_equal(value, max_pool(x, **options))
+    assert_derivative(lambda x: max_pool(x, **options), [x], found, dy, 1e-4)
+
+
+@pytest.mark.parametrize(("kernel", "stride", "pad"), [(2, 3, 1), (1, 3, 0), (3, 2, 1), (2, 2, 1)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_max_pool_with_ceil_mode_at_every_length(kernel: int, stride: int, pad: int, dtype: Any) -> None:
+    options = {"kernel_shape": [kernel], "strides": [stride], "pads": [pad, pad], "ceil_mode": 1}
+    joint = ps.split(lambda x: op.MaxPool(x, **options), ps.spec(dtype, [1, 2, "L"]), wrt=[0]).joint().session()
+    for length in range(3, 9):
+        x = image(1, 2, length, dtype=dtype)
+        wanted = max_pool(x, **options)
+        dy = random.standard_normal(wanted.shape).astype(dtype)
+        value, found = joint(x, dy)
+        np.testing.assert_array_equal(value, wanted)
+        assert_derivative(lambda x: max_pool(x, **options), [x], [found], dy, 1e-4)
+
+
+@pytest.mark.parametrize("storage_order", [0, 1])
+def test_the_order_of_the_indices_does_not_touch_the_gradient(storage_order: int) -> None:
+    x = np.array([[[[0.0, 3.0, 1.0], [2.0, 3.0, 0.0]]]])
+    options: dict[str, Any] = {"kernel_shape": [2, 2], "storage_order": storage_order}
+    made = ps.split(lambda x: op.MaxPool(x, outputs=2, **options), x, wrt=[0], of=[0])
+    value, indices, found = made.joint().session()(x, np.array([[[[1.0, 10.0]]]]))
+    assert value.tolist() == [[[[3.0, 3.0]]]]
+    assert indices.tolist() == ([[[[2, 2]]]] if storage_order else [[[[1, 1]]]])
+    assert found.tolist() == [[[[0, 11, 0], [0, 0, 0]]]]
+
+
+def test_max_pool_asks_for_no_indices() -> None:
+    made = ps.split(lambda x: op.MaxPool(x, kernel_shape=[2, 2]), ps.spec("float32", ["N", 3, "H", "W"]), wrt=[0])
+    pools = [node for node in made.joint().to_onnx().graph.node if node.op_type == "MaxPool"]
+    assert pools
+    assert all(len(node.output) == 1 for node in pools)
+
+
+FORMS = [
+    ((2, 6, 5, 6), (4, 6, 3, 3), {"strides": [2, 1], "pads": [1, 1, 1, 1]}),
+    ((2, 3, 5, 6), (4, 3, 3, 2), {"strides": [2, 3], "dilations": [2, 1]}),
+    ((2, 6, 5, 6), (4, 3, 2, 3), {"group": 2, "strides": [2, 2], "pads": [1, 0, 0, 1]}),
+    ((2, 3, 5, 6), (6, 1, 3, 3), {"group": 3, "pads": [1, 1, 1, 1]}),
+    ((2, 3, 5, 6), (3, 1, 3, 2), {"group": 3}),
+    ((2, 3, 5, 6), (4, 3, 1, 1), {}),
+    ((2, 3, 16, 15), (4, 3, 1, 1), {"strides": [1, 1]}),
+    ((2, 3, 5), (4, 3, 1), {"strides": [3]}),
+    ((1, 4, 4, 3, 4), (4, 2, 2, 2, 3), {"group": 2, "strides": [2, 1, 1], "dilations": [1, 2, 1]}),
+]
+
+
+@pytest.mark.parametrize(("shape", "kernel", "options"), FORMS, ids=str)
+def test_each_form_of_the_weights_gradient_for_numbers_and_symbols(shape: Any, kernel: Any, options: Any) -> None:
+    x, w = image(*shape, dtype=np.float32), image(*kernel, dtype=np.float32)
+    sizes = ["N", shape[1], *(f"S{i}" for i in range(len(shape) - 2))]
+    for spec in (None, [ps.spec("float32", sizes), w]):
+        _, found, dy = gradients(lambda x, w: op.Conv(x, w, **options), x, w, specs=spec)
+        assert_derivative(lambda x, w: conv(x, w, **options), [x, w], found, dy, 1e-3)
+
+
+def test_an_empty_batch_has_a_zero_weight_gradient() -> None:
+    w = image(4, 6, 3, 3, dtype=np.float32)
+    made = ps.split(lambda x, w: op.Conv(x, w), ps.spec("float32", ["N", 6, 5, 5]), w, wrt=[0, 1])
+    _, dx, dw = made.joint().session()(np.zeros((0, 6, 5, 5), np.float32), w, np.zeros((0, 4, 3, 3), np.float32))
+    assert dx.shape == (0, 6, 5, 5)
+    assert dw.shape == w.shape
+    assert not dw.any()
+
+
+def test_a_kernel_whose_size_only_the_run_knows_is_refused_in_float64() -> None:
+    with pytest.raises(PrimsplitError, match="kernel"):
+        ps.split(lambda x, w: op.Conv(x, w), np.ones((1, 2, 5)), ps.spec("float64", [3, 2, "K"]), wrt=[1]).joint()
+
+
+def test_unpooling_into_a_given_shape_is_refused_with_the_reason() -> None:
+    places = np.array([[[[5, 7], [13, 15]]]])
+    with pytest.raises(PrimsplitError, match="read its indices differently"):
+        ps.grad(lambda x: op.ReduceSum(
+            op.MaxUnpool(x, places, [1, 1, 5, 5], kernel_shape=[2, 2], strides=[2, 2]), keepdims=0
+        ))(np.ones((1, 1, 2, 2), np.float32))  # fmt: skip
+
+
+def test_a_dilated_max_pool_with_same_padding_by_a_symbol_is_refused() -> None:
+    options = {"kernel_shape": [2], "strides": [2], "dilations": [3], "auto_pad": "SAME_UPPER"}
+    with pytest.raises(PrimsplitError, match="dilated windows"):
+        ps.split(lambda x: op.MaxPool(x, **options), ps.spec("float32", [1, 1, "L"]), wrt=[0])
