@@ -24,7 +24,7 @@ REASONS: dict[str, tuple[Callable[..., Any], ...]] = {
     FILES: (np.save, np.savetxt, np.savez, np.savez_compressed),
     TEXT: (np.array2string, np.array_repr, np.array_str, np.min_scalar_type),
     DATES: (np.busday_count, np.busday_offset, np.is_busday, np.datetime_as_string, np.isnat),
-    BITS: (np.packbits, np.unpackbits, np.nextafter, np.spacing),
+    BITS: (np.packbits, np.unpackbits),
 }  # fmt: skip
 CURES = {
     COMPLEX: "Work with real and imaginary parts: the transform of a vector is x @ np.cos(angles), x @ np.sin(angles) "

@@ -38,9 +38,9 @@ def to_model(
     output_names = list(outputs) if outputs is not None else [f"y{i}" for i in range(len(block.results))]
     writer.names.taken.update(input_names, output_names)
     params = [writer.declare(p, n) for p, n in zip(block.params, input_names, strict=True)]
-    for value in params:
-        if defaults and value.name in defaults:
-            value.const_value = tensor_of(defaults[value.name], value.name)
+    for value, name in zip(params, input_names, strict=True):
+        if defaults and name in defaults:
+            value.const_value = tensor_of(defaults[name], name)
     results = writer.reserve_results(block, output_names)
     nodes = [writer.node(op) for op in block.ops]
     finished = [writer.result(r, n, own, nodes) for r, n, own in zip(block.results, output_names, results, strict=True)]

@@ -209,7 +209,7 @@ ROWS = [
         def loss(x):
             return np.roots(x)
         """,
-        ("np.roots", "ps.primitive"),
+        ("np.roots", "complex numbers are not supported"),
         "return np.roots(x)",
     ),
     Row(
