@@ -8,6 +8,7 @@ only if equality is proven.
 
 import ast
 import functools
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, Union
 
@@ -210,6 +211,21 @@ def _collect(terms: Iterable[tuple[Monomial, int]]) -> Dim:
 def symbol(name: str) -> Size:
     """The size named `name`."""
     return Size((((name,), 1),))
+
+
+LONG = 120
+"""The length of a size's text from which on it gets a name of its own."""
+
+
+def abbreviated(dim: Dim) -> Dim:
+    """The size, or where it is long a symbol for it, the same for the same size.
+
+    Each step of a loop over slices and joins may name the sizes of the step before twice; a size that is read from a
+    value by its name does not grow.
+    """
+    if not isinstance(dim, Size) or len(dim.text) <= LONG:
+        return dim
+    return symbol(f"size_{hashlib.blake2b(dim.text.encode(), digest_size=8).hexdigest()}")
 
 
 def _call(function: str, *arguments: Dim) -> Dim:

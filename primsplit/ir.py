@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from primsplit.dims import Dim, Shape, Size, product, same_shape, substitute, symbols
+from primsplit.dims import Dim, Shape, Size, abbreviated, product, same_shape, substitute, symbols
 from primsplit.errors import Place, PrimsplitError
 
 AnyArray = npt.NDArray[Any]
@@ -75,7 +75,13 @@ class Type:
         """The type with symbols replaced."""
         if not sizes or self.shape is None or all(isinstance(d, int) for d in self.shape):
             return self
-        return Type(self.dtype, [substitute(d, sizes) for d in self.shape])
+        return Type(self.dtype, [abbreviated(substitute(d, sizes)) for d in self.shape])
+
+    def abbreviated(self) -> "Type":
+        """The type with a symbol for every long size."""
+        if self.shape is None or all(abbreviated(d) is d for d in self.shape):
+            return self
+        return Type(self.dtype, map(abbreviated, self.shape))
 
     def nbytes(self) -> Dim | None:
         """The bytes that one value takes; None for an unknown rank."""

@@ -5,7 +5,6 @@ that Var a capture of the inner block. This stack and the table of rules are the
 """
 
 import functools
-import hashlib
 import os
 import sys
 import threading
@@ -188,7 +187,7 @@ def emit(
     attributes = attributes or {}
     place = into.place or user_place()
     if types is not None and any(isinstance(value, Block) for value in attributes.values()):
-        declared = tuple(Var(_abbreviated(t)) for t in types)
+        declared = tuple(Var(t.abbreviated()) for t in types)
         append(Op(kind, tuple(inputs), declared, attributes, place, into.remark))
         return declared
     try:
@@ -203,30 +202,11 @@ def emit(
         literal = np.array([int(d) for d in first], dtype=known.dtype)
         return (Const(literal.reshape([int(d) for d in known.shape or ()])),)
     made = tuple(
-        Var(_abbreviated(known if types is None else types[i]), sizes=sizes)
+        Var((known if types is None else types[i]).abbreviated(), sizes=sizes)
         for i, (known, sizes) in enumerate(inferred)
     )
     append(Op(kind, tuple(inputs), made, attributes, place, into.remark))
     return made
-
-
-LONG = 120
-"""The length of a size's text from which on it gets a name of its own."""
-
-
-def _abbreviated(type: Type) -> Type:
-    """The type with a symbol for every long size, the same for the same size.
-
-    Each step of a loop over slices and joins may name the sizes of the step before twice; a size that is read from a
-    value by its name does not grow.
-    """
-    if type.shape is None or not any(isinstance(d, Size) and len(d.text) > LONG for d in type.shape):
-        return type
-    return Type(type.dtype, [_named(d) if isinstance(d, Size) and len(d.text) > LONG else d for d in type.shape])
-
-
-def _named(dim: Size) -> Size:
-    return dims.symbol(f"size_{hashlib.blake2b(dim.text.encode(), digest_size=8).hexdigest()}")
 
 
 def append(op: Op) -> None:

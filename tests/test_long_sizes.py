@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.dims import LONG
 from primsplit.testing import check_grads
-from primsplit.tracing import LONG
 
 X = np.array([0.3, 1.2, -0.7, 0.9])
 
@@ -23,6 +23,20 @@ def test_a_loop_of_slices_and_joins_keeps_its_sizes_short() -> None:
     made = ps.split(lambda x: turns(x, 40), ps.spec("float64", ["N"]))
     texts = [str(d) for op in made.joint().block.ops for v in op.outputs for d in v.type.shape or ()]
     assert max(map(len, texts)) <= LONG
+
+
+def test_a_program_called_again_and_again_keeps_its_sizes_short() -> None:
+    turn = ps.trace(lambda x: np.concatenate([x[1:], x[:1]]) * 1.5, ps.spec("float64", ["N"]))
+
+    def f(x: Any) -> Any:
+        for _ in range(30):
+            x = turn(x)
+        return x
+
+    made = ps.split(f, ps.spec("float64", ["N"]))
+    texts = [str(d) for op in made.joint().block.ops for v in op.outputs for d in v.type.shape or ()]
+    assert max(map(len, texts)) <= LONG
+    np.testing.assert_allclose(made.program(X), np.roll(X, -30) * 1.5**30)
 
 
 def test_a_loop_of_slices_and_joins_is_right_at_other_sizes() -> None:
