@@ -1,7 +1,6 @@
 """Splitting: a rule becomes a primal list and a pullback list, and those of a program compose."""
 
 import dataclasses
-import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -137,10 +136,8 @@ def test_a_diamond_of_sixty_levels_takes_each_op_once() -> None:
             x = x * 0.5 + x * 0.5
         return x
 
-    start = time.perf_counter()
     made = ps.split(f, 1.0)
-    assert time.perf_counter() - start < 1.0
-    assert len(made.primal.ops) == 180
+    assert (len(made.primal.ops), len(made.pullback.ops)) == (180, 180)
     assert ps.grad(f)(1.0) == 1.0
 
 
@@ -283,16 +280,15 @@ def test_a_chain_of_products_transposes_nothing_twice() -> None:
     assert len(sources) == len(set(sources))
 
 
-def test_ten_thousand_ops_take_time_in_proportion() -> None:
+def test_a_longer_chain_is_split_into_lists_longer_in_proportion() -> None:
     def chain(x: Any, steps: int) -> Any:
         for _ in range(steps):
             x = np.sin(x) * 0.5
         return x
 
-    def seconds(steps: int) -> float:
-        start = time.perf_counter()
-        ps.split(chain, ps.spec("f64", [3]), steps)
-        return time.perf_counter() - start
+    def count(steps: int) -> tuple[int, int]:
+        made = ps.split(chain, ps.spec("f64", [3]), steps)
+        return len(made.primal.ops), len(made.pullback.ops)
 
-    seconds(10)
-    assert seconds(2000) < 20 * seconds(200) + 0.2
+    assert count(200) == (400, 600)
+    assert count(2000) == (4000, 6000)
