@@ -10,7 +10,6 @@ import numpy as np
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.fingerprint import Same, fingerprint
-from primsplit.ir import Type
 from primsplit.program import Program, trace_program
 from primsplit.rules.table import Epoch
 from primsplit.specs import leaf_type
@@ -110,8 +109,3 @@ def _vjp_programs(of: Same, wrt: Wrt) -> tuple[Compiled, Compiled]:
         return pullback(cotangent)
 
     return Compiled(function, function), Compiled(pulled, function)
-
-
-def is_type(leaf: Any) -> bool:
-    """True for a spec."""
-    return isinstance(leaf, Type)

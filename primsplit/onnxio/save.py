@@ -65,7 +65,6 @@ class Writer:
         self.values: dict[Var, oir.Value] = {}
         self.initializers: dict[Any, oir.Value] = {}
         self.kept: list[Const] = []
-        self.node_names = Names()
         self.counts: dict[str, int] = {}
         self.told: dict[Place | None, Mapping[str, str]] = {}
         self.types: dict[Any, tuple[oir.TensorType, oir.Shape | None]] = {}
@@ -126,7 +125,7 @@ class Writer:
             inputs,
             attributes,
             outputs=[o for o in outputs if o is not None],
-            name=_node_name(op, kind, self.counts[kind]),
+            name=f"{kind}_{self.counts[kind]}",
             metadata_props=self.metadata(op),
         )
 
@@ -169,10 +168,6 @@ class Writer:
         value = oir.Value(name=name, type=oir.TensorType(dtype_of(result.type)), shape=shape_of(result.type))
         nodes.append(oir.Node("", "Identity", [self.read(result)], outputs=[value], name=f"result {name}"))
         return value
-
-
-def _node_name(op: Op, kind: str, number: int) -> str:
-    return f"{kind}_{number}"
 
 
 def _told(place: Place | None) -> Mapping[str, str]:
