@@ -320,11 +320,15 @@ class Array:
         known = self.known()
         if known is not None:
             return bool(known)
+        path = tracing.current().path
+        if path is not None:
+            return path.decide(FUNCTIONS["condition"](self), tracing.user_place())
         raise ConcretizationError(
             "a branch depends on a value that is known only at run time",
             place=tracing.user_place(),
             because=(f"the condition is {self.dtype}[{','.join(map(str, self.shape))}]",),
-            cure="Use np.where(condition, a, b), or pass the value as a static Python argument.",
+            cure="Use ps.cond, np.where for a choice by elements, ps.while_loop or ps.scan for a loop,\n"
+            "  or pass the value as a static Python argument.",
         )
 
     def __float__(self) -> float:

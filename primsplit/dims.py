@@ -57,6 +57,7 @@ class Size:
         Callable[["Size"], Any]
     ]  # set by array.py: the traced scalar, for arithmetic that leaves the integers
     place: ClassVar[Callable[[], Place | None]] = lambda: None  # set by array.py: the user's line
+    decide: ClassVar[Callable[["Dim", str, "Dim"], bool | None]] = lambda a, relation, b: None
     terms: tuple[tuple[Monomial, int], ...]
     text: str
 
@@ -174,7 +175,8 @@ class Size:
         raise UndecidableSize(
             f"the size {self} is known only at run time, and a Python integer was asked of it",
             place=Size.place(),
-            cure=f"Work on the whole axis at once, or give this axis a fixed size in the spec.\n  {MAKING}",
+            cure="Work on the whole axis at once, loop with ps.scan or ps.fori_loop, or give the axis a fixed size.\n"
+            f"  {MAKING}",
         )
 
 
@@ -390,6 +392,9 @@ def _decide(a: Dim, relation: str, b: Dim) -> bool:
             return True
         if above(a, b):
             return False
+    answer = Size.decide(a, relation, b)
+    if answer is not None:
+        return answer
     raise UndecidableSize(
         f"whether {a} {relation} {b} is known only at run time",
         place=Size.place(),

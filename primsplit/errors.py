@@ -96,5 +96,13 @@ class RunError(PrimsplitError, RuntimeError):
     """onnxruntime refused or failed to run a program."""
 
 
+class BranchError(RunError):
+    """A branch goes another way than it did for the arrays that a program was recorded for."""
+
+
 class FileError(PrimsplitError, OSError):
     """A file that cannot be read or written."""
+
+
+class UnrolledLoopWarning(UserWarning):
+    """A Python loop was recorded step by step, hundreds of times: right, but long to make and to load."""

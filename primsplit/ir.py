@@ -5,6 +5,7 @@ a block is printed or saved. Blocks may share Vars; a block reads a Var that it 
 """
 
 import functools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -156,7 +157,7 @@ class Const:
     @property
     def is_small(self) -> bool:
         """True where a rule may look at the value."""
-        return int(np.prod(self.data.shape, dtype=np.int64)) <= SMALL
+        return math.prod(self.data.shape) <= SMALL
 
     def numpy(self) -> AnyArray:
         return self.data.numpy()
@@ -195,11 +196,9 @@ class Op:
     place: Place | None = None
     remark: str = ""
 
-    def blocks(self) -> Iterator["Block"]:
+    def blocks(self) -> Sequence["Block"]:
         """The sub-blocks, such as the branches of an If."""
-        for value in self.attributes.values():
-            if isinstance(value, Block):
-                yield value
+        return [value for value in self.attributes.values() if isinstance(value, Block)] if self.attributes else ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -223,6 +222,18 @@ def is_call(op: Op) -> bool:
     return op.kind.startswith("call::")
 
 
+def has_blocks(op: Op) -> bool:
+    """True for an op with sub-blocks that may capture, such as If; a call's body captures nothing."""
+    return bool(op.attributes) and not is_call(op) and any(op.blocks())
+
+
+def operands(op: Op) -> tuple[Value | None, ...]:
+    """The op's inputs, and after them what its sub-blocks capture: all that its outputs depend on."""
+    if not has_blocks(op):
+        return op.inputs
+    return (*op.inputs, *dict.fromkeys(v for inner in op.blocks() for v in free(inner)))
+
+
 def walk(block: Block) -> Iterator[Op]:
     """Every op of a block and of its sub-blocks, each op before those inside it."""
     for op in block.ops:
@@ -231,13 +242,12 @@ def walk(block: Block) -> Iterator[Op]:
             yield from walk(inner)
 
 
-def reads(op: Op) -> Iterator[Var]:
+def reads(op: Op) -> Sequence[Var]:
     """The Vars that an op depends on: its inputs, and what its sub-blocks capture."""
-    for value in op.inputs:
-        if isinstance(value, Var):
-            yield value
+    found = [value for value in op.inputs if isinstance(value, Var)]
     for inner in op.blocks():
-        yield from free(inner)
+        found += free(inner)
+    return found
 
 
 def free(block: Block) -> list[Var]:

@@ -1,9 +1,10 @@
 """Program: a Block with the user's argument structure and names; the thing that is called, listed and saved."""
 
 import inspect
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, count
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +13,15 @@ from primsplit import tracing, trees
 from primsplit.array import Array, as_array
 from primsplit.audit.styles import list_block
 from primsplit.collector import paused
-from primsplit.doors import make_proto, make_session, save_model
+from primsplit.doors import make_proto, make_session, save_models
 from primsplit.errors import DtypeError, SpecError
+from primsplit.exploring import explored
 from primsplit.fingerprint import Same
-from primsplit.ir import Block, Const, Type, Var
+from primsplit.ir import Block, Const, Op, Type, Value, Var, free
 from primsplit.names import NamedBlock, kept_apart
+from primsplit.passes.dead_code import drop_dead_code
 from primsplit.specs import check_array, leaf_type
+from primsplit.unrolled import report_unrolled
 
 Function = Callable[..., Any]
 
@@ -60,6 +64,7 @@ class Program:
         self.params = dict(params or {})
         self.defaults = dict(defaults or {})
         self._session: Any = None
+        self._lock = threading.Lock()
 
     @property
     def types(self) -> tuple[Type, ...]:
@@ -84,7 +89,7 @@ class Program:
 
         Raises SpecError, DtypeError or ShapeError where an argument does not fit.
         """
-        leaves = self._bind(args, named)
+        leaves = self.bind(args, named)
         if tracing.is_recording():
             values = inline_block(self.block, [as_array(x) for x in leaves])
             return trees.unflatten(self.result, values)
@@ -92,7 +97,24 @@ class Program:
         found = self.session().run(dict(zip(self.inputs, arrays, strict=True)))
         return trees.unflatten(self.result, found)
 
-    def _bind(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+    def run_into(self, out: Any, *args: Any, **named: Any) -> Any:
+        """Run on arrays and write the results into `out`, which is nested like the result; return it.
+
+        Nothing is allocated for the results. Raises SpecError for another structure, ShapeError or DtypeError for an
+        array that does not fit its result, or shares memory with an argument.
+        """
+        buffers, spec = trees.flatten(out)
+        if spec != self.result:
+            raise SpecError(
+                f"out is nested otherwise than the result of {self.block.name}",
+                because=(f"result: {_brief(self.result)}", f"out:    {_brief(spec)}"),
+            )
+        arrays = self.check_arrays(self.bind(args, named))
+        self.session().run_into(dict(zip(self.inputs, arrays, strict=True)), buffers)
+        return out
+
+    def bind(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+        """The array leaves of a call. Raises SpecError for another structure, or other static arguments."""
         leaves, spec = trees.flatten((args, dict(named)))
         if spec != self.arguments:
             raise SpecError(
@@ -125,8 +147,9 @@ class Program:
 
     def session(self) -> Any:
         """The onnxruntime session of this program, made once."""
-        if self._session is None:
-            self._session = make_session(self.named)
+        with self._lock:
+            if self._session is None:
+                self._session = make_session(self.named)
         return self._session
 
     def to_onnx(self) -> Any:
@@ -135,11 +158,31 @@ class Program:
 
     def save(self, path: str) -> None:
         """Write the program as an ONNX file, whole or not at all. Raises FileError."""
-        save_model(self.named, path)
+        save_models([(self.named, path)])
 
     def listing(self, style: str = "text") -> str:
         """The program as text that a person can read."""
         return list_block(self.block, self.inputs, style)
+
+
+def flat_program(
+    block: Block,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    gradients: Sequence[int] = (),
+    defaults: Mapping[str, Const] | None = None,
+) -> Program:
+    """A program of flat arguments: arrays in the order of `inputs`, and a tuple of results."""
+    return Program(
+        block,
+        inputs=inputs,
+        outputs=outputs,
+        arguments=trees.flatten((tuple(0.0 for _ in inputs), {}))[1],
+        result=trees.flatten(tuple(0.0 for _ in outputs))[1],
+        static=[ARRAY] * len(inputs),
+        gradients=gradients,
+        defaults={name: value for name, value in (defaults or {}).items() if name in inputs},
+    )
 
 
 ARRAY = object()
@@ -168,7 +211,19 @@ def inline_block(block: Block, arguments: Sequence[Array]) -> list[Array]:
     return [Array(v) for v in tracing.inline(block, values)]
 
 
-def trace_program(function: Function, args: Sequence[Any], named: Mapping[str, Any], name: str = "") -> Program:
+Branches = Literal["explore", "error", "static"]
+"""What becomes of a Python branch on a traced value: every path is recorded, none is, or the one that arrays take."""
+
+
+def trace_program(
+    function: Function,
+    args: Sequence[Any],
+    named: Mapping[str, Any],
+    name: str = "",
+    *,
+    branches: Branches = "explore",
+    named_like: Function | None = None,
+) -> Program:
     """Trace `function` on specs: arrays, Types, annotations; other leaves are static arguments.
 
     Raises what the function raises, TraceError where it does what a recording cannot hold.
@@ -177,17 +232,24 @@ def trace_program(function: Function, args: Sequence[Any], named: Mapping[str, A
         return function
     leaves, spec = trees.flatten((tuple(args), dict(named)))
     types = [leaf_type(x) for x in leaves]
-    labels = input_names(function, spec)
+    labels = input_names(function if named_like is None else named_like, spec)
     Counters.traces += 1
-    with paused(), tracing.fresh_stack(), tracing.recording() as recorded:
+    with paused(), tracing.fresh_stack(), tracing.recording(explores=branches != "error") as recorded:
         params = [None if t is None else recorded.param(t, n) for t, n in zip(types, labels, strict=True)]
-        given = [leaf if p is None else _stand_in(leaf, p) for leaf, p in zip(leaves, params, strict=True)]
-        positional, keywords = trees.unflatten(spec, given)
-        with tracing.errors_of_elements():
-            result = function(*positional, **keywords)
-        result_leaves, result_spec = trees.flatten(result)
-        results = [as_array(r).value for r in result_leaves]
+        if branches == "static":
+            recorded.example = _Example({p: _known(x) for p, x in zip(params, leaves, strict=True) if p is not None})
+
+        def run() -> tuple[list[Array], trees.TreeSpec]:
+            given = [leaf if p is None else _stand_in(leaf, p) for leaf, p in zip(leaves, params, strict=True)]
+            positional, keywords = trees.unflatten(spec, given)
+            with tracing.errors_of_elements():
+                found, structure = trees.flatten(function(*positional, **keywords))
+            return [as_array(r) for r in found], structure
+
+        traced, result_spec = explored(run)
+        results = [a.value for a in traced]
     block = tracing.close(name or _name(function), [p for p in params if p is not None], recorded, results)
+    report_unrolled(block)
     return Program(
         block,
         inputs=[n for n, p in zip(labels, params, strict=True) if p is not None],
@@ -196,6 +258,33 @@ def trace_program(function: Function, args: Sequence[Any], named: Mapping[str, A
         result=result_spec,
         static=[x if p is None else ARRAY for x, p in zip(leaves, params, strict=True)],
     )
+
+
+class _Example:
+    """Arrays for the inputs of a recording, which say which way its branches go."""
+
+    def __init__(self, arrays: dict[Var, npt.NDArray[Any]]) -> None:
+        self.arrays = arrays
+
+    def value_of(self, ops: Sequence[Op], wanted: Value) -> npt.NDArray[Any] | None:
+        """The number that the ops compute; None where they read more than the inputs."""
+        block = drop_dead_code(Block("condition", tuple(self.arrays), tuple(ops), (wanted,)))
+        if free(block):
+            return None
+        names = [f"x{i}" for i in range(len(block.params))]
+        session = make_session(NamedBlock(block, tuple(names), ("y",), (), {}))
+        found: npt.NDArray[Any] = session.run(dict(zip(names, self.arrays.values(), strict=True)))[0]
+        return found
+
+
+def _known(leaf: Any) -> npt.NDArray[Any]:
+    if isinstance(leaf, Type) or not trees.is_array(leaf):
+        raise SpecError(
+            "which way a branch goes is told by arrays, not by specs",
+            cure="Pass arrays as the arguments to record for.",
+        )
+    found = leaf_type(leaf)
+    return np.asarray(leaf, None if found is None else found.dtype)
 
 
 def _stand_in(leaf: Any, param: Var) -> Array:

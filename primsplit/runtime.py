@@ -3,7 +3,7 @@
 import ctypes
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 import onnx
 import onnxruntime
 
-from primsplit.errors import RunError
+from primsplit.errors import BranchError, DtypeError, RunError, ShapeError
 from primsplit.ir import BFLOAT16
 
 
@@ -26,11 +26,17 @@ class Session:
 
     Called with one array an input; returns one an output, owned by the caller. With `plan_memory` a run takes its
     memory in one piece, which halves the time of thousands of tiny operators and, from the second run on, doubles the
-    memory. Raises RunError.
+    memory. `data` are initializers that the model says to be elsewhere. Raises RunError.
     """
 
     def __init__(
-        self, model: onnx.ModelProto | str, *, threads: int = 0, optimize: bool = True, plan_memory: bool = False
+        self,
+        model: onnx.ModelProto | str,
+        *,
+        threads: int = 0,
+        optimize: bool = True,
+        plan_memory: bool = False,
+        data: Mapping[str, npt.NDArray[Any]] | None = None,
     ) -> None:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
@@ -38,7 +44,11 @@ class Session:
         options.intra_op_num_threads = threads
         if not optimize:
             options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        self.data = {name: _to_value(np.ascontiguousarray(array)) for name, array in (data or {}).items()}
+        if self.data:
+            options.add_external_initializers(list(self.data), list(self.data.values()))
         self.places = {} if isinstance(model, str) else _places(model)
+        self.raised = {} if isinstance(model, str) else _raised(model)
         source = model if isinstance(model, str) else model.SerializeToString()
         try:
             self.session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
@@ -65,6 +75,24 @@ class Session:
             raise self._told("onnxruntime failed", error) from None
         return found
 
+    def run_into(self, feeds: Mapping[str, npt.ArrayLike], buffers: Sequence[npt.NDArray[Any]]) -> None:
+        """Run, and write the outputs into these arrays: none is allocated for them.
+
+        Raises ShapeError or DtypeError where an array does not fit its output, RunError where the run fails; then the
+        arrays hold whatever was written.
+        """
+        arrays = {name: np.ascontiguousarray(value) for name, value in feeds.items()}
+        binding = self.session.io_binding()
+        for name, array in arrays.items():
+            binding.bind_ortvalue_input(name, _to_value(array))
+        for output, buffer in zip(self.session.get_outputs(), buffers, strict=True):
+            _check_buffer(output, buffer, arrays.values())
+            binding.bind_output(output.name, "cpu", 0, buffer.dtype.type, buffer.shape, buffer.ctypes.data)
+        try:
+            self.session.run_with_iobinding(binding)
+        except Exception as error:  # noqa: BLE001  # see above
+            raise self._told("onnxruntime failed", error) from None
+
     def _run_values(
         self, arrays: Mapping[str, npt.NDArray[Any]], outputs: Sequence[str] | None
     ) -> list[npt.NDArray[Any]]:
@@ -74,11 +102,33 @@ class Session:
 
     def _told(self, what: str, error: Exception) -> RunError:
         text = str(error)
-        node = re.search(r"[Nn]ode[^'(]*[('](?:[^'()]*Name:\s*')?([A-Za-z]+_\d+)", text)
-        place = self.places.get(node.group(1), "") if node else ""
+        nodes = re.findall(r"[Nn]ode[^'(]*[('](?:[^'()]*Name:\s*')?([A-Za-z]+_\d+)", text)
+        place = self.places.get(nodes[-1], "") if nodes else ""
+        raised = self.raised.get(nodes[-1]) if nodes else None
+        if raised is not None:
+            kind = BranchError if raised.startswith("raises BranchError") else RunError
+            return kind(f"the program {raised}", because=(f"at {place}",) if place else ())
         reason = text.rsplit("Status Message:", maxsplit=1)[-1].strip().splitlines()[0][:300]
         return RunError(f"{what}: {reason}", because=(f"at {place}",) if place else ())
 
+
+def _check_buffer(output: Any, buffer: npt.NDArray[Any], inputs: Iterable[npt.NDArray[Any]]) -> None:
+    """Raise where an output cannot be written into this array."""
+    if not (isinstance(buffer, np.ndarray) and buffer.flags.c_contiguous and buffer.flags.writeable):
+        raise ShapeError(f"the output {output.name} takes a contiguous array that can be written to")
+    if _TENSORS.get(buffer.dtype.name, f"tensor({buffer.dtype.name})") != output.type:
+        raise DtypeError(f"the output {output.name} is a {output.type}, and the array given for it {buffer.dtype}")
+    wanted = output.shape
+    fits = len(wanted) == buffer.ndim and all(
+        not isinstance(w, int) or w == b for w, b in zip(wanted, buffer.shape, strict=True)
+    )
+    if not fits:
+        raise ShapeError(f"the output {output.name} has the shape {wanted}, and the array given for it {buffer.shape}")
+    if any(np.may_share_memory(buffer, array) for array in inputs):
+        raise ShapeError(f"the output {output.name} shares memory with an input", cure="Write into another array.")
+
+
+_TENSORS = {"float32": "tensor(float)", "float64": "tensor(double)"}
 
 BFLOAT16_TENSOR = "tensor(bfloat16)"
 
@@ -102,8 +152,22 @@ def _to_array(value: onnxruntime.OrtValue) -> npt.NDArray[Any]:
 def _places(model: onnx.ModelProto) -> dict[str, str]:
     """The user's line of each node, by the node's name."""
     found: dict[str, str] = {}
-    for node in model.graph.node:
+    for node in _nodes(model.graph):
         told = {p.key: p.value for p in node.metadata_props}
         if "place" in told:
             found[node.name] = f"{told['place']}:  {told.get('source', '')}"
     return found
+
+
+def _raised(model: onnx.ModelProto) -> dict[str, str]:
+    """What the nodes say that stand for an error that the program raises, by the node's name."""
+    told = {node.name: p.value for node in _nodes(model.graph) for p in node.metadata_props if p.key == "remark"}
+    return {name: remark for name, remark in told.items() if remark.startswith("raises ")}
+
+
+def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _nodes(attribute.g)

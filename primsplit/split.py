@@ -1,88 +1,43 @@
-"""The heart: a rule run once becomes a Split, and the Splits of a block's ops compose into the Split of the block.
+"""The heart: a rule run once becomes a Split, and the Splits of a block's ops compose into the Split of the block."""
 
-A Split is two op lists without a closure between them. The primal maps parameters to results. The pullback maps the
-*captures*, values of the primal that it reads, and the cotangents of the results to the cotangents of parameters.
-Both lists share Vars: a capture is the same Var in both.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from primsplit.activity import active_vars, needed_vars
 from primsplit.array import Array
 from primsplit.collector import paused
 from primsplit.dims import same_shape, symbols
 from primsplit.errors import MissingRule, PrimsplitError, RuleError
-from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Type, Value, Var, free, is_call, reads, rename
+from primsplit.ir import (
+    NOWHERE,
+    Block,
+    Const,
+    Op,
+    Renaming,
+    Type,
+    Value,
+    Var,
+    free,
+    has_blocks,
+    is_call,
+    operands,
+    reads,
+    rename,
+    rename_block,
+)
 from primsplit.ops import op as operators
+from primsplit.parts import Split
+from primsplit.passes.cse import attribute_key
 from primsplit.passes.dead_code import live_ops
 from primsplit.passes.merge_scatter import merge_scatters
+from primsplit.passes.recompute import read_views_again, recomputing
 from primsplit.rules.bodies import body_of
-from primsplit.rules.table import RULES, UNSUPPORTED, Epoch, Rule, with_defaults
+from primsplit.rules.table import BLOCK_RULES, RULES, UNSUPPORTED, Epoch, Rule, Site, with_defaults
 from primsplit.tracing import append, fresh_stack, recording
 from primsplit.verify import verified
-
-CaptureKind = Literal["input", "output", "intermediate", "shape"]
-
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """A program split into a primal and a pullback.
-
-    `wrt` are the positions of the parameters that were asked for; `targets` those of them that the results depend
-    on, one for each result of the pullback. `of` are the positions of the results that have a cotangent.
-    """
-
-    primal: Block
-    pullback: Block
-    captures: tuple[Var, ...]
-    wrt: tuple[int, ...]
-    targets: tuple[int, ...]
-    of: tuple[int, ...]
-
-    @property
-    def cotangents(self) -> tuple[Var, ...]:
-        """The pullback's parameters after the captures: one for each result in `of`."""
-        return self.pullback.params[len(self.captures) :]
-
-    def kinds(self) -> dict[Var, CaptureKind]:
-        """What each capture is: an input or output of the primal costs no memory of its own."""
-        shapes = {v for op in self.primal.ops if op.kind in {"Shape", "Size"} for v in op.outputs}
-        found: dict[Var, CaptureKind] = {c: "shape" if c in shapes else "intermediate" for c in self.captures}
-        found.update({r: "output" for r in self.primal.results if isinstance(r, Var) and r in found})
-        found.update({p: "input" for p in self.primal.params if p in found})
-        return found
-
-    def kind(self, capture: Var) -> CaptureKind:
-        """What one capture is."""
-        return self.kinds()[capture]
-
-    def stored(self) -> tuple[Var, ...]:
-        """The captures that are neither inputs nor outputs: what the forward pass must keep."""
-        kinds = self.kinds()
-        return tuple(c for c in self.captures if kinds[c] in {"intermediate", "shape"})
-
-    def joint(self) -> Block:
-        """One block: parameters and cotangents in; results and the targets' cotangents out."""
-        return Block(
-            self.primal.name,
-            (*self.primal.params, *self.cotangents),
-            (*self.primal.ops, *self.pullback.ops),
-            (*self.primal.results, *self.pullback.results),
-        )
-
-    @property
-    def forward(self) -> Block:
-        """The primal, with the captures that must be stored as further results."""
-        primal = self.primal
-        return Block(primal.name, primal.params, primal.ops, (*primal.results, *self.stored()))
-
-    @property
-    def backward(self) -> Block:
-        """The pullback alone: captures and cotangents in, the targets' cotangents out."""
-        return self.pullback
 
 
 def split_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Split:
@@ -122,14 +77,15 @@ class _Composition:
             if not of:
                 self.primal.append(self._read_anew(op))
                 continue
-            wrt = tuple(i for i, v in enumerate(op.inputs) if isinstance(v, Var) and v in self.needed)
+            wrt = tuple(i for i, v in enumerate(operands(op)) if isinstance(v, Var) and v in self.needed)
             self._inline_primal(op, self._split(op, wrt, of))
 
     def _split(self, op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
         try:
             return split_op(op, wrt, of)
         except PrimsplitError as error:
-            if error.place is None or error.place is NOWHERE:
+            is_inside = is_call(op) or has_blocks(op)
+            if error.place is None or error.place is NOWHERE or not is_inside:
                 error.place = op.place
             if isinstance(error, MissingRule) and len(error.because) < 2:
                 error.because = (*error.because, *self._why_wanted(op))
@@ -151,7 +107,7 @@ class _Composition:
 
     def _inline_primal(self, op: Op, split: Split) -> None:
         renaming: Renaming = {}
-        given = [v for v in op.inputs if v is not None]
+        given = [v for v in operands(op) if v is not None]
         for param, value in zip(split.primal.params, _variables(op, given), strict=True):
             renaming[param] = self.value(value)
         defined = {v for inner in split.primal.ops for v in inner.outputs}
@@ -182,6 +138,7 @@ class _Composition:
             gradients = tuple(cotangents[block.params[i]].value for i in connected)
         ops = live_ops(merge_scatters(recorded.ops, gradients), gradients)
         primal, ops = _hoist_shapes(self.primal, ops, set(seeds))
+        ops = read_views_again(ops, primal, block.params)
         pullback = Block(f"{block.name}.pullback", (), tuple(ops), gradients)
         captures = tuple(v for v in free(pullback) if v not in seeds)
         pullback = Block(pullback.name, (*captures, *seeds), pullback.ops, gradients)
@@ -196,10 +153,11 @@ class _Composition:
         for param, array, position in zip(split.cotangents, arrived, split.of, strict=True):
             renaming[param] = (_zeros_like(op.outputs[position]) if array is None else array).value
         remark = f"pullback of {op.kind}"
+        sources = operands(op)
         for inner in split.pullback.ops:
             append(rename(inner, renaming, place=op.place, remark=remark))
         for position, result in zip(split.targets, split.pullback.results, strict=True):
-            target = op.inputs[position]
+            target = sources[position]
             if isinstance(target, Var):
                 found = renaming.get(result, result) if isinstance(result, Var) else result
                 _accumulate(cotangents, target, Array(found))
@@ -221,25 +179,6 @@ def _zero(type: Type) -> np.ndarray[Any, Any]:
 def _accumulate(cotangents: dict[Var, Array], var: Var, new: Array) -> None:
     known = cotangents.get(var)
     cotangents[var] = new if known is None else operators.Add(known, new)
-
-
-def active_vars(ops: Iterable[Op], sources: Iterable[Var]) -> set[Var]:
-    """The float Vars that depend on the sources, no operator without a gradient in between."""
-    active = {v for v in sources if v.type.is_float}
-    for op in ops:
-        entry = RULES.get(op.kind)
-        if (entry is None or entry.form != "no_gradient") and any(v in active for v in reads(op)):
-            active.update(v for v in op.outputs if v.type.is_float)
-    return active
-
-
-def needed_vars(ops: Sequence[Op], active: set[Var], results: Iterable[Value]) -> set[Var]:
-    """The active Vars that the results depend on."""
-    needed = {r for r in results if isinstance(r, Var) and r in active}
-    for op in reversed(ops):
-        if any(v in needed for v in op.outputs):
-            needed.update(v for v in reads(op) if v in active)
-    return needed
 
 
 def _hoist_shapes(primal: list[Op], pullback: list[Op], seeds: set[Var]) -> tuple[list[Op], list[Op]]:
@@ -265,9 +204,11 @@ def split_op(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
     """The split of one op, from its rule; run once per signature (operator, types, attributes, small constants)."""
     if is_call(op):
         return _split_call(op, wrt, of)
+    if has_blocks(op):
+        return _split_nested(op, wrt, of)
     entry = RULES.get(op.kind)
     rule = None if entry is not None and entry.form == "through_body" else find_rule(op)
-    key = (op.kind, tuple(_input_key(v) for v in op.inputs), _attribute_key(op.attributes), wrt, of, Epoch.count)
+    key = (op.kind, tuple(_input_key(v) for v in op.inputs), attribute_key(op.attributes), wrt, of, Epoch.count)
     if key in _cache:
         return _cache[key]
     with fresh_stack():
@@ -290,14 +231,40 @@ def _split_body(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
     return replace(made, wrt=wrt, targets=tuple(positions[i] for i in made.targets))
 
 
+def _split_nested(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
+    """The split of an op with sub-blocks; what these capture are further inputs of it."""
+    rule = BLOCK_RULES.get(op.kind)
+    if rule is None:
+        raise _missing(op)
+    sources = operands(op)
+    count = len(op.inputs)
+
+    def run(*arrays: Array | None) -> tuple[Any, Any]:
+        renaming: Renaming = {
+            v: a.value
+            for v, a in zip(sources[count:], arrays[count:], strict=True)
+            if isinstance(v, Var) and a is not None
+        }
+        attributes = {k: rename_block(v, renaming) if isinstance(v, Block) else v for k, v in op.attributes.items()}
+        outer = tuple(a for a in arrays[count:] if a is not None)
+        return rule(Site(op, attributes, arrays[:count], outer, wrt, of, split_block))
+
+    with fresh_stack():
+        return run_rule(replace(op, inputs=sources), run, {}, wrt, of, name=op.kind.lower())
+
+
 def find_rule(op: Op) -> Rule:
     """The rule of an op. Raises MissingRule."""
     entry = RULES.get(op.kind)
     if entry is not None and entry.rule is not None:
         return entry.rule
+    raise _missing(op)
+
+
+def _missing(op: Op) -> MissingRule:
     because = UNSUPPORTED.get(op.kind)
     types = ", ".join(str(v.type) for v in op.inputs if v is not None)
-    raise MissingRule(
+    return MissingRule(
         f"{op.kind} has no derivative" + (f": {because}" if because else " rule"),
         place=op.place,
         because=(f"it takes {types}",),
@@ -314,6 +281,7 @@ def _split_call(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
         return _call_cache[key][0]
     if rule is None:
         split = split_block(body, wrt, of)
+        split = recomputing(split, lambda _: False) if op.attributes.get("recompute") else split
     else:
         split = run_rule(op, rule, {}, wrt, of, name=op.kind.removeprefix("call::"))
     if not (_makes_symbols(split, op) or free(split.primal) or free(split.pullback)):
@@ -335,10 +303,6 @@ def _input_key(value: Value | None) -> Any:
 
 def _size_key(value: Value) -> tuple[str, ...] | None:
     return None if value.sizes is None else tuple(map(str, value.sizes))
-
-
-def _attribute_key(attributes: Mapping[str, Any]) -> Any:
-    return tuple((k, v.tobytes() if hasattr(v, "tobytes") else repr(v)) for k, v in sorted(attributes.items()))
 
 
 def _makes_symbols(split: Split, op: Op) -> bool:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,13 +22,50 @@ from primsplit.infer import fresh, infer
 from primsplit.ir import Block, Const, Op, Type, Value, Var
 
 
+class Path(Protocol):
+    """The way through a function's branches that is being recorded."""
+
+    def decide(self, condition: Value, place: Place | None) -> bool:
+        """The answer of this path to a condition that only the run knows."""
+        ...
+
+
+class Example(Protocol):
+    """Arrays for the inputs of a recording."""
+
+    def value_of(self, ops: Sequence[Op], wanted: Value) -> Any:
+        """What the ops compute for these arrays; None where they read more than the inputs."""
+        ...
+
+
 class Recording:
-    """The ops recorded so far, and where each symbol's number can be read."""
+    """The ops recorded so far, and where each symbol's number can be read.
 
-    __slots__ = ("closed", "known", "ops", "outer", "place", "remark", "sources")
+    `bindings` tell which value of the recordings around it a parameter stands for, where it stands for one alone.
+    """
 
-    def __init__(self, outer: "Recording | None", *, place: Place | None = None, remark: str = "") -> None:
+    __slots__ = (
+        "bindings",
+        "closed",
+        "example",
+        "explores",
+        "known",
+        "ops",
+        "outer",
+        "path",
+        "place",
+        "remark",
+        "sources",
+    )
+
+    def __init__(
+        self, outer: "Recording | None", *, place: Place | None = None, remark: str = "", explores: bool = True
+    ) -> None:
         self.outer = outer
+        self.explores: bool = explores and (outer is None or outer.explores)
+        self.path: Path | None = None
+        self.example: Example | None = None if outer is None else outer.example
+        self.bindings: dict[Var, Value] = {}
         self.ops: list[Op] = []
         self.closed = False
         self.place = place
@@ -92,10 +129,13 @@ def is_recording() -> bool:
 
 
 @contextmanager
-def recording(*, place: Place | None = None, remark: str = "") -> Iterator[Recording]:
-    """Record what is emitted inside, in a recording nested in the current one."""
+def recording(*, place: Place | None = None, remark: str = "", explores: bool = True) -> Iterator[Recording]:
+    """Record what is emitted inside, in a recording nested in the current one.
+
+    `explores` tells whether Python branches on traced values are followed both ways there, and in recordings inside.
+    """
     outer = _stack.top
-    inner = Recording(outer, place=place, remark=remark)
+    inner = Recording(outer, place=place, remark=remark, explores=explores)
     _stack.top = inner
     try:
         yield inner
@@ -137,6 +177,25 @@ def resumed(outer: Recording) -> Iterator[None]:
         _stack.top = inner
 
 
+def value_for_example(wanted: Value) -> Any:
+    """The value that the example of the current recording gives; None where there is none, or it does not tell."""
+    level = current()
+    example = level.example
+    if example is None:
+        return None
+    levels: list[Recording] = []
+    outer: Recording | None = level
+    while outer is not None:
+        levels.append(outer)
+        outer = outer.outer
+    renaming: ir.Renaming = {}
+    ops: list[Op] = []
+    for inner in reversed(levels):
+        renaming.update((p, renaming.get(v, v) if isinstance(v, Var) else v) for p, v in inner.bindings.items())
+        ops += [ir.rename(op, renaming) for op in inner.ops]
+    return example.value_of(ops, renaming.get(wanted, wanted) if isinstance(wanted, Var) else wanted)
+
+
 def is_open(recording: Recording) -> bool:
     """True where the recording is on the stack, so that its Vars may be read."""
     inner = _stack.top
@@ -153,6 +212,7 @@ _LIBRARIES = tuple(
 _SCIPY = f"{os.sep}site-packages{os.sep}scipy{os.sep}"
 
 
+@functools.cache
 def is_library(filename: str) -> bool:
     """True for a file of primsplit, NumPy or SciPy, whose lines are none of the user's."""
     return filename.startswith(_LIBRARIES) or _SCIPY in filename

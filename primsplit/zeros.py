@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from primsplit.ir import Block, Op, Type, Value, Var
-from primsplit.split import Split
+from primsplit.parts import Split
 
 
 def with_gradients(split: Split, block: Block, wanted: Sequence[int]) -> Block:

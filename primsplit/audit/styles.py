@@ -7,7 +7,7 @@ from primsplit.doors import to_page
 from primsplit.errors import SpecError
 from primsplit.ir import Block, Var
 from primsplit.listing import listing
-from primsplit.split import Split
+from primsplit.parts import Split
 
 
 def list_block(block: Block, inputs: Sequence[str], style: str) -> str:

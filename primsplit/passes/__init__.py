@@ -7,6 +7,7 @@ from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.fold import Folding, fold_constants
 from primsplit.passes.order import gradients_last
 from primsplit.passes.simplify import Simplifying, simplify
+from primsplit.passes.unused import drop_unused_carries
 
 __all__ = ["drop_dead_code", "fold_constants", "gradients_last", "merge_common", "optimize", "simplify"]
 
@@ -23,10 +24,10 @@ def optimize(block: Block) -> Block:
     Repeated until nothing changes any more, at most `ROUNDS` times; one walk leaves little for the next.
     """
     with paused():
-        block = drop_dead_code(block)
+        block = drop_dead_code(drop_unused_carries(block))
         for _ in range(ROUNDS):
             found = _Optimizing().run(block)
             if found is block:
                 break
-            block = drop_dead_code(found)
+            block = drop_dead_code(drop_unused_carries(found))
     return block

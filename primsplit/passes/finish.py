@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from primsplit.ir import Block
 from primsplit.passes import gradients_last, optimize
 from primsplit.passes.axes import count_axes_from_front
+from primsplit.passes.empty_products import zero_empty_products
+from primsplit.passes.empty_scans import guard_empty_scans
+from primsplit.passes.fission import split_up_scans
 from primsplit.passes.inline import inline_calls
 from primsplit.passes.legalize import legalize
 from primsplit.passes.precision import keep_double_products
@@ -12,16 +15,24 @@ from primsplit.passes.transposed import gemm_of_transposed
 from primsplit.verify import verified
 
 
-def finish(block: Block, gradients: Sequence[int] = (), *, is_function: bool = False) -> Block:
+def finish(
+    block: Block, gradients: Sequence[int] = (), *, is_function: bool = False, keep_calls: bool = False
+) -> Block:
     """The block in the standard's operators alone, without waste, for onnxruntime.
 
     It is optimized before and after operators without a kernel are replaced: what they are replaced by may be constant,
     or shared. `gradients` are the positions of results that are gradients of parameters, which are computed last. A
-    function's block is inlined by onnxruntime between ops that are not known here.
+    function's block is inlined by onnxruntime between ops that are not known here. With `keep_calls`, calls that are to
+    stay are left for the writer.
     """
-    lean = optimize(inline_calls(block))
+    whole = optimize(inline_calls(block, keep=keep_calls))
+    parted = split_up_scans(whole)
+    lean = whole if parted is whole else optimize(parted)
     legal = legalize(lean)
     if legal is not lean:
         legal = legalize(optimize(legal))
-    sound = keep_double_products(gemm_of_transposed(count_axes_from_front(legal)), is_function=is_function)
+    # What follows is written around onnxruntime's ways and would look like waste to `optimize`.
+    guarded = legalize(guard_empty_scans(legal))
+    products = zero_empty_products(gemm_of_transposed(count_axes_from_front(guarded)))
+    sound = keep_double_products(products, is_function=is_function)
     return verified(gradients_last(sound, gradients))

@@ -5,13 +5,16 @@ what `pullback` records, called with one cotangent an output, is the pullback. `
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from primsplit.array import Array
 from primsplit.broadcasting import sum_to
+from primsplit.errors import RuleError
+from primsplit.ir import Block, Op
 from primsplit.ops import op
+from primsplit.parts import Split
 from primsplit.schema import schema
 
 Pullback = Callable[..., Any]
@@ -31,6 +34,9 @@ class Entry:
 
 
 RULES: dict[str, Entry] = {}
+FRULES: dict[str, "Forward"] = {}
+SYMMETRIC: set[str] = set()
+"""Operators with a symmetric Jacobian in their first input: there the pullback is the forward rule."""
 UNSUPPORTED: dict[str, str] = {}
 
 
@@ -62,6 +68,35 @@ def rrule(*kinds: str) -> Callable[[Rule], Rule]:
         return rule
 
     return register
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """A forward rule. `admits` says, of an op and which inputs have a tangent, whether it is for them."""
+
+    rule: Rule
+    admits: Callable[[Op, tuple[int, ...]], bool]
+
+
+def frule(*kinds: str, admits: Callable[[Op, tuple[int, ...]], bool] = lambda op, wrt: True) -> Callable[[Rule], Rule]:
+    """Register a forward rule of these operators, which goes before the transposed pullback where it admits the op.
+
+    The rule takes what a reverse rule takes. It returns the output (a tuple for several) and `pushforward`, which takes
+    one tangent an input, None where there is none, and returns one an output, None for zero.
+    """
+
+    def register(rule: Rule) -> Rule:
+        for kind in kinds:
+            FRULES[kind] = Forward(rule, admits)
+            Epoch.count += 1
+        return rule
+
+    return register
+
+
+def symmetric(*kinds: str) -> None:
+    """Register operators with a symmetric Jacobian in the first input, which has the shape of the output."""
+    SYMMETRIC.update(kinds)
 
 
 Partial = Callable[..., Any] | float | None
@@ -111,6 +146,49 @@ def _scaled(dz: Array, partial: Partial, values: tuple[Array, ...], attributes: 
     return sum_to(dz * factor, x.shape)
 
 
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One op with sub-blocks, as its rule sees it.
+
+    `outer` are the values that the sub-blocks in `attributes` capture. `wrt` are positions in `(*inputs, *outer)` of
+    what is differentiated, `of` those of the outputs that have a cotangent. `split` splits a block.
+    """
+
+    op: Op
+    attributes: Mapping[str, Any]
+    inputs: tuple[Array | None, ...]
+    outer: tuple[Array, ...]
+    wrt: tuple[int, ...]
+    of: tuple[int, ...]
+    split: Callable[[Block, Sequence[int], Sequence[int]], Split]
+
+    def input(self, position: int) -> Array:
+        """An input that the operator cannot do without."""
+        found = self.inputs[position]
+        if found is None:
+            raise RuleError(f"{self.op.kind} lacks its input {position}", place=self.op.place)
+        return found
+
+
+BlockRule = Callable[[Site], tuple[Any, Pullback]]
+BLOCK_RULES: dict[str, BlockRule] = {}
+
+
+def block_rule(kind: str) -> Callable[[BlockRule], BlockRule]:
+    """Register the reverse rule of an operator with sub-blocks.
+
+    It returns the outputs and `pullback`, which takes one cotangent an output and returns one for each input and then
+    each captured value.
+    """
+
+    def register(rule: BlockRule) -> BlockRule:
+        BLOCK_RULES[kind] = rule
+        Epoch.count += 1
+        return rule
+
+    return register
+
+
 def no_gradient(*kinds: str) -> None:
     """Register operators whose outputs do not vary smoothly with their inputs: no tangent flows through them."""
     for kind in kinds:
@@ -134,6 +212,8 @@ def status(kind: str) -> Status | None:
     entry = RULES.get(kind)
     if entry is not None:
         return entry.form
+    if kind in BLOCK_RULES:
+        return "rule"
     return "unsupported" if kind in UNSUPPORTED else None
 
 

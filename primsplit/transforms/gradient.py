@@ -10,8 +10,10 @@ from primsplit import tracing, trees
 from primsplit.array import Array, as_array
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, ShapeError, SpecError
+from primsplit.exploring import explored
 from primsplit.ir import Block, Value, Var
-from primsplit.split import Split, gradient_or_zeros, split_block
+from primsplit.parts import Split
+from primsplit.split import gradient_or_zeros, split_block
 
 Function = Callable[..., Any]
 Wrt = int | str | Sequence[int | str]
@@ -33,20 +35,46 @@ def differentiate(function: Function, args: Sequence[Any], named: Mapping[str, A
     The other arguments, and what the function closes over, are captures. Raises SpecError for a `wrt` that names no
     argument, DtypeError for one that is not floating point.
     """
+    traced = trace_call(function, args, named, wrt)
+    block = traced.block
+    split = split_block(block, range(len(block.params)), traced.floats)
+    return Differentiated(split, traced.inputs, traced.wrt, traced.result)
+
+
+@dataclass(frozen=True, slots=True)
+class TracedCall:
+    """A call as a block of the arguments in `wrt`, the values of these, and two structures."""
+
+    block: Block
+    inputs: list[Array]
+    wrt: trees.TreeSpec
+    result: trees.TreeSpec
+
+    @property
+    def floats(self) -> list[int]:
+        """The positions of the floating-point results."""
+        return [i for i, r in enumerate(self.block.results) if r.type.is_float]
+
+
+def trace_call(function: Function, args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt) -> TracedCall:
+    """Trace `function` at these arguments; those in `wrt` are parameters, all else is captured."""
     chosen = select_arguments(args, named, wrt)
     leaves, spec = trees.flatten(chosen)
     inputs = [_differentiable(x) for x in leaves]
     with tracing.recording() as inner:
         params = [inner.param(a.type) for a in inputs]
-        traced = trees.unflatten(
-            spec, [Array(p, weak=a.weak, scalar=a.scalar) for p, a in zip(params, inputs, strict=True)]
-        )
-        positional, keywords = replace_arguments(args, named, traced)
-        result_leaves, result_spec = trees.flatten(function(*positional, **keywords))
-        results: list[Value] = [as_array(r).value for r in result_leaves]
+        inner.bindings = {p: a.value for p, a in zip(params, inputs, strict=True)}
+
+        def run() -> tuple[list[Array], trees.TreeSpec]:
+            given = [Array(p, weak=a.weak, scalar=a.scalar) for p, a in zip(params, inputs, strict=True)]
+            positional, keywords = replace_arguments(args, named, trees.unflatten(spec, given))
+            found, structure = trees.flatten(function(*positional, **keywords))
+            return [as_array(r) for r in found], structure
+
+        traced, result_spec = explored(run)
+        results: list[Value] = [a.value for a in traced]
     block = tracing.close(getattr(function, "__name__", "f"), params, inner, results)
-    of = [i for i, r in enumerate(results) if r.type.is_float]
-    return Differentiated(split_block(block, range(len(params)), of), inputs, spec, result_spec)
+    return TracedCall(block, inputs, spec, result_spec)
 
 
 def select_arguments(args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt) -> dict[int | str, Any]:

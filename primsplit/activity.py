@@ -1,0 +1,25 @@
+"""Which values of a program vary with some of its inputs, and which of those its results depend on."""
+
+from collections.abc import Iterable, Sequence
+
+from primsplit.ir import Op, Value, Var, reads
+from primsplit.rules.table import RULES
+
+
+def active_vars(ops: Iterable[Op], sources: Iterable[Var]) -> set[Var]:
+    """The float Vars that depend on the sources, no operator without a gradient in between."""
+    active = {v for v in sources if v.type.is_float}
+    for op in ops:
+        entry = RULES.get(op.kind)
+        if (entry is None or entry.form != "no_gradient") and any(v in active for v in reads(op)):
+            active.update(v for v in op.outputs if v.type.is_float)
+    return active
+
+
+def needed_vars(ops: Sequence[Op], active: set[Var], results: Iterable[Value]) -> set[Var]:
+    """The active Vars that the results depend on."""
+    needed = {r for r in results if isinstance(r, Var) and r in active}
+    for op in reversed(ops):
+        if any(v in needed for v in op.outputs):
+            needed.update(v for v in reads(op) if v in active)
+    return needed

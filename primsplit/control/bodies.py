@@ -1,0 +1,112 @@
+"""The body of a loop, recorded for a carry whose dtypes and shapes every step keeps."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing, trees
+from primsplit.array import Array
+from primsplit.control.structure import (
+    Function,
+    arrays_of,
+    check_carry,
+    converted,
+    met_dtype,
+    paths,
+    require_same_structure,
+)
+from primsplit.exploring import explored, scalar_condition
+from primsplit.ir import Block, Type, Value, Var
+from primsplit.passes.hoist import hoist
+
+Step = Callable[[Any, list[Array]], tuple[Any, Any]]
+
+
+class Body:
+    """One recording of `step(carry, extras) -> (carry, stacked)`, and of the condition on the carry that it makes.
+
+    `starts` are the first carries, with the structure `spec`; `extras` the types of what each step is given beside.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        starts: Sequence[Array],
+        spec: trees.TreeSpec,
+        extras: Sequence[Type],
+        step: Step,
+        condition: Function | None = None,
+    ) -> None:
+        self.name = name
+        self.starts = list(starts)
+        with tracing.recording() as self.inner:
+            self.params = [self.inner.param(a.type) for a in starts]
+            self.extras = [self.inner.param(t) for t in extras]
+
+            def run() -> tuple[list[Array], trees.TreeSpec]:
+                before = [Array(p, weak=a.weak, scalar=a.scalar) for p, a in zip(self.params, starts, strict=True)]
+                made = step(trees.unflatten(spec, before), [Array(p, scalar=True) for p in self.extras])
+                again = None if condition is None else Array(scalar_condition(condition(made[0])))
+                return arrays_of((*made, again))
+
+            results, found = explored(run)
+            carry, self.stacked_spec, again = found.children()
+            require_same_structure(
+                "the carry before and after a step", spec, carry, "Return a carry like the one that the body was given."
+            )
+            count = carry.num_leaves
+            self.after, self.stacked = results[:count], results[count : count + self.stacked_spec.num_leaves]
+            self.again = results[-1].value if again.num_leaves else None
+            for label, a, b in zip(paths(spec), starts, self.after, strict=True):
+                check_carry(label, a.type, b.type)
+
+    def block(self, dtypes: Sequence[np.dtype[Any]]) -> Block:
+        """Parameters: carries and extras; results: carries in these dtypes, and what is stacked.
+
+        What does not vary from step to step is recorded in front of the loop.
+        """
+        with tracing.resumed(self.inner):
+            results = [converted(a, d) for a, d in zip(self.after, dtypes, strict=True)]
+            results += [a.value for a in self.stacked]
+        params = (*self.params, *self.extras)
+        outside, inside = hoist(self.inner.ops, params)
+        for op in outside:
+            tracing.append(op)
+        return Block(self.name, params, tuple(inside), tuple(results))
+
+    def unflatten(self, found: Sequence[Value], spec: trees.TreeSpec) -> tuple[Any, Any]:
+        """The outputs of the loop as the user nested them."""
+        count = len(self.after)
+        carry = trees.unflatten(spec, [Array(v, scalar=True) for v in found[:count]])
+        return carry, trees.unflatten(self.stacked_spec, [Array(v) for v in found[count:]])
+
+
+def record_body(
+    name: str,
+    starts: Sequence[Array],
+    spec: trees.TreeSpec,
+    extras: Sequence[Type],
+    step: Step,
+    condition: Function | None = None,
+) -> tuple[Body, Block]:
+    """The body recorded; again where it turns Python numbers of the first carry into another dtype."""
+    given = list(starts)
+    while True:
+        body = Body(name, given, spec, extras, step, condition)
+        pairs = zip(paths(spec), zip(given, body.after, strict=True), strict=True)
+        dtypes = [met_dtype(f"{label} of the carry", pair) for label, pair in pairs]
+        if all(a.dtype == d for a, d in zip(given, dtypes, strict=True)):
+            return body, body.block(dtypes)
+        given = [Array(converted(a, d)) for a, d in zip(given, dtypes, strict=True)]
+
+
+def as_loop(block: Block, carries: int, again: Value | None) -> Block:
+    """The body of a Loop: its parameters are the iteration, a condition, and the carries.
+
+    The block's parameters are the carries, and then perhaps the iteration.
+    """
+    iteration = block.params[carries] if len(block.params) > carries else Var(Type(np.int64, ()), "i")
+    going = Var(Type(np.bool_, ()), "going")
+    results = (going if again is None else again, *block.results)
+    return Block(block.name, (iteration, going, *block.params[:carries]), block.ops, results)

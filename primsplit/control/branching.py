@@ -1,0 +1,131 @@
+"""`cond` and `switch`: one of several functions is run, and only that one."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing, trees
+from primsplit.array import Array, as_array
+from primsplit.control.structure import (
+    Function,
+    arrays_of,
+    converted,
+    met_dtype,
+    paths,
+    require_same_structure,
+)
+from primsplit.errors import DtypeError, ShapeError
+from primsplit.exploring import explored, scalar_condition
+from primsplit.ir import Block, Value
+from primsplit.nested import emit_if, record
+from primsplit.ops import op
+
+
+def cond(condition: Any, true_function: Function, false_function: Function, *operands: Any) -> Any:
+    """`true_function(*operands)` where the condition, a scalar, holds, else `false_function(*operands)`.
+
+    Both give the same structure, dtypes and numbers of axes; sizes may differ. In the file it is an If, and the
+    gradient an If on the same condition: the side that is not taken is neither computed nor differentiated, so that a
+    NaN or infinity there does no harm. Raises TraceError, DtypeError or ShapeError where the two sides do not fit.
+    """
+    if not tracing.is_recording():
+        return true_function(*operands) if np.asarray(condition).item() else false_function(*operands)
+    known = as_array(condition).known()
+    if known is not None:
+        return true_function(*operands) if known.item() else false_function(*operands)
+    return choose(scalar_condition(condition), [false_function, true_function], operands)
+
+
+def switch(index: Any, functions: Sequence[Function], *operands: Any) -> Any:
+    """`functions[index](*operands)`, the integer index held to the first and the last of them.
+
+    The functions give the same structure, dtypes and numbers of axes. In the file it is a chain of Ifs.
+    """
+    if not functions:
+        raise ShapeError("switch takes at least one function", place=tracing.user_place())
+    if not tracing.is_recording():
+        return functions[min(max(int(index), 0), len(functions) - 1)](*operands)
+    array = as_array(index)
+    if array.dtype.kind not in "iu":
+        raise DtypeError(f"the index of switch must be an integer, not {array.dtype}", place=tracing.user_place())
+    known = array.known()
+    if known is not None:
+        return functions[min(max(int(known), 0), len(functions) - 1)](*operands)
+    return _halved(array, list(functions), 0, operands)
+
+
+def _halved(index: Array, functions: list[Function], first: int, operands: Sequence[Any]) -> Any:
+    """A tree of Ifs, as deep as the logarithm of their number."""
+    if len(functions) == 1:
+        return functions[0](*operands)
+    middle = len(functions) // 2
+
+    def low(*given: Any) -> Any:
+        return _halved(index, functions[:middle], first, given)
+
+    def high(*given: Any) -> Any:
+        return _halved(index, functions[middle:], first + middle, given)
+
+    below = op.Less(index, first + middle)
+    return choose(scalar_condition(below), [high, low], operands)
+
+
+def choose(condition: Value, sides: Sequence[Function], operands: Sequence[Any]) -> Any:
+    """Record an If of two functions, the false one first."""
+    recorded = [_Side(side, operands) for side in sides]
+    low, high = recorded
+    require_same_structure(
+        "the results of the two branches", high.spec, low.spec, "Return the same containers from both functions."
+    )
+    names = paths(high.spec)
+    pairs = list(zip(high.results, low.results, strict=True))
+    dtypes = [met_dtype(f"{n} of the branches' results", pair) for n, pair in zip(names, pairs, strict=True)]
+    for name, (a, b) in zip(names, pairs, strict=True):
+        if a.type.rank != b.type.rank:
+            raise ShapeError(
+                f"{name} of the branches' results has another number of axes in each",
+                place=tracing.user_place(),
+                because=(f"where the condition holds: {a.type}", f"elsewhere: {b.type}"),
+                cure="Give both the same number of axes, with np.reshape or x[None].",
+            )
+    found = emit_if(condition, high.block(dtypes), low.block(dtypes))
+    weak = [a.weak and b.weak for a, b in pairs]
+    return trees.unflatten(high.spec, [Array(v, weak=w, scalar=True) for v, w in zip(found, weak, strict=True)])
+
+
+class _Side:
+    """One branch, recorded; its results are converted once the dtypes of both are known."""
+
+    def __init__(self, function: Function, operands: Sequence[Any]) -> None:
+        self.results: list[Array] = []
+        self.spec: Any = None
+
+        def body() -> list[Value]:
+            leaves, spec = trees.flatten(tuple(operands))
+
+            def run() -> tuple[list[Array], trees.TreeSpec]:
+                return arrays_of(function(*trees.unflatten(spec, [_own(x) for x in leaves])))
+
+            self.results, self.spec = explored(run)
+            return [a.value for a in self.results]
+
+        self.recorded = record(getattr(function, "__name__", "branch"), [], body)
+
+    def block(self, dtypes: Sequence[Any]) -> Block:
+        """The branch as a block whose results have these dtypes."""
+        recorded = self.recorded
+        if all(r.type.dtype == d for r, d in zip(recorded.results, dtypes, strict=True)):
+            return recorded
+
+        def body() -> list[Value]:
+            for step in recorded.ops:
+                tracing.append(step)
+            return [converted(Array(r), d) for r, d in zip(recorded.results, dtypes, strict=True)]
+
+        return record(recorded.name, [], body)
+
+
+def _own(leaf: Any) -> Any:
+    """A handle of the leaf that the branch may write to; what is no array is passed as it is."""
+    return Array(leaf.value, weak=leaf.weak, scalar=leaf.scalar) if isinstance(leaf, Array) else leaf

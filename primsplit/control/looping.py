@@ -1,0 +1,68 @@
+"""`while_loop` and `fori_loop`: a body that is run as often as the data say."""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing, trees
+from primsplit.array import Array, as_array
+from primsplit.control.bodies import as_loop, record_body
+from primsplit.control.structure import Function, arrays_of
+from primsplit.errors import DtypeError
+from primsplit.exploring import scalar_condition
+from primsplit.ir import Type
+from primsplit.nested import emit_loop
+from primsplit.ops import op
+
+
+def while_loop(condition: Function, body: Function, init: Any) -> Any:
+    """`while condition(carry): carry = body(carry)`, starting from `init`; the last carry.
+
+    The carry keeps its structure, dtypes and shapes. In the file it is a Loop; the gradient walks back over the steps
+    that were run, however many there were, none included. Raises TraceError, DtypeError or ShapeError where a step
+    makes another carry.
+    """
+    if not tracing.is_recording():
+        carry = init
+        while np.asarray(condition(carry)).item():
+            carry = body(carry)
+        return carry
+    starts, spec = arrays_of(init)
+    made, block = record_body(_name(body), starts, spec, [], lambda carry, _: (body(carry), None), condition)
+    first = scalar_condition(condition(trees.unflatten(spec, made.starts)))
+    found = emit_loop(None, first, as_loop(block, len(starts), made.again), [a.value for a in made.starts])
+    return made.unflatten(found, spec)[0]
+
+
+def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
+    """`for i in range(lower, upper): carry = body(i, carry)`, starting from `init`; the last carry.
+
+    The bounds are integers, known or not. The carry keeps its structure, dtypes and shapes. In the file it is a Loop.
+    Raises DtypeError for a bound that is no integer, and what `while_loop` raises.
+    """
+    if not tracing.is_recording():
+        carry = init
+        for i in range(int(lower), int(upper)):
+            carry = body(i, carry)
+        return carry
+    first, last = _integer(lower), _integer(upper)
+    starts, spec = arrays_of(init)
+
+    def step(carry: Any, extras: list[Array]) -> tuple[Any, None]:
+        return body(op.Add(extras[0], first), carry), None
+
+    made, block = record_body(_name(body), starts, spec, [Type(np.int64, ())], step)
+    trips = op.Sub(last, first).value
+    found = emit_loop(trips, None, as_loop(block, len(starts), None), [a.value for a in made.starts])
+    return made.unflatten(found, spec)[0]
+
+
+def _name(body: Function) -> str:
+    return getattr(body, "__name__", "body")
+
+
+def _integer(bound: Any) -> Array:
+    array = as_array(bound)
+    if array.dtype.kind not in "iu" or array.shape != ():
+        raise DtypeError(f"a loop's bound must be an integer, not {array.type}", place=tracing.user_place())
+    return array if array.dtype == np.int64 else op.Cast(array, to=np.int64)

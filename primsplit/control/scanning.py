@@ -1,0 +1,137 @@
+"""`scan` and `mapped`: a body that is run for each element of its sequences."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims, tracing, trees
+from primsplit.array import Array, as_array
+from primsplit.control.bodies import Body, as_loop, record_body
+from primsplit.control.checkpointing import Schedule, checkpointed
+from primsplit.control.structure import Function, arrays_of, paths
+from primsplit.errors import ShapeError, TraceError
+from primsplit.ir import Block, Value
+from primsplit.nested import ScanForm, Walk, element, emit_loop, emit_scan
+from primsplit.ops import op
+
+
+def scan(
+    body: Function,
+    init: Any,
+    xs: Any = None,
+    length: Any = None,
+    *,
+    reverse: bool = False,
+    checkpoint: Schedule | None = None,
+) -> tuple[Any, Any]:
+    """Run `carry, y = body(carry, x)` for each element x of `xs` along its first axis; return (last carry, ys stacked).
+
+    `xs` may be nested arrays of one length, or None with `length`. The carry keeps its structure, dtypes and shapes.
+    With `reverse` the last element comes first; `ys` stay in the order of `xs`. In the file it is a Scan whose body is
+    recorded once, for every length, zero included. With `checkpoint="sqrt"`, or a number of snapshots, the gradient
+    keeps few carries and runs the steps between them again. Raises ShapeError, DtypeError or TraceError where a step
+    makes another carry, or lengths differ.
+    """
+    if not tracing.is_recording():
+        return _plain(body, init, xs, length, reverse=reverse)
+    starts, spec = arrays_of(init)
+    sequences, xs_spec = arrays_of(xs)
+    _check_lengths(sequences, xs_spec, length)
+    if checkpoint is not None and sequences:
+        return _checkpointed(body, init, xs, checkpoint, reverse=reverse)
+    walk = Walk(0, reverse)
+
+    def step(carry: Any, extras: list[Array]) -> tuple[Any, Any]:
+        return _pair(body(carry, trees.unflatten(xs_spec, extras)))
+
+    types = [element(a.type, walk) for a in sequences]
+    made, block = record_body(getattr(body, "__name__", "body"), starts, spec, types, step)
+    if not sequences:
+        return made.unflatten(_counted(made, block, length, reverse=reverse), spec)
+    form = ScanForm(block, len(starts), (walk,) * len(sequences), (walk,) * len(made.stacked))
+    found = emit_scan(form, [a.value for a in made.starts], [a.value for a in sequences])
+    return made.unflatten(found, spec)
+
+
+def mapped(function: Function, xs: Any) -> Any:
+    """`function` of each element of `xs` along its first axis, stacked; `ps.map`."""
+
+    def body(carry: tuple[()], x: Any) -> tuple[tuple[()], Any]:
+        return carry, function(x)
+
+    return scan(body, (), xs)[1]
+
+
+def _checkpointed(body: Function, init: Any, xs: Any, checkpoint: Schedule, *, reverse: bool) -> tuple[Any, Any]:
+    """The scan in parts; what is walked from the end is turned round before and after."""
+    if not reverse:
+        return checkpointed(scan, body, init, xs, checkpoint)
+    carry, ys = checkpointed(scan, body, init, _turned(xs), checkpoint)
+    return carry, _turned(ys)
+
+
+def _turned(tree: Any) -> Any:
+    leaves, spec = arrays_of(tree)
+    return trees.unflatten(spec, [op.Slice(a, [-1], [np.iinfo(np.int64).min], [0], [-1]) for a in leaves])
+
+
+def _check_lengths(sequences: Sequence[Array], spec: trees.TreeSpec, length: Any) -> None:
+    """Raise ShapeError where two sequences cannot have the same length; the run checks what only it knows."""
+    if not sequences and length is None:
+        raise ShapeError(
+            "scan needs a length where it has no sequences", place=tracing.user_place(), cure="Pass length=n."
+        )
+    for name, array in zip(paths(spec), sequences, strict=True):
+        if not array.shape:
+            raise ShapeError(
+                f"scan takes arrays with an axis to walk along; {name} of xs has none", place=tracing.user_place()
+            )
+        first = sequences[0].shape[0] if length is None else length
+        if not dims.could_be(array.shape[0], first):
+            raise ShapeError(
+                f"scan takes sequences of one length; {name} of xs has {array.shape[0]}, not {first}",
+                place=tracing.user_place(),
+            )
+
+
+def _pair(result: Any) -> tuple[Any, Any]:
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise TraceError(
+            "the body of a scan returns a pair: the new carry, and what is stacked",
+            place=tracing.user_place(),
+            cure="Return (carry, None) where nothing is stacked.",
+        )
+    return result
+
+
+def _counted(made: Body, block: Block, length: Any, *, reverse: bool) -> list[Value]:
+    """A Loop of `length` steps; what it stacks is turned round for `reverse`."""
+    count = len(made.starts)
+    trips = as_array(length, np.int64)
+    found = emit_loop(trips.value, None, as_loop(block, count, None), [a.value for a in made.starts])
+    if not reverse:
+        return found
+    last = np.iinfo(np.int64)
+    return [*found[:count], *(op.Slice(Array(v), [-1], [last.min], [0], [-1]).value for v in found[count:])]
+
+
+def _plain(body: Function, init: Any, xs: Any, length: Any, *, reverse: bool) -> tuple[Any, Any]:
+    """The Python loop that a scan stands for."""
+    leaves, spec = trees.flatten(xs)
+    count = len(leaves[0]) if leaves else int(length)
+    carry, collected = init, []
+    for i in reversed(range(count)) if reverse else range(count):
+        carry, y = body(carry, trees.unflatten(spec, [x[i] for x in leaves]))
+        collected.append(y)
+    if not collected:
+        return carry, _no_outputs(body, init, leaves, spec)
+    rows = [trees.flatten(y) for y in (reversed(collected) if reverse else collected)]
+    return carry, trees.unflatten(rows[0][1], [np.stack(parts) for parts in zip(*(r[0] for r in rows), strict=True)])
+
+
+def _no_outputs(body: Function, init: Any, leaves: Sequence[Any], spec: trees.TreeSpec) -> Any:
+    """What a scan over nothing stacks: arrays of the shapes that one step would make, without a first element."""
+    x = trees.unflatten(spec, [np.zeros(np.shape(v)[1:], np.asarray(v).dtype) for v in leaves])
+    found, found_spec = trees.flatten(body(init, x)[1])
+    return trees.unflatten(found_spec, [np.zeros((0, *np.shape(y)), np.asarray(y).dtype) for y in found])

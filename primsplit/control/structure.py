@@ -1,0 +1,83 @@
+"""Nested values that pass through branches and loops: their leaves, dtypes, and what is said where two differ."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims, tracing, trees
+from primsplit.array import Array, as_array
+from primsplit.errors import DtypeError, ShapeError, TraceError
+from primsplit.ir import Type, Value
+from primsplit.ops import op
+
+Function = Callable[..., Any]
+
+
+def arrays_of(tree: Any) -> tuple[list[Array], trees.TreeSpec]:
+    """The leaves as Arrays of the current recording, and their structure.
+
+    Each is a handle of its own, so that a body may write to it.
+    """
+    leaves, spec = trees.flatten(tree)
+    return [own_handle(as_array(x)) for x in leaves], spec
+
+
+def own_handle(array: Array) -> Array:
+    """Another handle of the same value, which belongs to the current recording."""
+    return Array(array.value, weak=array.weak, scalar=array.scalar)
+
+
+def paths(spec: trees.TreeSpec) -> list[str]:
+    """What a leaf is called in an error: `[0].w`, or `the value` for a lone one."""
+    named = ["".join(f".{p}" if isinstance(p, str) else f"[{p}]" for p in path) for path in spec.paths()]
+    return [name or "the value" for name in named]
+
+
+def require_same_structure(what: str, wanted: trees.TreeSpec, found: trees.TreeSpec, cure: str) -> None:
+    """Raise TraceError where two results are nested differently."""
+    if wanted != found:
+        raise TraceError(
+            f"{what} are nested differently",
+            place=tracing.user_place(),
+            because=(_brief(wanted), _brief(found)),
+            cure=cure,
+        )
+
+
+def _brief(spec: trees.TreeSpec) -> str:
+    text = str(spec).removeprefix("PyTreeSpec(").removesuffix(", namespace='primsplit')")
+    return text if len(text) < 100 else text[:97] + "..."
+
+
+def met_dtype(name: str, arrays: Sequence[Array]) -> np.dtype[Any]:
+    """The dtype of a leaf that several paths give: Python numbers give way. Raises DtypeError where two differ."""
+    strong = {a.dtype for a in arrays if not a.weak}
+    if len(strong) > 1:
+        told = " and ".join(sorted(str(d) for d in strong))
+        raise DtypeError(
+            f"{name} is {told}, depending on the path",
+            place=tracing.user_place(),
+            cure="Convert one of them with .astype, so that every path gives the same dtype.",
+        )
+    if strong:
+        return strong.pop()
+    return np.result_type(*(a.dtype for a in arrays))
+
+
+def converted(array: Array, dtype: np.dtype[Any]) -> Value:
+    """The value in this dtype."""
+    return array.value if array.dtype == dtype else op.Cast(array, to=dtype).value
+
+
+def check_carry(name: str, before: Type, after: Type) -> None:
+    """Raise ShapeError where a step changes the shape of a carry."""
+    if before.shape is None or after.shape is None:
+        return
+    if len(before.shape) != len(after.shape) or not all(map(dims.same, before.shape, after.shape)):
+        raise ShapeError(
+            f"a step of the loop changes the shape of {name} of its carry",
+            place=tracing.user_place(),
+            because=(f"before: {before}", f"after:  {after}"),
+            cure="Start with a carry of the shape that the body returns, or stack what grows as an output of the loop.",
+        )

@@ -1,0 +1,175 @@
+"""Guarded programs: one recording for each value of a guard, made when the value is first met."""
+
+import json
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing, trees
+from primsplit.array import Array, as_array
+from primsplit.compiled import BY_BRANCHES, Compiled
+from primsplit.control import cond
+from primsplit.doors import save_models
+from primsplit.errors import SpecError
+from primsplit.ir import Type
+from primsplit.ops import op
+from primsplit.program import ARRAY, Program, trace_program
+from primsplit.raising import raise_at_run_time
+
+Function = Callable[..., Any]
+
+
+class Guarded(Compiled):
+    """A function that is recorded anew for each value of `guard(*args)`, along the path that the arguments take.
+
+    A recording never answers for another path: where its conditions come out otherwise, its run fails. Transforms of a
+    guarded function are guarded alike.
+    """
+
+    def __init__(self, function: Function, guard: Function | None) -> None:
+        super().__init__(function, function)
+        self.guard = guard
+
+    def guard_value(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """What the guard says of these arguments. Raises SpecError where that cannot be looked up."""
+        return BY_BRANCHES if self.guard is None else guard_value(self.guard, args, named)
+
+    def depends_on(self) -> tuple[Any, ...]:
+        """The function and its guard; not the programs made so far."""
+        return self.of, self.guard
+
+
+def guarded(function: Function, guard: Function | None = None) -> Guarded:
+    """`function`, recorded once for each value of `guard(*args)`, a number, text or tuple of such.
+
+    Called on arrays, or differentiated and called, it looks its guard up and runs the program recorded for that value:
+    the branches that the arguments take are part of the program. A value that was not met before makes a recording;
+    `.statistics` counts them. Without a guard there is a recording for each way through the branches. Inside a traced
+    function it is the function itself. Raises SpecError for a guard that is no number, text or tuple of such.
+    """
+    return Guarded(function, guard)
+
+
+def export_guarded(target: Compiled, path: str, *, form: str = "joint") -> list[str]:
+    """Write what a guarded function, or a transform of one, has recorded; return the paths written.
+
+    `form="joint"` makes one file that computes the guard, a scalar, and runs the program of its value; it fails for a
+    value that was not recorded. `form="variants"` makes a folder with one file for each value and `index.json`, which
+    says which is whose. Raises SpecError where nothing was recorded, or recordings differ in their arguments.
+    """
+    recorded = _recorded(target)
+    if form == "variants":
+        return _save_variants(recorded, path)
+    program = _with_guard(target, recorded)
+    save_models([(program.named, path)])
+    return [path]
+
+
+def _recorded(target: Compiled) -> "OrderedDict[Any, Program]":
+    """The programs by the value of the guard."""
+    found: OrderedDict[Any, Program] = OrderedDict()
+    for key, program in target.programs.items():
+        found[key[-1]] = program
+    if guard_of(target) is None:
+        raise SpecError(
+            f"{getattr(target, '__name__', 'the function')} has no guard to put in a file",
+            cure="Make it with ps.guarded(f, guard). Or export the function itself, with all its branches.",
+        )
+    if not found:
+        raise SpecError(
+            "the guarded function has recorded nothing yet", cure="Call it once for each value of its guard."
+        )
+    first = next(iter(found.values()))
+    if any(p.types != first.types or p.arguments != first.arguments for p in found.values()):
+        raise SpecError("the guarded function was recorded for arguments of several shapes or dtypes")
+    return found
+
+
+def guard_of(target: Any) -> Function | None:
+    """The guard of a guarded function or of a transform of one."""
+    while isinstance(target, Compiled):
+        if isinstance(target, Guarded):
+            return target.guard
+        target = target.of
+    return None
+
+
+def guard_value(guard: Function, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """The value of the guard, as something that can be looked up. Raises SpecError where it cannot."""
+    found = _plain(guard(*args, **named))
+    if not isinstance(found, bool | int | float | str | tuple):
+        raise SpecError(
+            f"a guard returns a number, a text or a tuple of such, not {type(found).__name__}",
+            place=tracing.user_place(),
+            cure="Return what the branches depend on, for example x[0] > 1.",
+        )
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return tuple(map(_plain, value))
+    if isinstance(value, np.generic | np.ndarray) and np.size(value) == 1:
+        return value.item()
+    return value
+
+
+def _save_variants(recorded: Mapping[Any, Program], folder: str) -> list[str]:
+    os.makedirs(folder, exist_ok=True)
+    names = {value: f"variant_{i}.onnx" for i, value in enumerate(recorded)}
+    save_models([(program.named, os.path.join(folder, names[v])) for v, program in recorded.items()])
+    index = os.path.join(folder, "index.json")
+    rows = [{"guard": list(v) if isinstance(v, tuple) else v, "file": name} for v, name in names.items()]
+    with open(f"{index}.part", "w", encoding="utf-8") as file:
+        json.dump(rows, file, indent=2)
+    os.replace(f"{index}.part", index)
+    return [*(os.path.join(folder, name) for name in names.values()), index]
+
+
+def _with_guard(target: Compiled, recorded: Mapping[Any, Program]) -> Program:
+    """One program that computes the guard and runs what was recorded for its value."""
+    first = next(iter(recorded.values()))
+    guard = guard_of(target)
+    values = list(recorded)
+
+    def whole(*leaves: Any) -> Any:
+        arrays = iter(leaves)
+        args, named = trees.unflatten(first.arguments, [next(arrays) if s is ARRAY else s for s in first.static])
+        now = as_array(guard(*args, **named)) if guard is not None else as_array(False)
+        return _chosen(now, values, recorded, args, named)
+
+    program = trace_program(whole, first.types, {}, name=first.block.name)
+    return Program(
+        program.block,
+        inputs=first.inputs,
+        outputs=first.outputs,
+        arguments=first.arguments,
+        result=first.result,
+        static=first.static,
+    )
+
+
+def _chosen(now: Array, values: Sequence[Any], recorded: Mapping[Any, Program], args: Any, named: Any) -> Any:
+    """The result of the program for the guard's value, tried one after the other; of none, an error at run time."""
+    value, rest = values[0], values[1:]
+    if isinstance(value, str | tuple) or now.shape != ():
+        raise SpecError(
+            "a guard that is a text or a tuple has no place in one file", cure='Export it with form="variants".'
+        )
+    is_it = op.Equal(now, np.asarray(value, now.dtype))
+
+    def this() -> Any:
+        return recorded[value](*args, **named)
+
+    def others() -> Any:
+        if rest:
+            return _chosen(now, rest, recorded, args, named)
+        types = [Type(r.type.dtype, r.type.shape) for r in recorded[value].block.results]
+        told = "raises ValueError: the guard has a value that was not recorded"
+        made = raise_at_run_time(is_it.value, types, None, told)
+        return trees.unflatten(recorded[value].result, [Array(v) for v in made])
+
+    return cond(is_it, this, others)

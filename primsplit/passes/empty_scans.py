@@ -1,0 +1,137 @@
+"""Scans and Loops of no steps.
+
+onnxruntime fails on a Scan over empty sequences, so an If gives the first carries and no rows. What a Loop of no trips
+stacks has rows of size 0 there wherever a size is not known beforehand, so it gets its sizes from around the loop.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from primsplit import dims, tracing
+from primsplit.array import Array
+from primsplit.dims import Dim, Size
+from primsplit.errors import TraceError
+from primsplit.ir import Block, Op, Type, Value, Var, reads, walk
+from primsplit.nested import record
+from primsplit.ops import op
+from primsplit.passes.rewriting import Rewriter
+
+
+def guard_empty_scans(block: Block) -> Block:
+    """The block with each Scan whose length may be 0 inside an If, and the rows of Loops of their right sizes."""
+    if not any(inner.kind in {"Scan", "Loop"} for inner in walk(block)):
+        return block
+    return _Guarding().run(block)
+
+
+class _Guarding(Rewriter):
+    def visit(self, op: Op) -> Op | None:
+        """The op, or the If that takes the place of a Scan, or the last op that sizes what a Loop stacks."""
+        if op.kind == "Loop":
+            return self.sized(op)
+        if op.kind != "Scan" or dims.above(_length(op), 0):
+            return super().visit(op)
+        with tracing.fresh_stack(), tracing.recording(place=op.place, remark=op.remark) as around:
+            for var in reads(op):
+                around.learn(var)
+            guarded = _guarded(op)
+        self.kept.extend(around.ops)
+        return guarded
+
+    def sized(self, loop: Op) -> Op:
+        """The Loop, followed by what sizes its rows; the last of these ops."""
+        first = len(loop.inputs) - 2
+        unsure = [i for i, v in enumerate(loop.outputs) if i >= first and _has_unknown_rows(v)]
+        with tracing.fresh_stack(), tracing.recording(place=loop.place, remark=loop.remark) as around:
+            for var in (v for v in reads(loop)):
+                around.learn(var)
+            outputs = list(loop.outputs)
+            for i in unsure:
+                shape = loop.outputs[i].type.shape or ()
+                if all(_is_readable(d) for d in shape[1:]):
+                    outputs[i] = Var(loop.outputs[i].type, loop.outputs[i].hint)
+            sizing = [_with_sizes(raw, v) for raw, v in zip(outputs, loop.outputs, strict=True) if raw is not v]
+        made = replace(loop, outputs=tuple(outputs))
+        self.kept.extend((made, *around.ops, *sizing)[:-1])
+        return sizing[-1] if sizing else made
+
+
+def _has_unknown_rows(var: Var) -> bool:
+    shape = var.type.shape
+    return shape is not None and any(isinstance(d, Size) for d in shape[1:])
+
+
+def _with_sizes(raw: Var, wanted: Var) -> Op:
+    """A Reshape to the number of rows that there are, of the sizes that they have."""
+    shape = wanted.type.shape or ()
+    rows = op.Shape(Array(raw), start=0, end=1)
+    sizes = op.Concat(rows, Array(tracing.size_vector(shape[1:])), axis=0)
+    return Op("Reshape", (raw, sizes.value), (wanted,), {"allowzero": 1})
+
+
+def _counts(scan: Op) -> tuple[int, int]:
+    """How many carries, and how many sequences."""
+    sequences = int(scan.attributes["num_scan_inputs"])
+    return len(scan.inputs) - sequences, sequences
+
+
+def _length(scan: Op) -> Dim:
+    carries, _ = _counts(scan)
+    first = scan.inputs[carries]
+    axis = scan.attributes.get("scan_input_axes", [0])[0]
+    return 0 if first is None or first.type.shape is None else first.type.shape[axis]
+
+
+def _guarded(scan: Op) -> Op:
+    carries, _ = _counts(scan)
+    first = scan.inputs[carries]
+    axis = scan.attributes.get("scan_input_axes", [0])[0]
+    length = op.Shape(Array(_the(first)), start=axis, end=None if axis == -1 else axis + 1)
+    is_empty = op.Equal(op.Squeeze(length, [0]), 0)
+    inner = Op(
+        scan.kind,
+        scan.inputs,
+        tuple(Var(v.type, v.hint) for v in scan.outputs),
+        scan.attributes,
+        scan.place,
+        scan.remark,
+    )
+    walked = Block("steps", (), (inner,), inner.outputs)
+    nothing = record("no_steps", [], lambda: _of_no_steps(scan, carries))
+    attributes = {"then_branch": nothing, "else_branch": walked}
+    return Op("If", (is_empty.value,), scan.outputs, attributes, scan.place, scan.remark)
+
+
+def _the(value: Value | None) -> Value:
+    if value is None:
+        raise TraceError("a Scan lacks its first sequence")
+    return value
+
+
+def _of_no_steps(scan: Op, carries: int) -> list[Value]:
+    """What a Scan gives for empty sequences: the first carries, and stacks of no rows."""
+    starts = [op.Identity(Array(_the(v))).value for v in scan.inputs[:carries]]
+    stacked = scan.outputs[carries:]
+    axes = scan.attributes.get("scan_output_axes", [0] * len(stacked))
+    return [*starts, *(_no_rows(v.type, axis) for v, axis in zip(stacked, axes, strict=True))]
+
+
+def _no_rows(type: Type, axis: int) -> Value:
+    """An array without rows along the axis; sizes that only a step could tell are 0 too."""
+    sizes = list(type.shape or (0,))
+    sizes[axis] = 0
+    return op.ConstantOfShape(tracing.size_vector([_readable(d) for d in sizes]), value=np.zeros(1, type.dtype)).value
+
+
+def _readable(dim: Dim) -> Dim:
+    return dim if _is_readable(dim) else 0
+
+
+def _is_readable(dim: Dim) -> bool:
+    """True for a size that some value here has."""
+    try:
+        tracing.size_of(dim)
+    except TraceError:
+        return False
+    return True

@@ -1,0 +1,372 @@
+"""Scans split up: what a step does not need of the step before is done for all steps at once, around the Scan.
+
+An operator costs about as much in a Scan's body as it does outside for all steps together. So ops that depend on the
+elements alone are batched in front; ops that no carry depends on are batched behind; and a carry that only sums is
+summed behind, products of matrices in one product over all steps.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from primsplit import dims, tracing
+from primsplit.array import Array
+from primsplit.batching.table import forms
+from primsplit.batching.transform import batch_block
+from primsplit.broadcasting import reshape_to
+from primsplit.dims import Dim, product
+from primsplit.ir import Block, Const, Op, Type, Value, Var, has_blocks, is_call, reads, walk
+from primsplit.nested import ScanForm, Walk, emit_scan, visible
+from primsplit.ops import op as operators
+from primsplit.passes.cse import is_deterministic
+from primsplit.passes.rewriting import Rewriter
+
+
+def split_up_scans(block: Block) -> Block:
+    """The block with less inside of its Scans; itself where there is none."""
+    if not any(op.kind == "Scan" for op in walk(block)):
+        return block
+    return _SplittingUp().run(block)
+
+
+class _SplittingUp(Rewriter):
+    """The walk. `zeros` are the values that are zero everywhere, where sums may begin."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.zeros: set[Var] = set()
+
+    def visit(self, op: Op) -> Op | None:
+        """The op, or None for a Scan that has been replaced."""
+        if op.kind == "ConstantOfShape" and not np.any(op.attributes.get("value", 0.0)):
+            self.zeros.update(op.outputs)
+        parts = _parts_of(op) if op.kind == "Scan" else None
+        if parts is None:
+            return super().visit(op)
+        with tracing.fresh_stack(), tracing.recording(place=op.place, remark=op.remark) as around:
+            for var in reads(op):
+                around.learn(var)
+            found = _Recording(parts, self.zeros).outputs()
+        self.kept.extend(around.ops)
+        self.replaced.update(zip(op.outputs, found, strict=True))
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """A carry that only sums `term`, or the products of `factors` over their first axis."""
+
+    carry: int
+    term: Var
+    factors: tuple[Var, Var] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """A Scan and what becomes of its ops. `front` and `behind` are batched; the rest stays."""
+
+    scan: Op
+    body: Block
+    count: int
+    walk: Walk
+    front: list[Op]
+    inside: list[Op]
+    behind: list[Op]
+    sums: list[_Sum]
+
+    @property
+    def carries(self) -> list[int]:
+        """The positions of the carries that stay."""
+        summed = {s.carry for s in self.sums}
+        return [k for k in range(self.count) if k not in summed]
+
+    @property
+    def elements(self) -> tuple[Var, ...]:
+        """The body's parameters after the carries."""
+        return self.body.params[self.count :]
+
+
+def _parts_of(scan: Op) -> _Parts | None:
+    """How a Scan is split up; None where it stays whole."""
+    body: Block = scan.attributes["body"]
+    count = len(scan.inputs) - int(scan.attributes["num_scan_inputs"])
+    walk = _one_walk(scan, count)
+    if walk is None:
+        return None
+    known = visible(v for v in scan.inputs if v is not None) | visible(v for v in reads(scan))
+    front = _front(body, count, known)
+    sums = _sums(body, count, known)
+    while True:
+        behind = _behind(body, count, sums, set(map(id, front)), known)
+        kept = [s for s in sums if _is_behind(s, body, behind)]
+        if len(kept) == len(sums):
+            break
+        sums = kept
+    if not _is_worth(body, count, front, behind, sums):
+        behind, sums = [], []
+    moved = {id(op) for op in (*front, *behind)} | {id(op) for op in _summing(body, sums)}
+    if not moved:
+        return None
+    inside = [op for op in body.ops if id(op) not in moved]
+    return _Parts(scan, body, count, walk, front, inside, behind, sums)
+
+
+def _one_walk(scan: Op, count: int) -> Walk | None:
+    """How all sequences are walked and written, along the first axis; None where they differ."""
+    sequences, stacked = len(scan.inputs) - count, len(scan.outputs) - count
+    given = scan.attributes
+    axes = [*given.get("scan_input_axes", [0] * sequences), *given.get("scan_output_axes", [0] * stacked)]
+    directions = [
+        *given.get("scan_input_directions", [0] * sequences),
+        *given.get("scan_output_directions", [0] * stacked),
+    ]
+    if any(axes) or len(set(directions)) > 1 or any(v is None or v.type.shape is None for v in scan.inputs):
+        return None
+    return Walk(0, bool(directions[0]))
+
+
+def _is_batched(op: Op, known: frozenset[str]) -> bool:
+    """True for an op that has a form for many steps at once, whose results have one shape in all of them."""
+    if has_blocks(op) or is_call(op) or not is_deterministic(op.kind) or forms(op.kind) != ("rule",):
+        return False
+    return all(v.type.shape is not None and visible([v]) <= known for v in op.outputs)
+
+
+def _size(values: Iterable[Value | None]) -> Dim:
+    """The number of elements of these values together."""
+    total: Dim = 0
+    for value in values:
+        if value is not None and value.type.shape is not None:
+            total = total + product(value.type.shape)
+    return total
+
+
+def _front(body: Block, count: int, known: frozenset[str]) -> list[Op]:
+    """The ops that depend on the elements alone, and make no more of them than a few times as much."""
+    given = set(body.params[count:])
+    varying = set(body.params)
+    found: list[Op] = []
+    for op in body.ops:
+        read = [v for v in reads(op) if v in varying]
+        varying.update(op.outputs)
+        grows = not dims.at_least(GROWTH * _size(read), _size(op.outputs))
+        if read and all(v in given for v in read) and _is_batched(op, known) and not grows:
+            given.update(op.outputs)
+            found.append(op)
+    return found
+
+
+GROWTH = 8
+"""An op in front may make at most so many elements of one."""
+
+
+def _readers(body: Block) -> dict[Var, list[Op | None]]:
+    """The ops that read each Var; None stands for the body's results."""
+    found: dict[Var, list[Op | None]] = {}
+    for op in body.ops:
+        for var in reads(op):
+            found.setdefault(var, []).append(op)
+    for result in body.results:
+        if isinstance(result, Var):
+            found.setdefault(result, []).append(None)
+    return found
+
+
+def _sums(body: Block, count: int, known: frozenset[str]) -> list[_Sum]:
+    """The carries that only sum what each step adds to them."""
+    readers = _readers(body)
+    made_by = {v: op for op in body.ops for v in op.outputs}
+    found = []
+    for k in range(count):
+        param, result = body.params[k], body.results[k]
+        add = made_by.get(result) if isinstance(result, Var) else None
+        if add is None or add.kind != "Add" or readers.get(param) != [add] or readers[add.outputs[0]] != [None]:
+            continue
+        term = next((v for v in add.inputs if v is not param), None)
+        varies = term in made_by or term in body.params
+        if isinstance(term, Var) and term.type == param.type and varies:
+            found.append(_Sum(k, term, _factors(made_by.get(term), readers, made_by, known)))
+    return found
+
+
+def _factors(
+    term: Op | None, readers: dict[Var, list[Op | None]], made_by: dict[Var, Op], known: frozenset[str]
+) -> tuple[Var, Var] | None:
+    """The matrices a and b of a term a.T @ b that nobody else reads."""
+    if term is None or term.kind != "MatMul" or len(readers[term.outputs[0]]) != 1:
+        return None
+    left, right = term.inputs
+    turned = made_by.get(left) if isinstance(left, Var) else None
+    if turned is None or turned.kind != "Transpose" or turned.attributes.get("perm", [1, 0]) != [1, 0]:
+        return None
+    a = turned.inputs[0]
+    if not isinstance(a, Var) or not isinstance(right, Var) or a.type.rank != 2 or right.type.rank != 2:
+        return None
+    return (a, right) if visible([a, right]) <= known else None
+
+
+def _behind(body: Block, count: int, sums: Sequence[_Sum], front: set[int], known: frozenset[str]) -> list[Op]:
+    """The ops that no carry depends on, and that can be batched with all that reads them."""
+    summed = {s.carry for s in sums}
+    wanted = {r for k, r in enumerate(body.results[:count]) if k not in summed and isinstance(r, Var)}
+    adding = {id(op) for op in _summing(body, sums)}
+    readers = _readers(body)
+    found: set[int] = set(adding)
+    behind: list[Op] = []
+    for op in reversed(body.ops):
+        if id(op) in adding:
+            continue
+        if any(v in wanted for v in op.outputs):
+            wanted.update(reads(op))
+            continue
+        free_of_carries = all(r is None or id(r) in found for v in op.outputs for r in readers.get(v, []))
+        if id(op) not in front and free_of_carries and _is_batched(op, known):
+            found.add(id(op))
+            behind.append(op)
+        else:
+            wanted.update(reads(op))
+    return behind[::-1]
+
+
+def _summing(body: Block, sums: Sequence[_Sum]) -> list[Op]:
+    """The ops that disappear with the sums: the additions, and the products of matrices."""
+    made_by = {v: op for op in body.ops for v in op.outputs}
+    readers = _readers(body)
+    found = []
+    for each in sums:
+        result = body.results[each.carry]
+        if isinstance(result, Var):
+            found.append(made_by[result])
+        if each.factors is not None:
+            product_of = made_by[each.term]
+            found.append(product_of)
+            left = product_of.inputs[0]
+            if isinstance(left, Var) and len(readers[left]) == 1:
+                found.append(made_by[left])
+    return found
+
+
+def _is_behind(each: _Sum, body: Block, behind: Sequence[Op]) -> bool:
+    """True for a sum that is no more work behind: of products of matrices, or terms no larger than they are of."""
+    if each.factors is not None:
+        return True
+    made = next((op for op in body.ops if each.term in op.outputs), None)
+    if made is None or made not in behind:
+        return made is None or dims.at_least(SMALL, _size([each.term]))
+    return dims.at_least(_size(v for v in reads(made) if v.type.is_float), _size([each.term]))
+
+
+SMALL = 64
+"""Terms of so many elements are always worth being stacked."""
+
+
+def _is_worth(body: Block, count: int, front: Sequence[Op], behind: Sequence[Op], sums: Sequence[_Sum]) -> bool:
+    """True where what must be stacked for the ops behind is no more than what they stack, or than the sums are of."""
+    new = _to_stack(body, count, front, behind, sums)
+    removed = [r for r in body.results[count:] if any(r in op.outputs for op in behind)]
+    factors = {v for s in sums for v in (s.factors or (s.term,))}
+    extra = [v for v in new if v not in factors]
+    return dims.at_least(_size(removed), _size(extra)) or not extra
+
+
+def _to_stack(body: Block, count: int, front: Sequence[Op], behind: Sequence[Op], sums: Sequence[_Sum]) -> list[Var]:
+    """The values of the steps that the ops behind and the sums read, and that are not walked or stacked already."""
+    there = {*body.params[count:], *(v for op in front for v in op.outputs), *(v for op in behind for v in op.outputs)}
+    stacked = {r for r in body.results[count:] if isinstance(r, Var)}
+    defined = {*body.params, *(v for op in body.ops for v in op.outputs)}
+    wanted = [v for op in behind for v in reads(op)] + [v for s in sums for v in (s.factors or (s.term,))]
+    return [v for v in dict.fromkeys(wanted) if v in defined and v not in there and v not in stacked]
+
+
+class _Recording:
+    """The parts recorded. `all_steps` holds each step's values together, where they are known so."""
+
+    def __init__(self, parts: _Parts, zeros: set[Var]) -> None:
+        self.parts = parts
+        self.zeros = zeros
+        self.inputs = [v for v in parts.scan.inputs if v is not None]
+        self.sequences = self.inputs[parts.count :]
+        shape = self.sequences[0].type.shape
+        self.length: Dim = 0 if shape is None else shape[0]
+        self.all_steps: dict[Var, Value] = dict(zip(parts.elements, self.sequences, strict=True))
+
+    def outputs(self) -> list[Value]:
+        """Record everything; return what stands for the Scan's outputs."""
+        parts, body = self.parts, self.parts.body
+        self.batch(parts.front, [v for op in parts.front for v in op.outputs])
+        last = self.scan()
+        wanted = [r for r in body.results[parts.count :] if isinstance(r, Var)]
+        wanted += [v for s in parts.sums for v in (s.factors or (s.term,))]
+        self.batch(parts.behind, wanted)
+        sums = {s.carry: self.total(s) for s in parts.sums}
+        stacked = body.results[parts.count :]
+        carries = [sums[k] if k in sums else last[k] for k in range(parts.count)]
+        return [*carries, *(self.stack_of(r) for r in stacked)]
+
+    def batch(self, ops: Sequence[Op], wanted: Sequence[Var]) -> None:
+        """Record ops for all steps at once; remember the values that are wanted."""
+        made = {v for op in ops for v in op.outputs}
+        results = [v for v in dict.fromkeys(wanted) if v in made and v not in self.all_steps]
+        if not results:
+            return
+        read = dict.fromkeys(v for op in ops for v in reads(op) if v in self.all_steps and v not in made)
+        block = Block("steps", tuple(read), tuple(ops), tuple(results))
+        batched, _ = batch_block(block, [True] * len(read), self.length, wanted=[True] * len(results))
+        found = tracing.inline(batched, [self.all_steps[v] for v in read])
+        self.all_steps.update(zip(results, found, strict=True))
+
+    def scan(self) -> dict[int, Value]:
+        """Record what stays of the Scan; return the last carries by position."""
+        parts, body = self.parts, self.parts.body
+        outside = {v for op in parts.behind for v in op.outputs}
+        new = _to_stack(body, parts.count, parts.front, parts.behind, parts.sums)
+        kept = [r for r in body.results[parts.count :] if isinstance(r, Var)]
+        stacked = [v for v in dict.fromkeys((*kept, *new)) if v not in self.all_steps and v not in outside]
+        if not parts.carries and not parts.inside and not stacked:
+            return {}
+        results = [body.results[k] for k in parts.carries]
+        used = {v for op in parts.inside for v in reads(op)} | {v for v in (*results, *stacked) if isinstance(v, Var)}
+        walked = [v for v in self.all_steps if v in used] or [parts.elements[0]]
+        params = tuple(body.params[k] for k in parts.carries)
+        inner = Block(body.name, (*params, *walked), tuple(parts.inside), (*results, *stacked))
+        form = ScanForm(inner, len(params), (parts.walk,) * len(walked), (parts.walk,) * len(stacked))
+        starts = [self.inputs[k] for k in parts.carries]
+        types = [self.batched_type(v) for v in stacked]
+        found = emit_scan(form, starts, [self.all_steps[v] for v in walked], types)
+        self.all_steps.update(zip(stacked, found[len(params) :], strict=True))
+        return dict(zip(parts.carries, found, strict=False))
+
+    def batched_type(self, var: Var) -> Type:
+        """The type of a value of all steps."""
+        return Type(var.type.dtype, (self.length, *(var.type.shape or ())))
+
+    def stack_of(self, result: Value) -> Value:
+        """A result of all steps; one that is the same in each is repeated."""
+        if isinstance(result, Var) and result in self.all_steps:
+            return self.all_steps[result]
+        whole = tracing.size_vector((self.length, *(result.type.shape or ())))
+        wanted = self.batched_type(result) if isinstance(result, Var) else _stacked_const(result, self.length)
+        return operators.Expand(Array(result), whole, types=[wanted]).value
+
+    def total(self, each: _Sum) -> Value:
+        """What a summing carry is after the last step."""
+        start = self.inputs[each.carry]
+        if each.factors is None:
+            total = operators.ReduceSum(Array(self.all_steps[each.term]), [0], keepdims=0)
+        else:
+            a, b = (self.flat(v) for v in each.factors)
+            total = operators.MatMul(operators.Transpose(a, perm=[1, 0]), b)
+        is_zero = start in self.zeros if isinstance(start, Var) else not np.any(start.numpy())
+        return total.value if is_zero else operators.Add(Array(start), total).value
+
+    def flat(self, var: Var) -> Array:
+        """The rows of the matrices of all steps, one below the other."""
+        array = Array(self.all_steps[var])
+        steps, rows, columns = array.shape
+        return reshape_to(array, (steps * rows, columns))
+
+
+def _stacked_const(const: Value, length: Dim) -> Type:
+    assert isinstance(const, Const)
+    return Type(const.type.dtype, (length, *np.shape(const.numpy())))

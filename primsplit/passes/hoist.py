@@ -1,0 +1,27 @@
+"""Loop-invariant code: ops of a body that read nothing of the iteration are moved in front of the loop."""
+
+from collections.abc import Iterable, Sequence
+
+from primsplit.ir import Op, Var, is_call, reads
+from primsplit.passes.cse import is_deterministic
+
+
+def hoist(ops: Sequence[Op], params: Iterable[Var]) -> tuple[list[Op], list[Op]]:
+    """The ops that depend on none of the body's parameters, and the others. Random ops stay where they are."""
+    varying = set(params)
+    outside: list[Op] = []
+    inside: list[Op] = []
+    for op in ops:
+        if any(v in varying for v in reads(op)) or not is_movable(op):
+            varying.update(op.outputs)
+            inside.append(op)
+        else:
+            outside.append(op)
+    return outside, inside
+
+
+def is_movable(op: Op) -> bool:
+    """True for an op that gives the same whenever it is run."""
+    if is_call(op) or any(op.blocks()):
+        return all(is_movable(inner) for block in op.blocks() for inner in block.ops)
+    return is_deterministic(op.kind)

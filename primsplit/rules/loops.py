@@ -1,0 +1,88 @@
+"""Scan and Loop as operators: how each is run with more outputs, and where a step's own values are found again."""
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.ir import Block, Const, Value
+from primsplit.nested import ScanForm, Walk, emit_loop, emit_scan
+from primsplit.ops import op
+from primsplit.rules.table import Pullback, Site, block_rule
+from primsplit.rules.turns import Turns, run_turns
+
+
+@block_rule("Scan")
+def scan(site: Site) -> tuple[list[Array], Pullback]:
+    """A Scan walked the other way."""
+    body: Block = site.attributes["body"]
+    inputs = [site.input(i).value for i in range(len(site.inputs))]
+    count = len(inputs) - int(site.attributes["num_scan_inputs"])
+    carries, sequences = inputs[:count], inputs[count:]
+    reads = _walks(site.attributes, "scan_input", len(sequences))
+
+    def run(whole: Block, writes: tuple[Walk, ...]) -> list[Value]:
+        return emit_scan(ScanForm(whole, count, reads, writes), carries, sequences)
+
+    def steps() -> Array:
+        axis = reads[0].axis
+        return op.Shape(Array(sequences[0]), start=axis, end=None if axis == -1 else axis + 1)
+
+    turns = Turns(
+        body=body,
+        inits=tuple(carries),
+        writes=_walks(site.attributes, "scan_output", len(body.results) - count),
+        run=run,
+        steps=steps,
+        element=lambda position, _: (sequences[position], reads[position]),
+        first=0,
+        sequences=tuple((v, w) for v, w in zip(sequences, reads, strict=True)),
+    )
+    return run_turns(site, turns)
+
+
+def _walks(attributes: Mapping[str, object], stem: str, count: int) -> tuple[Walk, ...]:
+    axes, directions = attributes.get(f"{stem}_axes"), attributes.get(f"{stem}_directions")
+    along = axes if isinstance(axes, list) else [0] * count
+    backward = directions if isinstance(directions, list) else [0] * count
+    return tuple(Walk(a, bool(d)) for a, d in zip(along, backward, strict=True))
+
+
+@block_rule("Loop")
+def loop(site: Site) -> tuple[list[Array], Pullback]:
+    """A Scan over what the steps kept, however many there were."""
+    body: Block = site.attributes["body"]
+    trips, condition = (None if a is None else a.value for a in site.inputs[:2])
+    carries = tuple(site.input(i).value for i in range(2, len(site.inputs)))
+    iteration, going, *params = body.params
+    turned = Block(body.name, (*params, iteration, going), body.ops, body.results[1:])
+    always = _is_true(condition) and (body.results[0] is going or _is_true(body.results[0]))
+
+    def run(whole: Block, _: tuple[Walk, ...]) -> list[Value]:
+        inner = Block(whole.name, body.params, whole.ops, (body.results[0], *whole.results))
+        return emit_loop(trips, condition, inner, carries, [v.type for v in site.op.outputs[: len(carries)]])
+
+    def steps(bound: Value) -> Array:
+        return op.Max(op.Reshape(Array(bound), [1]), np.zeros(1, np.int64))
+
+    def element(position: int, count: Array) -> tuple[Value, Walk]:
+        if position:
+            return op.Expand(np.array(True), count).value, Walk()
+        return op.Range(np.int64(0), op.Squeeze(count, [0]), np.int64(1)).value, Walk()
+
+    turns = Turns(
+        body=turned,
+        inits=carries,
+        writes=(Walk(),) * (len(turned.results) - len(carries)),
+        run=run,
+        steps=partial(steps, trips) if trips is not None and always else None,
+        element=element,
+        first=2,
+        sequences=(),
+    )
+    return run_turns(site, turns)
+
+
+def _is_true(value: Value | None) -> bool:
+    return value is None or (isinstance(value, Const) and bool(value.numpy()))

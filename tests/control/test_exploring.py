@@ -1,0 +1,188 @@
+"""Plain Python branches on traced values: every path is recorded, none is frozen."""
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.errors import ConcretizationError, RunError, TraceError
+from primsplit.testing import check_grads
+
+
+def low_or_high(x):
+    """Fixture F4."""
+    if x[0] > 1:
+        return x[0] ** 3
+    return x[0] ** 2
+
+
+def thread_example(x):
+    """Fixture F5 as its thread writes it; the frozen branch would answer 1.08 each at the first point."""
+    t = x.sum()
+    return t**3 if t > 1 else t**2
+
+
+def inner_and_outer(z):
+    """Fixture F6."""
+
+    def inner(x, y):
+        return 2 * y if x > 0 else 3 * y**2
+
+    return z.sum() * inner(z[0], z[1])
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "value", "gradient"),
+    [
+        (low_or_high, [0.1], 0.01, [0.2]),
+        (low_or_high, [1.1], 1.331, [3.63]),
+        (low_or_high, [0.5], 0.25, [1.0]),
+        (thread_example, [0.1, 0.2, 0.3], 0.36, [1.2] * 3),
+        (thread_example, [1.1, 1.2, 1.3], 46.656, [38.88] * 3),
+        (thread_example, [0.0, 1.1, 1.0], 9.261, [13.23] * 3),
+        (inner_and_outer, [1.0, 2.0], 12.0, [4.0, 10.0]),
+        (inner_and_outer, [-1.0, 2.0], 12.0, [12.0, 24.0]),
+    ],
+)
+def test_one_file_takes_the_branch_that_its_input_takes(function, x, value, gradient) -> None:
+    file = ps.split(function, ps.spec("float64", [len(x)])).joint()
+    found, d_x = file(np.array(x))
+    np.testing.assert_allclose(found, value, rtol=1e-10)
+    np.testing.assert_allclose(d_x, gradient, rtol=1e-10)
+    check_grads(function, np.array(x), order=2)
+
+
+def signs(x):
+    y = 0.0
+    for i in range(2):
+        if x[i] > 0 and x[i] < 2:
+            y = y + np.sin(x[i])
+        elif not x[i] < -1:
+            y = y - x[i] * x[i]
+    return max(y, x[0])
+
+
+@pytest.mark.parametrize("x", [[0.1, -0.2], [-0.1, -2.2], [2.5, 0.4], [-3.0, -3.0]])
+def test_many_branches_become_a_tree(x) -> None:
+    check_grads(signs, np.array(x), order=2)
+
+
+def test_what_the_paths_share_is_recorded_once() -> None:
+    program = ps.trace(thread_example, ps.spec("float64", [3]))
+    assert [op.kind for op in program.block.ops] == ["ReduceSum", "Greater", "If"]
+
+
+def test_the_same_condition_is_asked_once() -> None:
+    def f(x):
+        a = np.sin(x) if x > 0 else x
+        return a * 2 if x > 0 else a
+
+    program = ps.trace(f, 1.0)
+    assert [op.kind for op in program.block.ops].count("If") == 1
+    check_grads(f, 0.3)
+    check_grads(f, -0.3)
+
+
+def test_a_loop_that_must_end_is_unrolled() -> None:
+    def halved(x):
+        n = 0
+        while x > 1 and n < 4:
+            x = 0.5 * x
+            n += 1
+        return x
+
+    for x, gradient in ((0.3, 1.0), (1.5, 0.5), (3.0, 0.25), (100.0, 0.0625)):
+        assert ps.grad(halved)(x) == gradient
+
+
+def test_an_endless_tree_is_refused_with_the_ways_out() -> None:
+    def endless(x):
+        while x > 1:
+            x = 0.5 * x
+        return x
+
+    with pytest.raises(ConcretizationError) as caught:
+        ps.grad(endless)(9.0)
+    told = str(caught.value)
+    assert "while x > 1" in told
+    assert all(way in told for way in ("ps.cond", "ps.while_loop", "ps.scan", "np.where", "static"))
+    assert len(told.splitlines()) < 10
+
+
+def test_an_assertion_fails_when_the_program_is_run() -> None:
+    def logarithm(x):
+        assert x.sum() > 0, "the sum must be positive"
+        return np.log(x.sum())
+
+    for function in (logarithm, ps.grad(logarithm), ps.grad(lambda x: ps.grad(logarithm)(x).sum())):
+        program = ps.trace(function, ps.spec("float64", [2]))
+        assert np.isfinite(program(np.array([1.0, 2.0]))).all()
+        with pytest.raises(RunError, match="raises AssertionError: the sum must be positive") as caught:
+            program(np.array([-1.0, -2.0]))
+        assert "assert x.sum() > 0" in str(caught.value)
+
+
+def test_an_error_on_every_path_is_raised_at_once() -> None:
+    def never(x):
+        if x > 0:
+            raise ValueError("no")
+        raise ValueError("never")
+
+    with pytest.raises(ValueError, match="no"):
+        ps.trace(never, 1.0)
+
+
+def test_the_size_of_an_axis_may_decide() -> None:
+    def f(x):
+        if x.shape[0] > 3:
+            return x.sum()
+        return (x**2).sum()
+
+    file = ps.split(f, ps.spec("float64", ["N"])).joint()
+    np.testing.assert_array_equal(file(np.full(2, 3.0))[1], [6.0, 6.0])
+    np.testing.assert_array_equal(file(np.full(5, 3.0))[1], np.ones(5))
+
+
+def test_branches_inside_of_bodies_are_explored_there() -> None:
+    def f(xs):
+        def step(c, x):
+            if x > 0:
+                c = np.tanh(c + x)
+            elif c > 0.2:
+                c = c * x
+            return c, c
+
+        c, ys = ps.scan(step, 0.3, xs)
+        return c + (ys**2).sum()
+
+    check_grads(f, np.array([0.3, -0.4, -0.2, -0.1, 0.7]), order=2)
+
+
+def test_paths_may_return_numbers_and_arrays() -> None:
+    def f(x):
+        return 1.0 if x.sum() > 0 else x.sum() ** 2
+
+    assert ps.grad(f)(np.array([1.0]))[0] == 0.0
+    assert ps.grad(f)(np.array([-3.0]))[0] == -6.0
+
+
+def test_paths_that_return_other_structures_are_refused() -> None:
+    with pytest.raises(TraceError, match="structure or number of axes"):
+        ps.trace(lambda x: x if x.sum() > 0 else (x, x), ps.spec("float64", [2]))
+
+
+def test_a_function_with_state_cannot_be_explored() -> None:
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        y = x * len(calls)
+        return np.sin(y) if x > 0 else y
+
+    with pytest.raises(TraceError, match="run again"):
+        ps.trace(f, 1.0)
+
+
+def test_the_policy_error_refuses_branches() -> None:
+    with pytest.raises(ConcretizationError, match="a branch depends") as caught:
+        ps.trace(thread_example, ps.spec("float64", [3]), branches="error")
+    assert "t**3 if t > 1" in str(caught.value)

@@ -1,0 +1,119 @@
+"""Guarded programs: a recording for each value of a guard, and none that answers for another path."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.errors import BranchError, RunError, SpecError
+
+
+def low_or_high(x):
+    """Fixture F4."""
+    return x[0] ** 3 if x[0] > 1 else x[0] ** 2
+
+
+def is_high(x):
+    return x[0] > 1
+
+
+def test_a_guarded_gradient_is_recorded_once_a_value() -> None:
+    gradient = ps.grad(ps.guarded(low_or_high, is_high))
+    gradient.program(np.array([0.0]))
+    assert gradient.statistics.misses == 1
+    for x, expected, recordings in ((0.1, 0.2, 1), (1.1, 3.63, 2), (0.5, 1.0, 2)):
+        np.testing.assert_allclose(gradient(np.array([x])), [expected], rtol=1e-12)
+        assert gradient.statistics.misses == recordings
+
+
+def test_the_function_itself_and_its_second_derivative_are_guarded() -> None:
+    guarded = ps.guarded(low_or_high, is_high)
+    assert guarded(np.array([0.5])) == 0.25
+    assert guarded(np.array([2.0])) == 8.0
+    assert guarded.statistics.misses == 2
+    second = ps.grad(lambda x: ps.grad(guarded)(x).sum())
+    assert second(np.array([2.0]))[0] == 12.0
+    assert second(np.array([0.5]))[0] == 2.0
+
+
+def test_static_values_choose_a_variant() -> None:
+    """Row T3: two variants are cached."""
+
+    def inner(x, y):
+        return 2 * y if x > 0 else 3 * y**2
+
+    outer = ps.value_and_grad(ps.guarded(lambda z: z.sum() * inner(z[0], z[1]), lambda z: z[0] > 0))
+    for z, value, expected in (([1.0, 2.0], 12.0, [4.0, 10.0]), ([-1.0, 2.0], 12.0, [12.0, 24.0])):
+        found, gradient = outer(np.array(z))
+        assert found == value
+        np.testing.assert_allclose(gradient, expected)
+    outer(np.array([3.0, 3.0]))
+    assert len(outer.programs) == 2
+
+
+def test_a_guard_that_does_not_tell_the_paths_apart_is_caught() -> None:
+    useless = ps.grad(ps.guarded(low_or_high, lambda x: 1))
+    assert useless(np.array([0.5]))[0] == 1.0
+    with pytest.raises(BranchError, match="another way") as caught:
+        useless(np.array([1.1]))
+    assert "x[0] > 1" in str(caught.value)
+
+
+def test_without_a_guard_each_way_is_recorded_when_it_is_taken() -> None:
+    gradient = ps.grad(ps.guarded(low_or_high))
+    found = [float(gradient(np.array([x]))[0]) for x in (0.1, 1.1, 0.5, 2.0)]
+    np.testing.assert_allclose(found, [0.2, 3.63, 1.0, 12.0])
+    assert gradient.statistics.misses == 2
+
+
+def test_a_static_trace_fails_on_the_other_path() -> None:
+    program = ps.trace(low_or_high, np.array([2.0]), branches="static")
+    assert program(np.array([3.0])) == 27.0
+    with pytest.raises(BranchError):
+        program(np.array([0.5]))
+    with pytest.raises(SpecError, match="told by arrays"):
+        ps.trace(low_or_high, ps.spec("float64", [1]), branches="static")
+
+
+RUN = """
+import sys
+sys.modules["primsplit"] = None
+import numpy as np, onnxruntime
+session = onnxruntime.InferenceSession(sys.argv[1], providers=["CPUExecutionProvider"])
+print([float(session.run(None, {"x": np.array([x])})[0][0]) for x in (1.1, 0.1)])
+"""
+
+
+def test_one_file_holds_every_recording(tmp_path: pathlib.Path) -> None:
+    gradient = ps.grad(ps.guarded(low_or_high, is_high))
+    gradient(np.array([0.1]))
+    path = str(tmp_path / "guarded.onnx")
+    ps.export_guarded(gradient, path)
+    with pytest.raises(RunError, match="a value that was not recorded"):
+        ps.load(path)(np.array([1.1]))
+    gradient(np.array([1.1]))
+    ps.export_guarded(gradient, path)
+    told = subprocess.run([sys.executable, "-c", RUN, path], capture_output=True, text=True, check=True)
+    np.testing.assert_allclose(json.loads(told.stdout), [3.63, 0.2])
+
+
+def test_a_folder_holds_a_file_for_each_value(tmp_path: pathlib.Path) -> None:
+    gradient = ps.grad(ps.guarded(low_or_high, is_high))
+    for x in (0.1, 1.1):
+        gradient(np.array([x]))
+    paths = ps.export_guarded(gradient, str(tmp_path / "variants"), form="variants")
+    rows = json.loads(pathlib.Path(paths[-1]).read_text())
+    assert [r["guard"] for r in rows] == [False, True]
+    high = ps.load(str(tmp_path / "variants" / rows[1]["file"]))
+    np.testing.assert_allclose(high(np.array([2.0])), [12.0])
+
+
+def test_a_guard_that_cannot_be_looked_up_is_refused() -> None:
+    with pytest.raises(SpecError, match="a number, a text or a tuple"):
+        ps.guarded(low_or_high, lambda x: x)(np.ones(3))
+    with pytest.raises(SpecError, match="recorded nothing"):
+        ps.export_guarded(ps.guarded(low_or_high, is_high), "x.onnx")

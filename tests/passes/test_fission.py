@@ -1,0 +1,90 @@
+"""What a step does not need of the step before is done for all steps at once."""
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.ir import walk
+from primsplit.passes.fission import split_up_scans
+from primsplit.passes.inline import inline_calls
+from primsplit.testing import check_grads
+
+
+def body_kinds(program: ps.Program) -> list[list[str]]:
+    """The operators inside each Scan, after the pass."""
+    block = split_up_scans(inline_calls(program.block))
+    return [[op.kind for op in scan.attributes["body"].ops] for scan in walk(block) if scan.kind == "Scan"]
+
+
+def recurrent(xs, w, r, b):
+    def step(h, x):
+        h = np.tanh(x @ w + h @ r + b)
+        return h, h
+
+    return (ps.scan(step, np.zeros((2, 3)), xs)[1] ** 2).sum()
+
+
+SPECS = (ps.spec("float64", ["N", 2, 4]), *(ps.spec("float64", s) for s in ([4, 3], [3, 3], [3])))
+
+
+def test_the_product_with_the_elements_is_one_product_in_front() -> None:
+    assert body_kinds(ps.trace(recurrent, *SPECS)) == [["MatMul", "Add", "Add", "Tanh"]]
+
+
+def test_the_gradients_of_matrices_are_products_over_all_steps() -> None:
+    forward, backward = body_kinds(ps.split(recurrent, *SPECS).joint())
+    assert forward == ["MatMul", "Add", "Add", "Tanh"]
+    assert backward.count("MatMul") == 1
+
+
+def test_the_numbers_stay() -> None:
+    random = np.random.default_rng(0)
+    values = [random.normal(size=s) for s in ((4, 3), (3, 3), (3,))]
+    check_grads(recurrent, random.normal(size=(5, 2, 4)), *values, order=2, symbolic=False)
+
+
+@pytest.mark.parametrize("n", [0, 1, 7])
+def test_one_file_still_serves_every_length(n) -> None:
+    random = np.random.default_rng(1)
+    values = [random.normal(size=s) for s in ((4, 3), (3, 3), (3,))]
+    xs = random.normal(size=(n, 2, 4))
+    joint = ps.split(recurrent, *SPECS).joint()
+    unrolled = ps.split(
+        lambda xs, w, r, b: sum((h**2).sum() for h in _states(xs, w, r, b)) + 0.0 * xs.sum(), xs, *values
+    ).joint()
+    for found, expected in zip(joint(xs, *values), unrolled(xs, *values), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def _states(xs, w, r, b):
+    h = np.zeros((2, 3))
+    for i in range(xs.shape[0]):
+        h = np.tanh(xs[i] @ w + h @ r + b)
+        yield h
+
+
+def test_a_map_has_no_scan_left() -> None:
+    program = ps.trace(lambda xs: ps.map(lambda x: np.exp(x) * x, xs), ps.spec("float64", ["N", 3]))
+    assert body_kinds(program) == []
+    assert program(np.zeros((0, 3))).shape == (0, 3)
+
+
+def test_a_large_state_is_not_stacked_for_a_small_result() -> None:
+    def f(xs):
+        def step(h, x):
+            h = np.tanh(h + x)
+            return h, h.sum()
+
+        return ps.scan(step, np.zeros(1000), xs)[1]
+
+    (inside,) = body_kinds(ps.trace(f, ps.spec("float64", ["N"])))
+    assert "ReduceSum" in inside
+
+
+def test_a_walk_from_the_end_is_split_up_too() -> None:
+    def f(xs, w):
+        last, ys = ps.scan(lambda h, x: (np.tanh(h @ w + x @ w), h * x), np.zeros((1, 3)), xs, reverse=True)
+        return (last**2).sum() + (ys * np.arange(3.0)).sum()
+
+    random = np.random.default_rng(2)
+    check_grads(f, random.normal(size=(4, 1, 3)), random.normal(size=(3, 3)), order=2, symbolic=False)
