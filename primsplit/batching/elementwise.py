@@ -1,0 +1,82 @@
+"""Batching of operators that broadcast their inputs, and of those that act on one value alone."""
+
+import numpy as np
+
+from primsplit.batching.table import Outputs, Shared, Site, batching
+from primsplit.ops import op
+
+UNARY = (
+    "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitwiseNot", "Cast", "Ceil", "Celu", "Cos",
+    "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "Identity", "IsInf", "IsNaN", "LeakyRelu",
+    "Log", "Mish", "Neg", "Not", "Reciprocal", "RegexFullMatch", "Relu",
+    "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh",
+    "ThresholdedRelu",
+)  # fmt: skip
+BROADCASTING = (
+    "Add", "And", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal", "Greater", "GreaterOrEqual",
+    "Less", "LessOrEqual", "Max", "Mean", "Min", "Mod", "Mul", "Or", "Pow", "StringConcat", "Sub", "Sum", "Where",
+    "Xor",
+)  # fmt: skip
+
+
+@batching(*UNARY)
+def unary(site: Site) -> Outputs:
+    """The operator itself."""
+    return site.emit(*site.inputs)
+
+
+@batching(*BROADCASTING)
+def broadcasting(site: Site) -> Outputs:
+    """ONNX aligns axes from the end: a batched operand with fewer axes gets some after the batch axis."""
+    rank = max(site.rank(i) for i in range(len(site.inputs)))
+    return site.emit(*(site.aligned(i, rank) for i in range(len(site.inputs))))
+
+
+@batching("CastLike")
+def cast_like(site: Site) -> Outputs:
+    """Of the second input only the dtype is read."""
+    return site.emit(site.whole(0), site.input(1))
+
+
+@batching("PRelu")
+def prelu(site: Site) -> Outputs:
+    """The slope broadcasts to the data, never the data to the slope."""
+    return site.emit(site.whole(0), site.aligned(1, site.rank(0)))
+
+
+@batching("Clip")
+def clip(site: Site) -> Outputs:
+    """Clip takes bounds without axes: bounds that differ between examples are Max and Min."""
+    if site.only(0):
+        return site.emit(*site.inputs)
+    x = site.whole(0)
+    if site.has(1):
+        x = op.Max(x, site.aligned(1, site.rank(0)))
+    return op.Min(x, site.aligned(2, site.rank(0))) if site.has(2) else x
+
+
+@batching("QuantizeLinear", "DequantizeLinear")
+def quantization(site: Site) -> Outputs:
+    """A scale for each example is one along the batch axis, or a block; along another axis it takes the floor."""
+    given = [i for i in range(len(site.inputs)) if site.has(i)]
+    axis = site.attributes["axis"] % max(site.rank(0), 1)
+    if site.attributes.get("block_size"):
+        return site.emit(*(site.whole(i) for i in given), axis=axis + 1)
+    if site.only(0):
+        return site.emit(*site.inputs, axis=axis + 1)
+    if site.rank(1) == 0 and site.rank(0) > 0:
+        return site.emit(*(site.whole(i) for i in given), axis=0)
+    return None
+
+
+@batching("Trilu")
+def trilu(site: Site) -> Outputs:
+    """The last two axes."""
+    return site.emit(*site.inputs) if site.only(0) else None
+
+
+@batching("EyeLike")
+def eye_like(site: Site) -> Outputs:
+    """The input tells a shape and a dtype, which are the same for all."""
+    from_shape = op.Shape(site.input(0), start=1)
+    return Shared(site.emit(op.ConstantOfShape(from_shape, value=np.zeros(1, site.input(0).dtype))))

@@ -1,0 +1,175 @@
+"""Batching of a function being traced: the axes that are mapped, and those of the results."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import optree
+
+from primsplit import tracing, trees
+from primsplit.array import Array, as_array
+from primsplit.batching.table import moved_from_front, moved_front, repeated
+from primsplit.batching.transform import batch_block
+from primsplit.dims import Dim, Size, same
+from primsplit.errors import ShapeError, SpecError
+from primsplit.exploring import explored
+from primsplit.ir import Type, Value
+
+Function = Callable[..., Any]
+Axes = Any
+"""An axis, None for what all examples share, or containers of those, nested like the arguments or results."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """An argument: the array, with the batch axis in front where it has one, and whether it has one."""
+
+    array: Array
+    is_batched: bool
+
+    @property
+    def of_one(self) -> Type:
+        """The type of one example."""
+        shape = self.array.shape
+        return Type(self.array.dtype, shape[1:] if self.is_batched else shape)
+
+
+def batched_call(
+    function: Function, args: Sequence[Any], named: Mapping[str, Any], in_axes: Axes, out_axes: Axes
+) -> Any:
+    """Record `function` for a batch of examples; see `primsplit.vmap`."""
+    leaves, spec = trees.flatten((tuple(args), dict(named)))
+    axes = [
+        *_axes_of_arguments(in_axes, args),
+        *(0 if trees.is_array(x) else None for x in trees.flatten(dict(named))[0]),
+    ]
+    mapped = [_mapped(x, a) for x, a in zip(leaves, axes, strict=True)]
+    arrays = [m for m in mapped if m is not None]
+    size = _size_of(arrays)
+    with tracing.recording() as inner:
+        params = [inner.param(m.of_one) for m in arrays]
+
+        def run() -> tuple[list[Array], trees.TreeSpec]:
+            handles = zip(params, arrays, strict=True)
+            stand_ins = iter([Array(p, weak=m.array.weak, scalar=_is_number(m)) for p, m in handles])
+            given = [x if m is None else next(stand_ins) for x, m in zip(leaves, mapped, strict=True)]
+            positional, keywords = trees.unflatten(spec, given)
+            found, structure = trees.flatten(function(*positional, **keywords))
+            return [as_array(r) for r in found], structure
+
+        traced, result_spec = explored(run)
+        results: list[Value] = [a.value for a in traced]
+    block = tracing.close(getattr(function, "__name__", "f"), params, inner, results)
+    made, flags = batch_block(block, [m.is_batched for m in arrays], size)
+    values = tracing.inline(made, [m.array.value for m in arrays])
+    wanted = _prefix(out_axes, trees.unflatten(result_spec, values), "out_axes")
+    placed = [_placed(Array(v), f, a, size) for v, f, a in zip(values, flags, wanted, strict=True)]
+    return trees.unflatten(result_spec, placed)
+
+
+def _axes_of_arguments(in_axes: Axes, args: Sequence[Any]) -> list[int | None]:
+    """One axis a leaf of the positional arguments."""
+    if in_axes is None or isinstance(in_axes, int):
+        return _prefix(in_axes, tuple(args), "in_axes")
+    if not isinstance(in_axes, list | tuple) or len(in_axes) != len(args):
+        raise SpecError(
+            f"in_axes={in_axes!r} does not fit {len(args)} positional arguments",
+            place=tracing.user_place(),
+            cure="Give an axis, or a tuple with one entry an argument.",
+        )
+    return [
+        axis for prefix, argument in zip(in_axes, args, strict=True) for axis in _prefix(prefix, argument, "in_axes")
+    ]
+
+
+def _prefix(axes: Axes, tree: Any, what: str) -> list[int | None]:
+    """One axis a leaf of the tree: an axis stands for all leaves of what it is given for."""
+    leaves, _ = trees.flatten(tree)
+    if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
+        return [axes] * len(leaves)
+    trees.flatten(axes)
+    children, parts = _children(axes), _children(tree)
+    if children is None or parts is None or children[0] != parts[0] or len(children[1]) != len(parts[1]):
+        raise SpecError(
+            f"{what}={axes!r} does not fit the structure that it is for",
+            place=tracing.user_place(),
+            because=(f"that is {type(tree).__name__} with {len(leaves)} leaves",),
+            cure="Give an axis or None for all of it, or containers like it.",
+        )
+    return [axis for prefix, part in zip(children[1], parts[1], strict=True) for axis in _prefix(prefix, part, what)]
+
+
+def _children(tree: Any) -> tuple[Any, list[Any]] | None:
+    """The kind of a container with the names of its parts, and the parts; None for a leaf."""
+    if tree is None or optree.tree_is_leaf(tree, namespace=trees.NAMESPACE):
+        return None
+    parts, metadata, _, _ = optree.tree_flatten_one_level(tree, namespace=trees.NAMESPACE)
+    return (type(tree), metadata), list(parts)
+
+
+def _mapped(leaf: Any, axis: int | None) -> Mapped | None:
+    """The array that a leaf is; None for a static argument."""
+    if not trees.is_array(leaf):
+        if axis is not None:
+            raise SpecError(
+                f"vmap cannot map over {leaf!r}: it is a static {type(leaf).__name__}",
+                place=tracing.user_place(),
+                cure="Say None for it in in_axes, or pass an array.",
+            )
+        return None
+    array = as_array(leaf)
+    if axis is None:
+        return Mapped(array, is_batched=False)
+    rank = len(array.shape)
+    if not -rank <= axis < rank:
+        raise ShapeError(
+            f"vmap is to map over axis {axis} of a {array.type}, which has {rank} axes",
+            place=tracing.user_place(),
+            cure="Say None in in_axes for an argument that all examples share.",
+        )
+    return Mapped(moved_front(array, axis), is_batched=True)
+
+
+def _is_number(mapped: Mapped) -> bool:
+    """True where NumPy would hand the function a number: an element of an array, or what is one already."""
+    return mapped.of_one.shape == () if mapped.is_batched else mapped.array.scalar
+
+
+def _size_of(mapped: Sequence[Mapped]) -> Dim:
+    """The size that all mapped axes have. Raises ShapeError where they may differ, SpecError where there is none."""
+    sizes = [(m.array.shape[0], m.array.type) for m in mapped if m.is_batched]
+    if not sizes:
+        raise SpecError(
+            "vmap has no axis to map over: in_axes is None for every argument",
+            place=tracing.user_place(),
+            cure="Give at least one argument an axis.",
+        )
+    literal = next((s for s in sizes if not isinstance(s[0], Size)), sizes[0])
+    for size, given in sizes:
+        if not same(size, literal[0]):
+            raise ShapeError(
+                f"vmap maps over axes of sizes {literal[0]} and {size}, which are not known to be equal",
+                place=tracing.user_place(),
+                because=(f"the arrays, mapped axis first, are {literal[1]} and {given}",),
+                cure="Say None in in_axes for an argument that all examples share.",
+            )
+    return literal[0]
+
+
+def _placed(y: Array, is_batched: bool, axis: int | None, size: Dim) -> Array:
+    """A result with its batch axis where it was asked for."""
+    if axis is None:
+        if is_batched:
+            raise ShapeError(
+                f"out_axes is None for a result that differs between examples, {y.type}",
+                place=tracing.user_place(),
+                cure="Give the axis that the examples are stacked along.",
+            )
+        return y
+    whole = y if is_batched else repeated(y, size)
+    rank = len(whole.shape)
+    if not -rank <= axis < rank:
+        raise ShapeError(
+            f"out_axes is {axis} for a result that has {rank} axes with the batch's", place=tracing.user_place()
+        )
+    return moved_from_front(whole, axis)
