@@ -1,22 +1,22 @@
-"""`split` and `export`: a function, a Program or one op as a Split with names, and as ONNX files."""
+"""`split`: a function, a Program or one op as a Split with names, and as ONNX files."""
 
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from textwrap import shorten
 from typing import Any, Literal
 
-from primsplit import trees
 from primsplit.audit.styles import list_split
-from primsplit.doors import save_functions
+from primsplit.doors import save_functions, save_models
 from primsplit.errors import SpecError
-from primsplit.ir import Block, Const, Var
+from primsplit.ir import Block, Var
 from primsplit.loading import with_params_as_inputs
 from primsplit.names import Names
+from primsplit.parts import Split
 from primsplit.passes.seed import with_unit_seeds
-from primsplit.program import ARRAY, Program, trace_program
+from primsplit.program import ARRAY, Branches, Program, flat_program, trace_program
 from primsplit.specs import specs_from_annotations
-from primsplit.split import Split, split_block
+from primsplit.split import split_block
 from primsplit.zeros import with_gradients
 
 Form = Literal["joint", "split", "functions"]
@@ -108,14 +108,14 @@ class SplitProgram:
         lead = len(self.program.outputs)
         gradients = range(lead, lead + len(self.gradient_names))
         outputs = [*self.program.outputs, *self.gradient_names]
-        return _program(block, inputs, outputs, gradients, self.program.defaults)
+        return flat_program(block, inputs, outputs, gradients, self.program.defaults)
 
     @property
     def forward(self) -> Program:
         """The primal, which also gives what the pullback reads and is neither input nor result."""
         names = self.capture_names()
         outputs = [*self.program.outputs, *(names[c] for c in self.split.stored())]
-        return _program(self.split.forward, self.program.inputs, outputs, defaults=self.program.defaults)
+        return flat_program(self.split.forward, self.program.inputs, outputs, defaults=self.program.defaults)
 
     @property
     def backward(self) -> Program:
@@ -132,14 +132,17 @@ class SplitProgram:
         kept = [n for c, n in seeds.items() if c in block.params]
         inputs = [*(names[c] for c in self.captures), *kept, *(names[p] for p in shapes)]
         gradients = range(len(self.gradient_names))
-        return _program(block, inputs, self.gradient_names, gradients, self.program.defaults)
+        return flat_program(block, inputs, self.gradient_names, gradients, self.program.defaults)
 
     def listing(self, style: str = "text") -> str:
         """Primal and pullback as text, with what is captured and where each line comes from."""
         return list_split(self.split, self.capture_names(), style)
 
     def save(self, path: str, form: Form = "joint") -> list[str]:
-        """Write one file, or for `form="split"` `<stem>.forward.onnx` and `<stem>.backward.onnx`; return the paths."""
+        """Write one file, or for `form="split"` `<stem>.forward.onnx` and `<stem>.backward.onnx`; return the paths.
+
+        Two files appear together or not at all. Raises FileError.
+        """
         if form == "joint":
             self.joint().save(path)
             return [path]
@@ -148,46 +151,26 @@ class SplitProgram:
             return [path]
         stem = os.path.splitext(path)[0]
         paths = [f"{stem}.forward.onnx", f"{stem}.backward.onnx"]
-        self.forward.save(paths[0])
-        self.backward.save(paths[1])
+        save_models(list(zip((self.forward.named, self.backward.named), paths, strict=True)))
         return paths
 
 
-def _program(
-    block: Block,
-    inputs: Sequence[str],
-    outputs: Sequence[str],
-    gradients: Sequence[int] = (),
-    defaults: Mapping[str, Const] | None = None,
-) -> Program:
-    """A program of flat arguments: arrays in the order of `inputs`, and a tuple of results."""
-    arguments = trees.flatten((tuple(0.0 for _ in inputs), {}))[1]
-    result = trees.flatten(tuple(0.0 for _ in outputs))[1]
-    return Program(
-        block,
-        inputs=inputs,
-        outputs=outputs,
-        arguments=arguments,
-        result=result,
-        static=[ARRAY] * len(inputs),
-        gradients=gradients,
-        defaults={name: value for name, value in (defaults or {}).items() if name in inputs},
-    )
-
-
-def trace(function: Callable[..., Any] | Program, *specs: Any, **named: Any) -> Program:
+def trace(function: Callable[..., Any] | Program, *specs: Any, branches: Branches = "explore", **named: Any) -> Program:
     """Trace a function on specs: arrays, `ps.spec(...)`, or nothing where its annotations say them.
 
     Leaves that are neither arrays, specs nor floats are static arguments. The fields of a callable dataclass are inputs
-    too, named `self.W`. Raises SpecError where a spec is missing.
+    too, named `self.W`. Python branches on traced values are followed both ways; with `branches="error"` they are
+    refused, with "static" followed the way that the arrays given as specs go, and a run that would go another way fails
+    with a BranchError. Raises SpecError where a spec is missing.
     """
     if isinstance(function, Program):
         return function
     if not specs and not named:
         specs = specs_from_annotations(function)
     if hasattr(type(function), "__dataclass_fields__"):
-        return trace_program(called(type(function)), (function, *specs), named, name=type(function).__name__)
-    return trace_program(function, specs, named)
+        name = type(function).__name__
+        return trace_program(called(type(function)), (function, *specs), named, name, branches=branches)
+    return trace_program(function, specs, named, branches=branches)
 
 
 def called(kind: Any) -> Callable[..., Any]:
@@ -217,9 +200,9 @@ def split(
     depend on get zeros, no output (`zeros="omit"`), or a SpecError (`zeros="error"`). Raises MissingRule at the
     user's line, SpecError for names that do not exist.
     """
-    program = _with_asked_params(trace(function, *specs, **named), wrt)
-    positions = _select_inputs(program, wrt)
-    results = _select_results(program, of)
+    program = with_asked_params(trace(function, *specs, **named), wrt)
+    positions = select_inputs(program, wrt)
+    results = select_results(program, of)
     made = split_block(program.block, positions, results)
     types = [r.type for r in program.block.results]
     seeded = seed == "ones" or (len(results) == 1 and types[results[0]].shape == () and len(types) == 1)
@@ -230,7 +213,7 @@ def split(
     return SplitProgram(program, made, seeded=seeded, differentiated=differentiated)
 
 
-def _with_asked_params(program: Program, wrt: Wrt) -> Program:
+def with_asked_params(program: Program, wrt: Wrt) -> Program:
     """The program with the initializers that `wrt` names as inputs; `params` names all that are floating point."""
     asked = [wrt] if isinstance(wrt, int | str) else list(wrt or ())
     if "params" in asked and "params" not in program.inputs:
@@ -239,7 +222,8 @@ def _with_asked_params(program: Program, wrt: Wrt) -> Program:
     return with_params_as_inputs(program, names) if names else program
 
 
-def _select_inputs(program: Program, wrt: Wrt) -> list[int]:
+def select_inputs(program: Program, wrt: Wrt) -> list[int]:
+    """The positions of the floating-point inputs that `wrt` names; see `split`. Raises SpecError."""
     types = program.types
     if wrt is None:
         return [i for i, t in enumerate(types) if t.is_float]
@@ -264,7 +248,8 @@ def _select_inputs(program: Program, wrt: Wrt) -> list[int]:
     return sorted(set(chosen))
 
 
-def _select_results(program: Program, of: Any) -> list[int]:
+def select_results(program: Program, of: Any) -> list[int]:
+    """The positions of the floating-point results that `of` names; see `split`. Raises SpecError."""
     types = [r.type for r in program.block.results]
     if of is None:
         floats = [i for i, t in enumerate(types) if t.is_float]
@@ -279,21 +264,3 @@ def _select_results(program: Program, of: Any) -> list[int]:
         if not types[key].is_float:
             raise SpecError(f"of={key!r} is {types[key].dtype}, which has no gradient")
     return [k for k in positions if isinstance(k, int)]
-
-
-def export(
-    target: Callable[..., Any] | Program | SplitProgram,
-    *specs: Any,
-    path: str,
-    form: Form = "joint",
-    wrt: Wrt = None,
-    of: Any = None,
-    **named: Any,
-) -> list[str]:
-    """Write the forward and backward pass of a function, Program or Split as ONNX; return the paths written.
-
-    `form` is "joint" (one graph), "split" (a forward and a backward file) or "functions" (one file, forward and
-    pullback as model-local functions). Raises FileError where the path cannot be written.
-    """
-    made = target if isinstance(target, SplitProgram) else split(target, *specs, wrt=wrt, of=of, **named)
-    return made.save(path, form)

@@ -26,6 +26,13 @@ def flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
     return flatten(tree)
 
 
+def leaves_or_none(tree: Any) -> list[Any]:
+    """The leaves of nested containers, None among them."""
+    flatten(tree)
+    leaves: list[Any] = optree.tree_leaves(tree, none_is_leaf=True, namespace=NAMESPACE)
+    return leaves
+
+
 def unflatten(spec: TreeSpec, leaves: Sequence[Any]) -> Any:
     """The containers with these leaves."""
     return optree.tree_unflatten(spec, leaves)

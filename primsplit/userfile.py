@@ -1,8 +1,8 @@
 """A user's file: loaded by its path, and the function that is meant in it.
 
 A file may say more about its main function, all of it optional: `main` (the function, or its name), `wrt` (the
-arguments to differentiate), `example_inputs()` (a tuple or dict of arguments), and `specs` (types of inputs by their
-name in the file, `{"images": "[N,64]"}`).
+arguments to differentiate), `mode` (what to export: see `modes.derive`), `example_inputs()` (a tuple or dict of
+arguments), and `specs` (types of inputs by their name in the file, `{"images": "[N,64]"}`).
 """
 
 import importlib.util
@@ -45,6 +45,14 @@ class UserFile:
         if not all(isinstance(n, str) for n in names):
             raise SpecError(f"wrt in {_short(self.path)} must hold names of inputs, not {said!r}")
         return names
+
+    @property
+    def mode(self) -> str | None:
+        """What is to be exported, where the file says so. Raises SpecError for anything but a text."""
+        said = getattr(self.module, "mode", None) if self.is_main else None
+        if said is not None and not isinstance(said, str):
+            raise SpecError(f"mode in {_short(self.path)} must be a text such as 'hvp', not {said!r}")
+        return said
 
     @property
     def specs(self) -> Mapping[str, str]:

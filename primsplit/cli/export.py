@@ -10,6 +10,7 @@ from primsplit.cli import options
 from primsplit.cli.failures import command
 from primsplit.cli.options import Exported, FormName, progress
 from primsplit.cli.summary import tell
+from primsplit.modes import save_derived
 
 
 @command
@@ -21,19 +22,21 @@ def export(
     ] = None,
     spec: options.Spec = None,
     wrt: options.Wrt = None,
+    mode: options.Mode = None,
     form: options.Form = FormName.JOINT,
+    chunk: options.Chunk = None,
     dtype: options.Dtype = None,
     json: options.Json = False,
 ) -> None:
-    """Write a NumPy function and its gradient as ONNX.
+    """Write a NumPy function and its gradient, or another derivative, as ONNX.
 
     Types of inputs come from the file's example_inputs(), from --spec, or from jaxtyping annotations.
 
     A file may also say its function (main), what to differentiate (wrt), and types (specs, a dict).
     """
     started = time.perf_counter()
-    made = Exported(target, spec, wrt, dtype, quiet=json)
+    made = Exported(target, spec, wrt, dtype, quiet=json, mode=mode, chunk=chunk)
     path = onnx or os.path.splitext(os.path.basename(made.file.path))[0] + ".onnx"
     with progress(f"writing {path}", quiet=json):
-        paths = made.split.save(path, form.value)
-    tell(made.file.name, made.split, paths, form.value, time.perf_counter() - started, json=json)
+        paths = save_derived(made.derived, path, made.mode, form.value)
+    tell(made.file.name, made.derived, paths, form.value, time.perf_counter() - started, json=json)

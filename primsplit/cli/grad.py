@@ -10,8 +10,8 @@ from primsplit.cli import options
 from primsplit.cli.failures import command
 from primsplit.cli.options import FormName, progress
 from primsplit.cli.summary import tell
-from primsplit.export import split
 from primsplit.loading import load
+from primsplit.modes import derive, read_mode, save_derived
 
 
 @command
@@ -26,18 +26,21 @@ def grad(
         typer.Option("--wrt", help="An input or initializer to differentiate; 'params' for all initializers. Repeat."),
     ] = None,
     of: Annotated[list[str] | None, typer.Option("--of", help="An output to differentiate; repeat.")] = None,
+    mode: options.Mode = None,
     form: options.Form = FormName.JOINT,
+    chunk: options.Chunk = None,
     json: options.Json = False,
 ) -> None:
-    """Write an ONNX model with its gradient, in standard operators.
+    """Write an ONNX model with its gradient, or another derivative, in standard operators.
 
     Initializers that are differentiated become inputs that keep their numbers as defaults. A scalar output is seeded
     with 1; any other output y has a cotangent input d_y.
     """
     started = time.perf_counter()
     with progress(f"differentiating {model}", quiet=json):
-        made = split(load(model), wrt=wrt or None, of=of or None)
+        kind = read_mode("gradient" if mode is None else mode.value)
+        made = derive(load(model), mode=kind, wrt=wrt or None, of=of or None, chunk=chunk)
     path = onnx or os.path.splitext(os.path.basename(model))[0] + ".grad.onnx"
     with progress(f"writing {path}", quiet=json):
-        paths = made.save(path, form.value)
+        paths = save_derived(made, path, kind, form.value)
     tell(os.path.basename(model), made, paths, form.value, time.perf_counter() - started, json=json)

@@ -9,7 +9,8 @@ from rich.console import Console
 from primsplit.arguments import arguments_of
 from primsplit.cli.failures import user_output_to_stderr
 from primsplit.errors import SpecError
-from primsplit.export import split
+from primsplit.export import SplitProgram
+from primsplit.modes import derive, read_mode
 from primsplit.userfile import load
 
 
@@ -19,6 +20,17 @@ class FormName(StrEnum):
     JOINT = "joint"
     SPLIT = "split"
     FUNCTIONS = "functions"
+
+
+class ModeName(StrEnum):
+    """What is exported beside the function."""
+
+    GRADIENT = "gradient"
+    JVP = "jvp"
+    LINEARIZE = "linearize"
+    HVP = "hvp"
+    JACOBIAN = "jacobian"
+    HESSIAN = "hessian"
 
 
 class DtypeName(StrEnum):
@@ -31,6 +43,9 @@ class DtypeName(StrEnum):
 
 
 Target = Annotated[str, typer.Argument(metavar="MODEL", help="A Python file, or one function of it: model.py:loss.")]
+TargetOrModel = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A Python file, one function of it (model.py:loss), or an ONNX model.")
+]
 Spec = Annotated[
     list[str] | None,
     typer.Option(
@@ -47,6 +62,17 @@ Wrt = Annotated[
 Form = Annotated[
     FormName,
     typer.Option("--form", help="One graph, a forward and a backward file, or one file with two functions in it."),
+]
+Mode = Annotated[
+    ModeName | None,
+    typer.Option(
+        "--mode",
+        help="By default what the file says, or the gradient; the derivative along a tangent (jvp), as one file or as "
+        "a forward and a linear file (linearize); the Hessian times a vector (hvp); the whole Jacobian or Hessian.",
+    ),
+]
+Chunk = Annotated[
+    int | None, typer.Option("--chunk", help="How many directions of a Jacobian or Hessian are computed at a time.")
 ]
 Dtype = Annotated[DtypeName | None, typer.Option("--dtype", help="The dtype of every floating-point input.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
@@ -66,10 +92,18 @@ def read_specs(texts: list[str] | None) -> dict[str, str]:
 
 
 class Exported:
-    """A file's function with its arguments, traced and split."""
+    """A file's function with its arguments, traced, and with what is derived of it."""
 
     def __init__(
-        self, target: str, spec: list[str] | None, wrt: list[str] | None, dtype: DtypeName | None, *, quiet: bool
+        self,
+        target: str,
+        spec: list[str] | None,
+        wrt: list[str] | None,
+        dtype: DtypeName | None,
+        *,
+        quiet: bool,
+        mode: ModeName | None = ModeName.GRADIENT,
+        chunk: int | None = None,
     ) -> None:
         texts = read_specs(spec)
         with progress(f"reading {target}", quiet=quiet) as told, user_output_to_stderr():
@@ -77,7 +111,16 @@ class Exported:
             self.arguments = arguments_of(self.file, texts, None if dtype is None else dtype.value)
             told.update(f"tracing {self.file.name}")
             args, named = self.arguments.specs
-            self.split = split(self.file.function, *args, wrt=wrt or self.file.wrt, **named)
+            asked = wrt or self.file.wrt
+            self.mode = read_mode(mode.value if mode is not None else self.file.mode or "gradient")
+            self.derived = derive(self.file.function, *args, mode=self.mode, wrt=asked, chunk=chunk, **named)
+
+    @property
+    def split(self) -> SplitProgram:
+        """The gradient. Raises SpecError where something else was derived."""
+        if not isinstance(self.derived, SplitProgram):
+            raise SpecError("this command is for gradients")
+        return self.derived
 
 
 def progress(text: str, *, quiet: bool = False) -> Any:

@@ -6,28 +6,40 @@ from typing import Any
 
 from primsplit.cli.output import console, print_json, size_text, table
 from primsplit.export import SplitProgram
+from primsplit.modes import Derived
+from primsplit.program import Program
+from primsplit.pushed import PushedProgram
 
 
-def tell(name: str, split: SplitProgram, paths: Sequence[str], form: str, seconds: float, *, json: bool) -> None:
+def tell(name: str, made: Derived, paths: Sequence[str], form: str, seconds: float, *, json: bool) -> None:
     """Print the files, their inputs and outputs, and the number of operators; as JSON where asked."""
-    answer = _answer(name, split, paths, form, seconds)
+    answer = _answer(name, made, paths, form, seconds)
     if json:
         print_json(answer)
     else:
         _show(answer)
 
 
-def _answer(name: str, split: SplitProgram, paths: Sequence[str], form: str, seconds: float) -> dict[str, Any]:
-    joint = split.joint()
+def _answer(name: str, made: Derived, paths: Sequence[str], form: str, seconds: float) -> dict[str, Any]:
+    joint = made if isinstance(made, Program) else made.joint()
     return {
         "function": name,
         "form": form,
         "files": [{"path": p, "bytes": os.path.getsize(p)} for p in paths],
         "inputs": [{"name": n, "type": str(t)} for n, t in zip(joint.inputs, joint.types, strict=True)],
         "outputs": [{"name": n, "type": str(r.type)} for n, r in zip(joint.outputs, joint.block.results, strict=True)],
-        "operators": {"forward": len(split.primal.ops), "backward": len(split.pullback.ops)},
+        "operators": _operators(made),
         "seconds": round(seconds, 3),
     }
+
+
+def _operators(made: Derived) -> dict[str, int]:
+    """The number of operators in each part."""
+    if isinstance(made, SplitProgram):
+        return {"forward": len(made.primal.ops), "backward": len(made.pullback.ops)}
+    if isinstance(made, PushedProgram):
+        return {"forward": len(made.primal.ops), "tangent": len(made.tangent.ops)}
+    return {"in all": len(made.block.ops)}
 
 
 def _show(answer: dict[str, Any]) -> None:
@@ -35,11 +47,8 @@ def _show(answer: dict[str, Any]) -> None:
     for file in answer["files"]:
         out.print(f"{file['path']}  {size_text(file['bytes'])}", style="bold", markup=False)
     counts = answer["operators"]
-    out.print(
-        f"{answer['function']}: {counts['forward']} operators forward, {counts['backward']} backward, "
-        f"{answer['seconds']:.2f} s",
-        markup=False,
-    )
+    told = ", ".join(f"{n} {'operators ' if i == 0 else ''}{part}" for i, (part, n) in enumerate(counts.items()))
+    out.print(f"{answer['function']}: {told}, {answer['seconds']:.2f} s", markup=False)
     rows = [("in", v["name"], v["type"]) for v in answer["inputs"]]
     rows += [("out", v["name"], v["type"]) for v in answer["outputs"]]
     out.print(table(("", "name", "type"), rows))

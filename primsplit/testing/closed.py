@@ -10,7 +10,7 @@ from primsplit.ir import Block, Const, Op, Var, check, free, walk
 from primsplit.listing import constants, listing
 from primsplit.parsing import parse
 from primsplit.passes.inline import inline_calls
-from primsplit.split import Split
+from primsplit.parts import Split
 from primsplit.testing.failures import CheckFailed
 
 PLAIN = (bool, int, float, str, bytes)

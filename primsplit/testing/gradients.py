@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from primsplit import trees
 from primsplit.export import SplitProgram, split
+from primsplit.pushed import push_program
 from primsplit.specs import leaf_type, spec
 from primsplit.testing.differences import directional_derivative, directions, pairing
 from primsplit.testing.failures import GradientMismatch
@@ -24,12 +25,14 @@ class Allowed:
     gradient: float
     value: float
     step: float
+    is_forward: bool = False
 
 
 def check_grads(
     function: Function,
     *args: Any,
     order: int = 2,
+    modes: Sequence[str] = ("reverse",),
     wrt: Any = None,
     tolerance: float = 1e-6,
     value_tolerance: float = 1e-12,
@@ -43,10 +46,11 @@ def check_grads(
     The value must be plain NumPy's, in dtype and shape exactly; gradients up to `order` (1 or 2) must agree with
     five-point central differences to `tolerance`, relative to the gradient's size. With `symbolic`, the function is
     traced again with each distinct size above 1 as a symbol, and run at the sizes in `resize` too, where plain NumPy
-    accepts that. `wrt` as in `ps.split`. `step` scales the differences. Raises GradientMismatch.
+    accepts that. With "forward" in `modes`, the tangents along a random direction must fit the gradients, everywhere.
+    `wrt` as in `ps.split`. `step` scales the differences. Raises GradientMismatch.
     """
     random = np.random.default_rng(seed)
-    allowed = Allowed(tolerance, value_tolerance, step)
+    allowed = Allowed(tolerance, value_tolerance, step, is_forward="forward" in modes)
     made = split(function, *args, wrt=wrt)
     _check_file(made, function, args, allowed, random)
     if order > 1:
@@ -111,6 +115,28 @@ def _check_file(
         return pairing([results[i] for i in of], seeds)
 
     _check_gradient(scalar, [point[i] for i in wrt], gradients, allowed, random)
+    if allowed.is_forward:
+        _check_tangents(made, point, seeds, list(gradients.values()))
+
+
+def _check_tangents(
+    made: SplitProgram,
+    point: Sequence[AnyArray],
+    seeds: Sequence[AnyArray],
+    gradients: Sequence[AnyArray],
+) -> None:
+    """<seeds, J v> = <gradients, v> along a random direction v."""
+    random = np.random.default_rng(1)
+    pushed = push_program(made.program, made.split.wrt, made.split.of)
+    tangents = [np.asarray(random.standard_normal(point[i].shape), point[i].dtype) for i in pushed.pushed.wrt]
+    found = pushed.joint().session()(*point, *tangents)[len(made.program.outputs) :]
+    left, right = pairing(seeds, found), pairing(gradients, tangents)
+    size = sum(float(np.sum(np.abs(s * f))) for s, f in zip(seeds, found, strict=True))
+    size += sum(float(np.sum(np.abs(g * t))) for g, t in zip(gradients, tangents, strict=True))
+    if not abs(left - right) <= 1e-9 * max(size, 1e-3):
+        raise GradientMismatch(
+            f"forward mode gives {left:.12g} along a direction where the gradients give {right:.12g}"
+        )
 
 
 def _as_given(array: Any, leaf: Any) -> Any:

@@ -1,7 +1,8 @@
 """Operators on images in plain NumPy, in the precision of their inputs."""
 
 import itertools
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,4 +66,82 @@ def affine_grid(theta: AnyArray, size: AnyArray, *, align_corners: int = 0) -> A
     return grid
 
 
-IMAGES: dict[str, Callable[..., Any]] = {"AffineGrid": affine_grid, "GridSample": grid_sample}
+def deform_conv(
+    x: AnyArray,
+    w: AnyArray,
+    offset: AnyArray,
+    b: AnyArray | None = None,
+    mask: AnyArray | None = None,
+    *,
+    kernel_shape: Sequence[int] | None = None,
+    group: int = 1,
+    offset_group: int = 1,
+    strides: Sequence[int] = (1, 1),
+    dilations: Sequence[int] = (1, 1),
+    pads: Sequence[int] = (0, 0, 0, 0),
+) -> AnyArray:
+    """Each tap of each window read where its offsets say, times its mask; then the product with the weights."""
+    kernel, (n, channels), places = w.shape[2:], x.shape[:2], offset.shape[2:]
+    moves = offset.reshape(n, offset_group, *kernel, 2, *places)
+    factor = np.ones((n, offset_group, *kernel, *places)) if mask is None else mask.reshape(moves.shape[:4] + places)
+    read = np.zeros((n, channels, *kernel, *places), x.dtype)
+    each = channels // offset_group
+    for at in np.ndindex(n, offset_group, *kernel, *places):
+        i, g, *tap, top, left = at
+        spot = [
+            place * step - pad + k * spread + move
+            for place, step, pad, k, spread, move in zip(
+                (top, left), strides, pads, tap, dilations, moves[(*at[:4], slice(None), top, left)], strict=False
+            )
+        ]
+        here = slice(g * each, (g + 1) * each)
+        read[(i, here, *at[2:])] = _pixel(x[i, here], spot) * factor[at]
+    split = read.reshape(n, group, channels // group, *kernel, *places)
+    weights = w.reshape(group, -1, *w.shape[1:])
+    found: AnyArray = np.einsum("ngckl...,gockl->ngo...", split, weights).reshape(n, w.shape[0], *places)
+    return found if b is None else found + b.reshape(-1, 1, 1)
+
+
+def _pixel(image: AnyArray, spot: Sequence[float]) -> AnyArray:
+    """An image [C, H, W] at one place, by its four neighbours; those outside of it are zero."""
+    found = np.zeros(image.shape[0], image.dtype)
+    first = [math.floor(s) for s in spot]
+    for corner in itertools.product((0, 1), repeat=2):
+        at = [f + c for f, c in zip(first, corner, strict=True)]
+        if all(0 <= a < size for a, size in zip(at, image.shape[1:], strict=True)):
+            found += image[:, at[0], at[1]] * math.prod(1 - abs(s - a) for s, a in zip(spot, at, strict=True))
+    return found
+
+
+def max_roi_pool(x: AnyArray, rois: AnyArray, *, pooled_shape: Sequence[int], spatial_scale: float = 1.0) -> AnyArray:
+    """The largest pixel of each bin of each region, whose corners are rounded, halves away from zero."""
+    result = np.zeros((len(rois), x.shape[1], *pooled_shape), x.dtype)
+    for number, (batch, *corners) in enumerate(rois):
+        left, top, right, bottom = (
+            int(math.copysign(math.floor(abs(c) + 0.5), c)) for c in np.multiply(corners, spatial_scale)
+        )
+        for at in np.ndindex(*pooled_shape):
+            cut = [
+                _bin(low, high, k, bins, size)
+                for low, high, k, bins, size in zip(
+                    (top, left), (bottom, right), at, pooled_shape, x.shape[2:], strict=True
+                )
+            ]
+            read = x[int(batch), :, cut[0], cut[1]]
+            if read.size:
+                result[number, :, at[0], at[1]] = read.max((1, 2))
+    return result
+
+
+def _bin(low: int, high: int, number: int, bins: int, size: int) -> slice:
+    each = max(high - low + 1, 1) / bins
+    start, end = low + math.floor(number * each), low + math.ceil((number + 1) * each)
+    return slice(min(max(start, 0), size), min(max(end, 0), size))
+
+
+IMAGES: dict[str, Callable[..., Any]] = {
+    "AffineGrid": affine_grid,
+    "DeformConv": deform_conv,
+    "GridSample": grid_sample,
+    "MaxRoiPool": max_roi_pool,
+}

@@ -52,9 +52,68 @@ def _kind(value: Value | None, kinds: dict[Var, Kind]) -> Kind:
 def _walk(block: Block, kinds: dict[Var, Kind]) -> None:
     for op in block.ops:
         known = [_kind(v, kinds) for v in op.inputs]
+        if op.kind in _NESTED and any(kinds.get(v) == "linear" for v in reads(op)):
+            kinds.update(zip(op.outputs, _NESTED[op.kind](op, known, kinds), strict=True))
+            continue
         inside = any(kinds.get(v) == "linear" for v in reads(op))
         found = _result(op, known, kinds) if inside or "zero" in known else _source(op)
         kinds.update(dict.fromkeys(op.outputs, found))
+
+
+def _inside(block: Block, params: Sequence[Kind], kinds: dict[Var, Kind]) -> list[Kind]:
+    """What the results of a sub-block are."""
+    here = {**kinds, **dict(zip(block.params, params, strict=True))}
+    _walk(block, here)
+    return [_kind(result, here) for result in block.results]
+
+
+def _joined(op: Op, first: Sequence[Kind], second: Sequence[Kind]) -> list[Kind]:
+    """What values are that are now the one, now the other."""
+    found: list[Kind] = []
+    for pair in zip(first, second, strict=True):
+        if set(pair) == {"linear", "free"}:
+            raise NotLinear(f"{op.kind} gives now what is linear in the cotangent, now what does not depend on it")
+        found.append(pair[0] if pair[1] == "zero" else pair[1])
+    return found
+
+
+def _branches(op: Op, known: list[Kind], kinds: dict[Var, Kind]) -> list[Kind]:
+    if known[0] == "linear":
+        raise NotLinear("If decides by a cotangent")
+    one, other = (_inside(block, [], kinds) for block in op.blocks())
+    return _joined(op, one, other)
+
+
+def _repeated(op: Op, lead: list[Kind], carried: list[Kind], rows: list[Kind], kinds: dict[Var, Kind]) -> list[Kind]:
+    """The carries of a loop, once they are what one more turn makes of them, and what it collects."""
+    (body,) = op.blocks()
+    while True:
+        results = _inside(body, [*lead, *carried, *rows], kinds)
+        told, results = results[: len(lead) // 2], results[len(lead) // 2 :]
+        if "linear" in told:
+            raise NotLinear(f"{op.kind} ends by a cotangent")
+        new = _joined(op, carried, results[: len(carried)])
+        if new == carried:
+            return results if not carried else [*new, *results[len(carried) :]]
+        carried = new
+
+
+def _loop(op: Op, known: list[Kind], kinds: dict[Var, Kind]) -> list[Kind]:
+    if "linear" in known[:2]:
+        raise NotLinear("Loop counts by a cotangent")
+    return _repeated(op, ["free", "free"], known[2:], [], kinds)
+
+
+def _scan(op: Op, known: list[Kind], kinds: dict[Var, Kind]) -> list[Kind]:
+    count = len(known) - int(op.attributes["num_scan_inputs"])
+    return _repeated(op, [], known[:count], known[count:], kinds)
+
+
+_NESTED: dict[str, Callable[[Op, list[Kind], dict[Var, Kind]], list[Kind]]] = {
+    "If": _branches,
+    "Loop": _loop,
+    "Scan": _scan,
+}
 
 
 def _source(op: Op) -> Kind:
@@ -120,6 +179,15 @@ def _pad(known: list[Kind]) -> Kind | None:
     return None if "linear" in known[1:2] else _sum([known[0], fill])
 
 
+def _normalized(known: list[Kind]) -> Kind | None:
+    """(x - mean) slope + bias, by given statistics."""
+    x, slope, bias, mean, variance = known
+    if "linear" in {mean, variance}:
+        return None
+    product = _product([_sum([x, mean]) or "free", slope]) if x != "linear" or mean == "zero" else None
+    return None if product is None else _sum([product, bias])
+
+
 def _quotient(known: list[Kind]) -> Kind | None:
     return None if known[1] == "linear" else known[0]
 
@@ -128,6 +196,7 @@ _RULES: dict[str, Callable[[list[Kind]], Kind | None]] = {
     **dict.fromkeys(LINEAR_IN_FIRST, _first),
     **dict.fromkeys(SUMS, _sum),
     **dict.fromkeys(PRODUCTS, _product),
+    "BatchNormalization": _normalized,
     "Div": _quotient,
     "Gemm": _gemm,
     "Pad": _pad,

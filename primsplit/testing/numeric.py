@@ -1,7 +1,7 @@
 """The checks of `check_rrule` that compare numbers: with other evaluators, with central differences, across dtypes."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,16 +114,22 @@ def check_sizes(job: Job) -> None:
         except PrimsplitError as error:
             raise CheckFailed("sizes", f"cannot be split for symbolic sizes: {error}") from error
         joint = made.joint().session()
-        points = [subject.point, *([cut(a, n) for a in subject.point] for n in job.settings.sizes)]
-        if separate:
-            points += [[cut(b, 1) if i == j else b for j, b in enumerate(subject.point)] for i in job.wrt]
-        for point in points:
-            if _literal(subject, point):
-                _check_size(job, made, joint, point)
-                job.report.sizes.append(_shapes(point))
+        for point in points_of(job, separate=separate):
+            _check_size(job, made, joint, point)
+            job.report.sizes.append(shapes(point))
 
 
-def _shapes(point: Sequence[AnyArray]) -> str:
+def points_of(job: Job, *, separate: bool) -> Iterator[list[AnyArray]]:
+    """The point, and cut to the sizes asked for, where the target takes that."""
+    given = job.subject.point
+    points = [given, *([cut(a, n) for a in given] for n in job.settings.sizes)]
+    if separate:
+        points += [[cut(b, 1) if i == j else b for j, b in enumerate(given)] for i in job.wrt]
+    yield from (point for point in points if _literal(job.subject, point))
+
+
+def shapes(point: Sequence[AnyArray]) -> str:
+    """The shapes of arrays, as a text."""
     return ", ".join(str(list(a.shape)) for a in point)
 
 
@@ -141,7 +147,7 @@ def _check_size(job: Job, made: SplitProgram, joint: Any, point: Sequence[AnyArr
     seeds = [job.random.standard_normal(values[i].shape).astype(values[i].dtype) for i in made.split.of]
     found = joint(*point, *seeds)
     for position, (value, wanted) in enumerate(zip(found, values, strict=False)):
-        compare(f"result {position} for shapes {_shapes(point)}", value, wanted, job.value_tolerance, "sizes")
+        compare(f"result {position} for shapes {shapes(point)}", value, wanted, job.value_tolerance, "sizes")
 
     function = job.smooth(made.program.block, made.split.of)
     _against_differences(

@@ -10,6 +10,7 @@ import onnx.helper
 
 from primsplit.testing.images import IMAGES
 from primsplit.testing.normalizations import NORMALIZATIONS
+from primsplit.testing.recurrent import SEQUENCES
 from primsplit.testing.windows import WINDOWED
 
 AnyArray = npt.NDArray[Any]
@@ -196,5 +197,6 @@ NUMPY: dict[str, Callable[..., Any]] = {
     **WINDOWED,
     **IMAGES,
     **NORMALIZATIONS,
+    **SEQUENCES,
 }  # fmt: skip
 """One function an operator, of its inputs in order (None for an absent one) and its attributes by keyword."""

@@ -19,6 +19,7 @@ from primsplit.errors import PrimsplitError
 from primsplit.ir import FLOATS, Block, Const, Op, Type, Value, Var, is_call
 from primsplit.schema import OPSET
 from primsplit.testing.operators import NUMPY
+from primsplit.testing.recurrent import RECURRENT
 from primsplit.testing.windows import SEVERAL
 
 AnyArray = npt.NDArray[Any]
@@ -195,7 +196,7 @@ def _runner(op: Op, attributes: dict[str, Any], wide: np.dtype[Any] | None) -> A
     function = NUMPY.get(op.kind)
     if function is not None and len(op.outputs) == 1:
         return lambda inputs: (function(*inputs, **attributes),)
-    several = SEVERAL.get(op.kind)
+    several = SEVERAL.get(op.kind, RECURRENT.get(op.kind))
     if several is not None and len(op.outputs) > 1:
         return lambda inputs: several(*inputs, **attributes)
     evaluator = _evaluator(op, attributes, wide)

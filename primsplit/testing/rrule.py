@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.testing import numeric, structural
+from primsplit.testing.forward import check_forward
 from primsplit.testing.job import RTOL, Job, Kink, Report, Settings
 from primsplit.testing.subject import Domain, Subject, Target, make_subject
 
@@ -27,6 +28,7 @@ def check_rrule(
     listing: str | None = None,
     no_tangent: Sequence[int] = (),
     first_order_only: bool = False,
+    reverse_only: bool = False,
     is_symbolic: bool = True,
     sizes: Sequence[int] = (1, 0),
     separate: bool = False,
@@ -52,6 +54,8 @@ def check_rrule(
       `separate` also with a symbol for each axis, so that broadcasting is decided at run time.
     - dtypes: float32, and float16 where there are kernels.
     - second_order: the gradient of the gradient, unless `first_order_only`.
+    - forward: the tangents, by the forward rule or the pullback transposed, agree with central differences and with the
+      pullback, at kinks and at other sizes too; unless `reverse_only`.
     - files: joint, forward and backward files are right ONNX and fit each other.
     - counters: nothing is traced, built or loaded twice.
     - kinks: at points (inputs, expected cotangents for a cotangent of ones) the stated convention holds.
@@ -67,6 +71,8 @@ def check_rrule(
     skipped = set() if is_symbolic else {"sizes"}
     if first_order_only:
         skipped.add("second_order")
+    if reverse_only:
+        skipped.add("forward")
     if not kinks:
         skipped.add("kinks")
     chosen = [n for n in CHECKS if (only is None or n in only) and n not in skipped]
@@ -96,6 +102,7 @@ CHECKS: dict[str, Callable[[Job], None]] = {
     "sizes": numeric.check_sizes,
     "dtypes": numeric.check_dtypes,
     "second_order": numeric.check_second_order,
+    "forward": check_forward,
     "files": structural.check_files,
     "counters": structural.check_counters,
     "kinks": numeric.check_kinks,

@@ -48,6 +48,7 @@ class FileCheck:
     """The comparisons of one file. `values` is a call of the function (positional and keyword arguments).
 
     `file` maps inputs and cotangents by name to outputs and gradients by name. `tolerance` replaces the gradients'.
+    `against` is what rows call the function.
     """
 
     def __init__(
@@ -59,8 +60,10 @@ class FileCheck:
         *,
         tolerance: float | None = None,
         seed: int = 0,
+        against: str = "plain NumPy",
     ) -> None:
         self.made, self.function, self.file, self.tolerance = made, function, file, tolerance
+        self.against = against
         self.random = np.random.default_rng(seed)
         self.leaves, self.structure = trees.flatten(values)
         self.positions = [i for i, s in enumerate(made.program.static) if s is ARRAY]
@@ -114,18 +117,18 @@ class FileCheck:
     def _value_row(self, name: str, value: Array, wide: Array, own: Array) -> Row:
         told = _told(value)
         if value.dtype != own.dtype or value.shape != own.shape:
-            note = f"NumPy gives {_told(own)}"
-            return Row(name, told, "plain NumPy", np.inf, "wrong", note)
+            note = f"{self.against} gives {_told(own)}"
+            return Row(name, told, self.against, np.inf, "wrong", note)
         if value.dtype.name not in TOLERANCES:
             wrong = int(np.sum(value != own))
-            return Row(name, told, "plain NumPy", float(wrong), "wrong" if wrong else "ok")
+            return Row(name, told, self.against, float(wrong), "wrong" if wrong else "ok")
         finite = np.isfinite(wide)
         size = float(np.max(np.abs(wide[finite]), initial=0.0))
         if not finite.all():
             same = np.array_equal(np.isfinite(value), finite)
-            return Row(name, told, "plain NumPy", np.inf, "unclear" if same else "wrong", "not finite at these inputs")
+            return Row(name, told, self.against, np.inf, "unclear" if same else "wrong", "not finite at these inputs")
         error = float(np.max(np.abs(_wide(value) - wide), initial=0.0)) / (size or 1.0)
-        return Row(name, told, "plain NumPy", error, "ok" if error <= self._value_tolerance(value) else "wrong")
+        return Row(name, told, self.against, error, "ok" if error <= self._value_tolerance(value) else "wrong")
 
     def _value_tolerance(self, value: Array) -> float:
         """The tolerance of the least precise dtype at work: a float64 result of float32 inputs has their digits."""

@@ -10,14 +10,16 @@ from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from primsplit import testing, tracing, trees
+from primsplit.activity import active_vars
 from primsplit.array import FUNCTIONS, Array
 from primsplit.coverage import name_of, ufunc_name
+from primsplit.definitions import DEFINITIONS, Definition
 from primsplit.ir import Var, walk
 from primsplit.names import NamedBlock
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.rules.table import RULES
-from primsplit.split import active_vars
 
+CALL = "call::"
 CHECKS = ("check_grads", "check_rrule")
 Names = dict[str, set[str]]
 
@@ -28,6 +30,7 @@ class Watcher:
     `differentiated`: operators that a gradient went through in a check that passed, and operators without a gradient
     that were in a program of one. `written`: operators that were part of a program made for onnxruntime. `checked`:
     functions of NumPy that a check that passed has traced a call of; `traced`: those that were traced at all.
+    `recorded`: operators that were recorded by their definition.
     `smooth` is kept: the functions that a gradient ever went through.
     """
 
@@ -40,7 +43,7 @@ class Watcher:
 
     def clear(self) -> None:
         """Forget what was seen."""
-        self.seen = {key: set() for key in ("differentiated", "written", "checked", "traced")}
+        self.seen = {key: set() for key in ("differentiated", "written", "recorded", "checked", "traced")}
 
     def install(self) -> None:
         """Watch from now on. To be called before test modules import the checks; it cannot be undone."""
@@ -50,6 +53,8 @@ class Watcher:
         composition.run_forward = self._composition(composition.run_forward)
         doors: Any = importlib.import_module("primsplit.doors")
         doors.make_model = self._model(doors.make_model)
+        calling: Any = importlib.import_module("primsplit.definitions.calling")
+        calling._body = self._definition(calling._body)
         self._table(FUNCTIONS, name_of)
         self._table(ELEMENTWISE, ufunc_name)
 
@@ -78,16 +83,25 @@ class Watcher:
 
     def _note_operators(self, composition: Any) -> None:
         for op in composition.block.ops:
+            kind = op.kind.removeprefix(CALL)
             entry = RULES.get(op.kind)
-            if entry is None:
+            if entry is None and kind not in DEFINITIONS:
                 continue
-            if entry.form == "no_gradient" or any(v in composition.needed for v in op.outputs):
-                self.seen["differentiated"].add(op.kind)
+            is_discrete = entry is not None and entry.form == "no_gradient"
+            if is_discrete or any(v in composition.needed for v in op.outputs):
+                self.seen["differentiated"].add(kind)
 
     def _model(self, make: Callable[..., Any]) -> Callable[..., Any]:
         def watched(named: NamedBlock) -> Any:
             self.seen["written"].update(op.kind for op in walk(named.block))
             return make(named)
+
+        return watched
+
+    def _definition(self, body: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(definition: Definition, *args: Any) -> Any:
+            self.seen["recorded"].add(definition.kind)
+            return body(definition, *args)
 
         return watched
 

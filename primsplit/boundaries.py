@@ -1,0 +1,68 @@
+"""`primitive`: a function that stays one op; with `inline=False` also through derivatives and in a file's functions."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array
+from primsplit.ir import Block, Op, Value, Var
+from primsplit.ops import op as operators
+from primsplit.primitive import Function, Primitive
+from primsplit.split import split_block
+
+
+def primitive(function: Function | None = None, *, name: str = "", inline: bool = True) -> Any:
+    """Make a function one op of the program. Use as a decorator; give it a rule with `rrule` or `frule`.
+
+    With `inline=False` it stays one op for whatever differentiates it: its forward pass and its pullback are calls
+    too, and so are theirs. A file of `form="functions"` keeps them as model-local functions; every other form is
+    written without calls.
+    """
+
+    def made(given: Function) -> Primitive:
+        return Primitive(given, name, None if inline else bounded)
+
+    return made if function is None else made(function)
+
+
+def bounded(name: str, body: Block) -> Callable[..., tuple[list[Array], Function]]:
+    """The reverse rule of a call that stays one: calls of the body's forward pass and of its pullback."""
+
+    def rule(*inputs: Array) -> tuple[list[Array], Function]:
+        wrt = [i for i, x in enumerate(inputs) if x.type.is_float]
+        of = [i for i, r in enumerate(body.results) if r.type.is_float]
+        made = split_block(body, wrt, of)
+        stored = made.stored()
+        primal = made.primal
+        values = _call(f"{name}__forward", made.forward, inputs) if stored else _call(name, primal, inputs)
+        outputs = values[: len(primal.results)]
+        known: dict[Value, Array] = dict(zip(primal.params, inputs, strict=True))
+        known.update({r: o for r, o in zip(primal.results, outputs, strict=True) if r not in known})
+        known.update(zip(stored, values[len(outputs) :], strict=True))
+
+        def pullback(*cotangents: Array | None) -> list[Array | None]:
+            given = [_zeros(outputs[i]) if (c := cotangents[i]) is None else c for i in made.of]
+            found = _call(f"{name}__pullback", made.pullback, [*(known[c] for c in made.captures), *given])
+            gradients = dict(zip(made.targets, found, strict=True))
+            return [gradients.get(i) for i in range(len(inputs))]
+
+        return outputs, pullback
+
+    return rule
+
+
+def _call(name: str, body: Block, inputs: Sequence[Array]) -> list[Array]:
+    """Record a call that stays one."""
+    outputs = tuple(Var(r.type, r.hint) for r in body.results)
+    attributes = {"body": body, "inline": False, "rule": bounded(name, body)}
+    into = tracing.current()
+    values = tuple(a.value for a in inputs)
+    tracing.append(Op(f"call::{name}", values, outputs, attributes, into.place or tracing.user_place(), into.remark))
+    return [Array(v) for v in outputs]
+
+
+def _zeros(x: Array) -> Array:
+    made: Array = operators.ConstantOfShape(operators.Shape(x), value=np.zeros(1, x.dtype), types=[x.type])
+    return made

@@ -1,0 +1,61 @@
+"""Which values depend on others: each output of a call, If, Loop or Scan by itself, and not by a shape alone."""
+
+from collections.abc import Iterable, Sequence
+
+from primsplit.ir import Block, Op, Value, Var, is_call, reads
+
+SHAPES = frozenset({"Shape", "Size"})
+
+
+def dependent(ops: Iterable[Op], sources: Iterable[Var], *, shapes: bool = False) -> set[Var]:
+    """The Vars whose elements depend on those of the sources; with `shapes`, also on their shapes alone."""
+    depends = set(sources)
+    for op in ops:
+        if not shapes and op.kind in SHAPES:
+            continue
+        if any(v in depends for v in reads(op)):
+            depends.update(_outputs(op, depends, shapes))
+    return depends
+
+
+def _outputs(op: Op, depends: set[Var], shapes: bool) -> list[Var]:
+    """The outputs of an op that depend on what it reads; all where its form is not known."""
+    if is_call(op):
+        body: Block = op.attributes["body"]
+        found = _inside(body, [v in depends for v in op.inputs if v is not None], set(), shapes)
+        return [v for v, d in zip(op.outputs, found, strict=True) if d]
+    if op.kind == "If" and op.inputs[0] not in depends:
+        sides = [_inside(block, [], depends, shapes) for block in op.blocks()]
+        return [v for i, v in enumerate(op.outputs) if any(results[i] for results in sides)]
+    if op.kind == "Loop" and not any(v in depends for v in op.inputs[:2]):
+        return _turns(op, 2, len(op.inputs) - 2, depends, shapes)
+    if op.kind == "Scan":
+        return _turns(op, 0, len(op.inputs) - int(op.attributes["num_scan_inputs"]), depends, shapes)
+    return list(op.outputs)
+
+
+def _turns(op: Op, lead: int, carries: int, depends: set[Var], shapes: bool) -> list[Var]:
+    """The outputs of a loop: carries until one more turn adds nothing, then what is collected."""
+    (body,) = op.blocks()
+    given = [v in depends for v in op.inputs]
+    carried, rows = given[lead : lead + carries], given[lead + carries :]
+    while True:
+        results = _inside(body, [*[False] * lead, *carried, *rows], depends, shapes)
+        if lead and results[0]:
+            return list(op.outputs)
+        results = results[lead // 2 :]
+        turned = [a or b for a, b in zip(carried, results[:carries], strict=True)]
+        if turned == carried:
+            return [v for v, d in zip(op.outputs, [*carried, *results[carries:]], strict=True) if d]
+        carried = turned
+
+
+def _inside(block: Block, params: Sequence[bool], depends: set[Var], shapes: bool) -> list[bool]:
+    """Which results of a sub-block depend, where these parameters do and these Vars outside."""
+    sources = depends | {v for v, d in zip(block.params, params, strict=True) if d}
+    here = dependent(block.ops, sources, shapes=shapes)
+    return [_is_in(r, here) for r in block.results]
+
+
+def _is_in(value: Value, found: set[Var]) -> bool:
+    return isinstance(value, Var) and value in found

@@ -1,0 +1,157 @@
+"""`export`: gradients, products, Jacobians and Hessians of a function, Program or loaded model as ONNX files.
+
+Names in the files: inputs and results keep theirs. Of an input or result `x`, `d_x` is the gradient, `t_x` the tangent,
+so that the product with a Hessian is `t_d_x`, `j_x` the Jacobian and `h_x` the Hessian (`j_y_x` and `h_x_z` where there
+are several results or inputs).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, get_args
+
+from primsplit import tracing
+from primsplit.array import Array
+from primsplit.collector import paused
+from primsplit.errors import ShapeError, SpecError
+from primsplit.export import (
+    Form,
+    SplitProgram,
+    Wrt,
+    select_inputs,
+    select_results,
+    split,
+    trace,
+    with_asked_params,
+)
+from primsplit.ir import Block, Value
+from primsplit.names import kept_apart
+from primsplit.program import Program, flat_program
+from primsplit.pushed import PushedProgram, push_program
+from primsplit.transforms.directions import jacobian_blocks
+
+Kind = Literal["gradient", "jvp", "linearize", "hvp", "jacobian", "hessian"]
+Function = Callable[..., Any] | Program
+Derived = SplitProgram | PushedProgram | Program
+
+
+def read_mode(text: str) -> Kind:
+    """The mode of this name. Raises SpecError."""
+    found: dict[str, Kind] = {name: name for name in get_args(Kind)}
+    if text not in found:
+        raise SpecError(f"mode={text!r} is none of {', '.join(found)}")
+    return found[text]
+
+
+def derive(
+    function: Function,
+    *specs: Any,
+    mode: Kind,
+    wrt: Wrt = None,
+    of: Any = None,
+    chunk: int | None = None,
+    **named: Any,
+) -> Derived:
+    """A function traced on specs, with what `mode` names, ready to be run or saved.
+
+    - gradient: a SplitProgram; see `split`.
+    - jvp, linearize: a PushedProgram, whose inputs are those of the function and a tangent of each in `wrt`.
+    - hvp: one too: a scalar function's value, gradient, and the tangents of the gradient.
+    - jacobian, hessian: a Program that gives the value (and gradient) first. `chunk` directions are taken at a time.
+
+    Raises SpecError for another mode, or one that the function has not; ShapeError where it needs a scalar.
+    """
+    if read_mode(mode) == "gradient":
+        return split(function, *specs, wrt=wrt, of=of, **named)
+    if mode in {"hvp", "hessian"}:
+        made = split(function, *specs, wrt=wrt, of=of, **named)
+        _check_scalar(made, mode)
+        return _products(made) if mode == "hvp" else _hessian(made, chunk)
+    program = with_asked_params(trace(function, *specs, **named), wrt)
+    inputs, results = select_inputs(program, wrt), select_results(program, of)
+    if mode == "jacobian":
+        return _jacobian(program, inputs, results, chunk)
+    return push_program(program, inputs, results)
+
+
+def export(
+    target: Function | Derived,
+    *specs: Any,
+    path: str,
+    mode: Kind = "gradient",
+    form: Form = "joint",
+    wrt: Wrt = None,
+    of: Any = None,
+    chunk: int | None = None,
+    **named: Any,
+) -> list[str]:
+    """Write a function, Program or Split with its derivative as ONNX; return the paths written.
+
+    `mode` is what `derive` names: by default the gradient, in the `form` "joint" (one graph), "split" (a forward and a
+    backward file) or "functions" (one file, forward and pullback as model-local functions). "linearize" writes a
+    forward and a linear file, every other mode one. Raises FileError where the path cannot be written.
+    """
+    if isinstance(target, SplitProgram | PushedProgram):
+        return save_derived(target, path, mode, form)
+    made = derive(target, *specs, mode=mode, wrt=wrt, of=of, chunk=chunk, **named)
+    return save_derived(made, path, mode, form)
+
+
+def save_derived(made: Derived, path: str, mode: Kind, form: Form = "joint") -> list[str]:
+    """Write what `derive` made; return the paths. Raises SpecError for a form that the mode has not."""
+    if form != "joint" and not isinstance(made, SplitProgram):
+        raise SpecError(f"form={form!r} is for gradients, and not for mode={mode!r}")
+    if isinstance(made, SplitProgram):
+        return made.save(path, form)
+    if isinstance(made, PushedProgram):
+        return made.save(path, pair=mode == "linearize")
+    made.save(path)
+    return [path]
+
+
+def _check_scalar(made: SplitProgram, mode: Kind) -> None:
+    results = made.program.block.results
+    if len(results) != 1 or results[0].type.shape != ():
+        told = ", ".join(str(r.type) for r in results)
+        raise ShapeError(f"mode={mode!r} takes a function with one scalar result, not {told}")
+
+
+def _products(made: SplitProgram) -> PushedProgram:
+    """Value, gradient, and the gradient's tangents."""
+    joint = made.joint()
+    return push_program(joint, made.differentiated, joint.gradients)
+
+
+def _hessian(made: SplitProgram, chunk: int | None) -> Program:
+    names = [made.program.inputs[i] for i in made.differentiated]
+    pairs = [f"h_{a}_{b}" for a in names for b in names] if len(names) > 1 else [f"h_{names[0]}"]
+    joint = made.joint()
+    return _with_blocks(joint, made.differentiated, joint.gradients, pairs, chunk, forward=True)
+
+
+def _jacobian(program: Program, inputs: Sequence[int], results: Sequence[int], chunk: int | None) -> Program:
+    given = [program.inputs[i] for i in inputs]
+    made = [program.outputs[i] for i in results]
+    several = len(program.outputs) > 1
+    names = [f"j_{r}_{x}" if several else f"j_{x}" for r in made for x in given]
+    return _with_blocks(program, inputs, results, names, chunk, forward=False)
+
+
+def _with_blocks(
+    program: Program, wrt: Sequence[int], of: Sequence[int], names: Sequence[str], chunk: int | None, *, forward: bool
+) -> Program:
+    """The program with the Jacobian of some results as further results of these names."""
+    with paused(), tracing.fresh_stack(), tracing.recording() as recorded:
+        params = [recorded.param(p.type, p.hint) for p in program.block.params]
+        for param, own in zip(params, program.block.params, strict=True):
+            param.sizes = own.sizes
+        with tracing.recording() as inner:
+            moved = {i: inner.param(params[i].type) for i in wrt}
+            results = tracing.inline(program.block, [moved.get(i, p) for i, p in enumerate(params)])
+        call = Block(program.block.name, tuple(moved.values()), tuple(inner.ops), tuple(results))
+        values: list[Value] = tracing.inline(program.block, params)
+        at = [Array(params[i]) for i in wrt]
+        blocks = jacobian_blocks(call, at, of, mode="forward" if forward else None, chunk=chunk)
+        values += [a.value for i in of for a in blocks[i]]
+    block = tracing.close(program.block.name, params, recorded, values)
+    taken = [*program.inputs, *program.outputs]
+    outputs = [*program.outputs, *kept_apart([*taken, *names])[len(taken) :]]
+    return flat_program(block, program.inputs, outputs, (), program.defaults)

@@ -1,0 +1,186 @@
+"""A Program with its tangent list: `PushedProgram`, and the programs and files that are made of it."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing, trees
+from primsplit.audit.styles import list_block
+from primsplit.doors import save_models
+from primsplit.errors import DtypeError
+from primsplit.ir import Block, Op, Type, Value, Var
+from primsplit.names import Names
+from primsplit.program import ARRAY, Program, flat_program
+from primsplit.pushforward import Pushforward, push_block
+from primsplit.specs import check_array
+from primsplit.transforms.forward import tangent_leaves
+
+
+class PushedProgram:
+    """A Program and its tangent list: `primal`, `tangent`, `captures`, and the programs made of them.
+
+    Names in the files: inputs and results keep theirs; the tangent of an input or result `x` is `t_x`.
+    """
+
+    def __init__(self, program: Program, pushed: Pushforward) -> None:
+        self.program = program
+        self.pushed = pushed
+
+    @property
+    def primal(self) -> Block:
+        """The op list from inputs to results, with what the tangent list reads of it."""
+        return self.pushed.primal
+
+    @property
+    def tangent(self) -> Block:
+        """The op list from captures and tangents of inputs to tangents of results."""
+        return self.pushed.tangent
+
+    @property
+    def captures(self) -> tuple[Var, ...]:
+        """The primal's values that the tangent list reads."""
+        return self.pushed.captures
+
+    @property
+    def tangent_names(self) -> list[str]:
+        """`t_<input>` of each input with a tangent, numbered where an input or result has that name."""
+        names = Names((*self.program.inputs, *self.program.outputs))
+        return [
+            names.give(t, f"t_{self.program.inputs[i]}") for i, t in zip(self.pushed.wrt, self._seeds(), strict=True)
+        ]
+
+    def _seeds(self) -> list[Var]:
+        return [Var(t.type) for t in self.pushed.tangents]
+
+    @property
+    def result_names(self) -> list[str]:
+        """`t_<result>` of each floating-point result that was asked for."""
+        names = Names((*self.program.inputs, *self.program.outputs, *self.tangent_names))
+        results = self.program.block.results
+        return [names.give(Var(results[i].type), f"t_{self.program.outputs[i]}") for i in self.pushed.of]
+
+    def capture_names(self) -> dict[Var, str]:
+        """The name of each capture: the input's, the output's, or `capture_0` and so on."""
+        names = dict(zip(self.primal.params, self.program.inputs, strict=True))
+        pairs = zip(self.primal.results, self.program.outputs, strict=True)
+        names.update((r, n) for r, n in pairs if isinstance(r, Var))
+        free = Names((*self.program.inputs, *self.program.outputs, *self.tangent_names, *self.result_names))
+        stored = [c for c in self.captures if c not in names]
+        names.update((c, free.give(c, f"capture_{i}")) for i, c in enumerate(stored))
+        return names
+
+    def joint(self) -> Program:
+        """One program: inputs and their tangents in; results and their tangents out."""
+        joint = self.pushed.joint()
+        block = self._with_zeros(joint, len(self.primal.results))
+        inputs = [*self.program.inputs, *self.tangent_names]
+        return flat_program(block, inputs, [*self.program.outputs, *self.result_names], (), self.program.defaults)
+
+    @cached_property
+    def forward(self) -> Program:
+        """The primal, which also gives what the tangent list reads and is neither input nor result."""
+        names = self.capture_names()
+        stored = self.pushed.stored()
+        primal = self.primal
+        block = Block(primal.name, primal.params, primal.ops, (*primal.results, *stored))
+        outputs = [*self.program.outputs, *(names[c] for c in stored)]
+        return flat_program(block, self.program.inputs, outputs, (), self.program.defaults)
+
+    @cached_property
+    def linear(self) -> Program:
+        """The tangent list: captures and tangents in, tangents of the results out."""
+        names = self.capture_names()
+        block = self._with_zeros(self.tangent, 0)
+        more = [p for p in block.params if p not in self.tangent.params]
+        inputs = [*(names[c] for c in self.captures), *self.tangent_names, *(names[p] for p in more)]
+        return flat_program(block, inputs, self.result_names, (), self.program.defaults)
+
+    def listing(self, style: str = "text") -> str:
+        """Primal and tangent list as text."""
+        names = self.capture_names()
+        primal = list_block(self.primal, self.program.inputs, style)
+        return (
+            primal + "\n" + list_block(self.tangent, [*(names[c] for c in self.captures), *self.tangent_names], style)
+        )
+
+    def save(self, path: str, *, pair: bool = False) -> list[str]:
+        """Write one file, or as a pair `<stem>.forward.onnx` and `<stem>.linear.onnx`; return the paths.
+
+        Two files appear together or not at all. Raises FileError.
+        """
+        if not pair:
+            self.joint().save(path)
+            return [path]
+        stem = os.path.splitext(path)[0]
+        paths = [f"{stem}.forward.onnx", f"{stem}.linear.onnx"]
+        save_models(list(zip((self.forward.named, self.linear.named), paths, strict=True)))
+        return paths
+
+    def _with_zeros(self, block: Block, lead: int) -> Block:
+        """The block with a tangent for each result in `of`: zeros for one that does not depend on the inputs."""
+        found = dict(zip(self.pushed.targets, block.results[lead:], strict=True))
+        params, ops = list(block.params), list(block.ops)
+        defined = {*params, *(v for op in ops for v in op.outputs)}
+        tangents: list[Value] = []
+        for position in self.pushed.of:
+            result = self.primal.results[position]
+            if position not in found and isinstance(result, Var) and result not in defined:
+                params.append(result)
+                defined.add(result)
+            tangents.append(found[position] if position in found else _zeros(result, ops))
+        return Block(block.name, tuple(params), tuple(ops), (*block.results[:lead], *tangents))
+
+    def linearized(self, primals: Sequence[Any]) -> tuple[Any, Callable[..., Any]]:
+        """The value at `primals`, and the linear function there, which runs the tangent list alone."""
+        program, forward, linear = self.program, self.forward, self.linear
+        arrays = dict(zip(forward.inputs, forward.check_arrays(program.bind(tuple(primals), {})), strict=True))
+        known = arrays | dict(zip(forward.outputs, forward.session().run(arrays), strict=True))
+        kept = {name: known[name] for name in linear.inputs if name in known}
+        spec = trees.flatten(tuple(primals))[1]
+
+        def linear_function(*tangents: Any) -> Any:
+            given = self._tangents(tangent_leaves(spec, tangents), arrays)
+            found = dict(zip(self.pushed.of, linear.session().run(kept | given), strict=True))
+            return trees.unflatten(program.result, [found.get(i) for i in range(len(program.outputs))])
+
+        return trees.unflatten(program.result, [known[n] for n in program.outputs]), linear_function
+
+    def _tangents(self, leaves: Sequence[Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
+        """The arrays for the tangent inputs: zeros for None. Raises DtypeError or ShapeError."""
+        program = self.program
+        inputs = [leaf for leaf, static in zip(leaves, program.static, strict=True) if static is ARRAY]
+        told = [leaf for leaf, static in zip(leaves, program.static, strict=True) if static is not ARRAY]
+        told += [leaf for i, leaf in enumerate(inputs) if i not in self.pushed.wrt]
+        if any(t is not None for t in told):
+            raise DtypeError(
+                "an argument that is not floating point has no tangent",
+                place=tracing.user_place(),
+                cure="Give None as its tangent.",
+            )
+        given = {}
+        for position, name in zip(self.pushed.wrt, self.tangent_names, strict=True):
+            primal, tangent = arrays[program.inputs[position]], inputs[position]
+            is_number = isinstance(tangent, float | int) and not isinstance(tangent, np.generic)
+            array = (
+                np.zeros_like(primal) if tangent is None else np.asarray(tangent, primal.dtype if is_number else None)
+            )
+            check_array(array, name, Type(primal.dtype, primal.shape), {})
+            given[name] = array
+        return given
+
+
+def push_program(program: Program, wrt: Sequence[int] | None = None, of: Sequence[int] | None = None) -> PushedProgram:
+    """A Program with the tangent list for some inputs and results, by default all that are floating point."""
+    inputs = [i for i, t in enumerate(program.types) if t.is_float] if wrt is None else wrt
+    results = [i for i, r in enumerate(program.block.results) if r.type.is_float] if of is None else of
+    return PushedProgram(program, push_block(program.block, inputs, results))
+
+
+def _zeros(like: Value, ops: list[Op]) -> Value:
+    sizes, made = Var(Type(np.int64, (len(like.type.shape or ()),))), Var(like.type)
+    ops.append(Op("Shape", (like,), (sizes,)))
+    ops.append(Op("ConstantOfShape", (sizes,), (made,), {"value": np.zeros(1, like.type.dtype)}))
+    return made

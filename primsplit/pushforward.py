@@ -1,0 +1,326 @@
+"""Forward mode: the tangent list of an op from its pullback list, and the tangent lists of ops as that of a block.
+
+A pullback is linear in its cotangents. Its own pullback with respect to them, the captures held constant, maps the
+inputs' tangents to the results': that is the forward rule, and no other is written for most operators. No cotangent is
+left in it. A rule given by `frule` goes before the derived one.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from primsplit.activity import active_vars, needed_vars
+from primsplit.array import Array
+from primsplit.collector import paused
+from primsplit.dependence import dependent
+from primsplit.dims import same_shape
+from primsplit.errors import MissingRule, PrimsplitError, RuleError
+from primsplit.ir import (
+    NOWHERE,
+    Block,
+    Const,
+    Op,
+    Renaming,
+    Value,
+    Var,
+    free,
+    is_call,
+    operands,
+    reads,
+    rename,
+    same_types,
+)
+from primsplit.ops import op as operators
+from primsplit.parts import Split
+from primsplit.passes.dead_code import live_ops
+from primsplit.rules.table import FRULES, SYMMETRIC, Rule, with_defaults
+from primsplit.split import split_op
+from primsplit.tracing import append, fresh_stack, recording
+from primsplit.transposition import transpose
+from primsplit.verify import verified
+
+
+@dataclass(frozen=True, slots=True)
+class Pushforward:
+    """A program with its tangent list.
+
+    The tangent list maps the captures, values of the primal that it reads, and the tangents of the parameters in `wrt`
+    to the tangents of the results in `targets`: those of `of` that depend on the parameters.
+    """
+
+    primal: Block
+    tangent: Block
+    captures: tuple[Var, ...]
+    wrt: tuple[int, ...]
+    targets: tuple[int, ...]
+    of: tuple[int, ...]
+
+    @property
+    def tangents(self) -> tuple[Var, ...]:
+        """The tangent list's parameters after the captures: one for each parameter in `wrt`."""
+        return self.tangent.params[len(self.captures) :]
+
+    def joint(self) -> Block:
+        """One block: parameters and their tangents in; results and their tangents out."""
+        return Block(
+            self.primal.name,
+            (*self.primal.params, *self.tangents),
+            (*self.primal.ops, *self.tangent.ops),
+            (*self.primal.results, *self.tangent.results),
+        )
+
+    def stored(self) -> tuple[Var, ...]:
+        """The captures that are neither parameters nor results of the primal."""
+        known = {*self.primal.params, *self.primal.results}
+        return tuple(c for c in self.captures if c not in known)
+
+
+def push_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Pushforward:
+    """The tangent list of a block for tangents of some parameters, of some results.
+
+    What does not depend on the tangents is computed in the primal: the tangent list is linear and nothing else. Raises
+    MissingRule where an operator has no derivative, RuleError where a rule's pullback is not linear.
+    """
+    with paused():
+        made = _Composition(block, wrt, of).run()
+    verified(made.joint())
+    return made
+
+
+class _Composition:
+    """One pass forward through a block's ops, collecting their primals and their tangent lists."""
+
+    def __init__(self, block: Block, wrt: Sequence[int], of: Sequence[int]) -> None:
+        self.block, self.wrt, self.of = block, tuple(wrt), tuple(of)
+        active = active_vars(block.ops, [block.params[i] for i in wrt])
+        self.needed = needed_vars(block.ops, active, [block.results[i] for i in of])
+        self.renaming: Renaming = {}
+        self.primal: list[Op] = []
+        self.tangents: dict[Var, Value] = {}
+
+    def run(self) -> Pushforward:
+        block = self.block
+        with recording(place=NOWHERE) as recorded:
+            params = [block.params[i] for i in self.wrt]
+            seeds = [recorded.param(p.type, f"t_{p.hint or f'x{i}'}") for i, p in zip(self.wrt, params, strict=True)]
+            for param, seed in zip(params, seeds, strict=True):
+                self.tangents.setdefault(param, seed)
+            for op in block.ops:
+                self.step(op)
+        results = tuple(self.value(r) for r in block.results)
+        found = {i: self.tangents[r] for i in self.of if isinstance(r := block.results[i], Var) and r in self.tangents}
+        fixed, linear = _apart(live_ops(recorded.ops, found.values()), seeds)
+        return _made(block, [*self.primal, *fixed], results, linear, seeds, found, self.wrt, self.of)
+
+    def value(self, value: Value) -> Value:
+        return self.renaming.get(value, value) if isinstance(value, Var) else value
+
+    def step(self, op: Op) -> None:
+        """Inline one op with its tangents; copy it where no tangent goes through."""
+        of = tuple(i for i, v in enumerate(op.outputs) if v in self.needed)
+        sources = operands(op)
+        wrt = tuple(i for i, v in enumerate(sources) if isinstance(v, Var) and v in self.tangents)
+        if not of or not wrt:
+            self.primal.append(self.read_anew(op))
+            return
+        pushed = _told_at(op, wrt, of)
+        names = self.inline_primal(op, pushed)
+        for tangent, position in zip(pushed.tangents, pushed.wrt, strict=True):
+            source = sources[position]
+            if isinstance(source, Var):
+                names[tangent] = self.tangents[source]
+        for inner in pushed.tangent.ops:
+            append(rename(inner, names, place=op.place, remark=f"tangent of {op.kind}"))
+        for position, result in zip(pushed.targets, pushed.tangent.results, strict=True):
+            self.tangents[op.outputs[position]] = names.get(result, result) if isinstance(result, Var) else result
+
+    def read_anew(self, op: Op) -> Op:
+        if not any(v in self.renaming for v in reads(op)):
+            return op
+        self.renaming.update({v: v for v in op.outputs})
+        return rename(op, self.renaming)
+
+    def inline_primal(self, op: Op, pushed: Pushforward) -> Renaming:
+        """Add the op's primal list; its outputs stay the same Vars where the list defines them."""
+        names: Renaming = {}
+        primal = pushed.primal
+        given = [v for v in operands(op) if v is not None and (is_call(op) or not _is_small(v))]
+        names.update({p: self.value(v) for p, v in zip(primal.params, given, strict=True)})
+        defined = {v for inner in primal.ops for v in inner.outputs}
+        pairs = list(zip(primal.results, op.outputs, strict=False))
+        for result, output in pairs:
+            if isinstance(result, Var) and result in defined:
+                names.setdefault(result, output)
+        self.primal.extend(rename(inner, names, place=op.place) for inner in primal.ops)
+        for result, output in pairs:
+            found = names.get(result, result) if isinstance(result, Var) else result
+            if found is not output:
+                self.renaming[output] = found
+        return names
+
+
+def _is_small(value: Value) -> bool:
+    return isinstance(value, Const) and value.is_small
+
+
+def _made(
+    block: Block,
+    primal: Sequence[Op],
+    results: tuple[Value, ...],
+    linear: Sequence[Op],
+    seeds: Sequence[Var],
+    found: dict[int, Value],
+    wrt: tuple[int, ...],
+    of: tuple[int, ...],
+) -> Pushforward:
+    """The Pushforward of a primal list and a linear list that reads it."""
+    tangent = Block(f"{block.name}.tangent", (), tuple(linear), tuple(found.values()))
+    own = {*block.params, *(v for op in primal for v in op.outputs)}
+    captures = tuple(v for v in free(tangent) if v in own)
+    whole = Block(block.name, block.params, tuple(live_ops(primal, (*results, *captures))), results)
+    tangent = Block(tangent.name, (*captures, *seeds), tangent.ops, tangent.results)
+    return Pushforward(whole, tangent, captures, wrt, tuple(found), of)
+
+
+SPREADING = frozenset({"ConstantOfShape", "Expand"})
+"""What only makes something larger is done where it is read: what it is made of is captured in its place."""
+
+
+def _apart(ops: Sequence[Op], seeds: Iterable[Var]) -> tuple[list[Op], list[Op]]:
+    """The ops that do not depend on the seeds, and those that do, with what only they read of `SPREADING`."""
+    depends = dependent(ops, seeds, shapes=True)
+    read_before: set[Var] = set()
+    fixed: list[Op] = []
+    linear: list[Op] = []
+    for op in reversed(ops):
+        if any(v in depends for v in op.outputs) or (op.kind in SPREADING and read_before.isdisjoint(op.outputs)):
+            linear.append(op)
+        else:
+            fixed.append(op)
+            read_before.update(reads(op))
+    return fixed[::-1], linear[::-1]
+
+
+# The tangent list of one op.
+
+_cache: dict[int, tuple[Split, Pushforward]] = {}
+"""By the id of the op's split, which is kept so that its id stays its own."""
+_CACHE_LIMIT = 8192
+
+
+def _told_at(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Pushforward:
+    try:
+        return push_op(op, wrt, of)
+    except PrimsplitError as error:
+        if error.place is None or error.place is NOWHERE:
+            error.place = op.place
+        raise
+
+
+def push_op(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Pushforward:
+    """The tangent list of one op: by its forward rule where it has one, else its pullback list transposed."""
+    rule = _forward_rule(op, wrt)
+    if rule is not None:
+        return run_forward_rule(op, rule, wrt, of)
+    split = split_op(op, wrt, of)
+    known = _cache.get(id(split))
+    if known is None:
+        with fresh_stack():
+            known = split, transposed(split, op.kind)
+        if len(_cache) >= _CACHE_LIMIT:
+            _cache.clear()
+        _cache[id(split)] = known
+    return known[1]
+
+
+def _forward_rule(op: Op, wrt: tuple[int, ...]) -> Rule | None:
+    """The rule that was given for these inputs, if any."""
+    if is_call(op):
+        given: Rule | None = op.attributes.get("frule")
+        return given
+    entry = FRULES.get(op.kind)
+    return entry.rule if entry is not None and entry.admits(op, wrt) else None
+
+
+def transposed(split: Split, kind: str) -> Pushforward:
+    """The tangent list of a split. Raises RuleError where its pullback is not linear, as its ops tell."""
+    pulled, primal = split.pullback, split.primal
+    if _is_symmetric(split, kind):
+        found = {split.of[0]: pulled.results[0]}
+        return _made(primal, primal.ops, primal.results, pulled.ops, split.cotangents, found, split.targets, split.of)
+    stand_ins = [primal.results[i] for i in split.of]
+    what = f"the pullback of {kind.removeprefix('call::')}"
+    try:
+        back = transpose(pulled, len(split.cotangents), stand_ins, (*primal.params, *primal.results), what)
+    except MissingRule as error:
+        raise MissingRule(
+            f"{kind} has no forward derivative: {error.what}, which its pullback is made of",
+            because=("forward mode and higher orders differentiate the pullback",),
+            cure="Use ps.grad or ps.vjp, which take the pullback as it is, or give the function a rule with ps.frule.",
+        ) from None
+    found = {i: back.results[p] for p, i in enumerate(split.of) if p in back.results}
+    return _made(primal, primal.ops, primal.results, back.ops, back.seeds, found, split.targets, split.of)
+
+
+def _is_symmetric(split: Split, kind: str) -> bool:
+    """True where the one tangent is mapped as the one cotangent is."""
+    alone = kind in SYMMETRIC and len(split.cotangents) == 1 and split.targets == (0,)
+    return alone and same_types(split.cotangents[0].type, split.primal.params[0].type)
+
+
+def run_forward_rule(op: Op, rule: Any, wrt: tuple[int, ...], of: tuple[int, ...]) -> Pushforward:
+    """Run a forward rule on fresh variables, and what it returns on fresh tangents."""
+    params: list[Var] = []
+    with recording(place=NOWHERE) as primal:
+        inputs: list[Array | None] = []
+        for value in op.inputs:
+            if value is not None and (is_call(op) or not _is_small(value)):
+                params.append(primal.param(value.type))
+                params[-1].sizes = value.sizes
+                inputs.append(Array(params[-1]))
+            else:
+                inputs.append(None if value is None else Array(value))
+        outputs, pushforward = rule(*inputs, **({} if is_call(op) else with_defaults(op.kind, op.attributes)))
+        results = [r.value for r in (outputs if isinstance(outputs, tuple | list) else (outputs,))]
+        with recording(place=NOWHERE) as forward:
+            seeds = {i: forward.param(value.type) for i in wrt if (value := op.inputs[i]) is not None}
+            given = [Array(seeds[i]) if i in seeds else None for i in range(len(op.inputs))]
+            made = pushforward(*given)
+            found = _checked(op, made if isinstance(made, tuple | list) else (made,), results, of)
+    ops = live_ops(forward.ops, found.values())
+    block = Block(op.kind.removeprefix("call::").lower(), tuple(params), tuple(primal.ops), tuple(results))
+    return _made(block, block.ops, block.results, ops, [*seeds.values()], found, wrt, of)
+
+
+def _checked(op: Op, made: Sequence[Any], results: Sequence[Value], of: Sequence[int]) -> dict[int, Value]:
+    """The tangents of the results asked for. Raises RuleError where they do not fit the results."""
+    if len(made) != len(results):
+        raise RuleError(
+            f"the forward rule of {op.kind} returned {len(made)} tangents for {len(results)} results",
+            place=op.place,
+            cure="A pushforward returns one tangent a result, None where there is none.",
+        )
+    found: dict[int, Value] = {}
+    for position in of:
+        tangent, result = made[position], results[position]
+        if tangent is None:
+            continue
+        fits = isinstance(tangent, Array) and tangent.dtype == result.type.dtype
+        if not fits or not same_shape(tangent.shape, result.type.shape or ()):
+            told = tangent.type if isinstance(tangent, Array) else type(tangent).__name__
+            raise RuleError(
+                f"the forward rule of {op.kind} returned a tangent of type {told} for result {position}, which is "
+                f"{result.type}",
+                place=op.place,
+            )
+        found[position] = tangent.value
+    return found
+
+
+def zeros_like(value: Array) -> Array:
+    """The tangent of a result that does not depend on the inputs."""
+    return operators.ConstantOfShape(operators.Shape(value), value=_zero(value), types=[value.type])
+
+
+def _zero(value: Array) -> Any:
+    return value.dtype.type(0).reshape(1)

@@ -1,0 +1,184 @@
+"""Forward mode: Jacobian-vector products, and the linear part, of a function being traced."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from primsplit import tracing, trees
+from primsplit.array import Array, as_array
+from primsplit.dims import same
+from primsplit.errors import DtypeError, ShapeError, SpecError
+from primsplit.ir import Block, Value, Var
+from primsplit.numpy.ufuncs import cast_to
+from primsplit.pushforward import Pushforward, push_block, zeros_like
+from primsplit.transforms.gradient import Function, Wrt, select_arguments, value_and_gradient
+
+
+@dataclass(frozen=True, slots=True)
+class Linearized:
+    """A traced call with its tangent list. `positions` are those of the leaves that have a tangent."""
+
+    pushed: Pushforward
+    inputs: list[Array]
+    positions: list[int]
+    arguments: trees.TreeSpec
+    result: trees.TreeSpec
+
+
+def push_call(function: Function, args: Sequence[Any], positions: Sequence[int] | None = None) -> Linearized:
+    """Trace `function` at these arguments, and push tangents of some leaves through it; by default of all floats."""
+    leaves, spec = trees.flatten(tuple(args))
+    arrays = {i: as_array(x) for i, x in enumerate(leaves) if trees.is_array(x)}
+    chosen = [i for i, a in arrays.items() if a.type.is_float] if positions is None else list(positions)
+    with tracing.recording() as inner:
+        given = list(leaves)
+        for i in chosen:
+            given[i] = Array(inner.param(arrays[i].type), weak=arrays[i].weak, scalar=arrays[i].scalar)
+        params = [given[i].value for i in chosen]
+        result_leaves, result_spec = trees.flatten(function(*trees.unflatten(spec, given)))
+        results: list[Value] = [as_array(r).value for r in result_leaves]
+    block = tracing.close(getattr(function, "__name__", "f"), params, inner, results)
+    of = [i for i, r in enumerate(results) if r.type.is_float]
+    pushed = push_block(block, range(len(params)), of)
+    return Linearized(pushed, [arrays[i] for i in chosen], chosen, spec, result_spec)
+
+
+def jacobian_vector(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """Record `function` and its Jacobian-vector product; return (value, tangent).
+
+    Tangents have the structure of the primals, None where there is none. The tangent of a result that is not floating
+    point is None. Raises SpecError, DtypeError or ShapeError where a tangent does not fit.
+    """
+    leaves, spec = trees.flatten(as_tuple(primals, "primals"))
+    given = match_tangents(spec, leaves, as_tuple(tangents, "tangents"))
+    made = push_call(function, primals, [i for i, t in enumerate(given) if t is not None])
+    pushed = made.pushed
+    joint = pushed.joint()
+    seeds = [t for t in given if t is not None]
+    arguments = [a.value for a in (*made.inputs, *seeds)]
+    values = [Array(v) for v in tracing.inline(joint, arguments)]
+    count = len(pushed.primal.results)
+    return (
+        trees.unflatten(made.result, values[:count]),
+        trees.unflatten(made.result, result_tangents(pushed, values[:count], values[count:])),
+    )
+
+
+def linear_part(function: Function, primals: Sequence[Any]) -> tuple[Any, Callable[..., Any]]:
+    """Record `function`; return its value and the linear function, which records the tangent list where it is called.
+
+    The linear function takes one tangent a primal and may be called any number of times.
+    """
+    made = push_call(function, primals)
+    pushed = made.pushed
+    forward = pushed.primal
+    keep = [c for c in pushed.captures if c not in forward.params]
+    whole = Block(forward.name, forward.params, forward.ops, (*forward.results, *keep))
+    values = tracing.inline(whole, [a.value for a in made.inputs])
+    results = [Array(v) for v in values[: len(forward.results)]]
+    known: dict[Var, Value] = dict(zip(forward.params, (a.value for a in made.inputs), strict=True))
+    known.update(zip(keep, values[len(forward.results) :], strict=True))
+    leaves, spec = trees.flatten(tuple(primals))
+
+    def linear(*tangents: Any) -> Any:
+        given = match_tangents(spec, leaves, tangents)
+        seeds = [
+            zeros_like(a) if (t := given[i]) is None else t for i, a in zip(made.positions, made.inputs, strict=True)
+        ]
+        captured = [known.get(c, c) for c in pushed.captures]
+        found = tracing.inline(pushed.tangent, [*captured, *(s.value for s in seeds)])
+        return trees.unflatten(made.result, result_tangents(pushed, results, [Array(v) for v in found]))
+
+    return trees.unflatten(made.result, results), linear
+
+
+def result_tangents(pushed: Pushforward, values: Sequence[Array], tangents: Sequence[Array]) -> list[Array | None]:
+    """One tangent a result: zeros where it does not depend on the inputs, None where it is not floating point."""
+    found = dict(zip(pushed.targets, tangents, strict=True))
+    return [found.get(i, zeros_like(v) if v.type.is_float else None) for i, v in enumerate(values)]
+
+
+def value_gradient_and_product(
+    function: Function, args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt, vector: Any
+) -> tuple[Any, Any, Any]:
+    """Record a scalar function, its gradient, and the product of its Hessian with a vector: forward over reverse.
+
+    The vector, the gradient and the product have the structure of the argument in `wrt`, a tuple for several.
+    """
+    chosen = select_arguments(args, named, wrt)
+    vectors = (vector,) if isinstance(wrt, int | str) else as_tuple(vector, "v")
+
+    def gradients(*moved: Any) -> tuple[Any, Any]:
+        replaced = dict(zip(chosen, moved, strict=True))
+        positional = [replaced.get(i, a) for i, a in enumerate(args)]
+        keywords = {k: replaced.get(k, v) for k, v in named.items()}
+        return value_and_gradient(function, positional, keywords, wrt)
+
+    (value, gradient), (_, product) = jacobian_vector(gradients, tuple(chosen.values()), vectors)
+    return value, gradient, product
+
+
+def as_tuple(given: Any, what: str) -> tuple[Any, ...]:
+    """The arguments of a call. Raises SpecError for anything but a tuple or list."""
+    if isinstance(given, tuple | list):
+        return tuple(given)
+    raise SpecError(
+        f"{what} must be a tuple with one value an argument, not {type(given).__name__}",
+        place=tracing.user_place(),
+        cure=f"For a function of one argument, write ({what[0]},).",
+    )
+
+
+def match_tangents(spec: trees.TreeSpec, leaves: Sequence[Any], tangents: tuple[Any, ...]) -> list[Array | None]:
+    """One tangent for each leaf of the primals, as an array that fits it; None where there is none."""
+    found = tangent_leaves(spec, tangents)
+    return [None if t is None else _fitting(t, x) for t, x in zip(found, leaves, strict=True)]
+
+
+def tangent_leaves(spec: trees.TreeSpec, tangents: tuple[Any, ...]) -> list[Any]:
+    """One tangent for each leaf of the primals; None where there is none, for a whole argument or a leaf of it."""
+    children = spec.children()
+    if len(children) != len(tangents):
+        raise SpecError(f"there are {len(tangents)} tangents for {len(children)} primals", place=tracing.user_place())
+    found: list[Any] = []
+    for position, (child, tangent) in enumerate(zip(children, tangents, strict=True)):
+        try:
+            parts = [None] * child.num_leaves if tangent is None else child.flatten_up_to(tangent)
+            if not all(p is None or trees.flatten(p)[1].is_leaf() for p in parts):
+                raise ValueError
+            found += parts
+        except (ValueError, TypeError):
+            raise SpecError(
+                f"the tangent of argument {position} has another structure than its primal",
+                place=tracing.user_place(),
+                because=(f"primal:  {_told(child)}", f"tangent: {_told(trees.flatten(tangent)[1])}"),
+            ) from None
+    return found
+
+
+def _told(spec: trees.TreeSpec) -> str:
+    text = str(spec).removeprefix("PyTreeSpec(").removesuffix(", namespace='primsplit')").removesuffix(")")
+    return text if len(text) < 100 else text[:97] + "..."
+
+
+def _fitting(tangent: Any, primal: Any) -> Array:
+    """The tangent as an array that fits its primal. Raises DtypeError or ShapeError."""
+    if not trees.is_array(primal) or not as_array(primal).type.is_float:
+        told = as_array(primal).dtype if trees.is_array(primal) else f"static {type(primal).__name__}"
+        raise DtypeError(
+            f"an argument that is {told} has no tangent", place=tracing.user_place(), cure="Give None as its tangent."
+        )
+    wanted = as_array(primal).type
+    is_number = isinstance(tangent, int | float) and not isinstance(tangent, bool)
+    array = as_array(tangent, wanted.dtype) if is_number else as_array(tangent)
+    if array.weak:
+        array = cast_to(array, wanted.dtype)
+    if array.dtype != wanted.dtype:
+        raise DtypeError(f"the tangent of a {wanted} cannot be {array.type}", place=tracing.user_place())
+    shape, expected = array.type.shape or (), wanted.shape or ()
+    clash = any(
+        isinstance(a, int) and isinstance(b, int) and not same(a, b) for a, b in zip(shape, expected, strict=False)
+    )
+    if len(shape) != len(expected) or clash:
+        raise ShapeError(f"the tangent of a {wanted} cannot be {array.type}", place=tracing.user_place())
+    return array

@@ -1,0 +1,197 @@
+"""Forward rules: no longer than written by hand, one with the reverse rules, and given back by their transposes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from primsplit.doors import make_session
+from primsplit.ir import Block, Op
+from primsplit.names import NamedBlock
+from primsplit.numpy.exponential import expit
+from primsplit.ops import op
+from primsplit.passes import optimize
+from primsplit.passes.inline import inline_calls
+from primsplit.pushforward import push_block
+from primsplit.rules.table import FRULES, RULES, SYMMETRIC
+from primsplit.testing.reference import Reference
+from primsplit.testing.subject import make_subject
+from primsplit.transposition import transpose
+from tests.recording import record
+from tests.rules.rows import ROWS, Row
+
+Forward = Callable[..., Any]
+
+
+def cos(x: Any) -> Any:
+    return op.Cos(x)
+
+
+# What a person would write down for the tangent, given the inputs, the output and the tangents.
+UNARY: dict[str, Forward] = {
+    "Abs": lambda x, y, t: op.Clip(x * 1.7e308, -1.0, 1.0) * t,  # a third of the time of Sign
+    "Acos": lambda x, y, t: t / -op.Sqrt((1.0 - x) * (1.0 + x)),
+    "Acosh": lambda x, y, t: t / (op.Sqrt(x - 1.0) * op.Sqrt(x + 1.0)),
+    "Asin": lambda x, y, t: t / op.Sqrt((1.0 - x) * (1.0 + x)),
+    "Asinh": lambda x, y, t: t / op.Sqrt(x * x + 1.0),
+    "Atan": lambda x, y, t: t / (x * x + 1.0),
+    "Atanh": lambda x, y, t: t / ((1.0 - x) * (1.0 + x)),
+    "Cos": lambda x, y, t: -op.Sin(x) * t,
+    "Cosh": lambda x, y, t: op.Sinh(x) * t,
+    "Elu": lambda x, y, t: op.Where(op.Greater(x, 0.0), t, t * (y + 1.5)),
+    "Erf": lambda x, y, t: op.Exp(-(x * x)) * 1.1283791670955126 * t,
+    "Exp": lambda x, y, t: y * t,
+    "HardSigmoid": lambda x, y, t: op.Where(op.And(op.Greater(y, 0.0), op.Less(y, 1.0)), t * 0.2, 0.0),
+    "Identity": lambda x, y, t: t,
+    "LeakyRelu": lambda x, y, t: op.Where(op.Greater(x, 0.0), t, t * 0.25),
+    "Log": lambda x, y, t: t / x,
+    "Neg": lambda x, y, t: -t,
+    "Reciprocal": lambda x, y, t: -(y * y) * t,
+    "Relu": lambda x, y, t: op.Where(op.Greater(x, 0.0), t, 0.0),
+    "Selu": lambda x, y, t: op.Where(op.Greater(x, 0.0), t * 1.05, t * (y + 1.7)),
+    "Sigmoid": lambda x, y, t: y * (1.0 - y) * t,
+    "Sin": lambda x, y, t: cos(x) * t,
+    "Sinh": lambda x, y, t: op.Cosh(x) * t,
+    "Softplus": lambda x, y, t: expit(x) * t,  # which does not overflow
+    "Softsign": lambda x, y, t: t / (op.Abs(x) + 1.0) / (op.Abs(x) + 1.0),
+    "Sqrt": lambda x, y, t: t * 0.5 / op.Max(y, 1e-300),
+    "Tan": lambda x, y, t: (y * y + 1.0) * t,
+    "Tanh": lambda x, y, t: (1.0 - y * y) * t,
+    "ThresholdedRelu": lambda x, y, t: op.Where(op.Greater(x, 0.2), t, 0.0),
+}
+BINARY: dict[str, Forward] = {
+    "Add": lambda x, y, z, s, t: s + t,
+    "Sub": lambda x, y, z, s, t: s - t,
+    "Mul": lambda x, y, z, s, t: s * y + x * t,
+    "Div": lambda x, y, z, s, t: (s - z * t) / y,
+    "Max": lambda x, y, z, s, t: op.Where(op.Greater(x, y), s, op.Where(op.Greater(y, x), t, (s + t) * 0.5)),
+    "Min": lambda x, y, z, s, t: op.Where(op.Less(x, y), s, op.Where(op.Less(y, x), t, (s + t) * 0.5)),
+    "Mod": lambda x, y, z, s, t: s - op.Round((x - z) / y) * t,
+    "PRelu": lambda x, y, z, s, t: op.Where(op.Greater(x, 0.0), s, s * y + x * t),
+}
+ATTRIBUTES = {
+    "Elu": {"alpha": 1.5},
+    "LeakyRelu": {"alpha": 0.25},
+    "ThresholdedRelu": {"alpha": 0.2},
+    "Mod": {"fmod": 1},
+}
+OTHERS = {"Mish", "Gelu", "HardSwish", "Celu", "Shrink", "Pow", "Where", "Sum", "Mean", "Clip", "Cast", "CastLike"}
+"""Elementwise operators without a row above: their tangent is their pullback's list, or one op of the same kind."""
+
+
+def count(block: Block) -> int:
+    return len(optimize(inline_calls(block)).ops)
+
+
+def added_ops(block: Block) -> int:
+    """The ops that the tangent adds to the value."""
+    flat = inline_calls(block)
+    joint = push_block(flat, range(len(flat.params)), [0]).joint()
+    return count(joint) - count(flat)
+
+
+def by_hand(kind: str, rule: Forward, shapes: list[str]) -> int:
+    """The ops that a hand-written rule adds to the value."""
+    attributes = ATTRIBUTES.get(kind, {})
+
+    def value(*inputs: Any) -> Any:
+        return getattr(op, kind)(*inputs, **attributes)
+
+    def both(*given: Any) -> Any:
+        inputs = given[: len(shapes)]
+        z = value(*inputs)
+        return z, rule(*inputs, z, *given[len(shapes) :])
+
+    names = [f"x{i}" for i in range(2 * len(shapes))]
+    return count(_recorded(both, names, shapes * 2)) - count(_recorded(value, names[: len(shapes)], shapes))
+
+
+def _recorded(function: Forward, names: list[str], types: list[str]) -> Block:
+    source = f"lambda {', '.join(names)}: f({', '.join(names)})"
+    return record(eval(source, {"f": function}), *types)
+
+
+@pytest.mark.parametrize("kind", UNARY)
+@pytest.mark.parametrize("shape", ["float64[3,4]", "float64[N]"])
+def test_the_tangent_of_a_function_is_no_longer_than_written_by_hand(kind: str, shape: str) -> None:
+    attributes = ATTRIBUTES.get(kind, {})
+    block = record(lambda x: getattr(op, kind)(x, **attributes), shape)
+    assert added_ops(block) <= by_hand(kind, UNARY[kind], [shape])
+
+
+@pytest.mark.parametrize("kind", BINARY)
+@pytest.mark.parametrize(
+    "shapes", [("float64[3,4]", "float64[3,4]"), ("float64[3,4]", "float64[4]"), ("float64[N,4]", "float64[4]")]
+)
+def test_the_tangent_of_two_operands_is_no_longer_than_written_by_hand(kind: str, shapes: tuple[str, str]) -> None:
+    attributes = ATTRIBUTES.get(kind, {})
+    block = record(lambda x, y: getattr(op, kind)(x, y, **attributes), *shapes)
+    assert added_ops(block) <= by_hand(kind, BINARY[kind], list(shapes))
+
+
+def test_every_elementwise_operator_is_in_a_table() -> None:
+    """The rules of two files, but for softmax and its kin, which mix elements."""
+    files = ("rules/elementwise.py", "rules/activation.py")
+    found = {k for k, e in RULES.items() if e.form in {"rule", "partials"} and any(f in e.where for f in files)}
+    assert sorted(found - {"Softmax", "LogSoftmax", "Range"} - set(UNARY) - set(BINARY) - OTHERS) == []
+
+
+def test_an_operator_with_a_symmetric_jacobian_pushes_as_it_pulls() -> None:
+    block = record(lambda x: op.Softmax(x, axis=1), "float64[3,4]")
+    pushed = push_block(block, [0], [0])
+    assert [o.kind for o in pushed.tangent.ops] == ["Mul", "ReduceSum", "Sub", "Mul"]
+
+
+def pushed_of(row: Row) -> tuple[Any, Any]:
+    options = row.arguments
+    subject = make_subject(
+        row.kind,
+        row.inputs,
+        attributes=options.get("attributes", {}),
+        outputs=options.get("outputs"),
+        domain=options.get("domain", (-2.0, 2.0)),
+        random=np.random.default_rng(0),
+    )
+    program = subject.program()
+    wrt = [i for i, a in enumerate(subject.point) if a.dtype.kind == "f"]
+    if row.kind == "Where" and "infinite" in str(row):
+        wrt = [1]
+    return subject, push_block(program.block, wrt, [i for i, r in enumerate(program.block.results) if r.type.is_float])
+
+
+WITH_RULES = [row for row in ROWS if row.kind in FRULES]
+
+
+@pytest.mark.parametrize("row", WITH_RULES, ids=str)
+def test_a_forward_rule_transposed_is_the_reverse_rule(row: Row) -> None:
+    """P21: for each operator with both rules, transpose(frule) is the pullback, in numbers."""
+    subject, pushed = pushed_of(row)
+    results = pushed.primal.results
+    stand_ins = [pushed.primal.params[i] for i in pushed.wrt]
+    back = transpose(pushed.tangent, len(stand_ins), stand_ins, (*pushed.primal.params, *results), row.kind)
+    ops: list[Op] = [*pushed.primal.ops, *back.ops]
+    whole = Block("f", (*pushed.primal.params, *back.seeds), tuple(ops), tuple(back.results.values()))
+    random = np.random.default_rng(1)
+    values = Reference(pushed.primal, None)(*subject.point)
+    shapes = [values[i].shape for i in pushed.targets]
+    seeds = [np.asarray(random.standard_normal(s), v.type.dtype) for s, v in zip(shapes, back.seeds, strict=True)]
+    session = make_session(
+        NamedBlock(
+            whole, *(tuple(f"{n}{i}" for i in range(len(vs))) for n, vs in (("x", whole.params), ("y", whole.results)))
+        )
+    )
+    found = dict(zip(back.results, session(*subject.point, *seeds), strict=True))
+    made = subject.split(pushed.wrt)
+    given = dict(zip(pushed.targets, seeds, strict=True))
+    cotangents = [given[i] for i in made.split.of]
+    wanted = made.joint().session()(*subject.point, *cotangents)[len(results) :]
+    for position, gradient in enumerate(wanted):
+        if position in found:
+            np.testing.assert_allclose(found[position], gradient, rtol=1e-5, atol=1e-5)
+        else:
+            assert not np.any(gradient)
+
+
+def test_a_forward_rule_is_of_an_operator_with_a_reverse_rule() -> None:
+    assert sorted((set(FRULES) | SYMMETRIC) - set(RULES)) == []

@@ -1,0 +1,141 @@
+"""Derivatives as files: what goes in and out, by name, and the numbers."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+import primsplit as ps
+from primsplit.errors import ShapeError, SpecError
+from primsplit.testing import check_model
+
+PARAMS = {"w": ps.spec("float64", [2]), "b": ps.spec("float64")}
+POINT = {
+    "params.w": np.array([0.5, -1.0]),
+    "params.b": np.array(0.25),
+    "x": np.array([[1.0, 2.0], [3.0, -1.0], [0.5, 0.0]]),
+}
+
+
+def loss(params: Any, x: Any) -> Any:
+    return np.sum(np.tanh(x @ params["w"] + params["b"]) ** 2)
+
+
+def residuals(params: Any, x: Any) -> Any:
+    return np.tanh(x @ params["w"] + params["b"])
+
+
+X = ps.spec("float64", ["N", 2])
+
+
+def run(path: str, feeds: dict[str, Any]) -> dict[str, Any]:
+    """The file's outputs by name, run without primsplit."""
+    check_model(onnx.load(path))
+    session = onnxruntime.InferenceSession(path)
+    names = [o.name for o in session.get_outputs()]
+    given = {i.name: np.asarray(feeds[i.name]) for i in session.get_inputs()}
+    return dict(zip(names, session.run(names, given), strict=True))
+
+
+def differences(function: Any, name: str, direction: Any, step: float = 1e-5) -> Any:
+    """The central difference of a function of the inputs by name."""
+    ahead, behind = ({**POINT, name: POINT[name] + s * step * direction} for s in (1, -1))
+    return (function(ahead) - function(behind)) / (2 * step)
+
+
+def value_at(feeds: dict[str, Any], function: Any = loss) -> Any:
+    return function({"w": feeds["params.w"], "b": feeds["params.b"]}, feeds["x"])
+
+
+def test_a_jvp_file_takes_a_tangent_for_each_input_and_gives_one_for_each_result(tmp_path: Path) -> None:
+    (path,) = ps.export(residuals, PARAMS, X, mode="jvp", wrt="params", path=str(tmp_path / "f.onnx"))
+    tangents = {"t_params.w": np.array([1.0, 2.0]), "t_params.b": np.array(0.0)}
+    found = run(path, {**POINT, **tangents})
+    assert list(found) == ["y", "t_y"]
+    np.testing.assert_allclose(found["y"], value_at(POINT, residuals))
+    wanted = differences(lambda p: value_at(p, residuals), "params.w", tangents["t_params.w"])
+    np.testing.assert_allclose(found["t_y"], wanted, rtol=1e-8)
+
+
+def test_a_linearized_pair_passes_captures_by_name(tmp_path: Path) -> None:
+    paths = ps.export(residuals, PARAMS, X, mode="linearize", wrt="params", path=str(tmp_path / "f.onnx"))
+    assert [Path(p).name for p in paths] == ["f.forward.onnx", "f.linear.onnx"]
+    forward = run(paths[0], POINT)
+    tangents = {"t_params.w": np.array([1.0, 2.0]), "t_params.b": np.array(0.0)}
+    found = run(paths[1], {**POINT, **forward, **tangents})
+    wanted = differences(lambda p: value_at(p, residuals), "params.w", tangents["t_params.w"])
+    np.testing.assert_allclose(found["t_y"], wanted, rtol=1e-8)
+    kinds = [n.op_type for n in onnx.load(paths[1]).graph.node]
+    assert "Tanh" not in kinds
+
+
+def test_a_product_file_gives_value_gradient_and_product(tmp_path: Path) -> None:
+    (path,) = ps.export(loss, PARAMS, X, mode="hvp", wrt="params", path=str(tmp_path / "f.onnx"))
+    tangents = {"t_params.w": np.array([1.0, 2.0]), "t_params.b": np.array(0.0)}
+    found = run(path, {**POINT, **tangents})
+    assert list(found) == ["y", "d_params.b", "d_params.w", "t_d_params.b", "t_d_params.w"]
+    np.testing.assert_allclose(found["y"], value_at(POINT))
+    for name in ("d_params.w", "d_params.b"):
+        wanted = differences(lambda p, n=name: run(path, {**p, **tangents})[n], "params.w", tangents["t_params.w"])
+        np.testing.assert_allclose(found[f"t_{name}"], wanted, rtol=1e-7)
+
+
+def test_a_jacobian_file(tmp_path: Path) -> None:
+    (path,) = ps.export(residuals, PARAMS, X, mode="jacobian", wrt="params", path=str(tmp_path / "f.onnx"))
+    found = run(path, POINT)
+    assert list(found) == ["y", "j_params.b", "j_params.w"]
+    slope = 1.0 - found["y"] ** 2
+    np.testing.assert_allclose(found["j_params.b"], slope)
+    np.testing.assert_allclose(found["j_params.w"], slope[:, None] * POINT["x"])
+
+
+@pytest.mark.parametrize("chunk", [None, 1, 2])
+def test_a_hessian_file(tmp_path: Path, chunk: int | None) -> None:
+    (path,) = ps.export(loss, PARAMS, X, mode="hessian", wrt="params", chunk=chunk, path=str(tmp_path / "f.onnx"))
+    found = run(path, POINT)
+    pairs = ["h_params.b_params.b", "h_params.b_params.w", "h_params.w_params.b", "h_params.w_params.w"]
+    assert list(found) == ["y", "d_params.b", "d_params.w", *pairs]
+    for i, direction in enumerate(np.eye(2)):
+        wanted = differences(lambda p: run(path, p)["d_params.w"], "params.w", direction)
+        np.testing.assert_allclose(found[pairs[3]][:, i], wanted, rtol=1e-7)
+    np.testing.assert_allclose(found[pairs[1]], found[pairs[2]])
+
+
+def test_the_weights_of_a_loaded_model_have_products_too(tmp_path: Path) -> None:
+    weights = np.array([[0.5, 0.2], [-1.0, 0.3]])
+    ps.trace(lambda x: np.sum(np.tanh(x @ weights) ** 2), X).save(str(tmp_path / "model.onnx"))
+    model = ps.load(str(tmp_path / "model.onnx"))
+    (name,) = [n for n, v in model.params.items() if v.type.shape == (2, 2)]
+    (path,) = ps.export(model, mode="hvp", wrt=name, path=str(tmp_path / "f.onnx"))
+    tangent = np.array([[1.0, 0.0], [0.0, 2.0]])
+    found = run(path, {"x": POINT["x"], name: weights, f"t_{name}": tangent})
+    t = np.tanh(POINT["x"] @ weights)
+    curvature = 2.0 * (1.0 - t * t) * (1.0 - 3.0 * t * t)
+    np.testing.assert_allclose(found[f"t_d_{name}"], POINT["x"].T @ (curvature * (POINT["x"] @ tangent)))
+
+
+def test_names_that_are_taken_are_numbered(tmp_path: Path) -> None:
+    (path,) = ps.export(
+        lambda x, t_x: np.sum(x * t_x), ps.spec("float64", [2]), ps.spec("float64", [2]), wrt="x", mode="jvp",
+        path=str(tmp_path / "f.onnx"),
+    )  # fmt: skip
+    session = onnxruntime.InferenceSession(path)
+    assert [i.name for i in session.get_inputs()] == ["x", "t_x", "t_x_1"]
+
+
+WRONG = [
+    ("a vector's hvp", {"mode": "hvp"}, ShapeError, "one scalar result"),
+    ("an unknown mode", {"mode": "sideways"}, SpecError, "gradient, jvp, linearize"),
+    ("functions of a jvp", {"mode": "jvp", "form": "functions"}, SpecError, "for gradients"),
+]
+
+
+@pytest.mark.parametrize(("options", "error", "told"), [w[1:] for w in WRONG], ids=[w[0] for w in WRONG])
+def test_what_cannot_be_exported_is_refused(tmp_path: Path, options: Any, error: Any, told: str) -> None:
+    with pytest.raises(error) as caught:
+        ps.export(residuals, PARAMS, X, path=str(tmp_path / "f.onnx"), **options)
+    assert told in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
