@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from primsplit.array import FUNCTIONS
+from primsplit.definitions import DEFINITIONS
 from primsplit.doors import kinds_in_file
 from primsplit.numpy.refusals import BECAUSE
 from primsplit.numpy.ufuncs import ELEMENTWISE
@@ -22,7 +23,9 @@ from primsplit.rules import table
 from primsplit.rules.table import UNSUPPORTED
 from primsplit.schema import kinds
 
-Status = Literal["rule", "partials", "no_gradient", "through_body", "unsupported", "missing", "traced", "refused"]
+Status = Literal[
+    "rule", "partials", "no_gradient", "through_body", "definition", "unsupported", "missing", "traced", "refused"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +43,20 @@ class Row:
 
 
 def status(kind: str) -> tuple[Status, str]:
-    """How an operator is differentiated, and where its rule is or why it has none."""
-    return table.status(kind) or "missing", UNSUPPORTED.get(kind, "")
+    """How an operator is differentiated, and why it is not.
+
+    One of a newer opset, or of another domain, is differentiated through its definition.
+    """
+    found = table.status(kind) or ("definition" if kind in DEFINITIONS else "missing")
+    return found, UNSUPPORTED.get(kind, "")
 
 
 def operator_rows() -> list[Row]:
-    """Every operator of the standard at the opset that is written."""
+    """Every operator of the standard at the opset that is written, and those that have a definition in it."""
     tests = tested()["operators"]
-    return [Row(kind, found, tests.get(kind, ""), note) for kind in kinds() for found, note in (status(kind),)]
+    defined = sorted(key for key, definition in DEFINITIONS.items() if not definition.since)
+    names = (*kinds(), *defined)
+    return [Row(kind, found, tests.get(kind, ""), note) for kind in names for found, note in (status(kind),)]
 
 
 def name_rows() -> list[Row]:
@@ -67,7 +76,7 @@ def traced_names() -> dict[str, bool]:
 
     Such a function has the name `refused`.
     """
-    found = {name_of(key): function for key, function in FUNCTIONS.items() if key != "ufunc"}
+    found = {name_of(key): function for key, function in FUNCTIONS.items() if key not in {"ufunc", "condition"}}
     found.update((ufunc_name(key), function) for key, function in ELEMENTWISE.items())
     return {name: function.__name__ == "refused" for name, function in found.items()}
 
@@ -107,10 +116,13 @@ def tested() -> dict[str, dict[str, str]]:
 
 
 def missing_in_file(path: str) -> list[dict[str, Any]]:
-    """The operators of an ONNX file that cannot be differentiated, and how many nodes each has. Raises FileError."""
+    """The operators of an ONNX file that cannot be differentiated, and how many nodes each has. Raises FileError.
+
+    Those of sequences and optional values are not among them: the loader reads them away, or refuses the file.
+    """
     rows = []
     for kind, count in sorted(Counter(kinds_in_file(path)).items()):
         found, note = status(kind)
-        if found in {"missing", "unsupported"}:
+        if found == "missing":
             rows.append({"name": kind, "count": count, "status": found, "note": note})
     return rows

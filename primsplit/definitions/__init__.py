@@ -1,0 +1,63 @@
+"""Operators beyond the opset that is written, defined in the operators of that opset; one family a file."""
+
+from primsplit.definitions import (
+    activation,
+    array_operators,
+    attention,
+    bits,
+    block_quantized,
+    blocked_layout,
+    causal_convolution,
+    cumulative,
+    embedding,
+    flex_attention,
+    fused,
+    gelu,
+    group_query,
+    linear_attention,
+    machine_learning,
+    microsoft_attention,
+    microsoft_rotary,
+    microsoft_states,
+    normalization,
+    optimizers,
+    quantized,
+    revisions,
+    rotary,
+    scatter,
+    skip_normalization,
+    support_vectors,
+)
+from primsplit.definitions.calling import record_call
+from primsplit.definitions.table import DEFINITIONS, Definition, defines, definition_of
+
+families = (
+    activation,
+    array_operators,
+    attention,
+    bits,
+    block_quantized,
+    blocked_layout,
+    causal_convolution,
+    cumulative,
+    embedding,
+    flex_attention,
+    fused,
+    gelu,
+    group_query,
+    linear_attention,
+    machine_learning,
+    microsoft_attention,
+    microsoft_rotary,
+    microsoft_states,
+    normalization,
+    optimizers,
+    quantized,
+    revisions,
+    rotary,
+    scatter,
+    skip_normalization,
+    support_vectors,
+)
+
+__all__ = ["DEFINITIONS", "Definition", "defines", "definition_of", "families", "record_call"]

@@ -1,0 +1,165 @@
+"""GroupQueryAttention of `com.microsoft`: heads of queries that share keys, after a past of another length a row."""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims
+from primsplit.array import Array
+from primsplit.broadcasting import zeros
+from primsplit.definitions import heads
+from primsplit.definitions.attention import scores
+from primsplit.definitions.microsoft_rotary import rotated
+from primsplit.definitions.skip_normalization import inverse_deviation
+from primsplit.definitions.table import defines
+from primsplit.dims import Dim
+from primsplit.errors import ShapeError, UnsupportedFunction
+from primsplit.ir import Type
+from primsplit.numpy.axes import size_as
+from primsplit.ops import op
+
+
+@defines("com.microsoft::GroupQueryAttention")
+def group_query_attention(
+    query: Array,
+    key: Array | None,
+    value: Array | None,
+    past_key: Array | None,
+    past_value: Array | None,
+    last_words: Array,
+    total: Array,
+    cosines: Array | None = None,
+    sines: Array | None = None,
+    positions: Array | None = None,
+    attention_bias: Array | None = None,
+    sinks: Array | None = None,
+    key_scale: Array | None = None,
+    value_scale: Array | None = None,
+    query_norm: Array | None = None,
+    key_norm: Array | None = None,
+    *,
+    outputs: int = 1,
+    num_heads: int,
+    kv_num_heads: int,
+    causal: int = 1,
+    do_rotary: int = 0,
+    k_quant_type: str = "NONE",
+    kv_cache_bit_width: int = 0,
+    local_window_size: int = -1,
+    qk_norm_epsilon: float = 1e-6,
+    qk_output: int = 0,
+    rotary_interleaved: int = 0,
+    scale: float = 0.0,
+    sliding_window_cache: int = 0,
+    smooth_softmax: int = -1,
+    softcap: float = 0.0,
+    v_quant_type: str = "NONE",
+) -> tuple[Any, ...]:
+    """Attention of the queries, the keys and values of all words so far, and the scores that `qk_output` names.
+
+    `last_words` is, for each row, the position of its last word, `total` how many words the longest row has. In a row
+    that is padded on its right, what belongs to no word has a value that nobody should read.
+    """
+    if (k_quant_type, v_quant_type) != ("NONE", "NONE") or sliding_window_cache:
+        raise UnsupportedFunction("GroupQueryAttention with a quantized or sliding cache is read by no definition")
+    q, k, v = _heads_of(query, key, value, num_heads, kv_num_heads)
+    if query_norm is not None and key_norm is not None:
+        q, k = (
+            op.Mul(op.Mul(x, inverse_deviation(x, [-1], qk_norm_epsilon)), weight)
+            for x, weight in ((q, query_norm), (k, key_norm))
+        )
+    length = q.shape[2]
+    words = op.Add(op.Cast(last_words, to="int64"), np.int64(1))
+    # The words before the queries; a row that is padded on its right has fewer words than queries, and none before.
+    past = op.Max(op.Sub(words, length), np.zeros((), np.int64))
+    places = op.Add(op.Unsqueeze(past, [1]), heads.counted(0, length))
+    if do_rotary and cosines is not None and sines is not None:
+        turned = places if positions is None else _positions(positions, length)
+        q, k = (rotated(x, turned, cosines, sines, interleaved=rotary_interleaved) for x in (q, k))
+    if past_key is not None and past_value is not None:
+        rows = _sources(past, length, past_key.shape[2], total)
+        k, v = _together(past_key, k, rows), _together(past_value, v, rows)
+    seen = _seen(places, words, k.shape[2], causal=bool(causal), window=local_window_size)
+    logits = _capped(scores(q, k, scale or heads.default_scale(q)), softcap)
+    logits = logits if attention_bias is None else op.Add(logits, attention_bias, types=[logits.type])
+    hidden = op.Where(seen, logits, np.asarray(-np.inf, q.dtype), types=[logits.type])
+    shares = _shares(hidden, sinks, smooth=smooth_softmax == 1)
+    product = op.MatMul(heads.grouped(shares, kv_num_heads), v)
+    y = heads.joined_heads(heads.ungrouped(product, num_heads, length))
+    return y, k, v, shares if qk_output == 2 else op.Where(seen, logits, np.zeros((), q.dtype), types=[logits.type])
+
+
+def _positions(given: Array, length: Dim) -> Any:
+    """The positions that the kernel turns by: those given of single words, else what counts on from the very first."""
+    starts = op.Slice(given, [0], [1], [1])
+    first = op.Slice(starts, [0], [1], [0])
+    if dims.is_one(length):
+        return starts
+    if not isinstance(length, int):
+        first = op.Where(op.Equal(size_as(length, np.int64), np.int64(1)), starts, first)
+    return op.Add(first, heads.counted(0, length))
+
+
+def _heads_of(
+    query: Array, key: Array | None, value: Array | None, count: int, key_count: int
+) -> tuple[Array, Array, Array]:
+    """Queries, keys and values as [batch, heads, length, size], from three inputs or one."""
+    if key is not None and value is not None:
+        return heads.split_heads(query, count), heads.split_heads(key, key_count), heads.split_heads(value, key_count)
+    hidden = query.shape[-1]
+    if not isinstance(hidden, int) or hidden % (count + 2 * key_count):
+        raise ShapeError(f"{hidden} features cannot be told apart as {count} heads and two times {key_count}")
+    size = hidden // (count + 2 * key_count)
+    sizes = [count * size, key_count * size, key_count * size]
+    q, k, v = op.Split(query, sizes, axis=-1)
+    return heads.split_heads(q, count), heads.split_heads(k, key_count), heads.split_heads(v, key_count)
+
+
+def _sources(past: Array, length: Dim, room: Dim, total: Array) -> Any:
+    """Which row of the past, the new words and a row of zeros, side by side, each word comes from: [batch, words, 1].
+
+    There are as many words as the longest row has, or as there is room for in the past.
+    """
+    longest = op.Cast(op.Reshape(total, np.zeros(0, np.int64)), to="int64")
+    count = op.Max(longest, size_as(room, np.int64))
+    words = op.Range(np.int64(0), count, np.int64(1))
+    before = op.Unsqueeze(past, [1])
+    new = op.Add(op.Sub(words, before), size_as(room, np.int64))
+    nothing = size_as(room + length, np.int64)
+    found = op.Where(op.Less(words, before), words, op.Min(new, nothing))
+    return op.Unsqueeze(found, [2])
+
+
+def _together(past: Array, new: Array, rows: Array) -> Any:
+    """The words of the past and the new ones, [batch, heads, words, size], as `_sources` has them."""
+    nothing = zeros((new.shape[0], new.shape[1], 1, new.shape[3]), new.dtype)
+    every = op.Transpose(op.Concat(past, new, nothing, axis=2), perm=[0, 2, 1, 3])
+    chosen = op.GatherND(every, rows, batch_dims=1)
+    shape = (new.shape[0], new.shape[1], rows.shape[1], new.shape[3])
+    return op.Transpose(chosen, perm=[0, 2, 1, 3], types=[Type(new.dtype, shape)])
+
+
+def _seen(places: Array, words: Array, total: Dim, *, causal: bool, window: int) -> Any:
+    """Which words each query may attend: [batch, 1, queries, words]."""
+    keys = heads.counted(0, total)
+    here = op.Unsqueeze(places, [1, 3])
+    if not causal:
+        return op.Less(keys, op.Unsqueeze(words, [1, 2, 3]))
+    found = op.LessOrEqual(keys, here)
+    return found if window <= 0 else op.And(found, op.Greater(keys, op.Sub(here, np.int64(window))))
+
+
+def _capped(logits: Array, softcap: float) -> Any:
+    return op.Mul(op.Tanh(op.Div(logits, softcap)), softcap) if softcap > 0 else logits
+
+
+def _shares(logits: Array, sinks: Array | None, *, smooth: bool) -> Any:
+    """The softmax, with a further score, 0 or one a head, that takes its share and belongs to no word."""
+    if sinks is None and not smooth:
+        return op.Softmax(logits, axis=-1)
+    batch, count, length, total = logits.shape
+    first = zeros((batch, count, length, 1), logits.dtype)
+    further = first if sinks is None else op.Add(first, op.Reshape(sinks, [1, -1, 1, 1]), types=[first.type])
+    whole = op.Softmax(op.Concat(logits, further, axis=3), axis=-1)
+    kept = [Type(logits.dtype, (batch, count, length, total))]
+    return op.Slice(whole, [0], [-1], [3], types=kept)

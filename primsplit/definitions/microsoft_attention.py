@@ -1,0 +1,227 @@
+"""Attention, QAttention, MultiHeadAttention of `com.microsoft`: `softmax(Q K^T scale + mask + bias) V`, by heads.
+
+What a padding mask hides gets `mask_filter_value`, -10000 by default, added; what lies in the future gets the lowest
+number of the dtype instead.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims
+from primsplit.array import Array
+from primsplit.definitions.heads import counted, default_scale, joined_heads, split_heads, swapped
+from primsplit.definitions.quantized import matmul_integer_to_float
+from primsplit.definitions.table import defines
+from primsplit.dims import Dim
+from primsplit.errors import ShapeError, UnsupportedFunction
+from primsplit.ops import op
+
+FILTER = -10000.0
+
+
+@defines("com.microsoft::Attention")
+def attention(
+    x: Array,
+    weights: Array,
+    bias: Array | None = None,
+    mask: Array | None = None,
+    past: Array | None = None,
+    attention_bias: Array | None = None,
+    past_length: Array | None = None,
+    *,
+    outputs: int = 1,
+    num_heads: int,
+    do_rotary: int = 0,
+    mask_filter_value: float = FILTER,
+    past_present_share_buffer: int = 0,
+    qkv_hidden_sizes: Sequence[int] = (),
+    rotary_embedding_dim: int = 0,
+    scale: float = 0.0,
+    unidirectional: int = 0,
+) -> tuple[Any, Any]:
+    """Attention of `x` to itself, queries, keys and values from one product; and keys and values, for the next word."""
+    if do_rotary or past_present_share_buffer or past_length is not None:
+        raise UnsupportedFunction("Attention with rotary embedding or a shared buffer is read by no definition")
+    projected = op.MatMul(x, weights)
+    projected = projected if bias is None else op.Add(projected, bias)
+    three = [split_heads(part, num_heads) for part in _three(projected, qkv_hidden_sizes)]
+    return _attended(three, mask, past, attention_bias, mask_filter_value, scale, unidirectional)
+
+
+@defines("com.microsoft::QAttention")
+def quantized_attention(
+    x: Array,
+    weights: Array,
+    bias: Array,
+    x_scale: Array,
+    scales: Array,
+    mask: Array | None = None,
+    x_zero: Array | None = None,
+    zeros: Array | None = None,
+    past: Array | None = None,
+    *,
+    outputs: int = 1,
+    num_heads: int,
+    do_rotary: int = 0,
+    mask_filter_value: float = FILTER,
+    past_present_share_buffer: int = 0,
+    scale: float = 0.0,
+    unidirectional: int = 0,
+) -> tuple[Any, Any]:
+    """`attention` of integers, their product with integer weights scaled before the bias is added."""
+    if do_rotary or past_present_share_buffer:
+        raise UnsupportedFunction("QAttention with rotary embedding or a shared buffer is read by no definition")
+    projected = matmul_integer_to_float(x, weights, x_scale, scales, x_zero, zeros, bias)
+    three = [split_heads(part, num_heads) for part in _three(projected, ())]
+    return _attended(three, mask, past, None, mask_filter_value, scale, unidirectional)
+
+
+def _attended(
+    three: list[Array],
+    mask: Array | None,
+    past: Array | None,
+    attention_bias: Array | None,
+    filter_value: float,
+    scale: float,
+    is_causal: int,
+) -> tuple[Any, Any]:
+    """The attention of queries, keys and values in heads after those of the past, and the latter two together."""
+    q, k, v = three
+    before: Dim = 0
+    if past is not None:
+        before = past.shape[3]
+        old_key, old_value = (op.Squeeze(part, [0]) for part in op.Split(past, axis=0, num_outputs=2, outputs=2))
+        k, v = op.Concat(old_key, k, axis=2), op.Concat(old_value, v, axis=2)
+    hidden = hidden_scores(mask, q, k, before, is_causal, filter_value)
+    y = joined_heads(op.MatMul(op.Softmax(scores(q, k, scale, hidden, attention_bias), axis=-1), v))
+    # Values of another size than the keys have no place beside them, and no present.
+    present = op.Concat(op.Unsqueeze(k, [0]), op.Unsqueeze(v, [0]), axis=0) if dims.same(k.shape[3], v.shape[3]) else y
+    return y, present
+
+
+def _three(x: Array, sizes: Sequence[int]) -> list[Array]:
+    """Queries, keys and values, side by side in the last axis; of equal sizes where those are not given."""
+    last = x.shape[-1]
+    if not sizes and isinstance(last, int) and last % 3:
+        raise ShapeError(f"{last} features cannot be told apart as queries, keys and values")
+    parts = op.Split(x, list(sizes), axis=-1) if sizes else op.Split(x, axis=-1, num_outputs=3)
+    return list(parts)
+
+
+def scores(q: Array, k: Array, scale: float, hidden: Array | None, bias: Array | None) -> Any:
+    """`q k^T scale`, with what hides keys and what is added to them; `scale` is 1 / sqrt(size) where it is 0."""
+    found = op.MatMul(op.Mul(q, scale or default_scale(q)), swapped(k))
+    if hidden is not None and bias is not None:
+        return op.Add(found, op.Add(bias, hidden))
+    added = bias if hidden is None else hidden
+    return found if added is None else op.Add(found, added, types=[found.type])
+
+
+def hidden_scores(
+    mask: Array | None, q: Array, k: Array, past: Dim, is_causal: int, filter_value: float
+) -> Array | None:
+    """What the padding mask and the order of words add to the scores: [batch or 1, 1, queries or 1, keys], or None."""
+    total = k.shape[2]
+    found = None
+    if mask is not None:
+        seen = _seen(mask, q.shape[0], total)
+        found = op.Where(seen, np.zeros((), q.dtype), np.asarray(filter_value, q.dtype))
+    if is_causal and not dims.is_one(q.shape[2]):
+        rows = op.Unsqueeze(counted(past, q.shape[2]), [1])
+        reached = op.LessOrEqual(counted(0, total), rows)
+        lowest = np.asarray(np.finfo(q.dtype).min, q.dtype)
+        found = op.Where(reached, np.zeros((), q.dtype) if found is None else found, lowest)
+    return found
+
+
+def _seen(mask: Array, batch: Dim, total: Dim) -> Any:
+    """Where a key may be attended: by 0 and 1 for each key, or each query and key, or by the ends of the rows."""
+    rank = len(mask.shape)
+    if rank == 2:
+        return op.Unsqueeze(op.Greater(mask, 0), [1, 2])
+    if rank == 3:
+        return op.Unsqueeze(op.Greater(mask, 0), [1])
+    if rank != 1:
+        raise UnsupportedFunction(f"a mask of {rank} axes is read by no definition")
+    keys = op.Cast(counted(0, total), to=mask.dtype)
+    if dims.same(mask.shape[0], batch):
+        return op.Less(keys, op.Unsqueeze(mask, [1, 2, 3]))
+    if not dims.same(mask.shape[0], 2 * batch):
+        raise UnsupportedFunction(f"a mask of {mask.shape[0]} numbers for {batch} rows is read by no definition")
+    ends, starts = (op.Unsqueeze(part, [1, 2, 3]) for part in op.Split(mask, axis=0, num_outputs=2, outputs=2))
+    return op.And(op.Less(keys, ends), op.GreaterOrEqual(keys, starts))
+
+
+@defines("com.microsoft::MultiHeadAttention")
+def multi_head_attention(
+    query: Array,
+    key: Array | None = None,
+    value: Array | None = None,
+    bias: Array | None = None,
+    mask: Array | None = None,
+    attention_bias: Array | None = None,
+    past_key: Array | None = None,
+    past_value: Array | None = None,
+    past_length: Array | None = None,
+    cache_indirection: Array | None = None,
+    *,
+    outputs: int = 1,
+    num_heads: int,
+    mask_filter_value: float = FILTER,
+    scale: float = 0.0,
+    unidirectional: int = 0,
+) -> tuple[Any, ...]:
+    """Attention of queries to keys; the keys and values with those of the past before them; and the scores.
+
+    Queries, keys and values come apart, or packed in one input or two, with an axis of 3 or 2 before the last.
+    """
+    if past_length is not None or cache_indirection is not None:
+        raise UnsupportedFunction("MultiHeadAttention with a shared buffer is read by no definition")
+    q, k, v = _heads_of(query, key, value, bias, num_heads)
+    before: Dim = 0
+    if past_key is not None and past_value is not None:
+        before = past_key.shape[2]
+        k, v = op.Concat(past_key, k, axis=2), op.Concat(past_value, v, axis=2)
+    hidden = hidden_scores(mask, q, k, before, unidirectional, mask_filter_value)
+    logits = scores(q, k, scale, hidden, attention_bias)
+    return joined_heads(op.MatMul(op.Softmax(logits, axis=-1), v)), k, v, logits
+
+
+def _heads_of(
+    query: Array, key: Array | None, value: Array | None, bias: Array | None, heads: int
+) -> tuple[Array, Array, Array]:
+    """Queries, keys and values as [batch, heads, length, size]."""
+    if key is None:
+        q, k, v = _unpacked(query, 3)
+        size = q.shape[-1]
+        biases = [None] * 3 if bias is None else [op.Reshape(b, [heads, 1, size]) for b in _three(bias, ())]
+        q, k, v = (_shifted(op.Transpose(x, perm=[0, 2, 1, 3]), b) for x, b in zip((q, k, v), biases, strict=True))
+        return q, k, v
+    if value is None:
+        k, v = (op.Transpose(x, perm=[0, 2, 1, 3]) for x in _unpacked(key, 2))
+        return split_heads(query, heads), k, v
+    if len(key.shape) == 4:
+        return split_heads(query, heads), key, value
+    parts = [None] * 3 if bias is None else _biases(bias, query, key, value)
+    q, k, v = (split_heads(_shifted(x, b), heads) for x, b in zip((query, key, value), parts, strict=True))
+    return q, k, v
+
+
+def _unpacked(x: Array, count: int) -> list[Array]:
+    """[batch, length, heads, count, size] as `count` arrays without that axis."""
+    if len(x.shape) != 5:
+        raise UnsupportedFunction(f"packed heads of {len(x.shape)} axes are read by no definition")
+    return [op.Squeeze(part, [3]) for part in op.Split(x, axis=3, num_outputs=count)]
+
+
+def _biases(bias: Array, *inputs: Array) -> list[Array]:
+    sizes = [x.shape[-1] for x in inputs]
+    if not all(isinstance(size, int) for size in sizes):
+        raise ShapeError(f"a bias for {', '.join(map(str, sizes))} features is told apart by known sizes only")
+    return list(op.Split(bias, sizes, axis=0))
+
+
+def _shifted(x: Array, bias: Array | None) -> Any:
+    return x if bias is None else op.Add(x, bias)

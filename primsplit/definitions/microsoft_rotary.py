@@ -1,0 +1,76 @@
+"""Rotary position embeddings of `com.microsoft`: pairs of features turned by an angle that grows with the position."""
+
+from typing import Any
+
+from primsplit.array import Array
+from primsplit.definitions import rotary
+from primsplit.definitions.heads import counted, joined_heads, split_heads
+from primsplit.definitions.table import defines
+from primsplit.errors import ShapeError, UnsupportedFunction
+from primsplit.ops import op
+
+
+@defines("com.microsoft::RotaryEmbedding")
+def rotary_embedding(
+    x: Array,
+    positions: Array,
+    cosines: Array,
+    sines: Array,
+    *,
+    outputs: int = 1,
+    interleaved: int = 0,
+    is_packed_batching: int = 0,
+    num_heads: int = 0,
+    rotary_embedding_dim: int = 0,
+    scale: float = 1.0,
+) -> Any:
+    """`x`, [batch, length, heads * size] or [batch, heads, length, size], its pairs of features turned.
+
+    `positions` are those of all words, or that of the first one. onnxruntime's kernel does not look at `scale`.
+    """
+    if is_packed_batching:
+        raise UnsupportedFunction("RotaryEmbedding of a packed batch is read by no definition")
+    angles = position_rows(positions, x.shape[-2]), cosines, sines
+    if len(x.shape) == 4:
+        return rotated(x, *angles, interleaved=interleaved)
+    heads = num_heads if rotary_embedding_dim else _heads(x, cosines)
+    return joined_heads(rotated(split_heads(x, heads), *angles, interleaved=interleaved))
+
+
+def _heads(x: Array, cosines: Array) -> int:
+    """How many heads there are, where the angles are those of a whole head."""
+    hidden, half = x.shape[-1], cosines.shape[-1]
+    if not (isinstance(hidden, int) and isinstance(half, int)) or half < 1 or hidden % (2 * half):
+        raise ShapeError(f"{hidden} features cannot be told apart as heads that {half} angles turn")
+    return hidden // (2 * half)
+
+
+def position_rows(positions: Array, length: Any) -> Array:
+    """The position of every word: [batch, length], or [1, length] where one number says that of the first."""
+    if len(positions.shape) == 2:
+        return positions
+    return op.Unsqueeze(op.Add(counted(0, length), op.Cast(positions, to="int64")), [0])
+
+
+def rotated(x: Array, positions: Array, cosines: Array, sines: Array, *, interleaved: int) -> Any:
+    """[batch, heads, length, size] with its first features, twice as many as there are angles, turned in pairs.
+
+    A pair is a feature of the first half and one of the second, or, `interleaved`, two neighbours.
+    """
+    cos, sin = (op.Unsqueeze(op.Gather(table, positions), [1]) for table in (cosines, sines))
+    half = cosines.shape[-1]
+    if not isinstance(half, int):
+        raise ShapeError(f"the number of angles of a rotary embedding is {half}, which only the run knows")
+    turned, rest = _parts(x, 2 * half)
+    found = rotary.rotated(turned, cos, sin, interleaved=bool(interleaved))
+    return found if rest is None else op.Concat(found, rest, axis=-1)
+
+
+def _parts(x: Array, count: int) -> tuple[Array, Array | None]:
+    size = x.shape[-1]
+    if not isinstance(size, int) or size < count:
+        raise ShapeError(f"a head of {size} features has no {count} of them to turn")
+    if size == count:
+        return x, None
+    turned, rest = op.Split(x, [count, size - count], axis=-1, outputs=2)
+    return turned, rest

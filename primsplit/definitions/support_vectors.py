@@ -1,0 +1,137 @@
+"""Support vector machines of `ai.onnx.ml`: sums of kernels between a row of features and the support vectors."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.definitions.scores import labelled, numbers, rounded, transformed
+from primsplit.definitions.table import defines
+from primsplit.errors import UnsupportedFunction
+from primsplit.ops import op
+
+
+def kernel_values(x: Array, vectors: np.ndarray[Any, Any], kind: str, parameters: Sequence[float]) -> Any:
+    """The kernel [rows, vectors] of each row with each vector; `parameters` are gamma, the constant, the degree."""
+    gamma, constant, degree = parameters or (0.0, 0.0, 0.0)
+    product = op.MatMul(x, np.ascontiguousarray(vectors.T.astype(x.dtype)))
+    if kind == "LINEAR":
+        return product
+    if kind == "RBF":
+        # The squares are summed of differences, as the kernel of onnxruntime has it: |x|^2 - 2 x v + |v|^2 cancels.
+        difference = op.Sub(op.Unsqueeze(x, [1]), vectors.astype(x.dtype))
+        square = op.ReduceSum(op.Mul(difference, difference), [-1], keepdims=0)
+        return op.Exp(op.Mul(square, -gamma))
+    if kind == "POLY":
+        return op.Pow(op.Add(op.Mul(product, gamma), constant), np.asarray(degree, x.dtype))
+    if kind == "SIGMOID":
+        return op.Tanh(op.Add(op.Mul(product, gamma), constant))
+    raise UnsupportedFunction(f"{kind} is no kernel of a support vector machine")
+
+
+@defines("ai.onnx.ml::SVMRegressor")
+def regressor(
+    x: Array,
+    *,
+    outputs: int = 1,
+    coefficients: Sequence[float],
+    kernel_params: Sequence[float] = (),
+    kernel_type: str = "LINEAR",
+    n_supports: int = 0,
+    one_class: int = 0,
+    post_transform: str = "NONE",
+    rho: Sequence[float],
+    support_vectors: Sequence[float] = (),
+) -> Any:
+    """`kernels @ coefficients + rho`, one score a row; its sign, without a gradient, of a `one_class` machine.
+
+    Without support vectors the coefficients are those of the features.
+    """
+    wide = numbers(x)
+    weights = np.array(coefficients, wide.dtype).reshape(-1, 1)
+    if n_supports > 0:
+        vectors = np.array(support_vectors).reshape(n_supports, -1)
+        scores = op.MatMul(kernel_values(wide, vectors, kernel_type, kernel_params), weights)
+    else:
+        scores = op.MatMul(wide, weights)
+    scores = op.Add(scores, np.asarray(rho[0], wide.dtype))
+    if one_class:
+        one = np.ones((), wide.dtype)
+        scores = op.Where(op.Greater(scores, np.zeros((), wide.dtype)), one, -one)
+    return rounded(transformed(scores, post_transform))
+
+
+@defines("ai.onnx.ml::SVMClassifier")
+def classifier(
+    x: Array,
+    *,
+    outputs: int = 1,
+    classlabels_ints: Sequence[int] = (),
+    classlabels_strings: Sequence[str] = (),
+    coefficients: Sequence[float],
+    kernel_params: Sequence[float] = (),
+    kernel_type: str = "LINEAR",
+    post_transform: str = "NONE",
+    prob_a: Sequence[float] = (),
+    prob_b: Sequence[float] = (),
+    rho: Sequence[float],
+    support_vectors: Sequence[float] = (),
+    vectors_per_class: Sequence[int] = (),
+) -> tuple[Any, Any]:
+    """The label with most votes of the classifiers of two classes each, and the scores of these, transformed.
+
+    Without support vectors there is one linear score a class. Of two classes the scores are two, or, with `prob_a`,
+    the probabilities. onnxruntime finds probabilities by an iteration that stops early: of two classes it is off by up
+    to 0.002 of what is given here, of more they are refused.
+    """
+    wide = numbers(x)
+    labels = classlabels_strings or classlabels_ints
+    count = len(labels)
+    if not sum(vectors_per_class):
+        weights = np.array(coefficients, wide.dtype).reshape(count, -1).T
+        scores = op.Add(op.MatMul(wide, np.ascontiguousarray(weights)), np.asarray(rho[0], wide.dtype))
+        return labelled(op.ArgMax(scores, axis=1, keepdims=0), labels), rounded(transformed(scores, post_transform))
+    vectors = np.array(support_vectors).reshape(sum(vectors_per_class), -1)
+    kernels = kernel_values(wide, vectors, kernel_type, kernel_params)
+    mixing, votes = _pairs(np.array(coefficients), list(vectors_per_class))
+    scores = op.Add(op.MatMul(kernels, mixing.astype(wide.dtype)), np.array(rho[: mixing.shape[1]], wide.dtype))
+    if len(prob_a) and count > 2:
+        raise UnsupportedFunction(
+            "SVMClassifier's probabilities of more than two classes are found by iteration",
+            cure="Export the classifier with its scores instead: probability=False.",
+        )
+    wins = op.Cast(op.Greater(scores, np.zeros((), wide.dtype)), to="float32")
+    tally = op.Add(op.MatMul(wins, votes[0] - votes[1]), votes[1].sum(0))
+    label = labelled(op.ArgMax(tally, axis=1, keepdims=0), labels)
+    if len(prob_a):
+        likely = op.Sigmoid(op.Neg(op.Add(op.Mul(scores, prob_a[0]), prob_b[0])))
+        likely = op.Clip(likely, np.asarray(1e-7, wide.dtype), np.asarray(1 - 1e-7, wide.dtype))
+        both = op.Concat(likely, op.Sub(np.ones((), wide.dtype), likely), axis=1)
+        return label, rounded(both)
+    return label, rounded(_shown(scores, count, post_transform))
+
+
+def _pairs(coefficients: np.ndarray[Any, Any], sizes: list[int]) -> tuple[np.ndarray[Any, Any], Any]:
+    """For each pair of classes the weights of all kernels, [vectors, pairs]; and whom a pair votes for.
+
+    The coefficients have a row for each other class: the row j - 1 of a vector of class i < j, the row i of one of j.
+    """
+    starts = np.cumsum([0, *sizes])
+    rows = coefficients.reshape(len(sizes) - 1, -1)
+    pairs = [(i, j) for i in range(len(sizes)) for j in range(i + 1, len(sizes))]
+    mixing = np.zeros((rows.shape[1], len(pairs)))
+    votes = np.zeros((2, len(pairs), len(sizes)), np.float32)
+    for column, (i, j) in enumerate(pairs):
+        mixing[starts[i] : starts[i + 1], column] = rows[j - 1, starts[i] : starts[i + 1]]
+        mixing[starts[j] : starts[j + 1], column] = rows[i, starts[j] : starts[j + 1]]
+        votes[0, column, i] = votes[1, column, j] = 1
+    return mixing, votes
+
+
+def _shown(scores: Array, count: int, post_transform: str) -> Any:
+    """The scores of all pairs; of two classes, that of each."""
+    if count > 2:
+        return transformed(scores, post_transform)
+    both = op.Concat(op.Neg(scores), scores, axis=1)
+    return op.Sigmoid(both) if post_transform == "LOGISTIC" else both

@@ -1,0 +1,194 @@
+"""Operators of ai.onnx.ml are what onnxruntime's kernels compute, and have the gradient of what they compute."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.errors import UnsupportedFunction
+from primsplit.testing.differences import directional_derivative
+from primsplit.testing.reference import evaluate
+from tests.definitions.kernels import Node, defined, kernel, ranked
+
+rng = np.random.default_rng(6)
+ML = "ai.onnx.ml::"
+F = "float32"
+
+
+def draw(*shape: int) -> np.ndarray:
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def floats(*shape: int) -> list[float]:
+    return [float(v) for v in draw(*shape).reshape(-1)]
+
+
+def row(name: str, *inputs: Any, outputs: Sequence[str] = (F,), **attributes: Any) -> Node:
+    return Node(ML + name, inputs, attributes, outputs, {0: ["N", *inputs[0].shape[1:]]} if inputs[0].ndim > 1 else {})
+
+
+X = draw(3, 4)
+HOLES = np.where(rng.random((3, 4)) < 0.3, np.float32(np.nan), X)
+ROWS = [
+    row("Scaler", X, offset=floats(4), scale=floats(4)),
+    row("Scaler", X, offset=[0.5], scale=[2.0]),
+    row("Normalizer", np.abs(X) + 1, norm="MAX"),
+    row("Normalizer", X, norm="L1"),
+    row("Normalizer", X, norm="L2"),
+    row("Imputer", HOLES, imputed_value_floats=floats(4), replaced_value_float=float("nan")),
+    row("Binarizer", X, threshold=0.25),
+    row("FeatureVectorizer", X, draw(3, 2), inputdimensions=[4, 2]),
+    row("ArrayFeatureExtractor", X, np.array([2, 0, 2])),
+    row("LinearRegressor", X, coefficients=floats(8), intercepts=floats(2), targets=2),
+    row("LinearRegressor", X, coefficients=floats(4), intercepts=[0.5]),
+    row("LinearRegressor", X, coefficients=floats(8), intercepts=floats(2), targets=2, post_transform="SOFTMAX"),
+    *(
+        row(
+            "LinearClassifier",
+            X,
+            outputs=("int64", F),
+            coefficients=floats(12),
+            intercepts=floats(3),
+            classlabels_ints=[5, 3, 9],
+            post_transform=name,
+        )
+        for name in ("NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO")
+    ),
+    row("LinearClassifier", X, outputs=("int64", F), coefficients=floats(4), intercepts=[0.5], classlabels_ints=[4, 7]),
+    *(
+        row(
+            "SVMRegressor",
+            X,
+            coefficients=floats(5),
+            support_vectors=floats(5, 4),
+            n_supports=5,
+            rho=[0.25],
+            kernel_type=kind,
+            kernel_params=[0.3, 0.4, 2.0],
+        )
+        for kind in ("LINEAR", "RBF", "POLY", "SIGMOID")
+    ),
+    row("SVMRegressor", X, coefficients=floats(4), rho=[0.25], kernel_params=[0.0, 0.0, 0.0]),
+    *(
+        row(
+            "SVMClassifier",
+            X,
+            outputs=("int64", F),
+            coefficients=floats(2, 6),
+            support_vectors=floats(6, 4),
+            vectors_per_class=[1, 2, 3],
+            rho=floats(3),
+            kernel_type=kind,
+            kernel_params=[0.3, 0.4, 3.0],
+            classlabels_ints=[0, 1, 2],
+        )
+        for kind in ("RBF", "POLY")
+    ),
+    row(
+        "SVMClassifier",
+        X,
+        outputs=("int64", F),
+        coefficients=floats(5),
+        support_vectors=floats(5, 4),
+        vectors_per_class=[2, 3],
+        rho=[0.1],
+        kernel_type="RBF",
+        kernel_params=[0.3, 0.0, 0.0],
+        classlabels_ints=[0, 1],
+        prob_a=[-1.5],
+        prob_b=[0.2],
+    ),
+    row(
+        "SVMClassifier",
+        X,
+        outputs=("int64", F),
+        coefficients=floats(5),
+        support_vectors=floats(5, 4),
+        vectors_per_class=[2, 3],
+        rho=[0.1],
+        kernel_type="LINEAR",
+        kernel_params=[0.0, 0.0, 0.0],
+        classlabels_ints=[0, 1],
+    ),
+]
+
+
+JUMPS = [
+    row("Normalizer", np.concatenate([X, np.zeros((1, 4), np.float32)]), norm="L1"),
+    row("Imputer", X, imputed_value_floats=[3.0], replaced_value_float=float(X[1, 2])),
+]
+"""At a point where a difference quotient has no limit."""
+
+
+def title(given: Node) -> str:
+    told = ("norm", "post_transform", "kernel_type", "targets")
+    return "-".join([given.kind.removeprefix(ML), *(str(given.attributes[k]) for k in told if k in given.attributes)])
+
+
+@pytest.mark.parametrize("given", ROWS + JUMPS, ids=title)
+def test_an_operator_is_what_its_kernel_computes(given: Node, tmp_path: Path) -> None:
+    expected = kernel(given, tmp_path / "kernel.onnx")
+    found = defined(ranked(given, expected), tmp_path / "node.onnx")
+    for mine, theirs in zip(found, expected, strict=True):
+        assert mine.dtype == theirs.dtype
+        assert mine.shape == theirs.shape
+        # The kernel finds probabilities by an iteration, which stops early.
+        tolerance = 2e-3 if "prob_a" in given.attributes else 2e-5
+        np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("given", ROWS, ids=title)
+def test_an_operators_gradient_agrees_with_differences_in_float64(given: Node, tmp_path: Path) -> None:
+    expected = kernel(given, tmp_path / "kernel.onnx")
+    program = ps.load(ranked(given, expected).save(tmp_path / "node.onnx"))
+    made = ps.split(program)
+    x = given.inputs[0].astype(np.float64)
+    rest = list(given.inputs[1:])
+    values = evaluate(program.block, [x, *rest])
+    seeds = [rng.standard_normal(values[i].shape) for i in made.split.of]
+    found = dict(zip(made.joint().outputs, evaluate(made.joint().block, [x, *rest, *seeds]), strict=True))
+
+    def scalar(moved: list[np.ndarray]) -> float:
+        results = evaluate(program.block, [*moved, *rest])
+        return sum(float(np.sum(results[i] * s)) for i, s in zip(made.split.of, seeds, strict=True))
+
+    for _ in range(3):
+        direction = rng.standard_normal(x.shape)
+        wanted = directional_derivative(scalar, [x], [direction])
+        np.testing.assert_allclose(np.sum(found["d_x0"] * direction), wanted, rtol=1e-6, atol=1e-8)
+
+
+def test_the_quantile_of_scores_is_the_kernels(tmp_path: Path) -> None:
+    x = rng.random((3, 4)).astype(np.float32)
+    given = row("LinearRegressor", x, coefficients=[0.1] * 4, intercepts=[0.3], post_transform="PROBIT")
+    expected = kernel(given, tmp_path / "kernel.onnx")
+    np.testing.assert_allclose(defined(ranked(given, expected), tmp_path / "node.onnx")[0], expected[0], rtol=1e-4)
+
+
+def test_labels_may_be_texts(tmp_path: Path) -> None:
+    given = row(
+        "LinearClassifier", X, outputs=("object", F), coefficients=floats(12), intercepts=floats(3),
+        classlabels_strings=["ant", "bee", "fly"],
+    )  # fmt: skip
+    expected = kernel(given, tmp_path / "kernel.onnx")
+    found = defined(ranked(given, expected), tmp_path / "node.onnx")
+    assert found[0].tolist() == expected[0].tolist()
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes", "reason"),
+    [
+        ("TreeEnsembleRegressor", {"n_targets": 1}, "walks trees"),
+        ("LabelEncoder", {"keys_floats": [1.0], "values_floats": [2.0]}, "looks its input up"),
+    ],
+)
+def test_what_has_no_derivative_is_refused_by_name(
+    name: str, attributes: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    path = Node(ML + name, [X], attributes, ranks=[2]).save(tmp_path / "node.onnx")
+    with pytest.raises(UnsupportedFunction, match=f"{name} cannot be written in the standard's operators: .*{reason}"):
+        ps.load(path)
