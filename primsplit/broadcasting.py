@@ -1,5 +1,6 @@
 """Shapes in a program: un-broadcasting, expanding, reshaping, for sizes that may be symbols."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -70,7 +71,7 @@ def full(shape: Sequence[Dim], value: np.ndarray[Any, Any] | np.generic) -> Arra
     if any(isinstance(d, Size) for d in shape):
         return op.ConstantOfShape(tracing.size_vector(shape), value=np.asarray(value).reshape(1))
     literal = tuple(int(d) for d in shape)
-    if int(np.prod(literal, dtype=np.int64)) <= 1:
+    if math.prod(literal) <= 1:
         return Array(tracing.constant(np.full(literal, value)))
     return op.Expand(np.asarray(value), list(literal))
 

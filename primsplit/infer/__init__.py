@@ -13,11 +13,11 @@ from primsplit.infer.broadcast import broadcast_shapes
 from primsplit.infer.layout import slice_size
 from primsplit.infer.sizes import known_sizes
 from primsplit.infer.standard import infer_by_standard
-from primsplit.infer.table import RULES, Site, UnknownRank, fresh
+from primsplit.infer.table import RULES, Site, UnknownRank, fresh, reserve
 from primsplit.ir import Block, Type, Value, Var, check, is_call, walk
 from primsplit.schema import Schema, schema
 
-__all__ = ["broadcast_shapes", "check_types", "families", "fresh", "infer", "slice_size"]
+__all__ = ["broadcast_shapes", "check_types", "families", "fresh", "infer", "reserve", "slice_size"]
 
 families = (contraction, elementwise, indexing, layout, normalization, reduction, spatial, windows)
 

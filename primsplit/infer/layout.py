@@ -72,10 +72,12 @@ def transpose(site: Site) -> Sequence[Type]:
 
 @rule("Squeeze")
 def squeeze(site: Site) -> Sequence[Type]:
-    """The input without the given axes of size 1."""
+    """The input without the given axes of size 1; of axes that only the run knows the number tells the rank."""
     shape, axes = site.shape(0), site.integers(1)
     if axes is None:
-        if site.has(1) or any(isinstance(d, Size) for d in shape):
+        if site.has(1):
+            return typed(site.type(0).dtype, tuple(fresh("squeezed") for _ in range(len(shape) - rank_from(site, 1))))
+        if any(isinstance(d, Size) for d in shape):
             raise UnknownRank
         axes = tuple(i for i, d in enumerate(shape) if d == 1)
     gone = {axis_of(a, len(shape), site.kind) for a in axes}
@@ -87,12 +89,14 @@ def squeeze(site: Site) -> Sequence[Type]:
 
 @rule("Unsqueeze")
 def unsqueeze(site: Site) -> Sequence[Type]:
-    """The input with new axes of size 1."""
+    """The input with new axes of size 1; of axes that only the run knows the number tells the rank."""
     shape, axes = site.shape(0), site.integers(1)
     if axes is None:
-        raise UnknownRank
+        return typed(site.type(0).dtype, tuple(fresh("unsqueezed") for _ in range(len(shape) + rank_from(site, 1))))
     rank = len(shape) + len(axes)
     new = {axis_of(a, rank, site.kind) for a in axes}
+    if len(new) < len(axes):
+        raise ShapeError(f"{site.kind}: an axis is twice in {list(axes)}")
     rest = iter(shape)
     return typed(site.type(0).dtype, tuple(1 if i in new else next(rest) for i in range(rank)))
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from primsplit.dims import Dim
+from primsplit.dims import Dim, Size
 from primsplit.infer.table import Site, axis_of, fresh, rule, typed
 from primsplit.ir import Type
 
@@ -29,7 +29,7 @@ def reduction(site: Site) -> Sequence[Type]:
     keep = bool(site.attribute("keepdims"))
     axes: tuple[int, ...] | None = site.integers(1)
     if site.has(1) and axes is None:
-        return (Type(dtype, tuple(fresh("reduced") for _ in shape) if keep else None),)
+        return (_at_run_time(site, keep=keep),)
     if not axes:
         if site.attribute("noop_with_empty_axes"):
             return typed(dtype, shape)
@@ -38,6 +38,17 @@ def reduction(site: Site) -> Sequence[Type]:
     if keep:
         return typed(dtype, tuple(1 if i in gone else d for i, d in enumerate(shape)))
     return typed(dtype, tuple(d for i, d in enumerate(shape) if i not in gone))
+
+
+def _at_run_time(site: Site, *, keep: bool) -> Type:
+    """The type for axes that only the run knows: their number tells the rank, unless that is unknown too."""
+    shape, dtype = site.shape(0), site.type(0).dtype
+    (count,) = site.shape(1)
+    if keep or (count == 0 and site.attribute("noop_with_empty_axes")):
+        return Type(dtype, tuple(fresh("reduced") for _ in shape))
+    if isinstance(count, Size):
+        return Type(dtype, None)
+    return Type(dtype, tuple(fresh("reduced") for _ in range(len(shape) - count if count else 0)))
 
 
 @rule("ArgMax", "ArgMin")

@@ -69,6 +69,33 @@ def _product(site: Site) -> Sizes | None:
     return None if source is None else (dims.product(source),)
 
 
+def _negated(site: Site) -> Sizes | None:
+    source = site.sizes(0)
+    return None if source is None else tuple(-1 * d for d in source)
+
+
+def _filled(site: Site) -> Sizes | None:
+    value, count = site.attribute("value"), site.integers(0)
+    if value is None or count is None:
+        return None
+    return (int(value.reshape(-1)[0]),) * (count[0] if count else 1)
+
+
+def _expanded(site: Site) -> Sizes | None:
+    source, shape = site.sizes(0), site.integers(1)
+    if source is None or shape is None or len(source) not in {1, *shape[:1]}:
+        return None
+    return source if len(source) > 1 or not shape else source * shape[0]
+
+
+def _range(site: Site) -> Sizes | None:
+    ends = [site.integers(i) for i in range(3)]
+    if any(end is None for end in ends):
+        return None
+    start, limit, step = (end[0] for end in ends if end is not None)
+    return tuple(range(start, limit, step)) if step else None
+
+
 def _binary(combine: Callable[[Dim, Dim], Dim | None]) -> Callable[[Site], Sizes | None]:
     def read(site: Site) -> Sizes | None:
         left, right = site.sizes(0), site.sizes(1)
@@ -90,6 +117,11 @@ def _quotient(a: Dim, b: Dim) -> Dim | None:
     return dims.floor_divide(a, b) if dims.at_least(a, 0) and dims.at_least(b, 1) else None
 
 
+def _remainder(a: Dim, b: Dim) -> Dim | None:
+    """Mod, where both of its forms agree: neither is negative, and the divisor is not 0."""
+    return dims.remainder(a, b) if dims.at_least(a, 0) and dims.at_least(b, 1) else None
+
+
 _READERS: dict[str, Callable[[Site], Sizes | None]] = {
     "Shape": _shape,
     "Size": _size,
@@ -101,11 +133,16 @@ _READERS: dict[str, Callable[[Site], Sizes | None]] = {
     "Gather": _gather,
     "Concat": _concat,
     "Slice": _slice,
+    "ConstantOfShape": _filled,
+    "Expand": _expanded,
+    "Neg": _negated,
+    "Range": _range,
     "ReduceProd": _product,
     "Add": _binary(lambda a, b: a + b),
     "Sub": _binary(lambda a, b: a - b),
     "Mul": _binary(lambda a, b: a * b),
     "Div": _binary(_quotient),
+    "Mod": _binary(_remainder),
     "Max": _binary(dims.maximum),
     "Min": _binary(dims.minimum),
 }

@@ -6,9 +6,10 @@ from fractions import Fraction
 import numpy as np
 
 from primsplit.dims import Dim, Size, floor_divide
+from primsplit.errors import ShapeError
 from primsplit.infer.standard import infer_by_standard
 from primsplit.infer.table import Site, axis_of, fresh, rule, typed
-from primsplit.ir import Type
+from primsplit.ir import AnyArray, Type
 
 LARGEST_DENOMINATOR = 4096
 """Scales that are fractions of integers up to this give sizes that are known; others give fresh ones."""
@@ -20,10 +21,13 @@ def resize(site: Site) -> Sequence[Type]:
     shape: list[Dim] = list(site.shape(0))
     sizes, scales = site.sizes(3), site.constant(2)
     kept = site.attribute("keep_aspect_ratio_policy") in {b"stretch", "stretch"}
+    axes = site.attribute("axes")
+    count = len(shape) if axes is None else len(axes)
+    if scales is not None and not site.has(3) and not (scales.shape == (count,) and _are_factors(scales)):
+        raise ShapeError(f"{site.kind}: the scales are not {count} finite numbers above 0")
     is_literal = not any(isinstance(d, Size) for d in shape)
     if is_literal and (scales is not None or (site.has(3) and site.integers(3) is not None)):
         return infer_by_standard(site)
-    axes = site.attribute("axes")
     targets = range(len(shape)) if axes is None else [axis_of(a, len(shape), site.kind) for a in axes]
     for i, axis in enumerate(targets):
         if sizes is not None and kept:
@@ -33,6 +37,10 @@ def resize(site: Site) -> Sequence[Type]:
         else:
             shape[axis] = fresh("resized")
     return typed(site.type(0).dtype, tuple(shape))
+
+
+def _are_factors(scales: AnyArray) -> bool:
+    return bool(np.all(np.isfinite(scales) & (scales > 0)))
 
 
 def _scaled(size: Dim, scale: np.generic) -> Dim:
@@ -64,7 +72,8 @@ def dft(site: Site) -> Sequence[Type]:
     shape: list[Dim] = list(site.shape(0))
     axis = site.integers(2) if site.has(2) else (-2,)
     if axis is None:
-        return infer_by_standard(site)
+        parts = 1 if site.attribute("inverse") and site.attribute("onesided") else 2
+        return typed(site.type(0).dtype, (*(fresh("transformed") for _ in shape[1:]), parts))
     place = axis_of(axis[0], len(shape), site.kind)
     inverse, onesided = site.attribute("inverse"), site.attribute("onesided")
     default = 2 * (shape[place] - 1) if inverse and onesided else shape[place]
@@ -73,6 +82,17 @@ def dft(site: Site) -> Sequence[Type]:
     shape[place] = floor_divide(length, 2) + 1 if onesided and not inverse else length
     shape[-1] = 1 if inverse and onesided else 2
     return typed(site.type(0).dtype, tuple(shape))
+
+
+@rule("STFT")
+def stft(site: Site) -> Sequence[Type]:
+    """[batch, frames, frequencies, 2]: the frames that lie in the signal, as long as the window or as told."""
+    batch, size = site.shape(0)[:2]
+    steps, told = site.integers(1), site.sizes(3)
+    length: Dim = site.shape(2)[0] if site.has(2) else fresh("frame") if told is None else told[0]
+    frames = fresh("frames") if steps is None else floor_divide(size - length, steps[0]) + 1
+    found = floor_divide(length, 2) + 1 if site.attribute("onesided") else length
+    return typed(site.type(0).dtype, (batch, frames, found, 2))
 
 
 @rule("CenterCropPad")

@@ -94,6 +94,14 @@ def fresh(stem: str) -> Size:
     return symbol(f"{stem}_{_fresh}")
 
 
+def reserve(name: str) -> None:
+    """Keep `fresh` from giving this name."""
+    global _fresh  # noqa: PLW0603  # see `fresh`
+    number = name.rpartition("_")[2]
+    if number.isdecimal() and len(number) < 10:
+        _fresh = max(_fresh, int(number))
+
+
 def axis_of(axis: int, rank: int, kind: str) -> int:
     """The axis counted from the front. Raises ShapeError where the tensor has no such axis."""
     if not -rank <= axis < rank:

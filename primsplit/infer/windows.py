@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from primsplit import dims
-from primsplit.dims import Dim, Shape
+from primsplit.dims import Dim, Shape, Size
 from primsplit.errors import ShapeError
 from primsplit.infer.table import Site, UnknownRank, fresh, rule, typed
 from primsplit.ir import Type
@@ -45,6 +45,8 @@ def placement(site: Site, sizes: Shape, kernel: Sequence[Dim]) -> tuple[list[int
     given = site.attribute("pads") or [0] * (2 * rank)
     if len(strides) != rank or len(dilations) != rank or len(given) != 2 * rank:
         raise ShapeError(f"{site.kind}: strides, dilations or pads do not have one number for each of {rank} axes")
+    if any(isinstance(n, int) and n < 1 for n in (*kernel, *strides, *dilations)):
+        raise ShapeError(f"{site.kind}: the kernel, strides and dilations are at least 1")
     spans = [span_of(k, d) for k, d in zip(kernel, dilations, strict=True)]
     auto = automatic(site)
     pads: list[tuple[Dim, Dim]] = list(zip(given[:rank], given[rank:], strict=True))
@@ -147,6 +149,10 @@ def max_unpool(site: Site) -> Sequence[Type]:
 def col2im(site: Site) -> Sequence[Type]:
     """[N, C * taps, windows] gives [N, C, image sizes]."""
     x, image, block = site.shape(0), site.sizes(1), site.sizes(2)
-    if image is None or block is None:
-        raise UnknownRank
-    return typed(site.type(0).dtype, (x[0], dims.floor_divide(x[1], dims.product(block)), *image))
+    if image is None:
+        (rank,) = site.shape(1)
+        if isinstance(rank, Size):
+            raise UnknownRank
+        image = tuple(fresh("image") for _ in range(rank))
+    channels = fresh("channels") if block is None else dims.floor_divide(x[1], dims.product(block))
+    return typed(site.type(0).dtype, (x[0], channels, *image))

@@ -10,12 +10,15 @@ from typing import Any
 from primsplit.array import Array
 from primsplit.errors import DtypeError
 from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_call, rename, walk
-from primsplit.passes.compositions.table import COMPOSITIONS, CORRECTED, Composition, through_float32
+from primsplit.passes.compositions.table import COMPOSITIONS, CORRECTED, SPELT, Composition, is_odd, through_float32
+from primsplit.passes.cse import attribute_key
 from primsplit.passes.kernels import KERNELS
 from primsplit.schema import schema
 from primsplit.tracing import close, fresh_stack, recording
 
 HALVES = frozenset({"float16", "bfloat16"})
+TEXTS = frozenset({"object", "str"})
+"""The dtypes of texts, which the table of kernels does not tell: there is nothing that could stand for them."""
 
 
 def legalize(block: Block) -> Block:
@@ -54,12 +57,12 @@ def _dtypes(op: Op) -> tuple[str, ...]:
     return tuple("" if v is None else v.type.key[0] for v in (*op.inputs, *op.outputs))
 
 
-_runs: dict[tuple[str, tuple[str, ...], bool], bool] = {}
+_runs: dict[tuple[str, tuple[str, ...], bool, bool], bool] = {}
 
 
 def _is_sound(op: Op) -> bool:
     """True where onnxruntime runs the op as it is; asked once for each operator and its dtypes."""
-    key = (op.kind, _dtypes(op), _overwrites(op))
+    key = (op.kind, _dtypes(op), _overwrites(op), is_odd(op.kind, op.attributes))
     known = _runs.get(key)
     if known is None:
         known = _runs[key] = not is_call(op) and find_composition(op) is None
@@ -80,7 +83,8 @@ def has_kernel(kind: str, dtypes: Mapping[str, str]) -> bool:
     rows = KERNELS.get(kind)
     if rows is None:
         return True
-    return any(all(dtype in row.get(variable, {dtype}) for variable, dtype in dtypes.items()) for row in rows)
+    told = {variable: dtype for variable, dtype in dtypes.items() if dtype not in TEXTS}
+    return any(all(dtype in row.get(variable, {dtype}) for variable, dtype in told.items()) for row in rows)
 
 
 def bound_dtypes(op: Op) -> dict[str, str]:
@@ -102,9 +106,11 @@ def find_composition(op: Op) -> Composition | None:
     if has_kernel(op.kind, bound):
         if op.kind == "BatchNormalization" and not _overwrites(op):
             return None
+        if is_odd(op.kind, op.attributes):
+            return SPELT[op.kind]
         first = next((v.type.dtype.name for v in op.inputs if v is not None), "")
         return CORRECTED.get((op.kind, first))
-    if HALVES & set(bound.values()):
+    if HALVES & {v.type.key[0] for v in op.inputs if v is not None}:
         return through_float32(op.kind)
     if op.kind in COMPOSITIONS:
         return COMPOSITIONS[op.kind]
@@ -131,7 +137,7 @@ def _composed(op: Op, composition: Composition) -> Block:
         tuple(
             None if v is None else (v.type.key, _small(v), None if v.sizes is None else str(v.sizes)) for v in op.inputs
         ),
-        tuple((k, repr(v)) for k, v in sorted(op.attributes.items())),
+        attribute_key(op.attributes),
         len(op.outputs),
     )
     known = _cache.get(key)

@@ -19,11 +19,11 @@ from primsplit.rules.indexing import text
 from primsplit.rules.table import Pullback, rrule
 from primsplit.rules.windows import Windows, literal, padded, tap, transposed, windows_over
 
-STEM = 4
-"""Up to this many channels, the image is not transposed for the cotangent of the weights."""
-
 SHORT = 200
 """Up to this many windows, a batch of products of a 1x1 convolution is one product."""
+
+NARROW = 64
+"""Up to this many windows in one picture, it costs more to transpose the weights of a 1x1 convolution than it saves."""
 
 
 @rrule("Conv")
@@ -74,7 +74,7 @@ def _sum_of_channels(dy: Array) -> Array:
 
 def image_cotangent(dy: Array, w: Array, windows: Windows, group: int) -> Array:
     """ConvTranspose; with stride 1 and single elements, depthwise or constant weights, a Conv by the flip of W."""
-    if not _is_flipped(w, windows, group):
+    if not _is_flipped(dy, w, windows, group):
         return transposed(dy, w, windows, group)
     channels = w.shape[1]
     kernel = literal(windows.kernel)
@@ -106,12 +106,14 @@ def _margins(windows: Windows, axis: int) -> tuple[int, int]:
     return int(span - 1 - low), int(span - 1 - high)
 
 
-def _is_flipped(w: Array, windows: Windows, group: int) -> bool:
+def _is_flipped(dy: Array, w: Array, windows: Windows, group: int) -> bool:
     if not has_kernel(w) or any(s != 1 for s in windows.strides) or any(isinstance(k, Size) for k in windows.kernel):
         return False
     if any(m < 0 for i in range(windows.rank) for m in _margins(windows, i)):
         return False
-    single = all(is_one(k) for k in windows.kernel) and group == 1
+    places = product(windows.counts)
+    narrow = is_one(dy.shape[0]) and isinstance(places, int) and places <= NARROW
+    single = all(is_one(k) for k in windows.kernel) and group == 1 and not narrow
     depthwise = group > 1 and is_one(w.shape[1]) and same(w.shape[0], group)
     return single or depthwise or w.known() is not None
 
@@ -125,8 +127,7 @@ def weight_cotangent(x: Array, dy: Array, windows: Windows, channels: Dim, group
     """The sum over batch and places of dY times what each tap of each window reads: [M, C / group, taps].
 
     Depthwise: a product and a sum for each tap. Single elements: one product of matrices. Else, with onnxruntime's
-    kernels, a Conv one dimension up, whose own unfolding has contiguous runs of channels; without, a product with the
-    windows unfolded.
+    kernels, a Conv whose own unfolding has contiguous runs of channels; without, a product with the windows unfolded.
     """
     if group > 1 and is_one(channels) and not any(isinstance(k, Size) for k in windows.kernel):
         return _by_taps(x, dy, windows, group)
@@ -134,6 +135,8 @@ def weight_cotangent(x: Array, dy: Array, windows: Windows, channels: Dim, group
         return _by_product(x, dy, windows)
     if not has_kernel(x):
         return _by_columns(x, dy, windows, channels, group)
+    if isinstance(channels, int) and windows.dilations[-1] == 1:
+        return _channels_innermost(x, dy, windows, channels, group)
     if windows.rank <= 2 and isinstance(channels, int):
         return _one_dimension_up(x, dy, windows, channels, group)
     return _by_exchange(x, dy, windows, channels, group)
@@ -184,32 +187,46 @@ def _by_columns(x: Array, dy: Array, windows: Windows, channels: Dim, group: int
     return reshape_to(transpose(split, [0, 2, 1]), (results, channels, *windows.kernel))
 
 
-def _one_dimension_up(x: Array, dy: Array, windows: Windows, channels: int, group: int) -> Array:
-    """A Conv in which the batch takes the place of the channels and the channels that of one more spatial axis.
+def _channels_innermost(x: Array, dy: Array, windows: Windows, channels: int, group: int) -> Array:
+    """A Conv in which the batch takes the place of the channels, and places along the last axis hold all channels.
 
-    Strides and dilations change places. What it finds past the last tap is cut off.
+    Strides and dilations change places; a step along the last axis is one of `channels` elements. What it finds past
+    the last tap is cut off.
     """
+    results, rank = dy.shape[1], windows.rank
+    lasts = [*(1 for _ in range(rank - 1)), channels]
+    rows = _channels_last(x, windows, channels, group)
+    image = reshape_to(rows, (1, x.shape[0] * group, *(n * c for n, c in zip(windows.sizes, lasts, strict=True))))
+    kernel = transpose(dy, [1, 0, *range(2, 2 + rank)])
+    ends = zip((*windows.before, *_read_after(windows)), lasts * 2, strict=True)
+    pads = [p * c for p, c in ends]
+    spread = [s * c for s, c in zip(windows.strides, lasts, strict=True)]
+    found = op.Conv(image, kernel, group=group, pads=pads, strides=[*windows.dilations], dilations=spread)
+    taps = tuple(k * c for k, c in zip(windows.kernel, lasts, strict=True))
+    split = reshape_to(_first_taps(found, replace(windows, kernel=taps), 2), (results, *windows.kernel, channels))
+    return transpose(split, [0, 1 + rank, *range(1, 1 + rank)])
+
+
+def _channels_last(x: Array, windows: Windows, channels: int, group: int) -> Array:
+    """The array as [group, N, places, C / group], by transpositions of two axes: others take ten times as long."""
+    batch, places = x.shape[0], product(windows.sizes)
+    turned = transpose(reshape_to(x, (batch * group, channels, places)), [0, 2, 1])
+    if group == 1 or is_one(batch):
+        return turned
+    return transpose(reshape_to(turned, (batch, group, places * channels)), [1, 0, 2])
+
+
+def _one_dimension_up(x: Array, dy: Array, windows: Windows, channels: int, group: int) -> Array:
+    """The same with the channels as one more spatial axis, for taps that are apart along the last one."""
     batch, results, rank = x.shape[0], dy.shape[1], windows.rank
     spatial = list(range(2, 2 + rank))
-    last = group > 1 or channels > STEM
-    before, after = [*windows.before], _read_after(windows)
-    if last:
-        cut = reshape_to(x, (batch, group, channels, *windows.sizes)) if group > 1 else op.Unsqueeze(x, [1])
-        moved = transpose(cut, [1, 0, *(i + 1 for i in spatial), 2])
-        image = reshape_to(moved, (1, batch * group, *windows.sizes, channels))
-        kernel = op.Unsqueeze(transpose(dy, [1, 0, *spatial]), [2 + rank])
-        pads = [*before, 0, *after, 0]
-        steps, spread = [*windows.dilations, 1], [*windows.strides, 1]
-    else:
-        image = op.Unsqueeze(x, [0])
-        kernel = op.Unsqueeze(transpose(dy, [1, 0, *spatial]), [2])
-        pads = [0, *before, 0, *after]
-        steps, spread = [1, *windows.dilations], [1, *windows.strides]
+    rows = _channels_last(x, windows, channels, group)
+    image = reshape_to(rows, (1, batch * group, *windows.sizes, channels))
+    kernel = op.Unsqueeze(transpose(dy, [1, 0, *spatial]), [2 + rank])
+    pads = [*windows.before, 0, *_read_after(windows), 0]
+    steps, spread = [*windows.dilations, 1], [*windows.strides, 1]
     found = op.Conv(image, kernel, group=group, pads=pads, strides=steps, dilations=spread)
-    found = _first_taps(found, windows, 2 if last else 3)
-    if not last:
-        return reshape_to(found, (results, channels, *windows.kernel))
-    split = reshape_to(found, (results, *windows.kernel, channels))
+    split = reshape_to(_first_taps(found, windows, 2), (results, *windows.kernel, channels))
     return transpose(split, [0, 1 + rank, *range(1, 1 + rank)])
 
 

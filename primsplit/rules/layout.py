@@ -66,7 +66,7 @@ def unsqueeze(x: Array, axes: Array) -> tuple[Array, Pullback]:
     z = op.Unsqueeze(x, axes)
 
     def pullback(dz: Array) -> tuple[Array, None]:
-        return op.Squeeze(dz, axes), None
+        return op.Squeeze(dz, axes, types=[x.type]), None
 
     return z, pullback
 

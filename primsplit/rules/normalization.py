@@ -16,8 +16,8 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import reshape_to, sum_to
-from primsplit.dims import Dim, floor_divide, product
+from primsplit.broadcasting import full, reshape_to, sum_to
+from primsplit.dims import Dim, at_least, floor_divide, product, same_shape
 from primsplit.errors import ShapeError
 from primsplit.ir import Type
 from primsplit.numpy.axes import size_as
@@ -249,10 +249,11 @@ def layer_normalization(
         parts: list[Array] = []
         found: list[Array | None] = [None, None]
         if dy is not None:
-            wide = as_dtype(dy, inner)
-            parts.append(made.pulled(_scaled(wide, as_dtype(scale, inner), x)))
-            found[0] = as_dtype(sum_to(wide * made.value, scale.shape), scale.dtype)
-            found[1] = None if bias is None else as_dtype(sum_to(wide, bias.shape), bias.dtype)
+            wide, weights = as_dtype(dy, inner), as_dtype(scale, inner)
+            pull = _pulled_by_rows if _has_long_rows(x, scale, bias, axes) else _pulled_apart
+            dx_of_y, sums = pull(made, wide, weights, bias)
+            parts.append(dx_of_y)
+            found = [None if d is None else as_dtype(d, scale.dtype) for d in sums]
         count = size_as(product(x.shape[i] for i in axes), inner)
         if d_mean is not None:
             share = as_dtype(d_mean, inner) / count
@@ -263,3 +264,42 @@ def layer_normalization(
         return [dx, *found[: 1 if bias is None else 2]]
 
     return (y, mean, reciprocal), pullback
+
+
+LONG = 16
+"""From this many elements on, rows are pulled by products: in short ones the rounding of those shows."""
+
+
+def _has_long_rows(x: Array, scale: Array, bias: Array | None, axes: Sequence[int]) -> bool:
+    """True where products are faster than sums: not in float64."""
+    row = x.shape[axes[0] :]
+    is_whole = all(a is None or same_shape(a.shape, row) for a in (scale, bias))
+    return is_whole and inner_dtype(x) == np.float32 and at_least(product(row), LONG)
+
+
+Pulled = tuple[Array, list[Array | None]]
+"""The cotangent of the input, and those of scale and bias."""
+
+
+def _pulled_apart(made: Standardized, dy: Array, scale: Array, bias: Array | None) -> Pulled:
+    """The cotangents for a scale and bias of any shapes that broadcast to the input's."""
+    d_scale = sum_to(dy * made.value, scale.shape)
+    return made.pulled(_scaled(dy, scale, dy)), [d_scale, None if bias is None else sum_to(dy, bias.shape)]
+
+
+def _pulled_by_rows(made: Standardized, dy: Array, scale: Array, bias: Array | None) -> Pulled:
+    """The same with a scale and bias for each element of a row: sums are products, n a + b is one operator.
+
+    With rows [R, K], mean(g) and mean(g n) of g = dy scale are products of dy and dy n with scale / K.
+    """
+    width = product(scale.shape)
+    rows = (product(dy.shape[: made.axes[0]]), width)
+    g, n = reshape_to(dy, rows), reshape_to(made.value, rows)
+    matched, weights = g * n, reshape_to(scale, (1, width))
+    one, nil = (full((rows[0],), np.asarray(number, dy.dtype)) for number in (1, 0))
+    share = weights / size_as(width, dy.dtype)
+    mean, slope = (reshape_to(op.Gemm(share, a, transB=1), (rows[0],)) for a in (g, matched))
+    line = op.BatchNormalization(op.Unsqueeze(n, [0]), slope, mean, nil, one, epsilon=0.0)
+    dx = (g * weights - op.Squeeze(line, [0])) * reshape_to(made.scale, (rows[0], 1))
+    sums = [reshape_to(op.MatMul(one, a), scale.shape) for a in (matched, g)]
+    return reshape_to(dx, dy.shape), [sums[0], None if bias is None else sums[1]]

@@ -9,7 +9,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import reshape_to
+from primsplit.broadcasting import reshape_to, zeros
 from primsplit.dims import Dim, Size
 from primsplit.errors import PrimsplitError
 from primsplit.ir import Type
@@ -51,6 +51,7 @@ def max_pool(
 
     Axis by axis: the first of the maxima over the later axes that is the window's, then the first within it. That
     takes a mask for each tap of each axis, and no indices, with which onnxruntime's kernel is 11 to 50 times slower.
+    Windows side by side have a form of their own, `_spread_to_first`.
     """
     windows = windows_over(x.shape[2:], kernel_shape, ceil_mode=ceil_mode, **placement)
     if fits_attributes(windows, ceil_mode):
@@ -71,6 +72,8 @@ def max_pool(
         )
 
     def pullback(dy: Array, _: None = None) -> tuple[Array]:
+        if _are_tiles(x, windows):
+            return (_spread_to_first(x, y, dy, literal(windows.kernel)),)
         over = exact(windows) if ceil_mode else windows
         whole = over.whole
         stages = [padded(x, over.before, over.after, -np.inf)]
@@ -97,47 +100,102 @@ def _plain(x: Array, windows: Windows, axis: int | None = None) -> Array:
     return found
 
 
+def _are_tiles(x: Array, windows: Windows) -> bool:
+    """True for float32 pictures that the windows cover exactly once: Resize repeats a number over each of them.
+
+    `x` is the picture, or what belongs to its windows.
+    """
+    sides = list(zip(windows.sizes, windows.kernel, windows.strides, strict=True))
+    return (
+        x.dtype == np.float32
+        and windows.rank == 2
+        and not windows.is_padded
+        and set(windows.dilations) == {1}
+        and all(isinstance(n, int) and k == step and n % step == 0 for n, k, step in sides)
+    )
+
+
+def _spread_to_first(x: Array, y: Array, dy: Array, kernel: Sequence[int]) -> Array:
+    """Each window's cotangent at its first maximum, for windows side by side.
+
+    The maxima are numbered downwards within their window; the largest number is the first's.
+    """
+    numbers = np.arange(math.prod(kernel), 0, -1, dtype=np.float32).reshape(1, 1, *kernel)
+    order = op.Tile(numbers, [1, 1, *(int(n) for n in y.shape[2:])])
+
+    numbered = op.Mul(op.Cast(op.Equal(x, _repeated(y, kernel)), to=x.dtype), order)
+    first = op.MaxPool(numbered, kernel_shape=kernel, strides=kernel)
+    chosen = op.Cast(op.Equal(order, _repeated(first, kernel)), to=x.dtype)
+    return op.Mul(chosen, _repeated(dy, kernel))
+
+
+def _repeated(z: Array, kernel: Sequence[int]) -> Array:
+    """A number of each window at all of its taps, for windows side by side."""
+    repeats = np.array([1, 1, *kernel], np.float32)
+    found: Array = op.Resize(
+        z, None, repeats, mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor"
+    )
+    return found
+
+
 def _to_first(below: Array, top: Array, dy: Array, windows: Windows, axis: int) -> Array:
     """The cotangent of the maximum along one axis, at the first tap that is the maximum."""
     pieces, rest = [], dy
-    *others, _ = windows.taps(axis)
-    for k in others:
-        is_top = op.Cast(op.Equal(tap(below, windows, [(axis, k)]), top), to=dy.dtype)
-        pieces.append(op.Mul(rest, is_top))
+    for read in _taps_along(below, windows, axis)[:-1]:
+        pieces.append(op.Mul(rest, op.Cast(op.Equal(read, top), to=dy.dtype)))
         rest = op.Sub(rest, pieces[-1])
     return _added_along([*pieces, rest], windows, axis)
 
 
-def _added_along(pieces: Sequence[Array], windows: Windows, axis: int) -> Array:
-    """What each tap of one axis gives to what it read, added up.
+def _phases(windows: Windows, axis: int) -> tuple[list[tuple[int, int]], Dim]:
+    """For each tap of an axis its shift in windows and its remainder by the stride; the length of each remainder."""
+    stride, dilation = windows.strides[axis], windows.dilations[axis]
+    places = [divmod(k * dilation, stride) for k in windows.taps(axis)]
+    return places, windows.counts[axis] + places[-1][0]
 
-    By padding; where there are strides by a one-hot ConvTranspose, which spreads the windows and adds the taps at once.
-    """
-    shape, size, stride, dilation = pieces[0].shape, windows.sizes[axis], windows.strides[axis], windows.dilations[axis]
+
+def _along(windows: Windows, axis: int, amount: Dim) -> tuple[Dim, ...]:
+    """The amount at this axis, 0 at the others."""
+    return tuple(amount if i == axis else 0 for i in range(windows.rank))
+
+
+def _taps_along(x: Array, windows: Windows, axis: int) -> list[Array]:
+    """What each tap of one axis reads, which is cut into its remainders by the stride so that no Slice has steps."""
+    stride, plain = windows.strides[axis], (1,) * windows.rank
     if stride == 1:
-        room = size - windows.counts[axis]
-        moved = []
-        for k, piece in enumerate(pieces):
-            low: list[Dim] = [0] * windows.rank
-            high: list[Dim] = [0] * windows.rank
-            low[axis], high[axis] = k * dilation, room - k * dilation
-            moved.append(padded(piece, tuple(low), tuple(high)))
-        return moved[0] if len(moved) == 1 else op.Sum(*moved)
-    ones = (1,) * windows.rank
-    places = [i == axis for i in range(windows.rank)]
-    along = Windows(
-        sizes=tuple(size if here else n for here, n in zip(places, shape[2:], strict=True)),
-        kernel=tuple(len(pieces) if here else 1 for here in places),
-        strides=tuple(stride if here else 1 for here in places),
-        dilations=tuple(dilation if here else 1 for here in places),
-        before=tuple(0 for _ in ones),
-        after=tuple(0 for _ in ones),
-        counts=shape[2:],
-    )
-    flat = (shape[0] * shape[1], 1, *shape[2:])
-    stacked = op.Concat(*(reshape_to(piece, flat) for piece in pieces), axis=1)
-    one_hot = np.eye(len(pieces), dtype=stacked.dtype).reshape((len(pieces), 1, *literal(along.kernel)))
-    return reshape_to(transposed(stacked, Array(tracing.constant(one_hot)), along), (*shape[:2], *along.sizes))
+        return [tap(x, windows, [(axis, k)]) for k in windows.taps(axis)]
+    places, length = _phases(windows, axis)
+    place = len(x.shape) - windows.rank + axis
+    held = padded(x, _along(windows, axis, 0), _along(windows, axis, length * stride - x.shape[place]))
+    cut = reshape_to(held, (*x.shape[:place], length, stride, *x.shape[place + 1 :]))
+    pieces = {part: op.Gather(cut, np.array(part), axis=place + 1) for part in sorted({part for _, part in places})}
+    steps = replace(windows, strides=plain, dilations=plain)
+    return [tap(pieces[part], steps, [(axis, shift)]) for shift, part in places]
+
+
+def _added_along(pieces: Sequence[Array], windows: Windows, axis: int) -> Array:
+    """What each tap of one axis gives to what it read, added up by remainders by the stride, which are interleaved."""
+    stride, shape, size = windows.strides[axis], pieces[0].shape, windows.sizes[axis]
+    places, length = _phases(windows, axis)
+    if stride == 1:
+        length = size
+    room = length - windows.counts[axis]
+    parts: list[list[Array]] = [[] for _ in range(stride)]
+    for piece, (shift, part) in zip(pieces, places, strict=True):
+        parts[part].append(padded(piece, _along(windows, axis, shift), _along(windows, axis, room - shift)))
+    place = len(shape) - windows.rank + axis
+    grown = (*shape[:place], length, *shape[place + 1 :])
+    sums = [_total(part) if part else zeros(grown, pieces[0].dtype) for part in parts]
+    if stride == 1:
+        return sums[0]
+    stacked = op.Concat(*(op.Unsqueeze(part, [place + 1]) for part in sums), axis=place + 1)
+    whole = reshape_to(stacked, (*shape[:place], length * stride, *shape[place + 1 :]))
+    return padded(whole, _along(windows, axis, 0), _along(windows, axis, size - length * stride))
+
+
+def _total(parts: Sequence[Array]) -> Array:
+    found: Array = parts[0] if len(parts) == 1 else op.Sum(*parts)
+    return found
 
 
 @rrule("AveragePool")
@@ -205,9 +263,12 @@ def _counted_along(windows: Windows, axis: int, count_include_pad: int, dtype: n
 def spread_means(g: Array, windows: Windows) -> Array:
     """A number of each window shared out evenly over its taps: the transpose of a mean of windows that counts padding.
 
-    For a stride of 1 that is such a mean itself; else a ConvTranspose of each channel alone.
+    For a stride of 1 that is such a mean itself, for windows side by side a repetition; else a ConvTranspose of each
+    channel alone.
     """
     kernel = literal(windows.kernel)
+    if _are_tiles(g, windows):
+        return _repeated(op.Mul(g, 1.0 / math.prod(kernel)), kernel)
     margins = [
         (span - 1 - low, span - 1 - high)
         for span, low, high in zip(windows.spans, windows.before, windows.after, strict=True)

@@ -26,12 +26,12 @@ def dequantize_linear(
     def pullback(dz: Array) -> list[Array | None]:
         ones = full(scale.shape, np.ones((), scale.dtype))
         steps = op.DequantizeLinear(x, ones, zero_point, axis=axis, block_size=block_size)
-        return [None, _sum_for(dz * steps, scale, axis, block_size), None][:inputs]
+        return [None, sum_for(dz * steps, scale, axis, block_size), None][:inputs]
 
     return z, pullback
 
 
-def _sum_for(x: Array, scale: Array, axis: int, block_size: int) -> Array:
+def sum_for(x: Array, scale: Array, axis: int, block_size: int) -> Array:
     """The sum over the elements that each scale is for: all, a slice along the axis, or a block of the axis."""
     rank = len(x.shape)
     if block_size:

@@ -1,122 +1,125 @@
-"""Derivative rules of recurrent layers: the operator forward, its gates recomputed and one reversed Loop backward.
+"""Derivative rules of recurrent layers: the operator forward, its gates recomputed and one reversed Scan backward.
 
 What does not depend on the cotangent of the next step is computed in products over the whole sequence; the loop holds
 the products with R; gradients of weights are products over the whole sequence. Everything follows from the equations
-of the ONNX standard; sequences are [T, N, size], gates in ONNX's order.
+of the ONNX standard; sequences are [T, N, size], gates in ONNX's order. What lies beyond a sequence's length has no
+part in the result, whatever it holds, and a sequence of length 0 gives 0, as onnxruntime has it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from primsplit import tracing
 from primsplit.array import Array
 from primsplit.broadcasting import zeros
-from primsplit.dims import Shape
+from primsplit.dims import Shape, at_least
 from primsplit.errors import MissingRule
 from primsplit.ops import op
-from primsplit.primitive import Primitive
-from primsplit.primitive import rrule as rule_of
-from primsplit.rules.cells import flipped, gru_backward, lstm_backward, rnn_backward
-from primsplit.rules.indexing import text
+from primsplit.passes.compositions.gates import Layer, read_layer, turned
+from primsplit.passes.compositions.recurrent import part, reversed_to, within
+from primsplit.rules.cells import Gradients, Run, gru_backward, lstm_backward, rnn_backward
 from primsplit.rules.table import Pullback, rrule
 
-Backward = Callable[..., tuple[Array, ...]]
-ACTIVATIONS = {"RNN": [["tanh"], ["relu"]], "GRU": [["sigmoid", "tanh"]], "LSTM": [["sigmoid", "tanh", "tanh"]]}
-DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
+Backward = Callable[[Run], Gradients]
+BACKWARD: dict[str, Backward] = {"RNN": rnn_backward, "GRU": gru_backward, "LSTM": lstm_backward}
 
 
-def refused(kind: str, why: str, cure: str) -> MissingRule:
-    """The error for a form of a recurrent layer without a derivative."""
-    return MissingRule(f"{kind} {why} has no derivative rule", cure=cure)
+@rrule("RNN")
+def rnn(*inputs: Array | None, **attributes: Any) -> tuple[Any, Pullback]:
+    """y_t = f(x_t W^T + y_(t-1) R^T + b); see rnn_backward."""
+    return _rule("RNN", inputs, attributes)
 
 
-def refuse_second(made: Primitive, kind: str) -> None:
-    """Give a backward pass the rule that it has no derivative: its loop has none."""
-
-    @rule_of(made)
-    def second(*inputs: Array, **options: Any) -> Any:
-        raise refused(kind, "differentiated twice", f"Write the steps of the {kind} as array operations.")
+@rrule("GRU")
+def gru(*inputs: Array | None, **attributes: Any) -> tuple[Any, Pullback]:
+    """Update, reset and proposal; see gru_backward."""
+    return _rule("GRU", inputs, attributes)
 
 
-def activations_of(kind: str, attributes: Mapping[str, Any], directions: int) -> list[str]:
-    """The activations of one direction, in small letters. Raises MissingRule for what has no rule."""
-    if attributes.get("clip"):
-        raise refused(kind, "with clip", "Leave the attribute out.")
-    if attributes.get("layout"):
-        raise refused(kind, "with layout=1", "Transpose the sequence, and use layout=0.")
-    if attributes.get("input_forget"):
-        raise refused(kind, "with input_forget", "Leave the attribute out.")
-    default = ACTIVATIONS[kind][0]
-    given = attributes.get("activations") or default * directions
-    names = [text(name).lower() for name in given][: len(default) * directions]
-    if names[: len(default)] not in ACTIVATIONS[kind] or names != names[: len(default)] * directions:
-        raise refused(kind, f"with activations {', '.join(names)}", "Use the default activations.")
-    return names[: len(default)]
+@rrule("LSTM")
+def lstm(*inputs: Array | None, **attributes: Any) -> tuple[Any, Pullback]:
+    """Gates of input, output and forgetting around a cell; see lstm_backward."""
+    return _rule("LSTM", inputs, attributes)
 
 
-def layer(kind: str, backward: Backward, inputs: Sequence[Array | None], attributes: Mapping[str, Any]) -> Any:
-    """The operator and its pullback: each direction by itself, a reversed one on flipped sequences."""
-    states = 2 if kind == "LSTM" else 1
-    flips = DIRECTIONS[text(attributes["direction"])]
-    names = activations_of(kind, attributes, len(flips))
-    spelt = {**attributes, "activations": [name.capitalize() for name in names] * len(flips)}
-    outputs = getattr(op, kind)(*inputs, outputs=1 + states, **spelt)
-    x, w, r, b, lengths = (*inputs, None, None)[:5]
-    rest = [*inputs[5:], None, None, None]
-    if x is None or w is None or r is None or lengths is not None:
-        raise refused(kind, "with sequence_lens", "Run sequences of one length at a time, or mask the results.")
-    hidden = r.shape[-1]
-    if not isinstance(hidden, int):
-        raise refused(kind, f"with hidden size {hidden}", "Give the weights fixed sizes.")
+def _rule(kind: str, inputs: Sequence[Array | None], attributes: dict[str, Any]) -> tuple[Any, Pullback]:
+    """The operator and its pullback, time first whatever the layout."""
+    how = read_layer(kind, attributes)
+    given = [*inputs, *[None] * (8 - len(inputs))]
+    moved = {0, *range(5, 5 + how.states)} if how.is_batch_first else set()
+    x, w, r, b, lengths, *rest = [turned(a) if i in moved and a is not None else a for i, a in enumerate(given)]
+    if x is None or w is None or r is None:
+        raise MissingRule(f"{kind} needs its input, W and R")
+    hidden = _hidden_size(kind, r)
+    outputs = getattr(op, kind)(x, w, r, b, lengths, *rest, outputs=1 + how.states, **how.attributes(hidden))
     state = (x.shape[1], hidden)
-    shapes: list[Shape] = [(2 * w.shape[1],), state, *([state, (3 * hidden,)] if kind == "LSTM" else [])]
+    shapes: list[Shape] = [(2 * w.shape[1],), *[state] * how.states, *([(3 * hidden,)] if kind == "LSTM" else [])]
     optional = list(zip([b, *rest], shapes, strict=False))
-    options: dict[str, Any] = {"activation": names[0]} if kind == "RNN" else {}
-    if kind == "GRU":
-        options = {"is_linear_first": bool(attributes["linear_before_reset"])}
 
-    def one_direction(d: int, cotangents: Sequence[Array | None]) -> tuple[Array, ...]:
-        flip = flips[d]
-        parameters = [_of_direction(w, d), _of_direction(r, d)]
-        parameters += [zeros(shape, x.dtype) if a is None else _of_direction(a, d) for a, shape in optional]
-        y = _turned(_sequence(outputs[0], d), flip)
-        dy = zeros(y.shape, x.dtype) if cotangents[0] is None else _turned(_sequence(cotangents[0], d), flip)
-        ends = [zeros(state, x.dtype) if c is None else _of_direction(c, d) for c in cotangents[1:]]
-        found = backward(_turned(x, flip), *parameters, y, dy, *ends, **options)
-        return (_turned(found[0], flip), *(op.Unsqueeze(f, [0]) for f in found[1:]))
+    def one_direction(d: int, cotangents: Sequence[Array | None]) -> Gradients:
+        run = _run_of(how, d, x, (w, r), optional, lengths, outputs[0], cotangents)
+        d_x, *others = BACKWARD[kind](run)
+        return (_in_time(d_x, lengths, how.backwards[d]), *(op.Unsqueeze(f, [0]) for f in others))
 
     def pullback(*cotangents: Array | None) -> list[Array | None]:
-        found = [one_direction(d, cotangents) for d in range(len(flips))]
+        if how.is_batch_first:
+            d_y, *ends = cotangents
+            d_y = None if d_y is None else op.Transpose(d_y, perm=[1, 2, 0, 3])
+            cotangents = (d_y, *(None if c is None else turned(c) for c in ends))
+        found = [one_direction(d, cotangents) for d in range(len(how.backwards))]
         d_x, *others = zip(*found, strict=True)
-        joined = [op.Concat(*each, axis=0) if len(flips) > 1 else each[0] for each in others]
-        whole = [op.Add(*d_x) if len(flips) > 1 else d_x[0], *joined[:3], None, *joined[3:]]
+        joined = [op.Concat(*each, axis=0) if len(found) > 1 else each[0] for each in others]
+        whole = [op.Add(*d_x) if len(found) > 1 else d_x[0], *joined[:3], None, *joined[3:]]
+        whole = [turned(g) if i in moved and g is not None else g for i, g in enumerate(whole)]
         return [None if a is None else g for a, g in zip(inputs, whole, strict=False)]
 
+    if how.is_batch_first:
+        return (op.Transpose(outputs[0], perm=[2, 0, 1, 3]), *map(turned, outputs[1:])), pullback
     return outputs, pullback
 
 
-def _turned(x: Array, flip: bool) -> Array:
-    return flipped(x) if flip else x
+def _hidden_size(kind: str, r: Array) -> int:
+    hidden = r.shape[-1]
+    if isinstance(hidden, int):
+        return hidden
+    raise MissingRule(
+        f"{kind} with hidden size {hidden} has no derivative rule",
+        place=tracing.user_place(),
+        cure="Give the weights fixed sizes.",
+    )
 
 
-def _of_direction(x: Array, direction: int) -> Array:
-    return op.Squeeze(op.Slice(x, [direction], [direction + 1], [0]), [0])
+def _run_of(
+    how: Layer,
+    d: int,
+    x: Array,
+    weights: Sequence[Array],
+    optional: Sequence[tuple[Array | None, Shape]],
+    lengths: Array | None,
+    y: Array,
+    cotangents: Sequence[Array | None],
+) -> Run:
+    """One direction, its sequences in the order in which it reads them; absent inputs and cotangents are zero."""
+    is_back = how.backwards[d]
+    w, r = (part(a, d) for a in weights)
+    b, *states = [zeros(shape, x.dtype) if a is None else part(a, d) for a, shape in optional]
+    belongs = None if lengths is None else within(lengths, x.shape[0])
+    y = _in_time(_sequence(y, d), lengths, is_back)
+    dy = zeros(y.shape, x.dtype) if cotangents[0] is None else _in_time(_sequence(cotangents[0], d), lengths, is_back)
+    ends = [zeros(states[0].shape, x.dtype) if c is None else part(c, d) for c in cotangents[1:]]
+    ends += [zeros(states[0].shape, x.dtype)] * (how.states - len(ends))
+    if lengths is not None or not at_least(x.shape[0], 1):
+        steps = op.Shape(x, start=0, end=1) if lengths is None else op.Unsqueeze(lengths, [1])
+        ends = [op.Where(op.Greater(steps, 0), end, 0.0) for end in ends]
+    x = _in_time(x, lengths, is_back)
+    if belongs is not None:
+        x, dy = op.Where(belongs, x, 0.0), op.Where(belongs, dy, 0.0)
+    return Run(how, how.activations[d], x, w, r, b, states, y, dy, ends, belongs)
+
+
+def _in_time(x: Array, lengths: Array | None, is_back: bool) -> Array:
+    return reversed_to(x, lengths) if is_back else x
 
 
 def _sequence(x: Array, direction: int) -> Array:
     return op.Squeeze(op.Slice(x, [direction], [direction + 1], [1]), [1])
-
-
-def rule(kind: str, backward: Primitive) -> None:
-    """Register the rule of one kind of layer."""
-    refuse_second(backward, kind)
-
-    def recurrent(*inputs: Array | None, **attributes: Any) -> tuple[Any, Pullback]:
-        made: tuple[Any, Pullback] = layer(kind, backward, inputs, attributes)
-        return made
-
-    rrule(kind)(recurrent)
-
-
-rule("RNN", rnn_backward)
-rule("GRU", gru_backward)
-rule("LSTM", lstm_backward)

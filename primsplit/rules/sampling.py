@@ -59,12 +59,16 @@ def grid_sample(
         points = dims.product(grid.shape[1:-1])
         flat = reshape_to(grid, (x.shape[0], points, rank))
         axes = [_neighbours(_component(flat, rank - 1 - i), x.shape[2 + i], how) for i in range(rank)]
-        spread = [_spread(axis, i, rank) for i, axis in enumerate(axes)]
+        spread = [spread_out(axis, i, rank) for i, axis in enumerate(axes)]
         rows = op.Transpose(reshape_to(dz, (*x.shape[:2], points)), perm=[0, 2, 1])
-        places = _rows(x, [axis.places for axis in spread])
+        places = row_numbers(x, [axis.places for axis in spread])
         shares = op.Unsqueeze(reduce(op.Mul, [axis.weights for axis in spread]), [-1])
-        d_x = _image_of(x, op.Mul(shares, rows), places)
-        return d_x, None if how.mode == "nearest" else reshape_to(_moved(x, rows, places, spread), grid.shape)
+        d_x = image_of(x, op.Mul(shares, rows), places)
+        if how.mode == "nearest":
+            return d_x, None
+        products = op.ReduceSum(op.Mul(read_rows(x, places), rows), [-1], keepdims=0)
+        columns = [op.Unsqueeze(slope, [2]) for slope in reversed(moved(products, spread))]
+        return d_x, reshape_to(op.Concat(*columns, axis=2) if rank > 1 else columns[0], grid.shape)
 
     return z, pullback
 
@@ -73,7 +77,7 @@ def _component(grid: Array, index: int) -> Array:
     return op.Squeeze(op.Slice(grid, [index], [index + 1], [2]), [2])
 
 
-def _spread(axis: Neighbours, position: int, rank: int) -> Neighbours:
+def spread_out(axis: Neighbours, position: int, rank: int) -> Neighbours:
     """The neighbours [k, N, points] of one axis with an axis of size 1 for the neighbours of each other axis."""
     others = [i for i in range(rank) if i != position]
     if not others:
@@ -81,7 +85,7 @@ def _spread(axis: Neighbours, position: int, rank: int) -> Neighbours:
     return Neighbours(*(op.Unsqueeze(array, others) for array in (axis.places, axis.weights, axis.slopes)))
 
 
-def _rows(x: Array, places: Sequence[Array]) -> Array:
+def row_numbers(x: Array, places: Sequence[Array]) -> Array:
     """Pixel numbers along each axis as row numbers of the image laid out as [N * pixels, channels]."""
     count = size_scalar(x.shape[0])
     row = op.Unsqueeze(op.Range(0, count, 1, types=[Type(np.int64, (x.shape[0],))]), [1])
@@ -90,7 +94,7 @@ def _rows(x: Array, places: Sequence[Array]) -> Array:
     return row
 
 
-def _image_of(x: Array, shares: Array, places: Array) -> Array:
+def image_of(x: Array, shares: Array, places: Array) -> Array:
     """Shares [.., N, points, channels] added up at their places in an image."""
     pixels = dims.product(x.shape[2:])
     start = zeros((x.shape[0] * pixels, x.shape[1]), shares.dtype)
@@ -98,20 +102,22 @@ def _image_of(x: Array, shares: Array, places: Array) -> Array:
     return reshape_to(op.Transpose(reshape_to(rows, (x.shape[0], pixels, x.shape[1])), perm=[0, 2, 1]), x.shape)
 
 
-def _moved(x: Array, rows: Array, places: Array, spread: Sequence[Neighbours]) -> Array:
-    """The cotangents of positions [N, points, rank]."""
-    rank = len(spread)
+def read_rows(x: Array, places: Array) -> Array:
+    """The pixels of an image at these places, [.., channels]."""
     pixels = dims.product(x.shape[2:])
     image = op.Transpose(reshape_to(x, (*x.shape[:2], pixels)), perm=[0, 2, 1])
-    read = op.Gather(reshape_to(image, (x.shape[0] * pixels, x.shape[1])), places, axis=0)
-    products = op.ReduceSum(op.Mul(read, rows), [-1], keepdims=0)
-    columns: list[Array] = []
-    for component in range(rank):
-        moving = rank - 1 - component
+    found: Array = op.Gather(reshape_to(image, (x.shape[0] * pixels, x.shape[1])), places, axis=0)
+    return found
+
+
+def moved(products: Array, spread: Sequence[Neighbours]) -> list[Array]:
+    """The cotangents of positions along each axis, from the pixels' products with the cotangents of what was read."""
+    rank = len(spread)
+    found: list[Array] = []
+    for moving in range(rank):
         factors = [axis.slopes if i == moving else axis.weights for i, axis in enumerate(spread)]
-        slope = op.ReduceSum(op.Mul(products, reduce(op.Mul, factors)), list(range(rank)), keepdims=0)
-        columns.append(op.Unsqueeze(slope, [2]))
-    return op.Concat(*columns, axis=2) if rank > 1 else columns[0]
+        found.append(op.ReduceSum(op.Mul(products, reduce(op.Mul, factors)), list(range(rank)), keepdims=0))
+    return found
 
 
 def _neighbours(g: Array, size: Dim, how: Sampling) -> Neighbours:
@@ -120,13 +126,18 @@ def _neighbours(g: Array, size: Dim, how: Sampling) -> Neighbours:
     last = op.Sub(count, 1.0)
     speed = op.Mul(last if how.is_cornered else count, 0.5)
     at = op.Sub(op.Mul(op.Add(g, 1.0), speed), 0.0 if how.is_cornered else 0.5)
+    return neighbours_at(at, speed, last, how)
+
+
+def neighbours_at(at: Array, speed: Array | float, last: Array, how: Sampling) -> Neighbours:
+    """The neighbours of positions in pixels [N, points]; `speed` is how fast these move, `last` the last pixel."""
     if how.mode == "nearest":
         ones = full(at.shape, np.ones((), at.dtype))
         return _inside(op.Unsqueeze(op.Round(at), [0]), op.Unsqueeze(ones, [0]), op.Unsqueeze(ones, [0]), last, how)
     first = op.Floor(at)
     t = op.Sub(at, first)
     steps, weights, slopes = _linear(t) if how.mode == "linear" else _cubic(t)
-    pixels = op.Add(op.Unsqueeze(first, [0]), np.array(steps, g.dtype).reshape(-1, 1, 1))
+    pixels = op.Add(op.Unsqueeze(first, [0]), np.array(steps, at.dtype).reshape(-1, 1, 1))
     return _inside(pixels, _stacked(weights), op.Mul(_stacked(slopes), speed), last, how)
 
 

@@ -1,7 +1,7 @@
 """Derivative rules of Fourier transforms. Complex numbers are pairs of reals on the last axis.
 
 A transform F is a symmetric matrix, so its transpose on pairs of reals is conj F conj. Only forward transforms are
-written: onnxruntime's inverse ones round 1 / length to float32.
+written: onnxruntime's inverse ones round 1 / length to float32. The axis may be known only at run time.
 """
 
 import numpy as np
@@ -10,10 +10,11 @@ from primsplit import dims, tracing
 from primsplit.array import Array
 from primsplit.broadcasting import zeros
 from primsplit.dims import Dim
-from primsplit.errors import MissingRule, PrimsplitError
+from primsplit.errors import MissingRule
+from primsplit.infer import fresh
 from primsplit.ir import Type
 from primsplit.ops import op
-from primsplit.rules.indexing import size_scalar
+from primsplit.rules.indexing import scatter_along, size_scalar
 from primsplit.rules.table import Pullback, rrule
 
 
@@ -27,18 +28,25 @@ def dft(
     onnxruntime gives other numbers than the standard.
     """
     z = op.DFT(x, length, axis, inverse=inverse, onesided=onesided)
-    place = _axis(axis, len(x.shape))
-    if inverse and onesided and not dims.same(z.shape[place], 2 * (x.shape[place] - 1)):
-        raise MissingRule("DFT of a one-sided spectrum to a given length has no derivative rule")
+    place = _place(axis, len(x.shape))
+    is_default = length is None or (place is not None and dims.same(z.shape[place], 2 * (x.shape[place] - 1)))
+    if inverse and onesided and not is_default:
+        raise MissingRule(
+            "DFT of a one-sided spectrum to a given length has no derivative rule",
+            cure="Cut or pad the spectrum, and leave the length out; or write ps.stop_gradient(x).",
+        )
     count = max((i for i, value in enumerate((length, axis), 1) if value is not None), default=0)
 
     def pullback(dz: Array) -> list[Array | None]:
+        along = _along(axis, len(x.shape) - 2 if place is None else place, is_known=place is not None)
+        size = _size_along(x, axis, place)
         if inverse and onesided:
-            return [_from_real(dz, x.shape[place], place), *[None] * count]
-        total = _length(length, x.shape[place])
-        found = op.DFT(dz if inverse else _conjugate(dz), total, np.int64(place))
+            found = _from_real(dz, size, along, len(x.shape) if place is None else place)
+            return [op.Identity(found, types=[x.type]), *[None] * count]
+        total = size if length is None else op.Cast(op.Reshape(length, np.zeros(0, np.int64)), to=np.int64)
+        found = op.DFT(dz if inverse else _conjugate(dz), total, along)
         found = op.Div(found, op.Cast(total, to=dz.dtype)) if inverse else _conjugate(found)
-        found = _fitted(found, place, x.shape[place])
+        found = _fitted(found, place, x.shape[place]) if place is not None else _fitted_along(found, along, size, x)
         return [_parts(found, x.shape[-1]), *[None] * count]
 
     return z, pullback
@@ -55,20 +63,26 @@ def _conjugate(x: Array) -> Array:
     return op.Mul(x, np.array([1, -1], x.dtype))
 
 
-def _axis(axis: Array | None, rank: int) -> int:
+def _place(axis: Array | None, rank: int) -> int | None:
+    """The axis counted from the front, None where only the run knows it."""
     if axis is None:
         return rank - 2
     known = axis.known()
-    if known is None:
-        raise PrimsplitError("the gradient of a DFT needs its axis to be known", cure="Give the axis as a constant.")
-    return int(known.reshape(())) % rank
+    return None if known is None else int(known.reshape(())) % rank
 
 
-def _length(length: Array | None, size: Dim) -> Array:
-    """The length of the transform, an int64 scalar."""
-    if length is None:
-        return size_scalar(size)
-    return op.Cast(op.Reshape(length, np.zeros(0, np.int64)), to=np.int64)
+def _along(axis: Array | None, place: int, *, is_known: bool) -> Array:
+    """The axis as an int64 scalar."""
+    if is_known or axis is None:
+        return Array(tracing.constant(np.int64(place)))
+    return axis
+
+
+def _size_along(x: Array, axis: Array | None, place: int | None) -> Array:
+    """The size of the axis, an int64 scalar."""
+    if place is not None or axis is None:
+        return size_scalar(x.shape[len(x.shape) - 2 if place is None else place])
+    return op.Gather(op.Shape(x), op.Reshape(axis, np.zeros(0, np.int64)))
 
 
 def _fitted(x: Array, axis: int, size: Dim) -> Array:
@@ -79,14 +93,74 @@ def _fitted(x: Array, axis: int, size: Dim) -> Array:
     return op.Slice(longer, [0], tracing.size_vector([size]), [axis])
 
 
-def _from_real(dz: Array, size: Dim, axis: int) -> Array:
+def _fitted_along(found: Array, axis: Array, size: Array, x: Array) -> Array:
+    """The same along an axis that only the run knows, in the shape of `x` but for the parts."""
+    where, end = op.Reshape(axis, [1]), op.Reshape(size, [1])
+    rank = len(x.shape)
+    longer = op.Pad(found, op.Concat(np.zeros(1, np.int64), end, axis=0), None, where, types=[_unknown(found, rank)])
+    return op.Slice(longer, [0], end, where, types=[Type(found.dtype, (*x.shape[:-1], 2))])
+
+
+def _unknown(x: Array, rank: int) -> Type:
+    return Type(x.dtype, tuple(fresh("padded") for _ in range(rank)))
+
+
+def _from_real(dz: Array, size: Array, axis: Array, place: int) -> Array:
     """The transpose of the inverse of a one-sided spectrum of `size` numbers.
 
-    Each number but the first and the last stands for two: itself and its conjugate.
+    Each number but the first and the last stands for two: itself and its conjugate. A `place` of the rank says that
+    only the run knows the axis.
     """
-    spectrum = op.DFT(dz, None, np.int64(axis), onesided=1)
-    last = op.Sub(size_scalar(size), 1)
-    count = op.Range(0, size_scalar(size), 1)
+    rank = len(dz.shape)
+    spectrum = op.DFT(dz, None, axis, onesided=1)
+    last = op.Sub(size, 1)
+    count = op.Range(0, size, 1)
     is_alone = op.Or(op.Equal(count, 0), op.Equal(count, last))
     weight = op.Div(op.Where(is_alone, 0.5, np.ones((), dz.dtype)), op.Cast(last, to=dz.dtype))
-    return op.Mul(spectrum, op.Unsqueeze(weight, list(range(1, len(dz.shape) - axis))))
+    if place < rank:
+        return op.Mul(spectrum, op.Unsqueeze(weight, list(range(1, rank - place))))
+    at = op.Mod(op.Reshape(axis, [1]), rank)
+    shape = op.Where(op.Equal(np.arange(rank), at), -1, np.ones(rank, np.int64))
+    return op.Mul(spectrum, op.Reshape(weight, shape, types=[_unknown(weight, rank)]))
+
+
+@rrule("STFT")
+def stft(
+    signal: Array, step: Array, window: Array | None = None, length: Array | None = None, *, onesided: int
+) -> tuple[Array, Pullback]:
+    """Frames of the signal times the window, each transformed: frames add up their cotangents where they overlap."""
+    z = op.STFT(signal, step, window, length, onesided=onesided)
+    frames: Dim = z.shape[1]
+
+    def pullback(dz: Array) -> list[Array | None]:
+        total, size = _frame(window, length)
+        starts = op.Mul(op.Range(0, size_scalar(frames), 1), _scalar(step))
+        places = op.Add(op.Unsqueeze(starts, [1]), op.Unsqueeze(op.Range(0, total, 1), [0]))
+        places = op.Identity(places, types=[Type(np.int64, (frames, size))])
+        whole = _conjugate(op.DFT(_conjugate(dz), total, np.int64(2)))
+        shape = (signal.shape[0], frames, size, signal.shape[2])
+        read = _parts(op.Identity(whole, types=[Type(dz.dtype, (*shape[:3], 2))]), shape[3])
+        factor = None if window is None else op.Unsqueeze(window, [0, 1, 3])
+        each = read if factor is None else op.Mul(read, factor, types=[Type(dz.dtype, shape)])
+        found: list[Array | None] = [scatter_along(each, signal.shape, places, 1), None]
+        if window is not None:
+            taken = op.Gather(signal, places, axis=1)
+            found.append(op.ReduceSum(op.Mul(taken, read), [0, 1, 3], keepdims=0, types=[window.type]))
+        return [*found, *([None] * ((length is not None) + (length is not None and window is None)))]
+
+    return z, pullback
+
+
+def _scalar(number: Array) -> Array:
+    return op.Cast(op.Reshape(number, np.zeros(0, np.int64)), to=np.int64)
+
+
+def _frame(window: Array | None, length: Array | None) -> tuple[Array, Dim]:
+    """The length of a frame, an int64 scalar, and as a size."""
+    if window is not None:
+        return size_scalar(window.shape[0]), window.shape[0]
+    if length is None:
+        raise MissingRule("STFT has a derivative only with a window or a frame length")
+    known = length.known()
+    size: Dim = fresh("frame") if known is None else int(known.reshape(()))
+    return _scalar(length), size

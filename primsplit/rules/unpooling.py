@@ -10,8 +10,11 @@ from primsplit.array import Array
 from primsplit.broadcasting import expand_to, full, reshape_to
 from primsplit.dims import Dim, Size, product
 from primsplit.errors import PrimsplitError
+from primsplit.infer import fresh
+from primsplit.ir import Type
 from primsplit.numpy.axes import size_as
 from primsplit.ops import op
+from primsplit.passes.compositions.folding import folded
 from primsplit.rules.indexing import size_scalar
 from primsplit.rules.pooling import over_norm, signed_power
 from primsplit.rules.table import Pullback, rrule
@@ -101,18 +104,20 @@ def col2im(
     dilations: Sequence[int] | None = None,
     pads: Sequence[int] | None = None,
 ) -> tuple[Array, Pullback]:
-    """The windows of the cotangent, unfolded: [N, C, image] gives [N, C * taps, windows]."""
+    """The windows of the cotangent, unfolded: [N, C, image] gives [N, C * taps, windows].
+
+    A block that only the run knows is read by place.
+    """
     z = op.Col2Im(x, image_shape, block_shape, strides=strides, dilations=dilations, pads=pads)
     block = block_shape.value.sizes
-    if block is None or any(isinstance(k, Size) for k in block):
-        raise PrimsplitError(
-            "Col2Im has a gradient for a block_shape that is a constant only",
-            place=tracing.user_place(),
-            cure="Give block_shape as a constant.",
-        )
 
     def pullback(dz: Array) -> tuple[Array, None, None]:
         sizes: tuple[Dim, ...] = dz.shape[2:]
+        if block is None or any(isinstance(k, Size) for k in block):
+            found = folded(image_shape, block_shape, strides=strides, dilations=dilations, pads=pads)
+            image = padded(dz, found.before, found.after)
+            rows = op.Reshape(image, [0, 0, -1], types=[Type(dz.dtype, (*dz.shape[:2], fresh("pixels")))])
+            return op.Reshape(op.Gather(rows, found.places, axis=2), op.Shape(x), types=[x.type]), None, None
         windows = windows_over(sizes, block, strides=strides, dilations=dilations, pads=pads)
         held, over = padded(dz, windows.before, windows.after), windows.whole
         flat = (*dz.shape[:2], 1, product(over.counts))

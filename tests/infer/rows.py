@@ -221,6 +221,8 @@ ROWS = [
     row("DFT", "float32[N,M,1]", sizes=POSITIVE),
     row("DFT", "float32[N,M,1]", None, -2, onesided=1, sizes=POSITIVE),
     row("DFT", "float32[N,M,2]", 7, 0, sizes=POSITIVE),
+    row("STFT", "float32[N,M,1]", 2, None, 4, onesided=1, sizes=[(2, 7), (1, 4), (3, 10)]),
+    row("STFT", "float32[N,M,1]", 3, "float32[5]", onesided=0, sizes=[(2, 7), (1, 5), (3, 10)]),
     row("BatchNormalization", "float32[N,3,M]", *["float32[3]"] * 4, sizes=POSITIVE),
     row("BatchNormalization", "float32[N,3,M]", *["float32[3]"] * 4, outputs=3, training_mode=1, sizes=POSITIVE),
     row("InstanceNormalization", "float32[N,3,M]", "float32[3]", "float32[3]", sizes=POSITIVE),

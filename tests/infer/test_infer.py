@@ -125,6 +125,7 @@ SIZES = [
     (lambda x: op.ReduceProd(op.Shape(x), keepdims=0), "(3*M*N,)"),
     (lambda x: op.Add(op.Shape(x), 1), "(N + 1, M + 1, 4)"),
     (lambda x: op.Div(op.Shape(x), 2), "(floordiv(N, 2), floordiv(M, 2), 1)"),
+    (lambda x: op.Mod(op.Shape(x), 2), "(mod(N, 2), mod(M, 2), 1)"),
     (lambda x: op.Max(op.Shape(x), np.int64(2)), "(max(N, 2), max(M, 2), 3)"),
     (lambda x: op.Unsqueeze(op.Squeeze(op.Shape(x, end=1), [0]), [0]), "(N,)"),
     (lambda x: op.Cast(op.Shape(x), to=np.int32), "(N, M, 3)"),

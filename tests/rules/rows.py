@@ -91,6 +91,11 @@ REDUCTIONS = [
         for axes, keep in ((None, 0), ([1], 1), ([0, -1], 0))
     ),
     row("ReduceSum", F(3, 4), integers(1), note="axes at run time", is_symbolic=False),
+    *(
+        row(kind, F(3, 4, 2), integers(1, -1), attributes={"keepdims": 0}, note="axes at run time, gone",
+            is_symbolic=False, domain=spaced if kind == "ReduceMax" else POSITIVE, max_step=1e-4)
+        for kind in ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceL2", "ReduceLogSumExp", "ReduceProd")
+    ),
     row("ReduceSum", F(3, 4), [], attributes={"noop_with_empty_axes": 1}),
     row("ReduceMean", F(), None),
     row("ReduceMax", F(4), [0], domain=spaced, kinks=[([np.array([1.0, 2.0, 2.0]), [0]], [[0, 0.5, 0.5]])]),
@@ -138,6 +143,8 @@ LAYOUT = [
     row("Squeeze", F(3, 1, 4, 1), [1]),
     row("Squeeze", F(1, 3, 1), is_symbolic=False),
     row("Unsqueeze", F(3, 4), [0, -1]),
+    row("Unsqueeze", F(3, 4), integers(2, 1), note="axes at run time", is_symbolic=False),
+    row("Squeeze", F(3, 1, 4, 1), integers(1, -1), note="axes at run time", is_symbolic=False),
     row("Flatten", F(2, 3, 4), attributes={"axis": 2}),
     row("Flatten", F(2, 3), attributes={"axis": 0}),
     row("Expand", F(3, 1), [3, 4], is_symbolic=False),

@@ -21,6 +21,8 @@ NORMALIZATION = [
     row("LayerNormalization", F32(2, 3, 4), F32(3, 4), attributes={"axis": 1, "epsilon": 1e-2}, sizes=(1,),
         dtypes=[]),
     row("LayerNormalization", F32(3, 4), F32(4), F32(4), outputs=3, sizes=(1,), dtypes=[]),
+    row("LayerNormalization", F32(3, 16), F32(16), F32(16), is_symbolic=False, dtypes=[]),
+    row("LayerNormalization", F32(2, 3, 4, 5), F32(4, 5), attributes={"axis": -2}, is_symbolic=False, dtypes=[]),
     row("LayerNormalization", F(3, 4), F(4), F(4), sizes=(1,)),
     row("GroupNormalization", F(2, 4, 3), F(4), F(4), attributes={"num_groups": 2}, sizes=(), value_tolerance=1e-6),
     row("GroupNormalization", F(2, 4, 2, 2), F(4), F(4), attributes={"num_groups": 4, "epsilon": 1e-2}, sizes=(),

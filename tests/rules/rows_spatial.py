@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.ir import Const
-from tests.rules.row import F32, F, Row, integers, row
+from tests.rules.row import F, Row, integers, row, spaced
 
 
 def fractions(*values: float) -> Const:
@@ -61,18 +61,18 @@ IMAGES = [
     resized(F(7, 3), None, fractions(1.7, 1), mode="linear"),
     resized(F(2, 1, 3, 4, 2), None, fractions(1, 1, 2, 1, 1.5), mode="linear"),
     *(
-        resized(F32(1, 2, 4, 5), None, fractions(0.5, 0.7), mode=mode,
+        resized(F(1, 2, 4, 5), None, fractions(0.5, 0.7), mode=mode,
                 attributes={"axes": [2, 3], "antialias": 1, "exclude_outside": outside})
         for mode, outside in (("linear", 0), ("cubic", 0), ("cubic", 1))
     ),
     *(
-        resized(F32(1, 2, 4, 5), None, None, [7, 8], mode=mode,
+        resized(F(1, 2, 4, 5), None, None, [7, 8], mode=mode,
                 attributes={"axes": [2, 3], "keep_aspect_ratio_policy": policy})
         for mode, policy in (("nearest", "not_larger"), ("linear", "not_larger"), ("cubic", "not_smaller"))
     ),
     *(
         # onnx.reference reads other positions than onnxruntime when cropping: see test_resize.py.
-        resized(F32(1, 2, 4, 5), fractions(0.2, 0.1, 0.9, 1.4), fractions(1.5, 0.7), mode=mode,
+        resized(F(1, 2, 4, 5), fractions(0.2, 0.1, 0.9, 1.4), fractions(1.5, 0.7), mode=mode,
                 attributes={"axes": [2, 3], "extrapolation_value": 9.0, **positions("tf_crop_and_resize")},
                 only=["form", "closed", "linear"])
         for mode in ("nearest", "linear", "cubic")
@@ -122,7 +122,69 @@ SPECTRA = [
         for count in (2, 5)
     ),
     row("DFT", F(2, 5, 1), integers(7).reshape(()), is_symbolic=False, note="length at run time"),
+    *(
+        row("DFT", F(2, 5, 3, 1 + inverse), length, integers(axis).reshape(()), attributes={"inverse": inverse},
+            is_symbolic=False, note=f"length {length}, axis {axis} at run time", **(INVERSE if inverse else {}))
+        for length, axis in ((None, 1), (whole(4), -2), (whole(7), 1))
+        for inverse in (0, 1)
+    ),
+    row("DFT", F(2, 5, 3, 2), None, integers(1).reshape(()), attributes={"onesided": 1, "inverse": 1},
+        is_symbolic=False, note="axis at run time", **INVERSE),
+    *(
+        row("STFT", F(2, 10, parts), whole(3), F(4), length, attributes={"onesided": 2 - parts}, sizes=())
+        for parts, length in ((1, None), (1, whole(4)), (2, None))
+    ),
+    row("STFT", F(2, 10, 1), whole(2), None, whole(5), sizes=()),
+    row("STFT", F(2, 10, 1), integers(2).reshape(()), None, integers(5).reshape(()), is_symbolic=False,
+        note="step and length at run time"),
 ]  # fmt: skip
+
+REGIONS = [[0.31, 0.43, 3.27, 2.76], [-0.74, 0.29, 2.13, 4.91], [1.23, 1.34, 1.97, 1.68], [2.29, 1.17, 7.39, 6.41]]
+NUMBERED = [[n, *corners] for n, corners in zip((0, 1, 1, 0), REGIONS, strict=True)]
+
+
+def aligned(mode: str, positions: str, ratio: int) -> Row:
+    """A row of RoiAlign: regions inside, across the border and smaller than a pixel."""
+    attributes = {"coordinate_transformation_mode": positions, "mode": mode, "output_height": 2, "output_width": 3}
+    return row(
+        "RoiAlign", F(2, 2, 4, 5), np.array(REGIONS), integers(0, 1, 1, 0), max_step=1e-5, is_symbolic=False,
+        attributes={**attributes, "sampling_ratio": ratio, "spatial_scale": 0.75},
+    )  # fmt: skip
+
+
+POOLED = [
+    *(
+        aligned(mode, positions, ratio)
+        for mode in ("avg", "max")
+        for positions in ("half_pixel", "output_half_pixel")
+        for ratio in (0, 2)
+    ),
+    row("MaxRoiPool", F(2, 2, 4, 5), np.array([*NUMBERED, [0, 8, 8, 9, 9]]), domain=spaced, max_step=1e-4, wrt=[0],
+        no_tangent=[1], attributes={"pooled_shape": [2, 3], "spatial_scale": 0.8}, is_symbolic=False),
+    row("MaxRoiPool", F(1, 1, 1, 4), np.array([[0, 0.0, 0, 2, 0]]), wrt=[0], no_tangent=[1], is_symbolic=False,
+        attributes={"pooled_shape": [1, 1]}, domain=spaced, max_step=1e-4, only=["form", "differences", "kinks"],
+        kinks=[([np.array([[[[1.0, 2, 2, 3]]]]), np.array([[0, 0.0, 0, 2, 0]])], [[[[[0, 1, 0, 0]]]]])]),
+]  # fmt: skip
+
+
+def offsets(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Up to one and a half pixels to any side."""
+    return random.uniform(-1.4, 1.4, shape)
+
+
+def deformed(*inputs: Any, **attributes: Any) -> Row:
+    """A row of DeformConv; onnx.reference reads positions in float32."""
+    domains = [(-1.0, 1.0), (-1.0, 1.0), offsets, (-1.0, 1.0), (0.0, 1.0)][: len(inputs)]
+    return row("DeformConv", *inputs, domain=domains, attributes=attributes, is_symbolic=False, max_step=1e-5,
+               value_tolerance=1e-5)  # fmt: skip
+
+
+DEFORMED = [
+    deformed(F(1, 1, 3, 3), F(1, 1, 2, 2), F(1, 8, 2, 2), kernel_shape=[2, 2]),
+    deformed(F(2, 4, 5, 4), F(6, 2, 3, 2), F(2, 24, 3, 2), group=2, offset_group=2, pads=[1, 0, 1, 1], strides=[2, 2]),
+    deformed(F(2, 4, 5, 4), F(4, 4, 2, 2), F(2, 8, 3, 4), F(4), F(2, 4, 3, 4), pads=[0, 1, 0, 1], dilations=[2, 2]),
+    deformed(F(1, 4, 4, 3), F(4, 1, 2, 2), F(1, 32, 3, 2), None, F(1, 16, 3, 2), group=4, offset_group=4),
+]
 
 CENTRED = [
     *(
@@ -132,4 +194,4 @@ CENTRED = [
     row("CenterCropPad", F(5, 4, 3), [6, 2], attributes={"axes": [2, 0]}, sizes=(1,)),
 ]
 
-SPATIAL = [*IMAGES, *SPECTRA, *CENTRED]
+SPATIAL = [*IMAGES, *SPECTRA, *POOLED, *DEFORMED, *CENTRED]

@@ -40,6 +40,9 @@ CONVOLUTIONS = [
     row("Col2Im", F(2, 8, 6), [4, 3], [2, 2], sizes=(), is_symbolic=False),
     row("Col2Im", F(1, 4, 4), [4, 3], [2, 2], attributes={"strides": [2, 2], "pads": [0, 1, 0, 0]},
         is_symbolic=False),
+    row("Col2Im", F(2, 8, 6), integers(4, 3), integers(2, 2), is_symbolic=False, note="block at run time"),
+    row("Col2Im", F(1, 6, 4), integers(7), integers(3), attributes={"dilations": [2], "pads": [0, 1]},
+        is_symbolic=False, note="block at run time"),
 ]  # fmt: skip
 
 PLAIN = {"kernel_shape": [2, 2], "strides": [2, 2]}
@@ -72,6 +75,8 @@ POOLINGS = [
     row("MaxPool", F(1, 1, 2, 4), attributes={**PLAIN}, domain=spaced, max_step=1e-4, is_symbolic=False,
         kinks=[([np.array([[[[0.0, 1, 2, 2], [1, 1, 2, 2]]]])], [[[[[0, 1, 1, 0], [0, 0, 0, 0]]]]])]),
     row("AveragePool", F(2, 2, 5, 4), attributes={**OVERLAPPING, "count_include_pad": 1}),
+    row("AveragePool", F32(2, 3, 4, 6), attributes={"kernel_shape": [2, 3], "strides": [2, 3]}, is_symbolic=False,
+        dtypes=[], note="side by side"),
     row("LpPool", F(2, 2, 6), attributes={"kernel_shape": [3], "p": 3}, domain=spaced, max_step=1e-4),
     row("LpPool", F(2, 2, 6), attributes={"kernel_shape": [2], "p": 1}, domain=spaced, max_step=1e-4,
         kinks=[([np.zeros((1, 1, 3))], [np.zeros((1, 1, 3))])]),

@@ -1,4 +1,4 @@
-"""The rules of RNN, GRU and LSTM: PyTorch's gradients, and what is refused."""
+"""The rules of RNN, GRU and LSTM: PyTorch's gradients, lengths, activations, and what is refused."""
 
 from typing import Any
 
@@ -8,6 +8,8 @@ import pytest
 import primsplit as ps
 from primsplit.errors import MissingRule
 from primsplit.ops import op
+from primsplit.passes.compositions.gates import NAMES, Activation
+from primsplit.testing.recurrent import recurrent
 
 GATES = {"RNN": [0], "GRU": [1, 0, 2], "LSTM": [0, 3, 1, 2]}
 """PyTorch's gates in the order of ONNX."""
@@ -114,34 +116,91 @@ def test_a_reversed_layer_is_a_layer_on_the_reversed_sequence(kind: str) -> None
     np.testing.assert_allclose(backward, forward[::-1], rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("kind", "attributes", "told"),
-    [
-        ("GRU", {"clip": 1.0}, "GRU with clip"),
-        ("LSTM", {"input_forget": 1}, "LSTM with input_forget"),
-        ("RNN", {"layout": 1}, "RNN with layout=1"),
-        ("RNN", {"activations": ["Sigmoid"]}, "RNN with activations sigmoid"),
-    ],
-)
-def test_what_has_no_rule_is_refused_by_name(kind: str, attributes: dict[str, Any], told: str) -> None:
-    with pytest.raises(MissingRule, match=told) as caught:
-        ps.split(layer(kind, **attributes), *specs(kind, 1))
-    assert caught.value.place is not None
-    assert caught.value.place.filename == __file__
+def sequences(kind: str) -> list[Any]:
+    """x [5, 2, FROM], W, R and B, float64."""
+    return [a.astype(np.float64) for a in (sample(5, 2, FROM), *weights(kind, 2))]
 
 
-def test_lengths_of_single_sequences_are_refused_by_name() -> None:
-    w, r, b = weights("GRU", 1)
-    with pytest.raises(MissingRule, match="GRU with sequence_lens"):
-        ps.grad(lambda x: op.GRU(x, w, r, b, np.array([1, 2], np.int32), hidden_size=H).sum())(sample(3, 2, FROM))
+def total(kind: str, lengths: list[int] | None) -> Any:
+    """A sum of the results of a bidirectional layer, of x, W, R and B."""
+    count = 3 if kind == "LSTM" else 2
+    given = None if lengths is None else np.array(lengths, np.int32)
+
+    def f(*arrays: Any) -> Any:
+        found = getattr(op, kind)(*arrays, given, outputs=count, hidden_size=H, direction="bidirectional")
+        return sum((part * part).sum() for part in found)
+
+    return f
 
 
 @pytest.mark.parametrize("kind", GATES)
-def test_a_second_derivative_is_refused_by_name(kind: str) -> None:
-    w, r, b = weights(kind, 1)
+def test_sequences_of_lengths_are_sequences_cut_there_whatever_lies_beyond(kind: str) -> None:
+    x, *rest = sequences(kind)
+    dirty = x.copy()
+    dirty[3:, 0] = np.nan
+    found = ps.grad(total(kind, [3, 5]), wrt=(0, 1, 2, 3))(dirty, *rest)
+    parts = [ps.grad(total(kind, None), wrt=(0, 1, 2, 3))(x[:n, [i]], *rest) for i, n in ((0, 3), (1, 5))]
+    np.testing.assert_allclose(found[0][:3, :1], parts[0][0], rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(found[0][:, 1:], parts[1][0], rtol=1e-10, atol=1e-13)
+    np.testing.assert_array_equal(found[0][3:, 0], 0)
+    for gradient, one, other in zip(found[1:], parts[0][1:], parts[1][1:], strict=True):
+        np.testing.assert_allclose(gradient, one + other, rtol=1e-10, atol=1e-13)
 
-    def f(x: Any) -> Any:
-        return getattr(op, kind)(x, w, r, b, hidden_size=H).sum()
 
-    with pytest.raises(MissingRule, match=f"{kind} differentiated twice"):
-        ps.grad(lambda x: ps.grad(f)(x).sum())(sample(3, 2, FROM))
+@pytest.mark.parametrize("kind", GATES)
+def test_a_second_derivative_is_that_of_the_first_ones_differences(kind: str) -> None:
+    x, *rest = sequences(kind)
+    first = ps.grad(total(kind, [3, 5]))
+    direction = np.random.default_rng(1).standard_normal(x.shape)
+    found = ps.grad(lambda x: (ps.grad(lambda x: total(kind, [3, 5])(x, *rest))(x) * direction).sum())(x)
+    ahead, behind = (first(x + step * direction, *rest) for step in (1e-4, -1e-4))
+    np.testing.assert_allclose(found, (ahead - behind) / 2e-4, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", GATES)
+def test_a_sequence_of_no_steps_gives_0_as_one_of_length_0_does(kind: str) -> None:
+    arrays = [sample(0, 2, FROM), *weights(kind, 1), *[sample(1, 2, H)] * (2 if kind == "LSTM" else 1)]
+    arrays = [a.astype(np.float64) for a in arrays]
+    joint = ps.split(layer(kind), *specs(kind, 1, "float64")).joint()
+    seeds = [np.zeros((0, 1, 2, H)), *[sample(1, 2, H).astype(np.float64)] * (len(arrays) - 4)]
+    y, *found = joint(*arrays, *seeds)
+    assert y.shape == (0, 1, 2, H)
+    states = len(arrays) - 4
+    for value in (*found[:states], *found[states + 1 :]):
+        assert value.size
+        np.testing.assert_array_equal(value, np.zeros(value.shape))
+
+
+PARAMETERS = {"Affine": (0.3, 0.7), "Elu": (0.4, 0), "HardSigmoid": (0.3, 0.6), "LeakyRelu": (0.2, 0),
+              "ScaledTanh": (0.5, 1.5), "ThresholdedRelu": (0.3, 0)}  # fmt: skip
+
+
+@pytest.mark.parametrize("clip", [0.0, 0.8])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_slope_of_an_activation_is_that_of_its_differences(name: str, clip: float) -> None:
+    activation = Activation(name, *PARAMETERS.get(name, (0, 0)), clip)
+    points = np.array([-2.1, -0.9, -0.45, -0.05, 0.05, 0.35, 0.75, 0.95, 3.0])
+
+    def slope(a: Any) -> Any:
+        return activation.slope(a, activation.value(a))
+
+    value, found = ps.trace(activation.value, points), ps.trace(slope, points)(points)
+    np.testing.assert_allclose(found, (value(points + 1e-6) - value(points - 1e-6)) / 2e-6, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", GATES)
+@pytest.mark.parametrize("attributes", [{"layout": 1}, {"activations": ["Affine", "ScaledTanh", "ThresholdedRelu"]}])
+def test_what_onnxruntime_reads_otherwise_is_written_as_the_standard_has_it(
+    kind: str, attributes: dict[str, Any]
+) -> None:
+    size = {"RNN": 1, "GRU": 2, "LSTM": 3}[kind]
+    given = {name: value[:size] if isinstance(value, list) else value for name, value in attributes.items()}
+    x, w, r, b = sample(2, 3, FROM), *weights(kind, 1)
+    found = ps.trace(lambda x: getattr(op, kind)(x, w, r, b, hidden_size=H, **given), x)(x)
+    np.testing.assert_allclose(found, recurrent(kind, x, w, r, b, **given)[0], rtol=1e-5, atol=1e-6)
+
+
+def test_a_layer_of_a_hidden_size_that_only_the_run_knows_is_refused_by_name() -> None:
+    shapes = [["T", 2, FROM], [1, "H", FROM], [1, "H", "H"]]
+    with pytest.raises(MissingRule, match="RNN with hidden size H"):
+        ps.split(lambda x, w, r: op.RNN(x, w, r, hidden_size=H), *(ps.spec("float32", s) for s in shapes))

@@ -8,7 +8,7 @@ from primsplit.rules.table import RULES
 from primsplit.testing import check_rrule
 from tests.rules.rows import INTEGER, NO_GRADIENT, RANDOM, ROWS, Row
 
-FAST = ["form", "closed", "primal", "differences", "linear", "sizes", "kinks"]
+FAST = ["form", "closed", "primal", "differences", "linear", "sizes", "kinks", "forward"]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)

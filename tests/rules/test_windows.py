@@ -112,6 +112,35 @@ def test_the_order_of_the_indices_does_not_touch_the_gradient(storage_order: int
     assert found.tolist() == [[[[0, 11, 0], [0, 0, 0]]]]
 
 
+TIES: list[dict[str, Any]] = [
+    {"kernel_shape": [2, 2], "strides": [2, 2]},
+    {"kernel_shape": [2, 3], "strides": [2, 3]},
+    {"kernel_shape": [3, 3], "strides": [2, 2]},
+    {"kernel_shape": [3, 2], "strides": [1, 2]},
+    {"kernel_shape": [2, 3], "strides": [3, 2], "dilations": [2, 1]},
+]
+
+
+@pytest.mark.parametrize("options", TIES, ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_a_windows_cotangent_goes_to_its_first_maximum(options: dict[str, Any], dtype: Any, symbolic: bool) -> None:
+    x = random.integers(0, 3, (2, 2, 6, 6)).astype(dtype)
+    x[0, 0] = 0
+    spec = ps.spec(dtype, ["N", 2, "H", "W"]) if symbolic else x
+    (low, wide), steps = options["kernel_shape"], options["strides"]
+    spread = options.get("dilations", [1, 1])
+    counts = [(6 - (k - 1) * d - 1) // s + 1 for k, d, s in zip((low, wide), spread, steps, strict=True)]
+    dy = random.standard_normal((2, 2, *counts)).astype(dtype)
+    expected = np.zeros(x.shape)
+    for n, c, i, j in np.ndindex(dy.shape):
+        window = x[n, c, i * steps[0] :: spread[0], j * steps[1] :: spread[1]][:low, :wide]
+        first = np.unravel_index(np.argmax(window), window.shape)
+        expected[n, c, i * steps[0] + first[0] * spread[0], j * steps[1] + first[1] * spread[1]] += dy[n, c, i, j]
+    joint = ps.split(lambda x: op.MaxPool(x, **options), spec, wrt=[0]).joint().session()
+    np.testing.assert_allclose(joint(x, dy)[1], expected, rtol=1e-6, atol=1e-6)
+
+
 def test_max_pool_asks_for_no_indices() -> None:
     made = ps.split(lambda x: op.MaxPool(x, kernel_shape=[2, 2]), ps.spec("float32", ["N", 3, "H", "W"]), wrt=[0])
     pools = [node for node in made.joint().to_onnx().graph.node if node.op_type == "MaxPool"]
@@ -127,6 +156,9 @@ FORMS = [
     ((2, 3, 5, 6), (3, 1, 3, 2), {"group": 3}),
     ((2, 3, 5, 6), (4, 3, 1, 1), {}),
     ((2, 3, 16, 15), (4, 3, 1, 1), {"strides": [1, 1]}),
+    ((1, 3, 4, 4), (5, 3, 1, 1), {}),
+    ((2, 3, 5, 6), (4, 3, 2, 2), {"strides": [2, 1], "dilations": [1, 2], "pads": [0, 1, 1, 0]}),
+    ((2, 6, 5, 6), (4, 3, 2, 2), {"group": 2, "strides": [1, 2], "dilations": [2, 2]}),
     ((2, 3, 5), (4, 3, 1), {"strides": [3]}),
     ((1, 4, 4, 3, 4), (4, 2, 2, 2, 3), {"group": 2, "strides": [2, 1, 1], "dilations": [1, 2, 1]}),
 ]
@@ -167,3 +199,15 @@ def test_a_dilated_max_pool_with_same_padding_by_a_symbol_is_refused() -> None:
     options = {"kernel_shape": [2], "strides": [2], "dilations": [3], "auto_pad": "SAME_UPPER"}
     with pytest.raises(PrimsplitError, match="dilated windows"):
         ps.split(lambda x: op.MaxPool(x, **options), ps.spec("float32", [1, 1, "L"]), wrt=[0])
+
+
+@pytest.mark.parametrize("group", [1, 2])
+@pytest.mark.parametrize("kind", ["Conv", "ConvTranspose"])
+def test_a_float64_convolution_of_no_images_is_empty_and_its_weights_get_zero(kind: str, group: int) -> None:
+    w = np.ones((4, 4 // group if kind == "Conv" else 2, 3, 3))
+    spec = ps.spec("float64", ["N", 4, 5, 5])
+    joint = ps.split(lambda x, w: getattr(op, kind)(x, w, group=group), spec, w).joint()
+    size, channels = (3, 4) if kind == "Conv" else (7, 2 * group)
+    value, dx, dw = joint(np.zeros((0, 4, 5, 5)), w, np.zeros((0, channels, size, size)))
+    assert (value.shape, dx.shape) == ((0, channels, size, size), (0, 4, 5, 5))
+    np.testing.assert_array_equal(dw, np.zeros(w.shape))

@@ -5,12 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import tracing
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to
-from primsplit.dims import Dim, product
+from primsplit.dims import Dim, at_least, product
 from primsplit.errors import PrimsplitError
+from primsplit.ir import Type
 from primsplit.ops import op
-from primsplit.passes.compositions.windows import Windows, fold, numbers, unfold, windows_over
+from primsplit.passes.compositions.folding import added_up, folded
+from primsplit.passes.compositions.windows import Windows, fold, numbers, padded, unfold, windows_over
 
 
 def conv(
@@ -32,7 +35,7 @@ def conv(
     places = taps[0].shape[2:]
     grouped = [reshape_to(tap, (x.shape[0], group, channels, product(places))) for tap in taps]
     columns = op.Concat(*grouped, axis=2)
-    found = op.MatMul(matrix_of(w, group, taps_first=True), columns)
+    found = stacked_product(matrix_of(w, group, taps_first=True), columns)
     return with_bias(reshape_to(found, (x.shape[0], w.shape[0], *places)), bias)
 
 
@@ -56,7 +59,7 @@ def conv_transpose(
         windows = padded_to(windows, x.shape[2:], extra, output_shape, auto_pad)
     batch, results = x.shape[0], w.shape[1]
     rows = reshape_to(x, (batch, group, w.shape[0] // group, product(x.shape[2:])))
-    found = op.MatMul(op.Transpose(matrix_of(w, group, taps_first=False), perm=[0, 2, 1]), rows)
+    found = stacked_product(op.Transpose(matrix_of(w, group, taps_first=False), perm=[0, 2, 1]), rows)
     split = reshape_to(found, (batch, group, results, len(windows.taps), *x.shape[2:]))
     taps = [
         reshape_to(op.Gather(split, np.array(k), axis=3), (batch, group * results, *x.shape[2:]))
@@ -89,7 +92,10 @@ def col2im(
     dilations: Sequence[int] | None = None,
     pads: Sequence[int] | None = None,
 ) -> Array:
-    """Col2Im of [N, C * taps, windows], for constant image and block shapes."""
+    """Col2Im of [N, C * taps, windows]; image and block shapes that only the run knows add up by place."""
+    if image_shape.known() is None or block_shape.known() is None:
+        found = folded(image_shape, block_shape, strides=strides, dilations=dilations, pads=pads)
+        return padded(added_up(x, found), [-low for low in found.before], [-high for high in found.after])
     sizes, kernel = numbers(image_shape), numbers(block_shape)
     windows = windows_over(sizes, kernel, strides=strides, dilations=dilations, pads=pads)
     lengths = [size + low + high for size, low, high in zip(sizes, windows.before, windows.after, strict=True)]
@@ -119,6 +125,25 @@ def matrix_of(w: Array, group: int, *, taps_first: bool) -> Array:
     if taps_first:
         flat = op.Transpose(flat, perm=[0, 2, 1])
     return op.Reshape(op.Reshape(flat, [w.shape[0], -1]), [group, w.shape[0] // group, -1])
+
+
+def stacked_product(matrices: Array, stack: Array) -> Array:
+    """[group, A, B] times [N, group, B, C]. onnxruntime refuses to broadcast to a stack of none, N = 0."""
+    if at_least(stack.shape[0], 1):
+        return op.MatMul(matrices, stack)
+    declared = Type(stack.dtype, (stack.shape[0], *matrices.shape[:2], stack.shape[3]))
+    outer = tracing.current().place
+    with tracing.recording(place=outer) as some:
+        product_of_some = op.MatMul(matrices, stack, types=[declared]).value
+    with tracing.recording(place=outer) as none:
+        sizes = op.Concat(op.Shape(stack, end=2), op.Shape(matrices, start=1, end=2), op.Shape(stack, start=3), axis=0)
+        nothing = op.ConstantOfShape(sizes, value=np.zeros(1, stack.dtype), types=[declared]).value
+    is_some = op.Greater(op.Squeeze(op.Shape(stack, end=1), [0]), 0)
+    branches = {
+        "then_branch": tracing.close("some", [], some, [product_of_some]),
+        "else_branch": tracing.close("none", [], none, [nothing]),
+    }
+    return Array(tracing.emit("If", [is_some.value], branches, types=[declared])[0])
 
 
 def with_bias(y: Array, bias: Array | None) -> Array:

@@ -1,88 +1,122 @@
 """Recurrent layers in float64: each direction a Loop over the steps.
 
-Sequences are [T, N, size], gates in ONNX's order. Only default activations (Relu too for RNN) and sequences of one
-length are composed.
+Sequences are [T, N, size], gates in ONNX's order. As in onnxruntime, what lies beyond the length of a sequence is 0 in
+the result, and so are the last states of a sequence of length 0.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
-
-import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.broadcasting import zeros
+from primsplit.dims import Dim, at_least
 from primsplit.errors import DtypeError
+from primsplit.infer import fresh
 from primsplit.ir import Type, Value
 from primsplit.ops import op
+from primsplit.passes.compositions.gates import Activation, Layer, read_layer, spelt
 
 State = Sequence[Array]
 Cell = Callable[[Array, State], State]
-DEFAULTS = {"RNN": (["tanh"], ["relu"]), "GRU": (["sigmoid", "tanh"],), "LSTM": (["sigmoid", "tanh", "tanh"],)}
-
-
-def text(value: str | bytes) -> str:
-    """A text attribute, which may be bytes."""
-    return value.decode() if isinstance(value, bytes) else value
 
 
 def layer(kind: str, make: Callable[..., Cell], *inputs: Array | None, **attributes: Any) -> tuple[Array, ...]:
-    """The sequence of each direction and its last states. Raises DtypeError for what is not composed."""
+    """The sequence of each direction and its last states. Raises DtypeError where the hidden size is not known."""
+    how = read_layer(kind, attributes)
+    if how.is_batch_first:
+        return spelt(kind, *inputs, **attributes)
     x, w, r, b, lengths = (*inputs, None, None)[:5]
-    direction = text(attributes.get("direction", "forward"))
-    directions = 2 if direction == "bidirectional" else 1
-    activation = _activation(kind, attributes, directions)
-    if x is None or w is None or r is None or lengths is not None or not isinstance(r.shape[-1], int):
-        raise DtypeError(f"float64 {kind} takes sequences of one length and weights of fixed sizes")
-    count = 2 if kind == "LSTM" else 1
+    if x is None or w is None or r is None or not isinstance(r.shape[-1], int):
+        raise DtypeError(f"float64 {kind} takes weights of fixed sizes")
     optional = [*inputs[5:], None, None, None][:3]
     state = (x.shape[1], r.shape[-1])
     found: list[State] = []
-    for d in range(directions):
-        bias = zeros((2 * w.shape[1],), x.dtype) if b is None else _part(b, d)
-        peepholes = None if optional[2] is None else _part(optional[2], d)
-        options = {"activation": activation, "linear": attributes.get("linear_before_reset", 0), "p": peepholes}
-        start = [zeros(state, x.dtype) if a is None else _part(a, d) for a in optional[:count]]
-        cell = make(*(_part(a, d) for a in (w, r)), bias, **options)
-        found.append(_run(x, cell, start, is_reversed=direction == "reverse" or d == 1))
+    for d, is_reversed in enumerate(how.backwards):
+        bias = zeros((2 * w.shape[1],), x.dtype) if b is None else part(b, d)
+        peepholes = None if optional[2] is None else part(optional[2], d)
+        start = [zeros(state, x.dtype) if a is None else part(a, d) for a in optional[: how.states]]
+        cell = make(part(w, d), part(r, d), bias, activations=how.activations[d], how=how, p=peepholes)
+        if lengths is None:
+            found.append(_run(x, cell, start, is_reversed=is_reversed))
+        else:
+            found.append(_run_to(x, cell, start, lengths, is_reversed=is_reversed))
     return tuple(
         op.Concat(*(op.Unsqueeze(each[i], [1 if i == 0 else 0]) for each in found), axis=1 if i == 0 else 0)
-        for i in range(1 + count)
+        for i in range(1 + how.states)
     )
 
 
-def _activation(kind: str, attributes: Mapping[str, Any], directions: int) -> str:
-    size = len(DEFAULTS[kind][0])
-    names = [text(a).lower() for a in attributes.get("activations") or DEFAULTS[kind][0] * directions]
-    names = names[: size * directions]
-    odd = [a for a in ("clip", "layout", "input_forget") if attributes.get(a)]
-    if odd or names[:size] not in DEFAULTS[kind] or names != names[:size] * directions:
-        raise DtypeError(f"float64 {kind} has no {', '.join(odd) or 'activations ' + ', '.join(names)}")
-    return names[0]
-
-
-def _part(x: Array, direction: int) -> Array:
+def part(x: Array, direction: int) -> Array:
+    """What belongs to one direction, of an array with an axis of directions in front."""
     return op.Squeeze(op.Slice(x, [direction], [direction + 1], [0]), [0])
 
 
-def _run(x: Array, cell: Cell, start: State, *, is_reversed: bool) -> State:
+def within(lengths: Array, count: Dim) -> Array:
+    """Where a step belongs to a sequence: bool [T, N, 1]."""
+    steps = op.Range(0, op.Squeeze(Array(tracing.size_vector([count])), [0]), 1, types=[Type("int64", (count,))])
+    column = op.Unsqueeze(steps, [1, 2])
+    return op.Less(column, op.Unsqueeze(op.Cast(lengths, to="int64"), [0, 2]))
+
+
+def reversed_to(x: Array, lengths: Array | None) -> Array:
+    """Sequences in the other order of time; with lengths, what lies beyond them stays."""
+    if lengths is None:
+        return op.Slice(x, [-1], [-(2**62)], [0], [-1], types=[x.type])
+    return op.ReverseSequence(x, op.Cast(lengths, to="int64"), time_axis=0, batch_axis=1)
+
+
+def _run(x: Array, cell: Cell, start: State, *, is_reversed: bool) -> list[Array]:
     """The first state of every step, then the last states."""
     count = op.Squeeze(op.Shape(x, start=0, end=1), [0])
+
+    def step(iteration: Array, held: State) -> tuple[State, Array]:
+        t = op.Sub(op.Sub(count, 1), iteration) if is_reversed else iteration
+        new = cell(op.Gather(x, t, axis=0), held)
+        return new, new[0]
+
+    collected, *ends = _looped(x, step, start, count)
+    if not at_least(x.shape[0], 1):
+        ends = [op.Where(op.Greater(count, 0), end, 0.0) for end in ends]
+    return [reversed_to(collected, None) if is_reversed else collected, *ends]
+
+
+def _run_to(x: Array, cell: Cell, start: State, lengths: Array, *, is_reversed: bool) -> list[Array]:
+    """The same for sequences of these lengths: beyond them a state stays as it is."""
+    x = reversed_to(x, lengths) if is_reversed else x
+    belongs = within(lengths, x.shape[0])
+    count = op.Squeeze(op.Shape(x, start=0, end=1), [0])
+
+    def step(iteration: Array, held: State) -> tuple[State, Array]:
+        here = op.Gather(belongs, iteration, axis=0)
+        new = cell(op.Gather(x, iteration, axis=0), held)
+        return [op.Where(here, n, h) for n, h in zip(new, held, strict=True)], op.Where(here, new[0], 0.0)
+
+    collected, *ends = _looped(x, step, start, count)
+    collected = reversed_to(collected, lengths) if is_reversed else collected
+    is_run = op.Unsqueeze(op.Greater(lengths, 0), [1])
+    return [collected, *(op.Where(is_run, end, 0.0) for end in ends)]
+
+
+def _looped(x: Array, step: Callable[[Array, State], tuple[State, Array]], start: State, count: Array) -> list[Array]:
+    """What each step collected, then the last states."""
     with tracing.recording(place=tracing.current().place) as inner:
-        iteration, condition = inner.param(Type(np.int64, ())), inner.param(Type(np.bool_, ()))
+        iteration, condition = inner.param(Type("int64", ())), inner.param(Type("bool", ()))
         held = [inner.param(a.type) for a in start]
-        t = op.Sub(op.Sub(count, 1), Array(iteration)) if is_reversed else Array(iteration)
-        new = [a.value for a in cell(op.Gather(x, t, axis=0), [Array(h) for h in held])]
-        results: list[Value] = [condition, *new, new[0]]
+        new, kept = step(Array(iteration), [Array(h) for h in held])
+        results: list[Value] = [condition, *(a.value for a in new), kept.value]
     body = tracing.close("step", [iteration, condition, *held], inner, results)
     sequence = Type(x.dtype, (x.shape[0], *start[0].shape))
     inputs = [count.value, None, *(a.value for a in start)]
-    made = tracing.emit(
-        "Loop", inputs, {"body": body}, outputs=len(start) + 1, types=[*(a.type for a in start), sequence]
-    )
+    is_run = at_least(x.shape[0], 1)
+    stacked = sequence if is_run else Type(x.dtype, (x.shape[0], fresh("rows"), fresh("rows")))
+    types = [*(a.type for a in start), stacked]
+    made = tracing.emit("Loop", inputs, {"body": body}, outputs=len(types), types=types)
     *ends, collected = map(Array, made)
-    if is_reversed:
-        collected = op.Slice(collected, [-1], [-(2**62)], [0], [-1], types=[sequence])
+    if not is_run:
+        # Of no steps, onnxruntime stacks rows whose sizes it does not know.
+        whole = op.Concat(op.Shape(x, start=0, end=1), op.Shape(start[0]), axis=0)
+        collected = op.Reshape(collected, whole, allowzero=1, types=[sequence])
     return [collected, *ends]
 
 
@@ -96,15 +130,16 @@ def _parts(x: Array, count: int, axis: int = -1) -> tuple[Array, ...]:
     return found
 
 
-def rnn_cell(w: Array, r: Array, b: Array, *, activation: str, **others: Any) -> Cell:
+def rnn_cell(w: Array, r: Array, b: Array, *, activations: Sequence[Activation], **others: Any) -> Cell:
     """h = f(x w^T + h r^T + b)."""
-    function = op.Tanh if activation == "tanh" else op.Relu
+    f = activations[0].value
     w_t, r_t, bias = _transposed(w), _transposed(r), op.Add(*_parts(b, 2))
-    return lambda x, held: [function(op.Add(op.Add(op.MatMul(x, w_t), op.MatMul(held[0], r_t)), bias))]
+    return lambda x, held: [f(op.Add(op.Add(op.MatMul(x, w_t), op.MatMul(held[0], r_t)), bias))]
 
 
-def gru_cell(w: Array, r: Array, b: Array, *, linear: int, **others: Any) -> Cell:
+def gru_cell(w: Array, r: Array, b: Array, *, activations: Sequence[Activation], how: Layer, **others: Any) -> Cell:
     """The update z, the reset and the proposal p: h = (1 - z) p + z h."""
+    f, g = activations
     w_t, r_t = _transposed(w), _transposed(r)
     b_w, b_r = _parts(b, 2)
     r_p, b_p = _parts(r_t, 3)[2], _parts(b_r, 3)[2]
@@ -114,27 +149,33 @@ def gru_cell(w: Array, r: Array, b: Array, *, linear: int, **others: Any) -> Cel
         of_x, of_h = op.Add(op.MatMul(x, w_t), b_w), op.Add(op.MatMul(h, r_t), b_r)
         x_z, x_r, x_p = _parts(of_x, 3)
         h_z, h_r, h_p = _parts(of_h, 3)
-        z, reset = op.Sigmoid(op.Add(x_z, h_z)), op.Sigmoid(op.Add(x_r, h_r))
-        seen = op.Mul(reset, h_p) if linear else op.Add(op.MatMul(op.Mul(reset, h), r_p), b_p)
-        p = op.Tanh(op.Add(x_p, seen))
+        z, reset = f.value(op.Add(x_z, h_z)), f.value(op.Add(x_r, h_r))
+        seen = op.Mul(reset, h_p) if how.is_linear_first else op.Add(op.MatMul(op.Mul(reset, h), r_p), b_p)
+        p = g.value(op.Add(x_p, seen))
         return [op.Add(op.Mul(op.Sub(1.0, z), p), op.Mul(z, h))]
 
     return cell
 
 
-def lstm_cell(w: Array, r: Array, b: Array, *, p: Array | None, **others: Any) -> Cell:
+def lstm_cell(
+    w: Array, r: Array, b: Array, *, activations: Sequence[Activation], how: Layer, p: Array | None, **others: Any
+) -> Cell:
     """Gates i, o, f and proposal g: c = f c + i g, h = o tanh(c); peepholes of i, o, f read c."""
+    gate_function, of_proposal, of_cell = activations
     w_t, r_t, bias = _transposed(w), _transposed(r), op.Add(*_parts(b, 2))
     peepholes = None if p is None else _parts(p, 3)
+    shown = Activation(of_cell.name, of_cell.alpha, of_cell.beta)
 
     def gate(x: Array, c: Array, which: int) -> Array:
-        return op.Sigmoid(x if peepholes is None else op.Add(x, op.Mul(c, peepholes[which])))
+        return gate_function.value(x if peepholes is None else op.Add(x, op.Mul(c, peepholes[which])))
 
     def cell(x: Array, held: State) -> State:
         h, c = held
         i, o, f, g = _parts(op.Add(op.Add(op.MatMul(x, w_t), op.MatMul(h, r_t)), bias), 4)
-        new = op.Add(op.Mul(gate(f, c, 2), c), op.Mul(gate(i, c, 0), op.Tanh(g)))
-        return [op.Mul(gate(o, new, 1), op.Tanh(new)), new]
+        taken = gate(i, c, 0)
+        kept = op.Sub(1.0, taken) if how.is_forget_coupled else gate(f, c, 2)
+        new = op.Add(op.Mul(kept, c), op.Mul(taken, of_proposal.value(g)))
+        return [op.Mul(gate(o, new, 1), shown.value(new)), new]
 
     return cell
 
@@ -144,6 +185,12 @@ def composition(kind: str, make: Callable[..., Cell]) -> Callable[..., tuple[Arr
     return lambda *inputs, **attributes: layer(kind, make, *inputs, **attributes)
 
 
+def spelling(kind: str) -> Callable[..., tuple[Array, ...]]:
+    """The composition of one kind of layer that onnxruntime reads otherwise."""
+    return lambda *inputs, **attributes: spelt(kind, *inputs, **attributes)
+
+
 COMPOSITIONS: dict[str, Callable[..., Any]] = {
     kind: composition(kind, make) for kind, make in (("RNN", rnn_cell), ("GRU", gru_cell), ("LSTM", lstm_cell))
 }
+SPELT: dict[str, Callable[..., Any]] = {kind: spelling(kind) for kind in COMPOSITIONS}

@@ -51,29 +51,112 @@ def resize(
 ) -> Array:
     """Resize of float64, to scales or sizes that may be known only at run time.
 
-    Raises PrimsplitError for antialias, for cropping (tf_crop_and_resize), and for a kept aspect ratio.
+    Where the float32 kernel and the standard's reference differ (positions of a crop), this does as the kernel.
     """
-    if antialias or coordinate_transformation_mode == "tf_crop_and_resize" or keep_aspect_ratio_policy != "stretch":
-        raise PrimsplitError("float64 Resize has no antialias, no tf_crop_and_resize and no kept aspect ratio")
     how = Interpolation(mode, nearest_mode, cubic_coeff_a, exclude_outside)
-    targets = range(x.ndim) if axes is None else [from_front(axis, x.ndim) for axis in axes]
+    is_cropping = coordinate_transformation_mode == "tf_crop_and_resize"
+    targets = list(range(x.ndim)) if axes is None else [from_front(axis, x.ndim) for axis in axes]
+    told = _Told(x, scales, sizes, targets, keep_aspect_ratio_policy)
+    outside: list[tuple[int, Array]] = []
     for i, axis in enumerate(targets):
-        given, by_scale = (sizes, False) if sizes is not None else (scales, True)
-        if given is None:
-            raise PrimsplitError("Resize needs scales or sizes")
-        number = op.Cast(op.Slice(given, np.array([i]), np.array([i + 1])), to=np.float64)
-        at = old_positions(x, axis, number, coordinate_transformation_mode, by_scale=by_scale)
-        x = resize_axis(x, axis, at, how)
+        number, new, by_scale = told.of(i)
+        if is_cropping:
+            at = _cropped(x, axis, new, *_ends(roi, i, len(targets)))
+            outside.append((axis, op.Or(at < 0.0, at > op.Cast(size(x, axis), to=np.float64) - 1.0)))
+        else:
+            at = old_positions(x, axis, number, new, coordinate_transformation_mode, by_scale=by_scale)
+        if antialias and mode != "nearest":
+            ratio = number if by_scale else number / op.Cast(size(x, axis), to=np.float64)
+            x = smooth_axis(x, axis, at, ratio, how)
+        else:
+            x = resize_axis(x, axis, at, how)
+    for axis, is_out in outside:
+        x = op.Where(along(is_out, axis, x.ndim), extrapolation_value, x)
     return x
 
 
-def old_positions(x: Array, axis: int, number: Array, transformation: str, *, by_scale: bool) -> Array:
+@dataclass(frozen=True)
+class _Told:
+    """What is said of the new sizes: scales, or sizes, which a policy may bring to one scale."""
+
+    x: Array
+    scales: Array | None
+    sizes: Array | None
+    targets: Sequence[int]
+    policy: str
+
+    def of(self, position: int) -> tuple[Array, Array, bool]:
+        """The scale or size of one axis and its new size, float64[1], and whether the first is a scale."""
+        axis = self.targets[position]
+        old = op.Cast(size(self.x, axis), to=np.float64)
+        given = self.scales if self.sizes is None else self.sizes
+        if given is None:
+            raise PrimsplitError("Resize needs scales or sizes")
+        if self.sizes is not None and self.policy != "stretch":
+            ratios = [self._number(given, i) / op.Cast(size(self.x, a), to=np.float64) for i, a in self._places()]
+            pick = op.Min if self.policy == "not_larger" else op.Max
+            scale = pick(*ratios)
+            return scale, op.Floor(old * scale + 0.5), True
+        number = self._number(given, position)
+        return number, number if self.sizes is not None else op.Floor(old * number), self.sizes is None
+
+    def _places(self) -> list[tuple[int, int]]:
+        return list(enumerate(self.targets))
+
+    @staticmethod
+    def _number(given: Array, position: int) -> Array:
+        return op.Cast(op.Slice(given, np.array([position]), np.array([position + 1])), to=np.float64)
+
+
+def _ends(roi: Array | None, position: int, count: int) -> list[Array]:
+    """Where the region of interest starts and ends along an axis, relative to the image, float64[1]."""
+    if roi is None:
+        raise PrimsplitError("Resize needs a region of interest to crop")
+    places = (position, position + count)
+    return [op.Cast(op.Slice(roi, np.array([k]), np.array([k + 1])), to=np.float64) for k in places]
+
+
+def _cropped(x: Array, axis: int, new: Array, start: Array, end: Array) -> Array:
+    """The old positions of the new ones of a crop, which may lie outside of the image."""
+    last = op.Cast(size(x, axis), to=np.float64) - 1.0
+    place = op.Cast(positions(op.Cast(new, to=np.int64)), to=np.float64)
+    several = start * last + place * (end - start) * last / op.Max(new - 1.0, 1.0)
+    return op.Where(new > 1.0, several, (start + end) * last * 0.5)
+
+
+def smooth_axis(x: Array, axis: int, at: Array, ratio: Array, how: Interpolation) -> Array:
+    """An array with one axis averaged around these positions, by the interpolation's kernel stretched by the scale.
+
+    A product with all weights: what is beyond the border is the border's, or left out.
+    """
+    scale = op.Min(ratio, 1.0)
+    reach = op.Ceil((1.0 if how.mode == "linear" else 2.0) / scale) + 1.0
+    old = op.Cast(size(x, axis), to=np.float64)
+    place = op.Cast(positions(op.Cast(old + reach * 2.0, to=np.int64)), to=np.float64) - reach
+    distance = op.Abs((op.Unsqueeze(place, np.array([0])) - op.Unsqueeze(at, np.array([1]))) * scale)
+    if how.mode == "linear":
+        weights = op.Max(1.0 - distance, 0.0)
+    else:
+        a = how.cubic_coeff_a
+        near = op.Where(distance <= 1.0, _cubic_near(distance, a), _cubic_far(distance, a))
+        weights = op.Where(distance < 2.0, near, 0.0)
+    last = old - 1.0
+    if how.exclude_outside:
+        weights = op.Where(op.And(place >= 0.0, place <= last), weights, 0.0)
+    weights = weights / op.ReduceSum(weights, np.array([1]), keepdims=1)
+    wide = op.Gather(x, op.Cast(op.Max(op.Min(place, last), 0.0), to=np.int64), axis=axis)
+    order = [*(i for i in range(x.ndim) if i != axis), axis]
+    rows = op.MatMul(op.Transpose(wide, perm=order), op.Transpose(weights, perm=[1, 0]))
+    back = [order.index(i) for i in range(x.ndim)]
+    return op.Transpose(rows, perm=back)
+
+
+def old_positions(x: Array, axis: int, number: Array, new: Array, transformation: str, *, by_scale: bool) -> Array:
     """The old position of each new one along an axis, for its scale or its new size, a float64[1].
 
     A size is divided by last, so that positions that are whole come out whole.
     """
     old = op.Cast(size(x, axis), to=np.float64)
-    new = op.Floor(old * number) if by_scale else number
     place = op.Cast(positions(op.Cast(new, to=np.int64)), to=np.float64)
 
     def back(coordinate: Array) -> Array:

@@ -4,7 +4,7 @@ A composition takes the operator's inputs positionally (None for one left out) a
 returns the output, or a tuple of all its outputs where it has several. It is written for the dtypes without a kernel.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any
 
@@ -17,6 +17,7 @@ from primsplit.passes.compositions import (
     convolution,
     determinant,
     error_function,
+    gates,
     hyperbolic,
     integers,
     normalization,
@@ -24,6 +25,7 @@ from primsplit.passes.compositions import (
     random,
     recurrent,
     reductions,
+    regions,
     resize,
     selection,
     trigonometric,
@@ -41,11 +43,24 @@ FAMILIES: list[dict[str, Composition]] = [
     pooling.COMPOSITIONS,
     random.COMPOSITIONS,
     recurrent.COMPOSITIONS,
+    regions.COMPOSITIONS,
     resize.COMPOSITIONS,
     selection.COMPOSITIONS,
     trigonometric.COMPOSITIONS,
 ]
 COMPOSITIONS: dict[str, Composition] = dict(chain.from_iterable(family.items() for family in FAMILIES))
+
+
+SPELT: dict[str, Composition] = {**recurrent.SPELT, "STFT": op.STFT}
+"""Operators that are written with every attribute said, where they are odd as they stand."""
+
+
+def is_odd(kind: str, attributes: Mapping[str, Any]) -> bool:
+    """True for what onnxruntime or onnx's checker reads otherwise than the standard as it stands.
+
+    onnx's inference takes `onesided` of STFT for 0 where it is not given.
+    """
+    return gates.is_odd(kind, attributes) or (kind == "STFT" and "onesided" not in attributes)
 
 
 HALVES = frozenset({"float16", "bfloat16"})

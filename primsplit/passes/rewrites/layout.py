@@ -147,7 +147,7 @@ UNARY = ("Neg", "Abs", "Exp", "Log", "Sqrt", "Sin", "Cos", "Tanh", "Reciprocal",
 
 @rewrite(*BINARY, "Where", "Pow")
 def broadcast_operand(site: Site) -> Rewritten:
-    """An operand need not be expanded where the operator broadcasts it."""
+    """An operand need not be expanded, or given leading axes, where the operator broadcasts it."""
     if site.type.shape is None or any(v is None or v.type.shape is None for v in site.op.inputs):
         return None
     inputs = [v for v in site.op.inputs if v is not None]
@@ -169,6 +169,9 @@ def _narrow(site: Site, value: Value) -> Value | None:
     if expanded is not None:
         source = expanded.inputs[0]
         return source if source is not None and source.type.shape is not None else None
+    reshaped = site.maker(value, *RESHAPES)
+    if reshaped is not None:
+        return _without_leading_ones(reshaped)
     filled = site.maker(value, "ConstantOfShape")
     if filled is not None:
         given = filled.attributes.get("value")
@@ -176,6 +179,16 @@ def _narrow(site: Site, value: Value) -> Value | None:
     if isinstance(value, Const) and value.type.rank and (found := number(value)) is not None:
         return scalar(found, value.type.dtype)
     return None
+
+
+def _without_leading_ones(made: Op) -> Value | None:
+    """What a reshape only put axes of size 1 before."""
+    source, shape = made.inputs[0], made.outputs[0].type.shape
+    if source is None or source.type.shape is None or shape is None:
+        return None
+    lead = len(shape) - len(source.type.shape)
+    same = lead > 0 and all(is_one(d) for d in shape[:lead]) and same_shape(shape[lead:], source.type.shape)
+    return source if same else None
 
 
 def _broadcasts_to(shapes: Sequence[Shape], type: Type) -> bool:
