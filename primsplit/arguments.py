@@ -194,3 +194,41 @@ def _value(spec: Any, leaf: Any, sizes: Mapping[str, int], random: np.random.Gen
 
 def _number(dim: Dim, sizes: Mapping[str, int]) -> int:
     return evaluate(dim, sizes) if isinstance(dim, Size) else dim
+
+
+def draw_arrays(types: Mapping[str, Type], texts: Mapping[str, str], seed: int = 0) -> dict[str, npt.NDArray[Any]]:
+    """Arrays of these types by name, drawn as for a parameter without an example.
+
+    A text such as `[32,3]` or `f32[32,3]` says the shape of one; a size that it says is that of all that name it.
+    Raises SpecError for a text that does not fit, and for an unknown rank without a text.
+    """
+    unknown = [n for n in texts if n not in types]
+    if unknown:
+        raise SpecError(f"there is no input {unknown[0]}", because=(f"the inputs are {', '.join(types)}",))
+    sizes: dict[str, int] = {}
+    found = {name: _fitted(name, t, texts.get(name), sizes) for name, t in types.items()}
+    symbolic = (s for t in found.values() for d in t.shape or () for s in sorted(symbols(d)))
+    for symbol in dict.fromkeys(symbolic):
+        sizes.setdefault(symbol, 3 + len(sizes))
+    random = np.random.default_rng(seed)
+    return {name: np.asarray(_value(t, t, sizes, random)) for name, t in found.items()}
+
+
+def _fitted(name: str, type: Type, text: str | None, sizes: dict[str, int]) -> Type:
+    """The type; `sizes` gets what the text says of its symbols."""
+    if text is None:
+        if type.shape is None:
+            raise SpecError(f"the rank of {name} is not known", cure=f"Say its shape: --spec {name}:[2,3].")
+        return type
+    said = parse_spec(f"{type.dtype.name}{text}" if text.startswith("[") else text)
+    if type.shape is None and said.dtype == type.dtype:
+        return said
+    own, given = type.shape or (), said.shape or ()
+    for size, number in zip(own, given, strict=False):
+        if isinstance(size, Size) and size.symbol is not None and isinstance(number, int):
+            sizes.setdefault(size.symbol, number)
+    known = [sizes.get(d.symbol or "", d) if isinstance(d, Size) else d for d in own]
+    fits = len(own) == len(given) and all(isinstance(b, Size) or a == b for a, b in zip(known, given, strict=True))
+    if said.dtype != type.dtype or not fits:
+        raise SpecError(f"{name} is said to be {said}, and the model takes {type}")
+    return type

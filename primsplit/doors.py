@@ -3,7 +3,7 @@
 Importing onnx_ir and onnxruntime takes several times as long as the rest of primsplit together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from primsplit.collector import paused
@@ -13,7 +13,7 @@ from primsplit.passes.finish import finish
 
 
 def make_model(named: NamedBlock) -> Any:
-    """The onnx_ir model of a block, ready for onnxruntime."""
+    """The model of a block, ready for onnxruntime: see `onnxio.save.Model`."""
     from primsplit.onnxio.save import to_model
 
     with paused():
@@ -29,10 +29,16 @@ def make_proto(named: NamedBlock) -> Any:
 
 
 def make_session(named: NamedBlock) -> Any:
-    """An onnxruntime session of a block."""
+    """An onnxruntime session of a block. Numbers that do not fit in one protobuf are handed over in memory."""
+    from primsplit.onnxio.save import beside, serialize
     from primsplit.runtime import Session
 
-    return Session(make_proto(named), plan_memory=_is_small(named.block))
+    with paused():
+        model = make_model(named)
+        data = {} if model.fits else beside(model)
+        proto = model.proto if data else serialize(model)
+    arrays = {name: const.numpy() for name, const in data.items()}
+    return Session(proto, plan_memory=_is_small(named.block), data=arrays)
 
 
 SMALL = 2**24
@@ -48,28 +54,29 @@ def _is_small(block: Block) -> bool:
     return total <= SMALL
 
 
-def save_model(named: NamedBlock, path: str) -> None:
-    """Write a block as an ONNX file. Raises FileError."""
-    from primsplit.onnxio.save import write_model
+def save_models(programs: Sequence[tuple[NamedBlock, str]]) -> None:
+    """Write blocks as ONNX files in one folder, all or none. Raises FileError."""
+    from primsplit.onnxio.files import write_models
 
     with paused():
-        write_model(make_model(named), path)
+        write_models([(make_model(named), path) for named, path in programs])
 
 
 def save_functions(name: str, joint: NamedBlock, forward: NamedBlock, backward: NamedBlock, path: str) -> None:
     """Write a split as one file whose forward and pullback are model-local functions. Raises FileError."""
+    from primsplit.onnxio.files import write_models
     from primsplit.onnxio.functions import to_function_model
-    from primsplit.onnxio.save import write_model
 
     with paused():
-        write_model(to_function_model(name, joint, forward, backward), path)
+        write_models([(to_function_model(name, joint, forward, backward), path)])
 
 
-def read_model(path: str) -> Any:
-    """The block of an ONNX file, with names: see `onnxio.load.Model`."""
+def read_model(path: str, lengths: Mapping[str, int], given: Mapping[str, bool]) -> Any:
+    """The block of an ONNX file, with names: see `onnxio.load.Model`, and `onnxio.sequence_ends.Said` for the rest."""
     from primsplit.onnxio.load import load_model
+    from primsplit.onnxio.sequence_ends import Said
 
-    return load_model(path)
+    return load_model(path, Said(lengths, given))
 
 
 def kinds_in_file(path: str) -> list[str]:

@@ -21,7 +21,9 @@ class Names:
         if known is not None:
             return known
         stem = wanted or var.hint
-        name = self._numbered(stem) if stem else next(n for n in self.letters if n not in self.taken)
+        name = self._numbered(stem) if stem else next(self.letters)
+        while name in self.taken:
+            name = next(self.letters)
         self.taken.add(name)
         self.of[var] = name
         return name

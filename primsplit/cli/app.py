@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from primsplit.cli.audit import audit
+from primsplit.cli.bench import bench
 from primsplit.cli.check import check
 from primsplit.cli.export import export
 from primsplit.cli.failures import TRACEBACK
@@ -44,5 +45,5 @@ def settings(
         os.environ[TRACEBACK] = "1"
 
 
-for _command in (export, grad, audit, check, run, rules):
+for _command in (export, grad, audit, check, run, bench, rules):
     app.command()(_command)

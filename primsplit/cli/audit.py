@@ -9,7 +9,7 @@ from rich.text import Text
 from primsplit.audit.report import report
 from primsplit.cli import options
 from primsplit.cli.failures import command
-from primsplit.cli.options import Exported
+from primsplit.cli.loaded import LoadedModel, read_subject
 from primsplit.cli.output import console, print_json, size_text, table
 
 
@@ -23,7 +23,7 @@ class Style(StrEnum):
 
 @command
 def audit(
-    target: options.Target,
+    target: options.TargetOrModel,
     *,
     spec: options.Spec = None,
     wrt: options.Wrt = None,
@@ -37,15 +37,18 @@ def audit(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """List the forward and backward pass of a function with the lines that they come from.
+    """List the forward and backward pass of a function or model with the lines or nodes that they come from.
 
     Then what the backward pass reads of the forward pass, and the values from outside that are frozen into it.
     """
-    made = Exported(target, spec, wrt, dtype, quiet=json)
+    made = read_subject(target, spec, wrt, dtype, quiet=json)
     if style is not None:
         print(made.split.listing(style.value))
         return
-    found = report(made.split, made.file.function)
+    if isinstance(made, LoadedModel):
+        found = {**report(made.split, made.model), "frozen": made.frozen()}
+    else:
+        found = report(made.split, made.file.function)
     if json:
         print_json(found["frozen"] if frozen else found)
         return

@@ -12,7 +12,8 @@ from rich.text import Text
 from primsplit.cli import options
 from primsplit.cli.failures import NotRightError, command, user_output_to_stderr
 from primsplit.cli.late import check_file, open_file, open_pair
-from primsplit.cli.options import Exported, FormName
+from primsplit.cli.loaded import LoadedModel, Subject, name_of, read_subject
+from primsplit.cli.options import FormName
 from primsplit.cli.output import console, print_json, table
 
 COLOURS = {"ok": "green", "wrong": "red", "unclear": "yellow"}
@@ -20,7 +21,7 @@ COLOURS = {"ok": "green", "wrong": "red", "unclear": "yellow"}
 
 @command
 def check(
-    target: options.Target,
+    target: options.TargetOrModel,
     *,
     onnx: Annotated[
         str | None, typer.Option("--onnx", metavar="PATH", help="Check this file, instead of a fresh one.")
@@ -37,17 +38,17 @@ def check(
 ) -> None:
     """Compare the exported file with the function itself, run by onnxruntime and by plain NumPy.
 
-    Values are compared with the function's own, gradients with central differences of it in float64. The exit status
-    is 1 unless every row is ok.
+    Values are compared with the function's own, gradients with central differences of it in float64. An ONNX model is
+    run by the standard's reference, at random inputs. The exit status is 1 unless every row is ok.
     """
-    made = Exported(target, spec, wrt, dtype, quiet=json)
+    made = read_subject(target, spec, wrt, dtype, quiet=json)
     with tempfile.TemporaryDirectory(prefix="primsplit-") as scratch:
         path = onnx or os.path.join(scratch, "fresh.onnx")
         if onnx is None:
             made.split.save(path, form.value)
         rows = _rows(made, _open(path, form), tolerance, seed, quiet=json)
     right = all(r["verdict"] == "ok" for r in rows)
-    answer = {"function": made.file.name, "file": onnx, "form": form.value, "rows": rows, "ok": right}
+    answer = {"function": name_of(made), "file": onnx, "form": form.value, "rows": rows, "ok": right}
     if json:
         print_json(answer)
     else:
@@ -63,9 +64,12 @@ def _open(path: str, form: FormName) -> Any:
     return open_pair(f"{stem}.forward.onnx", f"{stem}.backward.onnx")
 
 
-def _rows(made: Exported, file: Any, tolerance: float | None, seed: int, *, quiet: bool) -> list[dict[str, Any]]:
+def _rows(made: Subject, file: Any, tolerance: float | None, seed: int, *, quiet: bool) -> list[dict[str, Any]]:
     given = made.arguments
-    checking = check_file(made.split, given.function, given.values, file, tolerance=tolerance, seed=seed)
+    against = "the reference" if isinstance(made, LoadedModel) else "plain NumPy"
+    checking = check_file(
+        made.split, given.function, given.values, file, tolerance=tolerance, seed=seed, against=against
+    )
     total = len(made.split.program.outputs) + len(made.split.gradient_names)
     rows = []
     with Progress(console=Console(stderr=True, quiet=quiet), transient=True) as bar, user_output_to_stderr():
@@ -76,11 +80,12 @@ def _rows(made: Exported, file: Any, tolerance: float | None, seed: int, *, quie
     return rows
 
 
-def _show(made: Exported, answer: dict[str, Any]) -> None:
+def _show(made: Subject, answer: dict[str, Any]) -> None:
     out = console()
     columns = ("name", "type", "against", "error", "verdict", "")
     out.print(table(columns, [_cells(row) for row in answer["rows"]], right=("error",)))
-    drawn = " at random inputs: the file has no example_inputs()" if made.arguments.drawn else ""
+    drawn = " at random inputs" + ("" if isinstance(made, LoadedModel) else ": the file has no example_inputs()")
+    drawn = drawn if made.arguments.drawn else ""
     wrong = sum(r["verdict"] != "ok" for r in answer["rows"])
     told = f"{wrong} of {len(answer['rows'])} not ok" if wrong else "all ok"
     out.print(Text(f"{answer['function']}: {told}{drawn}", style="red" if wrong else "green"))

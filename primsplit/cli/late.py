@@ -22,3 +22,23 @@ def check_file(*args: Any, **named: Any) -> Any:
     from primsplit.testing.verdicts import FileCheck
 
     return FileCheck(*args, **named)
+
+
+def reference_function(block: Any) -> Any:
+    """A block as a function of arrays, run by the standard's reference: in float64 on arrays of other dtypes."""
+    from primsplit.testing.reference import Reference
+
+    own, wide = Reference(block, None), Reference(block)
+
+    def function(*arrays: Any) -> tuple[Any, ...]:
+        fits = all(a.dtype == p.type.dtype for a, p in zip(arrays, block.params, strict=True))
+        return tuple((own if fits else wide)(*arrays))
+
+    return function
+
+
+def make_session(*args: Any, **named: Any) -> Any:
+    """A model loaded into onnxruntime: see `runtime.Session`."""
+    from primsplit.runtime import Session
+
+    return Session(*args, **named)

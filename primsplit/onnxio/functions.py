@@ -4,123 +4,143 @@ The main graph is thin: it calls `ps::<name>`, which gives the results and what 
 `ps::<name>__pullback`. From outside, the file is the joint form: the same inputs, outputs and names.
 """
 
-from collections.abc import Collection
-
 import numpy as np
-import onnx_ir as oir
+import onnx
 
-from primsplit.ir import Const, Value, Var
-from primsplit.names import NamedBlock
-from primsplit.onnxio.save import PRODUCER, Writer, data_key, dtype_of, shape_of, tensor_of
+from primsplit.ir import Block, Const, Op, Type, Var, is_call
+from primsplit.names import NamedBlock, Names
+from primsplit.onnxio.save import Initializers, Model, Writer, new_model
+from primsplit.onnxio.tensors import fill
 from primsplit.passes.finish import finish
-from primsplit.schema import IR_VERSION, OPSET
+from primsplit.schema import OPSET
 
 DOMAIN = "ps"
 
 
-def to_function_model(name: str, joint: NamedBlock, forward: NamedBlock, backward: NamedBlock) -> oir.Model:
+def to_function_model(name: str, joint: NamedBlock, forward: NamedBlock, backward: NamedBlock) -> Model:
     """The model of a split with the functions `<name>` and `<name>__pullback` in the domain `ps`."""
-    main = _Main(joint)
-    for function in (_Function(name, forward), _Function(f"{name}__pullback", backward)):
-        main.call(function)
-    graph = oir.Graph(
-        main.inputs,
-        [main.values[n] for n in joint.outputs],
-        nodes=main.nodes,
-        initializers=list(main.writer.initializers.values()),
-        opset_imports={"": OPSET, DOMAIN: 1},
-        name=name or PRODUCER,
-    )
-    return oir.Model(graph, ir_version=IR_VERSION, producer_name=PRODUCER, functions=main.functions)
-
-
-def _declared(name: str, typed: Value) -> oir.Value:
-    return oir.Value(name=name, type=oir.TensorType(dtype_of(typed.type)), shape=shape_of(typed.type))
+    main = _Main(name, joint)
+    main.call(name, forward)
+    main.call(f"{name}__pullback", backward)
+    for output in joint.outputs:
+        main.graph.output.append(main.writer.value_info(output, main.types[output]))
+    return Model(main.proto, main.stored.waiting)
 
 
 class _Main:
-    """The thin graph: calls, and the values that they read and give, by name."""
+    """The thin graph: calls, and the types of the values that they read and give, by name."""
 
-    def __init__(self, joint: NamedBlock) -> None:
-        self.inputs = [_declared(n, p) for n, p in zip(joint.inputs, joint.block.params, strict=True)]
-        self.values = dict(zip(joint.inputs, self.inputs, strict=True))
-        self.nodes: list[oir.Node] = []
-        self.functions: list[oir.Function] = []
-        self.writer = Writer()
-        self.writer.names.taken.update(joint.inputs, joint.outputs)
+    def __init__(self, name: str, joint: NamedBlock) -> None:
+        self.proto = new_model(name)
+        self.proto.opset_import.add(domain=DOMAIN, version=1)
+        self.graph = self.proto.graph
+        self.functions = Functions(self.proto)
+        self.stored = Initializers(self.graph)
+        self.writer = Writer(self.stored.hold, {*joint.inputs, *joint.outputs})
+        self.ends = frozenset(joint.outputs)
+        self.types = {n: p.type for n, p in zip(joint.inputs, joint.block.params, strict=True)}
+        self.graph.input.extend(self.writer.value_info(n, t) for n, t in self.types.items())
 
-    def call(self, called: "_Function") -> None:
+    def call(self, name: str, program: NamedBlock) -> None:
         """Add the function, and a node that calls it on the values of its inputs' names."""
-        for name, param in zip(called.program.inputs, called.program.block.params, strict=True):
-            if name not in self.values:
-                self.values[name] = self._ones(name, param)
-        inputs = [self.values[n] for n in called.program.inputs]
-        inputs += [self.writer.initializer(c) for c in called.long]
-        outputs = [_declared(n, r) for n, r in zip(called.program.outputs, called.program.block.results, strict=True)]
-        self.values.update(zip(called.program.outputs, outputs, strict=True))
-        self.nodes.append(oir.Node(DOMAIN, called.name, inputs, outputs=outputs, name=called.name))
-        self.functions.append(called.function)
+        long = self.functions.write(name, program)
+        for given, param in zip(program.inputs, program.block.params, strict=True):
+            if given not in self.types:
+                self.ones(given, param.type)
+        inputs = [*program.inputs, *(self.writer.initializer(c) for c in long)]
+        self.graph.node.add(domain=DOMAIN, op_type=name, name=name, input=inputs, output=program.outputs)
+        for output, result in zip(program.outputs, program.block.results, strict=True):
+            self.declare(output, result.type)
 
-    def _ones(self, name: str, param: Var) -> oir.Value:
+    def declare(self, name: str, type: Type) -> None:
+        """Say of which type a value is; of outputs the graph says it itself."""
+        self.types[name] = type
+        if name not in self.ends:
+            self.graph.value_info.append(self.writer.value_info(name, type))
+
+    def ones(self, name: str, type: Type) -> None:
         """The cotangent `d_<result>` of a split that is seeded with ones."""
-        shape = oir.Value(name=f"{name}.shape", type=oir.TensorType(oir.DataType.INT64))
-        made = _declared(name, param)
-        one = oir.AttrTensor("value", oir.tensor(np.ones(1, param.type.dtype)))
-        result = self.values[name.removeprefix("d_")]
-        self.nodes.append(oir.Node("", "Shape", [result], outputs=[shape], name=f"shape {name}"))
-        self.nodes.append(oir.Node("", "ConstantOfShape", [shape], [one], outputs=[made], name=f"ones {name}"))
-        return made
+        shape, result = f"{name}.shape", name.removeprefix("d_")
+        self.graph.node.add(op_type="Shape", name=f"shape {name}", input=[result], output=[shape])
+        node = self.graph.node.add(op_type="ConstantOfShape", name=f"ones {name}", input=[shape], output=[name])
+        self.writer.attribute(node.attribute, "value", np.ones(1, type.dtype))
+        self.declare(name, type)
 
 
-class _Function:
-    """A named block as a model-local function.
+class Functions:
+    """The functions of a model. Those that others call, of primitives that are not inlined, are written once each."""
 
-    Short constants are Constant nodes in it; long ones are further parameters, `long`, so that the data of the model
-    stay initializers, which may be stored outside of the file.
+    def __init__(self, proto: onnx.ModelProto) -> None:
+        self.proto = proto
+        self.names = Names()
+        self.called: list[tuple[str, list[Const], Block]] = []
+
+    def write(self, name: str, program: NamedBlock) -> list[Const]:
+        """Write a named block as a function; see `write_function`."""
+        self.names.taken.add(name)
+        block = self.with_calls(finish(program.block, is_function=True, keep_calls=True))
+        return write_function(self.proto.functions.add(domain=DOMAIN, name=name), program, block)
+
+    def with_calls(self, block: Block) -> Block:
+        """The block with its calls, also in sub-blocks, as ops of the model's own functions."""
+        return Block(block.name, block.params, tuple(map(self.named, block.ops)), block.results)
+
+    def named(self, op: Op) -> Op:
+        """The op; a call as an op of the function that it calls, which is written where it is not yet."""
+        if not is_call(op):
+            if not any(op.blocks()):
+                return op
+            given = {k: self.with_calls(v) if isinstance(v, Block) else v for k, v in op.attributes.items()}
+            return Op(op.kind, op.inputs, op.outputs, given, op.place, op.remark)
+        name, long = self.function_of(op.kind.removeprefix("call::"), op.attributes["body"])
+        return Op(f"{DOMAIN}::{name}", (*op.inputs, *long), op.outputs, {}, op.place, op.remark)
+
+    def function_of(self, wanted: str, body: Block) -> tuple[str, list[Const]]:
+        """The name of the function with this body, and what a call must give after its inputs."""
+        for name, long, known in self.called:
+            if known is body or known == body:
+                return name, long
+        name = self.names.give(Var(Type(np.bool_, ())), wanted)
+        inputs = tuple(f"x{i}" for i in range(len(body.params)))
+        outputs = tuple(f"y{i}" for i in range(len(body.results)))
+        long = self.write(name, NamedBlock(body, inputs, outputs))
+        self.called.append((name, long, body))
+        return name, long
+
+
+def write_function(function: onnx.FunctionProto, program: NamedBlock, block: Block) -> list[Const]:
+    """Write a named block, finished, as a model-local function; return what a call must give after its inputs.
+
+    Short constants are Constant nodes in it; long ones are further parameters, so that the data of the model stay
+    initializers, which may be stored outside of the file.
     """
+    function.opset_import.add(domain="", version=OPSET)
+    function.opset_import.add(domain=DOMAIN, version=1)
+    long: list[Const] = []
+    constants: list[onnx.NodeProto] = []
+    parameters: list[str] = []
 
-    def __init__(self, name: str, program: NamedBlock) -> None:
-        self.name = name
-        self.program = program
-        block = finish(program.block, is_function=True)
-        writer = _FunctionWriter({*program.inputs, *program.outputs})
-        params = [writer.declare(p, n) for p, n in zip(block.params, program.inputs, strict=True)]
-        own = writer.reserve_results(block, program.outputs)
-        nodes = [writer.node(op) for op in block.ops]
-        results = [writer.result(r, n, o, nodes) for r, n, o in zip(block.results, program.outputs, own, strict=True)]
-        self.long = writer.long
-        graph = oir.Graph(
-            [*params, *writer.parameters],
-            results,
-            nodes=[*writer.constants, *nodes],
-            opset_imports={"": OPSET},
-            name=name,
-        )
-        self.function = oir.Function(DOMAIN, name, graph=graph, attributes=[])
-
-
-class _FunctionWriter(Writer):
-    """Writes ops inside a function, which has no initializers."""
-
-    def __init__(self, taken: Collection[str]) -> None:
-        super().__init__()
-        self.names.taken.update(taken)
-        self.long: list[Const] = []
-        self.parameters: list[oir.Value] = []
-        self.constants: list[oir.Node] = []
-
-    def initializer(self, const: Const) -> oir.Value:
-        """The value that holds a constant: the output of a Constant node, or a parameter."""
-        key = data_key(const)
-        if key in self.initializers:
-            return self.initializers[key]
-        name = self.names.give(Var(const.type), const.hint or f"c{len(self.initializers)}")
-        value = self.initializers[key] = _declared(name, const)
-        self.kept.append(const)
+    def hold(const: Const, name: str) -> None:
         if const.is_small:
-            tensor = oir.AttrTensor("value", tensor_of(const, name))
-            self.constants.append(oir.Node("", "Constant", [], [tensor], outputs=[value], name=f"constant {name}"))
+            constants.append(_constant(const, name))
         else:
-            self.parameters.append(value)
-            self.long.append(const)
-        return value
+            long.append(const)
+            parameters.append(name)
+
+    writer = Writer(hold, {*program.inputs, *program.outputs})
+    for param, name in zip(block.params, program.inputs, strict=True):
+        writer.declare(param, name)
+    body = onnx.FunctionProto()
+    writer.body(block, program.outputs, body)
+    function.input.extend([*program.inputs, *parameters])
+    function.output.extend(program.outputs)
+    function.node.extend([*constants, *body.node])
+    function.value_info.extend(body.value_info)
+    return long
+
+
+def _constant(const: Const, name: str) -> onnx.NodeProto:
+    node = onnx.NodeProto(op_type="Constant", name=f"constant {name}", output=[name])
+    tensor = node.attribute.add(name="value", type=onnx.AttributeProto.TENSOR).t
+    fill(tensor, const.data)
+    return node

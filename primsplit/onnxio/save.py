@@ -1,21 +1,53 @@
-"""A Block as an ONNX model."""
+"""A Block as an ONNX model, written straight into its protobuf: objects in between take most of the time."""
 
-import os
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import onnx
-import onnx_ir as oir
+import onnx.helper
 
 from primsplit.dims import Size
 from primsplit.errors import FileError, Place
 from primsplit.ir import Block, Const, Loaded, Op, Type, Value, Var
 from primsplit.names import Names
+from primsplit.onnxio.tensors import fill, size_in_file, type_number
 from primsplit.schema import IR_VERSION, OPSET
 
 PRODUCER = "primsplit"
+LARGEST = 1_500_000_000
+"""The most bytes of numbers in one protobuf, which must stay below 2 GiB."""
+
+Into = onnx.GraphProto | onnx.FunctionProto
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model, and the data of its long constants, still to be written: in its tensors, or in a file beside it."""
+
+    proto: onnx.ModelProto
+    waiting: list[tuple[onnx.TensorProto, Const]] = field(default_factory=list)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """What the data that wait take in a file."""
+        return sum(size_in_file(const) for _, const in self.waiting)
+
+    @property
+    def fits(self) -> bool:
+        """True where one protobuf holds all."""
+        return self.waiting_bytes <= LARGEST
+
+
+def new_model(name: str, metadata: Mapping[str, str] | None = None) -> onnx.ModelProto:
+    """A model of the pinned versions with nothing in it."""
+    proto = onnx.ModelProto(ir_version=IR_VERSION, producer_name=PRODUCER)
+    proto.opset_import.add(domain="", version=OPSET)
+    proto.graph.name = name or PRODUCER
+    for key, value in (metadata or {}).items():
+        proto.metadata_props.add(key=key, value=value)
+    return proto
 
 
 def to_model(
@@ -25,7 +57,7 @@ def to_model(
     metadata: Mapping[str, str] | None = None,
     *,
     defaults: Mapping[str, Const] | None = None,
-) -> oir.Model:
+) -> Model:
     """The model of a block that has no captures. `inputs` and `outputs` name its parameters and results.
 
     `defaults` are the numbers of inputs that a run may leave out: initializers of the inputs' names.
@@ -33,149 +65,175 @@ def to_model(
     Constants are shared where they are the same object; a result that is a parameter or a constant, or is returned
     twice, goes through Identity, since ONNX wants a value of its own for each output.
     """
-    writer = Writer()
+    proto = new_model(block.name, metadata)
+    graph = proto.graph
+    stored = Initializers(graph)
+    writer = Writer(stored.hold)
     input_names = list(inputs) if inputs is not None else [writer.names.give(p) for p in block.params]
     output_names = list(outputs) if outputs is not None else [f"y{i}" for i in range(len(block.results))]
     writer.names.taken.update(input_names, output_names)
-    params = [writer.declare(p, n) for p, n in zip(block.params, input_names, strict=True)]
-    for value, name in zip(params, input_names, strict=True):
+    for param, name in zip(block.params, input_names, strict=True):
+        writer.declare(param, name)
+        graph.input.append(writer.value_info(name, param.type))
+    writer.body(block, output_names, graph)
+    for result, name in zip(block.results, output_names, strict=True):
+        graph.output.append(writer.value_info(name, result.type))
+    for name in input_names:
         if defaults and name in defaults:
-            value.const_value = tensor_of(defaults[name], name)
-    results = writer.reserve_results(block, output_names)
-    nodes = [writer.node(op) for op in block.ops]
-    finished = [writer.result(r, n, own, nodes) for r, n, own in zip(block.results, output_names, results, strict=True)]
-    graph = oir.Graph(
-        params,
-        finished,
-        nodes=nodes,
-        initializers=[*writer.initializers.values(), *(p for p in params if p.const_value is not None)],
-        opset_imports={"": OPSET},
-        name=block.name or PRODUCER,
-    )
-    return oir.Model(
-        graph, ir_version=IR_VERSION, producer_name=PRODUCER, metadata_props=dict(metadata) if metadata else None
-    )
+            stored.hold(defaults[name], name)
+    return Model(proto, stored.waiting)
+
+
+class Initializers:
+    """The constants of a graph: short ones are written at once, long ones wait."""
+
+    def __init__(self, graph: onnx.GraphProto) -> None:
+        self.graph = graph
+        self.waiting: list[tuple[onnx.TensorProto, Const]] = []
+
+    def hold(self, const: Const, name: str) -> None:
+        """Write a constant under this name."""
+        tensor = self.graph.initializer.add(name=name)
+        if const.is_small or type_number(const.type.dtype) == onnx.TensorProto.STRING:
+            fill(tensor, const.data)
+            return
+        tensor.data_type = type_number(const.type.dtype)
+        tensor.dims.extend(const.data.shape)
+        self.waiting.append((tensor, const))
 
 
 class Writer:
-    """Turns Vars into values, Consts into initializers, Ops into nodes."""
+    """Turns Vars into names, Ops into nodes of a graph or function. `hold` writes a Const under a name."""
 
-    def __init__(self) -> None:
-        self.names = Names()
-        self.values: dict[Var, oir.Value] = {}
-        self.initializers: dict[Any, oir.Value] = {}
+    def __init__(self, hold: Callable[[Const, str], None], taken: Collection[str] = ()) -> None:
+        self.hold = hold
+        self.names = Names(taken)
+        self.initializers: dict[Any, str] = {}
         self.kept: list[Const] = []
         self.counts: dict[str, int] = {}
-        self.told: dict[Place | None, Mapping[str, str]] = {}
-        self.types: dict[Any, tuple[oir.TensorType, oir.Shape | None]] = {}
+        self.told: dict[tuple[Place | None, str], list[onnx.StringStringEntryProto]] = {}
+        self.types: dict[Any, onnx.TypeProto] = {}
 
-    def declare(self, var: Var, name: str) -> oir.Value:
-        """The value of a Var, under exactly this name."""
+    def declare(self, var: Var, name: str) -> None:
+        """Let a Var have exactly this name."""
         self.names.of[var] = name
         self.names.taken.add(name)
-        known = self.types.get(var.type.key)
-        if known is None:
-            known = self.types[var.type.key] = (oir.TensorType(dtype_of(var.type)), shape_of(var.type))
-        value = self.values[var] = oir.Value(name=name, type=known[0], shape=known[1])
-        return value
 
-    def reserve_results(self, block: Block, output_names: Sequence[str]) -> list[bool]:
-        """Give each result its output's name where it may have it; False where it needs an Identity."""
+    def type(self, type: Type) -> onnx.TypeProto:
+        """The type, in the file's words; made once."""
+        known = self.types.get(type.key)
+        if known is None:
+            known = self.types[type.key] = type_proto(type)
+        return known
+
+    def value_info(self, name: str, type: Type) -> onnx.ValueInfoProto:
+        """The declaration of a value."""
+        return onnx.ValueInfoProto(name=name, type=self.type(type))
+
+    def body(self, block: Block, output_names: Sequence[str], into: Into) -> None:
+        """Write the block's ops, and its results under these names: their own where they may have them."""
         own: list[bool] = []
         for result, name in zip(block.results, output_names, strict=True):
-            fits = isinstance(result, Var) and result not in self.values
-            if isinstance(result, Var) and fits:
+            is_own = isinstance(result, Var) and result not in self.names.of
+            if isinstance(result, Var) and is_own:
                 self.declare(result, name)
-            own.append(fits)
-        return own
+            own.append(is_own)
+        ends = set(output_names)
+        for op in block.ops:
+            self.node(op, into, ends)
+        for result, name, is_own in zip(block.results, output_names, own, strict=True):
+            if not is_own:
+                self.copy(result, name, into)
 
-    def read(self, value: Value | None) -> oir.Value | None:
+    def read(self, value: Value | None) -> str:
+        """The name under which a value is read; none for an input that is left out."""
         if value is None:
-            return None
-        if isinstance(value, Const):
-            return self.initializer(value)
-        found = self.values.get(value)
-        return self.declare(value, self.names.give(value)) if found is None else found
+            return ""
+        return self.initializer(value) if isinstance(value, Const) else self.names.give(value)
 
-    def initializer(self, const: Const) -> oir.Value:
-        """The value that holds a constant; constants that are the same data share one."""
+    def initializer(self, const: Const) -> str:
+        """The name of the value that holds a constant; constants that are the same data share one."""
         key = data_key(const)
         known = self.initializers.get(key)
         if known is None:
             self.kept.append(const)
-            name = self.names.give(Var(const.type), const.hint or f"c{len(self.initializers)}")
-            known = oir.Value(
-                name=name,
-                type=oir.TensorType(dtype_of(const.type)),
-                shape=shape_of(const.type),
-                const_value=tensor_of(const, name),
-            )
+            known = self.names.give(Var(const.type), const.hint or f"c{len(self.initializers)}")
             self.initializers[key] = known
+            self.hold(const, known)
         return known
 
-    def node(self, op: Op) -> oir.Node:
+    def node(self, op: Op, into: Into, ends: Collection[str] = ()) -> None:
+        """Write an op; its outputs are declared but for those in `ends`, which the graph declares itself."""
         domain, _, kind = op.kind.rpartition("::")
+        number = self.counts[kind] = self.counts.get(kind, 0) + 1
         inputs = [self.read(v) for v in op.inputs]
-        attributes = [self.attribute(k, v) for k, v in op.attributes.items()]
-        outputs = [self.read(v) for v in op.outputs]
-        self.counts[kind] = self.counts.get(kind, 0) + 1
-        return oir.Node(
-            domain,
-            kind,
-            inputs,
-            attributes,
-            outputs=[o for o in outputs if o is not None],
-            name=f"{kind}_{self.counts[kind]}",
-            metadata_props=self.metadata(op),
-        )
+        node = into.node.add(op_type=kind, name=f"{kind}_{number}", input=inputs, metadata_props=self.metadata(op))
+        if domain:
+            node.domain = domain
+        for name, value in op.attributes.items():
+            self.attribute(node.attribute, name, value)
+        for var in op.outputs:
+            name = self.names.give(var)
+            node.output.append(name)
+            if name not in ends:
+                into.value_info.add(name=name, type=self.type(var.type))
 
-    def metadata(self, op: Op) -> dict[str, str]:
+    def metadata(self, op: Op) -> list[onnx.StringStringEntryProto]:
         """What a node says of where it comes from."""
-        told = self.told.get(op.place)
-        if told is None:
-            told = self.told[op.place] = _told(op.place)
-        return {**told, "remark": op.remark} if op.remark else dict(told)
+        key = (op.place, op.remark)
+        found = self.told.get(key)
+        if found is None:
+            found = self.told[key] = [
+                onnx.StringStringEntryProto(key=k, value=v) for k, v in _told(op.place, op.remark).items()
+            ]
+        return found
 
-    def attribute(self, name: str, value: Any) -> oir.Attr:
+    def attribute(self, into: Any, name: str, value: Any) -> None:
+        """Add an attribute to a node's."""
         if isinstance(value, Block):
-            return oir.AttrGraph(name, self.subgraph(value))
-        if isinstance(value, np.ndarray):
-            return oir.AttrTensor(name, oir.tensor(value))
-        if isinstance(value, bytes):
-            value = value.decode()
-        return oir.convenience.convert_attribute(name, value)
+            self.subgraph(value, into.add(name=name, type=onnx.AttributeProto.GRAPH).g)
+        elif isinstance(value, np.ndarray):
+            fill(into.add(name=name, type=onnx.AttributeProto.TENSOR).t, Loaded(value))
+        elif isinstance(value, list | tuple) and not value:
+            into.add(name=name, type=onnx.AttributeProto.INTS)
+        else:
+            into.append(onnx.helper.make_attribute(name, value))
 
-    def subgraph(self, block: Block) -> oir.Graph:
-        params = [self.declare(p, self.names.give(p)) for p in block.params]
-        own = [isinstance(r, Var) and r not in self.values for r in block.results]
-        nodes = [self.node(op) for op in block.ops]
+    def subgraph(self, block: Block, graph: onnx.GraphProto) -> None:
+        """Write a block that may read what is outside of it."""
+        graph.name = block.name or "body"
+        for param in block.params:
+            name = self.names.give(param)
+            graph.input.append(self.value_info(name, param.type))
         inside = {v for op in block.ops for v in op.outputs}
-        seen: set[Var] = set()
-        results: list[oir.Value] = []
-        for result, fresh in zip(block.results, own, strict=True):
-            direct = fresh and isinstance(result, Var) and result in inside and result not in seen
-            if isinstance(result, Var):
-                seen.add(result)
-            name = self.names.give(Var(result.type), "r")
-            read = self.read(result)
-            results.append(read if direct and read is not None else self.copy(result, name, nodes))
-        return oir.Graph(params, results, nodes=nodes, name=block.name or "body")
+        own: dict[Var, str] = {}
+        is_own: list[bool] = []
+        for result in block.results:
+            is_own.append(isinstance(result, Var) and result in inside and result not in own)
+            if isinstance(result, Var) and is_own[-1]:
+                own[result] = self.names.give(result)
+        ends = set(own.values())
+        for op in block.ops:
+            self.node(op, graph, ends)
+        for result, direct in zip(block.results, is_own, strict=True):
+            name = self.read(result) if direct else self.names.give(Var(result.type), "r")
+            if not direct:
+                self.copy(result, name, graph)
+            graph.output.append(self.value_info(name, result.type))
 
-    def result(self, result: Value, name: str, own: bool, nodes: list[oir.Node]) -> oir.Value:
-        return self.values[result] if own and isinstance(result, Var) else self.copy(result, name, nodes)
-
-    def copy(self, result: Value, name: str, nodes: list[oir.Node]) -> oir.Value:
-        value = oir.Value(name=name, type=oir.TensorType(dtype_of(result.type)), shape=shape_of(result.type))
-        nodes.append(oir.Node("", "Identity", [self.read(result)], outputs=[value], name=f"result {name}"))
-        return value
+    def copy(self, result: Value, name: str, into: Into) -> None:
+        """Give a value another name."""
+        into.node.add(op_type="Identity", name=f"result {name}", input=[self.read(result)], output=[name])
 
 
-def _told(place: Place | None) -> Mapping[str, str]:
-    """What a node says of the user's line."""
-    if place is None or not place.filename:
-        return {}
-    source = place.source
-    return {"place": str(place), "source": source} if source else {"place": str(place)}
+def _told(place: Place | None, remark: str) -> Mapping[str, str]:
+    """What a node says of the user's line, and of what it is for."""
+    told: dict[str, str] = {}
+    if place is not None and place.filename:
+        told["place"] = str(place)
+        told["source"] = place.source
+    told["remark"] = remark
+    return {key: text.encode(errors="replace").decode() for key, text in told.items() if text}
 
 
 def data_key(const: Const) -> Any:
@@ -183,46 +241,44 @@ def data_key(const: Const) -> Any:
     return (const.type.key, const.numpy().tobytes()) if const.is_small else id(const.data)
 
 
-def dtype_of(type: Type) -> oir.DataType:
-    """The dtype, in the file's words."""
-    return oir.DataType.from_numpy(type.dtype)
+def type_proto(type: Type) -> onnx.TypeProto:
+    """The type, in the file's words."""
+    proto = onnx.TypeProto()
+    tensor = proto.tensor_type
+    tensor.elem_type = type_number(type.dtype)
+    if type.shape is not None:
+        tensor.shape.SetInParent()
+        for dim in type.shape:
+            if isinstance(dim, Size):
+                tensor.shape.dim.add(dim_param=dim.text)
+            else:
+                tensor.shape.dim.add(dim_value=dim)
+    return proto
 
 
-def shape_of(type: Type) -> oir.Shape | None:
-    """The shape, in the file's words."""
-    if type.shape is None:
-        return None
-    return oir.Shape([d.text if isinstance(d, Size) else d for d in type.shape], frozen=True)
+def beside(model: Model) -> dict[str, Const]:
+    """The data that wait, by name, which the model's tensors say to be elsewhere from now on."""
+    for tensor, _ in model.waiting:
+        place(tensor, {"location": "memory"})
+    return {tensor.name: const for tensor, const in model.waiting}
 
 
-def tensor_of(const: Const, name: str) -> Any:
-    """The data of a constant; what is not in memory yet is left where it is."""
-    data = const.data
-    if isinstance(data, Loaded):
-        return oir.tensor(np.ascontiguousarray(data.array).reshape(data.array.shape), name=name)
-    return oir.LazyTensor(
-        lambda: oir.tensor(data.numpy()), dtype=dtype_of(const.type), shape=oir.Shape(data.shape), name=name
-    )
+def place(tensor: onnx.TensorProto, told: Mapping[str, str | int]) -> None:
+    """Say in a tensor where its data are."""
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    del tensor.external_data[:]
+    for key, value in told.items():
+        tensor.external_data.add(key=key, value=str(value))
 
 
-def serialize(model: oir.Model) -> onnx.ModelProto:
-    """The protobuf of a model."""
-    return oir.to_proto(model)
-
-
-def write_model(model: oir.Model, path: str) -> None:
-    """Write the model; data above 1.5 GB goes to `path + ".data"`. The file appears whole or not at all.
-
-    Raises FileError where the path cannot be written.
-    """
-    folder = os.path.dirname(os.path.abspath(path))
-    size = sum(v.const_value.nbytes for v in model.graph.initializers.values() if v.const_value is not None)
-    try:
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".primsplit-") as scratch:
-            name = os.path.basename(path)
-            external = f"{name}.data" if size > 1_500_000_000 else None
-            oir.save(model, os.path.join(scratch, name), external_data=external)
-            for written in sorted(os.listdir(scratch), reverse=True):
-                os.replace(os.path.join(scratch, written), os.path.join(folder, written))
-    except OSError as error:
-        raise FileError(f"cannot write {path}: {error.strerror or error}") from None
+def serialize(model: Model) -> onnx.ModelProto:
+    """The protobuf of a model, with all its numbers. Raises FileError where they are too many for one."""
+    if not model.fits:
+        raise FileError(
+            f"the model has {model.waiting_bytes / 1e9:.1f} GB of numbers, which do not fit in one protobuf",
+            cure="Save it: the numbers go to a file beside it.",
+        )
+    for tensor, const in model.waiting:
+        del tensor.dims[:]
+        fill(tensor, const.data)
+    return model.proto

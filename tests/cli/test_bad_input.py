@@ -86,13 +86,12 @@ ROWS = [
         import numpy as np
         from primsplit.ops import op
         def loss(x):
-            regions = np.array([[0, 0, 0, 1, 1]], np.float32)
-            largest = op.MaxRoiPool(x.reshape(1, 1, 3, 3), regions, pooled_shape=[1, 1])
-            return largest.sum()
+            signal = op.DFT(x.reshape(1, 4, 2), np.int64(5), inverse=1, onesided=1)
+            return signal.sum()
         """,
-        ("MaxRoiPool has no derivative", "stop_gradient"),
-        "largest = op.MaxRoiPool(x.reshape(1, 1, 3, 3), regions, pooled_shape=[1, 1])",
-        ("--spec", "x:f32[9]"),
+        ("DFT of a one-sided spectrum to a given length has no derivative", "stop_gradient"),
+        "signal = op.DFT(x.reshape(1, 4, 2), np.int64(5), inverse=1, onesided=1)",
+        ("--spec", "x:f32[8]"),
     ),
     Row(
         "a file that is not Python",
@@ -182,15 +181,15 @@ ROWS = [
         arguments=("--spec", "x:[N,4]"),
     ),
     Row(
-        "a branch on a value of the run",
+        "branches on values of the run without end",
         """
         def loss(x):
-            if x.sum() > 0:
-                return x
-            return -x
+            while x.sum() > 0:
+                x = x - 1
+            return x.sum()
         """,
-        ("branch",),
-        "if x.sum() > 0:",
+        ("branches on traced values without end", "ps.while_loop"),
+        "while x.sum() > 0:",
     ),
     Row(
         "a number asked of a value of the run",

@@ -4,8 +4,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
+import onnx.reference
 import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
@@ -168,6 +170,74 @@ def test_external_data_outside_the_folder_are_refused(tmp_path: Path) -> None:
     Path(path).write_bytes(model.SerializeToString())
     with pytest.raises(ps.PrimsplitError):
         ps.load(path)
+
+
+def test_a_newer_opset_is_read_by_the_definitions_of_its_operators(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Shape", ["x"], ["size"], start=0, end=1),
+        helper.make_node("Cast", ["size"], ["count"], to=6),
+        helper.make_node("Cast", ["count"], ["rows"], to=7),
+        helper.make_node("Concat", ["rows", "minus"], ["shape"], axis=0),
+        helper.make_node("Reshape", ["x", "shape"], ["flat"]),
+        helper.make_node("Gemm", ["flat", "W", "b"], ["z"]),
+        helper.make_node("Swish", ["z"], ["s"], alpha=0.5),
+        helper.make_node("RMSNormalization", ["s", "b"], ["n"]),
+        helper.make_node("ReduceMean", ["n"], ["y"], keepdims=0),
+    ]
+    path = saved(tmp_path, nodes, opset=28)
+    model = onnx.load(path)
+    model.graph.initializer.append(numpy_helper.from_array(np.array([-1]), "minus"))
+    onnx.save(model, path)
+    program = ps.load(path)
+    assert {op.kind for op in program.block.ops} >= {"call::Swish", "call::RMSNormalization", "Cast"}
+    x = rng.standard_normal((5, 3)).astype(np.float32)
+    expected = onnx.reference.ReferenceEvaluator(path).run(None, {"x": x})[0]
+    np.testing.assert_allclose(program(x), expected, rtol=1e-5, atol=1e-6)
+    made = ps.split(program, wrt=["W", "b"])
+    assert made.gradient_names == ["d_W", "d_b"]
+    out = tmp_path / "gradient.onnx"
+    made.save(str(out))
+    assert [(o.domain, o.version) for o in onnx.load(str(out)).opset_import] == [("", 21)]
+    _, dw, db = made.joint()(x, W, B)
+    step = 1e-2 * rng.standard_normal(B.shape).astype(np.float32)
+    evaluate = onnx.reference.ReferenceEvaluator(path)
+    ahead, behind = (evaluate.run(None, {"x": x, "b": B + s * step})[0] for s in (1, -1))
+    assert np.isfinite(dw).all()
+    np.testing.assert_allclose(np.sum(db * step), (ahead - behind) / 2, rtol=2e-2)
+
+
+@pytest.mark.parametrize("kind", ["Sin", "Softplus", "Celu", "Round"])
+def test_a_bfloat16_that_only_a_newer_opset_admits_goes_through_float32(kind: str, tmp_path: Path) -> None:
+    inputs = [helper.make_tensor_value_info("x", onnx.TensorProto.BFLOAT16, ["N"])]
+    outputs = [helper.make_tensor_value_info("y", onnx.TensorProto.BFLOAT16, ["N"])]
+    path = saved(tmp_path, [helper.make_node(kind, ["x"], ["y"])], opset=28, inputs=inputs, outputs=outputs)
+    x = np.array([-1.5, 0.25, 2.0]).astype(ml_dtypes.bfloat16)
+    (expected,) = onnx.reference.ReferenceEvaluator(path).run(None, {"x": x.astype(np.float32)})
+    found = ps.load(path)(x)
+    assert found.dtype == x.dtype
+    np.testing.assert_allclose(found.astype(np.float32), expected, rtol=1e-2)
+
+
+def test_nodes_inside_a_branch_of_a_newer_opset_are_read_by_definitions(tmp_path: Path) -> None:
+    def branch(kind: str) -> onnx.GraphProto:
+        nodes = [helper.make_node(kind, ["x"], ["s"]), helper.make_node("ReduceSum", ["s"], ["r"], keepdims=0)]
+        return helper.make_graph(nodes, kind, [], [helper.make_tensor_value_info("r", 1, [])])
+
+    nodes = [helper.make_node("If", ["c"], ["y"], then_branch=branch("Swish"), else_branch=branch("Tanh"))]
+    inputs = [helper.make_tensor_value_info("x", 1, ["N", 3]), helper.make_tensor_value_info("c", 9, [])]
+    program = ps.load(saved(tmp_path, nodes, opset=26, inputs=inputs))
+    x = rng.standard_normal((2, 3)).astype(np.float32)
+    np.testing.assert_allclose(program(x, np.array(True)), np.sum(x / (1 + np.exp(-x))), rtol=1e-5)
+    np.testing.assert_allclose(program(x, np.array(False)), np.sum(np.tanh(x)), rtol=1e-5)
+
+
+def test_an_operator_that_became_another_is_named_with_its_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("primsplit.onnxio.graph_reader.definition_of", lambda *_: None)
+    nodes = [helper.make_node("Cast", ["x"], ["c"], to=1, name="cast_3"), *layer()]
+    with pytest.raises(UnsupportedFunction, match="node cast_3 is Cast of opset 28, which is another operator"):
+        ps.load(saved(tmp_path, nodes, opset=28))
 
 
 def test_an_operator_outside_the_standard_is_named_with_its_node(tmp_path: Path) -> None:

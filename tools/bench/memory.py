@@ -23,7 +23,7 @@ ACTIVATIONS = {"tanh": np.tanh, "maximum": lambda x: np.maximum(x, 0.0)}
 def write(folder: Path, layers: int) -> list[Path]:
     """The gradient files, one for each activation and order."""
     import primsplit as ps
-    from primsplit.doors import save_model
+    from primsplit.doors import save_models
 
     paths = []
     for name, activation in ACTIVATIONS.items():
@@ -38,7 +38,7 @@ def write(folder: Path, layers: int) -> list[Path]:
         orders = {"gradients last": made.named, "as recorded": dataclasses.replace(made.named, gradients=())}
         for order, named in orders.items():
             paths.append(folder / f"{name}, {order}.onnx")
-            save_model(named, str(paths[-1]))
+            save_models([(named, str(paths[-1]))])
     return paths
 
 

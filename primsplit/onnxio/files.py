@@ -1,0 +1,75 @@
+"""Models written to files: whole or not at all, several together, long data in a file beside them."""
+
+import os
+import tempfile
+from collections.abc import Sequence
+
+from primsplit.errors import FileError
+from primsplit.onnxio.save import Model, place, serialize
+from primsplit.onnxio.tensors import copy_bytes, size_in_file
+
+ALIGNMENT = 65536
+"""Where data begin in a file of data: at a multiple of what every system maps into memory in one piece."""
+ALIGNED = 2**20
+"""The bytes from which on data are aligned."""
+
+
+def write_models(models: Sequence[tuple[Model, str]]) -> None:
+    """Write models to paths in one folder; data above 1.5 GB of a model go to `path + ".data"`.
+
+    All are written under other names first and then get theirs, so that they appear together or not at all. Raises
+    FileError where a path cannot be written.
+    """
+    path = models[0][1]
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".primsplit-") as scratch:
+            names: list[str] = []
+            for model, path in models:
+                names += _write(model, scratch, os.path.basename(path))
+            _put(names, scratch, folder)
+    except FileError:
+        raise
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _write(model: Model, folder: str, name: str) -> list[str]:
+    """Write one model; return the names of its files, in the order in which they may appear."""
+    data = None if model.fits else f"{name}.data"
+    if data is None:
+        proto = serialize(model)
+    else:
+        proto = model.proto
+        _write_data(model, os.path.join(folder, data), data)
+    with open(os.path.join(folder, name), "wb") as file:
+        file.write(proto.SerializeToString())
+    return [name] if data is None else [data, name]
+
+
+def _write_data(model: Model, path: str, location: str) -> None:
+    """Write the data that wait, one after the other, and where they lie into the tensors of the model."""
+    with open(path, "wb") as file:
+        for tensor, const in model.waiting:
+            start = file.tell()
+            if size_in_file(const) >= ALIGNED:
+                start = -(-start // ALIGNMENT) * ALIGNMENT
+                file.seek(start)
+            copy_bytes(const.data, file)
+            place(tensor, {"location": location, "offset": start, "length": file.tell() - start})
+
+
+def _put(names: Sequence[str], scratch: str, folder: str) -> None:
+    """Move the files into the folder; where one cannot be put, those before it are taken away again."""
+    for name in names:
+        if os.path.isdir(os.path.join(folder, name)):
+            raise IsADirectoryError(21, "it is a folder", name)
+    put: list[str] = []
+    try:
+        for name in names:
+            os.replace(os.path.join(scratch, name), os.path.join(folder, name))
+            put.append(name)
+    except OSError:
+        for name in put:
+            os.unlink(os.path.join(folder, name))
+        raise

@@ -1,0 +1,274 @@
+"""The nodes of a graph recorded: names become values, types are inferred anew, numbers are read when asked for."""
+
+import functools
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.helper
+import onnx_ir as oir
+
+from primsplit import dims, tracing
+from primsplit.array import Array
+from primsplit.definitions import definition_of, record_call
+from primsplit.dims import Dim
+from primsplit.errors import ParseError, Place, PrimsplitError, UnsupportedFunction
+from primsplit.infer import fresh
+from primsplit.ir import BFLOAT16, Block, Const, Type, Var
+from primsplit.onnxio import gradient_node
+from primsplit.onnxio.modelfile import MOST_NODES
+from primsplit.onnxio.nested_nodes import KINDS, record_nested
+from primsplit.onnxio.sequence_graphs import record_if, record_loop, record_map
+from primsplit.onnxio.sequence_nodes import is_of_sequences, record_sequence
+from primsplit.onnxio.sequences import Entry, is_held, require_tensor
+from primsplit.onnxio.tensor_checks import external_path
+from primsplit.onnxio.tensors import Tensor
+from primsplit.onnxio.versions import differs, domain_of
+from primsplit.ops import op
+from primsplit.schema import OPSET, exists
+from primsplit.tracing import Recording, close, emit, recording
+
+NAMELESS = frozenset({"", "?", "*", "-1", "None", "unknown"})
+"""What exporters write for a size that they know nothing of; two of them are not the same size."""
+
+FAILURES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, MemoryError)
+"""What Python and NumPy raise at an attribute or a constant that no operator takes."""
+
+
+class GraphReader:
+    """Records the nodes of a graph. `versions` are the opsets by domain that the model had in its file."""
+
+    def __init__(self, path: str, versions: Mapping[str, int]) -> None:
+        self.path = path
+        self.versions = versions
+        self.values: MutableMapping[str, Entry] = {}
+        self.count = 0
+
+    def initializer(self, tensor: onnx.TensorProto) -> Const:
+        """The constant of an initializer, under its name."""
+        found = self.values[tensor.name] = Const(self.tensor(tensor), hint=tensor.name)
+        return found
+
+    def tensor(self, tensor: onnx.TensorProto) -> Tensor:
+        """The numbers of a tensor, where they are."""
+        if tensor.data_location != onnx.TensorProto.EXTERNAL:
+            return Tensor(oir.from_proto(tensor))
+        entries = {e.key: e.value for e in tensor.external_data}
+        where = external_path(tensor, self.path)
+        return Tensor(
+            oir.ExternalTensor(
+                where,
+                int(entries.get("offset", 0)),
+                int(entries["length"]) if "length" in entries else None,
+                oir.DataType(tensor.data_type),
+                shape=oir.Shape(tensor.dims),
+                name=tensor.name,
+            )
+        )
+
+    def param(self, value: onnx.ValueInfoProto, recorded: Recording) -> Var:
+        """A parameter for an input. Raises UnsupportedFunction for one that is no tensor."""
+        if not value.type.HasField("tensor_type"):
+            kind = value.type.WhichOneof("value") or "value of no type"
+            raise UnsupportedFunction(f"{self.path}: the input {value.name} is a {kind}, and no tensor")
+        var = recorded.param(self.type(value), value.name)
+        self.values[value.name] = var
+        return var
+
+    def type(self, value: onnx.ValueInfoProto) -> Type:
+        """The declared type; sizes that have no name get a fresh one."""
+        tensor = value.type.tensor_type
+        if not tensor.HasField("shape"):
+            return Type(numpy_dtype(tensor.elem_type), None)
+        shape = [self.dim(d, f"{value.name}_{axis}") for axis, d in enumerate(tensor.shape.dim)]
+        return Type(numpy_dtype(tensor.elem_type), shape)
+
+    def dim(self, dim: Any, stem: str) -> Dim:
+        """A declared size. A negative one is how some exporters write one that they do not know."""
+        if dim.HasField("dim_value"):
+            return int(dim.dim_value) if dim.dim_value >= 0 else fresh(stem)
+        named = named_size(dim.dim_param)
+        return fresh(stem) if named is None else named
+
+    def value(self, name: str) -> Entry | None:
+        """What a name stands for, None for no name."""
+        if not name:
+            return None
+        if name not in self.values:
+            raise ParseError(f"{self.path}: the value {name} is read before it is defined")
+        return self.values[name]
+
+    def record(self, graph: onnx.GraphProto, recorded: Recording) -> None:
+        """Record the nodes of a graph."""
+        for node in graph.node:
+            self.count += 1
+            if self.count > MOST_NODES:
+                raise ParseError(f"{self.path} has more than {MOST_NODES:,} nodes once its loops are unrolled")
+            recorded.place = place = Place(self.path, self.count, node.name or node.op_type)
+            recorded.remark = next((p.value for p in node.metadata_props if p.key == "remark"), "")
+            try:
+                made = self.node(node)
+            except FAILURES as error:
+                if isinstance(error, PrimsplitError):
+                    raise
+                reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+                raise ParseError(f"{node.op_type} cannot be read: {reason}", place=place) from error
+            if len(made) != len(node.output):
+                told = f"has {len(node.output)} outputs, and gives {len(made)}"
+                raise ParseError(f"{node.op_type} {told}", place=place)
+            for name, value in zip(node.output, made, strict=True):
+                if name:
+                    if isinstance(value, Var | Const):
+                        value.hint = value.hint or name
+                    self.values[name] = value
+
+    def node(self, node: onnx.NodeProto) -> Sequence[Entry]:
+        """Record a node; what its outputs are."""
+        domain = domain_of(node.domain)
+        kind = f"{domain}::{node.op_type}" if domain else node.op_type
+        version = self.versions.get(domain)
+        is_defined = definition_of(kind, version) is not None
+        if not is_defined and kind != gradient_node.KIND:
+            self.check_standard(node, domain, kind)
+        if kind == "Constant":
+            return (self.constant(node.attribute[0]),)
+        entries = [self.value(name) for name in node.input]
+        while entries and entries[-1] is None:
+            entries.pop()
+        if kind in {"If", "SequenceMap"} or (kind == "Loop" and any(map(is_held, entries))):
+            return self.node_with_graphs(kind, entries, {a.name: a.g for a in node.attribute})
+        if is_of_sequences(kind, entries):
+            return (record_sequence(kind, entries, {a.name: self.attribute(a) for a in node.attribute}),)
+        inputs = [None if x is None else require_tensor(x, node.op_type) for x in entries]
+        if kind in KINDS:
+            return record_nested(node, inputs, self.subgraph)
+        attributes = {a.name: self.attribute(a) for a in node.attribute}
+        if kind == gradient_node.KIND:
+            tensors = {n: v for n, v in self.values.items() if isinstance(v, Var | Const)}
+            return gradient_node.record_gradient(inputs, attributes, tensors)
+        if is_defined:
+            return record_call(kind, inputs, attributes, len(node.output), version=version)
+        if any(v is not None and v.type.dtype == BFLOAT16 for v in inputs):
+            made = getattr(op, kind)(*(v and Array(v) for v in inputs), outputs=len(node.output), **attributes)
+            return tuple(x.value for x in (made if isinstance(made, tuple) else (made,)))
+        return emit(node.op_type, inputs, attributes, outputs=len(node.output))
+
+    def node_with_graphs(
+        self, kind: str, inputs: Sequence[Entry | None], graphs: Mapping[str, onnx.GraphProto]
+    ) -> Sequence[Entry]:
+        """Record a node whose graphs may read and give sequences."""
+        if kind == "If":
+            sides = (graphs["else_branch"], graphs["then_branch"])
+            return record_if(inputs[0] if inputs else None, sides, self.inner)
+        record = record_map if kind == "SequenceMap" else record_loop
+        return record(inputs, graphs["body"], self.inner)
+
+    def check_standard(self, node: onnx.NodeProto, domain: str, kind: str) -> None:
+        """Raise UnsupportedFunction for a node that the pinned opset cannot tell."""
+        where = f"{self.path}: node {node.name or self.count} is {kind}"
+        if domain or not exists(kind):
+            raise UnsupportedFunction(f"{where}, which is no operator of ONNX opset {OPSET}")
+        version = self.versions.get("", OPSET)
+        if version > OPSET and differs(kind, version):
+            raise UnsupportedFunction(f"{where} of opset {version}, which is another operator than that of {OPSET}")
+
+    def constant(self, attribute: onnx.AttributeProto) -> Const:
+        """The value of a Constant node."""
+        if attribute.name == "value":
+            return Const(self.tensor(attribute.t))
+        dtypes = {"value_int": np.int64, "value_ints": np.int64, "value_float": np.float32, "value_floats": np.float32}
+        return Const(np.asarray(self.attribute(attribute), dtypes.get(attribute.name, np.object_)))
+
+    def attribute(self, attribute: onnx.AttributeProto) -> Any:
+        """The value of an attribute, in Python's words."""
+        if attribute.type == onnx.AttributeProto.GRAPH:
+            return self.subgraph(attribute.g)
+        if attribute.type == onnx.AttributeProto.TENSOR:
+            return self.tensor(attribute.t).numpy()
+        value = onnx.helper.get_attribute_value(attribute)
+        if isinstance(value, bytes):
+            return value.decode()
+        is_list = attribute.type in {onnx.AttributeProto.FLOATS, onnx.AttributeProto.INTS, onnx.AttributeProto.STRINGS}
+        return [v.decode() if isinstance(v, bytes) else v for v in value] if is_list else value
+
+    def subgraph(self, graph: onnx.GraphProto, types: Sequence[Type] | None = None) -> Block:
+        """The block of a graph in a node, its inputs of these types, or as they are declared.
+
+        Its names end with it: a graph is recorded again where its types turn out to be wider.
+        """
+        stored = {t.name for t in graph.initializer}
+        inputs = [v for v in graph.input if v.name not in stored]
+        with recording() as inner:
+            if types is None:
+                params = [self.param(v, inner) for v in inputs]
+            else:
+                params = [inner.param(t, v.name) for t, v in zip(types, inputs, strict=True)]
+            results = [require_tensor(x, "a graph") for x in self.inner(graph, params)]
+        return close(graph.name or "body", params, inner, results)
+
+    def inner(self, graph: onnx.GraphProto, given: Sequence[Entry]) -> list[Entry]:
+        """Record the nodes of a graph in a node here, its inputs standing for what is given; what its outputs are.
+
+        Its names end with it.
+        """
+        outer, self.values = self.values, ChainMap({}, self.values)
+        stored = {t.name: self.initializer(t) for t in graph.initializer}
+        names = [v.name for v in graph.input if v.name not in stored]
+        self.values.update(zip(names, given, strict=True))
+        self.record(graph, tracing.current())
+        results = self.results(graph.output)
+        self.values = outer
+        return results
+
+    def results(self, outputs: Iterable[onnx.ValueInfoProto]) -> list[Entry]:
+        """What a graph's outputs are. Raises ParseError for a tensor that is of another dtype than it is declared."""
+        found: list[Entry] = []
+        for output in outputs:
+            value = self.value(output.name)
+            if value is None:
+                raise ParseError(f"{self.path}: an output has no name")
+            declared = output.type.tensor_type.elem_type
+            if isinstance(value, Var | Const) and declared:
+                self.check_dtype(output.name, value.type.dtype, numpy_dtype(declared))
+            found.append(value)
+        return found
+
+    def check_dtype(self, name: str, dtype: np.dtype[Any], declared: np.dtype[Any]) -> None:
+        """Raise ParseError for an output that holds another dtype than it is declared; texts are told in two ways."""
+        if declared != dtype and dtype.kind not in "OUT":
+            raise ParseError(f"{self.path}: the output {name} is {dtype}, and declared {declared}")
+
+
+@functools.cache
+def numpy_dtype(number: int) -> np.dtype[Any]:
+    """The dtype of a file's data type. Raises ParseError for one that is unknown."""
+    try:
+        found: np.dtype[Any] = oir.DataType(number).numpy()
+    except (ValueError, TypeError):
+        raise ParseError(f"{number} is no data type of a tensor") from None
+    return found
+
+
+def named_size(text: str) -> Dim | None:
+    """The size that a model calls so, an expression of sizes where it is written as one; None for one without a name.
+
+    Equal names are equal sizes, whatever characters they are of.
+    """
+    if text in NAMELESS:
+        return None
+    size = dims.symbol(text) if len(text) > dims.LONG else dims.parse(text)
+    size = dims.abbreviated(size)
+    if isinstance(size, int) or not _is_sane(size):
+        return None
+    return size
+
+
+def _is_sane(size: Dim) -> bool:
+    """False for an expression that divides by zero."""
+    try:
+        dims.evaluate(size, dict.fromkeys(dims.symbols(size), 7))
+    except ArithmeticError:
+        return False
+    return True

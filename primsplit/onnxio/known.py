@@ -1,0 +1,32 @@
+"""What is known of a value while a model is read: exporters compute conditions and positions from constants alone."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit import tracing
+from primsplit.ir import Block, Const, Op, Value, free
+from primsplit.passes.dead_code import live_ops
+from primsplit.passes.fold import fold_constants
+
+
+def known_array(value: Value) -> npt.NDArray[Any] | None:
+    """The numbers of a value that is computed from sizes and constants alone, None of any other."""
+    if isinstance(value, Const):
+        return value.numpy()
+    level: tracing.Recording | None = tracing.current()
+    recorded: list[list[Op]] = []
+    while level is not None:
+        recorded.append(level.ops)
+        level = level.outer
+    ops = live_ops([op for inner in reversed(recorded) for op in inner], [value])
+    params = free(Block("known", (), tuple(ops), (value,)))
+    found = fold_constants(Block("known", tuple(params), tuple(ops), (value,))).results[0]
+    return found.numpy() if isinstance(found, Const) else None
+
+
+def known_number(value: Value) -> int | None:
+    """The one number of a value that has one element."""
+    found = known_array(value)
+    return int(found.reshape(-1)[0]) if found is not None and np.size(found) == 1 else None

@@ -1,0 +1,184 @@
+"""What stands for a sequence or an optional value while a model is read: tensors, and how they are held together.
+
+A program knows tensors alone. So sequences are read away: a `Listed` one has as many elements as are known while
+reading, a `Stacked` one a number that only the run knows, of one shape. An optional value that is given is what is in
+it; one that is not is `Absent`. A `Growing` one is what the body of a Loop has added to a sequence.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from primsplit import dims, tracing
+from primsplit.array import Array
+from primsplit.dims import Dim
+from primsplit.errors import UnsupportedFunction
+from primsplit.ir import Const, Value
+from primsplit.ops import op
+
+MOST_ITEMS = 256
+"""The longest sequence that is told element by element where it could be a stack."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listed:
+    """A sequence of these elements, whose shapes may differ."""
+
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stacked:
+    """A sequence whose elements are the parts of a tensor along its first axis."""
+
+    tensor: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Absent:
+    """An optional value that is not given."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Growing:
+    """The sequence that a Loop carries at this place, with these elements after it."""
+
+    place: int
+    items: tuple[Value, ...] = ()
+
+
+Held = Listed | Stacked | Absent | Growing
+Entry = Value | Held
+
+
+def is_held(entry: object) -> bool:
+    """True for what is no tensor."""
+    return isinstance(entry, Held)
+
+
+def told(entry: Entry) -> str:
+    """What an entry is, in words."""
+    if isinstance(entry, Listed):
+        return f"a sequence of {len(entry.items)}"
+    if isinstance(entry, Absent):
+        return "an optional value that is not given"
+    return "a sequence" if isinstance(entry, Stacked | Growing) else "a tensor"
+
+
+def leaves(entries: Iterable[Entry]) -> list[Value]:
+    """The tensors in entries, in order."""
+    return [value for entry in entries for value in _leaves(entry)]
+
+
+def _leaves(entry: Entry) -> Sequence[Value]:
+    if isinstance(entry, Listed | Growing):
+        return entry.items
+    if isinstance(entry, Stacked):
+        return (entry.tensor,)
+    return () if isinstance(entry, Absent) else (entry,)
+
+
+def rebuilt(entries: Iterable[Entry], tensors: Iterable[Value]) -> list[Entry]:
+    """The entries with these tensors in them."""
+    left = iter(tensors)
+    return [_rebuilt(entry, left) for entry in entries]
+
+
+def _rebuilt(entry: Entry, left: Iterator[Value]) -> Entry:
+    if isinstance(entry, Listed):
+        return Listed(tuple(next(left) for _ in entry.items))
+    if isinstance(entry, Growing):
+        return Growing(entry.place, tuple(next(left) for _ in entry.items))
+    if isinstance(entry, Stacked):
+        return Stacked(next(left))
+    return entry if isinstance(entry, Absent) else next(left)
+
+
+def is_same_form(a: Entry, b: Entry) -> bool:
+    """True where the one can take the other's place: both tensors, or held together alike."""
+    if not is_held(a) or not is_held(b):
+        return not is_held(a) and not is_held(b)
+    if isinstance(a, Growing) and isinstance(b, Growing) and a.place != b.place:
+        return False
+    return type(a) is type(b) and (isinstance(a, Stacked) or len(_leaves(a)) == len(_leaves(b)))
+
+
+def has_one_shape(items: Sequence[Value]) -> bool:
+    """True where all elements provably have one shape and dtype."""
+    first = items[0].type
+    return first.shape is not None and all(
+        v.type.dtype == first.dtype and v.type.shape is not None and dims.same_shape(first.shape, v.type.shape)
+        for v in items
+    )
+
+
+def element_shape(entry: Listed | Stacked) -> tuple[Dim, ...] | None:
+    """The shape that all elements provably have; None where none is known."""
+    if isinstance(entry, Stacked):
+        shape = entry.tensor.type.shape
+        return None if shape is None else shape[1:]
+    return entry.items[0].type.shape if entry.items and has_one_shape(entry.items) else None
+
+
+def stack(items: Sequence[Value]) -> Value:
+    """The elements, at least one, along a new first axis."""
+    parts = [op.Unsqueeze(Array(v), [0]) for v in items]
+    joined: Array = parts[0] if len(parts) == 1 else op.Concat(*parts, axis=0)
+    return joined.value
+
+
+def stacked_like(entry: Listed | Stacked, shape: Sequence[Dim]) -> Value | None:
+    """The entry as a tensor, its elements of this shape; None where they may be of another, or it is empty."""
+    if isinstance(entry, Listed):
+        known = element_shape(entry)
+        return stack(entry.items) if known is not None and dims.same_shape(known, tuple(shape)) else None
+    known = element_shape(entry)
+    return entry.tensor if known is not None and dims.same_shape(known, tuple(shape)) else None
+
+
+def listed(entry: Listed | Stacked) -> Listed | None:
+    """The entry element by element; None where the run alone knows how many they are, or they are too many."""
+    if isinstance(entry, Listed):
+        return entry
+    shape = entry.tensor.type.shape
+    count = None if shape is None else shape[0]
+    if not isinstance(count, int) or count > MOST_ITEMS:
+        return None
+    return Listed(tuple(apart(entry.tensor, count)))
+
+
+def apart(tensor: Value, count: int, axis: int = 0, *, keeps: bool = False) -> list[Value]:
+    """The parts along an axis of literal size; they keep it as an axis of size 1, or have none."""
+    if count == 0:
+        return []
+    pieces = (Array(tensor),) if count == 1 else op.Split(Array(tensor), [1] * count, axis=axis, outputs=count)
+    return [piece.value if keeps else op.Squeeze(piece, [axis]).value for piece in pieces]
+
+
+def require_sequence(entry: Entry | None, kind: str) -> Listed | Stacked:
+    """The entry, where its elements can be read. Raises UnsupportedFunction elsewhere."""
+    if isinstance(entry, Listed | Stacked):
+        return entry
+    place = tracing.current().place
+    if isinstance(entry, Growing):
+        raise UnsupportedFunction(
+            f"{kind} reads a sequence inside the Loop that it grows in",
+            place=place,
+            because=("how long it is there, only the run knows",),
+            cure="Make the number of steps of the Loop a constant, or read the sequence after the Loop.",
+        )
+    raise UnsupportedFunction(
+        f"{kind} takes a sequence, not {'nothing' if entry is None else told(entry)}", place=place
+    )
+
+
+def require_tensor(entry: Entry | None, kind: str) -> Value:
+    """The entry, where it is a tensor. Raises UnsupportedFunction elsewhere."""
+    if entry is not None and not isinstance(entry, Held):
+        return entry
+    what = "nothing" if entry is None else told(entry)
+    raise UnsupportedFunction(f"{kind} takes a tensor, not {what}", place=tracing.current().place)
+
+
+def scalar(number: int | bool) -> Const:
+    """A constant without axes."""
+    return tracing.constant(number)

@@ -1,0 +1,94 @@
+"""Whether a model's tensors are what they say: their numbers are in reach, and as many as their shape has."""
+
+import functools
+import math
+import os
+from collections.abc import Mapping, Sequence
+
+import onnx
+import onnx_ir as oir
+
+from primsplit.errors import FileError, ParseError
+
+MOST_BYTES = 2**62
+"""No tensor is larger: beyond that, sizes do not fit in the 64 bits that operators count in."""
+
+KNOWN = frozenset(int(d) for d in oir.DataType) - {onnx.TensorProto.UNDEFINED}
+TYPED = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
+COMPLEX = frozenset({onnx.TensorProto.COMPLEX64, onnx.TensorProto.COMPLEX128})
+
+
+def check_tensor(tensor: onnx.TensorProto, path: str) -> None:
+    """Raise ParseError where a tensor of the model at `path` is not what it says, FileError without its data."""
+    name = tensor.name or "a constant"
+    size = bytes_of(tensor.data_type, tensor.dims, f"{path}: {name}")
+    if tensor.HasField("segment"):
+        raise ParseError(f"{path}: {name} is a segment of a tensor, which the standard has never defined")
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        _check_external(tensor, size, path)
+        return
+    count = math.prod(tensor.dims)
+    if tensor.HasField("raw_data"):
+        there, wanted = len(tensor.raw_data), size
+    else:
+        there = sum(len(getattr(tensor, field)) for field in TYPED)
+        packed = 0 < _bits(tensor.data_type) < 8
+        wanted = size if packed else count * (2 if tensor.data_type in COMPLEX else 1)
+    if there != wanted:
+        what = "bytes" if tensor.HasField("raw_data") else "numbers"
+        raise ParseError(f"{path}: {name} has {there} {what}, and its shape {list(tensor.dims)} needs {wanted}")
+
+
+def bytes_of(data_type: int, shape: Sequence[int], what: str) -> int:
+    """The bytes of a tensor of literal shape. Raises ParseError for what no tensor can be."""
+    if data_type not in KNOWN:
+        raise ParseError(f"{what} has the unknown data type {data_type}")
+    if any(d < 0 for d in shape):
+        raise ParseError(f"{what} has a negative size in its shape {list(shape)}")
+    size = math.ceil(math.prod(shape) * _bits(data_type) / 8)
+    if size > MOST_BYTES:
+        raise ParseError(f"{what} would take {size:.1e} bytes: its shape is {list(shape)}")
+    return size
+
+
+@functools.cache
+def _bits(data_type: int) -> int:
+    return 0 if data_type == onnx.TensorProto.STRING else oir.DataType(data_type).bitwidth
+
+
+def _check_external(tensor: onnx.TensorProto, size: int, path: str) -> None:
+    entries = {e.key: e.value for e in tensor.external_data}
+    where = external_path(tensor, path)
+    try:
+        offset, length = int(entries.get("offset", 0)), int(entries.get("length", size))
+    except ValueError:
+        raise ParseError(f"{path}: where the data of {tensor.name} lie is no number: {_told(entries)}") from None
+    if tensor.data_type == onnx.TensorProto.STRING or offset < 0 or length != size:
+        raise ParseError(f"{path}: {tensor.name} takes {size} bytes, and its data are said to be {_told(entries)}")
+    try:
+        there = os.stat(where).st_size
+    except OSError as error:
+        raise FileError(f"cannot read the data of {tensor.name} at {where}: {error.strerror}") from None
+    if not os.path.isfile(where):
+        raise FileError(f"cannot read the data of {tensor.name}: {where} is no file")
+    if offset + length > there:
+        raise FileError(f"{where} ends at byte {there}, and {tensor.name} lies at {offset} to {offset + length}")
+
+
+def external_path(tensor: onnx.TensorProto, path: str) -> str:
+    """The file that holds the data of a tensor. Raises ParseError where it is not in the model's folder.
+
+    A model that is a link to a file elsewhere, as in a cache of downloads, may have its data beside that file too.
+    """
+    location = next((e.value for e in tensor.external_data if e.key == "location"), "")
+    if not location or "\0" in location:
+        raise ParseError(f"{path}: the data of {tensor.name} are in another file, and it is not said in which")
+    found = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(path)), location))
+    folders = {os.path.realpath(os.path.dirname(os.path.abspath(path))), os.path.dirname(os.path.realpath(path))}
+    if os.path.isabs(location) or not any(os.path.commonpath([f, found]) == f for f in folders):
+        raise ParseError(f"{path}: the data of {tensor.name} lie outside the model's folder, at {location}")
+    return found
+
+
+def _told(entries: Mapping[str, str]) -> str:
+    return ", ".join(f"{k} {v}" for k, v in entries.items())[:200]

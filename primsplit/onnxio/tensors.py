@@ -1,0 +1,94 @@
+"""Numbers on their way between programs and files: read when asked for, copied without being held whole."""
+
+import functools
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import numpy as np
+import onnx
+import onnx_ir as oir
+
+from primsplit.errors import FileError
+from primsplit.ir import AnyArray, Const, Data
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A model's tensor: in the file, or in a file beside it that is read when the numbers are asked for."""
+
+    tensor: Any
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        found: np.dtype[Any] = self.tensor.dtype.numpy()
+        return found
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(int(d) for d in self.tensor.shape)
+
+    def numpy(self) -> AnyArray:
+        with self._reading():
+            found: AnyArray = self.tensor.numpy()
+        return found
+
+    def copy_to(self, file: BinaryIO) -> None:
+        """Write the bytes as they are in a file; of data in another file, a piece at a time."""
+        with self._reading():
+            self.tensor.tofile(file)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError, TypeError) as error:
+            if isinstance(error, OSError) and not isinstance(self.tensor, oir.ExternalTensor):
+                raise
+            raise FileError(f"cannot read the data of {self.tensor.name}: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "strerror", "") or error).splitlines()[0][:200]
+
+
+@functools.cache
+def type_number(dtype: np.dtype[Any]) -> int:
+    """The dtype as a file tells it."""
+    return int(oir.DataType.from_numpy(dtype))
+
+
+def size_in_file(const: Const) -> int:
+    """The bytes that the data take in a file, which packs the elements of less than a byte."""
+    bits = oir.DataType(type_number(const.type.dtype)).bitwidth
+    return math.ceil(math.prod(const.data.shape) * bits / 8)
+
+
+def fill(proto: onnx.TensorProto, data: Data) -> onnx.TensorProto:
+    """Write dtype, shape and numbers into a tensor of a model."""
+    array = data.numpy()
+    proto.data_type = type_number(array.dtype)
+    proto.dims.extend(array.shape)
+    if proto.data_type == onnx.TensorProto.STRING:
+        proto.string_data.extend(v if isinstance(v, bytes) else str(v).encode() for v in array.reshape(-1).tolist())
+    else:
+        proto.raw_data = raw_bytes(array)
+    return proto
+
+
+def raw_bytes(array: AnyArray) -> bytes:
+    """The bytes of an array as a file holds them."""
+    if array.dtype.isbuiltin == 1:
+        return array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+    packed: bytes = oir.tensor(array).tobytes()
+    return packed
+
+
+def copy_bytes(data: Data, file: BinaryIO) -> None:
+    """Append the data to a file."""
+    if isinstance(data, Tensor):
+        data.copy_to(file)
+    else:
+        file.write(raw_bytes(data.numpy()))

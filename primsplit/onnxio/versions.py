@@ -1,0 +1,82 @@
+"""Opsets: whether an operator is the same at the one that primsplit writes, and models told in it."""
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import onnx
+import onnx.defs
+import onnx.version_converter
+from onnx.shape_inference import InferenceError
+
+from primsplit.errors import UnsupportedFunction
+from primsplit.onnxio.modelfile import first_line, graphs
+from primsplit.schema import OPSET
+
+MEANING = {("BatchNormalization", 9): 9, ("Softmax", 11): 11, ("LogSoftmax", 11): 11, ("Hardmax", 11): 11}
+"""Versions whose meaning changed while their form stayed."""
+
+
+def domain_of(domain: str) -> str:
+    """The standard's domain has two names."""
+    return "" if domain == "ai.onnx" else domain
+
+
+def nodes_of(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    """Every node of a graph and of those inside it."""
+    for each in graphs(graph):
+        yield from each.node
+
+
+def lowered(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """The model of a newer opset, each node of which is read by its version, said to be of the pinned one."""
+    for entry in proto.opset_import:
+        entry.version = OPSET if domain_of(entry.domain) == "" else entry.version
+    return proto
+
+
+def converted(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
+    """The model at the pinned opset: as it is where its operators mean the same there, else by onnx's converter."""
+    version = next((o.version for o in proto.opset_import if domain_of(o.domain) == ""), OPSET)
+    kinds = {n.op_type for n in nodes_of(proto.graph) if domain_of(n.domain) == ""}
+    changed = sorted(kind for kind in kinds if differs(kind, version))
+    if "Scan" in kinds and version < 9:
+        raise UnsupportedFunction(
+            f"{path} has opset {version}, whose Scan walks a batch of sequences of several lengths",
+            cure="Export the model at opset 9 or above.",
+        )
+    if not changed:
+        return lowered(proto)
+    try:
+        return onnx.version_converter.convert_version(proto, OPSET)
+    except (RuntimeError, ValueError, onnx.version_converter.ConvertError, InferenceError) as error:
+        raise UnsupportedFunction(
+            f"{path} has opset {version}, and {', '.join(changed)} cannot be told in opset {OPSET}",
+            because=(first_line(error),),
+            cure=f"Export the model at opset {OPSET}.",
+        ) from None
+
+
+@functools.cache
+def differs(kind: str, version: int) -> bool:
+    """True where the standard's operator is another at the pinned opset: other inputs, outputs or attributes."""
+    if not onnx.defs.has(kind, max_inclusive_version=version):
+        return True
+    there = onnx.defs.get_schema(kind, max_inclusive_version=version)
+    if there.since_version <= 1 and version < 7:
+        return True
+    if not onnx.defs.has(kind, max_inclusive_version=OPSET):
+        return True
+    here = onnx.defs.get_schema(kind, max_inclusive_version=OPSET)
+    if here.deprecated and not there.deprecated:
+        return True
+    return here.since_version != there.since_version and _form(here) != _form(there)
+
+
+def _form(schema: Any) -> Any:
+    """What of a schema a model depends on: a version that only admits further dtypes has the same."""
+    attributes = tuple(
+        sorted((k, str(a.type), a.required, a.default_value.SerializeToString()) for k, a in schema.attributes.items())
+    )
+    formals = tuple(tuple((p.name, str(p.option)) for p in side) for side in (schema.inputs, schema.outputs))
+    return attributes, formals, MEANING.get((schema.name, schema.since_version))

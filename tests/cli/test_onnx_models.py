@@ -1,0 +1,88 @@
+"""`primsplit audit` and `primsplit check` on ONNX models."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+W = np.linspace(-1, 1, 6, dtype=np.float32).reshape(3, 2)
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Path:
+    """tanh(x @ W + b)."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "W"], ["z"], name="first"),
+        helper.make_node("Add", ["z", "b"], ["s"]),
+        helper.make_node("Tanh", ["s"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "network",
+        [helper.make_tensor_value_info("x", 1, ["N", 3])],
+        [helper.make_tensor_value_info("y", 1, ["N", 2])],
+        [numpy_helper.from_array(W, "W"), numpy_helper.from_array(np.float32(0.5), "b")],
+    )
+    path = tmp_path / "network.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
+    return path
+
+
+@pytest.mark.parametrize("form", ["joint", "split", "functions"])
+def test_every_gradient_is_compared_with_central_differences(
+    primsplit: Callable[..., Any], network: Path, form: str
+) -> None:
+    done = primsplit("check", network, "--wrt", "x", "--wrt", "params", "--form", form, "--json")
+    assert done.status == 0, done.error
+    assert done.json["ok"]
+    against = {row["name"]: row["against"] for row in done.json["rows"]}
+    assert against == {"y": "the reference", **dict.fromkeys(("d_x", "d_W", "d_b"), "central differences")}
+
+
+def test_the_sizes_of_the_inputs_are_those_of_spec(primsplit: Callable[..., Any], network: Path) -> None:
+    done = primsplit("check", network, "--spec", "x:[7,3]", "--json")
+    assert [row["type"] for row in done.json["rows"]] == ["float32[7,2]", "float32[7,3]"]
+    assert "random inputs" in primsplit("check", network).out
+
+
+def test_a_wrong_gradient_file_is_found(primsplit: Callable[..., Any], network: Path, tmp_path: Path) -> None:
+    path = tmp_path / "gradient.onnx"
+    assert primsplit("grad", network, "--onnx", path).status == 0
+    assert primsplit("check", network, "--onnx", path).status == 0
+    proto = onnx.load(str(path))
+    for tensor in proto.graph.initializer:
+        if list(tensor.dims) == [3, 2]:
+            tensor.CopyFrom(numpy_helper.from_array(W * np.float32(1.01), tensor.name))
+    onnx.save(proto, str(path))
+    done = primsplit("check", network, "--onnx", path, "--json")
+    assert done.status == 1
+    assert {row["verdict"] for row in done.json["rows"]} == {"wrong"}
+
+
+def test_audit_tells_the_nodes_the_captures_and_the_weights_that_stay_fixed(
+    primsplit: Callable[..., Any], network: Path
+) -> None:
+    done = primsplit("audit", network, "--wrt", "b", "--json")
+    assert done.status == 0, done.error
+    assert {v["name"]: v["role"] for v in done.json["inputs"]}["b"] == "differentiated"
+    assert any(v["place"].startswith("network.onnx:1 in first") for v in done.json["lines"])
+    assert next((c["name"], c["kind"]) for c in done.json["captures"]) == ("y", "output")
+    assert [(f["name"], f["bytes"]) for f in done.json["frozen"]] == [("W", 24)]
+    for style in ("text", "python", "html"):
+        assert "Tanh" in primsplit("audit", network, "--style", style).out
+    assert "W" in primsplit("audit", network, "--frozen").out
+
+
+@pytest.mark.parametrize("command", ["audit", "check", "bench"])
+def test_what_is_no_model_is_told_in_a_few_lines(primsplit: Callable[..., Any], tmp_path: Path, command: str) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(b"no model")
+    done = primsplit(command, path)
+    assert done.status == 1
+    assert "no valid model" in done.error
+    assert len(done.error.splitlines()) < 10
+    assert "No such file" in primsplit(command, tmp_path / "none.onnx").error

@@ -1,0 +1,198 @@
+"""Files that are no model: a sentence that says what is wrong."""
+
+import os
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import primsplit as ps
+from primsplit.errors import FileError, ParseError, PrimsplitError, ShapeError, UnsupportedFunction
+from tests.onnxio.edits import (
+    Edit,
+    W,
+    attribute,
+    cleared,
+    doubling,
+    external,
+    field,
+    functions,
+    linear,
+    node,
+    opsets,
+    rank_two,
+    sparse_constant,
+    sparse_initializer,
+    twice,
+    weights,
+    with_nodes,
+    written,
+)
+
+
+def refused(path: str, error: type[PrimsplitError], words: str) -> None:
+    with pytest.raises(error, match=words) as caught:
+        ps.load(path)
+    assert len(str(caught.value).splitlines()) < 10
+    assert len(str(caught.value)) < 600
+
+
+# Files.
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "no graph"),
+        (b"hello\n" * 20, "no valid model"),
+        (numpy_helper.from_array(W, "W").SerializeToString(), "no valid model"),
+        (linear().graph.SerializeToString(), "no graph"),
+        (linear().SerializeToString()[:-10], "no valid model"),
+        (linear().SerializeToString().replace(b"Tanh", b"T\xff\xfeh"), "utf-8|UTF-8"),
+    ],
+    ids=["empty", "text", "a tensor", "a graph", "cut off", "no UTF-8"],
+)
+def test_a_file_that_holds_no_model_is_refused(content: bytes, words: str, tmp_path: Path) -> None:
+    refused(written(tmp_path, content), ParseError, words)
+
+
+def test_what_is_no_file_is_refused_without_being_read(tmp_path: Path) -> None:
+    refused(str(tmp_path), FileError, "it is a folder")
+    refused(str(tmp_path / "none.onnx"), FileError, "No such file")
+    refused("model\0.onnx", FileError, "cannot read")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe.onnx")
+        refused(str(tmp_path / "pipe.onnx"), FileError, "it is no file")
+
+
+def test_a_file_larger_than_a_protobuf_is_refused_without_being_read(tmp_path: Path) -> None:
+    path = tmp_path / "large.onnx"
+    with open(path, "wb") as file:
+        file.truncate(50 * 10**9)
+    refused(str(path), ParseError, r"50\.0 GB")
+
+
+X = "graph.input.0.type.tensor_type.elem_type"
+Y = "graph.output.0.type.tensor_type.elem_type"
+EMPTY = with_nodes(node("Constant", "", "c"), node("Add", "x c", "y"))
+FULL = with_nodes(node("Constant", "", "c", value_int=1, value_float=2.0))
+CYCLE = with_nodes(node("Add", "x b", "a"), node("Neg", "a", "b"), node("Neg", "a", "y"))
+REFUSED: dict[str, tuple[Edit, type[PrimsplitError], str]] = {
+    "a cycle": (
+        with_nodes(node("Add", "x b", "a"), node("Neg", "a", "b"), node("Neg", "a", "y")),
+        ParseError,
+        "sorted",
+    ),
+    "a node that reads itself": (with_nodes(node("Add", "x y", "y")), ParseError, "sorted"),
+    "an input that nothing defines": (with_nodes(node("Add", "x nowhere", "y")), ParseError, "nowhere"),
+    "a name defined twice": (with_nodes(node("Neg", "x", "y"), node("Abs", "x", "y")), ParseError, "'y'"),
+    "an input written to": (with_nodes(node("Neg", "x", "x"), node("Neg", "x", "y")), ParseError, "'x'"),
+    "an input twice": (twice("input"), ParseError, "'x'"),
+    "an initializer twice": (twice("initializer"), ParseError, "two initializers"),
+    "an output twice": (twice("output"), ParseError, "an output twice"),
+    "no outputs": (cleared("graph.output"), ParseError, "no outputs"),
+    "an output that nothing defines": (field("graph.output.0.name", "nowhere"), ParseError, "nowhere"),
+    "an output of another dtype": (
+        field(Y, TensorProto.INT64),
+        ParseError,
+        "declared int64",
+    ),
+    "an input without a name": (field("graph.input.0.name", ""), ParseError, "name"),
+    "an input without a type": (cleared("graph.input.0.type"), ParseError, "type"),
+    "an input of no known dtype": (field(X, 77), ParseError, "unknown data type 77"),
+    "an operator of no name": (with_nodes(node("", "x", "y")), ParseError, "op_type"),
+    "an operator that is none": (with_nodes(node("Frobnicate", "x", "y")), ParseError, "Frobnicate"),
+    "too few inputs": (with_nodes(node("MatMul", "x", "y")), ParseError, "input size 1"),
+    "too many inputs": (with_nodes(node("Tanh", "x x x", "y")), ParseError, "input size 3"),
+    "too many outputs": (with_nodes(node("Tanh", "x", "y a b")), ParseError, "output size 3"),
+    "a needed input left out": (with_nodes(helper.make_node("MatMul", ["x", ""], ["y"])), ParseError, "input 1"),
+    "matrices that do not fit": (weights(dims=[2, 3]), ShapeError, "inner sizes 3 and 2"),
+    "an attribute of another type": (with_nodes(node("Softmax", "x", "y", axis=1.5)), ParseError, "axis"),
+    "an attribute that lies about its type": (attribute(type=onnx.AttributeProto.TENSOR), ParseError, "axis"),
+    "an attribute without a type": (attribute(type=0), ParseError, "axis"),
+    "an attribute that is none": (with_nodes(node("Softmax", "x", "y", frob=1)), ParseError, "frob"),
+    "a reference outside of a function": (attribute(ref_attr_name="a"), ParseError, "refers to an attribute"),
+    "axes that are no permutation": (with_nodes(node("Transpose", "x", "y", perm=[0, 7])), ShapeError, r"\[0, 7\]"),
+    "a Constant without a value": (
+        with_nodes(node("Constant", "", "c"), node("Add", "x c", "y")),
+        ParseError,
+        "0 values",
+    ),
+    "a Constant with two": (
+        with_nodes(node("Constant", "", "c", value_int=1, value_float=2.0)),
+        ParseError,
+        "2 values",
+    ),
+    "a sparse constant": (sparse_constant, UnsupportedFunction, "is sparse"),
+    "a sparse initializer": (sparse_initializer, UnsupportedFunction, "is sparse"),
+    "no opset": (cleared("opset_import"), ParseError, "opset"),
+    "two opsets": (opsets(17, 9), ParseError, r"\[17, 9\]"),
+    "opset 0": (opsets(0), UnsupportedFunction, "opset 0"),
+    "opset 999": (opsets(999), UnsupportedFunction, "opset 999"),
+    "no version": (field("ir_version", 0), ParseError, "no version"),
+    "a version to come": (field("ir_version", 99), ParseError, "99"),
+    "a function that calls itself": (functions("f0"), ParseError, "recursive"),
+    "functions that call each other": (functions("f1", "f0"), ParseError, "recursive"),
+    "functions of a billion nodes": (doubling, ParseError, "more than 10,000,000 nodes"),
+    "too few bytes": (weights(raw_data=b"abc"), ParseError, "3 bytes, and its shape .* needs 24"),
+    "too many bytes": (weights(raw_data=bytes(1000)), ParseError, "1000 bytes"),
+    "too few numbers": (weights(raw_data=None, float_data=[1.0, 2.0]), ParseError, "2 numbers"),
+    "too many numbers": (weights(raw_data=None, float_data=[1.0] * 7), ParseError, "7 numbers"),
+    "no numbers": (weights(raw_data=None), ParseError, "0 numbers"),
+    "numbers in two fields": (weights(float_data=[1.0] * 6), ParseError, "W"),
+    "numbers of no known type": (weights(data_type=77), ParseError, "unknown data type 77"),
+    "a negative size of a tensor": (weights(dims=[-3, 2]), ParseError, "negative size"),
+    "a tensor beyond all memory": (weights(dims=[2**62, 2]), ParseError, "would take"),
+    "an input beyond all memory": (rank_two(2**62, 2**62), ParseError, "would take"),
+    "data at an absolute path": (external(location="/etc/passwd"), ParseError, "outside"),
+    "data in the folder above": (external(location="../data.bin"), ParseError, "outside"),
+    "data behind a link": (external(location="link"), ParseError, "outside"),
+    "data nowhere": (external(offset=0), ParseError, "not said in which"),
+    "data of an empty name": (external(location=""), ParseError, "not said in which"),
+    "data of a name that is none": (external(location="a\0b"), ParseError, "not said in which"),
+    "data that are gone": (external(location="gone.bin"), FileError, "No such file"),
+    "data that are a folder": (external(location="."), FileError, "no file"),
+    "data after the end": (external(location="data.bin", offset=8), FileError, "ends at byte 24"),
+    "data before the start": (external(location="data.bin", offset=-8), ParseError, "offset -8"),
+    "data at no number": (external(location="data.bin", offset="here"), ParseError, "no number"),
+    "data too short": (external(location="data.bin", length=4), ParseError, "length 4"),
+    "data too long": (external(location="data.bin", length=2**63), ParseError, "length"),
+    "strings in another file": (lambda m: (weights(data_type=8)(m), external(location="data.bin")(m)), ParseError, "W"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_malformed_model_is_refused_in_a_sentence(name: str, tmp_path: Path) -> None:
+    edit, error, words = REFUSED[name]
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (tmp_path / "data.bin").write_bytes(W.tobytes())
+    (folder / "data.bin").write_bytes(W.tobytes())
+    (folder / "link").symlink_to(tmp_path / "data.bin")
+    model = linear()
+    edit(model)
+    refused(written(folder, model), error, words)
+
+
+def deep_branches(depth: int) -> bytes:
+    """If in If, so deep that only its bytes can be put together."""
+
+    def number(value: int) -> bytes:
+        return bytes([value]) if value < 128 else bytes([value & 127 | 128]) + number(value >> 7)
+
+    def message(position: int, content: bytes) -> bytes:
+        return number(position << 3 | 2) + number(len(content)) + content
+
+    graph = helper.make_graph([node("Neg", "x", "y")], "g", [], [helper.make_tensor_value_info("y", 1, ["N", 3])])
+    body = graph.SerializeToString()
+    for _ in range(depth):
+        branch = message(1, b"then_branch") + message(6, body) + number(20 << 3) + number(5)
+        body = message(1, node("If", "c", "y").SerializeToString() + message(5, branch))
+    model = onnx.ModelProto(ir_version=8)
+    model.opset_import.append(helper.make_opsetid("", 17))
+    return model.SerializeToString() + message(7, body)
+
+
+def test_graphs_a_thousand_deep_are_refused(tmp_path: Path) -> None:
+    refused(written(tmp_path, deep_branches(1000)), ParseError, "no valid model")

@@ -1,0 +1,255 @@
+"""Sequences and optional values of loaded models: the model's own numbers, and their first and second derivatives."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.parser
+import onnx.reference
+import onnxruntime
+import pytest
+
+import primsplit as ps
+from primsplit import trees
+from primsplit.errors import ParseError, PrimsplitError, RunError, SpecError, UnsupportedFunction
+from tests.onnxio.sequence_rows import ROWS, Row, drawn
+
+Arrays = list[Any]
+HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
+
+
+def saved(folder: Path, text: str) -> str:
+    path = str(folder / "model.onnx")
+    onnx.save(onnx.parser.parse_model(HEAD + text), path)
+    return path
+
+
+@pytest.fixture(params=ROWS, ids=[row.name for row in ROWS])
+def row(request: pytest.FixtureRequest) -> Row:
+    found: Row = request.param
+    return found
+
+
+class Subject:
+    """A row's program, the standard's own evaluator, and a direction for its floating-point inputs."""
+
+    def __init__(self, row: Row, folder: Path) -> None:
+        path = saved(folder, row.text)
+        self.program = ps.load(path, lengths=row.lengths, given=row.given)
+        self.arrays, self.structure = trees.flatten(row.arguments)
+        model = onnx.load(path)
+        self.names = [v.name for v in model.graph.input]
+        self.evaluator = onnx.reference.ReferenceEvaluator(model)
+        random = np.random.default_rng(3)
+        self.direction = [
+            random.standard_normal(x.shape) if x.dtype == np.float64 else np.zeros_like(x) for x in self.arrays
+        ]
+
+    def expected(self, step: float = 0.0) -> float:
+        """The model's result, away from its inputs by so many times the direction."""
+        moved = [x + step * d if x.dtype == np.float64 else x for x, d in zip(self.arrays, self.direction, strict=True)]
+        nested = trees.unflatten(self.structure, moved)
+        return float(self.evaluator.run(None, dict(zip(self.names, nested, strict=True)))[0])
+
+    def run(self, program: Any, arrays: Arrays) -> Arrays:
+        found: Arrays = program.session().run(dict(zip(program.inputs, arrays, strict=True)))
+        return found
+
+    def along(self, gradients: Arrays, wrt: Any) -> float:
+        return float(sum(np.sum(g * self.direction[i]) for g, i in zip(gradients, wrt, strict=True)))
+
+
+def test_the_numbers_are_the_models_own(row: Row, tmp_path: Path) -> None:
+    subject = Subject(row, tmp_path)
+    np.testing.assert_allclose(subject.program(*row.arguments), subject.expected(), rtol=1e-12)
+
+
+def test_first_and_second_derivatives_are_those_of_differences(row: Row, tmp_path: Path) -> None:
+    subject = Subject(row, tmp_path)
+    made = ps.split(subject.program)
+    joint = made.joint()
+    _, *gradients = subject.run(joint, subject.arrays)
+    first = (subject.expected(1e-5) - subject.expected(-1e-5)) / 2e-5
+    np.testing.assert_allclose(subject.along(gradients, made.differentiated), first, rtol=1e-7)
+    again = ps.split(joint, of=joint.outputs[1:])
+    weights = [subject.direction[i] for i in made.differentiated]
+    second = subject.run(again.joint(), [*subject.arrays, *weights])[len(joint.outputs) :]
+    steps = subject.expected(1e-4) - 2 * subject.expected() + subject.expected(-1e-4)
+    np.testing.assert_allclose(subject.along(second, again.differentiated), steps / 1e-8, rtol=1e-4)
+
+
+ENDS = """m (seq(double[N]) x, optional(double[2]) o) => (seq(double[N]) s, optional(double[2]) p, double[2] q) {
+    s = SequenceMap (x) <body = each (double[N] v) => (double[N] w) { w = Sin (v) }>
+    p = Identity (o)
+    q = Constant <value = double[2] {1, 2}> ()
+}"""
+
+
+def test_sequences_at_the_ends_are_lists_of_any_sizes(tmp_path: Path) -> None:
+    program = ps.load(saved(tmp_path, ENDS), lengths={"x": 2})
+    assert program.inputs == ("x.0", "x.1", "o")
+    assert program.outputs == ("s.0", "s.1", "p", "q")
+    x = [drawn(2), drawn(5)]
+    s, p, q = program(x, drawn(2))
+    np.testing.assert_allclose(s[0], np.sin(x[0]))
+    np.testing.assert_allclose(s[1], np.sin(x[1]))
+    np.testing.assert_array_equal(p, drawn(2))
+    np.testing.assert_array_equal(q, [1, 2])
+
+
+def test_an_optional_input_that_is_not_given_is_none_in_and_out(tmp_path: Path) -> None:
+    program = ps.load(saved(tmp_path, ENDS), lengths={"x": 0}, given={"o": False})
+    assert program.inputs == ()
+    s, p, _ = program([], None)
+    assert (s, p) == ([], None)
+
+
+def test_a_traced_function_calls_a_model_with_a_list(tmp_path: Path) -> None:
+    program = ps.load(saved(tmp_path, ENDS), lengths={"x": 2})
+    x, o = [drawn(2), drawn(3)], drawn(2)
+
+    def f(x: Any, o: Any) -> Any:
+        s, p, _ = program(x, o)
+        return np.sum(s[0]) * np.sum(s[1]) + np.sum(p)
+
+    dx = ps.grad(f)(x, o)
+    np.testing.assert_allclose(dx[0], np.cos(x[0]) * np.sum(np.sin(x[1])))
+    np.testing.assert_allclose(dx[1], np.cos(x[1]) * np.sum(np.sin(x[0])))
+
+
+def test_a_body_reads_an_initializer_that_is_differentiated(tmp_path: Path) -> None:
+    text = """m (seq(double[2]) x) => (double y) <double[2] w = {1, 2}> {
+        s = SequenceMap (x) <body = each (double[2] v) => (double[2] r) { r = Mul (v, w) }>
+        z = ConcatFromSequence <axis = 0> (s)
+        y = ReduceSum <keepdims = 0> (z) }"""
+    made = ps.split(ps.load(saved(tmp_path, text), lengths={"x": 2}), wrt="params")
+    x = [drawn(2), drawn(2) + 1]
+    _, dw = made.joint()(*x, np.array([1.0, 2.0]))
+    np.testing.assert_allclose(dw, x[0] + x[1])
+
+
+def model(body: str, inputs: str = "double[2] a, double[3] b, int64 i", output: str = "double[] y") -> str:
+    return f"m ({inputs}) => ({output}) {{ {body} }}"
+
+
+SPLIT = "s = SplitToSequence <keepdims = 0> (a)"
+
+REFUSED = [
+    ("a sequence input without a length", model("y = ConcatFromSequence <axis = 0> (a)", "seq(double[2]) a"),
+     UnsupportedFunction, "lengths={'a': 3}"),
+    ("a sequence output of unknown length", model("s = SplitToSequence (a)", "double[N] a", "seq(double[1]) s"),
+     UnsupportedFunction, "output s is a sequence whose length only the run knows"),
+    ("a position that a sequence does not have",
+     model("s = SequenceConstruct (a, a)  k = Constant <value = int64 {2}> ()  y = SequenceAt (s, k)"),
+     ParseError, "position 2 of a sequence of 2"),
+    ("an insertion at a position of the run",
+     model("s = SequenceConstruct (a, a)  t = SequenceInsert (s, a, i)  y = ConcatFromSequence <axis = 0> (t)"),
+     UnsupportedFunction, "position of SequenceInsert"),
+    ("an erasure at a position of the run",
+     model("s = SequenceConstruct (a, a)  t = SequenceErase (s, i)  y = ConcatFromSequence <axis = 0> (t)"),
+     UnsupportedFunction, "position of SequenceErase"),
+    ("an erasure from a sequence of unknown length",
+     model(f"{SPLIT}  t = SequenceErase (s)  y = ConcatFromSequence <axis = 0, new_axis = 1> (t)", "double[N] a"),
+     UnsupportedFunction, "SequenceErase from a sequence whose length"),
+    ("an insertion of another shape into a sequence of unknown length",
+     model(f"{SPLIT}  t = SequenceInsert (s, a)  y = ConcatFromSequence <axis = 0> (t)", "double[N] a"),
+     UnsupportedFunction, "SequenceInsert into a sequence whose length"),
+    ("pieces whose number the run computes", model("s = SplitToSequence (a, i)  y = ConcatFromSequence <axis = 0> (s)"),
+     UnsupportedFunction, "into pieces of one size"),
+    ("pieces without end",
+     model("two = Constant <value = int64 {2}> ()  s = SplitToSequence (a, two)  y = ConcatFromSequence <axis = 0> (s)",
+           "double[1000000000] a"),
+     UnsupportedFunction, "500000000 pieces"),
+    ("elements of several numbers of axes at a position of the run",
+     model("k = ReduceSum <keepdims = 0> (a)  s = SequenceConstruct (a, k)  y = SequenceAt (s, i)"),
+     UnsupportedFunction, "several dtypes or numbers of axes"),
+    ("an empty sequence joined", model("s = SequenceEmpty <dtype = 11> ()  y = ConcatFromSequence <axis = 0> (s)"),
+     ParseError, "joins an empty sequence"),
+    ("an optional value that is not given",
+     model("o = Optional <type = double[2]> ()  y = OptionalGetElement (o)"), ParseError, "not given"),
+    ("sequences of several lengths mapped",
+     model("""s = SequenceConstruct (a, a)  t = SequenceConstruct (a)
+           u = SequenceMap (s, t) <body = each (double[2] v, double[2] w) => (double[2] r) { r = Mul (v, w) }>
+           y = ConcatFromSequence <axis = 0> (u)"""), ParseError, "one length, not 2, 1"),
+    ("branches that the run chooses, of several shapes and lengths",
+     model("""z = Constant <value = int64 {0}> ()  f = Less (i, z)
+           s = If (f) <then_branch = yes () => (seq(double[]) p) { p = SequenceConstruct (a, b) },
+                       else_branch = no () => (seq(double[]) q) { q = SequenceConstruct (a) }>
+           y = ConcatFromSequence <axis = 0> (s)"""), UnsupportedFunction, "a sequence of 2, the other"),
+    ("a Loop that appends elements of several shapes",
+     model("""e = SequenceEmpty <dtype = 11> ()  yes = Constant <value = bool {1}> ()
+           s = Loop (i, yes, e) <body = step (int64 k, bool c, seq(double[]) p) => (bool d, seq(double[]) q) {
+               d = Identity (c)  o = Constant <value = int64[1] {0}> ()  one = Constant <value = int64[1] {1}> ()
+               end = Add (k, one)  part = Slice (b, o, end)  q = SequenceInsert (p, part) }>
+           y = ConcatFromSequence <axis = 0> (s)"""), UnsupportedFunction, "another shape in each step"),
+    ("a Loop that reads the sequence it appends to",
+     model("""e = SequenceConstruct (a)  yes = Constant <value = bool {1}> ()
+           s = Loop (i, yes, e) <body = step (int64 k, bool c, seq(double[2]) p) => (bool d, seq(double[2]) q) {
+               d = Identity (c)  m = Constant <value = int64 {-1}> ()  last = SequenceAt (p, m)  r = Sin (last)
+               q = SequenceInsert (p, r) }>
+           y = ConcatFromSequence <axis = 0> (s)"""), UnsupportedFunction, "inside the Loop that it grows in"),
+    ("a Loop that takes elements out",
+     model("""e = SequenceConstruct (a, a, a)  yes = Constant <value = bool {1}> ()
+           s = Loop (i, yes, e) <body = step (int64 k, bool c, seq(double[2]) p) => (bool d, seq(double[2]) q) {
+               d = Identity (c)  t = SequenceEmpty <dtype = 11> ()  q = SequenceInsert (t, a) }>
+           y = ConcatFromSequence <axis = 0> (s)"""), UnsupportedFunction, "more than append"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "error", "told"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
+def test_what_tensors_cannot_tell_is_refused_by_name(
+    text: str, error: type[PrimsplitError], told: str, tmp_path: Path
+) -> None:
+    with pytest.raises(error) as caught:
+        ps.load(saved(tmp_path, text))
+    assert told in str(caught.value)
+    assert str(caught.value).count("\n") < 10
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"lengths": {"o": 1}}, "no input o that is a sequence"),
+        ({"lengths": {"x": -1}}, "cannot have -1"),
+        ({"given": {"x": True}}, "no input x that is an optional"),
+    ],
+)
+def test_what_is_said_of_inputs_must_fit_them(more: Any, told: str, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=told):
+        ps.load(saved(tmp_path, ENDS), **more)
+
+
+def test_a_position_of_the_run_that_a_sequence_does_not_have_fails_the_run(tmp_path: Path) -> None:
+    text = model("s = SequenceConstruct (a, b)  y = SequenceAt (s, i)")
+    program = ps.load(saved(tmp_path, text))
+    with pytest.raises(RunError):
+        program(drawn(2), drawn(3), np.array(2))
+
+
+@pytest.mark.parametrize("keeps", [0, 1])
+def test_pieces_of_size_one_lose_their_axis_where_onnxruntime_takes_it_away(keeps: int, tmp_path: Path) -> None:
+    text = f"""m (double[3, 2] x) => (double[{"A, B, C" if keeps else "A, B"}] y) {{
+        one = Constant <value = int64 {{1}}> ()
+        s = SplitToSequence <axis = 0, keepdims = {keeps}> (x, one)
+        y = ConcatFromSequence <axis = -1, new_axis = 1> (s) }}"""
+    path = saved(tmp_path, text)
+    expected = onnxruntime.InferenceSession(path).run(None, {"x": drawn(3, 2)})[0]
+    np.testing.assert_array_equal(ps.load(path)(drawn(3, 2)), expected)
+
+
+def test_no_steps_and_no_rows_give_empty_sequences(tmp_path: Path) -> None:
+    text = """m (double[N, 2] x, int64 n) => (double[K, 2] y, int64 l, double[K] z) {
+        yes = Constant <value = bool {1}> ()
+        e = SequenceEmpty <dtype = 11> ()
+        s = Loop (n, yes, e) <body = step (int64 i, bool c, seq(double[2]) p) => (bool d, seq(double[2]) q) {
+            d = Identity (c)  r = Gather (x, i)  w = Sin (r)  q = SequenceInsert (p, w) }>
+        l = SequenceLength (s)
+        y = ConcatFromSequence <axis = 0, new_axis = 1> (s)
+        t = SplitToSequence <keepdims = 0> (x)
+        u = SequenceMap (t) <body = each (double[2] v) => (double[2] w) { w = Sin (v) }>
+        z = ConcatFromSequence <axis = 0> (u)
+    }"""
+    joint = ps.split(ps.load(saved(tmp_path, text))).joint()
+    y, length, z, dx = joint(np.zeros((0, 2)), np.array(0), np.zeros((0, 2)), np.zeros(0))
+    assert (y.shape, int(length), z.shape, dx.shape) == ((0, 2), 0, (0,), (0, 2))
