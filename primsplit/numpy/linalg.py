@@ -1,6 +1,7 @@
 """np.linalg: cholesky, solve, inv, det, slogdet, qr, lstsq, pinv, matrix_power; what is refused, and the way out."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from primsplit.broadcasting import expand_to, full, reshape_to
 from primsplit.dims import Dim, Shape, product
 from primsplit.errors import DtypeError, PrimsplitError, ShapeError, UnsupportedFunction
 from primsplit.infer import broadcast_shapes
+from primsplit.ir import Const, Op, Value
 from primsplit.numpy.dense import cholesky as cholesky_unit
 from primsplit.numpy.dense import determinant, lu
 from primsplit.numpy.dense import qr as qr_unit
@@ -80,11 +82,46 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
 
 @implements(np.linalg.solve)
 def solve(a: Any, b: Any) -> Array:
-    """The solution of A x = b; `b` is a vector only if it has one axis. Inf or NaN, where NumPy raises, if singular."""
+    """The solution of A x = b; `b` is a vector only if it has one axis. Inf or NaN, where NumPy raises, if singular.
+
+    Where A is seen to be triangular (a Cholesky factor, its transpose, np.tril), by substitution: a fifth of the time.
+    """
     a, b = square(a, b)
+    unit = _solver(a)
     if len(b.shape) == 1:
-        return op.Squeeze(solve_matrix(a, op.Unsqueeze(b, [1]), lu.solve), [-1])
-    return solve_matrix(a, b, lu.solve)
+        return op.Squeeze(solve_matrix(a, op.Unsqueeze(b, [1]), unit), [-1])
+    return solve_matrix(a, b, unit)
+
+
+def _solver(a: Array) -> Callable[[Array, Array], Array]:
+    """Elimination, or substitution where the ops recorded so far show that the matrix is triangular."""
+    value: Value | None = a.value
+    turned = False
+    for made in reversed(tracing.current().ops):
+        if not any(v is value for v in made.outputs):
+            continue
+        rank = len(a.shape)
+        if made.kind == "Transpose" and made.attributes["perm"] == [*range(rank - 2), rank - 1, rank - 2]:
+            value, turned = made.inputs[0], not turned
+            continue
+        is_lower = _triangle(made)
+        return lu.solve if is_lower is None else partial(solve_triangular, lower=is_lower != turned)
+    return lu.solve
+
+
+def _triangle(made: Op) -> bool | None:
+    """True for an op that makes lower triangles, False for upper ones, else None."""
+    if getattr(made.attributes.get("rule"), "primitive", None) is cholesky_unit.cholesky:
+        return True
+    if made.kind != "Trilu":
+        return None
+    offset = made.inputs[1] if len(made.inputs) > 1 else None
+    if offset is not None and not isinstance(offset, Const):
+        return None
+    diagonal = 0 if offset is None else int(offset.numpy())
+    is_upper = bool(made.attributes.get("upper", 1))
+    beyond = diagonal < 0 if is_upper else diagonal > 0
+    return None if beyond else not is_upper
 
 
 def solve_matrix(a: Array, b: Array, unit: Callable[[Array, Array], Array]) -> Array:
@@ -120,7 +157,7 @@ def _side_by_side(a: Array, b: Array, unit: Callable[[Array, Array], Array]) -> 
 def inv(a: Any) -> Array:
     """The inverse, by solving for the identity. Inf or NaN, where NumPy raises, if singular."""
     (a,) = square(a)
-    return lu.solve(a, identity_like(a))
+    return _solver(a)(a, identity_like(a))
 
 
 @implements(np.linalg.det)

@@ -98,6 +98,8 @@ COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", 
 def _comparable(arrays: list[Array]) -> list[Array]:
     """The operands of a comparison: a Python integer that does not fit the other's dtype is an array of its own."""
     strong = [a.dtype for a in arrays if not a.weak]
+    if not strong:
+        return [Array(a.value) for a in arrays]  # of two Python integers NumPy would make objects
     if len(strong) != 1 or strong[0].kind not in "iu":
         return arrays
     return [Array(a.value) if a.weak and not _fits(a, strong[0]) else a for a in arrays]

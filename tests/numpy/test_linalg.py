@@ -1,6 +1,6 @@
 """np.linalg: values against LAPACK, gradients to order 2 against central differences, sizes 0 and 1, hard matrices."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -196,6 +196,38 @@ def test_where_numpy_raises_there_is_nan_or_inf() -> None:
     (solution,) = session(np.linalg.solve, ["N", "N"], ["N"])(np.ones((2, 2)), np.array([1.0, 2.0]))
     assert np.isnan(factor[1, 1])
     assert not np.isfinite(solution).any()
+
+
+TRIANGULAR: list[tuple[str, Callable[..., Any], bool]] = [
+    ("a factor", np.linalg.cholesky, True),
+    ("a factor's transpose", lambda a: np.linalg.cholesky(a).T, True),
+    ("an upper factor", lambda a: np.linalg.cholesky(a, upper=True), True),
+    ("a lower triangle", np.tril, True),
+    ("an upper triangle's transpose", lambda a: np.triu(a).mT, True),
+    ("the triangle above a band", lambda a: np.tril(a, 1), False),
+    ("the triangle below a band", lambda a: np.triu(a, -1), False),
+    ("transposes of a batch", lambda a: np.swapaxes(np.tril(np.stack([a, a + 1])), -1, -2), True),
+]
+
+
+@pytest.mark.parametrize(("make", "is_triangular"), [row[1:] for row in TRIANGULAR], ids=[row[0] for row in TRIANGULAR])
+def test_a_matrix_that_is_seen_to_be_triangular_is_solved_without_pivots(
+    make: Callable[..., Any], is_triangular: bool
+) -> None:
+    a, b = definite(4, 4) + np.triu(normal(4, 4), 1), normal(4, 2)
+    for function in (lambda a, b: np.linalg.solve(make(a), b), lambda a, b: np.linalg.inv(make(a)) @ b):
+        program = ps.trace(function, a, b)
+        assert np.any([node.op_type == "ArgMax" for node in _nodes(program.to_onnx().graph)]) != is_triangular
+        np.testing.assert_allclose(program(a, b), function(a, b), rtol=1e-10, atol=1e-12)
+        check_grads(function, a, b, order=1)
+
+
+def _nodes(graph: Any) -> Iterator[Any]:
+    """The nodes of a graph and of the graphs inside it."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            yield from _nodes(attribute.g)
 
 
 def test_a_gaussian_process_is_differentiated_through_cholesky_and_solve() -> None:

@@ -1,19 +1,30 @@
-"""Two fixed benches: value and gradient in onnxruntime beside jax.jit, torch eager and torch.compile, in one run.
+"""Fixed benches: value and gradient in onnxruntime beside jax.jit, torch eager and torch.compile, in one run.
 
-    python tools/bench/fixed.py [--cores 1] [--only mlp|regression32|regression64]
+    python tools/bench/fixed.py [--cores 1] [--only NAME] [--memory]
 
 `mlp`: 784-1024-1024-10, batch 256, cross entropy, float32, with respect to all parameters. `regression`: a robust
 (Student-t) regression log density, 100,000 x 50, with respect to coefficients and log scale, in float32 and float64.
-Needs `pip install -e ".[compare]"`. Every alternative's gradient is compared with the others' before it is timed.
+`transformer` and `convnet`: see their files. Needs `pip install -e ".[compare]"`. Every alternative's gradients are
+compared with ours before it is timed. `--memory` tells instead the peak of resident memory in the first three runs
+over what it was before them, each alternative in a process of its own; what compiles has compiled before.
 """
 
 import argparse
+import ctypes
 import itertools
+import subprocess
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+import convnet
 import numpy as np
-from peers import use_cores
+import transformer
+from memory import resident
+from peers import as_numbers, use_cores
 from timing import compare, print_table
 
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -58,18 +69,26 @@ def regression(xp: Any, p: dict[str, Any], features: Any, targets: Any) -> Any:
     return -2.5 * xp.sum(xp.log1p(scaled * scaled / 4.0)) - targets.shape[0] * p["log_scale"]
 
 
-def ours(model: Any, params: Arrays, data: Arrays, threads: int) -> Alternatives:
+@dataclass(frozen=True)
+class Bench:
+    """Parameters and data, and the loss of them as it is written for each library."""
+
+    data: Callable[[], tuple[Arrays, Arrays]]
+    in_numpy: Callable[..., Any]
+    in_jax: Callable[..., Any]
+    in_torch: Callable[..., Any]
+
+
+def ours(bench: Bench, threads: int, *, pattern: bool = True) -> Alternatives:
     """The exported joint file, and the forward pass alone, in onnxruntime."""
     import primsplit as ps
     from primsplit.runtime import Session
 
-    def function(p: Any, *rest: Any) -> Any:
-        return model(np, p, *rest)
-
-    made = ps.split(function, params, *data.values(), wrt="p")
+    params, data = bench.data()
+    made = ps.split(bench.in_numpy, params, *data.values(), wrt="p")
     leaves = [*(params[k] for k in sorted(params)), *data.values()]
-    joint = Session(made.joint().to_onnx(), threads=threads, plan_memory=True)
-    forward = Session(made.program.to_onnx(), threads=threads, plan_memory=True)
+    joint = Session(made.joint().to_onnx(), threads=threads, plan_memory=pattern)
+    forward = Session(made.program.to_onnx(), threads=threads, plan_memory=pattern)
     return {
         "primsplit": bound(joint, leaves),
         "onnxruntime, forward only": bound(forward, leaves),
@@ -91,16 +110,17 @@ def bound(session: Any, leaves: list[Any]) -> Callable[[], list[Any]]:
     return call
 
 
-def jax_alternative(model: Any, params: Arrays, data: Arrays) -> Alternatives:
-    """jax.jit(value_and_grad)."""
+def jax_alternative(bench: Bench) -> Alternatives:
+    """jax.jit(value_and_grad), compiled."""
     import jax
 
     jax.config.update("jax_enable_x64", True)
     import jax.numpy as jnp
 
-    function = jax.jit(jax.value_and_grad(lambda p, *rest: model(jnp, p, *rest)))
+    params, data = bench.data()
     p = {k: jnp.asarray(v) for k, v in params.items()}
     rest = [jnp.asarray(v) for v in data.values()]
+    function = jax.jit(jax.value_and_grad(bench.in_jax)).lower(p, *rest).compile()
     return {"jax.jit": lambda: jax.block_until_ready(function(p, *rest))}
 
 
@@ -124,66 +144,111 @@ class TorchNames:
         return self.torch.amax(x, dim=axis, keepdim=keepdims)
 
 
-def torch_alternatives(model: Any, params: Arrays, data: Arrays) -> Alternatives:
+def torch_alternatives(bench: Bench, threads: int) -> Alternatives:
     """torch eager with autograd, and torch.compile of the loss."""
     import torch
 
-    names = TorchNames()
+    torch.set_num_threads(threads)
+    params, data = bench.data()
     p = {k: torch.tensor(v, requires_grad=True) for k, v in params.items()}
     rest = [torch.tensor(v) for v in data.values()]
-
-    def loss(p: Any, *rest: Any) -> Any:
-        return model(names, p, *rest)
-
-    compiled = torch.compile(loss)
+    compiled = torch.compile(bench.in_torch)
 
     def step(function: Callable[..., Any]) -> Any:
         value = function(p, *rest)
-        return value, torch.autograd.grad(value, [p[k] for k in sorted(p)])
+        return value.detach(), torch.autograd.grad(value, [p[k] for k in sorted(p)])
 
-    return {"torch eager": lambda: step(loss), "torch.compile": lambda: step(compiled)}
+    return {"torch eager": lambda: step(bench.in_torch), "torch.compile": lambda: step(compiled)}
 
 
-BENCHES: dict[str, tuple[Any, Callable[[], tuple[Arrays, Arrays]]]] = {
-    "mlp": (mlp, mlp_data),
-    "regression32": (regression, lambda: regression_data("float32")),
-    "regression64": (regression, lambda: regression_data("float64")),
+def _in_names(model: Callable[..., Any]) -> Bench:
+    """The losses of a model that takes NumPy's names from any library."""
+
+    def in_jax(*args: Any) -> Any:
+        import jax.numpy as jnp
+
+        return model(jnp, *args)
+
+    return Bench(DATA[model], partial(model, np), in_jax, lambda *args: model(TorchNames(), *args))
+
+
+DATA: dict[Any, Any] = {mlp: mlp_data, regression: partial(regression_data, "float64")}
+
+BENCHES = {
+    "mlp": _in_names(mlp),
+    "regression32": replace(_in_names(regression), data=partial(regression_data, "float32")),
+    "regression64": _in_names(regression),
+    "transformer": Bench(transformer.data, transformer.in_numpy, transformer.in_jax, transformer.in_torch),
+    "convnet": Bench(convnet.data, convnet.in_numpy, convnet.in_jax, convnet.in_torch),
 }
 
 
 def agree(alternatives: Alternatives) -> None:
-    """Print how far each alternative's value is from ours."""
-    values = {name: _number(call()[0]) for name, call in alternatives.items()}
-    told = ", ".join(f"{name} {value:.6g}" for name, value in values.items())
-    print(f"values: {told}")
+    """Print how far each alternative's value and gradients are from ours, relative to the largest element of each."""
+    values = {name: as_numbers(_tensors(call())) for name, call in alternatives.items()}
+    wanted = values.pop("primsplit")
+    for name, found in values.items():
+        pairs = zip(found, wanted, strict=False)
+        wrong = max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in pairs)
+        print(f"{name}: {len(found)} arrays, within {wrong:.1e} of ours")
 
 
-def _number(value: Any) -> float:
-    value = value.detach() if hasattr(value, "detach") else value
-    return float(value.numpy() if hasattr(value, "numpy") else value)
+def _tensors(found: Any) -> Any:
+    return [v.numpy() for v in found] if isinstance(found, list) else found
+
+
+RUNS = {
+    "primsplit": lambda bench, cores: ours(bench, cores, pattern=False)["primsplit"],
+    "primsplit, memory pattern": lambda bench, cores: ours(bench, cores)["primsplit"],
+    "jax.jit": lambda bench, _: jax_alternative(bench)["jax.jit"],
+    "torch eager": lambda bench, cores: torch_alternatives(bench, cores)["torch eager"],
+    "torch.compile": lambda bench, cores: torch_alternatives(bench, cores)["torch.compile"],
+}
+
+
+def print_peak(bench: Bench, name: str, cores: int) -> None:
+    """Print the megabytes that three runs add to the resident memory at its peak."""
+    call = RUNS[name](bench, cores)
+    if name == "torch.compile":
+        call()
+    ctypes.CDLL("libc.so.6").malloc_trim(0)
+    before = resident("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    for _ in range(3):
+        call()
+    print(f"{resident('VmHWM') - before:8.1f} MB")
+
+
+def print_peaks(name: str, cores: int) -> None:
+    """Print the peak of each alternative, from a process of its own."""
+    print(f"{name}, {cores} core(s), peak of resident memory over three runs")
+    for run in RUNS:
+        command = [sys.executable, __file__, "--only", name, "--peak", run, "--cores", str(cores)]
+        told = subprocess.run(command, capture_output=True, text=True, check=True)
+        print(f"  {run:30s}{told.stdout.rstrip()}")
 
 
 def main() -> None:
     """Run the benches that were asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cores", type=int, default=1)
     parser.add_argument("--only", choices=sorted(BENCHES))
+    parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--peak", choices=RUNS, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     use_cores(asked.cores)
-    for name, (model, make) in BENCHES.items():
+    for name, bench in BENCHES.items():
         if asked.only not in {None, name}:
             continue
-        params, data = make()
-        alternatives = ours(model, params, data, asked.cores)
-        alternatives |= jax_alternative(model, params, data)
-        import torch
-
-        torch.set_num_threads(asked.cores)
-        alternatives |= torch_alternatives(model, params, data)
-        agree(alternatives)
-        print_table(
-            f"{name}, {asked.cores} core(s), value and gradient", compare(alternatives, budget=5.0), "primsplit"
-        )
+        if asked.peak:
+            print_peak(bench, asked.peak, asked.cores)
+        elif asked.memory:
+            print_peaks(name, asked.cores)
+        else:
+            alternatives = ours(bench, asked.cores) | jax_alternative(bench) | torch_alternatives(bench, asked.cores)
+            agree(alternatives)
+            title = f"{name}, {asked.cores} core(s), value and gradient"
+            print_table(title, compare(alternatives, budget=5.0), "primsplit")
 
 
 if __name__ == "__main__":

@@ -9,12 +9,13 @@ from primsplit.numpy.dense.loop import (
     at_most_a_block,
     block_count,
     changing,
+    counting,
     cut,
     filled,
     identity_like,
     loop,
     lower,
-    scalar,
+    scan,
     size,
     stacked_columns,
     swapped,
@@ -37,19 +38,18 @@ def cholesky(a: Array) -> Array:
 
 
 def _panel(columns: Array) -> Array:
-    """The first w columns of the factor, from the first w columns [..., m, w] of what is left of the matrix.
+    """The first w columns of the factor, from the first w columns [..., m, w], w > 0, of what is left of the matrix.
 
     Entries above the diagonal are numbers that nobody reads.
     """
     width = size(columns, -1)
 
-    def step(i: Array, rest: Array) -> tuple[list[Array], list[Array]]:
-        place = op.Unsqueeze(i, [0])
+    def step(rest: Array, place: Array) -> tuple[list[Array], list[Array]]:
         column = op.Gather(rest, place, axis=-1)
         done = op.Div(column, op.Sqrt(op.Gather(column, place, axis=-2)))
         return [op.Sub(rest, op.MatMul(done, swapped(cut(done, 0, width, -2))))], [done]
 
-    _, collected = loop(scalar(width), step, [columns])
+    _, collected = scan(step, [columns], [op.Unsqueeze(counting(columns, -1), [1])])
     return stacked_columns(collected)
 
 

@@ -1,4 +1,4 @@
-"""Recording a Loop, and the pieces that its bodies are made of."""
+"""Recording a Loop or a Scan, and the pieces that their bodies are made of."""
 
 from collections.abc import Callable, Sequence
 
@@ -37,6 +37,35 @@ def loop(count: Array, step: Step, carries: Sequence[Array], types: Sequence[Typ
         {"body": body},
         outputs=len(results) - 1,
         types=[*types, *(Type(x.dtype, (trips, *x.shape)) for x in collected)],
+    )
+    return [Array(v) for v in made]
+
+
+def scan(step: Step, carries: Sequence[Array], scanned: Sequence[Array], *, backward: bool = False) -> list[Array]:
+    """Run `step(*carries, *elements) -> (new carries, collected)` along the first axis of what is scanned.
+
+    Two thirds of the time of a `loop`, but onnxruntime refuses to run it over an axis of size 0. From the last element
+    to the first with `backward`; what is collected lies where its elements do. Returns the last carries, then what was
+    collected.
+    """
+    with tracing.recording(place=tracing.current().place) as inner:
+        given = [inner.param(c.type) for c in carries]
+        elements = [inner.param(Type(x.dtype, x.shape[1:])) for x in scanned]
+        new, collected = step(*map(Array, given), *map(Array, elements))
+        results: list[Value] = [x.value for x in (*new, *collected)]
+    body = tracing.close("step", [*given, *elements], inner, results)
+    way = int(backward)
+    made = tracing.emit(
+        "Scan",
+        [*(c.value for c in carries), *(x.value for x in scanned)],
+        {
+            "body": body,
+            "num_scan_inputs": len(scanned),
+            "scan_input_directions": [way] * len(scanned),
+            "scan_output_directions": [way] * len(collected),
+        },
+        outputs=len(results),
+        types=[*(c.type for c in carries), *(Type(x.dtype, (scanned[0].shape[0], *x.shape)) for x in collected)],
     )
     return [Array(v) for v in made]
 
@@ -144,8 +173,8 @@ def stacked_rows(collected: Array) -> Array:
 
 
 def at_most_a_block(dim: Dim) -> bool:
-    """True where the size is a number that one panel holds."""
-    return isinstance(dim, int) and dim <= BLOCK
+    """True where the size is a number that one panel holds, and not 0."""
+    return isinstance(dim, int) and 0 < dim <= BLOCK
 
 
 def block_count(n: Array) -> Array:

@@ -17,7 +17,7 @@ from primsplit.numpy.dense.loop import (
     filled,
     loop,
     rows_at,
-    scalar,
+    scan,
     size,
     sizes,
     stacked_columns,
@@ -66,27 +66,32 @@ def _one_panel(a: Array) -> Factors:
 
 
 def _panel(columns: Array, unused: Array) -> tuple[Array, Array, Array, Array]:
-    """Eliminate w columns [..., n, w] with pivots from the unused rows.
+    """Eliminate w columns [..., n, w], w > 0, with pivots from the unused rows.
 
     Returns the multipliers [..., n, w], zero for rows used before, the columns after elimination, the w pivots
     [..., w], and the rows unused after it.
     """
+    batch = len(columns.shape) - 2
     numbers = op.Unsqueeze(counting(columns, -2), [1])
-    row_shape = op.Concat(sizes(columns, 0, len(columns.shape) - 2), np.array([1]), size(columns, -1), axis=0)
+    row_shape = op.Concat(sizes(columns, 0, batch), np.array([1]), size(columns, -1), axis=0)
 
-    def step(i: Array, rest: Array, free: Array) -> tuple[list[Array], list[Array]]:
-        place = op.Unsqueeze(i, [0])
+    def row_of(rest: Array, pivot: Array) -> Array:
+        if not batch:
+            return op.Gather(rest, op.Squeeze(pivot, [1]), axis=0)
+        return op.GatherElements(rest, op.Expand(pivot, row_shape), axis=batch)
+
+    def step(rest: Array, free: Array, place: Array) -> tuple[list[Array], list[Array]]:
         column = op.Gather(rest, place, axis=-1)
         pivot = op.ArgMax(op.Where(free, op.Abs(column), -1.0), axis=-2, keepdims=1)
-        row = op.GatherElements(rest, op.Expand(pivot, row_shape), axis=len(rest.shape) - 2)
+        row = row_of(rest, pivot)
         free = op.And(free, op.Not(op.Equal(numbers, pivot)))
         head = op.Gather(row, place, axis=-1)
         safe = op.Where(op.Equal(head, 0.0), 1.0, head)
         multiplier = op.Where(free, op.Div(column, safe), 0.0)
         return [op.Sub(rest, op.MatMul(multiplier, row)), free], [multiplier, pivot]
 
-    width = scalar(size(columns, -1))
-    worked, unused, multipliers, pivots = loop(width, step, [columns, unused])
+    places = op.Unsqueeze(counting(columns, -1), [1])
+    worked, unused, multipliers, pivots = scan(step, [columns, unused], [places])
     order = op.Squeeze(stacked_columns(pivots), [-2])
     return stacked_columns(multipliers), worked, order, unused
 

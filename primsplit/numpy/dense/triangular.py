@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from primsplit.array import Array
+from primsplit.broadcasting import transpose
 from primsplit.ir import Type
 from primsplit.numpy.dense.loop import (
     BLOCK,
@@ -12,10 +13,10 @@ from primsplit.numpy.dense.loop import (
     changing,
     counting,
     cut,
+    diagonal,
     loop,
-    scalar,
+    scan,
     size,
-    stacked_rows,
     swapped,
 )
 from primsplit.numpy.dense.loop import (
@@ -33,7 +34,7 @@ def solve_triangular(t: Array, b: Array, *, lower: bool, unit: bool = False) -> 
     """X with T X = B, for T [..., n, n] of which one triangle is read, and B [..., n, k] with the same batch.
 
     With `unit` the diagonal counts as ones. A zero on the diagonal gives inf or NaN. Blocked substitution: n^2 k
-    operations, nearly all in matrix products; n steps of about 6 small operators; reads T once.
+    operations, nearly all in matrix products; n steps of 3 small operators; reads T twice.
     """
     if at_most_a_block(t.shape[-1]):
         return _retyped(substitute(t, b, lower=lower, unit=unit), b.type)
@@ -41,24 +42,25 @@ def solve_triangular(t: Array, b: Array, *, lower: bool, unit: bool = False) -> 
 
 
 def substitute(t: Array, b: Array, *, lower: bool, unit: bool) -> Array:
-    """Substitution one row at a time; for matrices of at most one block.
+    """Substitution one row at a time; for matrices of at most one block, and of one row at least.
 
-    Rows that are finished go on being updated with numbers that nobody reads.
+    The rows are divided by the diagonal first, and the axis that is walked along is brought to the front: three small
+    operators a step. Rows that are finished go on being updated with numbers that nobody reads.
     """
-    n = size(t, -1)
+    rank = len(t.shape)
+    if not unit:
+        along = diagonal(t)
+        t, b = op.Div(t, along), op.Div(b, along)
+    batch = range(rank - 2)
+    columns = op.Unsqueeze(transpose(t, [rank - 1, rank - 2, *batch]), [-1])
+    rows = transpose(b, [rank - 2, *batch, rank - 1])
 
-    def step(i: Array, rest: Array) -> tuple[list[Array], list[Array]]:
-        place = op.Unsqueeze(i, [0])
-        place = place if lower else op.Sub(op.Sub(n, 1), place)
-        column = op.Gather(t, place, axis=-1)
-        row = op.Gather(rest, place, axis=-2)
-        row = row if unit else op.Div(row, op.Gather(column, place, axis=-2))
-        return [op.Sub(rest, op.MatMul(column, row))], [row]
+    def step(rest: Array, column: Array, place: Array) -> tuple[list[Array], list[Array]]:
+        row = op.Gather(rest, place, axis=0)
+        return [op.Sub(rest, op.Mul(column, row), types=[rows.type])], [row]
 
-    _, collected = loop(scalar(n), step, [b])
-    if not lower:
-        collected = op.Gather(collected, op.Sub(op.Sub(n, 1), counting(t, -1)), axis=0)
-    return stacked_rows(collected)
+    _, collected = scan(step, [rows], [columns, counting(t, -1)], backward=not lower)
+    return transpose(collected, [*(1 + i for i in batch), 0, rank - 1])
 
 
 def _blocked(t: Array, b: Array, *, lower: bool, unit: bool) -> Array:
