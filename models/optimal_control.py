@@ -1,8 +1,8 @@
 """Cost of swinging a pendulum up with a motor too weak to lift it; the gradient by the torques finds the swing.
 
 mass length^2 angle'' = torque - damping angle' - mass gravity length sin(angle), the angle measured from hanging down,
-integrated by fifty steps of the classical Runge-Kutta method, each under a constant torque (direct single shooting:
-Betts, Practical Methods for Optimal Control, 2nd edition, chapter 3).
+integrated by steps of the classical Runge-Kutta method, each under a constant torque (direct single shooting: Betts,
+Practical Methods for Optimal Control, 2nd edition, chapter 3). The step is recorded once, for any number of them.
 """
 
 import sys
@@ -17,6 +17,7 @@ STEPS = 50
 
 main = "cost"
 wrt = ("commands",)
+specs = {"commands": "[N]"}
 
 
 @dataclass
@@ -51,15 +52,20 @@ def runge_kutta(pendulum: Pendulum, angle: Array, speed: Array, torque: Array, i
 def cost(commands: Array, pendulum: Pendulum, start: tuple[Array, Array], interval: Array) -> Array:
     """What a swing costs, a scalar: the distance from rest upright at the end, a little for height and torque before.
 
-    commands [50] are squashed into the motor's range; start is angle [] and speed []; interval [] is in seconds.
+    commands [N] are squashed into the motor's range; start is angle [] and speed []; interval [] is in seconds.
     """
-    angle, speed = start
+    import primsplit as ps
+
     torques = pendulum.torque_limit * np.tanh(commands)
-    total: Array = 0.001 * interval * np.sum(torques**2)
-    for step in range(STEPS):
-        angle, speed = runge_kutta(pendulum, angle, speed, torques[step], interval)
-        total = total + 0.1 * interval * (1.0 + np.cos(angle))
-    return total + 10.0 * (1.0 + np.cos(angle)) + 0.5 * speed**2
+
+    def step(state: tuple[Array, Array], torque: Array) -> tuple[tuple[Array, Array], Array]:
+        angle, speed = runge_kutta(pendulum, *state, torque, interval)
+        return (angle, speed), np.cos(angle)
+
+    (angle, speed), heights = ps.scan(step, start, torques)
+    running: Array = interval * (0.001 * np.sum(torques**2) + 0.1 * np.sum(1.0 + heights))
+    final: Array = 10.0 * (1.0 + np.cos(angle)) + 0.5 * speed**2
+    return running + final
 
 
 def example_inputs() -> tuple[Array, Pendulum, tuple[Array, Array], Array]:

@@ -5,12 +5,31 @@ from typing import Any
 
 from primsplit import random, rules
 from primsplit.array import Array
-from primsplit.compiled import grad, value_and_grad, vjp
+from primsplit.boundaries import primitive
+from primsplit.caching import cached
+from primsplit.compiled import grad, value_and_grad, vjp, vmap
+from primsplit.control import cond, fori_loop, safe_where, scan, switch, while_loop
+from primsplit.control import mapped as map  # noqa: A004  # the field's word for it
+from primsplit.derivatives import forward
 from primsplit.errors import PrimsplitError
-from primsplit.export import SplitProgram, export, split, trace
+from primsplit.export import SplitProgram, split, trace
+from primsplit.frules import frule
+from primsplit.guarding import export_guarded, guarded
 from primsplit.loading import load
+from primsplit.modes import export
 from primsplit.numpy.namespace import NAMESPACE
-from primsplit.primitive import opt_out, primitive, rrule, stop_gradient
+from primsplit.primitive import opt_out, rrule, stop_gradient
+from primsplit.products import (
+    derivative,
+    hessian,
+    hvp,
+    jacobian,
+    jvp,
+    laplacian,
+    linearize,
+    value_grad_and_hessian,
+    value_grad_and_hvp,
+)
 from primsplit.program import Program
 from primsplit.specs import spec
 
@@ -24,21 +43,43 @@ __all__ = [
     "PrimsplitError",
     "Program",
     "SplitProgram",
+    "cached",
+    "cond",
+    "derivative",
     "export",
+    "export_guarded",
+    "fori_loop",
+    "forward",
+    "frule",
     "grad",
+    "guarded",
+    "hessian",
+    "hvp",
+    "jacobian",
+    "jvp",
+    "laplacian",
+    "linearize",
     "load",
+    "map",
     "numpy",
     "opt_out",
     "primitive",
     "random",
     "rrule",
     "rules",
+    "safe_where",
+    "scan",
     "spec",
     "split",
     "stop_gradient",
+    "switch",
     "trace",
     "value_and_grad",
+    "value_grad_and_hessian",
+    "value_grad_and_hvp",
     "vjp",
+    "vmap",
+    "while_loop",
 ]
 
 

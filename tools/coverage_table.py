@@ -2,9 +2,10 @@
 
 Runs the tests and watches them. An operator is covered by a test that passed and in which a check against central
 differences (`check_grads`, `check_rrule`) differentiated it; an operator without a gradient, by a test that passed and
-made a program with it. A function is covered by a test that passed and in which such a check traced a call of it; one
-that no gradient ever goes through, by a test that traced a call of it. Of several tests the one that covers the
-fewest things is named.
+made a program with it. One with a definition is covered by a check, too, else by a test that passed and recorded it: it
+is made of operators that are covered. A function is covered by a test that passed and in which such a check traced a
+call of it; one that no gradient ever goes through, by a test that traced a call of it. Of several tests the one that
+covers the fewest things is named.
 
     python tools/coverage_table.py [--check] [pytest's arguments]
 
@@ -19,6 +20,7 @@ from pathlib import Path
 import pytest
 
 import primsplit
+from primsplit.definitions import DEFINITIONS
 from primsplit.rules.table import RULES
 from primsplit.testing.watching import Watcher
 
@@ -53,9 +55,10 @@ class Plugin:
         """The test of each operator and function."""
         without = {k for k, entry in RULES.items() if entry.form == "no_gradient"}
         written = {k: t for k, t in self.tests["written"].items() if k in without}
+        recorded = {k: t for k, t in self.tests["recorded"].items() if k in DEFINITIONS}
         discrete = {n: t for n, t in self.tests["traced"].items() if n not in self.watcher.smooth}
         return {
-            "operators": self.chosen({**written, **self.tests["differentiated"]}),
+            "operators": self.chosen({**written, **recorded, **self.tests["differentiated"]}),
             "functions": self.chosen({**discrete, **self.tests["checked"]}),
         }
 

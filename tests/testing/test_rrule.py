@@ -12,7 +12,7 @@ import primsplit as ps
 from primsplit.array import Array
 from primsplit.broadcasting import sum_to
 from primsplit.ops import op
-from primsplit.rules.table import RULES, Entry, Epoch, Rule
+from primsplit.rules.table import FRULES, RULES, Entry, Epoch, Forward, Rule
 from primsplit.testing import CheckFailed, check_rrule, structural
 
 F = ps.spec("float64", [3])
@@ -55,7 +55,7 @@ def test_a_right_rule_passes_every_check_and_tells_what_it_found() -> None:
     assert report.nodes == ["Mul", "Mul", "ReduceSum"]
     assert report.checks == [
         "form", "closed", "primal", "differences", "linear", "repeat", "subset", "sizes", "dtypes", "second_order",
-        "files", "counters",
+        "forward", "files", "counters",
     ]  # fmt: skip
     assert report.dtypes == ["float32", "float16"]
     assert "[0, 0], [0]" in report.sizes
@@ -64,6 +64,32 @@ def test_a_right_rule_passes_every_check_and_tells_what_it_found() -> None:
 def test_a_wrong_factor_fails_against_differences(broken: Any) -> None:
     broken("Mul", product(lambda dz, x, y: dz * y * 1.001))
     assert "derivative is" in fails("differences", "Mul", F, F)
+
+
+def forward_rule(monkeypatch: pytest.MonkeyPatch, pushforward: Callable[..., Any]) -> None:
+    """Gives Mul this forward rule."""
+    entry = Forward(lambda x, y: (op.Mul(x, y), lambda tx, ty: pushforward(tx, ty, x, y)), lambda op, wrt: True)
+    monkeypatch.setitem(FRULES, "Mul", entry)
+    monkeypatch.setattr(Epoch, "count", next(_epochs))
+
+
+def test_a_wrong_forward_rule_fails_against_differences(monkeypatch: pytest.MonkeyPatch) -> None:
+    forward_rule(monkeypatch, lambda tx, ty, x, y: tx * y * 1.001 + x * ty)
+    assert "along a direction" in fails("forward", "Mul", F, F)
+
+
+def test_a_forward_rule_that_is_not_linear_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    forward_rule(monkeypatch, lambda tx, ty, x, y: tx * y + x * ty + tx * ty)
+    assert "not linear" in fails("forward", "Mul", F, F)
+
+
+def test_a_pullback_that_has_no_transpose_fails_in_forward_mode_unless_it_is_for_reverse_alone(
+    broken: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken("Mul", product(lambda dz, x, y: op.Clip(dz, -1e9, 1e9) * y))
+    monkeypatch.delitem(FRULES, "Mul")
+    assert "is not linear" in fails("forward", "Mul", F, F, only=["forward"])
+    check_rrule("Mul", F, F, only=["forward"], reverse_only=True)
 
 
 def test_a_primal_that_is_not_the_operator_fails(broken: Any) -> None:
