@@ -253,6 +253,7 @@ class _Tree:
 
     def _not_recorded(self, condition: Value, place: Place | None) -> Block:
         """The side of a settled condition that the arrays did not take."""
+
         def values() -> list[Value]:
             types = [Type(d, m.type.shape) for m, d in zip(self.model.results, self.dtypes, strict=True)]
             return raise_at_run_time(condition, types, place, OTHER_WAY)

@@ -20,6 +20,7 @@ from primsplit.fingerprint import Same
 from primsplit.ir import Block, Const, Op, Type, Value, Var, free
 from primsplit.names import NamedBlock, kept_apart
 from primsplit.passes.dead_code import drop_dead_code
+from primsplit.passes.repeats import fold_repeats
 from primsplit.specs import check_array, leaf_type
 from primsplit.unrolled import report_unrolled
 
@@ -144,6 +145,23 @@ class Program:
             check_array(array, name, var.type, sizes)
             arrays.append(array)
         return arrays
+
+    def folded(self) -> "Program":
+        """The program with regions that repeat, such as the steps of an unrolled loop, as calls of one function.
+
+        Its derivative is made once for all steps. Files are written without calls.
+        """
+        return Program(
+            fold_repeats(self.block),
+            inputs=self.inputs,
+            outputs=self.outputs,
+            arguments=self.arguments,
+            result=self.result,
+            static=self.static,
+            gradients=self.gradients,
+            params=self.params,
+            defaults=self.defaults,
+        )
 
     def session(self) -> Any:
         """The onnxruntime session of this program, made once."""

@@ -26,6 +26,7 @@ def export(
     form: options.Form = FormName.JOINT,
     chunk: options.Chunk = None,
     dtype: options.Dtype = None,
+    branches: options.Branches = options.BranchesName.EXPLORE,
     json: options.Json = False,
 ) -> None:
     """Write a NumPy function and its gradient, or another derivative, as ONNX.
@@ -35,7 +36,7 @@ def export(
     A file may also say its function (main), what to differentiate (wrt), and types (specs, a dict).
     """
     started = time.perf_counter()
-    made = Exported(target, spec, wrt, dtype, quiet=json, mode=mode, chunk=chunk)
+    made = Exported(target, spec, wrt, dtype, quiet=json, mode=mode, chunk=chunk, branches=branches)
     path = onnx or os.path.splitext(os.path.basename(made.file.path))[0] + ".onnx"
     with progress(f"writing {path}", quiet=json):
         paths = save_derived(made.derived, path, made.mode, form.value)

@@ -33,6 +33,14 @@ class ModeName(StrEnum):
     HESSIAN = "hessian"
 
 
+class BranchesName(StrEnum):
+    """What becomes of Python branches on values that only the run knows."""
+
+    EXPLORE = "explore"
+    ERROR = "error"
+    STATIC = "static"
+
+
 class DtypeName(StrEnum):
     """The dtypes that carry gradients."""
 
@@ -53,6 +61,14 @@ Spec = Annotated[
         metavar="NAME:TYPE",
         help="The type of an input: x:f32\\[N,3], params.w:f64\\[3]; a name in it is a size known at run time. "
         "x:\\[N,3] keeps the dtype of the example.",
+    ),
+]
+Branches = Annotated[
+    BranchesName,
+    typer.Option(
+        "--branches",
+        help="Python branches on traced values: follow every path, refuse them, or follow the way of the examples (and "
+        "fail at run time on another).",
     ),
 ]
 Wrt = Annotated[
@@ -104,6 +120,7 @@ class Exported:
         quiet: bool,
         mode: ModeName | None = ModeName.GRADIENT,
         chunk: int | None = None,
+        branches: BranchesName = BranchesName.EXPLORE,
     ) -> None:
         texts = read_specs(spec)
         with progress(f"reading {target}", quiet=quiet) as told, user_output_to_stderr():
@@ -113,6 +130,7 @@ class Exported:
             args, named = self.arguments.specs
             asked = wrt or self.file.wrt
             self.mode = read_mode(mode.value if mode is not None else self.file.mode or "gradient")
+            named = {**named, "branches": branches.value}
             self.derived = derive(self.file.function, *args, mode=self.mode, wrt=asked, chunk=chunk, **named)
 
     @property

@@ -49,7 +49,8 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
     starts, spec = arrays_of(init)
 
     def step(carry: Any, extras: list[Array]) -> tuple[Any, None]:
-        return body(op.Add(extras[0], first), carry), None
+        counter: Array = op.Add(extras[0], first)
+        return body(Array(counter.value, weak=True, scalar=True), carry), None  # promoted as Python's integer is
 
     made, block = record_body(_name(body), starts, spec, [Type(np.int64, ())], step)
     trips = op.Sub(last, first).value

@@ -20,7 +20,8 @@ from primsplit.ir import BFLOAT16, Block, Const, Type, Var
 from primsplit.onnxio import gradient_node
 from primsplit.onnxio.modelfile import MOST_NODES
 from primsplit.onnxio.nested_nodes import KINDS, record_nested
-from primsplit.onnxio.sequence_graphs import record_if, record_loop, record_map
+from primsplit.onnxio.sequence_graphs import record_if, record_map
+from primsplit.onnxio.sequence_loops import record_loop
 from primsplit.onnxio.sequence_nodes import is_of_sequences, record_sequence
 from primsplit.onnxio.sequences import Entry, is_held, require_tensor
 from primsplit.onnxio.tensor_checks import external_path

@@ -15,6 +15,7 @@ from primsplit.definitions.quantized_chains import with_straight_through
 from primsplit.errors import UnsupportedFunction
 from primsplit.infer import reserve
 from primsplit.ir import Block, Const
+from primsplit.names import kept_apart
 from primsplit.onnxio.graph_reader import GraphReader
 from primsplit.onnxio.modelfile import ModelFile, check_functions, check_model, graphs, invalid, read_file
 from primsplit.onnxio.sequence_ends import Ends, Said
@@ -69,7 +70,8 @@ def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends) -> Model:
     if not ends.results:
         raise UnsupportedFunction(f"{reader.path}: the outputs hold no tensor")
     block = with_straight_through(close(graph.name or "model", ends.params, recorded, ends.results))
-    return Model(block, tuple(ends.inputs), tuple(ends.outputs), params, arguments, results)
+    names, outputs = (tuple(kept_apart(n)) for n in (ends.inputs, ends.outputs))
+    return Model(block, names, outputs, params, arguments, results)
 
 
 def _inlined(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:

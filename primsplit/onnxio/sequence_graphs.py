@@ -1,8 +1,7 @@
-"""If, Loop and SequenceMap where sequences or optional values go in or come out.
+"""If and SequenceMap where sequences or optional values go in or come out.
 
-A branch or a body is recorded with the tensors of its sequences as results. What holds them together must be the same
-on both sides of an If and before and after the step of a Loop; a Loop of few steps is unrolled, and in one of many a
-sequence that grows by as many elements in each step is stacked.
+A branch is recorded with the tensors of its sequences as results. What holds them together must be the same on both
+sides, or sequences of one shape of element, which are stacked.
 """
 
 import functools
@@ -15,14 +14,13 @@ import onnx
 from primsplit import dims, nested, tracing
 from primsplit.array import Array
 from primsplit.errors import ParseError, UnsupportedFunction
-from primsplit.ir import Block, Op, Type, Value, free
-from primsplit.nested import ScanForm, Walk, element, emit_if, emit_loop, emit_scan, visible
+from primsplit.ir import Block, Op, Value, free
+from primsplit.nested import ScanForm, Walk, element, emit_if, emit_scan, visible
 from primsplit.onnxio.known import known_number
-from primsplit.onnxio.nested_nodes import steady, without_invariants
+from primsplit.onnxio.nested_nodes import without_invariants
 from primsplit.onnxio.sequences import (
     Absent,
     Entry,
-    Growing,
     Listed,
     Stacked,
     element_shape,
@@ -33,18 +31,10 @@ from primsplit.onnxio.sequences import (
     rebuilt,
     require_sequence,
     require_tensor,
-    scalar,
-    stack,
     stacked_like,
     told,
 )
 from primsplit.ops import op
-
-MOST_STEPS = 256
-"""The most steps of a Loop that are recorded one after the other."""
-
-MOST_OPS = 100_000
-"""The most ops that these may be."""
 
 Graph = onnx.GraphProto
 Inner = Callable[[Graph, Sequence[Entry]], list[Entry]]
@@ -170,12 +160,12 @@ def _scanned(first: Listed | Stacked, given: Sequence[Entry], body: Graph, inner
 
     block = nested.record("map", [element(x.type, Walk()) for x in stacks], record)
     block = without_invariants(block)
-    _require_steady(block.results, block, stacks, "SequenceMap")
+    require_steady(block.results, block, stacks, "SequenceMap")
     form = ScanForm(block, 0, tuple(Walk() for _ in stacks), tuple(Walk() for _ in block.results))
     return [Stacked(v) for v in emit_scan(form, [], stacks)]
 
 
-def _require_steady(items: Iterable[Value], body: Block, around: Sequence[Value], kind: str) -> None:
+def require_steady(items: Iterable[Value], body: Block, around: Sequence[Value], kind: str) -> None:
     """Raise UnsupportedFunction where the elements that steps make may differ in shape."""
     known = visible([*around, *free(body)])
     for item in items:
@@ -187,154 +177,3 @@ def _require_steady(items: Iterable[Value], body: Block, around: Sequence[Value]
                 because=("a sequence whose length only the run knows is told as one tensor",),
                 cure="Give the sequence a fixed length, a Loop a constant number of steps, or pad its elements.",
             )
-
-
-def record_loop(inputs: Sequence[Entry | None], body: Graph, inner: Inner) -> list[Entry]:
-    """Record a Loop that carries sequences or optional values."""
-    trips, condition = (None if x is None else require_tensor(x, "Loop") for x in inputs[:2])
-    carries: list[Entry] = [Absent() if x is None else x for x in inputs[2:]]
-    unrolled = _unrolled(trips, condition, carries, body, inner)
-    return _Carried(carries, body, inner).record(trips, condition) if unrolled is None else unrolled
-
-
-def _unrolled(
-    trips: Value | None, condition: Value | None, carries: Sequence[Entry], body: Graph, inner: Inner
-) -> list[Entry] | None:
-    """The steps one after the other; None, and nothing recorded, where the run alone knows how many there are."""
-    count = None if trips is None else known_number(trips)
-    goes = 1 if condition is None else known_number(condition)
-    if count is None or goes is None or not goes or not 0 < count <= MOST_STEPS:
-        return None
-    rows: list[list[Value]] = []
-    held = list(carries)
-    with tracing.recording(place=tracing.current().place, remark=tracing.current().remark) as whole:
-        for step in range(count):
-            with tracing.recording(place=whole.place, remark=whole.remark) as part:
-                after, *found = inner(body, [scalar(step), scalar(True), *held])
-                goes = known_number(require_tensor(after, "Loop"))
-            for each in part.ops:
-                tracing.append(each)
-            held = found[: len(carries)]
-            rows.append([require_tensor(v, "Loop") for v in found[len(carries) :]])
-            if goes is None or len(whole.ops) > MOST_OPS:
-                return None
-            if not goes:
-                break
-        stacks = [stack(column) for column in zip(*rows, strict=True)]
-    for each in whole.ops:
-        tracing.append(each)
-    return [*held, *stacks]
-
-
-class _Changed(Exception):
-    """A step of a Loop changes the lengths of the sequences that are carried at these places."""
-
-    def __init__(self, places: Sequence[int]) -> None:
-        super().__init__(places)
-        self.places = places
-
-
-class _Carried:
-    """A Loop of steps that only the run counts.
-
-    `growing` are the carries that steps append to, and by how many elements; those are stacked.
-    """
-
-    def __init__(self, carries: Sequence[Entry], body: Graph, inner: Inner) -> None:
-        self.carries = carries
-        self.body = body
-        self.inner = inner
-        self.growing: dict[int, int] = {}
-
-    @property
-    def kept(self) -> list[Entry]:
-        """The carries that have one form in every step."""
-        return [x for i, x in enumerate(self.carries) if i not in self.growing]
-
-    def record(self, trips: Value | None, condition: Value | None) -> list[Entry]:
-        """Record the Loop; the carries after it, and what it stacks."""
-        while True:
-            starts = leaves(self.kept)
-            try:
-                block, types = steady(self.block, [v.type for v in starts], 2, 1)
-            except _Changed as changed:
-                self.growing.update(dict.fromkeys(changed.places, 0))
-                continue
-            break
-        block = without_invariants(block)
-        count = len(starts)
-        fresh = block.results[1 + count : 1 + count + sum(map(bool, self.growing.values()))]
-        _require_steady(fresh, block, starts, "a Loop")
-        return self.results(emit_loop(trips, condition, block, starts, types), count)
-
-    def block(self, types: Sequence[Type]) -> Block:
-        """The body for kept tensors of these types: after the condition those, what is appended, what is stacked.
-
-        Raises _Changed where a step gives a sequence of another length.
-        """
-
-        def record(*params: Array) -> list[Value]:
-            kept = iter(rebuilt(self.kept, [p.value for p in params[2:]]))
-            given = [Growing(i) if i in self.growing else next(kept) for i in range(len(self.carries))]
-            after, *found = self.inner(self.body, [params[0].value, params[1].value, *given])
-            count = len(self.carries)
-            stacked = [require_tensor(v, "Loop") for v in found[count:]]
-            changed = [i for i, (a, b) in enumerate(zip(given, found, strict=False)) if not self.is_kept(i, a, b)]
-            if changed:
-                raise _Changed(changed)
-            grown = [_together(leaves([found[i]])) for i in sorted(self.growing) if leaves([found[i]])]
-            same = [x for i, x in enumerate(found[:count]) if i not in self.growing]
-            return [require_tensor(after, "Loop"), *leaves(same), *grown, *stacked]
-
-        return nested.record("loop", [Type(np.int64, ()), Type(np.bool_, ()), *types], record)
-
-    def is_kept(self, place: int, before: Entry, after: Entry) -> bool:
-        """True where a step keeps what a carry is. Raises UnsupportedFunction where it cannot be carried at all."""
-        if isinstance(before, Growing):
-            if not isinstance(after, Growing) or after.place != place:
-                raise self.refused(place, "a step does more than append elements to it")
-            self.growing[place] = len(after.items)
-            return True
-        if not is_same_form(before, after) and not isinstance(before, Listed | Stacked):
-            raise self.refused(place, f"it is {told(before)} before, and {told(after)} after")
-        return is_same_form(before, after)
-
-    def refused(self, place: int, why: str) -> UnsupportedFunction:
-        name = self.body.input[place + 2].name
-        return UnsupportedFunction(
-            f"{name} changes from step to step of a Loop, and only the run knows how many those are",
-            place=tracing.current().place,
-            because=(why,),
-            cure="Make the number of steps a constant, or append to the sequence only.",
-        )
-
-    def results(self, found: Sequence[Value], count: int) -> list[Entry]:
-        """What the Loop gives, from its outputs: kept tensors, then what was appended, then what was stacked."""
-        kept = iter(rebuilt(self.kept, found[:count]))
-        left = iter(found[count:])
-        ends = [
-            self.grown(i, next(left) if self.growing[i] else None) if i in self.growing else next(kept)
-            for i in range(len(self.carries))
-        ]
-        return [*ends, *left]
-
-    def grown(self, place: int, tensor: Value | None) -> Entry:
-        """The sequence after the Loop. Raises UnsupportedFunction where old and new elements differ in shape."""
-        start = self.carries[place]
-        if tensor is None or not isinstance(start, Listed | Stacked):
-            return start
-        whole = Array(tensor)
-        if self.growing[place] > 1:
-            sizes = whole.shape
-            whole = op.Reshape(whole, [sizes[0] * sizes[1], *sizes[2:]], allowzero=1)
-        if isinstance(start, Listed) and not start.items:
-            return Stacked(whole.value)
-        before = stacked_like(start, whole.shape[1:])
-        if before is None:
-            raise self.refused(place, "the elements that it has before may have another shape than those appended")
-        return Stacked(op.Concat(Array(before), whole, axis=0).value)
-
-
-def _together(items: Sequence[Value]) -> Value:
-    """What a step appends, as one tensor."""
-    return items[0] if len(items) == 1 else stack(items)

@@ -77,7 +77,7 @@ def _insert(inputs: Inputs, _: Mapping[str, Any]) -> Entry:
     tensor = require_tensor(inputs[1], "SequenceInsert")
     position = None if inputs[2] is None else require_tensor(inputs[2], "SequenceInsert")
     if isinstance(inputs[0], Growing) and position is None:
-        return Growing(inputs[0].place, (*inputs[0].items, tensor))
+        return Growing(inputs[0].owner, inputs[0].place, (*inputs[0].items, tensor))
     held = require_sequence(inputs[0], "SequenceInsert")
     known = listed(held)
     if known is None:

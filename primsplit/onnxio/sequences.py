@@ -40,8 +40,9 @@ class Absent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Growing:
-    """The sequence that a Loop carries at this place, with these elements after it."""
+    """The sequence that a Loop, `owner`, carries at this place, with these elements after it."""
 
+    owner: object
     place: int
     items: tuple[Value, ...] = ()
 
@@ -61,7 +62,9 @@ def told(entry: Entry) -> str:
         return f"a sequence of {len(entry.items)}"
     if isinstance(entry, Absent):
         return "an optional value that is not given"
-    return "a sequence" if isinstance(entry, Stacked | Growing) else "a tensor"
+    if isinstance(entry, Growing):
+        return f"the sequence of a Loop with {len(entry.items)} more"
+    return "a sequence" if isinstance(entry, Stacked) else "a tensor"
 
 
 def leaves(entries: Iterable[Entry]) -> list[Value]:
@@ -87,7 +90,7 @@ def _rebuilt(entry: Entry, left: Iterator[Value]) -> Entry:
     if isinstance(entry, Listed):
         return Listed(tuple(next(left) for _ in entry.items))
     if isinstance(entry, Growing):
-        return Growing(entry.place, tuple(next(left) for _ in entry.items))
+        return Growing(entry.owner, entry.place, tuple(next(left) for _ in entry.items))
     if isinstance(entry, Stacked):
         return Stacked(next(left))
     return entry if isinstance(entry, Absent) else next(left)
@@ -97,7 +100,7 @@ def is_same_form(a: Entry, b: Entry) -> bool:
     """True where the one can take the other's place: both tensors, or held together alike."""
     if not is_held(a) or not is_held(b):
         return not is_held(a) and not is_held(b)
-    if isinstance(a, Growing) and isinstance(b, Growing) and a.place != b.place:
+    if isinstance(a, Growing) and isinstance(b, Growing) and (a.owner is not b.owner or a.place != b.place):
         return False
     return type(a) is type(b) and (isinstance(a, Stacked) or len(_leaves(a)) == len(_leaves(b)))
 

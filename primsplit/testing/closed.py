@@ -9,8 +9,8 @@ from primsplit.errors import PrimsplitError
 from primsplit.ir import Block, Const, Op, Var, check, free, walk
 from primsplit.listing import constants, listing
 from primsplit.parsing import parse
-from primsplit.passes.inline import inline_calls
 from primsplit.parts import Split
+from primsplit.passes.inline import inline_calls
 from primsplit.testing.failures import CheckFailed
 
 PLAIN = (bool, int, float, str, bytes)

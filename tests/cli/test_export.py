@@ -12,6 +12,9 @@ import onnx
 import onnxruntime
 import pytest
 
+import primsplit as ps
+from primsplit.errors import BranchError
+
 LOSS = """
 import numpy as np
 
@@ -215,3 +218,28 @@ def test_the_commands_run_as_a_module_and_help_is_light() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+BRANCHING = """
+import numpy as np
+def loss(x):
+    return x.sum() ** 3 if x.sum() > 1 else x.sum() ** 2
+def example_inputs():
+    return {"x": np.array([0.1, 0.2, 0.3])}
+"""
+
+
+def test_python_branches_are_explored_refused_or_taken_as_the_example_goes(primsplit, model, tmp_path) -> None:
+    path, out = model(BRANCHING), tmp_path / "out.onnx"
+    for policy, low, high in (("explore", 1.2, 38.88), ("static", 1.2, None)):
+        assert primsplit("export", path, "--onnx", out, "--branches", policy).status == 0
+        gradient = ps.load(str(out))
+        np.testing.assert_allclose(gradient(np.array([0.1, 0.2, 0.3]))[1], [low] * 3)
+        if high is None:
+            with pytest.raises(BranchError):
+                gradient(np.array([1.1, 1.2, 1.3]))
+        else:
+            np.testing.assert_allclose(gradient(np.array([1.1, 1.2, 1.3]))[1], [high] * 3)
+    refused = primsplit("export", path, "--onnx", tmp_path / "no.onnx", "--branches", "error")
+    assert refused.status == 1
+    assert "a branch depends" in refused.error

@@ -214,6 +214,23 @@ def test_a_step_that_makes_another_carry_is_refused(body, init, error, told) -> 
     assert len(str(caught.value).splitlines()) < 10
 
 
+def test_checkpoints_keep_the_length_of_what_is_stacked() -> None:
+    def f(xs):
+        def step(c, x):
+            return c + x, np.sin(c * x)
+
+        return (ps.scan(step, 0.5, xs, checkpoint="sqrt")[1] * xs).sum()
+
+    file = ps.split(f, ps.spec("float64", ["N"])).joint()
+    for n in (5, 1, 0):
+        xs = np.linspace(0.1, 0.9, n)
+        np.testing.assert_allclose(file(xs)[0], f(xs), rtol=1e-12)
+    program = ps.trace(
+        lambda xs: ps.scan(lambda c, x: (c, x * c), 2.0, xs, checkpoint="sqrt")[1], ps.spec("float64", ["N"])
+    )
+    assert str(program.block.results[0].type) == "float64[N]"
+
+
 def test_lengths_that_differ_are_refused_when_they_are_known() -> None:
     def f(a, b):
         return ps.scan(lambda c, x: (c + x[0] * x[1], None), 0.0, (a, b))[0]

@@ -110,6 +110,31 @@ def old() -> onnx.ModelProto:
     return _model(nodes, [_info("x", [1, 4, 4])], [_info("y", [1, 1, 8, 8])], constants, opset=9)
 
 
+def sequences() -> onnx.ModelProto:
+    """The rows of x, mapped, then appended one by one in a Loop, and joined."""
+    rows = helper.make_tensor_sequence_value_info
+    body = helper.make_graph([helper.make_node("Sin", ["v"], ["w"])], "each", [_info("v", [3])], [_info("w", [3])])
+    step = helper.make_graph(
+        [
+            helper.make_node("Identity", ["go"], ["on"]),
+            helper.make_node("SequenceAt", ["t", "i"], ["r"]),
+            helper.make_node("SequenceInsert", ["before", "r"], ["after"]),
+        ],
+        "step",
+        [_info("i", [], TensorProto.INT64), _info("go", [], TensorProto.BOOL), rows("before", TensorProto.FLOAT, [3])],
+        [_info("on", [], TensorProto.BOOL), rows("after", TensorProto.FLOAT, [3])],
+    )
+    nodes = [
+        helper.make_node("SplitToSequence", ["x"], ["s"], axis=0, keepdims=0),
+        helper.make_node("SequenceMap", ["s"], ["t"], body=body),
+        helper.make_node("SequenceLength", ["t"], ["n"]),
+        helper.make_node("SequenceEmpty", [], ["e"]),
+        helper.make_node("Loop", ["n", "", "e"], ["u"], body=step),
+        helper.make_node("ConcatFromSequence", ["u"], ["y"], axis=0, new_axis=1),
+    ]
+    return _model(nodes, [_info("x", ["N", 3])], [_info("y", ["N", 3])])
+
+
 SEEDS: list[Callable[[], onnx.ModelProto]] = [
     perceptron,
     convolution,
@@ -119,6 +144,7 @@ SEEDS: list[Callable[[], onnx.ModelProto]] = [
     function,
     recurrent,
     old,
+    sequences,
 ]
 
 

@@ -172,6 +172,47 @@ LOOPS = [
         [drawn(2), np.array(3)],
     ),
     Row(
+        "a Loop appends to rows that only the run counts, two in each step by another Loop inside",
+        f"""m (double[N, 2] x, int64 n) => (double y) {{
+            {LOOP}
+            two = Constant <value = int64 {{2}}> ()
+            s = SplitToSequence <keepdims = 0> (x)
+            t = Loop (n, yes, s) <body = step
+                (int64 i, bool c, seq(double[2]) before) => (bool c2, seq(double[2]) after) {{
+                c2 = Identity (c)
+                row = Gather (x, i)
+                after = Loop (two, yes, before) <body = again
+                    (int64 j, bool d, seq(double[2]) old) => (bool d2, seq(double[2]) new) {{
+                    d2 = Identity (d)
+                    k = Cast <to = 11> (j)
+                    w = Add (row, k)
+                    v = Sin (w)
+                    new = SequenceInsert (old, v)
+                }}>
+            }}>
+            z = ConcatFromSequence <axis = 0> (t)
+            {END} }}""",
+        [drawn(3, 2), np.array(2)],
+    ),
+    Row(
+        "each branch in a Loop appends an element",
+        f"""m (double[3, 2] x, int64 n) => (double y) {{
+            {EMPTY}  {LOOP}
+            one = Constant <value = int64 {{1}}> ()
+            t = Loop (n, yes, e) <body = step
+                (int64 i, bool c, seq(double[2]) before) => (bool c2, seq(double[2]) after) {{
+                c2 = Identity (c)
+                row = Gather (x, i)
+                first = Less (i, one)
+                after = If (first) <
+                    then_branch = yes () => (seq(double[2]) p) {{ v = Sin (row)  p = SequenceInsert (before, v) }},
+                    else_branch = no () => (seq(double[2]) q) {{ w = Exp (row)  q = SequenceInsert (before, w) }}>
+            }}>
+            z = ConcatFromSequence <axis = 0> (t)
+            {END} }}""",
+        [drawn(3, 2), np.array(2)],
+    ),
+    Row(
         "a Loop carries a list of two states of several shapes",
         f"""m (double[2] a, double[3] b, int64 n) => (double y) {{
             s = SequenceConstruct (a, b)
@@ -214,22 +255,26 @@ LOOPS = [
             {END} }}""",
         [drawn(4)],
     ),
-    Row(
-        "a Loop as long as a sequence reads its elements in turn",
-        f"""m (seq(double[2]) x) => (double y) {{
-            n = SequenceLength (x)
-            {EMPTY}  {LOOP}
-            s = Loop (n, yes, e) <body = step
-                (int64 i, bool c, seq(double[2]) before) => (bool c2, seq(double[2]) after) {{
-                c2 = Identity (c)
-                v = SequenceAt (x, i)
-                w = Exp (v)
-                after = SequenceInsert (before, w)
-            }}>
-            z = ConcatFromSequence <axis = 0> (s)
-            {END} }}""",
-        [[drawn(2), drawn(2) + 1]],
-        lengths={"x": 2},
+    *(
+        Row(
+            f"a Loop as long as a sequence of {count} reads its elements in turn",
+            f"""m (seq(double[2]) x, double[2] a) => (double y) {{
+                n = SequenceLength (x)
+                {EMPTY}  {LOOP}
+                s = Loop (n, yes, e) <body = step
+                    (int64 i, bool c, seq(double[2]) before) => (bool c2, seq(double[2]) after) {{
+                    c2 = Identity (c)
+                    v = SequenceAt (x, i)
+                    w = Exp (v)
+                    after = SequenceInsert (before, w)
+                }}>
+                t = SequenceInsert (s, a)
+                z = ConcatFromSequence <axis = 0> (t)
+                {END} }}""",
+            [[drawn(2) + i for i in range(count)], drawn(2)],
+            lengths={"x": count},
+        )
+        for count in (0, 2)
     ),
     Row(
         "a Loop as long as rows that only the run counts reads them in turn",

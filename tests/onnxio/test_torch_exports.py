@@ -12,8 +12,7 @@ import pytest
 import primsplit as ps
 
 Make = Callable[[Any], Any]
-FEW = {"GRU", "Conv2d in groups"}
-"""Modules that are tried in every run; exporting takes torch a second each."""
+pytestmark = pytest.mark.slow  # torch takes a second or two to export a module
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +100,7 @@ MODULES: dict[str, tuple[Make, tuple[int, ...]]] = {
     "LocalResponseNorm": (lambda t: t.nn.LocalResponseNorm(3), (2, 6, 4, 5)),
     "Embedding": (embedding, (2, 2, 4)),
     "MultiheadAttention": (attention, (2, 5, 8)),
-    "causal attention": (causal, (2, 5, 4)),
+    "causal attention": (causal, (2, 2, 5, 4)),
     "TransformerEncoderLayer": (encoder, (2, 5, 8)),
     "TransformerEncoderLayer, norm first": (lambda t: encoder(t, activation="gelu", norm_first=True), (2, 5, 8)),
     "GELU": (lambda t: t.nn.GELU(), (3, 4)),
@@ -172,36 +171,35 @@ def by_while(torch: Any) -> Any:
     return applied(torch, function)
 
 
-SCRIPTS = {
-    "for": """
-        h = torch.zeros_like(x[0])
-        for i in range(x.shape[0]):
-            h = torch.tanh(h @ self.w + x[i])
-        return h
-    """,
-    "while": """
-        h = x.sum(0)
-        while bool(h.abs().sum() > 0.5):
-            h = torch.tanh(h @ self.w) * 0.75
-        return h
-    """,
-    "if": """
-        if bool(x.sum() > 0):
-            h = torch.tanh(x @ self.w)
-        else:
+def scripts(torch: Any) -> dict[str, Any]:
+    """Modules whose Python loops and branches TorchScript compiles."""
+
+    class For(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = torch.nn.Parameter(torch.eye(3))
+
+        def forward(self, x):
+            h = torch.zeros_like(x[0])
+            for i in range(x.shape[0]):
+                h = torch.tanh(h @ self.w + x[i])
+            return h
+
+    class While(For):
+        def forward(self, x):
+            h = x.sum(0)
+            while bool(h.abs().sum() > 0.5):
+                h = torch.tanh(h @ self.w) * 0.75
+            return h
+
+    class If(For):
+        def forward(self, x):
             h = (x * x) @ self.w
-        return h
-    """,
-}
+            if bool(x.sum() > 0):
+                h = torch.tanh(x @ self.w)
+            return h
 
-
-def scripted(torch: Any, body: str) -> Any:
-    """A module whose `forward` TorchScript compiles, loops and branches included."""
-    module = torch.nn.Module()
-    module.w = torch.nn.Parameter(torch.eye(3))
-    script = torch.jit.script(module)
-    script.define(f"def forward(self, x):\n{body}")
-    return script
+    return {"for": For, "while": While, "if": If}
 
 
 def prepared(torch: Any, module: Any, dtype: Any) -> Any:
@@ -242,7 +240,7 @@ def compare(torch: Any, module: Any, path: str, points: list[Any], tolerance: fl
             np.testing.assert_allclose(found[f"d_{name}"], expected, rtol=0, atol=tolerance * scale, err_msg=name)
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in FEW else pytest.mark.slow, id=n) for n in MODULES])
+@pytest.mark.parametrize("name", MODULES)
 def test_the_gradient_of_an_exported_module_is_torchs(name: str, tmp_path: Path, torch: Any) -> None:
     """Torch writes attributes in float32: what reads one is right to eight digits."""
     make, shape = MODULES[name]
@@ -252,7 +250,6 @@ def test_the_gradient_of_an_exported_module_is_torchs(name: str, tmp_path: Path,
     compare(torch, module, path, [x, 0.5 * x - 0.25], 1e-7)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_exported_as_people_do_it_has_torchs_gradient(name: str, tmp_path: Path, torch: Any) -> None:
     """In float32, with the exporter's own optimizations, which fold some of the parameters away."""
@@ -263,25 +260,20 @@ def test_a_module_exported_as_people_do_it_has_torchs_gradient(name: str, tmp_pa
     compare(torch, module, path, [x], 1e-4, params=False)
 
 
-@pytest.mark.parametrize(
-    ("make", "shrinks"),
-    [(by_scan, ()), pytest.param(by_condition, (-1.0,), marks=pytest.mark.slow),
-     pytest.param(by_while, (0.5,), marks=pytest.mark.slow)],
-)  # fmt: skip
+@pytest.mark.parametrize(("make", "factors"), [(by_scan, ()), (by_condition, (-1.0,)), (by_while, (0.5,))])
 def test_the_gradient_of_an_exported_loop_or_branch_is_torchs(
-    make: Make, shrinks: Any, tmp_path: Path, torch: Any
+    make: Make, factors: Any, tmp_path: Path, torch: Any
 ) -> None:
     module = prepared(torch, make(torch), torch.float64)
     x = torch.randn(4, 3, dtype=torch.float64)
     rows = {0: torch.export.Dim("rows")}
     path = exported(torch, module, x, tmp_path / "l.onnx", dynamo=True, optimize=False, dynamic_shapes={"x": rows})
-    compare(torch, module, path, [x, x.repeat(2, 1), *(factor * x for factor in shrinks)], 1e-10)
+    compare(torch, module, path, [x, x.repeat(2, 1), *(factor * x for factor in factors)], 1e-10)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", ["for", "while", "if"])
 def test_the_gradient_of_a_script_is_torchs(name: str, tmp_path: Path, torch: Any) -> None:
-    module = prepared(torch, scripted(torch, SCRIPTS[name]), torch.float64)
+    module = prepared(torch, torch.jit.script(scripts(torch)[name]()), torch.float64)
     x = torch.randn(4, 3, dtype=torch.float64)
     axes = {"dynamic_axes": {"x": {0: "rows"}}, "input_names": ["x"], "opset_version": 17}
     path = exported(torch, module, x, tmp_path / "s.onnx", dynamo=False, **axes)

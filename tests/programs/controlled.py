@@ -1,8 +1,8 @@
-"""Random programs of branches and loops, as Python source: plain `if`, `for` and `while` beside ps.cond, scan and so on.
+"""Random programs of branches and loops, as Python source: `if`, `for` and `while` beside ps.cond, ps.scan and so on.
 
-Every program is a function of two vectors `x`, `y` [N] and two scalars `s`, `t` that gives the same four again, works for
-every N, and keeps its numbers small. Conditions are asked by `over(a, b)`, so that a run can tell how near it came to
-taking another way.
+Every program is a function of two vectors `x`, `y` [N] and two scalars `s`, `t` that gives the same four again, works
+for every N, and keeps its numbers small. Conditions are asked by `over(a, b)`, so that a run can tell how near it came
+to taking another way.
 """
 
 from collections.abc import Callable
@@ -23,8 +23,9 @@ VECTORS = (
     "np.maximum({v}, {v} * {s} - 3.0)", "np.tanh(np.cumsum({v}))",
 )  # fmt: skip
 SCALARS = (
-    "np.tanh(np.sum({v}))", "np.sin({s} + {r})", "0.7 * {s} * np.tanh({r})", "np.sum({v} * {w}) / (2 + np.sum({v} ** 2))",
-    "{k} + 0.5 * np.tanh({s})", "np.exp(-({s} ** 2)) - {k}", "{k}", "np.tanh({v} @ {w})",
+    "np.tanh(np.sum({v}))", "np.sin({s} + {r})", "0.7 * {s} * np.tanh({r})",
+    "np.sum({v} * {w}) / (2 + np.sum({v} ** 2))", "{k} + 0.5 * np.tanh({s})", "np.exp(-({s} ** 2)) - {k}",
+    "{k}", "np.tanh({v} @ {w})",
 )  # fmt: skip
 NUMBERS = ("0.3", "-0.4", "0.15", "0.9", "-1.1")
 
