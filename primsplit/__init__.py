@@ -10,6 +10,7 @@ from primsplit.caching import cached
 from primsplit.compiled import grad, value_and_grad, vjp, vmap
 from primsplit.control import cond, fori_loop, safe_where, scan, switch, while_loop
 from primsplit.control import mapped as map  # noqa: A004  # the field's word for it
+from primsplit.counters import counts
 from primsplit.derivatives import forward
 from primsplit.errors import PrimsplitError
 from primsplit.export import SplitProgram, split, trace
@@ -45,6 +46,7 @@ __all__ = [
     "SplitProgram",
     "cached",
     "cond",
+    "counts",
     "derivative",
     "export",
     "export_guarded",

@@ -13,6 +13,7 @@ from primsplit import tracing, trees
 from primsplit.array import Array, as_array
 from primsplit.audit.styles import list_block
 from primsplit.collector import paused
+from primsplit.counters import Counters
 from primsplit.doors import make_proto, make_session, save_models
 from primsplit.errors import DtypeError, SpecError
 from primsplit.exploring import explored
@@ -25,12 +26,6 @@ from primsplit.specs import check_array, leaf_type
 from primsplit.unrolled import report_unrolled
 
 Function = Callable[..., Any]
-
-
-class Counters:
-    """How often functions were traced, for tests of 'once'."""
-
-    traces = 0
 
 
 class Program:

@@ -11,14 +11,9 @@ import numpy.typing as npt
 import onnx
 import onnxruntime
 
+from primsplit.counters import Counters
 from primsplit.errors import BranchError, DtypeError, RunError, ShapeError
 from primsplit.ir import BFLOAT16
-
-
-class Counters:
-    """How often work was done that should be done once."""
-
-    sessions = 0
 
 
 class Session:

@@ -9,6 +9,7 @@ import numpy as np
 from primsplit.activity import active_vars, needed_vars
 from primsplit.array import Array
 from primsplit.collector import paused
+from primsplit.counters import Counters
 from primsplit.dims import same_shape, symbols
 from primsplit.errors import MissingRule, PrimsplitError, RuleError
 from primsplit.ir import (
@@ -321,6 +322,7 @@ def run_rule(
     op: Op, rule: Rule, attributes: Mapping[str, Any], wrt: tuple[int, ...], of: tuple[int, ...], *, name: str
 ) -> Split:
     """Run a rule on fresh variables and its pullback on fresh cotangents; what they record is the Split."""
+    Counters.rules += 1
     params: list[Var] = []
     with recording(place=NOWHERE) as primal:
         inputs: list[Array | None] = []

@@ -12,7 +12,7 @@ import primsplit
 PACKAGE = Path(primsplit.__file__).parent
 
 LAYERS: list[list[str]] = [
-    ["errors", "collector", "fingerprint"],
+    ["errors", "collector", "counters", "fingerprint"],
     ["dims"],
     ["ir"],
     ["names", "schema", "surgery", "parts", "dependence", "unrolled"],

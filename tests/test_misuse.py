@@ -9,9 +9,9 @@ import pytest
 
 import primsplit as ps
 from primsplit import tracing
+from primsplit.counters import Counters
 from primsplit.errors import PrimsplitError, RuleError, TraceError
 from primsplit.ops import op
-from primsplit.program import Counters
 
 X = np.array([1.0, 2.0, 3.0])
 

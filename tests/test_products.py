@@ -1,6 +1,5 @@
 """Forward mode, products and Hessians: right, prepared once, nested in any order, and refused by name."""
 
-import importlib
 import itertools
 import threading
 from collections.abc import Callable
@@ -10,8 +9,6 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit import program as programs
-from primsplit import runtime
 from primsplit.errors import DtypeError, MissingRule, RuleError, ShapeError, SpecError
 from primsplit.rules.table import RULES
 
@@ -30,49 +27,29 @@ def planes(x: Any) -> Any:
     return np.stack([x[0] ** 2 + x[1], x[0] * x[1]])
 
 
-class Counted:
-    """How often functions were traced, rules were run and sessions were made."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.rules = 0
-        split = importlib.import_module("primsplit.split")
-        run = split.run_rule
-
-        def counting(*args: Any, **named: Any) -> Any:
-            self.rules += 1
-            return run(*args, **named)
-
-        monkeypatch.setattr(split, "run_rule", counting)
-
-    def now(self) -> tuple[int, int, int]:
-        return programs.Counters.traces, self.rules, runtime.Counters.sessions
-
-
 # Fixtures F13 to F16, with the numbers of the specification.
 
 
-def test_a_thousand_products_trace_build_and_load_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = Counted(monkeypatch)
+def test_a_thousand_products_trace_build_and_load_once() -> None:
     product = ps.value_grad_and_hvp(square)
     x, v = np.array([1.0, 2.0]), np.array([1.0, 0.0])
-    before = counted.now()
+    before = ps.counts()
     value, gradient, hv = product(x, v)
     assert (float(value), gradient.tolist(), hv.tolist()) == (5.0, [2.0, 4.0], [2.0, 0.0])
-    prepared = counted.now()
+    prepared = ps.counts()
     assert (prepared[0] - before[0], prepared[2] - before[2]) == (1, 1)
     for _ in range(1000):
         product(x, v)
-    assert counted.now() == prepared
+    assert ps.counts() == prepared
 
 
-def test_products_asked_for_directly_are_prepared_once_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = Counted(monkeypatch)
+def test_products_asked_for_directly_are_prepared_once_too() -> None:
     x, v = np.array([1.0, 2.0]), np.array([1.0, 0.0])
     assert ps.hvp(square, (x,), v).tolist() == [2.0, 0.0]
-    prepared = counted.now()
+    prepared = ps.counts()
     for _ in range(10):
         ps.hvp(square, (x,), v)
-    assert counted.now() == prepared
+    assert ps.counts() == prepared
 
 
 def test_rosenbrock_has_the_published_derivatives() -> None:
@@ -148,17 +125,16 @@ def test_a_result_that_does_not_depend_on_the_input_has_a_zero_tangent() -> None
     assert tangent[1].tolist() == [0.0, 0.0, 0.0]
 
 
-def test_linearize_computes_the_value_once_and_is_linear(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = Counted(monkeypatch)
+def test_linearize_computes_the_value_once_and_is_linear() -> None:
     value, linear = ps.linearize(planes, np.array([2.0, 3.0]))
     assert value.tolist() == [7.0, 6.0]
     assert linear(np.array([1.0, 0.0])).tolist() == [4.0, 3.0]
-    prepared = counted.now()
+    prepared = ps.counts()
     assert linear(np.array([0.0, 1.0])).tolist() == [1.0, 2.0]
     assert linear(None).tolist() == [0.0, 0.0]
     value, linear = ps.linearize(planes, np.array([1.0, 1.0]))
     assert linear(np.array([1.0, 0.0])).tolist() == [2.0, 1.0]
-    assert counted.now() == prepared
+    assert ps.counts() == prepared
 
 
 def test_linearize_inside_a_traced_function_becomes_part_of_it() -> None:
@@ -319,7 +295,7 @@ def test_what_does_not_fit_is_refused_by_name(call: Callable[[], Any], error: ty
 
 def test_threads_share_one_prepared_product() -> None:
     product = ps.hvp(rosenbrock)
-    before = programs.Counters.traces, runtime.Counters.sessions
+    before = ps.counts()
     wrong: list[Any] = []
 
     def work(seed: int) -> None:
@@ -336,7 +312,7 @@ def test_threads_share_one_prepared_product() -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert (programs.Counters.traces - before[0], runtime.Counters.sessions - before[1]) == (1, 1)
+    assert (ps.counts().since(before).traces, ps.counts().since(before).sessions) == (1, 1)
 
 
 def test_a_rule_of_first_order_is_refused_at_the_second() -> None:

@@ -1,13 +1,14 @@
 """The operators of sequences and optional values, read away: what they do to what stands for those.
 
-Positions are numbers where they are computed from constants; one that only the run knows may read an element, and
-may neither put one in nor take one out.
+Positions are numbers where they are computed from constants. One that only the run knows chooses among elements of one
+dtype and number of axes; where there is no such position the run fails, as onnxruntime's own operators do.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 
 from primsplit import tracing
 from primsplit.array import Array
@@ -83,8 +84,8 @@ def _insert(inputs: Inputs, _: Mapping[str, Any]) -> Entry:
     if known is None:
         return _appended(held, tensor, position)
     at = len(known.items) if position is None else _position(position, len(known.items), "SequenceInsert", ends=1)
-    if at is None:
-        raise _run_time_position("SequenceInsert")
+    if at is None and position is not None:
+        return _inserted(known.items, tensor, position)
     return Listed((*known.items[:at], tensor, *known.items[at:]))
 
 
@@ -100,9 +101,27 @@ def _appended(held: Listed | Stacked, tensor: Value, position: Value | None) -> 
     return Stacked(op.Concat(Array(whole), op.Unsqueeze(Array(tensor), [0]), axis=0).value)
 
 
-def _run_time_position(kind: str) -> UnsupportedFunction:
-    why = "which elements are behind it, only the run knows"
-    return _refused(f"the position of {kind} is computed by the model", why, "Make the position a constant.")
+def _inserted(items: Sequence[Value], tensor: Value, position: Value) -> Entry:
+    """The elements with one more at a position that only the run knows."""
+    _require_alike([*items, tensor], "SequenceInsert")
+    count = len(items)
+    shifted = op.Add(_scalar(position), count)
+    places = np.array([*range(count), *range(count + 1)])
+    place = op.Gather(places, op.Where(op.Less(shifted, 0), len(places), shifted), axis=0)
+    if not items:
+        return Listed((op.Gather(Array(stack([tensor])), place, axis=0).value,))
+    around = [[*items[max(j - 1, 0) : j], tensor, *items[j : j + 1]] for j in range(count + 1)]
+    return Listed(tuple(_chosen(op.Sub(place, max(j - 1, 0)), near) for j, near in enumerate(around)))
+
+
+def _erased(items: Sequence[Value], position: Value) -> Entry:
+    """The elements without the one at a position that only the run knows."""
+    _require_alike(items, "SequenceErase")
+    if len(items) == 1:
+        why = "nothing is left that could fail where there is no such position"
+        raise _refused("SequenceErase of a sequence's one element", why, "Make the position a constant.")
+    place = op.Gather(np.arange(len(items)), _scalar(position), axis=0)
+    return Listed(tuple(_chosen(op.Sub(place, j), [items[j + 1], items[j]]) for j in range(len(items) - 1)))
 
 
 def _erase(inputs: Inputs, _: Mapping[str, Any]) -> Entry:
@@ -114,7 +133,7 @@ def _erase(inputs: Inputs, _: Mapping[str, Any]) -> Entry:
     position = scalar(-1) if inputs[1] is None else require_tensor(inputs[1], "SequenceErase")
     at = _position(position, count, "SequenceErase")
     if at is None:
-        raise _run_time_position("SequenceErase")
+        return _erased(known.items, position)
     return Listed(known.items[:at] + known.items[at + 1 :])
 
 
@@ -123,26 +142,43 @@ def _at(inputs: Inputs, _: Mapping[str, Any]) -> Entry:
     position = require_tensor(inputs[1], "SequenceAt")
     if isinstance(held, Listed) and (at := _position(position, len(held.items), "SequenceAt")) is not None:
         return held.items[at]
-    index = Array(position) if position.type.rank == 0 else op.Reshape(Array(position), np.zeros(0, np.int64))
+    index = _scalar(position)
     if isinstance(held, Stacked):
         return op.Gather(Array(held.tensor), index, axis=0).value
     if element_shape(held) is not None:
         return op.Gather(Array(stack(held.items)), index, axis=0).value
-    return _switched(held.items, index)
+    _require_alike(held.items, "SequenceAt")
+    return _chosen(op.Gather(np.arange(len(held.items)), index, axis=0), held.items)
 
 
-def _switched(items: Sequence[Value], index: Array) -> Value:
-    """One of elements of several shapes. The Gather makes a position that there is not fail, as it should."""
+def _scalar(position: Value) -> Array:
+    """A position as an int64 without axes."""
+    found = Array(position) if position.type.rank == 0 else op.Reshape(Array(position), np.zeros(0, np.int64))
+    widened: Array = found if found.dtype == np.int64 else op.Cast(found, to=onnx.TensorProto.INT64)
+    return widened
+
+
+def _require_alike(items: Sequence[Value], kind: str) -> None:
+    """Raise UnsupportedFunction for elements of which an If cannot give the one or the other."""
     kinds = {(v.type.dtype, v.type.rank) for v in items}
-    if len(kinds) > 1 or items[0].type.rank is None:
-        why = "its elements have several dtypes or numbers of axes" if items else "it is empty"
-        raise _refused("SequenceAt a position that only the run knows", why, "Make the position a constant.")
-    chosen = op.Gather(np.arange(len(items)), index, axis=0)
+    if len(kinds) > 1:
+        why = "its elements have several dtypes or numbers of axes"
+    elif not items or len(items) > MOST_ITEMS:
+        why = "it is empty" if not items else f"it has more than {MOST_ITEMS} elements"
+    elif items[0].type.rank is None:
+        why = "how many axes its elements have is not known"
+    else:
+        return
+    raise _refused(f"{kind} at a position that only the run knows", why, "Make the position a constant.")
+
+
+def _chosen(index: Array, items: Sequence[Value]) -> Value:
+    """The element at an index, which is held to the first and the last."""
 
     def side(item: Value) -> Callable[[], Array]:
         return lambda: op.Identity(Array(item))
 
-    found: Array = switch(chosen, [side(item) for item in items])
+    found: Array = switch(index, [side(item) for item in items])
     return found.value
 
 

@@ -8,9 +8,9 @@ import onnx
 import pytest
 
 import primsplit as ps
+from primsplit.counters import Counters
 from primsplit.errors import ShapeError, SpecError
 from primsplit.ops import op
-from primsplit.program import Counters
 
 RANDOM = np.random.default_rng(0)
 X, Y, W = RANDOM.normal(size=(5, 3)), RANDOM.normal(size=(3, 5)), RANDOM.normal(size=(3, 4))

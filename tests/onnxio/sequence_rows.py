@@ -103,6 +103,19 @@ OPERATORS = [
             {END} }}""",
         [drawn(2, 3)],
     ),
+    *(
+        Row(
+            f"{kind} at position {at} of the run",
+            f"""m (double[2] a, double[3] b, double[4] c, int64 i) => (double y) {{
+                s = SequenceConstruct (a, b, a)
+                t = {kind}
+                z = ConcatFromSequence <axis = 0> (t)
+                {END} }}""",
+            [drawn(2), drawn(3), drawn(4), np.array(at)],
+        )
+        for kind in ("SequenceInsert (s, c, i)", "SequenceErase (s, i)")
+        for at in (1, -1)
+    ),
     Row(
         "an element is appended to rows that only the run counts",
         f"""m (double[N, 2] x) => (double y) {{

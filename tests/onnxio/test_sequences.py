@@ -9,6 +9,7 @@ import onnx.parser
 import onnx.reference
 import onnxruntime
 import pytest
+from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 
 import primsplit as ps
 from primsplit import trees
@@ -143,12 +144,13 @@ REFUSED = [
     ("a position that a sequence does not have",
      model("s = SequenceConstruct (a, a)  k = Constant <value = int64 {2}> ()  y = SequenceAt (s, k)"),
      ParseError, "position 2 of a sequence of 2"),
-    ("an insertion at a position of the run",
-     model("s = SequenceConstruct (a, a)  t = SequenceInsert (s, a, i)  y = ConcatFromSequence <axis = 0> (t)"),
-     UnsupportedFunction, "position of SequenceInsert"),
-    ("an erasure at a position of the run",
-     model("s = SequenceConstruct (a, a)  t = SequenceErase (s, i)  y = ConcatFromSequence <axis = 0> (t)"),
-     UnsupportedFunction, "position of SequenceErase"),
+    ("an insertion at a position of the run, of another number of axes",
+     model("""k = ReduceSum <keepdims = 0> (a)  s = SequenceConstruct (a)  t = SequenceInsert (s, k, i)
+           n = SequenceLength (t)  y = Cast <to = 11> (n)"""),
+     UnsupportedFunction, "SequenceInsert at a position that only the run knows"),
+    ("an erasure of the one element at a position of the run",
+     model("s = SequenceConstruct (a)  t = SequenceErase (s, i)  n = SequenceLength (t)  y = Cast <to = 11> (n)"),
+     UnsupportedFunction, "one element"),
     ("an erasure from a sequence of unknown length",
      model(f"{SPLIT}  t = SequenceErase (s)  y = ConcatFromSequence <axis = 0, new_axis = 1> (t)", "double[N] a"),
      UnsupportedFunction, "SequenceErase from a sequence whose length"),
@@ -220,11 +222,35 @@ def test_what_is_said_of_inputs_must_fit_them(more: Any, told: str, tmp_path: Pa
         ps.load(saved(tmp_path, ENDS), **more)
 
 
-def test_a_position_of_the_run_that_a_sequence_does_not_have_fails_the_run(tmp_path: Path) -> None:
-    text = model("s = SequenceConstruct (a, b)  y = SequenceAt (s, i)")
-    program = ps.load(saved(tmp_path, text))
-    with pytest.raises(RunError):
-        program(drawn(2), drawn(3), np.array(2))
+AT_THE_RUN = {
+    "SequenceAt (s, i)": "y = Identity (t)",
+    "SequenceInsert (s, c, i)": "y = ConcatFromSequence <axis = 0> (t)",
+    "SequenceErase (s, i)": "y = ConcatFromSequence <axis = 0> (t)",
+}
+
+
+@pytest.mark.parametrize("size", [2, 3], ids=["one shape", "several shapes"])
+@pytest.mark.parametrize("kind", AT_THE_RUN)
+def test_positions_of_the_run_are_onnxruntimes_and_fail_where_there_are_none(
+    kind: str, size: int, tmp_path: Path
+) -> None:
+    text = f"""m (double[2] a, double[{size}] b, double[2] c, int64 i) => (double[K] y) {{
+        s = SequenceConstruct (a, b)  t = {kind}  {AT_THE_RUN[kind]} }}"""
+    path = saved(tmp_path, text)
+    program, session = ps.load(path), onnxruntime.InferenceSession(path)
+    arrays = [drawn(2), drawn(size), drawn(2) + 1]
+    failed = 0
+    for position in range(-9, 10):
+        given = [*arrays, np.array(position)]
+        try:
+            expected = session.run(None, dict(zip("abci", given, strict=True)))[0]
+        except InvalidArgument:
+            failed += 1
+            with pytest.raises(RunError):
+                program(*given)
+        else:
+            np.testing.assert_array_equal(program(*given), expected)
+    assert failed == 19 - (5 if "Insert" in kind else 4)
 
 
 @pytest.mark.parametrize("keeps", [0, 1])

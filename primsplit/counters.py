@@ -1,0 +1,28 @@
+"""How often work was done that should be done once: traces, runs of derivative rules, and onnxruntime sessions."""
+
+from typing import NamedTuple
+
+
+class Counts(NamedTuple):
+    """The counts at one time; the difference of two says what was done in between."""
+
+    traces: int
+    rules: int
+    sessions: int
+
+    def since(self, before: "Counts") -> "Counts":
+        """What was counted after `before`."""
+        return Counts(*(now - then for now, then in zip(self, before, strict=True)))
+
+
+class Counters:
+    """The counts of this process."""
+
+    traces = 0
+    rules = 0
+    sessions = 0
+
+
+def counts() -> Counts:
+    """How often a function was traced, a derivative rule run, and an onnxruntime session made, so far."""
+    return Counts(Counters.traces, Counters.rules, Counters.sessions)
