@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.dims import Dim, Shape, Size, product
-from primsplit.errors import ConcretizationError, DtypeError, Place, TraceError, UnsupportedFunction
-from primsplit.ir import NOWHERE, Const, Type, Value, Var, is_held
+from primsplit.errors import ConcretizationError, Place, TraceError, UnsupportedFunction
+from primsplit.ir import NOWHERE, Const, Type, Value, Var
+from primsplit.methods import ARRAYS, KEEPING, METHODS
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
@@ -458,18 +459,6 @@ def unsupported(name: str) -> UnsupportedFunction:
     )
 
 
-KEEPING = ("astype", np.copy, np.conjugate)
-"""Methods that make a number of a number, and an array without axes of one."""
-
-ARRAYS = frozenset({
-    np.array, np.asanyarray, np.asarray, np.ascontiguousarray, np.asfortranarray, np.astype, np.broadcast_arrays,
-    np.broadcast_to, np.conjugate, np.copy, np.cov, np.empty_like, np.full_like, np.moveaxis, np.ones_like, np.real,
-    np.real_if_close, np.reshape, np.resize, np.roll, np.select, np.squeeze, np.swapaxes, np.tensordot, np.transpose,
-    np.where, np.zeros_like, "astype", "reshape", "transpose", "view",
-})  # fmt: skip
-"""Functions and methods whose result without axes is an array; of all others it is a number."""
-
-
 def numbers_of(function: Any, result: Any, options: Mapping[str, Any]) -> Any:
     """The result of a function, marked as a number where NumPy gives one."""
     if options.get("out") is not None or (isinstance(function, Hashable) and function in ARRAYS):
@@ -488,78 +477,3 @@ def _number_of(result: Array) -> Array:
         return Array(result.value, scalar=True)
     result.scalar = True
     return result
-
-
-METHODS: dict[str, Any] = {
-    "all": np.all, "any": np.any, "argmax": np.argmax, "argmin": np.argmin, "argpartition": np.argpartition,
-    "argsort": np.argsort,
-    "clip": np.clip, "choose": np.choose, "compress": "compress", "conj": np.conjugate, "conjugate": np.conjugate,
-    "copy": np.copy,
-    "cumprod": np.cumprod, "cumsum": np.cumsum, "diagonal": np.diagonal, "dot": np.dot, "max": np.max,
-    "mean": np.mean, "min": np.min, "nonzero": np.nonzero, "partition": "partition_in_place", "prod": np.prod,
-    "ravel": np.ravel,
-    "repeat": np.repeat,
-    "reshape": "reshape", "round": np.round, "searchsorted": np.searchsorted, "squeeze": np.squeeze, "std": np.std,
-    "sum": np.sum, "swapaxes": np.swapaxes, "take": np.take, "trace": np.trace, "transpose": "transpose",
-    "var": np.var, "astype": "astype", "flatten": "flatten", "fill": "fill", "put": np.put, "sort": "sort_in_place",
-    "view": "view",
-}  # fmt: skip
-
-
-def lift(value: Any, dtype: npt.DTypeLike | None = None) -> Value:
-    """The Value of anything that may stand for an array: an Array, NumPy array, number, size, or list of those sizes.
-
-    Python numbers take `dtype` where it is given. Raises TraceError for what is none of these.
-    """
-    if isinstance(value, Array):
-        return value.value
-    if isinstance(value, Var | Const):
-        return value
-    if isinstance(value, np.ndarray | np.generic):
-        return _constant(plain(value))
-    if isinstance(value, Size):
-        return _scalar_size(value)
-    if isinstance(value, bool | int | float):
-        return Const(np.asarray(value, dtype=dtype))
-    if isinstance(value, list | tuple) and all(isinstance(v, int | Size) for v in value):
-        return tracing.size_vector(value)
-    raise TraceError(
-        f"{type(value).__name__} cannot stand for an array in a traced function",
-        place=tracing.user_place(),
-        cure="Pass arrays or numbers; join traced values with np.stack or np.concatenate.",
-    )
-
-
-def plain(value: npt.NDArray[Any] | np.generic) -> npt.NDArray[Any]:
-    """The value as a NumPy array. Raises DtypeError for a matrix or masked array, whose operators mean other things."""
-    if isinstance(value, np.matrix | np.ma.MaskedArray):
-        raise DtypeError(
-            f"a {type(value).__name__} cannot be part of a program",
-            place=tracing.user_place(),
-            cure="Pass np.asarray(x), and a mask as an array of its own.",
-        )
-    return np.asarray(value)
-
-
-def _constant(array: npt.NDArray[Any]) -> Const:
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    if not is_held(array.dtype):
-        raise TraceError(f"arrays of dtype {array.dtype} cannot be part of a program", place=tracing.user_place())
-    return Const(array, place=tracing.user_place())
-
-
-def _scalar_size(size: Size) -> Value:
-    return tracing.emit("Squeeze", [tracing.size_of(size), Const(np.array([0]))])[0]
-
-
-def as_array(value: Any, dtype: npt.DTypeLike | None = None) -> Array:
-    """An Array of anything that `lift` takes; Python numbers and sizes are weak."""
-    if isinstance(value, Array):
-        return value
-    weak = isinstance(value, bool | int | float | Size) and not isinstance(value, bool | np.generic)
-    return Array(lift(value, dtype), weak=weak)
-
-
-Size.lift = as_array
-Size.place = staticmethod(tracing.user_place)

@@ -55,8 +55,8 @@ class Size:
     __slots__ = ("_hash", "terms", "text")
     lift: ClassVar[
         Callable[["Size"], Any]
-    ]  # set by array.py: the traced scalar, for arithmetic that leaves the integers
-    place: ClassVar[Callable[[], Place | None]] = lambda: None  # set by array.py: the user's line
+    ]  # set by lifting.py: the traced scalar, for arithmetic that leaves the integers
+    place: ClassVar[Callable[[], Place | None]] = lambda: None  # set by lifting.py: the user's line
     decide: ClassVar[Callable[["Dim", str, "Dim"], bool | None]] = lambda a, relation, b: None
     terms: tuple[tuple[Monomial, int], ...]
     text: str

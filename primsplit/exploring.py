@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from primsplit import dims, tracing, trees
-from primsplit.array import Array, as_array, implements
+from primsplit.array import Array, implements
 from primsplit.dims import Dim, Size
 from primsplit.errors import ConcretizationError, Place, PrimsplitError, ShapeError, TraceError
 from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, rename, same_data
+from primsplit.lifting import as_array
 from primsplit.nested import emit_if, record
 from primsplit.ops import op
 from primsplit.raising import OTHER_WAY, raise_at_run_time

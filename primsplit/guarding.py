@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing, trees
-from primsplit.array import Array, as_array
+from primsplit.array import Array
 from primsplit.compiled import BY_BRANCHES, Compiled
 from primsplit.control import cond
 from primsplit.doors import save_models
 from primsplit.errors import SpecError
 from primsplit.ir import Type
+from primsplit.lifting import as_array
 from primsplit.ops import op
 from primsplit.program import ARRAY, Program, trace_program
 from primsplit.raising import raise_at_run_time

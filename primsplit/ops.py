@@ -12,9 +12,10 @@ import numpy as np
 import onnx.helper
 
 from primsplit import tracing
-from primsplit.array import Array, lift
+from primsplit.array import Array
 from primsplit.dims import Size
 from primsplit.ir import BFLOAT16, Type, Value
+from primsplit.lifting import lift
 from primsplit.schema import Schema, exists, schema
 
 

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing, trees
-from primsplit.array import Array, as_array
+from primsplit.array import Array
 from primsplit.errors import Place, RuleError, TraceError
 from primsplit.exploring import explored
 from primsplit.fingerprint import fingerprint
 from primsplit.ir import Block, Op, Type, Var, free, own_symbols
+from primsplit.lifting import as_array
 
 Function = Callable[..., Any]
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing, trees
-from primsplit.array import Array, as_array
+from primsplit.array import Array
 from primsplit.audit.styles import list_block
 from primsplit.collector import paused
 from primsplit.counters import Counters
@@ -19,6 +19,7 @@ from primsplit.errors import DtypeError, SpecError
 from primsplit.exploring import explored
 from primsplit.fingerprint import Same
 from primsplit.ir import Block, Const, Op, Type, Value, Var, free
+from primsplit.lifting import as_array
 from primsplit.names import NamedBlock, kept_apart
 from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.repeats import fold_repeats

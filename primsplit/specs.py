@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import dims, tracing
-from primsplit.array import Array, plain
+from primsplit.array import Array
 from primsplit.dims import Dim, Size, evaluate, symbols
 from primsplit.errors import DtypeError, Place, ShapeError, SpecError
 from primsplit.ir import Type, is_held
+from primsplit.lifting import plain
 
 SHORT = {
     "f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "i8": "int8", "i16": "int16",

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from primsplit import tracing
-from primsplit.array import Array, lift
+from primsplit.array import Array
 from primsplit.ir import Block, Op
+from primsplit.lifting import lift
 from primsplit.specs import parse_spec
 
 

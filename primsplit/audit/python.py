@@ -24,11 +24,12 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array, lift
+from primsplit.array import Array
 from primsplit.dims import Size
 from primsplit.errors import PrimsplitError
 from primsplit.infer import infer
 from primsplit.ir import Block, Const, Op, Type, Value, Var, free, is_call
+from primsplit.lifting import lift
 from primsplit.listing import Line, layout, wrapped
 from primsplit.literals import Constants, is_literal, number_text
 from primsplit.names import Names, variables

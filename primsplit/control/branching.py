@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing, trees
-from primsplit.array import Array, as_array
+from primsplit.array import Array
 from primsplit.control.structure import (
     Function,
     arrays_of,
@@ -18,6 +18,7 @@ from primsplit.control.structure import (
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.exploring import explored, scalar_condition
 from primsplit.ir import Block, Value
+from primsplit.lifting import as_array
 from primsplit.nested import emit_if, record
 from primsplit.ops import op
 

@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing, trees
-from primsplit.array import Array, as_array
+from primsplit.array import Array
 from primsplit.control.bodies import as_loop, record_body
 from primsplit.control.structure import Function, arrays_of
 from primsplit.errors import DtypeError
 from primsplit.exploring import scalar_condition
 from primsplit.ir import Type
+from primsplit.lifting import as_array
 from primsplit.nested import emit_loop
 from primsplit.ops import op
 

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from primsplit import dims, tracing, trees
-from primsplit.array import Array, as_array
+from primsplit.array import Array
 from primsplit.control.bodies import Body, as_loop, record_body
 from primsplit.control.checkpointing import Schedule, checkpointed
 from primsplit.control.structure import Function, arrays_of, paths
 from primsplit.errors import ShapeError, TraceError
 from primsplit.ir import Block, Value
+from primsplit.lifting import as_array
 from primsplit.nested import ScanForm, Walk, element, emit_loop, emit_scan
 from primsplit.ops import op
 

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from primsplit import dims, tracing, trees
-from primsplit.array import Array, as_array
+from primsplit.array import Array
 from primsplit.errors import DtypeError, ShapeError, TraceError
 from primsplit.ir import Type, Value
+from primsplit.lifting import as_array
 from primsplit.ops import op
 
 Function = Callable[..., Any]

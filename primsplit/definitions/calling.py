@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array, as_array
+from primsplit.array import Array
 from primsplit.definitions.table import Definition, definition_of
 from primsplit.errors import Place, PrimsplitError, RuleError, UnsupportedFunction
 from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, free, own_symbols, rename, walk
+from primsplit.lifting import as_array
 from primsplit.passes.dead_code import live_ops
 from primsplit.passes.promote import promote
 

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from primsplit import dims, tracing
-from primsplit.array import Array, as_array
+from primsplit.array import Array
 from primsplit.broadcasting import reshape_to, transpose
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.ir import Type
+from primsplit.lifting import as_array
 from primsplit.numpy.ufuncs import cast_to, write_out
 from primsplit.ops import op
 

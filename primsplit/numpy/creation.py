@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import dims, tracing
-from primsplit.array import Array, as_array, implements
+from primsplit.array import Array, implements
 from primsplit.broadcasting import expand_to, full, reshape_to
 from primsplit.dims import Dim, Size
+from primsplit.lifting import as_array
 from primsplit.numpy.axes import array_like, size_as
 from primsplit.numpy.joining import joined_dtype, stack
 from primsplit.numpy.layout import as_shape, astype

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from primsplit import dims, tracing
-from primsplit.array import FUNCTIONS, Array, as_array
+from primsplit.array import FUNCTIONS, Array
 from primsplit.dims import Dim, Shape, Size
 from primsplit.errors import IndexingError
 from primsplit.ir import BFLOAT16, Block, Const, Op, Value, Var
+from primsplit.lifting import as_array
 from primsplit.ops import op
 from primsplit.schema import schema
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from primsplit import dims, tracing
-from primsplit.array import FUNCTIONS, Array, as_array, implements, unsupported
+from primsplit.array import FUNCTIONS, Array, implements, unsupported
 from primsplit.broadcasting import reshape_to
 from primsplit.dims import Size, product
 from primsplit.errors import ShapeError
+from primsplit.lifting import as_array
 from primsplit.numpy.contraction import NOMINAL, Label, Term, sum_of_products
 from primsplit.numpy.ufuncs import cast_to, elementwise, ufunc_method
 from primsplit.ops import op

@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array, as_array, implements
+from primsplit.array import Array, implements
 from primsplit.dims import Dim, Shape, product
 from primsplit.errors import DtypeError
 from primsplit.ir import BFLOAT16
+from primsplit.lifting import as_array
 from primsplit.numpy.axes import array_like, many_axes
 
 

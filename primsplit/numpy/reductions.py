@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import dims, tracing
-from primsplit.array import Array, as_array, implements
+from primsplit.array import Array, implements
 from primsplit.broadcasting import expand_to
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.ir import BFLOAT16
+from primsplit.lifting import as_array
 from primsplit.numpy.axes import array_like, count_along, delivered, many_axes, size_as
 from primsplit.numpy.ufuncs import cast_to, select
 from primsplit.ops import op

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from primsplit import dims, tracing
-from primsplit.array import Array, as_array, implements
+from primsplit.array import Array, implements
 from primsplit.broadcasting import expand_to, reshape_to
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, IndexingError, ShapeError
 from primsplit.infer import broadcast_shapes
+from primsplit.lifting import as_array
 from primsplit.numpy.axes import array_like, delivered, one_axis, size_as
 from primsplit.numpy.indexing import as_written, setitem
 from primsplit.numpy.joining import joined_dtype

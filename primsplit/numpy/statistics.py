@@ -7,10 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.array import Array, as_array, implements
+from primsplit.array import Array, implements
 from primsplit.broadcasting import expand_to, reshape_to
 from primsplit.dims import Size, is_one
 from primsplit.errors import DtypeError, ShapeError
+from primsplit.lifting import as_array
 from primsplit.numpy.axes import array_like, count_along, delivered, many_axes, size_as
 from primsplit.numpy.reductions import counted_where, is_half, masked, mean_over, reduced
 from primsplit.numpy.ufuncs import call, cast_to

@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.array import FUNCTIONS, Array, as_array, implements, numbers_of, unsupported
+from primsplit.array import FUNCTIONS, Array, implements, numbers_of, unsupported
 from primsplit.broadcasting import expand_to
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.infer import broadcast_shapes
 from primsplit.ir import BFLOAT16, is_held
+from primsplit.lifting import as_array
 from primsplit.ops import op
 
 Elementwise = Callable[..., Any]

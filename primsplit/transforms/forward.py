@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from primsplit import tracing, trees
-from primsplit.array import Array, as_array
+from primsplit.array import Array
 from primsplit.dims import same
 from primsplit.errors import DtypeError, ShapeError, SpecError
 from primsplit.ir import Block, Value, Var
+from primsplit.lifting import as_array
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.pushforward import Pushforward, push_block, zeros_like
 from primsplit.transforms.gradient import Function, Wrt, select_arguments, value_and_gradient

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing, trees
-from primsplit.array import Array, as_array
+from primsplit.array import Array
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, ShapeError, SpecError
 from primsplit.exploring import explored
 from primsplit.ir import Block, Value, Var
+from primsplit.lifting import as_array
 from primsplit.parts import Split
 from primsplit.split import gradient_or_zeros, split_block
 

@@ -7,13 +7,14 @@ from typing import Any
 import optree
 
 from primsplit import tracing, trees
-from primsplit.array import Array, as_array
+from primsplit.array import Array
 from primsplit.batching.table import moved_from_front, moved_front, repeated
 from primsplit.batching.transform import batch_block
 from primsplit.dims import Dim, Size, same
 from primsplit.errors import ShapeError, SpecError
 from primsplit.exploring import explored
 from primsplit.ir import Type, Value
+from primsplit.lifting import as_array
 
 Function = Callable[..., Any]
 Axes = Any

@@ -1,0 +1,71 @@
+"""Values of what may stand for an array in a traced function: numbers, NumPy arrays, sizes."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit import tracing
+from primsplit.array import Array
+from primsplit.dims import Size
+from primsplit.errors import DtypeError, TraceError
+from primsplit.ir import Const, Value, Var, is_held
+
+
+def lift(value: Any, dtype: npt.DTypeLike | None = None) -> Value:
+    """The Value of anything that may stand for an array: an Array, NumPy array, number, size, or list of those sizes.
+
+    Python numbers take `dtype` where it is given. Raises TraceError for what is none of these.
+    """
+    if isinstance(value, Array):
+        return value.value
+    if isinstance(value, Var | Const):
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        return _constant(plain(value))
+    if isinstance(value, Size):
+        return _scalar_size(value)
+    if isinstance(value, bool | int | float):
+        return Const(np.asarray(value, dtype=dtype))
+    if isinstance(value, list | tuple) and all(isinstance(v, int | Size) for v in value):
+        return tracing.size_vector(value)
+    raise TraceError(
+        f"{type(value).__name__} cannot stand for an array in a traced function",
+        place=tracing.user_place(),
+        cure="Pass arrays or numbers; join traced values with np.stack or np.concatenate.",
+    )
+
+
+def plain(value: npt.NDArray[Any] | np.generic) -> npt.NDArray[Any]:
+    """The value as a NumPy array. Raises DtypeError for a matrix or masked array, whose operators mean other things."""
+    if isinstance(value, np.matrix | np.ma.MaskedArray):
+        raise DtypeError(
+            f"a {type(value).__name__} cannot be part of a program",
+            place=tracing.user_place(),
+            cure="Pass np.asarray(x), and a mask as an array of its own.",
+        )
+    return np.asarray(value)
+
+
+def _constant(array: npt.NDArray[Any]) -> Const:
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if not is_held(array.dtype):
+        raise TraceError(f"arrays of dtype {array.dtype} cannot be part of a program", place=tracing.user_place())
+    return Const(array, place=tracing.user_place())
+
+
+def _scalar_size(size: Size) -> Value:
+    return tracing.emit("Squeeze", [tracing.size_of(size), Const(np.array([0]))])[0]
+
+
+def as_array(value: Any, dtype: npt.DTypeLike | None = None) -> Array:
+    """An Array of anything that `lift` takes; Python numbers and sizes are weak."""
+    if isinstance(value, Array):
+        return value
+    weak = isinstance(value, bool | int | float | Size) and not isinstance(value, bool | np.generic)
+    return Array(lift(value, dtype), weak=weak)
+
+
+Size.lift = as_array
+Size.place = staticmethod(tracing.user_place)
