@@ -16,6 +16,7 @@ from primsplit.errors import PrimsplitError
 from primsplit.export import SplitProgram, split, trace
 from primsplit.frules import frule
 from primsplit.guarding import export_guarded, guarded
+from primsplit.lifting import param
 from primsplit.loading import load
 from primsplit.modes import export
 from primsplit.numpy.namespace import NAMESPACE
@@ -65,6 +66,7 @@ __all__ = [
     "map",
     "numpy",
     "opt_out",
+    "param",
     "primitive",
     "random",
     "rrule",

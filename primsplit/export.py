@@ -14,7 +14,7 @@ from primsplit.loading import with_params_as_inputs
 from primsplit.names import Names
 from primsplit.parts import Split
 from primsplit.passes.seed import with_unit_seeds
-from primsplit.program import ARRAY, Branches, Program, flat_program, trace_program
+from primsplit.program import ARRAY, Branches, Freeze, Program, flat_program, trace_program
 from primsplit.specs import specs_from_annotations
 from primsplit.split import split_block
 from primsplit.zeros import with_gradients
@@ -155,13 +155,20 @@ class SplitProgram:
         return paths
 
 
-def trace(function: Callable[..., Any] | Program, *specs: Any, branches: Branches = "explore", **named: Any) -> Program:
+def trace(
+    function: Callable[..., Any] | Program,
+    *specs: Any,
+    branches: Branches = "explore",
+    freeze: Freeze = "allow",
+    **named: Any,
+) -> Program:
     """Trace a function on specs: arrays, `ps.spec(...)`, or nothing where its annotations say them.
 
     Leaves that are neither arrays, specs nor floats are static arguments. The fields of a callable dataclass are inputs
     too, named `self.W`. Python branches on traced values are followed both ways; with `branches="error"` they are
     refused, with "static" followed the way that the arrays given as specs go, and a run that would go another way fails
-    with a BranchError. Raises SpecError where a spec is missing.
+    with a BranchError. With `freeze="error"`, an array from outside that is no `ps.param` is refused. Raises SpecError
+    where a spec is missing.
     """
     if isinstance(function, Program):
         return function
@@ -169,8 +176,8 @@ def trace(function: Callable[..., Any] | Program, *specs: Any, branches: Branche
         specs = specs_from_annotations(function)
     if hasattr(type(function), "__dataclass_fields__"):
         name = type(function).__name__
-        return trace_program(called(type(function)), (function, *specs), named, name, branches=branches)
-    return trace_program(function, specs, named, branches=branches)
+        return trace_program(called(type(function)), (function, *specs), named, name, branches=branches, freeze=freeze)
+    return trace_program(function, specs, named, branches=branches, freeze=freeze)
 
 
 def called(kind: Any) -> Callable[..., Any]:

@@ -136,15 +136,16 @@ class Var:
 
 
 class Const:
-    """A value that is part of the program."""
+    """A value that is part of the program. `is_param` marks one that may become an input under its name, the hint."""
 
-    __slots__ = ("data", "hint", "place", "type")
+    __slots__ = ("data", "hint", "is_param", "place", "type")
 
     def __init__(self, data: AnyArray | Data, hint: str = "", place: Place | None = None) -> None:
         self.data: Data = Loaded(_frozen(data)) if isinstance(data, np.ndarray | np.generic) else data
         self.type = Type(self.data.dtype, self.data.shape)
         self.hint = hint
         self.place = place
+        self.is_param = False
 
     @property
     def sizes(self) -> tuple[Dim, ...] | None:

@@ -36,6 +36,19 @@ def lift(value: Any, dtype: npt.DTypeLike | None = None) -> Value:
     )
 
 
+def param(array: npt.ArrayLike, name: str) -> Any:
+    """The array, as a parameter of the program that is being traced.
+
+    Its numbers are part of the program, and `wrt=name` makes it an input with these numbers as its default, which has a
+    gradient. Outside of a trace it is the array itself.
+    """
+    if not tracing.is_recording():
+        return array
+    found = Const(plain(np.asarray(array)), hint=name, place=tracing.user_place())
+    found.is_param = True
+    return Array(found)
+
+
 def plain(value: npt.NDArray[Any] | np.generic) -> npt.NDArray[Any]:
     """The value as a NumPy array. Raises DtypeError for a matrix or masked array, whose operators mean other things."""
     if isinstance(value, np.matrix | np.ma.MaskedArray):

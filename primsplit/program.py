@@ -18,7 +18,7 @@ from primsplit.doors import make_proto, make_session, save_models
 from primsplit.errors import DtypeError, SpecError
 from primsplit.exploring import explored
 from primsplit.fingerprint import Same
-from primsplit.ir import Block, Const, Op, Type, Value, Var, free
+from primsplit.ir import Block, Const, Op, Type, Value, Var, free, same_data, walk
 from primsplit.lifting import as_array
 from primsplit.names import NamedBlock, kept_apart
 from primsplit.passes.dead_code import drop_dead_code
@@ -225,6 +225,9 @@ def inline_block(block: Block, arguments: Sequence[Array]) -> list[Array]:
     return [Array(v) for v in tracing.inline(block, values)]
 
 
+Freeze = Literal["allow", "error"]
+"""What becomes of an array from outside of the function: it is part of the program, or refused."""
+
 Branches = Literal["explore", "error", "static"]
 """What becomes of a Python branch on a traced value: every path is recorded, none is, or the one that arrays take."""
 
@@ -237,6 +240,7 @@ def trace_program(
     *,
     branches: Branches = "explore",
     named_like: Function | None = None,
+    freeze: Freeze = "allow",
 ) -> Program:
     """Trace `function` on specs: arrays, Types, annotations; other leaves are static arguments.
 
@@ -264,14 +268,45 @@ def trace_program(
         results = [a.value for a in traced]
     block = tracing.close(name or _name(function), [p for p in params if p is not None], recorded, results)
     report_unrolled(block)
+    constants = _outside_constants(block)
+    if freeze == "error":
+        _refuse_frozen(constants)
     return Program(
         block,
+        params=_params(constants),
         inputs=[n for n, p in zip(labels, params, strict=True) if p is not None],
         outputs=output_names(result_spec, labels),
         arguments=spec,
         result=result_spec,
         static=[x if p is None else ARRAY for x, p in zip(leaves, params, strict=True)],
     )
+
+
+def _outside_constants(block: Block) -> list[Const]:
+    """The arrays from outside of the function that became part of its program."""
+    inputs = (v for op in walk(block) for v in op.inputs)
+    return [v for v in dict.fromkeys((*inputs, *block.results)) if isinstance(v, Const) and v.place is not None]
+
+
+def _refuse_frozen(constants: Sequence[Const]) -> None:
+    """Raise SpecError where an array was frozen into the program."""
+    for const in constants:
+        if not const.is_param:
+            raise SpecError(
+                f"an array, {const.type}, is frozen into the program",
+                place=const.place,
+                cure="Pass it as an argument, or name it with ps.param(array, name).",
+            )
+
+
+def _params(constants: Sequence[Const]) -> dict[str, Const]:
+    """The parameters of the program by name. Raises SpecError where two have one name."""
+    found: dict[str, Const] = {}
+    for const in (c for c in constants if c.is_param):
+        known = found.setdefault(const.hint, const)
+        if known is not const and not same_data(known, const):
+            raise SpecError(f"two parameters are called {const.hint}", place=const.place)
+    return found
 
 
 class _Example:

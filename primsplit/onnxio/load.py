@@ -8,7 +8,6 @@ import onnx
 import onnx.defs
 import onnx.helper
 import onnx.inliner
-import onnx.shape_inference
 
 from primsplit.collector import paused
 from primsplit.definitions.quantized_chains import with_straight_through
@@ -50,7 +49,7 @@ def load_model(path: str, said: Said) -> Model:
         file = read_file(path)
         proto = _inlined(_in_own_domain(file.proto), path)
         versions = {domain_of(o.domain): o.version for o in proto.opset_import}
-        proto = lowered(_typed(proto)) if versions.get("", OPSET) > OPSET else _typed(converted(proto, path))
+        proto = lowered(proto) if versions.get("", OPSET) > OPSET else converted(proto, path)
         _reserve_sizes(proto)
         return _read(file, proto, Ends(GraphReader(path, versions), said))
 
@@ -107,19 +106,6 @@ STRANGERS = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})
 """What onnxruntime has in the standard's domain at any opset, and the standard from its opset 17 on, or not at all."""
 
 FOREIGN = "com.microsoft"
-
-
-def _typed(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with the types of its values where some node has graphs in it, whose outputs are declared by them.
-
-    They are as far as onnx infers them.
-    """
-    if not any(True for node in proto.graph.node for attribute in node.attribute if attribute.HasField("g")):
-        return proto
-    try:
-        return onnx.shape_inference.infer_shapes(proto)
-    except (RuntimeError, onnx.shape_inference.InferenceError, ValueError):
-        return proto
 
 
 def _reserve_sizes(proto: onnx.ModelProto) -> None:

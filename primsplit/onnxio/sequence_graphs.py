@@ -53,7 +53,7 @@ def record_if(condition: Entry | None, graphs: Sequence[Graph], inner: Inner) ->
     recorded = [_recorded(functools.partial(inner, graph, [])) for graph in graphs]
     pairs = [_met(a, b) for a, b in zip(recorded[0][1], recorded[1][1], strict=True)]
     low, high = (_Side(ops, [pair[i] for pair in pairs]) for i, (ops, _) in enumerate(recorded))
-    return rebuilt(high.entries, emit_if(chosen, high.block("then"), low.block("else")))
+    return rebuilt(high.entries, emit_if(chosen, high.block(graphs[1].name), low.block(graphs[0].name)))
 
 
 def _recorded(record: Callable[[], list[Entry]]) -> tuple[list[Op], list[Entry]]:
@@ -89,7 +89,7 @@ def _met(low: Entry, high: Entry) -> tuple[Made, Made]:
     if is_same_form(low, high):
         return (lambda: low), (lambda: high)
     if isinstance(low, Listed | Stacked) and isinstance(high, Listed | Stacked):
-        shape = element_shape(low) or element_shape(high)
+        shape = next((s for s in map(element_shape, (low, high)) if s is not None), None)
         dtype = next((v.type.dtype for v in leaves([low, high])), None)
         sides = [_shapes_fit(side, shape) for side in (low, high)]
         if shape is not None and dtype is not None and all(sides):

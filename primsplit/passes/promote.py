@@ -1,8 +1,11 @@
 """Constants of a block turned into parameters."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
-from primsplit.ir import Block, Const, Op, Value, Var
+from primsplit.errors import SpecError
+from primsplit.ir import Block, Const, Op, Value, Var, free, is_call
 
 
 def promote(block: Block, constants: Sequence[Const]) -> Block:
@@ -19,6 +22,28 @@ def _replaced(block: Block, params: dict[int, Var]) -> Block:
     ops = []
     for op in block.ops:
         attributes = {k: _replaced(v, params) if isinstance(v, Block) else v for k, v in op.attributes.items()}
-        ops.append(Op(op.kind, tuple(map(read, op.inputs)), op.outputs, attributes, op.place, op.remark))
+        inputs = tuple(map(read, op.inputs))
+        if is_call(op):
+            inputs, attributes = _with_captures(inputs, attributes)
+        ops.append(Op(op.kind, inputs, op.outputs, attributes, op.place, op.remark))
     results = tuple(params.get(id(r), r) for r in block.results)
     return Block(block.name, block.params, tuple(ops), results)
+
+
+def _with_captures(
+    inputs: tuple[Value | None, ...], attributes: dict[str, Any]
+) -> tuple[tuple[Value | None, ...], dict[str, Any]]:
+    """The inputs and attributes of a call whose body now reads parameters, as further inputs of it.
+
+    Raises SpecError where the call has a rule of its own, which would not know of them.
+    """
+    body: Block = attributes["body"]
+    outer = tuple(free(body))
+    if not outer:
+        return inputs, attributes
+    if "rule" in attributes:
+        raise SpecError(
+            f"{body.name} has a rule of its own and reads the parameter {outer[0].hint}",
+            cure="Pass it as an argument, so that the rule can give it a cotangent.",
+        )
+    return (*inputs, *outer), {**attributes, "body": replace(body, params=(*body.params, *outer))}

@@ -1,0 +1,50 @@
+"""Arrays from outside of a traced function: part of the program, refused, or parameters by name."""
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.errors import SpecError
+
+WEIGHTS = np.array([1.0, -2.0, 0.5])
+
+
+def frozen(x):
+    return (x * WEIGHTS).sum()
+
+
+def named(x):
+    return np.tanh(x * ps.param(WEIGHTS, "w")).sum()
+
+
+def test_an_array_from_outside_is_refused_at_its_line_where_asked() -> None:
+    ps.trace(frozen, ps.spec("float64", [3]))
+    with pytest.raises(SpecError, match="frozen into the program") as caught:
+        ps.trace(frozen, ps.spec("float64", [3]), freeze="error")
+    assert "(x * WEIGHTS)" in str(caught.value)
+
+
+def test_a_named_parameter_gets_a_gradient_and_keeps_its_numbers() -> None:
+    program = ps.trace(named, ps.spec("float64", [3]), freeze="error")
+    assert list(program.params) == ["w"]
+    x = np.array([0.3, 0.4, -0.2])
+    joint = ps.split(named, ps.spec("float64", [3]), wrt=["x", "w"]).joint()
+    assert joint.inputs == ("x", "w")
+    value, d_x, d_w = joint(x, WEIGHTS)
+    slope = 1 - np.tanh(x * WEIGHTS) ** 2
+    np.testing.assert_allclose(value, named(x))
+    np.testing.assert_allclose(d_w, slope * x, rtol=1e-12)
+    np.testing.assert_allclose(d_x, slope * WEIGHTS, rtol=1e-12)
+    assert [name for name, _ in joint.defaults.items()] == ["w"]
+
+
+def test_two_parameters_of_one_name_are_refused() -> None:
+    with pytest.raises(SpecError, match="two parameters are called w"):
+        ps.trace(lambda x: x * ps.param(WEIGHTS, "w") + ps.param(2 * WEIGHTS, "w"), ps.spec("float64", [3]))
+
+
+def test_a_parameter_inside_of_a_function_that_is_one_op_gets_its_gradient() -> None:
+    inner = ps.primitive(lambda x: np.sin(x * ps.param(WEIGHTS, "w")))
+    joint = ps.split(lambda x: inner(x).sum(), ps.spec("float64", [3]), wrt="w").joint()
+    x = np.array([0.3, 0.4, -0.2])
+    np.testing.assert_allclose(joint(x, WEIGHTS)[1], np.cos(x * WEIGHTS) * x, rtol=1e-12)
