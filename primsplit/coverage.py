@@ -47,8 +47,10 @@ def status(kind: str) -> tuple[Status, str]:
 
     One of a newer opset, or of another domain, is differentiated through its definition.
     """
-    found = table.status(kind) or ("definition" if kind in DEFINITIONS else "missing")
-    return found, UNSUPPORTED.get(kind, "")
+    found: Status | None = table.status(kind)
+    if found is None and kind in DEFINITIONS:
+        found = "refused" if DEFINITIONS[kind].function.__name__ == "refuse" else "definition"
+    return found or "missing", UNSUPPORTED.get(kind, "")
 
 
 def operator_rows() -> list[Row]:

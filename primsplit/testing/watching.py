@@ -17,7 +17,7 @@ from primsplit.definitions import DEFINITIONS, Definition
 from primsplit.ir import Var, walk
 from primsplit.names import NamedBlock
 from primsplit.numpy.ufuncs import ELEMENTWISE
-from primsplit.rules.table import RULES
+from primsplit.rules.table import BLOCK_RULES, RULES
 
 CALL = "call::"
 CHECKS = ("check_grads", "check_rrule")
@@ -85,7 +85,7 @@ class Watcher:
         for op in composition.block.ops:
             kind = op.kind.removeprefix(CALL)
             entry = RULES.get(op.kind)
-            if entry is None and kind not in DEFINITIONS:
+            if entry is None and kind not in DEFINITIONS and kind not in BLOCK_RULES:
                 continue
             is_discrete = entry is not None and entry.form == "no_gradient"
             if is_discrete or any(v in composition.needed for v in op.outputs):
