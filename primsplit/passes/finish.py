@@ -11,6 +11,7 @@ from primsplit.passes.fission import split_up_scans
 from primsplit.passes.inline import inline_calls
 from primsplit.passes.legalize import legalize
 from primsplit.passes.precision import keep_double_products
+from primsplit.passes.scan_axes import walk_first_axes
 from primsplit.passes.transposed import gemm_of_transposed
 from primsplit.verify import verified
 
@@ -32,7 +33,7 @@ def finish(
     if legal is not lean:
         legal = legalize(optimize(legal))
     # What follows is written around onnxruntime's ways and would look like waste to `optimize`.
-    guarded = legalize(guard_empty_scans(legal))
+    guarded = legalize(guard_empty_scans(walk_first_axes(legal)))
     products = zero_empty_products(gemm_of_transposed(count_axes_from_front(guarded)))
     sound = keep_double_products(products, is_function=is_function)
     return verified(gradients_last(sound, gradients))
