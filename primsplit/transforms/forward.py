@@ -8,6 +8,7 @@ from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.dims import same
 from primsplit.errors import DtypeError, ShapeError, SpecError
+from primsplit.exploring import explored
 from primsplit.ir import Block, Value, Var
 from primsplit.lifting import as_array
 from primsplit.numpy.ufuncs import cast_to
@@ -32,12 +33,18 @@ def push_call(function: Function, args: Sequence[Any], positions: Sequence[int] 
     arrays = {i: as_array(x) for i, x in enumerate(leaves) if trees.is_array(x)}
     chosen = [i for i, a in arrays.items() if a.type.is_float] if positions is None else list(positions)
     with tracing.recording() as inner:
-        given = list(leaves)
-        for i in chosen:
-            given[i] = Array(inner.param(arrays[i].type), weak=arrays[i].weak, scalar=arrays[i].scalar)
-        params = [given[i].value for i in chosen]
-        result_leaves, result_spec = trees.flatten(function(*trees.unflatten(spec, given)))
-        results: list[Value] = [as_array(r).value for r in result_leaves]
+        params = [inner.param(arrays[i].type) for i in chosen]
+        inner.bindings = {p: arrays[i].value for p, i in zip(params, chosen, strict=True)}
+
+        def run() -> tuple[list[Array], trees.TreeSpec]:
+            given = list(leaves)
+            for i, param in zip(chosen, params, strict=True):
+                given[i] = Array(param, weak=arrays[i].weak, scalar=arrays[i].scalar)
+            found, structure = trees.flatten(function(*trees.unflatten(spec, given)))
+            return [as_array(r) for r in found], structure
+
+        traced, result_spec = explored(run)
+        results: list[Value] = [a.value for a in traced]
     block = tracing.close(getattr(function, "__name__", "f"), params, inner, results)
     of = [i for i, r in enumerate(results) if r.type.is_float]
     pushed = push_block(block, range(len(params)), of)

@@ -186,3 +186,16 @@ def test_the_policy_error_refuses_branches() -> None:
     with pytest.raises(ConcretizationError, match="a branch depends") as caught:
         ps.trace(thread_example, ps.spec("float64", [3]), branches="error")
     assert "t**3 if t > 1" in str(caught.value)
+
+
+@pytest.mark.parametrize(("x", "slope", "curvature"), [(2.0, 12.0, 12.0), (-2.0, 1.0, 0.0)])
+def test_forward_mode_and_batches_follow_branches_too(x, slope, curvature) -> None:
+    def f(x):
+        return x**3 if x > 0 else x
+
+    assert float(ps.jvp(f, (x,), (1.0,))[1]) == slope
+    assert float(ps.hessian(f)(x)) == curvature
+    assert float(ps.linearize(f, x)[1](1.0)) == slope
+    both = ps.vmap(ps.grad(f))(np.array([x, -x]))
+    assert both[0] == slope
+    assert float(ps.hvp(lambda v: f(v[0]))(np.array([x]), np.array([1.0]))[0]) == curvature
