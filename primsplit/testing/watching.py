@@ -85,7 +85,8 @@ class Watcher:
         for op in composition.block.ops:
             kind = op.kind.removeprefix(CALL)
             entry = RULES.get(op.kind)
-            if entry is None and kind not in DEFINITIONS and kind not in BLOCK_RULES:
+            is_ours = kind.startswith("primsplit::")
+            if is_ours or (entry is None and kind not in DEFINITIONS and kind not in BLOCK_RULES):
                 continue
             is_discrete = entry is not None and entry.form == "no_gradient"
             if is_discrete or any(v in composition.needed for v in op.outputs):
@@ -100,14 +101,15 @@ class Watcher:
 
     def _definition(self, body: Callable[..., Any]) -> Callable[..., Any]:
         def watched(definition: Definition, *args: Any) -> Any:
-            self.seen["recorded"].add(definition.kind)
+            if not definition.kind.startswith("primsplit::"):
+                self.seen["recorded"].add(definition.kind)
             return body(definition, *args)
 
         return watched
 
     def _table(self, table: MutableMapping[Any, Callable[..., Any]], name: Callable[[Any], str]) -> None:
         for key, function in list(table.items()):
-            if key != "ufunc":
+            if key not in {"ufunc", "condition"}:
                 table[key] = self._function(function, name(key))
 
     def _function(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
