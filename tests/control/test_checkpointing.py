@@ -1,0 +1,68 @@
+"""Checkpointed scans: the same numbers, and fewer bytes kept."""
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.errors import ShapeError
+from primsplit.testing import check_grads
+
+
+def recurrence(checkpoint, *, reverse=False):
+    def f(h, xs):
+        def step(h, x):
+            new = np.tanh(h * x + 0.1)
+            return new, new.sum() * x
+
+        last, ys = ps.scan(step, h, xs, checkpoint=checkpoint, reverse=reverse)
+        return last.sum() + (ys * ys).sum()
+
+    return f
+
+
+def kept(function, steps: int) -> int:
+    split = ps.split(function, ps.spec("float64", [256]), ps.spec("float64", [steps]))
+    return sum(int(c["bytes"]) for c in split.capture_table())
+
+
+def test_fewer_bytes_are_kept() -> None:
+    """A scan keeps every carry; the square root about twice the root of them; three snapshots three and a part."""
+    everything, root, three = (kept(recurrence(c), 900) for c in (None, "sqrt", 3))
+    assert everything > 900 * 256 * 8
+    assert root < everything / 10
+    assert three < root
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("checkpoint", ["sqrt", 1, 2, 4])
+@pytest.mark.parametrize("steps", [1, 2, 7, 12])
+def test_the_numbers_are_those_of_the_scan(checkpoint, reverse, steps) -> None:
+    random = np.random.default_rng(steps)
+    h, xs = random.normal(size=3), random.normal(size=steps)
+    found = ps.value_and_grad(recurrence(checkpoint, reverse=reverse), wrt=(0, 1))(h, xs)
+    expected = ps.value_and_grad(recurrence(None, reverse=reverse), wrt=(0, 1))(h, xs)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
+    for a, b in zip(found[1], expected[1], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+
+
+def test_the_square_root_serves_every_length() -> None:
+    specs = ps.spec("float64", [3]), ps.spec("float64", ["N"])
+    root, plain = (ps.split(recurrence(c), *specs).joint() for c in ("sqrt", None))
+    random = np.random.default_rng(0)
+    for steps in (0, 1, 2, 5, 100):
+        h, xs = random.normal(size=3), random.normal(size=steps)
+        for a, b in zip(root(h, xs), plain(h, xs), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+
+
+def test_the_second_derivative_goes_through_checkpoints() -> None:
+    random = np.random.default_rng(1)
+    check_grads(recurrence("sqrt"), random.normal(size=2), random.normal(size=6), order=2)
+    check_grads(recurrence(2), random.normal(size=2), random.normal(size=6), order=2, symbolic=False)
+
+
+@pytest.mark.parametrize(("checkpoint", "told"), [("cube", "no schedule"), (0, "no schedule"), (3, "known when")])
+def test_a_schedule_that_cannot_be_kept_is_refused(checkpoint, told) -> None:
+    with pytest.raises(ShapeError, match=told):
+        ps.trace(recurrence(checkpoint), ps.spec("float64", [3]), ps.spec("float64", ["N"]))
