@@ -15,6 +15,7 @@ import numpy as np
 from primsplit import dims, tracing
 from primsplit.activity import active_vars, needed_vars
 from primsplit.array import Array
+from primsplit.dims import Dim
 from primsplit.errors import ShapeError
 from primsplit.ir import Block, Op, Renaming, Type, Value, Var, rename
 from primsplit.nested import ScanForm, Walk, as_declared, element, emit_scan, record, visible
@@ -132,7 +133,16 @@ def _may_be_equal(a: Type, b: Type) -> bool:
     """False for shapes that differ whatever the sizes are, or whose number of axes nobody knows."""
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
         return False
-    return all(map(dims.could_be, a.shape, b.shape))
+    return all(map(_may_be_same, a.shape, b.shape))
+
+
+def _may_be_same(a: Dim, b: Dim) -> bool:
+    """False for sizes that differ for every size but 0 of the value that they are told in, as n and 2 n do."""
+    names = dims.symbols(a) | dims.symbols(b)
+    if dims.same(a, b) or len(names) != 1:
+        return dims.could_be(a, b)
+    (name,) = names
+    return any(dims.evaluate(a, {name: n}) == dims.evaluate(b, {name: n}) for n in (1, 2, 3, 7))
 
 
 @dataclass(frozen=True, slots=True)
