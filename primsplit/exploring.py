@@ -15,7 +15,7 @@ import numpy as np
 from primsplit import dims, tracing, trees
 from primsplit.array import Array, implements
 from primsplit.dims import Dim, Size
-from primsplit.errors import ConcretizationError, Place, PrimsplitError, ShapeError, TraceError
+from primsplit.errors import ConcretizationError, DtypeError, Place, PrimsplitError, ShapeError, TraceError
 from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, rename, same_data
 from primsplit.lifting import as_array
 from primsplit.nested import emit_if, record
@@ -213,10 +213,16 @@ class _Tree:
             cure="Return the same containers of arrays with as many axes on every path.",
         )
 
-    @staticmethod
-    def _dtype(leaves: Sequence[Array]) -> np.dtype[Any]:
+    def _dtype(self, leaves: Sequence[Array]) -> np.dtype[Any]:
+        """The dtype of a result on every path; Python numbers give way."""
         strong = {a.dtype for a in leaves if not a.weak}
-        return strong.pop() if len(strong) == 1 else np.result_type(*(strong or {a.dtype for a in leaves}))
+        if len(strong) > 1:
+            raise DtypeError(
+                f"the paths of the function return {' and '.join(sorted(map(str, strong)))}",
+                place=self.model.taken[-1].place,
+                cure="Convert one of them with .astype, so that every path gives the same dtype.",
+            )
+        return strong.pop() if strong else np.result_type(*(a.dtype for a in leaves))
 
     def record(self) -> tuple[list[Array], trees.TreeSpec]:
         """Record the tree; return the results and their structure."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import ConcretizationError, RunError, TraceError
+from primsplit.errors import ConcretizationError, DtypeError, RunError, TraceError
 from primsplit.testing import check_grads
 
 
@@ -199,3 +199,8 @@ def test_forward_mode_and_batches_follow_branches_too(x, slope, curvature) -> No
     both = ps.vmap(ps.grad(f))(np.array([x, -x]))
     assert both[0] == slope
     assert float(ps.hvp(lambda v: f(v[0]))(np.array([x]), np.array([1.0]))[0]) == curvature
+
+
+def test_paths_that_return_other_dtypes_are_refused() -> None:
+    with pytest.raises(DtypeError, match="float32 and float64"):
+        ps.trace(lambda x: x if x.sum() > 0 else x.astype(np.float32), ps.spec("float64", [2]))
