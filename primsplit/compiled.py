@@ -6,7 +6,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -51,13 +50,14 @@ class Compiled:
     def __call__(self, *args: Any, **named: Any) -> Any:
         if tracing.is_recording():
             return self.record(*args, **named)
-        for attempt in count():
+        attempt = 0
+        while True:
             try:
                 return self._program(args, named, attempt)(*args, **named)
             except BranchError:
                 if self.guard_value(args, named) is not BY_BRANCHES:
                     raise
-        return None
+            attempt += 1
 
     def run_into(self, out: Any, *args: Any, **named: Any) -> Any:
         """Run on arrays and write the results into `out`; see `Program.run_into`."""

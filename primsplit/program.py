@@ -104,7 +104,7 @@ class Program:
         if spec != self.result:
             raise SpecError(
                 f"out is nested otherwise than the result of {self.block.name}",
-                because=(f"result: {_brief(self.result)}", f"out:    {_brief(spec)}"),
+                because=(f"result: {trees.brief(self.result)}", f"out:    {trees.brief(spec)}"),
             )
         arrays = self.check_arrays(self.bind(args, named))
         self.session().run_into(dict(zip(self.inputs, arrays, strict=True)), buffers)
@@ -117,7 +117,7 @@ class Program:
             raise SpecError(
                 f"{self.block.name} was traced for arguments of another structure",
                 place=tracing.user_place(),
-                because=(f"traced: {_brief(self.arguments)}", f"given:  {_brief(spec)}"),
+                because=(f"traced: {trees.brief(self.arguments)}", f"given:  {trees.brief(spec)}"),
             )
         arrays = []
         for leaf, fixed in zip(leaves, self.static, strict=True):
@@ -201,11 +201,6 @@ def flat_program(
 
 ARRAY = object()
 """Stands in `Program.static` for a leaf that is an input."""
-
-
-def _brief(spec: trees.TreeSpec) -> str:
-    text = str(spec).removeprefix("PyTreeSpec(").removesuffix(", namespace='primsplit')")
-    return text if len(text) < 100 else text[:97] + "..."
 
 
 def arrays_of(program: Program, call: tuple[tuple[Any, ...], Mapping[str, Any]]) -> list[npt.NDArray[Any]]:

@@ -3,7 +3,7 @@
 import ctypes
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,9 @@ import onnxruntime
 
 from primsplit.counters import Counters
 from primsplit.errors import BranchError, DtypeError, RunError, ShapeError
-from primsplit.ir import BFLOAT16
+from primsplit.infer import type_string
+from primsplit.ir import BFLOAT16, Type
+from primsplit.onnxio.modelfile import graphs
 
 
 class Session:
@@ -42,8 +44,7 @@ class Session:
         self.data = {name: _to_value(np.ascontiguousarray(array)) for name, array in (data or {}).items()}
         if self.data:
             options.add_external_initializers(list(self.data), list(self.data.values()))
-        self.places = {} if isinstance(model, str) else _places(model)
-        self.raised = {} if isinstance(model, str) else _raised(model)
+        self.places, self.raised = ({}, {}) if isinstance(model, str) else _told_of_nodes(model)
         source = model if isinstance(model, str) else model.SerializeToString()
         try:
             self.session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
@@ -111,7 +112,7 @@ def _check_buffer(output: Any, buffer: npt.NDArray[Any], inputs: Iterable[npt.ND
     """Raise where an output cannot be written into this array."""
     if not (isinstance(buffer, np.ndarray) and buffer.flags.c_contiguous and buffer.flags.writeable):
         raise ShapeError(f"the output {output.name} takes a contiguous array that can be written to")
-    if _TENSORS.get(buffer.dtype.name, f"tensor({buffer.dtype.name})") != output.type:
+    if type_string(Type(buffer.dtype, None)) != output.type:
         raise DtypeError(f"the output {output.name} is a {output.type}, and the array given for it {buffer.dtype}")
     wanted = output.shape
     fits = len(wanted) == buffer.ndim and all(
@@ -122,8 +123,6 @@ def _check_buffer(output: Any, buffer: npt.NDArray[Any], inputs: Iterable[npt.ND
     if any(np.may_share_memory(buffer, array) for array in inputs):
         raise ShapeError(f"the output {output.name} shares memory with an input", cure="Write into another array.")
 
-
-_TENSORS = {"float32": "tensor(float)", "float64": "tensor(double)"}
 
 BFLOAT16_TENSOR = "tensor(bfloat16)"
 
@@ -144,25 +143,14 @@ def _to_array(value: onnxruntime.OrtValue) -> npt.NDArray[Any]:
     return np.frombuffer(raw, BFLOAT16).reshape(shape).copy()
 
 
-def _places(model: onnx.ModelProto) -> dict[str, str]:
-    """The user's line of each node, by the node's name."""
-    found: dict[str, str] = {}
-    for node in _nodes(model.graph):
+def _told_of_nodes(model: onnx.ModelProto) -> tuple[dict[str, str], dict[str, str]]:
+    """The user's line of each node by its name; and of those that stand for an error of the program, which error."""
+    places: dict[str, str] = {}
+    raised: dict[str, str] = {}
+    for node in (node for graph in graphs(model.graph) for node in graph.node):
         told = {p.key: p.value for p in node.metadata_props}
         if "place" in told:
-            found[node.name] = f"{told['place']}:  {told.get('source', '')}"
-    return found
-
-
-def _raised(model: onnx.ModelProto) -> dict[str, str]:
-    """What the nodes say that stand for an error that the program raises, by the node's name."""
-    told = {node.name: p.value for node in _nodes(model.graph) for p in node.metadata_props if p.key == "remark"}
-    return {name: remark for name, remark in told.items() if remark.startswith("raises ")}
-
-
-def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
-    for node in graph.node:
-        yield node
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield from _nodes(attribute.g)
+            places[node.name] = f"{told['place']}:  {told.get('source', '')}"
+        if told.get("remark", "").startswith("raises "):
+            raised[node.name] = told["remark"]
+    return places, raised

@@ -61,3 +61,9 @@ def leaf_names(spec: TreeSpec, prefix: str = "") -> list[str]:
 def is_array(leaf: Any) -> bool:
     """True for a leaf that is an array of the program; other leaves are static."""
     return isinstance(leaf, Array | np.ndarray | np.generic | float | Size) and not isinstance(leaf, bool)
+
+
+def brief(spec: TreeSpec) -> str:
+    """A structure as an error tells it, cut where it is long."""
+    text = str(spec).removeprefix("PyTreeSpec(").removesuffix(", namespace='primsplit')")
+    return text if len(text) < 100 else text[:97] + "..."

@@ -41,14 +41,9 @@ def require_same_structure(what: str, wanted: trees.TreeSpec, found: trees.TreeS
         raise TraceError(
             f"{what} are nested differently",
             place=tracing.user_place(),
-            because=(_brief(wanted), _brief(found)),
+            because=(trees.brief(wanted), trees.brief(found)),
             cure=cure,
         )
-
-
-def _brief(spec: trees.TreeSpec) -> str:
-    text = str(spec).removeprefix("PyTreeSpec(").removesuffix(", namespace='primsplit')")
-    return text if len(text) < 100 else text[:97] + "..."
 
 
 def met_dtype(name: str, arrays: Sequence[Array]) -> np.dtype[Any]:

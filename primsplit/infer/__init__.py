@@ -62,14 +62,15 @@ def _check_dtypes(found: Schema, inputs: Sequence[Value | None]) -> None:
         if other is not value.type and other.dtype != value.type.dtype and variable in found.types:
             raise DtypeError(f"{found.kind} takes inputs of one dtype, not {other.dtype} and {value.type.dtype}")
         allowed = found.types.get(variable, frozenset((variable,)))
-        if _type_string(value.type) not in allowed:
+        if type_string(value.type) not in allowed:
             raise DtypeError(f"{found.kind} does not take {value.type.dtype} for {found.name(position)}")
 
 
 _STRINGS = {"float32": "float", "float64": "double", "object": "string", "str": "string"}
 
 
-def _type_string(type: Type) -> str:
+def type_string(type: Type) -> str:
+    """What the standard calls tensors of this dtype."""
     name = type.key[0]
     return f"tensor({_STRINGS.get(name, name)})"
 
