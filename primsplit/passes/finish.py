@@ -10,6 +10,7 @@ from primsplit.passes.empty_scans import guard_empty_scans
 from primsplit.passes.fission import split_up_scans
 from primsplit.passes.inline import inline_calls
 from primsplit.passes.legalize import legalize
+from primsplit.passes.narrow import swap_narrow_products
 from primsplit.passes.precision import keep_double_products
 from primsplit.passes.scan_axes import walk_first_axes
 from primsplit.passes.transposed import gemm_of_transposed
@@ -34,6 +35,6 @@ def finish(
         legal = legalize(optimize(legal))
     # What follows is written around onnxruntime's ways and would look like waste to `optimize`.
     guarded = legalize(guard_empty_scans(walk_first_axes(legal)))
-    products = zero_empty_products(gemm_of_transposed(count_axes_from_front(guarded)))
+    products = zero_empty_products(swap_narrow_products(gemm_of_transposed(count_axes_from_front(guarded))))
     sound = keep_double_products(products, is_function=is_function)
     return verified(gradients_last(sound, gradients))

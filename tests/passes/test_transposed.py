@@ -57,6 +57,29 @@ def test_other_products_stay(program: Any, spec: str) -> None:
     assert gemm_of_transposed(block) is block
 
 
+@pytest.mark.parametrize(
+    ("shapes", "after"),
+    [
+        (((9, 256), (9, 512)), ["Transpose", "Flatten", "Gemm"]),
+        (((9, 255), (9, 512)), ["Gemm"]),
+        (((9, 256), (9, 511)), ["Gemm"]),
+        (((1025, 256), (1025, 512)), ["Gemm"]),
+        (((0, 256), (0, 512)), ["Transpose", "Flatten", "Gemm"]),
+    ],
+)
+def test_a_matrix_is_turned_once_before_a_wide_product(shapes: Any, after: list[str], tmp_path: Any) -> None:
+    program = ps.trace(lambda a, b: a.T @ b, *(ps.spec("float32", s) for s in shapes))
+    model = program.to_onnx()
+    options = onnxruntime.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "optimized.onnx")
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    inputs = [rng.standard_normal(s).astype(np.float32) for s in shapes]
+    (found,) = session.run(None, dict(zip((i.name for i in session.get_inputs()), inputs, strict=True)))
+    np.testing.assert_allclose(found, inputs[0].T @ inputs[1], rtol=1e-4, atol=1e-4)
+    kept = [node.op_type for node in onnx.load(options.optimized_model_filepath).graph.node]
+    assert [kind for kind in kept if kind in {"Transpose", "Flatten", "Gemm"}] == after
+
+
 def test_a_transpose_that_something_else_reads_stays() -> None:
     block = record(lambda a: (op.MatMul(_turned(a), a), op.Neg(_turned(a))), "float32[N,M]")
     assert kinds(gemm_of_transposed(block)) == ["Gemm", "Transpose", "Neg"]
