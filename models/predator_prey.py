@@ -41,8 +41,9 @@ specs = {"years": "[N]", "furs": "[N,2]"}
 def rates(params: Params, animals: Array) -> Array:
     """The change a year, [2], of hares and lynxes [2]; the parameters are logarithms."""
     birth, hunt, gain, death = np.exp(params["log_rates"])
-    hares, lynxes = animals
-    return np.stack([birth * hares - hunt * hares * lynxes, gain * hares * lynxes - death * lynxes])
+    alone, together = np.stack([birth, -death]), np.stack([-hunt, gain])
+    change: Array = animals * (alone + together * animals[::-1])
+    return change
 
 
 def adaptive(params: Params, animals: Array, years: Array) -> Array:

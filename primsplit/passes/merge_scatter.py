@@ -237,8 +237,23 @@ def _one_scatter(found: Sequence[_Scattered]) -> Array:
         updates.append(op.Unsqueeze(update, [0]) if len(shape) == 1 else reshape_to(update, (count, *rest)))
     literal = [i for i in indices if isinstance(i, np.ndarray)]
     joined = np.concatenate(literal) if len(literal) == len(indices) else op.Concat(*indices, axis=0)
-    total = op.ScatterND(Array(found[0].zeros), joined, op.Concat(*updates, axis=0), reduction="add")
+    whole = found[0].zeros.type
+    order = _order_of_rows(literal, whole) if isinstance(joined, np.ndarray) else None
+    if order is not None:
+        total = op.Concat(*(updates[i] for i in order), axis=0, types=[whole])
+    else:
+        total = op.ScatterND(Array(found[0].zeros), joined, op.Concat(*updates, axis=0), reduction="add")
     return total if found[0].perm is None else op.Transpose(total, perm=list(found[0].perm))
+
+
+def _order_of_rows(indices: Sequence[np.ndarray[Any, Any]], type: Type) -> list[int] | None:
+    """The order in which the indices, each a run of rows, name every row once; None where they do not."""
+    size = (type.shape or (None,))[0]
+    if not isinstance(size, int) or size == 0 or any(i.shape[-1] != 1 or not len(i) for i in indices):
+        return None
+    order = sorted(range(len(indices)), key=lambda i: int(indices[i][0, 0]) % size)
+    rows = np.concatenate([indices[i][:, 0] for i in order]) % size
+    return order if np.array_equal(rows, np.arange(size)) else None
 
 
 def _one_concat(found: Sequence[_Padded], type: Type) -> Array:

@@ -43,7 +43,7 @@ def pairs(x: Any, count: int) -> Any:
     return sum(x[i, i] * x[i + 1, i] for i in range(count))
 
 
-@pytest.mark.parametrize("size", [200, "N"])
+@pytest.mark.parametrize("size", [201, "N"])
 def test_reading_elements_one_by_one_makes_one_scatter(size: int | str) -> None:
     few = kinds(lambda x: weighted(x, 20), size)
     many = kinds(lambda x: weighted(x, 200), size)
@@ -64,7 +64,16 @@ def test_sliding_slices_make_as_many_concats_as_overlap() -> None:
 
 
 def test_columns_read_one_by_one_make_one_scatter() -> None:
-    assert kinds(lambda x: columns(x, 1), "N", 3)["ScatterND"] == 1
+    assert kinds(lambda x: columns(x, 1), "N", 4)["ScatterND"] == 1
+
+
+def test_elements_that_are_all_read_make_one_concat() -> None:
+    found = kinds(lambda x: columns(x, 1), "N", 3)
+    assert (found["ScatterND"], found["Concat"]) == (0, 1)
+    backwards = kinds(lambda x: x[-1] * x[2] + x[0] * x[1], 4)
+    assert (backwards["ScatterND"], backwards["Concat"]) == (0, 1)
+    twice = kinds(lambda x: x[-1] * x[2] + x[0] * x[1] * x[3] ** 2, 4)
+    assert (twice["ScatterND"], twice["Concat"]) == (1, 1)
 
 
 def test_a_scatter_that_is_used_otherwise_is_left_alone() -> None:
