@@ -20,9 +20,10 @@ from primsplit.dims import Dim, Size, evaluate, symbols
 from primsplit.errors import SpecError
 from primsplit.export import called
 from primsplit.ir import Type
-from primsplit.program import input_names
+from primsplit.labels import input_names
 from primsplit.specs import leaf_type, parse_spec, read_dtype
-from primsplit.userfile import UserFile, definition
+from primsplit.tracing import defined_at
+from primsplit.userfile import UserFile
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -58,7 +59,7 @@ def arguments_of(
     if unknown:
         raise SpecError(
             f"{file.name} has no input {unknown[0]}",
-            place=definition(file.function),
+            place=defined_at(file.function),
             because=(f"its inputs are {', '.join(names)}",),
         )
     annotated = {n: _annotation(file.function, p) for n, p in signature.parameters.items()}
@@ -95,7 +96,7 @@ def _trees(
         }:
             raise SpecError(
                 f"{file.name} has no spec for its parameter {name}",
-                place=definition(file.function),
+                place=defined_at(file.function),
                 cure=f"Say --spec {name}:f32[N,3], annotate it, or write example_inputs().",
             )
     return found
@@ -180,38 +181,55 @@ def _sizes(names: list[str], specs: list[Any], leaves: list[Any]) -> dict[str, i
     return sizes
 
 
-def _value(spec: Any, leaf: Any, sizes: Mapping[str, int], random: np.random.Generator) -> Any:
-    """The example in the spec's dtype; positive numbers about 1 (or 0 and 1) where there is none."""
+def _value(
+    spec: Any,
+    leaf: Any,
+    sizes: Mapping[str, int],
+    random: np.random.Generator,
+    bounds: tuple[float, float] | None = None,
+) -> Any:
+    """The example in the spec's dtype; numbers in the bounds, or positive ones about 1 (or 0 and 1), without one."""
     if not isinstance(spec, Type):
         return leaf
     if not isinstance(leaf, Type):
         return np.asarray(leaf).astype(spec.dtype)
     shape = tuple(_number(d, sizes) for d in spec.shape or ())
     if spec.is_float:
-        return random.uniform(0.25, 1.25, shape).astype(spec.dtype)
-    return random.integers(0, 2, shape).astype(spec.dtype)
+        low, high = bounds or (0.25, 1.25)
+        return random.uniform(low, high, shape).astype(spec.dtype)
+    least, greatest = map(int, bounds or (0, 1))
+    return random.integers(least, greatest, shape, endpoint=True).astype(spec.dtype)
 
 
 def _number(dim: Dim, sizes: Mapping[str, int]) -> int:
     return evaluate(dim, sizes) if isinstance(dim, Size) else dim
 
 
-def draw_arrays(types: Mapping[str, Type], texts: Mapping[str, str], seed: int = 0) -> dict[str, npt.NDArray[Any]]:
+def draw_arrays(
+    types: Mapping[str, Type],
+    texts: Mapping[str, str],
+    seed: int = 0,
+    *,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+    known: Mapping[str, tuple[Type, npt.NDArray[Any]]] | None = None,
+) -> dict[str, npt.NDArray[Any]]:
     """Arrays of these types by name, drawn as for a parameter without an example.
 
     A text such as `[32,3]` or `f32[32,3]` says the shape of one; a size that it says is that of all that name it.
-    Raises SpecError for a text that does not fit, and for an unknown rank without a text.
+    `ranges` are the bounds, both included, of others than the usual numbers; `known` arrays and what their types call
+    their sizes. Raises SpecError for a text that does not fit, and for an unknown rank without a text.
     """
-    unknown = [n for n in texts if n not in types]
+    ranges, known = ranges or {}, known or {}
+    unknown = [n for n in (*texts, *ranges) if n not in types]
     if unknown:
         raise SpecError(f"there is no input {unknown[0]}", because=(f"the inputs are {', '.join(types)}",))
-    sizes: dict[str, int] = {}
+    sizes: dict[str, int] = _sizes(list(known), [t for t, _ in known.values()], [a for _, a in known.values()])
     found = {name: _fitted(name, t, texts.get(name), sizes) for name, t in types.items()}
     symbolic = (s for t in found.values() for d in t.shape or () for s in sorted(symbols(d)))
     for symbol in dict.fromkeys(symbolic):
         sizes.setdefault(symbol, 3 + len(sizes))
     random = np.random.default_rng(seed)
-    return {name: np.asarray(_value(t, t, sizes, random)) for name, t in found.items()}
+    return {name: np.asarray(_value(t, t, sizes, random, ranges.get(name))) for name, t in found.items()}
 
 
 def _fitted(name: str, type: Type, text: str | None, sizes: dict[str, int]) -> Type:

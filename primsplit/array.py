@@ -13,12 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.dims import Dim, Shape, Size, product
+from primsplit.asked import literal_size, no_number
+from primsplit.dims import Dim, Shape, product
 from primsplit.errors import ConcretizationError, Place, TraceError, UnsupportedFunction
 from primsplit.ir import NOWHERE, Const, Type, Value, Var
 from primsplit.methods import ARRAYS, KEEPING, METHODS
+from primsplit.operators import Operators
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+HOOKS = frozenset({"ufunc", "condition", "again"})
+"""The keys that stand for no function of NumPy."""
 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -55,48 +59,7 @@ class View:
         self.seen = base.version
 
 
-def _binary(ufunc: np.ufunc) -> Callable[["Array", Any], "Array"]:
-    def operator(self: "Array", other: Any) -> Any:
-        if hasattr(other, "__array_ufunc__") and other.__array_ufunc__ is None:
-            return NotImplemented
-        return _weakened(FUNCTIONS["ufunc"](ufunc, "__call__", self, other), self, other)
-
-    return operator
-
-
-def _weakened(result: Any, *operands: Any) -> Any:
-    """The result of a Python operator, a Python number where the operands are; of a ufunc called by name it is none."""
-    if all(o.weak if isinstance(o, Array) else type(o) in {bool, int, float, Size} for o in operands):
-        for array in result if isinstance(result, tuple) else (result,):
-            array.weak = True
-    return result
-
-
-def _reflected(ufunc: np.ufunc) -> Callable[["Array", Any], "Array"]:
-    def operator(self: "Array", other: Any) -> Any:
-        return _weakened(FUNCTIONS["ufunc"](ufunc, "__call__", other, self), self, other)
-
-    return operator
-
-
-def _in_place(ufunc: np.ufunc) -> Callable[["Array", Any], "Array"]:
-    def operator(self: "Array", other: Any) -> Any:
-        if self.is_number():
-            return _weakened(FUNCTIONS["ufunc"](ufunc, "__call__", self, other), self, other)
-        FUNCTIONS["ufunc"](ufunc, "__call__", self, other, out=(self,))
-        return self
-
-    return operator
-
-
-def _unary(ufunc: np.ufunc) -> Callable[["Array"], "Array"]:
-    def operator(self: "Array") -> Any:
-        return _weakened(FUNCTIONS["ufunc"](ufunc, "__call__", self), self)
-
-    return operator
-
-
-class Array:
+class Array(Operators):
     """A traced array. `weak` marks a Python number, whose dtype gives way to the other operand's.
 
     `scalar` marks what is, where it has no axes, one of NumPy's numbers (`x[0]`, `x.sum()`) and no array without axes
@@ -194,60 +157,6 @@ class Array:
         self._view = View(base, read, write)
         return self
 
-    # Operators are ufuncs.
-
-    __add__ = _binary(np.add)
-    __radd__ = _reflected(np.add)
-    __iadd__ = _in_place(np.add)
-    __sub__ = _binary(np.subtract)
-    __rsub__ = _reflected(np.subtract)
-    __isub__ = _in_place(np.subtract)
-    __mul__ = _binary(np.multiply)
-    __rmul__ = _reflected(np.multiply)
-    __imul__ = _in_place(np.multiply)
-    __truediv__ = _binary(np.true_divide)
-    __rtruediv__ = _reflected(np.true_divide)
-    __itruediv__ = _in_place(np.true_divide)
-    __floordiv__ = _binary(np.floor_divide)
-    __rfloordiv__ = _reflected(np.floor_divide)
-    __ifloordiv__ = _in_place(np.floor_divide)
-    __mod__ = _binary(np.remainder)
-    __rmod__ = _reflected(np.remainder)
-    __imod__ = _in_place(np.remainder)
-    __pow__ = _binary(np.power)
-    __rpow__ = _reflected(np.power)
-    __ipow__ = _in_place(np.power)
-    __matmul__ = _binary(np.matmul)
-    __rmatmul__ = _reflected(np.matmul)
-    __imatmul__ = _in_place(np.matmul)
-    __and__ = _binary(np.bitwise_and)
-    __rand__ = _reflected(np.bitwise_and)
-    __iand__ = _in_place(np.bitwise_and)
-    __or__ = _binary(np.bitwise_or)
-    __ror__ = _reflected(np.bitwise_or)
-    __ior__ = _in_place(np.bitwise_or)
-    __xor__ = _binary(np.bitwise_xor)
-    __rxor__ = _reflected(np.bitwise_xor)
-    __ixor__ = _in_place(np.bitwise_xor)
-    __lshift__ = _binary(np.left_shift)
-    __rlshift__ = _reflected(np.left_shift)
-    __ilshift__ = _in_place(np.left_shift)
-    __rshift__ = _binary(np.right_shift)
-    __rrshift__ = _reflected(np.right_shift)
-    __irshift__ = _in_place(np.right_shift)
-    __divmod__ = _binary(np.divmod)
-    __rdivmod__ = _reflected(np.divmod)
-    __eq__ = _binary(np.equal)  # type: ignore[assignment]  # elementwise, as in NumPy
-    __ne__ = _binary(np.not_equal)  # type: ignore[assignment]  # likewise
-    __lt__ = _binary(np.less)
-    __le__ = _binary(np.less_equal)
-    __gt__ = _binary(np.greater)
-    __ge__ = _binary(np.greater_equal)
-    __neg__ = _unary(np.negative)
-    __pos__ = _unary(np.positive)
-    __abs__ = _unary(np.absolute)
-    __invert__ = _unary(np.invert)
-
     # What NumPy knows of an array without its elements.
 
     @property
@@ -303,17 +212,15 @@ class Array:
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of unsized object")
-        return _static(self.shape[0], "len()")
+        return literal_size(self.shape[0], "len()")
 
     def __iter__(self) -> Iterator["Array"]:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
-        return iter([self[i] for i in range(_static(self.shape[0], "iteration"))])
+        return iter([self[i] for i in range(literal_size(self.shape[0], "iteration"))])
 
     def __contains__(self, item: object) -> bool:
-        raise _no_number(self, "`in`")
-
-    __hash__ = None  # type: ignore[assignment]  # as in NumPy
+        raise no_number(self.type, "`in`")
 
     # What only a run can answer.
 
@@ -363,7 +270,7 @@ class Array:
     def _number(self, what: str) -> npt.NDArray[Any]:
         known = self.known()
         if known is None:
-            raise _no_number(self, what)
+            raise no_number(self.type, what)
         return known
 
     # NumPy's protocols.
@@ -427,27 +334,6 @@ class Array:
         if self.is_number() and method in KEEPING:
             return lambda *args, **options: _number_of(implementation(self, *args, **options))
         return lambda *args, **options: numbers_of(method, implementation(self, *args, **options), options)
-
-
-def _static(dim: Dim, what: str) -> int:
-    if isinstance(dim, Size):
-        raise ConcretizationError(
-            f"{what} asks for the size {dim}, which is known only at run time",
-            place=tracing.user_place(),
-            cure="Work on the whole axis at once, loop over it with scan, or give it a fixed size in the spec.",
-        )
-    return dim
-
-
-def _no_number(array: Array, what: str) -> ConcretizationError:
-    return ConcretizationError(
-        f"{what} was asked of a value that is known only at run time",
-        place=tracing.user_place(),
-        because=(f"it is {array.type}",),
-        cure="Keep to NumPy functions of whole arrays, or pass the number as a static argument. np.array([a, b]) of\n"
-        "  traced numbers, np.asarray(constant)[i], and np.zeros(3) to write into are made by primsplit's NumPy:\n"
-        "  from primsplit import numpy as np",
-    )
 
 
 def unsupported(name: str) -> UnsupportedFunction:

@@ -1,14 +1,12 @@
 """`primitive`: a function that stays one op; with `inline=False` also through derivatives and in a file's functions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.ir import Block, Op, Value, Var
-from primsplit.ops import op as operators
+from primsplit.broadcasting import zeros_like
+from primsplit.ir import Block, Value
 from primsplit.primitive import Function, Primitive
 from primsplit.split import split_block
 
@@ -22,15 +20,20 @@ def primitive(function: Function | None = None, *, name: str = "", inline: bool 
     """
 
     def made(given: Function) -> Primitive:
-        return Primitive(given, name, None if inline else bounded)
+        return Primitive(given, name, None if inline else Bounded)
 
     return made if function is None else made(function)
 
 
-def bounded(name: str, body: Block) -> Callable[..., tuple[list[Array], Function]]:
+class Bounded:
     """The reverse rule of a call that stays one: calls of the body's forward pass and of its pullback."""
 
-    def rule(*inputs: Array) -> tuple[list[Array], Function]:
+    def __init__(self, name: str, body: Block) -> None:
+        self.name = name
+        self.body = body
+
+    def __call__(self, *inputs: Array) -> tuple[list[Array], Function]:
+        name, body = self.name, self.body
         wrt = [i for i, x in enumerate(inputs) if x.type.is_float]
         of = [i for i, r in enumerate(body.results) if r.type.is_float]
         made = split_block(body, wrt, of)
@@ -43,26 +46,16 @@ def bounded(name: str, body: Block) -> Callable[..., tuple[list[Array], Function
         known.update(zip(stored, values[len(outputs) :], strict=True))
 
         def pullback(*cotangents: Array | None) -> list[Array | None]:
-            given = [_zeros(outputs[i]) if (c := cotangents[i]) is None else c for i in made.of]
+            given = [zeros_like(outputs[i]) if (c := cotangents[i]) is None else c for i in made.of]
             found = _call(f"{name}__pullback", made.pullback, [*(known[c] for c in made.captures), *given])
             gradients = dict(zip(made.targets, found, strict=True))
             return [gradients.get(i) for i in range(len(inputs))]
 
         return outputs, pullback
 
-    return rule
-
 
 def _call(name: str, body: Block, inputs: Sequence[Array]) -> list[Array]:
     """Record a call that stays one."""
-    outputs = tuple(Var(r.type, r.hint) for r in body.results)
-    attributes = {"body": body, "inline": False, "rule": bounded(name, body)}
-    into = tracing.current()
-    values = tuple(a.value for a in inputs)
-    tracing.append(Op(f"call::{name}", values, outputs, attributes, into.place or tracing.user_place(), into.remark))
+    attributes = {"inline": False, "rule": Bounded(name, body)}
+    outputs = tracing.emit_call(name, body, [a.value for a in inputs], attributes)
     return [Array(v) for v in outputs]
-
-
-def _zeros(x: Array) -> Array:
-    made: Array = operators.ConstantOfShape(operators.Shape(x), value=np.zeros(1, x.dtype), types=[x.type])
-    return made

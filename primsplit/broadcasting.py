@@ -76,11 +76,9 @@ def full(shape: Sequence[Dim], value: np.ndarray[Any, Any] | np.generic) -> Arra
     return op.Expand(np.asarray(value), list(literal))
 
 
-def move_last(x: Array, axis: int) -> Array:
-    """`x` with one axis moved to the end."""
-    rank = len(x.shape)
-    axis %= rank
-    return transpose(x, (*(i for i in range(rank) if i != axis), axis))
+def zeros_like(x: Array) -> Array:
+    """Zeros of the shape and dtype of `x`."""
+    return op.ConstantOfShape(op.Shape(x), value=np.zeros(1, x.dtype), types=[x.type])
 
 
 def transpose(x: Array, permutation: Sequence[int]) -> Array:

@@ -1,17 +1,22 @@
 """`cached`: a function recorded once per signature, which many programs use as one op, forward pass and pullback."""
 
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from primsplit import trees
+from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.boundaries import bounded
+from primsplit.boundaries import Bounded
 from primsplit.compiled import Compiled, Statistics
+from primsplit.counters import Counters
+from primsplit.encoding import Unstorable
 from primsplit.fingerprint import fingerprint
 from primsplit.ir import Block, Var
 from primsplit.primitive import Primitive
 from primsplit.rules.table import Epoch
+from primsplit.storing import Store
 
 Function = Callable[..., Any]
 
@@ -24,6 +29,7 @@ class Signature(NamedTuple):
     static: tuple[Any, ...]
     function: Any
     rules: int
+    branches: bool
 
 
 REASONS = {
@@ -32,28 +38,48 @@ REASONS = {
     "static": "a static argument has another value",
     "function": "the function, or something that it reads, has changed",
     "rules": "a derivative rule was registered",
+    "branches": "branches are explored in the one trace and refused in the other",
 }
+UNKEPT = "it reads traced values around it, makes sizes of data, or follows the branches of given arrays"
+
+
+@dataclass
+class CacheStatistics(Statistics):
+    """How often a use found its recording, how often it was made, and how often it was read from the store."""
+
+    read: int = 0
+
+
+class _Runs(Compiled):
+    """The programs by which a cached function runs on arrays. They trace a call of it, which counts as no trace."""
+
+    counted = False
 
 
 class Cached(Primitive):
     """A function that is traced once per signature; see `cached`. `statistics` count its uses in traces."""
 
-    def __init__(self, function: Function, name: str = "", maxsize: int = 256) -> None:
-        super().__init__(function, name, bounded)
+    def __init__(
+        self, function: Function, name: str = "", maxsize: int = 256, store: str | os.PathLike[str] | None = None
+    ) -> None:
+        super().__init__(function, name, Bounded)
         self.maxsize = maxsize
-        self.statistics = Statistics()
+        self.store = None if store is None else Store(store, function, self.name)
+        self.statistics = CacheStatistics()
         self.recordings: OrderedDict[Signature, tuple[Block, trees.TreeSpec]] = OrderedDict()
-        self.compiled = Compiled(super().__call__, function)
+        self.compiled = _Runs(super().__call__, function)
         self._missed = "nothing was recorded yet"
 
     def __call__(self, *args: Any, **static: Any) -> Any:
         """Become part of the program being traced, or run on arrays by onnxruntime."""
         return self.compiled(*args, **static)
 
-    def clear(self) -> None:
-        """Forget every recording."""
+    def clear(self, *, store: bool = False) -> None:
+        """Forget every recording; with `store`, remove the files of functions of this name from the store too."""
         self.recordings.clear()
-        self.compiled.programs.clear()
+        self.compiled.clear()
+        if store and self.store is not None:
+            self.store.clear()
 
     def explain_miss(self) -> str:
         """Why the last recording was made: which part of the signature no earlier one had."""
@@ -68,23 +94,55 @@ class Cached(Primitive):
             self.statistics.hits += 1
             self.recordings.move_to_end(key)
             return known[0], [], known[1]
+        path, unstorable = self._path(key)
+        found = None if self.store is None or path is None else self.store.read(path)
+        if found is not None:
+            self.statistics.read += 1
+            self._keep(key, found)
+            return found[0], [], found[1]
         self.statistics.misses += 1
+        Counters.traces += 1
         self._missed = self._difference(key)
         self.bodies.clear()
         body, outer, result_spec = super()._body(leaves, arrays, spec)
-        if self.bodies:
-            self.recordings[key] = (body, result_spec)
-            if len(self.recordings) > self.maxsize:
-                self.recordings.popitem(last=False)
-        else:
-            self._missed += "; it reads traced values around it, or makes sizes of data, and is recorded at every use"
+        if not self.bodies:
+            self._missed += f"; {UNKEPT}, and is recorded at every use"
+            return body, outer, result_spec
+        self._keep(key, (body, result_spec))
+        if self.store is not None and path is not None:
+            unstorable = self._write(path, (body, result_spec))
+        if unstorable:
+            self._missed += f"; the store does not keep it: {unstorable}"
         return body, outer, result_spec
+
+    def _keep(self, key: Signature, recorded: tuple[Block, trees.TreeSpec]) -> None:
+        self.recordings[key] = recorded
+        if len(self.recordings) > self.maxsize:
+            self.recordings.popitem(last=False)
+
+    def _path(self, key: Signature) -> tuple[str | None, str]:
+        """The file of a recording in the store, where there is one; else why not."""
+        try:
+            parts = (key.types, key.static, key.branches)
+            return (None if self.store is None else self.store.path(key.structure, parts)), ""
+        except Unstorable as error:
+            return None, error.what
+
+    def _write(self, path: str, recorded: tuple[Block, trees.TreeSpec]) -> str:
+        """Keep a recording in the store. Returns why that cannot be, where it cannot."""
+        try:
+            if self.store is not None:
+                self.store.write(path, recorded)
+        except Unstorable as error:
+            return error.what
+        return ""
 
     def _signature(self, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec) -> Signature:
         pairs = list(zip(leaves, arrays, strict=True))
         types = tuple(None if a is None else (a.type.key, a.weak) for _, a in pairs)
         static = tuple(fingerprint(x) for x, a in pairs if a is None)
-        return Signature(spec, types, static, fingerprint(self.function), Epoch.count)
+        function = fingerprint(self.function)
+        return Signature(spec, types, static, function, Epoch.count, tracing.current().explores)
 
     def _difference(self, key: Signature) -> str:
         """What sets a signature apart from the known one that has most in common with it."""
@@ -114,14 +172,24 @@ def _type(part: tuple[tuple[str, Any], bool]) -> str:
     return f"{'a Python number' if weak else dtype}{shape if sizes != () else ''}"
 
 
-def cached(function: Function | None = None, *, name: str = "", maxsize: int = 256) -> Any:
+def cached(
+    function: Function | None = None,
+    *,
+    name: str = "",
+    maxsize: int = 256,
+    store: str | os.PathLike[str] | None = None,
+) -> Any:
     """`function`, recorded once for each signature: dtypes, shapes, static arguments and what it reads.
 
     In other functions' traces each use is one op; its derivative is split once, and stays a pair of calls, which a file
     of the form "functions" keeps as model-local functions. On arrays it runs in onnxruntime. The least recently used
-    recordings beyond `maxsize` are forgotten; `.statistics`, `.clear()` and `.explain_miss()` tell of them. May be used
-    as a decorator, with or without arguments.
+    recordings beyond `maxsize` are forgotten; `.statistics`, `.clear()` and `.explain_miss()` tell of them.
+
+    With `store`, a folder, recordings are kept there for other processes, which read them rather than trace the
+    function, as long as its code, what it reads, the rules and the versions are the same. Processes may share a folder.
+    A damaged file is told with a StoreWarning and written again. What the folder holds is data: reading it runs none
+    of it. May be used as a decorator, with or without arguments.
     """
     if function is None:
-        return lambda given: Cached(given, name, maxsize)
-    return Cached(function, name, maxsize)
+        return lambda given: Cached(given, name, maxsize, store)
+    return Cached(function, name, maxsize, store)

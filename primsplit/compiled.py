@@ -4,7 +4,7 @@ import functools
 import inspect
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,15 @@ import numpy as np
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.errors import BranchError
-from primsplit.fingerprint import Same, fingerprint
-from primsplit.program import Branches, Program, trace_program
+from primsplit.fingerprint import Same, fingerprint, watched_fingerprint
+from primsplit.program import Program
 from primsplit.rules.table import Epoch
 from primsplit.specs import leaf_type
+from primsplit.trace_program import Branches, trace_program
 from primsplit.transforms import value_and_gradient, vector_jacobian
 from primsplit.transforms.gradient import Wrt
 from primsplit.transforms.vmap import Axes, batched_call
+from primsplit.unchanged import Unchanged
 
 Function = Callable[..., Any]
 CACHE_SIZE = 256
@@ -33,31 +35,81 @@ class Statistics:
     misses: int = 0
 
 
+@dataclass(slots=True)
+class Known:
+    """What the function reads, as long as that is `unchanged`, and the programs that calls found by their looks."""
+
+    read: Any
+    unchanged: Unchanged
+    rules: int
+    programs: dict[Any, Program]
+
+
 class Compiled:
     """A function that records itself while another function is traced, and else runs as a cached Program.
 
     Threads may call it at the same time: one of them traces, and onnxruntime runs one session for all of them.
     """
 
+    counted = True
+    """Whether its traces count as traces of a function."""
+
     def __init__(self, record: Function, of: Function) -> None:
         functools.update_wrapper(self, of, updated=())
         self.record = record
         self.of = of
         self.programs: OrderedDict[Any, Program] = OrderedDict()
+        self.known: Known | None = None
+        self.is_guarded: bool = isinstance(of, Compiled) and of.is_guarded
         self.statistics = Statistics()
         self.lock = threading.RLock()
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         if tracing.is_recording():
             return self.record(*args, **named)
+        if self.is_guarded:
+            return self._run_guarded(args, named)
+        leaves, look = _look(args, named)
+        known = self._known()
+        program = known.programs.get(look)
+        if program is not None:
+            with self.lock:
+                self.statistics.hits += 1
+            return program.run_leaves(leaves)
+        program = self._program(args, named, known)
+        result = program(*args, **named)
+        if look is not None:
+            if len(known.programs) >= CACHE_SIZE:
+                known.programs.clear()
+            known.programs[look] = program
+        return result
+
+    def _run_guarded(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Run the program of the guard's value; by its branches, the first that goes the way that the arguments go."""
         attempt = 0
         while True:
             try:
-                return self._program(args, named, attempt)(*args, **named)
+                return self._program(args, named, self._known(), attempt)(*args, **named)
             except BranchError:
                 if self.guard_value(args, named) is not BY_BRANCHES:
                     raise
             attempt += 1
+
+    def _known(self) -> Known:
+        """What is known of the function as it is now."""
+        known = self.known
+        if known is None or known.rules != Epoch.count or not known.unchanged:
+            read, unchanged = watched_fingerprint(self.of)
+            is_same = known is not None and known.rules == Epoch.count and known.read == read
+            programs = known.programs if known is not None and is_same else {}
+            known = self.known = Known(read, unchanged, Epoch.count, programs)
+        return known
+
+    def clear(self) -> None:
+        """Forget every program."""
+        with self.lock:
+            self.programs.clear()
+            self.known = None
 
     def run_into(self, out: Any, *args: Any, **named: Any) -> Any:
         """Run on arrays and write the results into `out`; see `Program.run_into`."""
@@ -69,28 +121,30 @@ class Compiled:
 
     def program(self, *args: Any, **named: Any) -> Program:
         """The program for these arguments' dtypes and shapes, the static ones' values, and what the function reads."""
-        return self._program(args, named, 0)
+        return self._program(args, named, self._known())
 
-    def _program(self, args: tuple[Any, ...], named: dict[str, Any], attempt: int) -> Program:
+    def _program(self, args: tuple[Any, ...], named: dict[str, Any], known: Known, attempt: int = 0) -> Program:
         """The program recorded first, second and so on for arguments like these; by its branches there are several."""
         leaves, spec = trees.flatten((args, named))
         guard = self.guard_value(args, named)
-        key = (spec, tuple(map(_leaf_key, leaves)), fingerprint(self.of), Epoch.count, attempt, guard)
+        key = (spec, tuple(map(_leaf_key, leaves)), known.read, known.rules, attempt, guard)
         with self.lock:
-            known = self.programs.get(key)
-            if known is None:
+            found = self.programs.get(key)
+            if found is None:
                 self.statistics.misses += 1
                 branches: Branches = "explore" if guard is None else "static"
                 name = getattr(self.of, "__name__", "")
                 like = self.of if _takes(self.of, len(args)) else None
-                known = trace_program(self.record, args, named, name=name, branches=branches, named_like=like)
-                self.programs[key] = known
+                found = trace_program(
+                    self.record, args, named, name=name, branches=branches, named_like=like, counted=self.counted
+                )
+                self.programs[key] = found
                 if len(self.programs) > CACHE_SIZE:
                     self.programs.popitem(last=False)
             else:
                 self.statistics.hits += 1
             self.programs.move_to_end(key)
-        return known
+        return found
 
     def guard_value(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """What the guard of a guarded function says of these arguments; None where there is no guard."""
@@ -108,6 +162,31 @@ def _takes(function: Function, count: int) -> bool:
 
 BY_BRANCHES = "by its branches"
 """The guard of a function that is recorded for each way through its branches."""
+
+
+def _look(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Sequence[Any], Any]:
+    """The leaves of a call, and what tells at a glance that another call takes the same program.
+
+    That is None where a leaf is neither an array nor a number nor static, but a spec, say.
+    """
+    if not named and {*map(type, args)} == PLAIN:
+        return args, tuple([(a.dtype, a.shape) for a in args])
+    leaves, spec = trees.flatten((args, named))
+    looks = [_leaf_look(leaf) for leaf in leaves]
+    return leaves, None if None in looks else (spec, *looks)
+
+
+PLAIN = {np.ndarray}
+
+
+def _leaf_look(leaf: Any) -> Any:
+    if type(leaf) is np.ndarray:
+        return leaf.dtype, leaf.shape
+    if isinstance(leaf, np.generic):
+        return type(leaf), leaf.dtype
+    if type(leaf) is float:
+        return float
+    return fingerprint(leaf) if leaf_type(leaf) is None else None
 
 
 def _leaf_key(leaf: Any) -> Any:
@@ -143,13 +222,16 @@ def grad(function: Function, wrt: Wrt = 0, *, has_aux: bool = False) -> Compiled
 
 
 def vmap(function: Function, in_axes: Axes = 0, out_axes: Axes = 0) -> Compiled:
-    """The function of a batch: `f` of each example, stacked, in one program without a loop over the examples.
+    """The function of a batch: `f` of each example, stacked, in one program.
 
     `in_axes` says along which axis the examples of each positional argument lie: one axis for all, or a tuple with one
     entry an argument, nested like the arguments where they are; None is for what all examples share. Keyword arguments
     are mapped over axis 0. `out_axes` says where the axis goes in the results. The batch may have any size, 0 and 1
-    included, and a size that only the run knows. Raises ShapeError where the sizes of the mapped axes may differ, or
-    where the examples would differ in shape, SpecError for axes that do not fit the arguments.
+    included, and a size that only the run knows. Each example takes its own branches, its own number of steps of a
+    loop, and its own random numbers; what is drawn outside of `f` is the same for all. An operator that has no form for
+    a batch, and values whose size differs between examples, are computed in a loop over the examples.
+    Raises ShapeError where the sizes of the mapped axes may differ, or where results of the examples would differ in
+    shape, SpecError for axes that do not fit the arguments.
     """
 
     def batch_of(*args: Any, **named: Any) -> Any:

@@ -1,4 +1,4 @@
-"""How often work was done that should be done once: traces, runs of derivative rules, and onnxruntime sessions."""
+"""How often work was done that should be done once: traces, runs of rules and of their builders, sessions."""
 
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ class Counts(NamedTuple):
     traces: int
     rules: int
     sessions: int
+    builds: int
 
     def since(self, before: "Counts") -> "Counts":
         """What was counted after `before`."""
@@ -21,8 +22,9 @@ class Counters:
     traces = 0
     rules = 0
     sessions = 0
+    builds = 0
 
 
 def counts() -> Counts:
-    """How often a function was traced, a derivative rule run, and an onnxruntime session made, so far."""
-    return Counts(Counters.traces, Counters.rules, Counters.sessions)
+    """How often a function was traced, a rule run, an onnxruntime session made, and a staged rule built, so far."""
+    return Counts(Counters.traces, Counters.rules, Counters.sessions, Counters.builds)

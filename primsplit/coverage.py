@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from primsplit.array import FUNCTIONS
-from primsplit.definitions import DEFINITIONS
+from primsplit.array import FUNCTIONS, HOOKS
+from primsplit.definitions.families import DEFINITIONS
 from primsplit.doors import kinds_in_file
 from primsplit.numpy.refusals import BECAUSE
 from primsplit.numpy.ufuncs import ELEMENTWISE
@@ -78,7 +78,7 @@ def traced_names() -> dict[str, bool]:
 
     Such a function has the name `refused`.
     """
-    found = {name_of(key): function for key, function in FUNCTIONS.items() if key not in {"ufunc", "condition"}}
+    found = {name_of(key): function for key, function in FUNCTIONS.items() if key not in HOOKS}
     found.update((ufunc_name(key), function) for key, function in ELEMENTWISE.items())
     return {name: function.__name__ == "refused" for name, function in found.items()}
 

@@ -9,12 +9,12 @@ from typing import Any
 from primsplit.collector import paused
 from primsplit.ir import Block
 from primsplit.names import NamedBlock
-from primsplit.passes.finish import finish
 
 
 def make_model(named: NamedBlock) -> Any:
     """The model of a block, ready for onnxruntime: see `onnxio.save.Model`."""
     from primsplit.onnxio.save import to_model
+    from primsplit.passes.finish import finish
 
     with paused():
         return to_model(finish(named.block, named.gradients), named.inputs, named.outputs, defaults=named.defaults)
@@ -71,12 +71,12 @@ def save_functions(name: str, joint: NamedBlock, forward: NamedBlock, backward: 
         write_models([(to_function_model(name, joint, forward, backward), path)])
 
 
-def read_model(path: str, lengths: Mapping[str, int], given: Mapping[str, bool]) -> Any:
+def read_model(path: str, lengths: Mapping[str, int], given: Mapping[str, bool], *, safe_where: bool) -> Any:
     """The block of an ONNX file, with names: see `onnxio.load.Model`, and `onnxio.sequence_ends.Said` for the rest."""
     from primsplit.onnxio.load import load_model
     from primsplit.onnxio.sequence_ends import Said
 
-    return load_model(path, Said(lengths, given))
+    return load_model(path, Said(lengths, given), safe_where=safe_where)
 
 
 def kinds_in_file(path: str) -> list[str]:

@@ -27,8 +27,11 @@ class PrimsplitError(Exception):
     """What happened, the user's line, and the way out; printed in under ten lines.
 
     Parameters: `what` is one sentence; `place` the line it is about; `because` more facts, one a line;
-    `cure` what to do next.
+    `cure` what to do next. `again` is True where the function may do without, run again with substitutes for NumPy's
+    functions: see `exploring.explored`.
     """
+
+    again = False
 
     def __init__(self, what: str, *, place: Place | None = None, because: tuple[str, ...] = (), cure: str = "") -> None:
         self.what = what
@@ -56,8 +59,16 @@ class ConcretizationError(TraceError, TypeError):
     """A Python number, bool or NumPy array was asked of a value that is only known at run time."""
 
 
+class NumberAsked(ConcretizationError):
+    """A function that knows nothing of traced values asked one for its number."""
+
+    again = True
+
+
 class UndecidableSize(PrimsplitError, ValueError):
     """A comparison of sizes whose answer depends on the sizes at run time."""
+
+    again = True
 
 
 class ShapeError(PrimsplitError, ValueError):
@@ -106,3 +117,11 @@ class FileError(PrimsplitError, OSError):
 
 class UnrolledLoopWarning(UserWarning):
     """A Python loop was recorded step by step, hundreds of times: right, but long to make and to load."""
+
+
+class StoreWarning(UserWarning):
+    """A file of a cached function's store is damaged, or cannot be written. The function is recorded as without it."""
+
+
+class FrozenArrayWarning(UserWarning):
+    """A large array from outside of the function became part of its program, and of every file of it."""

@@ -4,7 +4,7 @@ import inspect
 import os
 from collections.abc import Callable, Sequence
 from textwrap import shorten
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from primsplit.audit.styles import list_split
 from primsplit.doors import save_functions, save_models
@@ -13,13 +13,16 @@ from primsplit.ir import Block, Var
 from primsplit.loading import with_params_as_inputs
 from primsplit.names import Names
 from primsplit.parts import Split
+from primsplit.passes.recognize import recognize
 from primsplit.passes.seed import with_unit_seeds
-from primsplit.program import ARRAY, Branches, Freeze, Program, flat_program, trace_program
+from primsplit.program import ARRAY, Program, flat_program
 from primsplit.specs import specs_from_annotations
 from primsplit.split import split_block
+from primsplit.trace_program import Branches, Freeze, trace_program
 from primsplit.zeros import with_gradients
 
 Form = Literal["joint", "split", "functions"]
+FORMS: tuple[str, ...] = get_args(Form)
 Zeros = Literal["materialize", "omit", "error"]
 Seed = Literal["input", "ones"]
 Wrt = int | str | Sequence[int | str] | None
@@ -141,8 +144,10 @@ class SplitProgram:
     def save(self, path: str, form: Form = "joint") -> list[str]:
         """Write one file, or for `form="split"` `<stem>.forward.onnx` and `<stem>.backward.onnx`; return the paths.
 
-        Two files appear together or not at all. Raises FileError.
+        Two files appear together or not at all. Raises FileError, SpecError for another form.
         """
+        if form not in FORMS:
+            raise SpecError(f"there is no form {form!r}", cure=f"The forms are {', '.join(FORMS)}.")
         if form == "joint":
             self.joint().save(path)
             return [path]
@@ -210,7 +215,7 @@ def split(
     program = with_asked_params(trace(function, *specs, **named), wrt)
     positions = select_inputs(program, wrt)
     results = select_results(program, of)
-    made = split_block(program.block, positions, results)
+    made = split_block(recognize(program.block), positions, results)
     types = [r.type for r in program.block.results]
     seeded = seed == "ones" or (len(results) == 1 and types[results[0]].shape == () and len(types) == 1)
     unconnected = [program.inputs[i] for i in made.wrt if i not in made.targets]
@@ -261,7 +266,10 @@ def select_results(program: Program, of: Any) -> list[int]:
     if of is None:
         floats = [i for i, t in enumerate(types) if t.is_float]
         if not floats:
-            raise SpecError("no result is floating point, so there is nothing to differentiate")
+            raise SpecError(
+                "no result is floating point, so there is nothing to differentiate",
+                because=(f"{program.block.name} returns {', '.join(map(str, types)) or 'nothing'}",),
+            )
         return floats
     keys = [of] if isinstance(of, int | str) else list(of)
     positions = [program.outputs.index(k) if k in program.outputs else k for k in keys]

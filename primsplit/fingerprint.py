@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.unchanged import Unchanged
+
 DEPTH = 12
 """How deep objects are looked into; beyond, an object is what it is."""
 
 SCALARS = (bool, int, float, complex, str, bytes)
 OPAQUE = frozenset({"numpy", "scipy", "primsplit", "ml_dtypes", "onnx", "onnxruntime", "onnx_ir", "optree"})
-INSTALLED = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
 UNREAD = frozenset({
     "__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__annotations__", "__slots__",
     "__firstlineno__", "__static_attributes__", "__dataclass_fields__", "__dataclass_params__", "__match_args__",
@@ -52,11 +53,25 @@ def fingerprint(value: Any) -> Any:
     return _Reading().of(value, DEPTH)
 
 
+def objects_read(value: Any) -> list[Any]:
+    """The objects that `fingerprint` looks at, in its order: equal fingerprints have the like at the same places."""
+    reading = _Reading()
+    reading.of(value, DEPTH)
+    return [met for _, met in reading.seen.values()]
+
+
+def watched_fingerprint(value: Any) -> tuple[Any, Unchanged]:
+    """The fingerprint, and what is true as long as a new one would provably be the same."""
+    unchanged = Unchanged()
+    return _Reading(unchanged).of(value, DEPTH), unchanged
+
+
 class _Reading:
     """One fingerprint. `seen` numbers the objects that were met, and keeps them alive meanwhile."""
 
-    def __init__(self) -> None:
+    def __init__(self, unchanged: Unchanged | None = None) -> None:
         self.seen: dict[int, tuple[int, Any]] = {}
+        self.unchanged = Unchanged(is_provable=False) if unchanged is None else unchanged
 
     def of(self, value: Any, depth: int) -> Any:
         if isinstance(value, Same):
@@ -64,6 +79,8 @@ class _Reading:
         if value is None or isinstance(value, SCALARS):
             return (type(value), repr(value) if isinstance(value, float | complex) else value)
         if isinstance(value, np.generic):
+            if isinstance(value, np.void):
+                self.unchanged.give_up()
             return ("number", value.dtype.str, value.tobytes())
         if id(value) in self.seen:
             return ("seen", self.seen[id(value)][0])
@@ -76,6 +93,7 @@ class _Reading:
         return tuple(self.of(v, depth) for v in values)
 
     def array(self, value: np.ndarray[Any, Any], depth: int) -> Any:
+        self.unchanged.array(value)
         if value.dtype.hasobject:
             return ("array", value.shape, self.each(value.reshape(-1).tolist(), depth))
         content: Any = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
@@ -89,16 +107,21 @@ class _Reading:
         if isinstance(value, types.MethodType):
             return ("method", self.of(value.__self__, depth), self.of(value.__func__, depth))
         if isinstance(value, functools.partial):
+            self.unchanged.attribute(value, "func", "args", "keywords")
             return ("partial", *self.each((value.func, value.args, value.keywords), depth))
         if isinstance(value, dict):
+            self.unchanged.content(value.keys, value.values)
             return (type(value), tuple((self.of(k, depth), self.of(v, depth)) for k, v in value.items()))
         if isinstance(value, list | tuple):
+            self.unchanged.content(value.__iter__)
             return (type(value), self.each(value, depth))
         if isinstance(value, set | frozenset):
+            self.unchanged.content(value.__iter__)
             return (type(value), frozenset(self.each(value, depth)))
         if isinstance(value, type):
             return self.kind(value, depth)
         if hasattr(type(value), "depends_on"):
+            self.unchanged.content(functools.partial(_parts, value))
             return (type(value), self.each(value.depends_on(), depth))
         return self.instance(value, depth)
 
@@ -107,12 +130,16 @@ class _Reading:
         held = None if _top(kind.__module__) in OPAQUE else _attributes(value)
         if held is None or isinstance(value, types.ModuleType):
             return Same(value)
+        self.unchanged.attribute(value, "__class__")
+        self.unchanged.content(functools.partial(_held_by, value))
         return ("instance", self.of(kind, depth), tuple((n, self.of(v, depth)) for n, v in held.items()))
 
     def kind(self, value: type, depth: int) -> Any:
         """A class: the functions and values of one that is the user's."""
         if is_library(value.__module__):
             return Same(value)
+        self.unchanged.content(vars(value).keys, vars(value).values)
+        self.unchanged.attribute(value, "__bases__")
         held = [(n, v) for n, v in vars(value).items() if n not in UNREAD and not isinstance(v, _DESCRIPTORS)]
         return (
             "class",
@@ -122,10 +149,13 @@ class _Reading:
         )
 
     def function(self, function: types.FunctionType, depth: int) -> Any:
+        self.unchanged.attribute(function, "__code__", "__defaults__", "__kwdefaults__")
+        self.unchanged.content(functools.partial(map, _cell, function.__closure__ or ()))
         cells = [_cell(c) for c in function.__closure__ or ()]
         if is_library(function.__module__ or ""):
-            return ("library", Same(function.__code__), self.each(cells, depth))
+            return ("library", function.__module__, Same(function.__code__), self.each(cells, depth))
         names = _names(function.__code__)
+        self.watch_globals(function, names)
         return (
             "function",
             function.__code__,
@@ -136,6 +166,15 @@ class _Reading:
             self.of(function.__dict__, depth) if function.__dict__ else None,
         )
 
+    def watch_globals(self, function: types.FunctionType, names: frozenset[str]) -> None:
+        """Everything that `_globals` looks up, and the function's own attributes."""
+        self.unchanged.attribute(function, "__dict__")
+        self.unchanged.content(function.__dict__.keys)
+        for name in names:
+            self.unchanged.entry(function.__globals__, name)
+            if name not in function.__globals__:
+                self.unchanged.entry(sys.modules, name)
+
     def read(self, value: Any, names: frozenset[str], depth: int) -> Any:
         """A value that code reads which names these attributes: of a module, only those count."""
         if not isinstance(value, types.ModuleType):
@@ -144,6 +183,8 @@ class _Reading:
             return Same(value)
         self.seen[id(value)] = (len(self.seen), value)
         held = vars(value)
+        for name in names:
+            self.unchanged.entry(held, name)
         return (Same(value), tuple((n, self.read(held[n], names, depth - 1)) for n in sorted(names) if n in held))
 
 
@@ -167,6 +208,17 @@ def _attributes(value: Any) -> dict[str, Any] | None:
     return {**found, **(held or {})}
 
 
+def _held_by(value: Any) -> list[Any]:
+    """The attributes of an object by name and value, as they are now."""
+    held = _attributes(value) or {}
+    return [*held, *held.values()]
+
+
+def _parts(value: Any) -> list[Any]:
+    """What an object of primsplit says that it depends on, as they are now."""
+    return [p.value if isinstance(p, Same) else p for p in value.depends_on()]
+
+
 def _slots(kind: type) -> Iterator[str]:
     slots = vars(kind).get("__slots__", ())
     for name in (slots,) if isinstance(slots, str) else slots:
@@ -187,7 +239,13 @@ def is_library(module: str) -> bool:
     if _top(module) in OPAQUE or _top(module) in sys.stdlib_module_names:
         return True
     file = getattr(sys.modules.get(module), "__file__", None)
-    return file is not None and file.startswith(INSTALLED)
+    return file is not None and file.startswith(_installed())
+
+
+@functools.cache
+def _installed() -> tuple[str, ...]:
+    """Where packages are installed, which takes a while to find out."""
+    return tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
 
 
 def _cell(cell: types.CellType) -> Any:

@@ -4,26 +4,32 @@ from collections.abc import Callable, Sequence
 
 from primsplit import tracing
 from primsplit.array import Array
+from primsplit.errors import RuleError
+from primsplit.flat_rules import FlatForward
 from primsplit.ir import Block, free
-from primsplit.primitive import FlatForward, Function, Primitive, check_primitive
+from primsplit.primitive import Function, Primitive, check_primitive
 from primsplit.rules import table
+from primsplit.staging import Staged
 from primsplit.transposition import transpose
 
 
-def frule(target: Primitive | str) -> Callable[[Function], Function]:
+def frule(target: Primitive | str, *, staged: bool = False) -> Callable[[Function], Function]:
     """Give a primitive, or an operator by its name, its forward rule.
 
     The rule takes the primitive's arguments and returns its output and `pushforward`, a function from one tangent an
     argument (in the argument's structure, None where there is none) to the output's tangent, None for zero. A
     primitive without a reverse rule is differentiated in reverse by transposing this one; an operator's forward rule
-    goes before the one that its pullback gives.
+    goes before the one that its pullback gives. With `staged`, for primitives alone, what is decorated is a builder of
+    the rule: see `rrule`.
     """
     if isinstance(target, str):
+        if staged:
+            raise RuleError(f"the forward rule of {target} cannot be staged", cure="Give it as it is: ps.frule(kind).")
         return table.frule(target)
     check_primitive(target, "frule")
 
     def register(rule: Function) -> Function:
-        target.frule = rule
+        target.frule = Staged(rule) if staged else rule
         target.transposed = _reverse
         target.bodies.clear()
         return rule

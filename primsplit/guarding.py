@@ -17,8 +17,9 @@ from primsplit.errors import SpecError
 from primsplit.ir import Type
 from primsplit.lifting import as_array
 from primsplit.ops import op
-from primsplit.program import ARRAY, Program, trace_program
+from primsplit.program import ARRAY, Program
 from primsplit.raising import raise_at_run_time
+from primsplit.trace_program import trace_program
 
 Function = Callable[..., Any]
 
@@ -33,6 +34,7 @@ class Guarded(Compiled):
     def __init__(self, function: Function, guard: Function | None) -> None:
         super().__init__(function, function)
         self.guard = guard
+        self.is_guarded = True
 
     def guard_value(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """What the guard says of these arguments. Raises SpecError where that cannot be looked up."""

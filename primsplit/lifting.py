@@ -29,11 +29,13 @@ def lift(value: Any, dtype: npt.DTypeLike | None = None) -> Value:
         return Const(np.asarray(value, dtype=dtype))
     if isinstance(value, list | tuple) and all(isinstance(v, int | Size) for v in value):
         return tracing.size_vector(value)
-    raise TraceError(
+    error = TraceError(
         f"{type(value).__name__} cannot stand for an array in a traced function",
         place=tracing.user_place(),
         cure="Pass arrays or numbers; join traced values with np.stack or np.concatenate.",
     )
+    error.again = isinstance(value, list | tuple)
+    raise error
 
 
 def param(array: npt.ArrayLike, name: str) -> Any:

@@ -8,16 +8,25 @@ from primsplit.passes.promote import promote
 from primsplit.program import ARRAY, Program
 
 
-def load(path: str, *, lengths: Mapping[str, int] | None = None, given: Mapping[str, bool] | None = None) -> Program:
+def load(
+    path: str,
+    *,
+    lengths: Mapping[str, int] | None = None,
+    given: Mapping[str, bool] | None = None,
+    safe_where: bool = False,
+) -> Program:
     """The program of an ONNX model: its inputs in their order in, a result or a tuple of them out.
 
     A sequence is a list of arrays, whose tensors are the inputs `x.0`, `x.1`; `lengths` says how many an input has.
     An optional input is an array, or None where `given` says False of it. `.params` are the initializers by name, read
     from the file when their numbers are asked for. Inside a traced function a call of it becomes part of the trace.
+
+    Where a Where does not take a side, its gradient is NaN if the side's own derivative is infinite or NaN there, as in
+    PyTorch; with `safe_where` it is 0, at the price of some more operators in the backward pass.
     Raises FileError, ParseError, SpecError for lengths that do not fit, or UnsupportedFunction for an operator that is
     not of the standard, and for a sequence whose length only the run knows.
     """
-    model = read_model(path, lengths or {}, given or {})
+    model = read_model(path, lengths or {}, given or {}, safe_where=safe_where)
     results = model.results[0] if len(model.results) == 1 else model.results
     return Program(
         model.block,

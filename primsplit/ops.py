@@ -33,6 +33,22 @@ class Operators:
 op = Operators()
 
 
+class _Later:
+    """The operators for tables that are made while modules are imported: one is looked up when it is first called.
+
+    What the standard says of an operator takes longer to read than primsplit to import.
+    """
+
+    def __getattr__(self, kind: str) -> Callable[..., Any]:
+        def operator(*inputs: Any, **named: Any) -> Any:
+            return getattr(op, kind)(*inputs, **named)
+
+        return operator
+
+
+later = _Later()
+
+
 def _operator(found: Schema) -> Callable[..., Any]:
     required = sum(1 for _ in found.outputs) if found.kind in _ALL_OUTPUTS else 1
 

@@ -206,3 +206,4 @@ class Operators:
     def Xor(self, A: Operand, B: Operand, /, *, outputs: int = ..., types: Sequence[Type] | None = ...) -> Array: ...
 
 op: Operators
+later: Operators

@@ -7,6 +7,7 @@ cotangents of the results to the cotangents of parameters. Both lists share Vars
 from dataclasses import dataclass
 from typing import Literal
 
+from primsplit.dependence import SHAPES
 from primsplit.ir import Block, Var
 
 CaptureKind = Literal["input", "output", "intermediate", "shape"]
@@ -34,7 +35,7 @@ class Split:
 
     def kinds(self) -> dict[Var, CaptureKind]:
         """What each capture is: an input or output of the primal costs no memory of its own."""
-        shapes = {v for op in self.primal.ops if op.kind in {"Shape", "Size"} for v in op.outputs}
+        shapes = {v for op in self.primal.ops if op.kind in SHAPES for v in op.outputs}
         found: dict[Var, CaptureKind] = {c: "shape" if c in shapes else "intermediate" for c in self.captures}
         found.update({r: "output" for r in self.primal.results if isinstance(r, Var) and r in found})
         found.update({p: "input" for p in self.primal.params if p in found})

@@ -1,18 +1,19 @@
 """Functions that stay one op in the program: `primitive`, and `rrule` to give them a derivative of their own."""
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
-
-import numpy as np
 
 from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.errors import Place, RuleError, TraceError
-from primsplit.exploring import explored
+from primsplit.calls import StandIn, merged, record_call
+from primsplit.errors import RuleError, TraceError
 from primsplit.fingerprint import fingerprint
-from primsplit.ir import Block, Op, Type, Var, free, own_symbols
+from primsplit.flat_rules import FlatForward, FlatRule
+from primsplit.ir import Block, Var, free, own_symbols
 from primsplit.lifting import as_array
+from primsplit.raising import is_settled
+from primsplit.staging import Site, Staged, call_site
 
 Function = Callable[..., Any]
 
@@ -32,8 +33,8 @@ class Primitive:
         self.bounded = bounded
         self.function = function
         self.name = name or function.__name__
-        self.rule: Function | None = None
-        self.frule: Function | None = None
+        self.rule: Function | Staged | None = None
+        self.frule: Function | Staged | None = None
         self.transposed: Callable[[FlatForward], Function] | None = None
         self.bodies: dict[Any, tuple[Block, trees.TreeSpec]] = {}
 
@@ -48,21 +49,34 @@ class Primitive:
         arrays = [as_array(x) if trees.is_array(x) else None for x in leaves]
         body, outer, result_spec = self._body(leaves, arrays, spec)
         inputs = [a.value for a in arrays if a is not None]
-        outputs = tuple(Var(r.type, r.hint) for r in body.results)
-        attributes: dict[str, Any] = {"body": body}
-        if self.rule is not None:
-            attributes["rule"] = _FlatRule(self, leaves, spec, result_spec)
-        if self.frule is not None:
-            forward = attributes["frule"] = FlatForward(self, leaves, spec, result_spec)
-            if self.rule is None and self.transposed is not None:
-                attributes["rule"] = self.transposed(forward)
-        if self.bounded is not None:
-            attributes["inline"] = False
-            attributes.setdefault("rule", self.bounded(self.name, body))
-        place = tracing.current().place or tracing.user_place()
-        remark = tracing.current().remark
-        tracing.append(Op(f"call::{self.name}", (*inputs, *outer), outputs, attributes, place, remark))
+        site = call_site() if isinstance(self.rule, Staged) or isinstance(self.frule, Staged) else None
+        attributes = self.attributes(body, leaves, spec, result_spec, site)
+        outputs = tracing.emit_call(self.name, body, (*inputs, *outer), attributes)
         return trees.unflatten(result_spec, [Array(v) for v in outputs])
+
+    def attributes(
+        self,
+        body: Block,
+        leaves: Sequence[Any],
+        spec: trees.TreeSpec,
+        result_spec: trees.TreeSpec,
+        site: Site = None,
+    ) -> dict[str, Any]:
+        """What a call holds: its body, and the rules that it has for arguments and results of these structures.
+
+        `site` is where it stands, where that matters: for the rules of builders.
+        """
+        held: dict[str, Any] = {"body": body}
+        if self.rule is not None:
+            held["rule"] = FlatRule(self, leaves, spec, result_spec, site)
+        if self.frule is not None:
+            forward = held["frule"] = FlatForward(self, leaves, spec, result_spec, site)
+            if self.rule is None and self.transposed is not None:
+                held["rule"] = self.transposed(forward)
+        if self.bounded is not None:
+            held["inline"] = False
+            held.setdefault("rule", self.bounded(self.name, body))
+        return held
 
     def _body(
         self, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec
@@ -80,8 +94,9 @@ class Primitive:
                 place=tracing.user_place(),
                 cure="Pass it as an argument, so that the rule can give it a cotangent.",
             )
-        if not outer and not own_symbols(body):
+        if not outer and not own_symbols(body) and not is_settled(body):
             self.bodies[key] = (body, result_spec)
+            return body, [], result_spec
         return Block(body.name, (*body.params, *outer), body.ops, body.results), outer, result_spec
 
 
@@ -89,156 +104,19 @@ def trace_body(
     name: str, function: Function, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec
 ) -> tuple[Block, trees.TreeSpec]:
     """The block of a call of `function` whose array leaves are parameters, and the structure of its result."""
-    with tracing.recording() as inner:
-        params = [None if a is None else inner.param(a.type) for a in arrays]
-        inner.bindings = {p: a.value for p, a in zip(params, arrays, strict=True) if p is not None and a is not None}
 
-        def run() -> tuple[list[Array], trees.TreeSpec]:
-            given = [
-                leaf if p is None else Array(p, weak=a is not None and a.weak, scalar=a is not None and a.scalar)
-                for leaf, p, a in zip(leaves, params, arrays, strict=True)
-            ]
-            args, static = trees.unflatten(spec, given)
-            found, structure = trees.flatten(function(*args, **static))
-            return [as_array(r) for r in found], structure
+    def call(handles: list[Array]) -> Any:
+        args, static = trees.unflatten(spec, merged(leaves, arrays, handles))
+        return function(*args, **static)
 
-        traced, result_spec = explored(run)
-        results = [a.value for a in traced]
-    return tracing.close(name, [p for p in params if p is not None], inner, results), result_spec
+    return record_call(name, [StandIn.of(a) for a in arrays if a is not None], call)
 
 
 def _body_key(function: Function, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec) -> Any:
     """What a body depends on: the types of arrays, the contents of static arguments, what the function reads."""
     static = tuple(fingerprint(x) for x, a in zip(leaves, arrays, strict=True) if a is None)
     types = tuple(None if a is None else (a.type.key, a.weak) for a in arrays)
-    return spec, static, types, fingerprint(function)
-
-
-class _Flat:
-    """A user's rule, which speaks the user's nested arguments, at one call."""
-
-    kind = "rule"
-    inner = "pullback"
-
-    def __init__(
-        self, primitive: Primitive, leaves: Sequence[Any], spec: trees.TreeSpec, result_spec: trees.TreeSpec
-    ) -> None:
-        self.primitive = primitive
-        self.static = [None if trees.is_array(x) else x for x in leaves]
-        self.traced = [trees.is_array(x) for x in leaves]
-        self.spec = spec
-        self.result_spec = result_spec
-
-    def run(self, rule: Function, inputs: Sequence[Array]) -> tuple[tuple[Any, ...], tuple[Array, ...], Function]:
-        """Call the rule; return the arguments, the outputs, and the inner function."""
-        arrays = iter(inputs)
-        leaves = [next(arrays) if t else s for t, s in zip(self.traced, self.static, strict=True)]
-        args, static = trees.unflatten(self.spec, leaves)
-        made = rule(*args, **static)
-        if not (isinstance(made, tuple) and len(made) == 2 and callable(made[1])):
-            raise RuleError(
-                f"the {self.kind} of {self.primitive.name} must return its output and a function, the {self.inner}",
-                place=rule_place(rule),
-            )
-        output, inner = made
-        flat, _ = trees.flatten(output)
-        return args, tuple(as_array(r) for r in flat), inner
-
-
-class _FlatRule(_Flat):
-    """A user's reverse rule as a rule of flat inputs and outputs."""
-
-    def __call__(self, *inputs: Array) -> tuple[Any, Function]:
-        rule = self.primitive.rule
-        if rule is None:
-            raise RuleError(f"{self.primitive.name} has no rule")
-        args, outputs, pullback = self.run(rule, inputs)
-        return outputs, lambda *cotangents: self._pull(args, pullback, outputs, cotangents)
-
-    def _pull(
-        self, args: tuple[Any, ...], pullback: Function, outputs: Sequence[Array], cotangents: Sequence[Array | None]
-    ) -> list[Array | None]:
-        given = [_zeros(o) if c is None else c for o, c in zip(outputs, cotangents, strict=True)]
-        found = pullback(trees.unflatten(self.result_spec, given))
-        found = tuple(found) if isinstance(found, tuple | list) else (found,)
-        if len(found) != len(args):
-            raise RuleError(
-                f"the rule of {self.primitive.name} returned {len(found)} cotangents for {len(args)} arguments",
-                place=rule_place(pullback),
-                cure="A pullback returns one cotangent an argument, None where there is no tangent.",
-            )
-        flat: list[Array | None] = []
-        for argument, cotangent in zip(args, found, strict=True):
-            flat.extend(_argument_cotangents(argument, cotangent, self.primitive.name, pullback))
-        missing = sum(self.traced) - len(flat)
-        return flat + [None] * missing
-
-
-def _argument_cotangents(argument: Any, cotangent: Any, name: str, pullback: Function) -> list[Array | None]:
-    """One cotangent for each array leaf of an argument."""
-    leaves, spec = trees.flatten(argument)
-    traced = [trees.is_array(x) for x in leaves]
-    if cotangent is None:
-        return [None] * sum(traced)
-    found, found_spec = trees.flatten(cotangent)
-    if len(found) != len(leaves):
-        raise RuleError(
-            f"the rule of {name} returned a cotangent of structure {found_spec} for an argument of structure {spec}",
-            place=rule_place(pullback),
-        )
-    return [as_array(c) for c, t in zip(found, traced, strict=True) if t]
-
-
-class FlatForward(_Flat):
-    """A user's forward rule as a rule of flat inputs and outputs."""
-
-    kind = "forward rule"
-    inner = "pushforward"
-
-    def __call__(self, *inputs: Array) -> tuple[tuple[Array, ...], Function]:
-        rule = self.primitive.frule
-        if rule is None:
-            raise RuleError(f"{self.primitive.name} has no forward rule")
-        args, outputs, pushforward = self.run(rule, inputs)
-        return outputs, lambda *tangents: self._push(args, inputs, pushforward, tangents)
-
-    def _push(
-        self, args: tuple[Any, ...], inputs: Sequence[Array], pushforward: Function, tangents: Sequence[Array | None]
-    ) -> list[Array | None]:
-        found = pushforward(*self._nested(args, iter(zip(inputs, tangents, strict=True))))
-        count = self.result_spec.num_leaves
-        if found is None:
-            return [None] * count
-        flat = trees.leaves_or_none(found)
-        if len(flat) != count:
-            raise RuleError(
-                f"the forward rule of {self.primitive.name} returned {len(flat)} tangents for {count} results",
-                place=rule_place(pushforward),
-                cure="A pushforward returns one tangent a result, in the structure of the output.",
-            )
-        return [None if t is None else as_array(t) for t in flat]
-
-    def _nested(self, args: tuple[Any, ...], pairs: Iterator[tuple[Array, Array | None]]) -> Iterator[Any]:
-        """One tangent an argument, in its structure: None where no leaf of it has one, else zeros where one has not."""
-        for argument in args:
-            leaves, spec = trees.flatten(argument)
-            given = [next(pairs) if trees.is_array(x) else (None, None) for x in leaves]
-            if all(t is None for _, t in given):
-                yield None
-            else:
-                filled = [_zeros(x) if t is None and x is not None else t for x, t in given]
-                yield trees.unflatten(spec, filled)
-
-
-def _zeros(x: Array) -> Array:
-    from_shape = tracing.emit("Shape", [x.value])
-    return Array(tracing.emit("ConstantOfShape", from_shape, {"value": np.zeros(1, x.dtype)}, types=[x.type])[0])
-
-
-def rule_place(function: Function) -> Any:
-    """The line where a rule or pullback is defined."""
-    code = getattr(function, "__code__", None)
-    return None if code is None else Place(code.co_filename, code.co_firstlineno, code.co_name)
+    return spec, static, types, fingerprint(function), tracing.current().explores
 
 
 def primitive(function: Function | None = None, *, name: str = "") -> Any:
@@ -255,15 +133,16 @@ def rrule(target: Primitive, *, staged: bool = False, first_order_only: bool = F
     cotangent (in the output's structure) to one cotangent an argument, None where there is no tangent.
 
     With `staged`, what is decorated is a builder of the rule: it takes the primitive's arguments, a Type in the place
-    of each array, and returns the rule. It runs once for each signature, however many lines call the primitive, and may
-    prepare what depends on shapes and static arguments alone. With `first_order_only`, second derivatives, which would
+    of each array, and returns the rule. It runs once for each call site and signature, however often the call is traced
+    and differentiated, and may prepare what depends on shapes and static arguments alone; what it prepares is that
+    site's own. `ps.counts().builds` counts its runs. With `first_order_only`, second derivatives, which would
     differentiate the pullback, raise RuleError.
     """
     check_primitive(target, "rrule")
 
     def register(rule: Function) -> Function:
-        made: Function = Staged(rule) if staged else rule
-        target.rule = FirstOrder(target.name, made) if first_order_only else made
+        finished = functools.partial(FirstOrder, target.name) if first_order_only else None
+        target.rule = Staged(rule, finished) if staged else rule if finished is None else finished(rule)
         target.bodies.clear()
         return rule
 
@@ -276,29 +155,6 @@ def check_primitive(target: Any, what: str) -> None:
         raise RuleError(
             f"{what} takes a primitive, not {target!r}", cure="Decorate the function with ps.primitive first."
         )
-
-
-class Staged:
-    """A rule that a builder makes, once for each signature."""
-
-    def __init__(self, build: Function) -> None:
-        functools.update_wrapper(self, build, updated=())
-        self.build = build
-        self.built: dict[Any, Function] = {}
-
-    def depends_on(self) -> tuple[Any, ...]:
-        """The builder; not the rules made so far."""
-        return (self.build,)
-
-    def __call__(self, *args: Any, **static: Any) -> Any:
-        leaves, spec = trees.flatten((args, static))
-        types = [Type(as_array(x).dtype, as_array(x).type.shape) if trees.is_array(x) else x for x in leaves]
-        key = (spec, tuple(t if isinstance(t, Type) else fingerprint(t) for t in types), fingerprint(self.build))
-        rule = self.built.get(key)
-        if rule is None:
-            given, named = trees.unflatten(spec, types)
-            rule = self.built[key] = self.build(*given, **named)
-        return rule(*args, **static)
 
 
 class FirstOrder:

@@ -149,6 +149,17 @@ def jacobian(function: Function, wrt: Wrt = 0, *, mode: Mode | None = None, chun
     return Compiled(jacobian_at, function)
 
 
+def value_and_jacobian(
+    function: Function, wrt: Wrt = 0, *, mode: Mode | None = None, chunk: int | None = None
+) -> Compiled:
+    """The function that returns `(f(*args), Jacobian)`; see `jacobian`."""
+
+    def both_at(*args: Any, **named: Any) -> Any:
+        return jacobian_of(function, args, named, wrt, mode=mode, chunk=chunk)
+
+    return Compiled(both_at, function)
+
+
 def hessian(function: Function, wrt: Wrt = 0, *, chunk: int | None = None) -> Compiled:
     """The Hessian of a scalar function: arrays of shape (*a, *b) in the structure of the argument in `wrt`, twice."""
 
@@ -180,19 +191,32 @@ def derivative(function: Function, wrt: int | str = 0) -> Compiled:
     """The derivative of a function of a number, in the structure of its result. Raises ShapeError for an array."""
 
     def derivative_at(*args: Any, **named: Any) -> Any:
-        ((key, x),) = select_arguments(args, named, wrt).items()
-        leaves, _ = trees.flatten(x)
-        if len(leaves) != 1 or not trees.is_array(leaves[0]) or getattr(leaves[0], "shape", ()) != ():
-            raise ShapeError(
-                "derivative takes a function of a number",
-                place=tracing.user_place(),
-                cure="Use ps.jacobian for an array, or ps.jvp along a direction.",
-            )
-
-        def along(number: Any) -> Any:
-            positional = [number if i == key else a for i, a in enumerate(args)]
-            return function(*positional, **{k: number if k == key else v for k, v in named.items()})
-
-        return jacobian_vector(along, (x,), (1.0,))[1]
+        return _with_derivative(function, args, named, wrt)[1]
 
     return Compiled(derivative_at, function)
+
+
+def value_and_derivative(function: Function, wrt: int | str = 0) -> Compiled:
+    """The function that returns `(f(x), derivative)` of a function of a number; see `derivative`."""
+
+    def both_at(*args: Any, **named: Any) -> Any:
+        return _with_derivative(function, args, named, wrt)
+
+    return Compiled(both_at, function)
+
+
+def _with_derivative(function: Function, args: tuple[Any, ...], named: dict[str, Any], wrt: int | str) -> Any:
+    ((key, x),) = select_arguments(function, args, named, wrt).items()
+    leaves, _ = trees.flatten(x)
+    if len(leaves) != 1 or not trees.is_array(leaves[0]) or getattr(leaves[0], "shape", ()) != ():
+        raise ShapeError(
+            "derivative takes a function of a number",
+            place=tracing.user_place(),
+            cure="Use ps.jacobian for an array, or ps.jvp along a direction.",
+        )
+
+    def along(number: Any) -> Any:
+        positional = [number if i == key else a for i, a in enumerate(args)]
+        return function(*positional, **{k: number if k == key else v for k, v in named.items()})
+
+    return jacobian_vector(along, (x,), (1.0,))

@@ -7,20 +7,21 @@ left in it. A rule given by `frule` goes before the derived one.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from primsplit.activity import active_vars, needed_vars
 from primsplit.array import Array
+from primsplit.calls import open_inputs
 from primsplit.collector import paused
+from primsplit.definitions.quantized_chains import with_straight_through
 from primsplit.dependence import dependent
 from primsplit.dims import same_shape
 from primsplit.errors import MissingRule, PrimsplitError, RuleError
 from primsplit.ir import (
     NOWHERE,
     Block,
-    Const,
     Op,
-    Renaming,
     Value,
     Var,
     free,
@@ -30,9 +31,11 @@ from primsplit.ir import (
     rename,
     same_types,
 )
-from primsplit.ops import op as operators
+from primsplit.orders import remark_of, tell_order
 from primsplit.parts import Split
 from primsplit.passes.dead_code import live_ops
+from primsplit.primal_list import PrimalList
+from primsplit.rule_run import is_parameter
 from primsplit.rules.table import FRULES, SYMMETRIC, Rule, with_defaults
 from primsplit.split import split_op
 from primsplit.tracing import append, fresh_stack, recording
@@ -82,7 +85,7 @@ def push_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Pushforwa
     MissingRule where an operator has no derivative, RuleError where a rule's pullback is not linear.
     """
     with paused():
-        made = _Composition(block, wrt, of).run()
+        made = _Composition(with_straight_through(block), wrt, of).run()
     verified(made.joint())
     return made
 
@@ -94,8 +97,7 @@ class _Composition:
         self.block, self.wrt, self.of = block, tuple(wrt), tuple(of)
         active = active_vars(block.ops, [block.params[i] for i in wrt])
         self.needed = needed_vars(block.ops, active, [block.results[i] for i in of])
-        self.renaming: Renaming = {}
-        self.primal: list[Op] = []
+        self.primal = PrimalList()
         self.tangents: dict[Var, Value] = {}
 
     def run(self) -> Pushforward:
@@ -107,13 +109,10 @@ class _Composition:
                 self.tangents.setdefault(param, seed)
             for op in block.ops:
                 self.step(op)
-        results = tuple(self.value(r) for r in block.results)
+        results = tuple(map(self.primal.value, block.results))
         found = {i: self.tangents[r] for i in self.of if isinstance(r := block.results[i], Var) and r in self.tangents}
         fixed, linear = _apart(live_ops(recorded.ops, found.values()), seeds)
-        return _made(block, [*self.primal, *fixed], results, linear, seeds, found, self.wrt, self.of)
-
-    def value(self, value: Value) -> Value:
-        return self.renaming.get(value, value) if isinstance(value, Var) else value
+        return _made(block, [*self.primal.ops, *fixed], results, linear, seeds, found, self.wrt, self.of)
 
     def step(self, op: Op) -> None:
         """Inline one op with its tangents; copy it where no tangent goes through."""
@@ -121,46 +120,19 @@ class _Composition:
         sources = operands(op)
         wrt = tuple(i for i, v in enumerate(sources) if isinstance(v, Var) and v in self.tangents)
         if not of or not wrt:
-            self.primal.append(self.read_anew(op))
+            self.primal.copy(op)
             return
         pushed = _told_at(op, wrt, of)
-        names = self.inline_primal(op, pushed)
+        names = self.primal.inline(op, pushed.primal)
         for tangent, position in zip(pushed.tangents, pushed.wrt, strict=True):
             source = sources[position]
             if isinstance(source, Var):
                 names[tangent] = self.tangents[source]
+        remark = remark_of("tangent", op)
         for inner in pushed.tangent.ops:
-            append(rename(inner, names, place=op.place, remark=f"tangent of {op.kind}"))
+            append(rename(inner, names, place=op.place, remark=remark))
         for position, result in zip(pushed.targets, pushed.tangent.results, strict=True):
             self.tangents[op.outputs[position]] = names.get(result, result) if isinstance(result, Var) else result
-
-    def read_anew(self, op: Op) -> Op:
-        if not any(v in self.renaming for v in reads(op)):
-            return op
-        self.renaming.update({v: v for v in op.outputs})
-        return rename(op, self.renaming)
-
-    def inline_primal(self, op: Op, pushed: Pushforward) -> Renaming:
-        """Add the op's primal list; its outputs stay the same Vars where the list defines them."""
-        names: Renaming = {}
-        primal = pushed.primal
-        given = [v for v in operands(op) if v is not None and (is_call(op) or not _is_small(v))]
-        names.update({p: self.value(v) for p, v in zip(primal.params, given, strict=True)})
-        defined = {v for inner in primal.ops for v in inner.outputs}
-        pairs = list(zip(primal.results, op.outputs, strict=False))
-        for result, output in pairs:
-            if isinstance(result, Var) and result in defined:
-                names.setdefault(result, output)
-        self.primal.extend(rename(inner, names, place=op.place) for inner in primal.ops)
-        for result, output in pairs:
-            found = names.get(result, result) if isinstance(result, Var) else result
-            if found is not output:
-                self.renaming[output] = found
-        return names
-
-
-def _is_small(value: Value) -> bool:
-    return isinstance(value, Const) and value.is_small
 
 
 def _made(
@@ -214,6 +186,7 @@ def _told_at(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Pushforward:
     except PrimsplitError as error:
         if error.place is None or error.place is NOWHERE:
             error.place = op.place
+        tell_order(error, op)
         raise
 
 
@@ -270,16 +243,8 @@ def _is_symmetric(split: Split, kind: str) -> bool:
 
 def run_forward_rule(op: Op, rule: Any, wrt: tuple[int, ...], of: tuple[int, ...]) -> Pushforward:
     """Run a forward rule on fresh variables, and what it returns on fresh tangents."""
-    params: list[Var] = []
     with recording(place=NOWHERE) as primal:
-        inputs: list[Array | None] = []
-        for value in op.inputs:
-            if value is not None and (is_call(op) or not _is_small(value)):
-                params.append(primal.param(value.type))
-                params[-1].sizes = value.sizes
-                inputs.append(Array(params[-1]))
-            else:
-                inputs.append(None if value is None else Array(value))
+        params, inputs = open_inputs(op.inputs, primal, partial(is_parameter, op))
         outputs, pushforward = rule(*inputs, **({} if is_call(op) else with_defaults(op.kind, op.attributes)))
         results = [r.value for r in (outputs if isinstance(outputs, tuple | list) else (outputs,))]
         with recording(place=NOWHERE) as forward:
@@ -315,12 +280,3 @@ def _checked(op: Op, made: Sequence[Any], results: Sequence[Value], of: Sequence
             )
         found[position] = tangent.value
     return found
-
-
-def zeros_like(value: Array) -> Array:
-    """The tangent of a result that does not depend on the inputs."""
-    return operators.ConstantOfShape(operators.Shape(value), value=_zero(value), types=[value.type])
-
-
-def _zero(value: Array) -> Any:
-    return value.dtype.type(0).reshape(1)

@@ -7,7 +7,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.errors import Place
-from primsplit.ir import Block, Op, Type, Value, Var
+from primsplit.ir import Block, Op, Type, Value, Var, walk
 from primsplit.nested import record
 from primsplit.ops import op
 
@@ -52,3 +52,8 @@ def raising_op(ops: Iterable[Op]) -> Op | None:
 def raises(block: Block) -> bool:
     """True for a block that ends in an error."""
     return raising_op(block.ops) is not None
+
+
+def is_settled(block: Block) -> bool:
+    """True for a block with a branch that was recorded one way only, as the arrays at hand took it."""
+    return any(op.kind == RAISES and op.remark == OTHER_WAY for op in walk(block))

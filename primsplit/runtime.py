@@ -68,6 +68,7 @@ class Session:
                 return self._run_values(arrays, outputs)
             found: list[npt.NDArray[Any]] = self.session.run(outputs, arrays)
         except Exception as error:  # noqa: BLE001  # see above
+            _refuse_packed(arrays)
             raise self._told("onnxruntime failed", error) from None
         return found
 
@@ -122,6 +123,16 @@ def _check_buffer(output: Any, buffer: npt.NDArray[Any], inputs: Iterable[npt.ND
         raise ShapeError(f"the output {output.name} has the shape {wanted}, and the array given for it {buffer.shape}")
     if any(np.may_share_memory(buffer, array) for array in inputs):
         raise ShapeError(f"the output {output.name} shares memory with an input", cure="Write into another array.")
+
+
+def _refuse_packed(arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Raise DtypeError for an array of a dtype that onnxruntime takes from files alone."""
+    for name, array in arrays.items():
+        if array.dtype.name in {"int4", "uint4"}:
+            raise DtypeError(
+                f"{name} is an array of {array.dtype}, which onnxruntime does not take from Python",
+                cure="Make it an initializer of the model, or let the model take int8 and cast it.",
+            )
 
 
 BFLOAT16_TENSOR = "tensor(bfloat16)"

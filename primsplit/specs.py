@@ -1,6 +1,7 @@
 """What a caller says of an input: an array, `spec("float32", ["N", 784])`, a text, or a jaxtyping annotation."""
 
 import inspect
+import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -12,7 +13,8 @@ import numpy.typing as npt
 from primsplit import dims, tracing
 from primsplit.array import Array
 from primsplit.dims import Dim, Size, evaluate, symbols
-from primsplit.errors import DtypeError, Place, ShapeError, SpecError
+from primsplit.errors import DtypeError, ShapeError, SpecError
+from primsplit.infer import reserve
 from primsplit.ir import Type, is_held
 from primsplit.lifting import plain
 
@@ -22,18 +24,36 @@ SHORT = {
 }  # fmt: skip
 
 
-def spec(dtype: npt.DTypeLike, shape: Iterable[Dim | str] = ()) -> Type:
-    """An input of this dtype and shape; a name in the shape is a size known only at run time.
+def spec(dtype: npt.DTypeLike, shape: Iterable[Dim | str] | Dim = ()) -> Type:
+    """An input of this dtype and shape, or size; a name in the shape is a size known only at run time.
 
     Raises SpecError for a dtype or size that cannot be read.
     """
-    sizes: list[Dim] = []
-    for size in shape:
-        dim = dims.parse(size) if isinstance(size, str) else size if isinstance(size, Size) else int(size)
-        if isinstance(dim, int) and dim < 0:
-            raise SpecError(f"a size cannot be {dim}", cure="Name a size that is known only at run time: 'N'.")
-        sizes.append(dim)
-    return Type(read_dtype(dtype), sizes)
+    if isinstance(shape, str):
+        raise SpecError(f"a shape is a list of sizes, not {shape!r}", cure='Write it like ["N", 3].')
+    sizes = [shape] if isinstance(shape, int | Size) else shape
+    return Type(read_dtype(dtype), [_read_size(s) for s in sizes])
+
+
+def _read_size(size: Any) -> Dim:
+    """A size of a spec; names that it has are the user's from then on."""
+    try:
+        dim = dims.parse(size) if isinstance(size, str) else size if isinstance(size, Size) else operator.index(size)
+    except TypeError:
+        dim = None
+    if dim is None or (isinstance(dim, int) and dim < 0):
+        raise SpecError(
+            f"a size cannot be {size}",
+            place=tracing.user_place(),
+            cure="Name a size that is known only at run time: 'N'.",
+        )
+    for name in symbols(dim):
+        if not name.isidentifier():
+            raise SpecError(
+                f"cannot read the size {size!r}", place=tracing.user_place(), cure="Write a name or a sum: 'N + 1'."
+            )
+        reserve(name)
+    return dim
 
 
 def read_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
@@ -44,9 +64,19 @@ def read_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
     except TypeError:
         raise SpecError(f"{dtype!r} is no dtype", cure=f"Known short names: {', '.join(SHORT)}.") from None
     if not is_held(found):
-        cure = "" if found.isnative else f"Convert them: x.astype({found.newbyteorder('=').name!r})."
-        raise SpecError(f"inputs of dtype {found} cannot be part of a program", cure=cure)
+        raise SpecError(
+            f"inputs of dtype {found} cannot be part of a program", place=tracing.user_place(), cure=_conversion(found)
+        )
     return found
+
+
+def _conversion(dtype: np.dtype[Any]) -> str:
+    """What to do with arrays of a dtype that no program holds."""
+    if not dtype.isnative:
+        return f"Convert them: x.astype({dtype.newbyteorder('=').name!r})."
+    if dtype.kind == "c":
+        return "Pass x.real and x.imag as arrays of their own."
+    return "Convert them: x.astype(float)." if dtype.kind in "Of" else "Pass numbers or truth values."
 
 
 _TEXT = re.compile(r"^\s*(\w+)\s*(?:\[(.*)\])?\s*$")
@@ -74,6 +104,14 @@ def leaf_type(leaf: Any) -> Type | None:
         return Type(np.float64, ())
     if hasattr(leaf, "dim_str") and hasattr(leaf, "dtypes"):
         return _from_annotation(leaf)
+    if isinstance(leaf, str) and _TEXT.match(leaf) and "[" in leaf and leaf.split("[")[0].strip() in SHORT:
+        told = parse_spec(leaf)
+        sizes = [d if isinstance(d, int) else str(d) for d in told.shape or ()]
+        raise SpecError(
+            f"the argument {leaf!r} is a text, and no spec",
+            place=tracing.user_place(),
+            cure=f"Write ps.spec({told.dtype.name!r}, {sizes}).",
+        )
     return None
 
 
@@ -113,15 +151,10 @@ def specs_from_annotations(function: Callable[..., Any]) -> tuple[Any, ...]:
         else:
             raise SpecError(
                 f"{function.__name__} has no spec for its parameter {parameter.name}",
-                place=_definition(function),
+                place=tracing.defined_at(function),
                 cure=f'Annotate it (Float32[np.ndarray, "N 3"]), or say --spec {parameter.name}:f32[N,3].',
             )
     return tuple(found)
-
-
-def _definition(function: Callable[..., Any]) -> Place | None:
-    code = getattr(function, "__code__", None)
-    return None if code is None else Place(code.co_filename, code.co_firstlineno, code.co_name)
 
 
 def check_array(array: npt.NDArray[Any], name: str, type: Type, sizes: dict[str, int]) -> None:

@@ -1,24 +1,25 @@
-"""The heart: a rule run once becomes a Split, and the Splits of a block's ops compose into the Split of the block."""
+"""The heart: the split of an op, from its rule, and the Splits of a block's ops composed into that of the block."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from types import FunctionType
 from typing import Any
-
-import numpy as np
 
 from primsplit.activity import active_vars, needed_vars
 from primsplit.array import Array
+from primsplit.broadcasting import zeros_like
 from primsplit.collector import paused
-from primsplit.counters import Counters
-from primsplit.dims import same_shape, symbols
-from primsplit.errors import MissingRule, PrimsplitError, RuleError
+from primsplit.definitions.quantized_chains import with_straight_through
+from primsplit.dependence import SHAPES
+from primsplit.dims import symbols
+from primsplit.errors import MissingRule, PrimsplitError
+from primsplit.fingerprint import fingerprint
 from primsplit.ir import (
     NOWHERE,
     Block,
     Const,
     Op,
     Renaming,
-    Type,
     Value,
     Var,
     free,
@@ -30,11 +31,14 @@ from primsplit.ir import (
     rename_block,
 )
 from primsplit.ops import op as operators
+from primsplit.orders import remark_of, tell_order
 from primsplit.parts import Split
 from primsplit.passes.cse import attribute_key
 from primsplit.passes.dead_code import live_ops
 from primsplit.passes.merge_scatter import merge_scatters
 from primsplit.passes.recompute import read_views_again, recomputing
+from primsplit.primal_list import PrimalList
+from primsplit.rule_run import run_rule
 from primsplit.rules.bodies import body_of
 from primsplit.rules.table import BLOCK_RULES, RULES, UNSUPPORTED, Epoch, Rule, Site, with_defaults
 from primsplit.tracing import append, fresh_stack, recording
@@ -44,10 +48,11 @@ from primsplit.verify import verified
 def split_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Split:
     """The split of a block with respect to some parameters, for cotangents of some results.
 
-    Raises MissingRule at the user's line where a needed operator has no derivative.
+    Numbers that are quantized and read again have the straight-through derivative. Raises MissingRule at the user's
+    line where a needed operator has no derivative.
     """
     with paused():
-        composition = _Composition(block, wrt, of)
+        composition = _Composition(with_straight_through(block), wrt, of)
         composition.run_forward()
         made = composition.run_backward()
     verified(made.joint())
@@ -64,22 +69,19 @@ class _Composition:
         targets = [block.params[i] for i in wrt]
         self.active = active_vars(block.ops, targets)
         self.needed = needed_vars(block.ops, self.active, [block.results[i] for i in of])
-        self.renaming: Renaming = {}
-        self.primal: list[Op] = []
+        self.primal = PrimalList()
         self.steps: list[tuple[Op, Split, Renaming]] = []
-
-    def value(self, value: Value) -> Value:
-        return self.renaming.get(value, value) if isinstance(value, Var) else value
 
     def run_forward(self) -> None:
         """Inline the primal of each op that the gradient goes through; copy the others."""
         for op in self.block.ops:
             of = tuple(i for i, v in enumerate(op.outputs) if v in self.needed)
             if not of:
-                self.primal.append(self._read_anew(op))
+                self.primal.copy(op)
                 continue
             wrt = tuple(i for i, v in enumerate(operands(op)) if isinstance(v, Var) and v in self.needed)
-            self._inline_primal(op, self._split(op, wrt, of))
+            split = self._split(op, wrt, of)
+            self.steps.append((op, split, self.primal.inline(op, split.primal)))
 
     def _split(self, op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
         try:
@@ -90,6 +92,7 @@ class _Composition:
                 error.place = op.place
             if isinstance(error, MissingRule) and len(error.because) < 2:
                 error.because = (*error.because, *self._why_wanted(op))
+            tell_order(error, op)
             raise
 
     def _why_wanted(self, op: Op) -> tuple[str, ...]:
@@ -100,32 +103,10 @@ class _Composition:
                 return (f"its gradient is wanted because it depends on {source.hint or f'input {position}'}",)
         return ()
 
-    def _read_anew(self, op: Op) -> Op:
-        if not any(v in self.renaming for v in reads(op)):
-            return op
-        self.renaming.update({v: v for v in op.outputs})
-        return rename(op, self.renaming)
-
-    def _inline_primal(self, op: Op, split: Split) -> None:
-        renaming: Renaming = {}
-        given = [v for v in operands(op) if v is not None]
-        for param, value in zip(split.primal.params, _variables(op, given), strict=True):
-            renaming[param] = self.value(value)
-        defined = {v for inner in split.primal.ops for v in inner.outputs}
-        for result, output in zip(split.primal.results, op.outputs, strict=False):
-            if isinstance(result, Var) and result in defined and result not in renaming:
-                renaming[result] = output
-        self.primal.extend(rename(inner, renaming, place=op.place) for inner in split.primal.ops)
-        for result, output in zip(split.primal.results, op.outputs, strict=False):
-            found = renaming.get(result, result) if isinstance(result, Var) else result
-            if found is not output:
-                self.renaming[output] = found
-        self.steps.append((op, split, renaming))
-
     def run_backward(self) -> Split:
         """Inline the pullbacks in reverse, adding up cotangents that arrive on several paths."""
         block = self.block
-        results = tuple(self.value(r) for r in block.results)
+        results = tuple(map(self.primal.value, block.results))
         with recording(place=NOWHERE) as recorded:
             seeds = [recorded.param(results[i].type, f"d_{_hint(results[i], i)}") for i in self.of]
             cotangents: dict[Var, Array] = {}
@@ -138,7 +119,7 @@ class _Composition:
             connected = [i for i in self.wrt if block.params[i] in cotangents]
             gradients = tuple(cotangents[block.params[i]].value for i in connected)
         ops = live_ops(merge_scatters(recorded.ops, gradients), gradients)
-        primal, ops = _hoist_shapes(self.primal, ops, set(seeds))
+        primal, ops = _hoist_shapes(self.primal.ops, ops, set(seeds))
         ops = read_views_again(ops, primal, block.params)
         pullback = Block(f"{block.name}.pullback", (), tuple(ops), gradients)
         captures = tuple(v for v in free(pullback) if v not in seeds)
@@ -152,8 +133,8 @@ class _Composition:
             return
         renaming = dict(primal_names)
         for param, array, position in zip(split.cotangents, arrived, split.of, strict=True):
-            renaming[param] = (_zeros_like(op.outputs[position]) if array is None else array).value
-        remark = f"pullback of {op.kind}"
+            renaming[param] = (zeros_like(Array(op.outputs[position])) if array is None else array).value
+        remark = remark_of("pullback", op)
         sources = operands(op)
         for inner in split.pullback.ops:
             append(rename(inner, renaming, place=op.place, remark=remark))
@@ -168,15 +149,6 @@ def _hint(value: Value, position: int) -> str:
     return value.hint or f"y{position}"
 
 
-def _zeros_like(var: Var) -> Array:
-    shape = operators.Shape(Array(var))
-    return operators.ConstantOfShape(shape, value=_zero(var.type), types=[var.type])
-
-
-def _zero(type: Type) -> np.ndarray[Any, Any]:
-    return np.zeros(1, type.dtype)
-
-
 def _accumulate(cotangents: dict[Var, Array], var: Var, new: Array) -> None:
     known = cotangents.get(var)
     cotangents[var] = new if known is None else operators.Add(known, new)
@@ -185,11 +157,11 @@ def _accumulate(cotangents: dict[Var, Array], var: Var, new: Array) -> None:
 def _hoist_shapes(primal: list[Op], pullback: list[Op], seeds: set[Var]) -> tuple[list[Op], list[Op]]:
     """Move Shape ops from the pullback to the primal where a value would be captured for its shape alone."""
     inside = {v for op in pullback for v in op.outputs} | seeds
-    wanted_whole = {v for op in pullback if op.kind not in {"Shape", "Size"} for v in reads(op)}
+    wanted_whole = {v for op in pullback if op.kind not in SHAPES for v in reads(op)}
 
     def is_hoisted(op: Op) -> bool:
         source = op.inputs[0] if op.inputs else None
-        return op.kind in {"Shape", "Size"} and source not in inside and source not in wanted_whole
+        return op.kind in SHAPES and source not in inside and source not in wanted_whole
 
     hoisted = [op for op in pullback if is_hoisted(op)]
     return [*primal, *hoisted], [op for op in pullback if not is_hoisted(op)]
@@ -277,7 +249,8 @@ def _missing(op: Op) -> MissingRule:
 def _split_call(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
     """The split of a call: a primitive makes one body for each signature, so that its split is made once too."""
     body, rule = op.attributes["body"], op.attributes.get("rule")
-    key = (id(body), tuple(v and (v.type.key, _size_key(v)) for v in op.inputs), wrt, of, Epoch.count)
+    types = tuple(v and (v.type.key, _size_key(v)) for v in op.inputs)
+    key = (id(body), _rule_key(rule), types, wrt, of, Epoch.count)
     if key in _call_cache:
         return _call_cache[key][0]
     if rule is None:
@@ -290,6 +263,11 @@ def _split_call(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
             _call_cache.clear()
         _call_cache[key] = (split, body)
     return split
+
+
+def _rule_key(rule: Any) -> Any:
+    """What a user's rule reads. Another rule is determined by the body."""
+    return fingerprint(rule) if isinstance(rule, FunctionType) or hasattr(type(rule), "depends_on") else None
 
 
 _call_cache: dict[Any, tuple[Split, Block]] = {}
@@ -313,80 +291,9 @@ def _makes_symbols(split: Split, op: Op) -> bool:
     return any(symbols(d) - known for v in made for d in v.type.shape or ())
 
 
-def _variables(op: Op, given: Sequence[Value]) -> list[Value]:
-    """The inputs that are parameters of the op's split; small constants are part of it."""
-    return list(given) if is_call(op) else [v for v in given if not (isinstance(v, Const) and v.is_small)]
-
-
-def run_rule(
-    op: Op, rule: Rule, attributes: Mapping[str, Any], wrt: tuple[int, ...], of: tuple[int, ...], *, name: str
-) -> Split:
-    """Run a rule on fresh variables and its pullback on fresh cotangents; what they record is the Split."""
-    Counters.rules += 1
-    params: list[Var] = []
-    with recording(place=NOWHERE) as primal:
-        inputs: list[Array | None] = []
-        for value in op.inputs:
-            if value is not None and value in _variables(op, [value]):
-                param = primal.param(value.type)
-                param.sizes = value.sizes
-                params.append(param)
-                inputs.append(Array(param))
-            else:
-                inputs.append(None if value is None else Array(value))
-        outputs, pullback = rule(*inputs, **attributes)
-        results = [r.value for r in (outputs if isinstance(outputs, tuple | list) else (outputs,))]
-        with recording(place=NOWHERE) as back:
-            seeds = [back.param(results[i].type) for i in of]
-            given: list[Array | None] = [None] * len(results)
-            for seed, position in zip(seeds, of, strict=True):
-                given[position] = Array(seed)
-            found = pullback(*given)
-            cotangents = list(found) if isinstance(found, tuple | list) else [found]
-            gradients = _checked(op, cotangents, inputs, wrt)
-    targets = tuple(i for i in wrt if gradients[i] is not None)
-    wanted = tuple(g for i in targets if (g := gradients[i]) is not None)
-    ops = live_ops(back.ops, wanted)
-    block = Block(f"{name}.pullback", (), tuple(ops), wanted)
-    defined = {*params, *(v for inner in primal.ops for v in inner.outputs)}
-    captures = tuple(v for v in free(block) if v in defined)
-    whole = Block(name, tuple(params), tuple(live_ops(primal.ops, (*results, *captures))), tuple(results))
-    pulled = Block(block.name, (*captures, *seeds), block.ops, wanted)
-    return Split(whole, pulled, captures, wrt, targets, of)
-
-
-def _checked(op: Op, found: Sequence[Any], inputs: Sequence[Array | None], wrt: tuple[int, ...]) -> list[Value | None]:
-    """The cotangents that a pullback returned. Raises RuleError where they do not fit the inputs."""
-    if len(found) != len(inputs):
-        raise RuleError(
-            f"the rule of {op.kind} returned {len(found)} cotangents for {len(inputs)} inputs",
-            place=op.place,
-            cure="A pullback returns one cotangent an input, None where there is no tangent.",
-        )
-    result: list[Value | None] = []
-    for position, (cotangent, primal) in enumerate(zip(found, inputs, strict=True)):
-        if position not in wrt or cotangent is None or primal is None:
-            result.append(None)
-            continue
-        if not isinstance(cotangent, Array):
-            raise RuleError(f"the rule of {op.kind} returned {type(cotangent).__name__} as a cotangent", place=op.place)
-        same = same_shape(cotangent.shape, primal.shape)
-        if cotangent.dtype != primal.dtype or not same:
-            raise RuleError(
-                f"the rule of {op.kind} returned a cotangent of type {cotangent.type} for input {position}, which is "
-                f"{primal.type}",
-                place=op.place,
-            )
-        result.append(cotangent.value)
-    return result
-
-
 def gradient_or_zeros(split: Split, gradients: Sequence[Array], values: Sequence[Array]) -> list[Array]:
     """One cotangent for each parameter in `wrt`: zeros where the results do not depend on it."""
     found = dict(zip(split.targets, gradients, strict=True))
     if unknown := set(found) - set(split.wrt):
         raise PrimsplitError(f"the split has no parameters {unknown}")
-    return [
-        found[i] if i in found else operators.ConstantOfShape(operators.Shape(v), value=_zero(v.type), types=[v.type])
-        for i, v in zip(split.wrt, values, strict=True)
-    ]
+    return [found[i] if i in found else zeros_like(v) for i, v in zip(split.wrt, values, strict=True)]

@@ -18,7 +18,7 @@ TreeSpec = optree.PyTreeSpec
 def flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
     """The leaves of nested containers, and their structure. None is a container without leaves."""
     leaves, spec = optree.tree_flatten(tree, namespace=NAMESPACE)
-    unknown = {type(x) for x in leaves if dataclasses.is_dataclass(x) and not isinstance(x, type)} - {Type, Var}
+    unknown = {kind for kind in {*map(type, leaves)} if dataclasses.is_dataclass(kind)} - {Type, Var}
     if not unknown:
         return leaves, spec
     for kind in unknown:
@@ -53,11 +53,6 @@ def _register_dataclass(kind: type) -> None:
     optree.register_pytree_node(kind, split, join, namespace=NAMESPACE)
 
 
-def leaf_names(spec: TreeSpec, prefix: str = "") -> list[str]:
-    """A name for each leaf from its path: `params.layer1.w`, `state.0`."""
-    return [".".join([prefix, *map(str, path)] if prefix else map(str, path)) for path in spec.paths()]
-
-
 def is_array(leaf: Any) -> bool:
     """True for a leaf that is an array of the program; other leaves are static."""
     return isinstance(leaf, Array | np.ndarray | np.generic | float | Size) and not isinstance(leaf, bool)
@@ -65,5 +60,5 @@ def is_array(leaf: Any) -> bool:
 
 def brief(spec: TreeSpec) -> str:
     """A structure as an error tells it, cut where it is long."""
-    text = str(spec).removeprefix("PyTreeSpec(").removesuffix(", namespace='primsplit')")
+    text = str(spec).removeprefix("PyTreeSpec(").removesuffix(")").removesuffix(", namespace='primsplit'")
     return text if len(text) < 100 else text[:97] + "..."

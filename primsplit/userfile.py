@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from primsplit.errors import FileError, Place, SpecError
+from primsplit.tracing import defined_at
 
 Function = Callable[..., Any]
 _TARGET = re.compile(r"^(?P<path>.+?)(?::(?P<name>[^\W\d]\w*))?$")
@@ -80,7 +81,7 @@ class UserFile:
         except TypeError as error:
             raise SpecError(
                 f"example_inputs() does not fit {self.name}: {error}",
-                place=definition(make),
+                place=defined_at(make),
                 cure=f"Return a tuple with one value for each of {self.name}'s arguments, or a dict by their names.",
             ) from None
 
@@ -172,12 +173,6 @@ def _told(functions: Mapping[str, Function]) -> tuple[str, ...]:
         return ()
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
     return (f"its functions are {', '.join(names[:8])}{more}",)
-
-
-def definition(function: Function) -> Place | None:
-    """The line where a function is defined."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return None if code is None else Place(code.co_filename, code.co_firstlineno, code.co_name)
 
 
 def _short(path: str) -> str:

@@ -21,13 +21,14 @@ def with_gradients(split: Split, block: Block, wanted: Sequence[int]) -> Block:
         var = split.primal.params[position]
         if position not in found and var not in params:
             params.append(var)
-        gradients.append(found[position] if position in found else _zeros(var, ops))
+        gradients.append(found[position] if position in found else zeros_op(var, ops))
     return Block(block.name, tuple(params), tuple(ops), (*block.results[:lead], *gradients))
 
 
-def _zeros(var: Var, ops: list[Op]) -> Value:
-    sizes = Var(Type(np.int64, (len(var.type.shape or ()),)))
-    result = Var(var.type)
-    ops.append(Op("Shape", (var,), (sizes,)))
-    ops.append(Op("ConstantOfShape", (sizes,), (result,), {"value": np.zeros(1, var.type.dtype)}))
+def zeros_op(like: Value, ops: list[Op]) -> Value:
+    """Zeros of the shape and dtype of a value, made by ops that are appended."""
+    sizes = Var(Type(np.int64, (len(like.type.shape or ()),)))
+    result = Var(like.type)
+    ops.append(Op("Shape", (like,), (sizes,)))
+    ops.append(Op("ConstantOfShape", (sizes,), (result,), {"value": np.zeros(1, like.type.dtype)}))
     return result

@@ -1,10 +1,13 @@
 """Arrays from outside of a traced function: part of the program, refused, or parameters by name."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import SpecError
+from primsplit import trace_program
+from primsplit.errors import FrozenArrayWarning, SpecError
 
 WEIGHTS = np.array([1.0, -2.0, 0.5])
 
@@ -48,3 +51,23 @@ def test_a_parameter_inside_of_a_function_that_is_one_op_gets_its_gradient() -> 
     joint = ps.split(lambda x: inner(x).sum(), ps.spec("float64", [3]), wrt="w").joint()
     x = np.array([0.3, 0.4, -0.2])
     np.testing.assert_allclose(joint(x, WEIGHTS)[1], np.cos(x * WEIGHTS) * x, rtol=1e-12)
+
+
+def test_a_large_array_is_reported_at_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_program, "LARGE", 24)
+    with pytest.warns(FrozenArrayWarning, match="an array of 24 B") as caught:
+        ps.trace(frozen, ps.spec("float64", [3]))
+    (warned,) = caught
+    assert warned.filename == __file__
+    assert warned.lineno == frozen.__code__.co_firstlineno + 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ps.trace(named, ps.spec("float64", [3]))
+        monkeypatch.setattr(trace_program, "LARGE", 25)
+        ps.trace(frozen, ps.spec("float64", [3]))
+
+
+@pytest.mark.parametrize("options", [{"freeze": "warn"}, {"branches": "all"}])
+def test_an_option_that_there_is_not_is_refused(options) -> None:
+    with pytest.raises(SpecError, match="is none of '"):
+        ps.trace(frozen, ps.spec("float64", [3]), **options)

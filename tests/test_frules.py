@@ -1,7 +1,5 @@
 """Forward rules of one's own, rules that are built once, and what is told where they break their contract."""
 
-import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -144,16 +142,16 @@ def test_frule_takes_primitives_and_operators_alone() -> None:
 # Staged rules: built once.
 
 
-def staged(builds: Iterator[int]) -> Any:
-    """tanh(x)**n, whose rule is made by a builder that counts."""
+def staged(build: Any, **options: Any) -> Any:
+    """tanh(x)**n, with a rule that `build(x, n)` makes from a factor that it returns, which should be n."""
 
     @ps.primitive
     def f(x: Any, n: int) -> Any:
         return np.tanh(x) ** n
 
-    def build(x: Any, n: int) -> Any:
-        next(builds)
-        factor = float(n)
+    @ps.rrule(f, staged=True, **options)
+    def _(x: Any, n: int) -> Any:
+        factor = build(x, n)
 
         def rule(x: Any, n: int) -> Any:
             t = np.tanh(x)
@@ -161,26 +159,134 @@ def staged(builds: Iterator[int]) -> Any:
 
         return rule
 
-    ps.rrule(f, staged=True)(build)
     return f
 
 
-def test_the_builder_of_a_staged_rule_runs_once_for_each_signature() -> None:
-    """Of a counter, only what it is counts among what a function reads."""
-    builds = itertools.count()
-    f = staged(builds)
+def slope(x: Any) -> Any:
+    return 1.0 - np.tanh(x) ** 2
+
+
+def builds_in(call: Any) -> int:
+    before = ps.counts()
+    call()
+    return ps.counts().since(before).builds
+
+
+def test_a_builder_runs_once_for_each_call_site_and_signature() -> None:
+    """Over a hundred calls of the gradient: a loop is one site, two calls on one line are two."""
+    f = staged(lambda x, n: float(n))
 
     def many(x: Any, y: Any) -> Any:
         total: Any = 0.0
-        for _ in range(100):
+        for _ in range(10):
             total = total + np.sum(f(x, 2))
+        total = total + np.sum(f(x, 2)) + np.sum(f(x, 2))
         return total + np.sum(f(y, 2)) + np.sum(f(x, 3))
 
     y = np.ones((2, 2))
     gradient = ps.grad(many, (0, 1))
-    for _ in range(3):
-        found, _ = gradient(X, y)
+    assert builds_in(lambda: gradient(X, y)) == 1 + 2 + 1 + 1
+    assert builds_in(lambda: [gradient(X, y) for _ in range(99)]) == 0
     t = np.tanh(X)
-    np.testing.assert_allclose(found, 100.0 * 2.0 * t * (1.0 - t * t) + 3.0 * t**2 * (1.0 - t * t))
-    ps.hessian(lambda x: np.sum(f(x, 2)))(X)
-    assert next(builds) == 3
+    np.testing.assert_allclose(gradient(X, y)[0], (12.0 * 2.0 * t + 3.0 * t**2) * slope(X))
+
+
+def test_a_site_is_built_anew_for_another_signature_alone() -> None:
+    """Not for another transform, another order, or another function that leads to the same call."""
+    f = staged(lambda x, n: float(n))
+
+    def loss(x: Any, n: int = 2) -> Any:
+        return np.sum(f(x, n))
+
+    assert builds_in(lambda: ps.grad(loss)(X)) == 1
+    for again in (
+        lambda: ps.hessian(loss)(X),
+        lambda: ps.jvp(loss, (X,), (X,)),
+        lambda: ps.grad(lambda x: loss(x) * loss(2.0 * x))(X),
+        lambda: ps.vmap(ps.grad(loss))(np.stack([X, X])),
+        lambda: ps.split(loss, X),
+    ):
+        assert builds_in(again) == 0
+    assert builds_in(lambda: ps.grad(loss)(X[:2])) == 1
+    assert builds_in(lambda: ps.grad(loss)(X.astype(np.float32))) == 1
+    assert builds_in(lambda: ps.grad(loss)(X, 3)) == 1
+
+
+def test_what_a_builder_prepares_for_one_site_no_other_gets() -> None:
+    """A builder with a state: each run counts on, and what it made keeps its number."""
+    made: list[float] = []
+
+    def build(x: Any, n: int) -> float:
+        made.append(10.0 ** len(made))
+        return made[-1]
+
+    f = staged(build)
+
+    def loss(x: Any) -> Any:
+        first = f(x, 2)
+        second = f(x, 2)
+        return np.sum(first) + np.sum(second)
+
+    gradient = ps.grad(loss)
+    np.testing.assert_allclose(gradient(X), 11.0 * np.tanh(X) * slope(X))
+    before = ps.counts()
+    for _ in range(100):
+        gradient(X)
+    assert ps.counts() == before
+    assert made == [1.0, 10.0]
+    np.testing.assert_allclose(ps.grad(lambda x: 2.0 * loss(x))(X), 22.0 * np.tanh(X) * slope(X))
+    assert made == [1.0, 10.0]
+
+
+def test_a_builder_runs_again_where_what_it_reads_was_changed() -> None:
+    held = {"factor": 2.0}
+    f = staged(lambda x, n: held["factor"])
+    gradient = ps.grad(lambda x: np.sum(f(x, 2)))
+    for factor in (2.0, 3.0, 4.0):
+        held["factor"] = factor
+        assert builds_in(lambda: np.testing.assert_allclose(gradient(X), factor * np.tanh(X) * slope(X))) == 1  # noqa: B023
+        assert builds_in(lambda: gradient(X)) == 0
+
+
+def test_a_forward_rule_may_be_staged_too() -> None:
+    f = ps.primitive(lambda x, n: np.tanh(x) ** n, name="power")
+
+    @ps.frule(f, staged=True)
+    def _(x: Any, n: int) -> Any:
+        factor = float(n)
+        assert x.shape == (3,)
+        return lambda x, n: (f(x, n), lambda tx, _: factor * np.tanh(x) ** (n - 1) * slope(x) * tx)
+
+    def loss(x: Any) -> Any:
+        return np.sum(f(x, 2))
+
+    wanted = 2.0 * np.tanh(X) * slope(X)
+    assert builds_in(lambda: [ps.jvp(loss, (X,), (X,)) for _ in range(100)]) == 1
+    np.testing.assert_allclose(ps.jvp(loss, (X,), (X,))[1], np.sum(wanted * X))
+    assert builds_in(lambda: np.testing.assert_allclose(ps.grad(loss)(X), wanted)) == 0
+    with pytest.raises(RuleError, match="cannot be staged"):
+        ps.frule("Softsign", staged=True)
+
+
+def test_a_staged_rule_may_be_of_first_order_only() -> None:
+    f = staged(lambda x, n: float(n), first_order_only=True)
+    np.testing.assert_allclose(ps.grad(lambda x: np.sum(f(x, 2)))(X), 2.0 * np.tanh(X) * slope(X))
+    with pytest.raises(RuleError, match="no second derivative"):
+        ps.hessian(lambda x: np.sum(f(x, 2)))(X)
+
+
+# What rules read.
+
+
+@pytest.mark.parametrize("times", [2, 3, 4])
+def test_a_change_of_what_a_rule_reads_is_seen_every_time(times: int) -> None:
+    held = {"scale": 0.0}
+    reverse, forward = (ps.primitive(lambda x: x * 1.0, name=n) for n in ("reverse", "forward"))
+    ps.rrule(reverse)(lambda x: (reverse(x), lambda dy: (dy * held["scale"],)))
+    ps.frule(forward)(lambda x: (forward(x), lambda tx: tx * held["scale"]))
+    both = [ps.grad(lambda x, f=f: np.sum(f(x))) for f in (reverse, forward)]
+    for scale in range(times):
+        held["scale"] = float(scale)
+        for gradient in both:
+            assert gradient(X).tolist() == [scale] * 3
+        assert ps.jvp(forward, (X,), (np.ones(3),))[1].tolist() == [scale] * 3

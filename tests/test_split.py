@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 import primsplit as ps
 from primsplit.ir import Block
@@ -72,8 +73,10 @@ def test_a_product_with_respect_to_one_factor_needs_neither_the_work_nor_the_val
         (lambda x: np.exp(x), [("output", "float64[N]")]),
         (lambda x: np.sin(x), [("input", "float64[N]")]),
         (lambda x: x + x, []),
+        (lambda x: expit(x), [("output", "float64[N]")]),
+        (lambda x: np.sum(np.sin(x)), [("shape", "int64[1]"), ("input", "float64[N]")]),
     ],
-    ids=["sum", "tanh", "exp", "sin", "add"],
+    ids=["sum", "tanh", "exp", "sin", "add", "sigmoid", "sum of sines"],
 )
 def test_captures_are_the_least_that_the_pullback_needs(
     function: Callable[[Any], Any], expected: list[tuple[str, str]]
@@ -106,6 +109,49 @@ def test_a_scalar_factor_collects_the_sum() -> None:
     dx, dy = ps.grad(lambda x, y: np.sum(x * y), wrt=(0, 1))(3.0, np.array([1.0, 2.0]))
     assert dx == 3.0
     np.testing.assert_array_equal(dy, [3.0, 3.0])
+
+
+def test_the_cotangent_of_a_structured_matrix_keeps_its_structure() -> None:
+    d, b, a = rng.standard_normal(3), rng.standard_normal((3, 4)), rng.standard_normal((3, 3))
+    seed = rng.standard_normal((3, 4))
+    of_diagonal = ps.grad(lambda d: np.sum(seed * (np.diag(d) @ b)))(d)
+    np.testing.assert_allclose(of_diagonal, np.diag(seed @ b.T), rtol=1e-13)
+    of_triangle = ps.grad(lambda a: np.sum(seed * (np.triu(a) @ b)))(a)
+    np.testing.assert_allclose(of_triangle, np.triu(seed @ b.T), rtol=1e-13)
+
+
+def test_elements_rows_and_joined_arrays_get_back_their_own_part() -> None:
+    x = rng.standard_normal((2, 3, 2))
+    element = ps.grad(lambda x: x[1, 2, 1] * 3.0)(x)
+    assert (np.argwhere(element).tolist(), element.sum()) == ([[1, 2, 1]], 3.0)
+    assert ps.grad(lambda x: np.sum(x[:, 1, :]))(x).tolist() == [[[0.0] * 2, [1.0] * 2, [0.0] * 2]] * 2
+    parts = [rng.standard_normal((2, 2, n)) for n in (1, 2, 3, 1)]
+    seed = rng.standard_normal((2, 2, 7))
+    found = ps.grad(lambda *p: np.sum(seed * np.concatenate(p, axis=2)), wrt=(0, 1, 2, 3))(*parts)
+    for part, wanted in zip(found, np.split(seed, [1, 3, 6], axis=2), strict=True):
+        np.testing.assert_array_equal(part, wanted)
+
+
+def test_a_rule_with_several_results_and_options_is_split() -> None:
+    def f(x: Any) -> Any:
+        low, high = np.split(x, [2], axis=0)
+        return np.mean(low, axis=0, keepdims=True) * high.sum()
+
+    check_grads(f, rng.standard_normal((3, 2)), resize=(4,))
+    assert ps.grad(lambda x: f(x).sum())(np.ones((3, 2))).tolist() == [[1.0, 1.0], [1.0, 1.0], [2.0, 2.0]]
+
+
+@pytest.mark.parametrize("wrt", ["x", 0])
+def test_an_argument_is_named_by_position_or_name_however_it_is_passed(wrt: Any) -> None:
+    def f(x: Any, scale: Any) -> Any:
+        return np.sum(x * x) * scale
+
+    x = np.array([1.0, 2.0])
+    for transform in (ps.grad, lambda f, wrt: lambda *a, **n: ps.value_and_grad(f, wrt)(*a, **n)[1]):
+        np.testing.assert_array_equal(transform(f, wrt=wrt)(x, 3.0), 6.0 * x)
+        np.testing.assert_array_equal(transform(f, wrt=wrt)(x=x, scale=3.0), 6.0 * x)
+    np.testing.assert_array_equal(ps.hessian(f, wrt=wrt)(x, 3.0), 6.0 * np.eye(2))
+    np.testing.assert_array_equal(ps.jacobian(f, wrt=wrt)(x, scale=3.0), 6.0 * x)
 
 
 def test_an_unused_input_has_a_zero_gradient_or_none_as_asked() -> None:

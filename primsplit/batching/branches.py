@@ -1,23 +1,19 @@
 """Batching of branches: what differs between examples is computed for those that take the branch, and chosen."""
 
-from collections.abc import Sequence
-
-import numpy as np
+from collections.abc import Mapping, Sequence
 
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.batching.table import Outputs, Shared, Site, any_of, batched_type, batching, of_takers, spread
 from primsplit.broadcasting import reshape_to, zeros
-from primsplit.dims import symbols
+from primsplit.dims import Dim, same, symbols
 from primsplit.errors import ShapeError
-from primsplit.ir import Block, Const, Op, Value, Var
+from primsplit.infer import fresh
+from primsplit.ir import Block, Op, Type, Value, Var
 from primsplit.nested import emit_if, record, same_everywhere
 from primsplit.ops import op
 from primsplit.raising import raise_at_run_time, raising_op
-from primsplit.rules.branches import BRANCHES
-
-KEPT = "kept"
-"""The stem of the sizes of what a branch keeps for its pullback."""
+from primsplit.rules.branches import BRANCHES, KEPT
 
 
 @batching("If")
@@ -33,7 +29,7 @@ def branch(site: Site) -> Outputs:
     return [y if w else Shared(y) for y, w in zip(made, wanted, strict=True)]
 
 
-def _chosen(site: Site, branches: Sequence[Block]) -> list[Array]:
+def _chosen(site: Site, branches: Sequence[Block]) -> list[Array | Shared]:
     if chooses_between_sizes(site.op):
         raise ShapeError(
             "vmap: the two branches give values that may differ in shape, and the condition differs between examples",
@@ -43,20 +39,28 @@ def _chosen(site: Site, branches: Sequence[Block]) -> list[Array]:
     owners = [_kept_by(v, *sides) for v, *sides in zip(site.op.outputs, *(b.results for b in branches), strict=True)]
     sides = []
     for i, (block, taken) in enumerate(zip(branches, (condition, op.Not(condition)), strict=True)):
-        positions = [k for k, owner in enumerate(owners) if owner in {None, i}]
-        sides.append(dict(zip(positions, _side(site, block, taken, positions), strict=True)))
+        wanted = {k: owner is None for k, owner in enumerate(owners) if owner in {None, i}}
+        sides.append(dict(zip(wanted, _side(site, block, taken, wanted), strict=True)))
     then, other = sides
+    types = site.results()
     return [
-        op.Where(spread(condition, len(then[k].shape)), then[k], other[k]) if owner is None else sides[owner][k]
+        sides[owner][k] if owner is not None else _either(condition, then[k], other[k], types[k])
         for k, owner in enumerate(owners)
     ]
+
+
+def _either(condition: Array, then: Array | Shared, other: Array | Shared, type: Type) -> Array:
+    """Of each example what its branch gave."""
+    assert isinstance(then, Array)
+    assert isinstance(other, Array)
+    return op.Where(spread(condition, len(then.shape)), then, other, types=[type])
 
 
 def chooses_between_sizes(op: Op) -> bool:
     """True for an If whose branches give values that may differ in size."""
     sides = (op.attributes[name].results for name in BRANCHES)
     return any(
-        _kept_by(v, a, b) is None and not same_everywhere(a.type.shape, b.type.shape)
+        not _is_kept(v) and not same_everywhere(a.type.shape, b.type.shape)
         for v, a, b in zip(op.outputs, *sides, strict=True)
     )
 
@@ -66,41 +70,60 @@ def _kept_by(output: Var, *sides: Value) -> int | None:
 
     Where an example does not take that branch, nobody reads what it keeps: the pullback chooses likewise.
     """
-    empty = [isinstance(v, Const) and not any(v.data.shape) for v in sides]
-    return empty.index(False) if _is_kept(output) and empty.count(True) == 1 else None
+    axes = [i for i, d in enumerate(output.type.shape or ()) if _is_kept_size(d)]
+    empty = [all(same((v.type.shape or ())[i], 0) for i in axes) for v in sides]
+    return empty.index(False) if axes and empty.count(True) == 1 else None
 
 
 def _is_kept(output: Var) -> bool:
-    return {name.rpartition("_")[0] for d in output.type.shape or () for name in symbols(d)} == {KEPT}
+    """True for what a branch keeps, and for its tangent or cotangent, which both branches give in its size.
+
+    In a batch of batches a size of the inner one is beside its own.
+    """
+    return any(map(_is_kept_size, output.type.shape or ()))
 
 
-def _side(site: Site, block: Block, taken: Array, positions: Sequence[int]) -> list[Array]:
+def _is_kept_size(size: Dim) -> bool:
+    return KEPT in {name.rpartition("_")[0] for name in symbols(size)}
+
+
+def _side(site: Site, block: Block, taken: Array, wanted: Mapping[int, bool]) -> list[Array | Shared]:
     """Some results of a branch for all examples: what those have that do not take it is of no account.
 
     The branch is run where any example takes it, and then for no other values than of examples that do: it meets
     nothing that it would not meet in a run of its own, so that no infinity or error of its making spoils the rest.
+    `wanted` has the results' positions, and whether they are batched where the branch makes them so or always.
     """
-    types = [batched_type(site.op.outputs[k].type, site.size) for k in positions]
     error = raising_op(block.ops)
     captured = site.captured(block)
-    own = Block(block.name, tuple(v for v, _ in captured), block.ops, tuple(block.results[k] for k in positions))
+    own = Block(block.name, tuple(v for v, _ in captured), block.ops, tuple(block.results[k] for k in wanted))
+    made, flags = site.batch(own, [True] * len(captured), list(wanted.values()))
     is_any = any_of(taken)
+    outputs = [(site.op.outputs[k], is_met, f) for (k, is_met), f in zip(wanted.items(), flags, strict=True)]
+    types = [_side_type(v, site.size, is_met=m, is_batched=f) for v, m, f in outputs]
 
     def body() -> list[Value]:
         if error is not None:
             return raise_at_run_time(is_any.value, types, error.place, error.remark)
-        made, _ = site.batch(own, [True] * len(captured), [True] * len(positions))
         return tracing.inline(made, [of_takers(x, taken).value for _, x in captured])
 
     def nobody() -> list[Value]:
-        return [_nothing(site.op.outputs[k], site).value for k in positions]
+        return [_nothing(v, site.size, is_met=m, is_batched=f).value for v, m, f in outputs]
 
-    return list(map(Array, emit_if(is_any.value, record(block.name, [], body), record("nobody", [], nobody), types)))
+    found = map(Array, emit_if(is_any.value, record(block.name, [], body), record("nobody", [], nobody), types))
+    return [y if f else Shared(y) for y, f in zip(found, flags, strict=True)]
 
 
-def _nothing(output: Var, site: Site) -> Array:
-    """What stands for an output of a branch that no example takes; no elements where only its pullback reads it."""
-    shape = output.type.shape or ()
-    if _is_kept(output):
-        return Array(tracing.constant(np.zeros((0,) * (len(shape) + 1), output.type.dtype)))
-    return zeros((site.size, *shape), output.type.dtype)
+def _side_type(output: Var, size: Dim, *, is_met: bool, is_batched: bool) -> Type:
+    """The type of a side's result. What both sides give in a kept size has ones in its place where nobody takes one."""
+    whole = batched_type(output.type, size) if is_batched else output.type
+    if is_met and _is_kept(output):
+        return Type(whole.dtype, [fresh("side") for _ in whole.shape or ()])
+    return whole
+
+
+def _nothing(output: Var, size: Dim, *, is_met: bool, is_batched: bool) -> Array:
+    """What stands for a result of a branch that no example takes: zeros, or no elements where one branch keeps it."""
+    stand_in = 1 if is_met else 0
+    shape = [stand_in if _is_kept_size(d) else d for d in output.type.shape or ()]
+    return zeros((size, *shape) if is_batched else shape, output.type.dtype)

@@ -45,8 +45,22 @@ def reshape(site: Site) -> Outputs:
     wanted = site.result().shape
     if known is not None and known.sizes is not None and wanted is not None:
         return reshape_to(site.input(0), (site.size, *wanted))
-    sizes = op.Concat(Array(tracing.size_vector([site.size])), site.input(1), axis=0)
-    return site.emit(site.input(0), sizes)
+    sizes = _told_sizes(site)
+    whole = op.Concat(Array(tracing.size_vector([site.size])), sizes, axis=0)
+    return op.Reshape(site.input(0), whole, allowzero=1, types=site.results())
+
+
+def _told_sizes(site: Site) -> Array:
+    """The sizes that each example gets, those told by -1 or 0 computed: of no examples -1 could not be inferred."""
+    sizes, shape = site.input(1), op.Shape(site.input(0), start=1)
+    if not site.attributes["allowzero"]:
+        count = site.rank(0)
+        padded = op.Pad(shape, op.Concat([0], op.Max(op.Sub(op.Shape(sizes), count), 0), axis=0), np.int64(1))
+        sizes = op.Where(op.Equal(sizes, 0), op.Slice(padded, [0], op.Shape(sizes)), sizes)
+    is_open = op.Less(sizes, 0)
+    others = op.ReduceProd(op.Where(is_open, np.int64(1), sizes), [0], keepdims=1)
+    rest = op.Div(op.ReduceProd(shape, [0], keepdims=1), op.Max(others, 1))
+    return op.Where(is_open, rest, sizes)
 
 
 @batching("Flatten")

@@ -4,7 +4,7 @@ Such a value cannot be stacked. The ops between those that make one and those wh
 say, are a *region*: it becomes one op, which is computed for one example after the other.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,14 +23,14 @@ from primsplit.split import split_block
 KIND = "call::ragged"
 
 
-def new_symbols(op: Op) -> set[str]:
-    """The sizes that the op's outputs have and its inputs do not: those that depend on data."""
-    return _named(op.outputs) - _named(v for v in (*op.inputs, *reads(op)) if v is not None)
+def shaped(values: Iterable[Value]) -> set[str]:
+    """The symbols in the sizes of values."""
+    return {s for v in values for d in v.type.shape or () for s in symbols(d)}
 
 
-def _named(values: Iterable[Value]) -> set[str]:
-    """The symbols in the sizes of values, and in the sizes that they speak of."""
-    return {s for v in values for d in (*(v.type.shape or ()), *(v.sizes or ())) for s in symbols(d)}
+def spoken(values: Iterable[Value]) -> set[str]:
+    """The symbols in the sizes that integer values speak of."""
+    return {s for v in values for d in v.sizes or () for s in symbols(d)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,13 @@ class Contracted:
     after: list[Op]
 
 
-def contract(ops: Sequence[Op], results: Sequence[Value]) -> Contracted:
+def contract(ops: Sequence[Op], results: Sequence[Value], common: Set[str]) -> Contracted:
     """Make one op of the region that the first op begins.
 
-    Raises ShapeError where a result has a size that differs between examples.
+    `common` are the sizes that all examples share before it. Raises ShapeError where a result has a size that differs
+    between examples.
     """
-    inside = _touched(ops)
+    inside = _touched(ops, common)
     followers = _followers(ops, inside)
     needed = _needed(ops, inside)
     inside |= followers & needed
@@ -59,21 +60,23 @@ def contract(ops: Sequence[Op], results: Sequence[Value]) -> Contracted:
     exits = tuple(v for op in region for v in op.outputs if v in read)
     whole = Block("ragged", (), tuple(region), exits)
     outer = tuple(dict.fromkeys(v for op in region for v in reads(op) if v not in made))
-    _check(exits, outer, ops[0])
+    _check(exits, common | shaped(outer), ops[0])
     body = rename_block(Block(whole.name, outer, whole.ops, exits), {})
     one = Op(KIND, outer, exits, {"body": body}, ops[0].place, ops[0].remark)
     before = [op for i, op in enumerate(ops) if i not in inside and i not in followers]
     return Contracted(before, one, [op for i, op in enumerate(ops) if i in followers])
 
 
-def _touched(ops: Sequence[Op]) -> set[int]:
+def _touched(ops: Sequence[Op], common: Set[str]) -> set[int]:
     """The ops that read, make or speak of a size that the first op, or one of these, makes."""
-    ragged = new_symbols(ops[0])
+    ragged = shaped(ops[0].outputs) - common
     inside = {0}
     for position, op in enumerate(ops):
-        if position and not ragged.isdisjoint(_named((*reads(op), *op.outputs))):
+        read = reads(op)
+        met = (*read, *op.outputs)
+        if position and not ragged.isdisjoint(shaped(met) | spoken(met)):
             inside.add(position)
-            ragged |= new_symbols(op)
+            ragged |= shaped(op.outputs) - common - (shaped(read) - ragged)
     return inside
 
 
@@ -104,10 +107,9 @@ def _needed(ops: Sequence[Op], inside: set[int]) -> set[int]:
     return found
 
 
-def _check(exits: Sequence[Var], outer: Sequence[Var], first: Op) -> None:
-    given = _named(outer)
+def _check(exits: Sequence[Var], common: Set[str], first: Op) -> None:
     for var in exits:
-        if not _named([var]) <= given:
+        if not shaped([var]) <= common:
             raise ShapeError(
                 f"{first.kind} has no batch: the size of a result that depends on it would differ between examples",
                 place=first.place,

@@ -6,7 +6,7 @@ from primsplit import tracing
 from primsplit.array import Array
 from primsplit.batching.table import Outputs, Site, batching, behind, behind_all, sizing
 from primsplit.broadcasting import reshape_to
-from primsplit.dims import product
+from primsplit.dims import product, same_shape
 from primsplit.ops import op
 
 REDUCTIONS = (
@@ -22,11 +22,13 @@ def reduction(site: Site) -> Outputs:
     """The axes behind the batch axis; no axes are all of them, which an empty vector of the run may also mean."""
     x, rank = site.input(0), site.rank(0)
     everything = np.arange(1, rank + 1, dtype=np.int64)
-    if not site.has(1) or site.shape(1) == (0,):
+    if not site.has(1) or same_shape(site.shape(1), (0,)):
         if site.attributes["noop_with_empty_axes"] or not rank:
             return site.emit(x, Array(tracing.constant(everything[:0])), noop_with_empty_axes=1)
         return site.emit(x, Array(tracing.constant(everything)))
-    axes = behind_all(site.input(1))
+    axes = site.input(1)
+    # onnxruntime gives what is empty a wrong shape where axes are counted from the end.
+    axes = op.Add(op.Mod(axes, rank), 1) if axes.known() is None and rank else behind_all(axes)
     if axes.known() is None and not site.attributes["noop_with_empty_axes"]:
         count = op.Size(axes)
         axes = op.Concat(axes, op.Slice(everything, [0], op.Where(op.Equal(count, 0), [rank], [0])), axis=0)

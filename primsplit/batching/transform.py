@@ -12,7 +12,7 @@ from primsplit.batching.branches import chooses_between_sizes
 from primsplit.batching.derived import BatchedForward, BatchedRule
 from primsplit.batching.each import each, variable_inputs
 from primsplit.batching.loops import collects_steps_of_each
-from primsplit.batching.ragged import KIND, contract, each_call, new_symbols
+from primsplit.batching.ragged import KIND, contract, each_call, shaped, spoken
 from primsplit.batching.random import draws
 from primsplit.batching.table import (
     BATCHING,
@@ -28,7 +28,7 @@ from primsplit.batching.table import (
 from primsplit.collector import paused
 from primsplit.dims import Dim, Size
 from primsplit.errors import PrimsplitError, ShapeError
-from primsplit.ir import Block, Op, Renaming, Type, Value, Var, free, is_call, reads, rename
+from primsplit.ir import Block, Op, Renaming, Type, Value, Var, free, has_blocks, is_call, reads, rename
 from primsplit.tracing import Recording
 from primsplit.verify import verified
 
@@ -100,23 +100,49 @@ class _Batching:
         """Record what stands for these ops; a region of values that differ in size is one of them."""
         for position, op in enumerate(ops):
             if self._is_ragged(op):
-                found = contract(ops[position:], results)
-                later = [v for o in (found.region, *found.after) for v in reads(o)]
-                self.ops(found.before, (*results, *later), recorded)
-                self.op(found.region, recorded)
-                self.ops(found.after, results, recorded)
+                self._region(ops[position:], results, recorded)
                 return
-            self.op(op, recorded)
+            if not has_blocks(op):
+                self.op(op, recorded)
+                continue
+            before = list(recorded.ops), dict(recorded.sources), dict(recorded.known)
+            try:
+                self.op(op, recorded)
+            except ShapeError as error:
+                # What has no batch inside may have one around: with what reads its results, example by example.
+                recorded.ops, recorded.sources, recorded.known = before
+                try:
+                    self._region(ops[position:], results, recorded)
+                except ShapeError:
+                    raise error from None
+                return
+
+    def _region(self, ops: Sequence[Op], results: Sequence[Value], recorded: Recording) -> None:
+        """Record a region that the first op begins, and all else."""
+        found = contract(ops, results, self._common(ops[0]))
+        later = [v for o in (found.region, *found.after) for v in reads(o)]
+        self.ops(found.before, (*results, *later), recorded)
+        self.op(found.region, recorded)
+        self.ops(found.after, results, recorded)
 
     def _is_ragged(self, op: Op) -> bool:
         """True for an op that makes a size from what differs between examples."""
         if op.kind == "If":
-            return self.has(op.inputs[0]) and bool(new_symbols(op)) and chooses_between_sizes(op)
+            return self.has(op.inputs[0]) and self._makes_sizes(op) and chooses_between_sizes(op)
         if op.kind == "Loop":
             is_reached = any(v in self.batched for v in reads(op))
-            return is_reached and bool(new_symbols(op)) and collects_steps_of_each(self._site(op))
+            return is_reached and self._makes_sizes(op) and collects_steps_of_each(self._site(op))
         deciding = range(len(op.inputs)) if op.kind in RAGGED else SIZING.get(op.kind, ())
-        return any(self.has(v) for i, v in enumerate(op.inputs) if i in deciding) and bool(new_symbols(op))
+        return any(self.has(v) for i, v in enumerate(op.inputs) if i in deciding) and self._makes_sizes(op)
+
+    def _makes_sizes(self, op: Op) -> bool:
+        """True for an op whose outputs have sizes that need not be those of anything before."""
+        return not shaped(op.outputs) <= self._common(op)
+
+    def _common(self, op: Op) -> set[str]:
+        """The sizes that all examples share: those of values, and what is said of sizes by what all share."""
+        read = reads(op)
+        return shaped((*self.values, *read)) | spoken(v for v in read if not self.has(v))
 
     def _site(self, op: Op) -> Site:
         inputs = tuple(None if v is None else Array(self.value(v)) for v in op.inputs)

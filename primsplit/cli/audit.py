@@ -35,13 +35,16 @@ def audit(
         Style | None,
         typer.Option("--style", help="Only the listing, as text, as Python that runs, or as a page of HTML."),
     ] = None,
+    length: options.Length = None,
+    absent: options.Absent = None,
+    safe_where: options.SafeWhere = False,
     json: options.Json = False,
 ) -> None:
     """List the forward and backward pass of a function or model with the lines or nodes that they come from.
 
     Then what the backward pass reads of the forward pass, and the values from outside that are frozen into it.
     """
-    made = read_subject(target, spec, wrt, dtype, quiet=json)
+    made = read_subject(target, spec, wrt, dtype, quiet=json, told=options.Told(length, absent, safe_where=safe_where))
     if style is not None:
         print(made.split.listing(style.value))
         return

@@ -37,6 +37,11 @@ def bench(
     dtype: options.Dtype = None,
     runs: Annotated[int, typer.Option("--runs", min=1, help="How often each is run.")] = 50,
     threads: Annotated[int, typer.Option("--threads", min=0, help="Threads of onnxruntime; 0 for its own choice.")] = 0,
+    length: options.Length = None,
+    absent: options.Absent = None,
+    safe_where: options.SafeWhere = False,
+    inputs: options.Inputs = None,
+    ranges: options.Range = None,
     json: options.Json = False,
 ) -> None:
     """Time the gradient file in onnxruntime, and the function alone, and tell the ratio.
@@ -44,7 +49,9 @@ def bench(
     They take turns. Of each the least time and the median are told; the least says most on a machine that does other
     work too. Give sizes with --spec: what is small is all overhead.
     """
-    made = read_subject(target, spec, wrt, dtype, quiet=json)
+    made = read_subject(
+        target, spec, wrt, dtype, quiet=json, told=options.Told(length, absent, inputs, ranges, safe_where=safe_where)
+    )
     calls = _calls(made, onnx, threads)
     for call in calls.values():
         for _ in range(WARM):

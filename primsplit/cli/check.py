@@ -34,14 +34,22 @@ def check(
         float | None, typer.Option("--tolerance", help="The relative error admitted of a gradient.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="For the random directions and cotangents.")] = 0,
+    length: options.Length = None,
+    absent: options.Absent = None,
+    safe_where: options.SafeWhere = False,
+    inputs: options.Inputs = None,
+    ranges: options.Range = None,
     json: options.Json = False,
 ) -> None:
     """Compare the exported file with the function itself, run by onnxruntime and by plain NumPy.
 
     Values are compared with the function's own, gradients with central differences of it in float64. An ONNX model is
-    run by the standard's reference, at random inputs. The exit status is 1 unless every row is ok.
+    run by the standard's reference, at random inputs where --inputs gives none. The exit status is 1 unless every row
+    is ok.
     """
-    made = read_subject(target, spec, wrt, dtype, quiet=json)
+    made = read_subject(
+        target, spec, wrt, dtype, quiet=json, told=options.Told(length, absent, inputs, ranges, safe_where=safe_where)
+    )
     with tempfile.TemporaryDirectory(prefix="primsplit-") as scratch:
         path = onnx or os.path.join(scratch, "fresh.onnx")
         if onnx is None:
@@ -89,6 +97,8 @@ def _show(made: Subject, answer: dict[str, Any]) -> None:
     wrong = sum(r["verdict"] != "ok" for r in answer["rows"])
     told = f"{wrong} of {len(answer['rows'])} not ok" if wrong else "all ok"
     out.print(Text(f"{answer['function']}: {told}{drawn}", style="red" if wrong else "green"))
+    if drawn and isinstance(made, LoadedModel) and any(r["verdict"] == "unclear" for r in answer["rows"]):
+        out.print(Text("Inputs that the model is made for are told by --inputs PATH.npz, or --range NAME:LOW,HIGH."))
 
 
 def _cells(row: dict[str, Any]) -> list[Any]:

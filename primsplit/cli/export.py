@@ -1,4 +1,4 @@
-"""`primsplit export`: a function of a Python file as ONNX, forward and backward pass."""
+"""`primsplit export`: a function of a Python file, or an ONNX model, as ONNX, forward and backward pass."""
 
 import os
 import time
@@ -8,17 +8,22 @@ import typer
 
 from primsplit.cli import options
 from primsplit.cli.failures import command
+from primsplit.cli.grad import grad
 from primsplit.cli.options import Exported, FormName, progress
 from primsplit.cli.summary import tell
+from primsplit.errors import SpecError
 from primsplit.modes import save_derived
 
 
 @command
 def export(
-    target: options.Target,
+    target: options.TargetOrModel,
     *,
     onnx: Annotated[
-        str | None, typer.Option("--onnx", metavar="PATH", help="The file to write; MODEL.onnx here.")
+        str | None,
+        typer.Option(
+            "--onnx", metavar="PATH", help="The file to write; MODEL.onnx here, of an ONNX model MODEL.grad.onnx."
+        ),
     ] = None,
     spec: options.Spec = None,
     wrt: options.Wrt = None,
@@ -27,6 +32,9 @@ def export(
     chunk: options.Chunk = None,
     dtype: options.Dtype = None,
     branches: options.Branches = options.BranchesName.EXPLORE,
+    length: options.Length = None,
+    absent: options.Absent = None,
+    safe_where: options.SafeWhere = False,
     json: options.Json = False,
 ) -> None:
     """Write a NumPy function and its gradient, or another derivative, as ONNX.
@@ -34,7 +42,16 @@ def export(
     Types of inputs come from the file's example_inputs(), from --spec, or from jaxtyping annotations.
 
     A file may also say its function (main), what to differentiate (wrt), and types (specs, a dict).
+
+    Of an ONNX model it writes what `primsplit grad` does, which has more options for models.
     """
+    if target.endswith(".onnx"):
+        if spec or dtype is not None or branches is not options.BranchesName.EXPLORE:
+            raise SpecError("--spec, --dtype and --branches are for Python files: a model has its inputs already")
+        told = {"length": length, "absent": absent, "safe_where": safe_where}
+        grad(target, onnx=onnx, wrt=wrt, mode=mode, form=form, chunk=chunk, **told, json=json)
+        return
+    options.Told(length, absent, safe_where=safe_where).refuse()
     started = time.perf_counter()
     made = Exported(target, spec, wrt, dtype, quiet=json, mode=mode, chunk=chunk, branches=branches)
     path = onnx or os.path.splitext(os.path.basename(made.file.path))[0] + ".onnx"

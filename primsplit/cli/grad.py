@@ -10,7 +10,6 @@ from primsplit.cli import options
 from primsplit.cli.failures import command
 from primsplit.cli.options import FormName, progress
 from primsplit.cli.summary import tell
-from primsplit.loading import load
 from primsplit.modes import derive, read_mode, save_derived
 
 
@@ -29,6 +28,9 @@ def grad(
     mode: options.Mode = None,
     form: options.Form = FormName.JOINT,
     chunk: options.Chunk = None,
+    length: options.Length = None,
+    absent: options.Absent = None,
+    safe_where: options.SafeWhere = False,
     json: options.Json = False,
 ) -> None:
     """Write an ONNX model with its gradient, or another derivative, in standard operators.
@@ -39,7 +41,13 @@ def grad(
     started = time.perf_counter()
     with progress(f"differentiating {model}", quiet=json):
         kind = read_mode("gradient" if mode is None else mode.value)
-        made = derive(load(model), mode=kind, wrt=wrt or None, of=of or None, chunk=chunk)
+        made = derive(
+            options.Told(length, absent, safe_where=safe_where).load(model),
+            mode=kind,
+            wrt=wrt or None,
+            of=of or None,
+            chunk=chunk,
+        )
     path = onnx or os.path.splitext(os.path.basename(model))[0] + ".grad.onnx"
     with progress(f"writing {path}", quiet=json):
         paths = save_derived(made, path, kind, form.value)

@@ -1,15 +1,20 @@
 """An ONNX model as the subject of a command, where that also takes a Python file."""
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
+from primsplit import trees
 from primsplit.arguments import Arguments, Call, draw_arrays
+from primsplit.cli.arrays import Arrays, as_declared, read_arrays
 from primsplit.cli.late import reference_function
-from primsplit.cli.options import DtypeName, Exported, progress, read_specs
+from primsplit.cli.options import DtypeName, Exported, Told, progress, read_ranges, read_specs
+from primsplit.domains import integer_bounds
 from primsplit.errors import SpecError
 from primsplit.export import split
-from primsplit.loading import load
+from primsplit.ir import Type
 from primsplit.program import Program
+from primsplit.specs import check_array
 
 
 class LoadedModel:
@@ -19,7 +24,14 @@ class LoadedModel:
     """
 
     def __init__(
-        self, path: str, spec: list[str] | None, wrt: list[str] | None, dtype: DtypeName | None, *, quiet: bool
+        self,
+        path: str,
+        spec: list[str] | None,
+        wrt: list[str] | None,
+        dtype: DtypeName | None,
+        *,
+        quiet: bool,
+        told: Told,
     ) -> None:
         if dtype is not None:
             raise SpecError("--dtype is for Python files: a model has its dtypes already")
@@ -27,19 +39,44 @@ class LoadedModel:
         with progress(f"differentiating {path}", quiet=quiet):
             self.name = os.path.basename(path)
             self.path = path
-            self.model: Program = load(path)
+            self.model: Program = told.load(path)
             self.split = split(self.model, wrt=wrt or None)
         self._texts = texts
+        self._told = told
 
     @property
     def arguments(self) -> Arguments:
         """A call of the program that was differentiated, and what is right for it: the standard's own reference."""
         program = self.split.program
-        given = {name: value.numpy() for name, value in program.defaults.items()}
-        drawn = {n: t for n, t in zip(program.inputs, program.types, strict=True) if n not in given}
-        arrays = {**draw_arrays(drawn, self._texts), **given}
-        call: Call = (tuple(arrays[name] for name in program.inputs), {})
-        return Arguments(call, call, reference_function(program.block), drawn=True)
+        types = dict(zip(program.inputs, program.types, strict=True))
+        told = self._given(types)
+        given = {**{name: value.numpy() for name, value in program.defaults.items()}, **told}
+        drawn = {n: t for n, t in types.items() if n not in given}
+        bounds = dict(zip(program.inputs, integer_bounds(program.block), strict=True))
+        ranges = {**{n: b for n, b in bounds.items() if b is not None and n in drawn}, **read_ranges(self._told.ranges)}
+        known = {n: (types[n], a) for n, a in told.items()}
+        arrays = {**draw_arrays(drawn, self._texts, ranges=ranges, known=known), **given}
+        call: Call = trees.unflatten(program.arguments, [arrays[name] for name in program.inputs])
+        reference = reference_function(program.block)
+
+        def function(*args: Any) -> Any:
+            return reference(*trees.flatten((args, {}))[0])
+
+        return Arguments(call, call, function, drawn=bool(drawn))
+
+    def _given(self, types: Mapping[str, Type]) -> Arrays:
+        """The arrays of `--inputs`. Raises SpecError for a name that is no input, or an array that does not fit."""
+        if self._told.inputs is None:
+            return {}
+        found = read_arrays(self._told.inputs, list(types))
+        unknown = [name for name in found if name not in types]
+        if unknown:
+            raise SpecError(f"there is no input {unknown[0]}", because=(f"the inputs are {', '.join(types)}",))
+        sizes: dict[str, int] = {}
+        arrays = {name: as_declared(array, types[name].dtype) for name, array in found.items()}
+        for name, array in arrays.items():
+            check_array(array, name, types[name], sizes)
+        return arrays
 
     def frozen(self) -> list[dict[str, Any]]:
         """The initializers that are no inputs, the largest first, as `audit` lists frozen values."""
@@ -57,11 +94,19 @@ Subject = Exported | LoadedModel
 
 
 def read_subject(
-    target: str, spec: list[str] | None, wrt: list[str] | None, dtype: DtypeName | None, *, quiet: bool
+    target: str,
+    spec: list[str] | None,
+    wrt: list[str] | None,
+    dtype: DtypeName | None,
+    *,
+    quiet: bool,
+    told: Told,
 ) -> Subject:
     """What a command is about: a model for a path that ends in .onnx, else a function of a Python file."""
-    kind = LoadedModel if target.endswith(".onnx") else Exported
-    return kind(target, spec, wrt, dtype, quiet=quiet)
+    if target.endswith(".onnx"):
+        return LoadedModel(target, spec, wrt, dtype, quiet=quiet, told=told)
+    told.refuse()
+    return Exported(target, spec, wrt, dtype, quiet=quiet)
 
 
 def name_of(subject: Subject) -> str:

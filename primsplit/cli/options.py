@@ -1,5 +1,6 @@
 """The options that several commands share, and what they say: which function, with which inputs."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -10,7 +11,9 @@ from primsplit.arguments import arguments_of
 from primsplit.cli.failures import user_output_to_stderr
 from primsplit.errors import SpecError
 from primsplit.export import SplitProgram
+from primsplit.loading import load as load_model
 from primsplit.modes import derive, read_mode
+from primsplit.program import Program
 from primsplit.userfile import load
 
 
@@ -91,6 +94,28 @@ Chunk = Annotated[
     int | None, typer.Option("--chunk", help="How many directions of a Jacobian or Hessian are computed at a time.")
 ]
 Dtype = Annotated[DtypeName | None, typer.Option("--dtype", help="The dtype of every floating-point input.")]
+Length = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--length", metavar="NAME:N", help="How many elements a sequence has that an ONNX model takes; repeat."
+    ),
+]
+Absent = Annotated[
+    list[str] | None,
+    typer.Option("--absent", metavar="NAME", help="An optional input of an ONNX model that is not given; repeat."),
+]
+SafeWhere = Annotated[
+    bool,
+    typer.Option("--safe-where", help="Of an ONNX model: no NaN in the gradient from sides of a Where not taken."),
+]
+Inputs = Annotated[
+    str | None,
+    typer.Option("--inputs", metavar="PATH", help="An .npz of arrays for an ONNX model's inputs; others are drawn."),
+]
+Range = Annotated[
+    list[str] | None,
+    typer.Option("--range", metavar="NAME:LOW,HIGH", help="Between what an ONNX model's input is drawn; repeat."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
 
@@ -105,6 +130,57 @@ def read_specs(texts: list[str] | None) -> dict[str, str]:
             raise SpecError(f"--spec {name} is given twice")
         found[name.strip()] = said.strip()
     return found
+
+
+def read_lengths(texts: list[str] | None) -> dict[str, int]:
+    """The numbers of `--length` by name. Raises SpecError for a text without one."""
+    found = {}
+    for text in texts or []:
+        name, _, said = text.rpartition(":")
+        if not name or not said.strip().isdecimal():
+            raise SpecError(f"cannot read --length {text}", cure="Write it like --length x:3.")
+        found[name.strip()] = int(said)
+    return found
+
+
+def read_ranges(texts: list[str] | None) -> dict[str, tuple[float, float]]:
+    """The bounds of `--range` by name. Raises SpecError for a text without two numbers in order."""
+    found = {}
+    for text in texts or []:
+        name, _, said = text.rpartition(":")
+        try:
+            low, high = map(float, said.split(","))
+        except ValueError:
+            low, high = 1.0, 0.0
+        if not name or not low <= high:
+            raise SpecError(f"cannot read --range {text}", cure="Write it like --range x:0.5,2.")
+        found[name.strip()] = (low, high)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the caller tells of an ONNX model's inputs: see the options of these names."""
+
+    length: list[str] | None = None
+    absent: list[str] | None = None
+    inputs: str | None = None
+    ranges: list[str] | None = None
+    safe_where: bool = False
+
+    def load(self, path: str) -> Program:
+        """The model, its sequences of these lengths, its optional inputs given but for those that are absent."""
+        given = dict.fromkeys(self.absent or [], False)
+        return load_model(path, lengths=read_lengths(self.length), given=given, safe_where=self.safe_where)
+
+    def refuse(self) -> None:
+        """Raise SpecError where something is told of a Python file's inputs."""
+        said = {"length": self.length, "absent": self.absent, "inputs": self.inputs, "range": self.ranges}
+        for name, value in said.items():
+            if value:
+                raise SpecError(f"--{name} is for ONNX models", cure="A Python file says it in example_inputs().")
+        if self.safe_where:
+            raise SpecError("--safe-where is for ONNX models", cure="In Python, write ps.safe_where.")
 
 
 class Exported:

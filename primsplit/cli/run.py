@@ -1,6 +1,5 @@
 """`primsplit run`: an ONNX file, or a Python file's function with its gradient, on arrays from a file."""
 
-import os
 from typing import Annotated, Any
 
 import numpy as np
@@ -8,15 +7,14 @@ import numpy.typing as npt
 import typer
 
 from primsplit.cli import options
+from primsplit.cli.arrays import Arrays, as_declared, read_arrays
 from primsplit.cli.failures import command
 from primsplit.cli.late import open_file
 from primsplit.cli.options import Exported, progress
 from primsplit.cli.output import console, print_json, table, write_whole
-from primsplit.errors import FileError, SpecError
+from primsplit.errors import SpecError
 from primsplit.program import arrays_of
 from primsplit.specs import check_names
-
-Arrays = dict[str, npt.NDArray[Any]]
 
 
 @command
@@ -57,8 +55,8 @@ def run(
 def _run_file(path: str, inputs: str | None, *, quiet: bool) -> Arrays:
     with progress(f"loading {path}", quiet=quiet):
         file = open_file(path)
-    given = {} if inputs is None else _load(inputs, list(file.inputs))
-    arrays = {n: _as_declared(a, file.inputs[n].dtype) if n in file.inputs else a for n, a in given.items()}
+    given = {} if inputs is None else read_arrays(inputs, list(file.inputs))
+    arrays = {n: as_declared(a, file.inputs[n].dtype) if n in file.inputs else a for n, a in given.items()}
     file.check(arrays)
     outputs: Arrays = file(arrays)
     return outputs
@@ -67,10 +65,10 @@ def _run_file(path: str, inputs: str | None, *, quiet: bool) -> Arrays:
 def _run_model(made: Exported, inputs: str | None) -> Arrays:
     program = made.split.joint()
     arrays: Arrays = {} if made.arguments.drawn else _examples(made)
-    given = {} if inputs is None else _load(inputs, list(program.inputs))
+    given = {} if inputs is None else read_arrays(inputs, list(program.inputs))
     check_names(list(program.inputs), {**arrays, **given})
     types = dict(zip(program.inputs, program.types, strict=True))
-    leaves = [_as_declared({**arrays, **given}[n], types[n].dtype) for n in program.inputs]
+    leaves = [as_declared({**arrays, **given}[n], types[n].dtype) for n in program.inputs]
     found = program.session()(*program.check_arrays(leaves))
     return dict(zip(program.outputs, found, strict=True))
 
@@ -84,31 +82,6 @@ def _examples(made: Exported) -> Arrays:
         seeds = (np.ones_like(values[i]) for i in made.split.split.of)
         arrays.update(zip(made.split.seed_names, seeds, strict=True))
     return arrays
-
-
-def _load(path: str, names: list[str]) -> Arrays:
-    """The arrays of an .npz by name, or of an .npy under the only input's name. Raises FileError, SpecError."""
-    try:
-        loaded = np.load(path, allow_pickle=False)
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}") from None
-    except ValueError as error:
-        raise FileError(f"{path} is no .npz or .npy file of arrays: {error}") from None
-    if not isinstance(loaded, np.ndarray):
-        with loaded:
-            return {name: loaded[name] for name in loaded.files}
-    if len(names) != 1:
-        raise SpecError(
-            f"{os.path.basename(path)} holds one array, and there are {len(names)} inputs",
-            because=(f"the inputs are {', '.join(names)}",),
-            cure="Save them together: np.savez('inputs.npz', **{name: array}).",
-        )
-    return {names[0]: loaded}
-
-
-def _as_declared(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """NumPy's files hold a bfloat16 as two bytes without a meaning."""
-    return array.view(dtype) if dtype.name == "bfloat16" and array.dtype == np.dtype("V2") else array
 
 
 def _save(path: str, outputs: Arrays) -> None:

@@ -20,7 +20,7 @@ from primsplit.control.structure import Function, arrays_of
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.infer import fresh
-from primsplit.ir import Block, Op, Type, Var, free
+from primsplit.ir import Block, Type, free
 from primsplit.ops import op
 
 Schedule = str | int
@@ -155,18 +155,13 @@ def _parts_of(array: Array, count: Dim, size: Dim, rows: Array | int) -> Array:
 def recomputed(function: Function, *args: Any) -> Any:
     """`function(*args)` as a call whose pullback computes again what it reads, from what the call is given."""
     leaves, spec = arrays_of(args)
-    result: list[trees.TreeSpec] = []
     with tracing.recording() as inner:
         params = [inner.param(a.type) for a in leaves]
         given = [Array(p, weak=a.weak, scalar=a.scalar) for p, a in zip(params, leaves, strict=True)]
         found, structure = arrays_of(function(*trees.unflatten(spec, given)))
-        result.append(structure)
         values = [a.value for a in found]
     body = tracing.close(getattr(function, "__name__", "part"), params, inner, values)
     outer = free(body)
-    outputs = tuple(Var(v.type) for v in values)
     closed = Block(body.name, (*params, *outer), body.ops, body.results)
-    place = tracing.current().place or tracing.user_place()
-    inputs = (*(a.value for a in leaves), *outer)
-    tracing.append(Op("call::part", inputs, outputs, {"body": closed, "recompute": True}, place))
-    return trees.unflatten(result[0], [Array(v) for v in outputs])
+    outputs = tracing.emit_call("part", closed, (*(a.value for a in leaves), *outer), {"recompute": True})
+    return trees.unflatten(structure, [Array(v) for v in outputs])

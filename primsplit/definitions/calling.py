@@ -7,6 +7,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
+from primsplit.calls import open_inputs
 from primsplit.definitions.table import Definition, definition_of
 from primsplit.errors import Place, PrimsplitError, RuleError, UnsupportedFunction
 from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, free, own_symbols, rename, walk
@@ -53,6 +54,8 @@ def record_call(
     held: dict[str, Any] = {"body": body}
     if definition.rule is not None:
         held["rule"] = BoundRule(definition, inputs, attributes, outputs)
+    if definition.frule is not None:
+        held["frule"] = BoundRule(definition, inputs, attributes, outputs, is_forward=True)
     arguments += [lifted.get(v, v) for v in outer]
     tracing.append(Op(f"call::{definition.kind}", tuple(arguments), made, held, place, into.remark))
     return tuple(r if isinstance(r, Const) else v for r, v in zip(body.results, made, strict=True))
@@ -93,16 +96,9 @@ def _body(definition: Definition, inputs: Sequence[Value | None], attributes: Ma
         return _bodies[key]
     _check_form(definition, inputs, attributes)
     with tracing.fresh_stack(), tracing.recording(place=NOWHERE) as recorded:
-        params: list[Var] = []
-        given: list[Array | None] = []
-        for value in inputs:
-            if value is None or _is_part(value):
-                given.append(None if value is None else Array(value))
-                continue
-            param = recorded.param(value.type, value.hint)
-            param.sizes = value.sizes if isinstance(value, Var) else None
-            params.append(param)
-            given.append(Array(param))
+        params, given = open_inputs(inputs, recorded, lambda v: not _is_part(v))
+        for param, value in zip(params, (v for v in inputs if v is not None and not _is_part(v)), strict=True):
+            param.hint = value.hint
         results = _results(definition, definition.function(*given, outputs=outputs, **attributes), outputs)
     body = Block(definition.name.lower(), tuple(params), tuple(live_ops(recorded.ops, results)), tuple(results))
     if key is not None and not own_symbols(body):
@@ -157,33 +153,48 @@ class BoundRule:
     """A definition's rule, which speaks of all inputs and attributes of a node, as a rule of the call's inputs."""
 
     def __init__(
-        self, definition: Definition, inputs: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int
+        self,
+        definition: Definition,
+        inputs: Sequence[Value | None],
+        attributes: Mapping[str, Any],
+        outputs: int,
+        *,
+        is_forward: bool = False,
     ) -> None:
         self.definition = definition
         self.fixed = [v if v is None or _is_part(v) else None for v in inputs]
         self.open = [i for i, v in enumerate(inputs) if v is not None and not _is_part(v)]
         self.attributes = {**definition.defaults, **attributes}
         self.outputs = outputs
+        self.is_forward = is_forward
 
     def __call__(self, *inputs: Array) -> tuple[Any, Any]:
-        """The outputs, and the pullback to the call's own inputs."""
+        """The outputs, and the pullback to the call's own inputs, or the pushforward of their tangents."""
         given: list[Array | None] = [None if v is None else Array(v) for v in self.fixed]
         for position, value in zip(self.open, inputs, strict=True):
             given[position] = value
-        rule = self.definition.rule
+        rule = self.definition.frule if self.is_forward else self.definition.rule
         if rule is None:
             raise RuleError(f"{self.definition.kind} has no rule")
-        made, pullback = rule(*given, outputs=self.outputs, **self.attributes)
+        made, back = rule(*given, outputs=self.outputs, **self.attributes)
         results = (tuple(made) if isinstance(made, tuple | list) else (made,))[: self.outputs]
 
         def pulled(*cotangents: Array | None) -> list[Array | None]:
-            found = pullback(*cotangents)
-            every = list(found) if isinstance(found, tuple | list) else [found]
-            if len(every) != len(given):
-                raise RuleError(
-                    f"the rule of {self.definition.kind} returned {len(every)} cotangents for {len(given)} inputs",
-                    cure="A pullback returns one cotangent an input, None where there is no tangent.",
-                )
+            every = self.told(back(*cotangents), len(given), "cotangents for {} inputs")
             return [every[i] for i in self.open]
 
-        return results, pulled
+        def pushed(*tangents: Array | None) -> list[Array | None]:
+            places = dict(zip(self.open, tangents, strict=True))
+            return self.told(back(*(places.get(i) for i in range(len(given)))), len(results), "tangents for {} results")
+
+        return results, pushed if self.is_forward else pulled
+
+    def told(self, found: Any, count: int, what: str) -> list[Array | None]:
+        """What a rule returned, as a list. Raises RuleError where it is not as long as it must be."""
+        every = list(found) if isinstance(found, tuple | list) else [found]
+        if len(every) != count:
+            raise RuleError(
+                f"the rule of {self.definition.kind} returned {len(every)} {what.format(count)}",
+                cure="A pullback returns one cotangent an input, a pushforward one tangent a result; None for none.",
+            )
+        return every

@@ -19,6 +19,8 @@ from primsplit.ir import Const
 from primsplit.ops import op
 from primsplit.rules.quantization import sum_for
 
+STRAIGHT_THROUGH = "primsplit::StraightThrough"
+
 
 def fake_quantize(
     x: Array, scale: Array, zero: Array | None, *, axis: int = 1, block_size: int = 0, dtype: str = "uint8"
@@ -113,7 +115,7 @@ def _bounds(zero: Array | None, x: Array, dtype: str, *, axis: int, block_size: 
 
 def straight_through(exact: Array, smooth: Array) -> Array:
     """The value of `exact`, with the derivative of `smooth`, which it is up to rounding."""
-    return Array(record_call("primsplit::StraightThrough", [exact.value, smooth.value], {})[0])
+    return Array(record_call(STRAIGHT_THROUGH, [exact.value, smooth.value], {})[0])
 
 
 def _passed(exact: Array, smooth: Array, *, outputs: int) -> tuple[Any, Any]:
@@ -131,7 +133,7 @@ def dequantized(integers: Array, scale: Array, zero: Array | None) -> Any:
     return op.Mul(op.Cast(steps, to=scale.dtype), scale)
 
 
-@defines("primsplit::StraightThrough", rule=_passed)
+@defines(STRAIGHT_THROUGH, rule=_passed)
 def _exact(exact: Array, smooth: Array, *, outputs: int = 1) -> Any:
     """The first of the two."""
     return exact

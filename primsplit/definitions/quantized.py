@@ -5,6 +5,7 @@ float result or goes through floats in onnxruntime too is written with floats; o
 the rounding, may differ by one in the last integer.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,40 +35,28 @@ def _integers(y: Array, scale: Array, zero: Array | None, like: Array) -> Any:
     return op.QuantizeLinear(y, scale, np.zeros((), like.dtype) if zero is None else zero)
 
 
-@defines("com.microsoft::QLinearAdd")
-def add(
-    a: Array,
-    a_scale: Array,
-    a_zero: Array | None,
-    b: Array,
-    b_scale: Array,
-    b_zero: Array | None,
-    scale: Array,
-    zero: Array | None = None,
-    *,
-    outputs: int = 1,
-) -> Any:
-    """The sum of two."""
-    total = op.Add(op.DequantizeLinear(a, a_scale, a_zero), op.DequantizeLinear(b, b_scale, b_zero))
-    return _integers(total, scale, zero, a)
+def _of_two(kind: str, combine: Callable[[Array, Array], Array]) -> None:
+    """Define an operator of two operands, each with a scale and a zero point."""
+
+    @defines(kind)
+    def combined(
+        a: Array,
+        a_scale: Array,
+        a_zero: Array | None,
+        b: Array,
+        b_scale: Array,
+        b_zero: Array | None,
+        scale: Array,
+        zero: Array | None = None,
+        *,
+        outputs: int = 1,
+    ) -> Any:
+        left, right = op.DequantizeLinear(a, a_scale, a_zero), op.DequantizeLinear(b, b_scale, b_zero)
+        return _integers(combine(left, right), scale, zero, a)
 
 
-@defines("com.microsoft::QLinearMul")
-def mul(
-    a: Array,
-    a_scale: Array,
-    a_zero: Array | None,
-    b: Array,
-    b_scale: Array,
-    b_zero: Array | None,
-    scale: Array,
-    zero: Array | None = None,
-    *,
-    outputs: int = 1,
-) -> Any:
-    """The product of two."""
-    product = op.Mul(op.DequantizeLinear(a, a_scale, a_zero), op.DequantizeLinear(b, b_scale, b_zero))
-    return _integers(product, scale, zero, a)
+_of_two("com.microsoft::QLinearAdd", op.Add)
+_of_two("com.microsoft::QLinearMul", op.Mul)
 
 
 @defines("com.microsoft::QLinearWhere")

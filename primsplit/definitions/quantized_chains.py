@@ -12,7 +12,7 @@ import numpy as np
 
 from primsplit import ir, tracing
 from primsplit.array import Array
-from primsplit.definitions.fake_quantize import dequantized, fake_quantize, straight_through
+from primsplit.definitions.fake_quantize import STRAIGHT_THROUGH, dequantized, fake_quantize, straight_through
 from primsplit.errors import PrimsplitError
 from primsplit.ir import Block, Const, Op, Value, Var, is_call, same_data, walk
 from primsplit.ops import op
@@ -58,7 +58,8 @@ def _number(value: Value) -> Any:
 def with_straight_through(block: Block) -> Block:
     """The block with the straight-through derivative wherever it reads quantized numbers; itself where it reads none.
 
-    Calls whose program quantizes are opened. The values of the block do not change.
+    Its values, parameters and results stay. A call that takes or gives integers is opened, so that a chain is followed
+    through it; any other is left as it is, and so is one with a rule of its own. Done twice it changes nothing.
     """
     if not _quantizes(block):
         return block
@@ -67,7 +68,19 @@ def with_straight_through(block: Block) -> Block:
 
 
 def _quantizes(block: Block) -> bool:
-    return any(o.kind in QUANTIZING or (is_call(o) and _quantizes(o.attributes["body"])) for o in walk(block))
+    return any(step.kind in QUANTIZING or (is_call(step) and _is_opened(step)) for step in walk(block))
+
+
+def _is_opened(call: Op) -> bool:
+    """True for a call that a chain of integers may go through."""
+    held = call.attributes
+    is_closed = "rule" in held or held.get("inline") is False
+    return not is_closed and any(map(_holds_integers, (*call.inputs, *call.outputs))) and _quantizes(held["body"])
+
+
+def _holds_integers(value: Value | None) -> bool:
+    """True for the integers that numbers are quantized to, and for their products."""
+    return value is not None and value.type.dtype.kind in "iu" and value.type.dtype.itemsize < 8
 
 
 def is_same(a: Value | None, b: Value | None) -> bool:
@@ -84,15 +97,20 @@ def _is_zero(value: Value | None) -> bool:
 
 
 class _Walk:
-    """One walk. `origins` says which op made a Var, `meanings` what integers stand for, as far as it was asked."""
+    """One walk. `origins` says which op made a Var, `meanings` what integers stand for, as far as it was asked.
+
+    `told` are numbers that have their derivative already.
+    """
 
     def __init__(self, replaced: dict[Var, Value], origins: dict[Var, Op], meanings: dict[Var, Meaning | None]) -> None:
         self.replaced = replaced
         self.origins = origins
         self.meanings = meanings
+        self.told: set[Value | None] = set()
 
     def run(self, block: Block) -> Block:
         """The block, or sub-block, rewritten."""
+        self.told.update(s.inputs[0] for s in block.ops if s.kind == f"call::{STRAIGHT_THROUGH}")
         with tracing.recording() as recorded:
             for param in block.params:
                 recorded.learn(param)
@@ -111,7 +129,7 @@ class _Walk:
         """Record an op, what stands for it, or the ops of a call that quantizes."""
         inputs = tuple(None if v is None else self.value(v) for v in step.inputs)
         attributes = step.attributes
-        if is_call(step) and _quantizes(attributes["body"]):
+        if is_call(step) and _is_opened(step):
             ops: list[Op] = []
             results = ir.inline(attributes["body"], [v for v in inputs if v is not None], ops)
             for inner in ops:
@@ -121,7 +139,7 @@ class _Walk:
         if not is_call(step) and any(step.blocks()):
             attributes = {k: self.inside(v) if isinstance(v, Block) else v for k, v in attributes.items()}
         read = Op(step.kind, inputs, step.outputs, attributes, step.place, step.remark)
-        found = self.numbers(read)
+        found = None if step.outputs[0] in self.told else self.numbers(read)
         if found is not None:
             self.replaced[step.outputs[0]] = found.value
             return
@@ -129,7 +147,7 @@ class _Walk:
         self.origins.update((v, read) for v in step.outputs)
         for var in step.outputs:
             # Asked at once, a chain is followed by one step here rather than from its end, by all of them.
-            if var.type.dtype.kind in "iu" and var.type.dtype.itemsize < 8:
+            if _holds_integers(var):
                 self.meaning(var)
 
     def inside(self, block: Block) -> Block:

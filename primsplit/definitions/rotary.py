@@ -49,7 +49,9 @@ def rotated(x: Array, cos: Array, sin: Array, *, interleaved: bool) -> Array:
         pairs = reshape_to(x, (*x.shape[:-1], x.shape[-1] // 2, 2))
         first, second = (op.Squeeze(part, [-1]) for part in op.Split(pairs, axis=-1, num_outputs=2))
     else:
-        first, second = op.Split(x, axis=-1, num_outputs=2)
+        # Sizes are said, since onnxruntime does not split an axis of size 0 into a number of parts.
+        half = x.shape[-1] // 2
+        first, second = op.Split(x, [half, x.shape[-1] - half], axis=-1, outputs=2)
     real, imaginary = op.Sub(cos * first, sin * second), op.Add(sin * first, cos * second)
     if not interleaved:
         return op.Concat(real, imaginary, axis=-1)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from primsplit import dims
 from primsplit.array import Array
 from primsplit.broadcasting import inverse_permutation, transpose
 from primsplit.definitions.heads import counted
@@ -36,7 +37,7 @@ def tensor_scatter(
     if write_indices is not None:
         rows = op.Add(rows, op.Unsqueeze(write_indices, [1]))
     if mode == "circular":
-        rows = op.Mod(rows, longest)
+        rows = op.Mod(rows, dims.maximum(longest, 1))
     shape = size_vector([batch, length])
     declared = [Type(np.int64, (batch, length))]
     samples = op.Expand(op.Unsqueeze(counted(0, batch), [1]), shape, types=declared)

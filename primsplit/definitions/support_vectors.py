@@ -89,8 +89,7 @@ def classifier(
     labels = classlabels_strings or classlabels_ints
     count = len(labels)
     if not sum(vectors_per_class):
-        weights = np.array(coefficients, wide.dtype).reshape(count, -1).T
-        scores = op.Add(op.MatMul(wide, np.ascontiguousarray(weights)), np.asarray(rho[0], wide.dtype))
+        scores = _linear_scores(wide, coefficients, count, rho[0])
         return labelled(op.ArgMax(scores, axis=1, keepdims=0), labels), rounded(transformed(scores, post_transform))
     vectors = np.array(support_vectors).reshape(sum(vectors_per_class), -1)
     kernels = kernel_values(wide, vectors, kernel_type, kernel_params)
@@ -105,11 +104,21 @@ def classifier(
     tally = op.Add(op.MatMul(wins, votes[0] - votes[1]), votes[1].sum(0))
     label = labelled(op.ArgMax(tally, axis=1, keepdims=0), labels)
     if len(prob_a):
-        likely = op.Sigmoid(op.Neg(op.Add(op.Mul(scores, prob_a[0]), prob_b[0])))
-        likely = op.Clip(likely, np.asarray(1e-7, wide.dtype), np.asarray(1 - 1e-7, wide.dtype))
-        both = op.Concat(likely, op.Sub(np.ones((), wide.dtype), likely), axis=1)
-        return label, rounded(both)
+        return label, rounded(_probabilities(scores, prob_a[0], prob_b[0]))
     return label, rounded(_shown(scores, count, post_transform))
+
+
+def _linear_scores(x: Array, coefficients: Sequence[float], classes: int, offset: float) -> Any:
+    """One score a class, of the features themselves."""
+    weights = np.array(coefficients, x.dtype).reshape(classes, -1).T
+    return op.Add(op.MatMul(x, np.ascontiguousarray(weights)), np.asarray(offset, x.dtype))
+
+
+def _probabilities(scores: Array, slope: float, offset: float) -> Any:
+    """The probabilities of two classes, [rows, 2], by a logistic function of their one score."""
+    likely = op.Sigmoid(op.Neg(op.Add(op.Mul(scores, slope), offset)))
+    likely = op.Clip(likely, np.asarray(1e-7, scores.dtype), np.asarray(1 - 1e-7, scores.dtype))
+    return op.Concat(likely, op.Sub(np.ones((), scores.dtype), likely), axis=1)
 
 
 def _pairs(coefficients: np.ndarray[Any, Any], sizes: list[int]) -> tuple[np.ndarray[Any, Any], Any]:

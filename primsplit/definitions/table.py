@@ -19,13 +19,14 @@ class Definition:
 
     `rule` is a derivative in the form of `rules.table`, where the one through the definition is slower or less
     stable. It is called with all that the definition is called with: the inputs, `outputs`, and the attributes,
-    defaults included.
+    defaults included. `frule` is likewise one in forward mode, for a rule whose pullback is not linear.
     """
 
     kind: str
     since: int
     function: Function
     rule: Function | None
+    frule: Function | None
     signature: inspect.Signature
 
     @property
@@ -46,7 +47,9 @@ DEFINITIONS: dict[str, Definition] = {}
 _VERSIONS: dict[str, list[Definition]] = {}
 
 
-def defines(kind: str, *, since: int = 0, rule: Function | None = None) -> Callable[[Function], Function]:
+def defines(
+    kind: str, *, since: int = 0, rule: Function | None = None, frule: Function | None = None
+) -> Callable[[Function], Function]:
     """Register the definition of an operator, `Name` or `domain::Name`.
 
     `since` is for an operator that the written opset has too, with a narrower meaning: the first version of the
@@ -54,7 +57,7 @@ def defines(kind: str, *, since: int = 0, rule: Function | None = None) -> Calla
     """
 
     def register(function: Function) -> Function:
-        made = Definition(kind, since, function, rule, inspect.signature(function))
+        made = Definition(kind, since, function, rule, frule, inspect.signature(function))
         DEFINITIONS[f"{kind}@{since}" if since else kind] = made
         _VERSIONS.setdefault(kind, []).append(made)
         _VERSIONS[kind].sort(key=lambda d: d.since)

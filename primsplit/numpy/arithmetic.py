@@ -11,7 +11,7 @@ from primsplit.broadcasting import sum_to
 from primsplit.errors import DtypeError
 from primsplit.numpy.ufuncs import cast_to, elementwise
 from primsplit.numpy.units import is_bool, is_whole, number, same, unit
-from primsplit.ops import op
+from primsplit.ops import later, op
 from primsplit.passes.compositions.limits import float_limits
 from primsplit.passes.compositions.signs import is_negative
 from primsplit.primitive import Function, primitive, rrule
@@ -152,8 +152,8 @@ SPECIAL_POWERS: dict[float, Callable[[Array], Array]] = {
     0: _ones,
     1: same,
     2: square_of_float,
-    -1: op.Reciprocal,
-    0.5: op.Sqrt,
+    -1: later.Reciprocal,
+    0.5: later.Sqrt,
     -0.5: reciprocal_root,
 }
 

@@ -14,7 +14,7 @@ from primsplit.errors import UndecidableSize
 from primsplit.numpy.axes import array_like, delivered
 from primsplit.numpy.ufuncs import call, cast_to, elementwise
 from primsplit.numpy.units import common_dtype, is_bool, is_whole
-from primsplit.ops import op
+from primsplit.ops import later, op
 
 Comparison = Callable[[Array, Array], Array]
 
@@ -37,12 +37,12 @@ def _comparison(name: str, operator: Comparison, of_bools: Comparison, *, if_les
         return op.Where(op.Less(y, zero), np.asarray(if_more), operator(x, cast_to(y, x.dtype)))
 
 
-_comparison("equal", op.Equal, op.Equal, if_less=False, if_more=False)
-_comparison("not_equal", lambda x, y: op.Not(op.Equal(x, y)), op.Xor, if_less=True, if_more=True)
-_comparison("less", op.Less, lambda x, y: op.And(op.Not(x), y), if_less=True, if_more=False)
-_comparison("less_equal", op.LessOrEqual, lambda x, y: op.Or(op.Not(x), y), if_less=True, if_more=False)
-_comparison("greater", op.Greater, lambda x, y: op.And(x, op.Not(y)), if_less=False, if_more=True)
-_comparison("greater_equal", op.GreaterOrEqual, lambda x, y: op.Or(x, op.Not(y)), if_less=False, if_more=True)
+_comparison("equal", later.Equal, later.Equal, if_less=False, if_more=False)
+_comparison("not_equal", lambda x, y: op.Not(op.Equal(x, y)), later.Xor, if_less=True, if_more=True)
+_comparison("less", later.Less, lambda x, y: op.And(op.Not(x), y), if_less=True, if_more=False)
+_comparison("less_equal", later.LessOrEqual, lambda x, y: op.Or(op.Not(x), y), if_less=True, if_more=False)
+_comparison("greater", later.Greater, lambda x, y: op.And(x, op.Not(y)), if_less=False, if_more=True)
+_comparison("greater_equal", later.GreaterOrEqual, lambda x, y: op.Or(x, op.Not(y)), if_less=False, if_more=True)
 
 
 def _truth(x: Array) -> Array:

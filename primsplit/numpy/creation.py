@@ -1,7 +1,7 @@
 """Making arrays: zeros_like and its kin, and the array namespace, whose shapes may be known only at run time."""
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,48 +23,6 @@ from primsplit.ops import op
 def constant_like(value: Any) -> Array:
     """A constant of the program."""
     return Array(tracing.constant(np.asarray(value)))
-
-
-@implements(np.zeros_like)
-def zeros_like(
-    a: Any,
-    dtype: npt.DTypeLike | None = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Array:
-    """Zeros with the shape and dtype of `a`."""
-    return full_like(a, 0, dtype, shape=shape)
-
-
-@implements(np.ones_like)
-def ones_like(
-    a: Any,
-    dtype: npt.DTypeLike | None = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Array:
-    """Ones with the shape and dtype of `a`."""
-    return full_like(a, 1, dtype, shape=shape)
-
-
-@implements(np.empty_like)
-def empty_like(
-    a: Any,
-    dtype: npt.DTypeLike | None = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Array:
-    """Zeros with the shape and dtype of `a`: a program has no elements that nobody set."""
-    return full_like(a, 0, dtype, shape=shape)
 
 
 @implements(np.full_like)
@@ -92,25 +50,46 @@ def _filled(shape: Sequence[Dim], value: Any, dtype: np.dtype[Any]) -> Array:
     return Array(expand_to(cast_to(found, dtype), tuple(shape)).value)
 
 
+def _constant_like(function: Any, fill: int) -> Callable[..., Array]:
+    """The function that makes an array with the shape and dtype of another, all of one number."""
+
+    @implements(function)
+    def filled_like(
+        a: Any,
+        dtype: npt.DTypeLike | None = None,
+        order: str = "K",
+        subok: bool = True,
+        shape: Any = None,
+        *,
+        device: Any = None,
+    ) -> Array:
+        return full_like(a, fill, dtype, shape=shape)
+
+    return filled_like
+
+
+zeros_like = _constant_like(np.zeros_like, 0)
+ones_like = _constant_like(np.ones_like, 1)
+# A program has no elements that nobody set: empty arrays hold zeros.
+empty_like = _constant_like(np.empty_like, 0)
+
+
 # The functions that NumPy dispatches on `like=`, and that are the array namespace.
 
 
-@implements(np.zeros)
-def zeros(shape: Any, dtype: npt.DTypeLike | None = None, order: str = "C", *, device: Any = None) -> Array:
-    """Zeros; sizes may be known only at run time."""
-    return _filled(as_shape(shape), 0, np.dtype(dtype))
+def _constant_of(function: Any, fill: int) -> Callable[..., Array]:
+    """The function that makes an array of one number; sizes may be known only at run time."""
+
+    @implements(function)
+    def filled(shape: Any, dtype: npt.DTypeLike | None = None, order: str = "C", *, device: Any = None) -> Array:
+        return _filled(as_shape(shape), fill, np.dtype(dtype))
+
+    return filled
 
 
-@implements(np.ones)
-def ones(shape: Any, dtype: npt.DTypeLike | None = None, order: str = "C", *, device: Any = None) -> Array:
-    """Ones; sizes may be known only at run time."""
-    return _filled(as_shape(shape), 1, np.dtype(dtype))
-
-
-@implements(np.empty)
-def empty(shape: Any, dtype: npt.DTypeLike | None = None, order: str = "C", *, device: Any = None) -> Array:
-    """Zeros: a program has no elements that nobody set."""
-    return zeros(shape, dtype)
+zeros = _constant_of(np.zeros, 0)
+ones = _constant_of(np.ones, 1)
+empty = _constant_of(np.empty, 0)
 
 
 @implements(np.full)

@@ -8,11 +8,13 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements, unsupported
+from primsplit.dims import Size
 from primsplit.errors import DtypeError
+from primsplit.numpy.again import known_arrays
 from primsplit.numpy.axes import array_like
 from primsplit.numpy.keys import Cut, Entry, Fancy, Take, read_key
 from primsplit.numpy.reading import read
-from primsplit.numpy.ufuncs import call_ufunc, cast_to, loop_dtypes, ufunc_method
+from primsplit.numpy.ufuncs import call_ufunc, cast_to, loop_dtypes, plain_out, ufunc_method
 from primsplit.numpy.writing import write
 from primsplit.ops import op
 
@@ -24,7 +26,9 @@ def getitem(x: Array, key: Any) -> Array:
     Raises IndexingError.
     """
     entries = read_key(x.shape, key)
-    result = read(x, entries)
+    known = known_arrays([x])
+    plain = None if known is None else _plain_key(key)
+    result = read(x, entries) if known is None or plain is None else Array(tracing.constant(known[0][plain]))
     if any(isinstance(e, Fancy) for e in entries):
         result.scalar = True
         return result
@@ -35,8 +39,21 @@ def getitem(x: Array, key: Any) -> Array:
     )
 
 
+def _plain_key(key: Any) -> tuple[Any, ...] | None:
+    """The key without traced arrays, where all of them are known; None where they are not."""
+    parts = [p.known() if isinstance(p, Array) else p for p in _parts(key)]
+    bounds = [b for p in parts for b in ((p.start, p.stop, p.step) if isinstance(p, slice) else (p,))]
+    is_plain = not any(isinstance(b, Array | Size | list | tuple) for b in bounds)
+    is_known = not any(k is None and isinstance(p, Array) for k, p in zip(parts, _parts(key), strict=True))
+    return tuple(parts) if is_plain and is_known else None
+
+
+def _parts(key: Any) -> tuple[Any, ...]:
+    return key if isinstance(key, tuple) else (key,)
+
+
 def _has_ellipsis(key: Any) -> bool:
-    return any(part is Ellipsis for part in (key if isinstance(key, tuple) else (key,)))
+    return any(part is Ellipsis for part in _parts(key))
 
 
 def as_view(part: Array, x: Array, key: Any) -> Array:
@@ -61,7 +78,15 @@ def setitem(x: Array, key: Any, new: Any) -> None:
     entries = read_key(x.shape, key)
     if isinstance(new, Array) and _is_own_view(x, entries, new):
         return
-    x.assign(write(x, entries, as_written(new, x)))
+    written = as_written(new, x)
+    known = known_arrays([x, written])
+    plain = None if known is None else _plain_key(key)
+    if known is not None and plain is not None:
+        changed = known[0].copy()
+        changed[plain] = known[1]
+        x.assign(Array(tracing.constant(changed)))
+        return
+    x.assign(write(x, entries, written))
 
 
 def as_written(new: Any, x: Array) -> Array:
@@ -105,11 +130,7 @@ _REDUCTIONS = {
 def ufunc_at(ufunc: np.ufunc, x: Any, key: Any, *operands: Any) -> None:
     """`ufunc.at(x, key, v)`: the ufunc applied once for each time that an element is named."""
     if not isinstance(x, Array):
-        raise DtypeError(
-            f"np.{ufunc.__name__}.at writes traced values into a NumPy array",
-            place=tracing.user_place(),
-            cure="Make the array with np.zeros_like of a traced one, or with the namespace of one.",
-        )
+        raise plain_out(f"np.{ufunc.__name__}.at writes traced values into a NumPy array")
     entries = read_key(x.shape, key)
     operand = [array_like(v) for v in operands]
     result_dtype = loop_dtypes(ufunc, [x, *operand])[-1]

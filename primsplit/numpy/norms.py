@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import tracing
+from primsplit import dims, tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import reshape_to
 from primsplit.errors import ShapeError, UnsupportedFunction
-from primsplit.numpy.axes import array_like, many_axes, one_axis
+from primsplit.numpy.axes import array_like, count_along, many_axes, one_axis
 from primsplit.numpy.reductions import extremum, reduced
 from primsplit.numpy.ufuncs import call, cast_to
 from primsplit.ops import op
@@ -36,7 +36,7 @@ def vector_norm_over(x: Array, axes: Sequence[int], order: Any, keepdims: Any) -
     if order is None or order == 2:
         return reduced("ReduceL2", x, axes, keepdims)
     if abs(order) == np.inf:
-        return extremum("max" if order > 0 else "min", op.Abs(x), axes, keepdims)
+        return _extreme(op.Abs(x), axes, keepdims, is_largest=order > 0)
     if order == 0:
         return reduced("ReduceSum", cast_to(op.Not(op.Equal(x, 0.0)), x.dtype), axes, keepdims)
     if order == 1:
@@ -69,6 +69,14 @@ def _powers(size: Array, order: Any) -> Array:
     return cast_to(powers, size.dtype)
 
 
+def _extreme(x: Array, axes: Sequence[int], keepdims: Any, *, is_largest: bool) -> Array:
+    """The largest or smallest of numbers that are not negative; the largest of none is 0, as in NumPy."""
+    found = extremum("max" if is_largest else "min", x, axes, keepdims)
+    if not is_largest or dims.above(count_along(x, axes), 0):
+        return found
+    return op.Where(op.Less(found, 0.0), 0.0, found)
+
+
 def matrix_norm_over(x: Array, axes: tuple[int, int], order: Any, keepdims: Any) -> Array:
     """The norm of the matrices whose rows and columns are along `axes`."""
     if order is None or order in {"fro", "f"}:
@@ -83,7 +91,7 @@ def matrix_norm_over(x: Array, axes: tuple[int, int], order: Any, keepdims: Any)
         raise ShapeError(f"matrices have no norm {order!r}", place=tracing.user_place())
     summed, searched = axes if abs(order) == 1 else axes[::-1]
     sums = reduced("ReduceL1", x, [summed], True)
-    found = extremum("max" if order > 0 else "min", sums, [searched], True)
+    found = _extreme(sums, [searched], True, is_largest=order > 0)
     return found if keepdims else op.Squeeze(found, sorted(axes))
 
 

@@ -4,7 +4,8 @@ Over no elements a sum is 0, a product 1, a mean NaN. A maximum of a size that i
 where a size turns out to be 0 at run time, it is -inf (the least integer), and a minimum +inf.
 """
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,11 @@ def reduced(kind: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
     """The ONNX reduction `kind` over literal axes; over none it is `x`."""
     if not axes:
         return x
-    operator = getattr(op, kind)
+    reduction = getattr(op, kind)
     if len(axes) == x.ndim:
-        found: Array = operator(x, keepdims=int(bool(keepdims)))
+        found: Array = reduction(x, keepdims=int(bool(keepdims)))
     else:
-        found = operator(x, list(axes), keepdims=int(bool(keepdims)))
+        found = reduction(x, list(axes), keepdims=int(bool(keepdims)))
     return found
 
 
@@ -53,38 +54,29 @@ def is_half(x: Array) -> bool:
     return x.dtype in {np.dtype(np.float16), BFLOAT16}
 
 
-@implements(np.sum)
-def total(
-    a: Any,
-    axis: Any = None,
-    dtype: npt.DTypeLike | None = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Array:
-    """np.sum."""
-    x = array_like(a)
-    x = masked(cast_to(x, sum_dtype(x.dtype) if dtype is None else dtype), where, 0)
-    result = reduced("ReduceSum", x, many_axes(axis, x.ndim), keepdims)
-    return delivered(result if initial is None else result + cast_to(as_array(initial), x.dtype), out)
+def _folded(function: Any, kind: str, neutral: int, combine: Callable[[Any, Any], Any]) -> Callable[..., Array]:
+    """The function that combines elements, by the ONNX reduction `kind`; of none it is `neutral`."""
+
+    @implements(function)
+    def folded(
+        a: Any,
+        axis: Any = None,
+        dtype: npt.DTypeLike | None = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Array:
+        x = array_like(a)
+        x = masked(cast_to(x, sum_dtype(x.dtype) if dtype is None else dtype), where, neutral)
+        result = reduced(kind, x, many_axes(axis, x.ndim), keepdims)
+        return delivered(result if initial is None else combine(result, cast_to(as_array(initial), x.dtype)), out)
+
+    return folded
 
 
-@implements(np.prod)
-def product(
-    a: Any,
-    axis: Any = None,
-    dtype: npt.DTypeLike | None = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Array:
-    """np.prod."""
-    x = array_like(a)
-    x = masked(cast_to(x, sum_dtype(x.dtype) if dtype is None else dtype), where, 1)
-    result = reduced("ReduceProd", x, many_axes(axis, x.ndim), keepdims)
-    return delivered(result if initial is None else result * cast_to(as_array(initial), x.dtype), out)
+total = _folded(np.sum, "ReduceSum", 0, operator.add)
+product = _folded(np.prod, "ReduceProd", 1, operator.mul)
 
 
 @implements(np.max, np.amax)

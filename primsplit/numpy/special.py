@@ -10,7 +10,7 @@ from primsplit.array import Array
 from primsplit.numpy.trigonometric import hypot
 from primsplit.numpy.ufuncs import ELEMENTWISE, elementwise
 from primsplit.numpy.units import unit
-from primsplit.ops import op
+from primsplit.ops import later, op
 from primsplit.passes.compositions import error_function, gamma
 from primsplit.passes.compositions.coefficients import STIRLING
 from primsplit.passes.compositions.error_function import in_float64
@@ -21,7 +21,7 @@ from primsplit.primitive import Function, primitive, rrule
 
 ROOT_PI = math.sqrt(math.pi)
 
-ELEMENTWISE["erf"] = op.Erf
+ELEMENTWISE["erf"] = later.Erf
 
 # The error function and the normal distribution.
 

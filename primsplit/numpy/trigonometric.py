@@ -9,7 +9,7 @@ from primsplit.array import Array, implements
 from primsplit.numpy.axes import array_like
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to, elementwise
 from primsplit.numpy.units import Unit, is_whole, unit
-from primsplit.ops import op
+from primsplit.ops import later, op
 from primsplit.passes.compositions import exponential, trigonometric
 from primsplit.passes.compositions.rational import horner
 from primsplit.passes.compositions.signs import is_negative, is_odd
@@ -21,7 +21,7 @@ _OPERATORS = {
 }  # fmt: skip
 
 for _name, _kind in _OPERATORS.items():
-    ELEMENTWISE[_name] = getattr(op, _kind)
+    ELEMENTWISE[_name] = getattr(later, _kind)
 
 
 @elementwise("deg2rad", "radians")

@@ -18,6 +18,7 @@ from primsplit.errors import DtypeError, ShapeError
 from primsplit.infer import broadcast_shapes
 from primsplit.ir import BFLOAT16, is_held
 from primsplit.lifting import as_array
+from primsplit.numpy.again import known_arrays
 from primsplit.ops import op
 
 Elementwise = Callable[..., Any]
@@ -78,13 +79,22 @@ def call_ufunc(
     if ufunc.signature is None:
         _check_broadcast(arrays)
     cast = [_cast_operand(a, d) for a, d in zip(arrays, loop[: ufunc.nin], strict=True)]
-    result = ELEMENTWISE[ufunc.__name__](*cast)
+    result = _known_result(ufunc, cast) or ELEMENTWISE[ufunc.__name__](*cast)
     results = [_own(r, arrays) for r in (result if isinstance(result, tuple) else (result,))]
     if out is None and where is True:
         return tuple(results) if ufunc.nout > 1 else results[0]
     outs = out if isinstance(out, tuple) else (out,) * ufunc.nout
     written = [write_out(r, o, where, casting) for r, o in zip(results, outs, strict=True)]
     return tuple(written) if ufunc.nout > 1 else written[0]
+
+
+def _known_result(ufunc: np.ufunc, operands: Sequence[Array]) -> tuple[Array, ...] | None:
+    """What NumPy computes of known numbers where a function is run again; None elsewhere."""
+    known = known_arrays(operands)
+    if known is None:
+        return None
+    found = ufunc(*known)
+    return tuple(Array(tracing.constant(f)) for f in (found if isinstance(found, tuple) else (found,)))
 
 
 def _operand(value: Any) -> Array:
@@ -177,16 +187,23 @@ def cast_to(x: Array, dtype: npt.DTypeLike) -> Array:
     return op.Cast(x, to=wanted)
 
 
+def plain_out(what: str) -> DtypeError:
+    """The error for traced values that are written to a NumPy array."""
+    error = DtypeError(
+        what,
+        place=tracing.user_place(),
+        cure="Make it from a traced array, with np.zeros_like(x) or x.copy() say.",
+    )
+    error.again = True
+    return error
+
+
 def write_out(result: Array, out: Any, where: Any, casting: str) -> Any:
     """`result` written to `out` where `where` is True. An `out` that is no traced array cannot be written to."""
     if out is None:
         return select(where, result, zeros_of(result))
     if not isinstance(out, Array):
-        raise DtypeError(
-            "out= is a NumPy array, which a traced result cannot be written to",
-            place=tracing.user_place(),
-            cure="Make it from a traced array, with np.zeros_like(x) say, or leave out= away.",
-        )
+        raise plain_out("out= is a NumPy array, which a traced result cannot be written to")
     if not np.can_cast(result.dtype, out.dtype, casting=casting):  # type: ignore[arg-type]
         raise DtypeError(
             f"cannot write {result.dtype} into an array of {out.dtype} with casting {casting!r}",

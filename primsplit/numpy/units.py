@@ -13,6 +13,8 @@ from primsplit.primitive import Function, Primitive, rrule
 
 Slope = Callable[..., Array] | None
 Unit = Callable[..., Array]
+UNITS: dict[str, Primitive] = {}
+"""The primitives of the functions by name. A stored recording tells them so."""
 
 
 def unit(name: str, body: Callable[..., Array], *slopes: Slope) -> Unit:
@@ -21,7 +23,7 @@ def unit(name: str, body: Callable[..., Array], *slopes: Slope) -> Unit:
     Each slope gives the cotangent of one argument from the result's cotangent, the arguments and the result:
     `lambda dz, x, z: dz / x`. None is no tangent. Broadcasting is undone here.
     """
-    made = Primitive(body, name)
+    made = UNITS[name] = Primitive(body, name)
 
     @rrule(made)
     def rule(*inputs: Array) -> tuple[Array, Function]:

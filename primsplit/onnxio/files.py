@@ -1,6 +1,7 @@
 """Models written to files: whole or not at all, several together, long data in a file beside them."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Sequence
 
@@ -60,10 +61,11 @@ def _write_data(model: Model, path: str, location: str) -> None:
 
 
 def _put(names: Sequence[str], scratch: str, folder: str) -> None:
-    """Move the files into the folder; where one cannot be put, those before it are taken away again."""
+    """Move the files into the folder; where one cannot be put, those before it become again what they were."""
     for name in names:
         if os.path.isdir(os.path.join(folder, name)):
             raise IsADirectoryError(21, "it is a folder", name)
+    earlier = {name: _kept(os.path.join(folder, name), os.path.join(scratch, f"{name}.earlier")) for name in names}
     put: list[str] = []
     try:
         for name in names:
@@ -71,5 +73,20 @@ def _put(names: Sequence[str], scratch: str, folder: str) -> None:
             put.append(name)
     except OSError:
         for name in put:
-            os.unlink(os.path.join(folder, name))
+            path, kept = os.path.join(folder, name), earlier[name]
+            if kept is None:
+                os.unlink(path)
+            else:
+                os.replace(kept, path)
         raise
+
+
+def _kept(path: str, name: str) -> str | None:
+    """A second name of the file, under which it can be found once another has its own; None where there is none."""
+    if not os.path.lexists(path):
+        return None
+    try:
+        os.link(path, name, follow_symlinks=False)
+    except OSError:  # a file system without such names
+        shutil.copy2(path, name, follow_symlinks=False)
+    return name

@@ -12,14 +12,15 @@ import onnx_ir as oir
 
 from primsplit import dims, tracing
 from primsplit.array import Array
-from primsplit.definitions import definition_of, record_call
+from primsplit.definitions.families import definition_of, record_call
 from primsplit.dims import Dim
 from primsplit.errors import ParseError, Place, PrimsplitError, UnsupportedFunction
 from primsplit.infer import fresh
-from primsplit.ir import BFLOAT16, Block, Const, Type, Var
-from primsplit.onnxio import gradient_node
+from primsplit.ir import BFLOAT16, Block, Const, Type, Value, Var
+from primsplit.onnxio import gradient_node, shape_vectors
 from primsplit.onnxio.modelfile import MOST_NODES
 from primsplit.onnxio.nested_nodes import KINDS, record_nested
+from primsplit.onnxio.ranks import Widened, settled, widened_squeeze
 from primsplit.onnxio.sequence_graphs import record_if, record_map
 from primsplit.onnxio.sequence_loops import record_loop
 from primsplit.onnxio.sequence_nodes import is_of_sequences, record_sequence
@@ -45,6 +46,8 @@ class GraphReader:
         self.path = path
         self.versions = versions
         self.values: MutableMapping[str, Entry] = {}
+        self.widened: Widened = {}
+        self.shapes: shape_vectors.Known = {}
         self.count = 0
 
     def initializer(self, tensor: onnx.TensorProto) -> Const:
@@ -154,7 +157,24 @@ class GraphReader:
         if any(v is not None and v.type.dtype == BFLOAT16 for v in inputs):
             made = getattr(op, kind)(*(v and Array(v) for v in inputs), outputs=len(node.output), **attributes)
             return tuple(x.value for x in (made if isinstance(made, tuple) else (made,)))
-        return emit(node.op_type, inputs, attributes, outputs=len(node.output))
+        return self.emitted(node.op_type, inputs, attributes, len(node.output))
+
+    def emitted(
+        self, kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int
+    ) -> tuple[Value, ...]:
+        """Record an operator of the standard."""
+        given = settled(kind, inputs, attributes, self.widened) if self.widened else inputs
+        types = shape_vectors.declared(kind, given, self.shapes) if self.shapes else None
+        made = emit(kind, given, attributes, outputs=outputs, types=types)
+        if kind == "Concat" and made[0].type.dtype.kind == "i" and made[0].sizes is None:
+            parts = shape_vectors.joined(given, attributes, self.shapes)
+            if parts is not None:
+                self.shapes[made[0]] = parts
+        if kind == "Squeeze" and made[0].type.rank is None and len(given) == 1 and given[0] is not None:
+            wide = widened_squeeze(given[0])
+            if wide is not None:
+                self.widened[made[0]] = wide
+        return made
 
     def node_with_graphs(
         self, kind: str, inputs: Sequence[Entry | None], graphs: Mapping[str, onnx.GraphProto]
@@ -162,7 +182,7 @@ class GraphReader:
         """Record a node whose graphs may read and give sequences."""
         if kind == "If":
             sides = (graphs["else_branch"], graphs["then_branch"])
-            return record_if(inputs[0] if inputs else None, sides, self.inner)
+            return record_if(inputs[0] if inputs else None, sides, self.inner, self.widened)
         record = record_map if kind == "SequenceMap" else record_loop
         return record(inputs, graphs["body"], self.inner)
 
@@ -170,7 +190,10 @@ class GraphReader:
         """Raise UnsupportedFunction for a node that the pinned opset cannot tell."""
         where = f"{self.path}: node {node.name or self.count} is {kind}"
         if domain or not exists(kind):
-            raise UnsupportedFunction(f"{where}, which is no operator of ONNX opset {OPSET}")
+            raise UnsupportedFunction(
+                f"{where}, which is no operator of ONNX opset {OPSET}",
+                cure="Export the model without it, or add a function of that name to the model (ModelProto.functions).",
+            )
         version = self.versions.get("", OPSET)
         if version > OPSET and differs(kind, version):
             raise UnsupportedFunction(f"{where} of opset {version}, which is another operator than that of {OPSET}")

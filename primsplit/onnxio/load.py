@@ -10,7 +10,9 @@ import onnx.helper
 import onnx.inliner
 
 from primsplit.collector import paused
+from primsplit.definitions.masked_softmax import with_masked_rows
 from primsplit.definitions.quantized_chains import with_straight_through
+from primsplit.definitions.untaken import with_quiet_sides
 from primsplit.errors import UnsupportedFunction
 from primsplit.infer import reserve
 from primsplit.ir import Block, Const
@@ -39,8 +41,10 @@ class Model:
     results: tuple[Any, ...]
 
 
-def load_model(path: str, said: Said) -> Model:
+def load_model(path: str, said: Said, *, safe_where: bool = False) -> Model:
     """Read a model of any opset that can be told in the one primsplit writes. `said` tells of sequences and optionals.
+
+    With `safe_where` a cotangent of 0 stays 0 on the side of a Where that is not taken.
 
     Raises SpecError where that does not fit, FileError where the file cannot be read, ParseError where it is no valid
     model, UnsupportedFunction for an operator that is neither of the standard nor has a definition, at its node.
@@ -51,10 +55,10 @@ def load_model(path: str, said: Said) -> Model:
         versions = {domain_of(o.domain): o.version for o in proto.opset_import}
         proto = lowered(proto) if versions.get("", OPSET) > OPSET else converted(proto, path)
         _reserve_sizes(proto)
-        return _read(file, proto, Ends(GraphReader(path, versions), said))
+        return _read(file, proto, Ends(GraphReader(path, versions), said), safe_where=safe_where)
 
 
-def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends) -> Model:
+def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bool) -> Model:
     graph = proto.graph
     tensors = {**file.tensors, **{t.name: t for t in graph.initializer}}
     reader = ends.reader
@@ -68,7 +72,8 @@ def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends) -> Model:
         results = tuple(ends.output(v, entry) for v, entry in zip(graph.output, entries, strict=True))
     if not ends.results:
         raise UnsupportedFunction(f"{reader.path}: the outputs hold no tensor")
-    block = with_straight_through(close(graph.name or "model", ends.params, recorded, ends.results))
+    block = with_masked_rows(with_straight_through(close(graph.name or "model", ends.params, recorded, ends.results)))
+    block = with_quiet_sides(block, everywhere=safe_where)
     names, outputs = (tuple(kept_apart(n)) for n in (ends.inputs, ends.outputs))
     return Model(block, names, outputs, params, arguments, results)
 

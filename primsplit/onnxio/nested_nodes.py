@@ -49,7 +49,10 @@ def _record_loop(inputs: Sequence[Value | None], attributes: Mapping[str, Any], 
         return subgraph(attributes["body"], [*counters, *carries])
 
     body, types = steady(record, [v.type for v in inits], 2, 1)
-    return emit_loop(trips, condition, without_invariants(body), inits, types)
+    # A size that steps change is another one after the last of them: it has no name that it has inside.
+    known = visible(inits)
+    after = [outside(t, known, "changed") for t in types]
+    return emit_loop(trips, condition, without_invariants(body), inits, after)
 
 
 def _record_scan(inputs: Sequence[Value | None], attributes: Mapping[str, Any], subgraph: Subgraph) -> list[Value]:

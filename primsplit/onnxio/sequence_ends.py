@@ -74,7 +74,7 @@ class Ends:
             raise UnsupportedFunction(
                 f"{self.reader.path}: the input {name} is a sequence of unknown length",
                 because=("a program takes a fixed number of arrays",),
-                cure=f"Say its length: ps.load(path, lengths={{{name!r}: 3}}).",
+                cure=f"Say its length: ps.load(path, lengths={{{name!r}: 3}}), or --length {name}:3.",
             )
         items = []
         for i in range(self.said.lengths[name]):

@@ -13,15 +13,18 @@ import onnx
 
 from primsplit import dims, nested, tracing
 from primsplit.array import Array
-from primsplit.errors import ParseError, UnsupportedFunction
+from primsplit.errors import ParseError, TraceError, UnsupportedFunction
 from primsplit.ir import Block, Op, Value, free
 from primsplit.nested import ScanForm, Walk, element, emit_if, emit_scan, visible
 from primsplit.onnxio.known import known_number
 from primsplit.onnxio.nested_nodes import without_invariants
+from primsplit.onnxio.ranks import Wide, Widened, is_one_element, with_axes
+from primsplit.onnxio.sequence_stacks import of_length
 from primsplit.onnxio.sequences import (
     Absent,
     Entry,
     Listed,
+    Maybe,
     Stacked,
     element_shape,
     is_held,
@@ -41,19 +44,40 @@ Inner = Callable[[Graph, Sequence[Entry]], list[Entry]]
 """Records the nodes of a graph where it is called, on these inputs, and gives what its outputs are."""
 
 
-def record_if(condition: Entry | None, graphs: Sequence[Graph], inner: Inner) -> list[Entry]:
+def record_if(condition: Entry | None, graphs: Sequence[Graph], inner: Inner, widened: Widened) -> list[Entry]:
     """Record an If of the graphs for false and true; only the one that is taken, where that is known.
 
-    Raises UnsupportedFunction where a sequence would have a length, or an optional value be given, as the run decides.
+    `widened` learns of results that are a number on one side, and on the other an array of one. Raises
+    UnsupportedFunction where a sequence would have a length, or an optional value be given, as the run decides.
     """
     chosen = require_tensor(condition, "If")
     known = known_number(chosen)
     if known is not None:
         return inner(graphs[bool(known)], [])
     recorded = [_recorded(functools.partial(inner, graph, [])) for graph in graphs]
-    pairs = [_met(a, b) for a, b in zip(recorded[0][1], recorded[1][1], strict=True)]
+    results = list(zip(recorded[0][1], recorded[1][1], strict=True))
+    wide = {i: rank for i, (a, b) in enumerate(results) if (rank := _rank_of_one(a, b)) is not None}
+    pairs = [_met(a, b) for a, b in results] + [_made_wide(*results[i], rank) for i, rank in wide.items()]
     low, high = (_Side(ops, [pair[i] for pair in pairs]) for i, (ops, _) in enumerate(recorded))
-    return rebuilt(high.entries, emit_if(chosen, high.block(graphs[1].name), low.block(graphs[0].name)))
+    made = rebuilt(high.entries, emit_if(chosen, high.block(graphs[1].name), low.block(graphs[0].name)))
+    count = len(results)
+    for position, value in zip(wide, made[count:], strict=True):
+        widened[require_tensor(made[position], "If")] = Wide(require_tensor(value, "If"), leads=True)
+    return made[:count]
+
+
+def _rank_of_one(low: Entry, high: Entry) -> int | None:
+    """The greater rank of two tensors of one element each, where the ranks differ."""
+    if is_held(low) or is_held(high):
+        return None
+    sides = [require_tensor(x, "If") for x in (low, high)]
+    ranks = [v.type.rank or 0 for v in sides]
+    return max(ranks) if all(map(is_one_element, sides)) and ranks[0] != ranks[1] else None
+
+
+def _made_wide(low: Entry, high: Entry, rank: int) -> "tuple[Made, Made]":
+    sides = [require_tensor(x, "If") for x in (low, high)]
+    return (lambda: with_axes(sides[0], rank)), (lambda: with_axes(sides[1], rank))
 
 
 def _recorded(record: Callable[[], list[Entry]]) -> tuple[list[Op], list[Entry]]:
@@ -94,12 +118,46 @@ def _met(low: Entry, high: Entry) -> tuple[Made, Made]:
         sides = [_shapes_fit(side, shape) for side in (low, high)]
         if shape is not None and dtype is not None and all(sides):
             return (lambda: _stacked(low, shape, dtype)), (lambda: _stacked(high, shape, dtype))
+    if (made := _maybe(low, high)) is not None:
+        return made
     raise UnsupportedFunction(
         f"one branch of an If gives {told(high)}, the other {told(low)}",
         place=tracing.current().place,
         because=("the run decides which, and the two cannot be told as one tensor",),
         cure="Let both branches give the same number of elements.",
     )
+
+
+def _maybe(low: Entry, high: Entry) -> tuple[Made, Made] | None:
+    """How each side makes an optional value that only one may give; None where what it gives is no tensor."""
+    sides = (low, high)
+    if not any(isinstance(x, Absent | Maybe) for x in sides):
+        return None
+    types = [element(v.type, Walk()) if isinstance(x, Maybe) else v.type for x in sides for v in leaves([x])]
+    if len(types) == 0 or any(is_held(x) and not isinstance(x, Absent | Maybe) for x in sides):
+        return None
+    shape, dtype = types[0].shape, types[0].dtype
+    if shape is None:
+        return None
+    return (lambda: _row(low, shape, dtype)), (lambda: _row(high, shape, dtype))
+
+
+def _row(entry: Entry, shape: dims.Shape, dtype: np.dtype[Any]) -> Entry:
+    """A value as the one row of a tensor; no rows for one that is not given."""
+    if isinstance(entry, Maybe):
+        return Maybe(op.Identity(Array(entry.tensor)).value)
+    if isinstance(entry, Absent):
+        return Maybe(op.Expand(np.zeros((), dtype), [0, *map(_readable, shape)]).value)
+    return Maybe(op.Unsqueeze(Array(require_tensor(entry, "Optional")), [0]).value)
+
+
+def _readable(dim: dims.Dim) -> dims.Dim:
+    """A size that some value here has; 0 for any other."""
+    try:
+        tracing.size_of(dim)
+    except TraceError:
+        return 0
+    return dim
 
 
 def _shapes_fit(entry: Listed | Stacked, shape: tuple[dims.Dim, ...] | None) -> bool:
@@ -143,15 +201,16 @@ def record_map(inputs: Sequence[Entry | None], body: Graph, inner: Inner) -> lis
 def _scanned(first: Listed | Stacked, given: Sequence[Entry], body: Graph, inner: Inner) -> list[Entry]:
     """A SequenceMap of stacks."""
     stacks = [x.tensor for x in given if isinstance(x, Stacked)]
-    lengths = [None if x.type.shape is None else x.type.shape[0] for x in stacks]
-    known = lengths[0] is not None and all(d is not None and dims.same(d, lengths[0]) for d in lengths)
-    if any(isinstance(x, Listed) for x in given) or not known:
+    shapes = [x.type.shape for x in stacks]
+    length = shapes[0][0] if shapes[0] else None
+    if any(isinstance(x, Listed) for x in given) or length is None or not all(shapes):
         raise UnsupportedFunction(
-            "SequenceMap takes several sequences whose lengths only the run knows",
+            "SequenceMap takes several sequences, of which only some have a length that is known",
             place=tracing.current().place,
-            because=("whether they are equal is not known",),
-            cure="Give the sequences a fixed length.",
+            because=("they are read element by element, or as stacks, all in the same way",),
+            cure="Give all the sequences a fixed length.",
         )
+    stacks = [of_length(x, length) for x in stacks]
 
     def record(*parts: Array) -> list[Value]:
         left = iter(parts)

@@ -10,18 +10,21 @@ from typing import Any
 import numpy as np
 import onnx
 
-from primsplit import tracing
+from primsplit import dims, tracing
 from primsplit.array import Array
+from primsplit.broadcasting import reshape_to
 from primsplit.control import switch
 from primsplit.errors import ParseError, UnsupportedFunction
 from primsplit.ir import Const, Value
 from primsplit.onnxio.known import known_array, known_number
+from primsplit.onnxio.sequence_stacks import erased, inserted
 from primsplit.onnxio.sequences import (
     MOST_ITEMS,
     Absent,
     Entry,
     Growing,
     Listed,
+    Maybe,
     Stacked,
     apart,
     element_shape,
@@ -90,14 +93,16 @@ def _insert(inputs: Inputs, _: Mapping[str, Any]) -> Entry:
 
 
 def _appended(held: Listed | Stacked, tensor: Value, position: Value | None) -> Entry:
-    """A sequence of unknown length with one more at its end."""
+    """A sequence of unknown length with one more at a position, by default its end."""
     whole = None if tensor.type.shape is None else stacked_like(held, tensor.type.shape)
-    if whole is None or position is not None:
+    if whole is None:
         raise _refused(
             "SequenceInsert into a sequence whose length only the run knows",
-            "told in tensors it takes elements of one shape, at its end",
-            "Give the sequence a fixed length.",
+            "told in tensors it takes elements of one shape, and that this one has it is not known",
+            "Give the sequence a fixed length, or pad its elements.",
         )
+    if position is not None:
+        return Stacked(inserted(whole, tensor, _scalar(position)))
     return Stacked(op.Concat(Array(whole), op.Unsqueeze(Array(tensor), [0]), axis=0).value)
 
 
@@ -125,16 +130,17 @@ def _erased(items: Sequence[Value], position: Value) -> Entry:
 
 
 def _erase(inputs: Inputs, _: Mapping[str, Any]) -> Entry:
-    known = listed(require_sequence(inputs[0], "SequenceErase"))
-    if known is None:
-        why = "what is left of a sequence of unknown length is not known"
-        raise _refused("SequenceErase from a sequence whose length only the run knows", why, "Give it a fixed length.")
-    count = len(known.items)
+    held = require_sequence(inputs[0], "SequenceErase")
+    known = listed(held)
     position = scalar(-1) if inputs[1] is None else require_tensor(inputs[1], "SequenceErase")
+    if known is None and isinstance(held, Stacked):
+        return Stacked(erased(held.tensor, _scalar(position)))
+    items = () if known is None else known.items
+    count = len(items)
     at = _position(position, count, "SequenceErase")
     if at is None:
-        return _erased(known.items, position)
-    return Listed(known.items[:at] + known.items[at + 1 :])
+        return _erased(items, position)
+    return Listed(items[:at] + items[at + 1 :])
 
 
 def _at(inputs: Inputs, _: Mapping[str, Any]) -> Entry:
@@ -209,6 +215,10 @@ def _split(inputs: Inputs, attributes: Mapping[str, Any]) -> Entry:
     number, whole = known_number(sizes), tensor.type.shape[axis]
     if number == 1:
         return _singles(tensor, axis, keeps=keeps)
+    if number is not None and number > 0 and not isinstance(whole, int):
+        count = dims.floor_divide(whole, number)
+        if dims.same(count * number, whole):
+            return _even(tensor, axis, count, number)
     if number is None or not isinstance(whole, int) or number <= 0:
         why = "how many pieces there are, only the run knows, and the last one may be shorter"
         raise _refused("SplitToSequence into pieces of one size", why, "Say the size of each piece.")
@@ -228,6 +238,15 @@ def _singles(tensor: Value, axis: int, *, keeps: bool) -> Entry:
     order = [axis, *(i for i in range(len(shape)) if i != axis)]
     moved = Array(tensor) if axis == 0 else op.Transpose(Array(tensor), perm=order)
     return Stacked((op.Unsqueeze(moved, [axis + 1]) if keeps else moved).value)
+
+
+def _even(tensor: Value, axis: int, count: dims.Dim, size: int) -> Entry:
+    """As many parts of one size as the run knows, as a stack."""
+    shape = tensor.type.shape or ()
+    split_up = (*shape[:axis], count, size, *shape[axis + 1 :])
+    parted = reshape_to(Array(tensor), split_up)
+    order = [axis, *(i for i in range(len(split_up)) if i != axis)]
+    return Stacked((parted if axis == 0 else op.Transpose(parted, perm=order)).value)
 
 
 def _pieces(tensor: Value, sizes: Value, axis: int) -> Entry:
@@ -287,10 +306,14 @@ def _optional(inputs: Inputs, _: Mapping[str, Any]) -> Entry:
 
 
 def _has_element(inputs: Inputs, _: Mapping[str, Any]) -> Entry:
+    if isinstance(inputs[0], Maybe):
+        return op.Greater(op.Squeeze(op.Shape(Array(inputs[0].tensor), start=0, end=1), [0]), 0).value
     return scalar(inputs[0] is not None and not isinstance(inputs[0], Absent))
 
 
 def _get_element(inputs: Inputs, _: Mapping[str, Any]) -> Entry:
+    if isinstance(inputs[0], Maybe):
+        return op.Gather(Array(inputs[0].tensor), 0, axis=0).value
     if inputs[0] is None or isinstance(inputs[0], Absent):
         raise ParseError("OptionalGetElement of a value that is not given", place=tracing.current().place)
     return inputs[0]

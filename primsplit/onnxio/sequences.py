@@ -2,7 +2,8 @@
 
 A program knows tensors alone. So sequences are read away: a `Listed` one has as many elements as are known while
 reading, a `Stacked` one a number that only the run knows, of one shape. An optional value that is given is what is in
-it; one that is not is `Absent`. A `Growing` one is what the body of a Loop has added to a sequence.
+it; one that is not is `Absent`, one that the run gives or not a `Maybe`. A `Growing` one is what the body of a Loop has
+added to a sequence.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,6 +40,13 @@ class Absent:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Maybe:
+    """An optional value that the run gives or not: the one row of a tensor that has no rows where it is not given."""
+
+    tensor: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Growing:
     """The sequence that a Loop, `owner`, carries at this place, with these elements after it."""
 
@@ -47,7 +55,7 @@ class Growing:
     items: tuple[Value, ...] = ()
 
 
-Held = Listed | Stacked | Absent | Growing
+Held = Listed | Stacked | Absent | Maybe | Growing
 Entry = Value | Held
 
 
@@ -62,6 +70,8 @@ def told(entry: Entry) -> str:
         return f"a sequence of {len(entry.items)}"
     if isinstance(entry, Absent):
         return "an optional value that is not given"
+    if isinstance(entry, Maybe):
+        return "an optional value that only the run gives or not"
     if isinstance(entry, Growing):
         return f"the sequence of a Loop with {len(entry.items)} more"
     return "a sequence" if isinstance(entry, Stacked) else "a tensor"
@@ -75,7 +85,7 @@ def leaves(entries: Iterable[Entry]) -> list[Value]:
 def _leaves(entry: Entry) -> Sequence[Value]:
     if isinstance(entry, Listed | Growing):
         return entry.items
-    if isinstance(entry, Stacked):
+    if isinstance(entry, Stacked | Maybe):
         return (entry.tensor,)
     return () if isinstance(entry, Absent) else (entry,)
 
@@ -93,6 +103,8 @@ def _rebuilt(entry: Entry, left: Iterator[Value]) -> Entry:
         return Growing(entry.owner, entry.place, tuple(next(left) for _ in entry.items))
     if isinstance(entry, Stacked):
         return Stacked(next(left))
+    if isinstance(entry, Maybe):
+        return Maybe(next(left))
     return entry if isinstance(entry, Absent) else next(left)
 
 

@@ -1,7 +1,7 @@
-"""Axes of reductions counted from the front.
+"""Axes of reductions, and of the place of an extremum, counted from the front.
 
 onnxruntime 1.31.1 gives the wrong shape, without an error, where an empty tensor is reduced along a negative axis
-with keepdims=0.
+with keepdims=0, and where the place of its extreme is asked along one.
 """
 
 import numpy as np
@@ -17,6 +17,10 @@ def count_axes_from_front(block: Block) -> Block:
 
 class _Counting(Rewriter):
     def visit(self, op: Op) -> Op | None:
+        if op.kind in {"ArgMax", "ArgMin"} and op.inputs[0] is not None and op.attributes.get("axis", 0) < 0:
+            rank = op.inputs[0].type.rank
+            attributes = op.attributes if rank is None else {**op.attributes, "axis": op.attributes["axis"] + rank}
+            return Op(op.kind, op.inputs, op.outputs, attributes, op.place, op.remark)
         if not op.kind.startswith("Reduce") or len(op.inputs) < 2 or op.inputs[0] is None:
             return op
         axes, rank = integers(op.inputs[1]), op.inputs[0].type.rank

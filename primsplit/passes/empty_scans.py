@@ -12,10 +12,10 @@ from primsplit import dims, tracing
 from primsplit.array import Array
 from primsplit.dims import Dim, Size
 from primsplit.errors import TraceError
-from primsplit.ir import Block, Op, Type, Value, Var, reads, walk
+from primsplit.ir import Block, Op, Type, Value, Var, walk
 from primsplit.nested import record
 from primsplit.ops import op
-from primsplit.passes.rewriting import Rewriter
+from primsplit.passes.rewriting import Rewriter, recorded_beside
 
 
 def guard_empty_scans(block: Block) -> Block:
@@ -32,9 +32,7 @@ class _Guarding(Rewriter):
             return self.sized(op)
         if op.kind != "Scan" or dims.above(_length(op), 0):
             return super().visit(op)
-        with tracing.fresh_stack(), tracing.recording(place=op.place, remark=op.remark) as around:
-            for var in reads(op):
-                around.learn(var)
+        with recorded_beside(op) as around:
             guarded = _guarded(op)
         self.kept.extend(around.ops)
         return guarded
@@ -43,9 +41,7 @@ class _Guarding(Rewriter):
         """The Loop, followed by what sizes its rows; the last of these ops."""
         first = len(loop.inputs) - 2
         unsure = [i for i, v in enumerate(loop.outputs) if i >= first and _has_unknown_rows(v)]
-        with tracing.fresh_stack(), tracing.recording(place=loop.place, remark=loop.remark) as around:
-            for var in (v for v in reads(loop)):
-                around.learn(var)
+        with recorded_beside(loop) as around:
             outputs = list(loop.outputs)
             for i in unsure:
                 shape = loop.outputs[i].type.shape or ()

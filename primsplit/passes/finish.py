@@ -4,7 +4,10 @@ from collections.abc import Sequence
 
 from primsplit.ir import Block
 from primsplit.passes import gradients_last, optimize
+from primsplit.passes.again import products_read_again
 from primsplit.passes.axes import count_axes_from_front
+from primsplit.passes.columns import write_vectors_as_columns
+from primsplit.passes.empty_layers import guard_empty_layers
 from primsplit.passes.empty_products import zero_empty_products
 from primsplit.passes.empty_scans import guard_empty_scans
 from primsplit.passes.fission import split_up_scans
@@ -34,7 +37,10 @@ def finish(
     if legal is not lean:
         legal = legalize(optimize(legal))
     # What follows is written around onnxruntime's ways and would look like waste to `optimize`.
-    guarded = legalize(guard_empty_scans(walk_first_axes(legal)))
-    products = zero_empty_products(swap_narrow_products(gemm_of_transposed(count_axes_from_front(guarded))))
+    guarded = legalize(guard_empty_layers(guard_empty_scans(walk_first_axes(legal))))
+    columns = write_vectors_as_columns(count_axes_from_front(guarded), is_function=is_function)
+    products = zero_empty_products(swap_narrow_products(gemm_of_transposed(columns)))
     sound = keep_double_products(products, is_function=is_function)
-    return verified(gradients_last(sound, gradients))
+    if not gradients:
+        return verified(sound)
+    return verified(gradients_last(products_read_again(sound, gradients), range(len(sound.results))))

@@ -20,7 +20,7 @@ from primsplit.ir import Block, Const, Op, Type, Value, Var, has_blocks, is_call
 from primsplit.nested import ScanForm, Walk, emit_scan, visible
 from primsplit.ops import op as operators
 from primsplit.passes.cse import is_deterministic
-from primsplit.passes.rewriting import Rewriter
+from primsplit.passes.rewriting import Rewriter, recorded_beside
 
 
 def split_up_scans(block: Block) -> Block:
@@ -44,9 +44,7 @@ class _SplittingUp(Rewriter):
         parts = _parts_of(op) if op.kind == "Scan" else None
         if parts is None:
             return super().visit(op)
-        with tracing.fresh_stack(), tracing.recording(place=op.place, remark=op.remark) as around:
-            for var in reads(op):
-                around.learn(var)
+        with recorded_beside(op) as around:
             found = _Recording(parts, self.zeros).outputs()
         self.kept.extend(around.ops)
         self.replaced.update(zip(op.outputs, found, strict=True))

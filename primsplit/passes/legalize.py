@@ -5,14 +5,16 @@ the last place, integers through wider dtypes that hold every value, float16 and
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from primsplit.array import Array
+from primsplit.calls import open_inputs
 from primsplit.errors import DtypeError
-from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_call, rename, walk
+from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_call, own_symbols, rename
 from primsplit.passes.compositions.table import COMPOSITIONS, CORRECTED, SPELT, Composition, is_odd, through_float32
 from primsplit.passes.cse import attribute_key
 from primsplit.passes.kernels import KERNELS
+from primsplit.passes.rewriting import Rewriter
 from primsplit.schema import schema
 from primsplit.tracing import close, fresh_stack, recording
 
@@ -23,34 +25,28 @@ TEXTS = frozenset({"object", "str"})
 
 def legalize(block: Block) -> Block:
     """The block in operators and dtypes that onnxruntime runs. Raises DtypeError at the user's line for what cannot."""
-    if all(_is_sound(op) and not any(op.blocks()) for op in walk(block)):
-        return block
-    ops: list[Op] = []
-    renaming: Renaming = {}
-    for op in block.ops:
-        _legalize_op(op, renaming, ops)
-    results = tuple(renaming.get(r, r) if isinstance(r, Var) else r for r in block.results)
-    return Block(block.name, block.params, tuple(ops), results)
+    return _Legalizer().run(block)
 
 
-def _legalize_op(op: Op, renaming: Renaming, ops: list[Op]) -> None:
-    composition = None if is_call(op) or _is_sound(op) else find_composition(op)
-    if composition is None:
-        if renaming or any(op.blocks()):
-            attributes = {k: legalize(v) if isinstance(v, Block) else v for k, v in op.attributes.items()}
-            renaming.update({v: v for v in op.outputs})
-            op = rename(Op(op.kind, op.inputs, op.outputs, attributes, op.place, op.remark), renaming)
-        ops.append(op)
-        return
-    body = _composed(op, composition)
-    arguments = [renaming.get(v, v) if isinstance(v, Var) else v for v in _parameters(op)]
-    inner: Renaming = dict(zip(body.params, arguments, strict=True))
-    for result, output in zip(body.results, op.outputs, strict=False):
-        if isinstance(result, Var) and result not in inner:
-            inner[result] = Var(output.type, output.hint, output.sizes)
-    ops.extend(rename(step, inner, place=op.place, remark=op.remark or f"for {op.kind}") for step in body.ops)
-    for result, output in zip(body.results, op.outputs, strict=False):
-        renaming[output] = inner.get(result, result) if isinstance(result, Var) else result
+class _Legalizer(Rewriter):
+    def visit(self, op: Op) -> Op | None:
+        if is_call(op):
+            attributes = self.inside(op.attributes)
+            return op if attributes is op.attributes else replace(op, attributes=attributes)
+        composition = None if _is_sound(op) else find_composition(op)
+        if composition is None:
+            return op
+        body = _composed(op, composition)
+        arguments = [v for v in op.inputs if v is not None and _is_parameter(v)]
+        inner: Renaming = dict(zip(body.params, arguments, strict=True))
+        for result, output in zip(body.results, op.outputs, strict=False):
+            if isinstance(result, Var) and result not in inner:
+                inner[result] = Var(output.type, output.hint, output.sizes)
+        remark = op.remark or f"for {op.kind}"
+        self.kept += [rename(step, inner, place=op.place, remark=remark) for step in body.ops]
+        for result, output in zip(body.results, op.outputs, strict=False):
+            self.replaced[output] = inner.get(result, result) if isinstance(result, Var) else result
+        return None
 
 
 def _dtypes(op: Op) -> tuple[str, ...]:
@@ -62,7 +58,7 @@ _runs: dict[tuple[str, tuple[str, ...], bool, bool], bool] = {}
 
 def _is_sound(op: Op) -> bool:
     """True where onnxruntime runs the op as it is; asked once for each operator and its dtypes."""
-    key = (op.kind, _dtypes(op), _overwrites(op), is_odd(op.kind, op.attributes))
+    key = (op.kind, _dtypes(op), _overwrites(op), is_odd(op))
     known = _runs.get(key)
     if known is None:
         known = _runs[key] = not is_call(op) and find_composition(op) is None
@@ -106,7 +102,7 @@ def find_composition(op: Op) -> Composition | None:
     if has_kernel(op.kind, bound):
         if op.kind == "BatchNormalization" and not _overwrites(op):
             return None
-        if is_odd(op.kind, op.attributes):
+        if is_odd(op):
             return SPELT[op.kind]
         first = next((v.type.dtype.name for v in op.inputs if v is not None), "")
         return CORRECTED.get((op.kind, first))
@@ -126,12 +122,13 @@ _cache: dict[Any, Block] = {}
 _CACHE_LIMIT = 4096
 
 
-def _parameters(op: Op) -> list[Value]:
-    return [v for v in op.inputs if v is not None and not (isinstance(v, Const) and v.is_small)]
+def _is_parameter(value: Value) -> bool:
+    """True for what is a parameter of the composition; a small constant is part of it."""
+    return not (isinstance(value, Const) and value.is_small)
 
 
 def _composed(op: Op, composition: Composition) -> Block:
-    """The legal block that stands for an op, made once per signature."""
+    """The legal block that stands for an op, made once per signature; anew where it names sizes of its own."""
     key = (
         op.kind,
         tuple(
@@ -144,7 +141,9 @@ def _composed(op: Op, composition: Composition) -> Block:
     if known is None:
         if len(_cache) >= _CACHE_LIMIT:
             _cache.clear()
-        known = _cache[key] = legalize(_record(op, composition))
+        known = legalize(_record(op, composition))
+        if not own_symbols(known):  # two uses must not share the name of a size that depends on data
+            _cache[key] = known
     return known
 
 
@@ -153,19 +152,10 @@ def _small(value: Value) -> bytes | None:
 
 
 def _record(op: Op, composition: Composition) -> Block:
-    params: list[Var] = []
     given = {**schema(op.kind).defaults, **op.attributes}
     attributes = {k: v.decode() if isinstance(v, bytes) else v for k, v in given.items()}
     with fresh_stack(), recording(place=NOWHERE) as inner:
-        inputs: list[Array | None] = []
-        for value in op.inputs:
-            if isinstance(value, Var) or (isinstance(value, Const) and not value.is_small):
-                param = inner.param(value.type)
-                param.sizes = value.sizes
-                params.append(param)
-                inputs.append(Array(param))
-            else:
-                inputs.append(None if value is None else Array(value))
+        params, inputs = open_inputs(op.inputs, inner, _is_parameter)
         made = composition(*inputs, **attributes)
         results = [r.value for r in (made if isinstance(made, tuple) else (made,))]
     return close(op.kind.lower(), params, inner, results)

@@ -1,8 +1,10 @@
 """What the passes share: replacing values while walking a block once, sub-blocks included."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
-from primsplit.ir import Block, Const, Op, Type, Value, Var, is_call, same_types
+from primsplit.ir import Block, Const, Op, Type, Value, Var, is_call, reads, same_types
+from primsplit.tracing import Recording, fresh_stack, recording
 
 Replaced = dict[Var, Value]
 
@@ -77,6 +79,15 @@ class Rewriter:
             return False
         self.replaced[var] = value
         return True
+
+
+@contextmanager
+def recorded_beside(op: Op) -> Iterator[Recording]:
+    """A recording of what goes beside an op: at its place, where the sizes of all that it reads are known."""
+    with fresh_stack(), recording(place=op.place, remark=op.remark) as around:
+        for var in reads(op):
+            around.learn(var)
+        yield around
 
 
 def literal_shape(type: Type) -> tuple[int, ...] | None:

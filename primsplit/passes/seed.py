@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, rename
+from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, reads, rename
 
 
 def with_unit_seeds(block: Block, seeds: Sequence[Var]) -> Block:
@@ -17,7 +17,8 @@ def with_unit_seeds(block: Block, seeds: Sequence[Var]) -> Block:
     renaming: Renaming = {s: Const(np.ones((), s.type.dtype)) for s in seeds if s.type.shape == ()}
     waiting = {s for s in seeds if s not in renaming}
     for op in block.ops:
-        for seed in [s for s in waiting if s in op.inputs]:
+        read = reads(op) if waiting else ()
+        for seed in [s for s in waiting if s in read]:
             renaming[seed] = _ones(seed, block, ops)
             waiting.discard(seed)
         touched = any(isinstance(v, Var) and v in renaming for v in op.inputs) or any(op.blocks())

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from primsplit.array import Array
 from primsplit.broadcasting import sum_to
 from primsplit.numpy.exponential import expit
-from primsplit.ops import op
+from primsplit.ops import later, op
 from primsplit.rules.table import Pullback, no_gradient, partials, rrule
 
 no_gradient("Hardmax")
@@ -29,7 +29,7 @@ def _two_sided(kind: str, below: Callable[..., Array | float], above: Callable[.
     `below` and `above` give the input's cotangent from the output's, the output and the attributes, for an input at
     most 0 and for a positive one; by default it passes unchanged there.
     """
-    operator = getattr(op, kind)
+    operator = getattr(later, kind)
 
     def rule(x: Array, **attributes: float) -> tuple[Array, Pullback]:
         y = operator(x, **attributes)

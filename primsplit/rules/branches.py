@@ -16,6 +16,8 @@ from primsplit.raising import raise_at_run_time, raising_op
 from primsplit.rules.table import Pullback, Site, block_rule
 
 BRANCHES = ("then_branch", "else_branch")
+KEPT = "kept"
+"""The stem of the sizes of what a branch keeps for its pullback; batching knows it by them."""
 
 
 @block_rule("If")
@@ -72,7 +74,7 @@ def _forward(site: Site, condition: Array, splits: Sequence[Split], kept: Sequen
     blocks = [_primal(split, i, kept) for i, split in enumerate(splits)]
     types = [v.type for v in site.op.outputs]
     for own in kept:
-        types += [Type(c.type.dtype, [fresh("kept") for _ in range(max(_rank(c.type), 1))]) for c in own]
+        types += [Type(c.type.dtype, [fresh(KEPT) for _ in range(max(_rank(c.type), 1))]) for c in own]
     return emit_if(condition.value, blocks[0], blocks[1], types)
 
 

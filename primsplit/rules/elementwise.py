@@ -17,7 +17,7 @@ from primsplit.broadcasting import sum_to
 from primsplit.numpy.arithmetic import literal_power
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.numpy.units import number, smallest
-from primsplit.ops import op
+from primsplit.ops import later, op
 from primsplit.passes.compositions.limits import float_limits
 from primsplit.primitive import Function, primitive
 from primsplit.primitive import rrule as rule_of
@@ -62,7 +62,7 @@ def _sign_of(x: Array) -> tuple[Array, Function]:
 
 def quotient(kind: str, divisor: Callable[[Array, Array], Array]) -> None:
     """Register a unary operator whose derivative is 1 over this function of its input and output."""
-    operator = getattr(op, kind)
+    operator = getattr(later, kind)
 
     def rule(x: Array) -> tuple[Array, Pullback]:
         y = operator(x)
@@ -186,7 +186,7 @@ def mean(*inputs: Array) -> tuple[Array, Pullback]:
 
 
 def _extreme(kind: str, beats: Callable[[Array, Array], Array]) -> None:
-    operator = getattr(op, kind)
+    operator = getattr(later, kind)
 
     def rule(*inputs: Array) -> tuple[Array, Pullback]:
         z = operator(*inputs)
@@ -217,5 +217,5 @@ def _shares(dz: Array, inputs: Sequence[Array], z: Array) -> list[Array]:
     return [sum_to(op.Where(a, share, 0.0), x.shape) for a, x in zip(attained, inputs, strict=True)]
 
 
-_extreme("Max", op.Greater)
-_extreme("Min", op.Less)
+_extreme("Max", later.Greater)
+_extreme("Min", later.Less)

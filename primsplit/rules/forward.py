@@ -10,7 +10,7 @@ from typing import Any
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to
 from primsplit.ir import Op
-from primsplit.ops import op
+from primsplit.ops import later, op
 from primsplit.rules.table import RULES, Pullback, frule, symmetric
 
 symmetric(
@@ -35,7 +35,7 @@ def _a_factor(op: Op, wrt: tuple[int, ...]) -> bool:
 
 def _linear(kind: str, changes: dict[str, Any] | None = None) -> None:
     """Register an operator that is linear in its first input; `changes` are attributes of its linear part alone."""
-    operator = getattr(op, kind)
+    operator = getattr(later, kind)
 
     def rule(x: Array, *rest: Array | None, **attributes: Any) -> tuple[Array, Pullback]:
         y = operator(x, *rest, **attributes)
@@ -74,7 +74,7 @@ def pad(
 
 def _sum(kind: str) -> None:
     """Register an operator that is linear in all its inputs together."""
-    operator = getattr(op, kind)
+    operator = getattr(later, kind)
 
     def rule(*inputs: Array, **attributes: Any) -> tuple[Array, Pullback]:
         y = operator(*inputs, **attributes)
@@ -171,7 +171,7 @@ def prelu(x: Array, slope: Array) -> tuple[Array, Pullback]:
 
 
 def _extreme(kind: str, beats: Callable[[Array, Array], Array]) -> None:
-    operator = getattr(op, kind)
+    operator = getattr(later, kind)
 
     def rule(x: Array, y: Array) -> tuple[Array, Pullback]:
         z = operator(x, y)
@@ -187,5 +187,5 @@ def _extreme(kind: str, beats: Callable[[Array, Array], Array]) -> None:
     frule(kind, admits=lambda op, wrt: len(op.inputs) == 2)(rule)
 
 
-_extreme("Max", op.Greater)
-_extreme("Min", op.Less)
+_extreme("Max", later.Greater)
+_extreme("Min", later.Less)

@@ -6,11 +6,13 @@ from functools import partial
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.ir import Block, Const, Value
-from primsplit.nested import ScanForm, Walk, emit_loop, emit_scan
+from primsplit.infer import fresh
+from primsplit.ir import Block, Const, Value, rename_block, walk
+from primsplit.nested import ScanForm, Walk, emit_loop, emit_scan, outside, visible
 from primsplit.ops import op
+from primsplit.rules.steps import Turns
 from primsplit.rules.table import Pullback, Site, block_rule
-from primsplit.rules.turns import Turns, run_turns
+from primsplit.rules.turns import run_turns
 
 
 @block_rule("Scan")
@@ -71,6 +73,14 @@ def loop(site: Site) -> tuple[list[Array], Pullback]:
             return op.Expand(np.array(True), count).value, Walk()
         return op.Range(np.int64(0), op.Squeeze(count, [0]), np.int64(1)).value, Walk()
 
+    def again(count: Array) -> list[Value]:
+        known = visible([*carries, *(a.value for a in site.outer)])
+        types = [outside(p.type, known, "changing") for p in params]
+        whole = Block(body.name, body.params, body.ops, (going, *turned.results[: len(carries)]))
+        inside = visible([*whole.params, *(v for o in walk(whole) for v in o.outputs)]) - known
+        inner = rename_block(whole, {}, {name: fresh(name.rpartition("_")[0] or name) for name in inside})
+        return emit_loop(count.value, None, inner, carries, types)
+
     turns = Turns(
         body=turned,
         inits=carries,
@@ -80,6 +90,7 @@ def loop(site: Site) -> tuple[list[Array], Pullback]:
         element=element,
         first=2,
         sequences=(),
+        again=again,
     )
     return run_turns(site, turns)
 

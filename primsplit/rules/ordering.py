@@ -1,7 +1,10 @@
 """Derivative rules of sorting and searching: cotangents go back to where the elements came from."""
 
+import numpy as np
+
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to, zeros
+from primsplit.ir import Type
 from primsplit.ops import op
 from primsplit.rules.table import Pullback, no_gradient, rrule
 
@@ -27,7 +30,7 @@ def unique(x: Array, *, sorted: int, axis: int | None = None) -> tuple[tuple[Arr
             flat = op.ScatterElements(zeros((x.size,), x.dtype), first, dvalues)
             return (reshape_to(flat, x.shape),)
         column = tuple(first.shape[0] if i == axis % x.ndim else 1 for i in range(x.ndim))
-        places = op.Expand(reshape_to(first, column), op.Shape(dvalues))
+        places = op.Expand(reshape_to(first, column), op.Shape(dvalues), types=[Type(np.int64, dvalues.shape)])
         return (op.ScatterElements(zeros(x.shape, x.dtype), places, dvalues, axis=axis),)
 
     return (values, first, inverse, counts), pullback

@@ -78,7 +78,8 @@ def _others_by_zeros(reduction: Reduction) -> Array:
 
     The first is the product of all that are not zero over the element. The second has the value 1 or 0; written as
     the elementary symmetric polynomial of the zeros, by Newton's identities, it has the right derivatives too. Those
-    of two fellows suffice for third derivatives of the product; fourth ones, where four factors are zero, are lost.
+    of three fellows suffice for fourth derivatives of the product. Fifth ones, where more fellows are zero, are inf or
+    NaN: `beyond` is 0 with its first three derivatives.
     """
     x = reduction.x
     is_zero = op.Equal(x, 0.0)
@@ -89,8 +90,12 @@ def _others_by_zeros(reduction: Reduction) -> Array:
     zeros = op.Where(is_zero, x, 0.0)
     count = _fellows(reduction, mark)
     first = _fellows(reduction, zeros)
-    pairs = (first * first - _fellows(reduction, zeros * zeros)) * 0.5
-    several = op.Where(op.Equal(count, 2.0), pairs, 0.0)
+    squares, cubes = _fellows(reduction, zeros * zeros), _fellows(reduction, zeros * zeros * zeros)
+    pairs = (first * first - squares) * 0.5
+    triples = (first * first * first - first * squares * 3.0 + cubes * 2.0) * (1.0 / 6.0)
+    is_beyond = op.Greater(count, 3.0)
+    beyond = op.Where(is_beyond, op.Pow(op.Where(is_beyond, first, 1.0), 3.5), triples)
+    several = op.Where(op.Equal(count, 2.0), pairs, beyond)
     return others * op.Where(op.Equal(count, 0.0), 1.0, op.Where(op.Equal(count, 1.0), first, several))
 
 

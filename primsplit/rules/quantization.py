@@ -1,7 +1,9 @@
 """Derivative rules of quantization.
 
 QuantizeLinear rounds to integers: no gradient flows through it, as through Round. DequantizeLinear is linear in its
-scale; its other inputs are integers, or floats of 8 bits that stand for the integers, and have no tangent.
+scale; its other inputs are integers, or floats of 8 bits that stand for the integers, and have no tangent. Where a
+program has both, one after the other, `definitions.quantized_chains` has given them the straight-through derivative
+before these rules are asked.
 """
 
 import numpy as np
@@ -45,6 +47,8 @@ def sum_for(x: Array, scale: Array, axis: int, block_size: int) -> Array:
 def _sum_of_blocks(x: Array, scale: Array, axis: int, block_size: int) -> Array:
     count = scale.shape[axis]
     missing = count * block_size - x.shape[axis]
-    padded = op.Pad(x, [0, missing], np.zeros((), x.dtype), np.array([axis], np.int64))
+    # Every axis is named: onnxruntime moves a Transpose wrongly past a Pad of some axes.
+    lead, trail = [0] * axis, [0] * (len(x.shape) - axis - 1)
+    padded = op.Pad(x, [*(0 for _ in x.shape), *lead, missing, *trail], np.zeros((), x.dtype))
     blocks = reshape_to(padded, (*x.shape[:axis], count, block_size, *x.shape[axis + 1 :]))
     return op.ReduceSum(blocks, [axis + 1], keepdims=0, types=[Type(x.dtype, scale.shape)])

@@ -15,7 +15,7 @@ from primsplit.dims import Shape, is_one, product
 from primsplit.infer import fresh
 from primsplit.ir import Type
 from primsplit.numpy.axes import size_as
-from primsplit.ops import op
+from primsplit.ops import later, op
 from primsplit.passes.compositions.reductions import euclidean, log_sum_exp, sum_of_squares
 from primsplit.rules.table import Pullback, rrule
 
@@ -52,7 +52,7 @@ class Reduction:
         kept = self.kept
         if kept is not None:
             return reshape_to(small, kept)
-        declared = Type(small.dtype, [fresh("kept") for _ in self.x.shape])
+        declared = Type(small.dtype, [fresh("small") for _ in self.x.shape])
         return op.Reshape(small, self.kept_vector(), allowzero=1, types=[declared])
 
     def kept_vector(self) -> Array:
@@ -97,7 +97,7 @@ def from_front(x: Array, axes: Array | None) -> Array | None:
 
 def reduction_rule(kind: str, backward: Backward, forward: Callable[..., Array] | None = None) -> None:
     """Register a reduction: `backward` takes the Reduction, the result and its cotangent."""
-    operator = forward or getattr(op, kind)
+    operator = forward or getattr(later, kind)
 
     def rule(
         x: Array, axes: Array | None = None, *, keepdims: int, noop_with_empty_axes: int

@@ -69,7 +69,9 @@ def local_response_normalization(
 def window_sum(x: Array, before: int, after: int) -> Array:
     """The sum over the channels from `before` in front of each to `after` behind it, cut off at the ends."""
     axis = np.array([1], np.int64)
-    padded = op.Pad(x, [before, after], np.zeros((), x.dtype), axis)
+    # Every axis is named: onnxruntime moves a Transpose wrongly past a Pad of some axes.
+    rest = [0] * (len(x.shape) - 2)
+    padded = op.Pad(x, [0, before, *rest, 0, after, *rest], np.zeros((), x.dtype))
     count = op.Shape(x, start=1, end=2)
     total: Array | None = None
     for tap in range(before + after + 1):

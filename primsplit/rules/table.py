@@ -13,7 +13,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import sum_to
 from primsplit.errors import RuleError
 from primsplit.ir import Block, Op
-from primsplit.ops import op
+from primsplit.ops import later, op
 from primsplit.parts import Split
 from primsplit.schema import schema
 
@@ -108,7 +108,7 @@ def partials(kind: str, *functions: Partial) -> None:
     Each is a function of the inputs and then the output (and the attributes that it names as keywords), or a number,
     or None for no tangent. Broadcasting is undone by `sum_to`.
     """
-    operator = getattr(op, kind)
+    operator = getattr(later, kind)
     named = [_keywords(f) for f in functions]
 
     def rule(*inputs: Array, **attributes: Any) -> tuple[Array, Pullback]:

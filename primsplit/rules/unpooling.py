@@ -9,12 +9,12 @@ from primsplit import tracing
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to, full, reshape_to
 from primsplit.dims import Dim, Size, product
-from primsplit.errors import PrimsplitError
 from primsplit.infer import fresh
 from primsplit.ir import Type
 from primsplit.numpy.axes import size_as
 from primsplit.ops import op
 from primsplit.passes.compositions.folding import folded
+from primsplit.passes.compositions.pooling import unpooled_shape
 from primsplit.rules.indexing import size_scalar
 from primsplit.rules.pooling import over_norm, signed_power
 from primsplit.rules.table import Pullback, rrule
@@ -78,18 +78,18 @@ def max_unpool(
 ) -> tuple[Array, Pullback]:
     """Each element gets the cotangent of the place that it was put at.
 
-    With output_shape the indices mean other places to the standard than to onnxruntime, so that is refused.
+    With output_shape, that place is in the corner of the result that the indices count over.
     """
-    if output_shape is not None:
-        raise PrimsplitError(
-            "MaxUnpool with output_shape has no gradient: the standard and onnxruntime read its indices differently",
-            place=tracing.user_place(),
-            cure="Leave output_shape out, and pad the result where it is to be larger.",
-        )
-    z = op.MaxUnpool(x, indices, kernel_shape=kernel_shape, strides=strides, pads=pads)
+    z = op.MaxUnpool(x, indices, output_shape, kernel_shape=kernel_shape, strides=strides, pads=pads)
 
-    def pullback(dz: Array) -> tuple[Array, None]:
-        return op.Gather(reshape_to(dz, (product(dz.shape),)), indices, types=[x.type]), None
+    def pullback(dz: Array) -> tuple[Array | None, ...]:
+        if output_shape is None:
+            return op.Gather(reshape_to(dz, (product(dz.shape),)), indices, types=[x.type]), None
+        counted = unpooled_shape(x.shape, kernel_shape, strides=strides, pads=pads)
+        whole = Array(tracing.size_vector(counted))
+        more = op.Sub(whole, op.Shape(dz))
+        corner = op.Pad(dz, op.Concat(np.zeros(len(counted), np.int64), more, axis=0), types=[Type(dz.dtype, counted)])
+        return op.Gather(reshape_to(corner, (product(counted),)), indices, types=[x.type]), None, None
 
     return z, pullback
 

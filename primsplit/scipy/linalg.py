@@ -1,5 +1,7 @@
-"""scipy.linalg for traced arrays and NumPy arrays: solve_triangular, cho_factor, cho_solve."""
+"""scipy.linalg for traced arrays and NumPy arrays: what np.linalg has too, triangular solutions, the exponential."""
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,10 +9,26 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.errors import ShapeError
-from primsplit.numpy.dense.loop import swapped
+from primsplit.numpy.axes import END
+from primsplit.numpy.dense.loop import identity_like, loop, swapped
 from primsplit.numpy.dense.triangular import solve_triangular as triangular_unit
 from primsplit.numpy.linalg import solve_matrix, square
 from primsplit.ops import op
+from primsplit.primitive import primitive, rrule
+
+__all__ = [
+    "cho_factor",
+    "cho_solve",
+    "cholesky",
+    "det",
+    "expm",
+    "inv",
+    "lstsq",
+    "norm",
+    "pinv",
+    "solve",
+    "solve_triangular",
+]
 
 _TRANSPOSED = {0: False, "N": False, 1: True, "T": True, 2: True, "C": True}
 
@@ -59,3 +77,140 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
     factor, lower = c_and_lower
     first, second = (0, 1) if lower else (1, 0)
     return solve_triangular(factor, solve_triangular(factor, b, trans=first, lower=lower), trans=second, lower=lower)
+
+
+def solve(
+    a: Any,
+    b: Any,
+    lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    assume_a: str | None = None,
+    transposed: bool = False,
+) -> Any:
+    """The solution of A x = b, or A^T x = b.
+
+    `assume_a` is "gen", None, "diagonal", "tridiagonal" or "banded" for any matrix, "sym", "her" or "pos" for one whose
+    triangle that `lower` names is read. Inf or NaN, where SciPy raises, for a singular matrix. Raises ShapeError for
+    another name.
+    """
+    kind = {"positive definite": "pos", "symmetric": "sym", "hermitian": "her"}.get(assume_a or "", assume_a)
+    if kind in {"sym", "her", "pos"}:
+        triangle = np.tril(a) if lower else np.triu(a)
+        off = np.tril(a, -1) if lower else np.triu(a, 1)
+        a = triangle + np.swapaxes(off, -1, -2)
+    elif kind not in {None, "gen", "general", "diagonal", "tridiagonal", "banded"}:
+        raise ShapeError(f"assume_a={assume_a!r} is not supported", place=tracing.user_place(), cure="Leave it away.")
+    return np.linalg.solve(np.swapaxes(a, -1, -2) if transposed else a, b)
+
+
+def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The inverse; inf or NaN, where SciPy raises, for a singular matrix."""
+    return np.linalg.inv(a)
+
+
+def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The determinant."""
+    return np.linalg.det(a)
+
+
+def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The upper (or lower) triangular factor, which is read from the same triangle of `a`."""
+    return np.linalg.cholesky(a, upper=not lower)
+
+
+def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:
+    """A norm of a vector or matrix, as np.linalg.norm has it."""
+    return np.linalg.norm(a, ord, axis, keepdims)
+
+
+def pinv(a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = False, check_finite: bool = True) -> Any:
+    """The pseudoinverse of a matrix of full rank."""
+    if return_rank or atol is not None:
+        raise ShapeError("pinv takes neither atol nor return_rank", place=tracing.user_place())
+    return np.linalg.pinv(a, rtol=rtol)
+
+
+def lstsq(a: Any, b: Any, cond: Any = None, *_: Any, **__: Any) -> tuple[Any, ...]:
+    """The least-squares solution of A x = b, and what np.linalg.lstsq returns with it."""
+    return np.linalg.lstsq(a, b, rcond=cond)
+
+
+PADE = np.cumprod([1.0, *((14 - k) / (k * (27 - k)) for k in range(1, 14))])
+"""Coefficients of the diagonal Pade approximant of exp of degree 13."""
+
+REACH = 5.371920351148152
+"""The 1-norm up to which it is right to double precision."""
+
+MOST = 1100
+"""The most squarings, which every finite norm takes fewer than."""
+
+
+def expm(A: Any) -> Any:
+    """The exponential of square matrices.
+
+    The Pade approximant of degree 13 of A / 2**s, squared s times; `s` is the smallest, alike for all matrices of a
+    stack, that brings their 1-norms under `REACH`. N. J. Higham, The Scaling and Squaring Method for the Matrix
+    Exponential Revisited, SIAM J. Matrix Anal. Appl. 26 (2005), algorithm 2.3 with degree 13 alone. Raises ShapeError.
+    """
+    return _exponential(square(A)[0]) if isinstance(A, Array) else _plain_exponential(np.asarray(A))
+
+
+def _plain_exponential(a: Any) -> Any:
+    """`expm` of a NumPy array."""
+    a = a if a.dtype.kind == "f" else a.astype(np.float64)
+    norm = max(np.max(np.sum(np.abs(a), axis=-2), initial=0.0), REACH)
+    steps = min(math.ceil(math.log2(norm / REACH)), MOST) if np.isfinite(norm) else 0
+    found = _approximant(a * a.dtype.type(2.0) ** -steps, np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape))
+    for _ in range(steps):
+        found = found @ found
+    return found
+
+
+@primitive
+def _exponential(a: Array) -> Array:
+    """`expm` of a traced array."""
+    largest = op.ReduceMax(op.ReduceSum(op.Abs(a), [-2], keepdims=0), keepdims=0)
+    norm = op.Max(op.Min(largest, np.asarray(np.finfo(a.dtype).max, a.dtype)), REACH)
+    steps = op.Min(op.Ceil(op.Mul(op.Log(op.Div(norm, REACH)), 1.0 / math.log(2.0))), float(MOST))
+    (squared,) = loop(
+        op.Cast(steps, to=np.int64),
+        lambda _, x: ([op.MatMul(x, x, types=[x.type])], []),
+        [_approximant(op.Mul(a, op.Pow(np.asarray(2.0, a.dtype), op.Neg(steps))), identity_like(a))],
+    )
+    return squared
+
+
+def _approximant(a: Any, identity: Any) -> Any:
+    """The Pade approximant of exp, in six products and a solution."""
+    second = a @ a
+    fourth = second @ second
+    sixth = second @ fourth
+    powers = (identity, second, fourth, sixth)
+
+    def combined(coefficients: Any) -> Any:
+        lower = sum(float(c) * p for p, c in zip(powers, coefficients[:4], strict=True))
+        return lower + sixth @ sum(float(c) * p for p, c in zip(powers[1:], coefficients[4:], strict=True))
+
+    even, odd = combined(PADE[::2]), a @ combined(PADE[1::2])
+    return np.linalg.solve(even - odd, even + odd)
+
+
+@rrule(_exponential)
+def _exponential_rule(a: Array) -> tuple[Array, Callable[[Array], tuple[Array]]]:
+    """dA is the derivative of exp at A^T along dy: the upper right block of exp([[A^T, dy], [0, A^T]]).
+
+    Higham, Functions of Matrices (2008), equation 3.16, and the transpose of the derivative at A, which is that at A^T.
+    """
+    y = _exponential(a)
+
+    def pullback(dy: Array) -> tuple[Array]:
+        turned = swapped(a)
+        above, below = op.Concat(turned, dy, axis=-1), op.Concat(op.Sub(turned, turned), turned, axis=-1)
+        whole = _exponential(op.Concat(above, below, axis=-2))
+        size = op.Shape(a, start=-1)
+        corner = op.Slice(whole, [0], size, [-2])
+        return (op.Slice(corner, size, [END], [-1], types=[a.type]),)
+
+    return y, pullback

@@ -11,6 +11,8 @@ from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.primitive import primitive, rrule, stop_gradient
 
+__all__ = ["log_softmax", "logsumexp", "softmax"]
+
 Axis = int | tuple[int, ...] | None
 
 

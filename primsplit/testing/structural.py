@@ -12,8 +12,9 @@ from primsplit.dims import same_shape
 from primsplit.export import SplitProgram
 from primsplit.ir import Op, Value, Var, own_symbols
 from primsplit.passes.inline import inline_calls
+from primsplit.rule_run import run_rule
 from primsplit.rules.table import Rule
-from primsplit.split import run_rule, split_block, split_op
+from primsplit.split import split_block, split_op
 from primsplit.testing.closed import assert_closed
 from primsplit.testing.failures import CheckFailed
 from primsplit.testing.files import run_files

@@ -11,9 +11,9 @@ from typing import Any
 
 from primsplit import testing, tracing, trees
 from primsplit.activity import active_vars
-from primsplit.array import FUNCTIONS, Array
+from primsplit.array import FUNCTIONS, HOOKS, Array
 from primsplit.coverage import name_of, ufunc_name
-from primsplit.definitions import DEFINITIONS, Definition
+from primsplit.definitions.families import DEFINITIONS, Definition
 from primsplit.ir import Var, walk
 from primsplit.names import NamedBlock
 from primsplit.numpy.ufuncs import ELEMENTWISE
@@ -109,7 +109,7 @@ class Watcher:
 
     def _table(self, table: MutableMapping[Any, Callable[..., Any]], name: Callable[[Any], str]) -> None:
         for key, function in list(table.items()):
-            if key not in {"ufunc", "condition"}:
+            if key not in HOOKS:
                 table[key] = self._function(function, name(key))
 
     def _function(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -4,6 +4,7 @@ A linear list, tangent or pullback, is recorded once and then run for a whole ba
 a time.
 """
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from primsplit.nested import ScanForm, Walk, emit_scan, record
 from primsplit.ops import op
 from primsplit.pushforward import push_block
 from primsplit.split import split_block
+from primsplit.transforms.failing import failing_alike
 from primsplit.transforms.gradient import Function, Wrt, in_structure, trace_call, value_and_gradient
 
 Mode = Literal["forward", "reverse"]
@@ -36,8 +38,10 @@ def jacobian_of(
     """
     traced = trace_call(function, args, named, wrt)
     found = jacobian_blocks(traced.block, traced.inputs, traced.floats, mode=mode, chunk=chunk)
-    values = [Array(v) for v in tracing.inline(traced.block, [a.value for a in traced.inputs])]
-    rows = [in_structure(traced.wrt, found[i], wrt) if i in found else None for i in range(len(values))]
+    results = tracing.inline(traced.block, [a.value for a in traced.inputs])
+    values = [Array(v) for v in results]
+    alike = {i: failing_alike(made, [None] * len(made), (), traced.block, results) for i, made in found.items()}
+    rows = [in_structure(traced.wrt, alike[i], wrt) if i in alike else None for i in range(len(values))]
     return trees.unflatten(traced.result, values), trees.unflatten(traced.result, rows)
 
 
@@ -49,6 +53,7 @@ def hessian_of(
     The Hessian has the structure of the arguments in `wrt` twice: the block of a pair (a, b) is (*a, *b).
     """
 
+    @functools.wraps(function)
     def gradients(*positional: Any, **keywords: Any) -> Any:
         value, gradient = value_and_gradient(function, positional, keywords, wrt)
         return gradient, value
@@ -62,6 +67,7 @@ def laplacian_of(
 ) -> Array:
     """Record the sum of the second derivatives of a scalar function: the trace of its Hessian, block by block."""
 
+    @functools.wraps(function)
     def gradients(*positional: Any, **keywords: Any) -> Any:
         return value_and_gradient(function, positional, keywords, wrt)[1]
 
@@ -72,7 +78,8 @@ def laplacian_of(
         found = column(traced.block, traced.inputs, position, [position], chunk).get(position)
         if found is not None:
             total = op.Add(total, _trace(found, given))
-    return total
+    results = tracing.inline(traced.block, [a.value for a in traced.inputs])
+    return failing_alike([total], [None], (), traced.block, results)[0]
 
 
 def check_directions(mode: Mode | None, chunk: int | None) -> None:

@@ -6,13 +6,15 @@ from typing import Any
 
 from primsplit import tracing, trees
 from primsplit.array import Array
+from primsplit.broadcasting import zeros_like
+from primsplit.calls import StandIn, record_call
 from primsplit.dims import same
 from primsplit.errors import DtypeError, ShapeError, SpecError
-from primsplit.exploring import explored
 from primsplit.ir import Block, Value, Var
 from primsplit.lifting import as_array
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.pushforward import Pushforward, push_block, zeros_like
+from primsplit.pushforward import Pushforward, push_block
+from primsplit.transforms.failing import failing_alike
 from primsplit.transforms.gradient import Function, Wrt, select_arguments, value_and_gradient
 
 
@@ -32,22 +34,15 @@ def push_call(function: Function, args: Sequence[Any], positions: Sequence[int] 
     leaves, spec = trees.flatten(tuple(args))
     arrays = {i: as_array(x) for i, x in enumerate(leaves) if trees.is_array(x)}
     chosen = [i for i, a in arrays.items() if a.type.is_float] if positions is None else list(positions)
-    with tracing.recording() as inner:
-        params = [inner.param(arrays[i].type) for i in chosen]
-        inner.bindings = {p: arrays[i].value for p, i in zip(params, chosen, strict=True)}
 
-        def run() -> tuple[list[Array], trees.TreeSpec]:
-            given = list(leaves)
-            for i, param in zip(chosen, params, strict=True):
-                given[i] = Array(param, weak=arrays[i].weak, scalar=arrays[i].scalar)
-            found, structure = trees.flatten(function(*trees.unflatten(spec, given)))
-            return [as_array(r) for r in found], structure
+    def call(handles: list[Array]) -> Any:
+        given = dict(zip(chosen, handles, strict=True))
+        return function(*trees.unflatten(spec, [given.get(i, x) for i, x in enumerate(leaves)]))
 
-        traced, result_spec = explored(run)
-        results: list[Value] = [a.value for a in traced]
-    block = tracing.close(getattr(function, "__name__", "f"), params, inner, results)
-    of = [i for i, r in enumerate(results) if r.type.is_float]
-    pushed = push_block(block, range(len(params)), of)
+    stand_ins = [StandIn.of(arrays[i]) for i in chosen]
+    block, result_spec = record_call(getattr(function, "__name__", "f"), stand_ins, call)
+    of = [i for i, r in enumerate(block.results) if r.type.is_float]
+    pushed = push_block(block, range(len(chosen)), of)
     return Linearized(pushed, [arrays[i] for i in chosen], chosen, spec, result_spec)
 
 
@@ -103,7 +98,17 @@ def linear_part(function: Function, primals: Sequence[Any]) -> tuple[Any, Callab
 def result_tangents(pushed: Pushforward, values: Sequence[Array], tangents: Sequence[Array]) -> list[Array | None]:
     """One tangent a result: zeros where it does not depend on the inputs, None where it is not floating point."""
     found = dict(zip(pushed.targets, tangents, strict=True))
-    return [found.get(i, zeros_like(v) if v.type.is_float else None) for i, v in enumerate(values)]
+    known = {i: found.get(i, zeros_like(v)) for i, v in enumerate(values) if v.type.is_float}
+    sources = dict(zip(pushed.targets, pushed.tangent.results, strict=True))
+    alike = failing_alike(
+        list(known.values()),
+        [sources.get(i) for i in known],
+        pushed.tangent.ops,
+        pushed.primal,
+        [v.value for v in values],
+    )
+    tangents_of = dict(zip(known, alike, strict=True))
+    return [tangents_of.get(i) for i in range(len(values))]
 
 
 def value_gradient_and_product(
@@ -113,7 +118,7 @@ def value_gradient_and_product(
 
     The vector, the gradient and the product have the structure of the argument in `wrt`, a tuple for several.
     """
-    chosen = select_arguments(args, named, wrt)
+    chosen = select_arguments(function, args, named, wrt)
     vectors = (vector,) if isinstance(wrt, int | str) else as_tuple(vector, "v")
 
     def gradients(*moved: Any) -> tuple[Any, Any]:

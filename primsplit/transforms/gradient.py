@@ -1,5 +1,7 @@
 """Reverse mode: value and gradient, and vector-Jacobian products, of a function being traced."""
 
+import inspect
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,13 +10,15 @@ import numpy as np
 
 from primsplit import tracing, trees
 from primsplit.array import Array
+from primsplit.calls import StandIn, record_call
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, ShapeError, SpecError
-from primsplit.exploring import explored
 from primsplit.ir import Block, Value, Var
 from primsplit.lifting import as_array
 from primsplit.parts import Split
+from primsplit.passes.recognize import recognize
 from primsplit.split import gradient_or_zeros, split_block
+from primsplit.transforms.failing import failing_alike
 
 Function = Callable[..., Any]
 Wrt = int | str | Sequence[int | str]
@@ -38,7 +42,7 @@ def differentiate(function: Function, args: Sequence[Any], named: Mapping[str, A
     """
     traced = trace_call(function, args, named, wrt)
     block = traced.block
-    split = split_block(block, range(len(block.params)), traced.floats)
+    split = split_block(recognize(block), range(len(block.params)), traced.floats)
     return Differentiated(split, traced.inputs, traced.wrt, traced.result)
 
 
@@ -59,42 +63,56 @@ class TracedCall:
 
 def trace_call(function: Function, args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt) -> TracedCall:
     """Trace `function` at these arguments; those in `wrt` are parameters, all else is captured."""
-    chosen = select_arguments(args, named, wrt)
+    chosen = select_arguments(function, args, named, wrt)
     leaves, spec = trees.flatten(chosen)
     inputs = [_differentiable(x) for x in leaves]
-    with tracing.recording() as inner:
-        params = [inner.param(a.type) for a in inputs]
-        inner.bindings = {p: a.value for p, a in zip(params, inputs, strict=True)}
 
-        def run() -> tuple[list[Array], trees.TreeSpec]:
-            given = [Array(p, weak=a.weak, scalar=a.scalar) for p, a in zip(params, inputs, strict=True)]
-            positional, keywords = replace_arguments(args, named, trees.unflatten(spec, given))
-            found, structure = trees.flatten(function(*positional, **keywords))
-            return [as_array(r) for r in found], structure
+    def call(handles: list[Array]) -> Any:
+        positional, keywords = replace_arguments(args, named, trees.unflatten(spec, handles))
+        return function(*positional, **keywords)
 
-        traced, result_spec = explored(run)
-        results: list[Value] = [a.value for a in traced]
-    block = tracing.close(getattr(function, "__name__", "f"), params, inner, results)
+    block, result_spec = record_call(getattr(function, "__name__", "f"), [StandIn.of(a) for a in inputs], call)
     return TracedCall(block, inputs, spec, result_spec)
 
 
-def select_arguments(args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt) -> dict[int | str, Any]:
-    """The arguments that `wrt` names, by position or keyword."""
+def select_arguments(
+    function: Function, args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt
+) -> dict[int | str, Any]:
+    """The arguments that `wrt` names by position or name, whichever way each was passed. Raises SpecError."""
     wanted = [wrt] if isinstance(wrt, int | str) else list(wrt)
+    names = _positional_names(function)
     chosen: dict[int | str, Any] = {}
     for key in wanted:
-        place = key % len(args) if isinstance(key, int) and -len(args) <= key < len(args) else key
-        if isinstance(place, int) and 0 <= place < len(args):
-            chosen[place] = args[place]
-        elif isinstance(place, str) and place in named:
-            chosen[place] = named[place]
-        else:
+        place = _place_of(key, names, len(args), named)
+        if place is None:
+            given = [*names[: len(args)], *("another" for _ in args[len(names) :]), *named]
             raise SpecError(
                 f"wrt={key!r} names no argument of this call",
                 place=tracing.user_place(),
-                because=(f"it has {len(args)} positional arguments and the keywords {', '.join(named) or 'none'}",),
+                because=(f"its arguments are {', '.join(given) or 'none'}",),
             )
+        chosen[place] = args[place] if isinstance(place, int) else named[place]
     return chosen
+
+
+def _place_of(key: Any, names: Sequence[str], count: int, named: Mapping[str, Any]) -> int | str | None:
+    """Where the argument is that `wrt` calls `key`: among the first `count`, or the named ones; None for nowhere."""
+    if isinstance(key, str):
+        found = names.index(key) if key in names[:count] else None
+        return key if key in named else found
+    if isinstance(key, int) and -count <= key < count:
+        return key % count
+    name = names[key] if isinstance(key, int) and count <= key < len(names) else None
+    return name if name in named else None
+
+
+def _positional_names(function: Function) -> list[str]:
+    """The names of the parameters that may be passed by position."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
 
 
 def replace_arguments(
@@ -108,7 +126,7 @@ def replace_arguments(
 def _differentiable(leaf: Any) -> Array:
     if not trees.is_array(leaf) or isinstance(leaf, Size):
         raise DtypeError(
-            f"cannot differentiate with respect to {leaf!r}: it is a static {type(leaf).__name__}",
+            f"cannot differentiate with respect to {reprlib.repr(leaf)}: it is a static {type(leaf).__name__}",
             place=tracing.user_place(),
             cure="Pass a float or a floating-point array.",
         )
@@ -134,9 +152,15 @@ def value_and_gradient(
     seeds = [_seed(s, first=i == 0) for i, s in enumerate(split.cotangents)]
     values = [Array(v) for v in tracing.inline(joint, [*(a.value for a in made.inputs), *(s.value for s in seeds)])]
     count = len(split.primal.results)
-    gradients = gradient_or_zeros(split, values[count:], made.inputs)
+    found = gradient_or_zeros(split, values[count:], made.inputs)
+    gradients = _failing_alike(found, split, [v.value for v in values[:count]])
     value = trees.unflatten(made.result, values[:count])
     return value, in_structure(made.wrt, gradients, wrt)
+
+
+def _failing_alike(gradients: Sequence[Array], split: Split, results: Sequence[Value]) -> list[Array]:
+    made = dict(zip(split.targets, split.pullback.results, strict=True))
+    return failing_alike(gradients, [made.get(i) for i in split.wrt], split.pullback.ops, split.primal, results)
 
 
 def _seed(var: Var, *, first: bool) -> Array:
@@ -191,7 +215,8 @@ def vector_jacobian(
         seeds = [_cotangent(given[i], results[i]) for i in split.of]
         captured = [known.get(c, c) for c in split.captures]
         found = [Array(v) for v in tracing.inline(split.pullback, [*captured, *(s.value for s in seeds)])]
-        return in_structure(made.wrt, gradient_or_zeros(split, found, made.inputs), wrt)
+        gradients = _failing_alike(gradient_or_zeros(split, found, made.inputs), split, results)
+        return in_structure(made.wrt, gradients, wrt)
 
     return trees.unflatten(made.result, [Array(v) for v in results]), pullback
 

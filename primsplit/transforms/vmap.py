@@ -4,16 +4,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import optree
 
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.batching.table import moved_from_front, moved_front, repeated
 from primsplit.batching.transform import batch_block
+from primsplit.calls import StandIn, merged, record_call
 from primsplit.dims import Dim, Size, same
 from primsplit.errors import ShapeError, SpecError
-from primsplit.exploring import explored
-from primsplit.ir import Type, Value
+from primsplit.ir import Type
 from primsplit.lifting import as_array
 
 Function = Callable[..., Any]
@@ -27,6 +28,7 @@ class Mapped:
 
     array: Array
     is_batched: bool
+    label: str
 
     @property
     def of_one(self) -> Type:
@@ -44,23 +46,17 @@ def batched_call(
         *_axes_of_arguments(in_axes, args),
         *(0 if trees.is_array(x) else None for x in trees.flatten(dict(named))[0]),
     ]
-    mapped = [_mapped(x, a) for x, a in zip(leaves, axes, strict=True)]
+    labels = map(_label, spec.paths())
+    mapped = [_mapped(x, a, label) for x, a, label in zip(leaves, axes, labels, strict=True)]
     arrays = [m for m in mapped if m is not None]
     size = _size_of(arrays)
-    with tracing.recording() as inner:
-        params = [inner.param(m.of_one) for m in arrays]
 
-        def run() -> tuple[list[Array], trees.TreeSpec]:
-            handles = zip(params, arrays, strict=True)
-            stand_ins = iter([Array(p, weak=m.array.weak, scalar=_is_number(m)) for p, m in handles])
-            given = [x if m is None else next(stand_ins) for x, m in zip(leaves, mapped, strict=True)]
-            positional, keywords = trees.unflatten(spec, given)
-            found, structure = trees.flatten(function(*positional, **keywords))
-            return [as_array(r) for r in found], structure
+    def call(handles: list[Array]) -> Any:
+        positional, keywords = trees.unflatten(spec, merged(leaves, mapped, handles))
+        return function(*positional, **keywords)
 
-        traced, result_spec = explored(run)
-        results: list[Value] = [a.value for a in traced]
-    block = tracing.close(getattr(function, "__name__", "f"), params, inner, results)
+    stand_ins = [StandIn(m.of_one, weak=m.array.weak, scalar=_is_number(m)) for m in arrays]
+    block, result_spec = record_call(getattr(function, "__name__", "f"), stand_ins, call)
     made, flags = batch_block(block, [m.is_batched for m in arrays], size)
     values = tracing.inline(made, [m.array.value for m in arrays])
     wanted = _prefix(out_axes, trees.unflatten(result_spec, values), "out_axes")
@@ -70,9 +66,9 @@ def batched_call(
 
 def _axes_of_arguments(in_axes: Axes, args: Sequence[Any]) -> list[int | None]:
     """One axis a leaf of the positional arguments."""
-    if in_axes is None or isinstance(in_axes, int):
+    if not isinstance(in_axes, list | tuple | dict):
         return _prefix(in_axes, tuple(args), "in_axes")
-    if not isinstance(in_axes, list | tuple) or len(in_axes) != len(args):
+    if isinstance(in_axes, dict) or len(in_axes) != len(args):
         raise SpecError(
             f"in_axes={in_axes!r} does not fit {len(args)} positional arguments",
             place=tracing.user_place(),
@@ -86,11 +82,17 @@ def _axes_of_arguments(in_axes: Axes, args: Sequence[Any]) -> list[int | None]:
 def _prefix(axes: Axes, tree: Any, what: str) -> list[int | None]:
     """One axis a leaf of the tree: an axis stands for all leaves of what it is given for."""
     leaves, _ = trees.flatten(tree)
-    if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
-        return [axes] * len(leaves)
+    if axes is None or (isinstance(axes, int | np.integer) and not isinstance(axes, bool)):
+        return [None if axes is None else int(axes)] * len(leaves)
     trees.flatten(axes)
     children, parts = _children(axes), _children(tree)
-    if children is None or parts is None or children[0] != parts[0] or len(children[1]) != len(parts[1]):
+    if children is None:
+        raise SpecError(
+            f"{what} has {axes!r}, which is no axis",
+            place=tracing.user_place(),
+            cure="Give an integer, None for what all examples share, or containers of those.",
+        )
+    if parts is None or children[0] != parts[0] or len(children[1]) != len(parts[1]):
         raise SpecError(
             f"{what}={axes!r} does not fit the structure that it is for",
             place=tracing.user_place(),
@@ -108,27 +110,33 @@ def _children(tree: Any) -> tuple[Any, list[Any]] | None:
     return (type(tree), metadata), list(parts)
 
 
-def _mapped(leaf: Any, axis: int | None) -> Mapped | None:
+def _label(path: Sequence[Any]) -> str:
+    """What errors call a leaf of the positional arguments and those by keyword."""
+    is_named, first, *inner = path
+    return "".join([str(first) if is_named else f"argument {first}", *(f"[{part!r}]" for part in inner)])
+
+
+def _mapped(leaf: Any, axis: int | None, label: str) -> Mapped | None:
     """The array that a leaf is; None for a static argument."""
     if not trees.is_array(leaf):
         if axis is not None:
             raise SpecError(
-                f"vmap cannot map over {leaf!r}: it is a static {type(leaf).__name__}",
+                f"vmap cannot map over {label}, {leaf!r}: it is a static {type(leaf).__name__}",
                 place=tracing.user_place(),
                 cure="Say None for it in in_axes, or pass an array.",
             )
         return None
     array = as_array(leaf)
     if axis is None:
-        return Mapped(array, is_batched=False)
+        return Mapped(array, is_batched=False, label=label)
     rank = len(array.shape)
     if not -rank <= axis < rank:
         raise ShapeError(
-            f"vmap is to map over axis {axis} of a {array.type}, which has {rank} axes",
+            f"vmap is to map over axis {axis} of {label}, which is {array.type}",
             place=tracing.user_place(),
             cure="Say None in in_axes for an argument that all examples share.",
         )
-    return Mapped(moved_front(array, axis), is_batched=True)
+    return Mapped(moved_front(array, axis), is_batched=True, label=label)
 
 
 def _is_number(mapped: Mapped) -> bool:
@@ -138,7 +146,7 @@ def _is_number(mapped: Mapped) -> bool:
 
 def _size_of(mapped: Sequence[Mapped]) -> Dim:
     """The size that all mapped axes have. Raises ShapeError where they may differ, SpecError where there is none."""
-    sizes = [(m.array.shape[0], m.array.type) for m in mapped if m.is_batched]
+    sizes = [(m.array.shape[0], f"{m.label} is {m.array.type}") for m in mapped if m.is_batched]
     if not sizes:
         raise SpecError(
             "vmap has no axis to map over: in_axes is None for every argument",
@@ -148,10 +156,12 @@ def _size_of(mapped: Sequence[Mapped]) -> Dim:
     literal = next((s for s in sizes if not isinstance(s[0], Size)), sizes[0])
     for size, given in sizes:
         if not same(size, literal[0]):
+            is_told = isinstance(size, int) and isinstance(literal[0], int)
+            verdict = "differ" if is_told else "are not known to be equal"
             raise ShapeError(
-                f"vmap maps over axes of sizes {literal[0]} and {size}, which are not known to be equal",
+                f"vmap maps over axes of sizes {literal[0]} and {size}, which {verdict}",
                 place=tracing.user_place(),
-                because=(f"the arrays, mapped axis first, are {literal[1]} and {given}",),
+                because=(f"mapped axis first, {literal[1]} and {given}",),
                 cure="Say None in in_axes for an argument that all examples share.",
             )
     return literal[0]

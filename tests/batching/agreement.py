@@ -8,20 +8,9 @@ import numpy as np
 import primsplit as ps
 from primsplit.batching.table import SIZING
 from primsplit.specs import spec
-from primsplit.testing.subject import Subject, make_subject
-from tests.rules.row import Row
+from tests.rules.row import Row, subject_of
 
 COUNT = 3
-NEVER_EMPTY = {"Col2Im", "Conv", "ConvInteger", "ConvTranspose", "Det", "MaxRoiPool", "Pad", "QLinearConv"}
-"""onnxruntime, or what stands for these operators in float64, refuses a batch of no images or matrices."""
-
-
-def subject_of(row: Row, seed: int = 0) -> Subject:
-    options = row.arguments
-    return make_subject(
-        row.kind, row.inputs, attributes=options.get("attributes") or {}, outputs=options.get("outputs"),
-        domain=options.get("domain", (-2.0, 2.0)), random=np.random.default_rng(seed),
-    )  # fmt: skip
 
 
 def batch_of(row: Row) -> list[np.ndarray]:
@@ -52,41 +41,52 @@ def leaves(result: Any) -> tuple[Any, ...]:
     return tuple(result) if isinstance(result, tuple | list) else (result,)
 
 
-def check_batch(row: Row, *, count: int | str = COUNT) -> None:
+def check_batch(row: Row) -> None:
     """The batch of an op is the stack of the op's results, whichever inputs differ between examples.
 
-    With a name for the `count`, the batch's size is known only when it runs, also as 1 and 0.
+    Once for a number of examples that is known beforehand, and once for one that only the run knows, also as 1 and 0.
     """
     subject, arrays, chosen = subject_of(row), batch_of(row), list(subsets(row))
-    singles = _singles(subject, arrays, chosen)
-    specs = [spec(x.dtype, (count, *x.shape[1:])) for x in arrays]
+    first = [x[0] for x in arrays]
 
-    def batched(*inputs: Any) -> Any:
+    def batched(stacks: Sequence[Any], shared: Sequence[Any]) -> Any:
         found = []
         for subset in chosen:
-            axes = tuple(0 if k in subset else None for k in range(len(inputs)))
-            given = [x if k in subset else x[0] for k, x in enumerate(inputs)]
+            axes = tuple(0 if k in subset else None for k in range(len(stacks)))
+            given = [stacks[k] if k in subset else x for k, x in enumerate(shared)]
             found.append(leaves(ps.vmap(subject, in_axes=axes)(*given)))
         return found
 
-    program = ps.trace(batched, *specs)
-    for size in (COUNT,) if isinstance(count, int) else (COUNT, 1, 0):
-        if size == 0 and (row.kind in NEVER_EMPTY or any(len(subset) < len(arrays) for subset in chosen)):
-            continue
-        made = program(*(x[:size] for x in arrays))
-        for subset, found, wanted in zip(chosen, made, singles, strict=True):
-            for y, expected in zip(found, wanted, strict=True):
-                _same(y, expected[:size], f"inputs {subset} differ, {size} examples")
-
-
-def _singles(subject: Subject, arrays: Sequence[np.ndarray], chosen: Sequence[tuple[int, ...]]) -> Any:
-    def one_by_one(*inputs: Any) -> Any:
-        return [
-            [leaves(subject(*(x[b if k in subset else 0] for k, x in enumerate(inputs)))) for b in range(COUNT)]
+    def with_examples(stacks: Sequence[Any]) -> Any:
+        examples = [
+            [leaves(subject(*(x[b if k in subset else 0] for k, x in enumerate(stacks)))) for b in range(COUNT)]
             for subset in chosen
         ]
+        return examples, batched(stacks, [x[0] for x in stacks])
 
-    return [stacked(results) for results in ps.trace(one_by_one, *arrays)(*arrays)]
+    examples, found = ps.trace(with_examples, arrays)(arrays)
+    wanted = [stacked(results) for results in examples]
+    _check(found, wanted, chosen, "known")
+    program = ps.trace(batched, [spec(x.dtype, ("B", *x.shape[1:])) for x in arrays], first)
+    for size in (COUNT, 1):
+        made = program([x[:size] for x in arrays], first)
+        _check(made, [[y[:size] for y in outputs] for outputs in wanted], chosen, str(size))
+    made = program([x[:0] for x in arrays], first)
+    told = iter(r.type.shape or () for r in program.block.results)
+    pairs = [zip(*pair, strict=True) for pair in zip(wanted, made, strict=True)]
+    _check(made, [[_nothing(z, y, next(told)) for z, y in outputs] for outputs in pairs], chosen, "0")
+
+
+def _nothing(examples: np.ndarray, found: np.ndarray, told: Sequence[Any]) -> np.ndarray:
+    """What no examples give: a size that depends on data is told by nothing."""
+    known = [d if isinstance(d, int) else n for d, n in zip(told[1:], found.shape[1:], strict=True)]
+    return examples[:0].reshape((0, *known))
+
+
+def _check(found: Any, wanted: Any, chosen: Sequence[tuple[int, ...]], size: str) -> None:
+    for subset, outputs, expected in zip(chosen, found, wanted, strict=True):
+        for y, z in zip(outputs, expected, strict=True):
+            _same(y, z, f"inputs {subset} differ, size {size}")
 
 
 def _same(found: np.ndarray, wanted: np.ndarray, name: str) -> None:

@@ -86,6 +86,24 @@ def test_a_scan_walks_behind_the_batch_axis() -> None:
     check(backwards, X)
 
 
+def test_a_batch_inside_of_a_scan_inside_of_a_batch() -> None:
+    def states(x: Any) -> Any:
+        def step(c: Any, e: Any) -> Any:
+            c = ps.vmap(lambda v, w: np.tanh(v * 0.5 + w), in_axes=(0, None))(c, e)
+            return c, c.sum()
+
+        return ps.scan(step, np.arange(2.0), x)[1]
+
+    def plain(x: Any) -> Any:
+        c, rows = np.arange(2.0), []
+        for e in x:
+            c = np.tanh(c * 0.5 + e)
+            rows.append(c.sum())
+        return np.array(rows)
+
+    same(ps.trace(ps.vmap(states), ps.spec("float64", ["B", "T"]))(X), np.stack([plain(x) for x in X]))
+
+
 def test_loops_in_branches_in_loops() -> None:
     def nested(x: Any) -> Any:
         def step(i: Any, c: Any) -> Any:
@@ -128,6 +146,30 @@ def test_what_a_loop_keeps_of_a_number_of_steps_for_each_example_stays_with_the_
     same(ps.vmap(one)(X), np.stack([one(x) for x in X]))
     counted = ps.grad(lambda x, count: (turned(x, count) ** 2).sum())
     same(ps.vmap(counted)(X, COUNTS), np.stack([counted(x, n) for x, n in zip(X, COUNTS, strict=True)]))
+
+
+def test_steps_that_differ_between_examples_and_between_the_steps_around_them_are_each_examples_own() -> None:
+    def grows(x: Any) -> Any:
+        def step(i: Any, c: Any) -> Any:
+            scaled = lambda d: ps.map(lambda e: e * (1.2 + 0.1 * i), d)  # noqa: E731
+            return ps.while_loop(lambda d: (d**2).sum() < 20, scaled, c * 0.5)
+
+        return np.sin(ps.fori_loop(0, 3, step, x)).sum()
+
+    one = ps.grad(grows)
+    wanted = np.stack([one(x) for x in X])
+    same(ps.vmap(one)(X), wanted)
+    same(ps.grad(lambda x: ps.vmap(grows)(x).sum())(X), wanted)
+    same(ps.vmap(lambda x: ps.jvp(grows, (x,), (x,))[1])(X), (wanted * X).sum(axis=1))
+
+
+def test_a_loop_of_its_own_number_of_steps_in_a_branch_is_each_examples_own() -> None:
+    def loss(x: Any) -> Any:
+        fixed = lambda v: ps.scan(lambda c, e: (c * 0.5 + e, c * e), v[0], v)[1]  # noqa: E731
+        return np.sin(ps.cond(x[0] > 0, grown, fixed, x)).sum() + ps.cond(x[1] > 0, grown, lambda v: v, x)[0]
+
+    one = ps.grad(loss)
+    same(ps.vmap(one)(X), np.stack([one(x) for x in X]))
 
 
 def branching(x: Any) -> Any:
@@ -176,11 +218,17 @@ def test_what_an_example_does_not_take_neither_fails_nor_spoils_its_gradient() -
         return ps.cond(x.sum() > 0, lambda v: np.sqrt(v.sum()) * v, lambda v: np.log(-v.sum()) * v, x).sum()
 
     one = ps.grad(rooted)
+
+    def slopes(x: Any) -> Any:
+        through = ps.grad(lambda v: ps.vmap(rooted)(v).sum())(x)
+        return through, ps.vmap(one)(x), ps.grad(lambda v: (ps.vmap(one)(v) ** 2).sum())(x)
+
+    program = ps.trace(slopes, ps.spec("float64", ["B", 3]))
     for batch in (X, np.abs(X), -np.abs(X), X[:0]):
         wanted = np.stack([one(x) for x in batch]) if len(batch) else batch
-        same(ps.grad(lambda x: ps.vmap(rooted)(x).sum())(batch), wanted)
-        same(ps.vmap(one)(batch), wanted)
-        second = ps.grad(lambda x: (ps.vmap(one)(x) ** 2).sum())(batch)
+        through, each, second = program(batch)
+        same(through, wanted)
+        same(each, wanted)
         assert np.isfinite(second).all()
 
 

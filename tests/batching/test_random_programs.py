@@ -4,11 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import primsplit as ps
+from tests.programs.controlled import compiled, sources
 from tests.programs.drawn import Step, call, programs
+from tests.test_random_control import arguments, is_far_from_branching
 
 rng = np.random.default_rng(12)
 SHAPES = [(3, 2), (3,), (2, 3)]
@@ -42,7 +44,7 @@ def _check(program: list[Step], batched: list[bool]) -> None:
 
 
 @given(programs(INPUTS), flags)
-@settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=QUIET)
+@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=QUIET)
 def test_a_batch_of_a_random_program_is_numpys(program: list[Step], batched: list[bool]) -> None:
     _check(program, batched)
 
@@ -52,3 +54,23 @@ def test_a_batch_of_a_random_program_is_numpys(program: list[Step], batched: lis
 @settings(max_examples=300, deadline=None, suppress_health_check=QUIET)
 def test_batches_of_many_long_random_programs_are_numpys(program: list[Step], batched: list[bool]) -> None:
     _check(program, batched)
+
+
+@pytest.mark.slow
+@given(sources(), st.integers(0, 3))
+@settings(max_examples=100, deadline=None, suppress_health_check=QUIET)
+def test_batches_of_many_programs_of_branches_and_loops_are_their_examples(source: str, seed: int) -> None:
+    points = [p for p in (arguments(3, seed + 10 * i) for i in range(3)) if is_far_from_branching(source, p)]
+    assume(points)
+    program = compiled(source, lambda a, b: a > b)
+
+    def loss(*args: Any) -> Any:
+        x, y, s, t = program(*args)
+        return np.sum(x * np.arange(1.0, 4.0)) + np.sum(y) + s - t
+
+    one = ps.value_and_grad(loss, (0, 1, 2, 3))
+    examples = [one(*p) for p in points]
+    values, slopes = ps.vmap(one)(*(np.stack(parts) for parts in zip(*points, strict=True)))
+    np.testing.assert_allclose(values, [v for v, _ in examples], rtol=1e-9, atol=1e-9, err_msg=source)
+    for found, wanted in zip(slopes, zip(*(g for _, g in examples), strict=True), strict=True):
+        np.testing.assert_allclose(found, np.stack(wanted), rtol=1e-8, atol=1e-9, err_msg=source)

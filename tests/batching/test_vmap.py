@@ -26,7 +26,7 @@ def same(found: Any, wanted: Any, tolerance: float = 1e-12) -> None:
     [
         (0, (X, X), X * X + X),
         ((0, 1), (X, Y), X * Y.T + X),
-        ((-2, -1), (X, Y), X * Y.T + X),
+        ((-2, np.int64(-1)), (X, Y), X * Y.T + X),
         ([1, None], (Y, X[0]), Y.T * X[0] + Y.T),
         ((None, 0), (X[0], X), X[0] * X + X[0]),
     ],
@@ -116,8 +116,11 @@ def _sum(x: Any, y: Any) -> Any:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: ps.vmap(_sum)(X, X[:4]), ShapeError, "sizes 5 and 4"),
-        (lambda: ps.vmap(_sum, in_axes=(0, 2))(X, X), ShapeError, "axis 2"),
+        (lambda: ps.vmap(_sum)(X, X[:4]), ShapeError, "sizes 5 and 4, which differ"),
+        (lambda: ps.vmap(_sum, in_axes=(0, 2))(X, X), ShapeError, "axis 2 of argument 1"),
+        (lambda: ps.vmap(lambda p: p["w"])({"w": W.sum()}), ShapeError, r"axis 0 of argument 0\['w'\]"),
+        (lambda: ps.vmap(_sum, in_axes=True)(X, X), SpecError, "True, which is no axis"),
+        (lambda: ps.vmap(_sum, in_axes=(0, 1.5))(X, X), SpecError, "1.5, which is no axis"),
         (lambda: ps.vmap(_sum)(X, 1.0), ShapeError, "axis 0"),
         (lambda: ps.vmap(_sum, in_axes=(0, 0, 0))(X, X), SpecError, "does not fit 2"),
         (lambda: ps.vmap(_sum, in_axes=(0, (0, 1)))(X, X), SpecError, "does not fit the structure"),

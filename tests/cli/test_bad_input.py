@@ -194,12 +194,11 @@ ROWS = [
     Row(
         "a number asked of a value of the run",
         """
-        import math
         def loss(x):
-            return math.sin(x[0])
+            return float(x[0])
         """,
-        ("float()",),
-        "return math.sin(x[0])",
+        ("float()", "x.astype(float)"),
+        "return float(x[0])",
     ),
     Row(
         "a function that NumPy knows and a trace does not",
@@ -232,6 +231,74 @@ ROWS = [
         """,
         ("ModuleNotFoundError", "a_module_that_is_not_there"),
         "import a_module_that_is_not_there",
+    ),
+    Row(
+        "a function that asks a traced number for its text",
+        """
+        def loss(x):
+            print(f"{x.sum():.2f}")
+            return x.sum()
+        """,
+        ("known only at run time", "format it outside"),
+        'print(f"{x.sum():.2f}")',
+    ),
+    Row(
+        "a loop over an axis whose size only the run knows",
+        """
+        def loss(x):
+            return sum(v for v in x)
+        """,
+        ("iteration asks for the size N", "ps.scan"),
+        "return sum(v for v in x)",
+        ("--spec", "x:f64[N]"),
+    ),
+    Row("a result that is no array", "def loss(x): return 'low'", ("returns a str, which is no array", "tuples")),
+    Row("an asynchronous function", "async def loss(x): return x", ("returns a coroutine, which is no array",)),
+    Row("a generator", "def loss(x): yield x", ("returns a generator, which is no array",)),
+    Row("no result", "def loss(x): x.sum()", ("no result is floating point", "loss returns nothing")),
+    Row(
+        "a gradient by whole numbers",
+        "def loss(x, n): return (x * n).sum()",
+        ("wrt='n' is not floating point",),
+        arguments=(*X, "--spec", "n:i64[3]", "--wrt", "n"),
+    ),
+    Row(
+        "a function of another library",
+        """
+        import statistics
+        def loss(x):
+            return statistics.fmean(x)
+        """,
+        ("run time",),
+        "return statistics.fmean(x)",
+    ),
+    Row(
+        "an attribute that arrays do not have",
+        "def loss(x): return x.foo()",
+        ("no attribute 'foo'",),
+        "def loss(x): return x.foo()",
+    ),
+    Row(
+        "recursion without end",
+        "def loss(x): return loss(x)",
+        ("RecursionError",),
+        "def loss(x): return loss(x)",
+    ),
+    Row(
+        "an array that no memory holds",
+        """
+        import numpy as np
+        def loss(x):
+            return np.zeros((10**7, 10**7)) + x[0]
+        """,
+        ("MemoryError", "728. TiB"),
+        "return np.zeros((10**7, 10**7)) + x[0]",
+    ),
+    Row(
+        "a size that is no number",
+        "def loss(x): return x.sum()",
+        ("cannot read the size '2.5'",),
+        arguments=("--spec", "x:f64[2.5]"),
     ),
     Row("no floating-point result", "def loss(x): return x > 0", ("no result is floating point",)),
 ]
@@ -280,11 +347,13 @@ def test_a_path_that_cannot_be_written_is_told_and_nothing_is_left(
 def test_a_file_that_is_not_there_or_no_text_is_told(primsplit: Callable[..., Any], tmp_path: Path) -> None:
     done = primsplit("export", tmp_path / "gone.py")
     assert (done.status, "No such file" in done.error) == (1, True)
-    binary = tmp_path / "model.onnx"
-    binary.write_bytes(b"\x08\x0a\x00\xff\xfe")
-    done = primsplit("export", binary)
-    assert done.status == 1
-    assert "model.onnx is not Python" in done.error
+    for name, told in (("model.py", "model.py is not Python"), ("model.onnx", "is no valid model")):
+        binary = tmp_path / name
+        binary.write_bytes(b"\x08\x0a\x00\xff\xfe")
+        done = primsplit("export", binary)
+        assert done.status == 1
+        assert told in done.error
+        assert len(done.error.splitlines()) < 10
 
 
 def test_a_function_that_the_file_has_not_is_told(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:

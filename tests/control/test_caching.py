@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.errors import ConcretizationError
 from primsplit.testing import check_grads
 
 
@@ -121,3 +122,18 @@ def test_other_transforms_see_through_it(squares) -> None:
         return ps.scan(lambda c, x: (c + g(np.stack([x, c])), None), 0.1, xs)[0]
 
     check_grads(f, np.array([0.3, 0.2, 0.4]), order=2)
+
+
+def test_a_recording_follows_the_policy_of_each_trace() -> None:
+    """One made along the branches of given arrays answers for no others, and one of all branches is no way around."""
+
+    def cube_or_square(x):
+        return x**3 if x > 1 else x**2
+
+    for make in (ps.cached, ps.primitive):
+        inner = make(cube_or_square)
+        gradient = ps.grad(ps.guarded(lambda x, inner=inner: inner(x), lambda x: x > 1))
+        assert [gradient(2.0), gradient(0.5)] == [12.0, 1.0]
+        assert [ps.grad(inner)(2.0), ps.grad(inner)(0.5)] == [12.0, 1.0]
+        with pytest.raises(ConcretizationError, match="a branch depends"):
+            ps.trace(lambda x, inner=inner: inner(x), 1.0, branches="error")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import ConcretizationError, DtypeError, RunError, TraceError
+from primsplit.errors import ConcretizationError, DtypeError, PrimsplitError, RunError, TraceError
 from primsplit.testing import check_grads
 
 
@@ -121,6 +121,67 @@ def test_an_assertion_fails_when_the_program_is_run() -> None:
         assert "assert x.sum() > 0" in str(caught.value)
 
 
+def constant_of_positive(x):
+    assert x.sum() > 0, "positive"
+    return np.float64(3.0)
+
+
+def signs_of_positive(x):
+    if x.sum() < 0:
+        raise ValueError("positive")
+    return np.sign(x).sum()
+
+
+def counted(x):
+    def step(count, v):
+        assert v > 0, "positive"
+        return count + 1.0, None
+
+    return ps.scan(step, 0.0, x)[0]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [constant_of_positive, signs_of_positive, counted, lambda x: counted(x) + (x**2).sum()],
+    ids=["constant", "sign", "scan", "beside a gradient"],
+)
+@pytest.mark.parametrize(
+    "derived",
+    [
+        ps.grad,
+        lambda f: lambda x: ps.vjp(f, x)[1](1.0),
+        lambda f: lambda x: ps.jvp(f, (x,), (x,))[1],
+        lambda f: lambda x: ps.linearize(f, x)[1](x),
+        ps.jacobian,
+        ps.hessian,
+        ps.laplacian,
+        lambda f: ps.grad(lambda x: ps.grad(f)(x).sum()),
+        lambda f: lambda x: ps.vmap(ps.grad(f))(np.stack([abs(x), x])),
+    ],
+    ids=["grad", "vjp", "jvp", "linearize", "jacobian", "hessian", "laplacian", "twice", "vmap"],
+)
+def test_a_derivative_that_does_not_depend_on_what_is_asserted_fails_too(function, derived) -> None:
+    program = ps.trace(lambda x: derived(function)(x), ps.spec("float64", [2]))
+    found = np.asarray(program(np.ones(2)))
+    assert np.isfinite(found).all()
+    with pytest.raises(RunError, match="positive"):
+        program(-np.ones(2))
+
+
+def test_a_gradient_of_one_argument_fails_where_the_other_is_refused() -> None:
+    def f(x, y):
+        if x.sum() < 0:
+            raise ValueError("negative")
+        return (y**2).sum()
+
+    first, second = ps.grad(f, 0), ps.grad(f, 1)
+    np.testing.assert_array_equal(first(np.ones(2), np.ones(2)), np.zeros(2))
+    np.testing.assert_array_equal(second(np.ones(2), np.ones(2)), np.full(2, 2.0))
+    for gradient in (first, second, ps.grad(lambda x, y: sum(ps.grad(f, (0, 1))(x, y)[0]))):
+        with pytest.raises(RunError, match="ValueError: negative"):
+            gradient(-np.ones(2), np.ones(2))
+
+
 def test_an_error_on_every_path_is_raised_at_once() -> None:
     def never(x):
         if x > 0:
@@ -204,3 +265,27 @@ def test_forward_mode_and_batches_follow_branches_too(x, slope, curvature) -> No
 def test_paths_that_return_other_dtypes_are_refused() -> None:
     with pytest.raises(DtypeError, match="float32 and float64"):
         ps.trace(lambda x: x if x.sum() > 0 else x.astype(np.float32), ps.spec("float64", [2]))
+
+
+@pytest.mark.parametrize(
+    ("function", "told", "cure"),
+    [
+        (lambda x: x * int(x[0]), r"int\(\) was asked of a value", "astype(int)"),
+        (lambda x: x * float(x.sum()), r"float\(\) was asked of a value", "astype(float)"),
+        (lambda x: x.sum().item() * x, r"\.item\(\) was asked of a value", "Leave .item() away"),
+        (lambda x: [1.0, 2.0, 3.0][x.argmax()] * x, "an integer index was asked of a value", "np.take"),
+        (lambda x: sum(x[0] for _ in range(x.argmax())), "an integer index was asked of a value", "ps.fori_loop"),
+        (lambda x: x if x > 0 else -x, "a condition must be one truth value", "np.where"),
+    ],
+)
+def test_a_python_number_of_a_traced_value_is_refused_at_its_line_with_the_way_out(function, told, cure) -> None:
+    """Row T4: nothing that was true of one input alone becomes part of the program."""
+    with pytest.raises(PrimsplitError, match=told) as caught:
+        ps.trace(function, ps.spec("float64", [3]))
+    assert cure in str(caught.value)
+    assert "at test_exploring.py:" in str(caught.value)
+    assert len(str(caught.value).splitlines()) < 10
+
+
+def test_an_index_that_was_searched_for_may_index_an_array() -> None:
+    check_grads(lambda x: x[x.argmax()] * x[x.argmin()], np.array([0.3, 1.2, -0.4]), order=2)

@@ -63,6 +63,16 @@ def test_a_guard_that_does_not_tell_the_paths_apart_is_caught() -> None:
     assert "x[0] > 1" in str(caught.value)
 
 
+def test_a_constant_path_does_not_answer_for_another_one() -> None:
+    """Its gradient is zero and needs nothing of the branch, which is checked all the same."""
+    function = ps.guarded(lambda x: 3.0 if x < 1 else x**2, lambda x: 1)
+    for derived in (ps.grad(function), ps.hessian(function), ps.derivative(function)):
+        assert derived(0.5) == 0.0
+        with pytest.raises(BranchError, match="another way"):
+            derived(2.0)
+    assert [ps.grad(ps.guarded(lambda x: 3.0 if x < 1 else x**2))(x) for x in (0.5, 2.0)] == [0.0, 4.0]
+
+
 def test_without_a_guard_each_way_is_recorded_when_it_is_taken() -> None:
     gradient = ps.grad(ps.guarded(low_or_high))
     found = [float(gradient(np.array([x]))[0]) for x in (0.1, 1.1, 0.5, 2.0)]

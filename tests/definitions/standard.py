@@ -11,7 +11,7 @@ import onnx.reference
 from onnx import TensorProto, helper
 
 from primsplit.array import Array
-from primsplit.definitions import record_call
+from primsplit.definitions.families import record_call
 from primsplit.lifting import as_array
 
 NEWEST = 28

@@ -7,7 +7,8 @@ import pytest
 
 from primsplit import spec, split, trace
 from primsplit.array import Array
-from primsplit.definitions import calling, defines, definition_of, record_call, table
+from primsplit.definitions import calling, table
+from primsplit.definitions.families import defines, definition_of, record_call
 from primsplit.errors import PrimsplitError, RuleError, UnsupportedFunction
 from primsplit.ops import op
 from tests.definitions.standard import operator

@@ -100,7 +100,9 @@ KNOWN = ("CausalConv", "SpaceToDepth", "Mod")
 def test_the_value_is_the_standards_and_the_gradient_that_of_differences(name: str) -> None:
     kind, inputs, attributes, outputs, reference = CASES[name]
     function = operator(kind, outputs=outputs, reference=reference, **attributes)
-    check_grads(function, *inputs, symbolic=not name.startswith(KNOWN))
+    # Of a head without features no part can be turned.
+    resize = (1,) if name.endswith("a part") else (1, 0)
+    check_grads(function, *inputs, symbolic=not name.startswith(KNOWN), resize=resize)
 
 
 @pytest.mark.parametrize("reverse", [0, 1])

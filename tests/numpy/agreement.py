@@ -1,11 +1,12 @@
 """Comparing an exported program with the plain NumPy function, traced with literal sizes and with symbols."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 import primsplit as ps
+from primsplit import testing
 
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3}
 
@@ -44,3 +45,8 @@ def _compare(wanted: Any, found: Any) -> None:
     assert value.shape == expected.shape
     tolerance = TOLERANCE.get(expected.dtype.name, 0)
     np.testing.assert_allclose(value, expected, rtol=tolerance, atol=tolerance)
+
+
+def check_grads(function: Callable[..., Any], *args: Any, resize: Sequence[int] = (1, 0), **options: Any) -> None:
+    """`primsplit.testing.check_grads`, where sizes are symbols also with every axis longer than 1 cut to 1 and to 0."""
+    testing.check_grads(function, *args, resize=resize, **options)

@@ -8,7 +8,7 @@ import pytest
 import scipy.special as sp
 
 import primsplit as ps
-from primsplit.testing import check_grads
+from tests.numpy.agreement import check_grads
 
 LINE = np.concatenate([np.linspace(-30, 30, 121), 10.0 ** np.arange(-9, 2), [7.99, 8.0, 8.01, 300.0, 700.0, -650.0]])
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import PrimsplitError, UndecidableSize
-from primsplit.testing import check_grads
+from tests.numpy.agreement import check_grads
 
 X = np.random.default_rng(0).standard_normal((4, 3))
 
@@ -75,12 +74,6 @@ def test_a_dtype_and_a_shape_may_be_given() -> None:
     found = ps.trace(lambda x: np.zeros_like(x, dtype=np.int32, shape=(2, x.shape[0])), X)(X)
     assert found.dtype == np.int32
     assert found.shape == (2, 4)
-
-
-def test_numpys_own_zeros_do_not_take_a_size_known_only_at_run_time() -> None:
-    with pytest.raises(UndecidableSize, match="run time") as caught:
-        ps.trace(lambda x: x + np.zeros(x.shape), ps.spec("float64", ["N"]))
-    assert isinstance(caught.value, PrimsplitError)
 
 
 def test_like_makes_numpys_functions_take_sizes() -> None:

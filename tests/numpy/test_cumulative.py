@@ -8,8 +8,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.errors import ShapeError
-from primsplit.testing import check_grads
-from tests.numpy.agreement import check_agrees, gapped
+from tests.numpy.agreement import check_agrees, check_grads, gapped
 
 M, C, V = gapped(3, 5), gapped(2, 3, 5), gapped(5)
 WIDTHS, UNEVEN = np.abs(gapped(5)) + 0.2, np.array([0.0, 0.6, 1.5, 2.5, 3.2])

@@ -11,7 +11,7 @@ import primsplit as ps
 from primsplit.errors import DtypeError, PrimsplitError, UnsupportedFunction
 from primsplit.numpy.elementwise import REFUSED
 from primsplit.numpy.ufuncs import ELEMENTWISE
-from primsplit.testing import check_grads
+from tests.numpy.agreement import check_grads
 
 UFUNCS = {u.__name__: u for u in map(np.__dict__.get, dir(np)) if isinstance(u, np.ufunc)}
 PRODUCTS = {"matmul", "matvec", "vecmat", "vecdot"}

@@ -7,8 +7,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.errors import DtypeError
-from primsplit.testing import check_grads
-from tests.numpy.agreement import check_agrees
+from tests.numpy.agreement import check_agrees, check_grads
 
 RANDOM = np.random.default_rng(7)
 PLACES, DATA, WEIGHTS = RANDOM.integers(0, 7, 20), RANDOM.standard_normal(50), RANDOM.random(50)

@@ -8,7 +8,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.errors import ConcretizationError, IndexingError
-from primsplit.testing import check_grads
+from tests.numpy.agreement import check_grads
 
 X = np.random.default_rng(0).standard_normal((4, 3, 5))
 X += 0.2 * np.sign(X)

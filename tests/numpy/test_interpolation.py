@@ -8,8 +8,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.errors import ShapeError
-from primsplit.testing import check_grads
-from tests.numpy.agreement import check_agrees
+from tests.numpy.agreement import check_agrees, check_grads
 
 POINTS = np.array([0.1, 0.8, 1.9, 2.5, 4.0])
 VALUES = np.array([1.0, -0.4, 2.2, 0.3, 1.7])

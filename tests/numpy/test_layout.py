@@ -8,7 +8,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.errors import PrimsplitError, ShapeError, UnsupportedFunction
-from primsplit.testing import check_grads
+from tests.numpy.agreement import check_grads
 
 X: Any = (np.random.default_rng(0).permutation(60).reshape(4, 3, 5) - 29.63) * 0.07
 """No two elements are close to each other, to 0 or to another whole number."""
@@ -153,9 +153,13 @@ FIXED: dict[str, Callable[[Any], Any]] = {
 }
 
 
+PICKING = {"take along an axis", "take, wrapped", "take, clipped", "resize"}
+"""They pick elements that an empty array has not: onnxruntime refuses that even where there is nothing to pick into."""
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_layout_and_its_gradients_are_numpys(name: str) -> None:
-    check_grads(FUNCTIONS[name], X, step=2e-3)
+    check_grads(FUNCTIONS[name], X, step=2e-3, resize=(1,) if name in PICKING else (1, 0))
 
 
 @pytest.mark.parametrize("name", FIXED)

@@ -9,7 +9,7 @@ import scipy.linalg
 
 import primsplit as ps
 from primsplit.errors import MissingRule, PrimsplitError, UnsupportedFunction
-from primsplit.testing import check_grads
+from tests.numpy.agreement import check_grads
 
 Array = np.ndarray[Any, Any]
 

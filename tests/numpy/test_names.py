@@ -8,7 +8,7 @@ import pytest
 import scipy.special as sp
 
 import primsplit as ps
-from primsplit.testing import check_grads
+from tests.numpy.agreement import check_grads
 
 X = np.array([[0.3, -1.2, 0.8], [1.7, 0.4, -0.6]])
 SQUARE = np.array([[2.0, 0.3, 0.1], [0.2, 1.5, -0.4], [0.5, 0.1, 1.1]])
@@ -49,7 +49,7 @@ DIFFERENTIATED: list[tuple[str, Callable[..., Any], Any]] = [
 def test_a_function_under_its_other_name_has_the_same_gradients(
     name: str, function: Callable[..., Any], x: Any
 ) -> None:
-    check_grads(function, x)
+    check_grads(function, x, resize=(1,) if name == "np.histogram_bin_edges" else (1, 0))
 
 
 @pytest.mark.parametrize("function", [np.nancumsum, np.nancumprod])

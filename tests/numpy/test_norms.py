@@ -7,8 +7,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.errors import ShapeError, UnsupportedFunction
-from primsplit.testing import check_grads
-from tests.numpy.agreement import check_agrees, gapped
+from tests.numpy.agreement import check_agrees, check_grads, gapped
 
 norm = np.linalg.norm
 M, C = gapped(3, 5), gapped(2, 3, 5)
@@ -38,6 +37,12 @@ GRADIENTS: dict[str, tuple[Any, ...]] = {
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_the_gradient_of_a_norm_is_right_to_second_order(name: str) -> None:
     check_grads(*GRADIENTS[name])
+
+
+@pytest.mark.parametrize("order", [None, 1, np.inf])
+def test_the_norm_of_nothing_is_zero(order: Any) -> None:
+    assert ps.trace(lambda x: norm(x, order), ps.spec("float64", ["N"]))(np.zeros(0)) == 0
+    assert ps.trace(lambda x: norm(x, order), ps.spec("float64", ["N", "M"]))(np.zeros((0, 0))) == 0
 
 
 @pytest.mark.parametrize("order", [None, 1, 2, 3, 1.5, 0.5, -1, np.inf])

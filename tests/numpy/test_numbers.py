@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.testing import check_grads
+from tests.numpy.agreement import check_grads
 
 X, Z = np.array([1.5, -0.5, 2.5]), np.array(2.0)
 

@@ -8,8 +8,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.errors import ConcretizationError, UnsupportedFunction
-from primsplit.testing import check_grads
-from tests.numpy.agreement import check_agrees, gapped
+from tests.numpy.agreement import check_agrees, check_grads, gapped
 
 M, V = gapped(3, 5), gapped(5)
 HOLES = np.array([[0.5, np.nan, -1.0, 2.0], [np.inf, 1.0, np.nan, np.inf], [np.inf, np.nan, 0.25, -np.inf]])

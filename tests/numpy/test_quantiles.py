@@ -9,8 +9,7 @@ import pytest
 import primsplit as ps
 from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.numpy.quantiles import METHODS
-from primsplit.testing import check_grads
-from tests.numpy.agreement import check_agrees, gapped
+from tests.numpy.agreement import check_agrees, check_grads, gapped
 
 M, C = gapped(3, 5), gapped(2, 3, 5)
 HOLES = np.array([[0.5, np.nan, -1.0, 2.0], [np.inf, 1.0, np.nan, 4.0], [1.0, 3.0, 0.25, -2.0]])

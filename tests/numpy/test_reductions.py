@@ -9,8 +9,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.errors import DtypeError, ShapeError
-from primsplit.testing import check_grads
-from tests.numpy.agreement import check_agrees, gapped
+from tests.numpy.agreement import check_agrees, check_grads, gapped
 
 RANDOM = np.random.default_rng(0)
 ARRAYS: dict[str, Any] = {
@@ -142,3 +141,11 @@ def test_a_reduction_that_cannot_be_is_one_error_at_the_users_line(
         ps.trace(function, M)
     assert told in str(caught.value)
     assert "test_reductions.py" in str(caught.value)
+
+
+@pytest.mark.parametrize("axis", [0, 1, (0, 2), None])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_the_sum_of_large_integers_is_exact_and_wraps(axis: Any, keepdims: bool) -> None:
+    x = np.random.default_rng(0).integers(-(2**62), 2**62, (3, 4, 2))
+    check_agrees(lambda x: np.sum(x, axis=axis, keepdims=keepdims), x)
+    assert ps.trace(np.sum, ps.spec("int64", ["N"]))(np.zeros(0, np.int64)) == 0

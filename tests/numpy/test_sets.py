@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from primsplit.testing import check_grads
-from tests.numpy.agreement import check_agrees
+from tests.numpy.agreement import check_agrees, check_grads
 
 RANDOM = np.random.default_rng(2)
 A, B = np.array([[0.5, 2.0, 0.5], [-1.0, 3.5, 2.0]]), np.array([2.0, 7.0, 0.5, 7.0])

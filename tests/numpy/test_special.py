@@ -10,7 +10,7 @@ import scipy.special as sp
 
 import primsplit as ps
 from primsplit.errors import UnsupportedFunction
-from primsplit.testing import check_grads
+from tests.numpy.agreement import check_grads
 
 
 def run(function: Callable[..., Any], *args: Any) -> Any:

@@ -8,8 +8,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.errors import ShapeError
-from primsplit.testing import check_grads
-from tests.numpy.agreement import check_agrees, gapped
+from tests.numpy.agreement import check_agrees, check_grads, gapped
 
 M, V = gapped(3, 5), gapped(5)
 POSITIVE, WEIGHTS = np.abs(gapped(3, 5)) + 0.3, np.abs(gapped(5)) + 0.2

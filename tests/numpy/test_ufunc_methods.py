@@ -8,8 +8,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.errors import ConcretizationError
-from primsplit.testing import check_grads
-from tests.numpy.agreement import check_agrees, gapped
+from tests.numpy.agreement import check_agrees, check_grads, gapped
 
 M, V, W = gapped(3, 5), gapped(5), np.abs(gapped(4)) + 0.2
 

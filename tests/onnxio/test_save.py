@@ -86,6 +86,32 @@ class Unreadable:
         raise FileError("cannot read the data of W: it is gone")
 
 
+@pytest.mark.parametrize("links", [True, False])
+def test_an_earlier_pair_is_there_again_where_a_new_one_cannot_be_put(
+    made: ps.SplitProgram, links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("f.forward.onnx", "f.backward.onnx"):
+        (tmp_path / name).write_text(f"earlier {name}")
+    replace = os.replace
+
+    def failing(source: str, target: str) -> None:
+        if target.endswith("backward.onnx") and not source.endswith("earlier"):
+            raise OSError(28, "No space left on device")
+        replace(source, target)
+
+    def refusing(*_: Any, **__: Any) -> None:
+        raise OSError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "replace", failing)
+    if not links:
+        monkeypatch.setattr(os, "link", refusing)
+    with pytest.raises(FileError, match="No space left"):
+        made.save(str(tmp_path / "f.onnx"), "split")
+    assert names(tmp_path) == ["f.backward.onnx", "f.forward.onnx"]
+    for name in names(tmp_path):
+        assert (tmp_path / name).read_text() == f"earlier {name}"
+
+
 @pytest.mark.parametrize("form", ["joint", "split", "functions"])
 @pytest.mark.parametrize("bound", [0, 10**9])
 def test_numbers_that_cannot_be_read_leave_the_old_files_as_they_were(

@@ -14,7 +14,12 @@ from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 import primsplit as ps
 from primsplit import trees
 from primsplit.errors import ParseError, PrimsplitError, RunError, SpecError, UnsupportedFunction
-from tests.onnxio.sequence_rows import ROWS, Row, drawn
+from tests.onnxio.sequence_rows import ROWS as LISTED
+from tests.onnxio.sequence_rows import Row, drawn
+from tests.onnxio.stack_rows import ROWS as STACKED
+from tests.onnxio.stack_rows import edited
+
+ROWS = [*LISTED, *STACKED]
 
 Arrays = list[Any]
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
@@ -151,9 +156,6 @@ REFUSED = [
     ("an erasure of the one element at a position of the run",
      model("s = SequenceConstruct (a)  t = SequenceErase (s, i)  n = SequenceLength (t)  y = Cast <to = 11> (n)"),
      UnsupportedFunction, "one element"),
-    ("an erasure from a sequence of unknown length",
-     model(f"{SPLIT}  t = SequenceErase (s)  y = ConcatFromSequence <axis = 0, new_axis = 1> (t)", "double[N] a"),
-     UnsupportedFunction, "SequenceErase from a sequence whose length"),
     ("an insertion of another shape into a sequence of unknown length",
      model(f"{SPLIT}  t = SequenceInsert (s, a)  y = ConcatFromSequence <axis = 0> (t)", "double[N] a"),
      UnsupportedFunction, "SequenceInsert into a sequence whose length"),
@@ -279,3 +281,55 @@ def test_no_steps_and_no_rows_give_empty_sequences(tmp_path: Path) -> None:
     joint = ps.split(ps.load(saved(tmp_path, text))).joint()
     y, length, z, dx = joint(np.zeros((0, 2)), np.array(0), np.zeros((0, 2)), np.zeros(0))
     assert (y.shape, int(length), z.shape, dx.shape) == ((0, 2), 0, (0,), (0, 2))
+
+
+def test_an_element_is_put_after_the_last_of_a_stack_as_onnxruntime_does(tmp_path: Path) -> None:
+    row = edited("inserted", 2, 2)
+    path = saved(tmp_path, row.text)
+    feeds = dict(zip(("x", "v", "i"), row.arguments, strict=True))
+    (expected,) = onnxruntime.InferenceSession(path).run(None, feeds)
+    np.testing.assert_allclose(ps.load(path)(*row.arguments), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "position"), [("inserted", 3), ("inserted", -3), ("erased", 2), ("erased", -3)])
+def test_a_position_that_a_stack_does_not_have_fails_at_run_time(kind: str, position: int, tmp_path: Path) -> None:
+    row = edited(kind, position, 2)
+    with pytest.raises(RunError, match="out of data bounds"):
+        ps.load(saved(tmp_path, row.text))(*row.arguments)
+
+
+def test_stacks_of_several_lengths_mapped_fail_at_run_time(tmp_path: Path) -> None:
+    row = next(r for r in STACKED if "mapped together" in r.name)
+    program = ps.load(saved(tmp_path, row.text))
+    for lengths in ((3, 2), (3, 1), (1, 3)):
+        with pytest.raises(RunError):
+            program(drawn(lengths[0], 2), drawn(lengths[1], 2))
+
+
+def test_an_optional_value_that_the_run_does_not_give_cannot_be_read(tmp_path: Path) -> None:
+    text = """m (double[N] x, bool f) => (double[N] y) {
+        o = If (f) <
+            then_branch = yes () => (optional(double[N]) p) { p = Optional (x) },
+            else_branch = no () => (optional(double[N]) q) { q = Optional <type = optional(double[2])> () }>
+        y = OptionalGetElement (o) }"""
+    program = ps.load(saved(tmp_path, text))
+    np.testing.assert_array_equal(program(np.ones(2), np.array(True)), np.ones(2))
+    with pytest.raises(RunError, match="out of data bounds"):
+        program(np.ones(2), np.array(False))
+
+
+def test_an_optional_value_may_be_given_as_the_run_decides(tmp_path: Path) -> None:
+    text = """m (double[N] x, bool f) => (double[N] y) {
+        o = If (f) <
+            then_branch = yes () => (optional(double[N]) p) { e = Exp (x)  p = Optional (e) },
+            else_branch = no () => (optional(double[N]) q) { q = Optional <type = optional(double[2])> () }>
+        h = OptionalHasElement (o)
+        y = If (h) <
+            then_branch = has () => (double[N] u) { g = OptionalGetElement (o)  u = Mul (g, g) },
+            else_branch = none () => (double[N] w) { w = Sin (x) }> }"""
+    gradient = ps.split(ps.load(saved(tmp_path, text)), wrt="x", seed="ones").joint()
+    x = drawn(3)
+    for flag, y, dx in ((True, np.exp(2 * x), 2 * np.exp(2 * x)), (False, np.sin(x), np.cos(x))):
+        found = gradient(x, np.array(flag))
+        np.testing.assert_allclose(found[0], y, rtol=1e-12)
+        np.testing.assert_allclose(found[1], dx, rtol=1e-12)

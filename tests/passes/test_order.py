@@ -9,6 +9,7 @@ import primsplit as ps
 from primsplit.infer import check_types
 from primsplit.ops import op
 from primsplit.passes import gradients_last, optimize
+from primsplit.passes.finish import finish
 from tests.random_programs import run
 from tests.recording import kinds, record
 
@@ -77,3 +78,16 @@ def test_a_value_read_inside_a_branch_is_ready_before_it(gradients: list[int]) -
         return z, op.Sin(x)
 
     check_types(gradients_last(record(program, "float32[N]", "bool"), gradients))
+
+
+def test_the_value_is_computed_before_any_gradient() -> None:
+    """At the very end of the file, that is: what the value alone reads is free before the backward pass."""
+    block = _finished()
+    made = {v: i for i, op in enumerate(block.ops) for v in op.outputs}
+    assert made[block.results[0]] == len(block.ops) - 1
+
+
+def _finished() -> Any:
+    specs = [ps.spec("float32", ["N", 4])] + [ps.spec("float32", [4, 4])] * 3
+    named = ps.split(_layers, *specs).joint().named
+    return finish(named.block, named.gradients)

@@ -112,3 +112,23 @@ def test_onnxruntime_fuses_no_product_of_a_network_s_gradient(tmp_path: Any) -> 
     found = [node.op_type for node in onnx.load(options.optimized_model_filepath).graph.node]
     assert found.count("Gemm") == 5
     assert "FusedMatMul" not in found
+
+
+@pytest.mark.parametrize("spec", ["float32[N,2,3]", "float64[2,N,3]", "float32[2,5,N,3]", "float32[2,5,3]"])
+def test_a_stack_times_a_transposed_matrix_is_one_gemm(spec: str) -> None:
+    dtype = spec.split("[", maxsplit=1)[0]
+    block = record(lambda a, w: op.MatMul(a, _turned(w)), spec, f"{dtype}[4,3]")
+    after = gemm_of_transposed(block)
+    check_types(after)
+    assert kinds(after) == ["Reshape", "Gemm", "Reshape"]
+    for size in (7, 1, 0):
+        shape = [d if isinstance(d, int) else size for d in block.params[0].type.shape or ()]
+        inputs = [rng.standard_normal(shape).astype(dtype), rng.standard_normal((4, 3)).astype(dtype)]
+        (found,) = run(after, inputs)
+        np.testing.assert_allclose(found, inputs[0] @ inputs[1].T, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("specs", [("float32[B,N,3]", "float32[4,3]"), ("float32[N,2,M]", "float32[4,M]")])
+def test_a_stack_of_which_two_sizes_are_unknown_stays(specs: tuple[str, str]) -> None:
+    block = record(lambda a, w: op.MatMul(a, _turned(w)), *specs)
+    assert gemm_of_transposed(block) is block

@@ -11,6 +11,7 @@ import numpy as np
 
 import primsplit as ps
 from primsplit.ir import Const, Type
+from primsplit.testing.subject import Subject, make_subject
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,19 @@ class Row:
     @property
     def arguments(self) -> dict[str, Any]:
         return {k: v for k, v in self.options.items() if k != "note"}
+
+
+def subject_of(row: Row, seed: int = 0) -> Subject:
+    """The row's program, and a point sampled from its domain."""
+    options = row.arguments
+    return make_subject(
+        row.kind,
+        row.inputs,
+        attributes=options.get("attributes") or {},
+        outputs=options.get("outputs"),
+        domain=options.get("domain", (-2.0, 2.0)),
+        random=np.random.default_rng(seed),
+    )
 
 
 def _brief(value: Any) -> str:

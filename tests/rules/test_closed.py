@@ -2,31 +2,30 @@
 
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
 
 from primsplit.ir import Block, Var, is_call
 from primsplit.parts import Split
 from primsplit.passes.inline import inline_calls
+from primsplit.pushforward import Pushforward, push_block
 from primsplit.rules.table import RULES, status
-from primsplit.testing.subject import make_subject
+from tests.rules.row import subject_of
 from tests.rules.rows import ROWS, Row
 
 FORMS = {"rule", "partials", "no_gradient", "through_body"}
 
 
 def split_of(row: Row) -> Split:
-    options = row.arguments
-    subject = make_subject(
-        row.kind,
-        row.inputs,
-        attributes=options.get("attributes", {}),
-        outputs=options.get("outputs"),
-        domain=options.get("domain", (-2.0, 2.0)),
-        random=np.random.default_rng(0),
-    )
+    subject = subject_of(row)
     wrt = [i for i, array in enumerate(subject.point) if array.dtype.kind == "f"]
     return subject.split(wrt).split
+
+
+def pushed_of(row: Row) -> Pushforward:
+    """The tangent list of the operator: by its forward rule where it has one."""
+    program = subject_of(row).program()
+    floats = [i for i, t in enumerate(program.types) if t.is_float]
+    return push_block(program.block, floats, [i for i, r in enumerate(program.block.results) if r.type.is_float])
 
 
 def kinds_of(block: Block) -> Iterator[str]:
@@ -44,6 +43,14 @@ def test_the_operators_that_a_rule_records_have_rules_themselves(row: Row) -> No
     recorded = {kind for block in (split.primal, split.pullback) for kind in kinds_of(block)}
     without = sorted(kind for kind in recorded if status(kind) not in FORMS)
     assert without == [], f"the rule of {row.kind} records {', '.join(without)}"
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_the_operators_of_a_tangent_list_have_rules_themselves(row: Row) -> None:
+    pushed = pushed_of(row)
+    recorded = {kind for block in (pushed.primal, pushed.tangent) for kind in kinds_of(block)}
+    without = sorted(kind for kind in recorded if status(kind) not in FORMS)
+    assert without == [], f"the tangent of {row.kind} is made of {', '.join(without)}"
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)

@@ -16,9 +16,9 @@ from primsplit.passes.inline import inline_calls
 from primsplit.pushforward import push_block
 from primsplit.rules.table import FRULES, RULES, SYMMETRIC
 from primsplit.testing.reference import Reference
-from primsplit.testing.subject import make_subject
 from primsplit.transposition import transpose
 from tests.recording import record
+from tests.rules.row import subject_of
 from tests.rules.rows import ROWS, Row
 
 Forward = Callable[..., Any]
@@ -144,15 +144,7 @@ def test_an_operator_with_a_symmetric_jacobian_pushes_as_it_pulls() -> None:
 
 
 def pushed_of(row: Row) -> tuple[Any, Any]:
-    options = row.arguments
-    subject = make_subject(
-        row.kind,
-        row.inputs,
-        attributes=options.get("attributes", {}),
-        outputs=options.get("outputs"),
-        domain=options.get("domain", (-2.0, 2.0)),
-        random=np.random.default_rng(0),
-    )
+    subject = subject_of(row)
     program = subject.program()
     wrt = [i for i, a in enumerate(subject.point) if a.dtype.kind == "f"]
     if row.kind == "Where" and "infinite" in str(row):

@@ -3,7 +3,9 @@
 from typing import Any
 
 import numpy as np
+import onnx.helper
 import pytest
+from onnx.reference import ReferenceEvaluator
 
 import primsplit as ps
 from primsplit.ops import op
@@ -83,3 +85,64 @@ def test_float64_is_what_the_float32_kernel_gives_in_more_digits(attributes: dic
 
     narrow, wide = (ps.trace(resized, X.astype(dtype))(X.astype(dtype)) for dtype in ("float32", "float64"))
     np.testing.assert_allclose(wide, narrow, rtol=1e-4, atol=1e-5)
+
+
+FRACTIONAL: list[dict[str, Any]] = [
+    {"mode": mode, "antialias": antialias, "coordinate_transformation_mode": kind}
+    for kind in ("align_corners", "pytorch_half_pixel", "tf_crop_and_resize")
+    for mode, antialias in (("nearest", 0), ("linear", 0), ("cubic", 0), ("linear", 1), ("cubic", 1))
+]
+
+
+@pytest.mark.parametrize("given", [[0.6, 1.3], [0.3, 2.5], [9, 2]], ids=str)
+@pytest.mark.parametrize("attributes", FRACTIONAL, ids=lambda way: " ".join(map(str, way.values())))
+def test_a_length_told_by_a_scale_may_be_fractional_as_in_the_standard(
+    attributes: dict[str, Any], given: list[float]
+) -> None:
+    """onnxruntime divides by the whole number of elements; onnx/onnx#2462 says that the standard does not."""
+    told = np.array(given, np.float32 if min(given) < 1 else np.int64)
+    policy = {} if min(given) < 1 else {"keep_aspect_ratio_policy": "not_smaller"}
+    region = np.array([0.2, 0.1, 0.9, 1.4], np.float32) if "crop" in str(attributes) else None
+    how = {"axes": [2, 3], "extrapolation_value": 9.0, **attributes, **policy}
+    which = (told, None) if min(given) < 1 else (None, told)
+
+    def resized(x: Any) -> Any:
+        return op.Resize(x, region, *which, **how)
+
+    node = onnx.helper.make_node(
+        "Resize", ["x", "" if region is None else "roi", *("" if t is None else "told" for t in which)], ["y"], **how
+    )
+    fed = {"x": X.astype(np.float64), "told": told, **({} if region is None else {"roi": region})}
+    wanted = ReferenceEvaluator(node).run(None, fed)[0]
+    for dtype, sizes, tolerance in (
+        ("float32", (2, 3, 4, 5), 1e-5),
+        ("float64", ("B", 3, "H", "W"), 1e-5),
+        ("float16", ("B", 3, 4, 5), 2e-2),
+    ):
+        found = ps.trace(resized, ps.spec(dtype, sizes))(X.astype(dtype))
+        np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
+
+
+def test_whole_lengths_are_left_to_onnxruntime() -> None:
+    def kinds(sizes: Any, scales: list[float]) -> list[str]:
+        made = ps.trace(
+            lambda x: op.Resize(
+                x, None, np.array([1, 1, *scales], np.float32), None, coordinate_transformation_mode="align_corners"
+            ),
+            ps.spec("float32", sizes),
+        )
+        return [node.op_type for node in made.to_onnx().graph.node]
+
+    assert kinds((2, 3, 4, 5), [1.5, 0.6]) == ["Resize"]
+    assert kinds(list("BCHW"), [2, 3]) == ["Resize"]
+    assert "Resize" not in kinds(list("BCHW"), [1.5, 2])
+    assert "Resize" not in kinds((2, 3, 4, 5), [0.6, 2])
+
+
+def test_a_scale_that_float32_rounds_down_gives_the_whole_length_in_float64_too() -> None:
+    scale = np.array([0.7], np.float32)
+    assert float(scale[0]) * 10 < 7
+    for dtype in ("float32", "float64"):
+        x = np.arange(10, dtype=dtype)
+        wanted = ps.trace(lambda x: op.Resize(x, None, scale, None, mode="nearest"), x)(x)
+        assert wanted.shape == (7,)

@@ -187,12 +187,25 @@ def test_a_kernel_whose_size_only_the_run_knows_is_refused_in_float64() -> None:
         ps.split(lambda x, w: op.Conv(x, w), np.ones((1, 2, 5)), ps.spec("float64", [3, 2, "K"]), wrt=[1]).joint()
 
 
-def test_unpooling_into_a_given_shape_is_refused_with_the_reason() -> None:
-    places = np.array([[[[5, 7], [13, 15]]]])
-    with pytest.raises(PrimsplitError, match="read its indices differently"):
-        ps.grad(lambda x: op.ReduceSum(
-            op.MaxUnpool(x, places, [1, 1, 5, 5], kernel_shape=[2, 2], strides=[2, 2]), keepdims=0
-        ))(np.ones((1, 1, 2, 2), np.float32))  # fmt: skip
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(("shape", "corner"), [([1, 1, 5, 5], 4), ([1, 1, 3, 3], 3)])
+def test_unpooling_into_a_given_shape_counts_places_over_the_shape_of_the_windows(
+    shape: list[int], corner: int, dtype: str
+) -> None:
+    """As in the standard's node case; onnxruntime counts them over the given shape."""
+    places, x = np.array([[[[5, 7], [13, 15]]]]), np.array([[[[5, 6], [7, 8]]]], dtype)
+    wanted, rows = np.zeros(shape, dtype), np.zeros((4, 4), dtype)
+    rows.flat[places.ravel()] = x.ravel()
+    wanted[..., :corner, :corner] = rows[:corner, :corner]
+    joint = ps.split(
+        lambda x: op.MaxUnpool(x, places, shape, kernel_shape=[2, 2], strides=[2, 2]), ps.spec(dtype, [1, 1, "H", "W"])
+    ).joint()
+    seed = np.arange(np.prod(shape), dtype=dtype).reshape(shape) + 1
+    value, gradient = joint(x, seed)
+    np.testing.assert_array_equal(value, wanted)
+    read = np.zeros((4, 4))
+    read[:corner, :corner] = seed[0, 0, :corner, :corner]
+    np.testing.assert_array_equal(gradient.ravel(), read.flat[places.ravel()])
 
 
 def test_a_dilated_max_pool_with_same_padding_by_a_symbol_is_refused() -> None:

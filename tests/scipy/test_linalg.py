@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 import scipy.linalg
 
+import primsplit as ps
+from primsplit.errors import ShapeError
+from primsplit.scipy import linalg
 from primsplit.scipy.linalg import cho_factor, cho_solve, solve_triangular
-from primsplit.testing import check_grads
+from tests.numpy.agreement import check_grads
 
 RANDOM = np.random.default_rng(0)
 FULL = RANDOM.standard_normal((4, 4)) + 4 * np.eye(4)
@@ -35,3 +38,51 @@ def test_cho_solve_solves_by_the_factor(lower: bool) -> None:
     expected = scipy.linalg.cho_solve(scipy.linalg.cho_factor(a, lower), RIGHT)
     np.testing.assert_allclose(cho_solve(cho_factor(a, lower), RIGHT), expected, rtol=1e-10)
     check_grads(lambda a, b: cho_solve(cho_factor(a, lower), b), a, RIGHT, value_tolerance=1e-10)
+
+
+SYMMETRIC = FULL + FULL.T
+MIRRORS: list[tuple[str, Any, tuple[Any, ...]]] = [
+    ("solve", lambda m, a, b: m.solve(a, b), (FULL, RIGHT)),
+    ("solve", lambda m, a, b: m.solve(a, b, transposed=True), (FULL, RIGHT[:, 0])),
+    ("solve", lambda m, a, b: m.solve(a, b, lower=True, assume_a="sym"), (SYMMETRIC, RIGHT)),
+    ("solve", lambda m, a, b: m.solve(a, b, assume_a="pos"), (FULL @ FULL.T, RIGHT)),
+    ("inv", lambda m, a: m.inv(a), (FULL,)),
+    ("det", lambda m, a: m.det(a), (FULL,)),
+    ("cholesky", lambda m, a: m.cholesky(a + a.T), (FULL @ FULL.T,)),
+    ("cholesky", lambda m, a: m.cholesky(a + a.T, lower=True), (FULL @ FULL.T,)),
+    ("norm", lambda m, a: m.norm(a), (FULL,)),
+    ("norm", lambda m, a: m.norm(a, 1, axis=0), (FULL,)),
+    ("pinv", lambda m, a: m.pinv(a), (RIGHT,)),
+    ("lstsq", lambda m, a, b: m.lstsq(a, b)[0], (RIGHT, FULL)),
+    ("expm", lambda m, a: m.expm(a), (FULL * 0.1,)),
+    ("expm", lambda m, a: m.expm(a), (FULL * 3.0,)),
+    ("expm", lambda m, a: m.expm(a), (RANDOM.standard_normal((2, 3, 3)),)),
+]
+
+
+@pytest.mark.parametrize(("name", "function", "args"), MIRRORS, ids=[r[0] for r in MIRRORS])
+def test_a_mirror_is_scipys_function(name: str, function: Any, args: tuple[Any, ...]) -> None:
+    wanted = function(scipy.linalg, *args)
+    np.testing.assert_allclose(function(linalg, *args), wanted, rtol=1e-9, atol=1e-11 * np.abs(wanted).max())
+    check_grads(
+        lambda *given: function(linalg, *given),
+        *args,
+        value_tolerance=1e-9,
+        symbolic=name not in {"pinv", "lstsq", "expm"},
+    )
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 5])
+def test_the_exponential_takes_matrices_of_any_size_and_any_norm(size: int) -> None:
+    recorded = ps.trace(linalg.expm, ps.spec("float64", ["N", "N"]))
+    for scale in (0.0, 1e-8, 0.3, 20.0):
+        a = scale * np.random.default_rng(size).standard_normal((size, size))
+        wanted = scipy.linalg.expm(a)
+        np.testing.assert_allclose(recorded(a), wanted, rtol=1e-10, atol=1e-12 * np.abs(wanted).max(initial=1.0))
+    if size:
+        assert np.isnan(recorded(np.full((size, size), np.nan))).all()
+
+
+def test_a_solution_for_a_kind_of_matrix_that_is_not_known_is_refused() -> None:
+    with pytest.raises(ShapeError, match="assume_a='odd'"):
+        linalg.solve(FULL, RIGHT, assume_a="odd")

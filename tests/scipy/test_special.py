@@ -8,7 +8,7 @@ import scipy.special
 
 import primsplit as ps
 from primsplit.scipy import special
-from primsplit.testing import check_grads
+from tests.numpy.agreement import check_grads
 
 X = np.random.default_rng(0).standard_normal((3, 4))
 

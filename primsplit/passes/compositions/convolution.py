@@ -106,7 +106,7 @@ def col2im(
         length - (count - 1) * step - span
         for length, count, step, span in zip(lengths, counts, windows.strides, windows.spans, strict=True)
     ]
-    split = op.Reshape(x, [x.shape[0], -1, len(windows.taps), *counts])
+    split = reshape_to(x, (x.shape[0], x.shape[1] // len(windows.taps), len(windows.taps), *counts))
     taps = [op.Gather(split, np.array(k), axis=2) for k in range(len(windows.taps))]
     return fold(taps, windows, extra)
 
@@ -121,10 +121,11 @@ def kernel_of(w: Array, kernel_shape: Sequence[int] | None) -> list[int]:
 
 def matrix_of(w: Array, group: int, *, taps_first: bool) -> Array:
     """[A, B, ...taps] as [group, A / group, taps * B] or [group, A / group, B * taps]."""
-    flat = op.Reshape(w, [w.shape[0], w.shape[1], -1])
+    rows, channels, taps = w.shape[0], w.shape[1], product(w.shape[2:])
+    flat = reshape_to(w, (rows, channels, taps))
     if taps_first:
         flat = op.Transpose(flat, perm=[0, 2, 1])
-    return op.Reshape(op.Reshape(flat, [w.shape[0], -1]), [group, w.shape[0] // group, -1])
+    return reshape_to(flat, (group, rows // group, product([channels, taps])))
 
 
 def stacked_product(matrices: Array, stack: Array) -> Array:

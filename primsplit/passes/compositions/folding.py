@@ -55,7 +55,10 @@ def folded(
 def added_up(x: Array, found: Folded) -> Array:
     """[N, C * taps, windows] with what belongs to one place added up: [N, C, image sizes, padding included]."""
     n, rank = x.shape[0], found.sizes.shape[0]
-    rows = op.Reshape(x, op.Concat(op.Shape(x, start=0, end=1), [-1], op.Shape(found.places), axis=0))
+    places = op.Shape(found.places)
+    # A -1 in its place could not be inferred where there are no images.
+    channels = op.Div(op.ReduceProd(op.Shape(x, start=1), keepdims=1), op.Max(places, 1))
+    rows = op.Reshape(x, op.Concat(op.Shape(x, start=0, end=1), channels, places, axis=0), allowzero=1)
     front = op.Transpose(rows, perm=[2, 0, 1])
     start = op.ConstantOfShape(
         op.Concat(op.ReduceProd(found.sizes, keepdims=1), op.Shape(rows, start=0, end=2), axis=0),

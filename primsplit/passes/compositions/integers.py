@@ -6,8 +6,9 @@ flipped on the way in and out, which keeps the order.
 
 COMPOSITIONS stand for what has no kernel. CORRECTED stand for kernels of onnxruntime 1.31.1 that give wrong numbers
 without an error: int64 Max, Min, Clip, Sign, ReduceMax and ReduceMin where values differ by more than 2**31 (Eigen's
-comparison of packed int64), and integer Pow, which is computed in double and saturates. Integer ReduceSum and
-ReduceProd are accumulated in double, too, and exact below 2**53. CumSum, MatMul, Add and Mul are exact and wrap.
+comparison of packed int64), and what is computed in double: integer Pow, which saturates, and int64 ReduceSum, which is
+inexact from 2**53 on. ReduceProd and Einsum of int64 are left as they are, exact below 2**53. CumSum, MatMul, Add and
+Mul are exact and wrap.
 """
 
 from collections.abc import Callable
@@ -179,6 +180,23 @@ def wide_or_halves(kind: str, halves: Composition) -> Composition:
     return composition
 
 
+LIMB = 22
+"""Bits of a part of an int64, of which 2**31 add up exactly in double."""
+
+
+def reduce_sum(x: Array, axes: Array | None = None, **attributes: Any) -> Array:
+    """The sum of int64, which wraps: of three parts of 22 bits each, the highest with the sign, added up in double."""
+    total: Array | None = None
+    rest, mask, base = x, np.int64(2**LIMB - 1), np.int64(2**LIMB)
+    for place in range(3):
+        part = rest if place == 2 else op.BitwiseAnd(rest, mask)
+        added = op.Cast(op.ReduceSum(op.Cast(part, to=np.float64), axes, **attributes), to=np.int64)
+        term = op.Mul(added, np.int64(2 ** (LIMB * place)))
+        total = term if total is None else op.Add(total, term)
+        rest = op.Div(op.Sub(rest, part), base)
+    return x if total is None else total
+
+
 SUMS = ("ReduceSum", "ReduceProd", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum")
 
 COMPOSITIONS: dict[str, Composition] = {
@@ -201,5 +219,6 @@ CORRECTED: dict[str, Composition] = {
     "Sign": sign,
     "ReduceMax": reduce_max,
     "ReduceMin": reduce_min,
+    "ReduceSum": reduce_sum,
     "Pow": power,
 }

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.broadcasting import reshape_to
+from primsplit.dims import product
 from primsplit.ir import Type
 from primsplit.ops import op
 from primsplit.passes.compositions.axes import along, vector
@@ -56,6 +58,18 @@ def batch_normalization(
     return y, mean * momentum + of_mean * share, variance * momentum + of_variance * share
 
 
+def group_normalization(
+    x: Array, scale: Array, bias: Array, *, num_groups: int, epsilon: float = 1e-5, stash_type: int = 1
+) -> Array:
+    """The standard's function body, every size told: onnxruntime's infers one, and fails where there are no images."""
+    rows = (x.shape[0], num_groups, product(x.shape[1:]) // num_groups)
+    wide = reshape_to(op.Cast(x, to=stash_type), rows)
+    mean = op.ReduceMean(wide, vector([2]), keepdims=1)
+    variance = op.ReduceMean(wide * wide, vector([2]), keepdims=1) - mean * mean
+    standard = op.Cast(reshape_to((wide - mean) / op.Sqrt(variance + epsilon), x.shape), to=x.dtype)
+    return standard * along(scale, 1, x.ndim) + along(bias, 1, x.ndim)
+
+
 def mean_variance_normalization(x: Array, *, axes: Sequence[int] = (0, 2, 3)) -> Array:
     """(x - mean) / (deviation + 1e-9) over some axes, as the standard's function body has it."""
     centred = x - op.ReduceMean(x, vector(axes), keepdims=1)
@@ -76,6 +90,7 @@ def lrn(x: Array, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: f
     return x / op.Pow(total * (alpha / size) + bias, np.asarray(beta, x.dtype))
 
 
+SPELT: dict[str, Callable[..., Any]] = {"GroupNormalization": group_normalization}
 COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "InstanceNormalization": instance_normalization,
     "MeanVarianceNormalization": mean_variance_normalization,

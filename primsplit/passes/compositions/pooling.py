@@ -98,17 +98,10 @@ def max_unpool(
 ) -> Array:
     """Each value where its index, counted over the whole result of the shape that the attributes give, says; else 0.
 
-    With output_shape, that result lies in the corner of a larger one, as the standard has it; onnxruntime's float32
-    kernel counts the indices over the larger one.
+    With output_shape, that result lies in the corner of a larger one, as the standard has it; onnxruntime's kernel
+    counts the indices over the larger one.
     """
-    windows = windows_over(x.shape[2:], kernel_shape, strides=strides, pads=pads)
-    sizes = [
-        (size - 1) * step + span - low - high
-        for size, step, span, low, high in zip(
-            x.shape[2:], windows.strides, windows.spans, windows.before, windows.after, strict=True
-        )
-    ]
-    shape = [*x.shape[:2], *sizes]
+    shape = unpooled_shape(x.shape, kernel_shape, strides=strides, pads=pads)
     whole = op.Expand(np.zeros((), x.dtype), [product(shape)])
     flat = op.ScatterElements(whole, op.Reshape(indices, [-1]), op.Reshape(x, [-1]), axis=0)
     unpooled = op.Reshape(flat, shape)
@@ -116,6 +109,13 @@ def max_unpool(
         return unpooled
     more = op.Sub(output_shape, op.Shape(unpooled))
     return op.Pad(unpooled, op.Concat(vector([0] * x.ndim), more, axis=0))
+
+
+def unpooled_shape(shape: Sequence[Dim], kernel_shape: Sequence[int], **placement: Any) -> list[Dim]:
+    """The shape that the attributes of MaxUnpool give, which its indices count over. placement: strides and pads."""
+    windows = windows_over(shape[2:], kernel_shape, **placement)
+    sizes = zip(shape[2:], windows.strides, windows.spans, windows.before, windows.after, strict=True)
+    return [*shape[:2], *((size - 1) * step + span - low - high for size, step, span, low, high in sizes)]
 
 
 COMPOSITIONS: dict[str, Callable[..., Any]] = {
@@ -126,3 +126,4 @@ COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "GlobalLpPool": global_lp_pool,
     "MaxUnpool": max_unpool,
 }
+SPELT: dict[str, Callable[..., Any]] = {"MaxUnpool": max_unpool}

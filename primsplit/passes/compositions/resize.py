@@ -1,4 +1,7 @@
-"""Resize in float64: along each axis, a weighted sum of the neighbours of each new position."""
+"""Resize in float64: along each axis, a weighted sum of the neighbours of each new position.
+
+Also in float32 where onnxruntime's kernel reads other positions than the standard; see `is_rounded`.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,16 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import dims
 from primsplit.array import Array
 from primsplit.errors import PrimsplitError
-from primsplit.ops import op
+from primsplit.ir import Const, Op, Value
+from primsplit.ops import later, op
 from primsplit.passes.compositions.axes import along, from_front, positions, size
+from primsplit.passes.compositions.gates import text
 
 ROUNDINGS: dict[str, Callable[[Array], Array]] = {
     "round_prefer_floor": lambda x: op.Ceil(x - 0.5),
     "round_prefer_ceil": lambda x: op.Floor(x + 0.5),
-    "floor": op.Floor,
-    "ceil": op.Ceil,
+    "floor": later.Floor,
+    "ceil": later.Ceil,
 }
 
 
@@ -49,30 +55,79 @@ def resize(
     keep_aspect_ratio_policy: str = "stretch",
     extrapolation_value: float = 0.0,
 ) -> Array:
-    """Resize of float64, to scales or sizes that may be known only at run time.
+    """Resize to scales or sizes that may be known only at run time. Positions and weights are computed in float64.
 
-    Where the float32 kernel and the standard's reference differ (positions of a crop), this does as the kernel.
+    x: any float, float16 summed in float32; or any dtype where the nearest neighbour is taken.
     """
+    narrow = x.dtype
+    x = op.Cast(x, to=np.float32) if narrow == np.float16 else x
     how = Interpolation(mode, nearest_mode, cubic_coeff_a, exclude_outside)
     is_cropping = coordinate_transformation_mode == "tf_crop_and_resize"
     targets = list(range(x.ndim)) if axes is None else [from_front(axis, x.ndim) for axis in axes]
     told = _Told(x, scales, sizes, targets, keep_aspect_ratio_policy)
     outside: list[tuple[int, Array]] = []
     for i, axis in enumerate(targets):
-        number, new, by_scale = told.of(i)
+        if not is_cropping and told.is_kept(i):
+            continue
+        to = told.of(i)
         if is_cropping:
-            at = _cropped(x, axis, new, *_ends(roi, i, len(targets)))
+            at = _cropped(x, axis, to, *_ends(roi, i, len(targets)))
             outside.append((axis, op.Or(at < 0.0, at > op.Cast(size(x, axis), to=np.float64) - 1.0)))
         else:
-            at = old_positions(x, axis, number, new, coordinate_transformation_mode, by_scale=by_scale)
+            at = old_positions(x, axis, to, coordinate_transformation_mode)
         if antialias and mode != "nearest":
-            ratio = number if by_scale else number / op.Cast(size(x, axis), to=np.float64)
+            ratio = to.number if to.by_scale else to.number / op.Cast(size(x, axis), to=np.float64)
             x = smooth_axis(x, axis, at, ratio, how)
         else:
             x = resize_axis(x, axis, at, how)
     for axis, is_out in outside:
         x = op.Where(along(is_out, axis, x.ndim), extrapolation_value, x)
-    return x
+    return op.Cast(x, to=narrow) if x.dtype != narrow else x
+
+
+ROUNDED = frozenset({"align_corners", "pytorch_half_pixel", "tf_crop_and_resize"})
+"""The transformations that read the new length itself."""
+
+
+def is_rounded(step: Op) -> bool:
+    """True for a Resize whose positions onnxruntime computes from a rounded length, where the standard does not.
+
+    A length told by a scale may be fractional: the standard divides by it as it is (`output_width` of the operator's
+    text; https://github.com/onnx/onnx/issues/2462), onnxruntime by the number of elements that there are.
+    """
+    said = {name: text(value) for name, value in step.attributes.items() if isinstance(value, str | bytes)}
+    if said.get("coordinate_transformation_mode") not in ROUNDED:
+        return False
+    x, _, scales, sizes = (*step.inputs, None, None, None)[:4]
+    if x is None or not (x.type.is_float or said.get("mode", "nearest") == "nearest"):
+        return False
+    if sizes is not None:
+        return said.get("keep_aspect_ratio_policy", "stretch") != "stretch"
+    return not (isinstance(scales, Const) and _are_whole(x, scales.numpy(), step.attributes.get("axes")))
+
+
+def _are_whole(x: Value, scales: Any, axes: Sequence[int] | None) -> bool:
+    """True where the sizes times these scales are known to be whole, as nearly as float32 tells a scale."""
+    shape = x.type.shape
+    if shape is None:
+        return False
+    lengths = [shape[axis] for axis in axes] if axes is not None else shape
+    pairs = [(1 if isinstance(n, dims.Size) else n, float(scale)) for n, scale in zip(lengths, scales, strict=True)]
+    return all(abs(n * scale - round(n * scale)) <= NEARLY_WHOLE * n * scale for n, scale in pairs)
+
+
+NEARLY_WHOLE = 1e-6
+"""How far a length, relatively, may be from a whole number and is that number: a scale is told in float32."""
+
+
+@dataclass(frozen=True)
+class _Length:
+    """What is told of one axis, float64[1]: its scale or new size, and the elements and length that follow from it."""
+
+    number: Array
+    new: Array
+    length: Array
+    by_scale: bool
 
 
 @dataclass(frozen=True)
@@ -85,8 +140,20 @@ class _Told:
     targets: Sequence[int]
     policy: str
 
-    def of(self, position: int) -> tuple[Array, Array, bool]:
-        """The scale or size of one axis and its new size, float64[1], and whether the first is a scale."""
+    def is_kept(self, position: int) -> bool:
+        """True where an axis is known to keep its size."""
+        if self.sizes is not None:
+            given = self.sizes.value.sizes
+            return self.policy == "stretch" and given is not None and dims.same(given[position], self._old(position))
+        known = None if self.scales is None else self.scales.known()
+        return known is not None and float(known[position]) == 1
+
+    def _old(self, position: int) -> dims.Dim:
+        old: dims.Dim = self.x.shape[self.targets[position]]
+        return old
+
+    def of(self, position: int) -> _Length:
+        """What is told of one axis. The number of elements is rounded as onnxruntime does, in float32."""
         axis = self.targets[position]
         old = op.Cast(size(self.x, axis), to=np.float64)
         given = self.scales if self.sizes is None else self.sizes
@@ -96,9 +163,12 @@ class _Told:
             ratios = [self._number(given, i) / op.Cast(size(self.x, a), to=np.float64) for i, a in self._places()]
             pick = op.Min if self.policy == "not_larger" else op.Max
             scale = pick(*ratios)
-            return scale, op.Floor(old * scale + 0.5), True
+            return _Length(scale, op.Floor(old * scale + 0.5), _nearly_whole(old * scale), by_scale=True)
         number = self._number(given, position)
-        return number, number if self.sizes is not None else op.Floor(old * number), self.sizes is None
+        if self.sizes is not None:
+            return _Length(number, number, number, by_scale=False)
+        narrow = op.Cast(old, to=np.float32) * op.Cast(number, to=np.float32)
+        return _Length(number, op.Cast(op.Floor(narrow), to=np.float64), _nearly_whole(old * number), by_scale=True)
 
     def _places(self) -> list[tuple[int, int]]:
         return list(enumerate(self.targets))
@@ -106,6 +176,12 @@ class _Told:
     @staticmethod
     def _number(given: Array, position: int) -> Array:
         return op.Cast(op.Slice(given, np.array([position]), np.array([position + 1])), to=np.float64)
+
+
+def _nearly_whole(length: Array) -> Array:
+    """A length, or the whole number that it is but for the rounding of its scale to float32."""
+    whole = op.Floor(length + 0.5)
+    return op.Where(op.Abs(length - whole) <= length * NEARLY_WHOLE, whole, length)
 
 
 def _ends(roi: Array | None, position: int, count: int) -> list[Array]:
@@ -116,12 +192,17 @@ def _ends(roi: Array | None, position: int, count: int) -> list[Array]:
     return [op.Cast(op.Slice(roi, np.array([k]), np.array([k + 1])), to=np.float64) for k in places]
 
 
-def _cropped(x: Array, axis: int, new: Array, start: Array, end: Array) -> Array:
+def _cropped(x: Array, axis: int, to: _Length, start: Array, end: Array) -> Array:
     """The old positions of the new ones of a crop, which may lie outside of the image."""
     last = op.Cast(size(x, axis), to=np.float64) - 1.0
-    place = op.Cast(positions(op.Cast(new, to=np.int64)), to=np.float64)
-    several = start * last + place * (end - start) * last / op.Max(new - 1.0, 1.0)
-    return op.Where(new > 1.0, several, (start + end) * last * 0.5)
+    place = op.Cast(positions(op.Cast(to.new, to=np.int64)), to=np.float64)
+    several = start * last + place * (end - start) * last / _steps(to.length)
+    return op.Where(to.length > 1.0, several, (start + end) * last * 0.5)
+
+
+def _steps(length: Array) -> Array:
+    """The length less 1, what the old one less 1 is divided into; 1 where there is one place at most."""
+    return op.Where(length > 1.0, length - 1.0, 1.0)
 
 
 def smooth_axis(x: Array, axis: int, at: Array, ratio: Array, how: Interpolation) -> Array:
@@ -146,43 +227,43 @@ def smooth_axis(x: Array, axis: int, at: Array, ratio: Array, how: Interpolation
     weights = weights / op.ReduceSum(weights, np.array([1]), keepdims=1)
     wide = op.Gather(x, op.Cast(op.Max(op.Min(place, last), 0.0), to=np.int64), axis=axis)
     order = [*(i for i in range(x.ndim) if i != axis), axis]
-    rows = op.MatMul(op.Transpose(wide, perm=order), op.Transpose(weights, perm=[1, 0]))
+    rows = op.MatMul(op.Transpose(wide, perm=order), op.Transpose(op.Cast(weights, to=x.dtype), perm=[1, 0]))
     back = [order.index(i) for i in range(x.ndim)]
     return op.Transpose(rows, perm=back)
 
 
-def old_positions(x: Array, axis: int, number: Array, new: Array, transformation: str, *, by_scale: bool) -> Array:
-    """The old position of each new one along an axis, for its scale or its new size, a float64[1].
+def old_positions(x: Array, axis: int, to: _Length, transformation: str) -> Array:
+    """The old position of each new one along an axis.
 
     A size is divided by last, so that positions that are whole come out whole.
     """
     old = op.Cast(size(x, axis), to=np.float64)
-    place = op.Cast(positions(op.Cast(new, to=np.int64)), to=np.float64)
+    place = op.Cast(positions(op.Cast(to.new, to=np.int64)), to=np.float64)
 
     def back(coordinate: Array) -> Array:
-        return coordinate / number if by_scale else coordinate * old / number
+        return coordinate / to.number if to.by_scale else coordinate * old / to.number
 
-    return TRANSFORMATIONS[transformation](place, back, old, new)
-
-
-def _align_corners(place: Array, back: Positions, old: Array, new: Array) -> Array:
-    return place * (old - 1.0) / op.Max(new - 1.0, 1.0)
+    return TRANSFORMATIONS[transformation](place, back, old, to)
 
 
-def _half_pixel_symmetric(place: Array, back: Positions, old: Array, new: Array) -> Array:
-    return 0.5 * (old - back(new)) + (back(place + 0.5) - 0.5)
+def _align_corners(place: Array, back: Positions, old: Array, to: _Length) -> Array:
+    return place * (old - 1.0) / _steps(to.length)
 
 
-def _pytorch_half_pixel(place: Array, back: Positions, old: Array, new: Array) -> Array:
-    return op.Where(new > 1.0, back(place + 0.5) - 0.5, 0.0)
+def _half_pixel_symmetric(place: Array, back: Positions, old: Array, to: _Length) -> Array:
+    return 0.5 * (old - back(to.new)) + (back(place + 0.5) - 0.5)
 
 
-TRANSFORMATIONS: dict[str, Callable[[Array, Positions, Array, Array], Array]] = {
-    "half_pixel": lambda place, back, old, new: back(place + 0.5) - 0.5,
+def _pytorch_half_pixel(place: Array, back: Positions, old: Array, to: _Length) -> Array:
+    return op.Where(to.length > 1.0, back(place + 0.5) - 0.5, 0.0)
+
+
+TRANSFORMATIONS: dict[str, Callable[[Array, Positions, Array, _Length], Array]] = {
+    "half_pixel": lambda place, back, old, to: back(place + 0.5) - 0.5,
     "half_pixel_symmetric": _half_pixel_symmetric,
     "pytorch_half_pixel": _pytorch_half_pixel,
     "align_corners": _align_corners,
-    "asymmetric": lambda place, back, old, new: back(place),
+    "asymmetric": lambda place, back, old, to: back(place),
 }
 
 
@@ -199,7 +280,8 @@ def resize_axis(x: Array, axis: int, at: Array, how: Interpolation) -> Array:
     if how.exclude_outside and how.mode == "cubic":
         weights = inside_only(places, weights, last)
     terms = [
-        op.Gather(x, op.Cast(op.Min(op.Max(place, 0.0), last), to=np.int64), axis=axis) * along(weight, axis, x.ndim)
+        op.Gather(x, op.Cast(op.Min(op.Max(place, 0.0), last), to=np.int64), axis=axis)
+        * along(op.Cast(weight, to=x.dtype), axis, x.ndim)
         for place, weight in zip(places, weights, strict=True)
     ]
     return total(terms)
@@ -242,3 +324,4 @@ def total(terms: Sequence[Array]) -> Array:
 
 
 COMPOSITIONS: dict[str, Callable[..., Any]] = {"Resize": resize}
+SPELT: dict[str, Callable[..., Any]] = {"Resize": resize}

@@ -21,11 +21,6 @@ def is_negative(x: Array) -> Array:
     return op.Or(x < 0.0, op.Reciprocal(x) < 0.0)
 
 
-def is_infinite(x: Array) -> Array:
-    """IsInf, in arithmetic."""
-    return op.Equal(op.Abs(x), math.inf)
-
-
 def is_odd(whole: Array) -> Array:
     """Whether an integral float is odd; False beyond 2**53, where all floats are even."""
     return op.Equal(whole - op.Floor(whole * 0.5) * 2.0, 1.0)

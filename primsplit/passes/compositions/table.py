@@ -4,14 +4,16 @@ A composition takes the operator's inputs positionally (None for one left out) a
 returns the output, or a tuple of all its outputs where it has several. It is written for the dtypes without a kernel.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from primsplit import dims
 from primsplit.array import Array
-from primsplit.ops import op
+from primsplit.ir import Op
+from primsplit.ops import later, op
 from primsplit.passes.compositions import (
     activations,
     convolution,
@@ -29,6 +31,7 @@ from primsplit.passes.compositions import (
     resize,
     selection,
     trigonometric,
+    windows,
 )
 
 Composition = Callable[..., Any]
@@ -51,16 +54,34 @@ FAMILIES: list[dict[str, Composition]] = [
 COMPOSITIONS: dict[str, Composition] = dict(chain.from_iterable(family.items() for family in FAMILIES))
 
 
-SPELT: dict[str, Composition] = {**recurrent.SPELT, "STFT": op.STFT}
-"""Operators that are written with every attribute said, where they are odd as they stand."""
+SPELT: dict[str, Composition] = {
+    **recurrent.SPELT, "STFT": later.STFT, "Pad": windows.every_axis_padded, **normalization.SPELT,
+    **pooling.SPELT, **resize.SPELT,
+}  # fmt: skip
+"""Operators written with every attribute said, or in others' terms, where they are odd as they stand."""
 
 
-def is_odd(kind: str, attributes: Mapping[str, Any]) -> bool:
+def is_odd(step: Op) -> bool:
     """True for what onnxruntime or onnx's checker reads otherwise than the standard as it stands.
 
-    onnx's inference takes `onesided` of STFT for 0 where it is not given.
+    onnx's inference takes `onesided` of STFT for 0 where it is not given; onnxruntime counts the indices of MaxUnpool
+    over `output_shape`, where that is given, moves a Transpose wrongly past a Pad of some axes, and fails on a
+    GroupNormalization of no images.
     """
-    return gates.is_odd(kind, attributes) or (kind == "STFT" and "onesided" not in attributes)
+    match step.kind:
+        case "STFT":
+            return "onesided" not in step.attributes
+        case "Pad":
+            data, axes = step.inputs[0], step.inputs[3] if len(step.inputs) > 3 else None
+            return axes is not None and data is not None and data.type.shape is not None
+        case "GroupNormalization":
+            shape = () if step.inputs[0] is None else step.inputs[0].type.shape
+            return shape is not None and not all(dims.above(d, 0) for d in shape)
+        case "MaxUnpool":
+            return len(step.inputs) > 2 and step.inputs[2] is not None
+        case "Resize":
+            return resize.is_rounded(step)
+    return gates.is_odd(step.kind, step.attributes)
 
 
 HALVES = frozenset({"float16", "bfloat16"})
@@ -87,19 +108,15 @@ def restored(result: Array, dtype: np.dtype[Any]) -> Array:
 
 
 # Kernels that exist and refuse some attributes, give a wrong or an inaccurate result, or are many times slower: by
-# operator, then dtype.
+# operator, then dtype. Those of the scatters know no reduction of 16-bit floats.
 CORRECTED: dict[tuple[str, str], Composition] = {
     **{(kind, "int64"): made for kind, made in integers.CORRECTED.items()},
     ("Pow", "int32"): integers.power,
     **{("BatchNormalization", t): normalization.batch_normalization for t in ("float16", "float32", "float64")},
     **{("Bernoulli", dtype): random.bernoulli for dtype in ("float16", "float32", "float64")},
-    **{(kind, "float16"): through_float32(kind) for kind in ("ScatterElements", "ScatterND")},
+    **{(kind, dtype): through_float32(kind) for kind in ("ScatterElements", "ScatterND") for dtype in HALVES},
     **{(kind, "float64"): made for kind, made in recurrent.COMPOSITIONS.items()},
     ("Shrink", "float64"): activations.shrink,
     ("Sigmoid", "float64"): activations.sigmoid,
     **{(kind, dtype): made for kind, made in reductions.FASTER.items() for dtype in ("float32", "float64")},
 }
-
-
-# The float16 kernels of the scatters know no reduction.
-CORRECTED.update({(kind, "float16"): through_float32(kind) for kind in ("ScatterND", "ScatterElements")})

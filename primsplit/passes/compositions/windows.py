@@ -77,6 +77,22 @@ def padded(x: Array, before: Sequence[Dim], after: Sequence[Dim], value: float =
     return op.Pad(x, [*lead, *before, *lead, *after], np.asarray(value, x.dtype))
 
 
+def every_axis_padded(
+    x: Array, pads: Array, value: Array | None = None, axes: Array | None = None, *, mode: str = "constant"
+) -> Array:
+    """Pad, every axis named, which the operator may leave out where nothing is added."""
+    if axes is None:
+        return op.Pad(x, pads, value, mode=mode)
+    known, amounts = axes.known(), pads.known()
+    if known is not None and amounts is not None:
+        named = np.zeros((2, x.ndim), np.int64)
+        named[:, known % x.ndim] = amounts.reshape(2, -1)
+        return op.Pad(x, named.reshape(-1), value, mode=mode)
+    places = op.Mod(op.Cast(axes, to=np.int64), np.int64(x.ndim))
+    whole = op.ScatterElements(np.zeros(2 * x.ndim, np.int64), op.Concat(places, places + x.ndim, axis=0), pads, axis=0)
+    return op.Pad(x, whole, value, mode=mode)
+
+
 def every(x: Array, axis: int, start: int, span: int, stride: int) -> Array:
     """x at start, start + stride, ... along an axis, once for each window of this span."""
     left = span - 1 - start

@@ -1,0 +1,46 @@
+"""What is asked of a traced array that only a run can answer, and what to write instead."""
+
+from primsplit import tracing
+from primsplit.dims import Dim, Size
+from primsplit.errors import NumberAsked
+from primsplit.ir import Type
+
+
+def literal_size(dim: Dim, what: str) -> int:
+    """The size, where it is a literal. Raises NumberAsked, telling what asked for it."""
+    if isinstance(dim, Size):
+        raise NumberAsked(
+            f"{what} asks for the size {dim}, which is known only at run time",
+            place=tracing.user_place(),
+            cure="Work on the whole axis at once, loop over it with ps.scan, or give it a fixed size in the spec.\n"
+            "  To calculate with it, write x.shape[0].",
+        )
+    return dim
+
+
+_INSTEAD = {
+    "float()": "Write x.astype(float): a traced number stays traced.",
+    "int()": "Write x.astype(int): a traced number stays traced.",
+    "`in`": "Write np.any(x == item).",
+    "an integer index": "For table[x] write np.take(table, x, axis=0), for a loop of x steps ps.fori_loop.",
+    ".item()": "Leave .item() away, or write x.reshape(()): a traced number stays traced.",
+    ".tolist()": "Leave .tolist() away: a traced array can be iterated over and indexed.",
+    "the text": "Return the value from the function, and format it outside.",
+}
+"""What to write instead, by the beginning of what was asked."""
+
+_ELSE = (
+    "Keep to NumPy's functions of whole arrays, and np.take(table, x, axis=0) for table[x]; or pass the number as\n"
+    "  a static argument."
+)
+
+
+def no_number(type: Type, what: str) -> NumberAsked:
+    """The error for what wants the number that a value of this type is."""
+    instead = next((cure for asked, cure in _INSTEAD.items() if what.startswith(asked)), _ELSE)
+    return NumberAsked(
+        f"{what} was asked of a value that is known only at run time",
+        place=tracing.user_place(),
+        because=(f"it is {type}",),
+        cure=instead,
+    )

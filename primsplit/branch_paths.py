@@ -1,0 +1,82 @@
+"""Path: one way through a function whose branches depend on traced values, and the answers that it gave."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from primsplit import tracing, trees
+from primsplit.array import Array
+from primsplit.dims import Dim
+from primsplit.errors import ConcretizationError, Place
+from primsplit.ir import Const, Op, Renaming, Value, Var
+
+LIMIT = 64
+"""The most paths of one function that are recorded."""
+
+WAYS_OUT = (
+    "Write it with ps.cond, or np.where for a choice by elements; a loop with ps.while_loop, ps.fori_loop or ps.scan;\n"
+    "  or pass what it depends on as a static Python argument."
+)
+
+
+class Decision(NamedTuple):
+    """A condition that a path answered: after how many ops, which value, and what the answer was.
+
+    A settled one was answered by the arrays that the function is recorded for; the other way is not recorded.
+    """
+
+    position: int
+    condition: Value
+    outcome: bool
+    place: Place | None
+    settled: bool = False
+
+
+@dataclass
+class Path:
+    """One way through the function: the answers given to its conditions, and what it recorded."""
+
+    answers: tuple[bool, ...]
+    taken: list[Decision] = field(default_factory=list)
+    ops: list[Op] = field(default_factory=list)
+    results: list[Array] = field(default_factory=list)
+    values: list[Value] = field(default_factory=list)
+    spec: trees.TreeSpec | None = None
+    failure: Exception | None = None
+    failed_at: Place | None = None
+    renaming: Renaming = field(default_factory=dict)
+    sizes: dict[str, Dim] = field(default_factory=dict)
+    known: dict[Any, bool] = field(default_factory=dict)
+
+    def decide(self, condition: Value, place: Place | None) -> bool:
+        """The answer of this path to a condition; the one it gave before to the same condition."""
+        recorded = tracing.current().ops
+        key = _meaning(condition, {v: o for o in recorded for v in o.outputs}, 8)
+        if key in self.known:
+            return self.known[key]
+        index = len(self.taken)
+        if index >= LIMIT:
+            raise endless(place)
+        told = tracing.value_for_example(condition)
+        outcome = self.answers[index] if index < len(self.answers) else True if told is None else bool(told)
+        self.taken.append(Decision(len(recorded), condition, outcome, place, settled=told is not None))
+        self.known[key] = outcome
+        return outcome
+
+
+def _meaning(value: Value | None, made_by: dict[Var, Op], depth: int) -> Any:
+    """Equal for conditions that are computed alike, as far as `depth` ops back."""
+    if isinstance(value, Const):
+        return (value.type.key, value.numpy().tobytes()) if value.is_small else id(value)
+    made = made_by.get(value) if isinstance(value, Var) else None
+    if value is None or made is None or depth == 0 or made.attributes or len(made.outputs) > 1:
+        return id(value)
+    return (made.kind, *(_meaning(v, made_by, depth - 1) for v in made.inputs))
+
+
+def endless(place: Place | None) -> ConcretizationError:
+    """The error of a function that has more paths than are recorded."""
+    return ConcretizationError(
+        f"the function branches on traced values without end: this condition asks again after {LIMIT} paths",
+        place=place,
+        cure=WAYS_OUT,
+    )

@@ -1,0 +1,135 @@
+"""The sides of a Where that are not taken: a cotangent of 0 stays 0 there, whatever the side's own derivative is.
+
+By the chain rule as PyTorch computes it, 0 times an infinite derivative is NaN: in `Where(x > 0, Log(x), x)` at -1. A
+function of one's own is written otherwise (`ps.safe_where`); a loaded model cannot be. `with_quiet_sides` puts `Quiet`
+in the place of the operators before a Where that have derivatives which are not finite everywhere.
+"""
+
+from typing import Any
+
+from primsplit import tracing
+from primsplit.array import Array
+from primsplit.broadcasting import sum_to
+from primsplit.definitions.calling import record_call
+from primsplit.definitions.table import defines
+from primsplit.errors import RuleError
+from primsplit.ir import Block, Op, Renaming, Type, Var, inline, is_call, rename
+from primsplit.ops import op
+from primsplit.rules.table import RULES, with_defaults
+
+SINGULAR = frozenset(
+    {"Acos", "Acosh", "Asin", "Atanh", "Cosh", "Div", "Exp", "Log", "Mul", "Pow", "Reciprocal", "Sinh", "Sqrt", "Tan"}
+)
+"""Operators whose derivative is infinite or NaN somewhere, or where another operand is."""
+
+KEEPING = frozenset(
+    {"Abs", "Add", "Cast", "Clip", "Concat", "Expand", "Gather", "Identity", "Max", "Min", "Neg", "Relu", "Reshape"}
+    | {"Sigmoid", "Slice", "Softplus", "Squeeze", "Sub", "Sum", "Tanh", "Transpose", "Unsqueeze", "Where"}
+)
+"""Operators whose derivative is finite wherever they are defined: through them a Where is looked for."""
+
+IMPUTER = "call::ai.onnx.ml::Imputer"
+OF_IMPUTER = "of an Imputer"
+
+
+def with_quiet_sides(block: Block, *, everywhere: bool) -> Block:
+    """The block with what lies before a choice quiet: before each Where, or only before Imputers.
+
+    An Imputer puts a number for NaN, and so says that what is NaN is not taken. Values stay.
+    """
+    if not everywhere and all(step.kind != IMPUTER for step in block.ops):
+        return block
+    opened = Block(block.name, block.params, tuple(_opened(block)), block.results)
+    chosen = _before_choices(opened, everywhere=everywhere)
+    if not chosen:
+        return block
+    renaming: Renaming = {}
+    with tracing.fresh_stack(), tracing.recording() as recorded:
+        for param in block.params:
+            recorded.learn(param)
+        for step in opened.ops:
+            read = rename(step, {**renaming, **{v: v for v in step.outputs}})
+            recorded.place, recorded.remark = step.place, step.remark
+            if step.outputs[0] in chosen:
+                given = {"operator": step.kind, **step.attributes}
+                renaming[step.outputs[0]] = record_call("primsplit::Quiet", read.inputs, given)[0]
+            else:
+                tracing.append(read)
+    results = tuple(renaming.get(r, r) if isinstance(r, Var) else r for r in block.results)
+    return Block(block.name, block.params, tuple(recorded.ops), results)
+
+
+def _opened(block: Block) -> list[Op]:
+    """The ops of a block, those of an Imputer in its place; the name of what an Imputer gives stays."""
+    ops: list[Op] = []
+    for step in block.ops:
+        if step.kind != IMPUTER:
+            ops.append(step)
+            continue
+        inner: list[Op] = []
+        (result,) = inline(step.attributes["body"], [v for v in step.inputs if v is not None], inner)
+        names: Renaming = {v: v for each in inner for v in each.outputs}
+        if isinstance(result, Var):
+            names[result] = step.outputs[0]
+        ops += [rename(each, names, place=step.place, remark=OF_IMPUTER) for each in inner]
+    return ops
+
+
+def _before_choices(block: Block, *, everywhere: bool) -> set[Var]:
+    """The results of singular operators from which a side of a choice is computed, element by element."""
+    leads: set[Any] = set()
+    chosen: set[Var] = set()
+    for step in reversed(block.ops):
+        is_before = any(v in leads for v in step.outputs)
+        if step.kind == "Where" and (everywhere or step.remark == OF_IMPUTER or is_before):
+            leads.update(step.inputs[1:])
+        elif is_before and step.kind in SINGULAR | KEEPING and not is_call(step):
+            leads.update(step.inputs)
+            if step.kind in SINGULAR and step.outputs[0].type.is_float:
+                chosen.add(step.outputs[0])
+    return chosen
+
+
+def _quiet_rule(*inputs: Array, outputs: int, operator: str, **attributes: Any) -> tuple[Any, Any]:
+    """Where the cotangent is 0, the derivative is taken at a point where it is finite."""
+    z = Array(record_call("primsplit::Quiet", [x.value for x in inputs], {"operator": operator, **attributes})[0])
+
+    def pullback(dz: Array) -> list[Array | None]:
+        is_still = op.Equal(dz, 0)
+        moved = [op.Where(is_still, 2 if operator == "Acosh" else 0.5, x) if x.type.is_float else x for x in inputs]
+        found = _pullback_of(operator, attributes, moved)(dz)
+        every = list(found) if isinstance(found, tuple | list) else [found]
+        return [None if g is None else sum_to(g, x.shape) for g, x in zip(every, inputs, strict=True)]
+
+    return z, pullback
+
+
+def _quiet_forward(*inputs: Array, outputs: int, operator: str, **attributes: Any) -> tuple[Any, Any]:
+    """Forward mode chooses among tangents, and so needs no care: each tangent times its own derivative."""
+    z = Array(record_call("primsplit::Quiet", [x.value for x in inputs], {"operator": operator, **attributes})[0])
+
+    def pushforward(*tangents: Array | None) -> Array | None:
+        wide = [op.Expand(x, op.Shape(z), types=[Type(x.dtype, z.shape)]) for x in inputs]
+        ones = op.ConstantOfShape(op.Shape(z), value=z.dtype.type(1).reshape(1), types=[z.type])
+        found = _pullback_of(operator, attributes, wide)(ones)
+        slopes = list(found) if isinstance(found, tuple | list) else [found]
+        terms = [op.Mul(s, t) for s, t in zip(slopes, tangents, strict=True) if s is not None and t is not None]
+        total = None
+        for term in terms:
+            total = term if total is None else op.Add(total, term)
+        return total
+
+    return z, pushforward
+
+
+def _pullback_of(operator: str, attributes: dict[str, Any], inputs: list[Array]) -> Any:
+    entry = RULES[operator]
+    if entry.rule is None:
+        raise RuleError(f"{operator} has no rule")
+    return entry.rule(*inputs, **with_defaults(operator, attributes))[1]
+
+
+@defines("primsplit::Quiet", rule=_quiet_rule, frule=_quiet_forward)
+def _quiet(*inputs: Array, outputs: int = 1, operator: str, **attributes: Any) -> Any:
+    """The operator."""
+    return getattr(op, operator)(*inputs, **attributes)

@@ -1,0 +1,60 @@
+"""Sizes: an int, or a polynomial in named symbols; equality that is never a guess.
+
+Every symbol stands for an integer >= 0 that is known at run time. `Size` is canonical: two sizes that are the
+same polynomial are the same object in all but identity. `==`, `<` and `bool` answer only what holds for every
+value of the symbols, and raise `UndecidableSize` otherwise; inside primsplit `same` is asked instead, which is True
+only if equality is proven.
+"""
+
+from primsplit.dims.joins import maximum, meet, minimum
+from primsplit.dims.order import above, at_least, could_be, lower_bound
+from primsplit.dims.size import (
+    LONG,
+    Atom,
+    Call,
+    Dim,
+    Monomial,
+    Shape,
+    Size,
+    abbreviated,
+    exact_quotient,
+    floor_divide,
+    is_one,
+    product,
+    remainder,
+    same,
+    same_shape,
+    symbol,
+)
+from primsplit.dims.substitution import evaluate, substitute, symbols
+from primsplit.dims.text import parse
+
+__all__ = [
+    "LONG",
+    "Atom",
+    "Call",
+    "Dim",
+    "Monomial",
+    "Shape",
+    "Size",
+    "abbreviated",
+    "above",
+    "at_least",
+    "could_be",
+    "evaluate",
+    "exact_quotient",
+    "floor_divide",
+    "is_one",
+    "lower_bound",
+    "maximum",
+    "meet",
+    "minimum",
+    "parse",
+    "product",
+    "remainder",
+    "same",
+    "same_shape",
+    "substitute",
+    "symbol",
+    "symbols",
+]

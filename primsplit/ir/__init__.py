@@ -1,0 +1,56 @@
+"""The program: typed Vars, Consts, Ops, and Blocks of them.
+
+Everything here is immutable once it is in a Block. A Var is known by identity, never by name: names are given when
+a block is printed or saved. Blocks may share Vars; a block reads a Var that it does not define as a capture (`free`).
+"""
+
+from primsplit.ir.blocks import (
+    Attribute,
+    Block,
+    Op,
+    free,
+    has_blocks,
+    is_call,
+    operands,
+    own_symbols,
+    reads,
+    walk,
+)
+from primsplit.ir.checking import check
+from primsplit.ir.renaming import NOWHERE, Renaming, inline, rename, rename_block
+from primsplit.ir.types import BFLOAT16, FLOATS, Type, dtype_name, is_held, same_types
+from primsplit.ir.values import SMALL, AnyArray, Const, Data, Loaded, Value, Var, same_array, same_data
+
+__all__ = [
+    "BFLOAT16",
+    "FLOATS",
+    "NOWHERE",
+    "SMALL",
+    "AnyArray",
+    "Attribute",
+    "Block",
+    "Const",
+    "Data",
+    "Loaded",
+    "Op",
+    "Renaming",
+    "Type",
+    "Value",
+    "Var",
+    "check",
+    "dtype_name",
+    "free",
+    "has_blocks",
+    "inline",
+    "is_call",
+    "is_held",
+    "operands",
+    "own_symbols",
+    "reads",
+    "rename",
+    "rename_block",
+    "same_array",
+    "same_data",
+    "same_types",
+    "walk",
+]

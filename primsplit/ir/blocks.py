@@ -1,0 +1,149 @@
+"""Op and Block: the program itself, and what it reads."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from primsplit.dims import symbols
+from primsplit.errors import Place
+from primsplit.ir.values import Const, Value, Var, same_array, same_data
+
+Attribute = Any  # int, float, str, bytes, a list of those, an array, or a Block
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Op:
+    """One operation. `kind` is the operator's name, `domain::name` outside the standard.
+
+    `attributes` are the ones given, without the schema's defaults. `remark` tells, in a pullback, what the op is for.
+    """
+
+    kind: str
+    inputs: tuple[Value | None, ...]
+    outputs: tuple[Var, ...]
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    place: Place | None = None
+    remark: str = ""
+
+    def blocks(self) -> Sequence["Block"]:
+        """The sub-blocks, such as the branches of an If."""
+        return [value for value in self.attributes.values() if isinstance(value, Block)] if self.attributes else ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Parameters, a list of ops in an order that can be run, and results."""
+
+    name: str
+    params: tuple[Var, ...]
+    ops: tuple[Op, ...]
+    results: tuple[Value, ...]
+
+    def __eq__(self, other: object) -> bool:
+        """True for the same program up to the names of its Vars, the places and the remarks."""
+        return isinstance(other, Block) and _Comparison().blocks(self, other)
+
+    __hash__ = None  # type: ignore[assignment]  # equality walks the program; use id() for a table of blocks
+
+
+def is_call(op: Op) -> bool:
+    """True for an op that stands for a traced function: attribute `body` is its program."""
+    return op.kind.startswith("call::")
+
+
+def has_blocks(op: Op) -> bool:
+    """True for an op with sub-blocks that may capture, such as If; a call's body captures nothing."""
+    return bool(op.attributes) and not is_call(op) and any(op.blocks())
+
+
+def operands(op: Op) -> tuple[Value | None, ...]:
+    """The op's inputs, and after them what its sub-blocks capture: all that its outputs depend on."""
+    if not has_blocks(op):
+        return op.inputs
+    return (*op.inputs, *dict.fromkeys(v for inner in op.blocks() for v in free(inner)))
+
+
+def walk(block: Block) -> Iterator[Op]:
+    """Every op of a block and of its sub-blocks, each op before those inside it."""
+    for op in block.ops:
+        yield op
+        for inner in op.blocks():
+            yield from walk(inner)
+
+
+def reads(op: Op) -> Sequence[Var]:
+    """The Vars that an op depends on: its inputs, and what its sub-blocks capture."""
+    found = [value for value in op.inputs if isinstance(value, Var)]
+    for inner in op.blocks():
+        found += free(inner)
+    return found
+
+
+def free(block: Block) -> list[Var]:
+    """The Vars that a block reads and does not define (its captures), in order of first use."""
+    defined = set(block.params)
+    found: dict[Var, None] = {}
+    for op in block.ops:
+        for var in reads(op):
+            if var not in defined:
+                found[var] = None
+        defined.update(op.outputs)
+    for result in block.results:
+        if isinstance(result, Var) and result not in defined:
+            found[result] = None
+    return list(found)
+
+
+def own_symbols(block: Block) -> set[str]:
+    """The symbols that the block's ops introduce: sizes that depend on data."""
+    given = {s for v in (*block.params, *free(block)) for d in v.type.shape or () for s in symbols(d)}
+    made = {s for op in block.ops for v in op.outputs for d in v.type.shape or () for s in symbols(d)}
+    return made - given
+
+
+class _Comparison:
+    """Walks two programs side by side; `pairs` says which Var of the one stands for which of the other."""
+
+    def __init__(self) -> None:
+        self.pairs: dict[Var, Var] = {}
+
+    def blocks(self, a: Block, b: Block) -> bool:
+        if (len(a.params), len(a.ops), len(a.results)) != (len(b.params), len(b.ops), len(b.results)):
+            return False
+        return (
+            self.define(a.params, b.params)
+            and all(self.ops(p, q) for p, q in zip(a.ops, b.ops, strict=True))
+            and all(self.values(p, q) for p, q in zip(a.results, b.results, strict=True))
+        )
+
+    def define(self, a: tuple[Var, ...], b: tuple[Var, ...]) -> bool:
+        if len(a) != len(b) or any(p.type != q.type for p, q in zip(a, b, strict=True)):
+            return False
+        self.pairs.update(zip(a, b, strict=True))
+        return True
+
+    def ops(self, a: Op, b: Op) -> bool:
+        return (
+            a.kind == b.kind
+            and len(a.inputs) == len(b.inputs)
+            and all(self.values(p, q) for p, q in zip(a.inputs, b.inputs, strict=True))
+            and a.attributes.keys() == b.attributes.keys()
+            and all(self.attributes(value, b.attributes[name]) for name, value in a.attributes.items())
+            and self.define(a.outputs, b.outputs)
+        )
+
+    def values(self, a: Value | None, b: Value | None) -> bool:
+        if isinstance(a, Var):
+            return isinstance(b, Var) and self.pairs.get(a, a) is b
+        if isinstance(a, Const):
+            return isinstance(b, Const) and same_data(a, b)
+        return b is None
+
+    def attributes(self, a: Attribute, b: Attribute) -> bool:
+        if isinstance(a, Block):
+            return isinstance(b, Block) and self.blocks(a, b)
+        if isinstance(a, np.ndarray):
+            return isinstance(b, np.ndarray) and same_array(a, b)
+        return bool(a == b)

@@ -1,0 +1,119 @@
+"""Var and Const: what an op reads, and how a constant holds its data."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit.dims import Dim
+from primsplit.errors import Place
+from primsplit.ir.types import Type
+
+AnyArray = npt.NDArray[Any]
+
+SMALL = 64
+"""The most elements of a constant whose value a rule may look at."""
+
+
+class Data(Protocol):
+    """What a Const holds: an array, or something that reads one when asked."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    def numpy(self) -> AnyArray: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Data that is already in memory."""
+
+    array: AnyArray
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.array.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    def numpy(self) -> AnyArray:
+        return self.array
+
+
+class Var:
+    """A value of a program, known by identity.
+
+    `sizes` holds what is known of an integer vector or scalar that speaks of sizes (the output of Shape, say): one
+    Dim an element.
+    """
+
+    __slots__ = ("hint", "sizes", "type")
+
+    def __init__(self, type: Type, hint: str = "", sizes: tuple[Dim, ...] | None = None) -> None:
+        self.type = type
+        self.hint = hint
+        self.sizes = sizes
+
+    def __repr__(self) -> str:
+        return f"Var({self.hint or '_'}: {self.type})"
+
+
+class Const:
+    """A value that is part of the program. `is_param` marks one that may become an input under its name, the hint."""
+
+    __slots__ = ("data", "hint", "is_param", "place", "type")
+
+    def __init__(self, data: AnyArray | Data, hint: str = "", place: Place | None = None) -> None:
+        self.data: Data = Loaded(_frozen(data)) if isinstance(data, np.ndarray | np.generic) else data
+        self.type = Type(self.data.dtype, self.data.shape)
+        self.hint = hint
+        self.place = place
+        self.is_param = False
+
+    @property
+    def sizes(self) -> tuple[Dim, ...] | None:
+        """The elements of a short integer vector or scalar."""
+        shape = self.data.shape
+        if len(shape) > 1 or self.type.dtype.kind not in "iu" or (shape and shape[0] > SMALL):
+            return None
+        return tuple(int(v) for v in self.numpy().reshape(-1))
+
+    @property
+    def is_small(self) -> bool:
+        """True where a rule may look at the value."""
+        return math.prod(self.data.shape) <= SMALL
+
+    def numpy(self) -> AnyArray:
+        return self.data.numpy()
+
+    def __repr__(self) -> str:
+        return f"Const({self.type})"
+
+
+def _frozen(array: AnyArray | np.generic) -> AnyArray:
+    """The array, or a copy of it if anybody could still write to it."""
+    result = np.asarray(array)
+    if result.flags.writeable:
+        result = result.copy()
+        result.flags.writeable = False
+    return result
+
+
+Value = Var | Const
+
+
+def same_array(a: AnyArray, b: AnyArray) -> bool:
+    """True for arrays equal bit by bit: -0.0 is not 0.0, and a NaN equals itself."""
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    return a.tolist() == b.tolist() if a.dtype.kind == "O" else a.tobytes() == b.tobytes()
+
+
+def same_data(a: Const, b: Const) -> bool:
+    """True for constants equal bit by bit."""
+    return a.type == b.type and (a.data is b.data or same_array(a.numpy(), b.numpy()))

@@ -1,0 +1,48 @@
+"""The names that a function's arguments and results have in a file: the parameters' own, and paths inside them."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from itertools import chain, count
+from typing import Any
+
+from primsplit.names import kept_apart
+from primsplit.trees import TreeSpec
+
+
+def input_names(function: Callable[..., Any], spec: TreeSpec) -> list[str]:
+    """A name for each leaf of `(args, kwargs)`: the parameter's name, then the path inside it."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = []
+    for path in spec.paths():
+        kind, first, *rest = path if len(path) > 1 else (*path, "x")
+        names.append(".".join([first if kind == 1 else _parameter(parameters, first), *map(str, rest)]))
+    return kept_apart(names)
+
+
+def _parameter(parameters: Sequence[inspect.Parameter], position: int) -> str:
+    named = [p.name for p in parameters if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
+    if position < len(named):
+        return named[position]
+    variadic = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "x")
+    return f"{variadic}.{position - len(named)}"
+
+
+def output_names(spec: TreeSpec, taken: Sequence[str]) -> list[str]:
+    """`y` for a single result, `y0, y1` for a tuple's, else the path inside the result; `result` where `y` is taken."""
+    named = [
+        ".".join([str(p) if isinstance(p, str) else f"y{p}" for p in path[:1]] + [str(p) for p in path[1:]])
+        for path in spec.paths()
+    ]
+    names = [name or "y" for name in named]
+    return [_free_name(name, {*taken, *names[:i]}) for i, name in enumerate(names)]
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """The name, or where an input has it, `result` in its place and a number if need be."""
+    if name not in taken:
+        return name
+    stem = name.replace("y", "result", 1) if name.startswith("y") else f"{name}_result"
+    return next(n for n in chain([stem], (f"{stem}_{i}" for i in count(1))) if n not in taken)

@@ -1,0 +1,136 @@
+"""Factors and determinants: cholesky, qr, det, slogdet."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from primsplit import dims, tracing
+from primsplit.array import Array, implements
+from primsplit.broadcasting import full
+from primsplit.errors import UnsupportedFunction
+from primsplit.numpy.dense import cholesky as cholesky_unit
+from primsplit.numpy.dense import determinant, lu
+from primsplit.numpy.dense import qr as qr_unit
+from primsplit.numpy.dense.loop import swapped, upper
+from primsplit.numpy.linalg.operands import matrices, square
+from primsplit.ops import op
+
+
+class QRResult(NamedTuple):
+    """What np.linalg.qr returns."""
+
+    Q: Array
+    R: Array
+
+
+class SlogdetResult(NamedTuple):
+    """What np.linalg.slogdet returns."""
+
+    sign: Array
+    logabsdet: Array
+
+
+@implements(np.linalg.cholesky)
+def cholesky(a: Any, /, *, upper: bool = False) -> Array:
+    """The lower (or upper) triangular factor; reads the same triangle of `a`, which alone has a gradient.
+
+    NaN, where NumPy raises, for a matrix that is not positive definite.
+    """
+    (a,) = square(a)
+    return swapped(cholesky_unit.cholesky(swapped(a))) if upper else cholesky_unit.cholesky(a)
+
+
+@implements(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Q and R with orthonormal columns of Q, LAPACK's signs. The gradient needs full rank of the first columns.
+
+    A wide matrix is [X Y] with a square X = Q U: then R = [U, Q^T Y].
+    """
+    (a,) = matrices(a)
+    if mode == "complete":
+        q = qr_unit.complete_q(a)
+        return QRResult(q, upper(op.MatMul(swapped(q), a)))
+    if mode not in {"reduced", "r"}:
+        raise UnsupportedFunction(
+            f"np.linalg.qr with mode={mode!r} has no form for traced arrays",
+            place=tracing.user_place(),
+            cure="Use mode='reduced' or mode='r'.",
+        )
+    q, r = _reduced_qr(a)
+    return r if mode == "r" else QRResult(q, r)
+
+
+def _reduced_qr(a: Array) -> tuple[Array, Array]:
+    rows, columns = a.shape[-2:]
+    if dims.at_least(rows, columns):
+        found: tuple[Array, Array] = qr_unit.tall_qr(a)
+        return found
+    count = dims.minimum(rows, columns)
+    kept = type(a.type)(a.dtype, (*a.shape[:-1], count))
+    rest = type(a.type)(a.dtype, (*a.shape[:-1], columns - count))
+    tall = op.Slice(a, [0], [count], [-1], types=[kept])
+    beyond = op.Slice(a, [count], [columns], [-1], types=[rest])
+    q, r = qr_unit.tall_qr(tall)
+    joined = type(a.type)(a.dtype, (*a.shape[:-2], count, columns))
+    return q, op.Concat(r, op.MatMul(swapped(q), beyond), axis=-1, types=[joined])
+
+
+@implements(np.linalg.det)
+def det(a: Any) -> Array:
+    """The determinant. Up to 3 by 3 by its polynomial; else by elimination, with the cofactors as its gradient.
+
+    The gradient is right at singular matrices too. The second derivative of a singular matrix larger than 3 by 3
+    is NaN.
+    """
+    (a,) = square(a)
+    if isinstance(a.shape[-1], int) and a.shape[-1] <= len(_SMALL) - 1:
+        return _SMALL[a.shape[-1]](a)
+    found: Array = determinant.determinant_with(a, *lu.factor(a))
+    return found
+
+
+def _entries(a: Array) -> list[list[Array]]:
+    count = a.shape[-1]
+    rows = [op.Gather(a, np.array(i), axis=-2) for i in range(int(count))]
+    return [[op.Gather(r, np.array(j), axis=-1) for j in range(len(rows))] for r in rows]
+
+
+def _det0(a: Array) -> Array:
+    return full(a.shape[:-2], a.dtype.type(1))
+
+
+def _det1(a: Array) -> Array:
+    return _entries(a)[0][0]
+
+
+def _det2(a: Array) -> Array:
+    (a, b), (c, d) = _entries(a)
+    return op.Sub(op.Mul(a, d), op.Mul(b, c))
+
+
+def _det3(m: Array) -> Array:
+    (a, b, c), (d, e, f), (g, h, i) = _entries(m)
+    first = op.Mul(a, op.Sub(op.Mul(e, i), op.Mul(f, h)))
+    second = op.Mul(b, op.Sub(op.Mul(f, g), op.Mul(d, i)))
+    third = op.Mul(c, op.Sub(op.Mul(d, h), op.Mul(e, g)))
+    return op.Add(op.Add(first, second), third)
+
+
+_SMALL: tuple[Callable[[Array], Array], ...] = (_det0, _det1, _det2, _det3)
+
+
+@implements(np.linalg.slogdet)
+def slogdet(a: Any) -> SlogdetResult:
+    """Sign and log of the absolute determinant; 0 and -inf if singular, where the gradient is inf or NaN."""
+    (a,) = square(a)
+    factors = lu.factor(a)
+    sign = determinant.determinant_sign(factors[1], factors[2])
+    return SlogdetResult(
+        op.Identity(sign, types=[_batch_type(a)]),
+        determinant.log_determinant_with(a, *factors),
+    )
+
+
+def _batch_type(a: Array) -> Any:
+    return type(a.type)(a.dtype, a.shape[:-2])

@@ -1,0 +1,46 @@
+"""What functions of matrices take: floats with two axes at least, square ones where they must be."""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims, tracing
+from primsplit.array import Array
+from primsplit.broadcasting import reshape_to
+from primsplit.dims import Dim
+from primsplit.errors import DtypeError, ShapeError
+from primsplit.numpy.products import operand
+from primsplit.numpy.ufuncs import cast_to
+
+
+def matrices(*values: Any) -> list[Array]:
+    """The values in the float dtype that np.linalg computes in: integers become float64.
+
+    Raises ShapeError for a first value that is no matrix, DtypeError for float16, as NumPy does.
+    """
+    arrays = [operand(v) for v in values]
+    dtypes = [a.dtype if a.type.is_float else np.dtype(np.float64) for a in arrays]
+    dtype = np.result_type(*dtypes)
+    if dtype.itemsize < 4:
+        raise DtypeError(f"np.linalg does not take {dtype}", place=tracing.user_place(), cure="Convert to float32.")
+    if len(arrays[0].shape) < 2:
+        raise ShapeError("np.linalg takes arrays with at least two axes", place=tracing.user_place())
+    return [cast_to(a, dtype) for a in arrays]
+
+
+def square(*values: Any) -> list[Array]:
+    """`matrices`, the first of which is square. Raises ShapeError where it can never be."""
+    arrays = matrices(*values)
+    rows, columns = arrays[0].shape[-2:]
+    if not dims.could_be(rows, columns):
+        raise ShapeError(f"the matrix must be square, not {rows} by {columns}", place=tracing.user_place())
+    return [with_rows(arrays[0], rows, axis=-1), *arrays[1:]]
+
+
+def with_rows(x: Array, size: Dim, *, axis: int) -> Array:
+    """`x` whose axis has this size at run time, or the run fails."""
+    if dims.same(x.shape[axis], size):
+        return x
+    shape = list(x.shape)
+    shape[axis] = size
+    return reshape_to(x, shape)

@@ -1,0 +1,139 @@
+"""Systems of equations: solve, inv, matrix_power, and their forms for tensors."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims, tracing
+from primsplit.array import Array, implements
+from primsplit.broadcasting import expand_to, reshape_to
+from primsplit.dims import Shape, product
+from primsplit.errors import ShapeError
+from primsplit.infer import broadcast_shapes
+from primsplit.ir import Const, Op, Value
+from primsplit.numpy.dense import cholesky as cholesky_unit
+from primsplit.numpy.dense import lu
+from primsplit.numpy.dense.loop import identity_like
+from primsplit.numpy.dense.triangular import solve_triangular
+from primsplit.numpy.linalg.operands import square, with_rows
+from primsplit.numpy.products import matrix_product, operand
+from primsplit.ops import op
+
+
+@implements(np.linalg.solve)
+def solve(a: Any, b: Any) -> Array:
+    """The solution of A x = b; `b` is a vector only if it has one axis. Inf or NaN, where NumPy raises, if singular.
+
+    Where A is seen to be triangular (a Cholesky factor, its transpose, np.tril), by substitution: a fifth of the time.
+    """
+    a, b = square(a, b)
+    unit = _solver(a)
+    if len(b.shape) == 1:
+        return op.Squeeze(solve_matrix(a, op.Unsqueeze(b, [1]), unit), [-1])
+    return solve_matrix(a, b, unit)
+
+
+def _solver(a: Array) -> Callable[[Array, Array], Array]:
+    """Elimination, or substitution where the ops recorded so far show that the matrix is triangular."""
+    value: Value | None = a.value
+    turned = False
+    for made in reversed(tracing.current().ops):
+        if not any(v is value for v in made.outputs):
+            continue
+        rank = len(a.shape)
+        if made.kind == "Transpose" and made.attributes["perm"] == [*range(rank - 2), rank - 1, rank - 2]:
+            value, turned = made.inputs[0], not turned
+            continue
+        is_lower = _triangle(made)
+        return lu.solve if is_lower is None else partial(solve_triangular, lower=is_lower != turned)
+    return lu.solve
+
+
+def _triangle(made: Op) -> bool | None:
+    """True for an op that makes lower triangles, False for upper ones, else None."""
+    if getattr(made.attributes.get("rule"), "primitive", None) is cholesky_unit.cholesky:
+        return True
+    if made.kind != "Trilu":
+        return None
+    offset = made.inputs[1] if len(made.inputs) > 1 else None
+    if offset is not None and not isinstance(offset, Const):
+        return None
+    diagonal = 0 if offset is None else int(offset.numpy())
+    is_upper = bool(made.attributes.get("upper", 1))
+    beyond = diagonal < 0 if is_upper else diagonal > 0
+    return None if beyond else not is_upper
+
+
+def solve_matrix(a: Array, b: Array, unit: Callable[[Array, Array], Array]) -> Array:
+    """`unit(a, b)` with the batch axes of both broadcast; one matrix for many right-hand sides is factored once."""
+    if not dims.could_be(a.shape[-1], b.shape[-2]):
+        raise ShapeError(
+            f"a matrix of {a.shape[-1]} columns and a right-hand side of {b.shape[-2]} rows", place=tracing.user_place()
+        )
+    b = with_rows(b, a.shape[-1], axis=-2)
+    if len(a.shape) == 2 and len(b.shape) > 2:
+        return _side_by_side(a, b, unit)
+    batch = _batch(a.shape[:-2], b.shape[:-2])
+    return unit(expand_to(a, (*batch, *a.shape[-2:])), expand_to(b, (*batch, *b.shape[-2:])))
+
+
+def _batch(a: Shape, b: Shape) -> Shape:
+    try:
+        return broadcast_shapes(a, b)
+    except ShapeError as error:
+        error.place = tracing.user_place()
+        raise
+
+
+def _side_by_side(a: Array, b: Array, unit: Callable[[Array, Array], Array]) -> Array:
+    """The right-hand sides [..., n, k] as the columns of one matrix."""
+    rank = len(b.shape)
+    front = op.Transpose(b, perm=[rank - 2, *range(rank - 2), rank - 1])
+    found = unit(a, reshape_to(front, [b.shape[-2], product((*b.shape[:-2], b.shape[-1]))]))
+    return op.Transpose(reshape_to(found, front.shape), perm=[*range(1, rank - 1), 0, rank - 1])
+
+
+@implements(np.linalg.inv)
+def inv(a: Any) -> Array:
+    """The inverse, by solving for the identity. Inf or NaN, where NumPy raises, if singular."""
+    (a,) = square(a)
+    return _solver(a)(a, identity_like(a))
+
+
+@implements(np.linalg.matrix_power)
+def matrix_power(a: Any, n: int) -> Array:
+    """The matrix times itself, by repeated squaring; of the inverse for a negative exponent."""
+    a = operand(a)
+    if len(a.shape) < 2:
+        raise ShapeError("np.linalg takes arrays with at least two axes", place=tracing.user_place())
+    if n == 0:
+        return identity_like(a)
+    base = inv(a) if n < 0 else a
+    result: Array | None = None
+    for digit in reversed(f"{abs(n):b}"):
+        if digit == "1":
+            result = base if result is None else matrix_product(result, base)
+        base = matrix_product(base, base)
+    return base if result is None else result
+
+
+@implements(np.linalg.tensorsolve)
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Array:
+    """The solution x of tensordot(a, x, x.ndim) = b."""
+    a, b = operand(a), operand(b)
+    if axes is not None:
+        a = op.Transpose(a, perm=[i for i in range(len(a.shape)) if i not in axes] + list(axes))
+    rest = a.shape[len(b.shape) :]
+    count = product(rest)
+    found = solve(reshape_to(a, [product(b.shape), count]), reshape_to(b, [product(b.shape)]))
+    return reshape_to(found, rest)
+
+
+@implements(np.linalg.tensorinv)
+def tensorinv(a: Any, ind: int = 2) -> Array:
+    """The inverse of tensordot(a, ., ind)."""
+    a = operand(a)
+    left, right = a.shape[:ind], a.shape[ind:]
+    return reshape_to(inv(reshape_to(a, [product(left), product(right)])), [*right, *left])

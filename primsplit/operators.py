@@ -1,0 +1,113 @@
+"""The operators of a traced array: each is a ufunc, whose result is a Python number where the operands are numbers."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from primsplit.dims import Size
+
+_Operand = TypeVar("_Operand", bound="Operators")
+
+
+def _binary(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
+    def operator(self: _Operand, other: Any) -> Any:
+        if hasattr(other, "__array_ufunc__") and other.__array_ufunc__ is None:
+            return NotImplemented
+        return _weakened(self.__array_ufunc__(ufunc, "__call__", self, other), self, other)
+
+    return operator
+
+
+def _weakened(result: Any, *operands: Any) -> Any:
+    """The result of a Python operator, a Python number where the operands are; of a ufunc called by name it is none."""
+    if all(o.weak if isinstance(o, Operators) else type(o) in {bool, int, float, Size} for o in operands):
+        for array in result if isinstance(result, tuple) else (result,):
+            array.weak = True
+    return result
+
+
+def _reflected(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
+    def operator(self: _Operand, other: Any) -> Any:
+        return _weakened(self.__array_ufunc__(ufunc, "__call__", other, self), self, other)
+
+    return operator
+
+
+def _in_place(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
+    def operator(self: _Operand, other: Any) -> Any:
+        if self.is_number():
+            return _weakened(self.__array_ufunc__(ufunc, "__call__", self, other), self, other)
+        self.__array_ufunc__(ufunc, "__call__", self, other, out=(self,))
+        return self
+
+    return operator
+
+
+def _unary(ufunc: np.ufunc) -> Callable[[_Operand], _Operand]:
+    def operator(self: _Operand) -> Any:
+        return _weakened(self.__array_ufunc__(ufunc, "__call__", self), self)
+
+    return operator
+
+
+class Operators:
+    """What gives an array its operators; the array itself says what a ufunc does, and what is a number."""
+
+    __slots__ = ()
+    weak: bool
+    is_number: Callable[[], bool]
+    __array_ufunc__: Callable[..., Any]
+
+    __add__ = _binary(np.add)
+    __radd__ = _reflected(np.add)
+    __iadd__ = _in_place(np.add)
+    __sub__ = _binary(np.subtract)
+    __rsub__ = _reflected(np.subtract)
+    __isub__ = _in_place(np.subtract)
+    __mul__ = _binary(np.multiply)
+    __rmul__ = _reflected(np.multiply)
+    __imul__ = _in_place(np.multiply)
+    __truediv__ = _binary(np.true_divide)
+    __rtruediv__ = _reflected(np.true_divide)
+    __itruediv__ = _in_place(np.true_divide)
+    __floordiv__ = _binary(np.floor_divide)
+    __rfloordiv__ = _reflected(np.floor_divide)
+    __ifloordiv__ = _in_place(np.floor_divide)
+    __mod__ = _binary(np.remainder)
+    __rmod__ = _reflected(np.remainder)
+    __imod__ = _in_place(np.remainder)
+    __pow__ = _binary(np.power)
+    __rpow__ = _reflected(np.power)
+    __ipow__ = _in_place(np.power)
+    __matmul__ = _binary(np.matmul)
+    __rmatmul__ = _reflected(np.matmul)
+    __imatmul__ = _in_place(np.matmul)
+    __and__ = _binary(np.bitwise_and)
+    __rand__ = _reflected(np.bitwise_and)
+    __iand__ = _in_place(np.bitwise_and)
+    __or__ = _binary(np.bitwise_or)
+    __ror__ = _reflected(np.bitwise_or)
+    __ior__ = _in_place(np.bitwise_or)
+    __xor__ = _binary(np.bitwise_xor)
+    __rxor__ = _reflected(np.bitwise_xor)
+    __ixor__ = _in_place(np.bitwise_xor)
+    __lshift__ = _binary(np.left_shift)
+    __rlshift__ = _reflected(np.left_shift)
+    __ilshift__ = _in_place(np.left_shift)
+    __rshift__ = _binary(np.right_shift)
+    __rrshift__ = _reflected(np.right_shift)
+    __irshift__ = _in_place(np.right_shift)
+    __divmod__ = _binary(np.divmod)
+    __rdivmod__ = _reflected(np.divmod)
+    __eq__ = _binary(np.equal)  # type: ignore[assignment]  # elementwise, as in NumPy
+    __ne__ = _binary(np.not_equal)  # type: ignore[assignment]  # likewise
+    __lt__ = _binary(np.less)
+    __le__ = _binary(np.less_equal)
+    __gt__ = _binary(np.greater)
+    __ge__ = _binary(np.greater_equal)
+    __neg__ = _unary(np.negative)
+    __pos__ = _unary(np.positive)
+    __abs__ = _unary(np.absolute)
+    __invert__ = _unary(np.invert)
+    __hash__ = None  # type: ignore[assignment]  # as in NumPy

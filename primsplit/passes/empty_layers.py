@@ -1,0 +1,83 @@
+"""GRU and LSTM over no steps or for no examples; Einsum and circular padding of arrays without elements.
+
+onnxruntime ends the process at a batch of 0, at a GRU of no steps, and at an Einsum that has to turn an empty operand.
+An If gives the zeros that the other recurrent layers, and sums over nothing, give for such arrays. Of nothing, it pads
+with zeros, too, and refuses to pad with the array's other end.
+"""
+
+import functools
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from primsplit import dims, tracing
+from primsplit.array import Array
+from primsplit.errors import TraceError
+from primsplit.ir import Block, Op, Value, Var, walk
+from primsplit.nested import record
+from primsplit.ops import op
+from primsplit.passes.rewriting import Rewriter, recorded_beside
+
+KINDS = frozenset({"Einsum", "GRU", "LSTM"})
+
+
+def guard_empty_layers(block: Block) -> Block:
+    """The block with each of these whose input may be empty inside an If."""
+    return _Guarding().run(block) if any(map(_is_guarded, walk(block))) else block
+
+
+class _Guarding(Rewriter):
+    def visit(self, op: Op) -> Op | None:
+        """The op, or the If that takes the place of a layer."""
+        if not _is_guarded(op) or _is_never_empty(op):
+            return super().visit(op)
+        with recorded_beside(op) as around:
+            guarded = _guarded(op)
+        self.kept.extend(around.ops)
+        return guarded
+
+
+def _is_guarded(op: Op) -> bool:
+    return op.kind in KINDS or _is_circular(op)
+
+
+def _is_circular(op: Op) -> bool:
+    """True for a Pad that repeats the array's other end."""
+    return op.kind == "Pad" and op.attributes.get("mode") in {"wrap", b"wrap"}
+
+
+def _is_never_empty(layer: Op) -> bool:
+    shapes = [v.type.shape for v in _arrays(layer)]
+    return all(shape is not None and all(dims.above(d, 0) for d in shape) for shape in shapes)
+
+
+def _arrays(layer: Op) -> list[Value]:
+    """The sequence that a layer reads; all operands of an Einsum."""
+    found = [v for v in layer.inputs[: None if layer.kind == "Einsum" else 1] if v is not None]
+    if not found:
+        raise TraceError(f"a {layer.kind} lacks its input")
+    return found
+
+
+def _guarded(layer: Op) -> Op:
+    sizes = [op.Size(Array(v)) for v in _arrays(layer)]
+    is_empty = op.Equal(functools.reduce(op.Mul, sizes), 0)
+    inner = replace(layer, outputs=tuple(Var(v.type, v.hint) for v in layer.outputs))
+    whole = Block("layer", (), (inner,), inner.outputs)
+
+    def body() -> Iterable[Value]:
+        return _padded(layer) if _is_circular(layer) else map(_zeros, layer.outputs)
+
+    nothing = record("no_elements", [], body)
+    attributes = {"then_branch": nothing, "else_branch": whole}
+    return Op("If", (is_empty.value,), layer.outputs, attributes, layer.place, layer.remark)
+
+
+def _padded(layer: Op) -> Sequence[Value]:
+    return tracing.emit("Pad", layer.inputs, {**layer.attributes, "mode": "constant"})
+
+
+def _zeros(output: Var) -> Value:
+    sizes = tracing.size_vector(output.type.shape or ())
+    return op.ConstantOfShape(sizes, value=np.zeros(1, output.type.dtype)).value

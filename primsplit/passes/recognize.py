@@ -1,0 +1,131 @@
+"""Softmax and GELU written out are one operator each, before they are differentiated.
+
+A pullback of the pieces keeps what lies between them: the scores, their exponentials and the quotients; an operator's
+own pullback keeps one array. The operators compute the same to a few roundings, and the same where numbers are infinite
+or NaN. A layer norm written out stays: onnxruntime's operator takes the variance as a difference of two large numbers.
+"""
+
+import math
+from collections.abc import Iterator
+
+from primsplit.ir import Block, Const, Op, Value, Var, operands
+from primsplit.passes.dead_code import drop_dead_code
+
+HALF_ROOT = math.sqrt(0.5)
+
+
+def recognize(block: Block) -> Block:
+    """The block with operators in the place of ops that write them out; itself if there are none.
+
+    A value between the ops that anything else reads is reason to leave them.
+    """
+    seen = _Ops(block)
+    ops = [_softmax(op, seen) or _gelu(op, seen) or op for op in block.ops]
+    if all(a is b for a, b in zip(ops, block.ops, strict=True)):
+        return block
+    return drop_dead_code(Block(block.name, block.params, tuple(ops), block.results))
+
+
+class _Ops:
+    """What makes a value, and how often it is read."""
+
+    def __init__(self, block: Block) -> None:
+        self.made_by: dict[Value | None, Op] = {v: op for op in block.ops for v in op.outputs}
+        self.reads: dict[Value | None, int] = {}
+        for value in (*(v for op in block.ops for v in operands(op)), *block.results):
+            self.reads[value] = self.reads.get(value, 0) + 1
+
+    def op(self, value: Value | None, kind: str, reads: int = 1) -> Op | None:
+        """The op of this kind that makes the value, where so many reads are all there are."""
+        op = self.made_by.get(value)
+        return op if op is not None and op.kind == kind and self.reads[value] == reads else None
+
+
+def _softmax(op: Op, seen: _Ops) -> Op | None:
+    """exp(x - max x) / sum(exp(x - max x)) along one axis."""
+    if op.kind != "Div":
+        return None
+    numerator, total = op.inputs
+    exp, sum_ = seen.op(numerator, "Exp", 2), seen.op(total, "ReduceSum")
+    shifted = exp and seen.op(exp.inputs[0], "Sub")
+    if exp is None or sum_ is None or not shifted or sum_.inputs[0] is not numerator:
+        return None
+    x, greatest = shifted.inputs
+    if x is None or not _is_greatest(greatest, x, sum_, seen):
+        return None
+    axis = _axis(sum_)
+    return None if axis is None else Op("Softmax", (x,), op.outputs, {"axis": axis}, op.place)
+
+
+def _is_greatest(value: Value | None, x: Value, sum_: Op, seen: _Ops) -> bool:
+    """True for the maximum of x along the axis of `sum_`; NaN where x has one, as np.max has it, or not."""
+    chosen = seen.op(value, "Where")
+    if chosen is not None:
+        is_nan, nan, value = chosen.inputs
+        asked = seen.op(is_nan, "IsNaN")
+        clipped = asked and seen.op(asked.inputs[0], "ReduceSum")
+        source = clipped and _axis(clipped) == _axis(sum_) and seen.op(clipped.inputs[0], "Clip")
+        if not source or source.inputs[0] is not x or not _is_number(nan, math.nan):
+            return False
+    found = seen.op(value, "ReduceMax")
+    return found is not None and found.inputs[0] is x and _axis(found) == _axis(sum_)
+
+
+def _axis(reduction: Op) -> int | None:
+    """The one axis of a reduction that keeps it, counted from the front."""
+    axes = reduction.inputs[1] if len(reduction.inputs) > 1 else None
+    source = reduction.inputs[0]
+    rank = None if source is None else source.type.rank
+    if not isinstance(axes, Const) or axes.numpy().size != 1 or not rank or not reduction.attributes.get("keepdims", 1):
+        return None
+    return int(axes.numpy().item()) % rank
+
+
+def _gelu(op: Op, seen: _Ops) -> Op | None:
+    """x/2 (1 + erf(x / sqrt 2)), its three factors in any order; in float32, which onnxruntime has a kernel for."""
+    if op.kind != "Mul" or op.outputs[0].type.dtype.name != "float32":
+        return None
+    for factors in _triples(op, seen):
+        for i, first in enumerate(factors):
+            x, other = (v for j, v in enumerate(factors) if j != i)
+            if not _is_number(first, 0.5):
+                continue
+            for source, rest in ((x, other), (other, x)):
+                if isinstance(source, Var) and _is_one_plus_erf(rest, source, seen):
+                    return Op("Gelu", (source,), op.outputs, {"approximate": "none"}, op.place)
+    return None
+
+
+def _triples(op: Op, seen: _Ops) -> Iterator[tuple[Value | None, Value | None, Value | None]]:
+    """The op's product as one of three factors."""
+    for one, other in (op.inputs, op.inputs[::-1]):
+        inner = seen.op(one, "Mul")
+        if inner is not None:
+            yield (*inner.inputs, other)  # type: ignore[misc]  # a product has two factors
+
+
+def _is_one_plus_erf(value: Value | None, x: Var, seen: _Ops) -> bool:
+    added = seen.op(value, "Add")
+    if added is None:
+        return False
+    for one, other in (added.inputs, added.inputs[::-1]):
+        erf = seen.op(other, "Erf")
+        if erf is not None and _is_number(one, 1.0):
+            return _is_scaled(erf.inputs[0], x, seen)
+    return False
+
+
+def _is_scaled(value: Value | None, x: Var, seen: _Ops) -> bool:
+    """True for x sqrt(1/2) and x / sqrt 2, as exact as float32 has them."""
+    product, quotient = seen.op(value, "Mul"), seen.op(value, "Div")
+    if product is not None:
+        return any(a is x and _is_number(b, HALF_ROOT) for a, b in (product.inputs, product.inputs[::-1]))
+    return quotient is not None and quotient.inputs[0] is x and _is_number(quotient.inputs[1], 1.0 / HALF_ROOT)
+
+
+def _is_number(value: Value | None, number: float) -> bool:
+    """True for a scalar constant that is the number as far as its precision goes."""
+    if not isinstance(value, Const) or value.numpy().shape != () or not value.type.is_float:
+        return False
+    found = float(value.numpy())
+    return math.isnan(found) if math.isnan(number) else abs(found - number) <= 1e-7 * number

@@ -1,0 +1,174 @@
+"""The paths of one function as one program: what they have in common once, and an If where they part."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims, tracing, trees
+from primsplit.array import Array
+from primsplit.branch_paths import Path
+from primsplit.dims import Dim, Size
+from primsplit.errors import DtypeError, Place, TraceError
+from primsplit.ir import Block, Const, Op, Type, Value, Var, rename, same_array, same_data
+from primsplit.nested import emit_if, record
+from primsplit.ops import op
+from primsplit.raising import OTHER_WAY, raise_at_run_time
+
+
+class PathTree:
+    """The paths of one function, which become nested Ifs."""
+
+    def __init__(self, paths: Sequence[Path], begin: int) -> None:
+        self.paths = paths
+        self.begin = begin
+        ended = [p for p in paths if p.failure is None]
+        if not ended:
+            raise next(p.failure for p in paths if p.failure is not None)
+        self.model = ended[0]
+        self.spec = ended[0].spec
+        for path in ended[1:]:
+            self._check_structure(path)
+        self.dtypes = [self._dtype(leaves) for leaves in zip(*(p.results for p in ended), strict=True)]
+        self.weak = [all(a.weak for a in leaves) for leaves in zip(*(p.results for p in ended), strict=True)]
+
+    def _check_structure(self, path: Path) -> None:
+        if path.spec == self.spec:
+            ranks = [(a.type.rank, b.type.rank) for a, b in zip(path.results, self.model.results, strict=True)]
+            if all(a == b for a, b in ranks):
+                return
+        told = (_told(self.model), _told(path))
+        raise TraceError(
+            "the paths of the function return results of another structure or number of axes",
+            place=path.taken[-1].place,
+            because=told,
+            cure="Return the same containers of arrays with as many axes on every path.",
+        )
+
+    def _dtype(self, leaves: Sequence[Array]) -> np.dtype[Any]:
+        """The dtype of a result on every path; Python numbers give way."""
+        strong = {a.dtype for a in leaves if not a.weak}
+        if len(strong) > 1:
+            raise DtypeError(
+                f"the paths of the function return {' and '.join(sorted(map(str, strong)))}",
+                place=self.model.taken[-1].place,
+                cure="Convert one of them with .astype, so that every path gives the same dtype.",
+            )
+        return strong.pop() if strong else np.result_type(*(a.dtype for a in leaves))
+
+    def record(self) -> tuple[list[Array], trees.TreeSpec]:
+        """Record the tree; return the results and their structure."""
+        values = self._part(self.paths, 0, self.begin)
+        if self.spec is None:
+            raise TraceError("the function was not run")
+        return [Array(v, weak=w) for v, w in zip(values, self.weak, strict=True)], self.spec
+
+    def _part(self, group: Sequence[Path], depth: int, begin: int) -> list[Value]:
+        """Record what the paths of a group have in common from op `begin` on, and then the If that parts them."""
+        lead = group[0]
+        is_whole = depth == len(lead.taken)
+        end = len(lead.ops) if is_whole else lead.taken[depth].position
+        for position in range(begin, end):
+            self._step(group, position)
+        if is_whole:
+            return self._results(lead)
+        decision = lead.taken[depth]
+        condition = _read(lead, decision.condition)
+        sides = [[p for p in group if p.taken[depth].outcome is outcome] for outcome in (True, False)]
+        blocks = [
+            self._side(side, depth + 1, end) if side else self._not_recorded(condition, decision.place)
+            for side in sides
+        ]
+        into = tracing.current()
+        into.place = decision.place
+        found = emit_if(condition, blocks[0], blocks[1])
+        into.place = None
+        return found
+
+    def _side(self, group: Sequence[Path], depth: int, begin: int) -> Block:
+        with tracing.recording() as inner:
+            values = self._part(group, depth, begin)
+        return tracing.close("path", [], inner, values)
+
+    def _not_recorded(self, condition: Value, place: Place | None) -> Block:
+        """The side of a settled condition that the arrays did not take."""
+
+        def values() -> list[Value]:
+            types = [Type(d, m.type.shape) for m, d in zip(self.model.results, self.dtypes, strict=True)]
+            return raise_at_run_time(condition, types, place, OTHER_WAY)
+
+        return record("path", [], values)
+
+    @staticmethod
+    def _step(group: Sequence[Path], position: int) -> None:
+        """Record one op of the first path; those of the others at this place are the same one."""
+        lead = group[0]
+        original = lead.ops[position]
+        made = rename(original, lead.renaming, sizes=lead.sizes)
+        tracing.append(made)
+        for other in group[1:]:
+            same = other.ops[position] if position < len(other.ops) else None
+            if same is None or not _alike(made, same, other):
+                raise TraceError(
+                    "the function does something else when it is run again, so its branches cannot be explored",
+                    place=original.place,
+                    cure="Take random numbers, counters and other state as arguments. Or use ps.cond.",
+                )
+            for mine, theirs in zip(made.outputs, same.outputs, strict=True):
+                other.renaming[theirs] = mine
+                _learn_sizes(other.sizes, theirs.type, mine.type)
+
+    def _results(self, path: Path) -> list[Value]:
+        if path.failure is not None:
+            return self._failing(path)
+        found = []
+        for result, dtype in zip(path.values, self.dtypes, strict=True):
+            value = Array(_read(path, result))
+            found.append(value.value if value.dtype == dtype else op.Cast(value, to=dtype).value)
+        return found
+
+    def _failing(self, path: Path) -> list[Value]:
+        """Values that no run gets to see: computing them fails, at the line that raised."""
+        told = f"raises {type(path.failure).__name__}: {path.failure}".removesuffix(": ")
+        types = [Type(d, m.type.shape) for m, d in zip(self.model.results, self.dtypes, strict=True)]
+        return raise_at_run_time(_read(path, path.taken[-1].condition), types, path.failed_at, told)
+
+
+def _told(path: Path) -> str:
+    line = path.taken[-1].place if path.taken else None
+    results = ", ".join(str(a.type) for a in path.results)
+    return f"after {line}: {results}"
+
+
+def _read(path: Path, value: Value) -> Value:
+    return path.renaming.get(value, value) if isinstance(value, Var) else value
+
+
+def _learn_sizes(sizes: dict[str, Dim], theirs: Type, mine: Type) -> None:
+    """Remember which symbol of this path's sizes is which of the first path's."""
+    for a, b in zip(theirs.shape or (), mine.shape or (), strict=False):
+        if isinstance(a, Size) and a.symbol is not None and not dims.same(a, b):
+            sizes[a.symbol] = b
+
+
+def _alike(made: Op, other: Op, path: Path) -> bool:
+    """True for ops of two paths that are the same one."""
+    if made.kind != other.kind or len(made.inputs) != len(other.inputs) or len(made.outputs) != len(other.outputs):
+        return False
+    for mine, theirs in zip(made.inputs, other.inputs, strict=True):
+        if isinstance(mine, Const) and isinstance(theirs, Const):
+            if not same_data(mine, theirs):
+                return False
+        elif mine is not (None if theirs is None else _read(path, theirs)):
+            return False
+    return made.attributes.keys() == other.attributes.keys() and all(
+        _same_attribute(v, other.attributes[k], path) for k, v in made.attributes.items()
+    )
+
+
+def _same_attribute(mine: Any, theirs: Any, path: Path) -> bool:
+    if isinstance(mine, Block):
+        return isinstance(theirs, Block) and len(mine.ops) == len(theirs.ops)
+    if isinstance(mine, np.ndarray):
+        return isinstance(theirs, np.ndarray) and same_array(mine, theirs)
+    return callable(mine) or bool(mine == theirs)

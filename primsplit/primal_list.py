@@ -1,0 +1,42 @@
+"""The primal list of a composition: the ops of a block, each as it is or as the primal of its split."""
+
+from primsplit.ir import Block, Op, Renaming, Value, Var, operands, reads, rename
+from primsplit.rule_run import is_parameter
+
+
+class PrimalList:
+    """Ops that compute what a block's ops compute, in their order.
+
+    Outputs stay the same Vars where the list defines them; `value` tells what stands for the others.
+    """
+
+    def __init__(self) -> None:
+        self.ops: list[Op] = []
+        self.renaming: Renaming = {}
+
+    def value(self, value: Value) -> Value:
+        """What stands for a value of the block."""
+        return self.renaming.get(value, value) if isinstance(value, Var) else value
+
+    def copy(self, op: Op) -> None:
+        """Add the op, which reads what stands for its inputs."""
+        if any(v in self.renaming for v in reads(op)):
+            self.renaming.update({v: v for v in op.outputs})
+            op = rename(op, self.renaming)
+        self.ops.append(op)
+
+    def inline(self, op: Op, primal: Block) -> Renaming:
+        """Add the primal of the op's split; return what stands here for its Vars."""
+        given = (v for v in operands(op) if v is not None and is_parameter(op, v))
+        names: Renaming = {p: self.value(v) for p, v in zip(primal.params, given, strict=True)}
+        defined = {v for inner in primal.ops for v in inner.outputs}
+        pairs = list(zip(primal.results, op.outputs, strict=False))
+        for result, output in pairs:
+            if isinstance(result, Var) and result in defined:
+                names.setdefault(result, output)
+        self.ops.extend(rename(inner, names, place=op.place) for inner in primal.ops)
+        for result, output in pairs:
+            found = names.get(result, result) if isinstance(result, Var) else result
+            if found is not output:
+                self.renaming[output] = found
+        return names

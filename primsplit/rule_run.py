@@ -1,0 +1,73 @@
+"""A rule run once, on fresh variables: what it and its pullback record is a Split."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from primsplit.array import Array
+from primsplit.calls import open_inputs
+from primsplit.counters import Counters
+from primsplit.dims import same_shape
+from primsplit.errors import RuleError
+from primsplit.ir import NOWHERE, Block, Const, Op, Value, free, is_call
+from primsplit.parts import Split
+from primsplit.passes.dead_code import live_ops
+from primsplit.rules.table import Rule
+from primsplit.tracing import recording
+
+
+def run_rule(
+    op: Op, rule: Rule, attributes: Mapping[str, Any], wrt: tuple[int, ...], of: tuple[int, ...], *, name: str
+) -> Split:
+    """Run a rule on fresh variables and its pullback on fresh cotangents; what they record is the Split."""
+    Counters.rules += 1
+    with recording(place=NOWHERE) as primal:
+        params, inputs = open_inputs(op.inputs, primal, partial(is_parameter, op))
+        outputs, pullback = rule(*inputs, **attributes)
+        results = [r.value for r in (outputs if isinstance(outputs, tuple | list) else (outputs,))]
+        with recording(place=NOWHERE) as back:
+            seeds = [back.param(results[i].type) for i in of]
+            given = dict(zip(of, map(Array, seeds), strict=True))
+            found = pullback(*map(given.get, range(len(results))))
+            cotangents = list(found) if isinstance(found, tuple | list) else [found]
+            gradients = _checked(op, cotangents, inputs, wrt)
+    targets = tuple(i for i in wrt if gradients[i] is not None)
+    wanted = tuple(g for i in targets if (g := gradients[i]) is not None)
+    ops = live_ops(back.ops, wanted)
+    block = Block(f"{name}.pullback", (), tuple(ops), wanted)
+    defined = {*params, *(v for inner in primal.ops for v in inner.outputs)}
+    captures = tuple(v for v in free(block) if v in defined)
+    whole = Block(name, tuple(params), tuple(live_ops(primal.ops, (*results, *captures))), tuple(results))
+    pulled = Block(block.name, (*captures, *seeds), block.ops, wanted)
+    return Split(whole, pulled, captures, wrt, targets, of)
+
+
+def is_parameter(op: Op, value: Value) -> bool:
+    """True for an input that is a parameter of the op's split; a small constant is part of the split."""
+    return is_call(op) or not (isinstance(value, Const) and value.is_small)
+
+
+def _checked(op: Op, found: Sequence[Any], inputs: Sequence[Array | None], wrt: tuple[int, ...]) -> list[Value | None]:
+    """The cotangents that a pullback returned. Raises RuleError where they do not fit the inputs."""
+    if len(found) != len(inputs):
+        raise RuleError(
+            f"the rule of {op.kind} returned {len(found)} cotangents for {len(inputs)} inputs",
+            place=op.place,
+            cure="A pullback returns one cotangent an input, None where there is no tangent.",
+        )
+    result: list[Value | None] = []
+    for position, (cotangent, primal) in enumerate(zip(found, inputs, strict=True)):
+        if position not in wrt or cotangent is None or primal is None:
+            result.append(None)
+            continue
+        if not isinstance(cotangent, Array):
+            raise RuleError(f"the rule of {op.kind} returned {type(cotangent).__name__} as a cotangent", place=op.place)
+        same = same_shape(cotangent.shape, primal.shape)
+        if cotangent.dtype != primal.dtype or not same:
+            raise RuleError(
+                f"the rule of {op.kind} returned a cotangent of type {cotangent.type} for input {position}, which is "
+                f"{primal.type}",
+                place=op.place,
+            )
+        result.append(cotangent.value)
+    return result

@@ -1,0 +1,158 @@
+"""The Scan from a loop's last step to its first."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array
+from primsplit.ir import Block, Renaming, Type, Value, Var, rename
+from primsplit.nested import ScanForm, Walk, as_declared, element, emit_scan, record
+from primsplit.ops import op
+from primsplit.parts import Split
+from primsplit.passes.hoist import hoist
+from primsplit.rules.branches import zeros_like
+from primsplit.rules.steps import Along, Kept, Turns
+
+
+class Backward:
+    """The Scan from the last step to the first.
+
+    Its carries are the cotangents of the carries in `live`, then one sum for each captured value; it walks the
+    cotangents of what was stacked and the captures, and writes the gradients of the elements.
+    """
+
+    def __init__(self, turns: Turns, split: Split, kept: Kept, live: Sequence[int], given: dict[int, Array]) -> None:
+        self.turns = turns
+        self.split = split
+        self.kept = kept
+        self.live = live
+        self.given = given
+        self.carried = [k for k in live if k < turns.count]
+        own = len(turns.body.params)
+        self.summed = [t for t in split.targets if t >= own]
+        self.written = [t for t in split.targets if turns.count <= t < own]
+
+    def run(self) -> dict[int, Array]:
+        """Record it; return the gradient of each target, by its position among the body's parameters and captures."""
+        params = self.split.primal.params
+        carries = [self._start(k) for k in self.carried] + [zeros_like(params[t]) for t in self.summed]
+        places = self._walked()
+        form = ScanForm(
+            body=self._moved_out(self._body(carries, places)),
+            carries=len(carries),
+            reads=tuple(walk for _, walk in places.values()),
+            writes=tuple(self._sequence(t)[1].reversed() for t in self.written),
+        )
+        types = [self._sequence(t)[0].type for t in self.written]
+        found = emit_scan(form, carries, [value for value, _ in places.values()], types)
+        for i, k in enumerate(self.carried):
+            found[i] = as_declared(found[i], self.turns.inits[k].type)
+        return dict(zip((*self.carried, *self.summed, *self.written), map(Array, found), strict=True))
+
+    def _sequence(self, target: int) -> Along:
+        return self.turns.sequences[target - self.turns.count]
+
+    def _start(self, position: int) -> Value:
+        """The cotangent that the last carry was given."""
+        if position in self.given:
+            return self.given[position].value
+        is_varying = self.split.primal.params[position] in self.kept.varying
+        return self._nothing(position, self.kept.outputs[position] if is_varying else None)
+
+    def _nothing(self, position: int, like: Value | None) -> Value:
+        """Zeros in the shape of a carry: that of `like`, else the one that it has in every step."""
+        model = self.turns.inits[position] if like is None else like
+        return zeros_like(model) if isinstance(model, Var) else tracing.constant(np.zeros_like(model.numpy()))
+
+    def _walked(self) -> dict[Var, Along]:
+        """What is walked backwards: cotangents of what was stacked, then the captures that vary from step to step."""
+        turns, split = self.turns, self.split
+        found: dict[Var, Along] = {}
+        for position, seed in zip(self.live, split.cotangents, strict=True):
+            if position >= turns.count:
+                found[seed] = (self.given[position].value, turns.writes[position - turns.count].reversed())
+        for capture in split.captures:
+            if capture in self.kept.around or capture in self.kept.varying:
+                continue
+            value, walk = self._capture(capture)
+            found[capture] = (value, walk.reversed())
+        if not found:
+            found[Var(Type(np.int64, ()))] = (
+                op.Range(np.int64(0), op.Squeeze(self._steps(), [0]), np.int64(1)).value,
+                Walk(),
+            )
+        return found
+
+    def _capture(self, capture: Var) -> Along:
+        if capture in self.kept.along:
+            return self.kept.along[capture]
+        if capture in self.kept.later:
+            return _one_step_later(*self.kept.later[capture])
+        return self.turns.element(self.split.primal.params.index(capture) - self.turns.count, self._steps())
+
+    def _steps(self) -> Array:
+        """The number of steps that were run, a vector of one element."""
+        if self.turns.steps is not None:
+            return self.turns.steps()
+        value, walk = next(iter(self.kept.along.values()))
+        return op.Shape(Array(value), start=walk.axis, end=walk.axis + 1)
+
+    def _body(self, carries: Sequence[Value], places: dict[Var, Along]) -> Block:
+        types = [c.type for c in carries] + [element_type(v, place) for v, place in places.items()]
+
+        def body(*params: Array) -> list[Value]:
+            values = [p.value for p in params]
+            names: Renaming = {**self.kept.around, **dict(zip(places, values[len(carries) :], strict=True))}
+            return self._pulled(values[: len(carries)], names)
+
+        return record(f"{self.split.primal.name}.pullback", types, body)
+
+    def _pulled(self, carries: Sequence[Value], names: Renaming) -> list[Value]:
+        """Record one step's pullback; return the carries after it, and what it writes. `names` are its captures."""
+        split = self.split
+        varying = {k: names[p] for k, p in enumerate(split.primal.params) if p in self.kept.varying and p in names}
+        seeds = dict(zip(self.live, split.cotangents, strict=True))
+        names.update((seeds[k], as_declared(carries[i], seeds[k].type)) for i, k in enumerate(self.carried))
+        for step in split.pullback.ops:
+            tracing.append(rename(step, names))
+        found = {
+            t: names.get(r, r) if isinstance(r, Var) else r
+            for t, r in zip(split.targets, split.pullback.results, strict=True)
+        }
+        before = [found[k] if k in found else self._nothing(k, varying.get(k)) for k in self.carried]
+        sums = carries[len(self.carried) :]
+        after = [op.Add(Array(s), Array(found[t])).value for s, t in zip(sums, self.summed, strict=True)]
+        return [*before, *after, *(found[t] for t in self.written)]
+
+    def _moved_out(self, body: Block) -> Block:
+        """The body without what does not vary, which is recorded in front."""
+        outside, inside = hoist(body.ops, body.params)
+        for step in outside:
+            tracing.append(step)
+        return Block(body.name, body.params, tuple(inside), body.results)
+
+
+def element_type(var: Var, place: Along) -> Type:
+    """The type of the capture or cotangent that is walked; for one that nobody reads, that of the elements."""
+    return element(place[0].type, place[1]) if var.type.shape is None else var.type
+
+
+def _one_step_later(place: Along, init: Value) -> Along:
+    """What a carry was before each step, from what it was after each."""
+    value, walk = place
+    if walk.axis or walk.reverse:
+        value = _from_front(value, walk)
+    first = op.Unsqueeze(Array(init), [0])
+    whole = op.Concat(first, Array(value), axis=0)
+    return op.Slice(whole, [0], [-1], [0], types=[value.type]).value, Walk()
+
+
+def _from_front(value: Value, walk: Walk) -> Value:
+    """A stacked value with its steps in order along the first axis."""
+    array = Array(value)
+    if walk.reverse:
+        array = op.Slice(array, [-1], [np.iinfo(np.int64).min], [walk.axis], [-1])
+    rank = len(array.shape)
+    axis = walk.axis % rank
+    return op.Transpose(array, perm=[axis, *(i for i in range(rank) if i != axis)]).value if axis else array.value

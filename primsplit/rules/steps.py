@@ -1,0 +1,60 @@
+"""A loop as its derivative sees it: the body, how it is run with more outputs, and where a step's values are found."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from primsplit.array import Array
+from primsplit.ir import Block, Renaming, Value, Var
+from primsplit.nested import Walk
+
+Along = tuple[Value, Walk]
+VARYING = "varying"
+"""The stem of the sizes of a carry that surely changes its shape from step to step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """What a Scan and a Loop have in common.
+
+    The body's parameters are the carries, then each step's own values (the elements); its results the carries, then
+    what is stacked. `run` records the loop with another body and further writes, and returns all outputs. `steps`
+    records the number of steps, a vector of one element; None where only what was stacked tells it. `element` says
+    where an element is walked, given that number. `first` is the position of the first carry among the op's inputs;
+    `sequences` are the inputs after the carries. `again` records the first so many steps once more, and returns the
+    carries after them; None where a carry keeps its shape in any case.
+    """
+
+    body: Block
+    inits: tuple[Value, ...]
+    writes: tuple[Walk, ...]
+    run: Callable[[Block, tuple[Walk, ...]], list[Value]]
+    steps: Callable[[], Array] | None
+    element: Callable[[int, Array], Along]
+    first: int
+    sequences: tuple[Along, ...]
+    again: Callable[[Array], list[Value]] | None = None
+
+    @property
+    def count(self) -> int:
+        """The number of carries."""
+        return len(self.inits)
+
+    @property
+    def elements(self) -> tuple[Var, ...]:
+        """The parameters after the carries."""
+        return self.body.params[self.count :]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """All outputs of the loop, and where each capture is found: around the loop, along one of these, or one step later.
+
+    `later` tells of a carry where its next value is walked, and its first one. `varying` are the carries whose shape
+    changes from step to step, which are kept nowhere.
+    """
+
+    outputs: list[Value]
+    around: Renaming
+    along: dict[Var, Along]
+    later: dict[Var, tuple[Along, Value]]
+    varying: frozenset[Var]

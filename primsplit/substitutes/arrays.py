@@ -1,0 +1,174 @@
+"""Substitutes for functions of NumPy that do not dispatch on all that may be traced."""
+
+import builtins
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import FUNCTIONS, Array
+from primsplit.errors import TraceError
+from primsplit.lifting import as_array
+from primsplit.numpy import creation, spaces
+from primsplit.numpy.again import is_again, known_arrays
+from primsplit.substitutes.table import (
+    ModuleSubstitute,
+    Substitute,
+    holds_array,
+    holds_traced,
+    register,
+    when_traced,
+    writable,
+)
+
+Function = Callable[..., Any]
+
+
+def _maker(original: Function, traced: Function) -> Function:
+    """A function whose results people write into."""
+
+    def make(*args: Any, **options: Any) -> Any:
+        if any(map(holds_traced, (*args, *options.values()))):
+            return traced(*args, **options)
+        return writable(original(*args, **options))
+
+    return make
+
+
+JOINING = frozenset({
+    np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block, np.select, np.piecewise,
+    np.linalg.multi_dot, np.lexsort, np.einsum, np.meshgrid, np.ix_, np.choose,
+})  # fmt: skip
+"""Functions of lists of arrays, which dispatch on what is in the list."""
+
+
+def _listing(original: Function) -> Function:
+    """A function of arrays, given lists with traced numbers in them."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        args = tuple(map(_joined, args))
+        options = {n: _joined(v) for n, v in options.items()}
+        arrays = [v for v in (*args, *options.values()) if isinstance(v, Array)]
+        known = known_arrays(arrays) if arrays and "out" not in options else None
+        if known is None:
+            return original(*args, **options)
+        numbers = {id(a): k for a, k in zip(arrays, known, strict=True)}
+        plain = original(
+            *(numbers.get(id(a), a) for a in args), **{n: numbers.get(id(v), v) for n, v in options.items()}
+        )
+        return tuple(map(writable, plain)) if isinstance(plain, tuple) else writable(plain)
+
+    return call
+
+
+def _joined(value: Any) -> Any:
+    return creation.from_nested(value) if isinstance(value, list | tuple) and holds_array(value) else value
+
+
+class _Rows:
+    """np.r_ and np.c_ of traced arrays: pieces one after the other, along the first or the last axis."""
+
+    def __init__(self, original: Any, *, columns: bool) -> None:
+        self.original = original
+        self.columns = columns
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = key if isinstance(key, tuple) else (key,)
+        if not holds_array(parts):
+            return self.original[key]
+        joined = [self._piece(p) for p in parts]
+        return FUNCTIONS[np.concatenate](joined, axis=-1 if self.columns else 0)
+
+    def _piece(self, part: Any) -> Any:
+        array = creation.from_nested(part) if holds_array(part) else np.asarray(self.original.__class__()[part])
+        if self.columns and isinstance(array, Array):
+            return array[:, None] if array.ndim == 1 else array[None, None] if array.ndim == 0 else array
+        return array[None] if isinstance(array, Array) and array.ndim == 0 else array
+
+
+def _enumerated(x: Any) -> Any:
+    """np.ndenumerate."""
+    return ((i, x[i]) for i in np.ndindex(*x.shape)) if isinstance(x, Array) else np.ndenumerate(x)
+
+
+def _from_iterable(values: Iterable[Any], dtype: Any, count: int = -1) -> Any:
+    listed = [v for _, v in zip(range(count), values, strict=False)] if count >= 0 else list(values)
+    return creation.array(listed, dtype) if holds_traced(listed) else writable(np.array(listed, dtype))
+
+
+def _length(x: Any) -> Any:
+    """`len(x)`; for a traced array a size, with which can be calculated."""
+    return x.shape[0] if isinstance(x, Array) and x.shape else builtins.len(x)
+
+
+LENGTH = Substitute(builtins.len, _length)
+"""What `len` means in a module whose function is run again."""
+
+
+class Table(np.ndarray[Any, Any]):
+    """A NumPy array of the user's that traced numbers can index, and whose copies can be written to.
+
+    It shares its memory with the array that it stands in for.
+    """
+
+    def __getitem__(self, key: Any) -> Any:
+        if is_again() and any(map(holds_traced, key if isinstance(key, tuple) else (key,))):
+            return as_array(self.view(np.ndarray))[key]
+        return super().__getitem__(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if is_again() and any(map(holds_traced, (value, *(key if isinstance(key, tuple) else (key,))))):
+            raise TraceError(
+                "a traced value is written to an array that the function did not make",
+                place=tracing.user_place(),
+                cure="Write to a copy, table.copy(), and return it.",
+            )
+        super().__setitem__(key, value)
+
+    def copy(self, order: Any = "C") -> Any:
+        """A copy, which traced values can be written to."""
+        found = self.view(np.ndarray).copy(order)
+        return writable(found) if is_again() else found
+
+    def astype(self, *args: Any, **options: Any) -> Any:
+        """A copy in another dtype, which traced values can be written to."""
+        found = self.view(np.ndarray).astype(*args, **options)
+        return writable(found) if is_again() else found
+
+
+MADE: dict[Function, Function] = {
+    np.zeros: creation.zeros, np.ones: creation.ones, np.empty: creation.empty, np.full: creation.full_of,
+    np.array: creation.array, np.eye: creation.eye, np.identity: creation.identity,
+    np.full_like: FUNCTIONS[np.full_like],
+    **{f: f for f in (np.zeros_like, np.ones_like, np.empty_like, np.copy, np.diag, np.tile)},
+}  # fmt: skip
+"""What makes arrays that people write into, and what makes them of traced arguments."""
+
+TAKING: dict[Function, Function] = {
+    np.arange: creation.arange, np.linspace: creation.linspace, np.logspace: spaces.logspace,
+    np.geomspace: spaces.geomspace, np.tri: creation.tri, np.asarray: creation.asarray,
+    np.asanyarray: creation.asarray, np.ascontiguousarray: creation.asarray, np.asarray_chkfinite: creation.asarray,
+    **{f: FUNCTIONS[f] for f in (np.take, np.repeat, np.pad, np.insert, np.roll)},
+}  # fmt: skip
+"""What takes traced arguments that NumPy does not dispatch on."""
+
+
+def _register_all() -> None:
+    listing = [f for f in FUNCTIONS if callable(f) and f not in JOINING]
+    listing += [v for v in vars(np).values() if isinstance(v, np.ufunc)]
+    table: dict[Any, Any] = {np: ModuleSubstitute(np), np.linalg: ModuleSubstitute(np.linalg)}
+    table |= {f: Substitute(f, _listing(f)) for f in listing}
+    table |= {f: Substitute(f, _maker(f, traced)) for f, traced in MADE.items()}
+    table |= {f: when_traced(f, traced) for f, traced in TAKING.items()}
+    table |= {
+        np.ndenumerate: Substitute(np.ndenumerate, _enumerated),
+        np.fromiter: Substitute(np.fromiter, _from_iterable),
+    }
+    for original, substitute in table.items():
+        register(original, substitute)
+    for rows, is_columns in ((np.r_, False), (np.c_, True)):
+        register(rows, Substitute(rows, _Rows(rows, columns=is_columns)))
+
+
+_register_all()

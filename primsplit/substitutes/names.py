@@ -1,0 +1,173 @@
+"""The names of the user's modules, and the cells of a function, that mean substitutes while a function is run again."""
+
+import builtins
+import functools
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, ClassVar
+
+import numpy as np
+
+from primsplit.array import implements
+from primsplit.fingerprint import is_library
+from primsplit.ir import is_held
+from primsplit.numpy.again import is_again, running_again
+from primsplit.substitutes.arrays import LENGTH, Table
+from primsplit.substitutes.science import register_loaded
+from primsplit.substitutes.table import substitute_of
+
+ABSENT = object()
+
+
+class _Slot:
+    """A name of a module, or a cell of a function, and what it held."""
+
+    def __init__(self, holder: Any, name: str, original: Any, substitute: Any) -> None:
+        self.holder = holder
+        self.name = name
+        self.original = original
+        self.substitute = substitute
+
+    def fill(self) -> None:
+        self._put(self.substitute)
+
+    def restore(self) -> None:
+        """Put the original back, unless the user has put something else there."""
+        if self._held() is self.substitute:
+            self._put(self.original)
+
+    def _held(self) -> Any:
+        if isinstance(self.holder, dict):
+            return self.holder.get(self.name, ABSENT)
+        return _content(self.holder)
+
+    def _put(self, value: Any) -> None:
+        if not isinstance(self.holder, dict):
+            self.holder.cell_contents = value
+        elif value is ABSENT:
+            self.holder.pop(self.name, None)
+        else:
+            self.holder[self.name] = value
+
+
+def _content(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return ABSENT
+
+
+class _Filled:
+    """The slots that are filled, and how many threads run something again; the last one restores them."""
+
+    lock = threading.Lock()
+    slots: ClassVar[list[_Slot]] = []
+    users = 0
+
+
+@implements("again")
+def substituted(run: Callable[..., Any]) -> AbstractContextManager[None] | None:
+    """What gives names other meanings while `run` is run again; None where they have them already."""
+    return None if is_again() else _substituted(run)
+
+
+@contextmanager
+def _substituted(run: Callable[..., Any]) -> Iterator[None]:
+    """Names mean substitutes inside, for this thread: in the user's modules, and for `run` and what it calls."""
+    with _Filled.lock:
+        _Filled.users += 1
+    try:
+        with _Filled.lock:
+            register_loaded()
+            for slot in _open_slots(run):
+                slot.fill()
+                _Filled.slots.append(slot)
+        with running_again():
+            yield
+    finally:
+        with _Filled.lock:
+            _Filled.users -= 1
+            if _Filled.users == 0:
+                for slot in reversed(_Filled.slots):
+                    slot.restore()
+                _Filled.slots.clear()
+
+
+def _open_slots(run: Callable[..., Any]) -> Iterator[_Slot]:
+    """What to fill that is not filled yet."""
+    namespaces = {id(n): n for n in _namespaces()}
+    functions = _reached(run, namespaces)
+    for function in functions:
+        if not is_library(function.__module__ or ""):
+            namespaces.setdefault(id(function.__globals__), function.__globals__)
+            yield from _of_cells(function)
+    for namespace in namespaces.values():
+        yield from _of_names(namespace)
+    if builtins.__import__ is not _importing:
+        yield _Slot(vars(builtins), "__import__", builtins.__import__, _importing)
+
+
+_original_import = builtins.__import__
+
+
+def _importing(name: str, globals: Any = None, *rest: Any, **options: Any) -> Any:
+    """The import statement: a substitute for what the user's own code imports while it is run again."""
+    found = _original_import(name, globals, *rest, **options)
+    is_users = is_again() and globals is not None and not is_library(globals.get("__name__") or "")
+    return substitute_of(found) if is_users else found
+
+
+def _namespaces() -> Iterator[dict[str, Any]]:
+    """The dictionaries of the user's modules."""
+    for name, module in list(sys.modules.items()):
+        if isinstance(module, types.ModuleType) and not is_library(name):
+            yield vars(module)
+
+
+def _of_names(namespace: dict[str, Any]) -> Iterator[_Slot]:
+    for name, value in list(namespace.items()):
+        substitute = _substitute(value)
+        if substitute is not value:
+            yield _Slot(namespace, name, value, substitute)
+    if "len" not in namespace:
+        yield _Slot(namespace, "len", ABSENT, LENGTH)
+
+
+def _of_cells(function: types.FunctionType) -> Iterator[_Slot]:
+    for cell in function.__closure__ or ():
+        value = _content(cell)
+        substitute = _substitute(value)
+        if substitute is not value:
+            yield _Slot(cell, "", value, substitute)
+
+
+def _substitute(value: Any) -> Any:
+    if type(value) is np.ndarray:
+        return value.view(Table) if is_held(value.dtype) else value
+    return substitute_of(value)
+
+
+def _reached(run: Callable[..., Any], namespaces: dict[int, dict[str, Any]]) -> list[types.FunctionType]:
+    """The functions that `run` and the user's functions hold in cells, attributes, partials and methods."""
+    found: dict[int, types.FunctionType] = {}
+    waiting: list[Any] = [run]
+    waiting += (v for n in namespaces.values() for v in list(n.values()) if isinstance(v, types.FunctionType))
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, types.MethodType):
+            waiting.append(value.__func__)
+        elif isinstance(value, functools.partial):
+            waiting += [value.func, *value.args]
+        elif isinstance(value, types.FunctionType):
+            if id(value) not in found:
+                found[id(value)] = value
+                waiting += map(_content, value.__closure__ or ())
+                waiting += vars(value).values()
+        elif callable(value) and hasattr(value, "depends_on"):
+            waiting += (v for v in vars(value).values() if callable(v))
+        elif callable(value):
+            waiting.append(vars(type(value)).get("__call__"))
+    return list(found.values())

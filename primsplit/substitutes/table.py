@@ -1,0 +1,98 @@
+"""Substitutes for functions of libraries, and the table of it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array
+from primsplit.dims import Size
+from primsplit.ir import is_held
+from primsplit.numpy.again import is_again
+
+Function = Callable[..., Any]
+
+
+class Substitute:
+    """A function or object of a library, or what stands in for it while a function is run again."""
+
+    def __init__(self, original: Any, again: Any) -> None:
+        self.original = original
+        self.again = again
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return (self.again if is_again() else self.original)(*args, **options)
+
+    def __getitem__(self, key: Any) -> Any:
+        return (self.again if is_again() else self.original)[key]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.original, name)
+
+    def __repr__(self) -> str:
+        return repr(self.original)
+
+
+class ModuleSubstitute:
+    """A module, or an object used like one, whose functions are stood in for.
+
+    `own` are substitutes for attributes that are no objects of their own, such as methods.
+    """
+
+    def __init__(self, original: Any, own: Mapping[str, Any] | None = None) -> None:
+        self.original = original
+        self.own = dict(own or {})
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.original, name)
+        if not is_again():
+            return found
+        return self.own[name] if name in self.own else substitute_of(found)
+
+    def __dir__(self) -> list[str]:
+        return dir(self.original)
+
+    def __repr__(self) -> str:
+        return repr(self.original)
+
+
+_substitutes: dict[int, Any] = {}
+_kept: list[Any] = []
+"""The originals, so that no other object gets their place in memory."""
+
+
+def register(original: Any, substitute: Any) -> None:
+    """Let `substitute` stand in for a library's module, function or object."""
+    _substitutes[id(original)] = substitute
+    _kept.append(original)
+
+
+def substitute_of(value: Any) -> Any:
+    """Substitutes for a library's module, function or object; the value itself where nothing does."""
+    return _substitutes.get(id(value), value)
+
+
+def holds_array(value: Any) -> bool:
+    """True for a traced array, and for lists and tuples with one in them."""
+    return isinstance(value, Array) or (isinstance(value, list | tuple) and any(map(holds_array, value)))
+
+
+def holds_traced(value: Any) -> bool:
+    """True for a traced array or a size that only the run knows, and for lists and tuples with one in them."""
+    return isinstance(value, Array | Size) or (isinstance(value, list | tuple) and any(map(holds_traced, value)))
+
+
+def writable(value: Any) -> Any:
+    """A NumPy array as a traced array, which traced values can be written to; anything else as it is."""
+    return Array(tracing.constant(value)) if isinstance(value, np.ndarray) and is_held(value.dtype) else value
+
+
+def when_traced(original: Function, traced: Function) -> Substitute:
+    """Substitutes for a function that only traced arguments make another of."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        is_traced = any(map(holds_traced, (*args, *options.values())))
+        return (traced if is_traced else original)(*args, **options)
+
+    return Substitute(original, call)

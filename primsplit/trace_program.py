@@ -1,0 +1,184 @@
+"""A function recorded as a Program: on specs of its arguments, every way through its branches or one."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit import tracing, trees
+from primsplit.calls import StandIn, explored_call, merged
+from primsplit.collector import paused
+from primsplit.counters import Counters
+from primsplit.doors import make_session
+from primsplit.errors import FrozenArrayWarning, SpecError
+from primsplit.ir import Block, Const, Op, Type, Value, Var, free, same_data, walk
+from primsplit.labels import input_names, output_names
+from primsplit.literals import bytes_text
+from primsplit.names import NamedBlock
+from primsplit.passes.dead_code import drop_dead_code
+from primsplit.program import ARRAY, Program
+from primsplit.specs import leaf_type
+from primsplit.unrolled import report_unrolled
+
+Function = Callable[..., Any]
+
+Freeze = Literal["allow", "error"]
+"""What becomes of an array from outside of the function: it is part of the program, or refused."""
+
+Branches = Literal["explore", "error", "static"]
+"""What becomes of a Python branch on a traced value: every path is recorded, none is, or the one that arrays take."""
+
+LARGE = 2**26
+"""The bytes of an array from outside from which on its place in the program is reported."""
+
+
+def trace_program(
+    function: Function,
+    args: Sequence[Any],
+    named: Mapping[str, Any],
+    name: str = "",
+    *,
+    branches: Branches = "explore",
+    named_like: Function | None = None,
+    freeze: Freeze = "allow",
+    counted: bool = True,
+) -> Program:
+    """Trace `function` on specs: arrays, Types, annotations; other leaves are static arguments. `counted` as a trace.
+
+    Raises what the function raises, TraceError where it does what a recording cannot hold.
+    """
+    if isinstance(function, Program):
+        return function
+    _check_option("branches", branches, get_args(Branches))
+    _check_option("freeze", freeze, get_args(Freeze))
+    leaves, spec = trees.flatten((tuple(args), dict(named)))
+    types = [leaf_type(x) for x in leaves]
+    labels = input_names(function if named_like is None else named_like, spec)
+    Counters.traces += counted
+
+    def call(given: Sequence[Any]) -> Any:
+        positional, keywords = trees.unflatten(spec, given)
+        return function(*positional, **keywords)
+
+    block, result_spec = _record(name or _name(function), call, leaves, types, labels, branches)
+    report_unrolled(block)
+    constants = _outside_constants(block, freeze)
+    return Program(
+        block,
+        params=_params(constants),
+        inputs=[n for n, t in zip(labels, types, strict=True) if t is not None],
+        outputs=output_names(result_spec, labels),
+        arguments=spec,
+        result=result_spec,
+        static=[x if t is None else ARRAY for x, t in zip(leaves, types, strict=True)],
+    )
+
+
+def _record(
+    name: str,
+    call: Callable[[Sequence[Any]], Any],
+    leaves: Sequence[Any],
+    types: Sequence[Type | None],
+    labels: Sequence[str],
+    branches: Branches,
+) -> tuple[Block, trees.TreeSpec]:
+    """The block of a call on leaves, those with a type its parameters, and the structure of the result."""
+    with paused(), tracing.fresh_stack(), tracing.recording(explores=branches != "error") as recorded:
+        params = [None if t is None else recorded.param(t, n) for t, n in zip(types, labels, strict=True)]
+        if branches == "static":
+            recorded.example = _Example({p: _known(x) for p, x in zip(params, leaves, strict=True) if p is not None})
+        given = [(p, _stand_in(x, p.type)) for x, p in zip(leaves, params, strict=True) if p is not None]
+        traced, result_spec = explored_call(given, lambda handles: call(merged(leaves, params, handles)))
+        results = [a.value for a in traced]
+    return tracing.close(name, [p for p, _ in given], recorded, results), result_spec
+
+
+def _outside_constants(block: Block, freeze: Freeze) -> list[Const]:
+    """The arrays from outside of the function that became part of its program; large ones are reported.
+
+    Raises SpecError for one that is frozen, where that is to be an error.
+    """
+    inputs = (v for op in walk(block) for v in op.inputs)
+    found = [v for v in dict.fromkeys((*inputs, *block.results)) if isinstance(v, Const) and v.place is not None]
+    if freeze == "error":
+        _refuse_frozen(found)
+    _report_large(found)
+    return found
+
+
+def _refuse_frozen(constants: Sequence[Const]) -> None:
+    """Raise SpecError where an array was frozen into the program."""
+    for const in constants:
+        if not const.is_param:
+            raise SpecError(
+                f"an array, {const.type}, is frozen into the program",
+                place=const.place,
+                cure="Pass it as an argument, or name it with ps.param(array, name).",
+            )
+
+
+def _report_large(constants: Sequence[Const]) -> None:
+    """Warn, at the user's line, of arrays that make every file of the program large."""
+    for const in constants:
+        size = const.type.nbytes()
+        if const.place is not None and not const.is_param and isinstance(size, int) and size >= LARGE:
+            told = (
+                f"an array of {bytes_text(size)}, {const.type}, becomes part of the program, and of each file of it. "
+                "Pass it as an argument, or name it with ps.param(array, name)."
+            )
+            warnings.warn_explicit(told, FrozenArrayWarning, const.place.filename, const.place.line)
+
+
+def _check_option(name: str, given: object, known: Sequence[str]) -> None:
+    if given not in known:
+        raise SpecError(f"{name}={given!r} is none of {', '.join(map(repr, known))}", place=tracing.user_place())
+
+
+def _params(constants: Sequence[Const]) -> dict[str, Const]:
+    """The parameters of the program by name. Raises SpecError where two have one name."""
+    found: dict[str, Const] = {}
+    for const in (c for c in constants if c.is_param):
+        known = found.setdefault(const.hint, const)
+        if known is not const and not same_data(known, const):
+            raise SpecError(f"two parameters are called {const.hint}", place=const.place)
+    return found
+
+
+class _Example:
+    """Arrays for the inputs of a recording, which say which way its branches go."""
+
+    def __init__(self, arrays: dict[Var, npt.NDArray[Any]]) -> None:
+        self.arrays = arrays
+
+    def value_of(self, ops: Sequence[Op], wanted: Value) -> npt.NDArray[Any] | None:
+        """The number that the ops compute; None where they read more than the inputs."""
+        block = drop_dead_code(Block("condition", tuple(self.arrays), tuple(ops), (wanted,)))
+        if free(block):
+            return None
+        names = [f"x{i}" for i in range(len(block.params))]
+        session = make_session(NamedBlock(block, tuple(names), ("y",), (), {}))
+        found: npt.NDArray[Any] = session.run(dict(zip(names, self.arrays.values(), strict=True)))[0]
+        return found
+
+
+def _known(leaf: Any) -> npt.NDArray[Any]:
+    if isinstance(leaf, Type) or not trees.is_array(leaf):
+        raise SpecError(
+            "which way a branch goes is told by arrays, not by specs",
+            cure="Pass arrays as the arguments to record for.",
+        )
+    found = leaf_type(leaf)
+    return np.asarray(leaf, None if found is None else found.dtype)
+
+
+def _stand_in(leaf: Any, type: Type) -> StandIn:
+    """What the function gets for an argument: a number where the argument is one."""
+    is_number = isinstance(leaf, float | np.generic)
+    return StandIn(type, weak=is_number and not isinstance(leaf, np.generic), scalar=is_number)
+
+
+def _name(function: Function) -> str:
+    name = getattr(function, "__name__", "") or type(function).__name__
+    return name if name.isidentifier() else "program"

@@ -1,0 +1,45 @@
+"""Recording: the stack of recordings, `emit`, sizes as values, the user's line.
+
+A Recording collects ops. Recordings nest: an op recorded inside may read a Var of a recording around it, which makes
+that Var a capture of the inner block. This stack and the table of rules are the only state of the process.
+"""
+
+from primsplit.tracing.emission import append, close, constant, emit, emit_call, inline
+from primsplit.tracing.places import defined_at, is_library, user_place
+from primsplit.tracing.sizes import size_of, size_vector
+from primsplit.tracing.stack import (
+    Example,
+    Path,
+    Recording,
+    current,
+    fresh_stack,
+    is_open,
+    is_recording,
+    recording,
+    resumed,
+    value_for_example,
+)
+
+__all__ = [
+    "Example",
+    "Path",
+    "Recording",
+    "append",
+    "close",
+    "constant",
+    "current",
+    "defined_at",
+    "emit",
+    "emit_call",
+    "fresh_stack",
+    "inline",
+    "is_library",
+    "is_open",
+    "is_recording",
+    "recording",
+    "resumed",
+    "size_of",
+    "size_vector",
+    "user_place",
+    "value_for_example",
+]

@@ -1,0 +1,99 @@
+"""Ops into the current recording, one or a block's, and the recording closed as a block."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims, ir
+from primsplit.dims import Dim, Size
+from primsplit.errors import PrimsplitError
+from primsplit.infer import fresh, infer
+from primsplit.ir import Block, Const, Op, Type, Value, Var
+from primsplit.tracing.places import user_place
+from primsplit.tracing.stack import Recording, current
+
+
+def emit(
+    kind: str,
+    inputs: Sequence[Value | None],
+    attributes: Mapping[str, Any] | None = None,
+    *,
+    outputs: int = 1,
+    types: Sequence[Type] | None = None,
+) -> tuple[Value, ...]:
+    """Record one op and return its outputs.
+
+    `types` declares the output types where the caller knows more than inference; an op with a sub-block (Loop, If,
+    Scan) is not inferred then. Vectors of sizes that turn out to be literal become constants. Raises ShapeError or
+    DtypeError at the user's line.
+    """
+    into = current()
+    attributes = attributes or {}
+    place = into.place or user_place()
+    if types is not None and any(isinstance(value, Block) for value in attributes.values()):
+        declared = tuple(Var(t.abbreviated()) for t in types)
+        append(Op(kind, tuple(inputs), declared, attributes, place, into.remark))
+        return declared
+    try:
+        inferred = infer(kind, inputs, attributes, outputs)
+    except PrimsplitError as error:
+        if error.place is None:
+            error.place = place
+        raise
+    first = inferred[0][1]
+    if first is not None and not any(isinstance(d, Size) for d in first):
+        known = inferred[0][0]
+        literal = np.array([int(d) for d in first], dtype=known.dtype)
+        return (Const(literal.reshape([int(d) for d in known.shape or ()])),)
+    made = tuple(
+        Var((known if types is None else types[i]).abbreviated(), sizes=sizes)
+        for i, (known, sizes) in enumerate(inferred)
+    )
+    append(Op(kind, tuple(inputs), made, attributes, place, into.remark))
+    return made
+
+
+def emit_call(name: str, body: Block, inputs: Sequence[Value], attributes: Mapping[str, Any]) -> tuple[Var, ...]:
+    """Record a call of a closed program, one op that holds it, and return its outputs."""
+    into = current()
+    outputs = tuple(Var(r.type, r.hint) for r in body.results)
+    held = {"body": body, **attributes}
+    append(Op(f"call::{name}", tuple(inputs), outputs, held, into.place or user_place(), into.remark))
+    return outputs
+
+
+def append(op: Op) -> None:
+    """Add a finished op to the current recording."""
+    into = current()
+    into.ops.append(op)
+    for var in op.outputs:
+        if var.type.shape and any(not isinstance(d, int) for d in var.type.shape):
+            into.learn(var)
+
+
+def close(name: str, params: Sequence[Var], recorded: Recording, results: Sequence[Value]) -> Block:
+    """The block of what was recorded."""
+    return Block(name, tuple(params), tuple(recorded.ops), tuple(results))
+
+
+def constant(array: Any) -> Const:
+    """A constant of the program."""
+    return Const(np.asarray(array))
+
+
+def inline(block: Block, arguments: Sequence[Value]) -> list[Value]:
+    """Record the ops of a block called on these values; return its results.
+
+    The block's symbols become the sizes of the arguments; sizes that depend on data get fresh names.
+    """
+    sizes: dict[str, Dim] = {name: fresh(name.rpartition("_")[0] or name) for name in ir.own_symbols(block)}
+    for param, argument in zip(block.params, arguments, strict=True):
+        for wanted, given in zip(param.type.shape or (), argument.type.shape or (), strict=False):
+            if isinstance(wanted, Size) and wanted.symbol is not None and not dims.same(wanted, given):
+                sizes.setdefault(wanted.symbol, given)
+    ops: list[Op] = []
+    results = ir.inline(block, arguments, ops, sizes)
+    for op in ops:
+        append(op)
+    return results

@@ -1,0 +1,43 @@
+"""The user's line: the innermost one outside primsplit and the libraries it stands in for."""
+
+import functools
+import inspect
+import os
+import sys
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from primsplit.errors import Place
+
+_LIBRARIES = tuple(
+    os.path.dirname(os.path.abspath(module.__file__ or "")) + os.sep for module in (sys.modules["primsplit.errors"], np)
+)
+_SCIPY = f"{os.sep}site-packages{os.sep}scipy{os.sep}"
+_STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+"""Python's own library, in whose folder the installed packages lie too."""
+
+
+@functools.cache
+def is_library(filename: str) -> bool:
+    """True for a file of primsplit, NumPy, SciPy or Python, whose lines are none of the user's."""
+    is_pythons = filename.startswith((_STANDARD, "<frozen ")) and "-packages" not in filename
+    return is_pythons or filename.startswith(_LIBRARIES) or _SCIPY in filename
+
+
+def user_place() -> Place | None:
+    """The innermost line outside primsplit, NumPy, SciPy and Python's own library."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not is_library(code.co_filename):
+            return Place(code.co_filename, frame.f_lineno, code.co_name)
+        frame = frame.f_back
+    return None
+
+
+def defined_at(function: Any) -> Place | None:
+    """The line where a function is defined; None for what has none, such as a function of a library in C."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return None if code is None else Place(code.co_filename, code.co_firstlineno, code.co_name)

@@ -1,0 +1,146 @@
+"""Sizes as values: read from the shape of a Var that has them, or computed from sizes that can be read."""
+
+import functools
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from primsplit import dims
+from primsplit.dims import Dim, Size
+from primsplit.errors import PrimsplitError, TraceError
+from primsplit.ir import Const, Value, Var
+from primsplit.tracing.emission import emit
+from primsplit.tracing.places import user_place
+from primsplit.tracing.stack import Source, current, dim_at, levels
+
+
+def size_vector(sizes: Sequence[Dim]) -> Value:
+    """An int64 vector of these sizes, read from the shapes of Vars where they are symbolic."""
+    if not any(isinstance(d, Size) for d in sizes):
+        return Const(np.array(sizes, dtype=np.int64).reshape(-1))
+    whole = _whole_shape(tuple(sizes))
+    if whole is not None:
+        return whole
+    parts: list[Value] = []
+    for is_literal, run in itertools.groupby(sizes, lambda d: isinstance(d, int)):
+        found = list(run)
+        parts += [Const(np.array(found, dtype=np.int64))] if is_literal else map(size_of, found)
+    return parts[0] if len(parts) == 1 else emit("Concat", parts, {"axis": 0})[0]
+
+
+def _whole_shape(sizes: tuple[Dim, ...]) -> Value | None:
+    """The Shape of one Var, where that is the vector asked for."""
+    first = next(d for d in sizes if isinstance(d, Size))
+    source = _find_source(first.symbol) if first.symbol is not None else None
+    if source is None or len(sizes) < 2 or not dims.same_shape(source[0].type.shape or (), sizes):
+        return None
+    return emit("Shape", [source[0]])[0]
+
+
+def size_of(dim: Dim) -> Value:
+    """An int64 vector of one element, the size."""
+    if isinstance(dim, int):
+        return Const(np.array([dim], dtype=np.int64))
+    into = current()
+    known = _find_known(dim.text)
+    if known is None:
+        known = into.known[dim.text] = _read(dim)
+    return known
+
+
+def _read(dim: Size) -> Value:
+    """The size read from a value that has it, or computed from sizes that can be read."""
+    source = _find_source(dim.text)
+    if source is not None:
+        return _solved(dim, source)
+    if dim.symbol is None:
+        part = _readable_part(dim)
+        return _compute(dim) if part is None else emit("Add", [size_of(part), size_of(dim - part)])[0]
+    raise TraceError(f"the size {dim} cannot be read: no value here has it as a size", place=user_place())
+
+
+def _readable_part(dim: Size) -> Size | None:
+    """A size of some value that is part of this sum, where a symbol of the sum cannot be read by itself."""
+    if all(_find_source(name) is not None for name in dims.symbols(dim)):
+        return None
+    for source in (source for level in levels() for source in level.sources.values()):
+        part = dim_at(source)
+        rest = dim - part
+        if len(part.terms) > 1 and (isinstance(rest, int) or len(rest.terms) < len(dim.terms)):
+            return part
+    return None
+
+
+def _find_known(text: str) -> Value | None:
+    return next((level.known[text] for level in levels() if text in level.known), None)
+
+
+def _find_source(name: str) -> Source | None:
+    return next((level.sources[name] for level in levels() if name in level.sources), None)
+
+
+def _solved(dim: Size, source: Source) -> Value:
+    """The size read from an axis that it is, or that is `a*dim + b`."""
+    var, axis = source
+    (value,) = emit("Shape", [var], {"start": axis, "end": axis + 1})
+    full = dim_at(source)
+    if full.text == dim.text:
+        return value
+    slope = next(c for m, c in full.terms if m)
+    offset = next((c for m, c in full.terms if not m), 0)
+    (value,) = emit("Sub", [value, Const(np.array([offset]))])
+    return emit("Div", [value, Const(np.array([slope]))])[0]
+
+
+_OPERATORS = {"floordiv": "Div", "max": "Max", "min": "Min", "mod": "Mod"}
+
+
+def _compute(dim: Size) -> Value:
+    total: Value | None = None
+    for monomial, coefficient in dim.terms:
+        term = _product(monomial, whole=len(dim.terms) == 1 and coefficient == 1)
+        if term is None:
+            term = Const(np.array([coefficient]))
+        elif coefficient != 1:
+            term = emit("Mul", [term, Const(np.array([coefficient]))])[0]
+        total = term if total is None else emit("Add", [total, term])[0]
+    if total is None:
+        raise PrimsplitError(f"the size {dim} has no terms")
+    return total
+
+
+def _product(monomial: dims.Monomial, *, whole: bool) -> Value | None:
+    """The product of atoms, read as one where a value has it as a size; None for no atoms."""
+    together = Size(((monomial, 1),))
+    if len(monomial) > 1 and not whole and _find_source(together.text) is not None:
+        return size_of(together)
+    result: Value | None = None
+    for atom in monomial:
+        if isinstance(atom, str):
+            factor = size_of(dims.symbol(atom))
+        else:
+            factor = _call(atom) if whole and len(monomial) == 1 else size_of(Size((((atom,), 1),)))
+        result = factor if result is None else emit("Mul", [result, factor])[0]
+    return result
+
+
+def _call(atom: dims.Call) -> Value:
+    if atom.function == "broadcast":
+        return _with_sizes(functools.reduce(_broadcast, [size_of(a) for a in atom.arguments]), atom)
+    left, right = (size_of(a) for a in atom.arguments)
+    if atom.function == "floordiv" and not dims.at_least(atom.arguments[0], 0):
+        # Div truncates towards zero; taking the remainder off first makes it a floor.
+        left = emit("Sub", [left, emit("Mod", [left, right])[0]])[0]
+    return _with_sizes(emit(_OPERATORS[atom.function], [left, right])[0], atom)
+
+
+def _broadcast(left: Value, right: Value) -> Value:
+    return emit("Where", [emit("Equal", [left, Const(np.array([1]))])[0], right, left])[0]
+
+
+def _with_sizes(value: Value, atom: dims.Call) -> Value:
+    """The value, which is known to be the size of the atom."""
+    if isinstance(value, Var):
+        value.sizes = (Size((((atom,), 1),)),)
+    return value

@@ -1,0 +1,196 @@
+"""The stack of recordings: what is being recorded in this thread, and what may be read there."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from primsplit import ir
+from primsplit.dims import Size
+from primsplit.errors import Place, PrimsplitError, TraceError
+from primsplit.ir import Op, Type, Value, Var
+
+
+class Path(Protocol):
+    """The way through a function's branches that is being recorded."""
+
+    def decide(self, condition: Value, place: Place | None) -> bool:
+        """The answer of this path to a condition that only the run knows."""
+        ...
+
+
+class Example(Protocol):
+    """Arrays for the inputs of a recording."""
+
+    def value_of(self, ops: Sequence[Op], wanted: Value) -> Any:
+        """What the ops compute for these arrays; None where they read more than the inputs."""
+        ...
+
+
+Source = tuple[Var, int]
+"""A Var and the axis of it that a size is read from."""
+
+
+class Recording:
+    """The ops recorded so far, and where each symbol's number can be read.
+
+    `bindings` tell which value of the recordings around it a parameter stands for, where it stands for one alone.
+    """
+
+    __slots__ = (
+        "bindings",
+        "example",
+        "explores",
+        "known",
+        "ops",
+        "outer",
+        "path",
+        "place",
+        "remark",
+        "sources",
+    )
+
+    def __init__(
+        self, outer: "Recording | None", *, place: Place | None = None, remark: str = "", explores: bool = True
+    ) -> None:
+        self.outer = outer
+        self.explores: bool = explores and (outer is None or outer.explores)
+        self.path: Path | None = None
+        self.example: Example | None = None if outer is None else outer.example
+        self.bindings: dict[Var, Value] = {}
+        self.ops: list[Op] = []
+        self.place = place
+        self.remark = remark
+        self.sources: dict[str, Source] = {}
+        self.known: dict[str, Value] = {}
+
+    def snapshot(self) -> "Snapshot":
+        """What was recorded so far, to come back to."""
+        return list(self.ops), dict(self.known), dict(self.sources)
+
+    def restore(self, then: "Snapshot") -> None:
+        """Forget what was recorded since."""
+        self.ops, self.known, self.sources = list(then[0]), dict(then[1]), dict(then[2])
+
+    def param(self, type: Type, hint: str = "") -> Var:
+        """A fresh Var that stands for an input."""
+        var = Var(type, hint)
+        self.learn(var)
+        return var
+
+    def learn(self, var: Var) -> None:
+        """Remember that the sizes of this Var can be read from it."""
+        for axis, dim in enumerate(var.type.shape or ()):
+            if isinstance(dim, int):
+                continue
+            self.sources.setdefault(dim.text, (var, axis))
+            if (name := _only_atom(dim)) is not None:
+                known = self.sources.get(name)
+                if known is None or (dim.text == name and dim_at(known).text != name):
+                    self.sources[name] = (var, axis)
+
+
+Snapshot = tuple[list[Op], dict[str, Value], dict[str, Source]]
+
+
+def _only_atom(dim: Size) -> str | None:
+    """The symbol, or the function of sizes, of a size `a*atom + b`, which can be solved for it."""
+    if dim.symbol is not None:
+        return dim.symbol
+    found = [m for m, _ in dim.terms if m]
+    return str(found[0][0]) if len(found) == 1 and len(found[0]) == 1 else None
+
+
+def dim_at(source: Source) -> Size:
+    """The symbolic size of the axis. Raises PrimsplitError for one of a fixed size."""
+    var, axis = source
+    dim = (var.type.shape or ())[axis]
+    if not isinstance(dim, Size):
+        raise PrimsplitError(f"axis {axis} of {var} is no symbol")
+    return dim
+
+
+class _Stack(threading.local):
+    top: Recording | None = None
+
+
+_stack = _Stack()
+
+
+def current() -> Recording:
+    """The innermost recording. Raises TraceError outside of any."""
+    if _stack.top is None:
+        raise TraceError(
+            "nothing is being traced here",
+            cure="Call this inside a function given to ps.trace or ps.grad; return\n"
+            "  traced values from it instead of storing them.",
+        )
+    return _stack.top
+
+
+def is_recording() -> bool:
+    """True while a function is being traced in this thread."""
+    return _stack.top is not None
+
+
+@contextmanager
+def recording(*, place: Place | None = None, remark: str = "", explores: bool = True) -> Iterator[Recording]:
+    """Record what is emitted inside, in a recording nested in the current one.
+
+    `explores` tells whether Python branches on traced values are followed both ways there, and in recordings inside.
+    """
+    outer = _stack.top
+    inner = Recording(outer, place=place, remark=remark, explores=explores)
+    _stack.top = inner
+    try:
+        yield inner
+    finally:
+        _stack.top = outer
+
+
+@contextmanager
+def fresh_stack() -> Iterator[None]:
+    """Record as if nothing else were being traced: what is recorded inside can capture nothing."""
+    outer = _stack.top
+    _stack.top = None
+    try:
+        yield
+    finally:
+        _stack.top = outer
+
+
+@contextmanager
+def resumed(outer: Recording) -> Iterator[None]:
+    """Record in an enclosing recording what belongs to a value of it."""
+    inner = _stack.top
+    _stack.top = outer
+    try:
+        yield
+    finally:
+        _stack.top = inner
+
+
+def levels() -> Iterator[Recording]:
+    """The recordings on the stack, the innermost first."""
+    level = _stack.top
+    while level is not None:
+        yield level
+        level = level.outer
+
+
+def is_open(recording: Recording) -> bool:
+    """True where the recording is on the stack, so that its Vars may be read."""
+    return recording is _stack.top or any(level is recording for level in levels())
+
+
+def value_for_example(wanted: Value) -> Any:
+    """The value that the example of the current recording gives; None where there is none, or it does not tell."""
+    example = current().example
+    if example is None:
+        return None
+    renaming: ir.Renaming = {}
+    ops: list[Op] = []
+    for inner in reversed(list(levels())):
+        renaming.update((p, renaming.get(v, v) if isinstance(v, Var) else v) for p, v in inner.bindings.items())
+        ops += [ir.rename(op, renaming) for op in inner.ops]
+    return example.value_of(ops, renaming.get(wanted, wanted) if isinstance(wanted, Var) else wanted)

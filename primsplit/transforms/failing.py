@@ -1,0 +1,79 @@
+"""A function that raises on some path raises in its derivative too, also where the derivative does not depend on it.
+
+Where the gradient's program needs nothing of what fails, the check would be dropped as dead code, and with it what the
+function promises of its arguments. So the derivative reads a part without elements of the results that need it.
+"""
+
+import functools
+from collections.abc import Sequence
+
+from primsplit.array import Array
+from primsplit.errors import Place
+from primsplit.ir import Block, Op, Value, Var, reads, walk
+from primsplit.ops import op as operators
+from primsplit.passes.dead_code import live_ops
+from primsplit.raising import RAISES
+
+
+def failing_alike(
+    derivatives: Sequence[Array],
+    sources: Sequence[Value | None],
+    linear: Sequence[Op],
+    block: Block,
+    results: Sequence[Value],
+) -> list[Array]:
+    """Derivatives of a block's results by its parameters, which fail where the results do.
+
+    `sources` are the results of the `linear` ops that they come from, None for zeros. `results` are what stands for the
+    block's results here.
+    """
+    failing = _failing(block)
+    if not failing:
+        return list(derivatives)
+    found = []
+    for derivative, source in zip(derivatives, sources, strict=True):
+        told = set() if source is None else _errors(live_ops(linear, [source]))
+        missed = {op for op, errors in failing.items() if not errors <= told}
+        zeros = [_nothing_of(Array(results[i]), derivative) for i in _reached(block, missed)]
+        found.append(functools.reduce(operators.Add, zeros, derivative))
+    return found
+
+
+Errors = set[tuple[Place | None, str]]
+
+
+def _failing(block: Block) -> dict[Op, Errors]:
+    """The ops that may fail, and how. A body that many calls share is read once."""
+    known: dict[int, Errors] = {}
+    found: dict[Op, Errors] = {}
+    for op in block.ops:
+        if op.kind == RAISES:
+            found[op] = _errors([op])
+        for inner in op.blocks():
+            if id(inner) not in known:
+                known[id(inner)] = _errors(inner.ops)
+            if known[id(inner)]:
+                found[op] = found.get(op, set()) | known[id(inner)]
+    return found
+
+
+def _errors(ops: Sequence[Op]) -> Errors:
+    inner = [o for op in ops for block in op.blocks() for o in walk(block)]
+    return {(op.place, op.remark) for op in (*ops, *inner) if op.kind == RAISES}
+
+
+def _reached(block: Block, ops: set[Op]) -> list[int]:
+    """The positions of the results that need one of these ops."""
+    reached: set[Var] = set()
+    for op in block.ops:
+        if op in ops or any(v in reached for v in reads(op)):
+            reached.update(op.outputs)
+    return [i for i, r in enumerate(block.results) if isinstance(r, Var) and r in reached]
+
+
+def _nothing_of(result: Array, derivative: Array) -> Array:
+    """Zero, as the sum over a part of the result that has no elements."""
+    flat = operators.Reshape(result, [-1])
+    none = operators.Cast(operators.Slice(flat, [0], [0], [0]), to=derivative.dtype)
+    zero: Array = operators.ReduceSum(none, keepdims=0)
+    return zero

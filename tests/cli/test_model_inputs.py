@@ -1,0 +1,145 @@
+"""What the caller tells of an ONNX model's inputs: lengths of sequences, optional values, arrays, bounds."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+
+import primsplit as ps
+from primsplit.arguments import draw_arrays
+from primsplit.domains import integer_bounds
+
+HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
+SEQUENCES = """g (seq(float[n,3]) xs, optional(float[3]) b) => (float[m,3] y) {
+  z = ConcatFromSequence<axis: int = 0>(xs)
+  y = Mul(z, z)
+}"""
+EMBEDDED = """g (int64[n] ids, float[n] w) => (float[n,1] y)
+<float[40,2] table = {{{}}}> {{
+  rows = Gather(table, ids)
+  axis = Constant<value_ints: ints = [1]>()
+  logs = Log(w)
+  column = Unsqueeze(logs, axis)
+  all = Mul(rows, column)
+  y = ReduceMax<keepdims: int = 1>(all, axis)
+}}""".format(", ".join(map(str, range(80))))  # fmt: skip
+COMMANDS = {
+    "grad": ["--onnx", "out.onnx"],
+    "export": ["--onnx", "out.onnx"],
+    "audit": [],
+    "check": [],
+    "bench": ["--runs", "2"],
+}
+
+
+@pytest.fixture
+def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    monkeypatch.chdir(tmp_path)
+
+    def save(text: str) -> Path:
+        path = tmp_path / "model.onnx"
+        onnx.save(onnx.parser.parse_model(HEAD + text), str(path))
+        return path
+
+    return save
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(("absent", "names"), [([], {"d_xs.0", "d_xs.1", "d_b"}), (["--absent", "b"], {"d_xs.1"})])
+def test_every_command_takes_lengths_of_sequences_and_absent_optionals(
+    command: str, absent: list[str], names: set[str], primsplit: Callable[..., Any], saved: Callable[[str], Path]
+) -> None:
+    done = primsplit(command, saved(SEQUENCES), "--length", "xs:2", *absent, *COMMANDS[command], "--json")
+    assert done.status == 0, done.error
+    if command == "check":
+        assert done.json["ok"]
+        assert names <= {row["name"] for row in done.json["rows"]}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_sequence_without_a_length_is_refused_with_the_option(
+    command: str, primsplit: Callable[..., Any], saved: Callable[[str], Path]
+) -> None:
+    done = primsplit(command, saved(SEQUENCES), *COMMANDS[command])
+    assert done.status == 1
+    assert "xs is a sequence of unknown length" in done.error
+    assert "--length xs:3" in done.error
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--length", "xs"], "--length x:3"),
+        (["--length", "xs:-1"], "cannot read --length"),
+        (["--length", "q:1"], "no input q that is a sequence"),
+        (["--absent", "xs"], "no input xs that is an optional"),
+        (["--length", "xs:1", "--range", "b"], "--range x:0.5,2"),
+        (["--length", "xs:1", "--range", "b:2,1"], "cannot read --range"),
+        (["--length", "xs:1", "--range", "q:1,2"], "there is no input q"),
+        (["--length", "xs:1", "--inputs", "none.npz"], "cannot read none.npz"),
+    ],
+)
+def test_what_fits_no_input_is_refused(
+    options: list[str], told: str, primsplit: Callable[..., Any], saved: Callable[[str], Path]
+) -> None:
+    done = primsplit("check", saved(SEQUENCES), *options)
+    assert done.status == 1
+    assert told in done.error
+    assert len(done.error.splitlines()) < 10
+
+
+def test_a_model_is_checked_where_its_inputs_are_said_to_be(
+    primsplit: Callable[..., Any], saved: Callable[[str], Path], tmp_path: Path
+) -> None:
+    path = saved(EMBEDDED)
+    assert primsplit("check", path, "--range", "w:2,3").status == 0
+    done = primsplit("check", path, "--range", "w:-3,-2")
+    assert done.status == 1
+    assert "--inputs PATH.npz" in done.out
+    np.savez(tmp_path / "in.npz", w=np.full(6, 0.5, np.float32))
+    done = primsplit("check", path, "--inputs", tmp_path / "in.npz", "--json")
+    assert done.status == 0
+    assert [row["type"] for row in done.json["rows"]] == ["float32[6,1]", "float32[6]"]
+    np.savez(tmp_path / "wide.npz", w=np.full(6, 0.5))
+    assert "w must be float32" in primsplit("check", path, "--inputs", tmp_path / "wide.npz").error
+
+
+def test_positions_are_drawn_from_the_whole_of_the_table_that_they_pick_from(saved: Callable[[str], Path]) -> None:
+    program = ps.load(str(saved(EMBEDDED)))
+    bounds = dict(zip(program.inputs, integer_bounds(program.block), strict=True))
+    assert bounds == {"ids": (0, 39), "w": None}
+    types = dict(zip(program.inputs, program.types, strict=True))
+    drawn = draw_arrays(types, {"ids": "[200]"}, ranges={"ids": (0, 39)})["ids"]
+    assert drawn.dtype == np.int64
+    assert drawn.min() == 0
+    assert drawn.max() == 39
+
+
+CHOSEN = """g (float[n] x) => (float[n] y) {
+  zero = Constant<value_float: float = 0.0>()
+  is_above = Greater(x, zero)
+  power = Constant<value_float: float = 1.5>()
+  raised = Pow(x, power)
+  y = Where(is_above, raised, x)
+}"""
+
+
+def test_a_side_of_a_where_that_is_not_taken_is_kept_out_of_the_gradient(
+    primsplit: Callable[..., Any], saved: Callable[[str], Path]
+) -> None:
+    path = saved(CHOSEN)
+    assert primsplit("check", path, "--range", "x:-2,-1").status == 1
+    done = primsplit("check", path, "--range", "x:-2,-1", "--safe-where", "--json")
+    assert done.status == 0, done.error
+    assert [row["verdict"] for row in done.json["rows"]] == ["ok", "ok"]
+
+
+def test_a_python_file_says_its_own_inputs(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
+    path = model("def f(x):\n    return x * x\n")
+    done = primsplit("check", path, "--spec", "x:f32[3]", "--range", "x:1,2")
+    assert done.status == 1
+    assert "example_inputs()" in done.error

@@ -1,0 +1,121 @@
+"""Jacobians and Hessians, direction by direction: widths of chunks, blocks, arrays to write into, prepared calls."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.errors import DtypeError, ShapeError, SpecError
+
+W = np.random.default_rng(0).standard_normal((9, 8))
+
+
+def layer(x: Any) -> Any:
+    return np.sin(W @ x) * x[0]
+
+
+def layer_slope(x: Any) -> Any:
+    slope = np.cos(W @ x)[:, None] * W * x[0]
+    slope[:, 0] += np.sin(W @ x)
+    return slope
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("width", [*range(1, 10), None])
+def test_chunks_of_any_width_make_the_same_jacobian(mode: Any, width: int | None) -> None:
+    x = np.linspace(-1.0, 1.0, 8)
+    np.testing.assert_allclose(ps.jacobian(layer, mode=mode, chunk=width)(x), layer_slope(x), rtol=1e-12, atol=1e-14)
+
+
+def test_value_and_jacobian_come_together() -> None:
+    value, jacobian = ps.value_and_jacobian(lambda x: np.stack([x[0] ** 2 + x[1], x[0] * x[1]]))(np.array([2.0, 3.0]))
+    assert value.tolist() == [7.0, 6.0]
+    assert jacobian.tolist() == [[4.0, 1.0], [3.0, 2.0]]
+
+
+def test_value_and_derivatives_of_a_number_come_together() -> None:
+    def f(x: Any) -> Any:
+        return x**4
+
+    assert [float(a) for a in ps.value_and_derivative(f)(2.0)] == [16.0, 32.0]
+    first, second = ps.value_and_derivative(ps.derivative(f))(2.0)
+    assert (first, second) == (32.0, 48.0)
+    value, velocity = ps.value_and_derivative(lambda t: {"x": t * t, "y": np.stack([t, 3.0 * t])})(0.5)
+    assert (value["x"], velocity["x"], velocity["y"].tolist()) == (0.25, 1.0, [1.0, 3.0])
+
+
+def two(a: Any, b: Any) -> Any:
+    return np.sum(a * a) * np.sum(b) + np.sum(b * b * b)
+
+
+@pytest.mark.parametrize("sizes", [(2, 3), (0, 2), (2, 0), (0, 0)])
+def test_the_blocks_of_two_vectors(sizes: tuple[int, int]) -> None:
+    a, b = (np.arange(1.0, n + 1) for n in sizes)
+    value, gradient, blocks = ps.value_grad_and_hessian(two, wrt=(0, 1))(a, b)
+    assert value == np.sum(a * a) * np.sum(b) + np.sum(b**3)
+    np.testing.assert_allclose(gradient[0], 2.0 * a * np.sum(b))
+    np.testing.assert_allclose(gradient[1], np.sum(a * a) + 3.0 * b * b)
+    wanted = (
+        (2.0 * np.sum(b) * np.eye(len(a)), np.outer(2.0 * a, np.ones(len(b)))),
+        (np.outer(np.ones(len(b)), 2.0 * a), np.diag(6.0 * b)),
+    )
+    for row, wanted_row in zip(blocks, wanted, strict=True):
+        for found, right in zip(row, wanted_row, strict=True):
+            assert found.shape == right.shape
+            np.testing.assert_allclose(found, right)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_a_hessian_is_written_into_arrays_at_hand(n: int) -> None:
+    x = np.arange(1.0, n + 1)
+    found = np.empty(()), np.empty(n), np.empty((n, n))
+    call = ps.value_grad_and_hessian(lambda x: np.sum(x * x))
+    for scale in (1.0, 2.0):
+        assert call.run_into(found, scale * x) is found
+        assert float(found[0]) == np.sum((scale * x) ** 2)
+        np.testing.assert_array_equal(found[1], 2.0 * scale * x)
+        np.testing.assert_array_equal(found[2], 2.0 * np.eye(n))
+
+
+def test_a_hessian_is_symmetric() -> None:
+    x = np.array([0.3, -0.7, 1.1, 0.2])
+    hessian = ps.hessian(lambda x: np.exp(np.sum(np.sin(x))))(x)
+    wanted = np.exp(np.sum(np.sin(x))) * (np.outer(np.cos(x), np.cos(x)) - np.diag(np.sin(x)))
+    np.testing.assert_allclose(hessian, wanted, rtol=1e-14)
+    np.testing.assert_allclose(hessian, hessian.T, rtol=1e-15)
+
+
+PREPARED = ps.value_grad_and_hvp(lambda x: np.sum(x * x)).program(np.ones(2), np.ones(2))
+
+WRONG: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
+    ("no vector", lambda: PREPARED(np.ones(2)), SpecError, "another structure"),
+    ("two vectors", lambda: PREPARED(np.ones(2), np.ones(2), np.ones(2)), SpecError, "another structure"),
+    ("a longer vector", lambda: PREPARED(np.ones(2), np.ones(3)), ShapeError, "size 3 at axis 0, not 2"),
+    ("a point of another size", lambda: PREPARED(np.ones(3), np.ones(3)), ShapeError, "size 3 at axis 0, not 2"),
+    ("a matrix", lambda: PREPARED(np.ones(2), np.ones((2, 1))), ShapeError, "must have 1 axes"),
+    ("another dtype", lambda: PREPARED(np.ones(2), np.ones(2, np.float32)), DtypeError, "must be float64, not float32"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "told"), [w[1:] for w in WRONG], ids=[w[0] for w in WRONG])
+def test_a_prepared_product_refuses_what_it_was_not_prepared_for(call: Any, error: Any, told: str) -> None:
+    with pytest.raises(error) as caught:
+        call()
+    assert told in str(caught.value)
+    assert "test_directions.py" in str(caught.value)
+
+
+def test_a_prepared_product_is_traced_and_loaded_once() -> None:
+    product = ps.value_grad_and_hvp(lambda x: x[0] ** 4 + x[1] ** 6)
+    before = ps.counts()
+    prepared = product.program(np.ones(2), np.ones(2))
+    value, gradient, found = prepared(np.array([2.0, 2.0]), np.array([1.0, 1.0]))
+    assert (float(value), gradient.tolist(), found.tolist()) == (80.0, [32.0, 192.0], [48.0, 480.0])
+    made = ps.counts().since(before)
+    assert (made.traces, made.sessions) == (1, 1)
+    kept = ps.counts()
+    for _ in range(1000):
+        prepared(np.ones(2), np.ones(2))
+    assert ps.counts() == kept
