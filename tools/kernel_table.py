@@ -37,12 +37,16 @@ DTYPES = {
     "uint32": "tensor(uint32)",
     "uint64": "tensor(uint64)",
     "bool": "tensor(bool)",
+    "int4": "tensor(int4)",
+    "uint4": "tensor(uint4)",
 }
+PACKED = frozenset({"int4", "uint4"})
+"""Two to a byte: few operators take them."""
 NAMES = {type_string: name for name, type_string in DTYPES.items()}
 GROUPS = {
-    "ALL": frozenset(DTYPES),
+    "ALL": frozenset(DTYPES) - PACKED,
     "FLOATS": frozenset({"float32", "float64", "float16"}),
-    "INTEGERS": frozenset(name for name in DTYPES if "int" in name),
+    "INTEGERS": frozenset(name for name in DTYPES if "int" in name) - PACKED,
     "INDICES": frozenset({"int32", "int64"}),
 }
 GROUPS["NUMBERS"] = GROUPS["ALL"] - {"bool"}

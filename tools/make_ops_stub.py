@@ -54,7 +54,7 @@ def _safe(name: str) -> str:
 
 def text() -> str:
     """The whole stub."""
-    return HEAD + "".join(method(schema(kind)) for kind in kinds()) + "\nop: Operators\n"
+    return HEAD + "".join(method(schema(kind)) for kind in kinds()) + "\nop: Operators\nlater: Operators\n"
 
 
 def main() -> int:

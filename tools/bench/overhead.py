@@ -3,7 +3,8 @@
     python tools/bench/overhead.py
 
 `ps.grad(f)(x)` looks for a program that was made for the same signature and the same state of everything that `f`
-reads; the rows with captured arrays tell what it costs to make sure of that.
+reads; the rows with captured arrays tell what it costs to make sure of that. The second table is of products prepared
+once, `(x, v) -> (value, gradient, H v)`: what a call costs beyond onnxruntime's is to stay under 10 us.
 """
 
 import functools
@@ -63,6 +64,32 @@ def main() -> None:
                 "ps.grad(f)(x), f holds 800 B": functools.partial(ps.grad(closed_over(SMALL)), TINY),
                 "ps.grad(f)(x), f holds 8 MB": functools.partial(ps.grad(closed_over(LARGE)), TINY),
             }
+        ),
+        "onnxruntime's session.run",
+    )
+    print_products()
+
+
+def print_products() -> None:
+    """Print the table of products with a Hessian, of two inputs and three results."""
+    product = ps.value_grad_and_hvp(plain)
+    program = product.program(TINY, TINY)
+    session = program.session().session
+    named = ps.trace(product, ps.spec("float64", ["N"]), ps.spec("float64", ["N"]))
+    _, linear = ps.linearize(plain, TINY)
+    feeds = dict(zip(program.inputs, (TINY, TINY), strict=True))
+    print_table(
+        "products with a Hessian, four float64 numbers",
+        compare(
+            {
+                "onnxruntime's session.run": functools.partial(session.run, None, feeds),
+                "prepared.program(x, v)": functools.partial(program, TINY, TINY),
+                "the same, for sizes with names": functools.partial(named, TINY, TINY),
+                "ps.value_grad_and_hvp(f)(x, v)": functools.partial(product, TINY, TINY),
+                "ps.hvp(f, (x,), v)": functools.partial(ps.hvp, plain, (TINY,), TINY),
+                "ps.linearize(f, x)[1](v)": functools.partial(linear, TINY),
+            },
+            rounds=60,
         ),
         "onnxruntime's session.run",
     )
