@@ -224,3 +224,19 @@ def test_a_float64_convolution_of_no_images_is_empty_and_its_weights_get_zero(ki
     value, dx, dw = joint(np.zeros((0, 4, 5, 5)), w, np.zeros((0, channels, size, size)))
     assert (value.shape, dx.shape) == ((0, channels, size, size), (0, 4, 5, 5))
     np.testing.assert_array_equal(dw, np.zeros(w.shape))
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_dilated_windows_of_one_axis_keep_their_channels_apart(known: bool) -> None:
+    """onnxruntime's float32 kernel adds to the wrong channel; each tap k of window o belongs at o + 2 k."""
+    columns = np.arange(1.0, 19.0, dtype=np.float32).reshape(1, 6, 3)
+    sizes = np.array([7]), np.array([3])
+
+    def program(x: ps.Array, image: ps.Array, block: ps.Array) -> ps.Array:
+        return op.Col2Im(x, *(sizes if known else (image, block)), dilations=[2])
+
+    found = ps.trace(program, columns, *sizes)(columns, *sizes)
+    wanted = np.zeros((1, 2, 7))
+    for channel, tap, window in np.ndindex(2, 3, 3):
+        wanted[0, channel, window + 2 * tap] += columns[0, 3 * channel + tap, window]
+    np.testing.assert_array_equal(found, wanted)

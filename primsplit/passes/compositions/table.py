@@ -56,7 +56,7 @@ COMPOSITIONS: dict[str, Composition] = dict(chain.from_iterable(family.items() f
 
 SPELT: dict[str, Composition] = {
     **recurrent.SPELT, "STFT": later.STFT, "Pad": windows.every_axis_padded, **normalization.SPELT,
-    **pooling.SPELT, **resize.SPELT,
+    **pooling.SPELT, **resize.SPELT, "Col2Im": convolution.col2im,
 }  # fmt: skip
 """Operators written with every attribute said, or in others' terms, where they are odd as they stand."""
 
@@ -65,8 +65,8 @@ def is_odd(step: Op) -> bool:
     """True for what onnxruntime or onnx's checker reads otherwise than the standard as it stands.
 
     onnx's inference takes `onesided` of STFT for 0 where it is not given; onnxruntime counts the indices of MaxUnpool
-    over `output_shape`, where that is given, moves a Transpose wrongly past a Pad of some axes, and fails on a
-    GroupNormalization of no images.
+    over `output_shape`, where that is given, moves a Transpose wrongly past a Pad of some axes, fails on a
+    GroupNormalization of no images, and mixes the channels of a dilated Col2Im unless its image has two axes.
     """
     match step.kind:
         case "STFT":
@@ -77,6 +77,9 @@ def is_odd(step: Op) -> bool:
         case "GroupNormalization":
             shape = () if step.inputs[0] is None else step.inputs[0].type.shape
             return shape is not None and not all(dims.above(d, 0) for d in shape)
+        case "Col2Im":
+            dilations = step.attributes.get("dilations", ())
+            return len(dilations) != 2 and any(d != 1 for d in dilations)
         case "MaxUnpool":
             return len(step.inputs) > 2 and step.inputs[2] is not None
         case "Resize":
