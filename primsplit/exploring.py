@@ -53,7 +53,7 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
     into = tracing.current()
     before = into.snapshot()
     try:
-        return _explored(run)
+        return _explored(run, before)
     except PrimsplitError as error:
         substituted = FUNCTIONS["again"](run) if error.again else None
         if substituted is None:
@@ -62,20 +62,19 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
     into.restore(before)
     try:
         with substituted:
-            return _explored(run)
+            return _explored(run, before)
     except PrimsplitError as second:
         raise (second if len(into.ops) >= count else first) from None
 
 
-def _explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
-    """What `run` returns, recorded in the current recording.
+def _explored(run: Run, before: tracing.Snapshot) -> tuple[list[Array], trees.TreeSpec]:
+    """What `run` returns, recorded in the current recording after what it held `before`.
 
     `run` makes its own handles of the arguments, calls the function, and returns the leaves of the result and their
     structure. It is called once for each path. Raises ConcretizationError where the paths do not end or `branches` is
     "error", TraceError where paths give results of another structure.
     """
     into = tracing.current()
-    before = into.snapshot()
     paths: list[Path] = []
     pending: list[tuple[bool, ...]] = [()]
     while pending:

@@ -9,6 +9,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.errors import DtypeError, ShapeError, SpecError
+from tests.threads import in_threads
 
 X, V = np.array([1.0, 2.0]), np.array([1.0, 0.0])
 
@@ -141,11 +142,7 @@ def test_threads_may_call_one_program_at_the_same_time() -> None:
             kept.append((*call(x, y, v)[1:], 2 * x * y, 2 * v * y))
         wrong.extend(k for k in kept if not (np.allclose(k[0], k[2]) and np.allclose(k[1], k[3])))
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, 8)
     assert wrong == []
     assert product.statistics.hits + product.statistics.misses >= 8 * 40
 

@@ -12,6 +12,7 @@ from primsplit import tracing
 from primsplit.counters import Counters
 from primsplit.errors import PrimsplitError, RuleError, TraceError
 from primsplit.ops import op
+from tests.threads import in_threads
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -321,11 +322,7 @@ def test_threads_trace_at_the_same_time_without_seeing_each_other() -> None:
         except BaseException as error:  # noqa: BLE001  # told by the assertion below
             errors.append(error)
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, 4)
     assert errors == []
     for number in range(4):
         value, slope = X.copy(), np.ones(3)
@@ -339,11 +336,7 @@ def test_threads_share_one_transformed_function() -> None:
     gradient(X)
     before = Counters.traces
     results: list[Any] = []
-    threads = [threading.Thread(target=lambda: results.append(gradient(X))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lambda _: results.append(gradient(X)), 8)
     assert Counters.traces == before
     assert all(r.tolist() == (3 * X**2).tolist() for r in results)
     assert len(results) == 8

@@ -10,6 +10,7 @@ import primsplit as ps
 from primsplit.errors import MissingRule, RuleError
 from primsplit.orders import order_of, remark_of
 from primsplit.rules.table import RULES
+from tests.primitives import first_order_only
 
 X = np.array([0.2, 0.4])
 
@@ -17,21 +18,6 @@ X = np.array([0.2, 0.4])
 @pytest.fixture(autouse=True)
 def _arcsinh_has_no_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(RULES, "Asinh")
-
-
-def first_order_only() -> Any:
-    """tanh, with a rule that is marked."""
-
-    @ps.primitive
-    def soft(x: Any) -> Any:
-        return np.tanh(x)
-
-    @ps.rrule(soft, first_order_only=True)
-    def _(x: Any) -> Any:
-        y = soft(x)
-        return y, lambda dy: (dy * (1.0 - y * y),)
-
-    return soft
 
 
 def square(inner: Callable[[Any], Any], name: str) -> Any:

@@ -1,7 +1,6 @@
 """Forward mode, products and Hessians: right, prepared once, nested in any order, and refused by name."""
 
 import itertools
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,8 @@ import pytest
 import primsplit as ps
 from primsplit.errors import DtypeError, MissingRule, RuleError, ShapeError, SpecError
 from primsplit.rules.table import RULES
+from tests.primitives import first_order_only
+from tests.threads import in_threads
 
 Array = np.ndarray[Any, Any]
 
@@ -306,25 +307,13 @@ def test_threads_share_one_prepared_product() -> None:
             if not np.allclose(product(np.array([a, b]), v), hessian @ v):
                 wrong.append((a, b, v))
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, 8)
     assert wrong == []
     assert (ps.counts().since(before).traces, ps.counts().since(before).sessions) == (1, 1)
 
 
 def test_a_rule_of_first_order_is_refused_at_the_second() -> None:
-    @ps.primitive
-    def soft(x: Any) -> Any:
-        return np.tanh(x)
-
-    @ps.rrule(soft, first_order_only=True)
-    def _(x: Any) -> Any:
-        y = soft(x)
-        return y, lambda dy: (dy * (1.0 - y * y),)
-
+    soft = first_order_only()
     x = np.array([0.2, 0.4])
     wanted = 1.0 - np.tanh(x) ** 2
     np.testing.assert_allclose(ps.grad(lambda x: np.sum(soft(x)))(x), wanted)

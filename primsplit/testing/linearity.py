@@ -23,7 +23,6 @@ LINEAR_IN_FIRST = frozenset({
 SUMS = frozenset({"Add", "Sub", "Sum", "Concat", "Mean"})
 PRODUCTS = frozenset({"Mul", "MatMul", "Einsum", "Conv", "ConvTranspose"})
 SHAPES = frozenset({"Shape", "Size"})
-ZERO_KEEPING = LINEAR_IN_FIRST | {"Where", "ScatterND", "ScatterElements", "Pad"}
 
 
 class NotLinear(Exception):

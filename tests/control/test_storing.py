@@ -6,7 +6,6 @@ import json
 import pathlib
 import subprocess
 import sys
-import threading
 import warnings
 
 import numpy as np
@@ -15,6 +14,7 @@ import pytest
 import primsplit as ps
 from primsplit.errors import PrimsplitError, RunError, StoreWarning
 from primsplit.testing import check_grads
+from tests.threads import in_threads
 
 WEIGHTS = np.linspace(-1.0, 1.0, 300)
 Both = collections.namedtuple("Both", "total each")
@@ -291,11 +291,7 @@ def test_many_writers_leave_one_whole_file(tmp_path: pathlib.Path) -> None:
             errors.append(error)
 
     path = file_of(plain, tmp_path)
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lambda _: work(), 4)
     assert errors == []
     assert [p.suffix for p in tmp_path.iterdir()] == [".json"]
 
