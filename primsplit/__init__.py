@@ -10,23 +10,22 @@ with paused():
     from primsplit import random, rules
     from primsplit import substitutes as substitutes
     from primsplit.array import Array
-    from primsplit.boundaries import primitive
-    from primsplit.caching import cached
-    from primsplit.compiled import grad, value_and_grad, vjp, vmap
+    from primsplit.calls.boundaries import primitive
+    from primsplit.calls.primitive import opt_out, rrule, stop_gradient
     from primsplit.control import cond, fori_loop, safe_where, scan, switch, while_loop
     from primsplit.control import mapped as map  # noqa: A004  # the field's word for it
     from primsplit.counters import counts
-    from primsplit.derivatives import forward
     from primsplit.errors import PrimsplitError
     from primsplit.export import SplitProgram, split, trace
-    from primsplit.frules import frule
-    from primsplit.guarding import export_guarded, guarded
     from primsplit.lifting import param
-    from primsplit.loading import load
-    from primsplit.modes import export
     from primsplit.numpy.namespace import NAMESPACE
-    from primsplit.primitive import opt_out, rrule, stop_gradient
-    from primsplit.products import (
+    from primsplit.programs.caching import cached
+    from primsplit.programs.compiled import grad, value_and_grad, vjp, vmap
+    from primsplit.programs.derivatives import forward
+    from primsplit.programs.guarding import export_guarded, guarded
+    from primsplit.programs.loading import load
+    from primsplit.programs.modes import export
+    from primsplit.programs.products import (
         derivative,
         hessian,
         hvp,
@@ -39,8 +38,9 @@ with paused():
         value_grad_and_hessian,
         value_grad_and_hvp,
     )
-    from primsplit.program import Program
+    from primsplit.programs.program import Program
     from primsplit.specs import spec
+    from primsplit.tangents.frules import frule
 
 __version__ = "0.1.0"
 

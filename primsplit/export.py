@@ -10,15 +10,15 @@ from primsplit.audit.styles import list_split
 from primsplit.doors import save_functions, save_models
 from primsplit.errors import SpecError
 from primsplit.ir import Block, Var
-from primsplit.loading import with_params_as_inputs
 from primsplit.names import Names
 from primsplit.parts import Split
 from primsplit.passes.recognize import recognize
 from primsplit.passes.seed import with_unit_seeds
-from primsplit.program import ARRAY, Program, flat_program
+from primsplit.programs.loading import with_params_as_inputs
+from primsplit.programs.program import ARRAY, Program, flat_program
+from primsplit.programs.trace_program import Branches, Freeze, trace_program
 from primsplit.specs import specs_from_annotations
 from primsplit.split import split_block
-from primsplit.trace_program import Branches, Freeze, trace_program
 from primsplit.zeros import with_gradients
 
 Form = Literal["joint", "split", "functions"]

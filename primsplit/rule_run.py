@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from primsplit.array import Array
-from primsplit.calls import open_inputs
+from primsplit.calls.recorded import open_inputs
 from primsplit.counters import Counters
 from primsplit.dims import same_shape
 from primsplit.errors import RuleError

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit import trace_program
 from primsplit.errors import FrozenArrayWarning, SpecError
+from primsplit.programs import trace_program
 
 WEIGHTS = np.array([1.0, -2.0, 0.5])
 

@@ -10,8 +10,8 @@ from primsplit import trees
 from primsplit.dependence import dependent
 from primsplit.ir import free
 from primsplit.ops import op
-from primsplit.pushed import push_program
-from primsplit.pushforward import push_block
+from primsplit.programs.pushed import push_program
+from primsplit.tangents.pushforward import push_block
 from primsplit.testing.linearity import explain_nonlinearity
 from tests.recording import record
 

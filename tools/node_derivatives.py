@@ -13,7 +13,7 @@ from node_differences import TOLERANCES, Verdict, compared, drawn, pairing, size
 
 import primsplit as ps
 from primsplit.errors import PrimsplitError
-from primsplit.pushed import push_program
+from primsplit.programs.pushed import push_program
 from primsplit.testing.reference import Reference
 
 

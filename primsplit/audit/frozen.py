@@ -18,7 +18,7 @@ import numpy.typing as npt
 from primsplit.errors import Place
 from primsplit.export import SplitProgram
 from primsplit.ir import Const, Type, walk
-from primsplit.program import ARRAY
+from primsplit.programs.program import ARRAY
 
 Scope = Mapping[str, Any]
 AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda

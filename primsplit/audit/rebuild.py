@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from primsplit.ir import Block
+from primsplit.programs.trace_program import trace_program
 from primsplit.specs import specs_from_annotations
-from primsplit.trace_program import trace_program
 
 
 def run_source(source: str, constants: Mapping[str, Any] | None = None) -> Block:

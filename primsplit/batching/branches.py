@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.batching.table import Outputs, Shared, Site, any_of, batched_type, batching, of_takers, spread
+from primsplit.branching.raising import raise_at_run_time, raising_op
 from primsplit.broadcasting import reshape_to, zeros
 from primsplit.dims import Dim, same, symbols
 from primsplit.errors import ShapeError
@@ -12,7 +13,6 @@ from primsplit.infer import fresh
 from primsplit.ir import Block, Op, Type, Value, Var
 from primsplit.nested import emit_if, record, same_everywhere
 from primsplit.ops import op
-from primsplit.raising import raise_at_run_time, raising_op
 from primsplit.rules.branches import BRANCHES, KEPT
 
 

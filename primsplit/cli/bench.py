@@ -18,7 +18,7 @@ from primsplit.cli.failures import command
 from primsplit.cli.late import make_session, open_file
 from primsplit.cli.loaded import LoadedModel, Subject, name_of, read_subject
 from primsplit.cli.output import console, print_json, table
-from primsplit.program import Program, arrays_of
+from primsplit.programs.program import Program, arrays_of
 
 Arrays = dict[str, npt.NDArray[Any]]
 WARM = 3

@@ -12,7 +12,7 @@ from primsplit.cli.grad import grad
 from primsplit.cli.options import Exported, FormName, progress
 from primsplit.cli.summary import tell
 from primsplit.errors import SpecError
-from primsplit.modes import save_derived
+from primsplit.programs.modes import save_derived
 
 
 @command

@@ -10,7 +10,7 @@ from primsplit.cli import options
 from primsplit.cli.failures import command
 from primsplit.cli.options import FormName, progress
 from primsplit.cli.summary import tell
-from primsplit.modes import derive, read_mode, save_derived
+from primsplit.programs.modes import derive, read_mode, save_derived
 
 
 @command

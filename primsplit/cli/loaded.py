@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from primsplit import trees
-from primsplit.arguments import Arguments, Call, draw_arrays
 from primsplit.cli.arrays import Arrays, as_declared, read_arrays
 from primsplit.cli.late import reference_function
 from primsplit.cli.options import DtypeName, Exported, Told, progress, read_ranges, read_specs
@@ -13,7 +12,8 @@ from primsplit.domains import integer_bounds
 from primsplit.errors import SpecError
 from primsplit.export import split
 from primsplit.ir import Type
-from primsplit.program import Program
+from primsplit.programs.arguments import Arguments, Call, draw_arrays
+from primsplit.programs.program import Program
 from primsplit.specs import check_array
 
 

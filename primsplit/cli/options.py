@@ -7,13 +7,13 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from primsplit.arguments import arguments_of
 from primsplit.cli.failures import user_output_to_stderr
 from primsplit.errors import SpecError
 from primsplit.export import SplitProgram
-from primsplit.loading import load as load_model
-from primsplit.modes import derive, read_mode
-from primsplit.program import Program
+from primsplit.programs.arguments import arguments_of
+from primsplit.programs.loading import load as load_model
+from primsplit.programs.modes import derive, read_mode
+from primsplit.programs.program import Program
 from primsplit.userfile import load
 
 

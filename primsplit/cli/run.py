@@ -13,7 +13,7 @@ from primsplit.cli.late import open_file
 from primsplit.cli.options import Exported, progress
 from primsplit.cli.output import console, print_json, table, write_whole
 from primsplit.errors import SpecError
-from primsplit.program import arrays_of
+from primsplit.programs.program import arrays_of
 from primsplit.specs import check_names
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from primsplit.cli.output import console, print_json, size_text, table
 from primsplit.export import SplitProgram
-from primsplit.modes import Derived
-from primsplit.program import Program
-from primsplit.pushed import PushedProgram
+from primsplit.programs.modes import Derived
+from primsplit.programs.program import Program
+from primsplit.programs.pushed import PushedProgram
 
 
 def tell(name: str, made: Derived, paths: Sequence[str], form: str, seconds: float, *, json: bool) -> None:

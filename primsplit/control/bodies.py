@@ -7,6 +7,7 @@ import numpy as np
 
 from primsplit import tracing, trees
 from primsplit.array import Array
+from primsplit.branching.exploring import explored, scalar_condition
 from primsplit.control.structure import (
     Function,
     arrays_of,
@@ -16,7 +17,6 @@ from primsplit.control.structure import (
     paths,
     require_same_structure,
 )
-from primsplit.exploring import explored, scalar_condition
 from primsplit.ir import Block, Type, Value, Var
 from primsplit.passes.hoist import hoist
 

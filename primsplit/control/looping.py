@@ -6,10 +6,10 @@ import numpy as np
 
 from primsplit import tracing, trees
 from primsplit.array import Array
+from primsplit.branching.exploring import scalar_condition
 from primsplit.control.bodies import as_loop, record_body
 from primsplit.control.structure import Function, arrays_of
 from primsplit.errors import DtypeError
-from primsplit.exploring import scalar_condition
 from primsplit.ir import Type
 from primsplit.lifting import as_array
 from primsplit.nested import emit_loop

@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.calls import open_inputs
+from primsplit.calls.recorded import open_inputs
 from primsplit.definitions.table import Definition, definition_of
 from primsplit.errors import Place, PrimsplitError, RuleError, UnsupportedFunction
 from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, free, own_symbols, rename, walk

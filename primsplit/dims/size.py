@@ -115,8 +115,8 @@ class Size:
     """A size known only at run time: an integer polynomial in symbols and calls. Immutable.
 
     The modules that know more than polynomials set what its operators ask for: `order.py` the proofs, `lifting.py` the
-    traced scalar that stands for the size where arithmetic leaves the integers, and the user's line, `exploring.py` the
-    way to go where only the run can answer.
+    traced scalar that stands for the size where arithmetic leaves the integers, and the user's line,
+    `branching/exploring.py` the way to go where only the run can answer.
     """
 
     __slots__ = ("_hash", "terms", "text")

@@ -8,13 +8,13 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import sum_to
+from primsplit.calls.primitive import Function, primitive, rrule
 from primsplit.errors import DtypeError
 from primsplit.numpy.ufuncs import cast_to, elementwise
 from primsplit.numpy.units import is_bool, is_whole, number, same, unit
 from primsplit.ops import later, op
 from primsplit.passes.compositions.limits import float_limits
 from primsplit.passes.compositions.signs import is_negative
-from primsplit.primitive import Function, primitive, rrule
 
 LARGEST_CHAIN = 16
 """The largest exponent that is multiplied out: the error of a chain for x**n is at most (n - 1) / 2 ulp."""

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array, implements
+from primsplit.calls.primitive import Function, primitive, rrule
 from primsplit.numpy.axes import array_like
 from primsplit.numpy.ufuncs import cast_to, elementwise
 from primsplit.ops import op
 from primsplit.passes.compositions.coefficients import BESSEL_I0_TAIL, BESSEL_I1_TAIL
 from primsplit.passes.compositions.error_function import in_float64
 from primsplit.passes.compositions.rational import horner
-from primsplit.primitive import Function, primitive, rrule
 
 NEAR = 8.0
 TERMS = 26

@@ -7,6 +7,7 @@ import numpy as np
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import reshape_to
+from primsplit.calls.primitive import stop_gradient
 from primsplit.errors import ShapeError
 from primsplit.numpy.axes import END, array_like, one_axis, size_as, slab
 from primsplit.numpy.cumulative import cumsum, difference
@@ -15,7 +16,6 @@ from primsplit.numpy.ordering import argsort, searchsorted
 from primsplit.numpy.ufuncs import call_ufunc, cast_to, zeros_of
 from primsplit.numpy.units import common_dtype
 from primsplit.ops import op
-from primsplit.primitive import stop_gradient
 
 
 @implements(np.interp)

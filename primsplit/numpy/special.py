@@ -7,6 +7,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
+from primsplit.calls.primitive import Function, primitive, rrule
 from primsplit.numpy.trigonometric import hypot
 from primsplit.numpy.ufuncs import ELEMENTWISE, elementwise
 from primsplit.numpy.units import unit
@@ -17,7 +18,6 @@ from primsplit.passes.compositions.error_function import in_float64
 from primsplit.passes.compositions.exponential import log1p as log1p_of
 from primsplit.passes.compositions.rational import horner
 from primsplit.passes.compositions.signs import cos_pi, sin_pi
-from primsplit.primitive import Function, primitive, rrule
 
 ROOT_PI = math.sqrt(math.pi)
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array, implements
+from primsplit.calls.primitive import Function, Primitive, rrule
 from primsplit.numpy.axes import array_like
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to, elementwise
 from primsplit.numpy.units import Unit, is_whole, unit
@@ -13,7 +14,6 @@ from primsplit.ops import later, op
 from primsplit.passes.compositions import exponential, trigonometric
 from primsplit.passes.compositions.rational import horner
 from primsplit.passes.compositions.signs import is_negative, is_odd
-from primsplit.primitive import Function, Primitive, rrule
 
 _OPERATORS = {
     "sin": "Sin", "cos": "Cos", "tan": "Tan", "arcsin": "Asin", "arccos": "Acos", "arctan": "Atan",

@@ -7,9 +7,9 @@ import numpy as np
 
 from primsplit.array import FUNCTIONS, Array
 from primsplit.broadcasting import sum_to
+from primsplit.calls.primitive import Function, Primitive, rrule
 from primsplit.dims import is_one
 from primsplit.passes.compositions.limits import float_limits
-from primsplit.primitive import Function, Primitive, rrule
 
 Slope = Callable[..., Array] | None
 Unit = Callable[..., Array]

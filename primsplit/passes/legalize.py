@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from primsplit.calls import open_inputs
+from primsplit.calls.recorded import open_inputs
 from primsplit.errors import DtypeError
 from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_call, own_symbols, rename
 from primsplit.passes.compositions.table import COMPOSITIONS, CORRECTED, SPELT, Composition, is_odd, through_float32

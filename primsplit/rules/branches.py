@@ -6,13 +6,13 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
+from primsplit.branching.raising import raise_at_run_time, raising_op
 from primsplit.errors import ShapeError
 from primsplit.infer import fresh
 from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, rename
 from primsplit.nested import as_declared, emit_if, record
 from primsplit.ops import op
 from primsplit.parts import Split
-from primsplit.raising import raise_at_run_time, raising_op
 from primsplit.rules.table import Pullback, Site, block_rule
 
 BRANCHES = ("then_branch", "else_branch")

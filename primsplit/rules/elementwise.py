@@ -14,13 +14,13 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.broadcasting import sum_to
+from primsplit.calls.primitive import Function, primitive
+from primsplit.calls.primitive import rrule as rule_of
 from primsplit.numpy.arithmetic import literal_power
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.numpy.units import number, smallest
 from primsplit.ops import later, op
 from primsplit.passes.compositions.limits import float_limits
-from primsplit.primitive import Function, primitive
-from primsplit.primitive import rrule as rule_of
 from primsplit.rules.table import Pullback, no_gradient, partials, rrule
 
 no_gradient("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", "And", "Or", "Xor", "IsNaN", "IsInf")

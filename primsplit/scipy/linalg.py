@@ -8,13 +8,13 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
+from primsplit.calls.primitive import primitive, rrule
 from primsplit.errors import ShapeError
 from primsplit.numpy.axes import END
 from primsplit.numpy.dense.loop import identity_like, loop, swapped
 from primsplit.numpy.dense.triangular import solve_triangular as triangular_unit
 from primsplit.numpy.linalg import solve_matrix, square
 from primsplit.ops import op
-from primsplit.primitive import primitive, rrule
 
 __all__ = [
     "cho_factor",

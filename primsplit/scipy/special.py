@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.calls.primitive import primitive, rrule, stop_gradient
 from primsplit.numpy.products import operand
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
-from primsplit.primitive import primitive, rrule, stop_gradient
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from primsplit.errors import PrimsplitError
 from primsplit.export import SplitProgram
 from primsplit.passes.inline import inline_calls
-from primsplit.pushed import PushedProgram, push_program
+from primsplit.programs.pushed import PushedProgram, push_program
 from primsplit.testing.differences import agreement, pairing
 from primsplit.testing.failures import CheckFailed
 from primsplit.testing.job import AnyArray, Job, compare

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from primsplit import trees
 from primsplit.export import SplitProgram, split
-from primsplit.pushed import push_program
+from primsplit.programs.pushed import push_program
 from primsplit.specs import leaf_type, spec
 from primsplit.testing.differences import directional_derivative, directions, pairing
 from primsplit.testing.failures import GradientMismatch

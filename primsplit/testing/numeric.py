@@ -10,7 +10,7 @@ from onnx.reference import ReferenceEvaluator
 from primsplit.errors import DtypeError, PrimsplitError
 from primsplit.export import SplitProgram
 from primsplit.ir import Var
-from primsplit.program import Program
+from primsplit.programs.program import Program
 from primsplit.split import split_block
 from primsplit.testing.differences import agreement, directions, pairing
 from primsplit.testing.failures import CheckFailed

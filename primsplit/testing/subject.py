@@ -10,17 +10,17 @@ import numpy.typing as npt
 
 from primsplit import trees
 from primsplit.array import Array
+from primsplit.calls.primitive import Primitive
 from primsplit.errors import SpecError
 from primsplit.export import SplitProgram
 from primsplit.ir import FLOATS, Const, Op, Type, is_call
 from primsplit.ops import op
-from primsplit.primitive import Primitive
-from primsplit.program import Program
+from primsplit.programs.program import Program
+from primsplit.programs.trace_program import trace_program
 from primsplit.rules.table import RULES, Rule, with_defaults
 from primsplit.schema import schema
 from primsplit.specs import spec
 from primsplit.split import split_block
-from primsplit.trace_program import trace_program
 
 AnyArray = npt.NDArray[Any]
 Target = str | Primitive | Callable[..., Any]

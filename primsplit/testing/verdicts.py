@@ -14,7 +14,7 @@ import numpy.typing as npt
 from primsplit import trees
 from primsplit.export import SplitProgram
 from primsplit.ir import BFLOAT16, Type
-from primsplit.program import ARRAY, arrays_of
+from primsplit.programs.program import ARRAY, arrays_of
 from primsplit.testing.differences import directional_derivative
 
 Array = npt.NDArray[Any]

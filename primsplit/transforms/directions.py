@@ -19,8 +19,8 @@ from primsplit.errors import SpecError
 from primsplit.ir import Block, Type, Value, Var
 from primsplit.nested import ScanForm, Walk, emit_scan, record
 from primsplit.ops import op
-from primsplit.pushforward import push_block
 from primsplit.split import split_block
+from primsplit.tangents.pushforward import push_block
 from primsplit.transforms.failing import failing_alike
 from primsplit.transforms.gradient import Function, Wrt, in_structure, trace_call, value_and_gradient
 

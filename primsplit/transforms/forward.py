@@ -7,13 +7,13 @@ from typing import Any
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.broadcasting import zeros_like
-from primsplit.calls import StandIn, record_call
+from primsplit.calls.recorded import StandIn, record_call
 from primsplit.dims import same
 from primsplit.errors import DtypeError, ShapeError, SpecError
 from primsplit.ir import Block, Value, Var
 from primsplit.lifting import as_array
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.pushforward import Pushforward, push_block
+from primsplit.tangents.pushforward import Pushforward, push_block
 from primsplit.transforms.failing import failing_alike
 from primsplit.transforms.gradient import Function, Wrt, select_arguments, value_and_gradient
 

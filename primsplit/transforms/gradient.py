@@ -10,7 +10,7 @@ import numpy as np
 
 from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.calls import StandIn, record_call
+from primsplit.calls.recorded import StandIn, record_call
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, ShapeError, SpecError
 from primsplit.ir import Block, Value, Var

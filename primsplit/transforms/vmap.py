@@ -11,7 +11,7 @@ from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.batching.table import moved_from_front, moved_front, repeated
 from primsplit.batching.transform import batch_block
-from primsplit.calls import StandIn, merged, record_call
+from primsplit.calls.recorded import StandIn, merged, record_call
 from primsplit.dims import Dim, Size, same
 from primsplit.errors import ShapeError, SpecError
 from primsplit.ir import Type

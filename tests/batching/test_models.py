@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.arguments import arguments_of
+from primsplit.programs.arguments import arguments_of
 from primsplit.userfile import load
 from tests.batching.examples import COUNT, batch, check, loss
 

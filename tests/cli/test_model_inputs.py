@@ -10,8 +10,8 @@ import onnx.parser
 import pytest
 
 import primsplit as ps
-from primsplit.arguments import draw_arrays
 from primsplit.domains import integer_bounds
+from primsplit.programs.arguments import draw_arrays
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
 SEQUENCES = """g (seq(float[n,3]) xs, optional(float[3]) b) => (float[m,3] y) {

@@ -190,12 +190,12 @@ def test_a_damaged_or_foreign_file_is_told_and_written_again(damage, tmp_path: p
 
 
 def test_a_file_whose_digest_is_right_and_whose_content_is_not_runs_nothing(tmp_path: pathlib.Path) -> None:
-    from primsplit.storing import _digest
+    from primsplit.programs.storing import _digest
 
     path = file_of(with_library_rules, tmp_path)
     told = json.loads(path.read_text())
     text = json.dumps(told["recording"])
-    for where in (["os", "system"], ["primsplit.storing", "os"], 10**6, ["primsplit.absent", "x"]):
+    for where in (["os", "system"], ["primsplit.programs.storing", "os"], 10**6, ["primsplit.absent", "x"]):
         recording = json.loads(text)
         calls = [op for block in recording["blocks"] for op in block[2] if op[6] and "primitive" in op[6]]
         calls[0][6]["primitive"]["where"] = where

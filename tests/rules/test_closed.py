@@ -7,8 +7,8 @@ import pytest
 from primsplit.ir import Block, Var, is_call
 from primsplit.parts import Split
 from primsplit.passes.inline import inline_calls
-from primsplit.pushforward import Pushforward, push_block
 from primsplit.rules.table import RULES, status
+from primsplit.tangents.pushforward import Pushforward, push_block
 from tests.rules.row import subject_of
 from tests.rules.rows import ROWS, Row
 

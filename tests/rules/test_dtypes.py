@@ -10,7 +10,7 @@ import pytest
 
 from primsplit.errors import DtypeError
 from primsplit.ir import Const
-from primsplit.pushed import push_program
+from primsplit.programs.pushed import push_program
 from primsplit.testing.subject import Subject
 from tests.rules.row import Row, subject_of
 from tests.rules.rows import ROWS

@@ -13,10 +13,10 @@ from primsplit.numpy.exponential import expit
 from primsplit.ops import op
 from primsplit.passes import optimize
 from primsplit.passes.inline import inline_calls
-from primsplit.pushforward import push_block
 from primsplit.rules.table import FRULES, RULES, SYMMETRIC
+from primsplit.tangents.pushforward import push_block
+from primsplit.tangents.transposition import transpose
 from primsplit.testing.reference import Reference
-from primsplit.transposition import transpose
 from tests.recording import record
 from tests.rules.row import subject_of
 from tests.rules.rows import ROWS, Row

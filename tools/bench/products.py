@@ -32,7 +32,7 @@ def product_bench(title: str, model: Any, params: dict[str, Any], data: dict[str
     import jax.numpy as jnp
 
     import primsplit as ps
-    from primsplit.modes import derive
+    from primsplit.programs.modes import derive
 
     random = np.random.default_rng(2)
     keys = sorted(params)

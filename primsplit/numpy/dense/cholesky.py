@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from primsplit.array import Array
+from primsplit.calls.primitive import primitive, rrule
 from primsplit.numpy.dense.loop import (
     BLOCK,
     at_most_a_block,
@@ -22,7 +23,6 @@ from primsplit.numpy.dense.loop import (
 )
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.ops import op
-from primsplit.primitive import primitive, rrule
 
 
 @primitive

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.calls.primitive import primitive, rrule
 from primsplit.ir import Type
 from primsplit.numpy.dense.loop import (
     BLOCK,
@@ -25,7 +26,6 @@ from primsplit.numpy.dense.loop import (
 )
 from primsplit.numpy.dense.triangular import solve_triangular, substitute
 from primsplit.ops import op
-from primsplit.primitive import primitive, rrule
 
 Factors = tuple[Array, Array, Array]
 """L, U and the rows p [..., n] of A in their new order: A[p] = L U. Only the triangles of L (unit) and U count."""

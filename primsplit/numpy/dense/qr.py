@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.calls.primitive import primitive, rrule
 from primsplit.errors import MissingRule
 from primsplit.ir import Type
 from primsplit.numpy.dense.loop import (
@@ -22,7 +23,6 @@ from primsplit.numpy.dense.loop import (
 )
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.ops import op
-from primsplit.primitive import primitive, rrule
 
 
 @primitive

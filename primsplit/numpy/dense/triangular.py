@@ -5,6 +5,7 @@ from typing import Any
 
 from primsplit.array import Array
 from primsplit.broadcasting import transpose
+from primsplit.calls.primitive import primitive, rrule
 from primsplit.ir import Type
 from primsplit.numpy.dense.loop import (
     BLOCK,
@@ -26,7 +27,6 @@ from primsplit.numpy.dense.loop import (
     upper as upper_part,
 )
 from primsplit.ops import op
-from primsplit.primitive import primitive, rrule
 
 
 @primitive

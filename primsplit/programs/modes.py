@@ -24,8 +24,8 @@ from primsplit.export import (
 )
 from primsplit.ir import Block, Value
 from primsplit.names import kept_apart
-from primsplit.program import Program, flat_program
-from primsplit.pushed import PushedProgram, push_program
+from primsplit.programs.program import Program, flat_program
+from primsplit.programs.pushed import PushedProgram, push_program
 from primsplit.transforms.directions import jacobian_blocks
 
 Kind = Literal["gradient", "jvp", "linearize", "hvp", "jacobian", "hessian"]

@@ -14,10 +14,10 @@ from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.errors import BranchError
 from primsplit.fingerprint import Same, fingerprint, watched_fingerprint
-from primsplit.program import Program
+from primsplit.programs.program import Program
+from primsplit.programs.trace_program import Branches, trace_program
 from primsplit.rules.table import Epoch
 from primsplit.specs import leaf_type
-from primsplit.trace_program import Branches, trace_program
 from primsplit.transforms import value_and_gradient, vector_jacobian
 from primsplit.transforms.gradient import Wrt
 from primsplit.transforms.vmap import Axes, batched_call

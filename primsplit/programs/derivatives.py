@@ -8,13 +8,13 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.boundaries import primitive
 from primsplit.broadcasting import sum_to
+from primsplit.calls.boundaries import primitive
+from primsplit.calls.primitive import Primitive, rrule
 from primsplit.errors import RuleError
 from primsplit.ir import is_call, walk
 from primsplit.lifting import as_array
 from primsplit.ops import op
-from primsplit.primitive import Primitive, rrule
 from primsplit.transforms.forward import jacobian_vector
 
 Function = Callable[..., Any]

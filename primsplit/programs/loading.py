@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from primsplit import trees
 from primsplit.doors import read_model
 from primsplit.passes.promote import promote
-from primsplit.program import ARRAY, Program
+from primsplit.programs.program import ARRAY, Program
 
 
 def load(

@@ -8,17 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing, trees
-from primsplit.calls import StandIn, explored_call, merged
+from primsplit.calls.recorded import StandIn, explored_call, merged
 from primsplit.collector import paused
 from primsplit.counters import Counters
 from primsplit.doors import make_session
 from primsplit.errors import FrozenArrayWarning, SpecError
 from primsplit.ir import Block, Const, Op, Type, Value, Var, free, same_data, walk
-from primsplit.labels import input_names, output_names
 from primsplit.literals import bytes_text
 from primsplit.names import NamedBlock
 from primsplit.passes.dead_code import drop_dead_code
-from primsplit.program import ARRAY, Program
+from primsplit.programs.labels import input_names, output_names
+from primsplit.programs.program import ARRAY, Program
 from primsplit.specs import leaf_type
 from primsplit.unrolled import report_unrolled
 

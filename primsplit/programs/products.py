@@ -9,11 +9,11 @@ from typing import Any
 
 from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.compiled import CACHE_SIZE, Compiled
 from primsplit.errors import ShapeError, SpecError
 from primsplit.fingerprint import Same
-from primsplit.program import Program
-from primsplit.pushed import PushedProgram, push_program
+from primsplit.programs.compiled import CACHE_SIZE, Compiled
+from primsplit.programs.program import Program
+from primsplit.programs.pushed import PushedProgram, push_program
 from primsplit.transforms.directions import Mode, hessian_of, jacobian_of, laplacian_of
 from primsplit.transforms.forward import (
     as_tuple,

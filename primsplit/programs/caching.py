@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.boundaries import Bounded
-from primsplit.compiled import Compiled, Statistics
+from primsplit.calls.boundaries import Bounded
+from primsplit.calls.primitive import Primitive
 from primsplit.counters import Counters
 from primsplit.encoding import Unstorable
 from primsplit.fingerprint import fingerprint
 from primsplit.ir import Block, Var
-from primsplit.primitive import Primitive
+from primsplit.programs.compiled import Compiled, Statistics
+from primsplit.programs.storing import Store
 from primsplit.rules.table import Epoch
-from primsplit.storing import Store
 
 Function = Callable[..., Any]
 

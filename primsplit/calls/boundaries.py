@@ -6,8 +6,8 @@ from typing import Any
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.broadcasting import zeros_like
+from primsplit.calls.primitive import Function, Primitive
 from primsplit.ir import Block, Value
-from primsplit.primitive import Function, Primitive
 from primsplit.split import split_block
 
 

@@ -10,16 +10,16 @@ import numpy as np
 
 from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.compiled import BY_BRANCHES, Compiled
+from primsplit.branching.raising import raise_at_run_time
 from primsplit.control import cond
 from primsplit.doors import save_models
 from primsplit.errors import SpecError
 from primsplit.ir import Type
 from primsplit.lifting import as_array
 from primsplit.ops import op
-from primsplit.program import ARRAY, Program
-from primsplit.raising import raise_at_run_time
-from primsplit.trace_program import trace_program
+from primsplit.programs.compiled import BY_BRANCHES, Compiled
+from primsplit.programs.program import ARRAY, Program
+from primsplit.programs.trace_program import trace_program
 
 Function = Callable[..., Any]
 

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 from primsplit import trees
 from primsplit.array import Array
 from primsplit.broadcasting import zeros_like
+from primsplit.calls.staging import Site, Staged
 from primsplit.errors import RuleError
 from primsplit.lifting import as_array
-from primsplit.staging import Site, Staged
 from primsplit.tracing import defined_at
 
 Function = Callable[..., Any]

@@ -20,7 +20,7 @@ from primsplit.dims import Dim, Size, evaluate, symbols
 from primsplit.errors import SpecError
 from primsplit.export import called
 from primsplit.ir import Type
-from primsplit.labels import input_names
+from primsplit.programs.labels import input_names
 from primsplit.specs import leaf_type, parse_spec, read_dtype
 from primsplit.tracing import defined_at
 from primsplit.userfile import UserFile

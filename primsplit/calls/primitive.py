@@ -6,14 +6,14 @@ from typing import Any
 
 from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.calls import StandIn, merged, record_call
+from primsplit.branching.raising import is_settled
+from primsplit.calls.flat_rules import FlatForward, FlatRule
+from primsplit.calls.recorded import StandIn, merged, record_call
+from primsplit.calls.staging import Site, Staged, call_site
 from primsplit.errors import RuleError, TraceError
 from primsplit.fingerprint import fingerprint
-from primsplit.flat_rules import FlatForward, FlatRule
 from primsplit.ir import Block, Var, free, own_symbols
 from primsplit.lifting import as_array
-from primsplit.raising import is_settled
-from primsplit.staging import Site, Staged, call_site
 
 Function = Callable[..., Any]
 

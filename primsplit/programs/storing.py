@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.boundaries import Bounded
+from primsplit.calls.boundaries import Bounded
+from primsplit.calls.flat_rules import Flat
+from primsplit.calls.portable import References, portable, read_structure, told_structure
+from primsplit.calls.primitive import Primitive
 from primsplit.encoding import Calls, Unstorable, decoded, encoded
 from primsplit.errors import PrimsplitError, StoreWarning
 from primsplit.fingerprint import fingerprint, objects_read
-from primsplit.flat_rules import Flat
 from primsplit.ir import Attribute, Block, Op
-from primsplit.portable import References, portable, read_structure, told_structure
-from primsplit.primitive import Primitive
 from primsplit.rules.table import BLOCK_RULES, FRULES, RULES, Epoch
 from primsplit.trees import TreeSpec
 
@@ -111,7 +111,7 @@ def _warn(told: str) -> None:
 @functools.cache
 def _sources() -> str:
     """A digest of this package's own code."""
-    root = os.path.dirname(os.path.abspath(__file__))
+    root = os.path.dirname(os.path.abspath(sys.modules["primsplit.errors"].__file__ or ""))
     digest = hashlib.sha256()
     for folder, inner, files in os.walk(root):
         inner.sort()

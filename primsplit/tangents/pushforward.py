@@ -12,7 +12,7 @@ from typing import Any
 
 from primsplit.activity import active_vars, needed_vars
 from primsplit.array import Array
-from primsplit.calls import open_inputs
+from primsplit.calls.recorded import open_inputs
 from primsplit.collector import paused
 from primsplit.definitions.quantized_chains import with_straight_through
 from primsplit.dependence import dependent
@@ -38,8 +38,8 @@ from primsplit.primal_list import PrimalList
 from primsplit.rule_run import is_parameter
 from primsplit.rules.table import FRULES, SYMMETRIC, Rule, with_defaults
 from primsplit.split import split_op
+from primsplit.tangents.transposition import transpose
 from primsplit.tracing import append, fresh_stack, recording
-from primsplit.transposition import transpose
 from primsplit.verify import verified
 
 

@@ -15,13 +15,13 @@ import numpy as np
 
 from primsplit import dims, tracing, trees
 from primsplit.array import FUNCTIONS, Array, implements
-from primsplit.branch_paths import LIMIT, Path, endless
+from primsplit.branching.paths import LIMIT, Path, endless
+from primsplit.branching.tree import PathTree
 from primsplit.dims import Dim, Size
 from primsplit.errors import Place, PrimsplitError, ShapeError, TraceError
 from primsplit.ir import Value
 from primsplit.lifting import as_array
 from primsplit.ops import op
-from primsplit.path_tree import PathTree
 
 
 @implements("condition")

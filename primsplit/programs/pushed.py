@@ -13,9 +13,9 @@ from primsplit.doors import save_models
 from primsplit.errors import DtypeError
 from primsplit.ir import Block, Type, Value, Var
 from primsplit.names import Names
-from primsplit.program import ARRAY, ARRAYS, Program, flat_program
-from primsplit.pushforward import Pushforward, push_block
+from primsplit.programs.program import ARRAY, ARRAYS, Program, flat_program
 from primsplit.specs import check_array
+from primsplit.tangents.pushforward import Pushforward, push_block
 from primsplit.transforms.forward import tangent_leaves
 from primsplit.zeros import zeros_op
 

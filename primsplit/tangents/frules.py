@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 
 from primsplit import tracing
 from primsplit.array import Array
+from primsplit.calls.flat_rules import FlatForward
+from primsplit.calls.primitive import Function, Primitive, check_primitive
+from primsplit.calls.staging import Staged
 from primsplit.errors import RuleError
-from primsplit.flat_rules import FlatForward
 from primsplit.ir import Block, free
-from primsplit.primitive import Function, Primitive, check_primitive
 from primsplit.rules import table
-from primsplit.staging import Staged
-from primsplit.transposition import transpose
+from primsplit.tangents.transposition import transpose
 
 
 def frule(target: Primitive | str, *, staged: bool = False) -> Callable[[Function], Function]:

@@ -7,13 +7,13 @@ import numpy as np
 
 from primsplit import dims, tracing, trees
 from primsplit.array import Array
-from primsplit.branch_paths import Path
+from primsplit.branching.paths import Path
+from primsplit.branching.raising import OTHER_WAY, raise_at_run_time
 from primsplit.dims import Dim, Size
 from primsplit.errors import DtypeError, Place, TraceError
 from primsplit.ir import Block, Const, Op, Type, Value, Var, rename, same_array, same_data
 from primsplit.nested import emit_if, record
 from primsplit.ops import op
-from primsplit.raising import OTHER_WAY, raise_at_run_time
 
 
 class PathTree:

@@ -8,8 +8,8 @@ import numpy as np
 
 from primsplit import tracing, trees
 from primsplit.array import Array
+from primsplit.branching.exploring import explored
 from primsplit.errors import TraceError
-from primsplit.exploring import explored
 from primsplit.ir import Block, Type, Value, Var
 from primsplit.lifting import as_array
 

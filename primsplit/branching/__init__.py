@@ -1,0 +1,1 @@
+"""Python branches on traced values: every path of a function is recorded, and the paths become one tree of Ifs."""
