@@ -2,6 +2,10 @@
 
     python tools/kernel_table.py            write the table
     python tools/kernel_table.py --check    exit 1 when the written table is not what the installed onnxruntime says
+    python tools/kernel_table.py --missing  print what the written table lists and the installed onnxruntime lacks
+
+The table is that of the onnxruntime it is made with, without the kernels in LATER: files are to run in OLDEST too.
+`--missing`, run with OLDEST (numpy, onnx and onnxruntime are enough), is to print what is in NEWER, and nothing else.
 
 Two sources: onnxruntime's own list of kernel definitions, and a session made from one node. The list is the table. The
 session decides what no kernel is listed for: operators that run through their function body, and float16, which
@@ -10,6 +14,7 @@ onnxruntime runs in float32 between inserted casts. A kernel that is listed but 
 
 import argparse
 import itertools
+import runpy
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +27,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as native
 
 OPSET = 21
 IR_VERSION = 10
+OLDEST = "1.20"
 TABLE = Path(__file__).parent.parent / "primsplit" / "passes" / "kernels.py"
 DTYPES = {
     "float32": "tensor(float)",
@@ -50,6 +56,26 @@ GROUPS = {
     "INDICES": frozenset({"int32", "int64"}),
 }
 GROUPS["NUMBERS"] = GROUPS["ALL"] - {"bool"}
+NARROW = frozenset({"int8", "int16", "uint8", "uint16", "uint32", "uint64"})
+LATER = {
+    "Cos": frozenset({"float64"}),
+    **dict.fromkeys(("Add", "Sub", "Mul", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"), NARROW),
+    "Div": NARROW - {"uint64"},
+    **dict.fromkeys(("Max", "Min"), frozenset({"int8", "uint8"})),
+    "Neg": frozenset({"int16"}),
+    "TopK": frozenset({"int8", "int16", "uint8"}),
+    "Trilu": frozenset({"int32"}),
+    "Where": frozenset({"int8", "uint32"}),
+}
+"""Dtypes of T whose kernel came after OLDEST, and for which `passes/compositions` has another form."""
+NEWER = {
+    "Cast": PACKED, "CastLike": PACKED, "ConvInteger": frozenset({"int8", "uint8"}),
+    "DeformConv": frozenset({"float16", "float32", "float64"}), "DepthToSpace": frozenset({"int8", "uint8"}),
+    "Div": frozenset({"uint64"}), "LayerNormalization": frozenset({"bfloat16"}),
+    "MatMulInteger": frozenset({"int8", "uint8"}), "SpaceToDepth": frozenset({"int8", "uint8"}),
+    "SplitToSequence": frozenset({"bool"}),
+}  # fmt: skip
+"""Those without another form: a file that holds one needs a newer onnxruntime."""
 GROUPS["EVERYDAY"] = frozenset({"float32", "float64", "float16", "int32", "int64"})
 # Attributes and input shapes without which a one-node model is refused before kernels are looked for.
 ATTRIBUTES: dict[str, dict[str, Any]] = {
@@ -86,13 +112,42 @@ def main(arguments: Sequence[str]) -> int:
     """Write or check the table; the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare with the written table instead of writing it")
-    check: bool = parser.parse_args(arguments).check
+    parser.add_argument("--missing", action="store_true", help="print what the table lists and is not installed")
+    asked = parser.parse_args(arguments)
     native.set_default_logger_severity(4)
-    text = render({schema.name: rows_of(schema) for schema in operators()})
-    if check:
+    found = {schema.name: rows_of(schema) for schema in operators()}
+    if asked.missing:
+        return print_missing(found)
+    text = render({name: without(LATER.get(name, frozenset()), rows) for name, rows in found.items()})
+    if asked.check:
         return int(TABLE.read_text() != text)
     TABLE.write_text(text)
     return 0
+
+
+def without(dtypes: frozenset[str], rows: list[Row]) -> list[Row]:
+    """The rows without some dtypes of T."""
+    left = [{**row, "T": row["T"] - dtypes} if "T" in row else row for row in rows]
+    return [row for row in left if row.get("T", True)]
+
+
+def print_missing(found: Mapping[str, list[Row]]) -> int:
+    """Print the combinations of the written table that no kernel found here takes; 1 where NEWER does not tell one."""
+    names: dict[str, Any] = runpy.run_path(str(TABLE))
+    written: dict[str, Sequence[Row]] = names["KERNELS"]
+    untold = 0
+    for name, rows in written.items():
+        absent = combinations(rows) - combinations(found.get(name, []))
+        for combination in sorted(absent):
+            is_told = not NEWER.get(name, frozenset()).isdisjoint(combination)
+            untold += not is_told
+            sys.stdout.write(f"{name} {' '.join(combination)}{'' if is_told else '  <- not in NEWER'}\n")
+    return int(untold > 0)
+
+
+def combinations(rows: Iterable[Row]) -> set[tuple[str, ...]]:
+    """Every combination of dtypes that rows hold, in the order of the type variables' names."""
+    return {dtypes for row in rows for dtypes in itertools.product(*(sorted(row[v]) for v in sorted(row)))}
 
 
 def operators() -> list[defs.OpSchema]:
@@ -234,7 +289,7 @@ def differing(a: Row, b: Row) -> int:
     return sum(a[variable] != b[variable] for variable in a)
 
 
-HEADER = '''"""Which operators of opset {opset} onnxruntime {version} has a CPU kernel for, dtype by dtype.
+HEADER = '''"""Which operators of opset {opset} onnxruntime {oldest} to {version} has a CPU kernel for, dtype by dtype.
 
 Made by `python tools/kernel_table.py`; do not edit.
 
@@ -255,7 +310,7 @@ def _set(names: str) -> Dtypes:
 
 def render(table: Mapping[str, list[Row]]) -> str:
     """The text of the table."""
-    lines = [HEADER.format(opset=OPSET, version=onnxruntime.__version__)]
+    lines = [HEADER.format(opset=OPSET, oldest=OLDEST, version=onnxruntime.__version__)]
     lines += [f"{name} = {literal(dtypes)}" for name, dtypes in GROUPS.items()]
     lines += ["", "KERNELS: dict[str, tuple[dict[str, Dtypes], ...]] = {"]
     lines += [line for name, rows in table.items() for line in entry(name, rows)]

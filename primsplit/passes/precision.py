@@ -1,23 +1,24 @@
-"""Keeps onnxruntime from computing float64 in float32.
+"""Keeps onnxruntime from fusing what stands beside a float64 MatMul into it.
 
 onnxruntime 1.31.1 fuses a MatMul with a multiplication or division by a constant number, on its output or on an input
 (through a Transpose too), into FusedMatMul, whose factor is a float32: float64 products lose nine digits, without a
-word. A Gemm is not fused so; nor is a MatMul that a `Sum` of one input stands beside, which costs a copy.
+word. Before 1.26 it fuses a Transpose into it likewise, and then has no float64 kernel of it: the file does not load.
+A Gemm is not fused so; nor is a MatMul beside an Unsqueeze and a Squeeze that undo each other, which copy nothing.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Value, Var, is_call
+from primsplit.ir import Block, Const, Op, Type, Value, Var, is_call
 
 SCALINGS = frozenset({"Mul", "Div"})
 
 
 def keep_double_products(block: Block, *, is_function: bool = False) -> Block:
-    """The block with every float64 MatMul beside a constant factor written so that no factor is fused into it.
+    """The block with every float64 MatMul beside a constant factor or a Transpose written so that it is not fused.
 
-    What a function's parameters come from and its results go to may be such a factor.
+    What a function's parameters come from and its results go to may be such a factor or Transpose.
     """
     if not any(op.kind == "MatMul" and op.outputs[0].type.dtype == np.float64 for op in block.ops):
         return _inside(block) if any(any(op.blocks()) for op in block.ops) else block
@@ -31,9 +32,10 @@ def keep_double_products(block: Block, *, is_function: bool = False) -> Block:
         if op.kind != "MatMul" or op.outputs[0].type.dtype != np.float64:
             ops.append(op)
         elif op.outputs[0] in scaled or any(_is_scaled(v, makers, outside) for v in op.inputs):
-            ops.extend(_guarded(op))
+            ops.extend(_guarded(op, op.inputs, with_result=True))
         else:
-            ops.append(op)
+            turned = [v for v in op.inputs if _is_turned(v, makers, outside)]
+            ops.extend(_guarded(op, turned, with_result=False) if turned else [op])
     return _inside(Block(block.name, block.params, tuple(ops), block.results))
 
 
@@ -84,16 +86,30 @@ def _is_number(value: Value | None, makers: dict[Var, Op]) -> bool:
     return maker is not None and bool(maker.inputs) and all(_is_number(v, makers) for v in maker.inputs)
 
 
-def _guarded(op: Op) -> list[Op]:
-    """A MatMul as Gemm where its operands are matrices, else with copies beside it."""
+def _is_turned(value: Value | None, makers: dict[Var, Op], outside: Collection[Var]) -> bool:
+    """True where the value is a Transpose's result, or may be."""
+    return isinstance(value, Var) and (value in outside or (value in makers and makers[value].kind == "Transpose"))
+
+
+def _guarded(op: Op, beside: Sequence[Value | None], *, with_result: bool) -> list[Op]:
+    """A MatMul as Gemm where its operands are matrices, else kept apart from some operands, and from what reads it."""
     if all(v is not None and v.type.rank == 2 for v in op.inputs):
         return [Op("Gemm", op.inputs, op.outputs, {}, op.place, op.remark)]
-    copies = [Var(v.type, v.hint, v.sizes) if isinstance(v, Var) else v for v in op.inputs]
-    before = [
-        Op("Sum", (v,), (copy,), {}, op.place, op.remark)
-        for v, copy in zip(op.inputs, copies, strict=True)
-        if isinstance(copy, Var)
+    apart = {v: Var(v.type, v.hint, v.sizes) for v in beside if isinstance(v, Var)}
+    made = [step for v, view in apart.items() for step in _views(op, v, view)]
+    inputs = tuple(apart.get(v, v) if isinstance(v, Var) else v for v in op.inputs)
+    result = op.outputs[0]
+    product = Var(result.type) if with_result else result
+    made.append(Op(op.kind, inputs, (product,), op.attributes, op.place, op.remark))
+    return [*made, *_views(op, product, result)] if with_result else made
+
+
+def _views(beside: Op, value: Var, view: Var) -> list[Op]:
+    """The ops that make a value again, an axis added and taken off, without a copy."""
+    shape = value.type.shape
+    front = Const(np.zeros(1, np.int64))
+    wide = Var(Type(value.type.dtype, None if shape is None else (1, *shape)))
+    return [
+        Op("Unsqueeze", (value, front), (wide,), {}, beside.place, beside.remark),
+        Op("Squeeze", (wide, front), (view,), {}, beside.place, beside.remark),
     ]
-    product = Var(op.outputs[0].type)
-    after = Op("Sum", (product,), op.outputs, {}, op.place, op.remark)
-    return [*before, Op(op.kind, tuple(copies), (product,), op.attributes, op.place, op.remark), after]

@@ -199,6 +199,7 @@ def reduce_sum(x: Array, axes: Array | None = None, **attributes: Any) -> Array:
 
 SUMS = ("ReduceSum", "ReduceProd", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum")
 
+ORDERS = ("Less", "LessOrEqual", "Greater", "GreaterOrEqual")
 COMPOSITIONS: dict[str, Composition] = {
     "Where": where,
     "BitShift": shift,
@@ -208,6 +209,9 @@ COMPOSITIONS: dict[str, Composition] = {
     "ReduceMax": wide_or_halves("ReduceMax", reduce_max),
     "ReduceMin": wide_or_halves("ReduceMin", reduce_min),
     **{kind: widened(kind) for kind in (*SUMS, "ReduceLogSumExp", "CumSum", "Einsum", "Trilu", "Pad")},
+    **{kind: widened(kind) for kind in ("Add", "Sub", "Mul", "Div", "Neg")},
+    **{kind: widened(kind, ordered=True, restored=False) for kind in ORDERS},
+    "Equal": widened("Equal", restored=False),
     **{kind: widened(kind, ordered=True) for kind in ("Clip", "Max", "Min", "TopK")},
     **{kind: widened(kind, ordered=True, restored=False) for kind in ("ArgMax", "ArgMin")},
 }

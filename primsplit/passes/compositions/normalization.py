@@ -61,9 +61,12 @@ def batch_normalization(
 def group_normalization(
     x: Array, scale: Array, bias: Array, *, num_groups: int, epsilon: float = 1e-5, stash_type: int = 1
 ) -> Array:
-    """The standard's function body, every size told: onnxruntime's infers one, and fails where there are no images."""
+    """The standard's function body, every size told: onnxruntime's infers one, and fails where there are no images.
+
+    float64 stays float64, whatever `stash_type` says.
+    """
     rows = (x.shape[0], num_groups, product(x.shape[1:]) // num_groups)
-    wide = reshape_to(op.Cast(x, to=stash_type), rows)
+    wide = reshape_to(x if x.dtype == np.float64 else op.Cast(x, to=stash_type), rows)
     mean = op.ReduceMean(wide, vector([2]), keepdims=1)
     variance = op.ReduceMean(wide * wide, vector([2]), keepdims=1) - mean * mean
     standard = op.Cast(reshape_to((wide - mean) / op.Sqrt(variance + epsilon), x.shape), to=x.dtype)

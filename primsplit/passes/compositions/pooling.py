@@ -1,6 +1,6 @@
 """Poolings in float64, by sums over strided slices, axis after axis."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,25 @@ def overhang(windows: Windows, sizes: Sequence[Dim]) -> list[Dim]:
         count = minimum(-(-(length - span) // step) + 1, -(-(size + low) // step))
         extra.append(maximum((count - 1) * step + span - length, 0))
     return extra
+
+
+def counts_pads(attributes: Mapping[str, Any]) -> bool:
+    """True for an average over windows that count padding, with as many elements in each.
+
+    onnxruntime 1.21 to 1.24 divides some of them by a wrong number.
+    """
+    is_simple = attributes.get("auto_pad", "NOTSET") in {"NOTSET", b"NOTSET"} and not attributes.get("ceil_mode", 0)
+    return is_simple and bool(attributes.get("count_include_pad", 0)) and any(attributes.get("pads") or ())
+
+
+def padded_average_pool(
+    x: Array, *, pads: Sequence[int], count_include_pad: int = 1, ceil_mode: int = 0, **placement: Any
+) -> Array:
+    """The averages over windows of what is padded before."""
+    rank = len(pads) // 2
+    whole = [0, 0, *pads[:rank], 0, 0, *pads[rank:]]
+    wide = op.Pad(x, vector(whole), np.zeros((), x.dtype))
+    return op.AveragePool(wide, **{k: v for k, v in placement.items() if v is not None})
 
 
 def global_average_pool(x: Array) -> Array:
@@ -126,4 +145,4 @@ COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "GlobalLpPool": global_lp_pool,
     "MaxUnpool": max_unpool,
 }
-SPELT: dict[str, Callable[..., Any]] = {"MaxUnpool": max_unpool}
+SPELT: dict[str, Callable[..., Any]] = {"AveragePool": padded_average_pool, "MaxUnpool": max_unpool}

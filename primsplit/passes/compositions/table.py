@@ -4,7 +4,7 @@ A composition takes the operator's inputs positionally (None for one left out) a
 returns the output, or a tuple of all its outputs where it has several. It is written for the dtypes without a kernel.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -13,13 +13,14 @@ import numpy as np
 from primsplit import dims
 from primsplit.array import Array
 from primsplit.ir import Op
-from primsplit.ops import later, op
+from primsplit.ops import op
 from primsplit.passes.compositions import (
     activations,
     convolution,
     determinant,
     error_function,
     gates,
+    grids,
     hyperbolic,
     integers,
     normalization,
@@ -30,6 +31,7 @@ from primsplit.passes.compositions import (
     regions,
     resize,
     selection,
+    spectrum,
     trigonometric,
     windows,
 )
@@ -55,7 +57,7 @@ COMPOSITIONS: dict[str, Composition] = dict(chain.from_iterable(family.items() f
 
 
 SPELT: dict[str, Composition] = {
-    **recurrent.SPELT, "STFT": later.STFT, "Pad": windows.every_axis_padded, **normalization.SPELT,
+    **recurrent.SPELT, **spectrum.SPELT, "Pad": windows.every_axis_padded, **normalization.SPELT,
     **pooling.SPELT, **resize.SPELT, "Col2Im": convolution.col2im,
 }  # fmt: skip
 """Operators written with every attribute said, or in others' terms, where they are odd as they stand."""
@@ -66,11 +68,16 @@ def is_odd(step: Op) -> bool:
 
     onnx's inference takes `onesided` of STFT for 0 where it is not given; onnxruntime counts the indices of MaxUnpool
     over `output_shape`, where that is given, moves a Transpose wrongly past a Pad of some axes, fails on a
-    GroupNormalization of no images, and mixes the channels of a dilated Col2Im unless its image has two axes.
+    GroupNormalization of no images, and mixes the channels of a dilated Col2Im unless its image has two axes. Older
+    ones count padding wrongly in AveragePool; for transforms see `spectrum.py`.
     """
     match step.kind:
         case "STFT":
-            return "onesided" not in step.attributes
+            return "onesided" not in step.attributes or spectrum.is_complex(step.inputs[0])
+        case "DFT":
+            return spectrum.is_odd_transform(step)
+        case "AveragePool":
+            return pooling.counts_pads(step.attributes)
         case "Pad":
             data, axes = step.inputs[0], step.inputs[3] if len(step.inputs) > 3 else None
             return axes is not None and data is not None and data.type.shape is not None
@@ -90,24 +97,22 @@ def is_odd(step: Op) -> bool:
 HALVES = frozenset({"float16", "bfloat16"})
 
 
-def through_float32(kind: str) -> Composition:
-    """An operator of bfloat16 or float16 computed in float32, which holds both exactly, and rounded once."""
+def through_float32(kind: str, results: Sequence[np.dtype[Any]] = ()) -> Composition:
+    """An operator of bfloat16 or float16 computed in float32, which holds both exactly, and rounded once.
+
+    `results` are the dtypes of its outputs; by default it has one, of the dtype of the inputs.
+    """
 
     def composition(*inputs: Array | None, **attributes: Any) -> Any:
         dtype = next(value.dtype for value in inputs if value is not None and value.dtype.name in HALVES)
         wide = [value if value is None or value.dtype != dtype else op.Cast(value, to=np.float32) for value in inputs]
-        results = getattr(op, kind)(*wide, **attributes)
-        if isinstance(results, tuple):
-            return tuple(restored(result, dtype) for result in results)
-        return restored(results, dtype)
+        dtypes = results or (dtype,)
+        made = getattr(op, kind)(*wide, outputs=len(dtypes), **attributes)
+        found = made if isinstance(made, tuple) else (made,)
+        return tuple(x if x.dtype == d else op.Cast(x, to=d) for x, d in zip(found, dtypes, strict=True))
 
     composition.__name__ = kind
     return composition
-
-
-def restored(result: Array, dtype: np.dtype[Any]) -> Array:
-    """A float32 result rounded to a narrower dtype; another result as it is."""
-    return op.Cast(result, to=dtype) if result.dtype == np.float32 else result
 
 
 # Kernels that exist and refuse some attributes, give a wrong or an inaccurate result, or are many times slower: by
@@ -119,6 +124,8 @@ CORRECTED: dict[tuple[str, str], Composition] = {
     **{("Bernoulli", dtype): random.bernoulli for dtype in ("float16", "float32", "float64")},
     **{(kind, dtype): through_float32(kind) for kind in ("ScatterElements", "ScatterND") for dtype in HALVES},
     **{(kind, "float64"): made for kind, made in recurrent.COMPOSITIONS.items()},
+    ("GroupNormalization", "float64"): normalization.group_normalization,
+    ("AffineGrid", "float64"): grids.affine_grid,
     ("Shrink", "float64"): activations.shrink,
     ("Sigmoid", "float64"): activations.sigmoid,
     **{(kind, dtype): made for kind, made in reductions.FASTER.items() for dtype in ("float32", "float64")},

@@ -23,12 +23,14 @@ def _permutation(op: Op) -> list[int]:
 
 @rewrite("Transpose")
 def transpose(site: Site) -> Rewritten:
-    """A transpose that moves nothing goes; two become one."""
+    """A transpose that moves nothing goes, or only tells a type; two become one."""
     order = _permutation(site.op)
     if site.type.rank is None:
         return None
     if order == list(range(len(order))):
-        return site.input(0)
+        source = site.input(0)
+        is_same = source is not None and same_types(source.type, site.type)
+        return source if is_same else site.becomes("Identity", site.op.inputs)
     inner = site.maker(site.input(0), "Transpose")
     if inner is None:
         return None

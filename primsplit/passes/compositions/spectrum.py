@@ -1,0 +1,69 @@
+"""Fourier transforms in the forms that every onnxruntime computes. Complex numbers are pairs of reals on the last axis.
+
+Before 1.31 onnxruntime gives other numbers for the frames of a complex signal, without an error, and before 1.30 it
+refuses the inverse of half a spectrum, or gives half of the result.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims
+from primsplit.array import Array
+from primsplit.dims import Dim
+from primsplit.infer import fresh
+from primsplit.ir import Const, Op, Type, Value
+from primsplit.ops import op
+
+CONJUGATION = (1.0, -1.0)
+
+
+def is_odd_transform(step: Op) -> bool:
+    """True for the inverse of half a spectrum, to its own length and along an axis that is written."""
+    length, axis = (step.inputs[i] if len(step.inputs) > i else None for i in (1, 2))
+    is_half = step.attributes.get("inverse", 0) == 1 and step.attributes.get("onesided", 0) == 1
+    return is_half and length is None and (axis is None or isinstance(axis, Const))
+
+
+def is_complex(signal: Value | None) -> bool:
+    """True for a signal that holds complex numbers, or may."""
+    return signal is None or signal.type.shape is None or not dims.same(signal.type.shape[-1], 1)
+
+
+def inverse_of_half(
+    x: Array, length: None = None, axis: Array | None = None, *, inverse: int = 1, onesided: int = 1
+) -> Array:
+    """The real parts of the inverse of the whole spectrum: the other half is conjugate, in reverse."""
+    place = int(np.asarray(-2 if axis is None else axis.known()).item()) % x.ndim
+    count = op.Shape(x, start=place, end=place + 1)
+    twin = (*x.shape[:place], x.shape[place] - 2, *x.shape[place + 1 :])
+    mirrored = op.Slice(
+        x, op.Sub(count, 2), np.zeros(1, np.int64), [place], np.array([-1]), types=[Type(x.dtype, twin)]
+    )
+    whole = op.Concat(x, op.Mul(mirrored, np.array(CONJUGATION, x.dtype)), axis=place)
+    found = op.DFT(whole, None, np.int64(place), inverse=inverse)
+    return op.Slice(found, [0], [1], [-1])
+
+
+def stft(
+    signal: Array, step: Array, window: Array | None = None, length: Array | None = None, *, onesided: int = 1
+) -> Array:
+    """The transform of each frame of a signal [batch, length, 1 or 2], as [batch, frames, frequencies, 2]."""
+    if not is_complex(signal.value):
+        return op.STFT(signal, step, window, length, onesided=onesided)
+    span = _scalar(length) if window is None and length is not None else op.Size(window)
+    size: Dim = fresh("frame") if window is None else window.shape[0]
+    last = op.Sub(op.Squeeze(op.Shape(signal, start=1, end=2), [0]), span)
+    starts = op.Range(0, op.Add(last, 1), _scalar(step), types=[Type(np.int64, (fresh("frames"),))])
+    taps = op.Range(0, span, 1, types=[Type(np.int64, (size,))])
+    read = op.Gather(signal, op.Add(op.Unsqueeze(starts, [1]), taps), axis=1)
+    weighted = read if window is None else op.Mul(read, op.Unsqueeze(window, [1]))
+    return op.DFT(weighted, None, np.int64(2), onesided=onesided)
+
+
+def _scalar(number: Array) -> Array:
+    return op.Cast(op.Reshape(number, np.zeros(0, np.int64)), to=np.int64)
+
+
+SPELT: dict[str, Callable[..., Any]] = {"DFT": inverse_of_half, "STFT": stft}
