@@ -13,9 +13,12 @@ from primsplit.passes.empty_scans import guard_empty_scans
 from primsplit.passes.fission import split_up_scans
 from primsplit.passes.inline import inline_calls
 from primsplit.passes.legalize import legalize
+from primsplit.passes.matrices import pulled_as_matrices
 from primsplit.passes.narrow import swap_narrow_products
+from primsplit.passes.order import results_apart
 from primsplit.passes.precision import keep_double_products
 from primsplit.passes.scan_axes import walk_first_axes
+from primsplit.passes.stacks import join_stacks, keep_transposed_stacks
 from primsplit.passes.transposed import gemm_of_transposed
 from primsplit.verify import verified
 
@@ -39,8 +42,9 @@ def finish(
     # What follows is written around onnxruntime's ways and would look like waste to `optimize`.
     guarded = legalize(guard_empty_layers(guard_empty_scans(walk_first_axes(legal))))
     columns = write_vectors_as_columns(count_axes_from_front(guarded), is_function=is_function)
-    products = zero_empty_products(swap_narrow_products(gemm_of_transposed(columns)))
-    sound = keep_double_products(products, is_function=is_function)
+    products = join_stacks(zero_empty_products(swap_narrow_products(gemm_of_transposed(columns))))
     if not gradients:
-        return verified(sound)
-    return verified(gradients_last(products_read_again(sound, gradients), range(len(sound.results))))
+        return verified(keep_double_products(products, is_function=is_function))
+    again = products_read_again(keep_transposed_stacks(products), gradients)
+    sound = keep_double_products(pulled_as_matrices(again, gradients), is_function=is_function)
+    return verified(gradients_last(results_apart(sound), range(len(sound.results))))

@@ -19,8 +19,8 @@ from primsplit.schema import schema
 from primsplit.tracing import close, fresh_stack, recording
 
 HALVES = frozenset({"float16", "bfloat16"})
-TEXTS = frozenset({"object", "str"})
-"""The dtypes of texts, which the table of kernels does not tell: there is nothing that could stand for them."""
+UNTOLD = frozenset({"object", "str", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"})
+"""Texts and floats of 8 bits, which the table of kernels does not tell: there is nothing that could stand for them."""
 
 
 def legalize(block: Block) -> Block:
@@ -79,7 +79,7 @@ def has_kernel(kind: str, dtypes: Mapping[str, str]) -> bool:
     rows = KERNELS.get(kind)
     if rows is None:
         return True
-    told = {variable: dtype for variable, dtype in dtypes.items() if dtype not in TEXTS}
+    told = {variable: dtype for variable, dtype in dtypes.items() if dtype not in UNTOLD}
     return any(all(dtype in row.get(variable, {dtype}) for variable, dtype in told.items()) for row in rows)
 
 
@@ -107,7 +107,7 @@ def find_composition(op: Op) -> Composition | None:
         first = next((v.type.dtype.name for v in op.inputs if v is not None), "")
         return CORRECTED.get((op.kind, first))
     if HALVES & {v.type.key[0] for v in op.inputs if v is not None}:
-        return through_float32(op.kind)
+        return through_float32(op.kind, [v.type.dtype for v in op.outputs])
     if op.kind in COMPOSITIONS:
         return COMPOSITIONS[op.kind]
     told = ", ".join(sorted(set(bound.values())))

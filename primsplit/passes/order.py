@@ -3,20 +3,27 @@
 onnxruntime does not run a file from top to bottom: it starts from the last sink and runs all that it needs, then the
 one before. With each weight gradient at the end, the last layer's last of all, every cotangent is used up as soon as
 it is there; beside the input gradients they would keep every layer's cotangent alive.
+
+A gradient that is larger than what it keeps alive, as those of wide layers after a small batch are, is better computed
+at the end, when the activations of the layers before have been given up. Such come first in the file, the one that is
+ready last behind the others: it is asked for first, and all cotangents with it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from primsplit.ir import Block, Op, Var, reads
+from primsplit.ir import Block, Op, Value, Var, reads
 
 SHARED = -1
+VIEWS = frozenset({"Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity"})
+"""Operators whose result is their first input's memory."""
 
 
 def gradients_last(block: Block, gradients: Sequence[int]) -> Block:
     """The block with the ops that lead only to one of these results after all others.
 
     `gradients` are the positions of the results that are gradients of parameters. The ops of one gradient stay
-    together and in order; a gradient that waits longer for the other ops comes before one that waits less.
+    together and in order; a gradient that waits longer for the other ops comes before one that waits less, but for
+    those that `_worth_waiting` puts off.
     """
     owner = _owners(block, gradients)
     common: list[Op] = []
@@ -30,9 +37,57 @@ def gradients_last(block: Block, gradients: Sequence[int]) -> Block:
         else:
             cones.setdefault(position, []).append(op)
             waits[position] = max(waits.get(position, 0), *(ready.get(v, 0) for v in reads(op)), 0)
-    last = sorted(cones, key=lambda position: waits[position], reverse=True)
-    ops = (*common, *(op for position in last for op in cones[position]))
+    late = _worth_waiting(block, common, cones)
+    waiting = sorted((p for p in cones if p in late), key=lambda p: waits[p])
+    last = sorted((p for p in cones if p not in late), key=lambda p: waits[p], reverse=True)
+    ops = (*common, *(op for position in (*waiting, *last) for op in cones[position]))
     return Block(block.name, block.params, ops, block.results)
+
+
+def results_apart(block: Block) -> Block:
+    """The block with a copy of each value for each of its results but the first.
+
+    The writer would copy it at the end of the file, and onnxruntime begin with that.
+    """
+    seen: set[Value] = set()
+    copies: list[Op] = []
+    results: list[Value] = []
+    for result in block.results:
+        if result in seen and isinstance(result, Var) and result not in block.params:
+            copies.append(Op("Identity", (result,), (Var(result.type, result.hint),)))
+            results.append(copies[-1].outputs[0])
+        else:
+            seen.add(result)
+            results.append(result)
+    return Block(block.name, block.params, (*block.ops, *copies), tuple(results)) if copies else block
+
+
+def _worth_waiting(block: Block, common: Sequence[Op], cones: Mapping[int, Sequence[Op]]) -> set[int]:
+    """The gradients that are larger than what they alone would keep alive until the end.
+
+    What several of them read is counted with the largest. Sizes that are not literal are no reason to wait.
+    """
+    root: dict[Value, Value] = {}
+    for op in common:
+        if op.kind in VIEWS and op.inputs[0] is not None:
+            root[op.outputs[0]] = root.get(op.inputs[0], op.inputs[0])
+    kept: set[Value] = {*block.params, *block.results}
+    found: set[int] = set()
+    sizes = {position: _bytes([block.results[position]]) for position in cones}
+    for position in sorted(cones, key=lambda p: sizes[p] or 0, reverse=True):
+        made = {v for op in cones[position] for v in op.outputs}
+        held = {root.get(v, v) for op in cones[position] for v in reads(op) if v not in made} - kept
+        size, cost = sizes[position], _bytes(held)
+        if size is not None and cost is not None and size > cost:
+            found.add(position)
+            kept |= held
+    return found
+
+
+def _bytes(values: Iterable[Value]) -> int | None:
+    """The bytes of these values, None where a size is not literal."""
+    sizes = [value.type.nbytes() for value in values]
+    return sum(n for n in sizes if isinstance(n, int)) if all(isinstance(n, int) for n in sizes) else None
 
 
 def _owners(block: Block, gradients: Sequence[int]) -> list[int]:

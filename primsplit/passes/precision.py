@@ -23,7 +23,8 @@ def keep_double_products(block: Block, *, is_function: bool = False) -> Block:
     if not any(op.kind == "MatMul" and op.outputs[0].type.dtype == np.float64 for op in block.ops):
         return _inside(block) if any(any(op.blocks()) for op in block.ops) else block
     makers = {v: op for op in block.ops for v in op.outputs}
-    scaled = _scaled_results(block, makers)
+    numbers = _numbers(block)
+    scaled = _scaled_results(block, numbers)
     outside = frozenset(block.params) if is_function else frozenset()
     if is_function:
         scaled.update(v for v in block.results if isinstance(v, Var))
@@ -31,7 +32,7 @@ def keep_double_products(block: Block, *, is_function: bool = False) -> Block:
     for op in block.ops:
         if op.kind != "MatMul" or op.outputs[0].type.dtype != np.float64:
             ops.append(op)
-        elif op.outputs[0] in scaled or any(_is_scaled(v, makers, outside) for v in op.inputs):
+        elif op.outputs[0] in scaled or any(_is_scaled(v, makers, numbers, outside) for v in op.inputs):
             ops.extend(_guarded(op, op.inputs, with_result=True))
         else:
             turned = [v for v in op.inputs if _is_turned(v, makers, outside)]
@@ -51,39 +52,43 @@ def _inside(block: Block) -> Block:
     return Block(block.name, block.params, tuple(ops), block.results)
 
 
-def _scaled_results(block: Block, makers: dict[Var, Op]) -> set[Var]:
+def _scaled_results(block: Block, numbers: Collection[Var]) -> set[Var]:
     """The Vars that are multiplied or divided by a constant number."""
     return {
         v
         for op in block.ops
-        if op.kind in SCALINGS and _has_number(op, makers)
+        if op.kind in SCALINGS and any(_is_number(v, numbers) for v in op.inputs)
         for v in op.inputs
         if isinstance(v, Var)
     }
 
 
-def _is_scaled(value: Value | None, makers: dict[Var, Op], outside: Collection[Var]) -> bool:
+def _is_scaled(value: Value | None, makers: dict[Var, Op], numbers: Collection[Var], outside: Collection[Var]) -> bool:
     """True where the value is, but for Transposes, something multiplied or divided by a constant number, or may be."""
     while isinstance(value, Var) and value in makers:
         op = makers[value]
         if op.kind in SCALINGS:
-            return _has_number(op, makers)
+            return any(_is_number(v, numbers) for v in op.inputs)
         if op.kind != "Transpose":
             return False
         value = op.inputs[0]
     return value in outside
 
 
-def _has_number(op: Op, makers: dict[Var, Op]) -> bool:
-    return any(_is_number(v, makers) for v in op.inputs)
+def _numbers(block: Block) -> set[Var]:
+    """The Vars that onnxruntime folds to a constant of one element: what is computed of such constants alone."""
+    found: set[Var] = set()
+    for op in block.ops:
+        if op.inputs and all(_is_number(v, found) for v in op.inputs):
+            found.update(op.outputs)
+    return found
 
 
-def _is_number(value: Value | None, makers: dict[Var, Op]) -> bool:
-    """True for a constant of one element, or what onnxruntime folds to one."""
-    if value is None or isinstance(value, Const):
-        return value is not None and value.is_small and value.numpy().size == 1
-    maker = makers.get(value)
-    return maker is not None and bool(maker.inputs) and all(_is_number(v, makers) for v in maker.inputs)
+def _is_number(value: Value | None, numbers: Collection[Var]) -> bool:
+    """True for a constant of one element, or what is folded to one."""
+    if isinstance(value, Const):
+        return value.is_small and value.numpy().size == 1
+    return value in numbers
 
 
 def _is_turned(value: Value | None, makers: dict[Var, Op], outside: Collection[Var]) -> bool:

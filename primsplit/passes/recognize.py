@@ -19,14 +19,14 @@ def recognize(block: Block) -> Block:
 
     A value between the ops that anything else reads is reason to leave them.
     """
-    seen = _Ops(block)
+    seen = Ops(block)
     ops = [_softmax(op, seen) or _gelu(op, seen) or op for op in block.ops]
     if all(a is b for a, b in zip(ops, block.ops, strict=True)):
         return block
     return drop_dead_code(Block(block.name, block.params, tuple(ops), block.results))
 
 
-class _Ops:
+class Ops:
     """What makes a value, and how often it is read."""
 
     def __init__(self, block: Block) -> None:
@@ -41,7 +41,7 @@ class _Ops:
         return op if op is not None and op.kind == kind and self.reads[value] == reads else None
 
 
-def _softmax(op: Op, seen: _Ops) -> Op | None:
+def _softmax(op: Op, seen: Ops) -> Op | None:
     """exp(x - max x) / sum(exp(x - max x)) along one axis."""
     if op.kind != "Div":
         return None
@@ -53,35 +53,41 @@ def _softmax(op: Op, seen: _Ops) -> Op | None:
     x, greatest = shifted.inputs
     if x is None or not _is_greatest(greatest, x, sum_, seen):
         return None
-    axis = _axis(sum_)
+    axis = axis_of(sum_)
     return None if axis is None else Op("Softmax", (x,), op.outputs, {"axis": axis}, op.place)
 
 
-def _is_greatest(value: Value | None, x: Value, sum_: Op, seen: _Ops) -> bool:
+def _is_greatest(value: Value | None, x: Value, sum_: Op, seen: Ops) -> bool:
     """True for the maximum of x along the axis of `sum_`; NaN where x has one, as np.max has it, or not."""
     chosen = seen.op(value, "Where")
     if chosen is not None:
         is_nan, nan, value = chosen.inputs
         asked = seen.op(is_nan, "IsNaN")
         clipped = asked and seen.op(asked.inputs[0], "ReduceSum")
-        source = clipped and _axis(clipped) == _axis(sum_) and seen.op(clipped.inputs[0], "Clip")
+        source = clipped and axis_of(clipped) == axis_of(sum_) and seen.op(clipped.inputs[0], "Clip")
         if not source or source.inputs[0] is not x or not _is_number(nan, math.nan):
             return False
     found = seen.op(value, "ReduceMax")
-    return found is not None and found.inputs[0] is x and _axis(found) == _axis(sum_)
+    return found is not None and found.inputs[0] is x and axis_of(found) == axis_of(sum_)
 
 
-def _axis(reduction: Op) -> int | None:
+def axis_of(reduction: Op) -> int | None:
     """The one axis of a reduction that keeps it, counted from the front."""
+    axes = axes_of(reduction)
+    return axes[0] if len(axes) == 1 else None
+
+
+def axes_of(reduction: Op) -> tuple[int, ...]:
+    """The axes of a reduction that keeps them, counted from the front, in order; none where that is not known."""
     axes = reduction.inputs[1] if len(reduction.inputs) > 1 else None
     source = reduction.inputs[0]
     rank = None if source is None else source.type.rank
-    if not isinstance(axes, Const) or axes.numpy().size != 1 or not rank or not reduction.attributes.get("keepdims", 1):
-        return None
-    return int(axes.numpy().item()) % rank
+    if not isinstance(axes, Const) or not rank or not reduction.attributes.get("keepdims", 1):
+        return ()
+    return tuple(sorted({int(axis) % rank for axis in axes.numpy().ravel()}))
 
 
-def _gelu(op: Op, seen: _Ops) -> Op | None:
+def _gelu(op: Op, seen: Ops) -> Op | None:
     """x/2 (1 + erf(x / sqrt 2)), its three factors in any order; in float32, which onnxruntime has a kernel for."""
     if op.kind != "Mul" or op.outputs[0].type.dtype.name != "float32":
         return None
@@ -96,7 +102,7 @@ def _gelu(op: Op, seen: _Ops) -> Op | None:
     return None
 
 
-def _triples(op: Op, seen: _Ops) -> Iterator[tuple[Value | None, Value | None, Value | None]]:
+def _triples(op: Op, seen: Ops) -> Iterator[tuple[Value | None, Value | None, Value | None]]:
     """The op's product as one of three factors."""
     for one, other in (op.inputs, op.inputs[::-1]):
         inner = seen.op(one, "Mul")
@@ -104,7 +110,7 @@ def _triples(op: Op, seen: _Ops) -> Iterator[tuple[Value | None, Value | None, V
             yield (*inner.inputs, other)  # type: ignore[misc]  # a product has two factors
 
 
-def _is_one_plus_erf(value: Value | None, x: Var, seen: _Ops) -> bool:
+def _is_one_plus_erf(value: Value | None, x: Var, seen: Ops) -> bool:
     added = seen.op(value, "Add")
     if added is None:
         return False
@@ -115,7 +121,7 @@ def _is_one_plus_erf(value: Value | None, x: Var, seen: _Ops) -> bool:
     return False
 
 
-def _is_scaled(value: Value | None, x: Var, seen: _Ops) -> bool:
+def _is_scaled(value: Value | None, x: Var, seen: Ops) -> bool:
     """True for x sqrt(1/2) and x / sqrt 2, as exact as float32 has them."""
     product, quotient = seen.op(value, "Mul"), seen.op(value, "Div")
     if product is not None:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.broadcasting import reshape_to
 from primsplit.infer import fresh
 from primsplit.ir import Type
 from primsplit.ops import op
@@ -26,8 +27,14 @@ def affine_grid(theta: Array, size: Array, *, align_corners: int = 0) -> Array:
         places.append(op.Expand(wide, shape, types=[Type(theta.dtype, spread)]))
     places.append(op.Expand(np.ones((), theta.dtype), shape, types=[Type(theta.dtype, spread)]))
     points = op.Concat(*(op.Unsqueeze(p, [rank]) for p in places), axis=rank)
-    turned = op.Transpose(theta, perm=[0, 2, 1])
-    return op.MatMul(points, op.Unsqueeze(turned, [i + 1 for i in range(rank - 1)]))
+    # As one product of matrices: onnxruntime does not broadcast a stack of no matrices.
+    total, images = fresh("places"), theta.shape[0]
+    count = op.ReduceProd(shape, [0], keepdims=1)
+    listed = op.Reshape(points, op.Concat(count, [rank + 1], axis=0), allowzero=1)
+    listed = op.Identity(listed, types=[Type(theta.dtype, (total, rank + 1))])
+    rows = op.MatMul(reshape_to(theta, (images * rank, rank + 1)), op.Transpose(listed, perm=[1, 0]))
+    stacked = op.Transpose(reshape_to(rows, (images, rank, total)), perm=[0, 2, 1])
+    return op.Reshape(stacked, op.Concat(op.Slice(size, [0], [1]), shape, [rank], axis=0), allowzero=1)
 
 
 def _coordinates(pixels: Array, count: Array, align_corners: int) -> Array:

@@ -1,0 +1,13 @@
+"""What is rewritten in a block before it is differentiated."""
+
+from collections.abc import Sequence
+
+from primsplit.ir import Block
+from primsplit.passes.norms import recognize_norms
+from primsplit.passes.pooled_relu import pool_before_relu
+from primsplit.passes.recognize import recognize
+
+
+def rewritten(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Block:
+    """The block as its derivative is cheapest; `wrt` and `of` are the positions of parameters and results."""
+    return recognize_norms(pool_before_relu(recognize(block)), wrt, of)
