@@ -6,6 +6,7 @@ a write to either is seen by the other, as in NumPy. The operators and methods l
 `FUNCTIONS`, which `primsplit.numpy` fills.
 """
 
+import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -157,6 +158,18 @@ class Array(Operators):
         self._view = View(base, read, write)
         return self
 
+    @property  # type: ignore[misc]  # object's may be written to
+    def __class__(self) -> Any:
+        """What `isinstance` goes by where the type is none of its own: in the user's code, what NumPy would have here.
+
+        That is an `np.ndarray`, one of NumPy's numbers, or one of Python's.
+        """
+        if not tracing.is_asked_by_user(sys._getframe(1)):
+            return Array
+        if self.weak and self.shape == ():
+            return _PYTHONS.get(self.dtype.kind, float)
+        return self.dtype.type if self.is_number() else np.ndarray
+
     # What NumPy knows of an array without its elements.
 
     @property
@@ -252,12 +265,14 @@ class Array(Operators):
         return int(self._number("an integer index"))
 
     def item(self, *args: int) -> Any:
-        """As in NumPy, for a constant; else a ConcretizationError."""
-        return self._number(".item()").item(*args)
+        """As in NumPy; a traced Python number, where this is no constant."""
+        known = self.known()
+        return FUNCTIONS["item"](self, *args) if known is None else known.item(*args)
 
     def tolist(self) -> Any:
-        """As in NumPy, for a constant; else a ConcretizationError."""
-        return self._number(".tolist()").tolist()
+        """As in NumPy; nested lists of traced Python numbers, where this is no constant."""
+        known = self.known()
+        return FUNCTIONS["tolist"](self) if known is None else known.tolist()
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         return np.asarray(self._number("a NumPy array (np.asarray, np.array or a function that calls it)"), dtype)
@@ -304,12 +319,12 @@ class Array(Operators):
 
     @property
     def real(self) -> "Array":
-        """The array itself: there are no complex numbers here."""
+        """The array itself: its numbers are real."""
         return self
 
     @property
     def imag(self) -> "Array":
-        """Zeros: there are no complex numbers here."""
+        """Zeros: its numbers are real."""
         found: Array = FUNCTIONS[np.imag](self)
         return found
 
@@ -334,6 +349,10 @@ class Array(Operators):
         if self.is_number() and method in KEEPING:
             return lambda *args, **options: _number_of(implementation(self, *args, **options))
         return lambda *args, **options: numbers_of(method, implementation(self, *args, **options), options)
+
+
+_PYTHONS = {"b": bool, "i": int, "u": int}
+"""The class of Python's numbers of a kind of dtype; of all others it is float."""
 
 
 def unsupported(name: str) -> UnsupportedFunction:

@@ -21,26 +21,32 @@ def literal_size(dim: Dim, what: str) -> int:
 _INSTEAD = {
     "float()": "Write x.astype(float): a traced number stays traced.",
     "int()": "Write x.astype(int): a traced number stays traced.",
+    "complex()": "Write x + 1j * y: a traced number stays traced.",
     "`in`": "Write np.any(x == item).",
     "an integer index": "For table[x] write np.take(table, x, axis=0), for a loop of x steps ps.fori_loop.",
-    ".item()": "Leave .item() away, or write x.reshape(()): a traced number stays traced.",
-    ".tolist()": "Leave .tolist() away: a traced array can be iterated over and indexed.",
-    "the text": "Return the value from the function, and format it outside.",
+    "the text": "Return the value from the function, and format it outside; a print may show its type, {x}.",
 }
 """What to write instead, by the beginning of what was asked."""
 
 _ELSE = (
-    "Keep to NumPy's functions of whole arrays, and np.take(table, x, axis=0) for table[x]; or pass the number as\n"
-    "  a static argument."
+    "Keep to NumPy's functions of whole arrays, x.astype(np.float64) for np.float64(x), and np.take(table, x, axis=0)\n"
+    "  for table[x]; or pass the number as a static argument."
+)
+
+
+_OF_A_LIBRARY = (
+    "Write it with NumPy's functions of whole arrays, or put the line into a function with @ps.primitive and give it\n"
+    "  a rule with @ps.rrule; or pass what it computes as an argument."
 )
 
 
 def no_number(type: Type, what: str) -> NumberAsked:
     """The error for what wants the number that a value of this type is."""
-    instead = next((cure for asked, cure in _INSTEAD.items() if what.startswith(asked)), _ELSE)
+    instead = next((cure for asked, cure in _INSTEAD.items() if what.startswith(asked)), "")
+    called = "" if instead else tracing.called_function()
     return NumberAsked(
         f"{what} was asked of a value that is known only at run time",
         place=tracing.user_place(),
-        because=(f"it is {type}",),
-        cure=instead,
+        because=(f"it is {type}", *([f"{called} asked for it"] if called else [])),
+        cure=instead or (_OF_A_LIBRARY if called else _ELSE),
     )

@@ -7,15 +7,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from primsplit.collector import paused
+from primsplit.errors import SpecError
 from primsplit.ir import Block
 from primsplit.names import NamedBlock
 
 
 def make_model(named: NamedBlock) -> Any:
-    """The model of a block, ready for onnxruntime: see `onnxio.save.Model`."""
+    """The model of a block, ready for onnxruntime: see `onnxio.save.Model`. Raises SpecError where it has no result."""
     from primsplit.onnxio.save import to_model
     from primsplit.passes.finish import finish
 
+    if not named.block.results:
+        raise SpecError(
+            f"{named.block.name} returns no array, and an ONNX graph needs a result",
+            cure="Return an array.",
+        )
     with paused():
         return to_model(finish(named.block, named.gradients), named.inputs, named.outputs, defaults=named.defaults)
 

@@ -12,7 +12,7 @@ from primsplit.errors import SpecError
 from primsplit.ir import Block, Var
 from primsplit.names import Names
 from primsplit.parts import Split
-from primsplit.passes.recognize import recognize
+from primsplit.passes.rewritten import rewritten
 from primsplit.passes.seed import with_unit_seeds
 from primsplit.programs.loading import with_params_as_inputs
 from primsplit.programs.program import ARRAY, Program, flat_program
@@ -215,7 +215,7 @@ def split(
     program = with_asked_params(trace(function, *specs, **named), wrt)
     positions = select_inputs(program, wrt)
     results = select_results(program, of)
-    made = split_block(recognize(program.block), positions, results)
+    made = split_block(rewritten(program.block, positions, results), positions, results)
     types = [r.type for r in program.block.results]
     seeded = seed == "ones" or (len(results) == 1 and types[results[0]].shape == () and len(types) == 1)
     unconnected = [program.inputs[i] for i in made.wrt if i not in made.targets]

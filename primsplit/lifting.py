@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.array import Array
+from primsplit.array import FUNCTIONS, Array
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, TraceError
 from primsplit.ir import Const, Value, Var, is_held
@@ -66,7 +66,9 @@ def _constant(array: npt.NDArray[Any]) -> Const:
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if not is_held(array.dtype):
-        raise TraceError(f"arrays of dtype {array.dtype} cannot be part of a program", place=tracing.user_place())
+        cure = "Where a complex array cannot stand, z.real and z.imag can." if array.dtype.kind == "c" else ""
+        told = f"arrays of dtype {array.dtype} cannot be part of a program"
+        raise TraceError(told, place=tracing.user_place(), cure=cure)
     return Const(array, place=tracing.user_place())
 
 
@@ -80,6 +82,23 @@ def as_array(value: Any, dtype: npt.DTypeLike | None = None) -> Array:
         return value
     weak = isinstance(value, bool | int | float | Size) and not isinstance(value, bool | np.generic)
     return Array(lift(value, dtype), weak=weak)
+
+
+def array_like(value: Any) -> Array:
+    """The Array of an argument that NumPy would pass to `asarray`, such as a nested list with traced numbers in it."""
+    if not isinstance(value, list | tuple | range):
+        return as_array(value)
+    if not holds_traced(value):
+        return as_array(np.asarray(value))
+    if all(isinstance(v, int | Size) for v in value):
+        return as_array(value)
+    stacked: Array = FUNCTIONS[np.stack]([array_like(v) for v in value])
+    return stacked
+
+
+def holds_traced(value: Any) -> bool:
+    """True for a traced array or a size that only the run knows, and for lists and tuples with one in them."""
+    return isinstance(value, Array | Size) or (isinstance(value, list | tuple) and any(map(holds_traced, value)))
 
 
 Size.lift = as_array

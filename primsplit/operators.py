@@ -51,6 +51,17 @@ def _unary(ufunc: np.ufunc) -> Callable[[_Operand], _Operand]:
     return operator
 
 
+def _rounded(self: "Operators", ndigits: int | None = None) -> Any:
+    """`round(x)` of a number: a Python integer without `ndigits`. Raises TypeError for an array, as NumPy does."""
+    if np.ndim(self):  # type: ignore[arg-type]  # NumPy hands it over
+        raise TypeError("type numpy.ndarray doesn't define __round__ method")
+    if ndigits is not None:
+        return _weakened(np.round(self, ndigits), self)  # type: ignore[call-overload]  # NumPy hands it over
+    whole = np.rint(self).astype(np.int64)
+    whole.weak = True
+    return whole
+
+
 class Operators:
     """What gives an array its operators; the array itself says what a ufunc does, and what is a number."""
 
@@ -109,5 +120,6 @@ class Operators:
     __neg__ = _unary(np.negative)
     __pos__ = _unary(np.positive)
     __abs__ = _unary(np.absolute)
+    __round__ = _rounded
     __invert__ = _unary(np.invert)
     __hash__ = None  # type: ignore[assignment]  # as in NumPy

@@ -6,16 +6,19 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import onnx
+import onnx.helper
 import onnxruntime
 
 from primsplit.counters import Counters
 from primsplit.errors import BranchError, DtypeError, RunError, ShapeError
 from primsplit.infer import type_string
-from primsplit.ir import BFLOAT16, Type
+from primsplit.ir import Type
 from primsplit.onnxio.modelfile import graphs
+from primsplit.onnxio.tensors import raw_bytes
 
 
 class Session:
@@ -55,7 +58,7 @@ class Session:
         given = [*self.session.get_inputs(), *self.session.get_overridable_initializers()]
         self.inputs = [i.name for i in given]
         self.outputs = [o.name for o in self.session.get_outputs()]
-        self._has_bfloat16 = any(e.type == BFLOAT16_TENSOR for e in ends)
+        self._is_narrow = any(e.type in NARROW for e in ends)
 
     def __call__(self, *arrays: npt.ArrayLike) -> list[npt.NDArray[Any]]:
         return self.run(dict(zip(self.inputs, arrays, strict=True)))
@@ -64,11 +67,10 @@ class Session:
         """The outputs, by default all, for inputs given by name."""
         arrays = {name: np.asarray(value) for name, value in feeds.items()}
         try:
-            if self._has_bfloat16:
+            if self._is_narrow:
                 return self._run_values(arrays, outputs)
             found: list[npt.NDArray[Any]] = self.session.run(outputs, arrays)
         except Exception as error:  # noqa: BLE001  # see above
-            _refuse_packed(arrays)
             raise self._told("onnxruntime failed", error) from None
         return found
 
@@ -84,7 +86,8 @@ class Session:
             binding.bind_ortvalue_input(name, _to_value(array))
         for output, buffer in zip(self.session.get_outputs(), buffers, strict=True):
             _check_buffer(output, buffer, arrays.values())
-            binding.bind_output(output.name, "cpu", 0, buffer.dtype.type, buffer.shape, buffer.ctypes.data)
+            element = NUMBERS.get(buffer.dtype, buffer.dtype.type)
+            binding.bind_output(output.name, "cpu", 0, element, buffer.shape, buffer.ctypes.data)
         try:
             self.session.run_with_iobinding(binding)
         except Exception as error:  # noqa: BLE001  # see above
@@ -93,7 +96,7 @@ class Session:
     def _run_values(
         self, arrays: Mapping[str, npt.NDArray[Any]], outputs: Sequence[str] | None
     ) -> list[npt.NDArray[Any]]:
-        """`run` through onnxruntime's own values: its NumPy interface has no bfloat16."""
+        """`run` through onnxruntime's own values: its NumPy interface lacks the dtypes of `NARROW`."""
         feeds = {name: _to_value(array) for name, array in arrays.items()}
         return [_to_array(v) for v in self.session.run_with_ort_values(outputs or self.outputs, feeds)]
 
@@ -115,6 +118,11 @@ def _check_buffer(output: Any, buffer: npt.NDArray[Any], inputs: Iterable[npt.ND
         raise ShapeError(f"the output {output.name} takes a contiguous array that can be written to")
     if type_string(Type(buffer.dtype, None)) != output.type:
         raise DtypeError(f"the output {output.name} is a {output.type}, and the array given for it {buffer.dtype}")
+    if buffer.dtype.name in PACKED:
+        raise DtypeError(
+            f"the output {output.name} is {buffer.dtype}, two elements a byte, and NumPy has one",
+            cure="Call the program.",
+        )
     wanted = output.shape
     fits = len(wanted) == buffer.ndim and all(
         not isinstance(w, int) or w == b for w, b in zip(wanted, buffer.shape, strict=True)
@@ -125,33 +133,44 @@ def _check_buffer(output: Any, buffer: npt.NDArray[Any], inputs: Iterable[npt.ND
         raise ShapeError(f"the output {output.name} shares memory with an input", cure="Write into another array.")
 
 
-def _refuse_packed(arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Raise DtypeError for an array of a dtype that onnxruntime takes from files alone."""
-    for name, array in arrays.items():
-        if array.dtype.name in {"int4", "uint4"}:
-            raise DtypeError(
-                f"{name} is an array of {array.dtype}, which onnxruntime does not take from Python",
-                cure="Make it an initializer of the model, or let the model take int8 and cast it.",
-            )
-
-
-BFLOAT16_TENSOR = "tensor(bfloat16)"
+NARROW: dict[str, np.dtype[Any]] = {
+    type_string(Type(dtype, None)): dtype
+    for dtype in (
+        np.dtype(getattr(ml_dtypes, name))
+        for name in ("bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "int4", "uint4")
+    )
+}
+"""The dtypes that NumPy itself does not know, by what onnxruntime calls tensors of them."""
+NUMBERS = {dtype: int(onnx.helper.np_dtype_to_tensor_dtype(dtype)) for dtype in NARROW.values()}
+PACKED = frozenset({"int4", "uint4"})
+"""Two elements a byte, the first in the lower half; NumPy has one a byte."""
 
 
 def _to_value(array: npt.NDArray[Any]) -> onnxruntime.OrtValue:
-    if array.dtype != BFLOAT16:
+    number = NUMBERS.get(array.dtype)
+    if number is None:
         return onnxruntime.OrtValue.ortvalue_from_numpy(array)
-    bits = np.ascontiguousarray(array).view(np.uint16).reshape(array.shape)
-    return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, onnx.TensorProto.BFLOAT16)
+    if array.dtype.name not in PACKED:
+        bits = np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}").reshape(array.shape)
+        return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, number)
+    value = onnxruntime.OrtValue.ortvalue_from_shape_and_type(array.shape, number)
+    packed = raw_bytes(array)
+    ctypes.memmove(value.data_ptr(), packed, len(packed))
+    return value
 
 
 def _to_array(value: onnxruntime.OrtValue) -> npt.NDArray[Any]:
     """A copy of the elements, which are onnxruntime's own only while the value lives."""
-    if value.data_type() != BFLOAT16_TENSOR:
+    dtype = NARROW.get(value.data_type())
+    if dtype is None:
         return np.array(value.numpy())
     shape = tuple(value.shape())
-    raw = ctypes.string_at(value.data_ptr(), math.prod(shape) * BFLOAT16.itemsize)
-    return np.frombuffer(raw, BFLOAT16).reshape(shape).copy()
+    count = math.prod(shape)
+    if dtype.name not in PACKED:
+        return np.frombuffer(ctypes.string_at(value.data_ptr(), count * dtype.itemsize), dtype).reshape(shape).copy()
+    pairs = np.frombuffer(ctypes.string_at(value.data_ptr(), (count + 1) // 2), np.uint8)
+    elements = np.stack([pairs & 15, pairs >> 4], 1).reshape(-1)[:count].astype(np.int8)
+    return (elements if dtype.name == "uint4" else (elements ^ 8) - 8).astype(dtype).reshape(shape)
 
 
 def _told_of_nodes(model: onnx.ModelProto) -> tuple[dict[str, str], dict[str, str]]:

@@ -11,7 +11,7 @@ from primsplit.broadcasting import zeros_like
 from primsplit.collector import paused
 from primsplit.definitions.quantized_chains import with_straight_through
 from primsplit.dependence import SHAPES
-from primsplit.dims import symbols
+from primsplit.dims import Dim, symbols
 from primsplit.errors import MissingRule, PrimsplitError
 from primsplit.fingerprint import fingerprint
 from primsplit.ir import (
@@ -70,7 +70,7 @@ class _Composition:
         self.active = active_vars(block.ops, targets)
         self.needed = needed_vars(block.ops, self.active, [block.results[i] for i in of])
         self.primal = PrimalList()
-        self.steps: list[tuple[Op, Split, Renaming]] = []
+        self.steps: list[tuple[Op, Split, Renaming, dict[str, Dim]]] = []
 
     def run_forward(self) -> None:
         """Inline the primal of each op that the gradient goes through; copy the others."""
@@ -81,7 +81,7 @@ class _Composition:
                 continue
             wrt = tuple(i for i, v in enumerate(operands(op)) if isinstance(v, Var) and v in self.needed)
             split = self._split(op, wrt, of)
-            self.steps.append((op, split, self.primal.inline(op, split.primal)))
+            self.steps.append((op, split, *self.primal.inline(op, split.primal)))
 
     def _split(self, op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
         try:
@@ -114,8 +114,8 @@ class _Composition:
                 original = block.results[position]
                 if isinstance(original, Var) and original in self.active:
                     _accumulate(cotangents, original, Array(seed))
-            for op, split, renaming in reversed(self.steps):
-                self._inline_pullback(op, split, renaming, cotangents)
+            for op, split, renaming, sizes in reversed(self.steps):
+                self._inline_pullback(op, split, renaming, sizes, cotangents)
             connected = [i for i in self.wrt if block.params[i] in cotangents]
             gradients = tuple(cotangents[block.params[i]].value for i in connected)
         ops = live_ops(merge_scatters(recorded.ops, gradients), gradients)
@@ -127,7 +127,9 @@ class _Composition:
         whole = Block(block.name, block.params, tuple(primal), results)
         return Split(whole, pullback, captures, self.wrt, tuple(connected), self.of)
 
-    def _inline_pullback(self, op: Op, split: Split, primal_names: Renaming, cotangents: dict[Var, Array]) -> None:
+    def _inline_pullback(
+        self, op: Op, split: Split, primal_names: Renaming, sizes: dict[str, Dim], cotangents: dict[Var, Array]
+    ) -> None:
         arrived = [cotangents.get(op.outputs[i]) for i in split.of]
         if all(a is None for a in arrived):
             return
@@ -137,7 +139,7 @@ class _Composition:
         remark = remark_of("pullback", op)
         sources = operands(op)
         for inner in split.pullback.ops:
-            append(rename(inner, renaming, place=op.place, remark=remark))
+            append(rename(inner, renaming, place=op.place, remark=remark, sizes=sizes))
         for position, result in zip(split.targets, split.pullback.results, strict=True):
             target = sources[position]
             if isinstance(target, Var):

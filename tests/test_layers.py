@@ -12,7 +12,7 @@ import primsplit
 PACKAGE = Path(primsplit.__file__).parent
 
 LAYERS: list[list[str]] = [
-    ["errors", "collector", "counters", "families", "fingerprint", "unchanged"],
+    ["errors", "collector", "counters", "families", "fingerprint", "once", "unchanged"],
     ["branching", "calls", "tangents", "programs"],  # their modules are listed one by one
     ["dims"],
     ["ir"],
@@ -37,9 +37,10 @@ LAYERS: list[list[str]] = [
     ["broadcasting", "calls.flat_rules", "calls.primitive"],
     ["passes.compositions"],
     ["numpy", "scipy"],
-    ["random", "substitutes"],
+    ["random"],
     ["rules.table"],
     ["activity", "passes", "rules", "definitions", "control"],
+    ["substitutes"],
     ["rule_run"],
     ["primal_list"],
     ["split"],

@@ -269,6 +269,34 @@ def test_fourth_derivatives_through_every_nesting() -> None:
 
 # Prepared objects: what they refuse, and threads.
 
+
+@pytest.mark.parametrize("kept", [ps.cached, lambda f: ps.primitive(f, inline=False)], ids=["cached", "not inlined"])
+def test_orders_three_and_four_of_calls_that_stay_calls(kept: Callable[..., Any]) -> None:
+    """A call in a tangent list may have outputs that no tangent reaches; what reads those comes after the call."""
+    called = kept(lambda y: y * np.exp(y))
+    x, v = np.array([0.5, 1.5, -1.0]), np.array([1.0, -2.0, 0.5])
+
+    def second(x: Any) -> Any:
+        return np.sum(ps.hessian(lambda y: np.sum(called(y)))(x))
+
+    third, fourth = (x + 3) * np.exp(x), (x + 4) * np.exp(x)
+    np.testing.assert_allclose(second(x), np.sum((x + 2) * np.exp(x)), rtol=1e-12)
+    np.testing.assert_allclose(ps.grad(second)(x), third, rtol=1e-12)
+    np.testing.assert_allclose(ps.hvp(second)(x, v), fourth * v, rtol=1e-12)
+    np.testing.assert_allclose(ps.jvp(ps.grad(second), (x,), (v,))[1], fourth * v, rtol=1e-12)
+    np.testing.assert_allclose(ps.jvp(second, (x,), (v,))[1], np.sum(third * v), rtol=1e-12)
+
+
+def pulled(cotangent: Any) -> Any:
+    return ps.vjp(lambda x: (x * 2.0, np.sum(x)), np.ones(2))[1](cotangent)
+
+
+def test_a_cotangent_that_is_not_there_is_zero() -> None:
+    np.testing.assert_array_equal(pulled((np.ones(2), None))[0], [2.0, 2.0])
+    np.testing.assert_array_equal(pulled((None, 3.0))[0], [3.0, 3.0])
+    np.testing.assert_array_equal(pulled(None)[0], [0.0, 0.0])
+
+
 WRONG = [
     ("no vector", lambda: ps.hvp(square)(np.ones(2)), SpecError, "then the vector"),
     ("a shorter vector", lambda: ps.hvp(square)(np.ones(2), np.ones(3)), ShapeError, "tangent of a float64[2]"),
@@ -277,6 +305,13 @@ WRONG = [
     ("too few tangents", lambda: ps.jvp(np.add, (1.0, 2.0), (1.0,)), SpecError, "1 tangents for 2 primals"),
     ("no tuple", lambda: ps.hvp(square, np.ones(2), np.ones(2)), SpecError, "must be a tuple"),
     ("integers", lambda: ps.jvp(lambda n: n * 2.0, (np.arange(3),), (np.ones(3),)), DtypeError, "has no tangent"),
+    ("no tuple of primals", lambda: ps.jvp(square, np.ones(2), np.ones(2)), SpecError, "primals must be a tuple"),  # type: ignore[arg-type]
+    ("a product without v", lambda: ps.hvp(square, (np.ones(2),)), SpecError, "has no v"),
+    ("an integer's derivative", lambda: ps.derivative(lambda n: n**2.0)(3), DtypeError, "static int"),
+    ("a cotangent's structure", lambda: pulled((np.ones(2),)), SpecError, "another structure than the result"),
+    ("a cotangent for a tuple", lambda: pulled(np.ones(2)), SpecError, "another structure than the result"),
+    ("a cotangent's shape", lambda: pulled((np.ones(3), 1.0)), ShapeError, "cotangent of a float64[2]"),
+    ("a cotangent's dtype", lambda: pulled((np.ones(2, np.float32), 1.0)), DtypeError, "cotangent of a float64[2]"),
     ("a vector's derivative", lambda: ps.derivative(square)(np.ones(2)), ShapeError, "function of a number"),
     ("a vector's Hessian", lambda: ps.hessian(np.sin)(np.ones(2)), ShapeError, "scalar result"),
     ("a mode", lambda: ps.jacobian(np.sin, mode="sideways")(np.ones(2)), SpecError, "forward, reverse"),  # type: ignore[arg-type]

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from primsplit.fingerprint import Same, fingerprint, watched_fingerprint
-from primsplit.unchanged import LARGEST
 
 WEIGHTS = np.ones(3)
+LARGE = np.arange(12000.0).reshape(100, 120)
 LAYERS = [np.ones(2), {"scale": 2.0}]
 library = types.ModuleType("library_of_the_test")
 library.scale = 2.0  # type: ignore[attr-defined]
@@ -72,6 +72,9 @@ SETTLED: list[tuple[str, Callable[[], Any]]] = [
     ("globals", lambda: reading_globals),
     ("numbers, texts, None", lambda: closed_over(1.0, "a", None, np.float64(3.0))),
     ("small arrays", lambda: closed_over(np.arange(5.0), np.array([np.nan]), np.array("text"))),
+    ("a large array", lambda: closed_over(np.arange(2.0**17))),
+    ("other layouts", lambda: closed_over(LARGE.T, LARGE[:, ::2], LARGE[::-1], LARGE.astype(np.float32)[:, 1:])),
+    ("arrays without elements", lambda: closed_over(np.zeros((0, 3)), np.zeros((3, 0)).T, np.array(2.0))),
     ("containers", lambda: closed_over([1, [2.0]], {"a": (1, {2})}, frozenset({1}))),
     ("an object", lambda: closed_over(Held(a=1.0, b=[WEIGHTS]))),
     ("a method", lambda: Held(a=1.0).loss),
@@ -92,13 +95,28 @@ def test_what_nobody_touches_stands(make: Callable[[], Any]) -> None:
     assert unchanged
 
 
-def test_large_arrays_and_records_are_read_at_each_call() -> None:
-    for array in (np.zeros(LARGEST + 1, np.uint8), np.array([None, 1], object), np.array((1.0,), [("a", "f8")])[()]):
+def test_objects_in_arrays_and_records_are_read_at_each_call() -> None:
+    for array in (np.array([None, 1], object), np.array((1.0,), [("a", "f8")])[()]):
         assert not watched_fingerprint(closed_over(1.0, array, [2.0]))[1]
 
 
+def test_more_bytes_than_are_to_be_kept_are_read_at_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("primsplit.unchanged.KEPT", 80)
+    assert watched_fingerprint(closed_over(np.ones(5), np.ones(5)))[1]
+    assert not watched_fingerprint(closed_over(np.ones(5), np.ones(6)))[1]
+
+
+def test_one_copy_stands_for_equal_arrays() -> None:
+    arrays = [np.ones((100, 20)), np.ones((100, 20)), np.ones((100, 20), order="F")]
+    found = [watched_fingerprint(closed_over(a))[1] for a in arrays]
+    assert all(found)
+    copies = [u.arrays[0].copy for u in found]
+    assert copies[0] is copies[1]
+    assert copies[0] is not copies[2]
+
+
 def test_nothing_is_kept_of_what_does_not_stand() -> None:
-    _, unchanged = watched_fingerprint(closed_over(np.ones(3), np.zeros(LARGEST + 1, np.uint8), np.ones(4)))
+    _, unchanged = watched_fingerprint(closed_over(np.ones(3), np.array([None, 1], object), np.ones(4)))
     assert [*unchanged.arrays, *unchanged.attributes, *unchanged.contents, *unchanged.entries] == []
 
 
@@ -132,6 +150,26 @@ def imported_later() -> tuple[Any, Callable[[], Any]]:
     return room["function"], lambda: sys.modules.update(module_of_later=types.ModuleType("module_of_later"))
 
 
+def written_through_a_view() -> tuple[Any, Callable[[], Any]]:
+    """An array that nobody may write to, but for who has a view of it from before."""
+    array = np.zeros((300, 300))
+    view = array[150:]
+    array.flags.writeable = False
+    return closed_over(array), lambda: view.fill(1e-300)
+
+
+def read_only_again() -> tuple[Any, Callable[[], Any]]:
+    array = np.zeros(2**15)
+    array.flags.writeable = False
+
+    def change() -> None:
+        array.flags.writeable = True
+        array[-1] = -0.0
+        array.flags.writeable = False
+
+    return closed_over(array), change
+
+
 def change_of(value: Any, change: Callable[[Any], Any]) -> tuple[Any, Callable[[], Any]]:
     return closed_over(value), lambda: change(value)
 
@@ -145,6 +183,12 @@ CHANGES: list[tuple[str, Callable[[], tuple[Any, Callable[[], Any]]]]] = [
     ("the sign of a zero", lambda: change_of(np.zeros(3), lambda a: a.fill(-0.0))),
     ("a shape", lambda: change_of(np.zeros(4), lambda a: setattr(a, "shape", (2, 2)))),
     ("a dtype", lambda: change_of(np.zeros(4), lambda a: setattr(a, "dtype", np.int64))),
+    ("the last of many elements", lambda: change_of(np.zeros(2**17), lambda a: a.put(-1, np.nan))),
+    ("an element of a transposed array", lambda: change_of(np.zeros((200, 90)).T, lambda a: a[:, 7].fill(1.0))),
+    ("an element of every second", lambda: change_of(np.zeros(2**15)[::2], lambda a: a.put(5, 1.0))),
+    ("a large array's shape", lambda: change_of(np.zeros((64, 256)), lambda a: setattr(a, "shape", (256, 64)))),
+    ("an array written through a view", written_through_a_view),
+    ("an array that is read-only again", read_only_again),
     ("a list's length", lambda: change_of([1.0], lambda a: a.append(2.0))),
     ("a set", lambda: change_of({1.0}, lambda a: a.add(2.0))),
     ("an object's attribute", lambda: change_of(Held(a=1.0), lambda h: setattr(h, "a", 2.0))),

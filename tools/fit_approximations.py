@@ -106,7 +106,46 @@ def targets() -> list[Target]:
             )
             for n in (0, 1)
         ),
+        Target(
+            "ERFINV_FAR",
+            "erfinv(y) / s, in s = sqrt(w) with w = -log(1 - y**2)",
+            lambda s: erfinv_of(s * s) / s,
+            6.1,
+            27.5,
+            (8, 8),
+            6.0,
+        ),
+        *oscillating_targets(),
     ]
+
+
+def oscillating_targets() -> list[Target]:
+    """List what J0 and J1 are made of: without their zeros up to 8, and the modulus of each phase from there on."""
+    made = []
+    for n in (0, 1):
+        product = "".join(f" (x**2 - j{n}{k}**2)" for k in (1, 2))
+        formula = f"J{n}(x) / ({'x ' if n else ''}{product.strip()}), in x**2"
+        made.append(Target(f"BESSEL_J{n}", formula, partial(without_zeros, n), mp.mpf("1e-12"), 64, (14, 0), 32.0))
+        for part, text in ((0, "the cosine's factor"), (1, "x times the sine's factor")):
+            name, formula = f"BESSEL_J{n}_{'PQ'[part]}", f"{text} in sqrt(pi x / 2) J{n}(x), in 1 / x**2"
+            low, high = mp.mpf("1e-6"), mp.mpf(1) / 64
+            made.append(Target(name, formula, partial(phase_factor, n, part), low, high, (6, 6)))
+    return made
+
+
+def without_zeros(order: int, v: Any) -> Any:
+    """J0 or J1 of sqrt(v) over the factors of its zeros up to 8."""
+    x = mp.sqrt(v)
+    first, second = (mp.besseljzero(order, k) for k in (1, 2))
+    return mp.besselj(order, x) / x**order / ((v - first**2) * (v - second**2))
+
+
+def phase_factor(order: int, part: int, v: Any) -> Any:
+    """P, or x Q, of Hankel's expansion (NIST Digital Library of Mathematical Functions, 10.17.3), as functions."""
+    x = 1 / mp.sqrt(v)
+    phase = x - (mp.mpf(order) / 2 + mp.mpf(1) / 4) * mp.pi
+    found = mp.sqrt(mp.pi * x / 2) * mp.expj(-phase) * mp.hankel1(order, x)
+    return x * found.imag if part else found.real
 
 
 def scaled_bessel(order: int, t: Any) -> Any:
@@ -259,6 +298,16 @@ def digamma_zero() -> list[str]:
     ]
 
 
+def bessel_zeros() -> list[str]:
+    """The lines of the zeros of J0 and J1 up to 8."""
+    lines = ["# The first two positive zeros of J0 and of J1, each in two parts.", "BESSEL_J_ZEROS = ("]
+    for order in (0, 1):
+        zeros = [mp.besseljzero(order, k) for k in (1, 2)]
+        parts = [f"({float(z)!r}, {float(z - mp.mpf(float(z)))!r})" for z in zeros]
+        lines.append(f"    ({', '.join(parts)}),")
+    return [*lines, ")", ""]
+
+
 def main() -> None:
     """Write the table."""
     mp.mp.dps = 100
@@ -270,6 +319,7 @@ def main() -> None:
         f"ERFCX_SCALE = {ERFCX_SCALE}.0",
         "",
         *digamma_zero(),
+        *bessel_zeros(),
     ]
     for target in targets():
         lines += written(target)

@@ -58,7 +58,6 @@ GROUPS = {
 GROUPS["NUMBERS"] = GROUPS["ALL"] - {"bool"}
 NARROW = frozenset({"int8", "int16", "uint8", "uint16", "uint32", "uint64"})
 LATER = {
-    "Cos": frozenset({"float64"}),
     **dict.fromkeys(("Add", "Sub", "Mul", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"), NARROW),
     "Div": NARROW - {"uint64"},
     **dict.fromkeys(("Max", "Min"), frozenset({"int8", "uint8"})),
@@ -69,13 +68,13 @@ LATER = {
 }
 """Dtypes of T whose kernel came after OLDEST, and for which `passes/compositions` has another form."""
 NEWER = {
-    "Cast": PACKED, "CastLike": PACKED, "ConvInteger": frozenset({"int8", "uint8"}),
+    "Cast": PACKED, "CastLike": PACKED, "ConvInteger": frozenset({"int8", "uint8"}), "Cos": frozenset({"float64"}),
     "DeformConv": frozenset({"float16", "float32", "float64"}), "DepthToSpace": frozenset({"int8", "uint8"}),
     "Div": frozenset({"uint64"}), "LayerNormalization": frozenset({"bfloat16"}),
     "MatMulInteger": frozenset({"int8", "uint8"}), "SpaceToDepth": frozenset({"int8", "uint8"}),
     "SplitToSequence": frozenset({"bool"}),
 }  # fmt: skip
-"""Those without another form: a file that holds one needs a newer onnxruntime."""
+"""Those without another form: a file that holds one needs a newer onnxruntime. For Cos see `passes/cosines.py`."""
 GROUPS["EVERYDAY"] = frozenset({"float32", "float64", "float16", "int32", "int64"})
 # Attributes and input shapes without which a one-node model is refused before kernels are looked for.
 ATTRIBUTES: dict[str, dict[str, Any]] = {

@@ -84,7 +84,12 @@ def _frozen(name: str, value: Any, place: Place | None) -> Frozen:
 def _range(array: npt.NDArray[Any]) -> str:
     if array.size <= 4:
         return str(array.tolist())
-    return "" if array.dtype.kind not in "iuf" else f"{array.min():.4g} to {array.max():.4g}"
+    if array.dtype.kind not in "iuf":
+        return ""
+    known = array[~np.isnan(array)]
+    if known.size == array.size:
+        return f"{array.min():.4g} to {array.max():.4g}"
+    return f"{known.min():.4g} to {known.max():.4g}, some NaN" if known.size else "NaN"
 
 
 def _static_arguments(made: SplitProgram) -> Iterator[Frozen]:

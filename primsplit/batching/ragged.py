@@ -12,6 +12,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.batching.each import each
+from primsplit.dependence import dependent
 from primsplit.dims import Dim, Size, symbols
 from primsplit.errors import ShapeError
 from primsplit.ir import Block, Op, Value, Var, reads, rename_block
@@ -42,17 +43,19 @@ class Contracted:
     after: list[Op]
 
 
-def contract(ops: Sequence[Op], results: Sequence[Value], common: Set[str]) -> Contracted:
+def contract(ops: Sequence[Op], results: Sequence[Value], common: Set[str], batched: Set[Var]) -> Contracted:
     """Make one op of the region that the first op begins.
 
-    `common` are the sizes that all examples share before it. Raises ShapeError where a result has a size that differs
-    between examples.
+    `common` are the sizes that all examples share before it, `batched` the values that differ between examples. Raises
+    ShapeError where a result has a size that differs between examples.
     """
-    inside = _touched(ops, common)
-    followers = _followers(ops, inside)
-    needed = _needed(ops, inside)
-    inside |= followers & needed
-    followers -= inside
+    differing = _differing(ops, common, batched)
+    inside, grown, needed = set[int](), {0}, set[int]()
+    while grown != inside:
+        inside = grown
+        touched = _touched(ops, inside, common, differing)
+        needed = _needed(ops, touched)
+        grown = touched | (_followers(ops, touched) & needed)
     region = [op for i, op in enumerate(ops) if i in inside]
     made = {v for op in region for v in op.outputs}
     read = {v for i, op in enumerate(ops) if i not in inside for v in reads(op)}
@@ -63,18 +66,33 @@ def contract(ops: Sequence[Op], results: Sequence[Value], common: Set[str]) -> C
     _check(exits, common | shaped(outer), ops[0])
     body = rename_block(Block(whole.name, outer, whole.ops, exits), {})
     one = Op(KIND, outer, exits, {"body": body}, ops[0].place, ops[0].remark)
-    before = [op for i, op in enumerate(ops) if i not in inside and i not in followers]
-    return Contracted(before, one, [op for i, op in enumerate(ops) if i in followers])
+    # What the region does not need comes after it: another region there may need what this one gives.
+    before = [op for i, op in enumerate(ops) if i in needed and i not in inside]
+    after = [op for i, op in enumerate(ops) if i not in needed and i not in inside]
+    return Contracted(before, one, after)
 
 
-def _touched(ops: Sequence[Op], common: Set[str]) -> set[int]:
-    """The ops that read, make or speak of a size that the first op, or one of these, makes."""
-    ragged = shaped(ops[0].outputs) - common
-    inside = {0}
+def _differing(ops: Sequence[Op], common: Set[str], batched: Set[Var]) -> set[str]:
+    """The sizes that ops make of what differs between examples."""
+    reached = dependent(ops, batched)
+    return {
+        s for op in ops if not reached.isdisjoint(op.outputs) for s in shaped(op.outputs) - common - shaped(reads(op))
+    }
+
+
+def _sizes_of(op: Op) -> set[str]:
+    """The symbols in the sizes that an op reads, makes or speaks of."""
+    met = (*reads(op), *op.outputs)
+    return shaped(met) | spoken(met)
+
+
+def _touched(ops: Sequence[Op], begun: Set[int], common: Set[str], differing: Set[str]) -> set[int]:
+    """The ops `begun`, and those that have to do with a size that one of these makes, or has to do with and differs."""
+    ragged = {s for i in begun for s in _sizes_of(ops[i]) if s in differing}
+    inside: set[int] = set()
     for position, op in enumerate(ops):
         read = reads(op)
-        met = (*read, *op.outputs)
-        if position and not ragged.isdisjoint(shaped(met) | spoken(met)):
+        if position in begun or not ragged.isdisjoint(_sizes_of(op)):
             inside.add(position)
             ragged |= shaped(op.outputs) - common - (shaped(read) - ragged)
     return inside

@@ -119,7 +119,7 @@ class _Batching:
 
     def _region(self, ops: Sequence[Op], results: Sequence[Value], recorded: Recording) -> None:
         """Record a region that the first op begins, and all else."""
-        found = contract(ops, results, self._common(ops[0]))
+        found = contract(ops, results, self._common(ops[0]), self.batched)
         later = [v for o in (found.region, *found.after) for v in reads(o)]
         self.ops(found.before, (*results, *later), recorded)
         self.op(found.region, recorded)

@@ -18,7 +18,7 @@ from primsplit.array import FUNCTIONS, Array, implements
 from primsplit.branching.paths import LIMIT, Path, endless
 from primsplit.branching.tree import PathTree
 from primsplit.dims import Dim, Size
-from primsplit.errors import Place, PrimsplitError, ShapeError, TraceError
+from primsplit.errors import NumberAsked, Place, PrimsplitError, ShapeError, TraceError
 from primsplit.ir import Value
 from primsplit.lifting import as_array
 from primsplit.ops import op
@@ -124,13 +124,36 @@ def _follow(path: Path, run: Run) -> None:
 
 @contextmanager
 def _errors_of_elements() -> Iterator[None]:
-    """Raise the error that NumPy hides behind `setting an array element with a sequence`."""
+    """Raise the error that NumPy hides behind `setting an array element with a sequence`, or behind one of a size."""
     try:
         yield
     except (TypeError, ValueError) as error:
-        if not isinstance(error, PrimsplitError) and isinstance(error.__cause__, PrimsplitError):
+        if isinstance(error, PrimsplitError):
+            raise
+        if isinstance(error.__cause__, PrimsplitError):
             raise error.__cause__ from None
+        if (asked := _size_asked(error)) is not None:
+            raise asked from error
         raise
+
+
+def _size_asked(error: Exception) -> NumberAsked | None:
+    """The error for a function of NumPy that would not take a size which only the run knows; None for any other."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    frame = None if trace is None else trace.tb_frame
+    if frame is None or not str(frame.f_globals.get("__name__")).startswith("numpy"):
+        return None
+    size = next((v for v in frame.f_locals.values() if isinstance(v, Size)), None)
+    if size is None:
+        return None
+    return NumberAsked(
+        f"np.{frame.f_code.co_name} takes no size that is known only at run time: {error}",
+        place=tracing.user_place(),
+        because=(f"it was given {size}",),
+        cure="Give the axis a fixed size in the spec, or write it with np.arange and the size.",
+    )
 
 
 def _last_place(trace: TracebackType | None) -> Place | None:

@@ -1,5 +1,6 @@
 """Path: one way through a function whose branches depend on traced values, and the answers that it gave."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -74,9 +75,14 @@ def _meaning(value: Value | None, made_by: dict[Var, Op], depth: int) -> Any:
 
 
 def endless(place: Place | None) -> ConcretizationError:
-    """The error of a function that has more paths than are recorded."""
-    return ConcretizationError(
+    """The error of a function that has more paths than are recorded.
+
+    Where Python's `min`, `max` or `sorted` asks, it may do without branches: see `substitutes.builtin`.
+    """
+    error = ConcretizationError(
         f"the function branches on traced values without end: this condition asks again after {LIMIT} paths",
         place=place,
         cure=WAYS_OUT,
     )
+    error.again = place is not None and re.search(r"\b(min|max|sorted)\(", place.source) is not None
+    return error

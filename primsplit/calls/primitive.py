@@ -89,27 +89,54 @@ class Primitive:
         body, result_spec = trace_body(self.name, self.function, leaves, arrays, spec)
         outer = free(body)
         if outer and (self.rule is not None or self.frule is not None):
-            raise TraceError(
-                f"{self.name} has a rule of its own and reads a traced value that is not an argument",
-                place=tracing.user_place(),
-                cure="Pass it as an argument, so that the rule can give it a cotangent.",
-            )
+            body, result_spec = self._alone(leaves, arrays, spec)
+            outer = free(body)
         if not outer and not own_symbols(body) and not is_settled(body):
             self.bodies[key] = (body, result_spec)
             return body, [], result_spec
         return Block(body.name, (*body.params, *outer), body.ops, body.results), outer, result_spec
 
+    def _alone(
+        self, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec
+    ) -> tuple[Block, trees.TreeSpec]:
+        """The program traced so that it reads sizes of its own arguments, also those that were read around the call.
+
+        Raises TraceError where it reads a traced value that is no argument.
+        """
+        try:
+            return trace_body(self.name, self.function, leaves, arrays, spec, alone=True)
+        except TraceError:
+            raise TraceError(
+                f"{self.name} has a rule of its own and reads a traced value that is not an argument",
+                place=tracing.user_place(),
+                cure="Pass it as an argument, so that the rule can give it a cotangent.",
+            ) from None
+
 
 def trace_body(
-    name: str, function: Function, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec
+    name: str,
+    function: Function,
+    leaves: Sequence[Any],
+    arrays: Sequence[Array | None],
+    spec: trees.TreeSpec,
+    *,
+    alone: bool = False,
 ) -> tuple[Block, trees.TreeSpec]:
-    """The block of a call of `function` whose array leaves are parameters, and the structure of its result."""
+    """The block of a call of `function` whose array leaves are parameters, and the structure of its result.
+
+    With `alone` it is recorded as if nothing else were being traced.
+    """
 
     def call(handles: list[Array]) -> Any:
         args, static = trees.unflatten(spec, merged(leaves, arrays, handles))
         return function(*args, **static)
 
-    return record_call(name, [StandIn.of(a) for a in arrays if a is not None], call)
+    given = [StandIn.of(a) for a in arrays if a is not None]
+    if not alone:
+        return record_call(name, given, call)
+    explores = tracing.current().explores
+    with tracing.fresh_stack(), tracing.recording(explores=explores):
+        return record_call(name, [g._replace(value=None) for g in given], call)
 
 
 def _body_key(function: Function, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec) -> Any:

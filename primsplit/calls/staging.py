@@ -7,11 +7,12 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, cast
 
-from primsplit import trees
+from primsplit import tracing, trees
 from primsplit.counters import Counters
 from primsplit.fingerprint import Same, fingerprint, watched_fingerprint
 from primsplit.ir import Type
 from primsplit.lifting import as_array
+from primsplit.once import Turns
 from primsplit.tracing.places import is_library
 
 Function = Callable[..., Any]
@@ -35,7 +36,8 @@ def call_site() -> Site:
 class Staged:
     """A rule that a builder makes: see `rrule`. What it made for one call site is for no other.
 
-    A change of what the builder reads makes it run again, but not a change that it makes itself while it runs.
+    A change of what the builder reads makes it run again, but not a change that it makes itself while it runs. It runs
+    outside of the trace that wants its rule: functions that it calls on arrays give arrays.
     `finished` is put around each rule that it returns.
     """
 
@@ -45,7 +47,7 @@ class Staged:
         self.finished = finished
         self.built: dict[Any, Function] = {}
         self.version = 0
-        self.building = threading.RLock()
+        self.turns = Turns()
         self.is_reading = True
         self.read, self.unchanged = watched_fingerprint(build)
         self.is_reading = False
@@ -86,8 +88,8 @@ class Staged:
         leaves, spec = trees.flatten((args, static))
         types = [Type(as_array(x).dtype, as_array(x).type.shape) if trees.is_array(x) else x for x in leaves]
         told = tuple(t if isinstance(t, Type) else fingerprint(t) for t in types)
-        with self.building:
-            key = (site, spec, told, self.current_version())
+        key = (site, spec, told, self.current_version())
+        with self.turns.turn(key):
             rule = self.built.get(key)
             if rule is None:
                 given, named = trees.unflatten(spec, types)
@@ -95,7 +97,9 @@ class Staged:
         return rule(*args, **static)
 
     def _made(self, args: Any, static: Any) -> Function:
+        """The rule that the builder returns. What it keeps is for every trace, so it runs outside of this one."""
         Counters.builds += 1
-        rule: Function = self.build(*args, **static)
+        with tracing.fresh_stack():
+            rule: Function = self.build(*args, **static)
         self._look()
         return rule if self.finished is None else self.finished(rule)

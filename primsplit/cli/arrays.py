@@ -10,6 +10,8 @@ from primsplit.errors import FileError, SpecError
 
 Arrays = dict[str, npt.NDArray[Any]]
 
+FLOAT8 = "float8"
+
 
 def read_arrays(path: str, names: list[str]) -> Arrays:
     """The arrays of an .npz by name, or of an .npy under the only input's name. Raises FileError, SpecError."""
@@ -21,7 +23,7 @@ def read_arrays(path: str, names: list[str]) -> Arrays:
         raise FileError(f"{path} is no .npz or .npy file of arrays: {error}") from None
     if not isinstance(loaded, np.ndarray):
         with loaded:
-            return {name: loaded[name] for name in loaded.files}
+            return {name: _member(loaded, name, path) for name in loaded.files}
     if len(names) != 1:
         raise SpecError(
             f"{os.path.basename(path)} holds one array, and there are {len(names)} inputs",
@@ -31,6 +33,25 @@ def read_arrays(path: str, names: list[str]) -> Arrays:
     return {names[0]: loaded}
 
 
+def _member(loaded: Any, name: str, path: str) -> npt.NDArray[Any]:
+    """An array of an .npz. Raises FileError for one that NumPy writes, and does not read: a float8."""
+    try:
+        found: npt.NDArray[Any] = loaded[name]
+    except ValueError as error:
+        raise FileError(
+            f"cannot read {name} of {path}: {error}", cure="Save numbers of 8 bits as their bytes: x.view(np.uint8)."
+        ) from None
+    return found
+
+
 def as_declared(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """NumPy's files hold a bfloat16 as two bytes without a meaning."""
-    return array.view(dtype) if dtype.name == "bfloat16" and array.dtype == np.dtype("V2") else array
+    """An array of a file; numbers of a dtype that NumPy does not know are bytes there, those of a float8 uint8."""
+    if dtype.isbuiltin == 1:
+        return array
+    plain = "uint8" if dtype.name.startswith(FLOAT8) else f"V{dtype.itemsize}"
+    return array.view(dtype) if array.dtype == np.dtype(plain) else array
+
+
+def as_stored(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array as a file can hold it: NumPy writes a float8, and cannot read it."""
+    return array.view(np.uint8) if array.dtype.name.startswith(FLOAT8) else array

@@ -86,16 +86,18 @@ def _show_frozen(frozen: list[dict[str, Any]]) -> None:
         console().print("none")
         return
     rows = [
-        (v["name"] or "?", v["type"], size_text(v["bytes"]) if v["bytes"] else "", v["value"], _where(v))
+        (v["name"] or "?", v["type"], size_text(v["bytes"]) if v["bytes"] else "", v["value"], *_where(v))
         for v in frozen
     ]
-    console().print(table(("name", "type", "bytes", "value", "line"), rows, right=("bytes",)))
+    columns = ("name", "type", "bytes", "value", "line", "")
+    console().print(table(columns, rows, right=("bytes",), whole=("type", "bytes", "line")))
 
 
-def _where(value: dict[str, Any]) -> str:
+def _where(value: dict[str, Any]) -> tuple[str, str]:
+    """The file and line, and its text."""
     if "line" not in value:
-        return ""
-    return f"{value['file'].rsplit('/', 1)[-1]}:{value['line']}:  {value['source']}"
+        return "", ""
+    return f"{value['file'].rsplit('/', 1)[-1]}:{value['line']}", value["source"]
 
 
 def _heading(text: str) -> None:

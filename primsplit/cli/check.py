@@ -91,7 +91,7 @@ def _rows(made: Subject, file: Any, tolerance: float | None, seed: int, *, quiet
 def _show(made: Subject, answer: dict[str, Any]) -> None:
     out = console()
     columns = ("name", "type", "against", "error", "verdict", "")
-    out.print(table(columns, [_cells(row) for row in answer["rows"]], right=("error",)))
+    out.print(table(columns, [_cells(r) for r in answer["rows"]], right=("error",), whole=columns[2:5]))
     drawn = " at random inputs" + ("" if isinstance(made, LoadedModel) else ": the file has no example_inputs()")
     drawn = drawn if made.arguments.drawn else ""
     wrong = sum(r["verdict"] != "ok" for r in answer["rows"])
@@ -103,4 +103,5 @@ def _show(made: Subject, answer: dict[str, Any]) -> None:
 
 def _cells(row: dict[str, Any]) -> list[Any]:
     error = "" if row["error"] is None else f"{row['error']:.1e}"
-    return [row["name"], row["type"], row["against"], error, Text(row["verdict"], COLOURS[row["verdict"]]), row["note"]]
+    against = row["against"].removeprefix("central ")
+    return [row["name"], row["type"], against, error, Text(row["verdict"], COLOURS[row["verdict"]]), row["note"]]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, BinaryIO
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -25,11 +25,17 @@ def print_json(answer: Any) -> None:
     print(json.dumps(answer, indent=2, ensure_ascii=False))
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], right: Iterable[str] = ()) -> Table:
-    """A plain table. Cells are texts as they are, or rich Texts; the columns in `right` are flushed right."""
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], right: Iterable[str] = (), whole: Iterable[str] = ()
+) -> Table:
+    """A plain table. Cells are texts as they are, or rich Texts.
+
+    The columns in `right` are flushed right; those in `whole` are not broken into lines where the terminal is narrow.
+    """
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column in columns:
-        made.add_column(column, justify="right" if column in right else "left", overflow="fold")
+        justify: JustifyMethod = "right" if column in right else "left"
+        made.add_column(column, justify=justify, overflow="fold", no_wrap=column in whole)
     for row in rows:
         made.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
     return made

@@ -27,7 +27,7 @@ def rules(
 ) -> None:
     """The coverage table: each operator of ONNX with its kind of rule, each NumPy and SciPy function.
 
-    A row is green only if a test of it ran and passed when the table of tests was made.
+    A row is green only if a test of it ran and passed when the table of tests was made. --json has the test's name.
     """
     if missing_for is not None:
         _show_missing(missing_for, missing_in_file(missing_for), json=json)
@@ -46,7 +46,7 @@ def rules(
 
 def _show(title: str, rows: list[dict[str, Any]]) -> None:
     out = console()
-    out.print(table((title, "status", "tested by", ""), [_cells(r) for r in rows]))
+    out.print(table((title, "status", "tested by", ""), [_cells(r) for r in rows], whole=("status", "tested by")))
     counts = Counter(r["status"] for r in rows)
     told = ", ".join(f"{n} {status}" for status, n in counts.most_common())
     out.print(Text(f"{len(rows)} {title}: {told}; {sum(bool(r['tested']) for r in rows)} tested\n", style="bold"))
@@ -54,7 +54,8 @@ def _show(title: str, rows: list[dict[str, Any]]) -> None:
 
 def _cells(row: dict[str, Any]) -> list[Any]:
     colour = GREEN if row["tested"] else COLOURS.get(row["status"], YELLOW)
-    return [Text(row["name"], colour), Text(row["status"], colour), row["tested"] or "", row["note"]]
+    test = (row["tested"] or "").partition("::")[0].removeprefix("tests/")
+    return [Text(row["name"], colour), Text(row["status"], colour), test, row["note"]]
 
 
 def _show_missing(path: str, found: list[dict[str, Any]], *, json: bool) -> None:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import typer
 
 from primsplit.cli import options
-from primsplit.cli.arrays import Arrays, as_declared, read_arrays
+from primsplit.cli.arrays import Arrays, as_declared, as_stored, read_arrays
 from primsplit.cli.failures import command
 from primsplit.cli.late import open_file
 from primsplit.cli.options import Exported, progress
@@ -84,7 +84,8 @@ def _examples(made: Exported) -> Arrays:
     return arrays
 
 
-def _save(path: str, outputs: Arrays) -> None:
+def _save(path: str, results: Arrays) -> None:
+    outputs = {name: as_stored(array) for name, array in results.items()}
     if not path.endswith(".npy"):
         write_whole(path, lambda file: np.savez(file, **outputs))  # type: ignore[arg-type]
         return

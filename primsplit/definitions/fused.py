@@ -7,7 +7,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import transpose
 from primsplit.definitions.activations import activated, activated_by_name
 from primsplit.definitions.table import defines
-from primsplit.errors import ShapeError
+from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.ops import op
 
 
@@ -134,3 +134,21 @@ def bias_add(x: Array, bias: Array, skip: Array, *, outputs: int = 1) -> Any:
 def gated_add(x: Array, y: Array, gate: Array, *, outputs: int = 1) -> Any:
     """`x + y gate`, one gate a row."""
     return op.Add(x, op.Mul(y, gate))
+
+
+@defines("com.microsoft::ConvTransposeWithDynamicPads")
+def conv_transpose_with_dynamic_pads(
+    x: Array,
+    weights: Array,
+    pads: Array | None = None,
+    bias: Array | None = None,
+    *,
+    outputs: int = 1,
+    **attributes: Any,
+) -> Array:
+    """A ConvTranspose whose pads are an input. Raises UnsupportedFunction where only the run knows them."""
+    known = None if pads is None else pads.known()
+    if pads is not None and known is None:
+        raise UnsupportedFunction("ConvTransposeWithDynamicPads has pads that only the run knows")
+    given = attributes if known is None else {**attributes, "pads": known.tolist()}
+    return op.ConvTranspose(x, weights, bias, **given)

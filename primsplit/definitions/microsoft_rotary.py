@@ -1,12 +1,16 @@
 """Rotary position embeddings of `com.microsoft`: pairs of features turned by an angle that grows with the position."""
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from primsplit.array import Array
 from primsplit.definitions import rotary
 from primsplit.definitions.heads import counted, joined_heads, split_heads
 from primsplit.definitions.table import defines
 from primsplit.errors import ShapeError, UnsupportedFunction
+from primsplit.ir import AnyArray
 from primsplit.ops import op
 
 
@@ -37,6 +41,57 @@ def rotary_embedding(
     return joined_heads(rotated(split_heads(x, heads), *angles, interleaved=interleaved))
 
 
+@defines("com.microsoft::MRotaryEmbedding")
+def multimodal_rotary_embedding(
+    x: Array,
+    positions: Array,
+    cosines: Array,
+    sines: Array,
+    *,
+    mrope_section: Sequence[int],
+    outputs: int = 1,
+    interleaved: int = 0,
+    is_packed_batching: int = 0,
+    mrope_layout: int = 0,
+    num_heads: int = 0,
+    rotary_embedding_dim: int = 0,
+    scale: float = 1.0,
+) -> Any:
+    """A rotary embedding whose angles are of three positions a word, `positions` [3, batch, length].
+
+    `mrope_section` says how many angles are of the first, the second and the third: in that order, or, where
+    `mrope_layout` is 1, every third angle of the second and third ones, as long as there are any, the rest of the first
+    (Bai et al. 2025, "Qwen2.5-VL" and "Qwen3-VL").
+    """
+    if is_packed_batching:
+        raise UnsupportedFunction("MRotaryEmbedding of a packed batch is read by no definition")
+    streams = _streams(cosines.shape[-1], mrope_section, mrope_layout)
+    cos, sin = (_of_streams(op.Gather(table, positions, axis=0), streams) for table in (cosines, sines))
+    heads = 0 if len(x.shape) == 4 else num_heads or _heads(x, cosines)
+    by_head = split_heads(x, heads) if heads else x
+    made = _turned(by_head, op.Unsqueeze(cos, [1]), op.Unsqueeze(sin, [1]), cosines.shape[-1], interleaved=interleaved)
+    return joined_heads(made) if heads else made
+
+
+def _streams(count: Any, section: Sequence[int], layout: int) -> AnyArray:
+    """Which of the three positions each angle is of. Raises ShapeError where the sections are no such angles."""
+    if not isinstance(count, int) or len(section) != 3 or sum(section) != count:
+        raise ShapeError(f"MRotaryEmbedding shares {count} angles among three positions, not {list(section)}")
+    if layout == 0:
+        return np.repeat(np.arange(3), section)
+    found = np.zeros(count, np.int64)
+    for stream in (1, 2):
+        found[stream : 3 * section[stream] : 3] = stream
+    return found
+
+
+def _of_streams(angles: Array, streams: AnyArray) -> Array:
+    """[batch, length, angles] of [3, batch, length, angles]: each angle by its own position."""
+    by_stream = [op.Squeeze(part, [0]) for part in op.Split(angles, [1, 1, 1], axis=0, outputs=3)]
+    first = op.Where(streams == 1, by_stream[1], by_stream[0])
+    return op.Where(streams == 2, by_stream[2], first)
+
+
 def _heads(x: Array, cosines: Array) -> int:
     """How many heads there are, where the angles are those of a whole head."""
     hidden, half = x.shape[-1], cosines.shape[-1]
@@ -58,7 +113,10 @@ def rotated(x: Array, positions: Array, cosines: Array, sines: Array, *, interle
     A pair is a feature of the first half and one of the second, or, `interleaved`, two neighbours.
     """
     cos, sin = (op.Unsqueeze(op.Gather(table, positions), [1]) for table in (cosines, sines))
-    half = cosines.shape[-1]
+    return _turned(x, cos, sin, cosines.shape[-1], interleaved=interleaved)
+
+
+def _turned(x: Array, cos: Array, sin: Array, half: Any, *, interleaved: int) -> Any:
     if not isinstance(half, int):
         raise ShapeError(f"the number of angles of a rotary embedding is {half}, which only the run knows")
     turned, rest = _parts(x, 2 * half)

@@ -5,6 +5,7 @@ function of one's own is written otherwise (`ps.safe_where`); a loaded model can
 in the place of the operators before a Where that have derivatives which are not finite everywhere.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from primsplit import tracing
@@ -13,7 +14,7 @@ from primsplit.broadcasting import sum_to
 from primsplit.definitions.calling import record_call
 from primsplit.definitions.table import defines
 from primsplit.errors import RuleError
-from primsplit.ir import Block, Op, Renaming, Type, Var, inline, is_call, rename
+from primsplit.ir import Block, Op, Renaming, Type, Var, inline, is_call, rename, walk
 from primsplit.ops import op
 from primsplit.rules.table import RULES, with_defaults
 
@@ -35,36 +36,52 @@ OF_IMPUTER = "of an Imputer"
 def with_quiet_sides(block: Block, *, everywhere: bool) -> Block:
     """The block with what lies before a choice quiet: before each Where, or only before Imputers.
 
-    An Imputer puts a number for NaN, and so says that what is NaN is not taken. Values stay.
+    An Imputer puts a number for NaN, and so says that what is NaN is not taken. Values stay. Branches and the bodies of
+    loops are looked into, and a choice may be on the other side of such a boundary.
     """
-    if not everywhere and all(step.kind != IMPUTER for step in block.ops):
+    if not everywhere and all(step.kind != IMPUTER for step in walk(block)):
         return block
-    opened = Block(block.name, block.params, tuple(_opened(block)), block.results)
+    opened = _opened(block)
     chosen = _before_choices(opened, everywhere=everywhere)
     if not chosen:
         return block
-    renaming: Renaming = {}
-    with tracing.fresh_stack(), tracing.recording() as recorded:
+    with tracing.fresh_stack():
+        return _quieted(opened, chosen, {})
+
+
+def _quieted(block: Block, chosen: set[Var], renaming: Renaming) -> Block:
+    """The block with its chosen results computed by `Quiet`; `renaming` tells what stands for them, outside as well."""
+
+    def read(value: Any) -> Any:
+        return renaming.get(value, value) if isinstance(value, Var) else value
+
+    with tracing.recording() as recorded:
         for param in block.params:
             recorded.learn(param)
-        for step in opened.ops:
-            read = rename(step, {**renaming, **{v: v for v in step.outputs}})
+        for step in block.ops:
             recorded.place, recorded.remark = step.place, step.remark
-            if step.outputs[0] in chosen:
+            inputs = [read(v) for v in step.inputs]
+            if step.outputs and step.outputs[0] in chosen:
                 given = {"operator": step.kind, **step.attributes}
-                renaming[step.outputs[0]] = record_call("primsplit::Quiet", read.inputs, given)[0]
-            else:
-                tracing.append(read)
-    results = tuple(renaming.get(r, r) if isinstance(r, Var) else r for r in block.results)
-    return Block(block.name, block.params, tuple(recorded.ops), results)
+                renaming[step.outputs[0]] = record_call("primsplit::Quiet", inputs, given)[0]
+                continue
+            changed = {n: _quieted(b, chosen, renaming) for n, b in _bodies(step)}
+            tracing.append(replace(step, inputs=tuple(inputs), attributes={**step.attributes, **changed}))
+    return Block(block.name, block.params, tuple(recorded.ops), tuple(map(read, block.results)))
 
 
-def _opened(block: Block) -> list[Op]:
-    """The ops of a block, those of an Imputer in its place; the name of what an Imputer gives stays."""
+def _bodies(step: Op) -> list[tuple[str, Block]]:
+    """The branches or the body of an op, by attribute; a call's own body is left alone."""
+    return [] if is_call(step) else [(n, b) for n, b in step.attributes.items() if isinstance(b, Block)]
+
+
+def _opened(block: Block) -> Block:
+    """The block with the ops of each Imputer in its place; the name of what an Imputer gives stays."""
     ops: list[Op] = []
     for step in block.ops:
         if step.kind != IMPUTER:
-            ops.append(step)
+            inside = {n: _opened(b) for n, b in _bodies(step)}
+            ops.append(replace(step, attributes={**step.attributes, **inside}) if inside else step)
             continue
         inner: list[Op] = []
         (result,) = inline(step.attributes["body"], [v for v in step.inputs if v is not None], inner)
@@ -72,13 +89,22 @@ def _opened(block: Block) -> list[Op]:
         if isinstance(result, Var):
             names[result] = step.outputs[0]
         ops += [rename(each, names, place=step.place, remark=OF_IMPUTER) for each in inner]
-    return ops
+    return Block(block.name, block.params, tuple(ops), block.results)
 
 
 def _before_choices(block: Block, *, everywhere: bool) -> set[Var]:
     """The results of singular operators from which a side of a choice is computed, element by element."""
     leads: set[Any] = set()
     chosen: set[Var] = set()
+    count = -1
+    while count < len(leads):  # a loop's body leads to itself, one step earlier
+        count = len(leads)
+        _look_back(block, leads, chosen, everywhere=everywhere)
+    return chosen
+
+
+def _look_back(block: Block, leads: set[Any], chosen: set[Var], *, everywhere: bool) -> None:
+    """Add to `leads` what leads to a choice, and to `chosen` what of it is singular."""
     for step in reversed(block.ops):
         is_before = any(v in leads for v in step.outputs)
         if step.kind == "Where" and (everywhere or step.remark == OF_IMPUTER or is_before):
@@ -87,7 +113,25 @@ def _before_choices(block: Block, *, everywhere: bool) -> set[Var]:
             leads.update(step.inputs)
             if step.kind in SINGULAR and step.outputs[0].type.is_float:
                 chosen.add(step.outputs[0])
-    return chosen
+        for _, body in _bodies(step):
+            links = _links(step, body)
+            leads.update(inner for outer, inner in links if outer in leads)
+            _look_back(body, leads, chosen, everywhere=everywhere)
+            leads.update(v for carry, v in _starts(step, body) if carry in leads)
+
+
+def _links(step: Op, body: Block) -> list[tuple[Any, Any]]:
+    """Pairs of an output of the op, or a carry inside its body, and the result of the body that it is."""
+    results = body.results[1:] if step.kind == "Loop" else body.results
+    count = len(body.params) - int(step.attributes.get("num_scan_inputs", 0))
+    carries = [carry for carry, _ in _starts(step, body)][:count]
+    return [*zip(step.outputs, results, strict=False), *zip(carries, results, strict=False)]
+
+
+def _starts(step: Op, body: Block) -> list[tuple[Any, Any]]:
+    """Pairs of what a loop's body reads, carries first, and where it comes from."""
+    first = 2 if step.kind == "Loop" else 0
+    return [*zip(body.params[first:], step.inputs[first:], strict=False)]
 
 
 def _quiet_rule(*inputs: Array, outputs: int, operator: str, **attributes: Any) -> tuple[Any, Any]:

@@ -50,12 +50,12 @@ def _arithmetic(
     def forward(self: "Size", other: Any) -> Any:
         if isinstance(other, int | Size):
             return exact(self, other)
-        return python(Size.lift(self), other) if isinstance(other, float) else NotImplemented
+        return python(Size.lift(self), other) if isinstance(other, float | complex) else NotImplemented
 
     def reflected(self: "Size", other: Any) -> Any:
         if isinstance(other, int):
             return exact(other, self)
-        return python(other, Size.lift(self)) if isinstance(other, float) else NotImplemented
+        return python(other, Size.lift(self)) if isinstance(other, float | complex) else NotImplemented
 
     return forward, reflected
 

@@ -66,7 +66,13 @@ def _check_dtypes(found: Schema, inputs: Sequence[Value | None]) -> None:
             raise DtypeError(f"{found.kind} does not take {value.type.dtype} for {found.name(position)}")
 
 
-_STRINGS = {"float32": "float", "float64": "double", "object": "string", "str": "string"}
+_STRINGS = {
+    "float32": "float",
+    "float64": "double",
+    "object": "string",
+    "str": "string",
+    **{f"float8_{form}": f"float8{form}" for form in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")},
+}
 
 
 def type_string(type: Type) -> str:

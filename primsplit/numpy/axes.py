@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
+from primsplit import dims, lifting, tracing
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to, transpose
 from primsplit.dims import Dim, Size
@@ -19,10 +19,7 @@ from primsplit.ops import op
 END = int(np.iinfo(np.int64).max)
 """The end of a slice that goes to the end of the axis."""
 
-
-def array_like(value: Any) -> Array:
-    """The Array of an argument that NumPy would pass to `asarray`."""
-    return as_array(np.asarray(value) if isinstance(value, list | tuple) else value)
+array_like = lifting.array_like
 
 
 def one_axis(axis: Any, rank: int) -> int:

@@ -1,10 +1,12 @@
-"""The modified Bessel functions I0 and I1.
+"""The Bessel functions J0 and J1, and the modified ones I0 and I1, scaled too.
 
 Everything is written with g_n(x) = I_n(x) / x**n, which is even, smooth at 0, and has the derivative x g_(n+1)(x)
-(NIST Digital Library of Mathematical Functions, 10.29.4). So derivatives of any order are exact at 0 too.
+(NIST Digital Library of Mathematical Functions, 10.29.4), and with J_n(x) / x**n, whose derivative has the other sign
+(10.6.6). So derivatives of any order are exact at 0 too.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,15 +16,27 @@ from primsplit.calls.primitive import Function, primitive, rrule
 from primsplit.numpy.axes import array_like
 from primsplit.numpy.ufuncs import cast_to, elementwise
 from primsplit.ops import op
-from primsplit.passes.compositions.coefficients import BESSEL_I0_TAIL, BESSEL_I1_TAIL
+from primsplit.passes.compositions.coefficients import (
+    BESSEL_I0_TAIL,
+    BESSEL_I1_TAIL,
+    BESSEL_J0,
+    BESSEL_J0_P,
+    BESSEL_J0_Q,
+    BESSEL_J1,
+    BESSEL_J1_P,
+    BESSEL_J1_Q,
+    BESSEL_J_ZEROS,
+)
 from primsplit.passes.compositions.error_function import in_float64
-from primsplit.passes.compositions.rational import horner
+from primsplit.passes.compositions.rational import Rational, horner
 
 NEAR = 8.0
 TERMS = 26
 """At |x| = 8 the next term of the power series is below 1e-22 of the sum."""
 OVERFLOWN = 1000.0
 """I0 is infinite from here on, in float64."""
+SMALL = 3.0
+"""Below it J_n is summed for n > 1, and above it made of J0 and J1."""
 
 
 @primitive
@@ -82,3 +96,92 @@ def i0_of(x: Any) -> Array:
     given = array_like(x)
     found: Array = i0(given if given.type.is_float else cast_to(given, np.float64))
     return found
+
+
+@elementwise("i0e")
+def i0e(x: Array) -> Array:
+    """exp(-|x|) I0(x); at 0, where it has a kink, the derivative 0."""
+    return in_float64(x, lambda wide: _scaled(wide, lambda near: bessel_quotient(near, 0), BESSEL_I0_TAIL))
+
+
+@elementwise("i1e")
+def i1e(x: Array) -> Array:
+    """exp(-|x|) I1(x)."""
+
+    def signed(wide: Array) -> Array:
+        tail = _scaled(wide, lambda near: near * bessel_quotient(near, 1), BESSEL_I1_TAIL)
+        return op.Where(wide < -NEAR, -tail, tail)
+
+    return in_float64(x, signed)
+
+
+def _scaled(x: Array, function: Callable[[Array], Array], tail: Rational) -> Array:
+    """exp(-|x|) times the function near 0, else by the fit, differentiated itself: the derivative cancels nothing."""
+    size = op.Abs(x)
+    is_far = size > NEAR
+    inside = op.Where(is_far, 0.0, x)
+    inverse = op.Reciprocal(op.Where(is_far, size, NEAR))
+    return op.Where(is_far, tail(inverse) * op.Sqrt(inverse), op.Exp(-op.Abs(inside)) * function(inside))
+
+
+@primitive
+def oscillating_quotient(x: Array, order: int) -> Array:
+    """J_order(x) / x**order. Orders 0 and 1 right to 1e-15, and to a few units in the last place up to |x| = 8."""
+    return in_float64(x, lambda wide: _oscillating(op.Abs(wide), order))
+
+
+@rrule(oscillating_quotient)
+def _oscillating_quotient_rule(x: Array, order: int) -> tuple[Array, Function]:
+    """The next order, times -x."""
+    return oscillating_quotient(x, order), lambda dz: (-dz * (x * oscillating_quotient(x, order + 1)), None)
+
+
+def _oscillating(size: Array, order: int) -> Array:
+    """Orders 0 and 1 by fits; the next by the recurrence (10.6.1) upwards, but near 0 by the power series (10.2.2)."""
+    is_far = size > NEAR
+    near, far = op.Min(size, NEAR), op.Where(is_far, size, NEAR)
+    last, found = (op.Where(is_far, _wave(far, n), _between_zeros(near, n)) for n in (0, 1))
+    if order < 2:
+        return last if order == 0 else found
+    inverse = op.Reciprocal(op.Where(size > SMALL, size, SMALL))
+    for n in range(1, order):
+        last, found = found, (found * (2.0 * n) - last) * (inverse * inverse)
+    small = op.Min(size, SMALL)
+    terms = [(-1.0) ** k * 2.0**-order / (math.factorial(k) * math.factorial(k + order)) for k in range(TERMS)]
+    found = op.Where(size > SMALL, found, horner(terms, small * small * 0.25))
+    return op.Where(op.IsNaN(size), size, found)
+
+
+def _between_zeros(x: Array, order: int) -> Array:
+    """J_order(x) / x**order up to 8, the zeros as factors."""
+    found = (BESSEL_J1 if order else BESSEL_J0)(x * x)
+    for high, low in BESSEL_J_ZEROS[order]:
+        found = found * ((x - high - low) * (x + high))
+    return found
+
+
+def _wave(x: Array, order: int) -> Array:
+    """The same from 8 on: Hankel's form (10.17.3), the phase taken apart so that it is not rounded."""
+    inverse = op.Reciprocal(x)
+    square = inverse * inverse
+    cosine, sine = op.Cos(x), op.Sin(x)
+    even, odd = cosine + sine, sine - cosine
+    if order == 0:
+        found = BESSEL_J0_P(square) * even - BESSEL_J0_Q(square) * inverse * odd
+    else:
+        found = (BESSEL_J1_P(square) * odd + BESSEL_J1_Q(square) * inverse * even) * inverse
+    return found * (op.Sqrt(inverse) * math.sqrt(1 / math.pi))
+
+
+@elementwise("j0")
+def j0(x: Array) -> Array:
+    """The Bessel function of order 0; its derivative is -J1."""
+    found: Array = oscillating_quotient(x, 0)
+    return found
+
+
+@elementwise("j1")
+def j1(x: Array) -> Array:
+    """The Bessel function of order 1."""
+    quotient: Array = oscillating_quotient(x, 1)
+    return x * quotient

@@ -112,13 +112,13 @@ def isneginf(x: Any, out: Any = None) -> Any:
 
 @implements(np.isreal)
 def isreal(x: Any) -> Array:
-    """True everywhere: there are no complex numbers here."""
+    """True everywhere in a real array."""
     return _everywhere(array_like(x), answer=True)
 
 
 @implements(np.iscomplex)
 def iscomplex(x: Any) -> Array:
-    """False everywhere: there are no complex numbers here."""
+    """False everywhere in a real array."""
     return _everywhere(array_like(x), answer=False)
 
 

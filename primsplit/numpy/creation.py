@@ -11,7 +11,7 @@ from primsplit import dims, tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import expand_to, full, reshape_to
 from primsplit.dims import Dim, Size
-from primsplit.lifting import as_array
+from primsplit.lifting import as_array, holds_traced
 from primsplit.numpy.axes import array_like, size_as
 from primsplit.numpy.joining import joined_dtype, stack
 from primsplit.numpy.layout import as_shape, astype
@@ -222,14 +222,8 @@ def array(
 def from_nested(value: Any) -> Array:
     """The Array of a traced array, a number, a size, or lists of those. Python numbers become float64 or int64."""
     if isinstance(value, list | tuple):
-        if any(_holds_traced(v) for v in value):
+        if holds_traced(value):
             return stack([from_nested(v) for v in value])
         return constant_like(value)
     found = as_array(value)
     return Array(found.value) if found.weak else found
-
-
-def _holds_traced(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return any(map(_holds_traced, value))
-    return isinstance(value, Array | Size)

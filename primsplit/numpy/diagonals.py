@@ -1,6 +1,5 @@
 """Diagonals and triangles: diag, diagonal, trace, triu, tril, fill_diagonal."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -149,30 +148,51 @@ def _fill_wrapped(a: Array, val: Any) -> None:
 
 @implements(np.triu_indices_from)
 def triu_indices_from(arr: Array, k: int = 0) -> Any:
-    """As in NumPy, for a matrix of fixed shape."""
-    rows, columns = _fixed(arr)
-    return np.triu_indices(rows, k, columns)
+    """Where a matrix has elements on and above the k-th diagonal."""
+    return triu_indices(*_sizes_of_matrix(arr, k))
 
 
 @implements(np.tril_indices_from)
 def tril_indices_from(arr: Array, k: int = 0) -> Any:
-    """As in NumPy, for a matrix of fixed shape."""
-    rows, columns = _fixed(arr)
-    return np.tril_indices(rows, k, columns)
+    """Where a matrix has elements on and below the k-th diagonal."""
+    return tril_indices(*_sizes_of_matrix(arr, k))
+
+
+def _sizes_of_matrix(x: Array, k: int) -> tuple[Dim, int, Dim]:
+    if x.ndim != 2:
+        raise ShapeError("input array must be 2-d", place=tracing.user_place())
+    return x.shape[0], k, x.shape[1]
+
+
+def triu_indices(n: Dim, k: int = 0, m: Dim | None = None) -> Any:
+    """As in NumPy; the sizes may be known only at run time."""
+    return _places_of_triangle(n, k, m, upper=True)
+
+
+def tril_indices(n: Dim, k: int = 0, m: Dim | None = None) -> Any:
+    """As in NumPy; the sizes may be known only at run time."""
+    return _places_of_triangle(n, k, m, upper=False)
+
+
+def _places_of_triangle(n: Dim, k: int, m: Dim | None, *, upper: bool) -> Any:
+    m = n if m is None else m
+    if isinstance(n, int) and isinstance(m, int):
+        return np.triu_indices(n, k, m) if upper else np.tril_indices(n, k, m)
+    rows, columns = count_up(n), count_up(m)
+    distance = op.Sub(op.Unsqueeze(columns, [0]), op.Unsqueeze(rows, [1]))
+    return call(np.nonzero, op.GreaterOrEqual(distance, k) if upper else op.LessOrEqual(distance, k))
 
 
 @implements(np.diag_indices_from)
 def diag_indices_from(arr: Array) -> Any:
-    """As in NumPy, for an array of fixed shape."""
-    return np.diag_indices(_fixed(arr)[0], arr.ndim)
+    """Where an array of equal sizes has its diagonal."""
+    if arr.ndim < 2:
+        raise ShapeError("input array must be at least 2-d", place=tracing.user_place())
+    if not all(dims.could_be(d, arr.shape[0]) for d in arr.shape):
+        raise ShapeError("All dimensions of input must be of equal length", place=tracing.user_place())
+    return diag_indices(next((d for d in arr.shape if isinstance(d, int)), arr.shape[0]), arr.ndim)
 
 
-def _fixed(x: Array) -> Sequence[int]:
-    sizes = [d for d in x.shape if isinstance(d, int)]
-    if len(sizes) != x.ndim or x.ndim < 2:
-        raise ShapeError(
-            f"indices of a triangle or diagonal are asked of {x.type}, whose shape must be fixed",
-            place=tracing.user_place(),
-            cure="Use np.triu, np.tril or np.diagonal, which take any size.",
-        )
-    return sizes
+def diag_indices(n: Dim, ndim: int = 2) -> Any:
+    """As in NumPy; the size may be known only at run time."""
+    return np.diag_indices(n, ndim) if isinstance(n, int) else (count_up(n),) * ndim

@@ -8,8 +8,9 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array, implements
 from primsplit.errors import ShapeError
+from primsplit.lifting import array_like
 from primsplit.numpy.contraction import Labels, Term, sum_of_products
-from primsplit.numpy.products import computed, operand, operands, to_out
+from primsplit.numpy.products import computed, operands, to_out
 from primsplit.numpy.ufuncs import cast_to
 
 
@@ -17,7 +18,7 @@ from primsplit.numpy.ufuncs import cast_to
 def einsum(*inputs: Any, out: Any = None, optimize: Any = False, dtype: Any = None, **unused: Any) -> Array:
     """Any einsum, as Transpose, Reshape, MatMul, Mul and ReduceSum. `optimize` is accepted: pairs are always chosen."""
     given, names, output = _written_as_text(inputs) if isinstance(inputs[0], str) else _written_as_lists(inputs)
-    arrays = operands(*given) if dtype is None else [cast_to(operand(a), dtype) for a in given]
+    arrays = operands(*given) if dtype is None else [cast_to(array_like(a), dtype) for a in given]
     labels, wanted = spread_ellipses(names, output, [len(a.shape) for a in arrays])
     missing = {x for term in labels for x in term if isinstance(x, tuple)} - set(wanted)
     if missing:

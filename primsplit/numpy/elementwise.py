@@ -9,14 +9,29 @@ from primsplit.numpy import (
     bits,
     comparison,
     exponential,
+    incomplete_beta,
+    incomplete_gamma,
     rounding,
     selection,
     special,
+    transformations,
     trigonometric,
 )
 from primsplit.numpy.ufuncs import ELEMENTWISE
 
-families = (arithmetic, bits, comparison, exponential, rounding, selection, special, trigonometric)
+families = (
+    arithmetic,
+    bits,
+    comparison,
+    exponential,
+    incomplete_beta,
+    incomplete_gamma,
+    rounding,
+    selection,
+    special,
+    transformations,
+    trigonometric,
+)
 
 REFUSED = {
     "gcd": "it is an algorithm with as many steps as its numbers need",

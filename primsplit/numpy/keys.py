@@ -111,8 +111,8 @@ def _refused(what: str, cure: str = "") -> IndexingError:
 
 
 def _as_index(part: Any) -> Any:
-    """The part, where it is a list or tuple as an array."""
-    if isinstance(part, list | tuple):
+    """The part, where it is a list, tuple or range as an array."""
+    if isinstance(part, list | tuple | range):
         if any(isinstance(p, Array) for p in part):
             stacked: Array = FUNCTIONS[np.stack](part)
             return stacked

@@ -8,27 +8,22 @@ import numpy as np
 
 from primsplit.array import FUNCTIONS, Array, implements
 from primsplit.dims import Size
-from primsplit.numpy import creation, spaces
+from primsplit.numpy import frequencies
+from primsplit.numpy.windows import WINDOWS
 from primsplit.tracing import is_recording
 
-MADE = {
-    "zeros": creation.zeros,
-    "ones": creation.ones,
-    "empty": creation.empty,
-    "full": creation.full_of,
-    "arange": creation.arange,
-    "linspace": creation.linspace,
-    "logspace": spaces.logspace,
-    "geomspace": spaces.geomspace,
-    "eye": creation.eye,
-    "identity": creation.identity,
-    "tri": creation.tri,
-    "asarray": creation.asarray,
-    "array": creation.array,
-}
+MADE = frozenset({
+    "zeros", "ones", "empty", "full", "arange", "linspace", "logspace", "geomspace", "eye", "identity", "tri",
+    "asarray", "array",
+})  # fmt: skip
+"""Functions that make arrays."""
 
+SIZED: dict[Any, Callable[..., Any]] = {
+    **WINDOWS, np.fft.fftfreq: frequencies.fftfreq, np.fft.rfftfreq: frequencies.rfftfreq,
+}  # fmt: skip
+"""Functions of a size alone, and what they are for one that only the run knows."""
 
-TAKING = (np.take, np.full_like, np.repeat, np.pad, np.insert, np.roll, np.select)
+TAKING = (np.take, np.full_like, np.repeat, np.pad, np.insert, np.roll, np.select, *SIZED)
 """Functions with an argument that may be traced, or a size, and that NumPy does not dispatch on."""
 
 
@@ -38,7 +33,9 @@ def dispatched(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         traced = any(isinstance(a, Array | Size) for a in (*args, *options.values()))
-        return FUNCTIONS[function](*args, **options) if traced else function(*args, **options)
+        if not traced:
+            return function(*args, **options)
+        return (SIZED[function] if function in SIZED else FUNCTIONS[function])(*args, **options)
 
     return call
 
@@ -50,14 +47,21 @@ class Namespace:
     arguments, are primsplit's while a function is traced.
     """
 
+    def __init__(self, module: Any = np) -> None:
+        self.module = module
+
     def __getattr__(self, name: str) -> Any:
-        if name in MADE and is_recording():
-            return MADE[name]
-        found = getattr(np, name)
-        return dispatched(found) if is_recording() and any(found is f for f in TAKING) else found
+        found = getattr(self.module, name)
+        if not is_recording():
+            return found
+        if name in MADE and self.module is np:
+            return FUNCTIONS[found]
+        if found is np.fft:
+            return Namespace(found)
+        return dispatched(found) if any(found is f for f in TAKING) else found
 
     def __dir__(self) -> list[str]:
-        return dir(np)
+        return dir(self.module)
 
     def __repr__(self) -> str:
         return "<the array namespace of primsplit>"

@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices that need no singular values.
+"""Norms of vectors and matrices.
 
 The gradient at a zero vector is zero for every order, as in torch.linalg.norm, and so is the share of a zero element.
 Powers are taken of the elements over a power of two near the largest, so that they neither overflow nor vanish.
@@ -12,8 +12,9 @@ import numpy as np
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import reshape_to
-from primsplit.errors import ShapeError, UnsupportedFunction
+from primsplit.errors import ShapeError
 from primsplit.numpy.axes import array_like, count_along, many_axes, one_axis
+from primsplit.numpy.dense.singular import singular_values
 from primsplit.numpy.reductions import extremum, reduced
 from primsplit.numpy.ufuncs import call, cast_to
 from primsplit.ops import op
@@ -82,17 +83,28 @@ def matrix_norm_over(x: Array, axes: tuple[int, int], order: Any, keepdims: Any)
     if order is None or order in {"fro", "f"}:
         return reduced("ReduceL2", x, sorted(axes), keepdims)
     if order in {"nuc", 2, -2}:
-        raise UnsupportedFunction(
-            f"the matrix norm {order!r} needs singular values, which ONNX has no operator for",
-            place=tracing.user_place(),
-            cure="Use the norms 'fro', 1, -1, inf or -inf, or axis= for norms of vectors.",
-        )
+        return _spectral(x, axes, order, keepdims)
     if order not in {1, -1, np.inf, -np.inf}:
         raise ShapeError(f"matrices have no norm {order!r}", place=tracing.user_place())
     summed, searched = axes if abs(order) == 1 else axes[::-1]
     sums = reduced("ReduceL1", x, [summed], True)
     found = _extreme(sums, [searched], True, is_largest=order > 0)
     return found if keepdims else op.Squeeze(found, sorted(axes))
+
+
+def _spectral(x: Array, axes: tuple[int, int], order: Any, keepdims: Any) -> Array:
+    """The largest singular value, the smallest, or their sum."""
+    rank = len(x.shape)
+    others = [i for i in range(rank) if i not in axes]
+    values = op.Unsqueeze(singular_values(op.Transpose(x, perm=[*others, *axes])), [-1])
+    if order == "nuc":
+        found = op.ReduceSum(values, [-2], keepdims=1)
+    else:
+        found = _extreme(values, [rank - 2], True, is_largest=order == 2)
+    if not keepdims:
+        return op.Squeeze(found, [rank - 2, rank - 1])
+    placed = [*others, *axes]
+    return op.Transpose(found, perm=[placed.index(i) for i in range(rank)])
 
 
 @implements(np.linalg.norm)

@@ -189,7 +189,7 @@ def poly(seq_of_zeros: Any) -> Array:
 def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
     """np.polyfit by QR, for at least `deg + 1` points with as many different `x`; a run with fewer points fails.
 
-    `rcond` cuts nothing off. With `full` the singular values are refused where they are used.
+    `rcond` cuts nothing off. With `full` the singular values come with it.
     """
     count = operator.index(deg) + 1
     points, values = _floating(x), _floating(y)

@@ -11,7 +11,7 @@ from primsplit.array import FUNCTIONS, Array, implements, unsupported
 from primsplit.broadcasting import reshape_to
 from primsplit.dims import Size, product
 from primsplit.errors import ShapeError
-from primsplit.lifting import as_array
+from primsplit.lifting import array_like
 from primsplit.numpy.contraction import NOMINAL, Label, Term, sum_of_products
 from primsplit.numpy.ufuncs import cast_to, elementwise, ufunc_method
 from primsplit.ops import op
@@ -23,23 +23,13 @@ _COMPUTED_IN = {
 }  # fmt: skip
 
 
-def operand(value: Any) -> Array:
-    """An Array of anything that NumPy takes for one: nested lists, and numbers with the dtype NumPy gives them."""
-    if not isinstance(value, list | tuple):
-        return as_array(value)
-    if any(isinstance(leaf, Array | Size) for leaf in _leaves(value)):
-        stacked: Array = FUNCTIONS[np.stack]([operand(v) for v in value])
-        return stacked
-    return as_array(np.asarray(value))
-
-
-def _leaves(value: Any) -> list[Any]:
-    return [leaf for v in value for leaf in _leaves(v)] if isinstance(value, list | tuple) else [value]
+operand = array_like
+"""An Array of anything that NumPy takes for one."""
 
 
 def operands(*values: Any) -> list[Array]:
     """The values as Arrays of their common dtype."""
-    arrays = [operand(v) for v in values]
+    arrays = [array_like(v) for v in values]
     dtype = np.result_type(*(a.dtype for a in arrays))
     return [cast_to(a, dtype) for a in arrays]
 
@@ -128,7 +118,7 @@ def on_axes(ufunc: np.ufunc, *inputs: Any, axes: Any = None, axis: Any = None, *
     chosen = [(a,) if isinstance(a, int) else tuple(a) for a in axes]
     chosen += [tuple(range(-len(core), 0)) for core in cores[len(chosen) :]]
     moved = [
-        FUNCTIONS[np.moveaxis](operand(x), at, tuple(range(-len(at), 0))) if at else operand(x)
+        FUNCTIONS[np.moveaxis](array_like(x), at, tuple(range(-len(at), 0))) if at else array_like(x)
         for x, at in zip(inputs, chosen, strict=False)
     ]
     result = FUNCTIONS["ufunc"](ufunc, "__call__", *moved, **options)
@@ -238,14 +228,14 @@ def _tensordot_axes(rank_a: int, rank_b: int, axes: Any) -> tuple[list[int], lis
 @implements(np.linalg.matmul)
 def linalg_matmul(x1: Any, x2: Any, /) -> Array:
     """The matrix product."""
-    result: Array = FUNCTIONS["ufunc"](np.matmul, "__call__", operand(x1), operand(x2))
+    result: Array = FUNCTIONS["ufunc"](np.matmul, "__call__", array_like(x1), array_like(x2))
     return result
 
 
 @implements(np.linalg.vecdot)
 def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     """The dot products of vectors along an axis."""
-    result: Array = FUNCTIONS["ufunc"](np.vecdot, "__call__", operand(x1), operand(x2), axis=axis)
+    result: Array = FUNCTIONS["ufunc"](np.vecdot, "__call__", array_like(x1), array_like(x2), axis=axis)
     return result
 
 

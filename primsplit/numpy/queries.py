@@ -34,13 +34,13 @@ def size(a: Any, axis: Any = None) -> Dim:
 
 @implements(np.iscomplexobj)
 def is_complex(x: Any) -> bool:
-    """False: there are no complex numbers here."""
+    """False for real arrays; see `complex.questions`."""
     return False
 
 
 @implements(np.isrealobj)
 def is_real(x: Any) -> bool:
-    """True: there are no complex numbers here."""
+    """True for real arrays."""
     return True
 
 

@@ -10,25 +10,24 @@ from primsplit.array import implements
 from primsplit.errors import UnsupportedFunction
 from primsplit.numpy.ufuncs import ELEMENTWISE
 
-COMPLEX = "complex numbers are not supported"
+EIGENVALUES = "it finds complex numbers, the eigenvalues of a matrix"
+SORTED = "complex numbers have no order"
 FILES = "a program writes no files"
 TEXT = "the elements are known only at run time"
 DATES = "primsplit has no dates"
 BITS = "it reads the bits of numbers, which ONNX cannot"
 
 REASONS: dict[str, tuple[Callable[..., Any], ...]] = {
-    COMPLEX: (
-        np.fft.fft, np.fft.ifft, np.fft.fft2, np.fft.ifft2, np.fft.fftn, np.fft.ifftn, np.fft.rfft, np.fft.irfft,
-        np.fft.rfft2, np.fft.irfft2, np.fft.rfftn, np.fft.irfftn, np.fft.hfft, np.fft.ihfft, np.roots, np.sort_complex,
-    ),
+    EIGENVALUES: (np.roots,),
+    SORTED: (np.sort_complex,),
     FILES: (np.save, np.savetxt, np.savez, np.savez_compressed),
     TEXT: (np.array2string, np.array_repr, np.array_str, np.min_scalar_type),
     DATES: (np.busday_count, np.busday_offset, np.is_busday, np.datetime_as_string, np.isnat),
     BITS: (np.packbits, np.unpackbits),
 }  # fmt: skip
 CURES = {
-    COMPLEX: "Work with real and imaginary parts: the transform of a vector is x @ np.cos(angles), x @ np.sin(angles) "
-    "with\n  angles = -2 * np.pi * np.outer(np.arange(n), np.arange(n)) / n.",
+    EIGENVALUES: "Find the root you need by Newton's steps, or outside of the function.",
+    SORTED: "Sort by np.argsort(np.abs(z)).",
     FILES: "Return the array from the function, and write the file outside.",
     TEXT: "Return the array from the function, and print it outside.",
     DATES: "Pass numbers: days since a date, say.",

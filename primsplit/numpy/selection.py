@@ -136,13 +136,13 @@ def heaviside(x: Array, at_zero: Array) -> Array:
 
 @implements(np.real, np.real_if_close)
 def real(val: Any, **_: Any) -> Array:
-    """The array itself: there are no complex numbers here."""
+    """The array itself, which is real."""
     return same(array_like(val))
 
 
 @implements(np.imag)
 def imag(val: Any) -> Array:
-    """Zeros: there are no complex numbers here."""
+    """Zeros, of a real array."""
     return zeros_of(array_like(val))
 
 

@@ -50,6 +50,12 @@ erfcx = elementwise("erfcx")(unit("erfcx", error_function.erfcx, lambda dz, x, z
 erfinv = elementwise("erfinv")(
     unit("erfinv", error_function.erfinv, lambda dz, y, z: dz * (op.Exp(z * z) * (ROOT_PI / 2)))
 )
+erfcinv = elementwise("erfcinv")(
+    unit("erfcinv", error_function.erfcinv, lambda dz, x, z: dz * (op.Exp(z * z) * (-ROOT_PI / 2)))
+)
+ndtri = elementwise("ndtri")(
+    unit("ndtri", error_function.ndtri, lambda dz, p, z: dz * (op.Exp(z * z * 0.5) * math.sqrt(2 * math.pi)))
+)
 ndtr = elementwise("ndtr")(
     unit("ndtr", error_function.ndtr, lambda dz, x, z: dz * (op.Exp(x * x * -0.5) * math.sqrt(0.5 / math.pi)))
 )

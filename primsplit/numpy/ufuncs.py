@@ -13,11 +13,10 @@ import numpy.typing as npt
 from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array, implements, numbers_of, unsupported
 from primsplit.broadcasting import expand_to
-from primsplit.dims import Size
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.infer import broadcast_shapes
 from primsplit.ir import BFLOAT16, is_held
-from primsplit.lifting import as_array
+from primsplit.lifting import array_like, as_array
 from primsplit.numpy.again import known_arrays
 from primsplit.ops import op
 
@@ -72,7 +71,7 @@ def call_ufunc(
 ) -> Any:
     """A ufunc element by element, with NumPy's promotion. Raises DtypeError and ShapeError at the user's line."""
     given, out = list(inputs[: ufunc.nin]), inputs[ufunc.nin :] or out
-    arrays = [_operand(x) for x in given]
+    arrays = [array_like(x) for x in given]
     if ufunc.__name__ in COMPARISONS:
         arrays = _comparable(arrays)
     loop = loop_dtypes(ufunc, arrays, dtype)
@@ -95,12 +94,6 @@ def _known_result(ufunc: np.ufunc, operands: Sequence[Array]) -> tuple[Array, ..
         return None
     found = ufunc(*known)
     return tuple(Array(tracing.constant(f)) for f in (found if isinstance(found, tuple) else (found,)))
-
-
-def _operand(value: Any) -> Array:
-    """The Array of an operand; lists of numbers are arrays too."""
-    plain = isinstance(value, list | tuple) and not any(isinstance(v, Size) for v in value)
-    return as_array(np.asarray(value) if plain else value)
 
 
 COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})

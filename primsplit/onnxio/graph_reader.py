@@ -18,6 +18,7 @@ from primsplit.errors import ParseError, Place, PrimsplitError, UnsupportedFunct
 from primsplit.infer import fresh
 from primsplit.ir import BFLOAT16, Block, Const, Type, Value, Var
 from primsplit.onnxio import gradient_node, shape_vectors
+from primsplit.onnxio.batch_scan import BATCH_SCAN
 from primsplit.onnxio.modelfile import MOST_NODES
 from primsplit.onnxio.nested_nodes import KINDS, record_nested
 from primsplit.onnxio.ranks import Widened, settled, widened_squeeze
@@ -134,7 +135,7 @@ class GraphReader:
         kind = f"{domain}::{node.op_type}" if domain else node.op_type
         version = self.versions.get(domain)
         is_defined = definition_of(kind, version) is not None
-        if not is_defined and kind != gradient_node.KIND:
+        if not is_defined and kind not in {gradient_node.KIND, BATCH_SCAN}:
             self.check_standard(node, domain, kind)
         if kind == "Constant":
             return (self.constant(node.attribute[0]),)

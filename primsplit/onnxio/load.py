@@ -10,6 +10,7 @@ import onnx.helper
 import onnx.inliner
 
 from primsplit.collector import paused
+from primsplit.definitions.earlier import CHANGED, EARLIER
 from primsplit.definitions.masked_softmax import with_masked_rows
 from primsplit.definitions.quantized_chains import with_straight_through
 from primsplit.definitions.untaken import with_quiet_sides
@@ -51,7 +52,7 @@ def load_model(path: str, said: Said, *, safe_where: bool = False) -> Model:
     """
     with paused():
         file = read_file(path)
-        proto = _inlined(_in_own_domain(file.proto), path)
+        proto = _inlined(_in_own_domains(file.proto), path)
         versions = {domain_of(o.domain): o.version for o in proto.opset_import}
         proto = lowered(proto) if versions.get("", OPSET) > OPSET else converted(proto, path)
         _reserve_sizes(proto)
@@ -90,21 +91,27 @@ def _inlined(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
         raise invalid(path, error) from None
 
 
-def _in_own_domain(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """The model; operators that onnxruntime has put into the standard's domain leave it."""
-    version = next((o.version for o in proto.opset_import if domain_of(o.domain) == ""), OPSET)
+def _in_own_domains(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """The model; operators that onnxruntime has put into the standard's domain leave it, as do those of `CHANGED`."""
+    version = _version(proto)
+    holders = [proto, *(f for f in proto.functions if _version(f) == version)]
+    nodes = [n for h in holders for n in nodes_of(getattr(h, "graph", h)) if domain_of(n.domain) == ""]
     strangers = [
-        n
-        for n in nodes_of(proto.graph)
-        if n.op_type in STRANGERS
-        and domain_of(n.domain) == ""
-        and not onnx.defs.has(n.op_type, max_inclusive_version=version)
+        n for n in nodes if n.op_type in STRANGERS and not onnx.defs.has(n.op_type, max_inclusive_version=version)
     ]
-    for node in strangers:
-        node.domain = FOREIGN
-    if strangers and all(o.domain != FOREIGN for o in proto.opset_import):
-        proto.opset_import.append(onnx.helper.make_opsetid(FOREIGN, 1))
+    earlier = [n for n in nodes if version < CHANGED.get(n.op_type, 0)]
+    for domain, moved, number in ((FOREIGN, strangers, 1), (EARLIER, earlier, version)):
+        for node in moved:
+            node.domain = domain
+        for holder in holders if moved else ():
+            if all(o.domain != domain for o in holder.opset_import):
+                holder.opset_import.append(onnx.helper.make_opsetid(domain, number))
     return proto
+
+
+def _version(holder: onnx.ModelProto | onnx.FunctionProto) -> int:
+    """The standard's opset that a model or a function is written in."""
+    return next((o.version for o in holder.opset_import if domain_of(o.domain) == ""), OPSET)
 
 
 STRANGERS = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})

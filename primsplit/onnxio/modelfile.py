@@ -105,8 +105,8 @@ def _check_imports(proto: onnx.ModelProto, path: str) -> None:
         raise UnsupportedFunction(f"{path} has opset {versions[0]}, and the onnx package knows 1 to {newest}")
 
 
-def graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
-    """The graph and every graph inside it."""
+def graphs(graph: Any) -> Iterator[Any]:
+    """The graph, or the function, and every graph inside it."""
     yield graph
     for node in graph.node:
         yield from _inside(node)

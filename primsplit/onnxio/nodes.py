@@ -4,7 +4,14 @@ from collections.abc import Iterator
 
 import onnx
 
+from primsplit.definitions.earlier import CHANGED, EARLIER
+from primsplit.definitions.families import definition_of
 from primsplit.errors import FileError
+from primsplit.onnxio.versions import domain_of, nodes_of
+from primsplit.schema import OPSET
+
+RENAMED = {"Scatter": "ScatterElements"}
+"""Operators of old opsets that only have another name today."""
 
 
 def node_kinds(path: str) -> Iterator[str]:
@@ -16,16 +23,16 @@ def node_kinds(path: str) -> Iterator[str]:
     except Exception as error:  # noqa: BLE001  # protobuf's own error classes differ between its implementations
         raise FileError(f"{path} is no ONNX file: {str(error).splitlines()[0]}") from None
     local = {(f.domain, f.name) for f in model.functions}
-    for nodes in (model.graph.node, *(f.node for f in model.functions)):
-        yield from _kinds(nodes, local)
+    for holder in (model, *model.functions):
+        version = next((o.version for o in holder.opset_import if domain_of(o.domain) == ""), OPSET)
+        for node in nodes_of(getattr(holder, "graph", holder)):
+            if (node.domain, node.op_type) not in local:
+                yield _kind(node, version)
 
 
-def _kinds(nodes: "Iterator[onnx.NodeProto]", local: set[tuple[str, str]]) -> Iterator[str]:
-    for node in nodes:
-        if (node.domain, node.op_type) not in local:
-            standard = node.domain in {"", "ai.onnx"}
-            yield node.op_type if standard else f"{node.domain}::{node.op_type}"
-        for attribute in node.attribute:
-            yield from _kinds(iter(attribute.g.node), local)
-            for graph in attribute.graphs:
-                yield from _kinds(iter(graph.node), local)
+def _kind(node: onnx.NodeProto, version: int) -> str:
+    """The operator under the name by which the loader knows it."""
+    domain, kind = domain_of(node.domain), node.op_type
+    if domain == "" and version < CHANGED.get(kind, 0) and definition_of(f"{EARLIER}::{kind}") is not None:
+        domain = EARLIER
+    return f"{domain}::{kind}" if domain else RENAMED.get(kind, kind)

@@ -5,14 +5,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
 from primsplit.dims import Dim, parse, symbol
 from primsplit.errors import FileError, PrimsplitError, SpecError
 from primsplit.ir import Type
-from primsplit.runtime import Session
+from primsplit.runtime import NARROW, Session
 from primsplit.specs import check_array, check_names
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -62,8 +61,7 @@ def _type(declared: Any) -> Type:
     match = re.fullmatch(r"tensor\((\w+)\)", declared.type)
     if match is None or match[1] == "string":
         raise SpecError(f"{declared.name} is a {declared.type}, which cannot be read from or written to a file")
-    name = _DTYPES.get(match[1], match[1])
-    dtype = np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name)
+    dtype = NARROW[declared.type] if declared.type in NARROW else np.dtype(_DTYPES.get(match[1], match[1]))
     return Type(dtype, [_dim(d, declared.name, axis) for axis, d in enumerate(declared.shape)])
 
 

@@ -163,7 +163,14 @@ class Writer:
         return known
 
     def node(self, op: Op, into: Into, ends: Collection[str] = ()) -> None:
-        """Write an op; its outputs are declared but for those in `ends`, which the graph declares itself."""
+        """Write an op; its outputs are declared but for those in `ends`, which the graph declares itself.
+
+        A copy is no node: what it copies is read instead. onnxruntime takes copies out while it makes `y / x` of
+        `(1 / x) * y`, and then reads the copy of y that is gone.
+        """
+        if op.kind == "Identity" and self.names.of.get(op.outputs[0]) not in ends:
+            self.names.of[op.outputs[0]] = self.read(op.inputs[0])
+            return
         domain, _, kind = op.kind.rpartition("::")
         number = self.counts[kind] = self.counts.get(kind, 0) + 1
         inputs = [self.read(v) for v in op.inputs]

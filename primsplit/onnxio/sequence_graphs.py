@@ -17,7 +17,7 @@ from primsplit.errors import ParseError, TraceError, UnsupportedFunction
 from primsplit.ir import Block, Op, Value, free
 from primsplit.nested import ScanForm, Walk, element, emit_if, emit_scan, visible
 from primsplit.onnxio.known import known_number
-from primsplit.onnxio.nested_nodes import without_invariants
+from primsplit.onnxio.nested_bodies import without_invariants
 from primsplit.onnxio.ranks import Wide, Widened, is_one_element, with_axes
 from primsplit.onnxio.sequence_stacks import of_length
 from primsplit.onnxio.sequences import (

@@ -14,7 +14,7 @@ from primsplit.errors import UnsupportedFunction
 from primsplit.ir import Block, Type, Value
 from primsplit.nested import emit_loop
 from primsplit.onnxio.known import known_number
-from primsplit.onnxio.nested_nodes import steady, without_invariants
+from primsplit.onnxio.nested_bodies import steady, without_invariants
 from primsplit.onnxio.sequence_graphs import Graph, Inner, require_steady
 from primsplit.onnxio.sequences import (
     Absent,

@@ -6,9 +6,11 @@ from typing import Any
 
 import onnx
 import onnx.defs
+import onnx.helper
 import onnx.version_converter
 from onnx.shape_inference import InferenceError
 
+from primsplit.definitions.earlier import EARLIER
 from primsplit.errors import UnsupportedFunction
 from primsplit.onnxio.modelfile import first_line, graphs
 from primsplit.schema import OPSET
@@ -22,8 +24,8 @@ def domain_of(domain: str) -> str:
     return "" if domain == "ai.onnx" else domain
 
 
-def nodes_of(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
-    """Every node of a graph and of those inside it."""
+def nodes_of(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
+    """Every node of a graph, or a function, and of the graphs inside it."""
     for each in graphs(graph):
         yield from each.node
 
@@ -40,14 +42,12 @@ def converted(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
     version = next((o.version for o in proto.opset_import if domain_of(o.domain) == ""), OPSET)
     kinds = {n.op_type for n in nodes_of(proto.graph) if domain_of(n.domain) == ""}
     changed = sorted(kind for kind in kinds if differs(kind, version))
-    if "Scan" in kinds and version < 9:
-        raise UnsupportedFunction(
-            f"{path} has opset {version}, whose Scan walks a batch of sequences of several lengths",
-            cure="Export the model at opset 9 or above.",
-        )
     if not changed:
         return lowered(proto)
     try:
+        for node in reversed(list(nodes_of(proto.graph))):
+            if node.domain == EARLIER:
+                _convert_bodies(node, list(proto.opset_import))
         return onnx.version_converter.convert_version(proto, OPSET)
     except (RuntimeError, ValueError, onnx.version_converter.ConvertError, InferenceError) as error:
         raise UnsupportedFunction(
@@ -55,6 +55,21 @@ def converted(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
             because=(first_line(error),),
             cure=f"Export the model at opset {OPSET}.",
         ) from None
+
+
+def _convert_bodies(node: onnx.NodeProto, imports: list[onnx.OperatorSetIdProto]) -> None:
+    """Tell the graphs of a node that the converter does not know in the pinned opset; what they capture is an input."""
+    for attribute in node.attribute:
+        if not attribute.HasField("g"):
+            continue
+        graph = attribute.g
+        known = {v.name for v in (*graph.input, *graph.initializer)} | {o for n in nodes_of(graph) for o in n.output}
+        captured = sorted({i for n in nodes_of(graph) for i in n.input} - known - {""})
+        count = len(graph.input)
+        graph.input.extend(onnx.ValueInfoProto(name=name) for name in captured)
+        model = onnx.helper.make_model(graph, opset_imports=imports, ir_version=4)
+        graph.CopyFrom(onnx.version_converter.convert_version(model, OPSET).graph)
+        del graph.input[count:]
 
 
 @functools.cache

@@ -7,6 +7,7 @@ from primsplit.passes import gradients_last, optimize
 from primsplit.passes.again import products_read_again
 from primsplit.passes.axes import count_axes_from_front
 from primsplit.passes.columns import write_vectors_as_columns
+from primsplit.passes.cosines import write_cosines
 from primsplit.passes.empty_layers import guard_empty_layers
 from primsplit.passes.empty_products import zero_empty_products
 from primsplit.passes.empty_scans import guard_empty_scans
@@ -15,6 +16,7 @@ from primsplit.passes.inline import inline_calls
 from primsplit.passes.legalize import legalize
 from primsplit.passes.matrices import pulled_as_matrices
 from primsplit.passes.narrow import swap_narrow_products
+from primsplit.passes.neutral import keep_faint_constants
 from primsplit.passes.order import results_apart
 from primsplit.passes.precision import keep_double_products
 from primsplit.passes.scan_axes import walk_first_axes
@@ -43,8 +45,11 @@ def finish(
     guarded = legalize(guard_empty_layers(guard_empty_scans(walk_first_axes(legal))))
     columns = write_vectors_as_columns(count_axes_from_front(guarded), is_function=is_function)
     products = join_stacks(zero_empty_products(swap_narrow_products(gemm_of_transposed(columns))))
+    if gradients:
+        again = products_read_again(keep_transposed_stacks(products), gradients)
+        products = pulled_as_matrices(again, gradients)
+    sound = keep_faint_constants(keep_double_products(products, is_function=is_function))
+    written = write_cosines(sound)
     if not gradients:
-        return verified(keep_double_products(products, is_function=is_function))
-    again = products_read_again(keep_transposed_stacks(products), gradients)
-    sound = keep_double_products(pulled_as_matrices(again, gradients), is_function=is_function)
-    return verified(gradients_last(results_apart(sound), range(len(sound.results))))
+        return verified(written)
+    return verified(gradients_last(results_apart(written), range(len(written.results))))

@@ -67,7 +67,7 @@ KERNELS: dict[str, tuple[dict[str, Dtypes], ...]] = {
     "Conv": ({"T": _set("float32 float16")},),
     "ConvInteger": ({"T1": _set("int8 uint8"), "T2": _set("int8 uint8"), "T3": _set("int32")},),
     "ConvTranspose": ({"T": _set("float32 float16")},),
-    "Cos": ({"T": _set("float32 float16")},),
+    "Cos": ({"T": FLOATS},),
     "Cosh": ({"T": _set("float32 float16")},),
     "CumSum": ({"T": EVERYDAY, "T2": INDICES},),
     "DFT": ({"T1": FLOATS, "T2": INDICES},),

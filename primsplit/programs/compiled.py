@@ -14,6 +14,7 @@ from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.errors import BranchError
 from primsplit.fingerprint import Same, fingerprint, watched_fingerprint
+from primsplit.once import Turns
 from primsplit.programs.program import Program
 from primsplit.programs.trace_program import Branches, trace_program
 from primsplit.rules.table import Epoch
@@ -48,7 +49,7 @@ class Known:
 class Compiled:
     """A function that records itself while another function is traced, and else runs as a cached Program.
 
-    Threads may call it at the same time: one of them traces, and onnxruntime runs one session for all of them.
+    Threads may call it at the same time: one of them traces a signature, and onnxruntime runs one session for all.
     """
 
     counted = True
@@ -62,7 +63,8 @@ class Compiled:
         self.known: Known | None = None
         self.is_guarded: bool = isinstance(of, Compiled) and of.is_guarded
         self.statistics = Statistics()
-        self.lock = threading.RLock()
+        self.lock = threading.Lock()
+        self.turns = Turns()
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         if tracing.is_recording():
@@ -128,23 +130,35 @@ class Compiled:
         leaves, spec = trees.flatten((args, named))
         guard = self.guard_value(args, named)
         key = (spec, tuple(map(_leaf_key, leaves)), known.read, known.rules, attempt, guard)
-        with self.lock:
-            found = self.programs.get(key)
+        found = self._found(key)
+        if found is not None:
+            return found
+        with self.turns.turn(key):
+            found = self._found(key)
             if found is None:
-                self.statistics.misses += 1
                 branches: Branches = "explore" if guard is None else "static"
                 name = getattr(self.of, "__name__", "")
                 like = self.of if _takes(self.of, len(args)) else None
                 found = trace_program(
                     self.record, args, named, name=name, branches=branches, named_like=like, counted=self.counted
                 )
-                self.programs[key] = found
-                if len(self.programs) > CACHE_SIZE:
-                    self.programs.popitem(last=False)
-            else:
-                self.statistics.hits += 1
-            self.programs.move_to_end(key)
+                self._keep(key, found)
         return found
+
+    def _found(self, key: Any) -> Program | None:
+        with self.lock:
+            found = self.programs.get(key)
+            if found is not None:
+                self.statistics.hits += 1
+                self.programs.move_to_end(key)
+            return found
+
+    def _keep(self, key: Any, made: Program) -> None:
+        with self.lock:
+            self.statistics.misses += 1
+            self.programs[key] = made
+            if len(self.programs) > CACHE_SIZE:
+                self.programs.popitem(last=False)
 
     def guard_value(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """What the guard of a guarded function says of these arguments; None where there is no guard."""

@@ -6,6 +6,7 @@ are several results or inputs).
 """
 
 from collections.abc import Callable, Sequence
+from textwrap import shorten
 from typing import Any, Literal, get_args
 
 from primsplit import tracing
@@ -96,15 +97,30 @@ def export(
 
 
 def save_derived(made: Derived, path: str, mode: Kind, form: Form = "joint") -> list[str]:
-    """Write what `derive` made; return the paths. Raises SpecError for a form that the mode has not."""
+    """Write what `derive` made; return the paths.
+
+    Raises SpecError for a form that the mode has not, and for a gradient with respect to nothing.
+    """
     if form != "joint" and not isinstance(made, SplitProgram):
         raise SpecError(f"form={form!r} is for gradients, and not for mode={mode!r}")
     if isinstance(made, SplitProgram):
+        _check_wrt(made)
         return made.save(path, form)
     if isinstance(made, PushedProgram):
         return made.save(path, pair=mode == "linearize")
     made.save(path)
     return [path]
+
+
+def _check_wrt(made: SplitProgram) -> None:
+    if made.split.wrt:
+        return
+    names = list(made.program.params)
+    raise SpecError(
+        "no input is floating point, so there is nothing to differentiate",
+        because=(f"the initializers are {shorten(', '.join(names), 300)}",) if names else (),
+        cure="Say which of them with wrt, or wrt='params' for all; --wrt on the command line." if names else "",
+    )
 
 
 def _check_scalar(made: SplitProgram, mode: Kind) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.errors import ShapeError, SpecError
+from primsplit.errors import DtypeError, ShapeError, SpecError
 from primsplit.fingerprint import Same
 from primsplit.programs.compiled import CACHE_SIZE, Compiled
 from primsplit.programs.program import Program
@@ -21,7 +21,7 @@ from primsplit.transforms.forward import (
     linear_part,
     value_gradient_and_product,
 )
-from primsplit.transforms.gradient import Wrt, select_arguments
+from primsplit.transforms.gradient import Wrt, check_differentiable, select_arguments
 
 Function = Callable[..., Any]
 
@@ -35,7 +35,8 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     """
     if _is_traced((primals, tangents)):
         return jacobian_vector(function, primals, tangents)
-    pair: tuple[Any, Any] = _jvp_program(Same(function))(tuple(primals), tuple(tangents))
+    given = as_tuple(primals, "primals"), as_tuple(tangents, "tangents")
+    pair: tuple[Any, Any] = _jvp_program(Same(function))(*given)
     return pair
 
 
@@ -107,6 +108,8 @@ def hvp(function: Function, primals: Sequence[Any] | None = None, v: Any = None,
     """
     if primals is None:
         return _products_of(function, wrt)
+    if v is None:
+        raise SpecError("hvp(f, primals, v) has no v", place=tracing.user_place(), cure="Give the vector, or hvp(f).")
     given = (*as_tuple(primals, "primals"), v)
     if _is_traced(given):
         return value_gradient_and_product(function, given[:-1], {}, wrt, v)[2]
@@ -208,6 +211,12 @@ def value_and_derivative(function: Function, wrt: int | str = 0) -> Compiled:
 def _with_derivative(function: Function, args: tuple[Any, ...], named: dict[str, Any], wrt: int | str) -> Any:
     ((key, x),) = select_arguments(function, args, named, wrt).items()
     leaves, _ = trees.flatten(x)
+    if len(leaves) == 1 and isinstance(leaves[0], int):
+        raise DtypeError(
+            f"cannot differentiate with respect to {leaves[0]}: it is a static {type(leaves[0]).__name__}",
+            place=tracing.user_place(),
+            cure="Pass a float.",
+        )
     if len(leaves) != 1 or not trees.is_array(leaves[0]) or getattr(leaves[0], "shape", ()) != ():
         raise ShapeError(
             "derivative takes a function of a number",
@@ -219,4 +228,6 @@ def _with_derivative(function: Function, args: tuple[Any, ...], named: dict[str,
         positional = [number if i == key else a for i, a in enumerate(args)]
         return function(*positional, **{k: number if k == key else v for k, v in named.items()})
 
-    return jacobian_vector(along, (x,), (1.0,))
+    value, slope = jacobian_vector(along, (x,), (1.0,))
+    check_differentiable([a.type for a in trees.flatten(value)[0]], "derivative")
+    return value, slope

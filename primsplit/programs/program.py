@@ -11,10 +11,11 @@ import numpy.typing as npt
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.audit.styles import list_block
+from primsplit.branching.raising import RAISES
 from primsplit.doors import make_proto, make_session, save_models
 from primsplit.errors import DtypeError, SpecError
 from primsplit.fingerprint import Same
-from primsplit.ir import Block, Const, Type
+from primsplit.ir import Block, Const, Type, walk
 from primsplit.lifting import as_array
 from primsplit.names import NamedBlock
 from primsplit.passes.repeats import fold_repeats
@@ -168,10 +169,14 @@ class Program:
         return found
 
     def session(self) -> Any:
-        """The onnxruntime session of this program, made once."""
+        """The onnxruntime session of this program, made once.
+
+        Where no result is an array there is nothing to run; then it gives an empty list. Raises SpecError where that
+        would hide an error that the function raises.
+        """
         with self._lock:
             if self._session is None:
-                self._session = make_session(self.named)
+                self._session = make_session(self.named) if self.outputs else _nothing_to_run(self.block)
         return self._session
 
     def to_onnx(self) -> Any:
@@ -185,6 +190,28 @@ class Program:
     def listing(self, style: str = "text") -> str:
         """The program as text that a person can read."""
         return list_block(self.block, self.inputs, style)
+
+
+class _NoResults:
+    """Takes the place of the session of a program that computes nothing."""
+
+    def run(self, feeds: Mapping[str, Any]) -> list[Any]:
+        """No array."""
+        return []
+
+    def run_into(self, feeds: Mapping[str, Any], buffers: Sequence[Any]) -> None:
+        """Nothing is written."""
+
+
+def _nothing_to_run(block: Block) -> _NoResults:
+    failing = next((op for op in walk(block) if op.kind == RAISES), None)
+    if failing is not None:
+        raise SpecError(
+            f"{block.name} returns no array, and {failing.remark} on one of its paths: no result would show that",
+            place=failing.place,
+            cure="Return an array, or check the arguments outside of the function.",
+        )
+    return _NoResults()
 
 
 def flat_program(

@@ -11,6 +11,8 @@ Rules read the output where they can, so that onnxruntime may keep the activatio
 import math
 from collections.abc import Callable
 
+import numpy as np
+
 from primsplit.array import Array
 from primsplit.broadcasting import sum_to
 from primsplit.numpy.exponential import expit
@@ -116,16 +118,26 @@ def softsign(x: Array) -> tuple[Array, Pullback]:
 
 @rrule("Gelu")
 def gelu(x: Array, *, approximate: bytes | str) -> tuple[Array, Pullback]:
-    """x P(x): P(x) + x P'(x), for the normal distribution function P or its tanh approximation."""
+    """x P(x): P(x) + x P'(x), for the normal distribution function P or its tanh approximation.
+
+    In float32 the operator's kernel takes one pass, and P is computed again: to keep it beside x would double the
+    memory, and with it computed last, three arrays are alive rather than four.
+    """
     if approximate in {b"tanh", "tanh"}:
         return _gelu_tanh(x)
-    share = (op.Erf(x * math.sqrt(0.5)) + 1.0) * 0.5
+    kept = None if x.dtype == np.float32 else _share(x)
 
     def pullback(dy: Array) -> Array:
+        share = _share(x) if kept is None else kept
         density = op.Exp(x * x * -0.5) * math.sqrt(0.5 / math.pi)
         return dy * (share + x * density)
 
-    return x * share, pullback
+    return op.Gelu(x) if kept is None else x * kept, pullback
+
+
+def _share(x: Array) -> Array:
+    """The normal distribution function."""
+    return (op.Erf(x * math.sqrt(0.5)) + 1.0) * 0.5
 
 
 def _gelu_tanh(x: Array) -> tuple[Array, Pullback]:

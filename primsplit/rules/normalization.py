@@ -250,8 +250,7 @@ def layer_normalization(
         found: list[Array | None] = [None, None]
         if dy is not None:
             wide, weights = as_dtype(dy, inner), as_dtype(scale, inner)
-            pull = _pulled_by_rows if _has_long_rows(x, scale, bias, axes) else _pulled_apart
-            dx_of_y, sums = pull(made, wide, weights, bias)
+            dx_of_y, sums = pulled_norm(made, wide, weights, bias)
             parts.append(dx_of_y)
             found = [None if d is None else as_dtype(d, scale.dtype) for d in sums]
         count = size_as(product(x.shape[i] for i in axes), inner)
@@ -270,15 +269,21 @@ LONG = 16
 """From this many elements on, rows are pulled by products: in short ones the rounding of those shows."""
 
 
-def _has_long_rows(x: Array, scale: Array, bias: Array | None, axes: Sequence[int]) -> bool:
-    """True where products are faster than sums: not in float64."""
-    row = x.shape[axes[0] :]
-    is_whole = all(a is None or same_shape(a.shape, row) for a in (scale, bias))
-    return is_whole and inner_dtype(x) == np.float32 and at_least(product(row), LONG)
-
-
 Pulled = tuple[Array, list[Array | None]]
 """The cotangent of the input, and those of scale and bias."""
+
+
+def pulled_norm(made: Standardized, dy: Array, scale: Array, bias: Array | None) -> Pulled:
+    """The cotangents of a norm along the last axes, whose result is `made.value * scale + bias`."""
+    pull = _pulled_by_rows if _has_long_rows(made, scale, bias) else _pulled_apart
+    return pull(made, dy, scale, bias)
+
+
+def _has_long_rows(made: Standardized, scale: Array, bias: Array | None) -> bool:
+    """True where products are faster than sums: not in float64."""
+    row = made.value.shape[made.axes[0] :]
+    is_whole = all(a is None or same_shape(a.shape, row) for a in (scale, bias))
+    return is_whole and made.value.dtype == np.float32 and at_least(product(row), LONG)
 
 
 def _pulled_apart(made: Standardized, dy: Array, scale: Array, bias: Array | None) -> Pulled:

@@ -10,7 +10,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to, zeros
-from primsplit.dims import Dim, Size
+from primsplit.dims import Dim, Size, product
 from primsplit.errors import PrimsplitError
 from primsplit.ir import Type
 from primsplit.ops import op
@@ -72,20 +72,38 @@ def max_pool(
         )
 
     def pullback(dy: Array, _: None = None) -> tuple[Array]:
+        picture, top, given = (_by_channel(a) for a in (x, y, dy))
         if _are_tiles(x, windows):
-            return (_spread_to_first(x, y, dy, literal(windows.kernel)),)
-        over = exact(windows) if ceil_mode else windows
-        whole = over.whole
-        stages = [padded(x, over.before, over.after, -np.inf)]
-        for axis in range(windows.rank - 1, 0, -1):
-            stages.append(_plain(stages[-1], whole, axis))
-        stages.append(y)
-        for axis in range(windows.rank):
-            top, below = stages[windows.rank - axis], stages[windows.rank - axis - 1]
-            dy = _to_first(below, top, dy, whole, axis)
-        return (padded(dy, tuple(-b for b in over.before), tuple(-a for a in over.after)),)
+            found = _spread_to_first(picture, top, given, literal(windows.kernel))
+        else:
+            found = _to_first_of_windows(picture, top, given, exact(windows) if ceil_mode else windows)
+        return (reshape_to(found, x.shape),)
 
     return (y, indices), pullback
+
+
+def _by_channel(x: Array) -> Array:
+    """Each channel as a picture of its own.
+
+    Else onnxruntime would have the channels in blocks, and copy them before the poolings of a pullback and after them,
+    or keep such a copy from the forward pass. A picture whose size is a symbol stays: it would have to be computed.
+    """
+    sides = x.shape[2:]
+    is_literal = all(isinstance(n, int) for n in sides)
+    return reshape_to(x, (product(x.shape[:2]), 1, *sides)) if is_literal else x
+
+
+def _to_first_of_windows(x: Array, y: Array, dy: Array, over: Windows) -> Array:
+    """Each window's cotangent at its first maximum, axis by axis."""
+    whole = over.whole
+    stages = [padded(x, over.before, over.after, -np.inf)]
+    for axis in range(over.rank - 1, 0, -1):
+        stages.append(_plain(stages[-1], whole, axis))
+    stages.append(y)
+    for axis in range(over.rank):
+        top, below = stages[over.rank - axis], stages[over.rank - axis - 1]
+        dy = _to_first(below, top, dy, whole, axis)
+    return padded(dy, tuple(-b for b in over.before), tuple(-a for a in over.after))
 
 
 def _plain(x: Array, windows: Windows, axis: int | None = None) -> Array:
@@ -118,15 +136,16 @@ def _are_tiles(x: Array, windows: Windows) -> bool:
 def _spread_to_first(x: Array, y: Array, dy: Array, kernel: Sequence[int]) -> Array:
     """Each window's cotangent at its first maximum, for windows side by side.
 
-    The maxima are numbered downwards within their window; the largest number is the first's.
+    The maxima are numbered downwards within their window; the largest number is the first's. The cotangents are spread
+    last, when there is least else to hold: of two operands, onnxruntime computes last the one that is recorded first.
     """
     numbers = np.arange(math.prod(kernel), 0, -1, dtype=np.float32).reshape(1, 1, *kernel)
     order = op.Tile(numbers, [1, 1, *(int(n) for n in y.shape[2:])])
-
+    spread = _repeated(dy, kernel)
     numbered = op.Mul(op.Cast(op.Equal(x, _repeated(y, kernel)), to=x.dtype), order)
     first = op.MaxPool(numbered, kernel_shape=kernel, strides=kernel)
     chosen = op.Cast(op.Equal(order, _repeated(first, kernel)), to=x.dtype)
-    return op.Mul(chosen, _repeated(dy, kernel))
+    return op.Mul(chosen, spread)
 
 
 def _repeated(z: Array, kernel: Sequence[int]) -> Array:

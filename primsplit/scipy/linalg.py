@@ -1,4 +1,4 @@
-"""scipy.linalg for traced arrays and NumPy arrays: what np.linalg has too, triangular solutions, the exponential."""
+"""scipy.linalg for traced arrays and NumPy arrays: what np.linalg has, triangular solutions, the exponential."""
 
 import math
 from collections.abc import Callable
@@ -21,6 +21,8 @@ __all__ = [
     "cho_solve",
     "cholesky",
     "det",
+    "eigh",
+    "eigvalsh",
     "expm",
     "inv",
     "lstsq",
@@ -28,6 +30,8 @@ __all__ = [
     "pinv",
     "solve",
     "solve_triangular",
+    "svd",
+    "svdvals",
 ]
 
 _TRANSPOSED = {0: False, "N": False, 1: True, "T": True, 2: True, "C": True}
@@ -97,12 +101,77 @@ def solve(
     """
     kind = {"positive definite": "pos", "symmetric": "sym", "hermitian": "her"}.get(assume_a or "", assume_a)
     if kind in {"sym", "her", "pos"}:
-        triangle = np.tril(a) if lower else np.triu(a)
-        off = np.tril(a, -1) if lower else np.triu(a, 1)
-        a = triangle + np.swapaxes(off, -1, -2)
+        a = _mirrored(a, lower)
     elif kind not in {None, "gen", "general", "diagonal", "tridiagonal", "banded"}:
         raise ShapeError(f"assume_a={assume_a!r} is not supported", place=tracing.user_place(), cure="Leave it away.")
     return np.linalg.solve(np.swapaxes(a, -1, -2) if transposed else a, b)
+
+
+def _mirrored(a: Any, lower: bool) -> Any:
+    """The symmetric matrices of which one triangle is read."""
+    triangle = np.tril(a) if lower else np.triu(a)
+    off = np.tril(a, -1) if lower else np.triu(a, 1)
+    return triangle + np.swapaxes(off, -1, -2)
+
+
+def eigh(
+    a: Any,
+    b: Any = None,
+    *,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    type: int = 1,
+    check_finite: bool = True,
+    subset_by_index: Any = None,
+    subset_by_value: Any = None,
+    driver: str | None = None,
+) -> Any:
+    """Eigenvalues and vectors of symmetric matrices, or of A v = w B v with B positive definite, v^T B v = 1.
+
+    One triangle is read. Raises ShapeError for a subset and for the other two types of problem.
+    """
+    if type != 1 or subset_by_index is not None or subset_by_value is not None:
+        raise ShapeError(
+            "eigh takes neither a subset nor another type than 1",
+            place=tracing.user_place(),
+            cure="Take a slice of what it returns.",
+        )
+    a = _mirrored(a, lower)
+    if b is None:
+        return np.linalg.eigvalsh(a) if eigvals_only else tuple(np.linalg.eigh(a))
+    factor = np.linalg.cholesky(_mirrored(b, lower))
+    half = np.linalg.solve(factor, a)
+    whole = np.linalg.solve(factor, np.swapaxes(half, -1, -2))
+    if eigvals_only:
+        return np.linalg.eigvalsh(whole)
+    values, vectors = np.linalg.eigh(whole)
+    return values, np.linalg.solve(np.swapaxes(factor, -1, -2), vectors)
+
+
+def eigvalsh(a: Any, b: Any = None, **options: Any) -> Any:
+    """The eigenvalues that `eigh` returns."""
+    return eigh(a, b, eigvals_only=True, **options)
+
+
+def svd(
+    a: Any,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Any:
+    """U, s and V^T, or s alone, as np.linalg.svd has them."""
+    if not compute_uv:
+        return np.linalg.svd(a, compute_uv=False)
+    return tuple(np.linalg.svd(a, full_matrices=full_matrices))
+
+
+def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The singular values, descending."""
+    return np.linalg.svd(a, compute_uv=False)
 
 
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
@@ -126,7 +195,7 @@ def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, chec
 
 
 def pinv(a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = False, check_finite: bool = True) -> Any:
-    """The pseudoinverse of a matrix of full rank."""
+    """The pseudo-inverse, singular values up to `rtol` (max(m, n) units in the last place) times the largest as 0."""
     if return_rank or atol is not None:
         raise ShapeError("pinv takes neither atol nor return_rank", place=tracing.user_place())
     return np.linalg.pinv(a, rtol=rtol)

@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.calls.primitive import primitive, rrule, stop_gradient
-from primsplit.numpy.products import operand
+from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 
@@ -21,7 +21,7 @@ def _floating(x: Any) -> Any:
     if not isinstance(x, Array):
         array = np.asarray(x)
         return array if array.dtype.kind == "f" else array.astype(np.float64)
-    traced = operand(x)
+    traced = array_like(x)
     return traced if traced.type.is_float else cast_to(traced, np.float64)
 
 

@@ -1,6 +1,5 @@
 """Substitutes for functions of NumPy that do not dispatch on all that may be traced."""
 
-import builtins
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -9,14 +8,14 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array
 from primsplit.errors import TraceError
-from primsplit.lifting import as_array
-from primsplit.numpy import creation, spaces
+from primsplit.lifting import as_array, holds_traced
+from primsplit.numpy import creation, diagonals, frequencies, spaces
 from primsplit.numpy.again import is_again, known_arrays
+from primsplit.numpy.windows import WINDOWS
 from primsplit.substitutes.table import (
     ModuleSubstitute,
     Substitute,
     holds_array,
-    holds_traced,
     register,
     when_traced,
     writable,
@@ -36,11 +35,28 @@ def _maker(original: Function, traced: Function) -> Function:
     return make
 
 
-JOINING = frozenset({
+JOINING: frozenset[Function] = frozenset({
     np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block, np.select, np.piecewise,
-    np.linalg.multi_dot, np.lexsort, np.einsum, np.meshgrid, np.ix_, np.choose,
+    np.linalg.multi_dot, np.lexsort, np.choose,
 })  # fmt: skip
-"""Functions of lists of arrays, which dispatch on what is in the list."""
+"""Functions of lists of arrays, which dispatch on what is in the list; of np.block the lists tell the places."""
+
+
+def _of_lists(original: Function) -> Function:
+    """A function of lists of arrays, given lists of traced numbers among these."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        return original(*map(_joined_inside, args), **{n: _joined_inside(v) for n, v in options.items()})
+
+    return original if original is np.block else call
+
+
+class _UfuncSubstitute(Substitute):
+    """A ufunc whose methods take lists with traced numbers in them too."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.original, name)
+        return _listing(found) if is_again() and callable(found) else found
 
 
 def _listing(original: Function) -> Function:
@@ -66,6 +82,10 @@ def _joined(value: Any) -> Any:
     return creation.from_nested(value) if isinstance(value, list | tuple) and holds_array(value) else value
 
 
+def _joined_inside(value: Any) -> Any:
+    return type(value)(map(_joined, value)) if type(value) in {list, tuple} else value
+
+
 class _Rows:
     """np.r_ and np.c_ of traced arrays: pieces one after the other, along the first or the last axis."""
 
@@ -78,7 +98,9 @@ class _Rows:
         if not holds_array(parts):
             return self.original[key]
         joined = [self._piece(p) for p in parts]
-        return FUNCTIONS[np.concatenate](joined, axis=-1 if self.columns else 0)
+        given = [p if type(p) in {bool, int, float} else j for p, j in zip(parts, joined, strict=True)]
+        wide = FUNCTIONS[np.result_type](*given)
+        return FUNCTIONS[np.concatenate](joined, axis=-1 if self.columns else 0, dtype=wide)
 
     def _piece(self, part: Any) -> Any:
         array = creation.from_nested(part) if holds_array(part) else np.asarray(self.original.__class__()[part])
@@ -95,15 +117,6 @@ def _enumerated(x: Any) -> Any:
 def _from_iterable(values: Iterable[Any], dtype: Any, count: int = -1) -> Any:
     listed = [v for _, v in zip(range(count), values, strict=False)] if count >= 0 else list(values)
     return creation.array(listed, dtype) if holds_traced(listed) else writable(np.array(listed, dtype))
-
-
-def _length(x: Any) -> Any:
-    """`len(x)`; for a traced array a size, with which can be calculated."""
-    return x.shape[0] if isinstance(x, Array) and x.shape else builtins.len(x)
-
-
-LENGTH = Substitute(builtins.len, _length)
-"""What `len` means in a module whose function is run again."""
 
 
 class Table(np.ndarray[Any, Any]):
@@ -138,27 +151,33 @@ class Table(np.ndarray[Any, Any]):
 
 
 MADE: dict[Function, Function] = {
-    np.zeros: creation.zeros, np.ones: creation.ones, np.empty: creation.empty, np.full: creation.full_of,
-    np.array: creation.array, np.eye: creation.eye, np.identity: creation.identity,
-    np.full_like: FUNCTIONS[np.full_like],
-    **{f: f for f in (np.zeros_like, np.ones_like, np.empty_like, np.copy, np.diag, np.tile)},
+    **{
+        f: FUNCTIONS[f]
+        for f in (np.zeros, np.ones, np.empty, np.full, np.array, np.eye, np.identity, np.full_like)
+    },
+    **{f: _listing(f) for f in (np.zeros_like, np.ones_like, np.empty_like, np.copy, np.diag, np.tile)},
 }  # fmt: skip
 """What makes arrays that people write into, and what makes them of traced arguments."""
 
 TAKING: dict[Function, Function] = {
     np.arange: creation.arange, np.linspace: creation.linspace, np.logspace: spaces.logspace,
-    np.geomspace: spaces.geomspace, np.tri: creation.tri, np.asarray: creation.asarray,
-    np.asanyarray: creation.asarray, np.ascontiguousarray: creation.asarray, np.asarray_chkfinite: creation.asarray,
+    np.geomspace: spaces.geomspace, np.tri: creation.tri, np.asarray_chkfinite: FUNCTIONS[np.asarray],
+    **{f: FUNCTIONS[f] for f in (np.asarray, np.asanyarray, np.ascontiguousarray)},
     **{f: FUNCTIONS[f] for f in (np.take, np.repeat, np.pad, np.insert, np.roll)},
+    np.triu_indices: diagonals.triu_indices, np.tril_indices: diagonals.tril_indices,
+    np.diag_indices: diagonals.diag_indices,
+    **WINDOWS, np.fft.fftfreq: frequencies.fftfreq, np.fft.rfftfreq: frequencies.rfftfreq,
 }  # fmt: skip
 """What takes traced arguments that NumPy does not dispatch on."""
 
 
 def _register_all() -> None:
     listing = [f for f in FUNCTIONS if callable(f) and f not in JOINING]
-    listing += [v for v in vars(np).values() if isinstance(v, np.ufunc)]
-    table: dict[Any, Any] = {np: ModuleSubstitute(np), np.linalg: ModuleSubstitute(np.linalg)}
+    ufuncs = [v for v in vars(np).values() if isinstance(v, np.ufunc)]
+    table: dict[Any, Any] = {module: ModuleSubstitute(module) for module in (np, np.linalg, np.fft)}
     table |= {f: Substitute(f, _listing(f)) for f in listing}
+    table |= {f: Substitute(f, _of_lists(f)) for f in JOINING}
+    table |= {f: _UfuncSubstitute(f, _listing(f)) for f in ufuncs}
     table |= {f: Substitute(f, _maker(f, traced)) for f, traced in MADE.items()}
     table |= {f: when_traced(f, traced) for f, traced in TAKING.items()}
     table |= {

@@ -15,9 +15,11 @@ from primsplit.array import implements
 from primsplit.fingerprint import is_library
 from primsplit.ir import is_held
 from primsplit.numpy.again import is_again, running_again
-from primsplit.substitutes.arrays import LENGTH, Table
+from primsplit.substitutes.arrays import Table
+from primsplit.substitutes.builtin import BUILTINS
 from primsplit.substitutes.science import register_loaded
 from primsplit.substitutes.table import substitute_of
+from primsplit.substitutes.vectorized import call as call_vectorized
 
 ABSENT = object()
 
@@ -51,6 +53,16 @@ class _Slot:
             self.holder.pop(self.name, None)
         else:
             self.holder[self.name] = value
+
+
+class _AttributeSlot(_Slot):
+    """An attribute of a class, and what it held."""
+
+    def _held(self) -> Any:
+        return getattr(self.holder, self.name)
+
+    def _put(self, value: Any) -> None:
+        setattr(self.holder, self.name, value)
 
 
 def _content(cell: types.CellType) -> Any:
@@ -108,6 +120,8 @@ def _open_slots(run: Callable[..., Any]) -> Iterator[_Slot]:
         yield from _of_names(namespace)
     if builtins.__import__ is not _importing:
         yield _Slot(vars(builtins), "__import__", builtins.__import__, _importing)
+    if np.vectorize.__call__ is not call_vectorized:
+        yield _AttributeSlot(np.vectorize, "__call__", np.vectorize.__call__, call_vectorized)
 
 
 _original_import = builtins.__import__
@@ -132,8 +146,9 @@ def _of_names(namespace: dict[str, Any]) -> Iterator[_Slot]:
         substitute = _substitute(value)
         if substitute is not value:
             yield _Slot(namespace, name, value, substitute)
-    if "len" not in namespace:
-        yield _Slot(namespace, "len", ABSENT, LENGTH)
+    for name, substitute in BUILTINS.items():
+        if name not in namespace:
+            yield _Slot(namespace, name, ABSENT, substitute)
 
 
 def _of_cells(function: types.FunctionType) -> Iterator[_Slot]:
@@ -161,6 +176,8 @@ def _reached(run: Callable[..., Any], namespaces: dict[int, dict[str, Any]]) -> 
             waiting.append(value.__func__)
         elif isinstance(value, functools.partial):
             waiting += [value.func, *value.args]
+        elif type(value) is np.vectorize:
+            waiting.append(value.pyfunc)
         elif isinstance(value, types.FunctionType):
             if id(value) not in found:
                 found[id(value)] = value

@@ -7,9 +7,11 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.dims import Size
 from primsplit.ir import is_held
+from primsplit.lifting import holds_traced
 from primsplit.numpy.again import is_again
+from primsplit.numpy.complex.creation import constant
+from primsplit.numpy.complex.handle import PART_OF
 
 Function = Callable[..., Any]
 
@@ -78,14 +80,13 @@ def holds_array(value: Any) -> bool:
     return isinstance(value, Array) or (isinstance(value, list | tuple) and any(map(holds_array, value)))
 
 
-def holds_traced(value: Any) -> bool:
-    """True for a traced array or a size that only the run knows, and for lists and tuples with one in them."""
-    return isinstance(value, Array | Size) or (isinstance(value, list | tuple) and any(map(holds_traced, value)))
-
-
 def writable(value: Any) -> Any:
     """A NumPy array as a traced array, which traced values can be written to; anything else as it is."""
-    return Array(tracing.constant(value)) if isinstance(value, np.ndarray) and is_held(value.dtype) else value
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.dtype in PART_OF:
+        return constant(value)
+    return Array(tracing.constant(value)) if is_held(value.dtype) else value
 
 
 def when_traced(original: Function, traced: Function) -> Substitute:

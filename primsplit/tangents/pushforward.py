@@ -15,7 +15,6 @@ from primsplit.array import Array
 from primsplit.calls.recorded import open_inputs
 from primsplit.collector import paused
 from primsplit.definitions.quantized_chains import with_straight_through
-from primsplit.dependence import dependent
 from primsplit.dims import same_shape
 from primsplit.errors import MissingRule, PrimsplitError, RuleError
 from primsplit.ir import (
@@ -123,14 +122,14 @@ class _Composition:
             self.primal.copy(op)
             return
         pushed = _told_at(op, wrt, of)
-        names = self.primal.inline(op, pushed.primal)
+        names, sizes = self.primal.inline(op, pushed.primal)
         for tangent, position in zip(pushed.tangents, pushed.wrt, strict=True):
             source = sources[position]
             if isinstance(source, Var):
                 names[tangent] = self.tangents[source]
         remark = remark_of("tangent", op)
         for inner in pushed.tangent.ops:
-            append(rename(inner, names, place=op.place, remark=remark))
+            append(rename(inner, names, place=op.place, remark=remark, sizes=sizes))
         for position, result in zip(pushed.targets, pushed.tangent.results, strict=True):
             self.tangents[op.outputs[position]] = names.get(result, result) if isinstance(result, Var) else result
 
@@ -159,8 +158,14 @@ SPREADING = frozenset({"ConstantOfShape", "Expand"})
 
 
 def _apart(ops: Sequence[Op], seeds: Iterable[Var]) -> tuple[list[Op], list[Op]]:
-    """The ops that do not depend on the seeds, and those that do, with what only they read of `SPREADING`."""
-    depends = dependent(ops, seeds, shapes=True)
+    """The ops that do not depend on the seeds, and those that do, with what only they read of `SPREADING`.
+
+    Of a call or a loop with an output that does, what reads another output comes after it too.
+    """
+    depends = set(seeds)
+    for op in ops:
+        if any(v in depends for v in reads(op)):
+            depends.update(op.outputs)
     read_before: set[Var] = set()
     fixed: list[Op] = []
     linear: list[Op] = []

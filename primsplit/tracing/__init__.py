@@ -5,7 +5,7 @@ that Var a capture of the inner block. This stack and the table of rules are the
 """
 
 from primsplit.tracing.emission import append, close, constant, emit, emit_call, inline
-from primsplit.tracing.places import defined_at, is_library, user_place
+from primsplit.tracing.places import called_function, defined_at, is_asked_by_user, is_library, user_place
 from primsplit.tracing.sizes import size_of, size_vector
 from primsplit.tracing.stack import (
     Example,
@@ -27,6 +27,7 @@ __all__ = [
     "Recording",
     "Snapshot",
     "append",
+    "called_function",
     "close",
     "constant",
     "current",
@@ -35,6 +36,7 @@ __all__ = [
     "emit_call",
     "fresh_stack",
     "inline",
+    "is_asked_by_user",
     "is_library",
     "is_open",
     "is_recording",

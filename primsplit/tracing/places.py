@@ -22,8 +22,12 @@ _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 @functools.cache
 def is_library(filename: str) -> bool:
     """True for a file of primsplit, NumPy, SciPy or Python, whose lines are none of the user's."""
-    is_pythons = filename.startswith((_STANDARD, "<frozen ")) and "-packages" not in filename
-    return is_pythons or filename.startswith(_LIBRARIES) or _SCIPY in filename
+    return _is_pythons(filename) or filename.startswith(_LIBRARIES) or _SCIPY in filename
+
+
+@functools.cache
+def _is_pythons(filename: str) -> bool:
+    return filename.startswith((_STANDARD, "<frozen ")) and "-packages" not in filename
 
 
 def user_place() -> Place | None:
@@ -35,6 +39,26 @@ def user_place() -> Place | None:
             return Place(code.co_filename, frame.f_lineno, code.co_name)
         frame = frame.f_back
     return None
+
+
+def is_asked_by_user(frame: FrameType | None) -> bool:
+    """True for a frame of the user's code, or of Python's own library where that was called by it."""
+    while frame is not None and is_library(frame.f_code.co_filename):
+        if not _is_pythons(frame.f_code.co_filename):
+            return False
+        frame = frame.f_back
+    return frame is not None
+
+
+def called_function() -> str:
+    """The function of a library, other than this one, that the user's line called and that led here; "" for none."""
+    frame: FrameType | None = sys._getframe(1)
+    called: FrameType | None = None
+    while frame is not None and is_library(frame.f_code.co_filename):
+        called, frame = frame, frame.f_back
+    if called is None or called.f_code.co_filename.startswith(_LIBRARIES[0]):
+        return ""
+    return f"{called.f_globals.get('__name__', '')}.{called.f_code.co_qualname}"
 
 
 def defined_at(function: Any) -> Place | None:

@@ -22,7 +22,14 @@ from primsplit.ops import op
 from primsplit.split import split_block
 from primsplit.tangents.pushforward import push_block
 from primsplit.transforms.failing import failing_alike
-from primsplit.transforms.gradient import Function, Wrt, in_structure, trace_call, value_and_gradient
+from primsplit.transforms.gradient import (
+    Function,
+    Wrt,
+    check_differentiable,
+    in_structure,
+    trace_call,
+    value_and_gradient,
+)
 
 Mode = Literal["forward", "reverse"]
 MODES = ("forward", "reverse")
@@ -34,9 +41,11 @@ def jacobian_of(
     """Record `function` and its Jacobian; return (value, Jacobian).
 
     The Jacobian has the structure of the result, in it that of the arguments in `wrt`, and in it arrays of shape
-    (*result, *argument). Forward mode makes its columns, reverse mode its rows: by default whichever are fewer.
+    (*result, *argument); None for a result that is not floating point. Forward mode makes its columns, reverse mode its
+    rows: by default whichever are fewer. Raises DtypeError where no result is floating point.
     """
     traced = trace_call(function, args, named, wrt)
+    check_differentiable([r.type for r in traced.block.results], "jacobian")
     found = jacobian_blocks(traced.block, traced.inputs, traced.floats, mode=mode, chunk=chunk)
     results = tracing.inline(traced.block, [a.value for a in traced.inputs])
     values = [Array(v) for v in results]

@@ -119,7 +119,7 @@ def value_gradient_and_product(
     The vector, the gradient and the product have the structure of the argument in `wrt`, a tuple for several.
     """
     chosen = select_arguments(function, args, named, wrt)
-    vectors = (vector,) if isinstance(wrt, int | str) else as_tuple(vector, "v")
+    vectors = (vector,) if isinstance(wrt, int | str) else as_tuple(vector, "v", "in wrt")
 
     def gradients(*moved: Any) -> tuple[Any, Any]:
         replaced = dict(zip(chosen, moved, strict=True))
@@ -131,14 +131,14 @@ def value_gradient_and_product(
     return value, gradient, product
 
 
-def as_tuple(given: Any, what: str) -> tuple[Any, ...]:
-    """The arguments of a call. Raises SpecError for anything but a tuple or list."""
+def as_tuple(given: Any, what: str, of_what: str = "of the function") -> tuple[Any, ...]:
+    """The values, one for each argument `of_what`. Raises SpecError for anything but a tuple or list."""
     if isinstance(given, tuple | list):
         return tuple(given)
     raise SpecError(
-        f"{what} must be a tuple with one value an argument, not {type(given).__name__}",
+        f"{what} must be a tuple with a value for each argument {of_what}, not {type(given).__name__}",
         place=tracing.user_place(),
-        cure=f"For a function of one argument, write ({what[0]},).",
+        cure=f"For one argument, write ({what[0]},)" + (", or wrt=0 for wrt=(0,)." if "wrt" in of_what else "."),
     )
 
 

@@ -10,13 +10,14 @@ import numpy as np
 
 from primsplit import tracing, trees
 from primsplit.array import Array
+from primsplit.broadcasting import zeros_like
 from primsplit.calls.recorded import StandIn, record_call
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, ShapeError, SpecError
-from primsplit.ir import Block, Value, Var
+from primsplit.ir import Block, Type, Value, Var
 from primsplit.lifting import as_array
 from primsplit.parts import Split
-from primsplit.passes.recognize import recognize
+from primsplit.passes.rewritten import rewritten
 from primsplit.split import gradient_or_zeros, split_block
 from primsplit.transforms.failing import failing_alike
 
@@ -42,7 +43,8 @@ def differentiate(function: Function, args: Sequence[Any], named: Mapping[str, A
     """
     traced = trace_call(function, args, named, wrt)
     block = traced.block
-    split = split_block(recognize(block), range(len(block.params)), traced.floats)
+    wanted = range(len(block.params))
+    split = split_block(rewritten(block, wanted, traced.floats), wanted, traced.floats)
     return Differentiated(split, traced.inputs, traced.wrt, traced.result)
 
 
@@ -176,11 +178,28 @@ def in_structure(spec: trees.TreeSpec, gradients: Sequence[Array], wrt: Wrt) -> 
     return next(iter(found.values())) if isinstance(wrt, int | str) else tuple(found.values())
 
 
+def check_differentiable(types: Sequence[Type], what: str) -> None:
+    """Raise DtypeError where none of a function's results has a derivative."""
+    if not any(t.is_float for t in types):
+        raise DtypeError(
+            f"{what} takes a function with a floating-point result, not {', '.join(map(str, types)) or 'one without'}",
+            place=tracing.user_place(),
+            cure="Return a floating-point array.",
+        )
+
+
 def _check_scalar(made: Differentiated, has_aux: bool) -> None:
     results = made.split.primal.results
+    parts = made.result.children()
+    if has_aux and not (made.result.type in {tuple, list} and len(parts) == 2 and parts[0].is_leaf()):
+        raise SpecError(
+            f"with has_aux the function returns a pair of a number and anything, not {trees.brief(made.result)}",
+            place=tracing.user_place(),
+            cure="Return (value, aux).",
+        )
     if not has_aux and len(results) != 1:
         raise ShapeError(
-            f"grad takes a function with one scalar result, not {len(results)} results",
+            f"grad takes a function with one scalar result, and this one has {len(results) or 'none'}",
             place=tracing.user_place(),
             cure="Return one number, use has_aux=True, or ps.vjp for several results.",
         )
@@ -198,7 +217,8 @@ def vector_jacobian(
 ) -> tuple[Any, Callable[..., Any]]:
     """Record `function`; return its result and `pullback`, which records the pullback for a cotangent.
 
-    The pullback may be called any number of times; it takes the result's structure.
+    The pullback may be called any number of times; it takes the result's structure, None for zeros. It raises
+    SpecError, ShapeError or DtypeError for a cotangent that does not fit.
     """
     made = differentiate(function, args, named, wrt)
     split = made.split
@@ -211,7 +231,7 @@ def vector_jacobian(
     known.update(zip(keep, values[len(forward.results) :], strict=True))
 
     def pullback(cotangent: Any) -> Any:
-        given, _ = trees.flatten(cotangent)
+        given = _cotangent_leaves(made.result, cotangent)
         seeds = [_cotangent(given[i], results[i]) for i in split.of]
         captured = [known.get(c, c) for c in split.captures]
         found = [Array(v) for v in tracing.inline(split.pullback, [*captured, *(s.value for s in seeds)])]
@@ -221,8 +241,33 @@ def vector_jacobian(
     return trees.unflatten(made.result, [Array(v) for v in results]), pullback
 
 
+def _cotangent_leaves(spec: trees.TreeSpec, cotangent: Any) -> list[Any]:
+    """One cotangent for each leaf of the result; None where there is none. Raises SpecError for another structure."""
+    if cotangent is None:
+        return [None] * spec.num_leaves
+    given = trees.flatten(cotangent)[1]
+    try:
+        parts: list[Any] = spec.flatten_up_to(cotangent)
+    except (ValueError, TypeError):
+        parts = [()]
+    if all(p is None or trees.flatten(p)[1].is_leaf() for p in parts):
+        return parts
+    raise SpecError(
+        "the cotangent has another structure than the result",
+        place=tracing.user_place(),
+        because=(f"result:    {trees.brief(spec)}", f"cotangent: {trees.brief(given)}"),
+    )
+
+
 def _cotangent(given: Any, result: Value) -> Array:
+    """The cotangent as an array that fits the result. Raises ShapeError or DtypeError."""
+    if given is None:
+        return zeros_like(Array(result))
     array = as_array(given, result.type.dtype)
-    if array.type.rank != result.type.rank or array.dtype != result.type.dtype:
+    if array.dtype != result.type.dtype:
+        raise DtypeError(f"the cotangent of a {result.type} cannot be {array.type}", place=tracing.user_place())
+    sizes = zip(array.shape, result.type.shape or (), strict=False)
+    clash = any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in sizes)
+    if array.type.rank != result.type.rank or clash:
         raise ShapeError(f"the cotangent of a {result.type} cannot be {array.type}", place=tracing.user_place())
     return array

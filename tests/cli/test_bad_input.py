@@ -207,7 +207,7 @@ ROWS = [
         def loss(x):
             return np.roots(x)
         """,
-        ("np.roots", "complex numbers are not supported"),
+        ("np.roots", "it finds complex numbers"),
         "return np.roots(x)",
     ),
     Row(

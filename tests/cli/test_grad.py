@@ -54,3 +54,25 @@ def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["grad", str(bad), "--onnx", str(tmp_path / "out.onnx")])
     assert done.exit_code != 0
     assert not (tmp_path / "out.onnx").exists()
+
+
+def test_a_model_of_integers_alone_says_which_weights_there_are(tmp_path: Path) -> None:
+    node = helper.make_node("Gather", ["table", "tokens"], ["y"])
+    graph = helper.make_graph(
+        [node],
+        "embedding",
+        [helper.make_tensor_value_info("tokens", 7, ["N"])],
+        [helper.make_tensor_value_info("y", 1, ["N", 2])],
+        [numpy_helper.from_array(W, "table")],
+    )
+    path, out = str(tmp_path / "embedding.onnx"), tmp_path / "gradient.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    for form in ("joint", "split"):
+        done = CliRunner().invoke(app, ["export", path, "--onnx", str(out), "--form", form])
+        assert done.exit_code == 1
+        assert "nothing to differentiate" in done.output
+        assert "table" in done.output
+        assert "--wrt" in done.output
+        assert not out.exists()
+    done = CliRunner().invoke(app, ["export", path, "--onnx", str(out), "--wrt", "params"])
+    assert done.exit_code == 0, done.output

@@ -6,7 +6,9 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import onnx
 import pytest
+from onnx import helper
 
 MODEL = """
 import numpy as np
@@ -90,6 +92,40 @@ def test_bfloat16_goes_through_numpys_files(
     assert done.status == 0, done.error
     with np.load(tmp_path / "out.npz") as out:
         np.testing.assert_array_equal(out["d_x"].view(bfloat16), np.array([2, 4, 6], bfloat16))
+
+
+@pytest.mark.parametrize("name", ["int4", "uint4", "float8_e5m2"])
+def test_numbers_of_few_bits_go_through_numpys_files(primsplit: Callable[..., Any], name: str, tmp_path: Path) -> None:
+    dtype = np.dtype(getattr(ml_dtypes, name))
+    number = helper.np_dtype_to_tensor_dtype(dtype)
+    nodes = [helper.make_node("Cast", ["x"], ["y"], to=1), helper.make_node("Cast", ["y"], ["z"], to=number)]
+    ends = [helper.make_tensor_value_info(n, t, ["N"]) for n, t in (("x", number), ("y", 1), ("z", number))]
+    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:])
+    imports = [helper.make_opsetid("", 21)]
+    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=10), tmp_path / "f.onnx")
+    x = np.array([1, 3, 2], np.float32).astype(dtype)
+    stored = x.view(np.uint8) if name.startswith("float8") else x
+    np.savez(tmp_path / "in.npz", x=stored)
+    done = primsplit("run", tmp_path / "f.onnx", "--inputs", tmp_path / "in.npz", "--out", tmp_path / "out.npz")
+    assert done.status == 0, done.error
+    with np.load(tmp_path / "out.npz") as out:
+        np.testing.assert_array_equal(out["y"], [1, 3, 2])
+        np.testing.assert_array_equal(out["z"].view(np.uint8), x.view(np.uint8))
+
+
+def test_an_array_that_numpy_writes_and_cannot_read_is_told(primsplit: Callable[..., Any], tmp_path: Path) -> None:
+    np.savez(tmp_path / "in.npz", x=np.ones(3, ml_dtypes.float8_e5m2))
+    path = tmp_path / "f.onnx"
+    graph = helper.make_graph(
+        [helper.make_node("Cast", ["x"], ["y"], to=1)],
+        "g",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT8E5M2, [3])],
+        [helper.make_tensor_value_info("y", 1, [3])],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), path)
+    done = primsplit("run", path, "--inputs", tmp_path / "in.npz")
+    assert done.status == 1
+    assert "x.view(np.uint8)" in done.error
 
 
 def test_an_output_path_that_cannot_be_written_is_told(

@@ -78,3 +78,66 @@ def test_what_an_imputer_replaces_is_never_taken(tmp_path: Path) -> None:
     value, gradient = ps.split(program, seed="ones").joint()(x)
     np.testing.assert_allclose(value, [0, np.log(0.5), np.log(2)], rtol=1e-6)
     np.testing.assert_array_equal(gradient, np.array([0, 2, 0.5], np.float32))
+
+
+INSIDE = {
+    "in a branch": """
+  zero = Constant<value: tensor = double {0.0}>()
+  is_above = Greater(x, zero)
+  yes = Constant<value: tensor = bool {1}>()
+  y = If(yes) <
+    then_branch = a () => (double[n] u) { r = Sqrt(x) u = Where(is_above, r, x) },
+    else_branch = b () => (double[n] v) { v = Identity(x) }
+  >""",
+    "around a branch": """
+  zero = Constant<value: tensor = double {0.0}>()
+  is_above = Greater(x, zero)
+  yes = Constant<value: tensor = bool {1}>()
+  r = If(yes) <
+    then_branch = a () => (double[n] u) { u = Sqrt(x) }, else_branch = b () => (double[n] v) { v = Identity(x) }
+  >
+  y = Where(is_above, r, x)""",
+    "in front of a branch": """
+  zero = Constant<value: tensor = double {0.0}>()
+  is_above = Greater(x, zero)
+  yes = Constant<value: tensor = bool {1}>()
+  r = Sqrt(x)
+  y = If(yes) <
+    then_branch = a () => (double[n] u) { u = Where(is_above, r, x) },
+    else_branch = b () => (double[n] v) { v = Identity(r) }
+  >""",
+    "in the body of a scan": """
+  start = Constant<value: tensor = double {1.0}>()
+  last, y = Scan (start, x) <num_scan_inputs = 1, body = step (double c, double e) => (double d, double f) {
+    zero = Constant<value: tensor = double {0.0}>()
+    is_above = Greater(e, zero)
+    r = Sqrt(e)
+    f = Where(is_above, r, e)
+    d = Identity(c)
+  }>""",
+    "one step after": """
+  two = Constant<value: tensor = int64 {2}>()
+  zero = Constant<value: tensor = double {0.0}>()
+  is_above = Greater(x, zero)
+  y, rest = Loop (two, , x, x) <
+    body = step (int64 i, bool on, double[n] c, double[n] side) => (bool go, double[n] d, double[n] root) {
+      go = Identity(on)
+      d = Where(is_above, side, x)
+      root = Sqrt(x)
+    }
+  >""",
+}
+"""Roots of positive numbers, and the numbers themselves where they are not."""
+
+
+@pytest.mark.parametrize("place", INSIDE)
+def test_a_choice_and_its_sides_may_be_inside_of_branches_and_loops(place: str, tmp_path: Path) -> None:
+    text = f"g (double[n] x) => (double[n] y) {{{INSIDE[place]}\n}}"
+    gradients = {}
+    for safe_where in (False, True):
+        program = loaded(tmp_path, text, safe_where=safe_where)
+        value, gradient = ps.split(program, wrt="x", seed="ones").joint()(X)
+        np.testing.assert_array_equal(value, [np.sqrt(x) if x > 0 else x for x in X])
+        gradients[safe_where] = gradient
+    np.testing.assert_allclose(gradients[True], [0.5 / x**0.5 if x > 0 else 1.0 for x in X], rtol=1e-12)
+    assert np.isnan(gradients[False]).any()

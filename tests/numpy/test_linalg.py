@@ -242,10 +242,10 @@ def test_a_gaussian_process_is_differentiated_through_cholesky_and_solve() -> No
 
 @pytest.mark.parametrize(
     "function",
-    [np.linalg.svd, np.linalg.eig, np.linalg.eigh, np.linalg.eigvals, np.linalg.matrix_rank, np.linalg.cond],
+    [np.linalg.eig, np.linalg.eigvals],
     ids=lambda f: f.__name__,
 )
-def test_what_needs_eigenvalues_is_refused_by_name_with_a_way_out(function: Callable[..., Any]) -> None:
+def test_what_may_have_complex_eigenvalues_is_refused_by_name_with_a_way_out(function: Callable[..., Any]) -> None:
     def user(a: Any) -> Any:
         return function(a)
 

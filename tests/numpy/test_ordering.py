@@ -97,6 +97,8 @@ GRADIENTS: dict[str, tuple[Any, ...]] = {
     "sort flat": (lambda x: np.sort(x, None), M),
     "argsort and take": (lambda x: np.take_along_axis(x * x, np.argsort(x, 1), 1), M),
     "unique": (lambda x: np.unique(x**3), M),
+    "unique rows": (lambda x: np.unique(x**3, axis=0), M),
+    "unique columns": (lambda x: np.unique(x**3, axis=-1), M),
 }
 
 

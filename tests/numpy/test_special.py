@@ -29,7 +29,9 @@ ANGLES = np.concatenate([[0.0, 90.0, 180.0, -270.0, 45.0, 1e5], np.linspace(-400
 
 ONE: list[tuple[Any, Any, float]] = [
     (sp.expit, LINE, 4), (sp.log_expit, LINE, 4), (sp.logit, UNIT, 8), (sp.erf, LINE, 8), (sp.erfc, LINE, 16),
-    (sp.erfcx, LINE[LINE > -9], 16), (sp.erfinv, np.concatenate([UNIT, -UNIT]), 32), (sp.ndtr, LINE, 2000),
+    (sp.erfcx, LINE[LINE > -9], 16),
+    (sp.erfcinv, np.concatenate([UNIT, UNIT + 1]), 8), (sp.ndtri, UNIT, 8),
+    (sp.erfinv, np.concatenate([UNIT, -UNIT]), 32), (sp.ndtr, LINE, 2000),
     (sp.log_ndtr, LINE, 2000), (sp.gammaln, HALF_LINE, 8000), (sp.digamma, HALF_LINE, 256),
     (sp.psi, -HALF_LINE[4:20], 64),
     (sp.gamma, LINE, 64), (sp.gammasgn, LINE, 0), (sp.loggamma, HALF_LINE[HALF_LINE > 0], 8000), (sp.entr, LINE, 4),
@@ -74,7 +76,7 @@ def test_a_function_of_two_arguments_gives_what_scipy_gives(
 GRADIENTS: list[tuple[Any, ...]] = [
     (sp.expit, between(-3, 3)), (sp.logit, between(0.1, 0.9)), (sp.log_expit, between(-3, 3)), (sp.erf, between(-2, 2)),
     (sp.erfc, between(-2, 2)), (sp.erfcx, between(-2, 2)), (sp.erfcx, between(25.5, 28)),
-    (sp.erfinv, between(-0.9, 0.9)),
+    (sp.erfinv, between(-0.9, 0.9)), (sp.erfcinv, between(0.1, 1.9)), (sp.ndtri, between(0.05, 0.95)),
     (sp.ndtr, between(-2, 2)), (sp.log_ndtr, between(-8, 2)), (sp.xlogy, between(-1, 1), between(0.5, 2)),
     (sp.xlog1py, between(-1, 1), between(-0.5, 2)), (sp.entr, between(0.2, 2)),
     (sp.rel_entr, between(0.5, 2), between(0.5, 2, seed=1)), (sp.kl_div, between(0.5, 2), between(0.5, 2, seed=1)),
@@ -158,3 +160,11 @@ def test_a_special_function_that_is_not_there_is_refused_by_name() -> None:
     with pytest.raises(UnsupportedFunction, match="jv") as caught:
         ps.trace(sp.jv, np.ones(2), np.ones(2))
     assert "ps.primitive" in str(caught.value)
+
+
+def test_a_quantile_keeps_its_digits_down_to_the_smallest_float() -> None:
+    p = np.array([5e-324, 1e-310, 1e-300, 1e-100, 1e-17, 1e-3, 0.3])
+    np.testing.assert_allclose(run(sp.ndtri, p), sp.ndtri(p), rtol=1e-15)
+    np.testing.assert_allclose(run(sp.ndtr, run(sp.ndtri, p[2:])), p[2:], rtol=1e-12)
+    # log(p) = -z**2 / 2 - log(-z sqrt(2 pi)) - ..., so dz / dp is about 1 / (p (-z))
+    assert gradient(sp.ndtri, [1e-100]) == pytest.approx(math.sqrt(2 * math.pi) * math.exp(sp.ndtri(1e-100) ** 2 / 2))

@@ -1,14 +1,14 @@
-"""Weights of four bits: read packed, and kept so in the file that is written."""
+"""Weights and inputs of four and eight bits: read packed, and kept so in the file that is written."""
 
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
 
 import primsplit as ps
-from primsplit.errors import DtypeError
 
 WEIGHTS = np.array([[1, 2], [3, 4], [5, 6], [7, 0]], np.float32)
 READINGS = {
@@ -60,10 +60,50 @@ def test_weights_of_four_bits_are_read(reading: str, dtype: int, tmp_path: Path)
     assert dtype in {t.data_type for t in onnx.load(out).graph.initializer}
 
 
-def test_an_input_of_four_bits_is_refused_where_python_cannot_give_it(tmp_path: Path) -> None:
+NARROW = ("int4", "uint4", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
+
+
+@pytest.mark.parametrize("name", NARROW)
+@pytest.mark.parametrize("reading", ["a cast", "one scale", "a scale a block"])
+def test_an_input_of_four_or_eight_bits_is_given_from_python(reading: str, name: str, tmp_path: Path) -> None:
     path = str(tmp_path / "model.onnx")
-    onnx.save(model(READINGS["a cast"], TensorProto.INT4, is_input=True), path)
+    dtype = np.dtype(getattr(ml_dtypes, name))
+    onnx.save(model(READINGS[reading], helper.np_dtype_to_tensor_dtype(dtype), is_input=True), path)
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    joint = ps.split(ps.load(path), wrt="x").joint()
+    value, gradient = joint(x, WEIGHTS.astype(dtype), np.ones((2, 2), np.float32))
+    np.testing.assert_array_equal(value, x @ WEIGHTS)
+    np.testing.assert_array_equal(gradient, np.ones((2, 2)) @ WEIGHTS.T)
+
+
+@pytest.mark.parametrize("name", NARROW)
+@pytest.mark.parametrize("size", [0, 1, 5])
+def test_a_result_of_four_or_eight_bits_is_an_array_of_its_dtype(size: int, name: str, tmp_path: Path) -> None:
+    dtype = np.dtype(getattr(ml_dtypes, name))
+    number = helper.np_dtype_to_tensor_dtype(dtype)
+    graph = helper.make_graph(
+        [helper.make_node("Cast", ["x"], ["y"], to=number)],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N"])],
+        [helper.make_tensor_value_info("y", number, ["N"])],
+    )
+    path = str(tmp_path / "model.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), path)
+    x = np.array([1, 0, 3, 7, 2], np.float32)[:size] * (1 if name == "uint4" else -1)
+    found = ps.load(path)(x)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found.astype(np.float32), x)
+
+
+@pytest.mark.parametrize("name", ["int4", "float8_e4m3fn"])
+def test_the_gradient_of_a_scale_of_few_bits_is_the_sum_of_what_it_scales(name: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "model.onnx")
+    dtype = np.dtype(getattr(ml_dtypes, name))
+    onnx.save(model(READINGS["one scale"], helper.np_dtype_to_tensor_dtype(dtype), is_input=True), path)
     program = ps.load(path)
-    weights = WEIGHTS.astype(program.types[1].dtype)
-    with pytest.raises(DtypeError, match="w is an array of int4"):
-        program(np.ones((1, 4), np.float32), weights)
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    joint = ps.split(program, wrt="one").joint()
+    feeds = {"x": x, "w": WEIGHTS.astype(dtype), "d_y": np.ones((2, 2), np.float32)}
+    session = joint.session()
+    gradient = session.run({name: feeds[name] for name in session.inputs if name in feeds})[-1]
+    np.testing.assert_allclose(gradient, (np.ones((2, 2)) * (x @ WEIGHTS)).sum())

@@ -310,3 +310,18 @@ def test_a_line_that_is_no_text_is_told_as_far_as_it_is_one(tmp_path: Path) -> N
     ps.trace(space["f"], ps.spec("float32", ["N"])).save(path)
     told = {p.key: p.value for p in onnx.load(path).graph.node[0].metadata_props}
     assert told["place"] == "caf?.py:3 in f"
+
+
+def test_a_copy_in_a_branch_is_no_node() -> None:
+    """onnxruntime makes `y / x` of `(1 / x) * y` and drops the copy of y without a look: the run failed."""
+
+    def f(x: Any) -> Any:
+        if x[0] > 0:
+            total = np.sum(np.exp(x), axis=0, keepdims=True)
+            return np.sum(np.log(total) + np.sin(x[:1]))
+        return x[0]
+
+    x = np.array([1.0, 2.0, 3.0])
+    file = ps.split(f, x).joint()
+    np.testing.assert_allclose(file(x)[1], np.exp(x) / np.exp(x).sum() + [np.cos(1.0), 0.0, 0.0])
+    np.testing.assert_array_equal(file(-x)[1], [1.0, 0.0, 0.0])

@@ -49,6 +49,32 @@ def test_the_results_are_the_same_bits(rows: int) -> None:
         assert np.array_equal(before, after)
 
 
+def _norm(x: Any, w: Any) -> Any:
+    """A value, and as its gradient a product with x w + b, where x is kept for another."""
+    row = op.Squeeze(op.Slice(w, [0], [1]), [0])
+    y = op.Add(op.Mul(x, row), row)
+    return op.ReduceSum(op.MatMul(y, w), keepdims=0), op.MatMul(op.Transpose(y, perm=[1, 0]), op.Mul(x, row))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5])
+def test_a_product_makes_a_row_s_multiple_plus_a_row_again(rows: int) -> None:
+    block = block_of(_norm)
+    after = products_read_again(block, [1])
+    check_types(after)
+    assert kinds(after).count("Add") == 2
+    assert kinds(after).count("Mul") == kinds(block).count("Mul") + 1
+    random = np.random.default_rng(0)
+    inputs = [random.standard_normal((rows, 4)).astype(np.float32), random.standard_normal((4, 4)).astype(np.float32)]
+    for wanted, found in zip(run(block, inputs), run(after, inputs), strict=True):
+        assert np.array_equal(wanted, found)
+
+
+def _three_passes(x: Any, w: Any) -> Any:
+    row = op.Squeeze(op.Slice(w, [0], [1]), [0])
+    y = op.Mul(op.Add(op.Mul(x, row), row), row)
+    return op.ReduceSum(op.MatMul(y, w), keepdims=0), op.MatMul(op.Transpose(y, perm=[1, 0]), op.Neg(x)), op.Neg(row)
+
+
 def _also_added(x: Any, w: Any) -> Any:
     y = op.Max(x, np.float32(0.0))
     return op.ReduceSum(op.MatMul(y, w), keepdims=0), op.Add(op.MatMul(y, w), y), op.Neg(x)
@@ -69,7 +95,7 @@ def _a_result(x: Any, w: Any) -> Any:
     return op.ReduceSum(y, keepdims=0), op.MatMul(y, op.Neg(w)), y
 
 
-@pytest.mark.parametrize("function", [_also_added, _not_kept, _of_two_arrays, _a_result])
+@pytest.mark.parametrize("function", [_also_added, _not_kept, _of_two_arrays, _a_result, _three_passes])
 def test_what_gains_nothing_is_left(function: Function) -> None:
     block = block_of(function)
     assert products_read_again(block, range(1, len(block.results))) is block

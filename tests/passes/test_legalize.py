@@ -1,6 +1,10 @@
-"""Compositions that name sizes of their own: each use has its own names."""
+"""What stands for an operator without a kernel: sizes of its own at each use, every output, each in its dtype."""
 
+from typing import Any
+
+import ml_dtypes
 import numpy as np
+import pytest
 
 import primsplit as ps
 from primsplit.ops import op
@@ -21,3 +25,28 @@ def test_two_uses_of_one_composition_may_have_different_sizes() -> None:
     counted = {node.output[0] for node in graph.node if node.op_type == "Range"}
     named = [v.type.tensor_type.shape.dim[0].dim_param for v in graph.value_info if v.name in counted]
     assert len(named) == len(set(named)) == 2
+
+
+HALF = np.random.default_rng(2).standard_normal((2, 3, 4))
+LABELS = np.array([2, 0, 3])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda x, c: op.BatchNormalization(x, c, c, c, c * c, training_mode=1, outputs=3),
+        lambda x, c: op.SoftmaxCrossEntropyLoss(x[0], LABELS, outputs=2),
+        lambda x, c: op.LayerNormalization(x[..., :3], c, c, outputs=3),
+        lambda x, c: op.Dropout(x, np.float32(0.5), np.array(False), outputs=2),
+    ],
+    ids=["BatchNormalization", "SoftmaxCrossEntropyLoss", "LayerNormalization", "Dropout"],
+)
+def test_an_operator_of_16_bits_gives_all_its_outputs(layer: Any, dtype: str) -> None:
+    half = np.dtype(getattr(ml_dtypes, dtype) if dtype == "bfloat16" else dtype)
+    x, c = HALF.astype(half), np.array([0.5, 1, 2]).astype(half)
+    found = ps.trace(layer, x, c)(x, c)
+    expected = ps.trace(layer, x.astype(np.float32), c.astype(np.float32))(x.astype(np.float32), c.astype(np.float32))
+    for value, wanted in zip(found, expected, strict=True):
+        assert value.dtype in {half, wanted.dtype}
+        np.testing.assert_allclose(value.astype(float), wanted.astype(float), rtol=2**-7, atol=2**-7)

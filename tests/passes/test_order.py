@@ -10,6 +10,7 @@ from primsplit.infer import check_types
 from primsplit.ops import op
 from primsplit.passes import gradients_last, optimize
 from primsplit.passes.finish import finish
+from primsplit.passes.order import results_apart
 from tests.random_programs import run
 from tests.recording import kinds, record
 
@@ -65,6 +66,40 @@ def test_a_gradient_that_is_two_results_or_a_parameter_stays() -> None:
 
     block = record(program, "float32[N]")
     assert gradients_last(block, [0, 2]).ops == block.ops
+
+
+def _joint(width: int, rows: int | str) -> Any:
+    specs = [ps.spec("float32", [rows, width])] + [ps.spec("float32", [width, width])] * 3
+    return optimize(ps.split(_layers, *specs).joint().block)
+
+
+def _places(block: Any) -> list[int]:
+    made = {v: i for i, op in enumerate(block.ops) for v in op.outputs}
+    return [made[r] for r in block.results]
+
+
+@pytest.mark.parametrize(("width", "rows", "is_put_off"), [(64, 8, True), (8, 64, False), (64, "N", False)])
+def test_gradients_larger_than_what_they_read_come_first_and_that_of_the_last_layer_before_them(
+    width: int, rows: int | str, is_put_off: bool
+) -> None:
+    """onnxruntime begins at the end: with the value, the first layer's gradient, then those that can wait."""
+    block = gradients_last(_joint(width, rows), range(5))
+    check_types(block)
+    first, second, third = _places(block)[2:]
+    assert (third < second < first) if is_put_off else (first < second < third)
+
+
+def test_a_value_of_two_results_is_copied_where_it_is_made() -> None:
+    def program(x: Any) -> Any:
+        y = op.Exp(x)
+        return y, y, x, y
+
+    block = record(program, "float32[N]")
+    apart = results_apart(block)
+    check_types(apart)
+    assert kinds(apart) == ["Exp", "Identity", "Identity"]
+    assert len(set(apart.results)) == 4
+    assert results_apart(apart) is apart
 
 
 @pytest.mark.parametrize("gradients", [[], [0], [0, 1]])

@@ -56,3 +56,16 @@ def test_a_factor_in_one_function_costs_no_digits_of_a_product_in_the_other(tmp_
     found = session.run(None, dict(zip(made.program.inputs, (x, w), strict=True)))
     covariance = x.T @ x / 9.0
     np.testing.assert_allclose(found[2], covariance @ w / risk(x, w), rtol=1e-13)
+
+
+def test_a_number_at_the_end_of_a_long_loop_is_told_without_recursion() -> None:
+    def f(x: Any) -> Any:
+        total = x[0]
+        for _ in range(1500):
+            total = total + x[1]
+        return np.sum(total * (np.outer(x, x) @ x))
+
+    x = np.array([1.0, 2.0])
+    with pytest.warns(UserWarning, match="recorded"):
+        file = ps.trace(f, x)
+    np.testing.assert_allclose(file(x), f(x))

@@ -120,3 +120,11 @@ def test_the_gradient_of_softmax_sums_to_zero_and_is_zero_for_masked_logits() ->
     found = gradient(lambda v: op.Softmax(v) * np.array([1.0, 5.0, 3.0]), x)
     assert found[0, 1] == 0.0
     assert found.sum() == pytest.approx(0.0, abs=1e-15)
+
+
+def test_a_gelu_keeps_its_input_alone_where_its_kernel_takes_one_pass() -> None:
+    captured = {}
+    for dtype in ("float32", "float64"):
+        made = ps.split(lambda x: op.Gelu(x), ps.spec(dtype, ["N", 3]))
+        captured[dtype] = sorted(made.split.kinds().values())
+    assert captured == {"float32": ["input"], "float64": ["input", "intermediate"]}

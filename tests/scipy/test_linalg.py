@@ -41,6 +41,7 @@ def test_cho_solve_solves_by_the_factor(lower: bool) -> None:
 
 
 SYMMETRIC = FULL + FULL.T
+NEARLY = np.eye(4) + 0.01 * FULL @ FULL.T
 MIRRORS: list[tuple[str, Any, tuple[Any, ...]]] = [
     ("solve", lambda m, a, b: m.solve(a, b), (FULL, RIGHT)),
     ("solve", lambda m, a, b: m.solve(a, b, transposed=True), (FULL, RIGHT[:, 0])),
@@ -54,6 +55,11 @@ MIRRORS: list[tuple[str, Any, tuple[Any, ...]]] = [
     ("norm", lambda m, a: m.norm(a, 1, axis=0), (FULL,)),
     ("pinv", lambda m, a: m.pinv(a), (RIGHT,)),
     ("lstsq", lambda m, a, b: m.lstsq(a, b)[0], (RIGHT, FULL)),
+    ("eigh", lambda m, a: m.eigh(a, lower=False)[1] ** 2, (FULL,)),
+    ("eigh", lambda m, a, b: m.eigh(a, b)[1] ** 2, (np.diag([0.0, 3, 6, 9]) + 0.1 * SYMMETRIC, NEARLY)),
+    ("eigvalsh", lambda m, a, b: m.eigvalsh(a, b, lower=False), (FULL, FULL @ FULL.T)),
+    ("svdvals", lambda m, a: m.svdvals(a), (RIGHT,)),
+    ("svd", lambda m, a: m.svd(a, full_matrices=False)[2] ** 2, (RIGHT,)),
     ("expm", lambda m, a: m.expm(a), (FULL * 0.1,)),
     ("expm", lambda m, a: m.expm(a), (FULL * 3.0,)),
     ("expm", lambda m, a: m.expm(a), (RANDOM.standard_normal((2, 3, 3)),)),

@@ -128,7 +128,7 @@ def writes_to_a_table(x: Any) -> Any:
     [
         (asks_float, "x.astype(float)", "return float(x[0]) * 2"),
         (asks_in, "np.any(x == item)", "return x if 2.0 in x else x * 2"),
-        (asks_list, "iterated over", "return x.tolist()"),
+        (asks_list, "on the whole axis", "return x.tolist()"),
         (asks_text, "format it outside", 'return f"{x[0]:.3f}"'),
         (asks_range, "ps.fori_loop", "return sum(x[i] for i in range(x.shape[0]))"),
         (asks_random, "run time", "return np.random.default_rng(0).normal(x)"),

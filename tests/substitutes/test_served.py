@@ -2,6 +2,7 @@
 
 import functools
 import math
+import numbers
 from collections.abc import Callable
 from math import exp
 from typing import Any
@@ -125,10 +126,62 @@ def statistics_of_elements(x: Any) -> Any:
     return out + np.fromiter((v * 2.0 for v in x), dtype=float)
 
 
+def lists_beside_arrays(x: Any) -> Any:
+    """Lists with traced numbers in them where NumPy dispatches on something else, or on nothing."""
+    knots = np.concatenate([[x[0]], x[0] + np.cumsum(np.exp(x[1:])), [9.0]])
+    table = np.stack([[x[0], x[1], 1.0], [2, 3, x[2]]])
+    table = table + np.vstack(([x[0], 1, 2], x)) * np.column_stack([[1, x[1]]] * 3)
+    turned = x @ [x[0], 1.0, x[2]] + [x[1], 2, 3] * x + np.tile([x[0], 1, 2], 1) + np.diag([x[0], x[1], 1.0]) @ x
+    return np.sum(knots * knots) * turned + table[1] + np.power(x * x, range(3)) + np.add.reduce([x, [x[0], 1.0, 2.0]])
+
+
+def rounded(x: Any) -> Any:
+    return x * (round(x[1]) + round(x[0], 1)) + round(2.6)
+
+
+def elements_as_python_numbers(x: Any) -> Any:
+    first, second, third = x.tolist()
+    return x.astype(np.float32) * x[:1].item() + first * second + third * x.reshape(3, 1).item(2, 0) + x.item(1)
+
+
+@np.vectorize
+def soft_threshold(v: Any) -> Any:
+    if v > 0.5:
+        return v - 0.5
+    if v < -0.5:
+        return v + 0.5
+    return 0.0 * v
+
+
+def shifted(v: float, by: float, times: float = 1.0) -> tuple[float, float]:
+    return v * by * times, v + by
+
+
+def vectorized_functions(x: Any) -> Any:
+    product, total = np.vectorize(shifted)(x[:, None], x)
+    once = np.vectorize(shifted, excluded=["times"], otypes=[float, float])(x, 2.0, times=x[0])[0]
+    return soft_threshold(x) * product.sum(axis=0) + total[0] + once + soft_threshold(x[1])
+
+
+def indexed_by_range(x: Any) -> Any:
+    table = np.outer(x, x)
+    return table[range(len(x)), [2, 0, 1]] * x[range(3)]
+
+
+PRIOR = scipy.stats.norm(0.5, 2.0)
+
+
+def frozen_distributions(x: Any) -> Any:
+    made = scipy.stats.norm(x[0], np.exp(x[1]))
+    known = scipy.stats.norm(1, scale=2.0)
+    return x * (made.logpdf(x).sum() + made.cdf(0.3)) + known.pdf(x) + known.ppf(0.9) + PRIOR.mean()
+
+
 SERVED: list[Callable[[Any], Any]] = [
     rotation, filled_by_elements, filled_by_rows, written_identity, written_copy, indexed_table, lists_of_numbers,
     joined_in_brackets, numbers_of_math, parts_of_numbers, special_functions, normal_distribution, linear_algebra,
-    imported_inside, names_of_functions, statistics_of_elements,
+    imported_inside, names_of_functions, statistics_of_elements, lists_beside_arrays, rounded, vectorized_functions,
+    indexed_by_range, frozen_distributions,
 ]  # fmt: skip
 
 
@@ -267,3 +320,138 @@ def test_the_numbers_that_a_table_had_are_those_of_the_moment_of_recording() -> 
     np.testing.assert_array_equal(gradient(X), table[np.argsort(X)])
     table[:] = 5.0
     np.testing.assert_array_equal(gradient(X), [5.0, 5.0, 5.0])
+
+
+def test_an_element_is_a_python_number_in_any_dtype_of_the_array() -> None:
+    x = X.astype(np.float32)
+    found = ps.trace(elements_as_python_numbers, x)(x)
+    assert found.dtype == elements_as_python_numbers(x).dtype == np.float32
+    np.testing.assert_allclose(found, elements_as_python_numbers(x), rtol=1e-6)
+    check_grads(lambda x: x.sum().item() * x[1].item(), X)
+    with pytest.raises(ps.PrimsplitError, match="array of size 1"):
+        ps.trace(lambda x: x.item(), X)
+
+
+def test_a_vectorized_function_is_recorded_once_for_any_number_of_elements() -> None:
+    made = ps.split(lambda x: np.sum(soft_threshold(x) ** 2), ps.spec("float64", ["M", "N"])).joint()
+    for shape in ((2, 3), (1, 5), (0, 2)):
+        x = np.linspace(-2.0, 2.0, shape[0] * shape[1]).reshape(shape)
+        wanted = np.sign(x) * np.maximum(np.abs(x) - 0.5, 0.0)
+        value, gradient = made(x)
+        np.testing.assert_allclose(value, np.sum(wanted**2))
+        np.testing.assert_allclose(gradient, 2 * wanted)
+    np.testing.assert_array_equal(soft_threshold(np.array([1.0, 0.0])), [0.5, 0.0])
+
+
+def test_a_vectorized_function_with_a_signature_is_refused() -> None:
+    norm = np.vectorize(lambda v: v @ v, signature="(n)->()")
+    with pytest.raises(ps.PrimsplitError, match=r"np\.vectorize with a signature"):
+        ps.trace(lambda x: norm(x), X)
+
+
+def extremes_of_many(x: Any) -> Any:
+    ordered = sorted(x, reverse=True)
+    return max(x) * min(v * v for v in x) + ordered[1] ** 2 + sorted(x)[2] + max(0, x[0]) + min(x[1], 0.5)
+
+
+def warped_distance(x: Any) -> Any:
+    """Dynamic time warping: a minimum of three for each pair."""
+    n, m = 5, 4
+    total = np.full((n + 1, m + 1), np.inf)
+    total[0, 0] = 0.0
+    for i in range(n):
+        for j in range(m):
+            total[i + 1, j + 1] = abs(x[i] - x[5 + j]) + min(total[i, j + 1], total[i + 1, j], total[i, j])
+    return total[-1, -1]
+
+
+@pytest.mark.parametrize("function", [extremes_of_many, warped_distance], ids=lambda f: f.__name__)
+def test_extremes_of_python_choose_without_a_branch_where_there_would_be_too_many(function: Any) -> None:
+    x = np.random.default_rng(0).normal(size=10)
+    check_grads(function, x, symbolic=False)
+    single = ps.trace(function, x.astype(np.float32))
+    assert single(x.astype(np.float32)).dtype == function(x.astype(np.float32)).dtype
+    assert not any(op.kind == "If" for op in single.block.ops)
+
+
+def test_the_first_of_equal_extremes_is_chosen() -> None:
+    x = np.array([2.0] * 8)
+    np.testing.assert_array_equal(ps.grad(lambda x: max(x))(x), np.eye(8)[0])
+    np.testing.assert_array_equal(ps.grad(lambda x: min(x))(x), np.eye(8)[0])
+
+
+def test_extremes_of_sizes_are_sizes() -> None:
+    def f(x: Any) -> Any:
+        return np.zeros(2).sum() + np.sum(x[: min(len(x), 3)]) * max(len(x), 2)
+
+    made = ps.trace(f, ps.spec("float64", ["N"]))
+    for n in (0, 1, 2, 5):
+        x = np.arange(1.0, n + 1)
+        np.testing.assert_allclose(made(x), f(x))
+
+
+def test_a_function_of_scipy_that_is_not_served_is_named() -> None:
+    with pytest.raises(ps.PrimsplitError) as caught:
+        ps.trace(lambda x: scipy.stats.poisson.logpmf(3, x[1]), X)
+    assert "rv_discrete.logpmf asked for it" in str(caught.value)
+    assert "ps.primitive" in str(caught.value)
+    with pytest.raises(ps.PrimsplitError, match=r"scipy.stats.norm\(loc, scale\).entropy"):
+        ps.trace(lambda x: scipy.stats.norm(x[0], 1).entropy(), X)
+
+
+def test_a_class_is_asked_for_as_numpy_would_answer() -> None:
+    asked: list[Any] = []
+
+    def f(x: Any, s: Any, n: Any) -> Any:
+        assert isinstance(x, np.ndarray)
+        assert not isinstance(x, float | list)
+        assert isinstance(x, ps.Array)
+        asked.extend([isinstance(x[0], float), isinstance(x[0], numbers.Real), isinstance(x[0], np.ndarray)])
+        asked.extend([isinstance(s, float), isinstance(n, int), isinstance(x[0] * s > 1, np.bool_), told(x), told(s)])
+        return x * s
+
+    @functools.singledispatch
+    def told(value: Any) -> str:
+        return "something"
+
+    told.register(np.ndarray, lambda value: "array")
+    told.register(float, lambda value: "float")
+    assert ps.trace(f, X, 2.0, 3)(X, 2.0, 3) is not None
+    assert asked == [True, True, False, True, True, True, "array", "float"]
+    single: list[bool] = []
+    ps.trace(lambda x: single.append(isinstance(x[0], float)) or x, X.astype(np.float32))
+    assert single == [False]
+
+
+def pairs_of_points(points: Any) -> Any:
+    """The sum over pairs of points, however many there are."""
+    i, j = np.triu_indices(len(points), k=1)
+    apart = np.sqrt(((points[i] - points[j]) ** 2).sum(axis=-1))
+    between = points @ points.T
+    between[np.diag_indices_from(between)] = 2.0
+    between[np.diag_indices(len(points))] += 1.0
+    below = between[np.tril_indices_from(between, -1)]
+    return np.sum(1.0 / apart) + np.sum(between) + np.sum(below**2) + between[np.triu_indices_from(between)].sum()
+
+
+def test_indices_of_triangles_and_diagonals_are_made_for_any_size() -> None:
+    made = ps.split(pairs_of_points, ps.spec("float64", ["N", 3])).joint()
+    for n in (0, 1, 2, 5):
+        points = np.random.default_rng(n).normal(size=(n, 3))
+        value, gradient = made(points)
+        np.testing.assert_allclose(value, pairs_of_points(points), rtol=1e-12)
+        assert gradient.shape == points.shape
+    check_grads(pairs_of_points, np.random.default_rng(1).normal(size=(4, 3)), symbolic=False)
+    with pytest.raises(ps.PrimsplitError, match="of equal length"):
+        ps.trace(lambda x: x[np.diag_indices_from(x)], np.ones((2, 3)))
+
+
+def test_python_numbers_in_brackets_give_way_to_the_arrays_dtype() -> None:
+    def f(x: Any) -> Any:
+        return np.r_[-np.inf, x, 1, x[0]]
+
+    for dtype in (np.float32, np.float64):
+        x = X.astype(dtype)
+        found = ps.trace(f, x)(x)
+        assert found.dtype == f(x).dtype == dtype
+        np.testing.assert_array_equal(found, f(x))

@@ -1,18 +1,23 @@
 """Where a gradient file's memory goes: what lives while each node runs, in the order in which onnxruntime runs them.
 
-    python tools/bench/lifetimes.py transformer [--all]
+    python tools/bench/lifetimes.py transformer [--all] [--needed]
     python tools/bench/lifetimes.py gradient.onnx
 
 NAME is one of `fixed.py`'s benches, or a file whose inputs have known sizes. The order and the sizes come from
 onnxruntime's profile, the edges from the graph it made of the file; what a kernel takes for itself comes from
 `WORKSPACE`. Inputs are not counted. Printed are the nodes at which the peak is passed anew (`--all`: every node), and
-what lives at the peak: its bytes, the node that made it and the last that reads it. Within 3 % of what an allocator
-that logs every call finds for the fixed benches, with memory reuse off.
+what lives at the peak: its bytes, the node that made it and the last that reads it.
+
+onnxruntime lets a value have the memory of an earlier one of the same shape that nobody reads any more, the last that
+became free first, and holds it from the one to the other. Such a chain counts as one; `--needed` counts each value by
+itself instead, as if nothing were held. Equal to 0.1 % to what an allocator that logs every call finds for the fixed
+benches with the arena off. What the arena adds by its regions is not counted.
 """
 
 import argparse
 import json
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,12 +39,13 @@ WORKSPACE = {"Where": 2}
 
 @dataclass(frozen=True)
 class Node:
-    """A node that was run: its bytes are those of all its outputs."""
+    """A node that was run, and of each of its outputs the bytes and the width of an element with the shape."""
 
     kind: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     sizes: tuple[int, ...]
+    shapes: tuple[tuple[int, ...], ...] = ()
 
 
 def profiled(model: bytes, folder: Path) -> tuple[list[Node], list[str]]:
@@ -64,56 +70,91 @@ def profiled(model: bytes, folder: Path) -> tuple[list[Node], list[str]]:
 
 
 def _node(node: onnx.NodeProto, told: Sequence[dict[str, list[int]]]) -> Node:
-    sizes = tuple(_bytes(each) for each in told)
+    shapes = tuple((WIDTHS.get(dtype, 4), *shape) for each in told for dtype, shape in each.items())
     outputs = tuple(o for o in node.output if o)
-    return Node(node.op_type, tuple(node.input), outputs, sizes)
+    return Node(node.op_type, tuple(node.input), outputs, tuple(int(np.prod(s)) for s in shapes), shapes)
 
 
-def _bytes(told: dict[str, list[int]]) -> int:
-    widths = {"double": 8, "int64": 8, "bool": 1, "float16": 2, "bfloat16": 2}
-    return sum(int(np.prod(shape)) * widths.get(dtype, 4) for dtype, shape in told.items())
+WIDTHS = {"double": 8, "int64": 8, "bool": 1, "float16": 2, "bfloat16": 2}
 
 
 @dataclass
 class Living:
-    """A value in memory: its bytes, the node that made it and the last that reads it (None for a result)."""
+    """A piece of memory: its bytes, the node that it was taken for and the last that reads it (None for a result).
+
+    `shape` begins with the width of an element; `reads` are those to come.
+    """
 
     size: int
     made: int
     last: int | None
+    shape: tuple[int, ...]
+    reads: int = 0
 
 
-def timeline(nodes: Sequence[Node], results: Sequence[str]) -> tuple[list[int], list[list[Living]]]:
-    """For each node the bytes that live while it runs, and the values that do."""
-    base: dict[str, str] = {}
-    values: dict[str, Living] = {}
+def timeline(
+    nodes: Sequence[Node], results: Sequence[str], *, is_held: bool = True
+) -> tuple[list[int], list[list[Living]]]:
+    """For each node the bytes that are taken while it runs, and what takes them; see the module for `is_held`."""
+    planner = _Planner(nodes, results, is_held)
     for at, node in enumerate(nodes):
-        for name in node.inputs:
-            found = values.get(base.get(name, name))
-            if found is not None:
-                found.last = at
-        if node.kind in VIEWS:
-            base[node.outputs[0]] = base.get(node.inputs[0], node.inputs[0])
-            continue
-        for name, size in zip(node.outputs, node.sizes, strict=False):
-            values[name] = Living(size, at, at)
-    for name in results:
-        if base.get(name, name) in values:
-            values[base.get(name, name)].last = None
+        planner.run(at, node)
     alive: list[list[Living]] = [[] for _ in nodes]
-    for value in values.values():
-        for at in range(value.made, len(nodes) if value.last is None else value.last + 1):
-            alive[at].append(value)
-    totals = [sum(v.size for v in living) + _over(nodes[at], at, living) for at, living in enumerate(alive)]
+    for piece in planner.pieces:
+        for at in range(piece.made, len(nodes) if piece.last is None else piece.last + 1):
+            alive[at].append(piece)
+    totals = [sum(p.size for p in living) + _over(nodes[at]) for at, living in enumerate(alive)]
     return totals, alive
 
 
-def _over(node: Node, at: int, living: Sequence[Living]) -> int:
-    """What the kernel takes beside its output; less than nothing where it writes over an input."""
-    made = sum(node.sizes)
-    if node.kind in IN_PLACE and any(v.last == at != v.made and v.size == made for v in living):
-        return -made
-    return WORKSPACE.get(node.kind, 0) * made
+class _Planner:
+    """The pieces of memory, as onnxruntime plans them: `memory` has each value's, `free` those that nobody reads."""
+
+    def __init__(self, nodes: Sequence[Node], results: Sequence[str], is_held: bool) -> None:
+        self.results = frozenset(results)
+        self.is_held = is_held
+        self.reads = Counter([*results, *(name for node in nodes for name in node.inputs)])
+        self.memory: dict[str, Living] = {}
+        self.free: list[Living] = []
+        self.pieces: list[Living] = []
+
+    def run(self, at: int, node: Node) -> None:
+        """Give each output its piece, and count the reads of the inputs."""
+        for name, shape in zip(node.outputs, node.shapes, strict=False):
+            piece = self.taken(at, node, name, shape)
+            if piece is not None:
+                self.memory[name] = piece
+                piece.reads += self.reads[name]
+        touched = [self.memory[n] for n in node.inputs if n in self.memory]
+        for piece in touched:
+            piece.reads -= 1
+            piece.last = None if piece.last is None else at
+        touched += [self.memory[n] for n in node.outputs if n in self.memory]
+        for piece in {id(p): p for p in touched}.values():
+            if piece.reads == 0 and piece.last is not None:
+                self.free.insert(0, piece)
+
+    def taken(self, at: int, node: Node, name: str, shape: tuple[int, ...]) -> Living | None:
+        """The piece for an output: its input's, one that is free, or a new one; none for a view of an input."""
+        is_result = name in self.results
+        source = self.memory.get(node.inputs[0]) if node.inputs else None
+        if not is_result and (node.kind in VIEWS or (source is not None and _writes_over(node, source, shape))):
+            return source
+        for piece in self.free if self.is_held and not is_result and len(shape) > 1 else ():
+            if piece.shape == shape:
+                self.free.remove(piece)
+                return piece
+        self.pieces.append(Living(int(np.prod(shape)), at, None if is_result else at, shape))
+        return self.pieces[-1]
+
+
+def _writes_over(node: Node, source: Living, shape: tuple[int, ...]) -> bool:
+    return node.kind in IN_PLACE and source.reads == 1 and source.shape == shape and source.last is not None
+
+
+def _over(node: Node) -> int:
+    """What the kernel takes beside its output."""
+    return WORKSPACE.get(node.kind, 0) * sum(node.sizes)
 
 
 def _model(name: str) -> bytes:
@@ -134,10 +175,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name")
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--needed", action="store_true")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         nodes, results = profiled(_model(asked.name), Path(folder))
-    totals, alive = timeline(nodes, results)
+    totals, alive = timeline(nodes, results, is_held=not asked.needed)
     highest = 0
     for at, (node, total) in enumerate(zip(nodes, totals, strict=True)):
         if asked.all or total > highest:

@@ -41,6 +41,31 @@ def loop(count: Array, step: Step, carries: Sequence[Array], types: Sequence[Typ
     return [Array(v) for v in made]
 
 
+def until(
+    settled: Callable[..., Array], step: Callable[..., Sequence[Array]], carries: Sequence[Array], most: int
+) -> list[Array]:
+    """Run `step(*carries) -> new carries` until the scalar `settled(*carries)` is True, `most` times at most.
+
+    It is asked before the first step too. The carries keep their types.
+    """
+    with tracing.recording(place=tracing.current().place) as inner:
+        iteration, condition = inner.param(Type(np.int64, ())), inner.param(Type(np.bool_, ()))
+        given = [inner.param(c.type) for c in carries]
+        new = step(*map(Array, given))
+        results: list[Value] = [op.Not(settled(*new)).value, *(x.value for x in new)]
+    body = tracing.close("sweep", [iteration, condition, *given], inner, results)
+    start = op.Not(settled(*carries))
+    limit = Array(tracing.constant(np.asarray(most, np.int64)))
+    made = tracing.emit(
+        "Loop",
+        [limit.value, start.value, *(c.value for c in carries)],
+        {"body": body},
+        outputs=len(carries),
+        types=[c.type for c in carries],
+    )
+    return [Array(v) for v in made]
+
+
 def scan(step: Step, carries: Sequence[Array], scanned: Sequence[Array], *, backward: bool = False) -> list[Array]:
     """Run `step(*carries, *elements) -> (new carries, collected)` along the first axis of what is scanned.
 
@@ -126,17 +151,18 @@ def upper(x: Array, offset: int = 0) -> Array:
 
 def diagonal(x: Array) -> Array:
     """The diagonal of square matrices, as a column [..., n, 1]."""
-    return op.ReduceSum(op.Where(_on_diagonal(x), x, 0), [-1], keepdims=1)
+    return op.ReduceSum(op.Where(on_diagonal(x), x, 0), [-1], keepdims=1)
 
 
-def _on_diagonal(x: Array) -> Array:
+def on_diagonal(x: Array) -> Array:
+    """True on the main diagonal, bool of the last two sizes."""
     return op.Equal(op.Unsqueeze(counting(x, -2), [1]), op.Unsqueeze(counting(x, -1), [0]))
 
 
 def identity_like(x: Array) -> Array:
     """Ones on the main diagonal, in the shape of `x`."""
     ones = op.Expand(np.ones((), x.dtype), op.Shape(x), types=[x.type])
-    return op.Where(_on_diagonal(x), ones, 0)
+    return op.Where(on_diagonal(x), ones, 0)
 
 
 def filled(like: Array, last: Sequence[Array | int], value: np.generic) -> Array:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import dims
 from primsplit.array import Array
 from primsplit.calls.primitive import primitive, rrule
 from primsplit.errors import MissingRule
@@ -97,6 +98,25 @@ def _tall_qr(a: Array) -> tuple[tuple[Array, Array], Callable[..., Any]]:
         return (swapped(solve_triangular(r, swapped(right), lower=False)),)
 
     return (q, r), pullback
+
+
+def reduced_qr(a: Array) -> tuple[Array, Array]:
+    """Q [..., m, k] and R [..., k, n], k the smaller of m and n, whichever that is.
+
+    A wide matrix is [X Y] with a square X = Q U: then R = [U, Q^T Y].
+    """
+    rows, columns = a.shape[-2:]
+    if dims.at_least(rows, columns):
+        found: tuple[Array, Array] = tall_qr(a)
+        return found
+    count = dims.minimum(rows, columns)
+    kept = Type(a.dtype, (*a.shape[:-1], count))
+    rest = Type(a.dtype, (*a.shape[:-1], columns - count))
+    tall = op.Slice(a, [0], [count], [-1], types=[kept])
+    beyond = op.Slice(a, [count], [columns], [-1], types=[rest])
+    q, r = tall_qr(tall)
+    joined = Type(a.dtype, (*a.shape[:-2], count, columns))
+    return q, op.Concat(r, op.MatMul(swapped(q), beyond), axis=-1, types=[joined])
 
 
 @primitive

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from primsplit import dims, tracing
+from primsplit import tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import full
 from primsplit.errors import UnsupportedFunction
@@ -57,23 +57,8 @@ def qr(a: Any, mode: str = "reduced") -> Any:
             place=tracing.user_place(),
             cure="Use mode='reduced' or mode='r'.",
         )
-    q, r = _reduced_qr(a)
+    q, r = qr_unit.reduced_qr(a)
     return r if mode == "r" else QRResult(q, r)
-
-
-def _reduced_qr(a: Array) -> tuple[Array, Array]:
-    rows, columns = a.shape[-2:]
-    if dims.at_least(rows, columns):
-        found: tuple[Array, Array] = qr_unit.tall_qr(a)
-        return found
-    count = dims.minimum(rows, columns)
-    kept = type(a.type)(a.dtype, (*a.shape[:-1], count))
-    rest = type(a.type)(a.dtype, (*a.shape[:-1], columns - count))
-    tall = op.Slice(a, [0], [count], [-1], types=[kept])
-    beyond = op.Slice(a, [count], [columns], [-1], types=[rest])
-    q, r = qr_unit.tall_qr(tall)
-    joined = type(a.type)(a.dtype, (*a.shape[:-2], count, columns))
-    return q, op.Concat(r, op.MatMul(swapped(q), beyond), axis=-1, types=[joined])
 
 
 @implements(np.linalg.det)

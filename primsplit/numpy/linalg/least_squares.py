@@ -1,4 +1,4 @@
-"""Systems that are not square, by QR: lstsq, pinv."""
+"""Systems that are not square, by QR: lstsq."""
 
 from typing import Any
 
@@ -9,15 +9,15 @@ from primsplit.array import Array, implements
 from primsplit.errors import PrimsplitError, ShapeError
 from primsplit.numpy.dense import qr as qr_unit
 from primsplit.numpy.dense.loop import swapped
+from primsplit.numpy.dense.singular import singular_values
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.numpy.linalg.operands import matrices
-from primsplit.numpy.linalg.refused import Refused
 from primsplit.ops import op
 
 
 @implements(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, ...]:
-    """The least-squares solution, for a matrix of full rank, by QR: (x, residuals, rank, refused singular values).
+    """The least-squares solution, for a matrix of full rank, by QR: (x, residuals, rank, singular values).
 
     A wide matrix gets the solution of least norm. A rank-deficient matrix gives inf or NaN, or a solution that
     rounding decides. Which of the two sides is longer must be known when tracing.
@@ -34,7 +34,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, ...]:
     residuals = squares if overdetermined else op.Slice(squares, [0], [0], [0])
     rank = dims.minimum(a.shape[0], a.shape[1])
     x = op.Squeeze(x, [1]) if len(b.shape) == 1 else x
-    return x, residuals, rank, Refused("the singular values that lstsq returns")
+    return x, residuals, rank, singular_values(a)
 
 
 def _is_tall(a: Array) -> bool:
@@ -56,13 +56,3 @@ def _tall_solution(a: Array, b: Array) -> Array:
 def _least_norm(a: Array, b: Array) -> Array:
     q, r = qr_unit.tall_qr(swapped(a))
     return op.MatMul(q, solve_triangular(swapped(r), b, lower=True))
-
-
-@implements(np.linalg.pinv)
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
-    """The pseudo-inverse of a matrix of full rank, by QR; no singular value is cut off."""
-    (a,) = matrices(a)
-    is_tall = _is_tall(a)
-    q, r = qr_unit.tall_qr(a if is_tall else swapped(a))
-    inverse: Array = solve_triangular(r, swapped(q), lower=False)
-    return inverse if is_tall else swapped(inverse)

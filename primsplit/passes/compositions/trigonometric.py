@@ -1,4 +1,4 @@
-"""Cosine, tangent and the inverse trigonometric functions in float64; float32 has onnxruntime's own."""
+"""Tangent and the inverse trigonometric functions in float64; float32 has onnxruntime's own."""
 
 import math
 from collections.abc import Callable
@@ -15,17 +15,6 @@ from primsplit.passes.compositions.signs import is_negative, is_odd, sin_pi
 HALF_PI = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)
 EXACT_REDUCTION = 2.0**20
 ATAN_IS_HALF_PI = 1e18
-
-
-def cos(x: Array) -> Array:
-    """1 - 2 sin(x/2)**2: onnxruntime has no kernel of it before 1.30.
-
-    Error 1.5e-15, where that kernel has 6e-16; both are small beside 1 and not beside a cosine that is nearly 0.
-    """
-    if x.dtype != np.float64:
-        return op.Cos(x)
-    half = op.Sin(0.5 * x)
-    return 1.0 - 2.0 * half * half
 
 
 def tan(x: Array) -> Array:
@@ -92,4 +81,4 @@ def sinc(x: Array) -> Array:
     return op.Where(op.Equal(x, 0.0), 1.0, sin_pi(x) / (x * math.pi))
 
 
-COMPOSITIONS: dict[str, Callable[..., Any]] = {"Cos": cos, "Tan": tan, "Atan": atan, "Asin": asin, "Acos": acos}
+COMPOSITIONS: dict[str, Callable[..., Any]] = {"Tan": tan, "Atan": atan, "Asin": asin, "Acos": acos}

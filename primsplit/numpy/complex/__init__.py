@@ -1,0 +1,14 @@
+"""Complex numbers while a function is traced: a pair of real arrays behind one handle.
+
+A program holds real tensors only, so a complex array is no value of it: its parts are. What NumPy's functions do with
+complex arrays is written here in terms of the parts, whose derivatives are then those of real arrays. A part that is a
+constant 0, of `1j * x` say, is left out of products; where NumPy would multiply an infinity by it and get NaN, the
+result here is the limit.
+"""
+
+from primsplit.families import import_families
+
+families = import_families(
+    __name__,
+    "arithmetic", "functions", "dispatch", "indexing", "linear", "joining", "creation", "products", "questions",
+)  # fmt: skip

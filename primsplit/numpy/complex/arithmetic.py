@@ -1,0 +1,202 @@
+"""Sums, products, quotients and powers of complex numbers, element by element."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.broadcasting import expand_to, sum_to, zeros_like
+from primsplit.calls.primitive import Function, primitive, rrule
+from primsplit.dims import Shape
+from primsplit.infer import broadcast_shapes
+from primsplit.numpy.arithmetic import LARGEST_CHAIN
+from primsplit.numpy.complex.handle import refused
+from primsplit.numpy.complex.operands import Pair, literal
+from primsplit.numpy.units import number
+from primsplit.ops import op
+
+Parts = tuple[Array, Array]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+ELEMENTWISE: dict[str, Callable[..., Any]] = {}
+"""A ufunc's name, and a function of Pairs that gives a Pair, or an Array where the result is real."""
+
+
+def elementwise(*names: str) -> Callable[[_Function], _Function]:
+    """Register the complex form of these ufuncs."""
+
+    def register(function: _Function) -> _Function:
+        for name in names:
+            ELEMENTWISE[name] = function
+        return function
+
+    return register
+
+
+def minus(a: Array | None, b: Array | None) -> Array | None:
+    """a - b, where None is 0."""
+    if b is None:
+        return a
+    return op.Neg(b) if a is None else op.Sub(a, b)
+
+
+def plus(a: Array | None, b: Array | None) -> Array | None:
+    """a + b, where None is 0."""
+    if a is None or b is None:
+        return b if a is None else a
+    return op.Add(a, b)
+
+
+def times(a: Array | None, b: Array | None) -> Array | None:
+    """a * b, where None is 0."""
+    return None if a is None or b is None else op.Mul(a, b)
+
+
+def _over(a: Array | None, b: Array) -> Array | None:
+    return None if a is None else op.Div(a, b)
+
+
+@elementwise("add")
+def add(a: Pair, b: Pair) -> Pair:
+    """The sum."""
+    return _in_shape(Pair(plus(a.real, b.real), plus(a.imag, b.imag)), a, b)
+
+
+@elementwise("subtract")
+def subtract(a: Pair, b: Pair) -> Pair:
+    """The difference."""
+    return _in_shape(Pair(minus(a.real, b.real), minus(a.imag, b.imag)), a, b)
+
+
+def _in_shape(result: Pair, a: Pair, b: Pair) -> Pair:
+    """The parts in the shape that the operands have together: a part that only one of them has is its own yet."""
+    shape: Shape = broadcast_shapes(a.some.shape, b.some.shape)
+    return Pair(*(None if part is None else expand_to(part, shape) for part in result))
+
+
+@elementwise("multiply")
+def multiply(a: Pair, b: Pair) -> Pair:
+    """The product."""
+    return Pair(minus(times(a.real, b.real), times(a.imag, b.imag)), plus(times(a.real, b.imag), times(a.imag, b.real)))
+
+
+@elementwise("divide")
+def divide(a: Pair, b: Pair) -> Pair:
+    """The quotient; see `quotient`."""
+    if b.imag is None:
+        return Pair(_over(a.real, b.some), _over(a.imag, b.some))
+    if b.real is None:
+        return Pair(_over(a.imag, b.imag), minus(None, _over(a.real, b.imag)))
+    zero = literal(0, b.imag.dtype)
+    return Pair(*quotient(zero if a.real is None else a.real, zero if a.imag is None else a.imag, b.real, b.imag))
+
+
+@primitive
+def quotient(a: Any, b: Any, c: Array, d: Array) -> Parts:
+    """(a + i b) / (c + i d) without overflow of c**2 + d**2: R. L. Smith, Comm. ACM 5 (1962), algorithm 116."""
+    turned = op.Less(op.Abs(c), op.Abs(d))
+    large, small = op.Where(turned, d, c), op.Where(turned, c, d)
+    ratio = op.Where(op.Equal(large, 0.0), 0.0, op.Div(small, large))
+    scale = op.Reciprocal(op.Add(large, op.Mul(small, ratio)))
+    first, second = op.Where(turned, b, a), op.Where(turned, a, b)
+    real = op.Mul(op.Add(first, op.Mul(second, ratio)), scale)
+    imaginary = op.Mul(op.Sub(second, op.Mul(first, ratio)), scale)
+    return real, op.Where(turned, op.Neg(imaginary), imaginary)
+
+
+@rrule(quotient)
+def _quotient(a: Array, b: Array, c: Array, d: Array) -> tuple[Parts, Function]:
+    """dz / conj(w), and that times -conj(z), for z the quotient and w the denominator."""
+    x, y = quotient(a, b, c, d)
+
+    def pullback(dz: Parts) -> tuple[Array, ...]:
+        u, v = quotient(*dz, c, op.Neg(d))
+        dc, dd = op.Neg(op.Add(op.Mul(u, x), op.Mul(v, y))), op.Sub(op.Mul(u, y), op.Mul(v, x))
+        return tuple(sum_to(g, given.shape) for g, given in zip((u, v, dc, dd), (a, b, c, d), strict=True))
+
+    return (x, y), pullback
+
+
+@elementwise("negative")
+def negative(z: Pair) -> Pair:
+    """Both parts negated."""
+    return Pair(minus(None, z.real), minus(None, z.imag))
+
+
+@elementwise("positive")
+def positive(z: Pair) -> Pair:
+    """The number itself."""
+    return z
+
+
+@elementwise("conjugate")
+def conjugate(z: Pair) -> Pair:
+    """The imaginary part negated."""
+    return Pair(z.real, minus(None, z.imag))
+
+
+@elementwise("square")
+def square(z: Pair) -> Pair:
+    """z * z."""
+    if z.real is None or z.imag is None:
+        return multiply(z, z)
+    doubled = op.Mul(z.real, z.imag)
+    return Pair(op.Mul(op.Sub(z.real, z.imag), op.Add(z.real, z.imag)), op.Add(doubled, doubled))
+
+
+@elementwise("reciprocal")
+def reciprocal(z: Pair) -> Pair:
+    """1 / z."""
+    return divide(Pair(_one(z), None), z)
+
+
+def _one(z: Pair) -> Array:
+    return literal(1, z.some.dtype)
+
+
+@elementwise("power")
+def power(a: Pair, b: Pair) -> Pair:
+    """a**b for a whole literal b, by products, and for a positive literal a, as exp(b log(a)). Others are refused."""
+    exponent = None if b.imag is not None else number(b.some, len(a.some.shape))
+    if exponent is not None and float(exponent).is_integer() and abs(exponent) <= LARGEST_CHAIN:
+        return _whole_power(a, int(exponent))
+    if exponent == 0.5:
+        return ELEMENTWISE["sqrt"](a)  # type: ignore[no-any-return]
+    base = None if a.imag is not None else number(a.some, len(b.some.shape))
+    if base is not None and base > 0:
+        logarithm = literal(np.log(base), b.some.dtype)
+        return ELEMENTWISE["exp"](Pair(*(None if p is None else op.Mul(p, logarithm) for p in b)))  # type: ignore[no-any-return]
+    raise refused(
+        "np.power, but to a whole literal exponent of at most 16,",
+        "Write np.exp(p * np.log(z)), whose derivative at 0 is not finite.",
+    )
+
+
+def _whole_power(z: Pair, exponent: int) -> Pair:
+    if exponent == 0:
+        one = Pair(_one(z), None)
+        return Pair(expand_to(one.some, z.some.shape), None)
+    if exponent < 0:
+        return reciprocal(_whole_power(z, -exponent))
+    half = None if exponent < 2 else square(_whole_power(z, exponent // 2))
+    if half is None:
+        return z
+    return multiply(half, z) if exponent % 2 else half
+
+
+@elementwise("equal")
+def equal(a: Pair, b: Pair) -> Array:
+    """Whether both parts are equal."""
+    found = [op.Equal(_part(x, a), _part(y, b)) for x, y in zip(a, b, strict=True)]
+    return functools.reduce(op.And, found)
+
+
+@elementwise("not_equal")
+def not_equal(a: Pair, b: Pair) -> Array:
+    """Whether a part differs."""
+    return op.Not(equal(a, b))
+
+
+def _part(x: Array | None, z: Pair) -> Array:
+    return zeros_like(z.some) if x is None else x

@@ -1,0 +1,71 @@
+"""Making complex arrays: zeros and their kin with a complex dtype, and arrays of nested lists of numbers."""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import FUNCTIONS, Array
+from primsplit.lifting import holds_traced
+from primsplit.numpy.complex.dispatch import offers
+from primsplit.numpy.complex.handle import ComplexArray
+from primsplit.numpy.complex.joining import astype
+from primsplit.numpy.complex.operands import as_complex, operand, part_dtype
+
+_full = FUNCTIONS[np.full]
+
+
+def constant(value: np.ndarray[Any, Any]) -> ComplexArray:
+    """A NumPy array as a handle that can be written to, its parts constants of the program."""
+    part = part_dtype(value.dtype)
+    return ComplexArray(*(Array(tracing.constant(np.array(p, part))) for p in (value.real, value.imag)))
+
+
+@offers(np.full, dtype_at=2)
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **options: Any) -> ComplexArray:
+    """A number everywhere."""
+    value = as_complex(fill_value)
+    part = part_dtype(value.dtype if dtype is None else dtype)
+    real, imaginary = (_full(shape, p, part) for p in (value.real, value.imag))
+    return ComplexArray(real, imaginary)
+
+
+@offers(np.zeros, np.empty, dtype_at=1)
+def zeros(shape: Any, dtype: Any = None, order: str = "C", **options: Any) -> ComplexArray:
+    """Zeros; an empty array holds zeros too."""
+    return full(shape, 0.0, dtype)
+
+
+@offers(np.ones, dtype_at=1)
+def ones(shape: Any, dtype: Any = None, order: str = "C", **options: Any) -> ComplexArray:
+    """Ones."""
+    return full(shape, 1.0, dtype)
+
+
+@offers(np.asarray, np.asanyarray, np.ascontiguousarray, dtype_at=1)
+def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, **options: Any) -> Array:
+    """An array of anything that holds numbers, traced and complex ones included."""
+    found = _from_nested(a)
+    if dtype is not None and found.dtype != np.dtype(dtype):
+        return astype(found, dtype)
+    return _copied(found) if copy else found
+
+
+@offers(np.array, dtype_at=1)
+def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", ndmin: int = 0, **_: Any) -> Array:
+    """A copy of anything that holds numbers, traced and complex ones included."""
+    found = _copied(asarray(object, dtype))
+    return found[(None,) * (ndmin - found.ndim)] if found.ndim < ndmin else found
+
+
+def _copied(x: Array) -> Array:
+    found: Array = FUNCTIONS[np.copy](x)
+    return found
+
+
+def _from_nested(value: Any) -> Array:
+    if isinstance(value, list | tuple) and holds_traced(value):
+        stacked: Array = FUNCTIONS[np.stack]([_from_nested(v) for v in value])
+        return stacked
+    found = operand(value)
+    return as_complex(found) if isinstance(found, ComplexArray) else Array(found.value)

@@ -1,0 +1,129 @@
+"""Who answers a call of NumPy's: the form for complex arrays, where an argument is one, else the form for real ones."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit import tracing
+from primsplit.array import FUNCTIONS, Array, implements
+from primsplit.broadcasting import expand_to
+from primsplit.errors import DtypeError, ShapeError
+from primsplit.infer import broadcast_shapes
+from primsplit.numpy import ufuncs
+from primsplit.numpy.complex.arithmetic import ELEMENTWISE
+from primsplit.numpy.complex.handle import OFFERED, ComplexArray, refused
+from primsplit.numpy.complex.operands import (
+    Pair,
+    as_complex,
+    holds_complex,
+    is_complex_dtype,
+    loop_part,
+    made,
+    operand,
+    pair_of,
+)
+
+Function = Callable[..., Any]
+_Function = TypeVar("_Function", bound=Function)
+
+PRODUCTS: dict[str, Function] = {}
+"""The ufuncs that sum products, by their names: functions of ComplexArrays."""
+REDUCED = {"add": np.sum}
+"""What a ufunc's `reduce` is."""
+
+
+def offers(*keys: Any, dtype_at: int | None = None) -> Callable[[_Function], _Function]:
+    """Register the complex form of these functions, for calls with a complex argument, or a complex dtype, in them.
+
+    `dtype_at` is the place of a dtype that may be given by position.
+    """
+
+    def register(function: _Function) -> _Function:
+        for key in keys:
+            real = FUNCTIONS[key]
+            OFFERED[key] = function
+            FUNCTIONS[key] = _either(real, function, dtype_at)
+        return function
+
+    return register
+
+
+def _either(real: Function, whole: Function, dtype_at: int | None) -> Function:
+    """The one function or the other."""
+
+    @functools.wraps(real)
+    def call(*args: Any, **options: Any) -> Any:
+        dtype = args[dtype_at] if dtype_at is not None and len(args) > dtype_at else options.get("dtype")
+        is_complex = any(map(holds_complex, (*args, *options.values()))) or is_complex_dtype(dtype)
+        return (whole if is_complex else real)(*args, **options)
+
+    return call
+
+
+@implements("ufunc")
+def apply_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+    """What `ufunc.method(*inputs, **options)` is for traced arrays."""
+    if not any(map(holds_complex, (*inputs, *options.values()))) and not is_complex_dtype(options.get("dtype")):
+        return ufuncs.apply_ufunc(ufunc, method, *inputs, **options)
+    if method == "reduce" and ufunc.__name__ in REDUCED:
+        options.setdefault("axis", 0)
+        return OFFERED[REDUCED[ufunc.__name__]](*inputs, **{k: v for k, v in options.items() if v is not np._NoValue})
+    if method != "__call__":
+        raise refused(f"np.{ufunc.__name__}.{method}")
+    return _called(ufunc, inputs, **options)
+
+
+def _called(
+    ufunc: np.ufunc,
+    inputs: Sequence[Any],
+    *,
+    out: Any = None,
+    where: Any = True,
+    dtype: npt.DTypeLike | None = None,
+    casting: str = "same_kind",
+    **unused: Any,
+) -> Any:
+    """A ufunc of complex operands, with NumPy's promotion. Raises DtypeError and ShapeError at the user's line."""
+    name = ufunc.__name__
+    given, out = [operand(x) for x in inputs[: ufunc.nin]], inputs[ufunc.nin :] or out
+    if name not in ELEMENTWISE and name not in PRODUCTS:
+        raise refused(f"np.{name}")
+    if where is not True:
+        raise refused(f"np.{name} with where=", "Choose with np.where afterwards.")
+    if name in PRODUCTS:
+        return delivered(PRODUCTS[name](*given), out)
+    try:
+        broadcast_shapes(*(a.shape for a in given))
+    except ShapeError as error:
+        error.place = tracing.user_place()
+        raise
+    part = loop_part(ufunc, given, dtype)
+    result = ELEMENTWISE[name](*(pair_of(a, part) for a in given))
+    found = made(result) if isinstance(result, Pair) else Array(result.value)
+    found.scalar = True
+    return delivered(found, out)
+
+
+def delivered(result: Array, out: Any) -> Any:
+    """`result`, written to `out` where that is given. Raises DtypeError for one that is not complex."""
+    target = next(iter(out), None) if isinstance(out, tuple) else out
+    if target is None:
+        return result
+    if isinstance(result, ComplexArray) and not isinstance(target, ComplexArray):
+        raise DtypeError(
+            "a complex result cannot be written to a real array",
+            place=tracing.user_place(),
+            cure="Write x = x * z instead of x *= z, or make x complex: x.astype(complex).",
+        )
+    if not np.can_cast(result.dtype, target.dtype, "same_kind"):
+        raise DtypeError(f"cannot write {result.dtype} into an array of {target.dtype}", place=tracing.user_place())
+    new = as_complex(result) if isinstance(target, ComplexArray) else result
+    if isinstance(new, ComplexArray):
+        parts = (expand_to(ufuncs.cast_to(p, target.real.dtype), target.shape) for p in (new.real, new.imag))
+        target.assign(ComplexArray(*parts))
+    else:
+        target.assign(expand_to(ufuncs.cast_to(new, target.dtype), target.shape))
+    return target

@@ -1,0 +1,177 @@
+"""ComplexArray: the handle of a complex array, which is two real ones."""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit import tracing
+from primsplit.array import Array, View
+from primsplit.broadcasting import zeros_like
+from primsplit.dims import Shape
+from primsplit.errors import DtypeError, TraceError, UnsupportedFunction
+from primsplit.ir import Type, Value
+from primsplit.methods import METHODS
+from primsplit.ops import op
+
+COMPLEX_OF: dict[np.dtype[Any], np.dtype[Any]] = {
+    np.dtype(np.float32): np.dtype(np.complex64),
+    np.dtype(np.float64): np.dtype(np.complex128),
+}
+PART_OF = {whole: part for part, whole in COMPLEX_OF.items()}
+
+OFFERED: dict[Any, Callable[..., Any]] = {}
+"""The functions and methods that take complex arrays, by their keys in `array.FUNCTIONS`."""
+
+
+class ComplexArray(Array):
+    """A traced complex array: views, writes and recordings are those of its real and its imaginary part.
+
+    A part of None is 0 everywhere, and made when it is asked for. `value`, which a program would hold, is refused.
+    """
+
+    __slots__ = ("_imag", "_place", "_real")
+
+    def __init__(self, real: Array | None, imag: Array | None, *, weak: bool = False) -> None:
+        self._recording = tracing.current()
+        self._view = None
+        self._real = real
+        self._imag = imag
+        self._place = tracing.user_place()
+        self.weak = weak
+        self.scalar = False
+        self.version = 0
+        self.poisoned = None
+
+    @property
+    def parts(self) -> tuple[Array | None, Array | None]:
+        """Real and imaginary part, None for one that is 0 everywhere."""
+        return self._real, self._imag
+
+    def _part(self) -> Array:
+        part = self._imag if self._real is None else self._real
+        if part is None:
+            raise TraceError("a complex array has no parts", place=tracing.user_place())
+        return part
+
+    @property
+    def real(self) -> Array:
+        """The real part, which can be written to."""
+        if self._real is None:
+            self._real = _zeros(self._part())
+        return self._real
+
+    @real.setter
+    def real(self, new: Any) -> None:
+        if new is not self._real:
+            self.real[...] = new
+
+    @property
+    def imag(self) -> Array:
+        """The imaginary part, which can be written to."""
+        if self._imag is None:
+            self._imag = _zeros(self._part())
+        return self._imag
+
+    @imag.setter
+    def imag(self, new: Any) -> None:
+        if new is not self._imag:
+            self.imag[...] = new
+
+    @property
+    def value(self) -> Value:
+        """Refused with a TraceError: a program holds real numbers."""
+        raise TraceError(
+            f"a complex array, {self.type}, is no value of a program: it cannot be a result, nor go into a loop, a\n"
+            "  branch, a primitive or an operator of ONNX",
+            place=tracing.user_place(),
+            because=() if self._place is None else (f"it was made at {self._place}",),
+            cure="Use z.real and z.imag, or both as one array: np.stack([z.real, z.imag]).",
+        )
+
+    @property
+    def type(self) -> Type:
+        """dtype and shape."""
+        return Type(self.dtype, self.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """complex64 or complex128."""
+        return COMPLEX_OF[self._part().dtype]
+
+    @property
+    def shape(self) -> Shape:
+        """As in NumPy."""
+        return self._part().shape
+
+    @property
+    def view_of(self) -> View | None:
+        """What the parts are views of."""
+        return self._part().view_of
+
+    def __repr__(self) -> str:
+        return f"ComplexArray({self.type})"
+
+    def is_number(self) -> bool:
+        """True for a number of Python's or NumPy's."""
+        return (self.weak or self.scalar) and self.shape == () and self._part().view_of is None
+
+    def assign(self, new: Array) -> None:
+        """Make the parts, and what they are views of, see the parts of `new`, which has this array's shape."""
+        self.real.assign(new.real)
+        self.imag.assign(new.imag)
+        self.version += 1
+
+    def known(self) -> npt.NDArray[Any] | None:
+        """The elements, where both parts are constants of the program."""
+        found = [np.zeros((), self._part().dtype) if p is None else p.known() for p in (self._real, self._imag)]
+        real, imaginary = found
+        return None if real is None or imaginary is None else np.asarray(real + 1j * imaginary, self.dtype)
+
+    def __bool__(self) -> bool:
+        return bool(Array(op.Not(op.And(op.Equal(self.real, 0.0), op.Equal(self.imag, 0.0))).value))
+
+    def __float__(self) -> float:
+        return _no_real("float()")
+
+    def __int__(self) -> int:
+        return _no_real("int()")
+
+    def __index__(self) -> int:
+        return _no_real("an index")
+
+    def __array_function__(
+        self, function: Callable[..., Any], types: Sequence[Any], args: Sequence[Any], options: dict[str, Any]
+    ) -> Any:
+        if function not in OFFERED:
+            module = (getattr(function, "__module__", None) or "numpy").replace("numpy", "np", 1)
+            raise refused(f"{module}.{function.__name__}")
+        return super().__array_function__(function, types, args, options)
+
+    def __getattr__(self, name: str) -> Any:
+        method = METHODS.get(name)
+        if isinstance(method, Hashable) and method is not None and method not in OFFERED:
+            raise refused(f"the method {name}")
+        return super().__getattr__(name)
+
+
+def _zeros(part: Array) -> Array:
+    """Zeros beside a part, a constant beside a constant."""
+    known = part.known()
+    return zeros_like(part) if known is None else Array(tracing.constant(np.zeros_like(known)))
+
+
+def _no_real(what: str) -> NoReturn:
+    raise DtypeError(
+        f"{what} was asked of a complex array", place=tracing.user_place(), cure="Write z.real, or np.abs(z)."
+    )
+
+
+def refused(name: str, cure: str = "") -> UnsupportedFunction:
+    """The error for a function that complex arrays do not have."""
+    return UnsupportedFunction(
+        f"{name} has no form for traced complex arrays",
+        place=tracing.user_place(),
+        cure=cure or "Write it with z.real and z.imag, with np.abs(z) and np.angle(z), or with other functions of z.",
+    )

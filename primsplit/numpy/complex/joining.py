@@ -1,0 +1,95 @@
+"""Joining, choosing and filling: functions of several arrays, of which some may be real."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import FUNCTIONS, Array
+from primsplit.numpy.complex.dispatch import offers
+from primsplit.numpy.complex.handle import ComplexArray, refused
+from primsplit.numpy.complex.linear import zipped
+from primsplit.numpy.complex.operands import as_complex, loop_part, operand, pair_of, part_dtype
+
+JOINING = (
+    np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block, np.atleast_1d, np.atleast_2d,
+    np.atleast_3d, np.broadcast_arrays, np.append,
+)  # fmt: skip
+SPREAD = {np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays, np.append}
+"""Functions whose arrays are arguments of their own."""
+
+
+def _joining(key: Callable[..., Any]) -> None:
+    """Register the function of the real parts and of the imaginary parts."""
+    real = FUNCTIONS[key]
+
+    @offers(key)
+    def joined(*args: Any, **options: Any) -> Any:
+        if options.get("out") is not None:
+            raise refused(f"np.{key.__name__} with out=")
+        if options.get("dtype") is not None:
+            options["dtype"] = part_dtype(options["dtype"])
+        count = (2 if key is np.append else len(args)) if key in SPREAD else 1
+        given, rest = args[:count], args[count:]
+        found = [real(*(_each(a, name) for a in given), *rest, **options) for name in ("real", "imag")]
+        return zipped(*found)
+
+
+def _each(value: Any, name: str) -> Any:
+    """The real or imaginary part of every array in nested lists."""
+    if isinstance(value, list | tuple):
+        return [_each(v, name) for v in value]
+    return getattr(as_complex(value), name)
+
+
+for _key in JOINING:
+    _joining(_key)
+
+_where = FUNCTIONS[np.where]
+
+
+@offers(np.where)
+def where(condition: Any, *values: Any) -> Any:
+    """`x` where the condition holds, else `y`, of which one may be real."""
+    if len(values) != 2 or isinstance(condition, ComplexArray):
+        raise refused("np.where with a complex condition", "Compare: np.where(z != 0, ...).")
+    given = [operand(v) for v in values]
+    part = loop_part(np.add, given)
+    first, second = (pair_of(a, part).whole() for a in given)
+    return zipped(*(_where(condition, x, y) for x, y in zip(first, second, strict=True)))
+
+
+@offers(np.ones_like, dtype_at=1)
+def ones_like(a: Any, *args: Any, **options: Any) -> ComplexArray:
+    """Ones."""
+    return full_like(a, 1, *args, **options)
+
+
+_full_like = FUNCTIONS[np.full_like]
+
+
+@offers(np.full_like, dtype_at=2)
+def full_like(a: Any, fill_value: Any, dtype: Any = None, *args: Any, **options: Any) -> ComplexArray:
+    """A number everywhere, in the dtype of `a`, which is complex, or the one given."""
+    like, value = operand(a), as_complex(fill_value)
+    part = part_dtype(like.dtype if dtype is None else dtype)
+    real, imaginary = (_full_like(like.real, p, part, *args, **options) for p in (value.real, value.imag))
+    return ComplexArray(real, imaginary)
+
+
+@offers("astype", dtype_at=1)
+def astype(
+    x: Array, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+) -> Array:
+    """A copy in another dtype. A complex array does not become a real one."""
+    if np.dtype(dtype).kind != "c":
+        raise refused(f"astype({np.dtype(dtype)})", "NumPy would drop the imaginary part: write z.real, or np.abs(z).")
+    part = part_dtype(dtype)
+    real, imaginary = (None if p is None else Array(FUNCTIONS["astype"](p, part).value) for p in as_complex(x).parts)
+    return ComplexArray(real, imaginary)
+
+
+@offers(np.astype, dtype_at=1)
+def astype_function(x: Array, dtype: Any, /, *, copy: bool = True, device: str | None = None) -> Array:
+    """A copy in another dtype."""
+    return astype(x, dtype)

@@ -1,0 +1,74 @@
+"""The three transforms that NumPy's are made of, each one op of the program whose derivative is one of them.
+
+A transform is a symmetric matrix C - i S. With the parts swapped before and after it is C + i S, which is n times its
+inverse, and its transpose on pairs of reals.
+"""
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array
+from primsplit.calls.primitive import Function, primitive, rrule
+from primsplit.dims import Dim, floor_divide
+from primsplit.numpy.axes import slab_of
+from primsplit.numpy.fourier.algorithms import by_matrix, half_matrix, has_matrix, spectrum
+from primsplit.numpy.fourier.operator import Parts, constants, filled
+from primsplit.ops import op
+
+
+@primitive
+def fourier(x: Array, y: Array) -> Parts:
+    """The transform of x + i y along the last axis."""
+    return spectrum(x, y)
+
+
+@rrule(fourier)
+def _fourier(x: Array, y: Array) -> tuple[Parts, Function]:
+    """The sums the other way round."""
+    return fourier(x, y), lambda dz: backwards(*dz)
+
+
+def backwards(x: Array, y: Array) -> Parts:
+    """The transform of x + i y with the opposite angles."""
+    imaginary, real = fourier(y, x)
+    return real, imaginary
+
+
+@primitive
+def analysis(x: Array) -> Parts:
+    """The first n // 2 + 1 numbers of the transform of n real numbers along the last axis."""
+    n = x.shape[-1]
+    if isinstance(n, int) and has_matrix(n):
+        return by_matrix(x, None, half_matrix(n))
+    real, imaginary = (slab_of(part, x.ndim - 1, floor_divide(n, 2) + 1) for part in spectrum(x, None))
+    return real, imaginary
+
+
+@rrule(analysis)
+def _analysis(x: Array) -> tuple[Parts, Function]:
+    """What each number of the half tells of each of the n."""
+    return analysis(x), lambda dz: synthesis(dz[0], dz[1], x.shape[-1])
+
+
+def synthesis(x: Array, y: Array, n: Dim) -> Array:
+    """The sums of x cos(2 pi j k / n) - y sin(2 pi j k / n) over k = 0 .. n // 2, for j below n."""
+    length = n if isinstance(n, int) else op.ConstantOfShape(tracing.size_vector([n]), value=np.zeros(1, bool))
+    found: Array = synthesized(x, y, length)
+    return found
+
+
+@primitive
+def synthesized(x: Array, y: Array, length: int | Array) -> Array:
+    """`synthesis`, whose length is told by an array as long where only the run knows it."""
+    n = length if isinstance(length, int) else length.shape[0]
+    if isinstance(n, int) and has_matrix(n):
+        cos, sin = constants(half_matrix(n).T, x.dtype)
+        return op.Add(op.MatMul(x, cos), op.MatMul(y, sin))
+    _, imaginary = spectrum(filled(y, n), filled(x, n))
+    return imaginary
+
+
+@rrule(synthesized)
+def _synthesized(x: Array, y: Array, length: int | Array) -> tuple[Array, Function]:
+    """The half of the transform."""
+    return synthesized(x, y, length), lambda dz: (*analysis(dz), None)

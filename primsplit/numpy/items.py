@@ -1,0 +1,45 @@
+"""Elements as Python numbers: `x.item()` and `x.tolist()`, whose numbers stay traced."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array, implements
+from primsplit.asked import literal_size
+from primsplit.broadcasting import reshape_to
+from primsplit.errors import ShapeError
+from primsplit.numpy.ufuncs import cast_to
+
+_PYTHON = {"f": np.float64, "V": np.float64, "i": np.int64, "u": np.int64}
+"""The dtype of Python's number for a kind of dtype; truth values are what they are."""
+
+
+@implements("item")
+def item(x: Array, *place: Any) -> Array:
+    """The element at a place, or the only one, as a Python number. Raises ShapeError where there are several."""
+    if not place:
+        return _number(_only(x))
+    at = place[0] if len(place) == 1 and isinstance(place[0], tuple) else place
+    return _number(x.ravel()[at[0]] if len(at) == 1 else x[tuple(at)])
+
+
+def _only(x: Array) -> Array:
+    sizes = [d for d in x.shape if isinstance(d, int)]
+    if math.prod(sizes) != 1:
+        raise ShapeError("can only convert an array of size 1 to a Python scalar", place=tracing.user_place())
+    return x if not x.shape else reshape_to(x, ())
+
+
+def _number(x: Array) -> Array:
+    kind = _PYTHON.get(x.dtype.kind)
+    return x if kind is None else Array(cast_to(x, kind).value, weak=True)
+
+
+@implements("tolist")
+def to_list(x: Array) -> Any:
+    """Nested lists of Python numbers. Raises NumberAsked for a size that only the run knows."""
+    if not x.shape:
+        return _number(x)
+    return [to_list(x[i]) for i in range(literal_size(x.shape[0], ".tolist()"))]

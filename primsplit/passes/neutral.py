@@ -1,0 +1,66 @@
+"""Keeps onnxruntime from dropping float64 constants that are 0 or 1 in float32.
+
+onnxruntime 1.31.1 removes the addition and subtraction of 0 and the multiplication with and division by 1, and compares
+a constant of one element with them after rounding it to float32: log(x + 1e-300) becomes log(x), and x * (1 + 1e-9)
+becomes x. It looks at Add, Sub, Mul and Div alone. So a term is added by Sum, and a factor is halved, its product
+doubled, which is exact but where a number has no half.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from primsplit.ir import Block, Const, Op, Value, Var, is_call
+
+NEUTRAL = {"Add": 0.0, "Sub": 0.0, "Mul": 1.0, "Div": 1.0}
+
+
+def keep_faint_constants(block: Block) -> Block:
+    """The block with float64 constants that look neutral in float32 written so that they count; else the same block."""
+    ops: list[Op] = []
+    changed = False
+    for op in block.ops:
+        made = _rewritten(op)
+        changed = changed or made[0] is not op
+        ops.extend(made)
+    return Block(block.name, block.params, tuple(ops), block.results) if changed else block
+
+
+def _rewritten(op: Op) -> Sequence[Op]:
+    if op.kind in NEUTRAL and op.outputs[0].type.dtype == np.float64:
+        places = [i for i, v in enumerate(op.inputs) if _looks_neutral(v, NEUTRAL[op.kind])]
+        places = [i for i in places if i == 1 or op.kind in {"Add", "Mul"}]
+        return _kept(op, places[0]) if places else [op]
+    if is_call(op) or not any(op.blocks()):
+        return [op]
+    attributes = {k: keep_faint_constants(v) if isinstance(v, Block) else v for k, v in op.attributes.items()}
+    if all(attributes[k] is v for k, v in op.attributes.items()):
+        return [op]
+    return [Op(op.kind, op.inputs, op.outputs, attributes, op.place, op.remark)]
+
+
+def _looks_neutral(value: Value | None, neutral: float) -> bool:
+    """True for a constant of one element that is not this number, but is when rounded to float32."""
+    if not isinstance(value, Const) or not value.is_small:
+        return False
+    if value.numpy().size != 1:
+        return False
+    number = value.numpy().item()
+    return bool(number != neutral and abs(number) < 2 and np.float32(number) == np.float32(neutral))
+
+
+def _kept(op: Op, place: int) -> Sequence[Op]:
+    constant = op.inputs[place]
+    assert isinstance(constant, Const)
+    number = constant.numpy()
+    replaced = {"Add": number, "Sub": -number, "Mul": number / 2, "Div": number * 2}[op.kind]
+    inputs = tuple(Const(np.asarray(replaced)) if i == place else v for i, v in enumerate(op.inputs))
+    if op.kind in {"Add", "Sub"}:
+        return [Op("Sum", inputs, op.outputs, {}, op.place, op.remark)]
+    result = op.outputs[0]
+    half = Var(result.type, sizes=result.sizes)
+    two = Const(np.asarray(2.0))
+    return [
+        Op(op.kind, inputs, (half,), {}, op.place, op.remark),
+        Op("Mul", (half, two), (result,), {}, op.place, op.remark),
+    ]

@@ -1,0 +1,71 @@
+"""Substitutes for functions of Python's own that compare traced numbers, or ask for a size that only the run knows.
+
+`min`, `max` and `sorted` compare, and every comparison would be a branch. A choice between two values that are there
+already has the same value and the same gradient, and needs no branch.
+"""
+
+import builtins
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primsplit import dims
+from primsplit.array import FUNCTIONS, Array
+from primsplit.dims import Size
+from primsplit.lifting import holds_traced
+from primsplit.substitutes.table import Substitute
+
+Function = Callable[..., Any]
+
+
+def _length(x: Any) -> Any:
+    """`len(x)`; for a traced array a size, with which can be calculated."""
+    return x.shape[0] if isinstance(x, Array) and x.shape else builtins.len(x)
+
+
+def _extreme(original: Function, is_better: Function, of_sizes: Function) -> Function:
+    """`min` or `max`: the first of the best, as in Python."""
+
+    def pick(best: Any, new: Any) -> Any:
+        if not (isinstance(best, Array) or isinstance(new, Array)):
+            are_sizes = holds_traced((best, new)) and isinstance(best, int | Size) and isinstance(new, int | Size)
+            return of_sizes(best, new) if are_sizes else original(best, new)
+        condition = is_better(new, best)
+        known = condition.known()
+        if known is not None:
+            return new if known else best
+        chosen = FUNCTIONS[np.where](Array(FUNCTIONS["condition"](condition)), new, best)
+        return Array(chosen.value, weak=_is_weak(best) and _is_weak(new), scalar=True)
+
+    def call(*args: Any, **options: Any) -> Any:
+        if options or not args:
+            return original(*args, **options)
+        values = list(args[0]) if len(args) == 1 else list(args)
+        return functools.reduce(pick, values) if any(map(holds_traced, values)) else original(values)
+
+    return call
+
+
+def _is_weak(value: Any) -> bool:
+    return value.weak if isinstance(value, Array) else not isinstance(value, np.generic | np.ndarray)
+
+
+def _sorted(values: Any, **options: Any) -> Any:
+    listed = list(values)
+    traced = [v for v in listed if isinstance(v, Array) and v.shape == ()]
+    is_plain = options.keys() <= {"reverse"} and len({getattr(v, "dtype", None) for v in listed}) == 1
+    if not (traced and is_plain):
+        return sorted(listed, **options)
+    ordered = list(FUNCTIONS[np.sort](FUNCTIONS[np.stack](listed)))
+    return ordered[::-1] if options.get("reverse") else ordered
+
+
+BUILTINS = {
+    "len": Substitute(builtins.len, _length),
+    "min": Substitute(builtins.min, _extreme(builtins.min, lambda new, best: new < best, dims.minimum)),
+    "max": Substitute(builtins.max, _extreme(builtins.max, lambda new, best: new > best, dims.maximum)),
+    "sorted": Substitute(builtins.sorted, _sorted),
+}
+"""What names of Python mean in a module whose function is run again."""

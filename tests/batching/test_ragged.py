@@ -1,0 +1,64 @@
+"""Regions of values whose size differs between examples, one after the other and back again."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+
+BATCH = np.random.default_rng(4).standard_normal((4, 3, 2))
+Function = Callable[[Any], Any]
+
+
+def shrunk(x: Any) -> Any:
+    """Elements above a half, a tenth as large: the pullback reads where they were."""
+    y = x + 0.0
+    y[x > 0.5] *= 0.1
+    return y
+
+
+def shrunk_twice(x: Any) -> Any:
+    return np.sum(np.cos(shrunk(1.5 * shrunk(x))))
+
+
+def shrunk_thrice(x: Any) -> Any:
+    once = shrunk(x)
+    return np.sum(shrunk(np.sin(shrunk(once) + x)) * once)
+
+
+def picked_between(x: Any) -> Any:
+    """A size that differs, made of what came back from another one."""
+    total = np.sum(x[x > 0] ** 2)
+    moved = shrunk(x * total)
+    return np.sum(np.exp(-moved[moved > 0.2])) + np.max(shrunk(moved))
+
+
+def in_pieces(x: Any) -> Any:
+    """Two masks of what was there before either; the second is written over what the first gave."""
+    parts = np.piecewise(x, [x > 0.5, x < -0.5], [np.sin, lambda y: y**3, lambda y: -y])
+    return np.sum(parts**2)
+
+
+TRANSFORMS: list[tuple[str, Callable[[Function], Function]]] = [
+    ("the function", lambda f: f),
+    ("its gradient", ps.grad),
+    ("its product with a Hessian", lambda f: lambda x: ps.hvp(f)(x, np.ones((3, 2)))),
+    ("its tangent", lambda f: lambda x: ps.jvp(f, (x,), (np.ones((3, 2)),))[1]),
+]
+
+
+@pytest.mark.parametrize("function", [shrunk_twice, shrunk_thrice, picked_between, in_pieces], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(("_", "transform"), TRANSFORMS, ids=[name for name, _ in TRANSFORMS])
+def test_masks_one_after_the_other_are_each_examples_own(
+    function: Function, _: str, transform: Callable[[Function], Function]
+) -> None:
+    made = transform(function)
+    wanted = [ps.trace(made, x)(x) for x in BATCH]
+    np.testing.assert_allclose(ps.vmap(made)(BATCH), wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_a_size_that_differs_is_no_result() -> None:
+    with pytest.raises(ps.errors.ShapeError, match="NonZero has no batch"):
+        ps.vmap(lambda x: x[shrunk(x) > 0.5])(BATCH)

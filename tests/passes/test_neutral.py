@@ -1,0 +1,35 @@
+"""float64 constants that are 0 or 1 in float32 count in onnxruntime."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+
+TINY = float(np.finfo(float).tiny)
+X = np.array([0.0, 1.0, -2.5])
+
+FAINT: list[tuple[str, Callable[[Any], Any]]] = [
+    ("an added guard", lambda x: np.log(np.abs(np.sin(x)) + 1e-300)),
+    ("a guard of an array of one element", lambda x: np.log(np.abs(np.sin(x)) + np.array([TINY]))),
+    ("a subtracted guard", lambda x: np.sqrt(np.abs(np.sin(x * 0) - 1e-60))),
+    ("a factor near 1", lambda x: np.exp(np.sin(x) * (1 + 1e-9))),
+    ("a divisor near 1", lambda x: np.exp(np.sin(x) / (1 + 1e-9))),
+    ("a guard in a loop", lambda x: ps.fori_loop(0, 2, lambda i, v: np.log(np.sin(v * 0) + 1e-300), x)),
+]
+
+
+@pytest.mark.parametrize("function", [row[1] for row in FAINT], ids=[row[0] for row in FAINT])
+def test_a_constant_that_float32_takes_for_neutral_counts(function: Callable[[Any], Any]) -> None:
+    with np.errstate(all="ignore"):
+        wanted = function(X)
+    np.testing.assert_allclose(ps.trace(function, X)(X), wanted, rtol=2e-15)
+
+
+@pytest.mark.parametrize("constant", [0.0, -0.0, 1.0])
+def test_what_is_neutral_is_left_away(constant: float) -> None:
+    made = ps.trace(lambda x: np.exp(np.sin(x) * 1.0 + constant), X)
+    np.testing.assert_allclose(made(X), np.exp(np.sin(X) + constant), rtol=1e-15)
+    assert "Sum" not in [node.op_type for node in made.to_onnx().graph.node]
