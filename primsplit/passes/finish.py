@@ -22,6 +22,7 @@ from primsplit.passes.precision import keep_double_products
 from primsplit.passes.scan_axes import walk_first_axes
 from primsplit.passes.stacks import join_stacks, keep_transposed_stacks
 from primsplit.passes.transposed import gemm_of_transposed
+from primsplit.passes.writes import join_writes
 from primsplit.verify import verified
 
 
@@ -35,7 +36,7 @@ def finish(
     function's block is inlined by onnxruntime between ops that are not known here. With `keep_calls`, calls that are to
     stay are left for the writer.
     """
-    whole = optimize(inline_calls(block, keep=keep_calls))
+    whole = optimize(join_writes(inline_calls(block, keep=keep_calls)))
     parted = split_up_scans(whole)
     lean = whole if parted is whole else optimize(parted)
     legal = legalize(lean)

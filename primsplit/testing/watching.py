@@ -16,6 +16,7 @@ from primsplit.coverage import name_of, ufunc_name
 from primsplit.definitions.families import DEFINITIONS, Definition
 from primsplit.ir import Var, walk
 from primsplit.names import NamedBlock
+from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.rules.table import BLOCK_RULES, RULES
 
@@ -137,6 +138,7 @@ class Watcher:
 
 
 def _variables(tree: Any) -> list[Var]:
-    """The Vars that the traced arrays in nested arguments stand for."""
-    values = [x._value for x in trees.flatten(tree)[0] if isinstance(x, Array)]
-    return [v for v in values if isinstance(v, Var)]
+    """The Vars that the traced arrays in nested arguments stand for, a complex one for those of its parts."""
+    arrays = [x for x in trees.flatten(tree)[0] if isinstance(x, Array)]
+    parts = [p for x in arrays for p in (x.parts if isinstance(x, ComplexArray) else (x,)) if p is not None]
+    return [p._value for p in parts if isinstance(p._value, Var)]
