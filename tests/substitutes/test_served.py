@@ -328,6 +328,7 @@ def test_an_element_is_a_python_number_in_any_dtype_of_the_array() -> None:
     assert found.dtype == elements_as_python_numbers(x).dtype == np.float32
     np.testing.assert_allclose(found, elements_as_python_numbers(x), rtol=1e-6)
     check_grads(lambda x: x.sum().item() * x[1].item(), X)
+    check_grads(lambda x: sum(v * v for v in (x * x).tolist()), X, symbolic=False)
     with pytest.raises(ps.PrimsplitError, match="array of size 1"):
         ps.trace(lambda x: x.item(), X)
 
