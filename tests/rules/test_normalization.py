@@ -22,7 +22,7 @@ def sample(*shape: int, dtype: Any = np.float32, seed: int = 0) -> np.ndarray[An
 
 def in_training(x: Any, scale: Any, bias: Any, mean: Any, variance: Any) -> Any:
     """Batch normalization of the standard in training mode, traced or in plain NumPy."""
-    if not isinstance(x, np.ndarray):
+    if isinstance(x, ps.Array):
         return op.BatchNormalization(
             x, scale, bias, mean, variance, epsilon=1e-3, momentum=0.75, training_mode=1, outputs=3
         )
