@@ -70,11 +70,15 @@ def scatter_nd(site: Site) -> Outputs:
     return site.emit(site.whole(0), op.Concat(numbers, indices, axis=-1), site.whole(2))
 
 
+MOST_WRITTEN = 1024
+"""How many examples have their numbers written in the program."""
+
+
 def example_numbers(size: Dim) -> Array:
     """0, 1, ...: the number of each example."""
-    if isinstance(size, int):
+    if isinstance(size, int) and size <= MOST_WRITTEN:
         return Array(tracing.constant(np.arange(size, dtype=np.int64)))
-    count = op.Squeeze(Array(tracing.size_of(size)), [0])
+    count = np.int64(size) if isinstance(size, int) else op.Squeeze(Array(tracing.size_of(size)), [0])
     return op.Range(np.int64(0), count, np.int64(1), types=[Type(np.int64, (size,))])
 
 

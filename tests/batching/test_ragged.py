@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.ops import op
 
 BATCH = np.random.default_rng(4).standard_normal((4, 3, 2))
 Function = Callable[[Any], Any]
@@ -62,3 +63,10 @@ def test_masks_one_after_the_other_are_each_examples_own(
 def test_a_size_that_differs_is_no_result() -> None:
     with pytest.raises(ps.errors.ShapeError, match="NonZero has no batch"):
         ps.vmap(lambda x: x[shrunk(x) > 0.5])(BATCH)
+
+
+def test_the_numbers_of_very_many_examples_are_not_written_out() -> None:
+    """A file of a few lines may say that there are billions."""
+    given = ps.spec("float32", [2**31, 3])
+    made = ps.trace(ps.vmap(lambda x: op.ScatterND(x, np.array([[1]]), x[:1])), given)
+    assert sum(len(tensor.raw_data) for tensor in made.to_onnx().graph.initializer) < 1000
