@@ -91,3 +91,23 @@ def transpose(x: Array, permutation: Sequence[int]) -> Array:
 def inverse_permutation(permutation: Sequence[int]) -> list[int]:
     """The permutation that undoes this one."""
     return [int(i) for i in np.argsort(permutation)]
+
+
+MOST_WRITTEN = 1024
+"""Up to so many numbers are written in the program, and not counted when it is run."""
+
+
+def count_up(size: Dim) -> Array:
+    """0, 1, ... up to the size: int64."""
+    if isinstance(size, int) and size <= MOST_WRITTEN:
+        return Array(tracing.constant(np.arange(size, dtype=np.int64)))
+    if isinstance(size, int):
+        count = Array(tracing.constant(np.asarray(size, np.int64)))
+    else:
+        count = op.Squeeze(Array(tracing.size_of(size)), [0])
+    return op.Range(0, count, 1, types=[Type(np.int64, (size,))])
+
+
+def int_scalar(number: Array) -> Array:
+    """An integer of any dtype, in an array of one element, as an int64 without axes."""
+    return op.Cast(op.Reshape(number, np.zeros(0, np.int64)), to=np.int64)

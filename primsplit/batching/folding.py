@@ -2,9 +2,8 @@
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.batching.indexing import example_numbers
 from primsplit.batching.table import Outputs, Site, batching, sizing
-from primsplit.broadcasting import reshape_to
+from primsplit.broadcasting import count_up, reshape_to
 from primsplit.dims import Dim, product, same, symbols
 from primsplit.ir import Const, Type
 from primsplit.ops import op
@@ -55,7 +54,7 @@ def max_pool(site: Site) -> Outputs:
 def _offsets(site: Site, elements: Dim, rank: int) -> Array:
     """Where the elements of each example start, [B, 1, ...]."""
     step = Array(tracing.size_of(elements))
-    return op.Unsqueeze(op.Mul(example_numbers(site.size), step), list(range(1, rank + 1)))
+    return op.Unsqueeze(op.Mul(count_up(site.size), step), list(range(1, rank + 1)))
 
 
 @batching("MaxUnpool")
@@ -118,7 +117,7 @@ def _keeps_images(site: Site) -> bool:
 @batching("RoiAlign")
 def roi_align(site: Site) -> Outputs:
     """The regions of all examples, each in an image of its own example."""
-    first = op.Mul(example_numbers(site.size), Array(tracing.size_of(site.shape(0)[0])))
+    first = op.Mul(count_up(site.size), Array(tracing.size_of(site.shape(0)[0])))
     images = op.Add(site.whole(2), op.Unsqueeze(first, [1]))
     regions = [folded(site.whole(i)) for i in (0, 1)]
     count = product([site.size, site.shape(2)[0]])

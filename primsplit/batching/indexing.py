@@ -2,12 +2,10 @@
 
 import numpy as np
 
-from primsplit import tracing
 from primsplit.array import Array
 from primsplit.batching.table import Outputs, Site, batching, behind, moved_front, sizing, with_rank
-from primsplit.broadcasting import expand_to, reshape_to
-from primsplit.dims import Dim, product
-from primsplit.ir import Type
+from primsplit.broadcasting import count_up, expand_to, reshape_to
+from primsplit.dims import product
 from primsplit.ops import op
 
 sizing({"OneHot": (1,)})
@@ -65,21 +63,9 @@ def scatter_nd(site: Site) -> Outputs:
     """Each index gets the number of its example in front."""
     indices = site.whole(1)
     shape = indices.shape
-    numbers = op.Unsqueeze(example_numbers(site.size), list(range(1, len(shape))))
+    numbers = op.Unsqueeze(count_up(site.size), list(range(1, len(shape))))
     numbers = expand_to(numbers, (*shape[:-1], 1))
     return site.emit(site.whole(0), op.Concat(numbers, indices, axis=-1), site.whole(2))
-
-
-MOST_WRITTEN = 1024
-"""How many examples have their numbers written in the program."""
-
-
-def example_numbers(size: Dim) -> Array:
-    """0, 1, ...: the number of each example."""
-    if isinstance(size, int) and size <= MOST_WRITTEN:
-        return Array(tracing.constant(np.arange(size, dtype=np.int64)))
-    count = np.int64(size) if isinstance(size, int) else op.Squeeze(Array(tracing.size_of(size)), [0])
-    return op.Range(np.int64(0), count, np.int64(1), types=[Type(np.int64, (size,))])
 
 
 @batching("OneHot")

@@ -9,13 +9,12 @@ import numpy.typing as npt
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import expand_to, full, reshape_to
+from primsplit.broadcasting import count_up, expand_to, full, reshape_to
 from primsplit.dims import Dim, Size
 from primsplit.lifting import as_array, holds_traced
 from primsplit.numpy.axes import array_like, size_as
 from primsplit.numpy.joining import joined_dtype, stack
 from primsplit.numpy.layout import as_shape, astype
-from primsplit.numpy.padding import count_up
 from primsplit.numpy.ufuncs import call, cast_to
 from primsplit.ops import op
 

@@ -7,13 +7,12 @@ import numpy.typing as npt
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import expand_to, reshape_to, transpose, zeros
+from primsplit.broadcasting import count_up, expand_to, reshape_to, transpose, zeros
 from primsplit.dims import Dim
 from primsplit.errors import ShapeError
 from primsplit.numpy.axes import array_like, one_axis
 from primsplit.numpy.indexing import as_written
 from primsplit.numpy.layout import read_only_view, reshape
-from primsplit.numpy.padding import count_up
 from primsplit.numpy.ufuncs import call, select, zeros_of
 from primsplit.ops import op
 

@@ -4,34 +4,14 @@ from typing import Any
 
 from primsplit import tracing
 from primsplit.errors import UnsupportedFunction
-from primsplit.numpy import (
-    arithmetic,
-    bits,
-    comparison,
-    exponential,
-    incomplete_beta,
-    incomplete_gamma,
-    rounding,
-    selection,
-    special,
-    transformations,
-    trigonometric,
-)
+from primsplit.families import import_families
 from primsplit.numpy.ufuncs import ELEMENTWISE
 
-families = (
-    arithmetic,
-    bits,
-    comparison,
-    exponential,
-    incomplete_beta,
-    incomplete_gamma,
-    rounding,
-    selection,
-    special,
-    transformations,
-    trigonometric,
-)
+families = import_families(
+    "primsplit.numpy",
+    "arithmetic", "bits", "comparison", "exponential", "incomplete_beta", "incomplete_gamma", "rounding", "selection",
+    "special", "transformations", "trigonometric",
+)  # fmt: skip
 
 REFUSED = {
     "gcd": "it is an algorithm with as many steps as its numbers need",

@@ -10,7 +10,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import transpose
+from primsplit.broadcasting import count_up, transpose
 from primsplit.dims import Dim, Size, floor_divide, maximum
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.ir import BFLOAT16, Type
@@ -177,7 +177,7 @@ def _weights(n: Dim, kept: Dim, dtype: np.dtype[Any]) -> Array:
     if isinstance(n, int):
         numbers = np.arange(n // 2 + 1)
         return literal(np.where((numbers == 0) | (2 * numbers == n), 1, 2), dtype)
-    places = op.Range(0, size_as(kept, np.int64), 1, types=[Type(np.int64, (kept,))])
+    places = count_up(kept)
     alone = op.Or(op.Equal(places, 0), op.Equal(op.Mul(places, 2), size_as(n, np.int64)))
     return op.Where(alone, literal(1, dtype), 2.0)
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array, implements
+from primsplit.broadcasting import count_up
 from primsplit.dims import Dim
 from primsplit.ir import Type
 from primsplit.numpy.axes import array_like, many_axes, size_as
-from primsplit.numpy.padding import count_up
 from primsplit.ops import op
 
 
@@ -42,7 +42,7 @@ def _turned(x: Array, axis: int, cut: Dim) -> Array:
 def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
     """np.fft.fftfreq of a size that only the run knows: 0, 1, ..., then the negative frequencies, over n d."""
     middle = (n - 1) // 2 + 1
-    places = op.Range(0, size_as(n, np.int64), 1, types=[Type(np.int64, (n,))])
+    places = count_up(n)
     signed = op.Where(op.Less(places, size_as(middle, np.int64)), places, op.Sub(places, size_as(n, np.int64)))
     return Array(signed.value) * (1.0 / (n * d))
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import reshape_to
-from primsplit.dims import Size
+from primsplit.broadcasting import count_up, reshape_to
 from primsplit.errors import UnsupportedFunction
 from primsplit.ir import Type
 from primsplit.numpy.axes import END, array_like, delivered, one_axis, size_as, slab, slab_of
@@ -60,9 +59,8 @@ def _count_present(missing: Array, axis: int) -> Array:
 def positions_along(x: Array, axis: int) -> Array:
     """0, 1, 2, ... along an axis of `x`, shaped to broadcast against it."""
     size = x.shape[axis]
-    numbers = op.Range(0, size_as(size, np.int64), 1) if isinstance(size, Size) else np.arange(size)
     column = tuple(size if i == axis else 1 for i in range(x.ndim))
-    return reshape_to(array_like(numbers), column)
+    return reshape_to(count_up(size), column)
 
 
 @implements(np.sort)

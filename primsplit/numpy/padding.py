@@ -8,7 +8,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements, unsupported
-from primsplit.broadcasting import expand_to, full, reshape_to
+from primsplit.broadcasting import count_up, expand_to, full, reshape_to
 from primsplit.dims import Dim, Size
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.ir import Type
@@ -20,13 +20,6 @@ from primsplit.ops import op
 
 FEW = 8
 """Up to so many copies are joined; more are expanded."""
-
-
-def count_up(size: Dim) -> Array:
-    """0, 1, ... up to the size: int64."""
-    if isinstance(size, int):
-        return Array(tracing.constant(np.arange(size)))
-    return op.Range(0, size_as(size, np.int64), 1, types=[Type(np.int64, (size,))])
 
 
 @implements(np.repeat)

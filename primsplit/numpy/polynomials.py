@@ -11,7 +11,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import reshape_to, zeros
+from primsplit.broadcasting import count_up, reshape_to, zeros
 from primsplit.dims import Dim
 from primsplit.errors import ConcretizationError, ShapeError, UnsupportedFunction
 from primsplit.ir import Type
@@ -20,7 +20,6 @@ from primsplit.numpy.convolve import convolve
 from primsplit.numpy.creation import asarray
 from primsplit.numpy.joining import joined_dtype
 from primsplit.numpy.linalg import inv, lstsq
-from primsplit.numpy.padding import count_up
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 

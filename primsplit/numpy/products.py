@@ -23,10 +23,6 @@ _COMPUTED_IN = {
 }  # fmt: skip
 
 
-operand = array_like
-"""An Array of anything that NumPy takes for one."""
-
-
 def operands(*values: Any) -> list[Array]:
     """The values as Arrays of their common dtype."""
     arrays = [array_like(v) for v in values]

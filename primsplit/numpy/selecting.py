@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import expand_to, reshape_to
+from primsplit.broadcasting import count_up, expand_to, reshape_to
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, IndexingError, ShapeError
 from primsplit.infer import broadcast_shapes
@@ -17,7 +17,7 @@ from primsplit.numpy.indexing import as_written, setitem
 from primsplit.numpy.joining import joined_dtype
 from primsplit.numpy.keys import as_int64, places_of
 from primsplit.numpy.layout import as_shape, reshape
-from primsplit.numpy.padding import count_up, resize
+from primsplit.numpy.padding import resize
 from primsplit.numpy.ufuncs import cast_to, select
 from primsplit.ops import op
 

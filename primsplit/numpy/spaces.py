@@ -7,14 +7,13 @@ import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import reshape_to
+from primsplit.broadcasting import count_up, reshape_to
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.numpy.axes import array_like, size_as
 from primsplit.numpy.creation import call_broadcast, linspace
 from primsplit.numpy.joining import joined_dtype
 from primsplit.numpy.layout import expand_dims, moveaxis
-from primsplit.numpy.padding import count_up
 from primsplit.numpy.ufuncs import call_ufunc, cast_to
 from primsplit.ops import op
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array
-from primsplit.broadcasting import expand_to, inverse_permutation, reshape_to, transpose, zeros
+from primsplit.broadcasting import count_up, expand_to, inverse_permutation, reshape_to, transpose, zeros
 from primsplit.dims import Dim, Shape
 from primsplit.errors import ShapeError, TraceError
 from primsplit.ir import Type
@@ -152,10 +152,7 @@ def _joined(x: Array, axis: int, before: tuple[Dim, Dim], middle: Array, after: 
 
 def _picked(size: Dim, cut: Cut) -> Array:
     """The indices that a slice picks of an axis."""
-    counted = op.Range(0, size_as(size, np.int64), 1)
-    if isinstance(size, int):
-        counted = Array(tracing.constant(np.arange(size)))
-    return op.Slice(counted, index_vector([cut.start]), index_vector([cut.stop]), [0], [cut.step])
+    return op.Slice(count_up(size), index_vector([cut.start]), index_vector([cut.stop]), [0], [cut.step])
 
 
 def _scatter_axis(x: Array, axis: int, indices: Array, v: Array) -> Array:

@@ -11,10 +11,10 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
+from primsplit.broadcasting import count_up
 from primsplit.definitions.earlier import EARLIER
 from primsplit.ir import Block, Type, Value
 from primsplit.nested import ScanForm, Walk, element, emit_scan, record
-from primsplit.numpy.axes import size_as
 from primsplit.onnxio.nested_bodies import Subgraph, given, steady, without_invariants
 from primsplit.ops import op
 
@@ -61,7 +61,7 @@ def _scan_part(
 ) -> list[Value]:
     """The first steps of one example. Those behind read what the last of them reads, and change nothing."""
     size = sequences[0].shape[0]
-    step = op.Range(0, size_as(size, np.int64), 1, types=[Type(np.int64, (size,))])
+    step = count_up(size)
     last = op.Max(op.Sub(length, 1), 0)
     forward = op.Min(step, last)
     own = [

@@ -10,33 +10,31 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Value, Var, is_call
+from primsplit.ir import Block, Const, Op, Value, Var
+from primsplit.passes.rewriting import Rewriter
 
 NEUTRAL = {"Add": 0.0, "Sub": 0.0, "Mul": 1.0, "Div": 1.0}
 
 
 def keep_faint_constants(block: Block) -> Block:
     """The block with float64 constants that look neutral in float32 written so that they count; else the same block."""
-    ops: list[Op] = []
-    changed = False
-    for op in block.ops:
-        made = _rewritten(op)
-        changed = changed or made[0] is not op
-        ops.extend(made)
-    return Block(block.name, block.params, tuple(ops), block.results) if changed else block
+    return _Keeping().run(block)
 
 
-def _rewritten(op: Op) -> Sequence[Op]:
-    if op.kind in NEUTRAL and op.outputs[0].type.dtype == np.float64:
+class _Keeping(Rewriter):
+    """The walk."""
+
+    def visit(self, op: Op) -> Op | None:
+        """An op with such a constant by the operators that onnxruntime does not look at."""
+        if op.kind not in NEUTRAL or op.outputs[0].type.dtype != np.float64:
+            return super().visit(op)
         places = [i for i, v in enumerate(op.inputs) if _looks_neutral(v, NEUTRAL[op.kind])]
         places = [i for i in places if i == 1 or op.kind in {"Add", "Mul"}]
-        return _kept(op, places[0]) if places else [op]
-    if is_call(op) or not any(op.blocks()):
-        return [op]
-    attributes = {k: keep_faint_constants(v) if isinstance(v, Block) else v for k, v in op.attributes.items()}
-    if all(attributes[k] is v for k, v in op.attributes.items()):
-        return [op]
-    return [Op(op.kind, op.inputs, op.outputs, attributes, op.place, op.remark)]
+        if not places:
+            return super().visit(op)
+        *before, last = _kept(op, places[0])
+        self.kept.extend(before)
+        return last
 
 
 def _looks_neutral(value: Value | None, neutral: float) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array
-from primsplit.broadcasting import zeros
+from primsplit.broadcasting import int_scalar, zeros
 from primsplit.dims import Dim
 from primsplit.errors import MissingRule
 from primsplit.infer import fresh
@@ -134,7 +134,7 @@ def stft(
 
     def pullback(dz: Array) -> list[Array | None]:
         total, size = _frame(window, length)
-        starts = op.Mul(op.Range(0, size_scalar(frames), 1), _scalar(step))
+        starts = op.Mul(op.Range(0, size_scalar(frames), 1), int_scalar(step))
         places = op.Add(op.Unsqueeze(starts, [1]), op.Unsqueeze(op.Range(0, total, 1), [0]))
         places = op.Identity(places, types=[Type(np.int64, (frames, size))])
         whole = _conjugate(op.DFT(_conjugate(dz), total, np.int64(2)))
@@ -151,10 +151,6 @@ def stft(
     return z, pullback
 
 
-def _scalar(number: Array) -> Array:
-    return op.Cast(op.Reshape(number, np.zeros(0, np.int64)), to=np.int64)
-
-
 def _frame(window: Array | None, length: Array | None) -> tuple[Array, Dim]:
     """The length of a frame, an int64 scalar, and as a size."""
     if window is not None:
@@ -163,4 +159,4 @@ def _frame(window: Array | None, length: Array | None) -> tuple[Array, Dim]:
         raise MissingRule("STFT has a derivative only with a window or a frame length")
     known = length.known()
     size: Dim = fresh("frame") if known is None else int(known.reshape(()))
-    return _scalar(length), size
+    return int_scalar(length), size

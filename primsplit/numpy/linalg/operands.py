@@ -9,7 +9,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import reshape_to
 from primsplit.dims import Dim
 from primsplit.errors import DtypeError, ShapeError
-from primsplit.numpy.products import operand
+from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import cast_to
 
 
@@ -18,7 +18,7 @@ def matrices(*values: Any) -> list[Array]:
 
     Raises ShapeError for a first value that is no matrix, DtypeError for float16, as NumPy does.
     """
-    arrays = [operand(v) for v in values]
+    arrays = [array_like(v) for v in values]
     dtypes = [a.dtype if a.type.is_float else np.dtype(np.float64) for a in arrays]
     dtype = np.result_type(*dtypes)
     if dtype.itemsize < 4:

@@ -13,12 +13,13 @@ from primsplit.dims import Shape, product
 from primsplit.errors import ShapeError
 from primsplit.infer import broadcast_shapes
 from primsplit.ir import Const, Op, Value
+from primsplit.lifting import array_like
 from primsplit.numpy.dense import cholesky as cholesky_unit
 from primsplit.numpy.dense import lu
 from primsplit.numpy.dense.loop import identity_like
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.numpy.linalg.operands import square, with_rows
-from primsplit.numpy.products import matrix_product, operand
+from primsplit.numpy.products import matrix_product
 from primsplit.ops import op
 
 
@@ -105,7 +106,7 @@ def inv(a: Any) -> Array:
 @implements(np.linalg.matrix_power)
 def matrix_power(a: Any, n: int) -> Array:
     """The matrix times itself, by repeated squaring; of the inverse for a negative exponent."""
-    a = operand(a)
+    a = array_like(a)
     if len(a.shape) < 2:
         raise ShapeError("np.linalg takes arrays with at least two axes", place=tracing.user_place())
     if n == 0:
@@ -122,7 +123,7 @@ def matrix_power(a: Any, n: int) -> Array:
 @implements(np.linalg.tensorsolve)
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Array:
     """The solution x of tensordot(a, x, x.ndim) = b."""
-    a, b = operand(a), operand(b)
+    a, b = array_like(a), array_like(b)
     if axes is not None:
         a = op.Transpose(a, perm=[i for i in range(len(a.shape)) if i not in axes] + list(axes))
     rest = a.shape[len(b.shape) :]
@@ -134,6 +135,6 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Array:
 @implements(np.linalg.tensorinv)
 def tensorinv(a: Any, ind: int = 2) -> Array:
     """The inverse of tensordot(a, ., ind)."""
-    a = operand(a)
+    a = array_like(a)
     left, right = a.shape[:ind], a.shape[ind:]
     return reshape_to(inv(reshape_to(a, [product(left), product(right)])), [*right, *left])

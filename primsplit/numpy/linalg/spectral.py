@@ -7,13 +7,12 @@ import numpy as np
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
 from primsplit.errors import ShapeError
-from primsplit.lifting import as_array
+from primsplit.lifting import array_like, as_array
 from primsplit.numpy.dense import singular, symmetric
 from primsplit.numpy.dense.loop import lower, swapped, upper
 from primsplit.numpy.linalg.operands import matrices, square
 from primsplit.numpy.linalg.solving import inv
 from primsplit.numpy.norms import matrix_norm_over
-from primsplit.numpy.products import operand
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.passes.compositions.limits import float_limits
@@ -103,7 +102,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     """
     if tol is not None and rtol is not None:
         raise ShapeError("matrix_rank takes `tol` or `rtol`, not both", place=tracing.user_place())
-    array = operand(A)
+    array = array_like(A)
     if len(array.shape) < 2:
         nonzero = op.Cast(op.Not(op.Equal(array, 0)), to=np.int64)
         return op.ReduceMax(nonzero, keepdims=0)

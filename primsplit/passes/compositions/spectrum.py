@@ -11,6 +11,7 @@ import numpy as np
 
 from primsplit import dims
 from primsplit.array import Array
+from primsplit.broadcasting import int_scalar
 from primsplit.dims import Dim
 from primsplit.infer import fresh
 from primsplit.ir import Const, Op, Type, Value
@@ -52,18 +53,14 @@ def stft(
     """The transform of each frame of a signal [batch, length, 1 or 2], as [batch, frames, frequencies, 2]."""
     if not is_complex(signal.value):
         return op.STFT(signal, step, window, length, onesided=onesided)
-    span = _scalar(length) if window is None and length is not None else op.Size(window)
+    span = int_scalar(length) if window is None and length is not None else op.Size(window)
     size: Dim = fresh("frame") if window is None else window.shape[0]
     last = op.Sub(op.Squeeze(op.Shape(signal, start=1, end=2), [0]), span)
-    starts = op.Range(0, op.Add(last, 1), _scalar(step), types=[Type(np.int64, (fresh("frames"),))])
+    starts = op.Range(0, op.Add(last, 1), int_scalar(step), types=[Type(np.int64, (fresh("frames"),))])
     taps = op.Range(0, span, 1, types=[Type(np.int64, (size,))])
     read = op.Gather(signal, op.Add(op.Unsqueeze(starts, [1]), taps), axis=1)
     weighted = read if window is None else op.Mul(read, op.Unsqueeze(window, [1]))
     return op.DFT(weighted, None, np.int64(2), onesided=onesided)
-
-
-def _scalar(number: Array) -> Array:
-    return op.Cast(op.Reshape(number, np.zeros(0, np.int64)), to=np.int64)
 
 
 SPELT: dict[str, Callable[..., Any]] = {"DFT": inverse_of_half, "STFT": stft}
