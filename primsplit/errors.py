@@ -5,11 +5,17 @@ from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """A line of the user's program."""
+    """A line of the user's program; `column` tells expressions on one line apart."""
 
     filename: str
     line: int
     function: str
+    column: int = 0
+
+    @property
+    def whole_line(self) -> "Place":
+        """The place without its column: equal for all that is on the line."""
+        return self._replace(column=0)
 
     @property
     def source(self) -> str:

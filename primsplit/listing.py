@@ -144,7 +144,7 @@ class _Printer:
             yield from self.body(block, head, "", depth + 1)
 
     def comment(self, op: Op) -> str:
-        place = op.place if op.place is not None and op.place.filename else None
+        place = op.place.whole_line if op.place is not None and op.place.filename else None
         if place is None:
             return op.remark
         told = f"{place.filename.rpartition('/')[2]}:{place.line}"

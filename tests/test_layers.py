@@ -28,7 +28,7 @@ LAYERS: list[list[str]] = [
     ["ops", "trees"],
     ["calls.portable"],
     ["nested"],
-    ["branching.raising"],
+    ["branching.raising", "branching.joining"],
     ["branching.paths"],
     ["branching.tree"],
     ["branching.exploring"],

@@ -53,7 +53,7 @@ def _lines(primal: Block, pullback: Block) -> list[dict[str, Any]]:
 
 
 def _place(op: Op) -> Place | None:
-    return op.place if op.place is not None and op.place.filename else None
+    return op.place.whole_line if op.place is not None and op.place.filename else None
 
 
 def _stored(made: SplitProgram) -> str:

@@ -7,12 +7,13 @@ import numpy as np
 
 from primsplit import dims, tracing, trees
 from primsplit.array import Array
+from primsplit.branching.joining import emit_joined_if
 from primsplit.branching.paths import Path
 from primsplit.branching.raising import OTHER_WAY, raise_at_run_time
 from primsplit.dims import Dim, Size
 from primsplit.errors import DtypeError, Place, TraceError
 from primsplit.ir import Block, Const, Op, Type, Value, Var, rename, same_array, same_data
-from primsplit.nested import emit_if, record
+from primsplit.nested import record
 from primsplit.ops import op
 
 
@@ -81,7 +82,7 @@ class PathTree:
         ]
         into = tracing.current()
         into.place = decision.place
-        found = emit_if(condition, blocks[0], blocks[1])
+        found = emit_joined_if(condition, blocks[0], blocks[1])
         into.place = None
         return found
 

@@ -44,13 +44,18 @@ class Flat:
         self.result_spec = result_spec
 
     def depends_on(self) -> tuple[Any, ...]:
-        """The rule and what it reads, and what it is called with beside arrays."""
-        return self.given, self.static, self.site
+        """The rule and what it reads, how it is called, and with what beside arrays."""
+        return self.given, self.static, self.site, str(self.spec), str(self.result_spec)
 
     @property
     def given(self) -> Function | Staged | None:
         """The user's rule."""
         return self.primitive.rule
+
+    @property
+    def __name__(self) -> str:
+        """What a listing calls it: the name of the user's rule."""
+        return getattr(self.given, "__name__", "")
 
     def run(self, inputs: Sequence[Array]) -> tuple[tuple[Any, ...], tuple[Array, ...], Function]:
         """Call the rule; return the arguments, the outputs, and the inner function."""

@@ -7,6 +7,7 @@ a block is printed or saved. Blocks may share Vars; a block reads a Var that it 
 from primsplit.ir.blocks import (
     Attribute,
     Block,
+    Comparison,
     Op,
     free,
     has_blocks,
@@ -29,6 +30,7 @@ __all__ = [
     "AnyArray",
     "Attribute",
     "Block",
+    "Comparison",
     "Const",
     "Data",
     "Loaded",

@@ -8,6 +8,7 @@ import numpy as np
 
 from primsplit.dims import symbols
 from primsplit.errors import Place
+from primsplit.ir.types import Type
 from primsplit.ir.values import Const, Value, Var, same_array, same_data
 
 Attribute = Any  # int, float, str, bytes, a list of those, an array, or a Block
@@ -43,7 +44,7 @@ class Block:
 
     def __eq__(self, other: object) -> bool:
         """True for the same program up to the names of its Vars, the places and the remarks."""
-        return isinstance(other, Block) and _Comparison().blocks(self, other)
+        return isinstance(other, Block) and Comparison().blocks(self, other)
 
     __hash__ = None  # type: ignore[assignment]  # equality walks the program; use id() for a table of blocks
 
@@ -103,8 +104,11 @@ def own_symbols(block: Block) -> set[str]:
     return made - given
 
 
-class _Comparison:
-    """Walks two programs side by side; `pairs` says which Var of the one stands for which of the other."""
+class Comparison:
+    """Walks two programs side by side; `pairs` says which Var of the one stands for which of the other.
+
+    What is read from outside, and what is a type, may be compared otherwise by a subclass.
+    """
 
     def __init__(self) -> None:
         self.pairs: dict[Var, Var] = {}
@@ -119,7 +123,7 @@ class _Comparison:
         )
 
     def define(self, a: tuple[Var, ...], b: tuple[Var, ...]) -> bool:
-        if len(a) != len(b) or any(p.type != q.type for p, q in zip(a, b, strict=True)):
+        if len(a) != len(b) or not all(self.types(p.type, q.type) for p, q in zip(a, b, strict=True)):
             return False
         self.pairs.update(zip(a, b, strict=True))
         return True
@@ -133,6 +137,9 @@ class _Comparison:
             and all(self.attributes(value, b.attributes[name]) for name, value in a.attributes.items())
             and self.define(a.outputs, b.outputs)
         )
+
+    def types(self, a: Type, b: Type) -> bool:
+        return a == b
 
     def values(self, a: Value | None, b: Value | None) -> bool:
         if isinstance(a, Var):

@@ -178,6 +178,11 @@ def levels() -> Iterator[Recording]:
         level = level.outer
 
 
+def readable_sizes() -> frozenset[str]:
+    """The texts of the sizes that can be read from values here."""
+    return frozenset(name for level in levels() for name in level.sources)
+
+
 def is_open(recording: Recording) -> bool:
     """True where the recording is on the stack, so that its Vars may be read."""
     return recording is _stack.top or any(level is recording for level in levels())
