@@ -225,21 +225,24 @@ class _Likeness(Comparison):
         self.read: list[Pair] = []
         self.renamed = dict(renamed)
         self._inner: set[Var] = set()
+        self._shared: set[Value] = set()
 
     def is_clear(self) -> bool:
-        """True where each value of the one side stands for one of the other."""
-        return len(dict(self.read)) == len(set(self.read))
+        """True where each value of the one side stands for one of the other, wherever the op reads it."""
+        return len(dict(self.read)) == len(set(self.read)) and self._shared.isdisjoint(a for a, _ in self.read)
 
     def define(self, a: tuple[Var, ...], b: tuple[Var, ...]) -> bool:
         self._inner.update(b)
         return super().define(a, b)
 
     def values(self, a: Value | None, b: Value | None) -> bool:
-        if a is None or b is None or a is b:
+        if a is None or b is None:
             return a is b
         if isinstance(a, Var) and a in self.pairs:
             return self.pairs[a] is b
-        if not _same_constant(a, b):
+        if a is b:
+            self._shared.add(a)
+        elif not _same_constant(a, b):
             self.read.append((a, b))
         return b not in self._inner
 

@@ -118,6 +118,15 @@ def large_table(x):
     return (np.outer(x, table) ** 2).sum() * 1e-6
 
 
+def one_value_in_two_roles(x):
+    """Behind the first branch, `b` is read for itself on both sides, and for `c` on one."""
+    b = np.cos(x)
+    c = b if b[0] > 0.9 else x
+    if x[2] > 0:
+        c = np.clip(b, -0.95, 0.95) if x[1] < 0 else c
+    return (b + c**2 + b * c).sum()
+
+
 def asserted_between(x):
     y = np.sin(x) if x[1] > 0 else np.cos(x)
     assert y.sum() != 7, "seven"
@@ -140,6 +149,7 @@ FUNCTIONS = [
     read_on_one_side_too,
     branch_in_a_shared_function,
     large_table,
+    one_value_in_two_roles,
     asserted_between,
 ]
 
