@@ -140,19 +140,19 @@ def element_type(var: Var, place: Along) -> Type:
 
 def _one_step_later(place: Along, init: Value) -> Along:
     """What a carry was before each step, from what it was after each."""
-    value, walk = place
-    if walk.axis or walk.reverse:
-        value = _from_front(value, walk)
-    first = op.Unsqueeze(Array(init), [0])
-    whole = op.Concat(first, Array(value), axis=0)
-    return op.Slice(whole, [0], [-1], [0], types=[value.type]).value, Walk()
+    array, first = _steps_in_front(*place), op.Unsqueeze(Array(init), [0])
+    if place[1].reverse:
+        whole = op.Concat(array, first, axis=0)
+        found = op.Slice(whole, [1], [np.iinfo(np.int64).max], [0], types=[array.type])
+    else:
+        whole = op.Concat(first, array, axis=0)
+        found = op.Slice(whole, [0], [-1], [0], types=[array.type])
+    return found.value, Walk(reverse=place[1].reverse)
 
 
-def _from_front(value: Value, walk: Walk) -> Value:
-    """A stacked value with its steps in order along the first axis."""
+def _steps_in_front(value: Value, walk: Walk) -> Array:
+    """A stacked value with its steps along the first axis."""
     array = Array(value)
-    if walk.reverse:
-        array = op.Slice(array, [-1], [np.iinfo(np.int64).min], [walk.axis], [-1])
     rank = len(array.shape)
     axis = walk.axis % rank
-    return op.Transpose(array, perm=[axis, *(i for i in range(rank) if i != axis)]).value if axis else array.value
+    return op.Transpose(array, perm=[axis, *(i for i in range(rank) if i != axis)]) if axis else array

@@ -88,3 +88,38 @@ def test_a_walk_from_the_end_is_split_up_too() -> None:
 
     random = np.random.default_rng(2)
     check_grads(f, random.normal(size=(4, 1, 3)), random.normal(size=(3, 3)), order=2, symbolic=False)
+
+
+def directions(scan):
+    """The ways in which a Scan reads and writes along its sequences."""
+    given = scan.attributes
+    sequences = given["num_scan_inputs"]
+    stacked = len(scan.outputs) - (len(scan.inputs) - sequences)
+    return {
+        *given.get("scan_input_directions", [0] * sequences),
+        *given.get("scan_output_directions", [0] * stacked),
+    }
+
+
+@pytest.mark.parametrize("is_reverse", [False, True], ids=["forwards", "backwards"])
+def test_the_scans_of_a_product_with_the_hessian_are_split_up_too(is_reverse) -> None:
+    """A Scan that reads from the end stacks from the end: its own derivative then goes one way all through."""
+
+    def f(xs, w):
+        def step(h, x):
+            h = np.tanh(x + h @ w)
+            return h, h
+
+        return (ps.scan(step, np.zeros((2, 3)), xs, reverse=is_reverse)[1] ** 2).sum()
+
+    specs = (ps.spec("float64", ["N", 2, 3]), ps.spec("float64", [3, 3]))
+    random = np.random.default_rng(3)
+    xs, w = random.normal(size=(5, 2, 3)), random.normal(size=(3, 3))
+    check_grads(f, xs, w, order=2, symbolic=False)
+    program = ps.trace(lambda x, m, v: ps.hvp(lambda a: f(a, m))(x, v), *specs, specs[0])
+    assert all(len(directions(op)) == 1 for op in walk(program.block) if op.kind == "Scan")
+    bodies = body_kinds(program)
+    assert len(bodies) == 4
+    inside = [kind for kinds in bodies for kind in kinds]
+    assert inside.count("Tanh") == 1
+    assert "Sub" not in inside  # 1 - tanh(x) ** 2 of all steps at once
