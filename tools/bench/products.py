@@ -5,11 +5,13 @@
 One core. `value, gradient, product` is the file of all three, `product alone` that of `ps.hvp`; both are told over the
 file of value and gradient, in time and in multiply-adds of matrix products, which time cannot be far below. The aim is
 2.5 at most for the product. The Hessian is that of a function of 200 parameters, all directions at once and in chunks.
-Every result is compared with JAX's before it is timed. Needs `pip install -e ".[compare]"`.
+Every result is compared with JAX's before it is timed. `models` tells the first ratio for every file in models/ with
+one scalar result. Needs `pip install -e ".[compare]"`.
 """
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from peers import use_cores
 from timing import compare, print_table
 
 Call = Callable[[], Any]
+MODELS = Path(__file__).parents[2] / "models"
 
 
 def session(program: Any, leaves: list[Any]) -> Call:
@@ -139,11 +142,37 @@ def hessian_bench(budget: float) -> None:
     print_table("Hessian of 200 parameters", compare(alternatives, budget=budget), "hessian, all at once")
 
 
+def models_bench(budget: float) -> None:
+    """Value, gradient and product over value and gradient for the models, at ones as the vector."""
+    import primsplit as ps
+    from primsplit.programs.modes import derive
+    from primsplit.programs.program import arrays_of
+    from primsplit.userfile import load
+
+    print("models: value, gradient, product / gradient")
+    for path in sorted(MODELS.glob("*.py")):
+        file = load(str(path))
+        example = file.example()
+        if example is None:
+            continue
+        made = ps.split(file.function, *example.args, wrt=file.wrt, seed="ones")
+        if made.program.block.results[0].type.shape != ():
+            continue
+        gradient: Any = made.joint()
+        product: Any = derive(file.function, *example.args, mode="hvp", wrt=file.wrt)
+        leaves = arrays_of(made.program, (example.args, {}))
+        moved = [*leaves, *(np.ones(t.shape, t.dtype) for t in product.joint().types[len(leaves) :])]
+        times = compare(
+            {"gradient": session(gradient, leaves), "product": session(product.joint(), moved)}, budget=budget
+        )
+        print(f"  {path.stem:24s}{times['product'].least / times['gradient'].least:6.2f}")
+
+
 def main() -> None:
     """Measure what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--budget", type=float, default=1.0, help="seconds for each alternative")
-    parser.add_argument("--only", choices=["mlp", "regression32", "regression64", "hessian"])
+    parser.add_argument("--only", choices=["mlp", "regression32", "regression64", "hessian", "models"])
     asked = parser.parse_args()
     use_cores(1)
     benches: dict[str, Call] = {
@@ -155,6 +184,7 @@ def main() -> None:
             "regression, float64", regression, *regression_data("float64"), asked.budget
         ),
         "hessian": lambda: hessian_bench(asked.budget),
+        "models": lambda: models_bench(asked.budget),
     }
     for name, bench in benches.items():
         if asked.only in {None, name}:
