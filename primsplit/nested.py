@@ -10,6 +10,9 @@ from primsplit.errors import DtypeError
 from primsplit.infer import fresh
 from primsplit.ir import Block, Type, Value, Var, free
 
+VARYING = "varying"
+"""The stem of the sizes of a carry that surely changes its shape from step to step."""
+
 
 def record(name: str, types: Sequence[Type], body: Callable[..., Iterable[Value]], hints: Sequence[str] = ()) -> Block:
     """The block of what `body` records when it is called on fresh parameters of these types."""
@@ -42,6 +45,21 @@ def joined(a: Type, b: Type, known: frozenset[str]) -> Type:
         return Type(a.dtype, None)
     sides = zip(a.shape, b.shape, strict=True)
     return outside(Type(a.dtype, [d if dims.same(d, e) else fresh("part") for d, e in sides]), known)
+
+
+def widened(start: Type, before: Type, after: Type, stem: str = "changing") -> Type:
+    """The type of a loop's carry before and after a step, from a type that is `start`, or this function's last answer.
+
+    It has unknown sizes, named after the stem, where a step may change them; `before` itself where there is nothing to
+    widen. All have the same dtype. Where they differ in their axes, the axes are unknown.
+    """
+    if start.shape is None or before.shape is None or after.shape is None or len(before.shape) != len(after.shape):
+        return Type(before.dtype, None)
+    sizes = zip(start.shape, before.shape, after.shape, strict=True)
+    kept = [dims.same(b, a) or not dims.same(s, b) for s, b, a in sizes]
+    if all(kept):
+        return before
+    return Type(before.dtype, [b if k else fresh(stem) for b, k in zip(before.shape, kept, strict=True)])
 
 
 def emit_if(condition: Value, then: Block, otherwise: Block, types: Sequence[Type] | None = None) -> list[Value]:

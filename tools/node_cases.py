@@ -14,6 +14,7 @@ from node_wide import wide_inputs, widened
 from onnx.backend.test.case.node import collect_testcases
 
 import primsplit as ps
+from primsplit import trees
 from primsplit.errors import PrimsplitError
 
 DATA = Path(onnx.__file__).parent / "backend" / "test" / "data"
@@ -131,6 +132,21 @@ def _array(value: Any) -> Any:
     if isinstance(value, onnx.TensorProto):
         return onnx.numpy_helper.to_array(value)
     return np.asarray(value) if isinstance(value, np.generic) else value
+
+
+def told(values: list[Any], program: Any) -> list[Any]:
+    """The arrays of a model's outputs as its program gives them, which tells some sequences in tensors."""
+    form = trees.unflatten(program.result, range(len(program.outputs)))
+    found: list[Any] = []
+    for value, one in zip(values, form if len(values) > 1 else [form], strict=True):
+        if isinstance(one, dict):
+            rank = max((x.ndim for x in value or []), default=0)
+            shapes = np.array([(*x.shape, *[-1] * (rank - x.ndim)) for x in value or []], np.int64)
+            parts = {"elements": np.concatenate([x.reshape(-1) for x in value or []]), "shapes": shapes}
+            found += [{**parts, "given": np.array(value is not None)}[name] for name in sorted(one)]
+        else:
+            found += [np.stack(value)] if isinstance(value, list) and not isinstance(one, list) else flat([value])
+    return found
 
 
 def flat(values: Any) -> list[Any]:

@@ -1,4 +1,7 @@
-"""The body of a loop, recorded for a carry whose dtypes and shapes every step keeps."""
+"""The body of a loop, recorded for a carry whose dtypes and axes every step keeps.
+
+A size that a step changes is unknown inside, and another one behind the loop.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,6 +21,7 @@ from primsplit.control.structure import (
     require_same_structure,
 )
 from primsplit.ir import Block, Type, Value, Var
+from primsplit.nested import VARYING, outside, visible, widened
 from primsplit.passes.hoist import hoist
 
 Step = Callable[[Any, list[Array]], tuple[Any, Any]]
@@ -26,13 +30,15 @@ Step = Callable[[Any, list[Array]], tuple[Any, Any]]
 class Body:
     """One recording of `step(carry, extras) -> (carry, stacked)`, and of the condition on the carry that it makes.
 
-    `starts` are the first carries, with the structure `spec`; `extras` the types of what each step is given beside.
+    `starts` are the first carries, with the structure `spec`; `types` hold for the carries of every step; `extras` are
+    the types of what each step is given beside.
     """
 
     def __init__(
         self,
         name: str,
         starts: Sequence[Array],
+        types: Sequence[Type],
         spec: trees.TreeSpec,
         extras: Sequence[Type],
         step: Step,
@@ -40,8 +46,9 @@ class Body:
     ) -> None:
         self.name = name
         self.starts = list(starts)
+        self.types = list(types)
         with tracing.recording() as self.inner:
-            self.params = [self.inner.param(a.type) for a in starts]
+            self.params = [self.inner.param(t) for t in types]
             self.extras = [self.inner.param(t) for t in extras]
 
             def run() -> tuple[list[Array], trees.TreeSpec]:
@@ -53,13 +60,34 @@ class Body:
             results, found = explored(run)
             carry, self.stacked_spec, again = found.children()
             require_same_structure(
-                "the carry before and after a step", spec, carry, "Return a carry like the one that the body was given."
+                "the carry before and after a step",
+                {"before": spec, "after": carry},
+                "Return a carry like the one that the body was given.",
             )
             count = carry.num_leaves
             self.after, self.stacked = results[:count], results[count : count + self.stacked_spec.num_leaves]
             self.again = results[-1].value if again.num_leaves else None
-            for label, a, b in zip(paths(spec), starts, self.after, strict=True):
-                check_carry(label, a.type, b.type)
+            for label, t, b in zip(paths(spec), types, self.after, strict=True):
+                check_carry(label, t, b.type)
+
+    @property
+    def is_changing(self) -> bool:
+        """True where a step changes the size of a carry."""
+        return any(a.type != t for a, t in zip(self.starts, self.types, strict=True))
+
+    def wider(self, dtypes: Sequence[np.dtype[Any]]) -> list[Type]:
+        """Types in these dtypes that hold for the carries before and after a step."""
+        known = visible([*self.params, *(a.value for a in self.starts)])
+        told = zip(self.starts, self.types, self.after, dtypes, strict=True)
+        return [
+            widened(Type(d, s.shape), Type(d, t.shape), outside(Type(d, a.shape), known), VARYING)
+            for s, t, a, d in told
+        ]
+
+    def last_types(self) -> list[Type] | None:
+        """The types of the last carries; None where they are those of the first."""
+        known = visible([a.value for a in self.starts])
+        return [outside(t, known, "changed") for t in self.types] if self.is_changing else None
 
     def block(self, dtypes: Sequence[np.dtype[Any]]) -> Block:
         """Parameters: carries and extras; results: carries in these dtypes, and what is stacked.
@@ -90,14 +118,17 @@ def record_body(
     step: Step,
     condition: Function | None = None,
 ) -> tuple[Body, Block]:
-    """The body recorded; again where it turns Python numbers of the first carry into another dtype."""
+    """The body recorded; again where it makes another dtype of a Python number in the first carry, or other sizes."""
     given = list(starts)
+    types = [a.type for a in starts]
     while True:
-        body = Body(name, given, spec, extras, step, condition)
+        body = Body(name, given, types, spec, extras, step, condition)
         pairs = zip(paths(spec), zip(given, body.after, strict=True), strict=True)
         dtypes = [met_dtype(f"{label} of the carry", pair) for label, pair in pairs]
-        if all(a.dtype == d for a, d in zip(given, dtypes, strict=True)):
+        wider = body.wider(dtypes)
+        if wider == types:
             return body, body.block(dtypes)
+        types = wider
         given = [Array(converted(a, d)) for a, d in zip(given, dtypes, strict=True)]
 
 

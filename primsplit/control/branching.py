@@ -77,7 +77,9 @@ def choose(condition: Value, sides: Sequence[Function], operands: Sequence[Any])
     recorded = [_Side(side, operands) for side in sides]
     low, high = recorded
     require_same_structure(
-        "the results of the two branches", high.spec, low.spec, "Return the same containers from both functions."
+        "the results of the two branches",
+        {"true": high.spec, "false": low.spec},
+        "Return the same containers from both functions.",
     )
     names = paths(high.spec)
     pairs = list(zip(high.results, low.results, strict=True))

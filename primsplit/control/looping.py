@@ -19,9 +19,9 @@ from primsplit.ops import op
 def while_loop(condition: Function, body: Function, init: Any) -> Any:
     """`while condition(carry): carry = body(carry)`, starting from `init`; the last carry.
 
-    The carry keeps its structure, dtypes and shapes. In the file it is a Loop; the gradient walks back over the steps
-    that were run, however many there were, none included. Raises TraceError, DtypeError or ShapeError where a step
-    makes another carry.
+    The carry keeps its structure, dtypes and numbers of axes; a size that a step changes is known only at run time. In
+    the file it is a Loop; the gradient walks back over the steps that were run, however many there were, none included.
+    Raises TraceError, DtypeError or ShapeError where a step makes another carry.
     """
     if not tracing.is_recording():
         carry = init
@@ -31,14 +31,15 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
     starts, spec = arrays_of(init)
     made, block = record_body(_name(body), starts, spec, [], lambda carry, _: (body(carry), None), condition)
     first = scalar_condition(condition(trees.unflatten(spec, made.starts)))
-    found = emit_loop(None, first, as_loop(block, len(starts), made.again), [a.value for a in made.starts])
+    loop = as_loop(block, len(starts), made.again)
+    found = emit_loop(None, first, loop, [a.value for a in made.starts], made.last_types())
     return made.unflatten(found, spec)[0]
 
 
 def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
     """`for i in range(lower, upper): carry = body(i, carry)`, starting from `init`; the last carry.
 
-    The bounds are integers, known or not. The carry keeps its structure, dtypes and shapes. In the file it is a Loop.
+    The bounds are integers, known or not. The carry is what `while_loop` allows. In the file it is a Loop.
     Raises DtypeError for a bound that is no integer, and what `while_loop` raises.
     """
     if not tracing.is_recording():
@@ -55,7 +56,8 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
 
     made, block = record_body(_name(body), starts, spec, [Type(np.int64, ())], step)
     trips = op.Sub(last, first).value
-    found = emit_loop(trips, None, as_loop(block, len(starts), None), [a.value for a in made.starts])
+    loop = as_loop(block, len(starts), None)
+    found = emit_loop(trips, None, loop, [a.value for a in made.starts], made.last_types())
     return made.unflatten(found, spec)[0]
 
 

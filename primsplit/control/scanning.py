@@ -7,13 +7,14 @@ import numpy as np
 
 from primsplit import dims, tracing, trees
 from primsplit.array import Array
+from primsplit.broadcasting import count_up
 from primsplit.control.bodies import Body, as_loop, record_body
 from primsplit.control.checkpointing import Schedule, checkpointed
 from primsplit.control.structure import Function, arrays_of, paths
 from primsplit.errors import ShapeError, TraceError
-from primsplit.ir import Block, Value
+from primsplit.ir import Block, Type, Value
 from primsplit.lifting import as_array
-from primsplit.nested import ScanForm, Walk, element, emit_loop, emit_scan
+from primsplit.nested import ScanForm, Walk, element, emit_loop, emit_scan, record
 from primsplit.ops import op
 
 
@@ -28,11 +29,12 @@ def scan(
 ) -> tuple[Any, Any]:
     """Run `carry, y = body(carry, x)` for each element x of `xs` along its first axis; return (last carry, ys stacked).
 
-    `xs` may be nested arrays of one length, or None with `length`. The carry keeps its structure, dtypes and shapes.
-    With `reverse` the last element comes first; `ys` stay in the order of `xs`. In the file it is a Scan whose body is
-    recorded once, for every length, zero included. With `checkpoint="sqrt"`, or a number of snapshots, the gradient
-    keeps few carries and runs the steps between them again. Raises ShapeError, DtypeError or TraceError where a step
-    makes another carry, or lengths differ.
+    `xs` may be nested arrays of one length, or None with `length`. The carry keeps its structure, dtypes and numbers of
+    axes. With `reverse` the last element comes first; `ys` stay in the order of `xs`. In the file it is a Scan whose
+    body is recorded once, for every length, zero included; a Loop where a step changes a size of the carry, which the
+    standard forbids in a Scan: such a size is known only at run time. With `checkpoint="sqrt"`, or a number of
+    snapshots for a length known when it is traced, the gradient keeps few carries and runs the steps between them
+    again. Raises ShapeError, DtypeError or TraceError where a step makes another carry, or lengths differ.
     """
     if not tracing.is_recording():
         return _plain(body, init, xs, length, reverse=reverse)
@@ -41,6 +43,8 @@ def scan(
     _check_lengths(sequences, xs_spec, length)
     if checkpoint is not None and sequences:
         return _checkpointed(body, init, xs, checkpoint, reverse=reverse)
+    if checkpoint is not None:
+        return _checkpointed(lambda carry, _: body(carry, xs), init, _numbers(length), checkpoint, reverse=reverse)
     walk = Walk(0, reverse)
 
     def step(carry: Any, extras: list[Array]) -> tuple[Any, Any]:
@@ -49,7 +53,11 @@ def scan(
     types = [element(a.type, walk) for a in sequences]
     made, block = record_body(getattr(body, "__name__", "body"), starts, spec, types, step)
     if not sequences:
-        return made.unflatten(_counted(made, block, length, reverse=reverse), spec)
+        return made.unflatten(_counted(made, block, as_array(length, np.int64), reverse=reverse), spec)
+    if made.is_changing:
+        steps = op.Squeeze(Array(tracing.size_vector(sequences[0].shape[:1])), [0])
+        walked = _walking(made, block, sequences, steps, reverse=reverse)
+        return made.unflatten(_counted(made, walked, steps, reverse=reverse), spec)
     form = ScanForm(block, len(starts), (walk,) * len(sequences), (walk,) * len(made.stacked))
     found = emit_scan(form, [a.value for a in made.starts], [a.value for a in sequences])
     return made.unflatten(found, spec)
@@ -70,6 +78,13 @@ def _checkpointed(body: Function, init: Any, xs: Any, checkpoint: Schedule, *, r
         return checkpointed(scan, body, init, xs, checkpoint)
     carry, ys = checkpointed(scan, body, init, _turned(xs), checkpoint)
     return carry, _turned(ys)
+
+
+def _numbers(length: Any) -> Any:
+    """0, 1, ... to the length: what is walked along where there are no sequences."""
+    if isinstance(length, int | dims.Size):
+        return count_up(length)
+    return op.Range(np.int64(0), as_array(length, np.int64), np.int64(1))
 
 
 def _turned(tree: Any) -> Any:
@@ -106,11 +121,23 @@ def _pair(result: Any) -> tuple[Any, Any]:
     return result
 
 
-def _counted(made: Body, block: Block, length: Any, *, reverse: bool) -> list[Value]:
-    """A Loop of `length` steps; what it stacks is turned round for `reverse`."""
+def _walking(made: Body, block: Block, sequences: Sequence[Array], steps: Array, *, reverse: bool) -> Block:
+    """The body for the number of a step instead of the elements of that step."""
+
+    def body(*params: Array) -> list[Value]:
+        *carries, step = params
+        place = op.Sub(op.Sub(steps, 1), step) if reverse else step
+        elements = [op.Gather(x, place, axis=0).value for x in sequences]
+        return tracing.inline(block, [*(c.value for c in carries), *elements])
+
+    return record(block.name, [*made.types, Type(np.int64, ())], body)
+
+
+def _counted(made: Body, block: Block, trips: Array, *, reverse: bool) -> list[Value]:
+    """A Loop of so many steps; what it stacks is turned round for `reverse`."""
     count = len(made.starts)
-    trips = as_array(length, np.int64)
-    found = emit_loop(trips.value, None, as_loop(block, count, None), [a.value for a in made.starts])
+    loop = as_loop(block, count, None)
+    found = emit_loop(trips.value, None, loop, [a.value for a in made.starts], made.last_types())
     if not reverse:
         return found
     last = np.iinfo(np.int64)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing, trees
+from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.errors import DtypeError, ShapeError, TraceError
 from primsplit.ir import Type, Value
@@ -35,13 +35,13 @@ def paths(spec: trees.TreeSpec) -> list[str]:
     return [name or "the value" for name in named]
 
 
-def require_same_structure(what: str, wanted: trees.TreeSpec, found: trees.TreeSpec, cure: str) -> None:
-    """Raise TraceError where two results are nested differently."""
-    if wanted != found:
+def require_same_structure(what: str, specs: dict[str, trees.TreeSpec], cure: str) -> None:
+    """Raise TraceError where results, by what each is called, are nested differently."""
+    if len(set(specs.values())) > 1:
         raise TraceError(
             f"{what} are nested differently",
             place=tracing.user_place(),
-            because=(trees.brief(wanted), trees.brief(found)),
+            because=tuple(f"{name}: {trees.brief(spec)}" for name, spec in specs.items()),
             cure=cure,
         )
 
@@ -67,13 +67,12 @@ def converted(array: Array, dtype: np.dtype[Any]) -> Value:
 
 
 def check_carry(name: str, before: Type, after: Type) -> None:
-    """Raise ShapeError where a step changes the shape of a carry."""
-    if before.shape is None or after.shape is None:
+    """Raise ShapeError where a step changes the number of axes of a carry."""
+    if before.shape is None or after.shape is None or len(before.shape) == len(after.shape):
         return
-    if len(before.shape) != len(after.shape) or not all(map(dims.same, before.shape, after.shape)):
-        raise ShapeError(
-            f"a step of the loop changes the shape of {name} of its carry",
-            place=tracing.user_place(),
-            because=(f"before: {before}", f"after:  {after}"),
-            cure="Start with a carry of the shape that the body returns, or stack what grows as an output of the loop.",
-        )
+    raise ShapeError(
+        f"a step of the loop changes the number of axes of {name} of its carry",
+        place=tracing.user_place(),
+        because=(f"before: {before}", f"after:  {after}"),
+        cure="Start with a carry of as many axes as the body returns, or stack what grows as an output of the loop.",
+    )

@@ -4,13 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import reshape_to
 from primsplit.definitions.heads import counted
+from primsplit.definitions.spectra import transform
 from primsplit.definitions.table import defines
 from primsplit.errors import ShapeError, UnsupportedFunction
-from primsplit.ir import Type
 from primsplit.numpy.linalg import inv
 from primsplit.ops import op
 
@@ -135,10 +133,9 @@ def real_transform(x: Array, *, outputs: int = 1, normalized: int = 0, onesided:
     """
     _check_transform(normalized, onesided)
     rank = len(x.shape)
-    last = np.int64(rank - 1)
-    found = op.DFT(op.Unsqueeze(x, [rank]), None, last, onesided=1)
+    found = transform(op.Unsqueeze(x, [rank]), rank - 1, onesided=1)
     for axis in range(rank - 2, rank - 1 - signal_ndim, -1):
-        found = op.DFT(found, None, np.int64(axis))
+        found = transform(found, axis)
     return found
 
 
@@ -150,27 +147,8 @@ def inverse_real_transform(
     _check_transform(normalized, onesided)
     rank = len(x.shape) - 1
     for axis in range(rank - signal_ndim, rank - 1):
-        x = op.DFT(x, None, np.int64(axis), inverse=1)
-    length = 2 * (x.shape[rank - 1] - 1)
-    whole = _mirrored(x, rank - 1)
-    signal = op.DFT(whole, None, np.int64(rank - 1), inverse=1)
-    real = op.Squeeze(op.Slice(signal, [0], [1], [rank]), [rank])
-    return reshape_to(real, (*x.shape[: rank - 1], length))
-
-
-def _mirrored(x: Array, axis: int) -> Any:
-    """The transform of a real signal from its first half: the rest is the conjugate, backwards.
-
-    The imaginary parts of the first and the middle element are no part of a real signal, and are not read.
-    """
-    ends = np.array([1.0, 1.0], x.dtype), np.array([1.0, -1.0], x.dtype), np.array([1.0, 0.0], x.dtype)
-    count = tracing.size_vector(x.shape[axis : axis + 1])
-    inner = op.Slice(x, [1], op.Sub(Array(count), np.array([1])), [axis])
-    first = op.Mul(op.Slice(x, [0], [1], [axis]), ends[2])
-    middle = op.Mul(op.Slice(x, [-1], [np.iinfo(np.int64).max], [axis]), ends[2])
-    back = op.Mul(op.Slice(inner, [-1], [np.iinfo(np.int64).min], [axis], [-1]), ends[1])
-    shape = (*x.shape[:axis], 2 * (x.shape[axis] - 1), *x.shape[axis + 1 :])
-    return op.Concat(first, inner, middle, back, axis=axis, types=[Type(x.dtype, shape)])
+        x = transform(x, axis, inverse=1)
+    return op.Squeeze(transform(x, rank - 1, inverse=1, onesided=1), [rank])
 
 
 def _check_transform(normalized: int, onesided: int) -> None:

@@ -1,6 +1,7 @@
 """Mixture of experts of `com.microsoft` (Fedus et al. 2021, "Switch transformers"; Jiang et al. 2024, "Mixtral")."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -47,20 +48,42 @@ def mixture_of_experts(
     """
     if use_sparse_mixer:
         raise UnsupportedFunction("MoE with use_sparse_mixer draws from the experts, and is read by no definition")
-    tokens = reshape_to(x, (1, router.shape[0], x.shape[-1]))
-    inner = _linear(tokens, first, first_bias)
-    if activation_type == "swiglu":
-        gates = _gates(inner, swiglu_fusion, third, third_bias, tokens)
-        hidden = _swiglu(*gates, activation_alpha, activation_beta, swiglu_limit)
-    elif activation_type in PLAIN:
-        hidden = PLAIN[activation_type](inner)
-        if third is not None:
-            hidden = op.Mul(hidden, _linear(tokens, third, third_bias))
+    gate = Gate(activation_type, activation_alpha, activation_beta, swiglu_fusion, swiglu_limit)
+    weights = routed(router, k, bool(normalize_routing_weights))
+    return through_experts(x, weights, (first, first_bias), (second, second_bias), (third, third_bias), gate)
+
+
+Layer = tuple[Array, Array | None]
+"""Weights [experts, results, features] and a bias [experts, results] or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What lies between the two layers of an expert."""
+
+    activation: str
+    alpha: float
+    beta: float
+    fusion: int
+    limit: float | None
+
+
+def through_experts(
+    x: Array, weights: Array, first: Layer, second: Layer, third: tuple[Array | None, Array | None], gate: Gate
+) -> Array:
+    """Each token through every expert, added up by `weights` [tokens, experts]."""
+    tokens = reshape_to(x, (1, weights.shape[0], x.shape[-1]))
+    inner = _linear(tokens, *first)
+    if gate.activation == "swiglu":
+        hidden = _swiglu(*_gates(inner, gate.fusion, *third, tokens), gate.alpha, gate.beta, gate.limit)
+    elif gate.activation in PLAIN:
+        hidden = PLAIN[gate.activation](inner)
+        if third[0] is not None:
+            hidden = op.Mul(hidden, _linear(tokens, third[0], third[1]))
     else:
-        raise UnsupportedFunction(f"the activation {activation_type} of MoE is not known")
-    found = _linear(hidden, second, second_bias)
-    weights = op.Unsqueeze(op.Transpose(_routed(router, k, bool(normalize_routing_weights)), perm=[1, 0]), [-1])
-    return reshape_to(op.ReduceSum(op.Mul(found, weights), [0], keepdims=0), x.shape)
+        raise UnsupportedFunction(f"the activation {gate.activation} of MoE is not known")
+    shares = op.Unsqueeze(op.Transpose(weights, perm=[1, 0]), [-1])
+    return reshape_to(op.ReduceSum(op.Mul(_linear(hidden, *second), shares), [0], keepdims=0), x.shape)
 
 
 def _linear(x: Array, weights: Array, bias: Array | None) -> Array:
@@ -69,7 +92,7 @@ def _linear(x: Array, weights: Array, bias: Array | None) -> Array:
     return product if bias is None else op.Add(product, op.Unsqueeze(bias, [1]))
 
 
-def _routed(router: Array, k: int, is_normalized: bool) -> Array:
+def routed(router: Array, k: int, is_normalized: bool) -> Array:
     """[tokens, experts]: how much each expert counts, 0 for all but the `k` likeliest ones."""
     if is_normalized:
         logits, places = op.TopK(router, [k], axis=-1)

@@ -7,10 +7,11 @@ from primsplit.families import import_families
 families = import_families(
     "primsplit.definitions",
     "activation", "array_operators", "attention", "bits", "block_quantized", "blocked_layout", "causal_convolution",
-    "crops", "cumulative", "earlier", "embedding", "experts", "flex_attention", "fused", "gelu", "group_query",
-    "linear_attention", "machine_learning", "microsoft_attention", "microsoft_rotary", "microsoft_states",
-    "normalization", "optimizers", "quantized", "relative_bias", "revisions", "rotary", "scatter",
-    "skip_normalization", "streams", "support_vectors",
+    "crops", "cumulative", "decoder_attention", "earlier", "embedding", "experts", "flex_attention", "fused",
+    "gelu", "group_query", "keys", "linear_attention", "machine_learning", "microsoft_attention",
+    "microsoft_rotary", "microsoft_states", "normalization", "optimizers", "quantized", "quantized_experts",
+    "quantized_recurrent", "relative_bias", "repeated_words", "revisions", "rotary", "scatter",
+    "skip_normalization", "sparse_attention", "spectra", "streams", "support_vectors",
 )  # fmt: skip
 
 __all__ = ["DEFINITIONS", "Definition", "defines", "definition_of", "families", "record_call"]

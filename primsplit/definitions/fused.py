@@ -103,8 +103,16 @@ def fused_conv(
 
 
 @defines("com.microsoft::NhwcConv")
+def channels_last_conv(x: Array, w: Array, bias: Array | None = None, *, outputs: int = 1, **attributes: Any) -> Any:
+    """Conv of an input, filters and a result whose channels are the last axis.
+
+    The operator's text gives the filters Conv's order; the fusion that writes it and the kernel that runs it do not.
+    """
+    return channels_last_fused_conv(x, channels_first(w), bias, **attributes)
+
+
 @defines("com.microsoft::NhwcFusedConv")
-def channels_last_conv(
+def channels_last_fused_conv(
     x: Array, w: Array, bias: Array | None = None, addend: Array | None = None, *, outputs: int = 1, **attributes: Any
 ) -> Any:
     """`fused_conv` of an input, an addend and a result whose channels are the last axis; the filters are Conv's."""

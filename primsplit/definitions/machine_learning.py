@@ -155,5 +155,4 @@ for _kind in ("TreeEnsemble", "TreeEnsembleClassifier", "TreeEnsembleRegressor")
     _refused(_kind, "it walks trees, and its value is constant between their thresholds, so that it has no gradient")
 for _kind in ("ZipMap", "CastMap", "DictVectorizer"):
     _refused(_kind, "it makes or takes maps, which are no tensors")
-for _kind in ("LabelEncoder", "CategoryMapper", "OneHotEncoder"):
-    _refused(_kind, "it looks its input up among keys, which has no gradient")
+_refused("CategoryMapper", "it looks its input up among keys, which has no gradient")

@@ -179,7 +179,7 @@ def multi_head_attention(
     """
     if past_length is not None or cache_indirection is not None:
         raise UnsupportedFunction("MultiHeadAttention with a shared buffer is read by no definition")
-    q, k, v = _heads_of(query, key, value, bias, num_heads)
+    q, k, v = heads_of(query, key, value, bias, num_heads)
     before: Dim = 0
     if past_key is not None and past_value is not None:
         before = past_key.shape[2]
@@ -189,7 +189,7 @@ def multi_head_attention(
     return joined_heads(op.MatMul(op.Softmax(logits, axis=-1), v)), k, v, logits
 
 
-def _heads_of(
+def heads_of(
     query: Array, key: Array | None, value: Array | None, bias: Array | None, heads: int
 ) -> tuple[Array, Array, Array]:
     """Queries, keys and values as [batch, heads, length, size]."""

@@ -200,6 +200,12 @@ def conv(
     return _back(y, channels_last)
 
 
+@defines("com.microsoft::NhwcMaxPool")
+def nhwc_max_pool(x: Array, *, outputs: int = 1, **windows: Any) -> Any:
+    """The largest of each window, with channels in the last axis."""
+    return _back(op.MaxPool(channels_first(x), **windows), True)
+
+
 @defines("com.microsoft::MatMulInteger16")
 def matmul_integer16(a: Array, b: Array, *, outputs: int = 1) -> Any:
     """The product of 16-bit integers, in 32 bits."""

@@ -17,7 +17,10 @@ LARGEST_DENOMINATOR = 4096
 
 @rule("Resize")
 def resize(site: Site) -> Sequence[Type]:
-    """The sizes given, or each size times its scale, rounded down; the aspect ratio may change the sizes given."""
+    """The sizes given, or each size times its scale, rounded down; the aspect ratio may change the sizes given.
+
+    A literal size is multiplied in float32, as onnxruntime has it: 100 times 0.7, which is a little less, is 70 there.
+    """
     shape: list[Dim] = list(site.shape(0))
     sizes, scales = site.sizes(3), site.constant(2)
     kept = site.attribute("keep_aspect_ratio_policy") in {b"stretch", "stretch"}
@@ -26,7 +29,7 @@ def resize(site: Site) -> Sequence[Type]:
     if scales is not None and not site.has(3) and not (scales.shape == (count,) and _are_factors(scales)):
         raise ShapeError(f"{site.kind}: the scales are not {count} finite numbers above 0")
     is_literal = not any(isinstance(d, Size) for d in shape)
-    if is_literal and (scales is not None or (site.has(3) and site.integers(3) is not None)):
+    if is_literal and site.has(3) and site.integers(3) is not None:
         return infer_by_standard(site)
     targets = range(len(shape)) if axes is None else [axis_of(a, len(shape), site.kind) for a in axes]
     for i, axis in enumerate(targets):
@@ -44,7 +47,9 @@ def _are_factors(scales: AnyArray) -> bool:
 
 
 def _scaled(size: Dim, scale: np.generic) -> Dim:
-    """floor(size * scale), where the scale is a fraction of small integers."""
+    """floor(size * scale), where the size is literal or the scale a fraction of small integers."""
+    if isinstance(size, int):
+        return int(np.floor(np.float32(size) * np.float32(scale)))
     fraction = Fraction(float(scale))
     if fraction.denominator > LARGEST_DENOMINATOR:
         return fresh("resized")

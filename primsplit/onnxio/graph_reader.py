@@ -22,8 +22,9 @@ from primsplit.onnxio.batch_scan import BATCH_SCAN
 from primsplit.onnxio.modelfile import MOST_NODES
 from primsplit.onnxio.nested_nodes import KINDS, record_nested
 from primsplit.onnxio.ranks import Widened, settled, widened_squeeze
-from primsplit.onnxio.sequence_graphs import record_if, record_map
+from primsplit.onnxio.sequence_graphs import record_if
 from primsplit.onnxio.sequence_loops import record_loop
+from primsplit.onnxio.sequence_maps import record_map
 from primsplit.onnxio.sequence_nodes import is_of_sequences, record_sequence
 from primsplit.onnxio.sequences import Entry, is_held, require_tensor
 from primsplit.onnxio.tensor_checks import external_path
@@ -59,7 +60,7 @@ class GraphReader:
     def tensor(self, tensor: onnx.TensorProto) -> Tensor:
         """The numbers of a tensor, where they are."""
         if tensor.data_location != onnx.TensorProto.EXTERNAL:
-            return Tensor(oir.from_proto(tensor))
+            return Tensor(oir.from_proto(tensor), beside=False)
         entries = {e.key: e.value for e in tensor.external_data}
         where = external_path(tensor, self.path)
         return Tensor(
@@ -70,7 +71,8 @@ class GraphReader:
                 oir.DataType(tensor.data_type),
                 shape=oir.Shape(tensor.dims),
                 name=tensor.name,
-            )
+            ),
+            beside=True,
         )
 
     def param(self, value: onnx.ValueInfoProto, recorded: Recording) -> Var:
@@ -239,13 +241,14 @@ class GraphReader:
         Its names end with it.
         """
         outer, self.values = self.values, ChainMap({}, self.values)
-        stored = {t.name: self.initializer(t) for t in graph.initializer}
-        names = [v.name for v in graph.input if v.name not in stored]
-        self.values.update(zip(names, given, strict=True))
-        self.record(graph, tracing.current())
-        results = self.results(graph.output)
-        self.values = outer
-        return results
+        try:
+            stored = {t.name: self.initializer(t) for t in graph.initializer}
+            names = [v.name for v in graph.input if v.name not in stored]
+            self.values.update(zip(names, given, strict=True))
+            self.record(graph, tracing.current())
+            return self.results(graph.output)
+        finally:
+            self.values = outer
 
     def results(self, outputs: Iterable[onnx.ValueInfoProto]) -> list[Entry]:
         """What a graph's outputs are. Raises ParseError for a tensor that is of another dtype than it is declared."""

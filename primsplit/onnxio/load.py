@@ -7,7 +7,6 @@ from typing import Any
 import onnx
 import onnx.defs
 import onnx.helper
-import onnx.inliner
 
 from primsplit.collector import paused
 from primsplit.definitions.earlier import CHANGED, EARLIER
@@ -19,9 +18,11 @@ from primsplit.infer import reserve
 from primsplit.ir import Block, Const
 from primsplit.names import kept_apart
 from primsplit.onnxio.graph_reader import GraphReader
-from primsplit.onnxio.modelfile import ModelFile, check_functions, check_model, graphs, invalid, read_file
+from primsplit.onnxio.local_functions import inlined
+from primsplit.onnxio.modelfile import ModelFile, graphs, read_file
+from primsplit.onnxio.running_order import in_running_order
 from primsplit.onnxio.sequence_ends import Ends, Said
-from primsplit.onnxio.versions import converted, domain_of, lowered, nodes_of
+from primsplit.onnxio.versions import converted, domain_of, lowered, nodes_of, version_of
 from primsplit.schema import OPSET
 from primsplit.tracing import close, fresh_stack, recording
 
@@ -52,7 +53,7 @@ def load_model(path: str, said: Said, *, safe_where: bool = False) -> Model:
     """
     with paused():
         file = read_file(path)
-        proto = _inlined(_in_own_domains(file.proto), path)
+        proto = inlined(_in_own_domains(in_running_order(file.proto)), path)
         versions = {domain_of(o.domain): o.version for o in proto.opset_import}
         proto = lowered(proto) if versions.get("", OPSET) > OPSET else converted(proto, path)
         _reserve_sizes(proto)
@@ -79,39 +80,27 @@ def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bo
     return Model(block, names, outputs, params, arguments, results)
 
 
-def _inlined(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
-    """The model, checked, without functions of its own. Raises ParseError where it is no valid one."""
-    check_model(proto, path)
-    if not proto.functions:
-        return proto
-    check_functions(proto, path)
-    try:
-        return onnx.inliner.inline_local_functions(proto)
-    except (RuntimeError, ValueError) as error:
-        raise invalid(path, error) from None
-
-
 def _in_own_domains(proto: onnx.ModelProto) -> onnx.ModelProto:
     """The model; operators that onnxruntime has put into the standard's domain leave it, as do those of `CHANGED`."""
-    version = _version(proto)
-    holders = [proto, *(f for f in proto.functions if _version(f) == version)]
-    nodes = [n for h in holders for n in nodes_of(getattr(h, "graph", h)) if domain_of(n.domain) == ""]
-    strangers = [
-        n for n in nodes if n.op_type in STRANGERS and not onnx.defs.has(n.op_type, max_inclusive_version=version)
-    ]
-    earlier = [n for n in nodes if version < CHANGED.get(n.op_type, 0)]
-    for domain, moved, number in ((FOREIGN, strangers, 1), (EARLIER, earlier, version)):
-        for node in moved:
-            node.domain = domain
-        for holder in holders if moved else ():
-            if all(o.domain != domain for o in holder.opset_import):
-                holder.opset_import.append(onnx.helper.make_opsetid(domain, number))
+    for holder in (proto, *proto.functions):
+        version = version_of(holder)
+        nodes = [n for n in nodes_of(getattr(holder, "graph", holder)) if domain_of(n.domain) == ""]
+        strangers = [
+            n for n in nodes if n.op_type in STRANGERS and not onnx.defs.has(n.op_type, max_inclusive_version=version)
+        ]
+        earlier = [n for n in nodes if version < CHANGED.get(n.op_type, 0)]
+        for domain, moved, number in ((FOREIGN, strangers, 1), (EARLIER, earlier, version)):
+            for node in moved:
+                node.domain = domain
+            if moved:
+                _import(holder, domain, number)
+                _import(proto, domain, number)
     return proto
 
 
-def _version(holder: onnx.ModelProto | onnx.FunctionProto) -> int:
-    """The standard's opset that a model or a function is written in."""
-    return next((o.version for o in holder.opset_import if domain_of(o.domain) == ""), OPSET)
+def _import(holder: onnx.ModelProto | onnx.FunctionProto, domain: str, number: int) -> None:
+    if all(o.domain != domain for o in holder.opset_import):
+        holder.opset_import.append(onnx.helper.make_opsetid(domain, number))
 
 
 STRANGERS = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})

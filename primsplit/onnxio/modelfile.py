@@ -18,12 +18,14 @@ import onnx.defs
 import onnx.helper
 
 from primsplit.errors import FileError, ParseError, UnsupportedFunction
-from primsplit.onnxio.tensor_checks import bytes_of, check_tensor
+from primsplit.onnxio.tensor_checks import bytes_of, check_tensor, require_told
 
 MOST_BYTES = 2**31
 """The most bytes of a protobuf."""
 SHORT = 256
 """The most elements of an initializer that stays one: operators' types may depend on its numbers."""
+DTYPES = frozenset({"to", "dtype", "output_dtype"})
+"""Attributes that name the dtype of a result."""
 MOST_NODES = 10_000_000
 """The most nodes that model-local functions may be inlined to."""
 
@@ -149,6 +151,8 @@ def _check_nodes(nodes: Iterable[onnx.NodeProto], path: str, *, in_function: boo
             _check_texts(path, attribute.name, attribute.ref_attr_name)
             if attribute.ref_attr_name and not in_function:
                 raise ParseError(f"{path}: {node.op_type} refers to an attribute of a function, and is in none")
+            if attribute.name in DTYPES:
+                require_told(attribute.i, f"{path}: what {node.op_type} {node.name}".rstrip() + " makes")
             if attribute.HasField("sparse_tensor"):
                 raise UnsupportedFunction(f"{path}: the {node.op_type} {node.name} is sparse", cure="Make it a tensor.")
             if attribute.HasField("t"):
@@ -201,9 +205,10 @@ def check_model(proto: onnx.ModelProto, path: str) -> None:
 
 
 def check_functions(proto: onnx.ModelProto, path: str) -> None:
-    """Refuse functions that make an absurdly large model where they are inlined. None calls itself."""
+    """Refuse functions that call themselves, and those that make an absurdly large model where they are inlined."""
     functions = {(f.domain, f.name): f for f in proto.functions}
     sizes: dict[Any, int] = {}
+    within: set[Any] = set()
 
     def size(nodes: Any) -> int:
         total = 0
@@ -213,8 +218,12 @@ def check_functions(proto: onnx.ModelProto, path: str) -> None:
                 total += 1 + sum(size(graph.node) for graph in _inside(node))
                 continue
             key = (node.domain, node.op_type)
+            if key in within:
+                raise ParseError(f"{path} is no valid model: its function {called.name} calls itself")
             if key not in sizes:
+                within.add(key)
                 sizes[key] = size(called.node)
+                within.remove(key)
             total += sizes[key]
         return total
 

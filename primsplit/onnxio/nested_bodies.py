@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 
 import onnx
 
-from primsplit import dims, tracing
+from primsplit import tracing
 from primsplit.errors import ParseError
-from primsplit.infer import fresh
 from primsplit.ir import Block, Type, Value, Var
-from primsplit.nested import outside, visible
+from primsplit.nested import outside, visible, widened
 from primsplit.passes.hoist import hoist
 
 Subgraph = Callable[[onnx.GraphProto, Sequence[Type] | None], Block]
@@ -37,27 +36,19 @@ def steady(
         body = record(types)
         after = [r.type for r in body.results[lead : lead + len(types)]]
         known = visible([*body.params[first : first + len(types)]]) | visible([Var(t) for t in starts])
-        wider = [_wider(a, outside(b, known)) for a, b in zip(types, after, strict=True)]
+        for a, b in zip(types, after, strict=True):
+            if a.dtype != b.dtype:
+                raise ParseError(f"a carry of a loop is {a.dtype} before a step and {b.dtype} after it")
+        wider = [widened(s, a, outside(b, known)) for s, a, b in zip(starts, types, after, strict=True)]
         if wider == types:
             return body, types
         types = wider
 
 
-def _wider(before: Type, after: Type) -> Type:
-    """A type that holds before and after a step: the same one where both are, with unknown sizes where they differ."""
-    if before.dtype != after.dtype:
-        raise ParseError(f"a carry of a loop is {before.dtype} before a step and {after.dtype} after it")
-    if before.shape is None or after.shape is None or len(before.shape) != len(after.shape):
-        return Type(before.dtype, None)
-    pairs = list(zip(before.shape, after.shape, strict=True))
-    if all(dims.same(a, b) or _is_unknown(a) for a, b in pairs):
-        return before
-    return Type(before.dtype, [a if dims.same(a, b) or _is_unknown(a) else fresh("changing") for a, b in pairs])
-
-
-def _is_unknown(dim: dims.Dim) -> bool:
-    """True for a size that stands for another one in each step."""
-    return isinstance(dim, dims.Size) and dim.symbol is not None and dim.symbol.startswith("changing_")
+def after_steps(types: Sequence[Type], starts: Sequence[Value]) -> list[Type]:
+    """The types of a loop's carries after it: a size that steps change is another one than any that it has inside."""
+    known = visible(starts)
+    return [outside(t, known, "changed") for t in types]
 
 
 def without_invariants(body: Block) -> Block:

@@ -8,9 +8,9 @@ import onnx
 import onnx.helper
 
 from primsplit.ir import Block, Type, Value
-from primsplit.nested import ScanForm, Walk, element, emit_loop, emit_scan, outside, visible
+from primsplit.nested import ScanForm, Walk, element, emit_loop, emit_scan
 from primsplit.onnxio.batch_scan import BATCH_SCAN, record_batch_scan
-from primsplit.onnxio.nested_bodies import Subgraph, given, steady, without_invariants
+from primsplit.onnxio.nested_bodies import Subgraph, after_steps, given, steady, without_invariants
 
 KINDS = frozenset({"Loop", "Scan", BATCH_SCAN})
 
@@ -38,10 +38,7 @@ def _record_loop(inputs: Sequence[Value | None], attributes: Mapping[str, Any], 
         return subgraph(attributes["body"], [*counters, *carries])
 
     body, types = steady(record, [v.type for v in inits], 2, 1)
-    # A size that steps change is another one after the last of them: it has no name that it has inside.
-    known = visible(inits)
-    after = [outside(t, known, "changed") for t in types]
-    return emit_loop(trips, condition, without_invariants(body), inits, after)
+    return emit_loop(trips, condition, without_invariants(body), inits, after_steps(types, inits))
 
 
 def _record_scan(inputs: Sequence[Value | None], attributes: Mapping[str, Any], subgraph: Subgraph) -> list[Value]:

@@ -7,8 +7,7 @@ import onnx
 from primsplit.definitions.earlier import CHANGED, EARLIER
 from primsplit.definitions.families import definition_of
 from primsplit.errors import FileError
-from primsplit.onnxio.versions import domain_of, nodes_of
-from primsplit.schema import OPSET
+from primsplit.onnxio.versions import domain_of, nodes_of, version_of
 
 RENAMED = {"Scatter": "ScatterElements"}
 """Operators of old opsets that only have another name today."""
@@ -24,7 +23,7 @@ def node_kinds(path: str) -> Iterator[str]:
         raise FileError(f"{path} is no ONNX file: {str(error).splitlines()[0]}") from None
     local = {(f.domain, f.name) for f in model.functions}
     for holder in (model, *model.functions):
-        version = next((o.version for o in holder.opset_import if domain_of(o.domain) == ""), OPSET)
+        version = version_of(holder)
         for node in nodes_of(getattr(holder, "graph", holder)):
             if (node.domain, node.op_type) not in local:
                 yield _kind(node, version)

@@ -6,11 +6,22 @@ from typing import Any
 
 import onnx
 
-from primsplit.errors import ParseError, SpecError, UnsupportedFunction
+from primsplit.errors import SpecError, UnsupportedFunction
 from primsplit.infer import fresh
 from primsplit.ir import Type, Value, Var
 from primsplit.onnxio.graph_reader import GraphReader, numpy_dtype
-from primsplit.onnxio.sequences import Absent, Entry, Growing, Listed, Stacked, listed, require_tensor
+from primsplit.onnxio.sequences import (
+    Absent,
+    Entry,
+    Listed,
+    Maybe,
+    MaybeSequence,
+    Ragged,
+    Sequenced,
+    leaves,
+    listed,
+    require_tensor,
+)
 from primsplit.tracing import Recording
 
 
@@ -40,6 +51,13 @@ class Said:
 def _of_optional(type: onnx.TypeProto) -> onnx.TypeProto:
     """The type of what an optional value holds; any other type as it is."""
     return type.optional_type.elem_type if type.HasField("optional_type") else type
+
+
+def _element_of(type: onnx.TypeProto) -> int:
+    """The data type of a tensor, or of the elements of a sequence, also of an optional one; 0 for one not declared."""
+    kind = _of_optional(type)
+    tensor = kind.sequence_type.elem_type.tensor_type if kind.HasField("sequence_type") else kind.tensor_type
+    return int(tensor.elem_type)
 
 
 class Ends:
@@ -90,28 +108,43 @@ class Ends:
     def output(self, declared: onnx.ValueInfoProto, entry: Entry) -> Any:
         """Add the results of an output; what it is in the result: an array, a list, or None.
 
-        Raises UnsupportedFunction for a sequence whose length only the run knows.
+        A sequence whose length only the run knows is one array, the elements along its first axis; where they may
+        differ in shape, `elements`, one after the other in a row, and their `shapes`, in which -1 stands for an axis
+        that an element lacks. An optional value that the run gives or not is an array of one row or none; of a sequence
+        a further number says whether it is `given`.
         """
         name = declared.name
         if isinstance(entry, Absent):
             return None
-        if not isinstance(entry, Listed | Stacked | Growing):
+        number = _element_of(declared.type)
+        if isinstance(entry, Maybe):
+            self.add_element(entry.tensor, name, number)
+            return 0.0
+        if isinstance(entry, MaybeSequence):
+            self.add_element(entry.rows.elements, f"{name}.elements", number)
+            self.add_result(entry.given, f"{name}.given")
+            self.add_result(entry.rows.shapes, f"{name}.shapes")
+            return {"elements": 0.0, "given": 0.0, "shapes": 0.0}
+        if not isinstance(entry, Sequenced):
             self.add_result(require_tensor(entry, "the model"), name)
             return 0.0
-        known = None if isinstance(entry, Growing) else listed(entry)
+        if isinstance(entry, Ragged):
+            self.add_element(entry.elements, f"{name}.elements", number)
+            self.add_result(entry.shapes, f"{name}.shapes")
+            return {"elements": 0.0, "shapes": 0.0}
+        known = listed(entry)
         if known is None:
-            raise UnsupportedFunction(
-                f"{self.reader.path}: the output {name} is a sequence whose length only the run knows",
-                because=("a program gives a fixed number of arrays",),
-                cure="Let the model join it to one tensor: ConcatFromSequence.",
-            )
-        number = _of_optional(declared.type).sequence_type.elem_type.tensor_type.elem_type
+            self.add_element(leaves([entry])[0], name, number)
+            return 0.0
         for i, item in enumerate(known.items):
-            if number and item.type.dtype.kind not in "OUT" and numpy_dtype(number) != item.type.dtype:
-                told = f"holds {item.type.dtype}, and is declared to hold {numpy_dtype(number)}"
-                raise ParseError(f"{self.reader.path}: the output {name} {told}")
-            self.add_result(item, f"{name}.{i}")
+            self.add_element(item, f"{name}.{i}", number)
         return [0.0] * len(known.items)
+
+    def add_element(self, value: Value, name: str, number: int) -> None:
+        """Add a result that holds elements of this data type, 0 for one that is not declared. Raises ParseError."""
+        if number:
+            self.reader.check_dtype(name, value.type.dtype, numpy_dtype(number))
+        self.add_result(value, name)
 
     def add_result(self, value: Value, name: str) -> None:
         self.results.append(value)

@@ -1,39 +1,41 @@
-"""If and SequenceMap where sequences or optional values go in or come out.
+"""If where sequences or optional values go in or come out.
 
 A branch is recorded with the tensors of its sequences as results. What holds them together must be the same on both
-sides, or sequences of one shape of element, which are stacked.
+sides, or sequences: those of one shape of element are stacked, others told as elements in a row.
 """
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
 
-from primsplit import dims, nested, tracing
+from primsplit import dims, tracing
 from primsplit.array import Array
-from primsplit.errors import ParseError, TraceError, UnsupportedFunction
+from primsplit.errors import TraceError, UnsupportedFunction
 from primsplit.ir import Block, Op, Value, free
-from primsplit.nested import ScanForm, Walk, element, emit_if, emit_scan, visible
+from primsplit.nested import Walk, element, emit_if, visible
+from primsplit.onnxio import ragged
 from primsplit.onnxio.known import known_number
-from primsplit.onnxio.nested_bodies import without_invariants
 from primsplit.onnxio.ranks import Wide, Widened, is_one_element, with_axes
-from primsplit.onnxio.sequence_stacks import of_length
 from primsplit.onnxio.sequences import (
     Absent,
     Entry,
     Listed,
     Maybe,
+    MaybeSequence,
+    Ragged,
+    Sequenced,
     Stacked,
     element_shape,
     is_held,
     is_same_form,
     leaves,
-    listed,
     rebuilt,
     require_sequence,
     require_tensor,
+    scalar,
     stacked_like,
     told,
 )
@@ -117,8 +119,12 @@ def _met(low: Entry, high: Entry) -> tuple[Made, Made]:
         dtype = next((v.type.dtype for v in leaves([low, high])), None)
         sides = [_shapes_fit(side, shape) for side in (low, high)]
         if shape is not None and dtype is not None and all(sides):
-            return (lambda: _stacked(low, shape, dtype)), (lambda: _stacked(high, shape, dtype))
-    if (made := _maybe(low, high)) is not None:
+            return (
+                lambda: require_sequence(stacked_of(low, shape, dtype), "If"),
+                lambda: require_sequence(stacked_of(high, shape, dtype), "If"),
+            )
+    made = _unlike(low, high) or _maybe(low, high) or _maybe_sequence(low, high)
+    if made is not None:
         return made
     raise UnsupportedFunction(
         f"one branch of an If gives {told(high)}, the other {told(low)}",
@@ -126,6 +132,19 @@ def _met(low: Entry, high: Entry) -> tuple[Made, Made]:
         because=("the run decides which, and the two cannot be told as one tensor",),
         cure="Let both branches give the same number of elements.",
     )
+
+
+def _unlike(low: Entry, high: Entry) -> tuple[Made, Made] | None:
+    """How each side makes a sequence of elements that may differ in shape; None where they differ in number of axes."""
+    form = ragged.form_of(low, high)
+    if form is None:
+        return None
+    return (lambda: _rows(low, form)), (lambda: _rows(high, form))
+
+
+def _rows(entry: Entry, form: ragged.Form) -> Entry:
+    rows = require_sequence(ragged.ragged(entry, form), "If")
+    return rebuilt([rows], [op.Identity(Array(v)).value for v in leaves([rows])])[0]
 
 
 def _maybe(low: Entry, high: Entry) -> tuple[Made, Made] | None:
@@ -140,6 +159,28 @@ def _maybe(low: Entry, high: Entry) -> tuple[Made, Made] | None:
     if shape is None:
         return None
     return (lambda: _row(low, shape, dtype)), (lambda: _row(high, shape, dtype))
+
+
+def _maybe_sequence(low: Entry, high: Entry) -> tuple[Made, Made] | None:
+    """How each side makes an optional sequence that only one may give; None where its elements cannot be told."""
+    sides = (low, high)
+    if not all(isinstance(x, Absent | MaybeSequence | Sequenced) for x in sides):
+        return None
+    given = [x.rows if isinstance(x, MaybeSequence) else x for x in sides if not isinstance(x, Absent)]
+    form = ragged.form_of(*given)
+    if form is None:
+        return None
+    return (lambda: _given_or_not(low, form)), (lambda: _given_or_not(high, form))
+
+
+def _given_or_not(entry: Entry, form: ragged.Form) -> Entry:
+    if isinstance(entry, MaybeSequence):
+        (same,) = rebuilt([entry], [op.Identity(Array(v)).value for v in leaves([entry])])
+        return same
+    rows = require_sequence(ragged.ragged(Listed(()) if isinstance(entry, Absent) else entry, form), "Optional")
+    given = scalar(not isinstance(entry, Absent))
+    made = MaybeSequence(given, rows) if isinstance(rows, Ragged) else entry
+    return rebuilt([made], [op.Identity(Array(v)).value for v in leaves([made])])[0]
 
 
 def _row(entry: Entry, shape: dims.Shape, dtype: np.dtype[Any]) -> Entry:
@@ -167,72 +208,16 @@ def _shapes_fit(entry: Listed | Stacked, shape: tuple[dims.Dim, ...] | None) -> 
     return dims.same_shape(known, shape)
 
 
-def _stacked(entry: Listed | Stacked, shape: Sequence[dims.Dim], dtype: np.dtype[Any]) -> Entry:
-    """The sequence as a stack of elements of this shape; also of none."""
-    whole = stacked_like(entry, shape)
-    if whole is None:
-        whole = op.Expand(np.zeros((), dtype), [0, *shape]).value
-    return Stacked(whole)
+def stacked_of(entry: Sequenced, shape: Sequence[dims.Dim], dtype: np.dtype[Any]) -> Stacked | None:
+    """The sequence as a stack of elements of this shape, also of none; None where they may have another."""
+    if isinstance(entry, Listed) and not entry.items:
+        return Stacked(op.Expand(np.zeros((), dtype), [0, *shape]).value)
+    whole = None if isinstance(entry, Ragged) else stacked_like(entry, shape)
+    return None if whole is None else Stacked(whole)
 
 
-def record_map(inputs: Sequence[Entry | None], body: Graph, inner: Inner) -> list[Entry]:
-    """Record a SequenceMap: its body for each element in turn, or a Scan over a stack.
-
-    Raises ParseError for sequences of several lengths.
-    """
-    first = require_sequence(inputs[0] if inputs else None, "SequenceMap")
-    given: list[Entry] = [Absent() if x is None else x for x in inputs]
-    told_apart = [listed(x) if isinstance(x, Listed | Stacked) else None for x in given]
-    if all(x is not None for x, entry in zip(told_apart, given, strict=True) if is_held(entry)):
-        lists = [x for x in told_apart if x is not None]
-        count = len(lists[0].items)
-        if any(len(x.items) != count for x in lists):
-            lengths = ", ".join(str(len(x.items)) for x in lists)
-            raise ParseError(f"SequenceMap takes sequences of one length, not {lengths}", place=tracing.current().place)
-        rows = [
-            inner(body, [e if x is None else x.items[i] for x, e in zip(told_apart, given, strict=True)])
-            for i in range(count)
-        ]
-        columns = zip(*rows, strict=True) if rows else [() for _ in body.output]
-        return [Listed(tuple(require_tensor(v, "SequenceMap") for v in column)) for column in columns]
-    return _scanned(first, given, body, inner)
-
-
-def _scanned(first: Listed | Stacked, given: Sequence[Entry], body: Graph, inner: Inner) -> list[Entry]:
-    """A SequenceMap of stacks."""
-    stacks = [x.tensor for x in given if isinstance(x, Stacked)]
-    shapes = [x.type.shape for x in stacks]
-    length = shapes[0][0] if shapes[0] else None
-    if any(isinstance(x, Listed) for x in given) or length is None or not all(shapes):
-        raise UnsupportedFunction(
-            "SequenceMap takes several sequences, of which only some have a length that is known",
-            place=tracing.current().place,
-            because=("they are read element by element, or as stacks, all in the same way",),
-            cure="Give all the sequences a fixed length.",
-        )
-    stacks = [of_length(x, length) for x in stacks]
-
-    def record(*parts: Array) -> list[Value]:
-        left = iter(parts)
-        taken = [next(left).value if isinstance(x, Stacked) else x for x in given]
-        return [require_tensor(v, "SequenceMap") for v in inner(body, taken)]
-
-    block = nested.record("map", [element(x.type, Walk()) for x in stacks], record)
-    block = without_invariants(block)
-    require_steady(block.results, block, stacks, "SequenceMap")
-    form = ScanForm(block, 0, tuple(Walk() for _ in stacks), tuple(Walk() for _ in block.results))
-    return [Stacked(v) for v in emit_scan(form, [], stacks)]
-
-
-def require_steady(items: Iterable[Value], body: Block, around: Sequence[Value], kind: str) -> None:
-    """Raise UnsupportedFunction where the elements that steps make may differ in shape."""
+def is_steady(item: Value, body: Block, around: Sequence[Value]) -> bool:
+    """True where what a step makes has the same shape in each of them: sizes that are known around the loop."""
     known = visible([*around, *free(body)])
-    for item in items:
-        shape = item.type.shape
-        if shape is None or not all(dims.symbols(d) <= known for d in shape):
-            raise UnsupportedFunction(
-                f"the elements that {kind} makes may have another shape in each step: {item.type}",
-                place=tracing.current().place,
-                because=("a sequence whose length only the run knows is told as one tensor",),
-                cure="Give the sequence a fixed length, a Loop a constant number of steps, or pad its elements.",
-            )
+    shape = item.type.shape
+    return shape is not None and all(dims.symbols(d) <= known for d in shape)

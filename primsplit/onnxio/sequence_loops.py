@@ -1,27 +1,36 @@
 """Loops that carry sequences or optional values.
 
 One of few steps is unrolled. In one of many, or of a number that only the run knows, what holds a carry together must
-be the same before and after a step; a sequence that each step appends as many elements to is stacked.
+be the same before and after a step. A sequence to which each step appends as many elements of one shape is stacked by
+the Loop itself; one that steps change otherwise is carried as a stack, or as elements in a row.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+import onnx
 
 from primsplit import dims, nested, tracing
 from primsplit.array import Array
 from primsplit.errors import UnsupportedFunction
+from primsplit.infer import fresh
 from primsplit.ir import Block, Type, Value
 from primsplit.nested import emit_loop
+from primsplit.onnxio import ragged
 from primsplit.onnxio.known import known_number
-from primsplit.onnxio.nested_bodies import steady, without_invariants
-from primsplit.onnxio.sequence_graphs import Graph, Inner, require_steady
+from primsplit.onnxio.nested_bodies import after_steps, steady, without_invariants
+from primsplit.onnxio.sequence_graphs import Graph, Inner, is_steady, stacked_of
 from primsplit.onnxio.sequences import (
     Absent,
     Entry,
     Growing,
+    GrowingRead,
     Listed,
+    Ragged,
+    Sequenced,
     Stacked,
+    element_shape,
     is_same_form,
     leaves,
     rebuilt,
@@ -39,13 +48,19 @@ MOST_STEPS = 256
 MOST_OPS = 100_000
 """The most ops that these may be."""
 
+Step = Callable[[Sequence[Entry]], list[Entry]]
+"""Records a step where it is called, for its number, a condition and the carries; what the next condition and carries
+are, and what is stacked."""
+
 
 def record_loop(inputs: Sequence[Entry | None], body: Graph, inner: Inner) -> list[Entry]:
     """Record a Loop that carries sequences or optional values."""
     trips, condition = (None if x is None else require_tensor(x, "Loop") for x in inputs[:2])
     carries: list[Entry] = [Absent() if x is None else x for x in inputs[2:]]
     unrolled = _unrolled(trips, condition, carries, body, inner)
-    return _Carried(carries, body, inner).record(trips, condition) if unrolled is None else unrolled
+    if unrolled is not None:
+        return unrolled
+    return Carried(carries, body.input[2:], lambda given: inner(body, given)).record(trips, condition)
 
 
 def _unrolled(
@@ -88,17 +103,28 @@ class _Changed(Exception):
         self.places = places
 
 
-class _Carried:
-    """A Loop of steps that only the run counts.
+class _Outgrown(Exception):
+    """A step does more with the sequence at a place than the way it is carried can tell; it is `after` the step."""
 
-    `growing` are the carries that steps append to, and by how many elements; those are stacked.
+    def __init__(self, place: int, after: Entry) -> None:
+        super().__init__(place)
+        self.place = place
+        self.after = after
+
+
+class Carried:
+    """A Loop of steps that only the run counts, whose carries are declared so.
+
+    `growing` are the carries that steps append to, and by how many elements; those are stacked by the Loop.
+    `lengthening` are those carried as stacks of any length.
     """
 
-    def __init__(self, carries: Sequence[Entry], body: Graph, inner: Inner) -> None:
-        self.carries = carries
-        self.body = body
-        self.inner = inner
+    def __init__(self, carries: Sequence[Entry], declared: Sequence[onnx.ValueInfoProto], step: Step) -> None:
+        self.carries = list(carries)
+        self.declared = declared
+        self.step = step
         self.growing: dict[int, int] = {}
+        self.lengthening: set[int] = set()
 
     @property
     def kept(self) -> list[Entry]:
@@ -108,36 +134,55 @@ class _Carried:
     def record(self, trips: Value | None, condition: Value | None) -> list[Entry]:
         """Record the Loop; the carries after it, and what it stacks."""
         while True:
-            starts = leaves(self.kept)
+            before = tracing.current()
             try:
-                block, types = steady(self.block, [v.type for v in starts], 2, 1)
+                with tracing.recording(place=before.place, remark=before.remark) as tried:
+                    found = self.recorded(trips, condition)
             except _Changed as changed:
                 self.growing.update(dict.fromkeys(changed.places, 0))
-                continue
-            break
+            except _Outgrown as outgrown:
+                self.retold(outgrown.place, outgrown.after)
+            except GrowingRead as read:
+                if read.entry.owner is not self:
+                    raise
+                self.retold(read.entry.place, read.entry)
+            else:
+                for each in tried.ops:
+                    tracing.append(each)
+                return found
+
+    def recorded(self, trips: Value | None, condition: Value | None) -> list[Entry]:
+        """Record the Loop with its carries as they are told now. Raises what says that they must be told otherwise."""
+        starts = leaves(self.kept)
+        block, types = steady(self.block, [v.type for v in starts], 2, 1)
         block = without_invariants(block)
         count = len(starts)
-        fresh = block.results[1 + count : 1 + count + sum(map(bool, self.growing.values()))]
-        require_steady(fresh, block, starts, "a Loop")
-        return self.results(emit_loop(trips, condition, block, starts, types), count)
+        growing = [place for place in sorted(self.growing) if self.growing[place]]
+        for place, appended in zip(growing, block.results[1 + count :], strict=False):
+            if not is_steady(appended, block, starts):
+                items = (appended,) if self.growing[place] == 1 else ()
+                raise _Outgrown(place, Listed(items))
+        ends = after_steps(types, starts)
+        return self.results(emit_loop(trips, condition, block, starts, ends), count)
 
     def block(self, types: Sequence[Type]) -> Block:
         """The body for kept tensors of these types: after the condition those, what is appended, what is stacked.
 
-        Raises _Changed where a step gives a sequence of another length.
+        Raises _Changed where a step gives a sequence of another length, _Outgrown where it does more.
         """
 
         def record(*params: Array) -> list[Value]:
             kept = iter(rebuilt(self.kept, [p.value for p in params[2:]]))
             given = [Growing(self, i) if i in self.growing else next(kept) for i in range(len(self.carries))]
-            after, *found = self.inner(self.body, [params[0].value, params[1].value, *given])
+            after, *found = self.step([params[0].value, params[1].value, *given])
             count = len(self.carries)
             stacked = [require_tensor(v, "Loop") for v in found[count:]]
-            changed = [i for i, (a, b) in enumerate(zip(given, found, strict=False)) if not self.is_kept(i, a, b)]
+            found = [_told_like(a, b) for a, b in zip(given, found, strict=False)]
+            changed = [i for i, (a, b) in enumerate(zip(given, found, strict=True)) if not self.is_kept(i, a, b)]
             if changed:
                 raise _Changed(changed)
             grown = [_together(leaves([found[i]])) for i in sorted(self.growing) if leaves([found[i]])]
-            same = [x for i, x in enumerate(found[:count]) if i not in self.growing]
+            same = [x for i, x in enumerate(found) if i not in self.growing]
             return [require_tensor(after, "Loop"), *leaves(same), *grown, *stacked]
 
         return nested.record("loop", [Type(np.int64, ()), Type(np.bool_, ()), *types], record)
@@ -146,17 +191,43 @@ class _Carried:
         """True where a step keeps what a carry is. Raises UnsupportedFunction where it cannot be carried at all."""
         if place in self.growing:
             if not isinstance(after, Growing) or after.owner is not self or after.place != place:
-                raise self.refused(place, "a step does more than append elements to it")
+                raise _Outgrown(place, after)
             self.growing[place] = len(after.items)
             return True
-        if not is_same_form(before, after) and not isinstance(before, Listed | Stacked):
+        is_same = is_same_form(before, after)
+        if not is_same and not isinstance(before, Listed | Stacked):
             raise self.refused(place, f"it is {told(before)} before, and {told(after)} after")
+        if place in self.lengthening:
+            if not is_same:
+                raise _Outgrown(place, after)
+            return True
         if isinstance(before, Stacked) and isinstance(after, Stacked):
             return _has_one_length(before, after)
-        return is_same_form(before, after)
+        return is_same
+
+    def retold(self, place: int, after: Entry) -> None:
+        """Carry a sequence as a stack, or where its elements differ in shape in a row.
+
+        Raises UnsupportedFunction where what its elements are is not known.
+        """
+        start, declared = self.carries[place], _declared(self.declared[place])
+        self.growing.pop(place, None)
+        if isinstance(after, Growing) and isinstance(start, Listed | Stacked) and place not in self.lengthening:
+            whole = _whole(start, declared)
+            if whole is not None:
+                self.carries[place] = whole
+                self.lengthening.add(place)
+                return
+        self.lengthening.discard(place)
+        sequences = [x for x in (start, after) if isinstance(x, Sequenced) and leaves([x])]
+        form = ragged.form_of(*sequences) if sequences else None if declared is None else ragged.form_of_type(declared)
+        rows = None if form is None else ragged.ragged(start, form)
+        if rows is None or is_same_form(rows, start):
+            raise self.refused(place, "its elements have several dtypes, or how many axes they have is not known")
+        self.carries[place] = rows
 
     def refused(self, place: int, why: str) -> UnsupportedFunction:
-        name = self.body.input[place + 2].name
+        name = self.declared[place].name
         return UnsupportedFunction(
             f"{name} changes from step to step of a Loop, and only the run knows how many those are",
             place=tracing.current().place,
@@ -175,7 +246,7 @@ class _Carried:
         return [*ends, *left]
 
     def grown(self, place: int, tensor: Value | None) -> Entry:
-        """The sequence after the Loop. Raises UnsupportedFunction where old and new elements differ in shape."""
+        """The sequence after the Loop. Raises _Outgrown where old and new elements may differ in shape."""
         start = self.carries[place]
         if tensor is None or not isinstance(start, Listed | Stacked):
             return start
@@ -187,8 +258,42 @@ class _Carried:
             return Stacked(whole.value)
         before = stacked_like(start, whole.shape[1:])
         if before is None:
-            raise self.refused(place, "the elements that it has before may have another shape than those appended")
+            raise _Outgrown(place, Stacked(whole.value))
         return Stacked(op.Concat(Array(before), whole, axis=0).value)
+
+
+def _told_like(before: Entry, after: Entry) -> Entry:
+    """A sequence after a step, told as it is before it where that can be; else as it is."""
+    if isinstance(before, Ragged) and isinstance(after, Listed | Stacked):
+        form = ragged.form_of(before)
+        return after if form is None else ragged.ragged(after, form) or after
+    if isinstance(before, Stacked) and isinstance(after, Listed):
+        shape = element_shape(before)
+        return after if shape is None else stacked_of(after, shape, before.tensor.type.dtype) or after
+    return after
+
+
+def _whole(start: Listed | Stacked, declared: Type | None) -> Stacked | None:
+    """The sequence as a stack; None where the shape of its elements, which may be declared, is not known."""
+    if isinstance(start, Stacked):
+        return start
+    if start.items:
+        shape = element_shape(start)
+        return None if shape is None else stacked_of(start, shape, start.items[0].type.dtype)
+    if declared is None or declared.shape is None or not all(isinstance(d, int) for d in declared.shape):
+        return None
+    return stacked_of(start, declared.shape, declared.dtype)
+
+
+def _declared(value: onnx.ValueInfoProto) -> Type | None:
+    """The type that a graph declares for a tensor, or for the elements of a sequence; None where it says nothing."""
+    kind = value.type.sequence_type.elem_type if value.type.HasField("sequence_type") else value.type
+    tensor = kind.tensor_type
+    if not tensor.elem_type:
+        return None
+    sizes: list[Any] = [d.dim_value if d.HasField("dim_value") else fresh(value.name) for d in tensor.shape.dim]
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+    return Type(dtype, sizes if tensor.HasField("shape") else None)
 
 
 def _has_one_length(before: Stacked, after: Stacked) -> bool:

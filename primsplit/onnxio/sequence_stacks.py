@@ -4,6 +4,9 @@ Where there is no such position, or lengths differ, the run fails, as onnxruntim
 """
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array
@@ -15,18 +18,15 @@ from primsplit.ops import op
 
 def erased(tensor: Value, position: Array) -> Value:
     """The stack without the element at a position, which may count from the end."""
-    count = _count(tensor)
-    place = op.Gather(op.Range(0, count, 1), position, axis=0)
+    count = count_of(tensor)
+    place = place_in(count, position)
     return _joined(tensor, [_part(tensor, 0, place), _part(tensor, op.Add(place, 1), count)])
 
 
 def inserted(tensor: Value, item: Value, position: Array) -> Value:
     """The stack with one more element in front of a position, which may be the length."""
-    count = _count(tensor)
-    shifted = op.Where(op.Less(position, 0), op.Add(position, count), position)
-    # A position before the first would count from the end again: it is put past the end, where there is nothing.
-    checked = op.Where(op.Less(shifted, 0), op.Add(count, 1), shifted)
-    place = op.Gather(op.Range(0, op.Add(count, 1), 1), checked, axis=0)
+    count = count_of(tensor)
+    place = place_of_new(count, position)
     new = op.Unsqueeze(Array(item), [0])
     return _joined(tensor, [_part(tensor, 0, place), new, _part(tensor, place, count)])
 
@@ -42,8 +42,27 @@ def of_length(tensor: Value, length: Dim) -> Value:
     ).value
 
 
-def _count(tensor: Value) -> Array:
-    return op.Squeeze(op.Shape(Array(tensor), start=0, end=1), [0])
+def count_of(rows: Value) -> Array:
+    """How many rows there are."""
+    return op.Squeeze(op.Shape(Array(rows), start=0, end=1), [0])
+
+
+def place_in(count: Array, position: Array) -> Array:
+    """A position, which may count from the end, counted from the front."""
+    return op.Gather(op.Range(0, count, 1), position, axis=0)
+
+
+def place_of_new(count: Array, position: Array) -> Array:
+    """Likewise one in front of which there is room, which may be the count."""
+    shifted = op.Where(op.Less(position, 0), op.Add(position, count), position)
+    # A position before the first would count from the end again: it is put past the end, where there is nothing.
+    checked = op.Where(op.Less(shifted, 0), op.Add(count, 1), shifted)
+    return op.Gather(op.Range(0, op.Add(count, 1), 1), checked, axis=0)
+
+
+def unless(condition: Array, rows: Any) -> Array:
+    """The one row there is; where the condition holds the run fails."""
+    return op.Gather(rows, op.Cast(condition, to=np.int64), axis=0)
 
 
 def _part(tensor: Value, start: Array | int, end: Array) -> Array:

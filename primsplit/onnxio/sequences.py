@@ -1,9 +1,9 @@
 """What stands for a sequence or an optional value while a model is read: tensors, and how they are held together.
 
 A program knows tensors alone. So sequences are read away: a `Listed` one has as many elements as are known while
-reading, a `Stacked` one a number that only the run knows, of one shape. An optional value that is given is what is in
-it; one that is not is `Absent`, one that the run gives or not a `Maybe`. A `Growing` one is what the body of a Loop has
-added to a sequence.
+reading, a `Stacked` one a number that only the run knows, of one shape, a `Ragged` one such a number of several
+shapes. An optional value that is given is what is in it; one that is not is `Absent`, one that the run gives or not a
+`Maybe`. A `Growing` one is what the body of a Loop has added to a sequence.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,6 +35,24 @@ class Stacked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Ragged:
+    """A sequence whose elements follow one another in a row; `shapes` [count, axes] tells them apart.
+
+    Where it is `mixed`, an element may have fewer axes: -1 stands for each that it lacks, behind its own.
+    """
+
+    elements: Value
+    shapes: Value
+    mixed: bool = False
+
+    @property
+    def rank(self) -> int:
+        """How many axes the elements have, at most."""
+        shape = self.shapes.type.shape or (0, 0)
+        return int(shape[1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Absent:
     """An optional value that is not given."""
 
@@ -47,6 +65,14 @@ class Maybe:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class MaybeSequence:
+    """An optional sequence that the run gives or not; it has no elements where it is not `given`."""
+
+    given: Value
+    rows: Ragged
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Growing:
     """The sequence that a Loop, `owner`, carries at this place, with these elements after it."""
 
@@ -55,7 +81,8 @@ class Growing:
     items: tuple[Value, ...] = ()
 
 
-Held = Listed | Stacked | Absent | Maybe | Growing
+Sequenced = Listed | Stacked | Ragged
+Held = Sequenced | Absent | Maybe | MaybeSequence | Growing
 Entry = Value | Held
 
 
@@ -70,11 +97,11 @@ def told(entry: Entry) -> str:
         return f"a sequence of {len(entry.items)}"
     if isinstance(entry, Absent):
         return "an optional value that is not given"
-    if isinstance(entry, Maybe):
+    if isinstance(entry, Maybe | MaybeSequence):
         return "an optional value that only the run gives or not"
     if isinstance(entry, Growing):
         return f"the sequence of a Loop with {len(entry.items)} more"
-    return "a sequence" if isinstance(entry, Stacked) else "a tensor"
+    return "a sequence" if isinstance(entry, Stacked | Ragged) else "a tensor"
 
 
 def leaves(entries: Iterable[Entry]) -> list[Value]:
@@ -87,6 +114,10 @@ def _leaves(entry: Entry) -> Sequence[Value]:
         return entry.items
     if isinstance(entry, Stacked | Maybe):
         return (entry.tensor,)
+    if isinstance(entry, Ragged):
+        return entry.elements, entry.shapes
+    if isinstance(entry, MaybeSequence):
+        return entry.given, entry.rows.elements, entry.rows.shapes
     return () if isinstance(entry, Absent) else (entry,)
 
 
@@ -103,6 +134,10 @@ def _rebuilt(entry: Entry, left: Iterator[Value]) -> Entry:
         return Growing(entry.owner, entry.place, tuple(next(left) for _ in entry.items))
     if isinstance(entry, Stacked):
         return Stacked(next(left))
+    if isinstance(entry, Ragged):
+        return Ragged(next(left), next(left), entry.mixed)
+    if isinstance(entry, MaybeSequence):
+        return MaybeSequence(next(left), Ragged(next(left), next(left), entry.rows.mixed))
     if isinstance(entry, Maybe):
         return Maybe(next(left))
     return entry if isinstance(entry, Absent) else next(left)
@@ -114,6 +149,10 @@ def is_same_form(a: Entry, b: Entry) -> bool:
         return not is_held(a) and not is_held(b)
     if isinstance(a, Growing) and isinstance(b, Growing) and (a.owner is not b.owner or a.place != b.place):
         return False
+    if isinstance(a, MaybeSequence) and isinstance(b, MaybeSequence):
+        a, b = a.rows, b.rows
+    if isinstance(a, Ragged) and isinstance(b, Ragged):
+        return (a.rank, a.mixed) == (b.rank, b.mixed)
     return type(a) is type(b) and (isinstance(a, Stacked) or len(_leaves(a)) == len(_leaves(b)))
 
 
@@ -150,10 +189,10 @@ def stacked_like(entry: Listed | Stacked, shape: Sequence[Dim]) -> Value | None:
     return entry.tensor if known is not None and dims.same_shape(known, tuple(shape)) else None
 
 
-def listed(entry: Listed | Stacked) -> Listed | None:
+def listed(entry: Sequenced) -> Listed | None:
     """The entry element by element; None where the run alone knows how many they are, or they are too many."""
-    if isinstance(entry, Listed):
-        return entry
+    if not isinstance(entry, Stacked):
+        return entry if isinstance(entry, Listed) else None
     shape = entry.tensor.type.shape
     count = None if shape is None else shape[0]
     if not isinstance(count, int) or count > MOST_ITEMS:
@@ -169,21 +208,27 @@ def apart(tensor: Value, count: int, axis: int = 0, *, keeps: bool = False) -> l
     return [piece.value if keeps else op.Squeeze(piece, [axis]).value for piece in pieces]
 
 
-def require_sequence(entry: Entry | None, kind: str) -> Listed | Stacked:
-    """The entry, where its elements can be read. Raises UnsupportedFunction elsewhere."""
-    if isinstance(entry, Listed | Stacked):
-        return entry
-    place = tracing.current().place
-    if isinstance(entry, Growing):
-        raise UnsupportedFunction(
+class GrowingRead(UnsupportedFunction):
+    """A sequence is read inside the Loop that it grows in, by an operator of this kind."""
+
+    def __init__(self, kind: str, entry: Growing) -> None:
+        super().__init__(
             f"{kind} reads a sequence inside the Loop that it grows in",
-            place=place,
-            because=("how long it is there, only the run knows",),
-            cure="Make the number of steps of the Loop a constant, or read the sequence after the Loop.",
+            place=tracing.current().place,
+            because=("what its elements are, the model does not say",),
+            cure="Declare the type of the sequence in the graph of the Loop, or read the sequence after the Loop.",
         )
-    raise UnsupportedFunction(
-        f"{kind} takes a sequence, not {'nothing' if entry is None else told(entry)}", place=place
-    )
+        self.entry = entry
+
+
+def require_sequence(entry: Entry | None, kind: str) -> Sequenced:
+    """The entry, where its elements can be read. Raises UnsupportedFunction elsewhere, GrowingRead inside a Loop."""
+    if isinstance(entry, Sequenced):
+        return entry
+    if isinstance(entry, Growing):
+        raise GrowingRead(kind, entry)
+    what = "nothing" if entry is None else told(entry)
+    raise UnsupportedFunction(f"{kind} takes a sequence, not {what}", place=tracing.current().place)
 
 
 def require_tensor(entry: Entry | None, kind: str) -> Value:
@@ -192,6 +237,11 @@ def require_tensor(entry: Entry | None, kind: str) -> Value:
         return entry
     what = "nothing" if entry is None else told(entry)
     raise UnsupportedFunction(f"{kind} takes a tensor, not {what}", place=tracing.current().place)
+
+
+def refused(what: str, why: str, cure: str) -> UnsupportedFunction:
+    """The error for an operator that cannot be told in tensors."""
+    return UnsupportedFunction(what, place=tracing.current().place, because=(why,), cure=cure)
 
 
 def scalar(number: int | bool) -> Const:

@@ -1,21 +1,42 @@
 """Whether a model's tensors are what they say: their numbers are in reach, and as many as their shape has."""
 
-import functools
 import math
 import os
 from collections.abc import Mapping, Sequence
 
 import onnx
-import onnx_ir as oir
+import onnx.helper
 
-from primsplit.errors import FileError, ParseError
+from primsplit.errors import FileError, ParseError, UnsupportedFunction
+from primsplit.onnxio.tensors import bits_in_file
+from primsplit.schema import OPSET
 
 MOST_BYTES = 2**62
 """No tensor is larger: beyond that, sizes do not fit in the 64 bits that operators count in."""
 
-KNOWN = frozenset(int(d) for d in oir.DataType) - {onnx.TensorProto.UNDEFINED}
+KNOWN = frozenset(onnx.TensorProto.DataType.values()) - {onnx.TensorProto.UNDEFINED}
 TYPED = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
 COMPLEX = frozenset({onnx.TensorProto.COMPLEX64, onnx.TensorProto.COMPLEX128})
+
+
+LATER: Mapping[int, int] = {
+    onnx.TensorProto.FLOAT4E2M1: 23,
+    onnx.TensorProto.FLOAT8E8M0: 24,
+    onnx.TensorProto.UINT2: 25,
+    onnx.TensorProto.INT2: 25,
+}
+"""Data types that the written opset has no operators for, and the opset that brought them."""
+
+
+def require_told(data_type: int, what: str) -> None:
+    """Raise UnsupportedFunction for a data type that came after the opset that programs are written in."""
+    since = LATER.get(data_type)
+    if since is not None:
+        raise UnsupportedFunction(
+            f"{what} is of {onnx.TensorProto.DataType.Name(data_type).lower()}, which opset {since} brought",
+            because=(f"programs are written in opset {OPSET}, whose operators take no such numbers",),
+            cure="Export the model with integers of 4 or 8 bits, or with floats.",
+        )
 
 
 def check_tensor(tensor: onnx.TensorProto, path: str) -> None:
@@ -40,9 +61,10 @@ def check_tensor(tensor: onnx.TensorProto, path: str) -> None:
 
 
 def bytes_of(data_type: int, shape: Sequence[int], what: str) -> int:
-    """The bytes of a tensor of literal shape. Raises ParseError for what no tensor can be."""
+    """The bytes of a tensor of literal shape. Raises ParseError for what no tensor can be; see `require_told` too."""
     if data_type not in KNOWN:
         raise ParseError(f"{what} has the unknown data type {data_type}")
+    require_told(data_type, what)
     if any(d < 0 for d in shape):
         raise ParseError(f"{what} has a negative size in its shape {list(shape)}")
     size = math.ceil(math.prod(shape) * _bits(data_type) / 8)
@@ -51,9 +73,10 @@ def bytes_of(data_type: int, shape: Sequence[int], what: str) -> int:
     return size
 
 
-@functools.cache
 def _bits(data_type: int) -> int:
-    return 0 if data_type == onnx.TensorProto.STRING else oir.DataType(data_type).bitwidth
+    if data_type == onnx.TensorProto.STRING:
+        return 0
+    return bits_in_file(onnx.helper.tensor_dtype_to_np_dtype(data_type))
 
 
 def _check_external(tensor: onnx.TensorProto, size: int, path: str) -> None:

@@ -30,6 +30,11 @@ def nodes_of(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.NodeP
         yield from each.node
 
 
+def version_of(holder: onnx.ModelProto | onnx.FunctionProto) -> int:
+    """The standard's opset that a model or a function is written in."""
+    return next((o.version for o in holder.opset_import if domain_of(o.domain) == ""), OPSET)
+
+
 def lowered(proto: onnx.ModelProto) -> onnx.ModelProto:
     """The model of a newer opset, each node of which is read by its version, said to be of the pinned one."""
     for entry in proto.opset_import:
@@ -39,7 +44,7 @@ def lowered(proto: onnx.ModelProto) -> onnx.ModelProto:
 
 def converted(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
     """The model at the pinned opset: as it is where its operators mean the same there, else by onnx's converter."""
-    version = next((o.version for o in proto.opset_import if domain_of(o.domain) == ""), OPSET)
+    version = version_of(proto)
     kinds = {n.op_type for n in nodes_of(proto.graph) if domain_of(n.domain) == ""}
     changed = sorted(kind for kind in kinds if differs(kind, version))
     if not changed:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from primsplit.calls.recorded import open_inputs
-from primsplit.errors import DtypeError
+from primsplit.errors import DtypeError, UnsupportedFunction
 from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_call, own_symbols, rename
 from primsplit.passes.compositions.table import COMPOSITIONS, CORRECTED, SPELT, Composition, is_odd, through_float32
 from primsplit.passes.cse import attribute_key
@@ -97,7 +97,10 @@ def bound_dtypes(op: Op) -> dict[str, str]:
 
 
 def find_composition(op: Op) -> Composition | None:
-    """What stands for an op that onnxruntime cannot run, or runs wrongly; None where it runs."""
+    """What stands for an op that onnxruntime cannot run, or runs wrongly; None where it runs.
+
+    Raises DtypeError where it runs for other dtypes alone, UnsupportedFunction where it does for none.
+    """
     bound = bound_dtypes(op)
     if has_kernel(op.kind, bound):
         if op.kind == "BatchNormalization" and not _overwrites(op):
@@ -110,6 +113,12 @@ def find_composition(op: Op) -> Composition | None:
         return through_float32(op.kind, [v.type.dtype for v in op.outputs])
     if op.kind in COMPOSITIONS:
         return COMPOSITIONS[op.kind]
+    if KERNELS.get(op.kind) == ():
+        raise UnsupportedFunction(
+            f"onnxruntime has no kernel of {op.kind}",
+            place=op.place,
+            cure="Compute it before the model, and give the result as an input.",
+        )
     told = ", ".join(sorted(set(bound.values())))
     raise DtypeError(
         f"onnxruntime has no kernel of {op.kind} for {told}, and there is no composition of others for it",

@@ -7,11 +7,11 @@ provably the same type, so no size is assumed.
 """
 
 from primsplit.ir import Block, Op, Value, Var, same_types
-from primsplit.passes.rewrites import arithmetic, layout, selection
+from primsplit.passes.rewrites import arithmetic, layout, pieces, selection
 from primsplit.passes.rewrites.table import REWRITES, Rewritten, Site
 from primsplit.passes.rewriting import Rewriter
 
-families = (arithmetic, layout, selection)
+families = (arithmetic, layout, pieces, selection)
 
 DEPTH = 8
 """How often the result of a rewrite is looked at again."""

@@ -14,11 +14,11 @@ from primsplit.array import Array
 from primsplit.dims import Dim
 from primsplit.errors import ShapeError
 from primsplit.ir import Block, Op, Renaming, Type, Value, Var
-from primsplit.nested import as_declared, emit_loop, outside, record, visible
+from primsplit.nested import VARYING, as_declared, emit_loop, outside, record, visible
 from primsplit.ops import op
 from primsplit.rules.backward import Backward, element_type
 from primsplit.rules.branches import zeros_like
-from primsplit.rules.steps import VARYING, Along
+from primsplit.rules.steps import Along
 
 
 class Appended(NamedTuple):

@@ -8,8 +8,6 @@ from primsplit.ir import Block, Renaming, Value, Var
 from primsplit.nested import Walk
 
 Along = tuple[Value, Walk]
-VARYING = "varying"
-"""The stem of the sizes of a carry that surely changes its shape from step to step."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,16 +14,16 @@ import numpy as np
 from primsplit import dims, tracing
 from primsplit.activity import active_vars, needed_vars
 from primsplit.array import Array
-from primsplit.dims import Dim
+from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.ir import Block, Op, Renaming, Type, Value, Var, rename
-from primsplit.nested import Walk, visible
+from primsplit.nested import VARYING, Walk, visible
 from primsplit.parts import Split
 from primsplit.passes.hoist import hoist
 from primsplit.passes.recompute import recomputing
 from primsplit.rules.backward import Backward
 from primsplit.rules.growing import GrowingBackward
-from primsplit.rules.steps import VARYING, Kept, Turns
+from primsplit.rules.steps import Kept, Turns
 from primsplit.rules.table import Pullback, Site
 
 
@@ -91,9 +91,14 @@ def _changing(turns: Turns, known: frozenset[str]) -> frozenset[int]:
             continue
         for a, b in zip(before.type.shape, after.type.shape, strict=True):
             is_told = dims.symbols(b) <= told or not _may_be_same(a, b) or str(a).startswith(VARYING)
-            if is_told and not dims.same(a, b):
+            if (is_told or _is_told_in(a, b)) and not dims.same(a, b):
                 found.add(k)
     return frozenset(found)
+
+
+def _is_told_in(a: Dim, b: Dim) -> bool:
+    """True for a size after a step that is told in that before it, as n + k is, of which only the run knows k."""
+    return isinstance(a, Size) and a.symbol is not None and a.symbol in dims.symbols(b)
 
 
 def _reads_any(split: Split, kept: Kept, live: Sequence[int], changing: Collection[int]) -> bool:
@@ -148,7 +153,9 @@ def _keep(turns: Turns, split: Split, outer: Sequence[Var], known: frozenset[str
     if turns.steps is None and not written and not stacked:
         stacked = [params[turns.count]]
     body = Block(turns.body.name, params, tuple(inside), (*results, *stacked))
-    writes = (*turns.writes, *(Walk() for _ in stacked))
+    # As the first sequence is walked: a Scan that goes one way all through can be split up, see `passes.fission`.
+    way = Walk(reverse=bool(turns.sequences) and turns.sequences[0][1].reverse)
+    writes = (*turns.writes, *(way for _ in stacked))
     outputs = turns.run(body, writes)
     found = zip((*written, *stacked), zip(outputs[turns.count :], writes, strict=True), strict=True)
     along = {c: place for c, place in found if isinstance(c, Var)}

@@ -203,7 +203,7 @@ def test_a_long_scan_is_a_short_program() -> None:
     ("body", "init", "error", "told"),
     [
         (lambda c, x: c, 0.0, TraceError, "returns a pair"),
-        (lambda c, x: (np.stack([c, c]), None), 0.0, ShapeError, "changes the shape"),
+        (lambda c, x: (np.stack([c, c]), None), 0.0, ShapeError, "changes the number of axes"),
         (lambda c, x: ((c, c), None), 0.0, TraceError, "nested differently"),
         (lambda c, x: (c.astype(np.float32), None), np.zeros(2), DtypeError, "float32 and float64"),
     ],

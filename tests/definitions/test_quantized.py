@@ -321,6 +321,8 @@ KERNELS = [
     row("QLinearAveragePool", ints(U8, 1, 2, 5, 5), scale(0.1), U8(3), scale(0.1), U8(5), kernel_shape=[2, 2]),
     row("QLinearAveragePool", ints(U8, 1, 5, 5, 2), scale(0.1), U8(3), scale(0.1), U8(5), kernel_shape=[3, 3],
         pads=[1, 1, 1, 1], channels_last=1, count_include_pad=1),
+    row("NhwcMaxPool", ints(U8, 1, 5, 5, 2), kernel_shape=[2, 3], strides=[2, 1], pads=[0, 1, 1, 1]),
+    row("NhwcMaxPool", ints(I8, 2, 4, 5, 3), kernel_shape=[3, 3], dtype="int8"),
     row("QLinearGlobalAveragePool", ints(U8, 2, 3, 5, 5), scale(0.1), U8(3), scale(0.05), U8(5)),
     row("QLinearGlobalAveragePool", ints(U8, 2, 5, 5, 3), scale(0.1), U8(3), scale(0.05), U8(5), channels_last=1),
     row("MatMulInteger16", ints(np.int16, 3, 4) // 9, ints(np.int16, 4, 2) // 9, dtype="int32"),

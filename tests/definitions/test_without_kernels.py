@@ -43,11 +43,11 @@ def test_gemm_fast_gelu_is_a_product_and_its_gelu(tmp_path: Path) -> None:
 
 def test_a_convolution_with_channels_last_is_one_with_channels_first(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
-    x, w, b = (random.normal(size=s).astype(np.float32) for s in ((2, 5, 5, 3), (4, 3, 3, 3), (4,)))
-    model = loaded(tmp_path, "NhwcConv", [x, w, b], 4, "float32", pads=[1, 1, 1, 1])
-    padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2))
-    np.testing.assert_allclose(model(x), np.einsum("nhwckl,ockl->nhwo", windows, w) + b, rtol=1e-4, atol=1e-5)
+    x, w, b = (random.normal(size=s).astype(np.float32) for s in ((2, 5, 5, 3), (4, 3, 2, 3), (4,)))
+    model = loaded(tmp_path, "NhwcConv", [x, w, b], 4, "float32", pads=[1, 1, 1, 0], kernel_shape=[3, 2])
+    padded = np.pad(x, ((0, 0), (1, 1), (1, 0), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 2), axis=(1, 2))
+    np.testing.assert_allclose(model(x), np.einsum("nhwckl,oklc->nhwo", windows, w) + b, rtol=1e-4, atol=1e-5)
 
 
 SCALE, ZERO = np.float32(0.05), np.uint8(128)

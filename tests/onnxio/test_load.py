@@ -7,13 +7,14 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import onnx
+import onnx.parser
 import onnx.reference
 import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
 
 import primsplit as ps
-from primsplit.errors import FileError, ParseError, UnsupportedFunction
+from primsplit.errors import FileError, ParseError, PrimsplitError, UnsupportedFunction
 
 rng = np.random.default_rng(11)
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
@@ -57,6 +58,32 @@ def test_a_loaded_model_gives_the_models_own_numbers_at_any_size(tmp_path: Path)
         np.testing.assert_array_equal(program(x), session.run(None, {"x": x})[0])
 
 
+def test_nodes_may_be_in_another_order_than_they_run_in(tmp_path: Path) -> None:
+    """As a converter to float16 leaves them; onnxruntime takes such a model, and onnx's checker does not."""
+    text = """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[N] x) => (float[N] y) {
+            y = If <then_branch = t () => (float[N] a) { a = Add(b, z)  b = Mul(x, x) },
+                    else_branch = e () => (float[N] c) { c = Neg(z) }> (is_large)
+            is_large = Greater(size, one)
+            size = ReduceSum <keepdims = 0> (z)
+            one = Constant <value_float = 1.0> ()
+            z = Exp(x)
+        }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "mixed.onnx")
+    program = ps.load(str(tmp_path / "mixed.onnx"))
+    for x in (np.array([1.0, 2.0], np.float32), np.array([-2.0, -3.0], np.float32)):
+        expected = x * x + np.exp(x) if np.exp(x).sum() > 1 else -np.exp(x)
+        np.testing.assert_allclose(program(x), expected, rtol=1e-6)
+
+
+def test_nodes_that_wait_for_each_other_are_refused(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Add", ["x", "b"], ["a"]), helper.make_node("ReduceSum", ["a"], ["y"], keepdims=0)]
+    path = saved(tmp_path, [*nodes, helper.make_node("Neg", ["c"], ["d"]), helper.make_node("Neg", ["d"], ["c"])])
+    with pytest.raises(ParseError, match="sorted"):
+        ps.load(path)
+
+
 def test_the_gradient_with_respect_to_a_weight_is_the_analytic_one(tmp_path: Path) -> None:
     made = ps.split(ps.load(saved(tmp_path, layer())), wrt=["W", "x"])
     assert made.gradient_names == ["d_x", "d_W"]
@@ -65,6 +92,74 @@ def test_the_gradient_with_respect_to_a_weight_is_the_analytic_one(tmp_path: Pat
     slope = (1 - np.tanh(x @ W + B) ** 2) / 20
     np.testing.assert_allclose(dw, x.T @ slope, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(dx, slope @ W.T, rtol=1e-5, atol=1e-6)
+
+
+def test_a_call_may_give_weights_of_its_own(tmp_path: Path) -> None:
+    model, x = ps.load(saved(tmp_path, layer())), rng.standard_normal((5, 3)).astype(np.float32)
+    np.testing.assert_allclose(model(x, W=2 * W), np.tanh(x @ (2 * W) + B).mean(), rtol=1e-5)
+    both = {"W": 2 * W, "b": B - 1}
+    value, slopes = ps.value_and_grad(lambda weights: model(x, **weights))(both)
+    np.testing.assert_allclose(value, np.tanh(x @ both["W"] + both["b"]).mean(), rtol=1e-5)
+    slope = (1 - np.tanh(x @ both["W"] + both["b"]) ** 2) / 20
+    np.testing.assert_allclose(slopes["W"], x.T @ slope, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(slopes["b"], slope.sum(axis=0), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize(
+    ("weights", "told"),
+    [
+        ({"V": W}, r"another structure[\s\S]*params: W, b"),
+        ({"b": B[:3]}, r"b (must be float32\[4\], not float32\[3\]|has size 3 at axis 0, not 4)"),
+        ({"b": B.astype(np.float64)}, "b must be float32"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused_by_name(
+    weights: dict[str, Any], told: str, traced: bool, tmp_path: Path
+) -> None:
+    model = ps.load(saved(tmp_path, layer()))
+    call = ps.grad(lambda x: model(x, **weights)) if traced else lambda x: model(x, **weights)
+    with pytest.raises(PrimsplitError, match=told):
+        call(np.ones((2, 3), np.float32))
+
+
+def test_a_step_of_training_is_one_file(tmp_path: Path) -> None:
+    """The loaded model's gradient and Adam's update: 1,000 steps by onnxruntime, between two sets of buffers."""
+    model = ps.load(saved(tmp_path, layer()))
+    weights = {name: value.numpy() for name, value in model.params.items()}
+
+    def step(weights: Any, mean: Any, square: Any, time: Any, x: Any) -> Any:
+        loss, slopes = ps.value_and_grad(lambda w: (model(x, **w) - 0.25) ** 2)(weights)
+        time = time + 1
+        mean = {n: 0.9 * mean[n] + 0.1 * slopes[n] for n in slopes}
+        square = {n: 0.999 * square[n] + 0.001 * slopes[n] ** 2 for n in slopes}
+        rates = {n: mean[n] / (1 - 0.9**time) / (np.sqrt(square[n] / (1 - 0.999**time)) + 1e-8) for n in slopes}
+        return {n: weights[n] - 1e-3 * rates[n] for n in slopes}, mean, square, time, loss
+
+    state = weights, *({n: np.zeros_like(w) for n, w in weights.items()} for _ in range(2)), np.zeros((), np.float32)
+    x = rng.standard_normal((5, 3)).astype(np.float32)
+    program = ps.trace(step, *state, x)
+    program.save(str(tmp_path / "step.onnx"))
+    session = onnxruntime.InferenceSession(str(tmp_path / "step.onnx"))
+    arrays = [*weights.values(), *(np.zeros_like(w) for _ in range(2) for w in weights.values()), state[-1]]
+    assert [i.shape for i in session.get_inputs()] == [list(a.shape) for a in (*arrays, x)]
+    names = [i.name for i in session.get_inputs()], [o.name for o in session.get_outputs()]
+    sets = [[onnxruntime.OrtValue.ortvalue_from_numpy(a.copy()) for a in arrays] for _ in range(2)]
+    loss = onnxruntime.OrtValue.ortvalue_from_numpy(np.zeros((), np.float32))
+    bindings = []
+    for old, new in (sets, sets[::-1]):
+        binding = session.io_binding()
+        for name, value in zip(names[0], [*old, onnxruntime.OrtValue.ortvalue_from_numpy(x)], strict=True):
+            binding.bind_ortvalue_input(name, value)
+        for name, value in zip(names[1], [*new, loss], strict=True):
+            binding.bind_ortvalue_output(name, value)
+        bindings.append(binding)
+    expected = step(*state, x)
+    np.testing.assert_allclose(program(*state, x)[-1], expected[-1], rtol=1e-4)
+    for number in range(1000):
+        session.run_with_iobinding(bindings[number % 2])
+    assert loss.numpy() < 1e-3 * expected[-1]
+    assert sets[0][-1].numpy() == 1000
 
 
 def test_a_differentiated_weight_is_an_input_that_keeps_its_number(tmp_path: Path) -> None:

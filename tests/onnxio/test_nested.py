@@ -289,6 +289,38 @@ agraph (double[N] x, int64 most) => (double t) {
 """
 
 
+GROWING_WITHIN = """
+agraph (double[N] x, int64 most) => (double[M] y) {
+  true = Constant <value = bool {1}> ()
+  y = Loop (most, true, x) <
+    body = outer (int64 i, bool going, double[K] c) => (bool again, double[L] d) {
+      again = Identity (going)
+      two = Constant <value = int64 {2}> ()
+      e = Loop (two, going, c) <
+        body = inner (int64 j, bool go, double[P] s) => (bool on, double[Q] r) {
+          on = Identity (go)
+          h = Sin(s)
+          r = Concat <axis=0> (s, h)
+        }
+      >
+      d = Mul(e, e)
+    }
+  >
+}
+"""
+
+
+def test_a_loop_that_grows_what_the_loop_around_it_grows_is_the_loop_in_python(model) -> None:
+    x = np.array([0.3, 0.7])
+    wanted = x
+    for _ in range(2):
+        for _ in range(2):
+            wanted = np.concatenate([wanted, np.sin(wanted)])
+        wanted = wanted * wanted
+    loaded = model(GROWING_WITHIN)
+    np.testing.assert_allclose(loaded(x, np.int64(2)), wanted, rtol=1e-13)
+
+
 @pytest.mark.parametrize(("rows", "more", "most"), [(2, 3, 3), (0, 1, 2), (2, 0, 2), (1, 1, 0)])
 def test_a_carry_that_grows_at_both_ends_by_what_only_the_run_knows_has_a_gradient(model, rows, more, most) -> None:
     loaded = model(GROWING_BY_SIZES)

@@ -14,12 +14,13 @@ from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 import primsplit as ps
 from primsplit import trees
 from primsplit.errors import ParseError, PrimsplitError, RunError, SpecError, UnsupportedFunction
+from tests.onnxio.ragged_rows import ROWS as RAGGED
 from tests.onnxio.sequence_rows import ROWS as LISTED
 from tests.onnxio.sequence_rows import Row, drawn
 from tests.onnxio.stack_rows import ROWS as STACKED
 from tests.onnxio.stack_rows import edited
 
-ROWS = [*LISTED, *STACKED]
+ROWS = [*LISTED, *STACKED, *RAGGED]
 
 Arrays = list[Any]
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
@@ -111,6 +112,78 @@ def test_an_optional_input_that_is_not_given_is_none_in_and_out(tmp_path: Path) 
     assert (s, p) == ([], None)
 
 
+SPREAD = """m (double[N, 2] x, int64 size) => (seq(double[2]) rows, seq(double[K, 2]) pieces) {
+    rows = SplitToSequence <keepdims = 0> (x)
+    pieces = SplitToSequence (x, size)
+}"""
+
+
+def test_sequences_of_a_length_that_the_run_knows_come_out_as_a_stack_or_as_elements_in_a_row(tmp_path: Path) -> None:
+    program = ps.load(saved(tmp_path, SPREAD))
+    assert program.outputs == ("rows", "pieces.elements", "pieces.shapes")
+    x = drawn(5, 2)
+    rows, pieces = program(x, np.array(2))
+    np.testing.assert_array_equal(rows, x)
+    np.testing.assert_array_equal(pieces["elements"], x.reshape(-1))
+    np.testing.assert_array_equal(pieces["shapes"], [[2, 2], [2, 2], [1, 2]])
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("size", [5, 1, 0])
+def test_pieces_of_a_tensor_of_any_size_are_mapped_and_joined(size: int, axis: int, tmp_path: Path) -> None:
+    declared = "N, 2" if axis == 0 else "2, N"
+    text = f"""m (double[{declared}] x, int64 each) => (int64 l, double[A, B] y) {{
+        s = SplitToSequence <axis = {axis}> (x, each)
+        t = SequenceMap (s) <body = one (double[C, D] v) => (double[C, D] w) {{ w = Sin (v) }}>
+        l = SequenceLength (t)
+        u = SequenceInsert (t, x)
+        y = ConcatFromSequence <axis = {axis}> (u) }}"""
+    program = ps.load(saved(tmp_path, text))
+    x = drawn(size, 2) if axis == 0 else drawn(2, size)
+    length, y = program(x, np.array(2))
+    assert int(length) == -(-size // 2)
+    np.testing.assert_allclose(y, np.concatenate([np.sin(x), x], axis), rtol=1e-12)
+    gradient = ps.split(program, wrt="x", of="y", seed="ones").joint()
+    np.testing.assert_allclose(gradient(x, np.array(2))[-1], np.cos(x) + 1, rtol=1e-12)
+
+
+MIXED = """m (double[2] a, int64 n) => (seq(double[]) s, double[] first, double[] last) {
+    k = ReduceProd <keepdims = 0> (a)
+    e = SequenceConstruct (k)
+    yes = Constant <value = bool {1}> ()
+    s = Loop (n, yes, e) <body = step (int64 i, bool c, seq(double[]) p) => (bool d, seq(double[]) q) {
+        d = Identity (c)  r = Sin (a)  q = SequenceInsert (p, r) }>
+    zero = Constant <value = int64 {0}> ()
+    minus = Constant <value = int64 {-1}> ()
+    first = SequenceAt (s, zero)
+    last = SequenceAt (s, minus) }"""
+
+
+def test_elements_of_several_numbers_of_axes_are_told_apart(tmp_path: Path) -> None:
+    path = saved(tmp_path, MIXED)
+    model = onnx.load(path)
+    for output in model.graph.output[1:]:
+        output.type.tensor_type.ClearField("shape")
+    onnx.save(model, path)
+    x = drawn(2)
+    elements, first, last = ps.load(path)(x, np.array(2))
+    np.testing.assert_allclose(elements["elements"], [x.prod(), *np.sin(x), *np.sin(x)])
+    np.testing.assert_array_equal(elements["shapes"], [[-1], [2], [2]])
+    np.testing.assert_allclose(first, x.prod())
+    np.testing.assert_allclose(last, np.sin(x))
+
+
+def test_pieces_that_do_not_fit_fail_at_run_time(tmp_path: Path) -> None:
+    text = """m (double[2, 4] x, int64[K] sizes) => (double[A, B] y) {
+        s = SplitToSequence <axis = 1> (x, sizes)
+        y = ConcatFromSequence <axis = 0> (s) }"""
+    program = ps.load(saved(tmp_path, text))
+    np.testing.assert_array_equal(program(drawn(2, 4), np.array([2, 2])), np.vstack(np.hsplit(drawn(2, 4), 2)))
+    for sizes in ([2, 1], [1, 3], []):
+        with pytest.raises(RunError):
+            program(drawn(2, 4), np.array(sizes, np.int64))
+
+
 def test_a_traced_function_calls_a_model_with_a_list(tmp_path: Path) -> None:
     program = ps.load(saved(tmp_path, ENDS), lengths={"x": 2})
     x, o = [drawn(2), drawn(3)], drawn(2)
@@ -144,8 +217,6 @@ SPLIT = "s = SplitToSequence <keepdims = 0> (a)"
 REFUSED = [
     ("a sequence input without a length", model("y = ConcatFromSequence <axis = 0> (a)", "seq(double[2]) a"),
      UnsupportedFunction, "lengths={'a': 3}"),
-    ("a sequence output of unknown length", model("s = SplitToSequence (a)", "double[N] a", "seq(double[1]) s"),
-     UnsupportedFunction, "output s is a sequence whose length only the run knows"),
     ("a position that a sequence does not have",
      model("s = SequenceConstruct (a, a)  k = Constant <value = int64 {2}> ()  y = SequenceAt (s, k)"),
      ParseError, "position 2 of a sequence of 2"),
@@ -158,9 +229,7 @@ REFUSED = [
      UnsupportedFunction, "one element"),
     ("an insertion of another shape into a sequence of unknown length",
      model(f"{SPLIT}  t = SequenceInsert (s, a)  y = ConcatFromSequence <axis = 0> (t)", "double[N] a"),
-     UnsupportedFunction, "SequenceInsert into a sequence whose length"),
-    ("pieces whose number the run computes", model("s = SplitToSequence (a, i)  y = ConcatFromSequence <axis = 0> (s)"),
-     UnsupportedFunction, "into pieces of one size"),
+     UnsupportedFunction, "several numbers of axes"),
     ("pieces without end",
      model("two = Constant <value = int64 {2}> ()  s = SplitToSequence (a, two)  y = ConcatFromSequence <axis = 0> (s)",
            "double[1000000000] a"),
@@ -176,28 +245,22 @@ REFUSED = [
      model("""s = SequenceConstruct (a, a)  t = SequenceConstruct (a)
            u = SequenceMap (s, t) <body = each (double[2] v, double[2] w) => (double[2] r) { r = Mul (v, w) }>
            y = ConcatFromSequence <axis = 0> (u)"""), ParseError, "one length, not 2, 1"),
-    ("branches that the run chooses, of several shapes and lengths",
-     model("""z = Constant <value = int64 {0}> ()  f = Less (i, z)
-           s = If (f) <then_branch = yes () => (seq(double[]) p) { p = SequenceConstruct (a, b) },
+    ("branches that the run chooses, of several numbers of axes",
+     model("""z = Constant <value = int64 {0}> ()  f = Less (i, z)  k = ReduceSum <keepdims = 0> (b)
+           s = If (f) <then_branch = yes () => (seq(double[]) p) { p = SequenceConstruct (a, k) },
                        else_branch = no () => (seq(double[]) q) { q = SequenceConstruct (a) }>
-           y = ConcatFromSequence <axis = 0> (s)"""), UnsupportedFunction, "a sequence of 2, the other"),
-    ("a Loop that appends elements of several shapes",
+           y = ConcatFromSequence <axis = 0> (s)"""), UnsupportedFunction, "several numbers of axes"),
+    ("a Loop that appends elements of other numbers of axes",
+     model("""k = ReduceSum <keepdims = 0> (a)  e = SequenceConstruct (k)  yes = Constant <value = bool {1}> ()
+           s = Loop (i, yes, e) <body = step (int64 n, bool c, seq(double[]) p) => (bool d, seq(double[]) q) {
+               d = Identity (c)  q = SequenceInsert (p, a) }>
+           y = ConcatFromSequence <axis = 0> (s)"""), UnsupportedFunction, "several numbers of axes"),
+    ("a Loop that reads the sequence it appends to, whose elements are not declared",
      model("""e = SequenceEmpty <dtype = 11> ()  yes = Constant <value = bool {1}> ()
-           s = Loop (i, yes, e) <body = step (int64 k, bool c, seq(double[]) p) => (bool d, seq(double[]) q) {
-               d = Identity (c)  o = Constant <value = int64[1] {0}> ()  one = Constant <value = int64[1] {1}> ()
-               end = Add (k, one)  part = Slice (b, o, end)  q = SequenceInsert (p, part) }>
-           y = ConcatFromSequence <axis = 0> (s)"""), UnsupportedFunction, "another shape in each step"),
-    ("a Loop that reads the sequence it appends to",
-     model("""e = SequenceConstruct (a)  yes = Constant <value = bool {1}> ()
-           s = Loop (i, yes, e) <body = step (int64 k, bool c, seq(double[2]) p) => (bool d, seq(double[2]) q) {
-               d = Identity (c)  m = Constant <value = int64 {-1}> ()  last = SequenceAt (p, m)  r = Sin (last)
+           s = Loop (i, yes, e) <body = step (int64 n, bool c, seq(double[]) p) => (bool d, seq(double[]) q) {
+               d = Identity (c)  l = SequenceLength (p)  f = Cast <to = 11> (l)  r = Mul (a, f)
                q = SequenceInsert (p, r) }>
-           y = ConcatFromSequence <axis = 0> (s)"""), UnsupportedFunction, "inside the Loop that it grows in"),
-    ("a Loop that takes elements out",
-     model("""e = SequenceConstruct (a, a, a)  yes = Constant <value = bool {1}> ()
-           s = Loop (i, yes, e) <body = step (int64 k, bool c, seq(double[2]) p) => (bool d, seq(double[2]) q) {
-               d = Identity (c)  t = SequenceEmpty <dtype = 11> ()  q = SequenceInsert (t, a) }>
-           y = ConcatFromSequence <axis = 0> (s)"""), UnsupportedFunction, "more than append"),
+           y = ConcatFromSequence <axis = 0> (s)"""), UnsupportedFunction, "how many axes they have is not known"),
 ]  # fmt: skip
 
 
@@ -316,6 +379,29 @@ def test_an_optional_value_that_the_run_does_not_give_cannot_be_read(tmp_path: P
     np.testing.assert_array_equal(program(np.ones(2), np.array(True)), np.ones(2))
     with pytest.raises(RunError, match="out of data bounds"):
         program(np.ones(2), np.array(False))
+
+
+def test_an_optional_sequence_may_be_given_as_the_run_decides(tmp_path: Path) -> None:
+    text = """m (double[2] x, bool f) => (optional(seq(double[2])) o, double[K] y) {
+        o = If (f) <
+            then_branch = yes () => (optional(seq(double[2])) p) {
+                e = Exp (x)  s = SequenceConstruct (x, e)  p = Optional (s) },
+            else_branch = no () => (optional(seq(double[2])) q) { q = Optional <type = seq(double[2])> () }>
+        h = OptionalHasElement (o)
+        y = If (h) <
+            then_branch = has () => (double[A] u) {
+                t = OptionalGetElement (o)  u = ConcatFromSequence <axis = 0> (t) },
+            else_branch = none () => (double[B] w) { w = Sin (x) }> }"""
+    program = ps.load(saved(tmp_path, text))
+    assert program.outputs == ("o.elements", "o.given", "o.shapes", "y")
+    x = drawn(2)
+    for flag, told in ((True, np.concatenate([x, np.exp(x)])), (False, np.sin(x))):
+        o, y = program(x, np.array(flag))
+        np.testing.assert_allclose(y, told, rtol=1e-12)
+        assert (bool(o["given"]), o["elements"].size, o["shapes"].tolist()) == (flag, 4 * flag, [[2], [2]] * flag)
+    gradient = ps.split(program, wrt="x", of="y", seed="ones").joint()
+    np.testing.assert_allclose(gradient(x, np.array(True))[-1], 1 + np.exp(x), rtol=1e-12)
+    np.testing.assert_allclose(gradient(x, np.array(False))[-1], np.cos(x), rtol=1e-12)
 
 
 def test_an_optional_value_may_be_given_as_the_run_decides(tmp_path: Path) -> None:

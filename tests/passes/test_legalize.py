@@ -50,3 +50,13 @@ def test_an_operator_of_16_bits_gives_all_its_outputs(layer: Any, dtype: str) ->
     for value, wanted in zip(found, expected, strict=True):
         assert value.dtype in {half, wanted.dtype}
         np.testing.assert_allclose(value.astype(float), wanted.astype(float), rtol=2**-7, atol=2**-7)
+
+
+@pytest.mark.parametrize("of", ["bool", "uint8", "int64", "float32", "bfloat16"])
+@pytest.mark.parametrize("to", [np.bool_, np.uint8, np.float16, ml_dtypes.bfloat16])
+def test_a_diagonal_is_of_any_dtype(of: str, to: Any) -> None:
+    program = ps.trace(lambda x: op.EyeLike(x, k=1, dtype=np.dtype(to)), ps.spec(of, ["N", "M"]))
+    for shape in ((2, 3), (4, 1), (0, 2)):
+        found = program(np.zeros(shape, program.types[0].dtype))
+        assert found.dtype == to
+        np.testing.assert_array_equal(found.astype(float), np.eye(*shape, 1))

@@ -14,6 +14,7 @@ from tests.random_programs import bits, run
 from tests.recording import kinds, record, sub_block
 
 ONES, HALF = np.ones((4, 3), np.float32), np.float32(0.5)
+FIRST = np.array(-2)
 F32, F64, F16 = np.float32, np.float64, np.float16
 
 GOES: dict[str, tuple[Callable[..., Any], list[str]]] = {
@@ -85,6 +86,28 @@ GOES: dict[str, tuple[Callable[..., Any], list[str]]] = {
     "sum over no axes": (lambda x: op.ReduceSum(x, np.zeros(0, np.int64), noop_with_empty_axes=1), []),
     "squeezed sum": (lambda x: op.Squeeze(op.ReduceSum(x, [0]), [0]), ["ReduceSum"]),
     "dropout": (lambda x: op.Dropout(x), []),
+    "a row of joined rows": (
+        lambda x: op.Gather(op.Concat(op.Unsqueeze(op.Abs(x), [0]), op.Unsqueeze(x, [0]), axis=0), FIRST, axis=0),
+        ["Abs"],
+    ),
+    "a row of joined matrices": (
+        lambda x: op.Gather(op.Concat(op.Abs(x), op.Neg(x), axis=0), np.array(5), axis=0), ["Neg", "Gather"]
+    ),
+    "slices of a join": (
+        lambda x: op.Concat(
+            op.Slice(op.Concat(x, op.Abs(x), axis=1), [-3], [99], [1]),
+            op.Slice(op.Concat(x, op.Abs(x), x, axis=1), [3], [9], [-1]), axis=1,
+        ),
+        ["Abs", "Abs", "Concat", "Concat"],
+    ),
+    "a join split again": (
+        lambda x: op.Concat(*op.Split(op.Concat(x, op.Abs(x), axis=-1), [3, 3], axis=1, outputs=2)[::-1], axis=0),
+        ["Abs", "Concat"],
+    ),
+    "a join split in fewer parts": (
+        lambda x: op.Mul(*op.Split(op.Concat(*op.Split(x, [1, 2, 1], axis=0, outputs=3), axis=0), [3, 1], outputs=2)),
+        ["Split", "Concat", "Mul"],
+    ),
 }  # fmt: skip
 
 
@@ -124,6 +147,20 @@ STAYS: dict[str, tuple[Callable[..., Any], str]] = {
     "sums of sums": (lambda x: op.ReduceSum(op.ReduceSum(x, [0]), [1]), "float32[N,3]"),
     "a clip without bounds, which bounds infinity": (lambda x: op.Clip(x), "float32[N,3]"),
     "training": (lambda x: op.Dropout(x, HALF, np.array(True)), "float32[N,3]"),
+    "an element of a join of pieces of unknown size": (
+        lambda x: op.Gather(op.Concat(x, x, axis=0), np.array(1), axis=0),
+        "float32[N,3]",
+    ),
+    "a slice of a join that ends inside a piece": (
+        lambda x: op.Slice(op.Concat(x, x, axis=0), [0], [4], [0]),
+        "float32[3,2]",
+    ),
+    "a slice of a join along another axis": (
+        lambda x: op.Slice(op.Concat(x, x, axis=0), [0], [3], [1]),
+        "float32[3,4]",
+    ),
+    "a join split elsewhere": (lambda x: op.Split(op.Concat(x, x, axis=0), [1, 5], axis=0, outputs=2), "float32[3,2]"),
+    "some elements of a join": (lambda x: op.Gather(op.Concat(x, x, axis=0), [1], axis=0), "float32[3,2]"),
 }
 
 

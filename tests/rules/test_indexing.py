@@ -80,3 +80,15 @@ def test_a_write_of_repeated_traced_indices_sends_the_gradient_to_the_last() -> 
 
     u, places = np.array([1.0, 2.0, 3.0]), np.array([1, 0, 1])
     np.testing.assert_array_equal(ps.grad(f)(u, places), [0, 1, 10])
+
+
+@pytest.mark.parametrize("reduction", ["none", "add", "mul", "max"])
+def test_a_scatter_whose_places_are_counted_by_another_name_has_its_gradient(reduction: str) -> None:
+    """The standard says that places and updates are as many; what the program says of both need not be the same."""
+    shapes = ps.spec("float64", ["N", 1]), ps.spec("int64", ["M", 1]), ps.spec("float64", [3, 1])
+    made = ps.split(lambda x, i, u: op.ScatterElements(x, i, u, axis=0, reduction=reduction), *shapes)
+    x, places, seed = np.array([[5.0], [6.0], [7.0]]), np.array([[0], [2], [1]]), np.array([[1.0], [2.0], [3.0]])
+    _, dx, du = made.joint()(x, places, np.ones_like(x), seed)
+    moves = {"none": (0 * seed, seed), "add": (seed, seed), "mul": (seed, seed * x), "max": (seed, 0 * seed)}
+    np.testing.assert_allclose(dx, moves[reduction][0])
+    np.testing.assert_allclose(du, moves[reduction][1][places[:, 0]])

@@ -146,3 +146,22 @@ def test_a_scale_that_float32_rounds_down_gives_the_whole_length_in_float64_too(
         x = np.arange(10, dtype=dtype)
         wanted = ps.trace(lambda x: op.Resize(x, None, scale, None, mode="nearest"), x)(x)
         assert wanted.shape == (7,)
+
+
+@pytest.mark.parametrize(("length", "scale", "new"), [(100, 0.7, 70), (20, 1.4, 28), (100, 2.8, 280)])
+def test_a_length_that_comes_to_a_whole_number_in_float32_alone_is_that_number(
+    length: int, scale: float, new: int
+) -> None:
+    weights = np.linspace(-1, 1, new).astype(np.float32)
+    scales = np.array([1, 1, scale], np.float32)
+
+    def resized(x: Any) -> Any:
+        return op.Resize(x, None, scales, mode="linear") * weights
+
+    x = np.random.default_rng(2).standard_normal(length).astype(np.float32)
+    places = (np.arange(new) + 0.5) * length / new - 0.5
+    expected = np.interp(places, np.arange(length), x) * weights
+    joint = ps.split(resized, ps.spec("float32", (1, 1, length))).joint()
+    value, gradient = joint(x[None, None], np.ones((1, 1, new), np.float32))
+    np.testing.assert_allclose(value[0, 0], expected, atol=1e-5)
+    np.testing.assert_allclose(np.sum(gradient * x), np.sum(expected), rtol=1e-4)

@@ -116,6 +116,42 @@ def _are_whole(x: Value, scales: Any, axes: Sequence[int] | None) -> bool:
     return all(abs(n * scale - round(n * scale)) <= NEARLY_WHOLE * n * scale for n, scale in pairs)
 
 
+def is_long(step: Op) -> bool:
+    """True for a Resize that onnxruntime's kernel makes longer than its inference of shapes says.
+
+    The kernel multiplies a length by its scale in float32: 100 times 0.7, which is a little less, is 70 there.
+    """
+    x, scales = step.inputs[0], step.inputs[2] if len(step.inputs) == 3 else None
+    if x is None or not isinstance(scales, Const):
+        return False
+    pairs = _lengths(x.type.shape, scales.numpy(), step.attributes.get("axes"))
+    return any(_new_length(n, scale) != np.floor(np.float64(n) * scale) for n, scale in pairs)
+
+
+def _lengths(shape: dims.Shape | None, scales: Any, axes: Sequence[int] | None) -> list[tuple[int, Any]]:
+    """The literal lengths that are resized, each with its scale."""
+    given = () if shape is None else shape if axes is None else [shape[axis] for axis in axes]
+    return [(n, scale) for n, scale in zip(given, scales, strict=False) if isinstance(n, int)]
+
+
+def _new_length(length: int, scale: Any) -> Any:
+    return np.floor(np.float32(length) * np.float32(scale))
+
+
+def resize_as_told(
+    x: Array, roi: Array | None = None, scales: Array | None = None, sizes: Array | None = None, **attributes: Any
+) -> Array:
+    """Resize to the sizes that the scales come to, where onnxruntime finds the same scales in them; else `resize`."""
+    known = None if scales is None or sizes is not None else scales.known()
+    pairs = [] if known is None else _lengths(x.shape, known, attributes.get("axes"))
+    lengths = [int(_new_length(n, scale)) for n, scale in pairs]
+    is_same = all(n and np.float32(new / n) == scale for new, (n, scale) in zip(lengths, pairs, strict=True))
+    if known is None or len(pairs) < len(known) or not is_same:
+        return resize(x, roi, scales, sizes, **attributes)
+    said = {name: value for name, value in attributes.items() if value is not None}
+    return op.Resize(x, roi, None, np.array(lengths), **said)
+
+
 NEARLY_WHOLE = 1e-6
 """How far a length, relatively, may be from a whole number and is that number: a scale is told in float32."""
 
@@ -324,4 +360,4 @@ def total(terms: Sequence[Array]) -> Array:
 
 
 COMPOSITIONS: dict[str, Callable[..., Any]] = {"Resize": resize}
-SPELT: dict[str, Callable[..., Any]] = {"Resize": resize}
+SPELT: dict[str, Callable[..., Any]] = {"Resize": resize_as_told}

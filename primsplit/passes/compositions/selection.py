@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.broadcasting import zeros
 from primsplit.ops import op
 from primsplit.passes.compositions.axes import along, from_front, positions, size
 
@@ -52,4 +53,16 @@ def mean(*arrays: Array) -> Array:
     return op.Div(total, np.asarray(len(arrays), total.dtype))
 
 
-COMPOSITIONS: dict[str, Callable[..., Any]] = {"OneHot": one_hot, "NonZero": non_zero, "Hardmax": hardmax, "Mean": mean}
+def eye_like(x: Array, *, k: int = 0, dtype: int | None = None) -> Array:
+    """1 on a diagonal, by default in the dtype of `x`, whose shape alone is read."""
+    ones = op.EyeLike(zeros(x.shape, np.dtype(np.int64)), k=k)
+    return op.Cast(ones, to=x.dtype if dtype is None else dtype)
+
+
+COMPOSITIONS: dict[str, Callable[..., Any]] = {
+    "EyeLike": eye_like,
+    "OneHot": one_hot,
+    "NonZero": non_zero,
+    "Hardmax": hardmax,
+    "Mean": mean,
+}

@@ -90,7 +90,7 @@ def is_odd(step: Op) -> bool:
         case "MaxUnpool":
             return len(step.inputs) > 2 and step.inputs[2] is not None
         case "Resize":
-            return resize.is_rounded(step)
+            return resize.is_rounded(step) or resize.is_long(step)
     return gates.is_odd(step.kind, step.attributes)
 
 

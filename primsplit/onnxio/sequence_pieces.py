@@ -1,0 +1,154 @@
+"""SplitToSequence and ConcatFromSequence: a tensor as the sequence of its parts, and parts as a tensor."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+
+from primsplit import dims, tracing
+from primsplit.array import Array
+from primsplit.broadcasting import int_scalar, reshape_to
+from primsplit.errors import ParseError
+from primsplit.ir import Const, Value
+from primsplit.onnxio import ragged
+from primsplit.onnxio.known import known_array, known_number
+from primsplit.onnxio.sequences import (
+    MOST_ITEMS,
+    Entry,
+    Listed,
+    Ragged,
+    Stacked,
+    apart,
+    refused,
+    require_sequence,
+    require_tensor,
+)
+from primsplit.ops import op
+
+MOST_PIECES = 10_000
+"""The most pieces that a tensor is split into."""
+
+Inputs = Sequence[Entry | None]
+
+
+def split(inputs: Inputs, attributes: Mapping[str, Any]) -> Entry:
+    """The parts of a tensor.
+
+    The standard ignores `keepdims` where sizes are given. Exporters for PyTorch write it beside a scalar 1 and mean
+    it, and onnxruntime obeys it there, so it is obeyed here too.
+    """
+    tensor = require_tensor(inputs[0], "SplitToSequence")
+    axis, keeps = int(attributes.get("axis", 0)), bool(attributes.get("keepdims", 1))
+    rank = tensor.type.rank
+    if tensor.type.shape is None or rank is None or not -rank <= axis < rank:
+        raise ParseError(f"SplitToSequence along axis {axis} of {tensor.type}", place=tracing.current().place)
+    axis %= rank
+    if inputs[1] is None:
+        return _singles(tensor, axis, keeps=keeps)
+    sizes = require_tensor(inputs[1], "SplitToSequence")
+    if sizes.type.rank == 1:
+        return _pieces(tensor, sizes, axis)
+    number, whole = known_number(sizes), tensor.type.shape[axis]
+    if number == 1:
+        return _singles(tensor, axis, keeps=keeps)
+    if number is not None and number > 0 and not isinstance(whole, int):
+        count = dims.floor_divide(whole, number)
+        if dims.same(count * number, whole):
+            return _even(tensor, axis, count, number)
+    if number is None or not isinstance(whole, int):
+        return _evenly(tensor, int_scalar(Array(sizes)), axis)
+    if number <= 0 or whole > number * MOST_PIECES:
+        why = f"told in tensors, a sequence has at most {MOST_PIECES} elements"
+        pieces = "pieces of no size" if number <= 0 else f"{-(-whole // number)} pieces"
+        raise refused(f"SplitToSequence into {pieces}", why, "Split it into fewer pieces.")
+    counts = [min(number, whole - start) for start in range(0, whole, number)]
+    return _pieces(tensor, Const(np.array(counts, np.int64)), axis)
+
+
+def _singles(tensor: Value, axis: int, *, keeps: bool) -> Entry:
+    """The parts of size 1 along an axis: one by one where there are few, else as a stack."""
+    shape = tensor.type.shape or ()
+    count = shape[axis]
+    if isinstance(count, int) and count <= MOST_ITEMS:
+        return Listed(tuple(apart(tensor, count, axis, keeps=keeps)))
+    order = [axis, *(i for i in range(len(shape)) if i != axis)]
+    moved = Array(tensor) if axis == 0 else op.Transpose(Array(tensor), perm=order)
+    return Stacked((op.Unsqueeze(moved, [axis + 1]) if keeps else moved).value)
+
+
+def _even(tensor: Value, axis: int, count: dims.Dim, size: int) -> Entry:
+    """As many parts of one size as the run knows, as a stack."""
+    shape = tensor.type.shape or ()
+    split_up = (*shape[:axis], count, size, *shape[axis + 1 :])
+    parted = reshape_to(Array(tensor), split_up)
+    order = [axis, *(i for i in range(len(split_up)) if i != axis)]
+    return Stacked((parted if axis == 0 else op.Transpose(parted, perm=order)).value)
+
+
+def _evenly(tensor: Value, number: Array, axis: int) -> Entry:
+    """Parts of one size, which the run may compute; the last one is as long as is left."""
+    whole = op.Gather(op.Shape(Array(tensor)), axis, axis=0)
+    starts = op.Range(0, whole, number)
+    return ragged.split_along(tensor, op.Min(op.Sub(whole, starts), number), axis)
+
+
+def _pieces(tensor: Value, sizes: Value, axis: int) -> Entry:
+    """The parts of these sizes, as many as there are sizes, which the run may compute."""
+    known = known_array(sizes)
+    count = (sizes.type.shape or (None,))[0] if known is None else len(known)
+    if isinstance(count, int) and count == 0:
+        return Listed(())
+    parts = Array(sizes if known is None else Const(known.astype(np.int64)))
+    if known is None and parts.dtype != np.int64:
+        parts = op.Cast(parts, to=onnx.TensorProto.INT64)
+    if not isinstance(count, int):
+        return ragged.split_along(tensor, parts, axis)
+    return Listed(tuple(p.value for p in _as_tuple(op.Split(Array(tensor), parts, axis=axis, outputs=count))))
+
+
+def _as_tuple(made: Any) -> tuple[Array, ...]:
+    return made if isinstance(made, tuple) else (made,)
+
+
+def concat(inputs: Inputs, attributes: Mapping[str, Any]) -> Entry:
+    """The elements joined along one of their axes, or a new one; the run fails where they do not fit."""
+    held = require_sequence(inputs[0], "ConcatFromSequence")
+    axis, adds = int(attributes["axis"]), bool(attributes.get("new_axis", 0))
+    if isinstance(held, Stacked):
+        return _merged(held.tensor, axis, adds=adds)
+    if isinstance(held, Ragged):
+        if held.mixed:
+            why = "its elements have several numbers of axes"
+            raise refused("ConcatFromSequence of a sequence whose length only the run knows", why, "Join them apart.")
+        if adds:
+            return _merged(ragged.stacked(held), axis, adds=True)
+        _require_axis(axis, held.rank, "the elements")
+        return ragged.joined_along(held, axis % held.rank)
+    if not held.items:
+        raise ParseError("ConcatFromSequence joins an empty sequence", place=tracing.current().place)
+    parts = [op.Unsqueeze(Array(v), [axis]) if adds else Array(v) for v in held.items]
+    joined: Array = op.Concat(*parts, axis=axis)
+    return joined.value
+
+
+def _require_axis(axis: int, rank: int, what: str) -> None:
+    if not -rank <= axis < rank:
+        told = f"ConcatFromSequence along axis {axis}, and {what} have {rank}"
+        raise ParseError(told, place=tracing.current().place)
+
+
+def _merged(tensor: Value, axis: int, *, adds: bool) -> Value:
+    """The parts of a stack joined along an axis, which is new, or one of theirs."""
+    shape = tensor.type.shape
+    rank = 0 if shape is None else len(shape) - (0 if adds else 1)
+    if shape is None:
+        raise ParseError(f"ConcatFromSequence of {tensor.type}", place=tracing.current().place)
+    _require_axis(axis, rank, f"{tensor.type}, the elements stacked,")
+    place = axis % rank
+    order = [*range(1, place + 1), 0, *range(place + 1, len(shape))]
+    moved = Array(tensor) if place == 0 else op.Transpose(Array(tensor), perm=order)
+    if adds:
+        return moved.value
+    sizes = moved.shape
+    return op.Reshape(moved, [*sizes[:place], sizes[place] * sizes[place + 1], *sizes[place + 2 :]], allowzero=1).value

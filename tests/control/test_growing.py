@@ -1,0 +1,116 @@
+"""`scan`, `while_loop` and `fori_loop` whose steps change a size of the carry: as the Python loop they stand for."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.errors import ShapeError
+from primsplit.testing import check_grads
+
+X = np.array([0.3, -0.8, 1.1, 0.4])
+
+
+def appended(x: Any) -> Any:
+    """What was seen, and the sum of the sines of all of it after each step."""
+
+    def step(seen: Any, e: Any) -> Any:
+        after = np.concatenate([seen, np.reshape(e * seen[0], (1,))])
+        return after, np.sum(np.sin(after))
+
+    return ps.scan(step, 1.5 * x[:1], x)
+
+
+def from_the_end(x: Any) -> Any:
+    """A carry that grows in front, over sequences of two kinds walked from the end."""
+    step = lambda c, e: (np.concatenate([(e[0] * e[1])[:1], c]), np.cos(e[0][0] + c[-1]))  # noqa: E731
+    return ps.scan(step, x[:2], (np.outer(x, x), np.stack([x, x], 1)[:, ::-1] @ np.ones((2, 4))), reverse=True)
+
+
+def expanded(x: Any) -> Any:
+    """The coefficients of the polynomial that has the zeros `x`."""
+    zero, one = np.zeros(1), np.ones(1)
+    step = lambda i, c: np.concatenate([c, zero]) - np.take(x, i) * np.concatenate([zero, c])  # noqa: E731
+    return ps.fori_loop(0, x.shape[0], step, one)
+
+
+def doubled(x: Any) -> Any:
+    """Twice as long in each step, until the sum of squares is large; a carry beside it keeps its shape."""
+    grown = lambda c: (c[0] + np.mean(c[1]), np.concatenate([c[1], 1.2 * c[1]]))  # noqa: E731
+    return ps.while_loop(lambda c: np.sum(c[1] ** 2) < 30, grown, (x[0], x))
+
+
+def halved(x: Any) -> Any:
+    """A carry that shrinks."""
+    return ps.fori_loop(0, 2, lambda i, c: c[::2] * c[:1], x)
+
+
+def counted(x: Any) -> Any:
+    """No sequences, a length alone."""
+    return ps.scan(lambda c, _: (np.concatenate([c, c[-1:] * 2]), c[-1]), x[:1], length=3)
+
+
+def within(x: Any) -> Any:
+    """A loop that grows what the loop around it grows."""
+    longer = lambda i, c: np.concatenate([c, c[-1:] * x[i]])  # noqa: E731
+    return ps.fori_loop(0, 2, lambda i, c: np.sin(ps.fori_loop(0, 2, longer, c)), x[:1])
+
+
+def with_checkpoints(x: Any) -> Any:
+    """A carry that grows in the parts of a scan."""
+    return ps.scan(lambda c, e: (np.concatenate([c, e[None]]), np.sum(c) * e), x[:1], x, checkpoint="sqrt")
+
+
+LOOPS: list[Callable[[Any], Any]] = [
+    appended, from_the_end, expanded, doubled, halved, counted, within, with_checkpoints
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("loop", LOOPS, ids=lambda f: f.__name__)
+def test_a_carry_that_changes_its_size_is_that_of_the_python_loop(loop: Callable[[Any], Any]) -> None:
+    for found, wanted in zip(_leaves(ps.trace(loop, X)(X)), _leaves(loop(X)), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("loop", LOOPS, ids=lambda f: f.__name__)
+def test_it_has_derivatives_of_second_order(loop: Callable[[Any], Any]) -> None:
+    check_grads(lambda x: sum(np.sum(np.sin(y)) for y in _leaves(loop(x))), X, order=2, symbolic=False)
+
+
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_one_file_serves_every_length(size: int) -> None:
+    def f(xs: Any) -> Any:
+        seen, sums = ps.scan(lambda c, e: (np.concatenate([c, e[None]]), np.sum(c * e)), np.ones(1), xs)
+        return np.sum(seen**2) + np.sum(np.cos(sums))
+
+    file = ps.split(f, ps.spec("float64", ["N"])).joint()
+    value, slope = file(X[:size])
+    np.testing.assert_allclose(value, f(X[:size]), rtol=1e-12)
+    step = 1e-6 * np.eye(size)
+    wanted = [(f(X[:size] + d) - f(X[:size] - d)) / 2e-6 for d in step]
+    np.testing.assert_allclose(slope, np.reshape(wanted, size), rtol=1e-7, atol=1e-8)
+
+
+def test_a_size_that_broadcasting_makes_in_the_first_step_stays() -> None:
+    f = lambda x: ps.fori_loop(0, 3, lambda i, c: np.sin(c) * x, np.ones(1))  # noqa: E731
+    np.testing.assert_allclose(ps.trace(f, X)(X), f(X), rtol=1e-12)
+
+
+def test_a_batch_of_growing_loops_is_each_examples_own() -> None:
+    one = ps.grad(lambda x: np.sum(np.sin(expanded(x))))
+    batch = np.stack([X, X * 0.5, X - 1])
+    np.testing.assert_allclose(ps.vmap(one)(batch), [one(x) for x in batch], rtol=1e-12)
+
+
+def test_another_number_of_axes_is_refused_at_its_line() -> None:
+    with pytest.raises(ShapeError, match="number of axes") as caught:
+        ps.trace(lambda x: ps.while_loop(lambda c: True, lambda c: c[None], x), X)
+    assert caught.value.place is not None
+    assert caught.value.place.filename == __file__
+    assert len(str(caught.value).splitlines()) < 10
+
+
+def _leaves(result: Any) -> list[Any]:
+    return [y for part in result for y in _leaves(part)] if isinstance(result, tuple) else [result]
