@@ -25,6 +25,12 @@ DEPTH = 12
 
 SCALARS = (bool, int, float, complex, str, bytes)
 OPAQUE = frozenset({"numpy", "scipy", "primsplit", "ml_dtypes", "onnx", "onnxruntime", "onnx_ir", "optree"})
+TABLES = ("numpy.polynomial.", "scipy.interpolate.", "scipy.sparse.")
+"""Where the classes of opaque libraries are whose objects hold numbers that people change."""
+
+HOLDERS = (np.poly1d, np.vectorize)
+"""Further such classes."""
+
 UNREAD = frozenset({
     "__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__annotations__", "__slots__",
     "__firstlineno__", "__static_attributes__", "__dataclass_fields__", "__dataclass_params__", "__match_args__",
@@ -128,7 +134,7 @@ class _Reading:
 
     def instance(self, value: Any, depth: int) -> Any:
         kind = type(value)
-        held = None if _top(kind.__module__) in OPAQUE else _attributes(value)
+        held = None if _is_opaque(kind) else _attributes(value)
         if held is None or isinstance(value, types.ModuleType):
             return Same(value)
         self.unchanged.attribute(value, "__class__")
@@ -190,6 +196,11 @@ class _Reading:
 
 
 _DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType)
+
+
+def _is_opaque(kind: type) -> bool:
+    """True for a class whose objects are what they are, whatever they hold."""
+    return _top(kind.__module__) in OPAQUE and not (kind in HOLDERS or f"{kind.__module__}.".startswith(TABLES))
 
 
 def _unwrapped(value: Any) -> Any:

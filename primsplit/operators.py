@@ -12,11 +12,18 @@ _Operand = TypeVar("_Operand", bound="Operators")
 
 def _binary(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
     def operator(self: _Operand, other: Any) -> Any:
-        if hasattr(other, "__array_ufunc__") and other.__array_ufunc__ is None:
+        if _comes_first(other):
             return NotImplemented
         return _weakened(self.__array_ufunc__(ufunc, "__call__", self, other), self, other)
 
     return operator
+
+
+def _comes_first(other: Any) -> bool:
+    """True for an operand that NumPy would let answer instead: one without ufuncs, such as a sparse matrix."""
+    if hasattr(other, "__array_ufunc__"):
+        return other.__array_ufunc__ is None
+    return getattr(other, "__array_priority__", 0) > 0
 
 
 def _weakened(result: Any, *operands: Any) -> Any:

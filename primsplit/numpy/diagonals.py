@@ -1,5 +1,6 @@
 """Diagonals and triangles: diag, diagonal, trace, triu, tril, fill_diagonal."""
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy.typing as npt
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import count_up, expand_to, reshape_to, transpose, zeros
-from primsplit.dims import Dim
+from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.numpy.axes import array_like, one_axis
 from primsplit.numpy.indexing import as_written
@@ -174,7 +175,8 @@ def tril_indices(n: Dim, k: int = 0, m: Dim | None = None) -> Any:
 
 
 def _places_of_triangle(n: Dim, k: int, m: Dim | None, *, upper: bool) -> Any:
-    m = n if m is None else m
+    n = _as_size(n)
+    m = n if m is None else _as_size(m)
     if isinstance(n, int) and isinstance(m, int):
         return np.triu_indices(n, k, m) if upper else np.tril_indices(n, k, m)
     rows, columns = count_up(n), count_up(m)
@@ -194,4 +196,10 @@ def diag_indices_from(arr: Array) -> Any:
 
 def diag_indices(n: Dim, ndim: int = 2) -> Any:
     """As in NumPy; the size may be known only at run time."""
+    n = _as_size(n)
     return np.diag_indices(n, ndim) if isinstance(n, int) else (count_up(n),) * ndim
+
+
+def _as_size(n: Any) -> Dim:
+    """A size, or a Python integer. Raises NumberAsked for a traced number."""
+    return n if isinstance(n, Size) else operator.index(n)

@@ -90,7 +90,9 @@ def setitem(x: Array, key: Any, new: Any) -> None:
 
 
 def as_written(new: Any, x: Array) -> Array:
-    """What is written to `x`, in its dtype."""
+    """What is written to `x`, in its dtype. Raises DtypeError where `x` is no traced array."""
+    if not isinstance(x, Array):
+        raise plain_out("a traced value is written into a NumPy array")
     return cast_to(array_like(new), x.dtype)
 
 

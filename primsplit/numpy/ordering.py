@@ -178,6 +178,10 @@ def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
     return _arg_extremum("ArgMin", _without_nan(a, np.inf), axis, out, keepdims)
 
 
+_WIDENED = frozenset({"bool", "int16", "int32", "uint8", "uint16", "uint32"})
+"""Dtypes whose numbers are told apart as int64."""
+
+
 @implements(np.unique)
 def unique(
     ar: Any,
@@ -190,7 +194,8 @@ def unique(
     sorted: bool = True,
 ) -> Any:
     """np.unique. The cotangent of a value goes to its first occurrence. Along an axis there may be no NaN."""
-    x = array_like(ar)
+    given = array_like(ar)
+    x = cast_to(given, np.int64) if given.dtype.name in _WIDENED else given
     if x.dtype not in {np.dtype(d) for d in ("float16", "float32", "float64", "int8", "int64")}:
         raise UnsupportedFunction(
             f"np.unique has no form for {x.dtype}", place=tracing.user_place(), cure="Cast to int64 or a float first."
@@ -202,7 +207,7 @@ def unique(
         values, index, inverse, counts = op.Unique(x, axis=place, outputs=4)
     shape = x.shape if place is None else (x.shape[place],)
     wanted = ((return_index, index), (return_inverse, reshape_to(inverse, shape)), (return_counts, counts))
-    found = [values, *(extra for asked, extra in wanted if asked)]
+    found = [cast_to(values, given.dtype), *(extra for asked, extra in wanted if asked)]
     return found[0] if len(found) == 1 else tuple(found)
 
 

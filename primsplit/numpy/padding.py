@@ -110,9 +110,13 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Array:
     """Shifted along the axes; what leaves at one end comes back at the other."""
     x = array_like(x)
     if axis is None:
+        if isinstance(shift, Array):
+            shift = op.ReduceSum(as_int64(shift), keepdims=0)
+        elif isinstance(shift, list | tuple | np.ndarray):
+            shift = sum(np.ravel(shift) if isinstance(shift, np.ndarray) else shift)
         return reshape_to(_rolled(reshape(x, -1), shift, 0), x.shape)
+    shifts = list(shift) if isinstance(shift, tuple | list | np.ndarray | Array) and np.ndim(shift) else [shift]
     axes = list(axis) if isinstance(axis, tuple | list) else [axis]
-    shifts = list(shift) if isinstance(shift, tuple | list | np.ndarray) and np.ndim(shift) else [shift]
     if len(axes) != len(shifts):
         axes, shifts = axes * len(shifts), shifts * len(axes)
     for place, step in zip(axes, shifts, strict=True):
@@ -126,7 +130,8 @@ def _rolled(x: Array, shift: Any, axis: int) -> Array:
     if known is None:
         source = op.Mod(op.Sub(count_up(size), as_int64(shift)), op.Max(size_as(size, np.int64), 1))
         return op.Gather(x, source, axis=axis)
-    cut: Dim = dims.remainder(-operator.index(known), dims.maximum(size, 1))
+    places = known if isinstance(known, Size) else operator.index(known)
+    cut: Dim = dims.remainder(-places, dims.maximum(size, 1))
     if dims.same(cut, 0):
         return x
     parts = [(*x.shape[:axis], n, *x.shape[axis + 1 :]) for n in (cut, size - cut)]

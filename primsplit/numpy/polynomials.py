@@ -135,7 +135,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
 
 
 def _order(m: Any) -> int:
-    order = operator.index(m)
+    order = int(m)
     if order < 0:
         raise ShapeError("the order of a derivative or integral must be positive", place=tracing.user_place())
     return order

@@ -165,10 +165,10 @@ def extract(condition: Any, arr: Any) -> Array:
 @implements(np.put)
 def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write `v`, repeated as needed, to these places of all elements in a row."""
+    new = as_written(v, a)
     row = reshape_to(Array(a.value), (a.size,))
     places = array_like(_indices(ind, mode, a.size))
     places = reshape_to(places, (places.size,))
-    new = as_written(v, a)
     new = expand_to(new, places.shape) if new.ndim == 0 else resize(new, places.shape)
     setitem(row, places, new)
     a.assign(reshape_to(Array(row.value), a.shape))
@@ -177,11 +177,11 @@ def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
 @implements(np.place)
 def place(arr: Array, mask: Any, vals: Any) -> None:
     """Write `vals`, repeated as needed, to the elements where the mask is True."""
+    new = as_written(vals, arr)
+    new = reshape_to(new, (new.size,))
     row = reshape_to(Array(arr.value), (arr.size,))
     condition = cast_to(array_like(mask), bool)
     places = op.Squeeze(places_of(reshape_to(condition, (condition.size,))), [1])
-    new = as_written(vals, arr)
-    new = reshape_to(new, (new.size,))
     numbers = op.Mod(count_up(places.shape[0]), op.Max(size_as(new.size, np.int64), 1))
     done = op.ScatterND(row, op.Unsqueeze(places, [1]), op.Gather(new, numbers))
     arr.assign(reshape_to(done, arr.shape))
@@ -198,19 +198,13 @@ def putmask(a: Array, mask: Any, values: Any) -> None:
 @implements(np.copyto)
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """Write `src` to `dst` where `where` is True. Raises DtypeError where `casting` forbids it."""
-    if not isinstance(dst, Array):
-        raise DtypeError(
-            "np.copyto writes traced values into a NumPy array",
-            place=tracing.user_place(),
-            cure="Make the destination with np.zeros_like of a traced array.",
-        )
     source = as_array(src) if not isinstance(src, list | tuple) else array_like(src)
+    new = as_written(source, dst)
     if not source.weak and not np.can_cast(source.dtype, dst.dtype, casting):  # type: ignore[arg-type]
         raise DtypeError(
             f"Cannot cast array data from {source.dtype} to {dst.dtype} according to the rule {casting!r}",
             place=tracing.user_place(),
         )
-    new = as_written(source, dst)
     if where is True:
         setitem(dst, Ellipsis, new)
         return

@@ -10,6 +10,7 @@ from primsplit import tracing
 from primsplit.array import Array, implements
 from primsplit.errors import ShapeError
 from primsplit.infer import broadcast_shapes
+from primsplit.lifting import holds_traced
 from primsplit.numpy.axes import array_like, delivered
 from primsplit.numpy.ufuncs import call, call_ufunc, cast_to, elementwise, loop_dtypes, zeros_of
 from primsplit.numpy.units import common_dtype, is_bool, is_whole, same
@@ -134,10 +135,16 @@ def heaviside(x: Array, at_zero: Array) -> Array:
     return op.Where(x < 0.0, 0.0, rest)
 
 
-@implements(np.real, np.real_if_close)
-def real(val: Any, **_: Any) -> Array:
+@implements(np.real)
+def real(val: Any) -> Array:
     """The array itself, which is real."""
     return same(array_like(val))
+
+
+@implements(np.real_if_close)
+def real_if_close(a: Any, tol: Any = 100) -> Array:
+    """The array itself, which is real."""
+    return same(array_like(a))
 
 
 @implements(np.imag)
@@ -148,9 +155,9 @@ def imag(val: Any) -> Array:
 
 @implements(np.polyval)
 def polyval(p: Any, x: Any) -> Any:
-    """The polynomial with coefficients p, highest first, by Horner's rule."""
+    """The polynomial with coefficients p, highest first, by Horner's rule. A list is an array, whose dtype counts."""
     point = array_like(x)
-    first, *rest = p if isinstance(p, Sequence) else array_like(p)
+    first, *rest = array_like(p) if holds_traced(p) else np.asarray(p)
     result: Any = zeros_of(point) + array_like(first)
     for coefficient in rest:
         result = result * point + array_like(coefficient)

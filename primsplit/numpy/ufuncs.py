@@ -78,8 +78,10 @@ def call_ufunc(
     if ufunc.signature is None:
         _check_broadcast(arrays)
     cast = [_cast_operand(a, d) for a, d in zip(arrays, loop[: ufunc.nin], strict=True)]
+    if where is not True and ufunc.__name__ not in HARMLESS:
+        cast = [_kept_harmless(a, where, ufunc.__name__) for a in cast]
     result = _known_result(ufunc, cast) or ELEMENTWISE[ufunc.__name__](*cast)
-    results = [_own(r, arrays) for r in (result if isinstance(result, tuple) else (result,))]
+    results = [_own(r, arrays) for r in ((result,) if isinstance(result, Array) else result)]
     if out is None and where is True:
         return tuple(results) if ufunc.nout > 1 else results[0]
     outs = out if isinstance(out, tuple) else (out,) * ufunc.nout
@@ -94,6 +96,23 @@ def _known_result(ufunc: np.ufunc, operands: Sequence[Array]) -> tuple[Array, ..
         return None
     found = ufunc(*known)
     return tuple(Array(tracing.constant(f)) for f in (found if isinstance(found, tuple) else (found,)))
+
+
+HARMLESS = frozenset(
+    {"absolute", "add", "copysign", "fabs", "fmax", "fmin", "maximum", "minimum", "negative", "subtract"}
+)
+"""Functions whose derivative is finite whatever their operands are."""
+
+
+def _kept_harmless(operand: Array, where: Any, name: str) -> Array:
+    """The operand with a number in the place of what `where=` leaves out.
+
+    NumPy computes nothing there, so that a division by 0 must not give a gradient of 0 / 0 either.
+    """
+    if operand.dtype.kind not in "fiu":
+        return operand
+    safe = 2 if name == "arccosh" else 0.5 if operand.dtype.kind == "f" else 1
+    return op.Where(as_array(where), operand, operand.dtype.type(safe))
 
 
 COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})

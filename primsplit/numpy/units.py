@@ -37,6 +37,8 @@ def unit(name: str, body: Callable[..., Array], *slopes: Slope) -> Unit:
 
         return z, pullback
 
+    rule.__name__ = f"{name}_rule"
+
     def function(*inputs: Array) -> Array:
         found: Array = made(*inputs)
         return found

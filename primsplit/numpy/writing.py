@@ -8,10 +8,9 @@ import numpy as np
 from primsplit import dims, tracing
 from primsplit.array import Array
 from primsplit.broadcasting import count_up, expand_to, inverse_permutation, reshape_to, transpose, zeros
+from primsplit.calls.primitive import stop_gradient
 from primsplit.dims import Dim, Shape
 from primsplit.errors import ShapeError, TraceError
-from primsplit.ir import Type
-from primsplit.numpy.axes import size_as
 from primsplit.numpy.keys import END, WHOLE, Bound, Cut, Entry, Fancy, Mask, New, Take, index_vector
 from primsplit.numpy.reading import block_place, index_matrix, read_basic
 from primsplit.ops import op
@@ -222,9 +221,10 @@ def _is_unique(picks: Sequence[Fancy | Take]) -> bool:
 
 
 def _last_writes(matrix: Array, updates: Array, sizes: Sequence[Dim]) -> tuple[Array, Array]:
-    """Indices and updates in rows, with only the last of those that name the same place.
+    """Indices and updates in rows, those that name the same place with the same update: the last one.
 
-    ONNX leaves open which write to a place stays; NumPy keeps the last, and only that one has a gradient.
+    ONNX leaves open which write to a place stays; NumPy keeps the last, and only that one has a gradient. No row is
+    dropped, so that the sizes do not depend on the indices, and are the same for each example of a batch.
     """
     block = matrix.ndim - 1
     depth = len(sizes)
@@ -238,11 +238,11 @@ def _last_writes(matrix: Array, updates: Array, sizes: Sequence[Dim]) -> tuple[A
             if len(kept) == len(known):
                 return matrix, updates
             return Array(tracing.constant(known[kept])), op.Gather(flat, kept)
-    numbers = op.Range(1, size_as(count + 1, np.int64), 1, types=[Type(np.int64, (count,))])
-    winners = op.ScatterND(zeros(sizes, np.dtype(np.int64)), rows, numbers, reduction="max")
-    stays = op.Equal(op.GatherND(winners, rows), numbers)
-    kept_rows = op.Squeeze(op.NonZero(stays), [0])
-    return op.Gather(rows, kept_rows), op.Gather(flat, kept_rows)
+    numbers = count_up(count)
+    last = op.GatherND(op.ScatterND(zeros(sizes, np.dtype(np.int64)), rows, numbers, reduction="max"), rows)
+    stays = op.Equal(last, numbers)
+    stays = op.Unsqueeze(stays, list(range(1, flat.ndim))) if flat.ndim > 1 else stays
+    return rows, op.Where(stays, flat, stop_gradient(op.Gather(flat, last)), types=[flat.type])
 
 
 def _known_rows(matrix: Array, depth: int) -> np.ndarray[Any, Any] | None:

@@ -131,7 +131,7 @@ def scatter_elements(
     """What was written gets the cotangent of its place; see below for the reductions."""
 
     def read(x: Array) -> Array:
-        return op.GatherElements(x, indices, axis=axis)
+        return op.GatherElements(x, indices, axis=axis, types=[updates.type])
 
     def write(x: Array, u: Array, reduction: str) -> Array:
         return op.ScatterElements(x, indices, u, axis=axis, reduction=reduction)

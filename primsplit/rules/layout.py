@@ -203,8 +203,7 @@ class _Cuts:
         """The indices that the cut of this axis picks."""
         size, bounds, step = self.x.shape[self.axes[position]], self.literal(position), self.step[position]
         if isinstance(size, int) and bounds is not None:
-            stop = None if bounds[1] < -size else bounds[1]
-            return Array(tracing.constant(np.arange(size)[slice(bounds[0], stop, step)]))
+            return Array(tracing.constant(np.arange(size)[slice(*bounds, step)]))
         counted = op.Range(0, size_scalar(size), 1)
         start, end = (op.Cast(self.part(b, position), to=np.int64) for b in (self.starts, self.ends))
         return op.Slice(counted, start, end, [0], [step])

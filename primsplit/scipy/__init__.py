@@ -1,8 +1,9 @@
 """SciPy functions that cannot be intercepted, since SciPy turns its arguments into NumPy arrays first.
 
-They have SciPy's names and arguments, and work on traced arrays; those of `linalg` and `special` on NumPy arrays alike.
+They have SciPy's names and arguments, and work on traced arrays; those of `distance`, `integrate`, `linalg` and
+`special` on NumPy arrays alike.
 """
 
-from primsplit.scipy import linalg, special, stats
+from primsplit.scipy import distance, integrate, linalg, ndimage, signal, special, stats
 
-__all__ = ["linalg", "special", "stats"]
+__all__ = ["distance", "integrate", "linalg", "ndimage", "signal", "special", "stats"]

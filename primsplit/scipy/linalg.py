@@ -13,13 +13,17 @@ from primsplit.errors import ShapeError
 from primsplit.numpy.axes import END
 from primsplit.numpy.dense.loop import identity_like, loop, swapped
 from primsplit.numpy.dense.triangular import solve_triangular as triangular_unit
-from primsplit.numpy.linalg import solve_matrix, square
+from primsplit.numpy.dense.tridiagonal import solve_tridiagonal
+from primsplit.numpy.linalg import matrices, solve_matrix, square
+from primsplit.numpy.linalg.operands import with_rows
 from primsplit.ops import op
 
 __all__ = [
+    "block_diag",
     "cho_factor",
     "cho_solve",
     "cholesky",
+    "circulant",
     "det",
     "eigh",
     "eigvalsh",
@@ -29,9 +33,12 @@ __all__ = [
     "norm",
     "pinv",
     "solve",
+    "solve_banded",
     "solve_triangular",
+    "solveh_banded",
     "svd",
     "svdvals",
+    "toeplitz",
 ]
 
 _TRANSPOSED = {0: False, "N": False, 1: True, "T": True, 2: True, "C": True}
@@ -69,6 +76,59 @@ def _plain_solve(a: Any, b: Any, transposed: bool, lower: bool, unit: bool) -> A
         size = a.shape[-1]
         triangle = np.where(np.eye(size, dtype=bool), np.ones((), a.dtype), triangle)
     return np.linalg.solve(np.swapaxes(triangle, -1, -2) if transposed else triangle, b)
+
+
+def solve_banded(
+    l_and_u: tuple[int, int],
+    ab: Any,
+    b: Any,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """The solution of A x = b, the diagonals of A [n, n] being rows of `ab`, `u` of them above the main one.
+
+    Three diagonals are solved in n steps; A is written out where it has others, or where nothing is traced.
+    """
+    if not isinstance(ab, Array) and not isinstance(b, Array):
+        return np.linalg.solve(_written_out(np.asarray(ab), l_and_u), np.asarray(b))
+    rows, right = matrices(ab, b)
+    column = op.Unsqueeze(right, [1]) if len(right.shape) == 1 else right
+    if tuple(l_and_u) == (1, 1):
+        above, diagonal, below = rows[0], rows[1], rows[2]
+        found = solve_tridiagonal(below[:-1], diagonal, above[1:], with_rows(column, rows.shape[-1], axis=0))
+    else:
+        found = np.linalg.solve(_written_out(rows, l_and_u), column)
+    return op.Squeeze(found, [-1]) if len(right.shape) == 1 else found
+
+
+def solveh_banded(
+    ab: Any,
+    b: Any,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    lower: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """The solution of A x = b for a symmetric A, whose main diagonal and those above (or below) are rows of `ab`.
+
+    It is solved as a matrix that is not symmetric is: a matrix that is not positive definite is no error.
+    """
+    count = len(ab) - 1
+    above = [ab[k] if lower else np.roll(ab[count - k], -k) for k in range(1, count + 1)]
+    below = [np.roll(row, k) for k, row in enumerate(above, 1)]
+    rows = np.stack([*below[::-1], ab[0 if lower else count], *above])
+    return solve_banded((count, count), rows, b)
+
+
+def _written_out(rows: Any, l_and_u: tuple[int, int]) -> Any:
+    """The matrix of these diagonals."""
+    lower, upper = l_and_u
+    if rows.shape[0] != lower + upper + 1:
+        raise ShapeError(f"{rows.shape[0]} diagonals for l + u + 1 = {lower + upper + 1}", place=tracing.user_place())
+    size = rows.shape[-1]
+    cuts = [rows[upper - k, max(k, 0) : size + min(k, 0)] for k in range(-lower, upper + 1)]
+    return sum(np.diag(d, k) for d, k in zip(cuts, range(-lower, upper + 1), strict=True))
 
 
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
@@ -283,3 +343,25 @@ def _exponential_rule(a: Array) -> tuple[Array, Callable[[Array], tuple[Array]]]
         return (op.Slice(corner, size, [END], [-1], types=[a.type]),)
 
     return y, pullback
+
+
+def block_diag(*arrs: Any) -> Any:
+    """The matrix with these blocks on its diagonal, and zeros elsewhere; a vector is a row."""
+    blocks = [np.atleast_2d(a) for a in arrs]
+    widths = [block.shape[1] for block in blocks]
+    padded = (np.pad(block, ((0, 0), (sum(widths[:i]), sum(widths[i + 1 :])))) for i, block in enumerate(blocks))
+    return np.concatenate(list(padded), axis=0)
+
+
+def toeplitz(c: Any, r: Any = None) -> Any:
+    """The matrix whose first column is `c`, and whose first row, but for its first element, is `r`, or `c`."""
+    column = np.ravel(c)
+    row = column if r is None else np.ravel(r)
+    diagonals = np.concatenate([column[::-1], row[1:]])
+    return np.lib.stride_tricks.sliding_window_view(diagonals, row.shape[0])[::-1]
+
+
+def circulant(c: Any) -> Any:
+    """The matrix whose columns are `c`, each turned by one place more."""
+    column = np.ravel(c)
+    return toeplitz(column, np.roll(column[::-1], 1))

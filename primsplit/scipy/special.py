@@ -1,5 +1,6 @@
-"""scipy.special for traced arrays and NumPy arrays: logsumexp, softmax, log_softmax."""
+"""scipy.special for traced arrays and NumPy arrays: logsumexp, softmax, log_softmax, multigammaln."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -8,21 +9,13 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.calls.primitive import primitive, rrule, stop_gradient
 from primsplit.lifting import array_like
-from primsplit.numpy.ufuncs import cast_to
+from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.ops import op
+from primsplit.scipy.operands import floating
 
-__all__ = ["log_softmax", "logsumexp", "softmax"]
+__all__ = ["log_softmax", "logsumexp", "multigammaln", "softmax"]
 
 Axis = int | tuple[int, ...] | None
-
-
-def _floating(x: Any) -> Any:
-    """A traced or NumPy array of a float dtype; integers become float64."""
-    if not isinstance(x, Array):
-        array = np.asarray(x)
-        return array if array.dtype.kind == "f" else array.astype(np.float64)
-    traced = array_like(x)
-    return traced if traced.type.is_float else cast_to(traced, np.float64)
 
 
 def _axes(x: Any, axis: Axis) -> tuple[int, ...]:
@@ -36,7 +29,7 @@ def logsumexp(a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, 
 
     The gradient where every element is -inf is 0.
     """
-    a = _floating(a)
+    a = floating(a)
     axes = _axes(a, axis)
     if b is None and not return_sign:
         found = _log_sum_exp(a, axes=axes)
@@ -79,7 +72,7 @@ def _log_sum_exp_rule(a: Array, *, axes: tuple[int, ...]) -> tuple[Any, Callable
 
 def softmax(x: Any, axis: Axis = None) -> Any:
     """exp(x) / sum(exp(x)) along the axes."""
-    x = _floating(x)
+    x = floating(x)
     axes = _axes(x, axis)
     if isinstance(x, Array) and len(axes) == 1:
         return op.Softmax(x, axis=axes[0])
@@ -88,8 +81,15 @@ def softmax(x: Any, axis: Axis = None) -> Any:
 
 def log_softmax(x: Any, axis: Axis = None) -> Any:
     """x - log(sum(exp(x))) along the axes."""
-    x = _floating(x)
+    x = floating(x)
     axes = _axes(x, axis)
     if isinstance(x, Array) and len(axes) == 1:
         return op.LogSoftmax(x, axis=axes[0])
     return x - _log_sum_exp(x, axes=axes)
+
+
+def multigammaln(a: Any, d: int) -> Any:
+    """The logarithm of the gamma function of `d` dimensions, for a > (d - 1) / 2; in traced code alone."""
+    a = array_like(floating(a))
+    terms = (ELEMENTWISE["gammaln"](a - 0.5 * i) for i in range(d))
+    return sum(terms, 0.25 * d * (d - 1) * math.log(math.pi))

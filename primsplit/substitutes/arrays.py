@@ -56,7 +56,19 @@ class _UfuncSubstitute(Substitute):
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.original, name)
-        return _listing(found) if is_again() and callable(found) else found
+        if not is_again() or not callable(found):
+            return found
+        return _at(found) if name == "at" else _listing(found)
+
+
+def _at(original: Function) -> Function:
+    """`ufunc.at`, whose tuple of indices is no list of numbers."""
+
+    def call(x: Any, key: Any, *operands: Any) -> None:
+        indices = _joined_inside(key) if isinstance(key, tuple) else _joined(key)
+        original(x, indices, *map(_joined, operands))
+
+    return call
 
 
 def _listing(original: Function) -> Function:
@@ -162,7 +174,8 @@ MADE: dict[Function, Function] = {
 TAKING: dict[Function, Function] = {
     np.arange: creation.arange, np.linspace: creation.linspace, np.logspace: spaces.logspace,
     np.geomspace: spaces.geomspace, np.tri: creation.tri, np.asarray_chkfinite: FUNCTIONS[np.asarray],
-    **{f: FUNCTIONS[f] for f in (np.asarray, np.asanyarray, np.ascontiguousarray)},
+    **{f: FUNCTIONS[f] for f in (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)},
+    np.require: lambda a, dtype=None, requirements=None, *, like=None: FUNCTIONS[np.asarray](a, dtype),
     **{f: FUNCTIONS[f] for f in (np.take, np.repeat, np.pad, np.insert, np.roll)},
     np.triu_indices: diagonals.triu_indices, np.tril_indices: diagonals.tril_indices,
     np.diag_indices: diagonals.diag_indices,

@@ -15,11 +15,11 @@ from primsplit.array import implements
 from primsplit.fingerprint import is_library
 from primsplit.ir import is_held
 from primsplit.numpy.again import is_again, running_again
+from primsplit.substitutes import polynomials
 from primsplit.substitutes.arrays import Table
 from primsplit.substitutes.builtin import BUILTINS
 from primsplit.substitutes.science import register_loaded
-from primsplit.substitutes.table import substitute_of
-from primsplit.substitutes.vectorized import call as call_vectorized
+from primsplit.substitutes.table import methods, substitute_of
 
 ABSENT = object()
 
@@ -118,10 +118,15 @@ def _open_slots(run: Callable[..., Any]) -> Iterator[_Slot]:
             yield from _of_cells(function)
     for namespace in namespaces.values():
         yield from _of_names(namespace)
+    for namespace, name, original, substitute in polynomials.untrimmed():
+        yield _Slot(namespace, name, original, substitute)
+    for namespace in polynomials.namespaces():
+        yield from _of_names(namespace)
     if builtins.__import__ is not _importing:
         yield _Slot(vars(builtins), "__import__", builtins.__import__, _importing)
-    if np.vectorize.__call__ is not call_vectorized:
-        yield _AttributeSlot(np.vectorize, "__call__", np.vectorize.__call__, call_vectorized)
+    for (owner, name), (original, substitute) in methods.items():
+        if vars(owner)[name] is not substitute:
+            yield _AttributeSlot(owner, name, original, substitute)
 
 
 _original_import = builtins.__import__
@@ -167,11 +172,15 @@ def _substitute(value: Any) -> Any:
 
 def _reached(run: Callable[..., Any], namespaces: dict[int, dict[str, Any]]) -> list[types.FunctionType]:
     """The functions that `run` and the user's functions hold in cells, attributes, partials and methods."""
-    found: dict[int, types.FunctionType] = {}
+    found: list[types.FunctionType] = []
+    seen: dict[int, Any] = {}
     waiting: list[Any] = [run]
     waiting += (v for n in namespaces.values() for v in list(n.values()) if isinstance(v, types.FunctionType))
     while waiting:
         value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen[id(value)] = value
         if isinstance(value, types.MethodType):
             waiting.append(value.__func__)
         elif isinstance(value, functools.partial):
@@ -179,12 +188,11 @@ def _reached(run: Callable[..., Any], namespaces: dict[int, dict[str, Any]]) -> 
         elif type(value) is np.vectorize:
             waiting.append(value.pyfunc)
         elif isinstance(value, types.FunctionType):
-            if id(value) not in found:
-                found[id(value)] = value
-                waiting += map(_content, value.__closure__ or ())
-                waiting += vars(value).values()
+            found.append(value)
+            waiting += map(_content, value.__closure__ or ())
+            waiting += vars(value).values()
         elif callable(value) and hasattr(value, "depends_on"):
             waiting += (v for v in vars(value).values() if callable(v))
         elif callable(value):
             waiting.append(vars(type(value)).get("__call__"))
-    return list(found.values())
+    return found

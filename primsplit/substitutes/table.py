@@ -1,5 +1,6 @@
 """Substitutes for functions of libraries, and the table of it."""
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -73,6 +74,25 @@ def register(original: Any, substitute: Any) -> None:
 def substitute_of(value: Any) -> Any:
     """Substitutes for a library's module, function or object; the value itself where nothing does."""
     return _substitutes.get(id(value), value)
+
+
+methods: dict[tuple[type, str], tuple[Any, Any]] = {}
+"""Methods of a library's classes, by class and name: what each is, and what stands in for it."""
+
+
+def register_method(owner: type, name: str, traced: Function) -> None:
+    """Let `traced` stand in for a method of a library's class, its base classes' too, where an argument is traced."""
+    holder = next(c for c in owner.__mro__ if name in vars(c))
+    if (holder, name) in methods:
+        return
+    original = vars(holder)[name]
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **options: Any) -> Any:
+        is_traced = is_again() and any(map(holds_traced, (*args, *options.values())))
+        return (traced if is_traced else original)(self, *args, **options)
+
+    methods[holder, name] = original, call
 
 
 def holds_array(value: Any) -> bool:

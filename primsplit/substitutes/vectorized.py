@@ -1,42 +1,77 @@
 """Substitutes for np.vectorize: its function is recorded once, for one element, and mapped over all of them."""
 
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from primsplit import trees
-from primsplit.array import FUNCTIONS, Array, unsupported
+from primsplit import dims, tracing, trees
+from primsplit.array import FUNCTIONS, Array
+from primsplit.broadcasting import expand_to, reshape_to
 from primsplit.control.scanning import mapped
-from primsplit.lifting import array_like, holds_traced
-from primsplit.numpy.again import is_again
+from primsplit.dims import Dim, Shape
+from primsplit.errors import ShapeError
+from primsplit.infer import broadcast_shapes
+from primsplit.lifting import array_like
+from primsplit.substitutes.table import register_method
 
-_original = np.vectorize.__call__
+_CORES = re.compile(r"\(([^)]*)\)")
+"""The axes that a signature names, of each argument."""
 
 
 def call(made: "np.vectorize", *args: Any, **options: Any) -> Any:
-    """What calls a vectorized function: NumPy's own loop, but over traced arrays a map over their elements."""
+    """What calls a vectorized function of traced arrays: a map over their elements."""
     given: dict[Any, Any] = {**dict(enumerate(args)), **options}
-    if not (is_again() and any(map(holds_traced, given.values()))):
-        return _original(made, *args, **options)
-    if made.signature is not None:
-        raise unsupported("np.vectorize with a signature")
-    return _cast(_over_elements(made, given, len(args)), made.otypes)
+    found = _over_elements(made, given, len(args)) if made.signature is None else _over_cores(made, given, len(args))
+    return _cast(found, made.otypes)
 
 
 def _over_elements(made: "np.vectorize", given: dict[Any, Any], positions: int) -> Any:
     walked = [k for k in given if k not in made.excluded]
     arrays = FUNCTIONS[np.broadcast_arrays](*(array_like(given[k]) for k in walked))
-    shape = arrays[0].shape
+    return _mapped(_one(made, given, walked, positions), arrays, arrays[0].shape)
+
+
+def _over_cores(made: "np.vectorize", given: dict[Any, Any], positions: int) -> Any:
+    """The function of the last axes that the signature names, for each place along the axes before them."""
+    walked = [k for k in given if k not in made.excluded]
+    arrays = [array_like(given[k]) for k in walked]
+    cores = [
+        [n.strip() for n in core.split(",") if n.strip()]
+        for core in _CORES.findall((made.signature or "").partition("->")[0])
+    ]
+    sizes: dict[str, Dim] = {}
+    for array, core in zip(arrays, cores, strict=True):
+        for name, size in zip(core, array.shape[array.ndim - len(core) :], strict=True):
+            if not dims.could_be(sizes.setdefault(name, size), size):
+                raise ShapeError(
+                    f"np.vectorize: {name} of {made.signature} is {sizes[name]} and {size}", place=tracing.user_place()
+                )
+    counts = [array.ndim - len(core) for array, core in zip(arrays, cores, strict=True)]
+    shape = broadcast_shapes(*(array.shape[:n] for array, n in zip(arrays, counts, strict=True)))
+    wide = [expand_to(array, (*shape, *array.shape[n:])) for array, n in zip(arrays, counts, strict=True)]
+    return _mapped(_one(made, given, walked, positions), wide, shape)
+
+
+def _one(made: "np.vectorize", given: dict[Any, Any], walked: list[Any], positions: int) -> Callable[..., Any]:
+    """The function of what is walked alone."""
 
     def one(elements: tuple[Array, ...]) -> Any:
-        told = given | {k: Array(e.value, scalar=True) for k, e in zip(walked, elements, strict=True)}
+        told = given | {k: Array(e.value, scalar=not e.shape) for k, e in zip(walked, elements, strict=True)}
         named = {k: v for k, v in told.items() if isinstance(k, str)}
         return made.pyfunc(*(told[i] for i in range(positions)), **named)
 
+    return one
+
+
+def _mapped(one: Callable[..., Any], arrays: Sequence[Array], shape: Shape) -> Any:
+    """The function for each place along the first axes, which have this shape in all arrays."""
     if not shape:
         return one(tuple(arrays))
-    found, structure = trees.flatten(mapped(one, tuple(a.reshape(-1) for a in arrays)))
-    return trees.unflatten(structure, [a.reshape(shape) for a in found])
+    rows = tuple(reshape_to(a, (dims.product(shape), *a.shape[len(shape) :])) for a in arrays)
+    found, structure = trees.flatten(mapped(one, rows))
+    return trees.unflatten(structure, [reshape_to(a, (*shape, *a.shape[1:])) for a in found])
 
 
 def _cast(found: Any, otypes: str | None) -> Any:
@@ -45,3 +80,6 @@ def _cast(found: Any, otypes: str | None) -> Any:
     if isinstance(found, tuple):
         return tuple(array_like(a).astype(code) for a, code in zip(found, otypes, strict=True))
     return array_like(found).astype(otypes[0])
+
+
+register_method(np.vectorize, "__call__", call)

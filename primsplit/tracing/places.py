@@ -16,6 +16,8 @@ _LIBRARIES = tuple(
     os.path.dirname(os.path.abspath(module.__file__ or "")) + os.sep for module in (sys.modules["primsplit.errors"], np)
 )
 _SCIPY = f"{os.sep}site-packages{os.sep}scipy{os.sep}"
+_POLYNOMIALS = os.path.join(_LIBRARIES[1], "polynomial") + os.sep
+_IS_SCALAR: CodeType = inspect.unwrap(np.isscalar).__code__
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 """Python's own library, in whose folder the installed packages lie too."""
 
@@ -59,12 +61,17 @@ def _place_in(frame: FrameType) -> Place:
 
 
 def is_asked_by_user(frame: FrameType | None) -> bool:
-    """True for a frame of the user's code, or of Python's own library where that was called by it."""
+    """True for a frame of the user's code, or of a library that asks on its behalf where that was called by it."""
     while frame is not None and is_library(frame.f_code.co_filename):
-        if not _is_pythons(frame.f_code.co_filename):
+        if not _asks_for_its_caller(frame.f_code):
             return False
         frame = frame.f_back
     return frame is not None
+
+
+def _asks_for_its_caller(code: CodeType) -> bool:
+    """True for Python's own library, and for NumPy's Python code that takes whatever its arguments are."""
+    return _is_pythons(code.co_filename) or code.co_filename.startswith(_POLYNOMIALS) or code is _IS_SCALAR
 
 
 def called_function() -> str:

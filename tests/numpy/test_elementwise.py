@@ -154,6 +154,7 @@ ARRAY_FUNCTIONS: list[tuple[str, Callable[..., Any], list[Any]]] = [
     ("real", lambda x: x.real + np.real(x) + np.imag(x) + x.imag + x.conj(), [np.arange(3.0)]),
     ("polyval", np.polyval, [np.array([1.0, -2, 3]), np.arange(4)]),
     ("polyval list", lambda x: np.polyval([1, 2, 3], x), [np.arange(4)]),
+    ("polyval of float32", lambda x: np.polyval([1, 2, 3], x), [np.arange(4, dtype=np.float32)]),
     ("sinc int", np.sinc, [np.array([0])]),
     ("lists", lambda x: x * [1.5, 2.0] + np.add([1, 2], x), [np.arange(2)]),
     ("compare out of range", lambda x: (x < 300) & (x >= -1) & (x != 256), [np.arange(3, dtype=np.uint8)]),
@@ -387,3 +388,38 @@ def test_out_and_where_work_on_ufuncs_and_clip() -> None:
 
     x = np.array([-2.0, 0.5])
     np.testing.assert_allclose(run(function, x), [-1.0, np.exp(0.5) + 0.5])
+
+
+LEFT_OUT: list[tuple[str, Callable[..., Any], float]] = [
+    ("divide", lambda x, y: np.divide(y, x, out=np.zeros_like(x), where=x != 0), 0.0),
+    ("divide without out", lambda x, y: np.where(x != 0, np.divide(y, x, where=x != 0), 0), 0.0),
+    ("log of a mask that broadcasts", lambda x, y: np.log(x, out=y.copy(), where=np.max(x, axis=0) > 0), 0.0),
+    ("sqrt", lambda x, y: np.sqrt(x, out=y * y, where=x > 0), 0.0),
+    ("power", lambda x, y: np.power(x, y, out=np.ones((2, 3)), where=x > 0), -1.0),
+    ("arccosh", lambda x, y: np.arccosh(x, out=y + 0.0, where=x > 1), 1.0),
+    ("add", lambda x, y: np.add(x, y, out=y * x, where=x > 1), 0.0),
+]
+
+
+@pytest.mark.parametrize(("function", "left_out"), [row[1:] for row in LEFT_OUT], ids=[row[0] for row in LEFT_OUT])
+@pytest.mark.filterwarnings("ignore:'where' used without 'out'")
+def test_what_where_leaves_out_has_no_derivative(function: Callable[..., Any], left_out: float) -> None:
+    x, y = between(1.5, 2.5, (2, 3)), between(0.5, 2, (2, 3), seed=1)
+    x[:, 1] = left_out
+
+    def at_others(v: Any, y: Any) -> Any:
+        """`x` with its column that is left out where it is."""
+        v = v.copy()
+        v[:, 1] = left_out
+        return function(v, y)
+
+    with np.errstate(all="ignore"):
+        check_grads(at_others, x, y, resize=())
+    assert np.isfinite(ps.grad(lambda x, y: np.sum(function(x, y)))(x, y)).all()
+
+
+def test_an_integer_division_by_zero_that_where_leaves_out_is_not_run() -> None:
+    def function(x: Any) -> Any:
+        return np.floor_divide(7, x, out=np.zeros_like(x), where=x != 0)
+
+    np.testing.assert_array_equal(run(function, np.array([0, 2, -3])), [0, 3, -3])

@@ -29,6 +29,7 @@ KEYS: dict[str, Any] = {
     "negative steps with bounds": (slice(None, None, -2), whole, slice(4, 1, -1)),
     "bounds past the ends": (slice(2, 100), slice(-100, 2)),
     "an empty slice": slice(3, 1),
+    "steps that end before the front": (slice(None, -6, 2), slice(-9, -4, 3)),
     "new axes": (None, whole, None, 1),
     "an ellipsis and a new axis": (..., None),
     "nothing": (),

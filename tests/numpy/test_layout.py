@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import PrimsplitError, ShapeError, UnsupportedFunction
+from primsplit.errors import MissingAttribute, PrimsplitError, ShapeError, UnsupportedFunction
 from tests.numpy.agreement import check_grads
 
 X: Any = (np.random.default_rng(0).permutation(60).reshape(4, 3, 5) - 29.63) * 0.07
@@ -54,6 +54,9 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "roll": lambda x: np.roll(x, 1),
     "roll along an axis": lambda x: np.roll(x, -2, axis=1),
     "roll along two axes, further than they are long": lambda x: np.roll(x, (1, 7), axis=(0, 2)),
+    "roll by several numbers": lambda x: np.roll(x, [1, 2, -7]) + np.roll(x, np.array([3, 1]), axis=1),
+    "roll by half the size": lambda x: np.roll(x, x.shape[0] // 2),
+    "roll by traced numbers": lambda x: np.roll(x, np.argsort(x[0, :, 0])),
     "roll by the whole axis": lambda x: np.roll(x, 3, axis=1),
     "roll of two axes by one number": lambda x: np.roll(x, 1, axis=(0, 1)),
     "roll by a traced number": lambda x: np.roll(x, (x[0, 0, 0] > -9).astype(int) * 2, axis=2),
@@ -237,6 +240,8 @@ REFUSED: list[tuple[Callable[[Any], Any], type[PrimsplitError], str]] = [
     (lambda x: np.pad(x, 1, mode="median"), UnsupportedFunction, "median"),
     (lambda x: np.broadcast_to(x, (4, 3, 1)), ShapeError, "could not broadcast"),
     (lambda x: x.view(np.int64), UnsupportedFunction, "view"),
+    (lambda x: x.strides[0], MissingAttribute, "sliding_window_view"),
+    (lambda x: x.flags.writeable, MissingAttribute, "array without memory"),
     (lambda x: np.swapaxes(x, 0, 5), ShapeError, "out of bounds"),
 ]
 
@@ -254,3 +259,12 @@ def test_a_wrong_shape_is_told_at_the_users_line(
 def test_squeeze_of_unknown_sizes_asks_for_the_axes() -> None:
     with pytest.raises(ShapeError, match="axis="):
         ps.trace(lambda x: x.squeeze(), ps.spec("float64", ["N", 1]))
+
+
+def test_a_name_that_numpys_arrays_do_not_have_is_no_attribute() -> None:
+    def function(x: Any) -> Any:
+        assert not hasattr(x, "strides")
+        assert not hasattr(x, "detach")
+        return x * 2
+
+    np.testing.assert_array_equal(ps.trace(function, np.ones(2))(np.ones(2)), [2.0, 2.0])

@@ -64,6 +64,14 @@ def test_a_function_and_its_gradients_are_numpys(function: Callable[..., Any], p
 
 FIXED: list[tuple[str, Callable[..., Any], list[Array]]] = [
     *((f"det {n} by {n}", np.linalg.det, [normal(n, n)]) for n in range(1, 4)),
+    *(
+        (f"{function.__name__} of {n}, batch {batch}", function, [regular(*batch, n, n), *rest])
+        for n in range(1, 4)
+        for batch in [(), (2,)]
+        for function, rest in [(np.linalg.inv, []), (np.linalg.slogdet, []), (np.linalg.solve, [normal(*batch, n, 2)])]
+    ),
+    ("solve of three for one vector by a batch", np.linalg.solve, [regular(2, 3, 3), normal(3)]),
+    ("solve of two for a batch by one matrix", np.linalg.solve, [regular(2, 2), normal(3, 2, 2)]),
     ("lstsq of a tall matrix", lambda a, b: np.linalg.lstsq(a, b)[:2], [normal(6, 3), normal(6, seed=1)]),
     ("lstsq for a matrix", lambda a, b: np.linalg.lstsq(a, b)[0], [normal(6, 3), normal(6, 2, seed=1)]),
     ("lstsq of least norm", lambda a, b: np.linalg.lstsq(a, b)[0], [normal(3, 6), normal(3, seed=1)]),
@@ -159,6 +167,82 @@ def test_solving_is_backward_stable_on_ill_conditioned_matrices(a: Array) -> Non
     b = normal(len(a))
     (x,) = session(np.linalg.solve, ["N", "N"], ["N"])(a, b)
     assert np.max(np.abs(a @ x - b)) <= 1e-15 * len(a) * np.max(np.abs(a)) * np.max(np.abs(x))
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(6, 3), (3, 6), (4, 4), (1, 3), (5, 1)])
+def test_the_run_may_decide_whether_least_squares_are_of_a_tall_matrix(rows: int, columns: int) -> None:
+    def function(a: Any, b: Any) -> Any:
+        x, residuals, rank, _ = np.linalg.lstsq(a, b, rcond=None)
+        return x * rank + np.sum(residuals)
+
+    a, b = normal(rows, columns), normal(rows, seed=1)
+    (found,) = session(function, ["M", "N"], ["M"])(a, b)
+    np.testing.assert_allclose(found, function(a, b), rtol=1e-10)
+    (found,) = session(function, ["M", columns], ["M"])(a, b)
+    np.testing.assert_allclose(found, function(a, b), rtol=1e-10)
+
+
+def test_least_squares_of_the_rows_that_a_mask_picks_have_a_gradient() -> None:
+    def function(a: Any, b: Any) -> Any:
+        is_kept = b > -0.5
+        return np.linalg.lstsq(a[is_kept], b[is_kept], rcond=None)[0]
+
+    check_grads(function, normal(9, 3), normal(9, seed=1), symbolic=False)
+
+
+def test_a_matrix_is_factored_once_for_all_that_is_asked_of_it() -> None:
+    def function(a: Any, b: Any) -> Any:
+        x = np.linalg.solve(a, np.linalg.solve(a, b))
+        return np.linalg.inv(a) @ x * np.linalg.slogdet(a)[1]
+
+    a, b = regular(4, 4), normal(4)
+    calls = [op.kind for op in ps.trace(function, a, b).block.ops]
+    assert calls.count("call::factor") == 1
+    check_grads(function, a, b, value_tolerance=1e-10)
+
+
+def test_a_matrix_that_is_written_to_is_factored_again() -> None:
+    def function(a: Any, b: Any) -> Any:
+        a = a.copy()
+        x = np.linalg.solve(a, b)
+        a[0, 1] = x[2]
+        return np.linalg.solve(a, x)
+
+    check_grads(function, regular(4, 4), normal(4), value_tolerance=1e-10, symbolic=False)
+
+
+SPREADS: dict[str, Callable[[int], Any]] = {
+    "singular values that fall": lambda n: np.diag(10.0 ** -np.linspace(0, 11, n)),
+    "two small singular values": lambda n: np.diag(np.where(np.arange(n) == 0, 1.0, 1e-11)),
+    "rows of other sizes": lambda n: 10.0 ** np.linspace(-12, 12, n)[:, None],
+    "columns of other sizes": lambda n: 10.0 ** np.linspace(-12, 12, n),
+    "tiny numbers": lambda n: 1e-250,
+    "huge numbers": lambda n: 1e250,
+}
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("spread", SPREADS.values(), ids=SPREADS.keys())
+def test_small_systems_are_solved_as_elimination_solves_them(spread: Callable[[int], Any], n: int) -> None:
+    left, right = np.linalg.qr(normal(40, n, n))[0], np.linalg.qr(normal(40, n, n, seed=1))[0]
+    scale = spread(n)
+    a = left @ scale @ right if np.ndim(scale) == 2 and np.shape(scale) == (n, n) and n > 1 else left * scale
+    b = normal(40, n, 1, seed=2)
+    x = ps.trace(np.linalg.solve, a, b)(a, b)
+    for matrix, found, wanted in zip(a, x, b, strict=True):
+        residual = np.max(np.abs(matrix @ found - wanted))
+        assert residual <= 1e-14 * np.max(np.abs(matrix)) * np.max(np.abs(found)) + 1e-15 * np.max(np.abs(wanted))
+    sign, log = ps.trace(np.linalg.slogdet, a)(a)
+    np.testing.assert_array_equal(sign, np.linalg.slogdet(a)[0])
+    np.testing.assert_allclose(log, np.linalg.slogdet(a)[1], atol=1e-4)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_small_singular_matrix_has_no_inverse_and_log_determinant_minus_infinity(n: int) -> None:
+    for a in (np.zeros((n, n)), np.outer(np.arange(n), np.arange(1.0, n + 1)), np.eye(n) * (np.arange(n) > 0)):
+        assert not np.isfinite(ps.trace(np.linalg.inv, a)(a)).all()
+        sign, log = ps.trace(np.linalg.slogdet, a)(a)
+        assert (sign, log) == (0.0, -np.inf)
 
 
 def test_least_squares_does_not_square_the_condition() -> None:

@@ -73,6 +73,13 @@ def test_unique_puts_nan_last_and_takes_it_for_one_value_if_asked(dtype: str, eq
         check_agrees(lambda x: np.unique(x, **options), values.astype(dtype))
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"])
+def test_unique_takes_every_integer_and_truth_values(dtype: str) -> None:
+    given = np.array([[3, 0, 3], [1, 0, 200]]).astype(dtype)
+    check_agrees(lambda x: np.unique(x, return_index=True, return_inverse=True, return_counts=True), given)
+    check_agrees(lambda x: np.unique(x, axis=0), given, symbolic=False)
+
+
 TABLE = np.sort(RANDOM.standard_normal(100))
 WANTED = np.concatenate([RANDOM.standard_normal(20), TABLE[:5], [np.inf, -np.inf]]).reshape(3, 9)
 
@@ -122,8 +129,8 @@ def test_the_gradient_of_a_value_that_occurs_twice_goes_to_its_first_occurrence(
 
 
 def test_unique_of_a_dtype_that_onnx_lacks_is_refused_at_the_users_line() -> None:
-    with pytest.raises(UnsupportedFunction, match="unique has no form for uint16") as caught:
-        ps.trace(np.unique, np.zeros(3, np.uint16))
+    with pytest.raises(UnsupportedFunction, match="unique has no form for uint64") as caught:
+        ps.trace(np.unique, np.zeros(3, np.uint64))
     assert "no form" in str(caught.value)
 
 

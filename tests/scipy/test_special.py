@@ -35,3 +35,10 @@ def test_logsumexp_neither_overflows_nor_gives_nan_for_minus_infinity() -> None:
     value, gradient = ps.split(lambda x: special.logsumexp(x, axis=1), x).joint().session()(x, np.ones(3))
     np.testing.assert_allclose(value, [1000 + np.log(2), -np.inf, 0])
     np.testing.assert_allclose(gradient, [[0.5, 0.5], [0, 0], [0, 1]])
+
+
+def test_the_gamma_function_of_many_dimensions_is_scipys() -> None:
+    def function(a: Any) -> Any:
+        return scipy.special.multigammaln(a, 3)
+
+    check_grads(function, np.array([1.7, 2.4, 9.0]), symbolic=False)

@@ -51,6 +51,12 @@ def test_names_mean_what_they_meant_after_success_and_after_an_error() -> None:
     assert local_table is kept
 
 
+@pytest.mark.parametrize("held", [np.tanh, abs, np.ndarray.sum, str.upper], ids=repr)
+def test_what_is_written_in_c_may_be_held_by_a_function(held: Any) -> None:
+    f = lambda x: np.array([x[0], x[1]]) * (held is not None)  # noqa: E731
+    np.testing.assert_array_equal(ps.trace(f, X)(X), X[:2])
+
+
 def test_a_name_that_the_function_gives_another_meaning_keeps_it() -> None:
     new = np.array([1.0, 2.0])
 

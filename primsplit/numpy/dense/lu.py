@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import tracing
 from primsplit.array import Array
 from primsplit.calls.primitive import primitive, rrule
 from primsplit.ir import Type
@@ -47,6 +48,19 @@ def factor(a: Array) -> Factors:
     shape = op.Identity(order, types=[Type(np.int64, a.shape[:-1])])
     unit = op.Identity(rows_at(multipliers, shape), types=[a.type])
     return unit, op.Identity(rows_at(worked, shape), types=[a.type]), shape
+
+
+def factors_of(a: Array) -> Factors:
+    """The factors of A; where this very value was factored before, those that are recorded already."""
+    value = a.value
+    for made in reversed(tracing.current().ops):
+        if getattr(made.attributes.get("rule"), "primitive", None) is factor and made.inputs[0] is value:
+            unit, worked, order = map(Array, made.outputs)
+            return unit, worked, order
+        if any(v is value for v in made.outputs):
+            break
+    found: Factors = factor(a)
+    return found
 
 
 @rrule(factor)
@@ -154,5 +168,5 @@ def _solve_with(
 
 def solve(a: Array, b: Array) -> Array:
     """X with A X = B, for A [..., n, n] and B [..., n, k] with the same batch."""
-    x: Array = solve_with(a, *factor(a), b)
+    x: Array = solve_with(a, *factors_of(a), b)
     return x

@@ -10,7 +10,7 @@ from primsplit.array import Array, implements
 from primsplit.broadcasting import full
 from primsplit.errors import UnsupportedFunction
 from primsplit.numpy.dense import cholesky as cholesky_unit
-from primsplit.numpy.dense import determinant, lu
+from primsplit.numpy.dense import determinant, lu, small
 from primsplit.numpy.dense import qr as qr_unit
 from primsplit.numpy.dense.loop import swapped, upper
 from primsplit.numpy.linalg.operands import matrices, square
@@ -71,7 +71,7 @@ def det(a: Any) -> Array:
     (a,) = square(a)
     if isinstance(a.shape[-1], int) and a.shape[-1] <= len(_SMALL) - 1:
         return _SMALL[a.shape[-1]](a)
-    found: Array = determinant.determinant_with(a, *lu.factor(a))
+    found: Array = determinant.determinant_with(a, *lu.factors_of(a))
     return found
 
 
@@ -109,7 +109,10 @@ _SMALL: tuple[Callable[[Array], Array], ...] = (_det0, _det1, _det2, _det3)
 def slogdet(a: Any) -> SlogdetResult:
     """Sign and log of the absolute determinant; 0 and -inf if singular, where the gradient is inf or NaN."""
     (a,) = square(a)
-    factors = lu.factor(a)
+    if small.is_small(a.shape[-1]):
+        inverse, sign, log = small.parts(a)
+        return SlogdetResult(sign, small.log_determinant_by(a, inverse, log))
+    factors = lu.factors_of(a)
     sign = determinant.determinant_sign(factors[1], factors[2])
     return SlogdetResult(
         op.Identity(sign, types=[_batch_type(a)]),

@@ -6,7 +6,10 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
-from primsplit.errors import PrimsplitError, ShapeError
+from primsplit.errors import ShapeError
+from primsplit.infer import fresh
+from primsplit.ir import Type
+from primsplit.lifting import as_array
 from primsplit.numpy.dense import qr as qr_unit
 from primsplit.numpy.dense.loop import swapped
 from primsplit.numpy.dense.singular import singular_values
@@ -20,31 +23,41 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, ...]:
     """The least-squares solution, for a matrix of full rank, by QR: (x, residuals, rank, singular values).
 
     A wide matrix gets the solution of least norm. A rank-deficient matrix gives inf or NaN, or a solution that
-    rounding decides. Which of the two sides is longer must be known when tracing.
+    rounding decides.
     """
     a, b = matrices(a, b)
     if len(a.shape) != 2 or len(b.shape) > 2:
         raise ShapeError("lstsq takes a matrix, and a vector or matrix", place=tracing.user_place())
     right = op.Unsqueeze(b, [1]) if len(b.shape) == 1 else b
-    is_tall = _is_tall(a)
-    x = _tall_solution(a, right) if is_tall else _least_norm(a, right)
+    x = _solution(a, right)
     residual = op.Sub(op.MatMul(a, x), right)
     squares = op.ReduceSum(op.Mul(residual, residual), [0], keepdims=0)
-    overdetermined = is_tall and not dims.same(a.shape[0], a.shape[1])
-    residuals = squares if overdetermined else op.Slice(squares, [0], [0], [0])
     rank = dims.minimum(a.shape[0], a.shape[1])
     x = op.Squeeze(x, [1]) if len(b.shape) == 1 else x
-    return x, residuals, rank, singular_values(a)
+    return x, _residuals(a, squares), rank, singular_values(a)
 
 
-def _is_tall(a: Array) -> bool:
-    """True for a matrix that is at least as high as wide. Raises UndecidableSize where only the run can tell."""
-    rows, columns = a.shape[-2:]
-    try:
-        return bool(rows >= columns)
-    except PrimsplitError as error:
-        error.place = tracing.user_place()
-        raise
+def _solution(a: Array, b: Array) -> Array:
+    """The solution of least squares or least norm; where only the run can tell which, A is factored from both sides."""
+    rows, columns = a.shape
+    if dims.at_least(rows, columns):
+        return _tall_solution(a, b)
+    if dims.at_least(columns, rows):
+        return _least_norm(a, b)
+    q, r = qr_unit.reduced_qr(a)
+    return _least_norm(r, op.MatMul(swapped(q), b))
+
+
+def _residuals(a: Array, squares: Array) -> Array:
+    """The sums of squares where the matrix is higher than wide, else none of them."""
+    rows, columns = a.shape
+    if dims.at_least(columns, rows):
+        return op.Slice(squares, [0], [0], [0])
+    if dims.at_least(rows, columns + 1):
+        return squares
+    is_higher = op.Greater(as_array(rows), as_array(columns))
+    count = op.Where(is_higher, as_array(squares.shape[0]), np.int64(0))
+    return op.Slice(squares, [0], op.Unsqueeze(count, [0]), [0], types=[Type(squares.dtype, (fresh("residuals"),))])
 
 
 def _tall_solution(a: Array, b: Array) -> Array:

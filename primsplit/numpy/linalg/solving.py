@@ -15,7 +15,7 @@ from primsplit.infer import broadcast_shapes
 from primsplit.ir import Const, Op, Value
 from primsplit.lifting import array_like
 from primsplit.numpy.dense import cholesky as cholesky_unit
-from primsplit.numpy.dense import lu
+from primsplit.numpy.dense import lu, small
 from primsplit.numpy.dense.loop import identity_like
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.numpy.linalg.operands import square, with_rows
@@ -37,7 +37,12 @@ def solve(a: Any, b: Any) -> Array:
 
 
 def _solver(a: Array) -> Callable[[Array, Array], Array]:
-    """Elimination, or substitution where the ops recorded so far show that the matrix is triangular."""
+    """Elimination, or substitution where the ops recorded so far show that the matrix is triangular.
+
+    Of at most three equations the closed form is faster than both.
+    """
+    if small.is_small(a.shape[-1]):
+        return small.solve
     value: Value | None = a.value
     turned = False
     for made in reversed(tracing.current().ops):

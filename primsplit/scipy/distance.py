@@ -1,0 +1,203 @@
+"""scipy.spatial.distance for traced arrays and NumPy arrays: distances of vectors, of all pairs of rows, their matrix.
+
+The distance of equal vectors has the gradient 0, as the norm of the zero vector has.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array, unsupported
+from primsplit.asked import literal_size
+from primsplit.errors import ShapeError
+from primsplit.lifting import array_like, holds_traced
+from primsplit.numpy.diagonals import triu_indices
+from primsplit.numpy.statistics import safe_root
+from primsplit.scipy.operands import double
+
+__all__ = [
+    "braycurtis",
+    "canberra",
+    "cdist",
+    "chebyshev",
+    "cityblock",
+    "correlation",
+    "cosine",
+    "euclidean",
+    "jensenshannon",
+    "mahalanobis",
+    "minkowski",
+    "pdist",
+    "seuclidean",
+    "sqeuclidean",
+    "squareform",
+]
+
+
+def euclidean(u: Any, v: Any, w: Any = None) -> Any:
+    """The root of the sum of squared differences."""
+    return minkowski(u, v, 2, w)
+
+
+def sqeuclidean(u: Any, v: Any, w: Any = None) -> Any:
+    """The sum of squared differences."""
+    return np.sum(_weighted((double(u) - double(v)) ** 2, w), axis=-1)
+
+
+def cityblock(u: Any, v: Any, w: Any = None) -> Any:
+    """The sum of absolute differences."""
+    return np.sum(_weighted(np.abs(double(u) - double(v)), w), axis=-1)
+
+
+def chebyshev(u: Any, v: Any, w: Any = None) -> Any:
+    """The largest absolute difference, of those with a positive weight."""
+    apart = np.abs(double(u) - double(v))
+    return np.max(apart if w is None else np.where(double(w) > 0, apart, 0.0), axis=-1)
+
+
+def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
+    """The p-norm of the difference; a weight is that of the p-th power."""
+    apart = double(u) - double(v)
+    if isinstance(p, int | float) and math.isinf(p):
+        return chebyshev(u, v, w)
+    return np.linalg.norm(apart if w is None else apart * double(w) ** (1 / p), p, axis=-1)
+
+
+def canberra(u: Any, v: Any, w: Any = None) -> Any:
+    """The sum of |u - v| / (|u| + |v|), 0 where both are."""
+    u, v = double(u), double(v)
+    scale = np.abs(u) + np.abs(v)
+    return np.sum(_weighted(np.abs(u - v) / np.where(scale == 0, 1.0, scale), w), axis=-1)
+
+
+def braycurtis(u: Any, v: Any, w: Any = None) -> Any:
+    """The sum of |u - v| over that of |u + v|."""
+    u, v = double(u), double(v)
+    return np.sum(_weighted(np.abs(u - v), w), axis=-1) / np.sum(_weighted(np.abs(u + v), w), axis=-1)
+
+
+def cosine(u: Any, v: Any, w: Any = None) -> Any:
+    """1 less the cosine of the angle between the vectors."""
+    u, v = double(u), double(v)
+    across, own, other = (np.sum(_weighted(a * b, w), axis=-1) for a, b in ((u, v), (u, u), (v, v)))
+    return 1.0 - across / np.sqrt(own * other)
+
+
+def correlation(u: Any, v: Any, w: Any = None, centered: bool = True) -> Any:
+    """1 less the correlation of the elements."""
+    return cosine(_centred(u, w), _centred(v, w), w) if centered else cosine(u, v, w)
+
+
+def _centred(u: Any, w: Any) -> Any:
+    u = double(u)
+    return u - np.average(u, axis=-1, weights=w, keepdims=True)
+
+
+def seuclidean(u: Any, v: Any, V: Any) -> Any:
+    """The root of the sum of squared differences over the variances `V`."""
+    return np.linalg.norm((double(u) - double(v)) / np.sqrt(double(V)), axis=-1)
+
+
+def mahalanobis(u: Any, v: Any, VI: Any) -> Any:
+    """The root of d VI d^T of the difference d, with the inverse `VI` of a covariance."""
+    apart = double(u) - double(v)
+    return _root(np.sum((apart @ double(VI)) * apart, axis=-1))
+
+
+def jensenshannon(p: Any, q: Any, base: Any = None, *, axis: int = 0, keepdims: bool = False) -> Any:
+    """The root of the Jensen-Shannon divergence of two distributions, which are scaled to sums of 1."""
+    p, q = double(p), double(q)
+    p, q = p / np.sum(p, axis=axis, keepdims=True), q / np.sum(q, axis=axis, keepdims=True)
+    middle = (p + q) / 2
+    found = np.sum(_relative(p, middle) + _relative(q, middle), axis=axis, keepdims=keepdims) / 2
+    return _root(found if base is None else found / np.log(base))
+
+
+def _relative(p: Any, q: Any) -> Any:
+    """p log(p / q), 0 where p is."""
+    some = p > 0
+    return np.where(some, p * np.log(np.where(some, p, 1.0) / np.where(some, q, 1.0)), 0.0)
+
+
+METRICS: dict[str, Callable[..., Any]] = {
+    f.__name__: f
+    for f in (
+        braycurtis, canberra, chebyshev, cityblock, correlation, cosine, euclidean, jensenshannon, mahalanobis,
+        minkowski, seuclidean, sqeuclidean,
+    )
+}  # fmt: skip
+SHORT = {"manhattan": "cityblock", "l1": "cityblock", "l2": "euclidean", "sqe": "sqeuclidean", "cos": "cosine"}
+
+
+def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any) -> Any:
+    """The distances of each row of XA to each row of XB. Raises UnsupportedFunction for another metric or `out`."""
+    one, other = _rows(XA), _rows(XB)
+    function = _metric(metric, out, options, [one, other])
+    return function(one[:, None, :], other[None, :, :])
+
+
+def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any) -> Any:
+    """The distances of all pairs of rows, row by row of their matrix's upper triangle."""
+    rows = _rows(X)
+    first, second = _pairs(rows.shape[0])
+    function = _metric(metric, out, options, [rows])
+    return function(np.take(rows, first, axis=0), np.take(rows, second, axis=0))
+
+
+def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
+    """The symmetric matrix of a vector of distances, or the vector of a matrix; sizes are known when tracing."""
+    x = array_like(X) if holds_traced(X) else np.asarray(X)
+    if x.ndim == 2 and force.lower() != "tomatrix":
+        rows, columns = _pairs(x.shape[0])
+        return x[rows, columns]
+    if x.ndim != 1 or force.lower() == "tovector":
+        raise ShapeError("squareform takes a vector or a square matrix", place=tracing.user_place())
+    count = literal_size(x.shape[0], "scipy.spatial.distance.squareform")
+    size = (1 + math.isqrt(1 + 8 * count)) // 2
+    if size * (size - 1) // 2 != count:
+        raise ShapeError(f"no matrix has {count} pairs of rows", place=tracing.user_place())
+    if not count:
+        return np.zeros((1, 1), x.dtype)
+    places = np.zeros((size, size), np.int64)
+    rows, columns = np.triu_indices(size, 1)
+    places[rows, columns] = places[columns, rows] = np.arange(count)
+    return np.where(np.eye(size, dtype=bool), np.zeros((), x.dtype), np.take(x, places))
+
+
+def _pairs(size: Any) -> tuple[Any, Any]:
+    """The numbers of the rows of each pair."""
+    first, second = triu_indices(size, 1) if holds_traced(size) else np.triu_indices(size, 1)
+    return first, second
+
+
+def _metric(metric: Any, out: Any, options: dict[str, Any], rows: list[Any]) -> Callable[[Any, Any], Any]:
+    """The distance of vectors along the last axis; what it needs of all rows is computed of them where not given."""
+    name = SHORT.get(metric, metric) if isinstance(metric, str) else None
+    if name not in METRICS or out is not None:
+        raise unsupported(f"scipy.spatial.distance with metric={metric!r}" if out is None else "out= of a distance")
+    given = {k: v for k, v in options.items() if v is not None}
+    if name == "seuclidean" and "V" not in given:
+        given["V"] = np.var(np.concatenate(rows), axis=0, ddof=1)
+    if name == "mahalanobis" and "VI" not in given:
+        given["VI"] = np.linalg.inv(np.atleast_2d(np.cov(np.concatenate(rows).T))).T
+    if name == "jensenshannon":
+        given["axis"] = -1
+    return lambda u, v: METRICS[name](u, v, **given)
+
+
+def _rows(x: Any) -> Any:
+    found = double(x)
+    if found.ndim != 2:
+        raise ShapeError("distances of rows are those of arrays with two axes", place=tracing.user_place())
+    return found
+
+
+def _root(x: Any) -> Any:
+    return safe_root(x) if isinstance(x, Array) else np.sqrt(x)
+
+
+def _weighted(terms: Any, w: Any) -> Any:
+    return terms if w is None else terms * double(w)

@@ -1,0 +1,117 @@
+"""scipy.interpolate's piecewise polynomials at traced points, and of traced values at fixed sites."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import unsupported
+from primsplit.errors import ShapeError
+from primsplit.lifting import array_like, holds_traced
+from primsplit.numpy.ufuncs import cast_to
+
+__all__ = ["Piecewise", "on_grid", "piecewise"]
+
+
+def piecewise(coefficients: Any, breaks: Any, x: Any, *, order: int = 0, extrapolate: Any = True) -> Any:
+    """Piecewise polynomials at `x`, or their derivative of this order, [*x.shape, ...].
+
+    `coefficients` are [degree + 1, pieces, ...], the highest power first, of the distance from the left end of a piece,
+    of which `breaks` are the ends, ascending. Beyond the ends the outer pieces go on where `extrapolate` is true; it is
+    NaN where it is false, and "periodic" repeats them. At a break the derivative is that of the piece to its right.
+    """
+    x, breaks, coefficients = array_like(x), array_like(breaks), array_like(coefficients)
+    x = cast_to(x, np.float64)
+    if extrapolate == "periodic":
+        x = breaks[0] + np.remainder(x - breaks[0], breaks[-1] - breaks[0])
+    count = breaks.shape[0] - 1
+    piece = np.clip(np.searchsorted(breaks, x, side="right") - 1, 0, count - 1)
+    apart = x - np.take(breaks, piece)
+    rest = coefficients.ndim - 2
+    apart = apart.reshape((*apart.shape, *(1,) * rest))
+    degree = coefficients.shape[0] - 1
+    found: Any = np.zeros_like(np.take(coefficients[0], piece, axis=0) * apart)
+    for power in range(degree, order - 1, -1):
+        factor = float(np.prod(np.arange(power, power - order, -1.0)))
+        found = found * apart + factor * np.take(coefficients[degree - power], piece, axis=0)
+    if extrapolate:
+        return found
+    is_in = ((x >= breaks[0]) & (x <= breaks[-1])).reshape(apart.shape)
+    return np.where(is_in, found, np.nan)
+
+
+class Piecewise:
+    """Piecewise polynomials with traced coefficients: what a spline of traced values is."""
+
+    def __init__(self, coefficients: Any, breaks: Any, extrapolate: Any, axis: int = 0) -> None:
+        self.c = coefficients
+        self.x = breaks
+        self.extrapolate = extrapolate
+        self.axis = axis
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        """The values at `x`, or derivatives of order `nu`; the axes of `x` take the place of that of the sites."""
+        asked = self.extrapolate if extrapolate is None else extrapolate
+        return placed(piecewise(self.c, self.x, x, order=nu, extrapolate=asked), np.ndim(x), self.axis)
+
+    def derivative(self, nu: int = 1) -> "Piecewise":
+        """The derivative of order `nu`."""
+        c = self.c
+        for _ in range(nu):
+            powers = np.arange(c.shape[0] - 1, 0, -1.0)
+            lower = c[:-1] * powers.reshape((-1, *(1,) * (c.ndim - 1)))
+            c = lower if c.shape[0] > 1 else np.zeros_like(c)
+        return Piecewise(c, self.x, self.extrapolate, self.axis)
+
+
+def spline_of_values(
+    make: Callable[[Any], tuple[Any, Any]], sites: Any, y: Any, extrapolate: Any, axis: int
+) -> Piecewise:
+    """The spline of traced values `y`, whose coefficients are linear in them.
+
+    `make(values)` gives the coefficients [degree + 1, pieces, ...] and breaks for values [sites, ...]. Raises
+    ShapeError where the sites are traced, too, or of another number.
+    """
+    if holds_traced(sites):
+        raise unsupported("a spline of traced sites")
+    given: Any = cast_to(array_like(y), np.float64)
+    y = np.moveaxis(given, axis, 0)
+    count = len(np.asarray(sites))
+    if y.shape[0] != count:
+        raise ShapeError(f"{count} sites have {y.shape[0]} values along axis {axis}", place=tracing.user_place())
+    matrix, breaks = make(np.eye(count))
+    return Piecewise(np.tensordot(matrix, y, axes=1), breaks, extrapolate, axis)
+
+
+def placed(found: Any, rank: int, axis: int) -> Any:
+    """Values whose first axes, `rank` of them, belong in the place of one axis."""
+    return np.moveaxis(found, list(range(rank)), list(range(axis, axis + rank))) if axis else found
+
+
+def on_grid(grid: Sequence[Any], values: Any, xi: Any, *, method: str, fill: Any) -> Any:
+    """Values on a rectangular grid at points `xi`, [..., axes]: "linear" or "nearest".
+
+    Points outside get `fill`; the outer cells go on where that is None.
+    """
+    xi, values = cast_to(array_like(xi), np.float64), array_like(values)
+    cells: list[Any] = []
+    shares: list[Any] = []
+    inside: Any = True
+    for axis, given in enumerate(grid):
+        x, sites = xi[..., axis], array_like(given)
+        cell = np.clip(np.searchsorted(sites, x, side="right") - 1, 0, len(given) - 2)
+        share = (x - np.take(sites, cell)) / np.take(np.diff(sites), cell)
+        cells.append(cell)
+        shares.append(np.where(share <= 0.5, 0.0, 1.0) if method == "nearest" else share)
+        inside = inside & (x >= sites[0]) & (x <= sites[-1])
+    rest = values.ndim - len(grid)
+    found: Any = 0.0
+    for corner in itertools.product((0, 1), repeat=len(grid)):
+        weight: Any = 1.0
+        for side, share in zip(corner, shares, strict=True):
+            weight = weight * (share if side else 1.0 - share)
+        picked = values[tuple(cell + side for cell, side in zip(cells, corner, strict=True))]
+        found = found + weight.reshape((*weight.shape, *(1,) * rest)) * picked
+    return found if fill is None else np.where(inside.reshape((*inside.shape, *(1,) * rest)), found, fill)

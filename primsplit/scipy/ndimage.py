@@ -1,0 +1,259 @@
+"""scipy.ndimage for traced arrays: filters by windows, and images at points between pixels."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array, unsupported
+from primsplit.asked import literal_size
+from primsplit.errors import ShapeError
+from primsplit.lifting import array_like, holds_traced
+from primsplit.numpy.ufuncs import cast_to
+from primsplit.scipy.operands import floating
+from primsplit.scipy.signal import slid
+
+__all__ = [
+    "convolve",
+    "convolve1d",
+    "correlate",
+    "correlate1d",
+    "gaussian_filter",
+    "gaussian_filter1d",
+    "gaussian_laplace",
+    "laplace",
+    "map_coordinates",
+    "prewitt",
+    "sobel",
+    "uniform_filter",
+    "uniform_filter1d",
+]
+
+PADDED = {
+    "reflect": "symmetric", "grid-mirror": "symmetric", "constant": "constant", "grid-constant": "constant",
+    "nearest": "edge", "mirror": "reflect", "wrap": "wrap", "grid-wrap": "wrap",
+}  # fmt: skip
+"""NumPy's names of how an image goes on beyond its edges."""
+
+
+def correlate(
+    input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, origin: Any = 0
+) -> Any:
+    """The sums of weights times windows, of images with up to three axes; weights have sizes known when tracing."""
+    _check(output)
+    image, weights = floating(input), floating(weights)
+    if image.ndim != weights.ndim:
+        raise ShapeError("weights have as many axes as the image", place=tracing.user_place())
+    origins = [origin] * image.ndim if np.ndim(origin) == 0 else list(origin)
+    pads = []
+    for size, shift in zip(weights.shape, origins, strict=True):
+        count = literal_size(size, "scipy.ndimage")
+        before = count // 2 + shift
+        pads.append((before, count - 1 - before))
+    return _as_given(slid(_padded(image, pads, mode, cval), weights.astype(image.dtype)), input)
+
+
+def convolve(
+    input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, origin: Any = 0
+) -> Any:
+    """`correlate` with the weights turned round."""
+    weights = floating(weights)
+    origins = [origin] * weights.ndim if np.ndim(origin) == 0 else list(origin)
+    turned = [-o - (n % 2 == 0) for o, n in zip(origins, weights.shape, strict=True)]
+    return correlate(input, np.flip(weights), output, mode, cval, turned)
+
+
+def correlate1d(
+    input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:  # fmt: skip
+    """The sums of weights times windows along one axis."""
+    _check(output)
+    image, weights = floating(input), floating(weights)
+    count = literal_size(weights.shape[0], "scipy.ndimage")
+    before = count // 2 + origin
+    place = axis % image.ndim
+    pads = [(before, count - 1 - before) if a == place else (0, 0) for a in range(image.ndim)]
+    wide = np.moveaxis(_padded(image, pads, mode, cval), place, -1)
+    size, shape = wide.shape[-1], wide.shape[:-1]
+    rows = wide.reshape((-1, size)) if image.ndim > 1 else wide[None]
+    found = slid(rows, weights.astype(image.dtype)[None])
+    return _as_given(np.moveaxis(found.reshape((*shape, size - count + 1)), -1, place), input)
+
+
+def convolve1d(
+    input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:  # fmt: skip
+    """`correlate1d` with the weights turned round."""
+    weights = floating(weights)
+    return correlate1d(input, np.flip(weights), axis, output, mode, cval, -origin - (weights.shape[0] % 2 == 0))
+
+
+def gaussian_filter1d(
+    input: Any, sigma: Any, axis: int = -1, order: int = 0, output: Any = None, mode: str = "reflect",
+    cval: Any = 0.0, truncate: float = 4.0, *, radius: int | None = None,
+) -> Any:  # fmt: skip
+    """The convolution with a Gaussian along one axis, or with its derivative of this order."""
+    if holds_traced(sigma) and radius is None:
+        raise unsupported("scipy.ndimage's Gaussian filter with a traced sigma and no radius")
+    reach = int(truncate * float(sigma) + 0.5) if radius is None else radius
+    return correlate1d(input, np.flip(_gaussian(sigma, order, reach)), axis, output, mode, cval)
+
+
+def _gaussian(sigma: Any, order: int, reach: int) -> Any:
+    """A Gaussian with sum 1 at -reach, ..., reach, times the polynomial that its derivative has beside it."""
+    places = np.arange(-reach, reach + 1)
+    bell = np.exp(-0.5 / (sigma * sigma) * places**2)
+    bell = bell / np.sum(bell)
+    factor: list[Any] = [1.0]
+    for _ in range(order):
+        moved = [0.0, *(-c / (sigma * sigma) for c in factor)]
+        sloped = [*(k * c for k, c in enumerate(factor) if k), 0.0, 0.0]
+        factor = [m + s for m, s in zip(moved, sloped, strict=False)]
+    polynomial: Any = sum(c * places**k for k, c in enumerate(factor))
+    return polynomial * bell
+
+
+def gaussian_filter(
+    input: Any, sigma: Any, order: Any = 0, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
+    truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
+) -> Any:  # fmt: skip
+    """The convolution with a Gaussian along each axis."""
+    found = floating(input)
+    chosen = range(found.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
+    given = [_each(v, len(chosen)) for v in (sigma, order, mode, radius)]
+    for axis, one, degree, beyond, reach in zip(chosen, *given, strict=True):
+        if holds_traced(one) or one > 1e-15:
+            found = gaussian_filter1d(found, one, axis, degree, None, beyond, cval, truncate, radius=reach)
+    _check(output)
+    return _as_given(found, input)
+
+
+def _each(value: Any, count: int) -> list[Any]:
+    """One value for each axis."""
+    is_one = value is None or isinstance(value, str) or np.ndim(value) == 0
+    return [value] * count if is_one else list(value)
+
+
+def uniform_filter1d(
+    input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0, origin: int = 0
+) -> Any:
+    """The means of windows along one axis."""
+    return correlate1d(input, np.full(size, 1 / size), axis, output, mode, cval, origin)
+
+
+def uniform_filter(
+    input: Any, size: Any = 3, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *,
+    axes: Any = None,
+) -> Any:  # fmt: skip
+    """The means of windows."""
+    _check(output)
+    found = floating(input)
+    chosen = range(found.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
+    for axis, one, beyond, shift in zip(chosen, *(_each(v, len(chosen)) for v in (size, mode, origin)), strict=True):
+        found = uniform_filter1d(found, one, axis, None, beyond, cval, shift)
+    return _as_given(found, input)
+
+
+def _sloped(input: Any, axis: int, across: Sequence[float], mode: Any, cval: Any) -> Any:
+    """Differences along one axis, sums with these weights along the others."""
+    found = floating(input)
+    modes = _each(mode, found.ndim)
+    place = axis % found.ndim
+    found = correlate1d(found, [-1.0, 0.0, 1.0], place, None, modes[place], cval)
+    for other in range(found.ndim):
+        if other != place:
+            found = correlate1d(found, across, other, None, modes[other], cval)
+    return _as_given(found, input)
+
+
+def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
+    """The Sobel filter."""
+    _check(output)
+    return _sloped(input, axis, [1.0, 2.0, 1.0], mode, cval)
+
+
+def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
+    """The Prewitt filter."""
+    _check(output)
+    return _sloped(input, axis, [1.0, 1.0, 1.0], mode, cval)
+
+
+def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None) -> Any:
+    """The sum of second differences."""
+    _check(output)
+    image = floating(input)
+    chosen = range(image.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
+    modes = _each(mode, len(chosen))
+    parts = [correlate1d(image, [1.0, -2.0, 1.0], a, None, m, cval) for a, m in zip(chosen, modes, strict=True)]
+    return _as_given(sum(parts), input)
+
+
+def gaussian_laplace(
+    input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None,
+    **options: Any,
+) -> Any:  # fmt: skip
+    """The sum of the second derivatives of a Gaussian."""
+    _check(output)
+    image = floating(input)
+    if axes is not None:
+        raise unsupported("scipy.ndimage.gaussian_laplace with axes")
+    orders = [[2 if a == b else 0 for b in range(image.ndim)] for a in range(image.ndim)]
+    return _as_given(sum(gaussian_filter(image, sigma, o, None, mode, cval, **options) for o in orders), input)
+
+
+def map_coordinates(
+    input: Any, coordinates: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
+    prefilter: bool = True,
+) -> Any:  # fmt: skip
+    """An image at the points `coordinates`, [axes, ...]: the nearest pixel (order 0) or linear between pixels (1).
+
+    Outside it is `cval` ("constant") or the nearest edge ("nearest"). At a pixel the derivative is that to its right.
+    """
+    _check(output)
+    if order not in {0, 1} or mode not in {"constant", "nearest"}:
+        raise unsupported(f"scipy.ndimage.map_coordinates with order={order} and mode={mode!r}")
+    image: Any = array_like(floating(input))
+    points = array_like(coordinates)
+    points = cast_to(points, image.dtype)
+    firsts: list[Any] = []
+    shares: list[Any] = []
+    inside: Any = True
+    for axis, size in enumerate(image.shape):
+        given, last = points[axis], size - 1
+        inside = inside & (given >= 0) & (given <= last)
+        x: Any = np.clip(given, 0, last)
+        first = np.floor(x + 0.5 if order == 0 else x).astype(np.int64)
+        firsts.append([first, np.minimum(first + 1, last)])
+        shares.append(x - first if order else np.zeros_like(x))
+    found: Any = 0.0
+    for corner in itertools.product((0, 1) if order else (0,), repeat=image.ndim):
+        weight: Any = 1.0
+        for side, share in zip(corner, shares, strict=True):
+            weight = weight * (share if side else 1 - share)
+        found = found + weight * image[tuple(pair[side] for pair, side in zip(firsts, corner, strict=True))]
+    if mode == "constant":
+        found = np.where(inside, found, np.asarray(cval, image.dtype))
+    return _as_given(found, input)
+
+
+def _padded(image: Any, pads: Sequence[tuple[Any, Any]], mode: str, cval: Any) -> Any:
+    if mode not in PADDED:
+        raise ShapeError(f"boundary mode {mode!r} is not supported", place=tracing.user_place())
+    if PADDED[mode] == "constant":
+        return np.pad(image, pads, constant_values=cval)
+    return np.pad(image, pads, mode=PADDED[mode])  # type: ignore[call-overload]  # the names are NumPy's
+
+
+def _as_given(found: Any, given: Any) -> Any:
+    """The result in the dtype of the image, as SciPy gives it."""
+    dtype = given.dtype if isinstance(given, Array | np.ndarray) else np.asarray(floating(given)).dtype
+    return found if found.dtype == dtype else found.astype(dtype)
+
+
+def _check(output: Any) -> None:
+    if output is not None:
+        raise unsupported("output= of scipy.ndimage")

@@ -1,0 +1,147 @@
+"""scipy.signal for traced arrays: convolutions, correlations and linear filters."""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array, unsupported
+from primsplit.asked import literal_size
+from primsplit.errors import ShapeError
+from primsplit.ir import Value
+from primsplit.lifting import array_like
+from primsplit.nested import ScanForm, Walk, element, emit_scan, record
+from primsplit.ops import op
+from primsplit.scipy.operands import floating
+
+__all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve", "lfilter", "oaconvolve"]
+
+MOST = 3
+"""The most axes that a convolution has, those that ONNX names."""
+
+
+def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+    """The convolution of two arrays with as many axes; "same" has the shape of the first.
+
+    Of vectors both sizes may be known only at run time; else those of `in2` are literals. Raises NumberAsked or
+    ShapeError.
+    """
+    a, v = _together(in1, in2)
+    if method == "fft":
+        return fftconvolve(a, v, mode)
+    return _cropped(np.convolve(a, v) if a.ndim == 1 else _full(a, v), a, v, mode)
+
+
+def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+    """The correlation of two arrays with as many axes: the convolution with the second turned round."""
+    return convolve(in1, np.flip(floating(in2)), mode, method)
+
+
+def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+    """The convolution of two matrices, of which `boundary` continues the first."""
+    a, v = _together(in1, in2)
+    if a.ndim != 2:
+        raise ShapeError("convolve2d takes matrices", place=tracing.user_place())
+    if boundary == "fill" and isinstance(fillvalue, int | float) and fillvalue == 0:
+        return convolve(a, v, mode)
+    pads = [(n - 1, n - 1) for n in (literal_size(d, "scipy.signal.convolve2d") for d in v.shape)]
+    wide = (
+        np.pad(a, pads, constant_values=fillvalue)
+        if boundary == "fill"
+        else np.pad(a, pads, mode={"wrap": "wrap", "symm": "symmetric"}[boundary])  # type: ignore[call-overload]
+    )
+    return _cropped(convolve(wide, v, "valid"), a, v, mode)
+
+
+def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+    """The correlation of two matrices; the middle of an even second one is its first, not its second element."""
+    a, v = _together(in1, in2)
+    if mode != "same":
+        return convolve2d(a, np.flip(v), mode, boundary, fillvalue)
+    full = convolve2d(a, np.flip(v), "full", boundary, fillvalue)
+    return full[tuple(slice(m // 2, m // 2 + n) for n, m in zip(a.shape, v.shape, strict=True))]
+
+
+def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
+    """The convolution by products of Fourier transforms; a direct one of sizes that only the run knows."""
+    a, v = _together(in1, in2)
+    if axes is not None:
+        raise unsupported("scipy.signal.fftconvolve with axes")
+    whole = [n + m - 1 for n, m in zip(a.shape, v.shape, strict=True)]
+    if not all(isinstance(n, int) for n in whole):
+        return convolve(a, v, mode)
+    shape, places = [2 ** max((n - 1).bit_length(), 1) for n in whole], range(a.ndim)
+    spectrum = np.fft.rfftn(a, shape, places) * np.fft.rfftn(v, shape, places)
+    full = np.fft.irfftn(spectrum, shape, places)[tuple(slice(0, n) for n in whole)]
+    return _cropped(full, a, v, mode)
+
+
+oaconvolve = fftconvolve
+
+
+def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+    """The filter with numerator `b` and denominator `a` along an axis; with `zi` its last state, too.
+
+    The transposed direct form II, one step of a scan for each sample; `b` and `a` have sizes known when tracing.
+    """
+    given: list[Any] = [array_like(np.atleast_1d(floating(v))) for v in (b, a, x)]
+    b, a, signal = given
+    count = max(literal_size(b.shape[0], "scipy.signal.lfilter"), literal_size(a.shape[0], "scipy.signal.lfilter"))
+    b, a = (np.pad(v / a[0], (0, count - v.shape[0])) for v in (b, a))
+    rows = np.moveaxis(signal, axis, 0)
+    rest = (1,) * (rows.ndim - 1)
+    forth, back = (v.reshape((count, *rest)) for v in (b, a))
+    nothing = np.zeros_like(rows[:0]).sum(axis=0)[None]
+    start = nothing * forth[1:] if zi is None else np.moveaxis(floating(zi), axis, 0) + nothing * forth[1:]
+
+    def step(state: Any, sample: Any) -> list[Value]:
+        padded = np.concatenate([state, nothing], axis=0)
+        made = padded[0] + forth[0] * sample
+        return [(padded[1:] + forth[1:] * sample - back[1:] * made).value, made.value]
+
+    values = [array_like(v).value for v in (start, rows)]
+    body = record("lfilter", [values[0].type, element(values[1].type, Walk())], step)
+    last, found = emit_scan(ScanForm(body, 1, (Walk(),), (Walk(),)), values[:1], values[1:])
+    filtered: Any = Array(found)
+    filtered = np.moveaxis(filtered, 0, axis)
+    state: Any = Array(last)
+    return filtered if zi is None else (filtered, np.moveaxis(state, 0, axis))
+
+
+def _full(a: Any, v: Any) -> Any:
+    """All sums of products of two arrays with up to three axes."""
+    if not 1 <= a.ndim <= MOST:
+        raise unsupported(f"a convolution along {a.ndim} axes")
+    sizes = [literal_size(n, "a convolution of several axes") for n in v.shape]
+    if 0 in sizes:
+        raise ShapeError("a convolution with nothing", place=tracing.user_place())
+    wide = np.pad(a, [(n - 1, n - 1) for n in sizes])
+    return slid(wide, np.flip(v))
+
+
+def slid(x: Any, weights: Any) -> Any:
+    """The sums of products of the weights with each window of `x`; both have up to three axes."""
+    x, weights = array_like(x), array_like(weights)
+    return op.Squeeze(op.Conv(op.Unsqueeze(x, [0, 1]), op.Unsqueeze(weights, [0, 1])), [0, 1])
+
+
+def _cropped(full: Any, a: Any, v: Any, mode: str) -> Any:
+    """The part of all sums that the mode keeps."""
+    if mode == "full":
+        return full
+    if mode not in {"same", "valid"}:
+        raise ShapeError(f"mode must be 'full', 'same' or 'valid', not {mode!r}", place=tracing.user_place())
+    pairs = list(zip(a.shape, v.shape, strict=True))
+    if mode == "same":
+        return full[tuple(slice((m - 1) // 2, (m - 1) // 2 + n) for n, m in pairs)]
+    if all(n <= m for n, m in pairs):
+        pairs = [(m, n) for n, m in pairs]
+    return full[tuple(slice(m - 1, n) for n, m in pairs)]
+
+
+def _together(a: Any, v: Any) -> tuple[Any, Any]:
+    a, v = floating(a), floating(v)
+    if a.ndim != v.ndim:
+        raise ShapeError("in1 and in2 should have the same number of axes", place=tracing.user_place())
+    wide = np.result_type(a.dtype, v.dtype)
+    return a.astype(wide), v.astype(wide)

@@ -1,0 +1,153 @@
+"""Substitutes for SciPy's interpolants: of plain tables at traced points, and splines of traced values."""
+
+import math
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import unsupported
+from primsplit.lifting import array_like
+from primsplit.scipy.interpolate import Piecewise, on_grid, piecewise, placed, spline_of_values
+from primsplit.substitutes.table import register, register_method, when_traced
+
+KINDS = {"slinear": 1, "linear": 1, "quadratic": 2, "cubic": 3}
+ENDS = (None, "not-a-knot", "natural", "clamped")
+"""The conditions at the ends that leave a spline linear in its values."""
+
+
+class _Interpolants:
+    """What stands in for the classes of one `scipy.interpolate`."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module: Any = module
+
+    def polynomial(self, made: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        """A piecewise polynomial: CubicSpline, PchipInterpolator, Akima1DInterpolator and their like."""
+        if not isinstance(made, self.module.PPoly):
+            raise unsupported(f"scipy.interpolate.{type(made).__name__}")
+        asked = made.extrapolate if extrapolate is None else extrapolate
+        return placed(piecewise(made.c, made.x, x, order=nu, extrapolate=asked), np.ndim(x), made.axis)
+
+    def spline(self, made: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        """A BSpline, by the polynomials between its knots."""
+        asked = made.extrapolate if extrapolate is None else extrapolate
+        breaks = np.unique(made.t[made.k : len(made.t) - made.k])
+        at = lambda m: np.moveaxis(made(breaks[:-1], nu=m, extrapolate=True), made.axis, 0)  # noqa: E731
+        return placed(piecewise(_pieces(at, made.k), breaks, x, order=nu, extrapolate=asked), np.ndim(x), made.axis)
+
+    def fitted(self, made: Any, x: Any, nu: int = 0, ext: Any = None) -> Any:
+        """A UnivariateSpline that goes on beyond its ends."""
+        if (made.ext if ext is None else ext) not in {0, "extrapolate"}:
+            raise unsupported("scipy.interpolate.UnivariateSpline with ext other than 0")
+        breaks = made.get_knots()
+        return piecewise(_pieces(lambda m: made(breaks[:-1], nu=m), made._eval_args[2]), breaks, x, order=nu)
+
+    def table(self, made: Any, x: Any) -> Any:
+        """interp1d; a point outside gives the fill value, NaN unless another was given."""
+        if not isinstance(made, self.module.interp1d):
+            raise unsupported(f"scipy.interpolate.{type(made).__name__}")
+        sites, x, y = made.x, array_like(x), np.moveaxis(made.y, made.axis, 0)
+        found = self._inside(made, sites, y, x)
+        if not made._extrapolate:
+            place = x.reshape((*x.shape, *(1,) * (y.ndim - 1)))
+            below, above = made._fill_value_below, made._fill_value_above
+            found = np.where(place < sites[0], below, np.where(place > sites[-1], above, found))
+        return placed(found, x.ndim, made.axis)
+
+    def _inside(self, made: Any, sites: Any, y: Any, x: Any) -> Any:
+        kind = made._kind
+        if kind == "linear":
+            slopes = np.diff(y, axis=0) / np.diff(sites).reshape((-1, *(1,) * (y.ndim - 1)))
+            return piecewise(np.stack([slopes, y[:-1]]), sites, x)
+        if kind in {"nearest", "nearest-up"}:
+            return np.take(array_like(y), np.searchsorted(made.x_bds, x, side=made._side), axis=0)
+        if kind in {"previous", "next"}:
+            first = kind == "previous"
+            place = np.searchsorted(sites, x, side="right" if first else "left") - first
+            return np.take(array_like(y), np.clip(place, 0, len(sites) - 1), axis=0)
+        found = self.spline(made._spline, x)
+        return found.reshape((*x.shape, *y.shape[1:]))
+
+    def grid(self, made: Any, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
+        """RegularGridInterpolator; a point outside gives the fill value, NaN where SciPy would raise."""
+        method = made.method if method is None else method
+        if method not in {"linear", "nearest"} or nu is not None:
+            raise unsupported(f"scipy.interpolate.RegularGridInterpolator with method={method!r}")
+        if isinstance(xi, tuple):
+            xi = np.stack(np.broadcast_arrays(*map(array_like, xi)), axis=-1)
+        fill = np.nan if made.bounds_error else made.fill_value
+        return on_grid(made.grid, made.values, xi, method=method, fill=fill)
+
+    def cubic(self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None) -> Piecewise:
+        """CubicSpline of traced values."""
+        _check_ends(bc_type)
+
+        def make(values: Any) -> tuple[Any, Any]:
+            found = self.module.CubicSpline(x, values, bc_type=bc_type)
+            return found.c, found.x
+
+        return spline_of_values(make, x, y, True if extrapolate is None else extrapolate, axis)
+
+    def interpolating(
+        self, x: Any, y: Any, k: int = 3, t: Any = None, bc_type: Any = None, axis: int = 0, check_finite: bool = True
+    ) -> Piecewise:
+        """make_interp_spline of traced values."""
+        _check_ends(bc_type)
+
+        def make(values: Any) -> tuple[Any, Any]:
+            found = self.module.make_interp_spline(x, values, k=k, t=t, bc_type=bc_type)
+            breaks = np.unique(found.t[k : len(found.t) - k])
+            return _pieces(lambda m: found(breaks[:-1], nu=m), k), breaks
+
+        return spline_of_values(make, x, y, True, axis)
+
+    def traced_table(
+        self,
+        x: Any,
+        y: Any,
+        kind: Any = "linear",
+        axis: int = -1,
+        copy: bool = True,
+        bounds_error: Any = None,
+        fill_value: Any = np.nan,
+        assume_sorted: bool = False,
+    ) -> Piecewise:
+        """interp1d of traced values at ascending sites."""
+        is_open = isinstance(fill_value, str)
+        if kind not in KINDS or not (is_open or np.all(np.isnan(fill_value))) or np.any(np.diff(x) <= 0):
+            raise unsupported(f"scipy.interpolate.interp1d of traced values with kind={kind!r} and a fill value")
+        made = self.interpolating(x, y, KINDS[kind], axis=axis % np.ndim(y))
+        return Piecewise(made.c, made.x, is_open, made.axis)
+
+
+def _pieces(derivative: Callable[[int], Any], degree: int) -> Any:
+    """The coefficients of the pieces, highest power first, by the derivatives at their left ends."""
+    return np.stack([derivative(m) / math.factorial(m) for m in range(degree, -1, -1)])
+
+
+def _check_ends(bc_type: Any) -> None:
+    ends = bc_type if isinstance(bc_type, tuple) else (bc_type,)
+    if not all(e is None or (isinstance(e, str) and e in ENDS) for e in ends):
+        raise unsupported(f"a spline of traced values with bc_type={bc_type!r}")
+
+
+def register_interpolation(module: ModuleType) -> None:
+    """Let traced arrays be given to the interpolants of `scipy.interpolate`."""
+    ours = _Interpolants(module)
+    for owner, method in (
+        ("PPoly", ours.polynomial),
+        ("BSpline", ours.spline),
+        ("UnivariateSpline", ours.fitted),
+        ("interp1d", ours.table),
+        ("RegularGridInterpolator", ours.grid),
+    ):
+        register_method(getattr(module, owner), "__call__", method)
+    for name, traced in (
+        ("CubicSpline", ours.cubic),
+        ("make_interp_spline", ours.interpolating),
+        ("interp1d", ours.traced_table),
+    ):
+        original: Any = getattr(module, name)
+        register(original, when_traced(original, traced))

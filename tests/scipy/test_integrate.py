@@ -1,0 +1,67 @@
+"""scipy.integrate's sums over samples: SciPy's values by its own names on traced arrays, and gradients."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.optimize
+from scipy.integrate import simpson
+
+import primsplit as ps
+from primsplit.errors import NumberAsked, UnsupportedFunction
+from primsplit.scipy import integrate
+from primsplit.testing import check_grads
+
+random = np.random.default_rng(2)
+Y = random.standard_normal((3, 6))
+X = np.cumsum(0.8 + 0.4 * random.random((3, 6)), axis=1)
+RULES = ("trapezoid", "simpson", "cumulative_trapezoid")
+
+
+@pytest.mark.parametrize("count", [6, 5, 2, 1])
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_is_scipys_with_gradients(name: str, count: int) -> None:
+    rule: Any = getattr(scipy.integrate, name)
+    y, x = Y[:, :count], X[:, :count]
+
+    def f(y: Any, x: Any) -> Any:
+        return rule(y, dx=0.3), rule(y, x), rule(y.T, x[0], axis=0), rule(y[0], x=x[0])
+
+    for found, wanted in zip(ps.trace(f, y, x)(y, x), f(y, x), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+    check_grads(lambda y, x: sum(np.sum(v * v) for v in f(y, x)), y, x, order=2, symbolic=False, step=1e-3)
+    for found, wanted in zip((getattr(integrate, name)(y, dx=0.3),), (rule(y, dx=0.3),), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_cumulative_sums_may_begin_with_zero() -> None:
+    f = lambda y: scipy.integrate.cumulative_trapezoid(y, dx=0.5, initial=0)  # noqa: E731
+    np.testing.assert_allclose(ps.trace(f, Y)(Y), f(Y), rtol=1e-12)
+    program = ps.trace(f, ps.spec("float64", ["M", "N"]))
+    for size in (1, 4):
+        np.testing.assert_allclose(program(Y[:, :size]), f(Y[:, :size]), rtol=1e-12)
+
+
+def test_simpsons_rule_needs_a_size_that_is_known() -> None:
+    with pytest.raises(NumberAsked, match="simpson"):
+        ps.trace(lambda y: simpson(y), ps.spec("float64", ["N"]))
+
+
+def test_what_takes_steps_by_values_says_so_at_the_users_line() -> None:
+    functions: list[Any] = [
+        lambda y: scipy.integrate.quad(lambda t: t * y[0, 0], 0, 1)[0],
+        lambda y: scipy.integrate.solve_ivp(lambda t, v: -v, (0, 1), y[0]).y,
+        lambda y: scipy.optimize.minimize(lambda t: np.sum((t - y[0]) ** 2), np.zeros(6)).x,
+    ]
+    for function in functions:
+        with pytest.raises(UnsupportedFunction, match=r"has no form for traced arrays: how many steps") as caught:
+            ps.trace(function, Y)
+        assert caught.value.place is not None
+        assert caught.value.place.filename == __file__
+        assert len(str(caught.value).splitlines()) < 10
+
+
+def test_an_integral_of_numbers_alone_is_computed_beside_traced_values() -> None:
+    f = lambda y: np.array([y[0, 0], 1.0]) * scipy.integrate.quad(lambda t: t * t, 0, 3)[0]  # noqa: E731
+    np.testing.assert_allclose(ps.trace(f, Y)(Y), f(Y))

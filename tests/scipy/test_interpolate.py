@@ -1,0 +1,115 @@
+"""scipy.interpolate: plain tables at traced points, and splines of traced values; SciPy's values, and gradients."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.interpolate as scipys
+
+import primsplit as ps
+from primsplit.errors import UnsupportedFunction
+from primsplit.testing import check_grads
+
+SITES = np.array([0.0, 0.4, 1.0, 1.3, 2.0, 2.6])
+VALUES = np.sin(3 * SITES)
+SEVERAL = np.stack([VALUES, np.cos(SITES)], axis=1)
+AT = np.array([[0.13, 1.71, 0.55], [2.31, 1.13, 0.77]])
+GRID = (np.array([0.0, 0.5, 1.0, 2.0]), np.array([0.0, 1.0, 3.0]))
+FIELD = np.random.default_rng(0).standard_normal((4, 3))
+POINTS = np.array([[0.3, 0.6], [1.4, 2.2], [0.7, 1.7]])
+Function = Callable[[Any], Any]
+
+AT_POINTS: dict[str, Function] = {
+    "CubicSpline": scipys.CubicSpline(SITES, VALUES),
+    "CubicSpline of several values": scipys.CubicSpline(SITES, SEVERAL),
+    "CubicSpline along the last axis": scipys.CubicSpline(SITES, SEVERAL.T, axis=1, bc_type="natural"),
+    "CubicSpline's derivative": lambda x: scipys.CubicSpline(SITES, VALUES)(x, 1),
+    "CubicSpline repeated": lambda x: scipys.CubicSpline(
+        SITES, VALUES * (SITES < 2.6) * (SITES > 0), bc_type="periodic"
+    )(x * 3),
+    "PchipInterpolator": scipys.PchipInterpolator(SITES, VALUES),
+    "Akima1DInterpolator": scipys.Akima1DInterpolator(SITES, VALUES),
+    "PPoly's antiderivative": scipys.CubicSpline(SITES, VALUES).antiderivative(),
+    "BSpline": scipys.make_interp_spline(SITES, SEVERAL, k=3),
+    "BSpline's derivative": lambda x: scipys.make_interp_spline(SITES, VALUES, k=5)(x, nu=2),
+    "UnivariateSpline": scipys.UnivariateSpline(SITES, VALUES, s=0.1),
+    "InterpolatedUnivariateSpline": scipys.InterpolatedUnivariateSpline(SITES, VALUES, k=2),
+    "interp1d": scipys.interp1d(SITES, VALUES),
+    "interp1d of several values": scipys.interp1d(SITES, SEVERAL, axis=0, bounds_error=False, fill_value=(-1.0, 2.0)),
+    "interp1d that goes on": lambda x: scipys.interp1d(SITES, SEVERAL.T, fill_value="extrapolate")(2 * x - 0.5),
+    "interp1d cubic": scipys.interp1d(SITES, SEVERAL, kind="cubic", axis=0),
+    "interp1d nearest": lambda x: x * scipys.interp1d(SITES, VALUES, kind="nearest")(x),
+    "interp1d previous": lambda x: x * scipys.interp1d(SITES, VALUES, kind="previous")(x),
+    "interp1d next": lambda x: x * scipys.interp1d(SITES, VALUES, kind="next")(x),
+    "a fill value outside": lambda x: scipys.interp1d(SITES, VALUES, bounds_error=False, fill_value=0.5)(3 * x),
+}
+OF_VALUES: dict[str, Function] = {
+    "CubicSpline": lambda y: scipys.CubicSpline(SITES, y)(AT) * scipys.CubicSpline(SITES, y, bc_type="clamped")(AT, 1),
+    "CubicSpline's derivative": lambda y: scipys.CubicSpline(SITES, y, bc_type="natural").derivative(2)(AT),
+    "CubicSpline along the last axis": lambda y: scipys.CubicSpline(SITES, np.outer([1.0, 2.0], y), axis=1)(AT),
+    "CubicSpline at traced points": lambda y: scipys.CubicSpline(SITES, y)(y[0] + 0.5),
+    "make_interp_spline": lambda y: scipys.make_interp_spline(SITES, y, k=2)(AT),
+    "interp1d": lambda y: scipys.interp1d(SITES, y)(AT) ** 2,
+    "interp1d cubic": lambda y: scipys.interp1d(SITES, y, kind="cubic", fill_value="extrapolate")(AT),
+}
+
+
+@pytest.mark.parametrize("name", AT_POINTS)
+def test_an_interpolant_at_traced_points_is_scipys_with_gradients(name: str) -> None:
+    f = lambda x: AT_POINTS[name](x)  # noqa: E731
+    np.testing.assert_allclose(ps.trace(f, AT)(AT), f(AT), rtol=1e-10, atol=1e-11)
+    check_grads(f, AT, order=2, symbolic=False, step=1e-3)
+
+
+@pytest.mark.parametrize("name", OF_VALUES)
+def test_a_spline_of_traced_values_is_scipys_with_gradients(name: str) -> None:
+    f = OF_VALUES[name]
+    np.testing.assert_allclose(ps.trace(f, VALUES)(VALUES), f(VALUES), rtol=1e-10, atol=1e-11)
+    check_grads(f, VALUES, order=2, symbolic=False, step=1e-3)
+
+
+@pytest.mark.parametrize("method", ["linear", "nearest"])
+def test_a_grid_at_traced_points_is_scipys_with_gradients(method: str) -> None:
+    closed = scipys.RegularGridInterpolator(GRID, FIELD, method=method)
+    filled = scipys.RegularGridInterpolator(
+        GRID, np.stack([FIELD, 2 * FIELD], 2), method=method, bounds_error=False, fill_value=0.25
+    )
+    going_on = scipys.RegularGridInterpolator(GRID, FIELD, method=method, bounds_error=False, fill_value=None)
+
+    def f(x: Any) -> Any:
+        return np.sum(x) * closed(x), filled(2 * x), going_on(3 * x - 1), closed((x[:, 0], x[:, 1]))
+
+    for found, wanted in zip(ps.trace(f, POINTS)(POINTS), f(POINTS), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-12)
+    check_grads(lambda x: sum(np.sum(v) for v in f(x)), POINTS, order=2, symbolic=False, step=1e-3)
+
+
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_one_file_serves_any_number_of_points(size: int) -> None:
+    spline, table = scipys.CubicSpline(SITES, VALUES), scipys.interp1d(SITES, VALUES)
+    program = ps.trace(lambda x: spline(x) + table(x), ps.spec("float64", ["N"]))
+    x = AT[0, :size]
+    np.testing.assert_allclose(program(x), spline(x) + table(x), rtol=1e-11)
+
+
+def test_points_outside_are_not_a_number_where_scipy_raises_or_says_so() -> None:
+    x = np.array([-1.0, 1.0, 9.0])
+    closed, table = scipys.CubicSpline(SITES, VALUES, extrapolate=False), scipys.interp1d(SITES, VALUES)
+    found = ps.trace(lambda x: (closed(x), table(x)), x)(x)
+    for values in found:
+        np.testing.assert_array_equal(np.isnan(values), [True, False, True])
+
+
+def test_what_has_no_form_is_told_at_the_users_line() -> None:
+    for function in (
+        lambda y: scipys.CubicSpline(SITES, y, bc_type="periodic")(AT),
+        lambda y: scipys.CubicSpline(y, SITES)(AT),
+        lambda y: scipys.interp1d(SITES, y, kind="nearest")(AT),
+        lambda y: scipys.KroghInterpolator(SITES, VALUES)(y),
+        lambda y: scipys.RegularGridInterpolator(GRID, FIELD, method="slinear")(y.reshape(3, 2)),
+    ):
+        with pytest.raises(UnsupportedFunction) as caught:
+            ps.trace(function, VALUES)
+        assert caught.value.place is not None
+        assert caught.value.place.filename == __file__

@@ -1,0 +1,77 @@
+"""scipy.signal: SciPy's values by its own names on traced arrays, and gradients."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.signal as scipys
+
+import primsplit as ps
+from primsplit.errors import NumberAsked, ShapeError
+from primsplit.testing import check_grads
+
+random = np.random.default_rng(1)
+LONG, SHORT = random.standard_normal(9), random.standard_normal(4)
+IMAGE, KERNEL = random.standard_normal((5, 6)), random.standard_normal((2, 3))
+MODES = ("full", "same", "valid")
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    **{
+        f"{name} {mode} of {label}": ((lambda a, v, n=name, m=mode: getattr(scipys, n)(a, v, mode=m)), given)
+        for name in ("convolve", "correlate", "fftconvolve", "oaconvolve")
+        for mode in MODES
+        for label, given in {
+            "vectors": (LONG, SHORT), "a shorter vector": (SHORT, LONG), "matrices": (IMAGE, KERNEL)
+        }.items()
+    },
+    "convolve by Fourier transforms": (lambda a, v: scipys.convolve(a, v, method="fft"), (LONG, SHORT)),
+    "convolve of three axes": (lambda a, v: scipys.convolve(a, v), (LONG.reshape(3, 3, 1), SHORT.reshape(2, 1, 2))),
+    **{
+        f"{name} {mode} {boundary}": (
+            lambda a, v, n=name, m=mode, b=boundary: getattr(scipys, n)(a, v, m, b, 0.5 * (b == "fill")),
+            (IMAGE, KERNEL),
+        )
+        for name in ("convolve2d", "correlate2d")
+        for mode, boundary in (("full", "fill"), ("same", "wrap"), ("valid", "symm"), ("same", "symm"))
+    },
+    "a recursive filter": (lambda b, x: scipys.lfilter(b, [1.0, -0.4, 0.2], x), (SHORT, LONG)),
+    "a filter's denominator": (lambda a, x: scipys.lfilter([1.0, 0.3], a, x), (np.array([1.5, -0.4, 0.2]), LONG)),
+    "a filter along the first axis": (lambda b, x: scipys.lfilter(b, [1.0, 0.5], x, axis=0), (SHORT, IMAGE)),
+    "a filter without feedback": (lambda b, x: scipys.lfilter(b, 2.0, x), (SHORT, IMAGE)),
+    "a filter's state": (lambda z, x: scipys.lfilter([1.0, 0.2, 0.1], [1.0, 0.5], x, zi=z), (LONG[:2], LONG)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_it_is_scipys_with_gradients(name: str) -> None:
+    function, given = FUNCTIONS[name]
+    f = lambda a, v: function(a, v)  # noqa: E731
+    found, wanted = ps.trace(f, *given)(*given), f(*given)
+    pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
+    for one, other in pairs:
+        assert one.shape == other.shape
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-12)
+    check_grads(f, *given, order=1 if "of" in name else 2, symbolic=False, step=1e-3)
+
+
+@pytest.mark.parametrize("name", ["convolve", "fftconvolve", "lfilter"])
+def test_one_file_serves_every_length(name: str) -> None:
+    given = {"lfilter": (lambda x: scipys.lfilter([0.5, 0.2], [1.0, -0.3], x))}
+    f = given.get(name, lambda x: getattr(scipys, name)(x, SHORT, mode="same"))
+    program = ps.trace(f, ps.spec("float64", ["N"]))
+    for size in (9, 5, 1):
+        np.testing.assert_allclose(program(LONG[:size]), f(LONG[:size]), rtol=1e-11, atol=1e-12)
+
+
+def test_what_cannot_be_is_told_at_the_users_line() -> None:
+    for error, told, function in (
+        (ShapeError, "number of axes", lambda x: scipys.convolve(x, KERNEL)),
+        (ShapeError, "mode", lambda x: scipys.convolve(x, SHORT, mode="all")),
+    ):
+        with pytest.raises(error, match=told) as caught:
+            ps.trace(function, LONG)
+        assert caught.value.place is not None
+        assert caught.value.place.filename == __file__
+    with pytest.raises(NumberAsked, match="several axes"):
+        ps.trace(lambda v: scipys.convolve(IMAGE, v), ps.spec("float64", ["M", "N"]))
