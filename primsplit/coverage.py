@@ -125,6 +125,6 @@ def missing_in_file(path: str) -> list[dict[str, Any]]:
     rows = []
     for kind, count in sorted(Counter(kinds_in_file(path)).items()):
         found, note = status(kind)
-        if found == "missing":
+        if found in {"missing", "refused"}:
             rows.append({"name": kind, "count": count, "status": found, "note": note})
     return rows

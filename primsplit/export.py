@@ -10,11 +10,10 @@ from primsplit.audit.styles import list_split
 from primsplit.doors import save_functions, save_models
 from primsplit.errors import SpecError
 from primsplit.ir import Block, Var
-from primsplit.names import Names
+from primsplit.names import Names, name_captures
 from primsplit.parts import Split
 from primsplit.passes.rewritten import rewritten
 from primsplit.passes.seed import with_unit_seeds
-from primsplit.programs.loading import with_params_as_inputs
 from primsplit.programs.program import ARRAY, Program, flat_program
 from primsplit.programs.trace_program import Branches, Freeze, trace_program
 from primsplit.specs import specs_from_annotations
@@ -41,6 +40,9 @@ class SplitProgram:
         self.split = split
         self.seeded = seeded
         self.differentiated = tuple(differentiated)
+
+    def __repr__(self) -> str:
+        return f"SplitProgram {self.program.block.name} wrt {', '.join(self.program.inputs[i] for i in self.split.wrt)}"
 
     @property
     def primal(self) -> Block:
@@ -72,14 +74,7 @@ class SplitProgram:
 
     def capture_names(self) -> dict[Var, str]:
         """The name of each capture: the input's, the output's, or `capture_0` and so on."""
-        names = dict(zip(self.primal.params, self.program.inputs, strict=True))
-        names.update(
-            (r, n) for r, n in zip(self.primal.results, self.program.outputs, strict=True) if isinstance(r, Var)
-        )
-        free = Names((*self.program.inputs, *self.program.outputs))
-        stored = [c for c in self.captures if c not in names]
-        names.update((c, free.give(c, f"capture_{i}")) for i, c in enumerate(stored))
-        return names
+        return name_captures(self.primal, self.captures, self.program.inputs, self.program.outputs)
 
     @property
     def gradient_names(self) -> list[str]:
@@ -231,7 +226,7 @@ def with_asked_params(program: Program, wrt: Wrt) -> Program:
     if "params" in asked and "params" not in program.inputs:
         asked += [name for name, value in program.params.items() if value.type.is_float]
     names = [key for key in asked if isinstance(key, str) and key in program.params]
-    return with_params_as_inputs(program, names) if names else program
+    return program.with_inputs(names) if names else program
 
 
 def select_inputs(program: Program, wrt: Wrt) -> list[int]:

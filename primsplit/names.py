@@ -1,6 +1,6 @@
 """Names, given late: unique, readable, and the user's own where there are any."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -46,6 +46,21 @@ def kept_apart(names: Iterable[str]) -> list[str]:
         taken.add(chosen)
         found.append(chosen)
     return found
+
+
+def name_captures(
+    primal: Block, captures: Iterable[Var], inputs: Sequence[str], outputs: Sequence[str], taken: Iterable[str] = ()
+) -> dict[Var, str]:
+    """Names for a primal's parameters and results, and its captures: the input's, the output's, or `capture_0`, ...
+
+    No capture gets a name that is `taken`.
+    """
+    names = dict(zip(primal.params, inputs, strict=True))
+    names.update((r, n) for r, n in zip(primal.results, outputs, strict=True) if isinstance(r, Var))
+    free = Names((*inputs, *outputs, *taken))
+    stored = [c for c in captures if c not in names]
+    names.update((c, free.give(c, f"capture_{i}")) for i, c in enumerate(stored))
+    return names
 
 
 def _letters() -> Iterator[str]:

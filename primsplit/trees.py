@@ -53,6 +53,11 @@ def _register_dataclass(kind: type) -> None:
     optree.register_pytree_node(kind, split, join, namespace=NAMESPACE)
 
 
+def paths(spec: TreeSpec) -> list[tuple[Any, ...]]:
+    """The way to each leaf: positions and keys, and the fields of dataclasses and named tuples by name."""
+    return [tuple(getattr(entry, "field", entry.entry) for entry in way) for way in spec.accessors()]
+
+
 def is_array(leaf: Any) -> bool:
     """True for a leaf that is an array of the program; other leaves are static."""
     return isinstance(leaf, Array | np.ndarray | np.generic | float | Size) and not isinstance(leaf, bool)

@@ -41,6 +41,19 @@ def test_a_named_parameter_gets_a_gradient_and_keeps_its_numbers() -> None:
     assert [name for name, _ in joint.defaults.items()] == ["w"]
 
 
+def test_a_named_parameter_stands_before_keyword_arguments() -> None:
+    program = ps.trace(lambda x, *, k: named(x) + k, ps.spec("float64", [3]), k=ps.spec("float64", []))
+    made = ps.split(program, wrt="w")
+    assert made.joint().inputs == ("x", "w", "k")
+    x = np.array([0.3, 0.4, -0.2])
+    for found in (
+        made.program(x, 2 * WEIGHTS, k=5.0),
+        program(x, w=2 * WEIGHTS, k=5.0),
+        made.joint()(x, 2 * WEIGHTS, 5.0)[0],
+    ):
+        np.testing.assert_allclose(found, np.tanh(x * 2 * WEIGHTS).sum() + 5.0)
+
+
 def test_two_parameters_of_one_name_are_refused() -> None:
     with pytest.raises(SpecError, match="two parameters are called w"):
         ps.trace(lambda x: x * ps.param(WEIGHTS, "w") + ps.param(2 * WEIGHTS, "w"), ps.spec("float64", [3]))

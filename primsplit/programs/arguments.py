@@ -216,8 +216,9 @@ def draw_arrays(
     """Arrays of these types by name, drawn as for a parameter without an example.
 
     A text such as `[32,3]` or `f32[32,3]` says the shape of one; a size that it says is that of all that name it.
-    `ranges` are the bounds, both included, of others than the usual numbers; `known` arrays and what their types call
-    their sizes. Raises SpecError for a text that does not fit, and for an unknown rank without a text.
+    Sizes of different names differ, but first ones that the model leaves unnamed do not: they are how many rows there
+    are. `ranges` are the bounds, both included, of others than the usual numbers; `known` arrays and what their types
+    call their sizes. Raises SpecError for a text that does not fit, and for an unknown rank without a text.
     """
     ranges, known = ranges or {}, known or {}
     unknown = [n for n in (*texts, *ranges) if n not in types]
@@ -225,11 +226,19 @@ def draw_arrays(
         raise SpecError(f"there is no input {unknown[0]}", because=(f"the inputs are {', '.join(types)}",))
     sizes: dict[str, int] = _sizes(list(known), [t for t, _ in known.values()], [a for _, a in known.values()])
     found = {name: _fitted(name, t, texts.get(name), sizes) for name, t in types.items()}
+    rows = [s for n, t in found.items() for d in (t.shape or ())[:1] for s in symbols(d) if _is_unnamed(s, n)]
+    count = next((sizes[s] for s in rows if s in sizes), 3 + len(sizes))
+    sizes.update((s, count) for s in rows if s not in sizes)
     symbolic = (s for t in found.values() for d in t.shape or () for s in sorted(symbols(d)))
     for symbol in dict.fromkeys(symbolic):
         sizes.setdefault(symbol, 3 + len(sizes))
     random = np.random.default_rng(seed)
     return {name: np.asarray(_value(t, t, sizes, random, ranges.get(name))) for name, t in found.items()}
+
+
+def _is_unnamed(symbol: str, name: str) -> bool:
+    """True for what the loader calls the first size of an input whose size has no name in its model."""
+    return symbol.rpartition("_")[0] == f"{name}_0"
 
 
 def _fitted(name: str, type: Type, text: str | None, sizes: dict[str, int]) -> Type:

@@ -1,6 +1,7 @@
 """`cached`: a function recorded once per signature, which many programs use as one op, forward pass and pullback."""
 
 import os
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,13 +10,14 @@ from typing import Any, NamedTuple
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.calls.boundaries import Bounded
-from primsplit.calls.primitive import Primitive
+from primsplit.calls.primitive import Primitive, is_for_every_use
 from primsplit.counters import Counters
 from primsplit.encoding import Unstorable
 from primsplit.fingerprint import fingerprint
 from primsplit.ir import Block, Var
+from primsplit.once import Turns
 from primsplit.programs.compiled import Compiled, Statistics
-from primsplit.programs.storing import Store
+from primsplit.programs.storing import Recorded, Store
 from primsplit.rules.table import Epoch
 
 Function = Callable[..., Any]
@@ -57,7 +59,10 @@ class _Runs(Compiled):
 
 
 class Cached(Primitive):
-    """A function that is traced once per signature; see `cached`. `statistics` count its uses in traces."""
+    """A function that is traced once per signature; see `cached`. `statistics` count its uses in traces.
+
+    Threads may use it at the same time: one of them traces a signature, and the others wait for it.
+    """
 
     def __init__(
         self, function: Function, name: str = "", maxsize: int = 256, store: str | os.PathLike[str] | None = None
@@ -66,8 +71,10 @@ class Cached(Primitive):
         self.maxsize = maxsize
         self.store = None if store is None else Store(store, function, self.name)
         self.statistics = CacheStatistics()
-        self.recordings: OrderedDict[Signature, tuple[Block, trees.TreeSpec]] = OrderedDict()
+        self.recordings: OrderedDict[Signature, Recorded] = OrderedDict()
         self.compiled = _Runs(super().__call__, function)
+        self.lock = threading.Lock()
+        self.turns = Turns()
         self._missed = "nothing was recorded yet"
 
     def __call__(self, *args: Any, **static: Any) -> Any:
@@ -76,7 +83,8 @@ class Cached(Primitive):
 
     def clear(self, *, store: bool = False) -> None:
         """Forget every recording; with `store`, remove the files of functions of this name from the store too."""
-        self.recordings.clear()
+        with self.lock:
+            self.recordings.clear()
         self.compiled.clear()
         if store and self.store is not None:
             self.store.clear()
@@ -89,23 +97,38 @@ class Cached(Primitive):
         self, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec
     ) -> tuple[Block, list[Var], trees.TreeSpec]:
         key = self._signature(leaves, arrays, spec)
-        known = self.recordings.get(key)
-        if known is not None:
-            self.statistics.hits += 1
-            self.recordings.move_to_end(key)
-            return known[0], [], known[1]
+        with self.turns.turn(key):
+            known = self._known(key)
+            if known is not None:
+                return known[0], [], known[1]
+            return self._recorded(key, leaves, arrays, spec)
+
+    def _known(self, key: Signature) -> Recorded | None:
+        """The recording of a signature that was made before, if there is one."""
+        with self.lock:
+            found = self.recordings.get(key)
+            if found is not None:
+                self.statistics.hits += 1
+                self.recordings.move_to_end(key)
+        return found
+
+    def _recorded(
+        self, key: Signature, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec
+    ) -> tuple[Block, list[Var], trees.TreeSpec]:
+        """What `_body` returns for a signature that is not known: read from the store, or else traced."""
         path, unstorable = self._path(key)
         found = None if self.store is None or path is None else self.store.read(path)
         if found is not None:
-            self.statistics.read += 1
             self._keep(key, found)
+            with self.lock:
+                self.statistics.read += 1
             return found[0], [], found[1]
-        self.statistics.misses += 1
-        Counters.traces += 1
-        self._missed = self._difference(key)
-        self.bodies.clear()
-        body, outer, result_spec = super()._body(leaves, arrays, spec)
-        if not self.bodies:
+        with self.lock:
+            self.statistics.misses += 1
+            Counters.traces += 1
+            self._missed = self._difference(key)
+        body, outer, result_spec = self._traced(leaves, arrays, spec)
+        if not is_for_every_use(body, outer):
             self._missed += f"; {UNKEPT}, and is recorded at every use"
             return body, outer, result_spec
         self._keep(key, (body, result_spec))
@@ -115,10 +138,11 @@ class Cached(Primitive):
             self._missed += f"; the store does not keep it: {unstorable}"
         return body, outer, result_spec
 
-    def _keep(self, key: Signature, recorded: tuple[Block, trees.TreeSpec]) -> None:
-        self.recordings[key] = recorded
-        if len(self.recordings) > self.maxsize:
-            self.recordings.popitem(last=False)
+    def _keep(self, key: Signature, recorded: Recorded) -> None:
+        with self.lock:
+            self.recordings[key] = recorded
+            if len(self.recordings) > self.maxsize:
+                self.recordings.popitem(last=False)
 
     def _path(self, key: Signature) -> tuple[str | None, str]:
         """The file of a recording in the store, where there is one; else why not."""
@@ -128,7 +152,7 @@ class Cached(Primitive):
         except Unstorable as error:
             return None, error.what
 
-    def _write(self, path: str, recorded: tuple[Block, trees.TreeSpec]) -> str:
+    def _write(self, path: str, recorded: Recorded) -> str:
         """Keep a recording in the store. Returns why that cannot be, where it cannot."""
         try:
             if self.store is not None:

@@ -50,21 +50,28 @@ class Compiled:
     """A function that records itself while another function is traced, and else runs as a cached Program.
 
     Threads may call it at the same time: one of them traces a signature, and onnxruntime runs one session for all.
+    `last` is the name of an argument that `record` takes after those of the function `of`.
     """
 
     counted = True
     """Whether its traces count as traces of a function."""
 
-    def __init__(self, record: Function, of: Function) -> None:
+    def __init__(self, record: Function, of: Function, last: str = "") -> None:
         functools.update_wrapper(self, of, updated=())
         self.record = record
         self.of = of
+        self.last = last
         self.programs: OrderedDict[Any, Program] = OrderedDict()
         self.known: Known | None = None
         self.is_guarded: bool = isinstance(of, Compiled) and of.is_guarded
         self.statistics = Statistics()
         self.lock = threading.Lock()
         self.turns = Turns()
+
+    def __repr__(self) -> str:
+        of = getattr(self.of, "__name__", type(self.of).__name__)
+        told = of if self.record is self.of else f"{self.record.__name__}({of})"
+        return f"{type(self).__name__} {told}"
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         if tracing.is_recording():
@@ -138,9 +145,15 @@ class Compiled:
             if found is None:
                 branches: Branches = "explore" if guard is None else "static"
                 name = getattr(self.of, "__name__", "")
-                like = self.of if _takes(self.of, len(args)) else None
                 found = trace_program(
-                    self.record, args, named, name=name, branches=branches, named_like=like, counted=self.counted
+                    self.record,
+                    args,
+                    named,
+                    name=name,
+                    branches=branches,
+                    named_like=self.of if self.last or _takes(self.of, len(args)) else None,
+                    last=self.last,
+                    counted=self.counted,
                 )
                 self._keep(key, found)
         return found

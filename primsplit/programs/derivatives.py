@@ -49,6 +49,7 @@ def forward(function: Function) -> Primitive:
 
         return value, pullback
 
+    rule.__name__ = f"{made.name}_rule"
     return made
 
 

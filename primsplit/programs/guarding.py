@@ -20,6 +20,7 @@ from primsplit.ops import op
 from primsplit.programs.compiled import BY_BRANCHES, Compiled
 from primsplit.programs.program import ARRAY, Program
 from primsplit.programs.trace_program import trace_program
+from primsplit.whole import write_whole
 
 Function = Callable[..., Any]
 
@@ -126,9 +127,7 @@ def _save_variants(recorded: Mapping[Any, Program], folder: str) -> list[str]:
     save_models([(program.named, os.path.join(folder, names[v])) for v, program in recorded.items()])
     index = os.path.join(folder, "index.json")
     rows = [{"guard": list(v) if isinstance(v, tuple) else v, "file": name} for v, name in names.items()]
-    with open(f"{index}.part", "w", encoding="utf-8") as file:
-        json.dump(rows, file, indent=2)
-    os.replace(f"{index}.part", index)
+    write_whole(index, lambda file: file.write(json.dumps(rows, indent=2).encode()))
     return [*(os.path.join(folder, name) for name in names.values()), index]
 
 

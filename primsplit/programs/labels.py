@@ -6,19 +6,24 @@ from itertools import chain, count
 from typing import Any
 
 from primsplit.names import kept_apart
-from primsplit.trees import TreeSpec
+from primsplit.trees import TreeSpec, paths
 
 
-def input_names(function: Callable[..., Any], spec: TreeSpec) -> list[str]:
-    """A name for each leaf of `(args, kwargs)`: the parameter's name, then the path inside it."""
+def input_names(function: Callable[..., Any], spec: TreeSpec, last: str = "") -> list[str]:
+    """A name for each leaf of `(args, kwargs)`: the parameter's name, then the path inside it.
+
+    `last` is the name of the last positional argument where the function does not take that itself.
+    """
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         parameters = []
     names = []
-    for path in spec.paths():
+    position = len(spec.children()[0].children()) - 1 if last else None
+    for path in paths(spec):
         kind, first, *rest = path if len(path) > 1 else (*path, "x")
-        names.append(".".join([first if kind == 1 else _parameter(parameters, first), *map(str, rest)]))
+        own = last if (kind, first) == (0, position) else first if kind == 1 else _parameter(parameters, first)
+        names.append(".".join([own, *map(str, rest)]))
     return kept_apart(names)
 
 

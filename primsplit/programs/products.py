@@ -97,7 +97,7 @@ def value_grad_and_hvp(function: Function, wrt: Wrt = 0) -> Compiled:
         *positional, vector = _with_vector(args)
         return value_gradient_and_product(function, positional, named, wrt, vector)
 
-    return Compiled(product_of, function)
+    return Compiled(product_of, function, last="v")
 
 
 def hvp(function: Function, primals: Sequence[Any] | None = None, v: Any = None, *, wrt: Wrt = 0) -> Any:
@@ -121,7 +121,7 @@ def _products_of(function: Function, wrt: Wrt) -> Compiled:
         *positional, vector = _with_vector(args)
         return value_gradient_and_product(function, positional, named, wrt, vector)[2]
 
-    return Compiled(product_of, function)
+    return Compiled(product_of, function, last="v")
 
 
 @functools.lru_cache(CACHE_SIZE)

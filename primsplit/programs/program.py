@@ -2,7 +2,8 @@
 
 import copy
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,14 @@ from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.audit.styles import list_block
 from primsplit.branching.raising import RAISES
+from primsplit.dims import Shape
 from primsplit.doors import make_proto, make_session, save_models
-from primsplit.errors import DtypeError, SpecError
+from primsplit.errors import DtypeError, ShapeError, SpecError
 from primsplit.fingerprint import Same
 from primsplit.ir import Block, Const, Type, walk
 from primsplit.lifting import as_array
 from primsplit.names import NamedBlock
+from primsplit.passes.promote import promote
 from primsplit.passes.repeats import fold_repeats
 from primsplit.specs import check_array
 
@@ -56,6 +59,7 @@ class Program:
         self._flat, self._exact = self._flat_arguments()
         self._session: Any = None
         self._lock = threading.Lock()
+        self._with_inputs: dict[tuple[str, ...], Program] = {}
 
     def _flat_arguments(self) -> tuple[int | None, list[Any] | None]:
         """How many arguments there are where each is an array by position; their looks where no size is a symbol."""
@@ -86,16 +90,49 @@ class Program:
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run on arrays by onnxruntime, or become part of the function being traced.
 
+        An array that is named like one of `params` takes the place of its numbers: `model(x, **{"fc.weight": w})`.
         Raises SpecError, DtypeError or ShapeError where an argument does not fit.
         """
         if len(args) == self._flat and not named and {*map(type, args)} == ARRAYS and not tracing.is_recording():
             fits = [(a.dtype, a.shape) for a in args] == self._exact
             return self._run(args if fits else self.check_arrays(args))
+        if named and (names := self._params_among(named)):
+            rest = {name: value for name, value in named.items() if name not in names}
+            return self.with_inputs(names)(*args, *(named[name] for name in names), **rest)
         leaves = self.bind(args, named)
         if tracing.is_recording():
-            values = inline_block(self.block, [as_array(x) for x in leaves])
+            values = inline_block(self.block, self.inputs, [as_array(x) for x in leaves])
             return trees.unflatten(self.result, values)
         return self._run(self.check_arrays(leaves))
+
+    def _params_among(self, named: Mapping[str, Any]) -> tuple[str, ...]:
+        """The params that keyword arguments give, but for those that the program takes as its own."""
+        _, own = trees.unflatten(self.arguments, self.static)
+        return tuple(name for name in self.params if name in named and name not in own)
+
+    def with_inputs(self, names: Sequence[str]) -> "Program":
+        """The program with these of its `params` as further inputs; a file keeps their numbers as defaults."""
+        found = self._with_inputs.get(tuple(names))
+        if found is not None:
+            return found
+        chosen = {name: self.params[name] for name in names}
+        own, named = trees.unflatten(self.arguments, self.static)
+        static, arguments = trees.flatten(((*own, *(ARRAY for _ in chosen)), named))
+        block = promote(self.block, list(chosen.values()))
+        # Inputs are in the order of a call's leaves: keyword arguments come behind all that have a position.
+        first, count = sum(x is ARRAY for x in trees.flatten(own)[0]), len(self.inputs)
+        params = (*block.params[:first], *block.params[count:], *block.params[first:count])
+        found = self._with_inputs[tuple(names)] = Program(
+            replace(block, params=params),
+            inputs=(*self.inputs[:first], *chosen, *self.inputs[first:]),
+            outputs=self.outputs,
+            arguments=arguments,
+            result=self.result,
+            static=static,
+            params={name: value for name, value in self.params.items() if name not in chosen},
+            defaults={**self.defaults, **chosen},
+        )
+        return found
 
     def run_leaves(self, leaves: Sequence[Any]) -> Any:
         """Run on the leaves of a call that is known to fit: of the same structure, dtypes, shapes and static values."""
@@ -130,9 +167,10 @@ class Program:
                 f"{self.block.name} was traced for arguments of another structure",
                 place=tracing.user_place(),
                 because=(
-                    f"inputs: {', '.join(self.inputs[:8])}{', ...' if len(self.inputs) > 8 else ''}",
+                    f"inputs: {_first_names(self.inputs)}",
                     f"traced: {trees.brief(self.arguments)}",
                     f"given:  {trees.brief(spec)}",
+                    *([f"params: {_first_names(self.params)}"] if self.params and named else []),
                 ),
             )
         arrays = []
@@ -165,7 +203,7 @@ class Program:
         """
         found = copy.copy(self)
         found.block = fold_repeats(self.block)
-        found._session, found._lock = None, threading.Lock()
+        found._session, found._lock, found._with_inputs = None, threading.Lock(), {}
         return found
 
     def session(self) -> Any:
@@ -234,6 +272,12 @@ def flat_program(
     )
 
 
+def _first_names(names: Iterable[str]) -> str:
+    """The first of the names, for an error."""
+    told = list(names)
+    return f"{', '.join(told[:8])}{', ...' if len(told) > 8 else ''}"
+
+
 ARRAYS = {np.ndarray}
 """The classes of arguments that are arrays, and no subclass of them."""
 
@@ -247,12 +291,24 @@ def arrays_of(program: Program, call: tuple[tuple[Any, ...], Mapping[str, Any]])
     return [np.asarray(x) for x, s in zip(leaves, program.static, strict=True) if s is ARRAY]
 
 
-def inline_block(block: Block, arguments: Sequence[Array]) -> list[Array]:
-    """Record the block's ops, called on these arrays; return its results."""
+def inline_block(block: Block, names: Sequence[str], arguments: Sequence[Array]) -> list[Array]:
+    """Record the block's ops, called on these arrays; return its results.
+
+    Raises DtypeError or ShapeError, with the name of the input, for an array that cannot fit.
+    """
     values = [a.value for a in arguments]
-    for var, value in zip(block.params, values, strict=True):
+    for name, var, value in zip(names, block.params, values, strict=True):
+        told = f"{name} must be {var.type}, not {value.type}"
         if var.type.dtype != value.type.dtype:
-            raise DtypeError(
-                f"an argument must be {var.type.dtype}, not {value.type.dtype}", place=tracing.user_place()
-            )
+            raise DtypeError(told, place=tracing.user_place())
+        if not _may_fit(value.type.shape, var.type.shape):
+            raise ShapeError(told, place=tracing.user_place())
     return [Array(v) for v in tracing.inline(block, values)]
+
+
+def _may_fit(given: Shape | None, wanted: Shape | None) -> bool:
+    """False where a size that is known is another than the one asked for."""
+    if given is None or wanted is None:
+        return True
+    pairs = zip(given, wanted, strict=False)
+    return len(given) == len(wanted) and not any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs)

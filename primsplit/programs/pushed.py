@@ -12,7 +12,7 @@ from primsplit.audit.styles import list_block
 from primsplit.doors import save_models
 from primsplit.errors import DtypeError
 from primsplit.ir import Block, Type, Value, Var
-from primsplit.names import Names
+from primsplit.names import Names, name_captures
 from primsplit.programs.program import ARRAY, ARRAYS, Program, flat_program
 from primsplit.specs import check_array
 from primsplit.tangents.pushforward import Pushforward, push_block
@@ -65,13 +65,8 @@ class PushedProgram:
 
     def capture_names(self) -> dict[Var, str]:
         """The name of each capture: the input's, the output's, or `capture_0` and so on."""
-        names = dict(zip(self.primal.params, self.program.inputs, strict=True))
-        pairs = zip(self.primal.results, self.program.outputs, strict=True)
-        names.update((r, n) for r, n in pairs if isinstance(r, Var))
-        free = Names((*self.program.inputs, *self.program.outputs, *self.tangent_names, *self.result_names))
-        stored = [c for c in self.captures if c not in names]
-        names.update((c, free.give(c, f"capture_{i}")) for i, c in enumerate(stored))
-        return names
+        taken = (*self.tangent_names, *self.result_names)
+        return name_captures(self.primal, self.captures, self.program.inputs, self.program.outputs, taken)
 
     def joint(self) -> Program:
         """One program: inputs and their tangents in; results and their tangents out."""

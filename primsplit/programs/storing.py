@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -29,6 +28,7 @@ from primsplit.fingerprint import fingerprint, objects_read
 from primsplit.ir import Attribute, Block, Op
 from primsplit.rules.table import BLOCK_RULES, FRULES, RULES, Epoch
 from primsplit.trees import TreeSpec
+from primsplit.whole import write_whole
 
 FORMAT = 1
 Recorded = tuple[Block, TreeSpec]
@@ -72,9 +72,10 @@ class Store:
         result = told_structure(recorded[1], references)
         told = {"format": FORMAT, "digest": _digest(result, recording), "result": result, "recording": recording}
         try:
-            _replace(path, json.dumps(told))
+            os.makedirs(self.folder, exist_ok=True)
+            write_whole(path, lambda file: file.write(json.dumps(told).encode()))
         except OSError as error:
-            _warn(f"{path} cannot be written: {error}")
+            _warn(f"the store does not keep it: {error}")
 
     def clear(self) -> None:
         """Remove the files of functions of this name."""
@@ -85,18 +86,6 @@ class Store:
 
     def _references(self) -> References:
         return References(objects_read(self.function))
-
-
-def _replace(path: str, text: str) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    descriptor, part = tempfile.mkstemp(".part", dir=os.path.dirname(path))
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(part, path)
-    except BaseException:
-        os.unlink(part)
-        raise
 
 
 def _digest(*told: Any) -> str:

@@ -42,11 +42,13 @@ def trace_program(
     *,
     branches: Branches = "explore",
     named_like: Function | None = None,
+    last: str = "",
     freeze: Freeze = "allow",
     counted: bool = True,
 ) -> Program:
     """Trace `function` on specs: arrays, Types, annotations; other leaves are static arguments. `counted` as a trace.
 
+    Inputs are called as the parameters of `named_like`, by default of `function`; see `labels.input_names` for `last`.
     Raises what the function raises, TraceError where it does what a recording cannot hold.
     """
     if isinstance(function, Program):
@@ -55,7 +57,7 @@ def trace_program(
     _check_option("freeze", freeze, get_args(Freeze))
     leaves, spec = trees.flatten((tuple(args), dict(named)))
     types = [leaf_type(x) for x in leaves]
-    labels = input_names(function if named_like is None else named_like, spec)
+    labels = input_names(function if named_like is None else named_like, spec, last)
     Counters.traces += counted
 
     def call(given: Sequence[Any]) -> Any:
@@ -101,7 +103,9 @@ def _outside_constants(block: Block, freeze: Freeze) -> list[Const]:
     Raises SpecError for one that is frozen, where that is to be an error.
     """
     inputs = (v for op in walk(block) for v in op.inputs)
-    found = [v for v in dict.fromkeys((*inputs, *block.results)) if isinstance(v, Const) and v.place is not None]
+    results = (v for op in walk(block) for inner in op.blocks() for v in inner.results)
+    read = dict.fromkeys((*inputs, *results, *block.results))
+    found = [v for v in read if isinstance(v, Const) and v.place is not None]
     if freeze == "error":
         _refuse_frozen(found)
     _report_large(found)
@@ -115,7 +119,7 @@ def _refuse_frozen(constants: Sequence[Const]) -> None:
             raise SpecError(
                 f"an array, {const.type}, is frozen into the program",
                 place=const.place,
-                cure="Pass it as an argument, or name it with ps.param(array, name).",
+                cure="Pass it as an argument, or name it in the function with ps.param(array, name).",
             )
 
 
@@ -126,7 +130,7 @@ def _report_large(constants: Sequence[Const]) -> None:
         if const.place is not None and not const.is_param and isinstance(size, int) and size >= LARGE:
             told = (
                 f"an array of {bytes_text(size)}, {const.type}, becomes part of the program, and of each file of it. "
-                "Pass it as an argument, or name it with ps.param(array, name)."
+                "Pass it as an argument, or name it in the function with ps.param(array, name)."
             )
             warnings.warn_explicit(told, FrozenArrayWarning, const.place.filename, const.place.line)
 

@@ -92,6 +92,13 @@ def _gather(x: AnyArray, indices: AnyArray, *, axis: int = 0) -> AnyArray:
     return np.asarray(np.take(x, indices, axis=axis))
 
 
+def _gather_elements(x: AnyArray, indices: AnyArray, *, axis: int = 0) -> AnyArray:
+    """The other axes of the indices may be shorter; onnx.reference refuses that, and misreads a negative axis."""
+    along = axis % x.ndim
+    cut = tuple(slice(None) if i == along else slice(n) for i, n in enumerate(indices.shape))
+    return np.take_along_axis(x[cut], indices, axis=along)
+
+
 def _slice(
     x: AnyArray, starts: AnyArray, ends: AnyArray, axes: AnyArray | None = None, steps: AnyArray | None = None
 ) -> AnyArray:
@@ -185,7 +192,8 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "Abs": np.abs, "Acos": np.arccos, "Acosh": np.arccosh, "Add": np.add, "And": np.logical_and, "Asin": np.arcsin,
     "Asinh": np.arcsinh, "Atan": np.arctan, "Atanh": np.arctanh, "Cast": _cast, "Ceil": np.ceil, "Concat": _concat,
     "ConstantOfShape": _filled, "Cos": np.cos, "Cosh": np.cosh, "Div": _divide, "Equal": np.equal,
-    "Erf": _error_function, "Exp": np.exp, "Expand": _expand, "Floor": np.floor, "Gather": _gather, "Gelu": _gelu,
+    "Erf": _error_function, "Exp": np.exp, "Expand": _expand, "Floor": np.floor, "Gather": _gather,
+    "GatherElements": _gather_elements, "Gelu": _gelu,
     "Greater": np.greater, "GreaterOrEqual": np.greater_equal, "HardSwish": _hard_swish, "Identity": np.array,
     "IsNaN": np.isnan, "Less": np.less, "LessOrEqual": np.less_equal, "Log": np.log, "MatMul": np.matmul,
     "Mod": _modulo, "Mul": np.multiply, "Neg": np.negative, "Not": np.logical_not, "Or": np.logical_or, "Pad": _pad,

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
+
+import primsplit as ps
 
 WRONG_RULE = """
 import numpy as np
@@ -146,6 +149,63 @@ def test_values_that_are_not_finite_are_not_called_ok(
     assert done.json["rows"][0]["verdict"] != "ok"
 
 
+SATURATED = """
+import numpy as np
+import primsplit as ps
+
+@ps.primitive
+def certain(x):
+    return OFFSET + 1 / (1 + np.exp(-x))
+
+@ps.rrule(certain)
+def certain_rule(x):
+    y = certain(x)
+
+    def pullback(dz):
+        p = y - OFFSET
+        return (FACTOR * dz * p * (1 - p),)
+
+    return y, pullback
+
+def main(x):
+    return certain(x).sum()
+
+def example_inputs():
+    return (np.array([12.0], np.float32),)
+"""
+
+
+@pytest.mark.parametrize(
+    ("offset", "factor", "verdict"),
+    [("0", "1", "ok"), ("0", "1.01", "wrong"), ("0", "-1", "wrong"), ("9", "1", "ok"), ("9", "1.5", "wrong")],
+)
+def test_a_slope_that_float32_rounds_is_right_and_no_other(
+    primsplit: Callable[..., Any], model: Callable[..., Path], offset: str, factor: str, verdict: str
+) -> None:
+    """1 - p has two digits where p is 0.999994, and fewer where p was told from 9 + p."""
+    text = SATURATED.replace("OFFSET", offset).replace("FACTOR", factor)
+    done = primsplit("check", model(text), "--json")
+    row = next(r for r in done.json["rows"] if r["name"] == "d_x")
+    assert row["verdict"] == verdict, row
+    assert (row["note"] == "within rounding") == (verdict == "ok")
+
+
+def test_a_model_that_computes_in_bfloat16_inside_is_judged_by_what_that_rounds(
+    primsplit: Callable[..., Any], tmp_path: Path
+) -> None:
+    def mixed(w: Any, x: Any) -> Any:
+        return np.tanh((x.astype(bfloat16) @ w).astype(np.float32))
+
+    w = np.linspace(-1, 1, 12).reshape(4, 3).astype(bfloat16)
+    ps.trace(lambda x: mixed(w, x), ps.spec("float32", ["N", 4])).save(tmp_path / "mixed.onnx")
+    done = primsplit("check", tmp_path / "mixed.onnx", "--json")
+    assert done.status == 0, done.out
+    assert [r["note"] for r in done.json["rows"]] == ["within rounding", "within rounding"]
+    ps.split(lambda x: 1.1 * mixed(w, x), ps.spec("float32", ["N", 4])).joint().save(tmp_path / "other.onnx")
+    other = primsplit("check", tmp_path / "mixed.onnx", "--onnx", tmp_path / "other.onnx", "--json")
+    assert [r["verdict"] for r in other.json["rows"]] == ["wrong", "wrong"], other.out
+
+
 def test_without_an_example_the_inputs_are_random_and_that_is_told(
     primsplit: Callable[..., Any], model: Callable[..., Path]
 ) -> None:
@@ -164,6 +224,32 @@ def test_the_tolerance_may_be_given(primsplit: Callable[..., Any], model: Callab
     path = model(_with(3.0001, 4))
     assert primsplit("check", path).status == 1
     assert primsplit("check", path, "--tolerance", "1e-3").status == 0
+
+
+def test_a_tolerance_of_zero_admits_no_error(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
+    path = model(_with(3.0000001, 4))
+    assert primsplit("check", path).status == 0
+    assert primsplit("check", path, "--tolerance", "0").status == 1
+    assert primsplit("check", path, "--tolerance", "-1").status == 2
+
+
+def test_an_input_may_be_called_like_a_cotangent(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
+    path = model("""
+        import numpy as np
+        def product(x, d_y): return x * d_y
+        def example_inputs(): return np.ones(2), np.arange(2.0)
+    """)
+    assert primsplit("check", path).status == 0
+
+
+def test_a_file_of_another_mode_is_told(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = model(_with(3.0, 4))
+    for mode, told in (("hvp", "takes t_x, t_t, which is not given"), ("jacobian", "does not give d_x, d_t")):
+        primsplit("export", path, "--mode", mode, "--onnx", tmp_path / "other.onnx")
+        done = primsplit("check", path, "--onnx", tmp_path / "other.onnx")
+        assert (done.status, told in done.error) == (1, True), done.error
 
 
 def test_several_results_are_checked_with_random_cotangents(

@@ -48,6 +48,19 @@ def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Pa
     return save
 
 
+@pytest.mark.parametrize("command", ["check", "bench"])
+@pytest.mark.parametrize("said", [[], ["--spec", "b:[5,2]"]])
+def test_inputs_that_name_no_size_are_drawn_with_as_many_rows(
+    command: str, said: list[str], primsplit: Callable[..., Any], saved: Callable[[str], Path]
+) -> None:
+    """As converters of pipelines write a column each; sizes of different names differ."""
+    path = saved("g (float[?,1] a, float[?,2] b) => (float[?,3] y) { y = Concat<axis: int = 1>(a, b) }")
+    done = primsplit(command, path, *said, *COMMANDS[command], "--json")
+    assert done.status == 0, done.error
+    if command == "check":
+        assert done.json["rows"][0]["type"] == f"float32[{5 if said else 3},3]"
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(("absent", "names"), [([], {"d_xs.0", "d_xs.1", "d_b"}), (["--absent", "b"], {"d_xs.1"})])
 def test_every_command_takes_lengths_of_sequences_and_absent_optionals(

@@ -86,3 +86,11 @@ def test_an_operator_of_an_old_opset_is_not_missing(primsplit: Callable[..., Any
     path = tmp_path / "old.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 8)]), path)
     assert primsplit("rules", "--missing-for", path, "--json").json["missing"] == []
+
+
+def test_an_operator_that_is_refused_by_name_is_missing(primsplit: Callable[..., Any], tmp_path: Path) -> None:
+    node = helper.make_node("TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml")
+    done = primsplit("rules", "--missing-for", _file(tmp_path / "a.onnx", node), "--json")
+    assert done.status == 1
+    (row,) = done.json["missing"]
+    assert (row["name"], row["status"]) == ("ai.onnx.ml::TreeEnsembleRegressor", "refused")

@@ -137,6 +137,14 @@ def test_a_slice_is_that_of_onnxruntime(starts: int, ends: int, step: int) -> No
         np.testing.assert_array_equal(evaluate(program.block, [x])[0], program.session()(x)[0])
 
 
+@pytest.mark.parametrize("axis", [-1, 0])
+def test_elements_are_gathered_along_a_negative_axis_too(axis: int) -> None:
+    indices = np.array([[2], [0], [-1]]) if axis else np.array([[2, 0], [-1, 1]])
+    program = ps.trace(lambda x: op.GatherElements(x, indices, axis=axis), ps.spec("float64", [3, 5]))
+    x = np.arange(15.0).reshape(3, 5)
+    np.testing.assert_array_equal(evaluate(program.block, [x])[0], program.session()(x)[0])
+
+
 @pytest.mark.parametrize(("x", "y"), [(7, 2), (-7, 2), (7, -2), (-7, -2)])
 def test_integers_are_divided_towards_zero(x: int, y: int) -> None:
     program = ps.trace(op.Div, ps.spec("int64"), ps.spec("int64"))
