@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.asked import literal_size, no_number
+from primsplit.asked import literal_size, missing_attribute, no_number
 from primsplit.dims import Dim, Shape, product
 from primsplit.errors import ConcretizationError, Place, TraceError, UnsupportedFunction
 from primsplit.ir import NOWHERE, Const, Type, Value, Var
@@ -344,7 +344,7 @@ class Array(Operators):
     def __getattr__(self, name: str) -> Any:
         method = METHODS.get(name)
         if method is None:
-            raise AttributeError(f"a traced array has no attribute {name!r}")
+            raise missing_attribute(name)
         implementation = FUNCTIONS[method]
         if self.is_number() and method in KEEPING:
             return lambda *args, **options: _number_of(implementation(self, *args, **options))

@@ -1,8 +1,10 @@
 """What is asked of a traced array that only a run can answer, and what to write instead."""
 
+import numpy as np
+
 from primsplit import tracing
 from primsplit.dims import Dim, Size
-from primsplit.errors import NumberAsked
+from primsplit.errors import MissingAttribute, NumberAsked
 from primsplit.ir import Type
 
 
@@ -49,4 +51,17 @@ def no_number(type: Type, what: str) -> NumberAsked:
         place=tracing.user_place(),
         because=(f"it is {type}", *([f"{called} asked for it"] if called else [])),
         cure=instead or (_OF_A_LIBRARY if called else _ELSE),
+    )
+
+
+def missing_attribute(name: str) -> AttributeError:
+    """The error for an attribute that traced arrays do not have: at the user's line where NumPy's arrays have it."""
+    if name.startswith("__") or not hasattr(np.ndarray, name):
+        return AttributeError(f"a traced array has no attribute {name!r}")
+    return MissingAttribute(
+        f"a traced array has no {name}: it is an array without memory",
+        place=tracing.user_place(),
+        cure="For windows into an array write np.lib.stride_tricks.sliding_window_view(x, shape, axis)[..., ::step]."
+        if name == "strides"
+        else "",
     )

@@ -101,6 +101,10 @@ class UnsupportedFunction(TraceError, TypeError):
     """A NumPy function or operator that has no implementation for traced values."""
 
 
+class MissingAttribute(TraceError, AttributeError):
+    """An attribute of NumPy's arrays that traced values do not have."""
+
+
 class SpecError(PrimsplitError, ValueError):
     """An input specification that is missing or cannot be read, or inputs that do not fit it."""
 

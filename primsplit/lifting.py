@@ -86,7 +86,7 @@ def as_array(value: Any, dtype: npt.DTypeLike | None = None) -> Array:
 
 def array_like(value: Any) -> Array:
     """The Array of an argument that NumPy would pass to `asarray`, such as a nested list with traced numbers in it."""
-    if not isinstance(value, list | tuple | range):
+    if isinstance(value, Array) or not isinstance(value, list | tuple | range):
         return as_array(value)
     if not holds_traced(value):
         return as_array(np.asarray(value))

@@ -11,6 +11,7 @@ import json
 import keyword
 import re
 from collections.abc import Iterator
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,7 @@ def array_text(array: AnyArray) -> str | None:
 class Constants:
     """How each constant of some blocks is written: in full, or by a digest.
 
-    `by_digest` holds the long arrays, and the objects that no text can hold (a rule, say), which are numbered.
+    `by_digest` holds the long arrays, and by their names the objects that no text can hold (a rule, say).
     """
 
     def __init__(self, *blocks: Block) -> None:
@@ -138,10 +139,15 @@ class Constants:
             else:
                 self.texts[key] = text
             return
-        number = str(sum(1 for held in self.by_digest.values() if not isinstance(held, np.ndarray)) + 1)
-        name = getattr(item, "__name__", "")
-        self.texts[key] = f"{name if PLAIN.fullmatch(name) else 'object'}@{number}"
-        self.by_digest[number] = item
+        name = self._free_name(item)
+        self.texts[key] = name
+        self.by_digest[name] = item
+
+    def _free_name(self, item: Any) -> str:
+        """What an object is called: its own name or its class's, with a number where another one has that."""
+        own = getattr(item, "__name__", "")
+        stem = own if PLAIN.fullmatch(own) and own not in WORDS else type(item).__name__
+        return next(n for n in chain([stem], (f"{stem}_{i}" for i in count(2))) if n not in self.by_digest)
 
     def value(self, value: Value | None, op: Op | None, name: str) -> str:
         """An input of an op, or a result; `name` is what a variable is called."""

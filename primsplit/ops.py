@@ -98,7 +98,7 @@ def lift_inputs(found: Schema, inputs: Sequence[Any]) -> list[Value | None]:
         trimmed.pop()
     known: dict[str, np.dtype[Any]] = {}
     for position, value in enumerate(trimmed):
-        if isinstance(value, Array | np.ndarray | np.generic) and not isinstance(value, bool):
+        if isinstance(value, Array | np.ndarray | np.generic):
             known.setdefault(found.variable(position), value.dtype)
     return [
         None if value is None else lift(value, _number_dtype(found, position, value, known))
@@ -107,7 +107,7 @@ def lift_inputs(found: Schema, inputs: Sequence[Any]) -> list[Value | None]:
 
 
 def _number_dtype(found: Schema, position: int, value: Any, known: dict[str, np.dtype[Any]]) -> Any:
-    if not isinstance(value, bool | int | float) or isinstance(value, Size):
+    if isinstance(value, Array | Size) or not isinstance(value, bool | int | float):
         return None
     variable = found.variable(position)
     if variable in known:

@@ -281,14 +281,14 @@ class _Reader:
         if self.peek() in {"(", "["}:
             self.at -= 1
             return self.array()
-        if self.peek().startswith("@"):
-            return self.held()
+        if token.text in self.given:
+            return self.given[token.text]
         if name in {"to", "dtype"}:
             return int(onnx.helper.np_dtype_to_tensor_dtype(self.dtype(token.text)))
-        raise self.error(f"an attribute cannot be {token.text!r}")
+        raise self.error(f"an attribute cannot be {token.text!r}: no object of that name was given")
 
     def held(self) -> Any:
-        """`type@digest` or `name@number`."""
+        """The array of `type@digest`."""
         digest = self.next().text[1:]
         if digest not in self.given:
             raise self.error(f"no constant @{digest} was given")

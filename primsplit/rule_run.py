@@ -49,9 +49,10 @@ def is_parameter(op: Op, value: Value) -> bool:
 
 def _checked(op: Op, found: Sequence[Any], inputs: Sequence[Array | None], wrt: tuple[int, ...]) -> list[Value | None]:
     """The cotangents that a pullback returned. Raises RuleError where they do not fit the inputs."""
+    name = op.kind.removeprefix("call::")
     if len(found) != len(inputs):
         raise RuleError(
-            f"the rule of {op.kind} returned {len(found)} cotangents for {len(inputs)} inputs",
+            f"the rule of {name} returned {len(found)} cotangents for {len(inputs)} inputs",
             place=op.place,
             cure="A pullback returns one cotangent an input, None where there is no tangent.",
         )
@@ -61,13 +62,13 @@ def _checked(op: Op, found: Sequence[Any], inputs: Sequence[Array | None], wrt: 
             result.append(None)
             continue
         if not isinstance(cotangent, Array):
-            raise RuleError(f"the rule of {op.kind} returned {type(cotangent).__name__} as a cotangent", place=op.place)
-        same = same_shape(cotangent.shape, primal.shape)
-        if cotangent.dtype != primal.dtype or not same:
+            raise RuleError(f"the rule of {name} returned {type(cotangent).__name__} as a cotangent", place=op.place)
+        if cotangent.dtype != primal.dtype or not same_shape(cotangent.shape, primal.shape):
             raise RuleError(
-                f"the rule of {op.kind} returned a cotangent of type {cotangent.type} for input {position}, which is "
+                f"the rule of {name} returned a cotangent of type {cotangent.type} for input {position}, which is "
                 f"{primal.type}",
                 place=op.place,
+                cure="A cotangent has its input's dtype and shape: sum over the axes that were broadcast.",
             )
         result.append(cotangent.value)
     return result

@@ -41,6 +41,21 @@ WRONG: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
 ]
 
 
+TOLD: list[tuple[Any, str]] = [
+    (FIXED, "Program weighed(x: float64[2], y: float64[2])"),
+    (ps.grad(square), "Compiled gradient_of(square)"),
+    (ps.cached(square), "Cached square"),
+    (ps.guarded(square), "Guarded square"),
+    (ps.primitive(square), "Primitive square"),
+    (ps.split(weighed, X, V, wrt="y"), "SplitProgram weighed wrt y"),
+]
+
+
+@pytest.mark.parametrize(("made", "told"), TOLD, ids=[told for _, told in TOLD])
+def test_what_primsplit_makes_says_what_it_is(made: Any, told: str) -> None:
+    assert repr(made) == told
+
+
 @pytest.mark.parametrize(("call", "error", "told"), [w[1:] for w in WRONG], ids=[w[0] for w in WRONG])
 def test_a_program_that_ran_refuses_what_does_not_fit(call: Any, error: type[Exception], told: str) -> None:
     FIXED(X, V)

@@ -12,7 +12,7 @@ import primsplit
 PACKAGE = Path(primsplit.__file__).parent
 
 LAYERS: list[list[str]] = [
-    ["errors", "collector", "counters", "families", "fingerprint", "once", "unchanged"],
+    ["errors", "collector", "counters", "families", "fingerprint", "once", "unchanged", "whole"],
     ["branching", "calls", "tangents", "programs"],  # their modules are listed one by one
     ["dims"],
     ["ir"],
@@ -121,3 +121,13 @@ def test_importing_primsplit_reads_no_schema_and_loads_nothing_that_only_writes_
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0 []"
+
+
+def test_the_first_gradient_does_without_onnx_ir_which_only_reading_a_model_needs() -> None:
+    """It brings sympy, which takes longer to import than all else together."""
+    code = (
+        "import sys, primsplit; primsplit.grad(lambda x: x * x)(2.0);"
+        "print([m for m in ('onnx_ir', 'sympy', 'onnxruntime') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['onnxruntime']"

@@ -107,9 +107,22 @@ def test_objects_in_attributes_are_given_back() -> None:
     call = Op("call::softmax", (x,), (Var(x.type),), {"body": body, "rule": my_rule})
     block = Block("f", (x,), (call,), call.outputs)
     text = listing(block)
-    assert "call::softmax(x, rule=my_rule@1)" in text
+    assert "call::softmax(x, rule=my_rule)" in text
     assert "body = softmax(" in text
     assert parse(text, constants(block)) == block
+
+
+def test_objects_of_one_name_are_numbered_and_one_without_a_name_has_its_class() -> None:
+    def named(name: str) -> Any:
+        def rule() -> None: ...
+
+        rule.__name__ = name
+        return rule
+
+    held = {"a": named("mine"), "b": named("mine"), "c": named("<lambda>"), "d": object()}
+    block = Block("f", (), (Op("Foo", (), (Var(Type("float32", [])),), held),), ())
+    assert "Foo(a=mine, b=mine_2, c=function, d=object)" in listing(block)
+    assert parse(listing(block), constants(block)) == block
 
 
 def test_absent_inputs_and_several_outputs() -> None:

@@ -53,6 +53,20 @@ def test_products_asked_for_directly_are_prepared_once_too() -> None:
     assert ps.counts() == prepared
 
 
+def test_the_vector_of_a_product_is_called_v_after_the_arguments_of_the_function() -> None:
+    def scaled(x: Any, scale: float = 2.0) -> Any:
+        return np.sum(x * x) * scale
+
+    def of_many(*parts: Any) -> Any:
+        return np.sum(parts[0] * parts[0])
+
+    x = np.ones(2)
+    assert ps.value_grad_and_hvp(scaled).program(x, x).inputs == ("x", "v")
+    assert ps.hvp(scaled, wrt=(0, 1)).program(x, 3.0, (x, 1.0)).inputs == ("x", "scale", "v.0", "v.1")
+    assert ps.hvp(of_many).program(x, x).inputs == ("parts.0", "v")
+    assert ps.hvp(lambda v: np.sum(v * v)).program(x, x).inputs == ("v", "v_1")
+
+
 def test_rosenbrock_has_the_published_derivatives() -> None:
     x = np.array([1.2, 1.2])
     value, gradient, product = ps.value_grad_and_hvp(rosenbrock)(x, np.array([1.0, 2.0]))

@@ -13,7 +13,7 @@ def loss(x: ps.spec("float32", ["N", 3]), y: ps.spec("float32", [3])):
 
 A sub-block is a function inside, given to its op by `body`; types are written out where they do not follow. Constants
 that are long are read from `constants`, a dict that the file says how to load and that `audit.rebuild.run_source` is
-given.
+given. So are rules, which no file holds: without them a call is the program that stands in it.
 """
 
 import keyword
@@ -54,10 +54,14 @@ def body(function: Callable[..., Any], *types: Type) -> Block:
 
 
 def call(kind: str, *inputs: Any, types: Sequence[Type], **attributes: Any) -> tuple[Array, ...]:
-    """Record an op as it is, without asking the standard: the call of a traced function, a custom operator."""
+    """Record an op as it is, without asking the standard: the call of a traced function, a custom operator.
+
+    An attribute that is None, a rule that is not at hand, is left out.
+    """
+    given = {name: value for name, value in attributes.items() if value is not None}
     values = [None if x is None else lift(x) for x in inputs]
     made = tuple(map(Var, types))
-    tracing.append(Op(kind, tuple(values), made, attributes, tracing.user_place()))
+    tracing.append(Op(kind, tuple(values), made, given, tracing.user_place()))
     return tuple(map(Array, made))
 
 
@@ -83,9 +87,9 @@ class _Source:
             heads.append(f"from primsplit.audit.python import {', '.join(sorted(self.helpers))}")
         heads += ["from primsplit.ops import op", "", ""]
         if self.constants.by_digest:
-            told = ", ".join(self.constants.by_digest)
-            load = f'globals().get("constants") or np.load("{_identifier(self.block.name)}.npz")'
-            heads[-1:] = [f"constants = {load}  # {told}", "", ""]
+            long = [digest for digest, held in self.constants.by_digest.items() if isinstance(held, np.ndarray)]
+            load = f'np.load("{_identifier(self.block.name)}.npz")  # {", ".join(long)}' if long else "{}"
+            heads[-1:] = [f'constants = globals().get("constants") or {load}', "", ""]
         return "\n".join(heads) + "\n" + layout(lines)
 
     def function(self, block: Block, name: str, params: Sequence[str], depth: int) -> Iterator[Line]:
@@ -149,7 +153,7 @@ class _Source:
             return f'constants["{held.rpartition("@")[2]}"]' if "(" not in held else array_source(value)
         if is_literal(value) or isinstance(value, list | tuple):
             return re.sub(r"\b(inf|nan)\b", r"np.\1", repr(value)) if isinstance(value, float) else repr(value)
-        return f'constants["{self.constants.texts[id(value)].rpartition("@")[2]}"]'
+        return f'constants.get("{self.constants.texts[id(value)]}")'
 
 
 def _identifier(name: str) -> str:

@@ -17,6 +17,9 @@ from primsplit.lifting import as_array
 
 Function = Callable[..., Any]
 
+MOST_BODIES = 1024
+"""How many signatures of one primitive are remembered; sizes that depend on data make new ones without end."""
+
 
 class Primitive:
     """A function that is recorded as one op, `call::name`, with its traced program inside.
@@ -41,6 +44,9 @@ class Primitive:
     def depends_on(self) -> tuple[Any, ...]:
         """What its behaviour depends on; not the bodies traced so far."""
         return self.name, self.function, self.rule, self.frule
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} {self.name}"
 
     def __call__(self, *args: Any, **static: Any) -> Any:
         if not tracing.is_recording():
@@ -83,17 +89,25 @@ class Primitive:
     ) -> tuple[Block, list[Var], trees.TreeSpec]:
         """The traced program; what it captures becomes further parameters."""
         key = _body_key(self.function, leaves, arrays, spec)
-        if key in self.bodies:
-            body, result_spec = self.bodies[key]
-            return body, [], result_spec
+        known = self.bodies.get(key)
+        if known is not None:
+            return known[0], [], known[1]
+        body, outer, result_spec = self._traced(leaves, arrays, spec)
+        if is_for_every_use(body, outer):
+            if len(self.bodies) >= MOST_BODIES:
+                self.bodies.clear()
+            self.bodies[key] = (body, result_spec)
+        return body, outer, result_spec
+
+    def _traced(
+        self, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec
+    ) -> tuple[Block, list[Var], trees.TreeSpec]:
+        """The program traced anew, with what it captures as further parameters; and what that is."""
         body, result_spec = trace_body(self.name, self.function, leaves, arrays, spec)
         outer = free(body)
         if outer and (self.rule is not None or self.frule is not None):
             body, result_spec = self._alone(leaves, arrays, spec)
             outer = free(body)
-        if not outer and not own_symbols(body) and not is_settled(body):
-            self.bodies[key] = (body, result_spec)
-            return body, [], result_spec
         return Block(body.name, (*body.params, *outer), body.ops, body.results), outer, result_spec
 
     def _alone(
@@ -111,6 +125,11 @@ class Primitive:
                 place=tracing.user_place(),
                 cure="Pass it as an argument, so that the rule can give it a cotangent.",
             ) from None
+
+
+def is_for_every_use(body: Block, outer: Sequence[Var]) -> bool:
+    """True for a body that is what any call of its signature would be: it depends on nothing around the call."""
+    return not outer and not own_symbols(body) and not is_settled(body)
 
 
 def trace_body(

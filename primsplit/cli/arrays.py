@@ -2,6 +2,7 @@
 
 import os
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +20,8 @@ def read_arrays(path: str, names: list[str]) -> Arrays:
         loaded = np.load(path, allow_pickle=False)
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}") from None
-    except ValueError as error:
-        raise FileError(f"{path} is no .npz or .npy file of arrays: {error}") from None
+    except (ValueError, EOFError, BadZipFile):
+        raise FileError(f"{path} is no .npz or .npy file of arrays, or is not whole") from None
     if not isinstance(loaded, np.ndarray):
         with loaded:
             return {name: _member(loaded, name, path) for name in loaded.files}
@@ -37,6 +38,8 @@ def _member(loaded: Any, name: str, path: str) -> npt.NDArray[Any]:
     """An array of an .npz. Raises FileError for one that NumPy writes, and does not read: a float8."""
     try:
         found: npt.NDArray[Any] = loaded[name]
+    except (BadZipFile, EOFError, OSError) as error:
+        raise FileError(f"cannot read {name} of {path}: {error}") from None
     except ValueError as error:
         raise FileError(
             f"cannot read {name} of {path}: {error}", cure="Save numbers of 8 bits as their bytes: x.view(np.uint8)."

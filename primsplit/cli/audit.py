@@ -11,6 +11,7 @@ from primsplit.cli import options
 from primsplit.cli.failures import command
 from primsplit.cli.loaded import LoadedModel, read_subject
 from primsplit.cli.output import console, print_json, size_text, table
+from primsplit.errors import SpecError
 
 
 class Style(StrEnum):
@@ -33,7 +34,7 @@ def audit(
     ] = False,
     style: Annotated[
         Style | None,
-        typer.Option("--style", help="Only the listing, as text, as Python that runs, or as a page of HTML."),
+        typer.Option("--style", help="Only the listing, as text, as Python that traces to it, or as a page of HTML."),
     ] = None,
     length: options.Length = None,
     absent: options.Absent = None,
@@ -44,9 +45,15 @@ def audit(
 
     Then what the backward pass reads of the forward pass, and the values from outside that are frozen into it.
     """
+    if frozen and style is not None:
+        raise SpecError("--frozen asks for the frozen values alone, and --style for the listing alone")
     made = read_subject(target, spec, wrt, dtype, quiet=json, told=options.Told(length, absent, safe_where=safe_where))
     if style is not None:
-        print(made.split.listing(style.value))
+        text = made.split.listing(style.value)
+        if json:
+            print_json({"style": style.value, "listing": text})
+        else:
+            print(text)
         return
     if isinstance(made, LoadedModel):
         found = {**report(made.split, made.model), "frozen": made.frozen()}

@@ -31,7 +31,7 @@ def check(
     form: options.Form = FormName.JOINT,
     dtype: options.Dtype = None,
     tolerance: Annotated[
-        float | None, typer.Option("--tolerance", help="The relative error admitted of a gradient.")
+        float | None, typer.Option("--tolerance", min=0.0, help="The relative error admitted of a gradient.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="For the random directions and cotangents.")] = 0,
     length: options.Length = None,

@@ -54,7 +54,7 @@ def export(
     options.Told(length, absent, safe_where=safe_where).refuse()
     started = time.perf_counter()
     made = Exported(target, spec, wrt, dtype, quiet=json, mode=mode, chunk=chunk, branches=branches)
-    path = onnx or os.path.splitext(os.path.basename(made.file.path))[0] + ".onnx"
+    path = os.path.splitext(os.path.basename(made.file.path))[0] + ".onnx" if onnx is None else onnx
     with progress(f"writing {path}", quiet=json):
         paths = save_derived(made.derived, path, made.mode, form.value)
     tell(made.file.name, made.derived, paths, form.value, time.perf_counter() - started, json=json)

@@ -1,17 +1,18 @@
-"""How a command fails: a few lines in red on stderr, at the user's line, and exit status 1."""
+"""How a command fails: a few lines in red on stderr, at the user's line, and exit status 1; with --json, JSON too."""
 
 import functools
 import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from types import FrameType, TracebackType
 from typing import Any
 
 import typer
 from rich.console import Console
 
+from primsplit.cli.output import print_json
 from primsplit.errors import Place, PrimsplitError
 from primsplit.tracing import is_library
 
@@ -33,13 +34,20 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             function(*args, **named)
         except NotRightError:
             raise typer.Exit(1) from None
-        except (typer.Exit, typer.Abort, typer.BadParameter):
+        except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
             raise
-        except Exception as error:  # noqa: BLE001  # a user's function may raise anything
+        except (Exception, SystemExit) as error:  # a user's file may raise anything, or end the process
+            above = _files_above()
+            if isinstance(error, SystemExit) and _user_line(error.__traceback__, above) is None:
+                raise  # a library's way out, where nobody reads the output any more
+            text = describe(error, above)
             if os.environ.get(TRACEBACK):
                 traceback.print_exc()
             else:
-                show_error(describe(error, _files_above()))
+                show_error(text)
+            if named.get("json"):
+                with suppress(OSError):  # the output that cannot be written to may be the error
+                    print_json({"error": {"kind": type(error).__name__, "text": text}})
             raise typer.Exit(1) from None
 
     return told
@@ -50,7 +58,7 @@ def show_error(text: str) -> None:
     Console(stderr=True).print(text, style="red", markup=False, highlight=False, soft_wrap=True)
 
 
-def describe(error: Exception, above: frozenset[str] = frozenset()) -> str:
+def describe(error: BaseException, above: frozenset[str] = frozenset()) -> str:
     """The error in under ten lines, with the user's line.
 
     `above` are the files of the callers of the command: a line in one of them is none of the user's.

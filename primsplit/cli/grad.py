@@ -10,6 +10,7 @@ from primsplit.cli import options
 from primsplit.cli.failures import command
 from primsplit.cli.options import FormName, progress
 from primsplit.cli.summary import tell
+from primsplit.errors import SpecError
 from primsplit.programs.modes import derive, read_mode, save_derived
 
 
@@ -22,9 +23,15 @@ def grad(
     ] = None,
     wrt: Annotated[
         list[str] | None,
-        typer.Option("--wrt", help="An input or initializer to differentiate; 'params' for all initializers. Repeat."),
+        typer.Option(
+            "--wrt",
+            metavar="NAME",
+            help="An input or initializer to differentiate; 'params' for all initializers; repeat.",
+        ),
     ] = None,
-    of: Annotated[list[str] | None, typer.Option("--of", help="An output to differentiate; repeat.")] = None,
+    of: Annotated[
+        list[str] | None, typer.Option("--of", metavar="NAME", help="An output to differentiate; repeat.")
+    ] = None,
     mode: options.Mode = None,
     form: options.Form = FormName.JOINT,
     chunk: options.Chunk = None,
@@ -38,6 +45,8 @@ def grad(
     Initializers that are differentiated become inputs that keep their numbers as defaults. A scalar output is seeded
     with 1; any other output y has a cotangent input d_y.
     """
+    if model.endswith(".py"):
+        raise SpecError(f"{model} is no ONNX model", cure=f"For Python files there is primsplit export {model}.")
     started = time.perf_counter()
     with progress(f"differentiating {model}", quiet=json):
         kind = read_mode("gradient" if mode is None else mode.value)
@@ -48,7 +57,7 @@ def grad(
             of=of or None,
             chunk=chunk,
         )
-    path = onnx or os.path.splitext(os.path.basename(model))[0] + ".grad.onnx"
+    path = os.path.splitext(os.path.basename(model))[0] + ".grad.onnx" if onnx is None else onnx
     with progress(f"writing {path}", quiet=json):
         paths = save_derived(made, path, kind, form.value)
     tell(os.path.basename(model), made, paths, form.value, time.perf_counter() - started, json=json)

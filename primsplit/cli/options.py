@@ -63,7 +63,7 @@ Spec = Annotated[
         "--spec",
         metavar="NAME:TYPE",
         help="The type of an input: x:f32\\[N,3], params.w:f64\\[3]; a name in it is a size known at run time. "
-        "x:\\[N,3] keeps the dtype of the example.",
+        "x:\\[N,3] keeps the dtype of the example. Repeat.",
     ),
 ]
 Branches = Annotated[
@@ -76,7 +76,7 @@ Branches = Annotated[
 ]
 Wrt = Annotated[
     list[str] | None,
-    typer.Option("--wrt", metavar="NAME", help="An argument to differentiate, instead of the file's `wrt`."),
+    typer.Option("--wrt", metavar="NAME", help="An argument to differentiate, instead of the file's `wrt`; repeat."),
 ]
 Form = Annotated[
     FormName,

@@ -1,17 +1,13 @@
-"""What commands print, and files that they write: whole or not at all."""
+"""What commands print."""
 
 import json
-import os
-import tempfile
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, BinaryIO
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rich import box
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
-
-from primsplit.errors import FileError
 
 
 def console() -> Console:
@@ -39,32 +35,6 @@ def table(
     for row in rows:
         made.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
     return made
-
-
-def write_whole(path: str, write: Callable[[BinaryIO], None]) -> None:
-    """Write a file under a temporary name in its folder, then give it its name. Raises FileError."""
-    folder = os.path.dirname(os.path.abspath(path))
-    try:
-        handle, scratch = tempfile.mkstemp(dir=folder, prefix=".primsplit-")
-    except OSError as error:
-        raise FileError(f"cannot write {path}: {error.strerror or error}") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-        os.chmod(scratch, 0o666 & ~_umask())
-        os.replace(scratch, path)
-    except OSError as error:
-        os.unlink(scratch)
-        raise FileError(f"cannot write {path}: {error.strerror or error}") from None
-    except BaseException:
-        os.unlink(scratch)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def size_text(count: int) -> str:

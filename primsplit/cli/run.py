@@ -11,10 +11,11 @@ from primsplit.cli.arrays import Arrays, as_declared, as_stored, read_arrays
 from primsplit.cli.failures import command
 from primsplit.cli.late import open_file
 from primsplit.cli.options import Exported, progress
-from primsplit.cli.output import console, print_json, table, write_whole
+from primsplit.cli.output import console, print_json, table
 from primsplit.errors import SpecError
 from primsplit.programs.program import arrays_of
 from primsplit.specs import check_names
+from primsplit.whole import write_whole
 
 
 @command

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from primsplit.errors import FileError
 from primsplit.onnxio.save import Model, place, serialize
 from primsplit.onnxio.tensors import copy_bytes, size_in_file
+from primsplit.whole import file_of
 
 ALIGNMENT = 65536
 """Where data begin in a file of data: at a multiple of what every system maps into memory in one piece."""
@@ -62,18 +63,16 @@ def _write_data(model: Model, path: str, location: str) -> None:
 
 def _put(names: Sequence[str], scratch: str, folder: str) -> None:
     """Move the files into the folder; where one cannot be put, those before it become again what they were."""
-    for name in names:
-        if os.path.isdir(os.path.join(folder, name)):
-            raise IsADirectoryError(21, "it is a folder", name)
-    earlier = {name: _kept(os.path.join(folder, name), os.path.join(scratch, f"{name}.earlier")) for name in names}
+    files = {name: file_of(os.path.join(folder, name)) for name in names}
+    earlier = {name: _kept(files[name], os.path.join(scratch, f"{name}.earlier")) for name in names}
     put: list[str] = []
     try:
         for name in names:
-            os.replace(os.path.join(scratch, name), os.path.join(folder, name))
+            os.replace(os.path.join(scratch, name), files[name])
             put.append(name)
     except OSError:
         for name in put:
-            path, kept = os.path.join(folder, name), earlier[name]
+            path, kept = files[name], earlier[name]
             if kept is None:
                 os.unlink(path)
             else:

@@ -26,7 +26,7 @@ class OpenedFile:
     """
 
     def __init__(self, path: str) -> None:
-        if not os.path.exists(path):
+        if not os.path.isfile(path):
             raise FileError(f"cannot read {path}: there is no such file")
         self.path = path
         self.session = Session(path)
@@ -34,6 +34,8 @@ class OpenedFile:
         self.outputs = {o.name: _type(o) for o in self.session.session.get_outputs()}
 
     def __call__(self, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
+        if missing := [name for name in self.inputs if name not in arrays]:
+            raise SpecError(f"{self.path} takes {', '.join(missing)}, which is not given")
         found = self.session.run({name: arrays[name] for name in self.inputs})
         return dict(zip(self.outputs, found, strict=True))
 

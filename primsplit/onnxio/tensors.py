@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+import ml_dtypes
 import numpy as np
 import onnx
-import onnx_ir as oir
+import onnx.helper
+import onnx.numpy_helper
 
 from primsplit.errors import FileError
 from primsplit.ir import AnyArray, Const, Data
@@ -17,9 +19,10 @@ from primsplit.ir import AnyArray, Const, Data
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A model's tensor: in the file, or in a file beside it that is read when the numbers are asked for."""
+    """A model's tensor, of onnx_ir: in the file, or in one `beside` it that is read when the numbers are asked for."""
 
     tensor: Any
+    beside: bool
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -45,7 +48,7 @@ class Tensor:
         try:
             yield
         except (OSError, ValueError, TypeError) as error:
-            if isinstance(error, OSError) and not isinstance(self.tensor, oir.ExternalTensor):
+            if isinstance(error, OSError) and not self.beside:
                 raise
             raise FileError(f"cannot read the data of {self.tensor.name}: {_reason(error)}") from None
 
@@ -57,13 +60,21 @@ def _reason(error: Exception) -> str:
 @functools.cache
 def type_number(dtype: np.dtype[Any]) -> int:
     """The dtype as a file tells it."""
-    return int(oir.DataType.from_numpy(dtype))
+    return int(onnx.helper.np_dtype_to_tensor_dtype(dtype))
 
 
 def size_in_file(const: Const) -> int:
     """The bytes that the data take in a file, which packs the elements of less than a byte."""
-    bits = oir.DataType(type_number(const.type.dtype)).bitwidth
-    return math.ceil(math.prod(const.data.shape) * bits / 8)
+    return math.ceil(math.prod(const.data.shape) * bits_in_file(const.type.dtype) / 8)
+
+
+@functools.cache
+def bits_in_file(dtype: np.dtype[Any]) -> int:
+    """The bits of an element in a file: in memory each takes whole bytes."""
+    if dtype.isbuiltin == 1:
+        return 8 * dtype.itemsize
+    info = ml_dtypes.iinfo if "int" in dtype.name else ml_dtypes.finfo
+    return int(info(dtype).bits)
 
 
 def fill(proto: onnx.TensorProto, data: Data) -> onnx.TensorProto:
@@ -82,8 +93,7 @@ def raw_bytes(array: AnyArray) -> bytes:
     """The bytes of an array as a file holds them."""
     if array.dtype.isbuiltin == 1:
         return array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
-    packed: bytes = oir.tensor(array).tobytes()
-    return packed
+    return onnx.numpy_helper.from_array(array).raw_data
 
 
 def copy_bytes(data: Data, file: BinaryIO) -> None:

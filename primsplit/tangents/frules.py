@@ -49,6 +49,7 @@ def _reverse(forward: FlatForward) -> Function:
 
         return outputs, pullback
 
+    rule.__name__ = f"{forward.__name__}_transposed"
     return rule
 
 

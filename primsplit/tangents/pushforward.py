@@ -264,9 +264,10 @@ def run_forward_rule(op: Op, rule: Any, wrt: tuple[int, ...], of: tuple[int, ...
 
 def _checked(op: Op, made: Sequence[Any], results: Sequence[Value], of: Sequence[int]) -> dict[int, Value]:
     """The tangents of the results asked for. Raises RuleError where they do not fit the results."""
+    name = op.kind.removeprefix("call::")
     if len(made) != len(results):
         raise RuleError(
-            f"the forward rule of {op.kind} returned {len(made)} tangents for {len(results)} results",
+            f"the forward rule of {name} returned {len(made)} tangents for {len(results)} results",
             place=op.place,
             cure="A pushforward returns one tangent a result, None where there is none.",
         )
@@ -279,7 +280,7 @@ def _checked(op: Op, made: Sequence[Any], results: Sequence[Value], of: Sequence
         if not fits or not same_shape(tangent.shape, result.type.shape or ()):
             told = tangent.type if isinstance(tangent, Array) else type(tangent).__name__
             raise RuleError(
-                f"the forward rule of {op.kind} returned a tangent of type {told} for result {position}, which is "
+                f"the forward rule of {name} returned a tangent of type {told} for result {position}, which is "
                 f"{result.type}",
                 place=op.place,
             )

@@ -16,7 +16,7 @@ from primsplit.batching.transform import batch_block
 from primsplit.broadcasting import reshape_to, transpose, zeros
 from primsplit.dims import Dim, at_least, product
 from primsplit.errors import SpecError
-from primsplit.ir import Block, Type, Value, Var
+from primsplit.ir import Block, Type, Value
 from primsplit.nested import ScanForm, Walk, emit_scan, record
 from primsplit.ops import op
 from primsplit.split import split_block
@@ -27,6 +27,7 @@ from primsplit.transforms.gradient import (
     Wrt,
     check_differentiable,
     in_structure,
+    record_primal,
     trace_call,
     value_and_gradient,
 )
@@ -139,7 +140,7 @@ def column(
     """For one parameter, the arrays (*result, *parameter) of the results in `of` that depend on it."""
     pushed = push_block(block, [position], of)
     like = inputs[position]
-    captured = _captured(pushed.primal, pushed.captures, inputs)
+    _, captured = record_primal(pushed.primal, pushed.captures, inputs)
     stacked = along_basis(pushed.tangent, captured, like.type, chunk)
     found = {}
     for target, array in zip(pushed.targets, stacked, strict=True):
@@ -153,16 +154,10 @@ def row(block: Block, inputs: Sequence[Array], result: int, chunk: int | None) -
     """The arrays (*result, *parameter) of one result, by the position of the parameters that it depends on."""
     split = split_block(block, range(len(inputs)), [result])
     like = block.results[result].type
-    captured = _captured(split.primal, split.captures, inputs)
+    _, captured = record_primal(split.primal, split.captures, inputs)
     stacked = along_basis(split.pullback, captured, like, chunk)
     pairs = zip(split.targets, stacked, strict=True)
     return {p: reshape_to(a, (*(like.shape or ()), *inputs[p].shape)) for p, a in pairs}
-
-
-def _captured(primal: Block, captures: Sequence[Var], inputs: Sequence[Array]) -> list[Value]:
-    """Record a primal list at the inputs; return the captures there."""
-    keep = Block(primal.name, primal.params, primal.ops, tuple(captures))
-    return tracing.inline(keep, [a.value for a in inputs])
 
 
 def along_basis(linear: Block, captured: Sequence[Value], like: Type, chunk: int | None) -> list[Array]:

@@ -8,14 +8,19 @@ from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.broadcasting import zeros_like
 from primsplit.calls.recorded import StandIn, record_call
-from primsplit.dims import same
-from primsplit.errors import DtypeError, ShapeError, SpecError
-from primsplit.ir import Block, Value, Var
+from primsplit.errors import DtypeError, SpecError
 from primsplit.lifting import as_array
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.tangents.pushforward import Pushforward, push_block
 from primsplit.transforms.failing import failing_alike
-from primsplit.transforms.gradient import Function, Wrt, select_arguments, value_and_gradient
+from primsplit.transforms.gradient import (
+    Function,
+    Wrt,
+    check_fits,
+    record_primal,
+    select_arguments,
+    value_and_gradient,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +79,8 @@ def linear_part(function: Function, primals: Sequence[Any]) -> tuple[Any, Callab
     """
     made = push_call(function, primals)
     pushed = made.pushed
-    forward = pushed.primal
-    keep = [c for c in pushed.captures if c not in forward.params]
-    whole = Block(forward.name, forward.params, forward.ops, (*forward.results, *keep))
-    values = tracing.inline(whole, [a.value for a in made.inputs])
-    results = [Array(v) for v in values[: len(forward.results)]]
-    known: dict[Var, Value] = dict(zip(forward.params, (a.value for a in made.inputs), strict=True))
-    known.update(zip(keep, values[len(forward.results) :], strict=True))
+    values, captured = record_primal(pushed.primal, pushed.captures, made.inputs)
+    results = [Array(v) for v in values]
     leaves, spec = trees.flatten(tuple(primals))
 
     def linear(*tangents: Any) -> Any:
@@ -88,7 +88,6 @@ def linear_part(function: Function, primals: Sequence[Any]) -> tuple[Any, Callab
         seeds = [
             zeros_like(a) if (t := given[i]) is None else t for i, a in zip(made.positions, made.inputs, strict=True)
         ]
-        captured = [known.get(c, c) for c in pushed.captures]
         found = tracing.inline(pushed.tangent, [*captured, *(s.value for s in seeds)])
         return trees.unflatten(made.result, result_tangents(pushed, results, [Array(v) for v in found]))
 
@@ -164,14 +163,9 @@ def tangent_leaves(spec: trees.TreeSpec, tangents: tuple[Any, ...]) -> list[Any]
             raise SpecError(
                 f"the tangent of argument {position} has another structure than its primal",
                 place=tracing.user_place(),
-                because=(f"primal:  {_told(child)}", f"tangent: {_told(trees.flatten(tangent)[1])}"),
+                because=(f"primal:  {trees.brief(child)}", f"tangent: {trees.brief(trees.flatten(tangent)[1])}"),
             ) from None
     return found
-
-
-def _told(spec: trees.TreeSpec) -> str:
-    text = str(spec).removeprefix("PyTreeSpec(").removesuffix(", namespace='primsplit')").removesuffix(")")
-    return text if len(text) < 100 else text[:97] + "..."
 
 
 def _fitting(tangent: Any, primal: Any) -> Array:
@@ -186,12 +180,5 @@ def _fitting(tangent: Any, primal: Any) -> Array:
     array = as_array(tangent, wanted.dtype) if is_number else as_array(tangent)
     if array.weak:
         array = cast_to(array, wanted.dtype)
-    if array.dtype != wanted.dtype:
-        raise DtypeError(f"the tangent of a {wanted} cannot be {array.type}", place=tracing.user_place())
-    shape, expected = array.type.shape or (), wanted.shape or ()
-    clash = any(
-        isinstance(a, int) and isinstance(b, int) and not same(a, b) for a, b in zip(shape, expected, strict=False)
-    )
-    if len(shape) != len(expected) or clash:
-        raise ShapeError(f"the tangent of a {wanted} cannot be {array.type}", place=tracing.user_place())
+    check_fits(array, wanted, "tangent")
     return array

@@ -222,23 +222,23 @@ def vector_jacobian(
     """
     made = differentiate(function, args, named, wrt)
     split = made.split
-    forward = split.primal
-    keep = [c for c in split.captures if c not in forward.params]
-    whole = Block(forward.name, forward.params, forward.ops, (*forward.results, *keep))
-    values = tracing.inline(whole, [a.value for a in made.inputs])
-    results = values[: len(forward.results)]
-    known: dict[Var, Value] = dict(zip(forward.params, (a.value for a in made.inputs), strict=True))
-    known.update(zip(keep, values[len(forward.results) :], strict=True))
+    results, captured = record_primal(split.primal, split.captures, made.inputs)
 
     def pullback(cotangent: Any) -> Any:
         given = _cotangent_leaves(made.result, cotangent)
         seeds = [_cotangent(given[i], results[i]) for i in split.of]
-        captured = [known.get(c, c) for c in split.captures]
         found = [Array(v) for v in tracing.inline(split.pullback, [*captured, *(s.value for s in seeds)])]
         gradients = _failing_alike(gradient_or_zeros(split, found, made.inputs), split, results)
         return in_structure(made.wrt, gradients, wrt)
 
     return trees.unflatten(made.result, [Array(v) for v in results]), pullback
+
+
+def record_primal(primal: Block, captures: Sequence[Var], inputs: Sequence[Array]) -> tuple[list[Value], list[Value]]:
+    """Record a primal list at the inputs; return its results, and what its captures are there."""
+    whole = Block(primal.name, primal.params, primal.ops, (*primal.results, *captures))
+    values = tracing.inline(whole, [a.value for a in inputs])
+    return values[: len(primal.results)], values[len(primal.results) :]
 
 
 def _cotangent_leaves(spec: trees.TreeSpec, cotangent: Any) -> list[Any]:
@@ -264,10 +264,16 @@ def _cotangent(given: Any, result: Value) -> Array:
     if given is None:
         return zeros_like(Array(result))
     array = as_array(given, result.type.dtype)
-    if array.dtype != result.type.dtype:
-        raise DtypeError(f"the cotangent of a {result.type} cannot be {array.type}", place=tracing.user_place())
-    sizes = zip(array.shape, result.type.shape or (), strict=False)
-    clash = any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in sizes)
-    if array.type.rank != result.type.rank or clash:
-        raise ShapeError(f"the cotangent of a {result.type} cannot be {array.type}", place=tracing.user_place())
+    check_fits(array, result.type, "cotangent")
     return array
+
+
+def check_fits(array: Array, wanted: Type, what: str) -> None:
+    """Raise DtypeError or ShapeError for a tangent or cotangent (`what`) that cannot be one of a value of this type."""
+    told = f"the {what} of a {wanted} cannot be {array.type}"
+    if array.dtype != wanted.dtype:
+        raise DtypeError(told, place=tracing.user_place())
+    sizes = zip(array.type.shape or (), wanted.shape or (), strict=False)
+    clash = any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in sizes)
+    if array.type.rank != wanted.rank or clash:
+        raise ShapeError(told, place=tracing.user_place())

@@ -14,6 +14,7 @@ from primsplit.ir import Block, Const, Op, Type, Var
 from primsplit.listing import constants
 from primsplit.ops import op
 from primsplit.passes import optimize
+from primsplit.programs.program import flat_program
 from tests.random_programs import blocks
 from tests.recording import record, sub_block
 
@@ -36,6 +37,17 @@ def test_a_gradient_is_rebuilt_before_and_after_optimizing() -> None:
     block = ps.split(loss, ps.spec("float64", ["N", 3]), ps.spec("float64", [3, 4])).joint().block
     assert _again(block) == block
     assert _again(optimize(block)) == optimize(block)
+
+
+def test_without_the_rules_at_hand_the_source_is_the_program_all_the_same() -> None:
+    program = ps.trace(lambda x: np.sum(np.logaddexp(x, 0.5) ** 2 + np.square(x)), np.ones(3))
+    source = program.listing("python")
+    assert "logaddexp_rule" in source
+    x = np.array([-1.0, 0.0, 2.0])
+    again = run_source(source)
+    assert _again(program.block) == program.block
+    (found,) = flat_program(again, ["x"], ["y"])(x)
+    np.testing.assert_allclose(found, program(x), rtol=1e-15)
 
 
 def test_the_source_is_a_file_that_primsplit_reads() -> None:

@@ -75,3 +75,12 @@ def test_the_listing_alone_comes_in_three_styles(primsplit: Callable[..., Any], 
     assert "Frozen values" not in text
     compile(primsplit("audit", path, "--style", "python").out, "listing.py", "exec")
     assert "<html" in primsplit("audit", path, "--style", "html").out
+
+
+def test_a_listing_is_json_where_that_is_asked_for(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
+    path = model("def loss(x): return x * x\ndef example_inputs(): return (2.0,)\n")
+    done = primsplit("audit", path, "--style", "python", "--json")
+    assert done.json["style"] == "python"
+    assert done.json["listing"] + "\n" == primsplit("audit", path, "--style", "python").out
+    done = primsplit("audit", path, "--style", "python", "--frozen")
+    assert (done.status, "--frozen" in done.error) == (1, True)

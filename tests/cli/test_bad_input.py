@@ -301,6 +301,16 @@ ROWS = [
         arguments=("--spec", "x:f64[2.5]"),
     ),
     Row("no floating-point result", "def loss(x): return x > 0", ("no result is floating point",)),
+    Row(
+        "a file that ends the process, content with itself",
+        """
+        import sys
+        def loss(x): return x.sum()
+        sys.exit(0)
+        """,
+        ("SystemExit: 0",),
+        "sys.exit(0)",
+    ),
 ]
 
 
@@ -326,6 +336,16 @@ def test_bad_input_is_one_short_error_at_the_users_line(
 
 
 GOOD = "def loss(x): return (x * x).sum()\n"
+
+
+@pytest.mark.parametrize("command", ["export", "grad", "audit", "check", "bench", "run"])
+def test_with_json_an_error_is_json_on_the_output_too(
+    primsplit: Callable[..., Any], tmp_path: Path, command: str
+) -> None:
+    done = primsplit(command, tmp_path / "gone.onnx", "--json")
+    assert done.status == 1
+    assert done.json["error"]["kind"] == "FileError"
+    assert done.json["error"]["text"] == done.error.strip()
 
 
 @pytest.mark.parametrize("form", ["joint", "split", "functions"])
@@ -427,6 +447,22 @@ def test_inputs_that_are_no_arrays_are_told(
     np.save(tmp_path / "one.npy", np.ones(3))
     done = primsplit("run", two, *X, "--spec", "y:f64[3]", "--inputs", tmp_path / "one.npy")
     assert (done.status, "holds one array, and there are 2 inputs" in done.error) == (1, True)
+
+
+def test_an_archive_that_was_cut_off_is_told(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "in.npz", x=np.ones(3))
+    whole = (tmp_path / "in.npz").read_bytes()
+    for kept in (0, 50, len(whole) - 10):
+        (tmp_path / "in.npz").write_bytes(whole[:kept])
+        done = primsplit("run", model(GOOD), *X, "--inputs", tmp_path / "in.npz")
+        assert (done.status, "is no .npz or .npy file" in done.error) == (1, True), done.error
+
+
+def test_a_python_file_is_no_model_for_grad(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
+    done = primsplit("grad", model(GOOD))
+    assert (done.status, "primsplit export" in done.error) == (1, True)
 
 
 def test_an_unknown_option_is_told_by_the_parser(primsplit: Callable[..., Any]) -> None:

@@ -1,6 +1,7 @@
 """Cached sub-programs: recorded once, used as one op, differentiated as one split."""
 
 import pathlib
+import time
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import primsplit as ps
 from primsplit.errors import ConcretizationError
 from primsplit.testing import check_grads
+from tests.threads import in_threads
 
 
 @pytest.fixture
@@ -34,6 +36,41 @@ def test_it_is_traced_once_for_many_outer_programs(squares) -> None:
     np.testing.assert_allclose(ps.grad(lambda x: 2 * g(x + 1))(x), [8.0, 12.0, 16.0])
     ps.trace(lambda x: g(x) + g(2 * x), ps.spec("float64", [3]))
     assert (g.statistics.misses, g.statistics.hits) == (1, 3)
+
+
+def test_threads_that_trace_at_the_same_time_share_one_recording() -> None:
+    @ps.cached
+    def slow(x):
+        time.sleep(0.05)
+        return np.sum(x * x)
+
+    sizes, found = (2, 3), {}
+
+    def work(i: int) -> None:
+        found[i] = ps.grad(lambda x: i * slow(x))(np.ones(sizes[i % 2]))
+
+    in_threads(work, 8)
+    for i in range(8):
+        np.testing.assert_array_equal(found[i], np.full(sizes[i % 2], 2.0 * i))
+    assert (slow.statistics.misses, slow.statistics.hits) == (2, 6)
+
+
+def test_recordings_come_and_go_while_threads_use_them() -> None:
+    @ps.cached(maxsize=1)
+    def square(x):
+        return np.sum(x * x)
+
+    wrong = []
+
+    def work(i: int) -> None:
+        for size in range(1, 25):
+            x = np.arange(float(size + i % 3))
+            if not np.array_equal(ps.grad(lambda x, i=i: square(x) + i)(x), 2.0 * x):
+                wrong.append((i, size))
+
+    in_threads(work, 6)
+    assert not wrong
+    assert len(square.recordings) == 1
 
 
 def test_every_use_is_one_op(squares) -> None:

@@ -33,6 +33,32 @@ def test_fewer_bytes_are_kept() -> None:
     assert three < root
 
 
+def counted(checkpoint):
+    def f(h, xs):
+        def step(h, _):
+            new = np.tanh(h * 0.9 + 0.1)
+            return new, new.sum()
+
+        last, ys = ps.scan(step, h, length=len(xs), checkpoint=checkpoint)
+        return last.sum() + (ys * ys).sum()
+
+    return f
+
+
+def test_steps_that_are_only_counted_are_checkpointed_too() -> None:
+    everything, root, three = (kept(counted(c), 900) for c in (None, "sqrt", 3))
+    assert root < everything / 10
+    assert three < root
+    specs = ps.spec("float64", [3]), ps.spec("float64", ["N"])
+    with_root, plain = (ps.split(counted(c), *specs, wrt="h").joint() for c in ("sqrt", None))
+    for steps in (0, 1, 5, 100):
+        h, xs = np.array([0.1, -0.2, 0.3]), np.zeros(steps)
+        for a, b in zip(with_root(h, xs), plain(h, xs), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+    with pytest.raises(ShapeError, match="is no schedule"):
+        kept(counted("nonsense"), 9)
+
+
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("checkpoint", ["sqrt", 1, 2, 4])
 @pytest.mark.parametrize("steps", [1, 2, 7, 12])
