@@ -12,6 +12,7 @@ with paused():
     from primsplit.array import Array
     from primsplit.calls.boundaries import primitive
     from primsplit.calls.primitive import opt_out, rrule, stop_gradient
+    from primsplit.calls.projection import project_to
     from primsplit.control import cond, fori_loop, safe_where, scan, switch, while_loop
     from primsplit.control import mapped as map  # noqa: A004  # the field's word for it
     from primsplit.counters import counts
@@ -75,6 +76,7 @@ __all__ = [
     "opt_out",
     "param",
     "primitive",
+    "project_to",
     "random",
     "rrule",
     "rules",

@@ -184,8 +184,9 @@ def split_op(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
     entry = RULES.get(op.kind)
     rule = None if entry is not None and entry.form == "through_body" else find_rule(op)
     key = (op.kind, tuple(_input_key(v) for v in op.inputs), attribute_key(op.attributes), wrt, of, Epoch.count)
-    if key in _cache:
-        return _cache[key]
+    known = _cache.get(key)
+    if known is not None:
+        return known
     with fresh_stack():
         if rule is None:
             split = _split_body(op, wrt, of)
@@ -253,8 +254,9 @@ def _split_call(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
     body, rule = op.attributes["body"], op.attributes.get("rule")
     types = tuple(v and (v.type.key, _size_key(v)) for v in op.inputs)
     key = (id(body), _rule_key(rule), types, wrt, of, Epoch.count)
-    if key in _call_cache:
-        return _call_cache[key][0]
+    known = _call_cache.get(key)
+    if known is not None:
+        return known[0]
     if rule is None:
         split = split_block(body, wrt, of)
         split = recomputing(split, lambda _: False) if op.attributes.get("recompute") else split

@@ -34,7 +34,7 @@ LAYERS: list[list[str]] = [
     ["branching.exploring"],
     ["calls.recorded"],
     ["calls.staging"],
-    ["broadcasting", "calls.flat_rules", "calls.primitive"],
+    ["broadcasting", "calls.flat_rules", "calls.primitive", "calls.projection"],
     ["passes.compositions"],
     ["numpy", "scipy"],
     ["random"],

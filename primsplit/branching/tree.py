@@ -163,11 +163,11 @@ def _alike(made: Op, other: Op, path: Path) -> bool:
         elif mine is not (None if theirs is None else _read(path, theirs)):
             return False
     return made.attributes.keys() == other.attributes.keys() and all(
-        _same_attribute(v, other.attributes[k], path) for k, v in made.attributes.items()
+        _same_attribute(v, other.attributes[k]) for k, v in made.attributes.items()
     )
 
 
-def _same_attribute(mine: Any, theirs: Any, path: Path) -> bool:
+def _same_attribute(mine: Any, theirs: Any) -> bool:
     if isinstance(mine, Block):
         return isinstance(theirs, Block) and len(mine.ops) == len(theirs.ops)
     if isinstance(mine, np.ndarray):

@@ -12,9 +12,11 @@ import numpy as np
 
 from primsplit.errors import Place
 
-_LIBRARIES = tuple(
-    os.path.dirname(os.path.abspath(module.__file__ or "")) + os.sep for module in (sys.modules["primsplit.errors"], np)
+_LIBRARIES = (
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
+    os.path.dirname(os.path.abspath(np.__file__)) + os.sep,
 )
+"""The folders of primsplit and NumPy."""
 _SCIPY = f"{os.sep}site-packages{os.sep}scipy{os.sep}"
 _POLYNOMIALS = os.path.join(_LIBRARIES[1], "polynomial") + os.sep
 _IS_SCALAR: CodeType = inspect.unwrap(np.isscalar).__code__

@@ -1,0 +1,36 @@
+"""A cotangent brought to the shape and dtype of what it belongs to, for users' rules."""
+
+from collections.abc import Callable
+from typing import Any
+
+from primsplit import tracing
+from primsplit.array import Array
+from primsplit.broadcasting import sum_to
+from primsplit.errors import ShapeError
+from primsplit.lifting import as_array
+from primsplit.ops import op
+
+
+def project_to(primal: Any) -> Callable[[Any], Array | None]:
+    """The projection onto the cotangents of an array, for the pullback of a rule: `to_x = ps.project_to(x)`.
+
+    It sums a cotangent over the axes along which `primal` was broadcast, and casts it to `primal`'s dtype. It answers
+    None to None, and where `primal` is no floating-point array. Nothing of `primal` is captured but its shape. Raises
+    ShapeError for a cotangent with fewer axes than `primal`. (ProjectTo of ChainRulesCore.)
+    """
+    array = as_array(primal)
+    wanted, shape = array.type, array.shape
+
+    def projection(cotangent: Any) -> Array | None:
+        if cotangent is None or not wanted.is_float:
+            return None
+        given = as_array(cotangent)
+        if len(given.shape) < len(shape):
+            raise ShapeError(
+                f"a cotangent of type {given.type} does not come from broadcasting {wanted}",
+                place=tracing.user_place(),
+            )
+        summed = sum_to(given, shape)
+        return summed if summed.dtype == wanted.dtype else op.Cast(summed, to=wanted.dtype)
+
+    return projection
