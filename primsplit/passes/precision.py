@@ -32,11 +32,10 @@ def keep_double_products(block: Block, *, is_function: bool = False) -> Block:
     for op in block.ops:
         if op.kind != "MatMul" or op.outputs[0].type.dtype != np.float64:
             ops.append(op)
-        elif op.outputs[0] in scaled or any(_is_scaled(v, makers, numbers, outside) for v in op.inputs):
-            ops.extend(_guarded(op, op.inputs, with_result=True))
-        else:
-            turned = [v for v in op.inputs if _is_turned(v, makers, outside)]
-            ops.extend(_guarded(op, turned, with_result=False) if turned else [op])
+            continue
+        beside = [v for v in op.inputs if _is_scaled(v, makers, numbers, outside) or _is_turned(v, makers, outside)]
+        with_result = op.outputs[0] in scaled
+        ops.extend(_guarded(op, beside, with_result=with_result) if beside or with_result else [op])
     return _inside(Block(block.name, block.params, tuple(ops), block.results))
 
 
