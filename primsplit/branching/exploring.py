@@ -112,14 +112,20 @@ def _follow(path: Path, run: Run) -> None:
         path.values = [a.value for a in path.results]
     except PrimsplitError:
         raise
-    except (AssertionError, ValueError, ArithmeticError, RuntimeError) as error:
-        if not path.taken or not _is_users(error.__traceback__):
+    except Exception as error:
+        if not isinstance(error, PATHS_END) or not path.taken or not _is_users(error.__traceback__):
+            if (asked := _asked_by_scipy(error)) is not None:
+                raise asked from error
             raise
         path.failure = error
         path.failed_at = _last_place(error.__traceback__)
     finally:
         into.path = None
     path.ops = into.ops
+
+
+PATHS_END = (AssertionError, ValueError, ArithmeticError, RuntimeError)
+"""The errors that a path of the user's may end in."""
 
 
 @contextmanager
@@ -153,6 +159,27 @@ def _size_asked(error: Exception) -> NumberAsked | None:
         place=tracing.user_place(),
         because=(f"it was given {size}",),
         cure="Give the axis a fixed size in the spec, or write it with np.arange and the size.",
+    )
+
+
+def _asked_by_scipy(error: Exception) -> NumberAsked | None:
+    """The error for a function of SciPy that failed on what is known only at run time; None for any other's."""
+    name, place = "", None
+    trace = error.__traceback__
+    while trace is not None:
+        code, module = trace.tb_frame.f_code, str(trace.tb_frame.f_globals.get("__name__"))
+        if not tracing.is_library(code.co_filename):
+            name, place = "", Place(code.co_filename, trace.tb_lineno, code.co_name)
+        elif not name and module.startswith("scipy."):
+            name = f"{module}.{code.co_qualname}"
+        trace = trace.tb_next
+    if not name or place is None:
+        return None
+    return NumberAsked(
+        f"{name} raised {type(error).__name__} for values that are known only at run time",
+        place=place,
+        because=(str(error).partition("\n")[0],),
+        cure="Put the line into a function with @ps.primitive and give it a rule with @ps.rrule.",
     )
 
 

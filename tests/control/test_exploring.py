@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 import primsplit as ps
 from primsplit.errors import ConcretizationError, DtypeError, PrimsplitError, RunError, TraceError
@@ -288,3 +289,29 @@ def test_a_python_number_of_a_traced_value_is_refused_at_its_line_with_the_way_o
 
 def test_an_index_that_was_searched_for_may_index_an_array() -> None:
     check_grads(lambda x: x[x.argmax()] * x[x.argmin()], np.array([0.3, 1.2, -0.4]), order=2)
+
+
+@pytest.mark.parametrize(
+    ("solved", "name"),
+    [
+        (lambda a: scipy.optimize.brentq(lambda x: x * x - a, 0.0, 5.0), "brentq raised ValueError"),
+        (lambda a: scipy.optimize.newton(lambda x: x * x - a, 1.0, fprime=lambda x: 2 * x), "newton raised Runtime"),
+        (lambda a: scipy.optimize.fsolve(lambda x: x * x - a, 1.0)[0], "fsolve raised error"),
+    ],
+    ids=["brentq", "newton", "fsolve"],
+)
+def test_what_scipy_raises_of_traced_values_is_told_at_the_line_that_calls_it(solved, name) -> None:
+    with pytest.raises(ConcretizationError, match=name) as caught:
+        ps.grad(solved)(2.0)
+    told = str(caught.value)
+    assert "at test_exploring.py:" in told
+    assert "ps.primitive" in told
+    assert len(told.splitlines()) < 10
+
+
+def test_an_error_of_the_users_own_function_inside_of_scipy_stays_what_it_is() -> None:
+    def failing(x):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        ps.grad(lambda a: scipy.optimize.brentq(failing, 0.0, 1.0) * a)(2.0)
