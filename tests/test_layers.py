@@ -103,31 +103,25 @@ def test_a_module_imports_only_its_own_layer_and_those_below(path: Path) -> None
         assert _layer(imported) <= own, f"{module} imports {imported}, which is above it"
 
 
-def test_importing_primsplit_loads_neither_onnx_ir_nor_onnxruntime_nor_scipy_nor_torch() -> None:
-    code = (
-        "import sys, primsplit;"
-        "print([m for m in ('onnx_ir', 'onnxruntime', 'scipy', 'torch', 'typer', 'jinja2') if m in sys.modules])"
-    )
+def loaded(statement: str, modules: str) -> list[str]:
+    """Which of the modules a fresh Python has loaded after the statement."""
+    code = f"import sys; {statement}; print(*[m for m in {modules.split()} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    return done.stdout.split()
+
+
+def test_importing_primsplit_loads_neither_onnx_ir_nor_onnxruntime_nor_scipy_nor_torch() -> None:
+    assert loaded("import primsplit", "onnx_ir onnxruntime scipy torch typer jinja2") == []
 
 
 def test_importing_primsplit_reads_no_schema_and_loads_nothing_that_only_writes_files() -> None:
     """onnx makes its table of a thousand schemas when the first is asked for."""
-    code = (
-        "import sys, primsplit; from primsplit.schema import schema;"
-        "late = ('passes.finish', 'passes.legalize', 'onnxio.save', 'runtime', 'testing', 'cli');"
-        "print(schema.cache_info().misses, [m for m in late if f'primsplit.{m}' in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "0 []"
+    read = "import primsplit; from primsplit.schema import schema; assert schema.cache_info().misses == 0"
+    late = "passes.finish passes.legalize onnxio.save runtime testing cli"
+    assert loaded(read, " ".join(f"primsplit.{m}" for m in late.split())) == []
 
 
 def test_the_first_gradient_does_without_onnx_ir_which_only_reading_a_model_needs() -> None:
     """It brings sympy, which takes longer to import than all else together."""
-    code = (
-        "import sys, primsplit; primsplit.grad(lambda x: x * x)(2.0);"
-        "print([m for m in ('onnx_ir', 'sympy', 'onnxruntime') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['onnxruntime']"
+    gradient = "import primsplit; primsplit.grad(lambda x: x * x)(2.0)"
+    assert loaded(gradient, "onnx_ir sympy onnxruntime") == ["onnxruntime"]
