@@ -113,9 +113,12 @@ def _open_slots(run: Callable[..., Any]) -> Iterator[_Slot]:
     namespaces = {id(n): n for n in _namespaces()}
     functions = _reached(run, namespaces)
     for function in functions:
-        if not is_library(function.__module__ or ""):
+        if is_library(function.__module__ or ""):
+            yield from (slot for slot in _of_cells(function) if callable(slot.original))
+        else:
             namespaces.setdefault(id(function.__globals__), function.__globals__)
             yield from _of_cells(function)
+            yield from _of_defaults(function)
     for namespace in namespaces.values():
         yield from _of_names(namespace)
     for namespace, name, original, substitute in polynomials.untrimmed():
@@ -164,9 +167,19 @@ def _of_cells(function: types.FunctionType) -> Iterator[_Slot]:
             yield _Slot(cell, "", value, substitute)
 
 
+def _of_defaults(function: types.FunctionType) -> Iterator[_Slot]:
+    given = function.__defaults__ or ()
+    made = tuple(map(_substitute, given))
+    if any(a is not b for a, b in zip(given, made, strict=True)):
+        yield _AttributeSlot(function, "__defaults__", given, made)
+    yield from (s for s in _of_names(function.__kwdefaults__ or {}) if s.original is not ABSENT)
+
+
 def _substitute(value: Any) -> Any:
     if type(value) is np.ndarray:
         return value.view(Table) if is_held(value.dtype) else value
+    if type(value) is functools.partial and (function := substitute_of(value.func)) is not value.func:
+        return functools.partial(function, *value.args, **value.keywords)
     return substitute_of(value)
 
 

@@ -1,6 +1,7 @@
 """Names mean substitutes only while a function is run again and in its thread; errors are those of the user's line."""
 
 import builtins
+import functools
 import math
 import sys
 import threading
@@ -9,10 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import primsplit as ps
 from primsplit.errors import PrimsplitError, ShapeError
 from primsplit.numpy.again import is_again
+from primsplit.testing import check_grads
 
 X = np.array([0.7, 1.9, -0.4])
 TABLE = np.array([0.5, -1.0, 2.0])
@@ -160,3 +163,26 @@ def test_the_error_is_that_of_the_first_line_that_cannot_be_recorded() -> None:
     with pytest.raises(ShapeError) as caught:
         ps.trace(f, X)
     assert "return y + np.ones(3)" in str(caught.value)
+
+
+def with_default(x: Any, function: Any = scipy.special.softmax, *, power: Any = math.pow) -> Any:
+    return function(x)[0] * power(x[1], 2.0)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        scipy.special.softmax,
+        scipy.special.logsumexp,
+        functools.partial(scipy.special.logsumexp, axis=0),
+        with_default,
+        lambda x: ps.grad(scipy.special.logsumexp)(x),
+    ],
+    ids=["itself", "a number of it", "partial", "default", "inside"],
+)
+def test_a_function_of_a_library_may_be_given_itself_or_as_a_default(function: Any) -> None:
+    x = np.array([0.3, 0.4])
+    check_grads(function, x, order=2)
+    np.testing.assert_allclose(ps.trace(function, x)(x), function(x), rtol=1e-12)
+    assert with_default.__defaults__ == (scipy.special.softmax,)
+    assert with_default.__kwdefaults__ == {"power": math.pow}
