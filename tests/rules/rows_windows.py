@@ -21,7 +21,7 @@ CONVOLUTIONS = [
     row("Conv", F(1, 4, 5, 4), F(6, 2, 3, 2), attributes={"group": 2, "strides": [2, 2]}, is_symbolic=False),
     row("Conv", F(2, 3, 5, 5), F(3, 1, 3, 3), attributes={"group": 3, "pads": [1, 1, 1, 1]}, is_symbolic=False),
     row("Conv", F32(2, 3, 5, 4), F32(3, 1, 7, 7), attributes={"group": 3, "pads": [3, 3, 3, 3]}, note="crowded",
-        is_symbolic=False),
+        is_symbolic=False, dtypes=[]),
     row("Conv", F(2, 2, 5, 4), F(4, 1, 2, 2), attributes={"group": 2, "strides": [2, 1]}, is_symbolic=False),
     row("Conv", F(2, 3, 4, 4), F(2, 3, 1, 1), attributes={"strides": [2, 1]}, is_symbolic=False),
     row("Conv", F(1, 2, 3, 4, 3), F(2, 2, 2, 2, 2), attributes={"strides": [1, 2, 1]}, is_symbolic=False),
