@@ -9,9 +9,8 @@ from primsplit.calls.recorded import open_inputs
 from primsplit.counters import Counters
 from primsplit.dims import same_shape
 from primsplit.errors import RuleError
-from primsplit.ir import NOWHERE, Block, Const, Op, Value, free, is_call
+from primsplit.ir import NOWHERE, Block, Const, Op, Value, free, is_call, live_ops
 from primsplit.parts import Split
-from primsplit.passes.dead_code import live_ops
 from primsplit.rules.table import Rule
 from primsplit.tracing import recording
 

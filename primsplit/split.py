@@ -25,6 +25,7 @@ from primsplit.ir import (
     free,
     has_blocks,
     is_call,
+    live_ops,
     operands,
     reads,
     rename,
@@ -34,7 +35,6 @@ from primsplit.ops import op as operators
 from primsplit.orders import remark_of, tell_order
 from primsplit.parts import Split
 from primsplit.passes.cse import attribute_key
-from primsplit.passes.dead_code import live_ops
 from primsplit.passes.merge_scatter import merge_scatters
 from primsplit.passes.recompute import read_views_again, recomputing
 from primsplit.primal_list import PrimalList

@@ -10,9 +10,8 @@ from primsplit.array import Array
 from primsplit.batching.each import variable_inputs
 from primsplit.batching.table import repeated
 from primsplit.dims import Dim
-from primsplit.ir import NOWHERE, Block, Op, Type, Value, Var, free, is_call
+from primsplit.ir import NOWHERE, Block, Op, Type, Value, Var, free, is_call, live_ops
 from primsplit.ops import op as operators
-from primsplit.passes.dead_code import live_ops
 from primsplit.split import split_op
 
 Inner = Callable[..., list[Array | None]]

@@ -15,10 +15,9 @@ from primsplit.batching.each import each
 from primsplit.dependence import dependent
 from primsplit.dims import Dim, Size, symbols
 from primsplit.errors import ShapeError
-from primsplit.ir import Block, Op, Value, Var, reads, rename_block
+from primsplit.ir import Block, Op, Value, Var, live_ops, reads, rename_block
 from primsplit.ops import op as operators
 from primsplit.parts import Split
-from primsplit.passes.dead_code import live_ops
 from primsplit.split import split_block
 
 KIND = "call::ragged"

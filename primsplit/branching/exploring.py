@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from traceback import walk_tb
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -101,6 +102,10 @@ def _only(path: Path) -> tuple[list[Array], trees.TreeSpec]:
     return path.results, path.spec
 
 
+_ENDS = (AssertionError, ValueError, ArithmeticError, RuntimeError)
+"""The errors that a path of the user's may end in."""
+
+
 def _follow(path: Path, run: Run) -> None:
     """Run the function along a path. An error that the function itself raises belongs to the path."""
     into = tracing.current()
@@ -113,7 +118,7 @@ def _follow(path: Path, run: Run) -> None:
     except PrimsplitError:
         raise
     except Exception as error:
-        if not isinstance(error, PATHS_END) or not path.taken or not _is_users(error.__traceback__):
+        if not isinstance(error, _ENDS) or not path.taken or not _is_users(error.__traceback__):
             if (asked := _asked_by_scipy(error)) is not None:
                 raise asked from error
             raise
@@ -122,10 +127,6 @@ def _follow(path: Path, run: Run) -> None:
     finally:
         into.path = None
     path.ops = into.ops
-
-
-PATHS_END = (AssertionError, ValueError, ArithmeticError, RuntimeError)
-"""The errors that a path of the user's may end in."""
 
 
 @contextmanager
@@ -145,10 +146,7 @@ def _errors_of_elements() -> Iterator[None]:
 
 def _size_asked(error: Exception) -> NumberAsked | None:
     """The error for a function of NumPy that would not take a size which only the run knows; None for any other."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    frame = None if trace is None else trace.tb_frame
+    frame = next((frame for frame, _ in reversed(list(walk_tb(error.__traceback__)))), None)
     if frame is None or not str(frame.f_globals.get("__name__")).startswith("numpy"):
         return None
     size = next((v for v in frame.f_locals.values() if isinstance(v, Size)), None)
@@ -165,14 +163,12 @@ def _size_asked(error: Exception) -> NumberAsked | None:
 def _asked_by_scipy(error: Exception) -> NumberAsked | None:
     """The error for a function of SciPy that failed on what is known only at run time; None for any other's."""
     name, place = "", None
-    trace = error.__traceback__
-    while trace is not None:
-        code, module = trace.tb_frame.f_code, str(trace.tb_frame.f_globals.get("__name__"))
+    for frame, line in walk_tb(error.__traceback__):
+        code, module = frame.f_code, str(frame.f_globals.get("__name__"))
         if not tracing.is_library(code.co_filename):
-            name, place = "", Place(code.co_filename, trace.tb_lineno, code.co_name)
+            name, place = "", Place(code.co_filename, line, code.co_name)
         elif not name and module.startswith("scipy."):
             name = f"{module}.{code.co_qualname}"
-        trace = trace.tb_next
     if not name or place is None:
         return None
     return NumberAsked(
@@ -184,12 +180,11 @@ def _asked_by_scipy(error: Exception) -> NumberAsked | None:
 
 
 def _last_place(trace: TracebackType | None) -> Place | None:
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
+    found = list(walk_tb(trace))
+    if not found:
         return None
-    code = trace.tb_frame.f_code
-    return Place(code.co_filename, trace.tb_lineno, code.co_name)
+    frame, line = found[-1]
+    return Place(frame.f_code.co_filename, line, frame.f_code.co_name)
 
 
 def _is_users(trace: TracebackType | None) -> bool:

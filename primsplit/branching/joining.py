@@ -24,6 +24,7 @@ from primsplit.ir import (
     Value,
     Var,
     free,
+    live_ops,
     reads,
     rename,
     same_data,
@@ -55,7 +56,7 @@ class _Side:
 
     def __init__(self, block: Block) -> None:
         self.block = block
-        self.ops = _needed(block)
+        self.ops = live_ops(block.ops, block.results)
         self.maker: dict[Var, tuple[int, int]] = {}
         self.readers: dict[Var, set[int]] = {}
         for place, op in enumerate(self.ops):
@@ -71,16 +72,6 @@ class _Side:
         """What is left of the side without the steps."""
         left = tuple(op for place, op in enumerate(self.ops) if place not in steps)
         return Block(self.block.name, self.block.params, left, tuple(results))
-
-
-def _needed(block: Block) -> list[Op]:
-    wanted = {r for r in block.results if isinstance(r, Var)}
-    found = []
-    for op in reversed(block.ops):
-        if not wanted.isdisjoint(op.outputs):
-            found.append(op)
-            wanted.update(reads(op))
-    return found[::-1]
 
 
 class _Steps:

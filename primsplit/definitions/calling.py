@@ -10,9 +10,8 @@ from primsplit.array import Array
 from primsplit.calls.recorded import open_inputs
 from primsplit.definitions.table import Definition, definition_of
 from primsplit.errors import Place, PrimsplitError, RuleError, UnsupportedFunction
-from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, free, own_symbols, rename, walk
+from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, free, live_ops, own_symbols, rename, walk
 from primsplit.lifting import as_array
-from primsplit.passes.dead_code import live_ops
 from primsplit.passes.promote import promote
 
 _bodies: dict[Any, Block] = {}

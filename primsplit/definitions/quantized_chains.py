@@ -14,9 +14,8 @@ from primsplit import ir, tracing
 from primsplit.array import Array
 from primsplit.definitions.fake_quantize import STRAIGHT_THROUGH, dequantized, fake_quantize, straight_through
 from primsplit.errors import PrimsplitError
-from primsplit.ir import Block, Const, Op, Value, Var, is_call, same_data, walk
+from primsplit.ir import Block, Const, Op, Value, Var, is_call, live_ops, same_data, walk
 from primsplit.ops import op
-from primsplit.passes.dead_code import live_ops
 
 SOURCES = frozenset({"QuantizeLinear", "DynamicQuantizeLinear"})
 PRODUCTS = frozenset({"MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv"})

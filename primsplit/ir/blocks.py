@@ -1,6 +1,6 @@
 """Op and Block: the program itself, and what it reads."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,6 +95,18 @@ def free(block: Block) -> list[Var]:
         if isinstance(result, Var) and result not in defined:
             found[result] = None
     return list(found)
+
+
+def live_ops(ops: Iterable[Op], results: Iterable[Value]) -> list[Op]:
+    """The ops that the results depend on, in their order."""
+    wanted = {r for r in results if isinstance(r, Var)}
+    kept: list[Op] = []
+    for op in reversed(list(ops)):
+        if any(v in wanted for v in op.outputs):
+            wanted.update(reads(op))
+            kept.append(op)
+    kept.reverse()
+    return kept
 
 
 def own_symbols(block: Block) -> set[str]:

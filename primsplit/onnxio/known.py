@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.ir import Block, Const, Op, Value, free
-from primsplit.passes.dead_code import live_ops
+from primsplit.ir import Block, Const, Op, Value, free, live_ops
 from primsplit.passes.fold import fold_constants
 
 

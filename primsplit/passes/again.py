@@ -7,8 +7,7 @@ layer; beside a product the passes are nothing.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from primsplit.ir import Block, Const, Op, Value, Var, reads
-from primsplit.passes.dead_code import live_ops
+from primsplit.ir import Block, Const, Op, Value, Var, live_ops, reads
 from primsplit.passes.recompute import VIEWS
 
 PRODUCTS = frozenset({"Gemm", "MatMul", "Conv"})

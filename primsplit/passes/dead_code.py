@@ -1,20 +1,6 @@
 """Dead code: ops whose outputs nobody reads are dropped."""
 
-from collections.abc import Iterable
-
-from primsplit.ir import Block, Op, Value, Var, is_call, reads
-
-
-def live_ops(ops: Iterable[Op], results: Iterable[Value]) -> list[Op]:
-    """The ops that the results depend on, in their order."""
-    wanted = {r for r in results if isinstance(r, Var)}
-    kept: list[Op] = []
-    for op in reversed(list(ops)):
-        if any(v in wanted for v in op.outputs):
-            wanted.update(reads(op))
-            kept.append(op)
-    kept.reverse()
-    return kept
+from primsplit.ir import Block, Op, is_call, live_ops
 
 
 def drop_dead_code(block: Block) -> Block:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from primsplit import dims
 from primsplit.dims import Shape
-from primsplit.ir import Block, Const, Op, Type, Value, Var
-from primsplit.passes.dead_code import drop_dead_code, live_ops
+from primsplit.ir import Block, Const, Op, Type, Value, Var, live_ops
+from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.stacks import sizes_of
 
 ELEMENTWISE = frozenset({

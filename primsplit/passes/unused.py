@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from primsplit.ir import Block, Op, Value, Var, has_blocks, reads
-from primsplit.passes.dead_code import live_ops
+from primsplit.ir import Block, Op, Value, Var, has_blocks, live_ops, reads
 
 
 def drop_unused_carries(block: Block) -> Block:

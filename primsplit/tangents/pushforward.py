@@ -25,6 +25,7 @@ from primsplit.ir import (
     Var,
     free,
     is_call,
+    live_ops,
     operands,
     reads,
     rename,
@@ -32,7 +33,6 @@ from primsplit.ir import (
 )
 from primsplit.orders import remark_of, tell_order
 from primsplit.parts import Split
-from primsplit.passes.dead_code import live_ops
 from primsplit.primal_list import PrimalList
 from primsplit.rule_run import is_parameter
 from primsplit.rules.table import FRULES, SYMMETRIC, Rule, with_defaults

@@ -11,10 +11,9 @@ from primsplit.activity import active_vars
 from primsplit.dependence import SHAPES, dependent
 from primsplit.dims import same_shape
 from primsplit.errors import RuleError
-from primsplit.ir import Block, Op, Renaming, Value, Var, reads, rename
+from primsplit.ir import Block, Op, Renaming, Value, Var, live_ops, reads, rename
 from primsplit.parts import Split
 from primsplit.passes import optimize
-from primsplit.passes.dead_code import live_ops
 from primsplit.split import split_block
 
 

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from primsplit.array import Array
 from primsplit.branching.raising import RAISES
 from primsplit.errors import Place
-from primsplit.ir import Block, Op, Value, Var, reads, walk
+from primsplit.ir import Block, Op, Value, Var, live_ops, reads, walk
 from primsplit.ops import op as operators
-from primsplit.passes.dead_code import live_ops
 
 
 def failing_alike(
