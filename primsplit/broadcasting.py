@@ -49,6 +49,13 @@ def expand_to(x: Array, shape: Shape) -> Array:
     return op.Expand(x, tracing.size_vector(shape), types=[Type(x.dtype, shape)])
 
 
+def reshape_like(x: Array, like: Array) -> Array:
+    """`x` in the shape of `like`, which has as many elements; either may be of unknown rank."""
+    if like.type.shape is None or x.type.shape is None:
+        return op.Reshape(x, op.Shape(like), allowzero=1, types=[Type(x.dtype, like.type.shape)])
+    return reshape_to(x, like.shape)
+
+
 def reshape_to(x: Array, shape: Sequence[Dim]) -> Array:
     """`x` in this shape, which has as many elements; sizes may be symbols, 0 included."""
     if dims.same_shape(x.shape, tuple(shape)):
@@ -81,6 +88,11 @@ def zeros_like(x: Array) -> Array:
     return op.ConstantOfShape(op.Shape(x), value=np.zeros(1, x.dtype), types=[x.type])
 
 
+def ones_like(x: Array) -> Array:
+    """Ones of the shape and dtype of `x`."""
+    return op.ConstantOfShape(op.Shape(x), value=np.ones(1, x.dtype), types=[x.type])
+
+
 def transpose(x: Array, permutation: Sequence[int]) -> Array:
     """`x` with its axes in this order."""
     if list(permutation) == list(range(len(permutation))):
@@ -93,6 +105,26 @@ def inverse_permutation(permutation: Sequence[int]) -> list[int]:
     return [int(i) for i in np.argsort(permutation)]
 
 
+def axis_first(x: Array, axis: int) -> Array:
+    """`x` with one axis moved to the front."""
+    rank = len(x.shape)
+    return transpose(x, (axis % rank, *(i for i in range(rank) if i != axis % rank)))
+
+
+def axis_back(x: Array, axis: int) -> Array:
+    """`x` with its first axis moved to the place `axis`."""
+    rank = len(x.shape)
+    rest = list(range(1, rank))
+    return transpose(x, (*rest[: axis % rank], 0, *rest[axis % rank :]))
+
+
+def size_scalar(size: Dim) -> Array:
+    """An int64 without axes, the size."""
+    if isinstance(size, int):
+        return Array(tracing.constant(np.array(size, np.int64)))
+    return op.Squeeze(Array(tracing.size_of(size)), [0])
+
+
 MOST_WRITTEN = 1024
 """Up to so many numbers are written in the program, and not counted when it is run."""
 
@@ -101,11 +133,7 @@ def count_up(size: Dim) -> Array:
     """0, 1, ... up to the size: int64."""
     if isinstance(size, int) and size <= MOST_WRITTEN:
         return Array(tracing.constant(np.arange(size, dtype=np.int64)))
-    if isinstance(size, int):
-        count = Array(tracing.constant(np.asarray(size, np.int64)))
-    else:
-        count = op.Squeeze(Array(tracing.size_of(size)), [0])
-    return op.Range(0, count, 1, types=[Type(np.int64, (size,))])
+    return op.Range(0, size_scalar(size), 1, types=[Type(np.int64, (size,))])
 
 
 def int_scalar(number: Array) -> Array:

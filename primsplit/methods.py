@@ -17,15 +17,11 @@ ARRAYS = frozenset({
 
 METHODS: dict[str, Any] = {
     "all": np.all, "any": np.any, "argmax": np.argmax, "argmin": np.argmin, "argpartition": np.argpartition,
-    "argsort": np.argsort,
-    "clip": np.clip, "choose": np.choose, "compress": "compress", "conj": np.conjugate, "conjugate": np.conjugate,
-    "copy": np.copy,
-    "cumprod": np.cumprod, "cumsum": np.cumsum, "diagonal": np.diagonal, "dot": np.dot, "max": np.max,
-    "mean": np.mean, "min": np.min, "nonzero": np.nonzero, "partition": "partition_in_place", "prod": np.prod,
-    "ravel": np.ravel,
-    "repeat": np.repeat,
-    "reshape": "reshape", "round": np.round, "searchsorted": np.searchsorted, "squeeze": np.squeeze, "std": np.std,
-    "sum": np.sum, "swapaxes": np.swapaxes, "take": np.take, "trace": np.trace, "transpose": "transpose",
-    "var": np.var, "astype": "astype", "flatten": "flatten", "fill": "fill", "put": np.put, "sort": "sort_in_place",
-    "view": "view",
+    "argsort": np.argsort, "astype": "astype", "choose": np.choose, "clip": np.clip, "compress": "compress",
+    "conj": np.conjugate, "conjugate": np.conjugate, "copy": np.copy, "cumprod": np.cumprod, "cumsum": np.cumsum,
+    "diagonal": np.diagonal, "dot": np.dot, "fill": "fill", "flatten": "flatten", "max": np.max, "mean": np.mean,
+    "min": np.min, "nonzero": np.nonzero, "partition": "partition_in_place", "prod": np.prod, "put": np.put,
+    "ravel": np.ravel, "repeat": np.repeat, "reshape": "reshape", "round": np.round, "searchsorted": np.searchsorted,
+    "sort": "sort_in_place", "squeeze": np.squeeze, "std": np.std, "sum": np.sum, "swapaxes": np.swapaxes,
+    "take": np.take, "trace": np.trace, "transpose": "transpose", "var": np.var, "view": "view",
 }  # fmt: skip

@@ -1,7 +1,8 @@
 """Recording ops with sub-blocks: If, Scan and Loop, with types for their outputs that hold outside of the blocks."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from primsplit import dims, tracing
 from primsplit.array import Array
@@ -110,14 +111,21 @@ def emit_scan(
     attributes = {
         "body": body,
         "num_scan_inputs": len(sequences),
-        **_walks("scan_input", form.reads),
-        **_walks("scan_output", form.writes),
+        **_told_of("scan_input", form.reads),
+        **_told_of("scan_output", form.writes),
     }
     types = [*(c.type for c in carries), *stacked]
     return list(tracing.emit("Scan", [*carries, *sequences], attributes, outputs=len(types), types=types))
 
 
-def _walks(stem: str, walks: Sequence[Walk]) -> dict[str, list[int]]:
+def walks_of(attributes: Mapping[str, Any], stem: str, count: int) -> tuple[Walk, ...]:
+    """How a Scan reads its sequences (of stem "scan_input") or writes them ("scan_output"), as its attributes tell."""
+    axes = attributes.get(f"{stem}_axes", [0] * count)
+    directions = attributes.get(f"{stem}_directions", [0] * count)
+    return tuple(Walk(a, bool(d)) for a, d in zip(axes, directions, strict=True))
+
+
+def _told_of(stem: str, walks: Sequence[Walk]) -> dict[str, list[int]]:
     """The attributes that tell axes and directions, where they are not all the default."""
     found: dict[str, list[int]] = {}
     if any(w.axis for w in walks):

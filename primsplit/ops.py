@@ -50,7 +50,7 @@ later = _Later()
 
 
 def _operator(found: Schema) -> Callable[..., Any]:
-    required = sum(1 for _ in found.outputs) if found.kind in _ALL_OUTPUTS else 1
+    required = len(found.outputs) if found.kind in _ALL_OUTPUTS else 1
 
     def operator(*inputs: Any, outputs: int = required, types: Sequence[Type] | None = None, **attributes: Any) -> Any:
         values = lift_inputs(found, inputs)

@@ -1,7 +1,7 @@
 """The primal list of a composition: the ops of a block, each as it is or as the primal of its split."""
 
 from primsplit.dims import Dim, Size, same, symbols
-from primsplit.ir import Block, Op, Renaming, Value, Var, operands, reads, rename
+from primsplit.ir import Block, Op, Renaming, Value, Var, operands, reads, rename, renamed
 from primsplit.rule_run import is_parameter
 
 
@@ -17,7 +17,7 @@ class PrimalList:
 
     def value(self, value: Value) -> Value:
         """What stands for a value of the block."""
-        return self.renaming.get(value, value) if isinstance(value, Var) else value
+        return renamed(value, self.renaming)
 
     def copy(self, op: Op) -> None:
         """Add the op, which reads what stands for its inputs."""
@@ -38,7 +38,7 @@ class PrimalList:
         sizes = _sizes(primal, pairs)
         self.ops.extend(rename(inner, names, place=op.place, sizes=sizes) for inner in primal.ops)
         for result, output in pairs:
-            found = names.get(result, result) if isinstance(result, Var) else result
+            found = renamed(result, names)
             if found is not output:
                 self.renaming[output] = found
         return names, sizes

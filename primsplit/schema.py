@@ -8,6 +8,7 @@ from typing import Any
 import onnx.defs
 import onnx.helper
 
+from primsplit.carriers import CARRIERS, CHANGING, MOVING, TYPE_STRINGS
 from primsplit.errors import PrimsplitError
 
 OPSET = 21
@@ -19,7 +20,7 @@ class Schema:
     """One operator: how many inputs and outputs it takes, its attributes, and the types they share.
 
     `inputs` and `outputs` hold (name, type variable) of each formal parameter; the last input is repeated where
-    `variadic`. `types` maps a type variable to the dtypes it admits.
+    `variadic`. `types` maps a type variable to the dtypes it admits, later ones included that files hold in another.
     """
 
     kind: str
@@ -66,21 +67,30 @@ def schema(kind: str) -> Schema:
         variadic=bool(found.inputs) and found.inputs[-1].option == option.Variadic,
         variadic_outputs=bool(found.outputs) and found.outputs[-1].option == option.Variadic,
         defaults={
-            key: _text(onnx.helper.get_attribute_value(a.default_value))
+            key: text(value) if isinstance(value := onnx.helper.get_attribute_value(a.default_value), bytes) else value
             for key, a in found.attributes.items()
             if a.default_value.type
         },
         attributes=frozenset(found.attributes),
         required=frozenset(key for key, a in found.attributes.items() if a.required),
-        types={c.type_param_str: frozenset(c.allowed_type_strs) for c in found.type_constraints},
+        types={
+            c.type_param_str: frozenset(c.allowed_type_strs) | _later(name, c.type_param_str)
+            for c in found.type_constraints
+        },
         deterministic=name not in RANDOM
         and found.node_determinism != onnx.defs.OpSchema.NodeDeterminism.NonDeterministic,
         has_body=bool(found.function_opset_versions or found.context_dependent_function_opset_versions),
     )
 
 
-def _text(value: Any) -> Any:
-    """Strings as str: onnx gives the bytes that the protobuf holds."""
+def _later(kind: str, variable: str) -> frozenset[str]:
+    """The dtypes of later opsets that this type variable admits in a program."""
+    is_open = (kind in MOVING and variable in {"T", "V"}) or variable in CHANGING.get(kind, ())
+    return frozenset(f"tensor({TYPE_STRINGS[name]})" for name in CARRIERS) if is_open else frozenset()
+
+
+def text(value: str | bytes) -> str:
+    """A text attribute, which protobuf holds as bytes."""
     return value.decode() if isinstance(value, bytes) else value
 
 

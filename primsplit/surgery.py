@@ -6,10 +6,11 @@ of calls are programs of their own. `rebind` says which Value is read in the pla
 more. What the result reads must still be defined before, and a Var's substitute must provably have its type.
 """
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 from primsplit.errors import PrimsplitError
-from primsplit.ir import Block, Op, Value, Var, check, free, is_call, same_types
+from primsplit.ir import Block, Op, Value, Var, check, free, is_call, renamed, same_types
 
 Rebinding = Mapping[Var, Value]
 Edit = Callable[[Op], Sequence[Op]]
@@ -72,29 +73,22 @@ def _inside(outer: Op, op: Op, edit: Edit) -> Sequence[Op] | None:
     for name, value in outer.attributes.items():
         inner = _spliced(value, op, edit) if isinstance(value, Block) else None
         if inner is not None:
-            attributes = {**outer.attributes, name: inner}
-            return (Op(outer.kind, outer.inputs, outer.outputs, attributes, outer.place, outer.remark),)
+            return (dataclasses.replace(outer, attributes={**outer.attributes, name: inner}),)
     return None
 
 
 def _rebound(block: Block, values: Rebinding) -> Block:
     ops = tuple(_reading(op, values) for op in block.ops)
-    return Block(block.name, block.params, ops, tuple(_read(r, values) for r in block.results))
-
-
-def _read(value: Value, values: Rebinding) -> Value:
-    return values.get(value, value) if isinstance(value, Var) else value
+    return Block(block.name, block.params, ops, tuple(renamed(r, values) for r in block.results))
 
 
 def _reading(op: Op, values: Rebinding) -> Op:
     """The op, which reads through the rebinding; the same object where nothing changes."""
-    inputs = tuple(None if v is None else _read(v, values) for v in op.inputs)
-    attributes = op.attributes
-    if not is_call(op) and any(op.blocks()):
-        attributes = {k: _rebound(v, values) if isinstance(v, Block) else v for k, v in attributes.items()}
-    elif all(a is b for a, b in zip(inputs, op.inputs, strict=True)):
-        return op
-    return Op(op.kind, inputs, op.outputs, attributes, op.place, op.remark)
+    inputs = tuple(renamed(v, values) for v in op.inputs)
+    found = op if is_call(op) else op.with_blocks(lambda inner: _rebound(inner, values))
+    if all(a is b for a, b in zip(inputs, op.inputs, strict=True)):
+        return found
+    return dataclasses.replace(found, inputs=inputs)
 
 
 def _check_reads(before: Block, after: Block, op: Op) -> None:

@@ -58,6 +58,11 @@ def paths(spec: TreeSpec) -> list[tuple[Any, ...]]:
     return [tuple(getattr(entry, "field", entry.entry) for entry in way) for way in spec.accessors()]
 
 
+def as_list(returned: Any) -> list[Any]:
+    """What a function returned, one thing or a tuple or list of several, as a list of them."""
+    return list(returned) if isinstance(returned, tuple | list) else [returned]
+
+
 def is_array(leaf: Any) -> bool:
     """True for a leaf that is an array of the program; other leaves are static."""
     return isinstance(leaf, Array | np.ndarray | np.generic | float | Size) and not isinstance(leaf, bool)

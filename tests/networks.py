@@ -13,8 +13,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 NAMES = sorted(path.stem.removeprefix("light_") for path in LIGHT.glob("*.onnx"))
-STATISTICS = {3: "mean", 4: "variance"}
-"""The inputs of BatchNormalization that training does not learn."""
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -75,16 +73,6 @@ def random_inputs(model: onnx.ModelProto, seed: int = 0) -> Arrays:
             drawn *= 0.1
         found[weight.name] = drawn.astype(np.float32)
     return found
-
-
-def learned(model: onnx.ModelProto) -> list[str]:
-    """The names of the weights but for the statistics of BatchNormalization."""
-    places = _places(model.graph)
-    return [i.name for i in model.graph.input[1:] if not _is_statistic(places[i.name])]
-
-
-def _is_statistic(place: tuple[str, int]) -> bool:
-    return place[0] == "BatchNormalization" and place[1] in STATISTICS
 
 
 def _places(graph: onnx.GraphProto) -> dict[str, tuple[str, int]]:

@@ -1,24 +1,20 @@
 """Blocks for tests: a function of Arrays recorded on types given as text."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.ir import Block, Op
+from primsplit.ir import Block
 from primsplit.lifting import lift
 from primsplit.specs import parse_spec
 
 
 def record(function: Callable[..., Any], *types: str, name: str = "f") -> Block:
     """The block of a function whose parameters have these types, `float32[N,3]` say, named as they are there."""
-    code = function.__code__
-    with tracing.fresh_stack(), tracing.recording() as recorded:
-        hints = code.co_varnames[: code.co_argcount]
-        params = [recorded.param(parse_spec(t), hint) for t, hint in zip(types, hints, strict=True)]
-        found = function(*map(Array, params))
-        results = [lift(r) for r in (found if isinstance(found, tuple) else (found,))]
-    return tracing.close(name, params, recorded, results)
+    with tracing.fresh_stack():
+        return sub_block(function, *types, name=name)
 
 
 def sub_block(function: Callable[..., Any], *types: str, name: str = "body") -> Block:
@@ -39,9 +35,4 @@ def kinds(block: Block) -> list[str]:
 
 def without_places(block: Block) -> Block:
     """The block, its sub-blocks too, without the lines that its ops came from."""
-    return Block(block.name, block.params, tuple(map(_without_place, block.ops)), block.results)
-
-
-def _without_place(op: Op) -> Op:
-    attributes = {k: without_places(v) if isinstance(v, Block) else v for k, v in op.attributes.items()}
-    return Op(op.kind, op.inputs, op.outputs, attributes, None, op.remark)
+    return replace(block, ops=tuple(replace(op.with_blocks(without_places), place=None) for op in block.ops))

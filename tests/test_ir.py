@@ -1,5 +1,6 @@
 """Blocks: free variables, copies, equality, and the check that a block is a program."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from primsplit.dims import symbol
-from primsplit.errors import PrimsplitError
+from primsplit.errors import Place, PrimsplitError
 from primsplit.ir import (
     Block,
     Const,
@@ -18,9 +19,11 @@ from primsplit.ir import (
     free,
     inline,
     own_symbols,
+    readers,
     reads,
     rename,
     rename_block,
+    renamed,
     same_array,
     same_types,
     walk,
@@ -89,6 +92,50 @@ def test_renaming_reads_through_and_keeps_the_place_of_the_user() -> None:
     assert copy.inputs == (y,)
     assert copy.remark == "why"
     assert renaming[made.outputs[0]] is copy.outputs[0]
+
+
+def test_what_a_renaming_does_not_name_stays_itself() -> None:
+    x, y = Var(F32, "x"), Var(F32, "y")
+    one = Const(np.array(1, np.float32))
+    assert renamed(x, {x: y}) is y
+    assert renamed(y, {x: one}) is y
+    assert renamed(x, {x: one}) is one
+    assert renamed(one, {x: y}) is one
+    assert renamed(None, {x: y}) is None
+
+
+def test_each_reading_counts_and_a_sub_block_reads_for_its_op() -> None:
+    block = record(_branching, "float32[N,3]", "bool")
+    (x, c), (exp, branch) = block.params, block.ops
+    assert readers(block.ops, (*block.results, x)) == {
+        x: [exp, branch, None],
+        c: [branch],
+        exp.outputs[0]: [branch],
+        branch.outputs[0]: [None],
+    }
+    square = record(lambda x: op.Mul(x, x), "float32[3]")
+    assert readers(square.ops, ())[square.params[0]] == [*square.ops, *square.ops]
+
+
+def test_an_op_beside_another_has_its_place_and_remark_and_its_own_attributes() -> None:
+    x, y = Var(F32, "x"), Var(F32, "y")
+    first = Op("Softmax", (x,), (y,), {"axis": 1}, Place("model.py", 3, "f"), "the weights")
+    beside = first.beside("Exp", (x,), (Var(F32, "z"),))
+    assert (beside.place, beside.remark, beside.kind, dict(beside.attributes)) == (
+        first.place,
+        "the weights",
+        "Exp",
+        {},
+    )
+
+
+def test_an_op_is_copied_only_where_a_sub_block_of_it_changes() -> None:
+    exp, branch = record(_branching, "float32[N,3]", "bool").ops
+    assert exp.with_blocks(lambda _: pytest.fail("it has no sub-block")) is exp
+    assert branch.with_blocks(lambda b: b) is branch
+    changed = branch.with_blocks(lambda b: replace(b, name="other"))
+    assert [b.name for b in changed.blocks()] == ["other", "other"]
+    assert (changed.inputs, changed.outputs, changed.place) == (branch.inputs, branch.outputs, branch.place)
 
 
 def _sin(var: Var) -> Op:

@@ -1,14 +1,14 @@
 """The derivatives of calls in a batch: what the call of one example splits into, batched."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
-
-import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.batching.each import variable_inputs
 from primsplit.batching.table import repeated
+from primsplit.broadcasting import zeros_like
 from primsplit.dims import Dim
 from primsplit.ir import NOWHERE, Block, Op, Type, Value, Var, free, is_call, live_ops
 from primsplit.ops import op as operators
@@ -46,7 +46,7 @@ class _OfBatch:
             own = op.inputs[i]
             if isinstance(own, Var):
                 given[i] = Var(Type(x.dtype, x.shape[1:] if is_batched else x.shape), own.hint, own.sizes)
-        return Op(op.kind, tuple(given), op.outputs, op.attributes, op.place, op.remark), positions
+        return replace(op, inputs=tuple(given)), positions
 
 
 class BatchedRule(_OfBatch):
@@ -69,7 +69,7 @@ class BatchedRule(_OfBatch):
 
         def pullback(*cotangents: Array | None) -> list[Array | None]:
             seeds = [(cotangents[i], values[i]) for i in split.of]
-            given = [_zeros(y) if dy is None else dy for dy, y in seeds]
+            given = [zeros_like(y) if dy is None else dy for dy, y in seeds]
             back, found = self.batch(split.pullback, [*flags[count:], *[True] * len(given)], size)
             made = tracing.inline(back, [x.value for x in (*values[count:], *given)])
             gradients = {i: (Array(v), f) for i, v, f in zip(split.targets, made, found, strict=True)}
@@ -77,10 +77,6 @@ class BatchedRule(_OfBatch):
             return [_gradient(*gradients[i], x, is_batched=b) if i in gradients else None for i, x, b in pairs]
 
         return tuple(values[:count]), pullback
-
-
-def _zeros(y: Array) -> Array:
-    return operators.ConstantOfShape(operators.Shape(y), value=np.zeros(1, y.dtype), types=[y.type])
 
 
 def _gradient(found: Array, was_batched: bool, x: Array, *, is_batched: bool) -> Array:
@@ -103,7 +99,7 @@ class BatchedForward(_OfBatch):
         values = [Array(v) for v in tracing.inline(made, [x.value for x in inputs])]
 
         def pushforward(*tangents: Array | None) -> list[Array | None]:
-            given = [_zeros(inputs[i]) if (t := tangents[i]) is None else t for i in floats]
+            given = [zeros_like(inputs[i]) if (t := tangents[i]) is None else t for i in floats]
             seeds = [self.batched[i] for i in floats]
             moved, _ = self.batch(ahead, [*flags[count:], *seeds], size, wanted=[True] * len(positions))
             results = tracing.inline(moved, [x.value for x in (*values[count:], *given)])

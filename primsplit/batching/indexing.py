@@ -3,8 +3,8 @@
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.batching.table import Outputs, Site, batching, behind, moved_front, sizing, with_rank
-from primsplit.broadcasting import count_up, expand_to, reshape_to
+from primsplit.batching.table import Outputs, Site, batching, behind, sizing, with_rank
+from primsplit.broadcasting import axis_first, count_up, expand_to, reshape_to
 from primsplit.dims import product
 from primsplit.ops import op
 
@@ -19,7 +19,7 @@ def gather(site: Site) -> Outputs:
         return site.emit(*site.inputs, axis=axis + 1)
     data, indices = site.input(0), site.input(1)
     if site.only(1):
-        return moved_front(site.emit(data, indices, axis=axis), axis)
+        return axis_first(site.emit(data, indices, axis=axis), axis)
     table = _brought_behind(data, axis)
     picked = op.GatherND(table, op.Unsqueeze(indices, [-1]), batch_dims=1)
     return _put_behind(picked, site.rank(1), axis)

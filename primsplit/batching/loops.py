@@ -13,11 +13,10 @@ from primsplit.batching.table import (
     any_of,
     batched_type,
     batching,
-    moved_front,
     of_takers,
     spread,
 )
-from primsplit.broadcasting import reshape_to
+from primsplit.broadcasting import axis_first, reshape_to
 from primsplit.dims import same_shape
 from primsplit.errors import ShapeError
 from primsplit.ir import Block, Type, Value
@@ -77,7 +76,7 @@ def loop(site: Site) -> Outputs:
     types = [_carried(v.type, site, c) for v, c in zip(site.op.outputs, carried, strict=False)]
     types += [_stacked(v.type, site, f) for v, f in zip(site.op.outputs[count:], flags[1 + count :], strict=True)]
     results = _emit(site, inputs, {"body": made}, types)
-    results[count:] = [moved_front(y, 1) if f else y for y, f in zip(results[count:], flags[1 + count :], strict=True)]
+    results[count:] = [axis_first(y, 1) if f else y for y, f in zip(results[count:], flags[1 + count :], strict=True)]
     return [y if f else Shared(y) for y, f in zip(results, [*carried, *flags[1 + count :]], strict=True)]
 
 

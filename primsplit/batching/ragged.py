@@ -7,11 +7,10 @@ say, are a *region*: it becomes one op, which is computed for one example after 
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 
-import numpy as np
-
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.batching.each import each
+from primsplit.broadcasting import zeros_like
 from primsplit.dependence import dependent
 from primsplit.dims import Dim, Size, symbols
 from primsplit.errors import ShapeError
@@ -64,7 +63,7 @@ def contract(ops: Sequence[Op], results: Sequence[Value], common: Set[str], batc
     outer = tuple(dict.fromkeys(v for op in region for v in reads(op) if v not in made))
     _check(exits, common | shaped(outer), ops[0])
     body = rename_block(Block(whole.name, outer, whole.ops, exits), {})
-    one = Op(KIND, outer, exits, {"body": body}, ops[0].place, ops[0].remark)
+    one = ops[0].beside(KIND, outer, exits, {"body": body})
     # What the region does not need comes after it: another region there may need what this one gives.
     before = [op for i, op in enumerate(ops) if i in needed and i not in inside]
     after = [op for i, op in enumerate(ops) if i not in needed and i not in inside]
@@ -153,7 +152,7 @@ class RaggedRule:
             body: Block = self.op.attributes["body"]
             wrt = [i for i, p in enumerate(body.params) if p.type.is_float]
             split = split_block(body, wrt, [i for i, r in enumerate(body.results) if r.type.is_float])
-            seeds = [_zeros(values[i]) if (dy := cotangents[i]) is None else dy for i in split.of]
+            seeds = [zeros_like(values[i]) if (dy := cotangents[i]) is None else dy for i in split.of]
             given, flags = (*inputs, *seeds), (*self.batched, *[True] * len(seeds))
             found: dict[int, Array] = {}
             for pulled in _pulled(body, split, self.op):
@@ -212,9 +211,5 @@ def each_call(op: Op, batched: tuple[bool, ...], size: Dim, inputs: Sequence[Arr
     outputs = tuple(Var(r.type.substitute(sizes)) for r in body.results)
     attributes = {"body": rename_block(body, {}, sizes), "rule": RaggedRule(op, batched, size)}
     kind = f"call::each_{op.kind.removeprefix('call::')}"
-    tracing.append(Op(kind, tuple(x.value for x in inputs), outputs, attributes, op.place, op.remark))
+    tracing.append(op.beside(kind, tuple(x.value for x in inputs), outputs, attributes))
     return [Array(v) for v in outputs]
-
-
-def _zeros(y: Array) -> Array:
-    return operators.ConstantOfShape(operators.Shape(y), value=np.zeros(1, y.dtype), types=[y.type])

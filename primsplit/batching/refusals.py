@@ -7,6 +7,7 @@ floor("its zero points and scales may differ in rank and place", "ConvInteger", 
 floor("its regions name images by number inside a tensor of floats", "MaxRoiPool")
 floor("its scale is that of all its input", "DynamicQuantizeLinear")
 floor("it counts over its whole last axis", "TfIdfVectorizer")
+floor("its bounds are numbers", "MelWeightMatrix")
 
 refused(
     "sequences and optional values have no axes",
@@ -15,4 +16,3 @@ refused(
 )  # fmt: skip
 
 sizing({"BlackmanWindow": (0,), "HammingWindow": (0,), "HannWindow": (0,), "MelWeightMatrix": (0, 1, 2)})
-floor("its bounds are numbers", "MelWeightMatrix")

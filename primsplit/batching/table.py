@@ -127,9 +127,9 @@ Form = Literal["rule", "floor", "shared", "ragged", "refused"]
 
 BATCHING: dict[str, Rule] = {}
 FLOOR: dict[str, str] = {}
-SHARED: frozenset[str] = frozenset({
-    "BlackmanWindow", "Constant", "ConstantOfShape", "HammingWindow", "HannWindow",     "Range",
-})  # fmt: skip
+SHARED: frozenset[str] = frozenset(
+    {"BlackmanWindow", "Constant", "ConstantOfShape", "HammingWindow", "HannWindow", "Range"}
+)
 """Operators whose inputs, if any, all decide sizes: what they make is the same for every example."""
 
 RAGGED: frozenset[str] = frozenset(
@@ -228,21 +228,3 @@ def of_takers(x: Array, taken: Array) -> Array:
     """A batched value in which the examples that are not `taken` have the value of the first one that is."""
     first = operators.ArgMax(operators.Cast(taken, to=np.int32), axis=0, keepdims=1)
     return operators.Where(spread(taken, len(x.shape)), x, operators.Gather(x, first, axis=0), types=[x.type])
-
-
-def moved_front(x: Array, axis: int) -> Array:
-    """`x` with one axis moved to the front."""
-    rank = len(x.shape)
-    axis %= rank
-    if axis == 0:
-        return x
-    return operators.Transpose(x, perm=[axis, *(i for i in range(rank) if i != axis)])
-
-
-def moved_from_front(x: Array, axis: int) -> Array:
-    """`x` with its first axis moved to the place `axis`."""
-    rank = len(x.shape)
-    axis %= rank
-    if axis == 0:
-        return x
-    return operators.Transpose(x, perm=[*range(1, axis + 1), 0, *range(axis + 1, rank)])

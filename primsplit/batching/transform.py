@@ -4,6 +4,7 @@ Batched values have the batch axis in front; what no batched value reaches stays
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from primsplit import tracing
@@ -28,7 +29,7 @@ from primsplit.batching.table import (
 from primsplit.collector import paused
 from primsplit.dims import Dim, Size
 from primsplit.errors import PrimsplitError, ShapeError
-from primsplit.ir import Block, Op, Renaming, Type, Value, Var, free, has_blocks, is_call, reads, rename
+from primsplit.ir import Block, Op, Renaming, Type, Value, Var, free, has_blocks, is_call, reads, rename, renamed
 from primsplit.tracing import Recording
 from primsplit.verify import verified
 
@@ -90,7 +91,7 @@ class _Batching:
         return isinstance(value, Var) and value in self.batched
 
     def value(self, value: Value) -> Value:
-        return self.values.get(value, value) if isinstance(value, Var) else value
+        return renamed(value, self.values)
 
     def result(self, own: Value, *, is_batched: bool) -> Value:
         found = self.value(own)
@@ -105,12 +106,12 @@ class _Batching:
             if not has_blocks(op):
                 self.op(op, recorded)
                 continue
-            before = list(recorded.ops), dict(recorded.sources), dict(recorded.known)
+            before = recorded.snapshot()
             try:
                 self.op(op, recorded)
             except ShapeError as error:
                 # What has no batch inside may have one around: with what reads its results, example by example.
-                recorded.ops, recorded.sources, recorded.known = before
+                recorded.restore(before)
                 try:
                     self._region(ops[position:], results, recorded)
                 except ShapeError:
@@ -182,8 +183,8 @@ class _Batching:
             tracing.append(rename(op, self.values))
             return
         outputs = tuple(Var(v.type, v.hint, v.sizes) for v in op.outputs)
-        inputs = tuple(None if v is None else self.value(v) for v in op.inputs)
-        tracing.append(Op(op.kind, inputs, outputs, op.attributes, op.place, op.remark))
+        inputs = tuple(renamed(v, self.values) for v in op.inputs)
+        tracing.append(replace(op, inputs=inputs, outputs=outputs))
         self.values.update(zip(op.outputs, outputs, strict=True))
 
     def _made(self, op: Op) -> Array | Shared | Sequence[Array | Shared]:
@@ -232,7 +233,7 @@ class _Batching:
             attributes["frule"] = BatchedForward(op, tuple(flags), batch_block)
         outputs = tuple(Var(r.type, v.hint) for r, v in zip(body.results, op.outputs, strict=True))
         inputs = tuple(self.value(v) for v in given)
-        tracing.append(Op(kind, inputs, outputs, attributes, op.place, op.remark))
+        tracing.append(op.beside(kind, inputs, outputs, attributes))
         return [Array(v) for v in outputs]
 
 

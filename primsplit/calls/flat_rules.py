@@ -87,8 +87,7 @@ class FlatRule(Flat):
         self, args: tuple[Any, ...], pullback: Function, outputs: Sequence[Array], cotangents: Sequence[Array | None]
     ) -> list[Array | None]:
         given = [zeros_like(o) if c is None else c for o, c in zip(outputs, cotangents, strict=True)]
-        found = pullback(trees.unflatten(self.result_spec, given))
-        found = tuple(found) if isinstance(found, tuple | list) else (found,)
+        found = trees.as_list(pullback(trees.unflatten(self.result_spec, given)))
         if len(found) != len(args):
             raise RuleError(
                 f"the rule of {self.primitive.name} returned {len(found)} cotangents for {len(args)} arguments",

@@ -22,7 +22,7 @@ from primsplit.control.structure import (
 )
 from primsplit.ir import Block, Type, Value, Var
 from primsplit.nested import VARYING, outside, visible, widened
-from primsplit.passes.hoist import hoist
+from primsplit.passes.hoist import without_invariants
 
 Step = Callable[[Any, list[Array]], tuple[Any, Any]]
 
@@ -98,10 +98,7 @@ class Body:
             results = [converted(a, d) for a, d in zip(self.after, dtypes, strict=True)]
             results += [a.value for a in self.stacked]
         params = (*self.params, *self.extras)
-        outside, inside = hoist(self.inner.ops, params)
-        for op in outside:
-            tracing.append(op)
-        return Block(self.name, params, tuple(inside), tuple(results))
+        return without_invariants(Block(self.name, params, tuple(self.inner.ops), tuple(results)))
 
     def unflatten(self, found: Sequence[Value], spec: trees.TreeSpec) -> tuple[Any, Any]:
         """The outputs of the loop as the user nested them."""

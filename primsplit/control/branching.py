@@ -13,6 +13,7 @@ from primsplit.control.structure import (
     arrays_of,
     converted,
     met_dtype,
+    own_handle,
     paths,
     require_same_structure,
 )
@@ -131,4 +132,4 @@ class _Side:
 
 def _own(leaf: Any) -> Any:
     """A handle of the leaf that the branch may write to; what is no array is passed as it is."""
-    return Array(leaf.value, weak=leaf.weak, scalar=leaf.scalar) if isinstance(leaf, Array) else leaf
+    return own_handle(leaf) if isinstance(leaf, Array) else leaf

@@ -40,7 +40,7 @@ def scan(
         return _plain(body, init, xs, length, reverse=reverse)
     starts, spec = arrays_of(init)
     sequences, xs_spec = arrays_of(xs)
-    _check_lengths(sequences, xs_spec, length)
+    _check_lengths([a.shape for a in sequences], xs_spec, length)
     if checkpoint is not None and sequences:
         return _checkpointed(body, init, xs, checkpoint, reverse=reverse)
     if checkpoint is not None:
@@ -92,21 +92,21 @@ def _turned(tree: Any) -> Any:
     return trees.unflatten(spec, [op.Slice(a, [-1], [np.iinfo(np.int64).min], [0], [-1]) for a in leaves])
 
 
-def _check_lengths(sequences: Sequence[Array], spec: trees.TreeSpec, length: Any) -> None:
+def _check_lengths(shapes: Sequence[tuple[dims.Dim, ...]], spec: trees.TreeSpec, length: Any) -> None:
     """Raise ShapeError where two sequences cannot have the same length; the run checks what only it knows."""
-    if not sequences and length is None:
+    if not shapes and length is None:
         raise ShapeError(
             "scan needs a length where it has no sequences", place=tracing.user_place(), cure="Pass length=n."
         )
-    for name, array in zip(paths(spec), sequences, strict=True):
-        if not array.shape:
+    for name, shape in zip(paths(spec), shapes, strict=True):
+        if not shape:
             raise ShapeError(
                 f"scan takes arrays with an axis to walk along; {name} of xs has none", place=tracing.user_place()
             )
-        first = sequences[0].shape[0] if length is None else length
-        if not dims.could_be(array.shape[0], first):
+        first = shapes[0][0] if length is None else length
+        if not dims.could_be(shape[0], first):
             raise ShapeError(
-                f"scan takes sequences of one length; {name} of xs has {array.shape[0]}, not {first}",
+                f"scan takes sequences of one length; {name} of xs has {shape[0]}, not {first}",
                 place=tracing.user_place(),
             )
 
@@ -147,10 +147,11 @@ def _counted(made: Body, block: Block, trips: Array, *, reverse: bool) -> list[V
 def _plain(body: Function, init: Any, xs: Any, length: Any, *, reverse: bool) -> tuple[Any, Any]:
     """The Python loop that a scan stands for."""
     leaves, spec = trees.flatten(xs)
+    _check_lengths([np.shape(x) for x in leaves], spec, length)
     count = len(leaves[0]) if leaves else int(length)
     carry, collected = init, []
     for i in reversed(range(count)) if reverse else range(count):
-        carry, y = body(carry, trees.unflatten(spec, [x[i] for x in leaves]))
+        carry, y = _pair(body(carry, trees.unflatten(spec, [x[i] for x in leaves])))
         collected.append(y)
     if not collected:
         return carry, _no_outputs(body, init, leaves, spec)

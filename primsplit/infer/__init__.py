@@ -6,6 +6,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from primsplit.carriers import TYPE_STRINGS
 from primsplit.dims import Dim
 from primsplit.errors import DtypeError, PrimsplitError
 from primsplit.infer import contraction, elementwise, indexing, layout, normalization, reduction, spatial, windows
@@ -71,7 +72,7 @@ _STRINGS = {
     "float64": "double",
     "object": "string",
     "str": "string",
-    **{f"float8_{form}": f"float8{form}" for form in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")},
+    **TYPE_STRINGS,
 }
 
 

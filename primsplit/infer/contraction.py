@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from primsplit import dims
 from primsplit.dims import Dim, Shape
 from primsplit.errors import ShapeError
@@ -16,15 +18,32 @@ def _meets(left: Dim, right: Dim, a: Shape, b: Shape) -> None:
         raise ShapeError(f"cannot multiply {told}: the inner sizes {left} and {right} differ")
 
 
-@rule("MatMul")
-def matmul(site: Site) -> Sequence[Type]:
-    """NumPy's matmul: 1-D operands lose their axis, leading axes broadcast."""
-    a, b = site.shape(0), site.shape(1)
+def _multiplied(site: Site, right: int) -> Shape:
+    """NumPy's matmul of the first input and that at `right`: 1-D operands lose their axis, leading axes broadcast."""
+    a, b = site.shape(0), site.shape(right)
     if not a or not b:
-        raise ShapeError("MatMul needs operands with at least one axis")
+        raise ShapeError(f"{site.kind} needs operands with at least one axis")
     rows, columns = a[-2:-1], b[-1:] if len(b) > 1 else ()
     _meets(a[-1], b[-2] if len(b) > 1 else b[0], a, b)
-    return typed(site.type(0).dtype, (*broadcast_shapes(a[:-2], b[:-2]), *rows, *columns))
+    return (*broadcast_shapes(a[:-2], b[:-2]), *rows, *columns)
+
+
+@rule("MatMul")
+def matmul(site: Site) -> Sequence[Type]:
+    """The first input's dtype."""
+    return typed(site.type(0).dtype, _multiplied(site, 1))
+
+
+@rule("MatMulInteger")
+def matmul_integer(site: Site) -> Sequence[Type]:
+    """int32."""
+    return typed(np.int32, _multiplied(site, 1))
+
+
+@rule("QLinearMatMul")
+def quantized_matmul(site: Site) -> Sequence[Type]:
+    """The dtype of the result's zero point."""
+    return typed(site.type(7).dtype, _multiplied(site, 3))
 
 
 @rule("Gemm")

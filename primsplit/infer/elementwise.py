@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import onnx
 import onnx.helper
 
 from primsplit.infer.broadcast import broadcast_shapes
@@ -127,6 +128,20 @@ def cast(site: Site) -> Sequence[Type]:
 @rule("CastLike")
 def cast_like(site: Site) -> Sequence[Type]:
     """The dtype of the second input."""
+    return (Type(site.type(1).dtype, site.type(0).shape),)
+
+
+@rule("QuantizeLinear")
+def quantize_linear(site: Site) -> Sequence[Type]:
+    """The dtype of the zero point, or that which attribute `output_dtype` names, by default uint8."""
+    code = site.attribute("output_dtype") or onnx.TensorProto.UINT8
+    dtype = site.type(2).dtype if site.has(2) else onnx.helper.tensor_dtype_to_np_dtype(code)
+    return (Type(dtype, site.type(0).shape),)
+
+
+@rule("DequantizeLinear")
+def dequantize_linear(site: Site) -> Sequence[Type]:
+    """The dtype of the scale."""
     return (Type(site.type(1).dtype, site.type(0).shape),)
 
 

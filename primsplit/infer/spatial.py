@@ -98,13 +98,3 @@ def stft(site: Site) -> Sequence[Type]:
     frames = fresh("frames") if steps is None else floor_divide(size - length, steps[0]) + 1
     found = floor_divide(length, 2) + 1 if site.attribute("onesided") else length
     return typed(site.type(0).dtype, (batch, frames, found, 2))
-
-
-@rule("CenterCropPad")
-def center_crop_pad(site: Site) -> Sequence[Type]:
-    """The sizes given for the axes given."""
-    shape: list[Dim] = list(site.shape(0))
-    axes, sizes = site.attribute("axes"), site.sizes(1)
-    for i, axis in enumerate(range(len(shape)) if axes is None else axes):
-        shape[axis_of(axis, len(shape), site.kind)] = fresh("centred") if sizes is None else sizes[i]
-    return typed(site.type(0).dtype, tuple(shape))

@@ -10,11 +10,12 @@ import onnx.shape_inference
 from onnx.checker import ValidationError
 from onnx.numpy_helper import from_array
 
+from primsplit.carriers import CARRIERS, LATER, in_carrier
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.infer.table import Site, fresh
 from primsplit.ir import Const, Type
-from primsplit.schema import IR_VERSION, OPSET
+from primsplit.schema import IR_VERSION, OPSET, schema
 
 
 def infer_by_standard(site: Site) -> Sequence[Type]:
@@ -29,17 +30,36 @@ def infer_by_standard(site: Site) -> Sequence[Type]:
         found = onnx.shape_inference.infer_node_outputs(
             onnx.defs.get_schema(name, max_inclusive_version=OPSET, domain=domain),
             node,
-            {key: _proto(v.type) for key, v in present.items()},
-            {key: from_array(v.numpy()) for key, v in present.items() if isinstance(v, Const) and v.is_small},
+            {key: type_proto(_held(v.type)) for key, v in present.items()},
+            {key: _tensor(v) for key, v in present.items() if isinstance(v, Const) and v.is_small},
             opset_imports=[onnx.helper.make_opsetid("", OPSET)],
             ir_version=IR_VERSION,
         )
     except (onnx.shape_inference.InferenceError, ValidationError, RuntimeError) as error:
         raise ShapeError(f"{site.kind}: {str(error).splitlines()[0]}") from None
-    return [_read(found[name], site) for name in outputs]
+    types = [_read(found[name], site) for name in outputs]
+    return types if all(_held(v.type) is v.type for v in present.values()) else _as_said(types, site)
 
 
-def _proto(type: Type) -> onnx.TypeProto:
+def _held(type: Type) -> Type:
+    """The type in the dtype that carries its numbers, where onnx's inference does not know its own."""
+    return Type(CARRIERS[type.key[0]], type.shape) if type.key[0] in LATER else type
+
+
+def _tensor(const: Const) -> onnx.TensorProto:
+    return from_array(in_carrier(const.numpy()) if const.type.key[0] in LATER else const.numpy())
+
+
+def _as_said(types: Sequence[Type], site: Site) -> Sequence[Type]:
+    """The types of outputs, of the dtypes that inputs of the same type variable have."""
+    known = schema(site.kind)
+    said = {known.variable(i): v.type.dtype for i, v in enumerate(site.inputs) if v is not None}
+    variables = [known.outputs[min(i, len(known.outputs) - 1)][1] for i in range(len(types))]
+    return [Type(said.get(name, t.dtype), t.shape) for name, t in zip(variables, types, strict=True)]
+
+
+def type_proto(type: Type) -> onnx.TypeProto:
+    """The type as ONNX writes it, symbols by their text."""
     shape = None if type.shape is None else [d.text if isinstance(d, Size) else d for d in type.shape]
     return onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(type.dtype), shape)
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from primsplit import dims
 from primsplit.dims import Dim, Shape, Size
 from primsplit.errors import ShapeError
@@ -86,15 +88,32 @@ def _fits(site: Site, channels: Dim, wanted: Dim) -> None:
         raise ShapeError(f"{site.kind}: the input has {channels} channels, and the weights are for {wanted}")
 
 
-@rule("Conv")
-def conv(site: Site) -> Sequence[Type]:
-    """[N, C, ...] and [M, C / group, ...] give [N, M, windows ...]."""
-    x, w = _with_channels(site, 3), site.shape(1)
+def _convolved(site: Site, weights: int) -> Shape:
+    """[N, C, ...] and weights, the input of that position, [M, C / group, ...] give [N, M, windows ...]."""
+    x, w = _with_channels(site, 3), site.shape(weights)
     if len(x) != len(w):
-        raise ShapeError(f"Conv: an input with {len(x)} axes, and weights with {len(w)}")
+        raise ShapeError(f"{site.kind}: an input with {len(x)} axes, and weights with {len(w)}")
     _fits(site, x[1], w[1] * site.attribute("group"))
     kernel = w[2:] if site.attribute("kernel_shape") is None else site.attribute("kernel_shape")
-    return typed(site.type(0).dtype, (x[0], w[0], *_counted(site, x[2:], kernel)))
+    return (x[0], w[0], *_counted(site, x[2:], kernel))
+
+
+@rule("Conv")
+def conv(site: Site) -> Sequence[Type]:
+    """The first input's dtype."""
+    return typed(site.type(0).dtype, _convolved(site, 1))
+
+
+@rule("ConvInteger")
+def conv_integer(site: Site) -> Sequence[Type]:
+    """int32."""
+    return typed(np.int32, _convolved(site, 1))
+
+
+@rule("QLinearConv")
+def quantized_conv(site: Site) -> Sequence[Type]:
+    """The dtype of the result's zero point."""
+    return typed(site.type(7).dtype, _convolved(site, 3))
 
 
 @rule("ConvTranspose")

@@ -15,11 +15,12 @@ from primsplit.ir.blocks import (
     live_ops,
     operands,
     own_symbols,
+    readers,
     reads,
     walk,
 )
 from primsplit.ir.checking import check
-from primsplit.ir.renaming import NOWHERE, Renaming, inline, rename, rename_block
+from primsplit.ir.renaming import NOWHERE, Renaming, inline, rename, rename_block, renamed
 from primsplit.ir.types import BFLOAT16, FLOATS, Type, dtype_name, is_held, same_types
 from primsplit.ir.values import SMALL, AnyArray, Const, Data, Loaded, Value, Var, same_array, same_data
 
@@ -50,9 +51,11 @@ __all__ = [
     "live_ops",
     "operands",
     "own_symbols",
+    "readers",
     "reads",
     "rename",
     "rename_block",
+    "renamed",
     "same_array",
     "same_data",
     "same_types",

@@ -1,7 +1,7 @@
 """Op and Block: the program itself, and what it reads."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,25 @@ class Op:
     def blocks(self) -> Sequence["Block"]:
         """The sub-blocks, such as the branches of an If."""
         return [value for value in self.attributes.values() if isinstance(value, Block)] if self.attributes else ()
+
+    def beside(
+        self,
+        kind: str,
+        inputs: tuple[Value | None, ...],
+        outputs: tuple[Var, ...],
+        attributes: Mapping[str, Attribute] | None = None,
+    ) -> "Op":
+        """Another op, at this one's place and with its remark: one that takes its place, or goes with it."""
+        return Op(kind, inputs, outputs, attributes or {}, self.place, self.remark)
+
+    def with_blocks(self, change: Callable[["Block"], "Block"]) -> "Op":
+        """The op with what `change` makes of each sub-block, the body of a call too; itself where it changes none."""
+        if not any(self.blocks()):
+            return self
+        attributes = {k: change(v) if isinstance(v, Block) else v for k, v in self.attributes.items()}
+        if all(attributes[k] is v for k, v in self.attributes.items()):
+            return self
+        return replace(self, attributes=attributes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,6 +114,18 @@ def free(block: Block) -> list[Var]:
         if isinstance(result, Var) and result not in defined:
             found[result] = None
     return list(found)
+
+
+def readers(ops: Iterable[Op], results: Iterable[Value]) -> dict[Var, list[Op | None]]:
+    """What reads each Var, in order and as often as it reads it: ops, and None for a result."""
+    found: dict[Var, list[Op | None]] = {}
+    for op in ops:
+        for var in reads(op):
+            found.setdefault(var, []).append(op)
+    for result in results:
+        if isinstance(result, Var):
+            found.setdefault(result, []).append(None)
+    return found
 
 
 def live_ops(ops: Iterable[Op], results: Iterable[Value]) -> list[Op]:

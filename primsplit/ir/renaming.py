@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import TypeVar
 
 from primsplit.dims import Dim, substitute
 from primsplit.errors import Place
@@ -10,9 +11,16 @@ from primsplit.ir.values import Value, Var
 
 Renaming = dict[Var, Value]
 
+MaybeValue = TypeVar("MaybeValue", Value, Value | None)
+
 
 NOWHERE = Place("", 0, "")
 """The place of an op that a rule records: it takes the place of the op that the rule is run for."""
+
+
+def renamed(value: MaybeValue, renaming: Mapping[Var, Value]) -> MaybeValue:
+    """What is read in the place of a value; the value itself where the renaming does not tell."""
+    return renaming.get(value, value) if isinstance(value, Var) else value
 
 
 def rename(
@@ -27,7 +35,7 @@ def rename(
 
     `sizes` replaces symbols in the types of the fresh Vars.
     """
-    inputs = tuple(renaming.get(v, v) if isinstance(v, Var) else v for v in op.inputs)
+    inputs = tuple(renamed(v, renaming) for v in op.inputs)
     outputs = []
     for var in op.outputs:
         chosen = renaming.get(var)
@@ -55,7 +63,7 @@ def rename_block(block: Block, renaming: Renaming, sizes: Mapping[str, Dim] = Ma
     params = tuple(_copy(p, sizes) for p in block.params)
     inner.update(zip(block.params, params, strict=True))
     ops = tuple(rename(op, inner, sizes=sizes) for op in block.ops)
-    return Block(block.name, params, ops, tuple(inner.get(r, r) if isinstance(r, Var) else r for r in block.results))
+    return Block(block.name, params, ops, tuple(renamed(r, inner) for r in block.results))
 
 
 def inline(
@@ -64,4 +72,4 @@ def inline(
     """Append the block's ops, called on `arguments`, to `into`; return its results there."""
     renaming: Renaming = dict(zip(block.params, arguments, strict=True))
     into.extend(rename(op, renaming, sizes=sizes) for op in block.ops)
-    return [renaming.get(r, r) if isinstance(r, Var) else r for r in block.results]
+    return [renamed(r, renaming) for r in block.results]

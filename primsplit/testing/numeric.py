@@ -18,6 +18,7 @@ from primsplit.testing.gradients import cut
 from primsplit.testing.job import AnyArray, Job, Smooth, close, compare
 from primsplit.testing.reference import Reference
 from primsplit.testing.subject import Subject, symbolic
+from primsplit.trees import as_list
 
 NUMPY_ERRORS = (ValueError, IndexError, RuntimeError, ZeroDivisionError, TypeError, PrimsplitError)
 
@@ -36,8 +37,7 @@ def check_primal(job: Job) -> None:
         plain = subject.at(subject.point)
         function = job.settings.numpy
         result = plain.numpy() if function is None else function(*(_copy(x) for x in plain.inputs))
-        many = result if isinstance(result, tuple | list) else [result]
-        found["NumPy"] = [np.asarray(x) for x in many]
+        found["NumPy"] = [np.asarray(x) for x in as_list(result)]
     for who, values in found.items():
         for position, (value, wanted) in enumerate(zip(values, job.values, strict=True)):
             compare(f"result {position} by {who}", value, wanted, job.value_tolerance, "primal")

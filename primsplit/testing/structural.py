@@ -22,6 +22,7 @@ from primsplit.testing.job import Job, close, compare
 from primsplit.testing.linearity import explain_nonlinearity
 from primsplit.testing.subject import rules_of
 from primsplit.tracing import Recording, fresh_stack, recording
+from primsplit.trees import as_list
 
 
 def check_closed(job: Job) -> None:
@@ -97,9 +98,8 @@ def _check_cotangents(op: Op, rule: Rule, attributes: Mapping[str, Any], no_tang
     with fresh_stack(), recording() as recorded:
         inputs = [_fresh(v, recorded) for v in op.inputs]
         outputs, pullback = rule(*inputs, **attributes)
-        many = outputs if isinstance(outputs, tuple | list) else (outputs,)
-        returned = pullback(*(Array(recorded.param(o.type)) if o.type.is_float else None for o in many))
-    found = list(returned) if isinstance(returned, tuple | list) else [returned]
+        seeds = [Array(recorded.param(o.type)) if o.type.is_float else None for o in as_list(outputs)]
+        found = as_list(pullback(*seeds))
     if len(found) != len(op.inputs):
         raise CheckFailed("form", f"{op.kind} gives {len(found)} cotangents for {len(op.inputs)} inputs")
     for position, (value, cotangent) in enumerate(zip(op.inputs, found, strict=True)):

@@ -108,10 +108,7 @@ def fewer(block: Block, of: Sequence[int]) -> Mode:
 
 
 def _total(types: Iterable[Type]) -> Dim:
-    total: Dim = 0
-    for each in types:
-        total = total + product(each.shape or ())
-    return total
+    return sum((product(each.shape or ()) for each in types), start=0)
 
 
 def jacobian_blocks(

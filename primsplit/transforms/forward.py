@@ -18,6 +18,7 @@ from primsplit.transforms.gradient import (
     Wrt,
     check_fits,
     record_primal,
+    replace_arguments,
     select_arguments,
     value_and_gradient,
 )
@@ -97,7 +98,7 @@ def linear_part(function: Function, primals: Sequence[Any]) -> tuple[Any, Callab
 def result_tangents(pushed: Pushforward, values: Sequence[Array], tangents: Sequence[Array]) -> list[Array | None]:
     """One tangent a result: zeros where it does not depend on the inputs, None where it is not floating point."""
     found = dict(zip(pushed.targets, tangents, strict=True))
-    known = {i: found.get(i, zeros_like(v)) for i, v in enumerate(values) if v.type.is_float}
+    known = {i: found[i] if i in found else zeros_like(v) for i, v in enumerate(values) if v.type.is_float}
     sources = dict(zip(pushed.targets, pushed.tangent.results, strict=True))
     alike = failing_alike(
         list(known.values()),
@@ -121,9 +122,7 @@ def value_gradient_and_product(
     vectors = (vector,) if isinstance(wrt, int | str) else as_tuple(vector, "v", "in wrt")
 
     def gradients(*moved: Any) -> tuple[Any, Any]:
-        replaced = dict(zip(chosen, moved, strict=True))
-        positional = [replaced.get(i, a) for i, a in enumerate(args)]
-        keywords = {k: replaced.get(k, v) for k, v in named.items()}
+        positional, keywords = replace_arguments(args, named, dict(zip(chosen, moved, strict=True)))
         return value_and_gradient(function, positional, keywords, wrt)
 
     (value, gradient), (_, product) = jacobian_vector(gradients, tuple(chosen.values()), vectors)

@@ -81,7 +81,7 @@ def select_arguments(
     function: Function, args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt
 ) -> dict[int | str, Any]:
     """The arguments that `wrt` names by position or name, whichever way each was passed. Raises SpecError."""
-    wanted = [wrt] if isinstance(wrt, int | str) else list(wrt)
+    wanted = list(wrt) if isinstance(wrt, Sequence) and not isinstance(wrt, str) else [wrt]
     names = _positional_names(function)
     chosen: dict[int | str, Any] = {}
     for key in wanted:
@@ -135,7 +135,7 @@ def _differentiable(leaf: Any) -> Array:
     array = as_array(leaf)
     if not array.type.is_float:
         raise DtypeError(
-            f"cannot differentiate with respect to a {array.dtype} argument",
+            f"cannot differentiate with respect to an argument of {array.dtype}",
             place=tracing.user_place(),
             cure="Convert it to floating point, or leave it out of wrt.",
         )

@@ -9,8 +9,9 @@ import optree
 
 from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.batching.table import moved_from_front, moved_front, repeated
+from primsplit.batching.table import repeated
 from primsplit.batching.transform import batch_block
+from primsplit.broadcasting import axis_back, axis_first
 from primsplit.calls.recorded import StandIn, merged, record_call
 from primsplit.dims import Dim, Size, same
 from primsplit.errors import ShapeError, SpecError
@@ -136,7 +137,7 @@ def _mapped(leaf: Any, axis: int | None, label: str) -> Mapped | None:
             place=tracing.user_place(),
             cure="Say None in in_axes for an argument that all examples share.",
         )
-    return Mapped(moved_front(array, axis), is_batched=True, label=label)
+    return Mapped(axis_first(array, axis), is_batched=True, label=label)
 
 
 def _is_number(mapped: Mapped) -> bool:
@@ -183,4 +184,4 @@ def _placed(y: Array, is_batched: bool, axis: int | None, size: Dim) -> Array:
         raise ShapeError(
             f"out_axes is {axis} for a result that has {rank} axes with the batch's", place=tracing.user_place()
         )
-    return moved_from_front(whole, axis)
+    return axis_back(whole, axis)

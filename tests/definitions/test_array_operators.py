@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.definitions.drawing import drawing
 from tests.definitions.kernels import Node, check_gradient, check_node, defined, is_float
 
 rng = np.random.default_rng(7)
+draw = drawing(rng)
 MS = "com.microsoft::"
-
-
-def draw(*shape: int) -> np.ndarray:
-    return rng.standard_normal(shape).astype(np.float32)
 
 
 def bytes_of(*shape: int) -> np.ndarray:

@@ -13,13 +13,11 @@ from primsplit import load, split, trace
 from primsplit.array import Array
 from primsplit.errors import PrimsplitError
 from primsplit.testing import check_grads, directional_derivative
+from tests.definitions.drawing import drawing
 from tests.definitions.standard import operator
 
 rng = np.random.default_rng(3)
-
-
-def draw(*shape: int) -> np.ndarray:
-    return rng.standard_normal(shape)
+draw = drawing(rng, "float64")
 
 
 def qkv(heads: int = 2, shared: int = 2, queries: int = 3, keys: int = 5, size: int = 4, value: int = 4) -> list[Any]:

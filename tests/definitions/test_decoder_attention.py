@@ -9,15 +9,13 @@ import pytest
 import primsplit as ps
 from primsplit.errors import UnsupportedFunction
 from primsplit.testing import check_grads
+from tests.definitions.drawing import drawing
 from tests.definitions.kernels import Node, is_float, kernel, kernel_in_place, ranked
 
 rng = np.random.default_rng(12)
+draw = drawing(rng)
 BATCH, HEADS, SIZE, PAST, ROOM = 2, 3, 4, 5, 9
 HIDDEN = HEADS * SIZE
-
-
-def draw(*shape: int) -> Any:
-    return rng.standard_normal(shape).astype(np.float32)
 
 
 def mask(length: int) -> Any:

@@ -6,13 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.definitions.drawing import drawing
 from tests.definitions.kernels import Node, check_node
 
 rng = np.random.default_rng(0)
-
-
-def draw(*shape: int) -> np.ndarray:
-    return rng.standard_normal(shape).astype(np.float32)
+draw = drawing(rng)
 
 
 def node(name: str, *inputs: np.ndarray | None, declared: dict | None = None, **attributes: object) -> Node:

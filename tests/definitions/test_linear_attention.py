@@ -8,9 +8,11 @@ import pytest
 from primsplit import spec, split, trace
 from primsplit.errors import PrimsplitError
 from primsplit.testing import check_grads
+from tests.definitions.drawing import drawing
 from tests.definitions.standard import operator
 
 rng = np.random.default_rng(5)
+draw = drawing(rng, "float64")
 
 
 def recurrence(
@@ -47,10 +49,6 @@ def recurrence(
         each = np.repeat(state, q_num_heads // kv_num_heads, axis=1)
         made[t] = factor * np.einsum("bhkv,bhk->bhv", each, q[t])
     return made.transpose(1, 0, 2, 3).reshape(batch, length, q_num_heads * v.shape[3]), state
-
-
-def draw(*shape: int) -> np.ndarray:
-    return rng.standard_normal(shape)
 
 
 def inputs(rule: str, heads: int, shared: int, *, length: int = 5, state: bool = True, each: bool = False) -> list[Any]:

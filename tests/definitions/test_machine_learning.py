@@ -15,15 +15,13 @@ import primsplit as ps
 from primsplit.errors import UnsupportedFunction
 from primsplit.testing.differences import directional_derivative
 from primsplit.testing.reference import evaluate
+from tests.definitions.drawing import drawing
 from tests.definitions.kernels import Node, defined, kernel, ranked
 
 rng = np.random.default_rng(6)
+draw = drawing(rng)
 ML = "ai.onnx.ml::"
 F = "float32"
-
-
-def draw(*shape: int) -> np.ndarray:
-    return rng.standard_normal(shape).astype(np.float32)
 
 
 def floats(*shape: int) -> list[float]:

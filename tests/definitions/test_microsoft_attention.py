@@ -6,14 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.definitions.kernels import Node, check_gradient, check_node, defined, is_float
+from primsplit.errors import RunError
+from tests.definitions.drawing import drawing
+from tests.definitions.kernels import Node, check_gradient, check_node, defined, is_float, kernel
 
 rng = np.random.default_rng(2)
+draw = drawing(rng)
 F = "float32"
-
-
-def draw(*shape: int) -> np.ndarray:
-    return rng.standard_normal(shape).astype(np.float32)
 
 
 def ints(*rows: object) -> np.ndarray:
@@ -148,6 +147,15 @@ def test_a_rotary_embedding_is_what_its_kernel_computes(row: Node, tmp_path: Pat
 @pytest.mark.parametrize("row", ATTENTION + MULTI, ids=title)
 def test_attention_is_what_its_kernel_computes(row: Node, tmp_path: Path) -> None:
     check_node(row, tmp_path, order=2 if row.declared else 1)
+
+
+@pytest.mark.parametrize("mask", [ints(2, 3), ints(2, 3, 0, 1)], ids=["ends", "ends and starts"])
+def test_only_the_run_need_know_what_a_mask_of_numbers_tells(mask: np.ndarray, tmp_path: Path) -> None:
+    node = Node("com.microsoft::Attention", [*D, mask], {"num_heads": 2}, (F,), {0: BSD, 3: ["M"]}, ranks=[3])
+    expected = kernel(node, tmp_path / "kernel.onnx")[0]
+    np.testing.assert_allclose(defined(node, tmp_path / "node.onnx")[0], expected, rtol=2e-5, atol=2e-5)
+    with pytest.raises(RunError):
+        defined(replace(node, inputs=[*D, ints(2, 3, 0, 2, 5, 0, 2, 5)]), tmp_path / "node.onnx")
 
 
 def test_packed_heads_are_read_apart(tmp_path: Path) -> None:

@@ -11,13 +11,11 @@ from onnx import helper
 from primsplit import spec, split, trace
 from primsplit.errors import PrimsplitError
 from primsplit.testing import check_grads
+from tests.definitions.drawing import drawing
 from tests.definitions.standard import evaluated, operator
 
 rng = np.random.default_rng(7)
-
-
-def draw(*shape: int) -> np.ndarray:
-    return rng.standard_normal(shape)
+draw = drawing(rng, "float64")
 
 
 def swish(x: np.ndarray, alpha: float = 1.0) -> np.ndarray:
@@ -147,9 +145,6 @@ def test_a_norm_of_narrow_numbers_is_taken_in_float32(dtype: type) -> None:
     assert (y.dtype, dx.dtype) == (np.float32, dtype)
     np.testing.assert_allclose(y, expected[0], rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(dx, expected[1], rtol=1e-2, atol=1e-5)
-
-
-SHIFTS = np.array([0, 1, 3, 7, 8, 9, -1, -8], np.int8)
 
 
 @pytest.mark.parametrize("direction", ["LEFT", "RIGHT"])

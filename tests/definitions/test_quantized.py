@@ -11,13 +11,11 @@ import pytest
 from onnx import helper, numpy_helper
 
 import primsplit as ps
+from tests.definitions.drawing import drawing
 from tests.definitions.kernels import Node, code, defined, kernel, ranked
 
 rng = np.random.default_rng(3)
-
-
-def draw(*shape: int) -> np.ndarray:
-    return rng.standard_normal(shape).astype(np.float32)
+draw = drawing(rng)
 
 
 def saved(

@@ -8,14 +8,12 @@ import pytest
 
 import primsplit as ps
 from primsplit.errors import UnsupportedFunction
+from tests.definitions.drawing import drawing
 from tests.definitions.kernels import Node, check_node
 
 rng = np.random.default_rng(3)
+draw = drawing(rng)
 TOKENS, FEATURES, INNER, EXPERTS = 5, 32, 32, 4
-
-
-def draw(*shape: int) -> np.ndarray:
-    return rng.standard_normal(shape).astype(np.float32)
 
 
 def packed(*shape: int) -> np.ndarray:

@@ -9,14 +9,12 @@ import pytest
 import primsplit as ps
 from primsplit.errors import UnsupportedFunction
 from primsplit.testing import check_grads
+from tests.definitions.drawing import drawing
 from tests.definitions.kernels import Node, is_float, kernel_in_place
 
 rng = np.random.default_rng(8)
+draw = drawing(rng)
 BLOCK, ROOM, HEADS, SHARED, SIZE = 16, 64, 4, 2, 16
-
-
-def draw(*shape: int) -> Any:
-    return rng.standard_normal(shape).astype(np.float32)
 
 
 def compressed(layouts: list[Any]) -> tuple[Any, Any]:

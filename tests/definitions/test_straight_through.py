@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.helper
 import onnx.parser
 import pytest
 
@@ -71,6 +72,41 @@ def test_traced_code_has_the_straight_through_derivative(function: Callable[[Any
     np.testing.assert_array_equal(gradient, GRADIENT)
 
 
+FEW_BITS = {
+    "int2": ([-2, 1, 1, 1], [0, 1, 0, 0], [-2, 0.4, 1, 1]),
+    "uint2": ([0, 1, 2, 3], [0, 1, 1, 0], [0, 0.4, -0.4, 3]),
+    "int4": ([-8, 1, 2, 7], [0, 1, 1, 0], [-8, 0.4, -0.4, 7]),
+    "uint4": ([0, 1, 2, 15], [0, 1, 1, 0], [0, 0.4, -0.4, 15]),
+    "float4_e2m1fn": ([-6, 0.5, 2, 6], [0, 1, 1, 0], [-6, -0.1, -0.4, 6]),
+    "float6_e2m3fn": ([-7.5, 0.625, 2.5, 7.5], [0, 1, 1, 0], [-7.5, 0.025, 0.1, 7.5]),
+    "float6_e3m2fn": ([-14, 0.625, 2.5, 28], [1, 1, 1, 0], [0, 0.025, 0.1, 28]),
+    "float8_e4m3fn": ([-14, 0.625, 2.5, 384], [1, 1, 1, 1], [0, 0.025, 0.1, -16]),
+    "float8_e5m2": ([-14, 0.625, 2.5, 384], [1, 1, 1, 1], [0, 0.025, 0.1, -16]),
+}
+"""What -7, 0.3, 1.2 and 200 divided by 0.5 are rounded to, what does not saturate, and the derivative by the scale."""
+
+
+KNOWN = {onnx.helper.tensor_dtype_to_np_dtype(t).name for t in onnx.TensorProto.DataType.values() if t}
+
+
+@pytest.mark.parametrize("name", [name for name in FEW_BITS if name in KNOWN])
+def test_every_dtype_that_numbers_are_quantized_to_has_it(name: str) -> None:
+    levels, inside, steps = (np.array(row, np.float32) for row in FEW_BITS[name])
+    number = int(onnx.helper.np_dtype_to_tensor_dtype(np.dtype(name)))
+
+    def squares(x: Any, scale: Any) -> Any:
+        numbers = op.DequantizeLinear(op.QuantizeLinear(x, scale, output_dtype=number), scale)
+        return np.sum(numbers**2) / 2
+
+    x, scale = np.array([-7, 0.3, 1.2, 200], np.float32), np.float32(0.5)
+    numbers = scale * levels
+    value, (dx, dscale) = ps.value_and_grad(squares, wrt=(0, 1))(x, scale)
+    np.testing.assert_allclose(value, np.sum(numbers**2) / 2)
+    np.testing.assert_allclose(dx, numbers * inside)
+    np.testing.assert_allclose(dscale, np.sum(numbers * steps), rtol=1e-5)
+    np.testing.assert_array_equal(ps.hessian(squares)(x, scale), np.diag(inside))
+
+
 def test_forward_mode_has_it_too() -> None:
     _, slope = ps.jvp(in_a_row, (X,), (np.ones(4, np.float32),))
     np.testing.assert_allclose(slope, GRADIENT.sum())
@@ -110,3 +146,29 @@ def test_a_rule_of_ones_own_goes_before_it() -> None:
 def test_integers_that_a_cast_reads_have_it_too() -> None:
     gradient = ps.grad(lambda x: np.sum(op.Cast(quantized(x), to="float32")))(X)
     np.testing.assert_array_equal(gradient, INSIDE / SCALE)
+
+
+CONVOLVED = """<ir_version: 8, opset_import: ["" : 18]>
+g (float[n,1,m] x) => (float[n,1,k] y) {
+  scale = Constant<value_float: float = 0.5>()
+  zero = Constant<value: tensor = uint8 {10}>()
+  w = Constant<value: tensor = uint8[1,1,2] {11, 12}>()
+  integers = QuantizeLinear(x, scale, zero)
+  sums = QLinearConv<strides: ints = [2]>(integers, scale, zero, w, scale, zero, scale, zero)
+  y = DequantizeLinear(sums, scale, zero)
+}"""
+MULTIPLIED = CONVOLVED.replace("uint8[1,1,2] {11, 12}", "uint8[2,1] {11, 12}").replace("[n,1,m]", "[n,m,2]")
+MULTIPLIED = MULTIPLIED.replace("[n,1,k]", "[n,m,1]").replace("QLinearConv<strides: ints = [2]>", "QLinearMatMul")
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [(CONVOLVED, (2, 1, 6)), (CONVOLVED, (1, 1, 2)), (MULTIPLIED, (2, 3, 2)), (MULTIPLIED, (1, 1, 2))],
+)
+def test_products_of_integers_of_any_size_are_straight_through(
+    text: str, shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    onnx.save(onnx.parser.parse_model(text), str(tmp_path / "model.onnx"))
+    gradient = ps.split(ps.load(str(tmp_path / "model.onnx")), seed="ones").joint()
+    _, slope = gradient(np.ones(shape, np.float32))
+    np.testing.assert_allclose(slope, np.resize([0.5, 1.0], shape))

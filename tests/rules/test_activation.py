@@ -9,12 +9,9 @@ import scipy.special as sp
 
 import primsplit as ps
 from primsplit.ops import op
+from tests.pointwise import gradient
 
 POINTS = np.array([-4.0, -2.5, -1.0, -0.3, 0.2, 0.7, 1.5, 2.9, 3.5])
-
-
-def gradient(function: Callable[..., Any], *point: Any, wrt: int = 0) -> Any:
-    return ps.grad(lambda *xs: np.sum(function(*xs)), wrt)(*map(np.asarray, point))
 
 
 def positive_part(x: Any) -> Any:

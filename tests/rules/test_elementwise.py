@@ -9,12 +9,9 @@ import pytest
 import primsplit as ps
 from primsplit.ops import op
 from primsplit.rules.table import RULES
+from tests.pointwise import gradient
 
 INF = np.inf
-
-
-def gradient(function: Callable[..., Any], *point: Any, wrt: int = 0) -> Any:
-    return ps.grad(lambda *xs: np.sum(function(*xs)), wrt)(*map(np.asarray, point))
 
 
 ELEMENTWISE = [
