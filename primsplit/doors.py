@@ -12,9 +12,13 @@ from primsplit.ir import Block
 from primsplit.names import NamedBlock
 
 
-def make_model(named: NamedBlock) -> Any:
-    """The model of a block, ready for onnxruntime: see `onnxio.save.Model`. Raises SpecError where it has no result."""
+def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = ()) -> Any:
+    """The model of a block, ready for onnxruntime: see `onnxio.save.Model`. Raises SpecError where it has no result.
+
+    It holds numbers in the dtypes that it would have together with the blocks `beside`, whose files go with it.
+    """
     from primsplit.onnxio.save import to_model
+    from primsplit.passes.carrying import dtypes_to_carry, in_carriers, told_dtypes
     from primsplit.passes.finish import finish
 
     if not named.block.results:
@@ -23,7 +27,10 @@ def make_model(named: NamedBlock) -> Any:
             cure="Return an array.",
         )
     with paused():
-        return to_model(finish(named.block, named.gradients), named.inputs, named.outputs, defaults=named.defaults)
+        names = dtypes_to_carry(named.block, *(other.block for other in beside))
+        held = in_carriers(named, names)
+        block = finish(held.block, held.gradients)
+        return to_model(block, held.inputs, held.outputs, told_dtypes(named, names), defaults=held.defaults)
 
 
 def make_proto(named: NamedBlock) -> Any:
@@ -65,24 +72,31 @@ def save_models(programs: Sequence[tuple[NamedBlock, str]]) -> None:
     from primsplit.onnxio.files import write_models
 
     with paused():
-        write_models([(make_model(named), path) for named, path in programs])
+        every = [named for named, _ in programs]
+        write_models([(make_model(named, every), path) for named, path in programs])
 
 
 def save_functions(name: str, joint: NamedBlock, forward: NamedBlock, backward: NamedBlock, path: str) -> None:
     """Write a split as one file whose forward and pullback are model-local functions. Raises FileError."""
     from primsplit.onnxio.files import write_models
     from primsplit.onnxio.functions import to_function_model
+    from primsplit.passes.carrying import dtypes_to_carry, in_carriers, told_dtypes
 
     with paused():
-        write_models([(to_function_model(name, joint, forward, backward), path)])
+        names = dtypes_to_carry(joint.block, forward.block, backward.block)
+        told = told_dtypes(joint, names)
+        joint, forward, backward = (in_carriers(named, names) for named in (joint, forward, backward))
+        write_models([(to_function_model(name, joint, forward, backward, told), path)])
 
 
-def read_model(path: str, lengths: Mapping[str, int], given: Mapping[str, bool], *, safe_where: bool) -> Any:
-    """The block of an ONNX file, with names: see `onnxio.load.Model`, and `onnxio.sequence_ends.Said` for the rest."""
+def read_model(
+    path: str, lengths: Mapping[str, int], given: Mapping[str, bool], specs: Mapping[str, Any], *, safe_where: bool
+) -> Any:
+    """The block of an ONNX file, with names: see `onnxio.load`, and `onnxio.sequence_ends.Said` for the rest."""
     from primsplit.onnxio.load import load_model
     from primsplit.onnxio.sequence_ends import Said
 
-    return load_model(path, Said(lengths, given), safe_where=safe_where)
+    return load_model(path, Said(lengths, given), specs, safe_where=safe_where)
 
 
 def kinds_in_file(path: str) -> list[str]:

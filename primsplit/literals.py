@@ -81,7 +81,7 @@ def number_text(number: Any) -> str:
     if isinstance(number, str):
         return repr(number)
     dtype = np.asarray(number).dtype
-    if dtype.kind in "biu" or dtype.name in {"int4", "uint4"}:
+    if dtype.kind in "biu" or "int" in dtype.name:
         return str(bool(number)) if dtype.kind == "b" else str(int(number))
     text = str(number)
     if np.asarray(float(text)).astype(dtype).tobytes() != np.asarray(number).tobytes():

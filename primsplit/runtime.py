@@ -13,6 +13,7 @@ import onnx
 import onnx.helper
 import onnxruntime
 
+from primsplit.carriers import CARRIERS, DTYPE_OF, in_carrier
 from primsplit.counters import Counters
 from primsplit.errors import BranchError, DtypeError, RunError, ShapeError
 from primsplit.infer import type_string
@@ -26,7 +27,8 @@ class Session:
 
     Called with one array an input; returns one an output, owned by the caller. With `plan_memory` a run takes its
     memory in one piece, which halves the time of thousands of tiny operators and, from the second run on, doubles the
-    memory. `data` are initializers that the model says to be elsewhere. Raises RunError.
+    memory. `data` are initializers that the model says to be elsewhere. `carried` has the dtypes of inputs and outputs
+    that the file holds in other ones, as its metadata tell. Raises RunError.
     """
 
     def __init__(
@@ -54,11 +56,14 @@ class Session:
         except Exception as error:  # noqa: BLE001  # onnxruntime raises classes that share no ancestor of its own
             raise self._told("onnxruntime cannot load the program", error) from None
         Counters.sessions += 1
-        ends = [*self.session.get_inputs(), *self.session.get_outputs()]
         given = [*self.session.get_inputs(), *self.session.get_overridable_initializers()]
         self.inputs = [i.name for i in given]
         self.outputs = [o.name for o in self.session.get_outputs()]
-        self._is_narrow = any(e.type in NARROW for e in ends)
+        self._is_narrow = any(e.type in NARROW for e in (*given, *self.session.get_outputs()))
+        told = self.session.get_modelmeta().custom_metadata_map
+        self.carried = {
+            n: said for n in (*self.inputs, *self.outputs) if (said := told.get(f"{DTYPE_OF}{n}")) in CARRIERS
+        }
 
     def __call__(self, *arrays: npt.ArrayLike) -> list[npt.NDArray[Any]]:
         return self.run(dict(zip(self.inputs, arrays, strict=True)))
@@ -66,13 +71,22 @@ class Session:
     def run(self, feeds: Mapping[str, npt.ArrayLike], outputs: Sequence[str] | None = None) -> list[npt.NDArray[Any]]:
         """The outputs, by default all, for inputs given by name."""
         arrays = {name: np.asarray(value) for name, value in feeds.items()}
+        if self.carried:
+            arrays = {name: self._held(name, array) for name, array in arrays.items()}
         try:
-            if self._is_narrow:
-                return self._run_values(arrays, outputs)
-            found: list[npt.NDArray[Any]] = self.session.run(outputs, arrays)
+            found = self._run_values(arrays, outputs) if self._is_narrow else self.session.run(outputs, arrays)
         except Exception as error:  # noqa: BLE001  # see above
             raise self._told("onnxruntime failed", error) from None
-        return found
+        return self._as_said(found, outputs or self.outputs) if self.carried else found
+
+    def _held(self, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The array in the dtype that the file holds this input in."""
+        return in_carrier(array) if name in self.carried else array
+
+    def _as_said(self, found: Iterable[npt.NDArray[Any]], names: Iterable[str]) -> list[npt.NDArray[Any]]:
+        """The outputs in the dtypes that they are said to be of."""
+        said = [self.carried.get(name) for name in names]
+        return [a if s is None else a.astype(s) for a, s in zip(found, said, strict=True)]
 
     def run_into(self, feeds: Mapping[str, npt.ArrayLike], buffers: Sequence[npt.NDArray[Any]]) -> None:
         """Run, and write the outputs into these arrays: none is allocated for them.
@@ -80,11 +94,14 @@ class Session:
         Raises ShapeError or DtypeError where an array does not fit its output, RunError where the run fails; then the
         arrays hold whatever was written.
         """
-        arrays = {name: np.ascontiguousarray(value) for name, value in feeds.items()}
+        arrays = {name: np.ascontiguousarray(self._held(name, np.asarray(value))) for name, value in feeds.items()}
         binding = self.session.io_binding()
         for name, array in arrays.items():
             binding.bind_ortvalue_input(name, _to_value(array))
         for output, buffer in zip(self.session.get_outputs(), buffers, strict=True):
+            if output.name in self.carried:
+                told = f"the output {output.name} is {self.carried[output.name]}, which a file holds in another dtype"
+                raise DtypeError(told, cure="Call the program.")
             _check_buffer(output, buffer, arrays.values())
             element = NUMBERS.get(buffer.dtype, buffer.dtype.type)
             binding.bind_output(output.name, "cpu", 0, element, buffer.shape, buffer.ctypes.data)
@@ -108,8 +125,9 @@ class Session:
         if raised is not None:
             kind = BranchError if raised.startswith("raises BranchError") else RunError
             return kind(f"the program {raised}", because=(f"at {place}",) if place else ())
-        reason = text.rsplit("Status Message:", maxsplit=1)[-1].strip().splitlines()[0][:300]
-        return RunError(f"{what}: {reason}", because=(f"at {place}",) if place else ())
+        # Some kernels give no message.
+        reason = text.rsplit("Status Message:", maxsplit=1)[-1].strip() or text.strip() or type(error).__name__
+        return RunError(f"{what}: {reason.splitlines()[0][:300]}", because=(f"at {place}",) if place else ())
 
 
 def _check_buffer(output: Any, buffer: npt.NDArray[Any], inputs: Iterable[npt.NDArray[Any]]) -> None:

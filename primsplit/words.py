@@ -104,7 +104,7 @@ def elements(words: Sequence[str], dtype: np.dtype[Any]) -> AnyArray:
         return np.array([ast.literal_eval(w) for w in words], dtype=object)
     if dtype.kind == "b":
         return np.array([w == "True" for w in words], dtype=bool)
-    if dtype.kind in "iu" or dtype.name in {"int4", "uint4"}:
+    if dtype.kind in "iu" or "int" in dtype.name:
         return np.array([int(w) for w in words], dtype=object).astype(dtype)
     result = np.zeros(len(words), dtype)
     for i, word in enumerate(words):

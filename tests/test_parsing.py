@@ -39,7 +39,7 @@ def _code(text: str) -> list[str]:
 
 
 DTYPES = ["float16", "float32", "float64", "bfloat16", "int8", "int32", "int64", "uint8", "uint64", "bool"]
-NARROW = ["float8_e4m3fn", "float8_e5m2", "int4", "uint4"]
+NARROW = ["float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float6_e2m3fn", "float4_e2m1fn", "int4", "uint4", "int2"]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -68,9 +68,10 @@ def test_floats_are_written_short_and_read_exactly(numbers: list[float], fill: f
 
 @pytest.mark.parametrize("dtype", NARROW)
 def test_every_value_of_the_narrow_dtypes_survives(dtype: str) -> None:
-    low, high = (-8, 8) if dtype == "int4" else (0, 16)
-    values = np.arange(256, dtype=np.uint8).view(dtype) if "float" in dtype else np.arange(low, high).astype(dtype)
-    for chunk in values.reshape(-1, 8):
+    low, high = {"int2": (-2, 2), "int4": (-8, 8)}.get(dtype, (0, 16))
+    bits = 2 ** int(dtype.removeprefix("float")[0]) if "float" in dtype else 0
+    values = np.arange(bits, dtype=np.uint8).view(dtype) if bits else np.arange(low, high).astype(dtype)
+    for chunk in np.array_split(values, max(values.size // 8, 1)):
         block = _returns(chunk, chunk[0])
         assert parse(listing(block), constants(block)) == block
 

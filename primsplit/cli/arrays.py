@@ -51,8 +51,8 @@ def as_declared(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[An
     """An array of a file; numbers of a dtype that NumPy does not know are bytes there, those of a float8 uint8."""
     if dtype.isbuiltin == 1:
         return array
-    plain = "uint8" if dtype.name.startswith(FLOAT8) else f"V{dtype.itemsize}"
-    return array.view(dtype) if array.dtype == np.dtype(plain) else array
+    is_bytes = array.dtype == np.uint8 and dtype.name.startswith(FLOAT8)
+    return array.view(dtype) if is_bytes or array.dtype == np.dtype(f"V{dtype.itemsize}") else array
 
 
 def as_stored(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

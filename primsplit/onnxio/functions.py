@@ -4,6 +4,8 @@ The main graph is thin: it calls `ps::<name>`, which gives the results and what 
 `ps::<name>__pullback`. From outside, the file is the joint form: the same inputs, outputs and names.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 import onnx
 
@@ -17,9 +19,15 @@ from primsplit.schema import OPSET
 DOMAIN = "ps"
 
 
-def to_function_model(name: str, joint: NamedBlock, forward: NamedBlock, backward: NamedBlock) -> Model:
+def to_function_model(
+    name: str,
+    joint: NamedBlock,
+    forward: NamedBlock,
+    backward: NamedBlock,
+    metadata: Mapping[str, str] | None = None,
+) -> Model:
     """The model of a split with the functions `<name>` and `<name>__pullback` in the domain `ps`."""
-    main = _Main(name, joint)
+    main = _Main(name, joint, metadata)
     main.call(name, forward)
     main.call(f"{name}__pullback", backward)
     for output in joint.outputs:
@@ -30,8 +38,8 @@ def to_function_model(name: str, joint: NamedBlock, forward: NamedBlock, backwar
 class _Main:
     """The thin graph: calls, and the types of the values that they read and give, by name."""
 
-    def __init__(self, name: str, joint: NamedBlock) -> None:
-        self.proto = new_model(name)
+    def __init__(self, name: str, joint: NamedBlock, metadata: Mapping[str, str] | None) -> None:
+        self.proto = new_model(name, metadata)
         self.proto.opset_import.add(domain=DOMAIN, version=1)
         self.graph = self.proto.graph
         self.functions = Functions(self.proto)
@@ -88,12 +96,9 @@ class Functions:
     def named(self, op: Op) -> Op:
         """The op; a call as an op of the function that it calls, which is written where it is not yet."""
         if not is_call(op):
-            if not any(op.blocks()):
-                return op
-            given = {k: self.with_calls(v) if isinstance(v, Block) else v for k, v in op.attributes.items()}
-            return Op(op.kind, op.inputs, op.outputs, given, op.place, op.remark)
+            return op.with_blocks(self.with_calls)
         name, long = self.function_of(op.kind.removeprefix("call::"), op.attributes["body"])
-        return Op(f"{DOMAIN}::{name}", (*op.inputs, *long), op.outputs, {}, op.place, op.remark)
+        return op.beside(f"{DOMAIN}::{name}", (*op.inputs, *long), op.outputs)
 
     def function_of(self, wanted: str, body: Block) -> tuple[str, list[Const]]:
         """The name of the function with this body, and what a call must give after its inputs."""

@@ -18,14 +18,12 @@ import onnx.defs
 import onnx.helper
 
 from primsplit.errors import FileError, ParseError, UnsupportedFunction
-from primsplit.onnxio.tensor_checks import bytes_of, check_tensor, require_told
+from primsplit.onnxio.tensor_checks import bytes_of, check_tensor
 
 MOST_BYTES = 2**31
 """The most bytes of a protobuf."""
 SHORT = 256
 """The most elements of an initializer that stays one: operators' types may depend on its numbers."""
-DTYPES = frozenset({"to", "dtype", "output_dtype"})
-"""Attributes that name the dtype of a result."""
 MOST_NODES = 10_000_000
 """The most nodes that model-local functions may be inlined to."""
 
@@ -151,8 +149,6 @@ def _check_nodes(nodes: Iterable[onnx.NodeProto], path: str, *, in_function: boo
             _check_texts(path, attribute.name, attribute.ref_attr_name)
             if attribute.ref_attr_name and not in_function:
                 raise ParseError(f"{path}: {node.op_type} refers to an attribute of a function, and is in none")
-            if attribute.name in DTYPES:
-                require_told(attribute.i, f"{path}: what {node.op_type} {node.name}".rstrip() + " makes")
             if attribute.HasField("sparse_tensor"):
                 raise UnsupportedFunction(f"{path}: the {node.op_type} {node.name} is sparse", cure="Make it a tensor.")
             if attribute.HasField("t"):

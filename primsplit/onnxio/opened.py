@@ -30,8 +30,9 @@ class OpenedFile:
             raise FileError(f"cannot read {path}: there is no such file")
         self.path = path
         self.session = Session(path)
-        self.inputs = {i.name: _type(i) for i in self.session.session.get_inputs()}
-        self.outputs = {o.name: _type(o) for o in self.session.session.get_outputs()}
+        said = self.session.carried
+        self.inputs = {i.name: _type(i, said.get(i.name)) for i in self.session.session.get_inputs()}
+        self.outputs = {o.name: _type(o, said.get(o.name)) for o in self.session.session.get_outputs()}
 
     def __call__(self, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
         if missing := [name for name in self.inputs if name not in arrays]:
@@ -58,12 +59,16 @@ class OpenedPair:
         return {**kept, **self.backward({**arrays, **kept})}
 
 
-def _type(declared: Any) -> Type:
-    """The Type of what onnxruntime says of an input or output. Raises SpecError for what is no tensor."""
+def _type(declared: Any, said: str | None) -> Type:
+    """The Type of what onnxruntime, or the file itself, says of an input or output.
+
+    Raises SpecError for what is no tensor.
+    """
     match = re.fullmatch(r"tensor\((\w+)\)", declared.type)
     if match is None or match[1] == "string":
         raise SpecError(f"{declared.name} is a {declared.type}, which cannot be read from or written to a file")
     dtype = NARROW[declared.type] if declared.type in NARROW else np.dtype(_DTYPES.get(match[1], match[1]))
+    dtype = np.dtype(said) if said else dtype
     return Type(dtype, [_dim(d, declared.name, axis) for axis, d in enumerate(declared.shape)])
 
 

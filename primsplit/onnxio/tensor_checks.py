@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 import onnx
 import onnx.helper
 
-from primsplit.errors import FileError, ParseError, UnsupportedFunction
-from primsplit.onnxio.tensors import bits_in_file
-from primsplit.schema import OPSET
+from primsplit.carriers import bits_in_file
+from primsplit.errors import FileError, ParseError
 
 MOST_BYTES = 2**62
 """No tensor is larger: beyond that, sizes do not fit in the 64 bits that operators count in."""
@@ -17,26 +16,6 @@ MOST_BYTES = 2**62
 KNOWN = frozenset(onnx.TensorProto.DataType.values()) - {onnx.TensorProto.UNDEFINED}
 TYPED = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
 COMPLEX = frozenset({onnx.TensorProto.COMPLEX64, onnx.TensorProto.COMPLEX128})
-
-
-LATER: Mapping[int, int] = {
-    onnx.TensorProto.FLOAT4E2M1: 23,
-    onnx.TensorProto.FLOAT8E8M0: 24,
-    onnx.TensorProto.UINT2: 25,
-    onnx.TensorProto.INT2: 25,
-}
-"""Data types that the written opset has no operators for, and the opset that brought them."""
-
-
-def require_told(data_type: int, what: str) -> None:
-    """Raise UnsupportedFunction for a data type that came after the opset that programs are written in."""
-    since = LATER.get(data_type)
-    if since is not None:
-        raise UnsupportedFunction(
-            f"{what} is of {onnx.TensorProto.DataType.Name(data_type).lower()}, which opset {since} brought",
-            because=(f"programs are written in opset {OPSET}, whose operators take no such numbers",),
-            cure="Export the model with integers of 4 or 8 bits, or with floats.",
-        )
 
 
 def check_tensor(tensor: onnx.TensorProto, path: str) -> None:
@@ -53,7 +32,7 @@ def check_tensor(tensor: onnx.TensorProto, path: str) -> None:
         there, wanted = len(tensor.raw_data), size
     else:
         there = sum(len(getattr(tensor, field)) for field in TYPED)
-        packed = 0 < _bits(tensor.data_type) < 8
+        packed = _bits(tensor.data_type) in {2, 4}
         wanted = size if packed else count * (2 if tensor.data_type in COMPLEX else 1)
     if there != wanted:
         what = "bytes" if tensor.HasField("raw_data") else "numbers"
@@ -61,10 +40,9 @@ def check_tensor(tensor: onnx.TensorProto, path: str) -> None:
 
 
 def bytes_of(data_type: int, shape: Sequence[int], what: str) -> int:
-    """The bytes of a tensor of literal shape. Raises ParseError for what no tensor can be; see `require_told` too."""
+    """The bytes of a tensor of literal shape. Raises ParseError for what no tensor can be."""
     if data_type not in KNOWN:
         raise ParseError(f"{what} has the unknown data type {data_type}")
-    require_told(data_type, what)
     if any(d < 0 for d in shape):
         raise ParseError(f"{what} has a negative size in its shape {list(shape)}")
     size = math.ceil(math.prod(shape) * _bits(data_type) / 8)

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-import ml_dtypes
 import numpy as np
 import onnx
 import onnx.helper
 import onnx.numpy_helper
 
+from primsplit.carriers import bits_in_file
 from primsplit.errors import FileError
 from primsplit.ir import AnyArray, Const, Data
 
@@ -66,15 +66,6 @@ def type_number(dtype: np.dtype[Any]) -> int:
 def size_in_file(const: Const) -> int:
     """The bytes that the data take in a file, which packs the elements of less than a byte."""
     return math.ceil(math.prod(const.data.shape) * bits_in_file(const.type.dtype) / 8)
-
-
-@functools.cache
-def bits_in_file(dtype: np.dtype[Any]) -> int:
-    """The bits of an element in a file: in memory each takes whole bytes."""
-    if dtype.isbuiltin == 1:
-        return 8 * dtype.itemsize
-    info = ml_dtypes.iinfo if "int" in dtype.name else ml_dtypes.finfo
-    return int(info(dtype).bits)
 
 
 def fill(proto: onnx.TensorProto, data: Data) -> onnx.TensorProto:

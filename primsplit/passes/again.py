@@ -6,8 +6,9 @@ layer; beside a product the passes are nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from primsplit.ir import Block, Const, Op, Value, Var, live_ops, reads
+from primsplit.ir import Block, Const, Op, Value, Var, live_ops, reads, renamed
 from primsplit.passes.recompute import VIEWS
 
 PRODUCTS = frozenset({"Gemm", "MatMul", "Conv"})
@@ -73,7 +74,7 @@ def _swapped(op: Op, kept: set[Var], made_by: Mapping[Var, Op], passes: int) -> 
         if before is not None:
             inputs = tuple(before[-1].outputs[0] if before and v is array else v for v in (second, first))
             result = Var(op.outputs[0].type, op.outputs[0].hint)
-            return [*before, Op(op.kind, inputs, (result,), op.attributes, op.place, op.remark)]
+            return [*before, replace(op, inputs=inputs, outputs=(result,))]
     return None
 
 
@@ -93,5 +94,4 @@ def _reading(op: Op, instead: Mapping[Var, Var]) -> Op:
     """The op with the values that are made again in the place of the others."""
     if not any(v in instead for v in op.inputs):
         return op
-    inputs = tuple(instead.get(v, v) if isinstance(v, Var) else v for v in op.inputs)
-    return Op(op.kind, inputs, op.outputs, op.attributes, op.place, op.remark)
+    return replace(op, inputs=tuple(renamed(v, instead) for v in op.inputs))

@@ -4,6 +4,8 @@ onnxruntime 1.31.1 gives the wrong shape, without an error, where an empty tenso
 with keepdims=0, and where the place of its extreme is asked along one.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from primsplit.ir import Block, Const, Op
@@ -20,11 +22,11 @@ class _Counting(Rewriter):
         if op.kind in {"ArgMax", "ArgMin"} and op.inputs[0] is not None and op.attributes.get("axis", 0) < 0:
             rank = op.inputs[0].type.rank
             attributes = op.attributes if rank is None else {**op.attributes, "axis": op.attributes["axis"] + rank}
-            return Op(op.kind, op.inputs, op.outputs, attributes, op.place, op.remark)
+            return replace(op, attributes=attributes)
         if not op.kind.startswith("Reduce") or len(op.inputs) < 2 or op.inputs[0] is None:
             return op
         axes, rank = integers(op.inputs[1]), op.inputs[0].type.rank
         if axes is None or rank is None or all(a >= 0 for a in axes):
             return op
         counted = Const(np.array([a % rank for a in axes], dtype=np.int64))
-        return Op(op.kind, (op.inputs[0], counted), op.outputs, op.attributes, op.place, op.remark)
+        return replace(op, inputs=(op.inputs[0], counted))

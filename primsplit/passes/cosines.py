@@ -32,5 +32,5 @@ class _Cosines(Rewriter):
             ("Mul", (sine, sine), square),
             ("Mul", (square, TWO), twice),
         ):
-            self.kept.append(Op(kind, inputs, (output,), {}, op.place, op.remark))
-        return Op("Sub", (ONE, twice), op.outputs, {}, op.place, op.remark)
+            self.kept.append(op.beside(kind, inputs, (output,)))
+        return op.beside("Sub", (ONE, twice), op.outputs)

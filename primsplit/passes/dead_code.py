@@ -12,9 +12,4 @@ def drop_dead_code(block: Block) -> Block:
 
 
 def _inside(op: Op) -> Op:
-    if is_call(op) or not any(op.blocks()):
-        return op
-    attributes = {k: drop_dead_code(v) if isinstance(v, Block) else v for k, v in op.attributes.items()}
-    if all(attributes[k] is v for k, v in op.attributes.items()):
-        return op
-    return Op(op.kind, op.inputs, op.outputs, attributes, op.place, op.remark)
+    return op if is_call(op) else op.with_blocks(drop_dead_code)

@@ -71,7 +71,7 @@ def _guarded(layer: Op) -> Op:
 
     nothing = record("no_elements", [], body)
     attributes = {"then_branch": nothing, "else_branch": whole}
-    return Op("If", (is_empty.value,), layer.outputs, attributes, layer.place, layer.remark)
+    return layer.beside("If", (is_empty.value,), layer.outputs, attributes)
 
 
 def _padded(layer: Op) -> Sequence[Value]:

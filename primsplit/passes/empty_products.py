@@ -37,10 +37,10 @@ class _Zeroing(Rewriter):
         axis = len(left.type.shape or ()) - 1
         zero = Const(np.zeros((), result.type.dtype))
         made = (
-            Op("MatMul", op.inputs, (product,), op.attributes, op.place, op.remark),
-            Op("Shape", (left,), (size,), {"start": axis, "end": axis + 1}, op.place, op.remark),
-            Op("Equal", (size, Const(np.zeros(1, np.int64))), (is_empty,), {}, op.place, op.remark),
-            Op("Where", (is_empty, zero, product), (result,), {}, op.place, op.remark),
+            op.beside("MatMul", op.inputs, (product,), op.attributes),
+            op.beside("Shape", (left,), (size,), {"start": axis, "end": axis + 1}),
+            op.beside("Equal", (size, Const(np.zeros(1, np.int64))), (is_empty,)),
+            op.beside("Where", (is_empty, zero, product), (result,)),
         )
         self.kept.extend(made[:-1])
         return made[-1]

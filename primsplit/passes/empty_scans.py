@@ -85,18 +85,11 @@ def _guarded(scan: Op) -> Op:
     axis = scan.attributes.get("scan_input_axes", [0])[0]
     length = op.Shape(Array(_the(first)), start=axis, end=None if axis == -1 else axis + 1)
     is_empty = op.Equal(op.Squeeze(length, [0]), 0)
-    inner = Op(
-        scan.kind,
-        scan.inputs,
-        tuple(Var(v.type, v.hint) for v in scan.outputs),
-        scan.attributes,
-        scan.place,
-        scan.remark,
-    )
+    inner = replace(scan, outputs=tuple(Var(v.type, v.hint) for v in scan.outputs))
     walked = Block("steps", (), (inner,), inner.outputs)
     nothing = record("no_steps", [], lambda: _of_no_steps(scan, carries))
     attributes = {"then_branch": nothing, "else_branch": walked}
-    return Op("If", (is_empty.value,), scan.outputs, attributes, scan.place, scan.remark)
+    return scan.beside("If", (is_empty.value,), scan.outputs, attributes)
 
 
 def _the(value: Value | None) -> Value:

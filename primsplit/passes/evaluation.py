@@ -5,6 +5,7 @@ the square root are then correctly rounded, since float64 has more than twice th
 within half a unit of the last place and a little.
 """
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -187,10 +188,7 @@ def _extremum(function: Callable[..., Any]) -> Evaluator:
     def evaluator(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
         if inputs[0].dtype.kind not in "iu":
             return None
-        result = inputs[0]
-        for other in inputs[1:]:
-            result = function(result, other)
-        return np.asarray(result)
+        return np.asarray(functools.reduce(function, inputs))
 
     return evaluator
 

@@ -1,8 +1,8 @@
 """Scans split up: what a step does not need of the step before is done for all steps at once, around the Scan.
 
-An operator costs about as much in a Scan's body as it does outside for all steps together. So ops that depend on the
-elements alone are batched in front; ops that no carry depends on are batched behind; and a carry that only sums is
-summed behind, products of matrices in one product over all steps.
+An operator on little costs about as much in a Scan's body as it does outside for all steps together. So ops that
+depend on the elements alone are batched in front; ops that no carry depends on are batched behind; and a carry that
+only sums is summed behind, products of matrices in one product over all steps.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,10 +16,11 @@ from primsplit.batching.table import forms
 from primsplit.batching.transform import batch_block
 from primsplit.broadcasting import reshape_to
 from primsplit.dims import Dim, product
-from primsplit.ir import Block, Const, Op, Type, Value, Var, has_blocks, is_call, reads, walk
+from primsplit.ir import Block, Const, Op, Type, Value, Var, has_blocks, is_call, readers, reads, walk
 from primsplit.nested import ScanForm, Walk, emit_scan, visible
 from primsplit.ops import op as operators
 from primsplit.passes.cse import is_deterministic
+from primsplit.passes.matrices import ELEMENTWISE
 from primsplit.passes.rewriting import Rewriter, recorded_beside
 
 
@@ -133,15 +134,15 @@ def _is_batched(op: Op, known: frozenset[str]) -> bool:
 
 def _size(values: Iterable[Value | None]) -> Dim:
     """The number of elements of these values together."""
-    total: Dim = 0
-    for value in values:
-        if value is not None and value.type.shape is not None:
-            total = total + product(value.type.shape)
-    return total
+    return sum((product(v.type.shape) for v in values if v is not None and v.type.shape is not None), start=0)
 
 
 def _front(body: Block, count: int, known: frozenset[str]) -> list[Op]:
-    """The ops that depend on the elements alone, and make no more of them than a few times as much."""
+    """The ops that depend on the elements alone, and make no more of them than a few times as much.
+
+    What works element by element on much at each step stays in the body, where its operands and results are in the
+    cache, unless it is for something in front.
+    """
     given = set(body.params[count:])
     varying = set(body.params)
     found: list[Op] = []
@@ -152,47 +153,48 @@ def _front(body: Block, count: int, known: frozenset[str]) -> list[Op]:
         if read and all(v in given for v in read) and _is_batched(op, known) and not grows:
             given.update(op.outputs)
             found.append(op)
-    return found
+    in_front: list[Op] = []
+    needed: set[Var] = set()
+    for op in reversed(found):
+        if op.kind not in ELEMENTWISE or not _is_much(op.outputs[0]) or not needed.isdisjoint(op.outputs):
+            needed.update(reads(op))
+            in_front.append(op)
+    return in_front[::-1]
 
 
 GROWTH = 8
 """An op in front may make at most so many elements of one."""
+MUCH = 2**13
+"""Bytes of one step from which on passes over memory for all steps cost more than ops in the body."""
 
 
-def _readers(body: Block) -> dict[Var, list[Op | None]]:
-    """The ops that read each Var; None stands for the body's results."""
-    found: dict[Var, list[Op | None]] = {}
-    for op in body.ops:
-        for var in reads(op):
-            found.setdefault(var, []).append(op)
-    for result in body.results:
-        if isinstance(result, Var):
-            found.setdefault(result, []).append(None)
-    return found
+def _is_much(value: Value) -> bool:
+    size = value.type.nbytes()
+    return isinstance(size, int) and size >= MUCH
 
 
 def _sums(body: Block, count: int, known: frozenset[str]) -> list[_Sum]:
     """The carries that only sum what each step adds to them."""
-    readers = _readers(body)
+    read_by = readers(body.ops, body.results)
     made_by = {v: op for op in body.ops for v in op.outputs}
     found = []
     for k in range(count):
         param, result = body.params[k], body.results[k]
         add = made_by.get(result) if isinstance(result, Var) else None
-        if add is None or add.kind != "Add" or readers.get(param) != [add] or readers[add.outputs[0]] != [None]:
+        if add is None or add.kind != "Add" or read_by.get(param) != [add] or read_by[add.outputs[0]] != [None]:
             continue
         term = next((v for v in add.inputs if v is not param), None)
         varies = term in made_by or term in body.params
         if isinstance(term, Var) and term.type == param.type and varies:
-            found.append(_Sum(k, term, _factors(made_by.get(term), readers, made_by, known)))
+            found.append(_Sum(k, term, _factors(made_by.get(term), read_by, made_by, known)))
     return found
 
 
 def _factors(
-    term: Op | None, readers: dict[Var, list[Op | None]], made_by: dict[Var, Op], known: frozenset[str]
+    term: Op | None, read_by: dict[Var, list[Op | None]], made_by: dict[Var, Op], known: frozenset[str]
 ) -> tuple[Var, Var] | None:
     """The matrices a and b of a term a.T @ b that nobody else reads."""
-    if term is None or term.kind != "MatMul" or len(readers[term.outputs[0]]) != 1:
+    if term is None or term.kind != "MatMul" or len(read_by[term.outputs[0]]) != 1:
         return None
     left, right = term.inputs
     turned = made_by.get(left) if isinstance(left, Var) else None
@@ -209,7 +211,7 @@ def _behind(body: Block, count: int, sums: Sequence[_Sum], front: set[int], know
     summed = {s.carry for s in sums}
     wanted = {r for k, r in enumerate(body.results[:count]) if k not in summed and isinstance(r, Var)}
     adding = {id(op) for op in _summing(body, sums)}
-    readers = _readers(body)
+    read_by = readers(body.ops, body.results)
     found: set[int] = set(adding)
     behind: list[Op] = []
     for op in reversed(body.ops):
@@ -218,7 +220,7 @@ def _behind(body: Block, count: int, sums: Sequence[_Sum], front: set[int], know
         if any(v in wanted for v in op.outputs):
             wanted.update(reads(op))
             continue
-        free_of_carries = all(r is None or id(r) in found for v in op.outputs for r in readers.get(v, []))
+        free_of_carries = all(r is None or id(r) in found for v in op.outputs for r in read_by.get(v, []))
         if id(op) not in front and free_of_carries and _is_batched(op, known):
             found.add(id(op))
             behind.append(op)
@@ -230,7 +232,7 @@ def _behind(body: Block, count: int, sums: Sequence[_Sum], front: set[int], know
 def _summing(body: Block, sums: Sequence[_Sum]) -> list[Op]:
     """The ops that disappear with the sums: the additions, and the products of matrices."""
     made_by = {v: op for op in body.ops for v in op.outputs}
-    readers = _readers(body)
+    read_by = readers(body.ops, body.results)
     found = []
     for each in sums:
         result = body.results[each.carry]
@@ -240,7 +242,7 @@ def _summing(body: Block, sums: Sequence[_Sum]) -> list[Op]:
             product_of = made_by[each.term]
             found.append(product_of)
             left = product_of.inputs[0]
-            if isinstance(left, Var) and len(readers[left]) == 1:
+            if isinstance(left, Var) and len(read_by[left]) == 1:
                 found.append(made_by[left])
     return found
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from primsplit.ir import Op, Var, is_call, reads
+from primsplit import tracing
+from primsplit.ir import Block, Op, Var, is_call, reads
 from primsplit.passes.cse import is_deterministic
 
 
@@ -18,6 +19,14 @@ def hoist(ops: Sequence[Op], params: Iterable[Var]) -> tuple[list[Op], list[Op]]
         else:
             outside.append(op)
     return outside, inside
+
+
+def without_invariants(body: Block) -> Block:
+    """The body without what does not vary from step to step, which is recorded in front."""
+    before, inside = hoist(body.ops, body.params)
+    for op in before:
+        tracing.append(op)
+    return Block(body.name, body.params, tuple(inside), body.results)
 
 
 def is_movable(op: Op) -> bool:

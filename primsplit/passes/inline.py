@@ -1,6 +1,6 @@
 """Calls of traced functions replaced by the functions' own ops."""
 
-from primsplit.ir import Block, Op, Renaming, Var, is_call, rename, walk
+from primsplit.ir import Block, Op, Renaming, is_call, rename, renamed, walk
 from primsplit.passes.rewriting import Rewriter
 
 
@@ -28,5 +28,5 @@ class _Inliner(Rewriter):
             if found is not None:
                 self.kept.append(found)
         for output, result in zip(op.outputs, body.results, strict=True):
-            self.replaced[output] = self.value(renaming.get(result, result) if isinstance(result, Var) else result)
+            self.replaced[output] = self.value(renamed(result, renaming))
         return None

@@ -9,18 +9,24 @@ from dataclasses import replace
 from typing import Any
 
 from primsplit.calls.recorded import open_inputs
+from primsplit.carriers import FLOAT8
 from primsplit.errors import DtypeError, UnsupportedFunction
-from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_call, own_symbols, rename
+from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_call, own_symbols, rename, renamed
+from primsplit.limited import Limited
+from primsplit.passes.compositions.few_bits import through_float16
 from primsplit.passes.compositions.table import COMPOSITIONS, CORRECTED, SPELT, Composition, is_odd, through_float32
 from primsplit.passes.cse import attribute_key
 from primsplit.passes.kernels import KERNELS
 from primsplit.passes.rewriting import Rewriter
 from primsplit.schema import schema
 from primsplit.tracing import close, fresh_stack, recording
+from primsplit.trees import as_list
 
 HALVES = frozenset({"float16", "bfloat16"})
-UNTOLD = frozenset({"object", "str", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"})
-"""Texts and floats of 8 bits, which the table of kernels does not tell: there is nothing that could stand for them."""
+UNTOLD = frozenset({"object", "str"}) | FLOAT8
+"""Texts and floats of 8 bits, which the table of kernels does not tell."""
+WITHOUT_FLOAT8 = frozenset({"ConstantOfShape", "Flatten", "Pad", "Squeeze", "Unsqueeze"})
+"""What of the operators that move floats of 8 bits has no kernel for them."""
 
 
 def legalize(block: Block) -> Block:
@@ -45,7 +51,7 @@ class _Legalizer(Rewriter):
         remark = op.remark or f"for {op.kind}"
         self.kept += [rename(step, inner, place=op.place, remark=remark) for step in body.ops]
         for result, output in zip(body.results, op.outputs, strict=False):
-            self.replaced[output] = inner.get(result, result) if isinstance(result, Var) else result
+            self.replaced[output] = renamed(result, inner)
         return None
 
 
@@ -102,6 +108,8 @@ def find_composition(op: Op) -> Composition | None:
     Raises DtypeError where it runs for other dtypes alone, UnsupportedFunction where it does for none.
     """
     bound = bound_dtypes(op)
+    if op.kind in WITHOUT_FLOAT8 and op.outputs[0].type.key[0] in FLOAT8:
+        return through_float16(op.kind, op.outputs[0].type.dtype)
     if has_kernel(op.kind, bound):
         if op.kind == "BatchNormalization" and not _overwrites(op):
             return None
@@ -127,8 +135,7 @@ def find_composition(op: Op) -> Composition | None:
     )
 
 
-_cache: dict[Any, Block] = {}
-_CACHE_LIMIT = 4096
+_cache: Limited[Any, Block] = Limited(4096)
 
 
 def _is_parameter(value: Value) -> bool:
@@ -148,8 +155,6 @@ def _composed(op: Op, composition: Composition) -> Block:
     )
     known = _cache.get(key)
     if known is None:
-        if len(_cache) >= _CACHE_LIMIT:
-            _cache.clear()
         known = legalize(_record(op, composition))
         if not own_symbols(known):  # two uses must not share the name of a size that depends on data
             _cache[key] = known
@@ -166,5 +171,5 @@ def _record(op: Op, composition: Composition) -> Block:
     with fresh_stack(), recording(place=NOWHERE) as inner:
         params, inputs = open_inputs(op.inputs, inner, _is_parameter)
         made = composition(*inputs, **attributes)
-        results = [r.value for r in (made if isinstance(made, tuple) else (made,))]
+        results = [r.value for r in as_list(made)]
     return close(op.kind.lower(), params, inner, results)

@@ -6,6 +6,7 @@ shapes of the forward pass would lie there unused while memory is scarce, for th
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from primsplit import dims
 from primsplit.dims import Shape
@@ -55,7 +56,7 @@ class _Walk:
             elif _is_view(source.type, made.type):
                 known = self.matrices.get(source)
                 if known is not None and dims.same_shape(known.type.shape or (), made.type.shape or ()):
-                    op = Op("Identity", (known,), op.outputs, {}, op.place, op.remark)
+                    op = op.beside("Identity", (known,), op.outputs)
                 else:
                     self.matrices[source] = made
         self.ops.append(op)
@@ -75,7 +76,7 @@ class _Walk:
             return False
         inputs = [v if view == () else self.view(v, view, op) for v, view in zip(op.inputs, views, strict=True)]
         matrix = Var(Type(made.type.dtype, _matrix(shape)))
-        self.ops.append(Op(op.kind, tuple(inputs), (matrix,), op.attributes, op.place, op.remark))
+        self.ops.append(replace(op, inputs=tuple(inputs), outputs=(matrix,)))
         self.ops.append(_reshaped(matrix, shape, made, op))
         self.matrices[made] = matrix
         self.is_changed = True
@@ -132,4 +133,4 @@ def _shape_within(value: Value | None, shape: Shape) -> Shape | None:
 def _reshaped(value: Var, shape: Shape, made: Var, op: Op) -> Op:
     sizes = sizes_of(shape)
     assert sizes is not None
-    return Op("Reshape", (value, Const(sizes)), (made,), {"allowzero": 0}, op.place, op.remark)
+    return op.beside("Reshape", (value, Const(sizes)), (made,), {"allowzero": 0})

@@ -6,7 +6,7 @@ ScatterND are joined to one ScatterND of all slices; those made by Pad, where th
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from primsplit import dims
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to, zeros
 from primsplit.dims import Dim
-from primsplit.ir import NOWHERE, Const, Op, Type, Value, Var, reads, same_types
+from primsplit.ir import NOWHERE, Const, Op, Type, Value, Var, readers, same_types
 from primsplit.ops import op
 from primsplit.tracing import fresh_stack, recording
 
@@ -34,16 +34,11 @@ def merge_scatters(ops: Sequence[Op], results: Iterable[Value]) -> list[Op]:
 
 
 class _Sums:
-    """Which op makes each Var, how often it is read, and which Adds are part of a larger sum."""
+    """Which op makes each Var, what reads it, and which Adds are part of a larger sum."""
 
     def __init__(self, ops: Sequence[Op], results: Iterable[Value]) -> None:
         self.producers = {v: o for o in ops for v in o.outputs}
-        self.uses: dict[Var, int] = {}
-        for var in (v for o in ops for v in reads(o)):
-            self.uses[var] = self.uses.get(var, 0) + 1
-        for result in results:
-            if isinstance(result, Var):
-                self.uses[result] = self.uses.get(result, 0) + 1
+        self.readers = readers(ops, results)
         self.inner = {v for o in ops if _is_sum(o) for v in o.inputs if isinstance(v, Var) and self._is_inner(v)}
 
     def _is_inner(self, var: Var) -> bool:
@@ -52,7 +47,9 @@ class _Sums:
 
     def made_once(self, value: Value | None) -> Op | None:
         """The op that makes a value which is read once."""
-        return self.producers.get(value) if isinstance(value, Var) and self.uses.get(value) == 1 else None
+        if not isinstance(value, Var) or len(self.readers.get(value, ())) != 1:
+            return None
+        return self.producers.get(value)
 
     def leaves(self, each: Op) -> list[Value] | None:
         """The terms of the sum that an op ends, in order; None for an op that ends none."""
@@ -216,9 +213,9 @@ def _recorded(root: Op, rest: Sequence[Value], joins: Sequence[Callable[[], Arra
         result = total.value
     last = recorded.ops[-1]
     if result not in last.outputs:
-        last = Op("Identity", (result,), (root.outputs[0],), {}, root.place, root.remark)
+        last = root.beside("Identity", (result,), (root.outputs[0],))
         return [*recorded.ops, last]
-    return [*recorded.ops[:-1], Op(last.kind, last.inputs, root.outputs, last.attributes, last.place, last.remark)]
+    return [*recorded.ops[:-1], replace(last, outputs=root.outputs)]
 
 
 def _one_scatter(found: Sequence[_Scattered]) -> Array:

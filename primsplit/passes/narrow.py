@@ -66,16 +66,15 @@ class _Narrow(Rewriter):
         assert self.around is not None
         if matrix not in self.turned:
             self.turned[matrix] = turned = _turned(matrix)
-            self.around.append(Op("Transpose", (matrix,), (turned,), {"perm": (1, 0)}, product.place, product.remark))
+            self.around.append(product.beside("Transpose", (matrix,), (turned,), {"perm": (1, 0)}))
         return self.turned[matrix]
 
     def swapped(self, product: Op, narrow: Value | None, large: Value | None) -> Op:
         """`narrow @ large.T` as `(large @ narrow.T).T`; the Flatten keeps onnxruntime from undoing it."""
         swapped, apart = _turned(product.outputs[0]), _turned(product.outputs[0])
-        place, remark = product.place, product.remark
-        self.kept.append(Op("Gemm", (large, narrow), (swapped,), {"transA": 0, "transB": 1}, place, remark))
-        self.kept.append(Op("Flatten", (swapped,), (apart,), {"axis": 1}, place, remark))
-        return Op("Transpose", (apart,), product.outputs, {"perm": (1, 0)}, place, remark)
+        self.kept.append(product.beside("Gemm", (large, narrow), (swapped,), {"transA": 0, "transB": 1}))
+        self.kept.append(product.beside("Flatten", (swapped,), (apart,), {"axis": 1}))
+        return product.beside("Transpose", (apart,), product.outputs, {"perm": (1, 0)})
 
 
 def _transposes(attributes: Mapping[str, object]) -> tuple[object, object]:

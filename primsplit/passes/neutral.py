@@ -54,11 +54,8 @@ def _kept(op: Op, place: int) -> Sequence[Op]:
     replaced = {"Add": number, "Sub": -number, "Mul": number / 2, "Div": number * 2}[op.kind]
     inputs = tuple(Const(np.asarray(replaced)) if i == place else v for i, v in enumerate(op.inputs))
     if op.kind in {"Add", "Sub"}:
-        return [Op("Sum", inputs, op.outputs, {}, op.place, op.remark)]
+        return [op.beside("Sum", inputs, op.outputs)]
     result = op.outputs[0]
     half = Var(result.type, sizes=result.sizes)
     two = Const(np.asarray(2.0))
-    return [
-        Op(op.kind, inputs, (half,), {}, op.place, op.remark),
-        Op("Mul", (half, two), (result,), {}, op.place, op.remark),
-    ]
+    return [op.beside(op.kind, inputs, (half,)), op.beside("Mul", (half, two), (result,))]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from primsplit.activity import active_vars, needed_vars
 from primsplit.dims import same_shape
-from primsplit.ir import Block, Const, Op, Renaming, Value, Var, operands, rename
+from primsplit.ir import Block, Const, Op, Renaming, Value, Var, readers, rename
 from primsplit.passes.recognize import axes_of
 from primsplit.rules.written_norm import WrittenNorm
 
@@ -45,19 +45,14 @@ class _Program:
     def __init__(self, block: Block) -> None:
         self.made_by: dict[Value | None, Op] = {v: op for op in block.ops for v in op.outputs}
         self.place = {id(op): at for at, op in enumerate(block.ops)}
-        self.readers: dict[Value | None, list[Op | None]] = {}
-        for op in block.ops:
-            for value in operands(op):
-                self.readers.setdefault(value, []).append(op)
-        for result in block.results:
-            self.readers.setdefault(result, []).append(None)
+        self.readers = readers(block.ops, block.results)
 
     def op(self, value: Value | None, *kinds: str) -> Op | None:
         """The op that makes the value, if it is of one of these kinds."""
         op = self.made_by.get(value)
         return op if op is not None and op.kind in kinds else None
 
-    def only_reader(self, value: Value) -> Op | None:
+    def only_reader(self, value: Var) -> Op | None:
         """The op that alone reads the value."""
         found = self.readers.get(value, [])
         return found[0] if len(found) == 1 else None

@@ -7,10 +7,11 @@ A Gemm is not fused so; nor is a MatMul beside an Unsqueeze and a Squeeze that u
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Type, Value, Var, is_call
+from primsplit.ir import Block, Const, Op, Type, Value, Var, is_call, renamed
 
 SCALINGS = frozenset({"Mul", "Div"})
 
@@ -41,14 +42,7 @@ def keep_double_products(block: Block, *, is_function: bool = False) -> Block:
 
 def _inside(block: Block) -> Block:
     """The sub-blocks of the block's ops treated likewise."""
-    ops = []
-    for op in block.ops:
-        if not is_call(op) and any(op.blocks()):
-            attributes = {k: keep_double_products(v) if isinstance(v, Block) else v for k, v in op.attributes.items()}
-            ops.append(Op(op.kind, op.inputs, op.outputs, attributes, op.place, op.remark))
-        else:
-            ops.append(op)
-    return Block(block.name, block.params, tuple(ops), block.results)
+    return replace(block, ops=tuple(op if is_call(op) else op.with_blocks(keep_double_products) for op in block.ops))
 
 
 def _scaled_results(block: Block, numbers: Collection[Var]) -> set[Var]:
@@ -98,22 +92,22 @@ def _is_turned(value: Value | None, makers: dict[Var, Op], outside: Collection[V
 def _guarded(op: Op, beside: Sequence[Value | None], *, with_result: bool) -> list[Op]:
     """A MatMul as Gemm where its operands are matrices, else kept apart from some operands, and from what reads it."""
     if all(v is not None and v.type.rank == 2 for v in op.inputs):
-        return [Op("Gemm", op.inputs, op.outputs, {}, op.place, op.remark)]
+        return [op.beside("Gemm", op.inputs, op.outputs)]
     apart = {v: Var(v.type, v.hint, v.sizes) for v in beside if isinstance(v, Var)}
     made = [step for v, view in apart.items() for step in _views(op, v, view)]
-    inputs = tuple(apart.get(v, v) if isinstance(v, Var) else v for v in op.inputs)
+    inputs = tuple(renamed(v, apart) for v in op.inputs)
     result = op.outputs[0]
     product = Var(result.type) if with_result else result
-    made.append(Op(op.kind, inputs, (product,), op.attributes, op.place, op.remark))
+    made.append(replace(op, inputs=inputs, outputs=(product,)))
     return [*made, *_views(op, product, result)] if with_result else made
 
 
-def _views(beside: Op, value: Var, view: Var) -> list[Op]:
+def _views(op: Op, value: Var, view: Var) -> list[Op]:
     """The ops that make a value again, an axis added and taken off, without a copy."""
     shape = value.type.shape
     front = Const(np.zeros(1, np.int64))
     wide = Var(Type(value.type.dtype, None if shape is None else (1, *shape)))
     return [
-        Op("Unsqueeze", (value, front), (wide,), {}, beside.place, beside.remark),
-        Op("Squeeze", (wide, front), (view,), {}, beside.place, beside.remark),
+        op.beside("Unsqueeze", (value, front), (wide,)),
+        op.beside("Squeeze", (wide, front), (view,)),
     ]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from primsplit.errors import SpecError
-from primsplit.ir import Block, Const, Op, Value, Var, free, is_call
+from primsplit.ir import Block, Const, Value, Var, free, is_call
 
 
 def promote(block: Block, constants: Sequence[Const]) -> Block:
@@ -25,7 +25,7 @@ def _replaced(block: Block, params: dict[int, Var]) -> Block:
         inputs = tuple(map(read, op.inputs))
         if is_call(op):
             inputs, attributes = _with_captures(inputs, attributes)
-        ops.append(Op(op.kind, inputs, op.outputs, attributes, op.place, op.remark))
+        ops.append(replace(op, inputs=inputs, attributes=attributes))
     results = tuple(params.get(id(r), r) for r in block.results)
     return Block(block.name, block.params, tuple(ops), results)
 

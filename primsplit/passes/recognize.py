@@ -8,7 +8,7 @@ or NaN. A layer norm written out stays: onnxruntime's operator takes the varianc
 import math
 from collections.abc import Iterator
 
-from primsplit.ir import Block, Const, Op, Value, Var, operands
+from primsplit.ir import Block, Const, Op, Value, Var, readers
 from primsplit.passes.dead_code import drop_dead_code
 
 HALF_ROOT = math.sqrt(0.5)
@@ -27,18 +27,18 @@ def recognize(block: Block) -> Block:
 
 
 class Ops:
-    """What makes a value, and how often it is read."""
+    """What makes a value, and what reads it."""
 
     def __init__(self, block: Block) -> None:
-        self.made_by: dict[Value | None, Op] = {v: op for op in block.ops for v in op.outputs}
-        self.reads: dict[Value | None, int] = {}
-        for value in (*(v for op in block.ops for v in operands(op)), *block.results):
-            self.reads[value] = self.reads.get(value, 0) + 1
+        self.made_by: dict[Var, Op] = {v: op for op in block.ops for v in op.outputs}
+        self.readers = readers(block.ops, block.results)
 
     def op(self, value: Value | None, kind: str, reads: int = 1) -> Op | None:
         """The op of this kind that makes the value, where so many reads are all there are."""
+        if not isinstance(value, Var):
+            return None
         op = self.made_by.get(value)
-        return op if op is not None and op.kind == kind and self.reads[value] == reads else None
+        return op if op is not None and op.kind == kind and len(self.readers[value]) == reads else None
 
 
 def _softmax(op: Op, seen: Ops) -> Op | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from primsplit.errors import ShapeError
-from primsplit.ir import Block, Op, Renaming, Value, Var, free, reads, rename
+from primsplit.ir import Block, Op, Renaming, Value, Var, free, reads, rename, renamed
 from primsplit.parts import Split
 from primsplit.passes.hoist import is_movable
 
@@ -60,7 +60,7 @@ def recomputing(split: Split, is_kept: Callable[[Var], bool]) -> Split:
         missing.update(v for v in reads(op) if v not in given and not is_kept(v))
     renaming: Renaming = {}
     ops = [rename(op, renaming) for op in (*reversed(again), *split.pullback.ops)]
-    results = tuple(renaming.get(r, r) if isinstance(r, Var) else r for r in split.pullback.results)
+    results = tuple(renamed(r, renaming) for r in split.pullback.results)
     bare = Block(split.pullback.name, (), tuple(ops), results)
     captures = tuple(v for v in free(bare) if v not in split.cotangents)
     return replace(split, pullback=replace(bare, params=(*captures, *split.cotangents)), captures=captures)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from primsplit.ir import Block, Const, Op, Type, Value, Var, is_call, reads, same_types
+from primsplit.ir import Block, Const, Op, Type, Value, Var, is_call, reads, renamed, same_types
 from primsplit.tracing import Recording, fresh_stack, recording
 
 Replaced = dict[Var, Value]
@@ -54,13 +54,13 @@ class Rewriter:
 
     def value(self, value: Value) -> Value:
         """What stands for this value now."""
-        return self.replaced.get(value, value) if isinstance(value, Var) else value
+        return renamed(value, self.replaced)
 
     def read(self, op: Op) -> Op:
         """The op with its inputs and sub-blocks rewritten; the same object where nothing changes."""
         inputs = op.inputs
         if not self.replaced.keys().isdisjoint(inputs):
-            inputs = tuple(None if v is None else self.value(v) for v in inputs)
+            inputs = tuple(renamed(v, self.replaced) for v in inputs)
         attributes = op.attributes
         if attributes and not is_call(op) and any(isinstance(v, Block) for v in attributes.values()):
             attributes = self.inside(attributes)

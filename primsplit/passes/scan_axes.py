@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from primsplit import dims
+from primsplit.broadcasting import inverse_permutation
 from primsplit.ir import Block, Op, Type, Value, Var, walk
 from primsplit.passes.rewriting import Rewriter
 
@@ -40,7 +41,7 @@ class _FirstAxes(Rewriter):
             if value is None or order is None:
                 continue
             turned = Var(_permuted(value.type, order))
-            self.kept.append(Op("Transpose", (value,), (turned,), {"perm": order}, scan.place, scan.remark))
+            self.kept.append(scan.beside("Transpose", (value,), (turned,), {"perm": order}))
             found[i], axes[i] = turned, 0
         return (*scan.inputs[:carries], *found), axes
 
@@ -55,8 +56,7 @@ def _turned_outputs(scan: Op, carries: int) -> tuple[tuple[Var, ...], list[int],
         if order is None:
             continue
         found[i], axes[i] = Var(_permuted(var.type, order), var.hint), 0
-        back = [order.index(a) for a in range(len(order))]
-        turning.append(Op("Transpose", (found[i],), (var,), {"perm": back}, scan.place, scan.remark))
+        turning.append(scan.beside("Transpose", (found[i],), (var,), {"perm": inverse_permutation(order)}))
     return (*scan.outputs[:carries], *found), axes, turning
 
 

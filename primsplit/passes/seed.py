@@ -1,17 +1,16 @@
 """Cotangents that need not come from outside: they are ones."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, reads, rename
+from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, reads, rename, renamed
 
 
-def with_unit_seeds(block: Block, seeds: Sequence[Var]) -> Block:
+def with_unit_seeds(block: Block, seeds: Mapping[Var, int]) -> Block:
     """The block with these cotangent parameters replaced by ones of their shape.
 
-    The shape of one that is no literal is read from the result it belongs to: the Var of the same type that the block
-    returns.
+    The shape of one that is no literal is read from the result that it belongs to, whose position is given.
     """
     ops: list[Op] = []
     renaming: Renaming = {s: Const(np.ones((), s.type.dtype)) for s in seeds if s.type.shape == ()}
@@ -19,7 +18,7 @@ def with_unit_seeds(block: Block, seeds: Sequence[Var]) -> Block:
     for op in block.ops:
         read = reads(op) if waiting else ()
         for seed in [s for s in waiting if s in read]:
-            renaming[seed] = _ones(seed, block, ops)
+            renaming[seed] = _ones(seed, block.results[seeds[seed]], ops)
             waiting.discard(seed)
         touched = any(isinstance(v, Var) and v in renaming for v in op.inputs) or any(op.blocks())
         if touched:
@@ -28,19 +27,19 @@ def with_unit_seeds(block: Block, seeds: Sequence[Var]) -> Block:
         else:
             ops.append(op)
     for seed in [s for s in waiting if s in block.results]:
-        renaming[seed] = _ones(seed, block, ops)
-    results = tuple(renaming.get(r, r) if isinstance(r, Var) else r for r in block.results)
+        renaming[seed] = _ones(seed, block.results[seeds[seed]], ops)
+    results = tuple(renamed(r, renaming) for r in block.results)
     return Block(block.name, tuple(p for p in block.params if p not in seeds), tuple(ops), results)
 
 
-def _ones(seed: Var, block: Block, ops: list[Op]) -> Value:
-    shape = seed.type.shape or ()
+def _ones(seed: Var, like: Value, ops: list[Op]) -> Value:
+    """Ones of the type of a seed, and of the shape of its result."""
+    shape = seed.type.shape
     ones = Var(seed.type)
-    if all(isinstance(d, int) for d in shape):
+    if shape is not None and all(isinstance(d, int) for d in shape):
         sizes: Value = Const(np.array(shape, dtype=np.int64))
     else:
-        like = next(v for v in (*block.results, *block.params) if v.type == seed.type and v is not seed)
-        sizes = Var(Type(np.int64, (len(shape),)))
+        sizes = Var(Type(np.int64, None if shape is None else (len(shape),)))
         ops.append(Op("Shape", (like,), (sizes,)))
     ops.append(Op("ConstantOfShape", (sizes,), (ones,), {"value": np.ones(1, seed.type.dtype)}))
     return ones

@@ -57,8 +57,8 @@ class _Joining(Rewriter):
         long = (*shape[:axis], len(pairs) * shape[axis], *shape[axis + 1 :])
         joined = Var(Type(op.outputs[0].type.dtype, long))
         inputs = tuple(v for v, _ in pairs)
-        self.kept.append(Op("Concat", inputs, (joined,), {"axis": axis}, op.place, op.remark))
-        return Op("Reshape", (joined, Const(sizes)), op.outputs, {"allowzero": 0}, op.place, op.remark)
+        self.kept.append(op.beside("Concat", inputs, (joined,), {"axis": axis}))
+        return op.beside("Reshape", (joined, Const(sizes)), op.outputs, {"allowzero": 0})
 
 
 class _Parting(Rewriter):
@@ -84,10 +84,10 @@ class _Parting(Rewriter):
         length = dims.product(shape)
         if whole not in self.flat:
             self.flat[whole] = Var(Type(whole.type.dtype, (whole.type.shape[0], length)))
-            self.kept.append(Op("Flatten", (whole,), (self.flat[whole],), {"axis": 1}, op.place, op.remark))
+            self.kept.append(op.beside("Flatten", (whole,), (self.flat[whole],), {"axis": 1}))
         row = Var(Type(whole.type.dtype, (length,)))
-        self.kept.append(Op("Gather", (self.flat[whole], op.inputs[1]), (row,), {"axis": 0}, op.place, op.remark))
-        return Op("Reshape", (row, Const(sizes)), op.outputs, {"allowzero": 0}, op.place, op.remark)
+        self.kept.append(op.beside("Gather", (self.flat[whole], op.inputs[1]), (row,), {"axis": 0}))
+        return op.beside("Reshape", (row, Const(sizes)), op.outputs, {"allowzero": 0})
 
 
 def _takes_one(op: Op) -> bool:

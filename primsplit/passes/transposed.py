@@ -51,7 +51,7 @@ class _Products(Rewriter):
                 first = self._copied(op) if copied else self.turned.get(left, left)
                 attributes = {"transA": int(left in self.turned and not copied), "transB": int(right in self.turned)}
                 operands = (first, self.turned.get(right, right))
-                return Op("Gemm", operands, op.outputs, attributes, op.place, op.remark)
+                return op.beside("Gemm", operands, op.outputs, attributes)
         elif op.kind == "MatMul" and op.inputs[1] in self.turned and (shapes := _flat(op)) is not None:
             return self._of_stack(op, *shapes)
         return super().visit(op)
@@ -65,7 +65,7 @@ class _Products(Rewriter):
         matrix = Var(Type(left.type.dtype, (rows, _shape(result)[-1])))
         self.kept.append(_reshaped(left, flat, tall, product))
         attributes = {"transA": 0, "transB": 1}
-        self.kept.append(Op("Gemm", (tall, self.turned[right]), (matrix,), attributes, product.place, product.remark))
+        self.kept.append(product.beside("Gemm", (tall, self.turned[right]), (matrix,), attributes))
         return _reshaped(matrix, whole, result, product)
 
     def _copied(self, product: Op) -> Var:
@@ -73,13 +73,13 @@ class _Products(Rewriter):
         matrix = product.inputs[0]
         assert matrix is not None
         apart = Var(matrix.type)
-        self.kept.append(Op("Flatten", (matrix,), (apart,), {"axis": 1}, product.place, product.remark))
+        self.kept.append(product.beside("Flatten", (matrix,), (apart,), {"axis": 1}))
         return apart
 
 
 def _reshaped(value: Value, shape: Shape, result: Var, product: Op) -> Op:
     sizes = Const(np.array(shape, np.int64))
-    return Op("Reshape", (value, sizes), (result,), {"allowzero": 0}, product.place, product.remark)
+    return product.beside("Reshape", (value, sizes), (result,), {"allowzero": 0})
 
 
 def _flat(product: Op) -> tuple[Shape, Shape] | None:

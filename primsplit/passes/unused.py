@@ -11,17 +11,10 @@ def drop_unused_carries(block: Block) -> Block:
     if not any(has_blocks(op) for op in block.ops):
         return block
     used = {v for op in block.ops for v in reads(op)} | {r for r in block.results if isinstance(r, Var)}
-    ops = [_lean(_inside(op), used) if has_blocks(op) else op for op in block.ops]
+    ops = [_lean(op.with_blocks(drop_unused_carries), used) if has_blocks(op) else op for op in block.ops]
     if all(a is b for a, b in zip(ops, block.ops, strict=True)):
         return block
     return replace(block, ops=tuple(ops))
-
-
-def _inside(op: Op) -> Op:
-    attributes = {k: drop_unused_carries(v) if isinstance(v, Block) else v for k, v in op.attributes.items()}
-    if all(attributes[k] is v for k, v in op.attributes.items()):
-        return op
-    return replace(op, attributes=attributes)
 
 
 def _lean(op: Op, used: set[Var]) -> Op:

@@ -6,11 +6,11 @@ between are one.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Type, Value, Var, reads, same_types
+from primsplit.ir import Block, Const, Op, Type, Value, Var, readers, same_types
 from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.rewriting import Rewriter
 
@@ -72,7 +72,7 @@ class _Reads(Rewriter):
             before = last.whole
         if before is source:
             return super().visit(op)
-        return Op(op.kind, (before, *op.inputs[1:]), op.outputs, op.attributes, op.place, op.remark)
+        return replace(op, inputs=(before, *op.inputs[1:]))
 
 
 def _place_read(op: Op) -> tuple[int, ...] | None:
@@ -90,11 +90,10 @@ def _place_read(op: Op) -> tuple[int, ...] | None:
 
 def _joined(block: Block) -> Block:
     """The block with chains of writes as one write each."""
-    uses: dict[Value, int] = {}
-    for value in (*(v for op in block.ops for v in reads(op)), *block.results):
-        uses[value] = uses.get(value, 0) + 1
+    read_by = readers(block.ops, block.results)
     writes: dict[Value, _Write] = {op.outputs[0]: write for op in block.ops if (write := _write(op)) is not None}
-    inner = {w.whole for w in writes.values() if uses.get(w.whole) == 1 and _continues(w, writes.get(w.whole))}
+    earlier = [w.whole for w in writes.values() if _continues(w, writes.get(w.whole))]
+    inner = {whole for whole in earlier if isinstance(whole, Var) and len(read_by[whole]) == 1}
     if not inner:
         return block
     ops: list[Op] = []
@@ -133,12 +132,12 @@ def _one_write(op: Op, chain: Sequence[_Write]) -> list[Op]:
     for place in places:
         part = parts[place]
         row = Var(Type(part.type.dtype, (1, *(part.type.shape or ()))))
-        ops.append(Op("Unsqueeze", (part, Const(np.array([0]))), (row,), {}, op.place, op.remark))
+        ops.append(op.beside("Unsqueeze", (part, Const(np.array([0]))), (row,)))
         rows.append(row)
     size = (result.type.shape or (None,))[0]
     if places == [(i,) for i in range(len(places))] and size == len(places):
-        return [*ops, Op("Concat", tuple(rows), (result,), {"axis": 0}, op.place, op.remark)]
+        return [*ops, op.beside("Concat", tuple(rows), (result,), {"axis": 0})]
     joined = Var(Type(result.type.dtype, (len(places), *(chain[0].part.type.shape or ()))))
-    ops.append(Op("Concat", tuple(rows), (joined,), {"axis": 0}, op.place, op.remark))
+    ops.append(op.beside("Concat", tuple(rows), (joined,), {"axis": 0}))
     inputs = (whole, Const(np.array(places)), joined)
-    return [*ops, Op("ScatterND", inputs, (result,), op.attributes, op.place, op.remark)]
+    return [*ops, op.beside("ScatterND", inputs, (result,), op.attributes)]

@@ -10,6 +10,7 @@ import numpy as np
 
 I64 = np.int64
 EVERY = ((0, 3), (1, 1), (2, 3), (5, 1), (4, 0))
+ONE, ZERO = np.float32(1), np.uint8(0)
 POSITIVE = ((1, 1), (2, 3), (5, 2), (4, 7))
 BROADCAST = ((1, 1), (1, 4), (4, 1), (3, 3), (0, 1), (1, 0), (0, 0))
 
@@ -117,6 +118,11 @@ ROWS = [
     row("Cast", X, to=11),
     row("Cast", X, to=7),
     row("CastLike", X, "float64[M]"),
+    row("QuantizeLinear", X, np.float32(0.5)),
+    row("QuantizeLinear", X, np.float32(0.5), output_dtype=5),
+    row("QuantizeLinear", "float32[N,M]", "float32[M]", "int8[M]", axis=1),
+    row("DequantizeLinear", "int8[N,M]", np.float32(0.5)),
+    row("DequantizeLinear", "uint8[N,M]", "float32[N]", "uint8[N]", axis=0),
     row("Where", "bool[N,1]", "float32[M]", "float32[N,M]"),
     row("Where", "bool[N]", "float32[]", "float32[1]"),
     row("Softmax", XM, sizes=POSITIVE),
@@ -150,6 +156,8 @@ ROWS = [
     row("MatMul", "float32[N]", "float32[N]", sizes=POSITIVE),
     row("MatMul", "float32[N,1,2,3]", "float32[M,3,4]", sizes=POSITIVE),  # onnxruntime broadcasts no empty batch
     row("MatMul", "float32[4,2,3]", "float32[N,3,M]", sizes=((1, 2), (4, 3))),
+    row("MatMulInteger", "uint8[N,1,2,3]", "uint8[M,3,4]", sizes=POSITIVE),
+    row("QLinearMatMul", "uint8[N,2,3]", ONE, ZERO, "uint8[3,M]", ONE, ZERO, ONE, ZERO, sizes=POSITIVE),
     row("Gemm", "float32[M,N]", "float32[5,M]", transA=1, transB=1, sizes=POSITIVE),
     row("Gemm", "float32[N,M]", "float32[M,5]", "float32[5]", sizes=POSITIVE),
     row("Einsum", "float32[N,3]", "float32[3,M]", equation="ij,jk->ik", sizes=POSITIVE),
@@ -237,6 +245,8 @@ ROWS = [
     row("CenterCropPad", "float32[N,M,4]", [5], axes=[1], sizes=POSITIVE),
     row("Conv", "float32[N,3,M]", "float32[4,3,2]", strides=[2], pads=[1, 1], sizes=POSITIVE),
     row("Conv", "float32[N,4,M,6]", "float32[6,2,3,2]", group=2, auto_pad="SAME_LOWER", strides=[2, 1], sizes=POSITIVE),
+    row("ConvInteger", "uint8[N,3,M]", "uint8[4,3,2]", strides=[2], pads=[1, 1], sizes=POSITIVE),
+    row("QLinearConv", "uint8[N,3,M]", ONE, ZERO, "uint8[4,3,2]", ONE, ZERO, ONE, ZERO, pads=[1, 1], sizes=POSITIVE),
     row("ConvTranspose", "float32[N,3,M]", "float32[3,4,3]", strides=[2], output_padding=[1], sizes=POSITIVE),
     row("ConvTranspose", "float32[N,3,M]", "float32[3,4,3]", strides=[2], auto_pad="SAME_UPPER", sizes=POSITIVE),
     row("MaxPool", "float32[N,3,M]", outputs=2, kernel_shape=[2], strides=[2], pads=[1, 1], sizes=POSITIVE),

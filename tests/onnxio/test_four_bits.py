@@ -9,7 +9,6 @@ import pytest
 from onnx import TensorProto, helper
 
 import primsplit as ps
-from primsplit.errors import UnsupportedFunction
 
 WEIGHTS = np.array([[1, 2], [3, 4], [5, 6], [7, 0]], np.float32)
 READINGS = {
@@ -108,16 +107,3 @@ def test_the_gradient_of_a_scale_of_few_bits_is_the_sum_of_what_it_scales(name: 
     session = joint.session()
     gradient = session.run({name: feeds[name] for name in session.inputs if name in feeds})[-1]
     np.testing.assert_allclose(gradient, (np.ones((2, 2)) * (x @ WEIGHTS)).sum())
-
-
-@pytest.mark.parametrize("dtype", ["INT2", "UINT2", "FLOAT4E2M1", "FLOAT8E8M0"])
-@pytest.mark.parametrize("place", ["input", "made by a Cast"])
-def test_numbers_that_came_after_the_written_opset_are_refused_by_name(place: str, dtype: str, tmp_path: Path) -> None:
-    number = TensorProto.DataType.Value(dtype)
-    ends = (number, TensorProto.FLOAT) if place == "input" else (TensorProto.FLOAT, number)
-    x, y = (helper.make_tensor_value_info(name, end, [3]) for name, end in zip("xy", ends, strict=True))
-    graph = helper.make_graph([helper.make_node("Cast", ["x"], ["y"], to=ends[1])], "g", [x], [y])
-    path = str(tmp_path / "model.onnx")
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=12), path)
-    with pytest.raises(UnsupportedFunction, match=f"{dtype.lower()}, which opset 2[345] brought"):
-        ps.load(path)

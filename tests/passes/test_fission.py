@@ -63,10 +63,32 @@ def _states(xs, w, r, b):
         yield h
 
 
-def test_a_map_has_no_scan_left() -> None:
-    program = ps.trace(lambda xs: ps.map(lambda x: np.exp(x) * x, xs), ps.spec("float64", ["N", 3]))
+@pytest.mark.parametrize("width", [3, 4096])
+def test_a_map_has_no_scan_left(width) -> None:
+    program = ps.trace(lambda xs: ps.map(lambda x: np.exp(x) * x, xs), ps.spec("float64", ["N", width]))
     assert body_kinds(program) == []
-    assert program(np.zeros((0, 3))).shape == (0, 3)
+    assert program(np.zeros((0, width))).shape == (0, width)
+
+
+@pytest.mark.parametrize(("width", "kinds"), [(8, ["Add"]), (4096, ["Exp", "Add"])])
+def test_what_works_on_many_elements_of_a_step_stays_beside_the_carry(width, kinds) -> None:
+    def f(xs):
+        return ps.scan(lambda h, x: (h + np.exp(x), None), np.ones(width), xs)[0] ** 2
+
+    def doubled(xs):
+        return ps.scan(lambda h, x: ((h + np.exp(x)) / 2, None), np.ones(width), xs)[0]
+
+    assert body_kinds(ps.trace(f, ps.spec("float64", ["N", width]))) == []
+    (body,) = body_kinds(ps.trace(doubled, ps.spec("float64", ["N", width])))
+    assert body == [*kinds, "Div"]
+
+
+def test_what_is_for_a_product_in_front_is_in_front() -> None:
+    def f(xs, w):
+        return ps.scan(lambda h, x: (np.tanh(h + np.exp(x) @ w), None), np.ones((64, 32)), xs)[0]
+
+    program = ps.trace(f, ps.spec("float64", ["N", 64, 32]), ps.spec("float64", [32, 32]))
+    assert body_kinds(program) == [["Add", "Tanh"]]
 
 
 def test_a_large_state_is_not_stacked_for_a_small_result() -> None:

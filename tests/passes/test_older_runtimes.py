@@ -86,6 +86,38 @@ def test_the_inverse_of_half_a_spectrum_is_numpys(axis: int, size: int) -> None:
     np.testing.assert_allclose(program(pairs)[..., 0], real, rtol=0, atol=1e-6)
 
 
+def ranks_of_transforms(program: ps.Program) -> list[int]:
+    graph = onnx.shape_inference.infer_shapes(program.to_onnx()).graph
+    ranks = {v.name: len(v.type.tensor_type.shape.dim) for v in (*graph.input, *graph.value_info)}
+    return [ranks[n.input[0]] for n in graph.node if n.op_type == "DFT"]
+
+
+@pytest.mark.parametrize("axis", [None, 0, -2])
+@pytest.mark.parametrize("attributes", [{}, {"inverse": 1}, {"onesided": 1}])
+@pytest.mark.parametrize("length", [None, 4])
+def test_one_signal_is_transformed_as_a_batch_of_one(
+    axis: int | None, attributes: dict[str, int], length: int | None
+) -> None:
+    """onnxruntime before 1.28 gives it another shape."""
+    x = rng.standard_normal((8, 1 if "onesided" in attributes else 2))
+    given = [None if v is None else np.int64(v) for v in (length, axis)]
+    program = ps.trace(lambda x: op.DFT(x, *given, **attributes), ps.spec("float64", ["N", x.shape[1]]))
+    assert ranks_of_transforms(program) == [3]
+    whole = x[:, 0] if x.shape[1] == 1 else x[:, 0] + 1j * x[:, 1]
+    wanted = {"": np.fft.fft, "inverse": np.fft.ifft, "onesided": np.fft.rfft}["".join(attributes)](whole, length)
+    found = program(x)
+    np.testing.assert_allclose(found[:, 0] + 1j * found[:, 1], wanted, rtol=1e-6, atol=1e-6)
+
+
+def test_the_inverse_of_half_a_spectrum_of_one_signal_is_numpys() -> None:
+    real = rng.standard_normal(6)
+    spectrum = np.fft.rfft(real)
+    pairs = np.stack([spectrum.real, spectrum.imag], -1)
+    program = ps.trace(lambda x: op.DFT(x, inverse=1, onesided=1), pairs)
+    assert ranks_of_transforms(program) == [3]
+    np.testing.assert_allclose(program(pairs)[:, 0], real, rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize("step", [1, 3])
 @pytest.mark.parametrize("has_window", [True, False])
 def test_frames_of_a_complex_signal_are_transformed_as_numpy_does(step: int, has_window: bool) -> None:

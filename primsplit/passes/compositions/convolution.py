@@ -13,7 +13,7 @@ from primsplit.errors import PrimsplitError
 from primsplit.ir import Type
 from primsplit.ops import op
 from primsplit.passes.compositions.folding import added_up, folded
-from primsplit.passes.compositions.windows import Windows, fold, numbers, padded, unfold, windows_over
+from primsplit.passes.compositions.windows import Windows, fold, numbers, padded, shared_out, unfold, windows_over
 
 
 def conv(
@@ -78,8 +78,7 @@ def padded_to(
         (size - 1) * step + add + span - want
         for size, step, add, span, want in zip(sizes, windows.strides, extra, windows.spans, wanted, strict=True)
     ]
-    small, large = tuple(t // 2 for t in totals), tuple(t - t // 2 for t in totals)
-    before, after = (small, large) if auto_pad == "SAME_UPPER" else (large, small)
+    before, after = shared_out(totals, auto_pad)
     return Windows(windows.kernel, windows.strides, windows.dilations, before, after)
 
 

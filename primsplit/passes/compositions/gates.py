@@ -16,6 +16,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import full
 from primsplit.errors import ShapeError
 from primsplit.ops import op
+from primsplit.schema import text
 
 NAMES = ("Affine", "Elu", "HardSigmoid", "LeakyRelu", "Relu", "ScaledTanh", "Sigmoid", "Softplus", "Softsign", "Tanh",
          "ThresholdedRelu")  # fmt: skip
@@ -24,11 +25,6 @@ ALPHAS = {"LeakyRelu": 0.01, "ThresholdedRelu": 1.0, "ScaledTanh": 1.0, "HardSig
 BETAS = {"ScaledTanh": 1.0, "HardSigmoid": 0.5, "Affine": 0.0}
 DEFAULTS = {"RNN": ("Tanh",), "GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh")}
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
-
-
-def text(value: str | bytes) -> str:
-    """A text attribute, which may be bytes."""
-    return value.decode() if isinstance(value, bytes) else value
 
 
 @dataclass(frozen=True, slots=True)

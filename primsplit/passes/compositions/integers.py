@@ -11,6 +11,7 @@ inexact from 2**53 on. ReduceProd and Einsum of int64 are left as they are, exac
 Mul are exact and wrap.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -186,15 +187,14 @@ LIMB = 22
 
 def reduce_sum(x: Array, axes: Array | None = None, **attributes: Any) -> Array:
     """The sum of int64, which wraps: of three parts of 22 bits each, the highest with the sign, added up in double."""
-    total: Array | None = None
+    terms = []
     rest, mask, base = x, np.int64(2**LIMB - 1), np.int64(2**LIMB)
     for place in range(3):
         part = rest if place == 2 else op.BitwiseAnd(rest, mask)
         added = op.Cast(op.ReduceSum(op.Cast(part, to=np.float64), axes, **attributes), to=np.int64)
-        term = op.Mul(added, np.int64(2 ** (LIMB * place)))
-        total = term if total is None else op.Add(total, term)
+        terms.append(op.Mul(added, np.int64(2 ** (LIMB * place))))
         rest = op.Div(op.Sub(rest, part), base)
-    return x if total is None else total
+    return functools.reduce(op.Add, terms)
 
 
 SUMS = ("ReduceSum", "ReduceProd", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum")

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.dims import Dim, maximum, minimum, product
+from primsplit.dims import Dim, maximum, product
+from primsplit.infer.windows import window_count
 from primsplit.ops import op
 from primsplit.passes.compositions.axes import vector
 from primsplit.passes.compositions.windows import Windows, padded, pooled, windows_over
@@ -52,9 +53,8 @@ def overhang(windows: Windows, sizes: Sequence[Dim]) -> list[Dim]:
     for size, span, step, low, high in zip(
         sizes, windows.spans, windows.strides, windows.before, windows.after, strict=True
     ):
-        length = size + low + high
-        count = minimum(-(-(length - span) // step) + 1, -(-(size + low) // step))
-        extra.append(maximum((count - 1) * step + span - length, 0))
+        count = window_count(size, span, step, (low, high), ceil=True)
+        extra.append(maximum((count - 1) * step + span - (size + low + high), 0))
     return extra
 
 

@@ -3,6 +3,8 @@
 Also in float32 where onnxruntime's kernel reads other positions than the standard; see `is_rounded`.
 """
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +13,12 @@ import numpy as np
 
 from primsplit import dims
 from primsplit.array import Array
+from primsplit.broadcasting import inverse_permutation
 from primsplit.errors import PrimsplitError
 from primsplit.ir import Const, Op, Value
 from primsplit.ops import later, op
 from primsplit.passes.compositions.axes import along, from_front, positions, size
-from primsplit.passes.compositions.gates import text
+from primsplit.schema import text
 
 ROUNDINGS: dict[str, Callable[[Array], Array]] = {
     "round_prefer_floor": lambda x: op.Ceil(x - 0.5),
@@ -264,8 +267,7 @@ def smooth_axis(x: Array, axis: int, at: Array, ratio: Array, how: Interpolation
     wide = op.Gather(x, op.Cast(op.Max(op.Min(place, last), 0.0), to=np.int64), axis=axis)
     order = [*(i for i in range(x.ndim) if i != axis), axis]
     rows = op.MatMul(op.Transpose(wide, perm=order), op.Transpose(op.Cast(weights, to=x.dtype), perm=[1, 0]))
-    back = [order.index(i) for i in range(x.ndim)]
-    return op.Transpose(rows, perm=back)
+    return op.Transpose(rows, perm=inverse_permutation(order))
 
 
 def old_positions(x: Array, axis: int, to: _Length, transformation: str) -> Array:
@@ -320,7 +322,7 @@ def resize_axis(x: Array, axis: int, at: Array, how: Interpolation) -> Array:
         * along(op.Cast(weight, to=x.dtype), axis, x.ndim)
         for place, weight in zip(places, weights, strict=True)
     ]
-    return total(terms)
+    return functools.reduce(operator.add, terms)
 
 
 def linear(t: Array) -> list[Array]:
@@ -347,16 +349,8 @@ def inside_only(places: Sequence[Array], weights: Sequence[Array], last: Array) 
         op.Where(op.And(place >= 0.0, place <= last), weight, 0.0)
         for place, weight in zip(places, weights, strict=True)
     ]
-    whole = total(kept)
+    whole = functools.reduce(operator.add, kept)
     return [weight / whole for weight in kept]
-
-
-def total(terms: Sequence[Array]) -> Array:
-    """The sum of some arrays."""
-    result = terms[0]
-    for term in terms[1:]:
-        result = result + term
-    return result
 
 
 COMPOSITIONS: dict[str, Callable[..., Any]] = {"Resize": resize}

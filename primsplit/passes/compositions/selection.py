@@ -1,5 +1,6 @@
 """One-hot encodings and positions, in the dtypes that onnxruntime leaves out."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -47,9 +48,7 @@ def hardmax(x: Array, *, axis: int = -1) -> Array:
 
 def mean(*arrays: Array) -> Array:
     """The mean of several arrays, which broadcast."""
-    total = arrays[0]
-    for array in arrays[1:]:
-        total = op.Add(total, array)
+    total = functools.reduce(op.Add, arrays)
     return op.Div(total, np.asarray(len(arrays), total.dtype))
 
 

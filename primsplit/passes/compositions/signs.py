@@ -18,7 +18,7 @@ def odd(x: Array, value: Array) -> Array:
 
 def is_negative(x: Array) -> Array:
     """Whether the sign bit is set, so that -0.0 is negative; False for NaN."""
-    return op.Or(x < 0.0, op.Reciprocal(x) < 0.0)
+    return op.Or(op.Less(x, 0.0), op.Less(op.Reciprocal(x), 0.0))
 
 
 def is_odd(whole: Array) -> Array:

@@ -1,7 +1,8 @@
 """Fourier transforms in the forms that every onnxruntime computes. Complex numbers are pairs of reals on the last axis.
 
 Before 1.31 onnxruntime gives other numbers for the frames of a complex signal, without an error, and before 1.30 it
-refuses the inverse of half a spectrum, or gives half of the result.
+refuses the inverse of half a spectrum, or gives half of the result. Before 1.28 it takes the numbers of a signal that
+has no axis before it for as many signals.
 """
 
 from collections.abc import Callable
@@ -21,7 +22,16 @@ CONJUGATION = (1.0, -1.0)
 
 
 def is_odd_transform(step: Op) -> bool:
-    """True for the inverse of half a spectrum, to its own length and along an axis that is written."""
+    """True for one signal without a batch, and for the inverse of half a spectrum that `inverse_of_half` makes."""
+    return _is_alone(step.inputs[0]) or _is_inverse_of_half(step)
+
+
+def _is_alone(x: Value | None) -> bool:
+    return x is not None and x.type.rank == 2
+
+
+def _is_inverse_of_half(step: Op) -> bool:
+    """True for one to its own length, along an axis that is written."""
     length, axis = (step.inputs[i] if len(step.inputs) > i else None for i in (1, 2))
     is_half = step.attributes.get("inverse", 0) == 1 and step.attributes.get("onesided", 0) == 1
     return is_half and length is None and (axis is None or isinstance(axis, Const))
@@ -30,6 +40,13 @@ def is_odd_transform(step: Op) -> bool:
 def is_complex(signal: Value | None) -> bool:
     """True for a signal that holds complex numbers, or may."""
     return signal is None or signal.type.shape is None or not dims.same(signal.type.shape[-1], 1)
+
+
+def transform(x: Array, length: Array | None = None, axis: Array | None = None, **attributes: Any) -> Array:
+    """A transform that `is_odd_transform`; one signal is a batch of one."""
+    if not _is_alone(x.value):
+        return inverse_of_half(x, None, axis, **attributes)
+    return op.Squeeze(op.DFT(op.Unsqueeze(x, [0]), length, np.int64(1), **attributes), [0])
 
 
 def inverse_of_half(
@@ -63,4 +80,4 @@ def stft(
     return op.DFT(weighted, None, np.int64(2), onesided=onesided)
 
 
-SPELT: dict[str, Callable[..., Any]] = {"DFT": inverse_of_half, "STFT": stft}
+SPELT: dict[str, Callable[..., Any]] = {"DFT": transform, "STFT": stft}

@@ -35,6 +35,7 @@ from primsplit.passes.compositions import (
     trigonometric,
     windows,
 )
+from primsplit.trees import as_list
 
 Composition = Callable[..., Any]
 FAMILIES: list[dict[str, Composition]] = [
@@ -108,8 +109,7 @@ def through_float32(kind: str, results: Sequence[np.dtype[Any]] = ()) -> Composi
         wide = [value if value is None or value.dtype != dtype else op.Cast(value, to=np.float32) for value in inputs]
         dtypes = results or (dtype,)
         made = getattr(op, kind)(*wide, outputs=len(dtypes), **attributes)
-        found = made if isinstance(made, tuple) else (made,)
-        return tuple(x if x.dtype == d else op.Cast(x, to=d) for x, d in zip(found, dtypes, strict=True))
+        return tuple(x if x.dtype == d else op.Cast(x, to=d) for x, d in zip(as_list(made), dtypes, strict=True))
 
     composition.__name__ = kind
     return composition

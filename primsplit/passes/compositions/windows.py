@@ -4,9 +4,10 @@ A window over an axis has `kernel` taps, `dilation` apart; windows are `stride` 
 of the array may be symbols. `unfold` gives one strided slice for each tap of the window; `fold` is its transpose.
 """
 
+import functools
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,8 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to
-from primsplit.dims import Dim, maximum
+from primsplit.dims import Dim
+from primsplit.infer.windows import halves, same_padding, span_of
 from primsplit.ops import op
 
 
@@ -57,16 +59,15 @@ def windows_over(
     if auto_pad == "VALID":
         before = after = (0,) * rank
     if auto_pad.startswith("SAME"):
-        spans = [(k - 1) * d + 1 for k, d in zip(kernel, spread, strict=True)]
-        totals = [same_padding(size, span, step) for size, span, step in zip(sizes, spans, steps, strict=True)]
-        small, large = tuple(t // 2 for t in totals), tuple(t - t // 2 for t in totals)
-        before, after = (small, large) if auto_pad == "SAME_UPPER" else (large, small)
+        spans = map(span_of, kernel, spread)
+        before, after = shared_out(map(same_padding, sizes, spans, steps), auto_pad)
     return Windows(tuple(kernel), steps, spread, before, after)
 
 
-def same_padding(size: Dim, span: int, step: int) -> Dim:
-    """The padding with which there are ceil(size / step) windows."""
-    return span - 1 if step == 1 else maximum((-(-size // step) - 1) * step + span - size, 0)
+def shared_out(totals: Iterable[Dim], auto_pad: str) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
+    """The padding of each axis shared out before and after it."""
+    before, after = zip(*(halves(total, upper=auto_pad == "SAME_UPPER") for total in totals), strict=True)
+    return before, after
 
 
 def padded(x: Array, before: Sequence[Dim], after: Sequence[Dim], value: float = 0.0) -> Array:
@@ -121,9 +122,7 @@ def pooled(x: Array, windows: Windows, combine: Callable[[Array, Array], Array])
     first = x.ndim - len(windows.kernel)
     for i, (count, dilation) in enumerate(zip(windows.kernel, windows.dilations, strict=True)):
         taps = [every(x, first + i, k * dilation, windows.spans[i], windows.strides[i]) for k in range(count)]
-        x = taps[0]
-        for tap in taps[1:]:
-            x = combine(x, tap)
+        x = functools.reduce(combine, taps)
     return x
 
 

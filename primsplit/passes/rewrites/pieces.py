@@ -51,7 +51,7 @@ class _Join:
         whole = self.made.outputs[0].type
         shape = [end - start if i == self.axis else d for i, d in enumerate(whole.shape or ())]
         var = Var(Type(whole.dtype, shape))
-        site.add(Op("Concat", tuple(chosen), (var,), {"axis": self.axis}, self.made.place, self.made.remark))
+        site.add(self.made.beside("Concat", tuple(chosen), (var,), {"axis": self.axis}))
         return var
 
 

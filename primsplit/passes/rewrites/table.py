@@ -5,7 +5,7 @@ tuple for several), or an op to take its place (with the same outputs), or None.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,14 +44,12 @@ class Site:
 
     def becomes(self, kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any] | None = None) -> Op:
         """Another op that defines this one's outputs."""
-        op = self.op
-        return Op(kind, tuple(inputs), op.outputs, attributes or {}, op.place, op.remark)
+        return self.op.beside(kind, tuple(inputs), self.op.outputs, attributes)
 
     def make(self, type: Type, inputs: Sequence[Value | None]) -> Var:
         """The output, of this type, of an op like this one that comes before it."""
-        op = self.op
         var = Var(type)
-        self.add(Op(op.kind, tuple(inputs), (var,), op.attributes, op.place, op.remark))
+        self.add(replace(self.op, inputs=tuple(inputs), outputs=(var,)))
         return var
 
 
