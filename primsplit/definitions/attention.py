@@ -5,6 +5,7 @@ a float mask added. A query that may attend no key has an output of zeros; its r
 so that neither its value nor its gradient is NaN.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -130,12 +131,7 @@ def _allowed(length: Dim, total: Dim, past: Dim, nonpad: Array | None, windows: 
             found.append(op.GreaterOrEqual(keys, op.Sub(places, left) if left else places))
     if nonpad is not None:
         found.append(op.Less(keys, op.Unsqueeze(nonpad, [1, 2, 3])))
-    if not found:
-        return None
-    both = found[0]
-    for other in found[1:]:
-        both = op.And(both, other)
-    return both
+    return functools.reduce(op.And, found) if found else None
 
 
 def _bias(mask: Array | None, allowed: Array | None, total: Dim, dtype: np.dtype[Any]) -> Array | None:

@@ -10,12 +10,27 @@ from primsplit.array import Array
 from primsplit.calls.recorded import open_inputs
 from primsplit.definitions.table import Definition, definition_of
 from primsplit.errors import Place, PrimsplitError, RuleError, UnsupportedFunction
-from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, free, live_ops, own_symbols, rename, walk
+from primsplit.ir import (
+    NOWHERE,
+    Block,
+    Const,
+    Op,
+    Renaming,
+    Value,
+    Var,
+    free,
+    live_ops,
+    own_symbols,
+    rename,
+    renamed,
+    walk,
+)
 from primsplit.lifting import as_array
+from primsplit.limited import Limited
 from primsplit.passes.promote import promote
+from primsplit.trees import as_list
 
-_bodies: dict[Any, Block] = {}
-_LIMIT = 8192
+_bodies: Limited[Any, Block] = Limited(8192)
 
 
 def record_call(
@@ -65,7 +80,7 @@ def _as_its_op(body: Block, arguments: Sequence[Value], place: Place | None) -> 
     renaming: Renaming = dict(zip(body.params, arguments, strict=True))
     for op in body.ops:
         tracing.append(rename(op, renaming, place=place, remark=tracing.current().remark))
-    return tuple(renaming.get(r, r) if isinstance(r, Var) else r for r in body.results)
+    return tuple(renamed(r, renaming) for r in body.results)
 
 
 def _with_constants_outside(attributes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[Var, Value]]:
@@ -101,14 +116,12 @@ def _body(definition: Definition, inputs: Sequence[Value | None], attributes: Ma
         results = _results(definition, definition.function(*given, outputs=outputs, **attributes), outputs)
     body = Block(definition.name.lower(), tuple(params), tuple(live_ops(recorded.ops, results)), tuple(results))
     if key is not None and not own_symbols(body):
-        if len(_bodies) >= _LIMIT:
-            _bodies.clear()
         _bodies[key] = body
     return body
 
 
 def _results(definition: Definition, made: Any, outputs: int) -> list[Value]:
-    arrays = list(made) if isinstance(made, tuple | list) else [made]
+    arrays = as_list(made)
     if len(arrays) < outputs:
         raise UnsupportedFunction(f"{definition.kind} has {len(arrays)} outputs, and {outputs} are asked for")
     return [as_array(a).value for a in arrays[:outputs]]
@@ -137,7 +150,9 @@ def _key(definition: Definition, inputs: Sequence[Value | None], attributes: Map
 def _content(value: Any) -> Any:
     """What an attribute or a constant holds, told apart from everything that it does not equal."""
     if isinstance(value, np.ndarray):
-        return value.dtype.str, value.shape, repr(value.tolist()) if value.dtype.hasobject else value.tobytes()
+        held = repr(value.tolist()) if value.dtype.hasobject else value.tobytes()
+        # Dtypes that NumPy does not know, such as int4 and uint4, have one `str`.
+        return value.dtype.name, value.dtype.str, value.shape, held
     return repr(value)
 
 
@@ -176,7 +191,7 @@ class BoundRule:
         if rule is None:
             raise RuleError(f"{self.definition.kind} has no rule")
         made, back = rule(*given, outputs=self.outputs, **self.attributes)
-        results = (tuple(made) if isinstance(made, tuple | list) else (made,))[: self.outputs]
+        results = tuple(as_list(made)[: self.outputs])
 
         def pulled(*cotangents: Array | None) -> list[Array | None]:
             every = self.told(back(*cotangents), len(given), "cotangents for {} inputs")
@@ -190,7 +205,7 @@ class BoundRule:
 
     def told(self, found: Any, count: int, what: str) -> list[Array | None]:
         """What a rule returned, as a list. Raises RuleError where it is not as long as it must be."""
-        every = list(found) if isinstance(found, tuple | list) else [found]
+        every = as_list(found)
         if len(every) != count:
             raise RuleError(
                 f"the rule of {self.definition.kind} returned {len(every)} {what.format(count)}",

@@ -1,7 +1,8 @@
 """Operators of the standard that once meant something else: their earlier meaning, in those of today.
 
-The loader moves a node of a version below the one that `CHANGED` names into the domain `primsplit.earlier`, whose
-version is that of the model. onnx's own converter does not know these meanings, or tells them wrongly.
+The loader moves a node of a version below the one that `CHANGED` names into the domain `primsplit.earlier.VERSION`,
+since a model and its functions may be of several versions. onnx's own converter does not know these meanings, or
+tells them wrongly.
 """
 
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import onnx
 
 from primsplit.array import Array
-from primsplit.broadcasting import expand_to, reshape_to
+from primsplit.broadcasting import expand_to, ones_like, reshape_to
 from primsplit.definitions.heads import cast_to
 from primsplit.definitions.table import defines
 from primsplit.errors import ShapeError, UnsupportedFunction
@@ -102,8 +103,7 @@ def dropout_of_inference(x: Array, *, outputs: int = 1, ratio: float = 0.5) -> t
 
 
 def _kept(x: Array) -> tuple[Array, Array]:
-    ones = op.ConstantOfShape(op.Shape(x), value=np.ones(1, x.dtype), types=[x.type])
-    return op.Identity(x), ones
+    return op.Identity(x), ones_like(x)
 
 
 @defines(f"{EARLIER}::BatchNormalization")

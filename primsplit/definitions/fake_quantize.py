@@ -12,23 +12,32 @@ from onnx.helper import np_dtype_to_tensor_dtype
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import reshape_to
+from primsplit.broadcasting import full
+from primsplit.carriers import least_and_greatest
 from primsplit.definitions.calling import record_call
 from primsplit.definitions.table import defines
 from primsplit.ir import Const
 from primsplit.ops import op
+from primsplit.passes.compositions.few_bits import per_element
 from primsplit.rules.quantization import sum_for
 
 STRAIGHT_THROUGH = "primsplit::StraightThrough"
 
 
 def fake_quantize(
-    x: Array, scale: Array, zero: Array | None, *, axis: int = 1, block_size: int = 0, dtype: str = "uint8"
+    x: Array,
+    scale: Array,
+    zero: Array | None,
+    *,
+    axis: int = 1,
+    block_size: int = 0,
+    dtype: str = "uint8",
+    saturate: int = 1,
 ) -> Array:
     """`DequantizeLinear(QuantizeLinear(x))` with the straight-through derivative.
 
     `scale` and `zero` are for all, for an axis, or for blocks of it; `dtype` is that of the integers where there is
-    no zero point.
+    no zero point, or of the floats of few bits. `saturate` is that of QuantizeLinear.
 
     With one constant zero point, integers from -128 to 127 are written as those from 0 to 255, which are the same
     numbers: onnxruntime makes that change itself, and fails at it where a Slice, Reshape or Transpose follows. Constant
@@ -38,7 +47,7 @@ def fake_quantize(
     if bytes_of is not None:
         zero = Array(tracing.constant((bytes_of.astype(np.int16) + 128).astype(np.uint8)))
     inputs = [x.value, scale.value] if zero is None else [x.value, scale.value, zero.value]
-    attributes = {"axis": axis, "block_size": block_size, "dtype": dtype}
+    attributes = {"axis": axis, "block_size": block_size, "dtype": dtype, "saturate": saturate}
     return Array(record_call("primsplit::FakeQuantize", inputs, attributes)[0])
 
 
@@ -50,22 +59,37 @@ def _constant_of_bytes(zero: Array) -> np.ndarray[Any, Any] | None:
 
 
 def _differentiated(
-    x: Array, scale: Array, zero: Array | None = None, *, outputs: int, axis: int, block_size: int, dtype: str
+    x: Array,
+    scale: Array,
+    zero: Array | None = None,
+    *,
+    outputs: int,
+    axis: int,
+    block_size: int,
+    dtype: str,
+    saturate: int,
 ) -> tuple[Any, Any]:
     """`dx` is `dy` where `round(x / scale) + zero` is one of the integers, 0 where it saturates.
 
     That is the derivative of torch's fake_quantize. `dscale` is that of Esser et al. 2020 (arXiv 1902.08153,
-    equation 3): of an element `round(x / scale) - x / scale`, or, where it saturates, the bound less `zero`.
+    equation 3): of an element `round(x / scale) - x / scale`, or, where it saturates, the bound less `zero`. Floats of
+    few bits saturate where `x / scale` itself is beyond their bounds.
     """
-    y = fake_quantize(x, scale, zero, axis=axis, block_size=block_size, dtype=dtype)
+    y = fake_quantize(x, scale, zero, axis=axis, block_size=block_size, dtype=dtype, saturate=saturate)
+    is_whole = "int" in (dtype if zero is None else zero.dtype.name)
 
     def pullback(dy: Array) -> tuple[Array | None, ...]:
-        ratio = op.Div(x, _expanded(scale, x, axis, block_size))
-        rounded = op.Round(ratio)
+        ratio = op.Div(x, per_element(scale, x, axis, block_size))
+        rounded = op.Round(ratio) if is_whole else ratio
         low, high = _bounds(zero, x, dtype, axis=axis, block_size=block_size)
         inside = op.And(op.GreaterOrEqual(rounded, low), op.LessOrEqual(rounded, high))
         nothing = np.zeros((), x.dtype)
-        steps = op.Sub(op.Min(op.Max(rounded, low), high), op.Where(inside, ratio, nothing))
+        if is_whole:
+            levels = op.Min(op.Max(rounded, low), high)
+        else:
+            ones = full(scale.shape, np.ones((), scale.dtype))
+            levels = _through(x, scale, ones, zero, axis=axis, block_size=block_size, dtype=dtype, saturate=saturate)
+        steps = op.Sub(levels, op.Where(inside, ratio, nothing))
         dscale = sum_for(op.Mul(dy, steps), scale, axis, block_size)
         return (op.Where(inside, dy, nothing), dscale, None)[: 2 if zero is None else 3]
 
@@ -82,34 +106,30 @@ def _pair(
     axis: int = 1,
     block_size: int = 0,
     dtype: str = "uint8",
+    saturate: int = 1,
 ) -> Any:
     """The numbers of the integers that `x` is rounded to."""
+    return _through(x, scale, scale, zero, axis=axis, block_size=block_size, dtype=dtype, saturate=saturate)
+
+
+def _through(
+    x: Array, scale: Array, back: Array, zero: Array | None, *, axis: int, block_size: int, dtype: str, saturate: int
+) -> Any:
+    """The integers that `x` is rounded to with one scale, as numbers of the scale `back`."""
     wanted = None if zero is not None or dtype == "uint8" else int(np_dtype_to_tensor_dtype(np.dtype(dtype)))
     along: dict[str, Any] = {"axis": axis, "block_size": block_size or None}
-    integers = op.QuantizeLinear(x, scale, zero, output_dtype=wanted, **along)
-    return op.DequantizeLinear(integers, scale, zero, **along)
-
-
-def _expanded(values: Array, x: Array, axis: int, block_size: int) -> Any:
-    """One value a slice or block as an array that broadcasts to `x`."""
-    if block_size:
-        ones = op.Cast(op.ConstantOfShape(op.Shape(x), value=np.ones(1, np.int8)), to="int8")
-        return op.DequantizeLinear(ones, values, axis=axis, block_size=block_size)
-    if values.shape == (1,):
-        return op.Squeeze(values, [0])
-    if values.shape == ():
-        return values
-    rank = len(x.shape)
-    return reshape_to(values, [values.shape[0] if i == axis % rank else 1 for i in range(rank)])
+    told = None if saturate else 0
+    integers = op.QuantizeLinear(x, scale, zero, output_dtype=wanted, saturate=told, **along)
+    return op.DequantizeLinear(integers, back, zero, **along)
 
 
 def _bounds(zero: Array | None, x: Array, dtype: str, *, axis: int, block_size: int) -> tuple[Any, Any]:
     """The least and the greatest integer, less the zero point, as numbers of the dtype of `x`."""
-    limits = np.iinfo(np.dtype(dtype) if zero is None else zero.dtype)
-    least, greatest = np.asarray(limits.min, x.dtype), np.asarray(limits.max, x.dtype)
+    limits = least_and_greatest(np.dtype(dtype) if zero is None else zero.dtype)
+    least, greatest = (np.asarray(limit, x.dtype) for limit in limits)
     if zero is None:
         return least, greatest
-    offset = _expanded(op.Cast(zero, to=x.dtype), x, axis, block_size)
+    offset = per_element(op.Cast(zero, to=x.dtype), x, axis, block_size)
     return op.Sub(least, offset), op.Sub(greatest, offset)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims
+from primsplit import dims, tracing
 from primsplit.array import Array
 from primsplit.definitions.heads import counted, default_scale, joined_heads, split_heads, swapped
 from primsplit.definitions.quantized import matmul_integer_to_float
@@ -145,13 +145,26 @@ def _seen(mask: Array, batch: Dim, total: Dim) -> Any:
         return op.Unsqueeze(op.Greater(mask, 0), [1])
     if rank != 1:
         raise UnsupportedFunction(f"a mask of {rank} axes is read by no definition")
-    keys = op.Cast(counted(0, total), to=mask.dtype)
-    if dims.same(mask.shape[0], batch):
+    keys, count = op.Cast(counted(0, total), to=mask.dtype), mask.shape[0]
+    if dims.same(count, batch):
         return op.Less(keys, op.Unsqueeze(mask, [1, 2, 3]))
-    if not dims.same(mask.shape[0], 2 * batch):
-        raise UnsupportedFunction(f"a mask of {mask.shape[0]} numbers for {batch} rows is read by no definition")
-    ends, starts = (op.Unsqueeze(part, [1, 2, 3]) for part in op.Split(mask, axis=0, num_outputs=2, outputs=2))
+    if not (dims.could_be(count, batch) or dims.could_be(count, 2 * batch)):
+        raise UnsupportedFunction(f"a mask of {count} numbers for {batch} rows is read by no definition")
+    both = mask if dims.same(count, 2 * batch) else _ends_with_starts(mask, batch)
+    ends, starts = (op.Unsqueeze(part, [1, 2, 3]) for part in op.Split(both, axis=0, num_outputs=2, outputs=2))
     return op.And(op.Less(keys, ends), op.GreaterOrEqual(keys, starts))
+
+
+def _ends_with_starts(mask: Array, batch: Dim) -> Array:
+    """The ends of the rows and then their starts, 0 where the mask has none; only the run knows how long it is.
+
+    A run in which it has other than one or two a row fails.
+    """
+    rows = tracing.size_vector([batch])
+    starts = op.Where(op.Equal(op.Shape(mask), rows), rows, 0)
+    padded = op.Pad(mask, op.Concat([0], starts, axis=0))
+    found: Array = op.Reshape(padded, tracing.size_vector([2 * batch]), allowzero=1)
+    return found
 
 
 @defines("com.microsoft::MultiHeadAttention")

@@ -5,17 +5,19 @@ integer product), it finds what they stand for: the numbers that were quantized,
 those. The value stays that of the integers, bit by bit; the derivative is that of the numbers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from primsplit import ir, tracing
 from primsplit.array import Array
+from primsplit.carriers import POWERS_OF_TWO, QUANTIZED
 from primsplit.definitions.fake_quantize import STRAIGHT_THROUGH, dequantized, fake_quantize, straight_through
 from primsplit.errors import PrimsplitError
-from primsplit.ir import Block, Const, Op, Value, Var, is_call, live_ops, same_data, walk
+from primsplit.ir import Block, Const, Op, Value, Var, is_call, live_ops, renamed, same_data, walk
 from primsplit.ops import op
+from primsplit.passes.rewrites.selection import is_lossless
 
 SOURCES = frozenset({"QuantizeLinear", "DynamicQuantizeLinear"})
 PRODUCTS = frozenset({"MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv"})
@@ -67,19 +69,24 @@ def with_straight_through(block: Block) -> Block:
 
 
 def _quantizes(block: Block) -> bool:
-    return any(step.kind in QUANTIZING or (is_call(step) and _is_opened(step)) for step in walk(block))
+    return any(step.kind in QUANTIZING for step in walk(block))
 
 
 def _is_opened(call: Op) -> bool:
-    """True for a call that a chain of integers may go through."""
+    """True for a call that a chain of integers may go through, or end in."""
     held = call.attributes
     is_closed = "rule" in held or held.get("inline") is False
-    return not is_closed and any(map(_holds_integers, (*call.inputs, *call.outputs))) and _quantizes(held["body"])
+    if is_closed or not any(map(_holds_integers, (*call.inputs, *call.outputs))):
+        return False
+    return any(step.kind in QUANTIZING or step.kind == "DequantizeLinear" for step in walk(held["body"]))
 
 
 def _holds_integers(value: Value | None) -> bool:
-    """True for the integers that numbers are quantized to, and for their products."""
-    return value is not None and value.type.dtype.kind in "iu" and value.type.dtype.itemsize < 8
+    """True for what numbers are quantized to, and for the products of integers."""
+    if value is None:
+        return False
+    dtype = value.type.dtype
+    return value.type.key[0] in QUANTIZED or (dtype.kind in "iu" and dtype.itemsize < 8)
 
 
 def is_same(a: Value | None, b: Value | None) -> bool:
@@ -122,22 +129,19 @@ class _Walk:
 
     def value(self, value: Value) -> Value:
         """What stands for this value now."""
-        return self.replaced.get(value, value) if isinstance(value, Var) else value
+        return renamed(value, self.replaced)
 
     def step(self, step: Op) -> None:
         """Record an op, what stands for it, or the ops of a call that quantizes."""
         inputs = tuple(None if v is None else self.value(v) for v in step.inputs)
-        attributes = step.attributes
         if is_call(step) and _is_opened(step):
             ops: list[Op] = []
-            results = ir.inline(attributes["body"], [v for v in inputs if v is not None], ops)
+            results = ir.inline(step.attributes["body"], [v for v in inputs if v is not None], ops)
             for inner in ops:
                 self.step(inner)
             self.replaced.update((o, self.value(r)) for o, r in zip(step.outputs, results, strict=True))
             return
-        if not is_call(step) and any(step.blocks()):
-            attributes = {k: self.inside(v) if isinstance(v, Block) else v for k, v in attributes.items()}
-        read = Op(step.kind, inputs, step.outputs, attributes, step.place, step.remark)
+        read = replace(step if is_call(step) else step.with_blocks(self.inside), inputs=inputs)
         found = None if step.outputs[0] in self.told else self.numbers(read)
         if found is not None:
             self.replaced[step.outputs[0]] = found.value
@@ -180,11 +184,23 @@ class _Walk:
         meaning = self.meaning(value)
         if meaning is None:
             return None, False
-        if is_same(scale, meaning.scale) and is_same(zero, meaning.zero) and meaning.along in {None, along}:
-            return meaning.numbers, True
+        is_same_scale = is_same(self.uncast(scale), self.uncast(meaning.scale))
+        if is_same_scale and is_same(zero, meaning.zero) and meaning.along in {None, along}:
+            if scale.type.dtype == meaning.scale.type.dtype:
+                return meaning.numbers, True
+            return op.Cast(meaning.numbers, to=scale.type.dtype), False
         if meaning.along is not None or not _is_single(scale):
             return None, False
         return op.Mul(meaning.levels(zero), Array(scale)), False
+
+    def uncast(self, scale: Value) -> Value:
+        """What a scale was before it was read in a dtype that holds all its numbers."""
+        origin = self.origins.get(scale) if isinstance(scale, Var) else None
+        if origin is None or origin.kind != "Cast":
+            return scale
+        before = _present(origin, 0)
+        is_wider = before.type.key[0] == POWERS_OF_TWO or is_lossless(before.type.dtype, scale.type.dtype)
+        return self.uncast(before) if is_wider else scale
 
     def meaning(self, value: Value) -> Meaning | None:
         """What integers stand for; None where they come from no numbers that are known."""
@@ -343,5 +359,6 @@ def _of_quantized(origin: Op) -> Meaning | None:
         axis=_written(origin),
         block_size=along[1],
         dtype=origin.outputs[0].type.dtype.name,
+        saturate=origin.attributes.get("saturate", 1),
     )
     return Meaning(numbers, scale, zero, None if _is_single(scale) else along)

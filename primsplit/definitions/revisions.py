@@ -4,27 +4,42 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import onnx
 import onnx.helper
 
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to, sum_to
+from primsplit.carriers import FLOAT8, POWERS_OF_TWO
 from primsplit.definitions.heads import cast_to
 from primsplit.definitions.table import defines
 from primsplit.errors import UnsupportedFunction
 from primsplit.numpy.bits import left_shift, right_shift
 from primsplit.ops import op
+from primsplit.passes.compositions.few_bits import power_of_two
 
 
 @defines("Cast", since=24)
 def cast(x: Array, *, to: int, outputs: int = 1, round_mode: str = "up", saturate: int = 1) -> Array:
-    """A conversion. `round_mode` and `saturate` are for dtypes of 8 bits and fewer, which no program holds."""
-    return op.Cast(x, to=to)
+    """A conversion. `saturate` is for floats of 8 bits, and `round_mode` for those of them that are powers of two."""
+    target = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(to))
+    if target.name == POWERS_OF_TWO and not (round_mode == "up" and saturate):
+        # What is a power of two already is converted as it is.
+        x = power_of_two(x, round_mode, saturate=bool(saturate))
+    made: Array = op.Cast(x, to=to, saturate=_told(saturate, target))
+    return made
 
 
 @defines("CastLike", since=24)
 def cast_like(x: Array, target: Array, *, outputs: int = 1, round_mode: str = "up", saturate: int = 1) -> Array:
     """A conversion to the dtype of `target`."""
-    return op.CastLike(x, target)
+    to = int(onnx.helper.np_dtype_to_tensor_dtype(target.dtype))
+    made: Array = cast(x, to=to, round_mode=round_mode, saturate=saturate)
+    return made
+
+
+def _told(saturate: int, target: np.dtype[Any]) -> int | None:
+    """The attribute, where it makes a difference."""
+    return 0 if not saturate and target.name in FLOAT8 else None
 
 
 @defines("QuantizeLinear", since=23)
@@ -42,8 +57,17 @@ def quantize_linear(
 ) -> Array:
     """`round(x / scale) + zero point`; the quotient in the dtype of `scale`, or in that of `precision`."""
     wide = onnx.helper.tensor_dtype_to_np_dtype(precision) if precision else scale.dtype
+    if wide.name == POWERS_OF_TWO:
+        wide = x.dtype  # powers of two, which no quotient is computed in
+    made = onnx.helper.tensor_dtype_to_np_dtype(output_dtype or onnx.TensorProto.UINT8)
     return op.QuantizeLinear(
-        cast_to(x, wide), cast_to(scale, wide), zero_point, axis=axis, block_size=block_size, output_dtype=output_dtype
+        cast_to(x, wide),
+        cast_to(scale, wide),
+        zero_point,
+        axis=axis,
+        block_size=block_size,
+        output_dtype=output_dtype,
+        saturate=_told(saturate, made if zero_point is None else zero_point.dtype),
     )
 
 

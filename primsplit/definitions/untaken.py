@@ -5,18 +5,20 @@ function of one's own is written otherwise (`ps.safe_where`); a loaded model can
 in the place of the operators before a Where that have derivatives which are not finite everywhere.
 """
 
+import functools
 from dataclasses import replace
 from typing import Any
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import sum_to
+from primsplit.broadcasting import ones_like, sum_to
 from primsplit.definitions.calling import record_call
 from primsplit.definitions.table import defines
 from primsplit.errors import RuleError
-from primsplit.ir import Block, Op, Renaming, Type, Var, inline, is_call, rename, walk
+from primsplit.ir import Block, Op, Renaming, Type, Var, inline, is_call, rename, renamed, walk
 from primsplit.ops import op
 from primsplit.rules.table import RULES, with_defaults
+from primsplit.trees import as_list
 
 SINGULAR = frozenset(
     {"Acos", "Acosh", "Asin", "Atanh", "Cosh", "Div", "Exp", "Log", "Mul", "Pow", "Reciprocal", "Sinh", "Sqrt", "Tan"}
@@ -51,23 +53,19 @@ def with_quiet_sides(block: Block, *, everywhere: bool) -> Block:
 
 def _quieted(block: Block, chosen: set[Var], renaming: Renaming) -> Block:
     """The block with its chosen results computed by `Quiet`; `renaming` tells what stands for them, outside as well."""
-
-    def read(value: Any) -> Any:
-        return renaming.get(value, value) if isinstance(value, Var) else value
-
     with tracing.recording() as recorded:
         for param in block.params:
             recorded.learn(param)
         for step in block.ops:
             recorded.place, recorded.remark = step.place, step.remark
-            inputs = [read(v) for v in step.inputs]
+            inputs = [renamed(v, renaming) for v in step.inputs]
             if step.outputs and step.outputs[0] in chosen:
                 given = {"operator": step.kind, **step.attributes}
                 renaming[step.outputs[0]] = record_call("primsplit::Quiet", inputs, given)[0]
                 continue
             changed = {n: _quieted(b, chosen, renaming) for n, b in _bodies(step)}
             tracing.append(replace(step, inputs=tuple(inputs), attributes={**step.attributes, **changed}))
-    return Block(block.name, block.params, tuple(recorded.ops), tuple(map(read, block.results)))
+    return Block(block.name, block.params, tuple(recorded.ops), tuple(renamed(r, renaming) for r in block.results))
 
 
 def _bodies(step: Op) -> list[tuple[str, Block]]:
@@ -141,8 +139,7 @@ def _quiet_rule(*inputs: Array, outputs: int, operator: str, **attributes: Any) 
     def pullback(dz: Array) -> list[Array | None]:
         is_still = op.Equal(dz, 0)
         moved = [op.Where(is_still, 2 if operator == "Acosh" else 0.5, x) if x.type.is_float else x for x in inputs]
-        found = _pullback_of(operator, attributes, moved)(dz)
-        every = list(found) if isinstance(found, tuple | list) else [found]
+        every = as_list(_pullback_of(operator, attributes, moved)(dz))
         return [None if g is None else sum_to(g, x.shape) for g, x in zip(every, inputs, strict=True)]
 
     return z, pullback
@@ -154,14 +151,9 @@ def _quiet_forward(*inputs: Array, outputs: int, operator: str, **attributes: An
 
     def pushforward(*tangents: Array | None) -> Array | None:
         wide = [op.Expand(x, op.Shape(z), types=[Type(x.dtype, z.shape)]) for x in inputs]
-        ones = op.ConstantOfShape(op.Shape(z), value=z.dtype.type(1).reshape(1), types=[z.type])
-        found = _pullback_of(operator, attributes, wide)(ones)
-        slopes = list(found) if isinstance(found, tuple | list) else [found]
+        slopes = as_list(_pullback_of(operator, attributes, wide)(ones_like(z)))
         terms = [op.Mul(s, t) for s, t in zip(slopes, tangents, strict=True) if s is not None and t is not None]
-        total = None
-        for term in terms:
-            total = term if total is None else op.Add(total, term)
-        return total
+        return functools.reduce(op.Add, terms) if terms else None
 
     return z, pushforward
 

@@ -21,6 +21,16 @@ class Call(NamedTuple):
     def __str__(self) -> str:
         return f"{self.function}({', '.join(map(str, self.arguments))})"
 
+    def __eq__(self, other: object) -> bool:
+        """True for the same call. Sizes that it is of are not compared: that may be known only at run time."""
+        return isinstance(other, Call) and str(self) == str(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
 
 Atom = str | Call
 Monomial = tuple[Atom, ...]

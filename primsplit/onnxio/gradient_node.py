@@ -31,7 +31,7 @@ def record_gradient(
     given = [v for v in inputs if v is not None]
     block = _function([known[name] for name in names], known[attributes["y"]])
     split = split_block(block, range(len(xs)), [0])
-    made = tracing.inline(with_unit_seeds(split.joint(), split.cotangents), given)
+    made = tracing.inline(with_unit_seeds(split.joint(), dict(zip(split.cotangents, split.of, strict=True))), given)
     gradients = [Array(v) for v in made[len(split.primal.results) :]]
     return tuple(g.value for g in gradient_or_zeros(split, gradients, [Array(v) for v in given[: len(xs)]]))
 

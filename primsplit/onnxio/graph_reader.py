@@ -12,13 +12,16 @@ import onnx_ir as oir
 
 from primsplit import dims, tracing
 from primsplit.array import Array
+from primsplit.definitions.earlier import EARLIER
 from primsplit.definitions.families import definition_of, record_call
 from primsplit.dims import Dim
 from primsplit.errors import ParseError, Place, PrimsplitError, UnsupportedFunction
 from primsplit.infer import fresh
 from primsplit.ir import BFLOAT16, Block, Const, Type, Value, Var
 from primsplit.onnxio import gradient_node, shape_vectors
+from primsplit.onnxio.aligned import Known, record_aligned
 from primsplit.onnxio.batch_scan import BATCH_SCAN
+from primsplit.onnxio.demands import demanded, of_rank
 from primsplit.onnxio.modelfile import MOST_NODES
 from primsplit.onnxio.nested_nodes import KINDS, record_nested
 from primsplit.onnxio.ranks import Widened, settled, widened_squeeze
@@ -33,6 +36,7 @@ from primsplit.onnxio.versions import differs, domain_of
 from primsplit.ops import op
 from primsplit.schema import OPSET, exists
 from primsplit.tracing import Recording, close, emit, recording
+from primsplit.trees import as_list
 
 NAMELESS = frozenset({"", "?", "*", "-1", "None", "unknown"})
 """What exporters write for a size that they know nothing of; two of them are not the same size."""
@@ -49,6 +53,7 @@ class GraphReader:
         self.versions = versions
         self.values: MutableMapping[str, Entry] = {}
         self.widened: Widened = {}
+        self.aligned: Known = {}
         self.shapes: shape_vectors.Known = {}
         self.count = 0
 
@@ -75,12 +80,17 @@ class GraphReader:
             beside=True,
         )
 
-    def param(self, value: onnx.ValueInfoProto, recorded: Recording) -> Var:
-        """A parameter for an input. Raises UnsupportedFunction for one that is no tensor."""
+    def of_rank(self, value: Var | Const, rank: int) -> Value:
+        """A value of unknown rank as one of this rank, of the sizes that it then has."""
+        wide = self.widened.get(value)
+        return of_rank(value, rank, wide.value.type.shape if wide is not None and wide.rank == rank else None)
+
+    def param(self, value: onnx.ValueInfoProto, recorded: Recording, type: Type | None = None) -> Var:
+        """A parameter for an input, of its declared type. Raises UnsupportedFunction for one that is no tensor."""
         if not value.type.HasField("tensor_type"):
             kind = value.type.WhichOneof("value") or "value of no type"
             raise UnsupportedFunction(f"{self.path}: the input {value.name} is a {kind}, and no tensor")
-        var = recorded.param(self.type(value), value.name)
+        var = recorded.param(self.type(value) if type is None else type, value.name)
         self.values[value.name] = var
         return var
 
@@ -108,7 +118,8 @@ class GraphReader:
         return self.values[name]
 
     def record(self, graph: onnx.GraphProto, recorded: Recording) -> None:
-        """Record the nodes of a graph."""
+        """Record the nodes of a graph. A value of unknown rank has that which the graph demands."""
+        ranks = functools.cache(lambda: demanded(graph))
         for node in graph.node:
             self.count += 1
             if self.count > MOST_NODES:
@@ -126,16 +137,19 @@ class GraphReader:
                 told = f"has {len(node.output)} outputs, and gives {len(made)}"
                 raise ParseError(f"{node.op_type} {told}", place=place)
             for name, value in zip(node.output, made, strict=True):
-                if name:
-                    if isinstance(value, Var | Const):
-                        value.hint = value.hint or name
+                if name and isinstance(value, Var | Const):
+                    value.hint = value.hint or name
+                    is_open = value.type.rank is None and name in ranks()
+                    self.values[name] = self.of_rank(value, ranks()[name]) if is_open else value
+                elif name:
                     self.values[name] = value
 
     def node(self, node: onnx.NodeProto) -> Sequence[Entry]:
         """Record a node; what its outputs are."""
         domain = domain_of(node.domain)
-        kind = f"{domain}::{node.op_type}" if domain else node.op_type
         version = self.versions.get(domain)
+        domain = EARLIER if domain.startswith(EARLIER) else domain
+        kind = f"{domain}::{node.op_type}" if domain else node.op_type
         is_defined = definition_of(kind, version) is not None
         if not is_defined and kind not in {gradient_node.KIND, BATCH_SCAN}:
             self.check_standard(node, domain, kind)
@@ -159,7 +173,7 @@ class GraphReader:
             return record_call(kind, inputs, attributes, len(node.output), version=version)
         if any(v is not None and v.type.dtype == BFLOAT16 for v in inputs):
             made = getattr(op, kind)(*(v and Array(v) for v in inputs), outputs=len(node.output), **attributes)
-            return tuple(x.value for x in (made if isinstance(made, tuple) else (made,)))
+            return tuple(x.value for x in as_list(made))
         return self.emitted(node.op_type, inputs, attributes, len(node.output))
 
     def emitted(
@@ -167,6 +181,10 @@ class GraphReader:
     ) -> tuple[Value, ...]:
         """Record an operator of the standard."""
         given = settled(kind, inputs, attributes, self.widened) if self.widened else inputs
+        if any(v is not None and v.type.rank is None for v in given):
+            told = record_aligned(kind, given, attributes, outputs, self.aligned)
+            if told is not None:
+                return told
         types = shape_vectors.declared(kind, given, self.shapes) if self.shapes else None
         made = emit(kind, given, attributes, outputs=outputs, types=types)
         if kind == "Concat" and made[0].type.dtype.kind == "i" and made[0].sizes is None:

@@ -18,6 +18,7 @@ from primsplit.infer import reserve
 from primsplit.ir import Block, Const
 from primsplit.names import kept_apart
 from primsplit.onnxio.graph_reader import GraphReader
+from primsplit.onnxio.input_types import Specs, declare
 from primsplit.onnxio.local_functions import inlined
 from primsplit.onnxio.modelfile import ModelFile, graphs, read_file
 from primsplit.onnxio.running_order import in_running_order
@@ -43,9 +44,10 @@ class Model:
     results: tuple[Any, ...]
 
 
-def load_model(path: str, said: Said, *, safe_where: bool = False) -> Model:
-    """Read a model of any opset that can be told in the one primsplit writes. `said` tells of sequences and optionals.
+def load_model(path: str, said: Said, specs: Specs | None = None, *, safe_where: bool = False) -> Model:
+    """Read a model of any opset that can be told in the one primsplit writes.
 
+    `said` tells of sequences and optionals, `specs` the types of other inputs, where they are narrower than declared.
     With `safe_where` a cotangent of 0 stays 0 on the side of a Where that is not taken.
 
     Raises SpecError where that does not fit, FileError where the file cannot be read, ParseError where it is no valid
@@ -56,6 +58,7 @@ def load_model(path: str, said: Said, *, safe_where: bool = False) -> Model:
         proto = inlined(_in_own_domains(in_running_order(file.proto)), path)
         versions = {domain_of(o.domain): o.version for o in proto.opset_import}
         proto = lowered(proto) if versions.get("", OPSET) > OPSET else converted(proto, path)
+        declare(proto.graph, specs or {}, path)
         _reserve_sizes(proto)
         return _read(file, proto, Ends(GraphReader(path, versions), said), safe_where=safe_where)
 
@@ -89,7 +92,7 @@ def _in_own_domains(proto: onnx.ModelProto) -> onnx.ModelProto:
             n for n in nodes if n.op_type in STRANGERS and not onnx.defs.has(n.op_type, max_inclusive_version=version)
         ]
         earlier = [n for n in nodes if version < CHANGED.get(n.op_type, 0)]
-        for domain, moved, number in ((FOREIGN, strangers, 1), (EARLIER, earlier, version)):
+        for domain, moved, number in ((FOREIGN, strangers, 1), (f"{EARLIER}.{version}", earlier, version)):
             for node in moved:
                 node.domain = domain
             if moved:

@@ -1,22 +1,21 @@
 """Functions of a model: each is put where it is called, read in the opset that it imports itself.
 
 onnx's checker takes no function of another opset than its model's where the two know an operator in two ways, and its
-inliner leaves such calls as they are. So those functions are checked beside the model, and told in its opset.
+inliner leaves such calls as they are. So those functions are checked beside the model. Their nodes are then in a
+domain of their own, where neither sees what they mean, until the whole model is one graph.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 import onnx
 import onnx.helper
 import onnx.inliner
-import onnx.version_converter
-from onnx.shape_inference import InferenceError
 
-from primsplit.definitions.earlier import EARLIER
-from primsplit.errors import UnsupportedFunction
-from primsplit.onnxio.modelfile import check_functions, check_model, first_line, invalid
-from primsplit.onnxio.versions import converted, domain_of, version_of
+from primsplit.onnxio.modelfile import check_functions, check_model, invalid
+from primsplit.onnxio.versions import converted, domain_of, nodes_of, version_of
 from primsplit.schema import OPSET
+
+APART = "primsplit.apart"
 
 
 def inlined(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
@@ -31,10 +30,7 @@ def inlined(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
     check_functions(proto, path)
     if strangers:
         return _inlined_in_one_opset(proto, strangers, path)
-    try:
-        return onnx.inliner.inline_local_functions(proto)
-    except (RuntimeError, ValueError) as error:
-        raise invalid(path, error) from None
+    return _inlined(proto, path)
 
 
 def _check_apart(proto: onnx.ModelProto, strangers: list[onnx.FunctionProto], path: str) -> None:
@@ -59,26 +55,47 @@ def _idle_graph() -> onnx.GraphProto:
 
 
 def _inlined_in_one_opset(proto: onnx.ModelProto, strangers: list[onnx.FunctionProto], path: str) -> onnx.ModelProto:
-    """The model told in the newest opset of its functions and its own, at least the pinned one, all in one graph."""
+    """The model in one graph, what is older than the pinned opset told in that, and said to be of the newest one."""
     newest = max(OPSET, version_of(proto), *map(version_of, strangers))
-    _require_one_meaning(proto, path)
-    whole = _without_functions(proto)
-    if version_of(whole) < OPSET:
-        whole = converted(whole, path)
-    for entry in whole.opset_import:
-        entry.version = newest if domain_of(entry.domain) == "" else entry.version
-    whole.functions.extend(proto.functions)
+    others = sorted({version_of(f) for f in strangers})
+    for function in strangers:
+        domain = f"{APART}.{version_of(function)}"
+        _move(nodes_of(function), "", domain)
+        _say_opset(function, version_of(proto))
+        for holder in (function, proto):
+            holder.opset_import.extend(onnx.helper.make_opsetid(name, 1) for name in (domain, APART))
+    whole = _in_pinned_opset(_inlined(proto, path), path)
+    for version in others:
+        _move(nodes_of(whole.graph), "", APART)
+        _move(nodes_of(whole.graph), f"{APART}.{version}", "")
+        _say_opset(whole, version)
+        whole = _in_pinned_opset(whole, path)
+        _move(nodes_of(whole.graph), APART, "")
+    _say_opset(whole, newest)
+    return whole
+
+
+def _in_pinned_opset(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
+    """The model, its nodes of an older opset told in the pinned one; newer ones are read as they are."""
+    return converted(proto, path) if version_of(proto) < OPSET else proto
+
+
+def _inlined(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
     try:
-        found = onnx.inliner.inline_local_functions(whole, convert_version=True)
-    except (RuntimeError, ValueError, onnx.version_converter.ConvertError, InferenceError) as error:
-        told = ", ".join(sorted({f"{f.name} of {version_of(f)}" for f in strangers}))
-        raise UnsupportedFunction(
-            f"{path} has opset {version_of(proto)} and functions of others, which cannot be told in one: {told}",
-            because=(first_line(error),),
-            cure="Export the model with functions of its own opset.",
-        ) from None
-    del found.functions[:]
-    return found
+        return onnx.inliner.inline_local_functions(proto)
+    except (RuntimeError, ValueError) as error:
+        raise invalid(path, error) from None
+
+
+def _move(nodes: Iterable[onnx.NodeProto], domain: str, to: str) -> None:
+    for node in nodes:
+        if domain_of(node.domain) == domain:
+            node.domain = to
+
+
+def _say_opset(holder: onnx.ModelProto | onnx.FunctionProto, version: int) -> None:
+    for entry in holder.opset_import:
+        entry.version = version if domain_of(entry.domain) == "" else entry.version
 
 
 def _without_functions(proto: onnx.ModelProto) -> onnx.ModelProto:
@@ -86,18 +103,3 @@ def _without_functions(proto: onnx.ModelProto) -> onnx.ModelProto:
     model.CopyFrom(proto)
     del model.functions[:]
     return model
-
-
-def _require_one_meaning(proto: onnx.ModelProto, path: str) -> None:
-    """Raise UnsupportedFunction where operators have several earlier meanings, as those of several old opsets may."""
-    versions = sorted({o.version for holder in _holders(proto) for o in holder.opset_import if o.domain == EARLIER})
-    if len(versions) > 1:
-        raise UnsupportedFunction(
-            f"{path} and its functions use operators of the opsets {versions[0]} and {versions[1]} that changed since",
-            cure=f"Export the model at opset {OPSET}.",
-        )
-
-
-def _holders(proto: onnx.ModelProto) -> Iterator[onnx.ModelProto | onnx.FunctionProto]:
-    yield proto
-    yield from proto.functions

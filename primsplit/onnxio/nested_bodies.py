@@ -8,11 +8,9 @@ from collections.abc import Callable, Sequence
 
 import onnx
 
-from primsplit import tracing
 from primsplit.errors import ParseError
 from primsplit.ir import Block, Type, Value, Var
 from primsplit.nested import outside, visible, widened
-from primsplit.passes.hoist import hoist
 
 Subgraph = Callable[[onnx.GraphProto, Sequence[Type] | None], Block]
 
@@ -49,11 +47,3 @@ def after_steps(types: Sequence[Type], starts: Sequence[Value]) -> list[Type]:
     """The types of a loop's carries after it: a size that steps change is another one than any that it has inside."""
     known = visible(starts)
     return [outside(t, known, "changed") for t in types]
-
-
-def without_invariants(body: Block) -> Block:
-    """The body without what does not vary from step to step, which is recorded in front."""
-    before, inside = hoist(body.ops, body.params)
-    for op in before:
-        tracing.append(op)
-    return Block(body.name, body.params, tuple(inside), body.results)

@@ -8,9 +8,10 @@ import onnx
 import onnx.helper
 
 from primsplit.ir import Block, Type, Value
-from primsplit.nested import ScanForm, Walk, element, emit_loop, emit_scan
+from primsplit.nested import ScanForm, element, emit_loop, emit_scan, walks_of
 from primsplit.onnxio.batch_scan import BATCH_SCAN, record_batch_scan
-from primsplit.onnxio.nested_bodies import Subgraph, after_steps, given, steady, without_invariants
+from primsplit.onnxio.nested_bodies import Subgraph, after_steps, given, steady
+from primsplit.passes.hoist import without_invariants
 
 KINDS = frozenset({"Loop", "Scan", BATCH_SCAN})
 
@@ -44,19 +45,13 @@ def _record_loop(inputs: Sequence[Value | None], attributes: Mapping[str, Any], 
 def _record_scan(inputs: Sequence[Value | None], attributes: Mapping[str, Any], subgraph: Subgraph) -> list[Value]:
     values = [given(v) for v in inputs]
     count = len(values) - int(attributes["num_scan_inputs"])
-    reads = _walks(attributes, "scan_input", len(values) - count)
+    reads = walks_of(attributes, "scan_input", len(values) - count)
     elements = [element(v.type, w) for v, w in zip(values[count:], reads, strict=True)]
 
     def record(carries: Sequence[Type]) -> Block:
         return subgraph(attributes["body"], [*carries, *elements])
 
     body, _ = steady(record, [v.type for v in values[:count]], 0, 0)
-    writes = _walks(attributes, "scan_output", len(body.results) - count)
+    writes = walks_of(attributes, "scan_output", len(body.results) - count)
     form = ScanForm(without_invariants(body), count, reads, writes)
     return emit_scan(form, values[:count], values[count:])
-
-
-def _walks(attributes: Mapping[str, Any], stem: str, count: int) -> tuple[Walk, ...]:
-    axes = attributes.get(f"{stem}_axes", [0] * count)
-    directions = attributes.get(f"{stem}_directions", [0] * count)
-    return tuple(Walk(a, bool(d)) for a, d in zip(axes, directions, strict=True))

@@ -16,7 +16,7 @@ from primsplit.infer import fresh
 from primsplit.ir import Type, Value
 from primsplit.nested import Walk, element
 from primsplit.numpy.padding import repeat
-from primsplit.onnxio.sequence_stacks import count_of, place_in, place_of_new, unless
+from primsplit.onnxio.sequence_stacks import count_of, part_of, place_in, place_of_new, unless
 from primsplit.onnxio.sequences import Entry, Listed, Ragged, Stacked
 from primsplit.ops import op
 
@@ -79,7 +79,7 @@ def at(held: Ragged, position: Array) -> Value:
     shape = op.Gather(Array(held.shapes), position, axis=0)
     starts = _starts(held)
     place = op.Where(op.Less(position, 0), op.Add(position, count_of(held.shapes)), position)
-    part = _part(held.elements, op.Gather(starts, place, axis=0), op.Gather(starts, op.Add(place, 1), axis=0))
+    part = part_of(held.elements, op.Gather(starts, place, axis=0), op.Gather(starts, op.Add(place, 1), axis=0))
     if held.mixed:
         own = op.Compress(shape, op.GreaterOrEqual(shape, 0), axis=0)
         return op.Reshape(part, own, allowzero=1, types=[Type(part.dtype, None)]).value
@@ -95,8 +95,8 @@ def inserted(held: Ragged, item: Value, position: Array | None) -> Ragged:
     place = place_of_new(count, position)
     start, end = op.Gather(_starts(held), place, axis=0), op.Size(Array(held.elements))
     return _made(
-        _joined([_part(held.elements, 0, start), row, _part(held.elements, start, end)]),
-        _joined([_part(held.shapes, 0, place), shape, _part(held.shapes, place, count)]),
+        _joined([part_of(held.elements, 0, start), row, part_of(held.elements, start, end)]),
+        _joined([part_of(held.shapes, 0, place), shape, part_of(held.shapes, place, count)]),
         held.mixed,
     )
 
@@ -109,8 +109,8 @@ def erased(held: Ragged, position: Array) -> Ragged:
     start, end = (op.Gather(starts, p, axis=0) for p in (place, after))
     elements, shapes = held.elements, held.shapes
     return _made(
-        _joined([_part(elements, 0, start), _part(elements, end, op.Size(Array(elements)))]),
-        _joined([_part(shapes, 0, place), _part(shapes, after, count)]),
+        _joined([part_of(elements, 0, start), part_of(elements, end, op.Size(Array(elements)))]),
+        _joined([part_of(shapes, 0, place), part_of(shapes, after, count)]),
         held.mixed,
     )
 
@@ -209,11 +209,6 @@ def _shape_row(item: Value, rank: int) -> Array:
 def _filled(shapes: Array, own: int, rank: int) -> Array:
     """Shapes of `own` axes, with -1 for as many more as they lack."""
     return shapes if own == rank else op.Pad(shapes, [0, 0, 0, rank - own], np.int64(-1))
-
-
-def _part(rows: Value, start: Array | int, end: Array) -> Array:
-    first = [start] if isinstance(start, int) else op.Unsqueeze(start, [0])
-    return op.Slice(Array(rows), first, op.Unsqueeze(end, [0]), [0])
 
 
 def _joined(parts: Sequence[Array]) -> Array:

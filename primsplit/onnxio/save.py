@@ -132,6 +132,7 @@ class Writer:
 
     def body(self, block: Block, output_names: Sequence[str], into: Into) -> None:
         """Write the block's ops, and its results under these names: their own where they may have them."""
+        self.names.learn(block)
         own: list[bool] = []
         for result, name in zip(block.results, output_names, strict=True):
             is_own = isinstance(result, Var) and result not in self.names.of

@@ -19,7 +19,7 @@ from primsplit.ir import Block, Type, Value
 from primsplit.nested import emit_loop
 from primsplit.onnxio import ragged
 from primsplit.onnxio.known import known_number
-from primsplit.onnxio.nested_bodies import after_steps, steady, without_invariants
+from primsplit.onnxio.nested_bodies import after_steps, steady
 from primsplit.onnxio.sequence_graphs import Graph, Inner, is_steady, stacked_of
 from primsplit.onnxio.sequences import (
     Absent,
@@ -41,6 +41,7 @@ from primsplit.onnxio.sequences import (
     told,
 )
 from primsplit.ops import op
+from primsplit.passes.hoist import without_invariants
 
 MOST_STEPS = 256
 """The most steps of a Loop that are recorded one after the other."""

@@ -7,7 +7,6 @@ from primsplit.array import Array
 from primsplit.errors import ParseError
 from primsplit.ir import Value
 from primsplit.nested import ScanForm, Walk, element, emit_scan
-from primsplit.onnxio.nested_bodies import without_invariants
 from primsplit.onnxio.sequence_graphs import Graph, Inner, is_steady
 from primsplit.onnxio.sequence_loops import Carried
 from primsplit.onnxio.sequence_nodes import record_sequence
@@ -23,6 +22,7 @@ from primsplit.onnxio.sequences import (
     require_tensor,
 )
 from primsplit.ops import op
+from primsplit.passes.hoist import without_invariants
 
 
 def record_map(inputs: Sequence[Entry | None], body: Graph, inner: Inner) -> list[Entry]:

@@ -8,7 +8,7 @@ import onnx
 
 from primsplit import dims, tracing
 from primsplit.array import Array
-from primsplit.broadcasting import int_scalar, reshape_to
+from primsplit.broadcasting import axis_first, int_scalar, reshape_to
 from primsplit.errors import ParseError
 from primsplit.ir import Const, Value
 from primsplit.onnxio import ragged
@@ -25,6 +25,7 @@ from primsplit.onnxio.sequences import (
     require_tensor,
 )
 from primsplit.ops import op
+from primsplit.trees import as_list
 
 MOST_PIECES = 10_000
 """The most pieces that a tensor is split into."""
@@ -72,8 +73,7 @@ def _singles(tensor: Value, axis: int, *, keeps: bool) -> Entry:
     count = shape[axis]
     if isinstance(count, int) and count <= MOST_ITEMS:
         return Listed(tuple(apart(tensor, count, axis, keeps=keeps)))
-    order = [axis, *(i for i in range(len(shape)) if i != axis)]
-    moved = Array(tensor) if axis == 0 else op.Transpose(Array(tensor), perm=order)
+    moved = axis_first(Array(tensor), axis)
     return Stacked((op.Unsqueeze(moved, [axis + 1]) if keeps else moved).value)
 
 
@@ -81,9 +81,7 @@ def _even(tensor: Value, axis: int, count: dims.Dim, size: int) -> Entry:
     """As many parts of one size as the run knows, as a stack."""
     shape = tensor.type.shape or ()
     split_up = (*shape[:axis], count, size, *shape[axis + 1 :])
-    parted = reshape_to(Array(tensor), split_up)
-    order = [axis, *(i for i in range(len(split_up)) if i != axis)]
-    return Stacked((parted if axis == 0 else op.Transpose(parted, perm=order)).value)
+    return Stacked(axis_first(reshape_to(Array(tensor), split_up), axis).value)
 
 
 def _evenly(tensor: Value, number: Array, axis: int) -> Entry:
@@ -104,11 +102,7 @@ def _pieces(tensor: Value, sizes: Value, axis: int) -> Entry:
         parts = op.Cast(parts, to=onnx.TensorProto.INT64)
     if not isinstance(count, int):
         return ragged.split_along(tensor, parts, axis)
-    return Listed(tuple(p.value for p in _as_tuple(op.Split(Array(tensor), parts, axis=axis, outputs=count))))
-
-
-def _as_tuple(made: Any) -> tuple[Array, ...]:
-    return made if isinstance(made, tuple) else (made,)
+    return Listed(tuple(p.value for p in as_list(op.Split(Array(tensor), parts, axis=axis, outputs=count))))
 
 
 def concat(inputs: Inputs, attributes: Mapping[str, Any]) -> Entry:

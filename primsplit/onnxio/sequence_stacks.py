@@ -20,7 +20,7 @@ def erased(tensor: Value, position: Array) -> Value:
     """The stack without the element at a position, which may count from the end."""
     count = count_of(tensor)
     place = place_in(count, position)
-    return _joined(tensor, [_part(tensor, 0, place), _part(tensor, op.Add(place, 1), count)])
+    return _joined(tensor, [part_of(tensor, 0, place), part_of(tensor, op.Add(place, 1), count)])
 
 
 def inserted(tensor: Value, item: Value, position: Array) -> Value:
@@ -28,7 +28,7 @@ def inserted(tensor: Value, item: Value, position: Array) -> Value:
     count = count_of(tensor)
     place = place_of_new(count, position)
     new = op.Unsqueeze(Array(item), [0])
-    return _joined(tensor, [_part(tensor, 0, place), new, _part(tensor, place, count)])
+    return _joined(tensor, [part_of(tensor, 0, place), new, part_of(tensor, place, count)])
 
 
 def of_length(tensor: Value, length: Dim) -> Value:
@@ -65,7 +65,8 @@ def unless(condition: Array, rows: Any) -> Array:
     return op.Gather(rows, op.Cast(condition, to=np.int64), axis=0)
 
 
-def _part(tensor: Value, start: Array | int, end: Array) -> Array:
+def part_of(tensor: Value, start: Array | int, end: Array) -> Array:
+    """The rows from one position to another."""
     first = [start] if isinstance(start, int) else op.Unsqueeze(start, [0])
     return op.Slice(Array(tensor), first, op.Unsqueeze(end, [0]), [0])
 

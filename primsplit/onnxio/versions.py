@@ -10,7 +10,6 @@ import onnx.helper
 import onnx.version_converter
 from onnx.shape_inference import InferenceError
 
-from primsplit.definitions.earlier import EARLIER
 from primsplit.errors import UnsupportedFunction
 from primsplit.onnxio.modelfile import first_line, graphs
 from primsplit.schema import OPSET
@@ -51,7 +50,7 @@ def converted(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
         return lowered(proto)
     try:
         for node in reversed(list(nodes_of(proto.graph))):
-            if node.domain == EARLIER:
+            if domain_of(node.domain):
                 _convert_bodies(node, list(proto.opset_import))
         return onnx.version_converter.convert_version(proto, OPSET)
     except (RuntimeError, ValueError, onnx.version_converter.ConvertError, InferenceError) as error:

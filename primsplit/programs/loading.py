@@ -1,6 +1,8 @@
 """`load`: an ONNX model as a Program, which is called, split and traced like any other."""
 
+import os
 from collections.abc import Mapping
+from typing import Any
 
 from primsplit import trees
 from primsplit.doors import read_model
@@ -8,10 +10,11 @@ from primsplit.programs.program import ARRAY, Program
 
 
 def load(
-    path: str,
+    path: str | os.PathLike[str],
     *,
     lengths: Mapping[str, int] | None = None,
     given: Mapping[str, bool] | None = None,
+    specs: Mapping[str, Any] | None = None,
     safe_where: bool = False,
 ) -> Program:
     """The program of an ONNX model: its inputs in their order in, a result or a tuple of them out.
@@ -21,14 +24,18 @@ def load(
     from the file when their numbers are asked for; a call may name arrays that take their place, as in
     `model(x, **weights)`. Inside a traced function a call of it becomes part of the trace.
 
+    `specs` says the types of inputs that the file leaves open, `{"x": "f32[N,3]"}`, or how many axes they have,
+    `{"x": 2}`: gradients of many operators need that. It may also narrow a size that has a name, and tell the rank of a
+    value inside of the model.
+
     Where a Where does not take a side, its gradient is NaN if the side's own derivative is infinite or NaN there, as in
     PyTorch; with `safe_where` it is 0, at the price of some more operators in the backward pass.
     A sequence in the result whose length only the run knows is one array of its elements; where these may differ in
     shape, a dict of `elements`, one after the other in a row, and of their `shapes`.
-    Raises FileError, ParseError, SpecError for lengths that do not fit, or UnsupportedFunction for an operator that is
-    not of the standard, and for an input that is a sequence without a length.
+    Raises FileError, ParseError, SpecError for lengths or specs that do not fit, or UnsupportedFunction for an operator
+    that is not of the standard, and for an input that is a sequence without a length.
     """
-    model = read_model(path, lengths or {}, given or {}, safe_where=safe_where)
+    model = read_model(os.fspath(path), lengths or {}, given or {}, specs or {}, safe_where=safe_where)
     results = model.results[0] if len(model.results) == 1 else model.results
     return Program(
         model.block,
@@ -38,4 +45,7 @@ def load(
         result=trees.flatten(results)[1],
         static=[ARRAY] * len(model.inputs),
         params=model.params,
+        narrowed=lambda ranks: load(
+            path, lengths=lengths, given=given, specs={**(specs or {}), **ranks}, safe_where=safe_where
+        ),
     )

@@ -6,12 +6,13 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.ir import Block, Renaming, Type, Value, Var, rename
+from primsplit.broadcasting import axis_first
+from primsplit.ir import Block, Renaming, Type, Value, Var, rename, renamed
 from primsplit.nested import ScanForm, Walk, as_declared, element, emit_scan, record
 from primsplit.ops import op
 from primsplit.parts import Split
-from primsplit.passes.hoist import hoist
-from primsplit.rules.branches import zeros_like
+from primsplit.passes.hoist import without_invariants
+from primsplit.rules.branches import zeros_of
 from primsplit.rules.steps import Along, Kept, Turns
 
 
@@ -36,10 +37,10 @@ class Backward:
     def run(self) -> dict[int, Array]:
         """Record it; return the gradient of each target, by its position among the body's parameters and captures."""
         params = self.split.primal.params
-        carries = [self._start(k) for k in self.carried] + [zeros_like(params[t]) for t in self.summed]
+        carries = [self._start(k) for k in self.carried] + [zeros_of(params[t]) for t in self.summed]
         places = self._walked()
         form = ScanForm(
-            body=self._moved_out(self._body(carries, places)),
+            body=without_invariants(self._body(carries, places)),
             carries=len(carries),
             reads=tuple(walk for _, walk in places.values()),
             writes=tuple(self._sequence(t)[1].reversed() for t in self.written),
@@ -63,7 +64,7 @@ class Backward:
     def _nothing(self, position: int, like: Value | None) -> Value:
         """Zeros in the shape of a carry: that of `like`, else the one that it has in every step."""
         model = self.turns.inits[position] if like is None else like
-        return zeros_like(model) if isinstance(model, Var) else tracing.constant(np.zeros_like(model.numpy()))
+        return zeros_of(model) if isinstance(model, Var) else tracing.constant(np.zeros_like(model.numpy()))
 
     def _walked(self) -> dict[Var, Along]:
         """What is walked backwards: cotangents of what was stacked, then the captures that vary from step to step."""
@@ -116,21 +117,11 @@ class Backward:
         names.update((seeds[k], as_declared(carries[i], seeds[k].type)) for i, k in enumerate(self.carried))
         for step in split.pullback.ops:
             tracing.append(rename(step, names))
-        found = {
-            t: names.get(r, r) if isinstance(r, Var) else r
-            for t, r in zip(split.targets, split.pullback.results, strict=True)
-        }
+        found = {t: renamed(r, names) for t, r in zip(split.targets, split.pullback.results, strict=True)}
         before = [found[k] if k in found else self._nothing(k, varying.get(k)) for k in self.carried]
         sums = carries[len(self.carried) :]
         after = [op.Add(Array(s), Array(found[t])).value for s, t in zip(sums, self.summed, strict=True)]
         return [*before, *after, *(found[t] for t in self.written)]
-
-    def _moved_out(self, body: Block) -> Block:
-        """The body without what does not vary, which is recorded in front."""
-        outside, inside = hoist(body.ops, body.params)
-        for step in outside:
-            tracing.append(step)
-        return Block(body.name, body.params, tuple(inside), body.results)
 
 
 def element_type(var: Var, place: Along) -> Type:
@@ -140,7 +131,7 @@ def element_type(var: Var, place: Along) -> Type:
 
 def _one_step_later(place: Along, init: Value) -> Along:
     """What a carry was before each step, from what it was after each."""
-    array, first = _steps_in_front(*place), op.Unsqueeze(Array(init), [0])
+    array, first = axis_first(Array(place[0]), place[1].axis), op.Unsqueeze(Array(init), [0])
     if place[1].reverse:
         whole = op.Concat(array, first, axis=0)
         found = op.Slice(whole, [1], [np.iinfo(np.int64).max], [0], types=[array.type])
@@ -148,11 +139,3 @@ def _one_step_later(place: Along, init: Value) -> Along:
         whole = op.Concat(first, array, axis=0)
         found = op.Slice(whole, [0], [-1], [0], types=[array.type])
     return found.value, Walk(reverse=place[1].reverse)
-
-
-def _steps_in_front(value: Value, walk: Walk) -> Array:
-    """A stacked value with its steps along the first axis."""
-    array = Array(value)
-    rank = len(array.shape)
-    axis = walk.axis % rank
-    return op.Transpose(array, perm=[axis, *(i for i in range(rank) if i != axis)]) if axis else array

@@ -12,12 +12,13 @@ from onnx.numpy_helper import from_array, to_array
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.dims import Size
 from primsplit.errors import PrimsplitError
-from primsplit.ir import NOWHERE, Block, Const, Op, Type, Var
+from primsplit.infer.standard import type_proto
+from primsplit.ir import NOWHERE, Block, Const, Op, Var
 from primsplit.ops import op as operators
 from primsplit.rules.table import with_defaults
 from primsplit.schema import OPSET
+from primsplit.trees import as_list
 
 
 def body_of(op: Op) -> tuple[Block, list[int]]:
@@ -56,7 +57,7 @@ def function_of(op: Op) -> onnx.FunctionProto:
     names = [f"x{i}" if v is not None else "" for i, v in enumerate(op.inputs)]
     given = {k: from_array(v) if isinstance(v, np.ndarray) else v for k, v in op.attributes.items()}
     node = onnx.helper.make_node(op.kind, names, [f"y{i}" for i in range(len(op.outputs))], **given)
-    types = [onnx.TypeProto() if v is None else _proto(v.type) for v in op.inputs]
+    types = [onnx.TypeProto() if v is None else type_proto(v.type) for v in op.inputs]
     return _parsed(
         found.get_context_dependent_function_with_opset_version(
             max(versions), node.SerializeToString(), [t.SerializeToString() for t in types]
@@ -68,11 +69,6 @@ def _parsed(data: bytes) -> onnx.FunctionProto:
     function = onnx.FunctionProto()
     function.ParseFromString(data)
     return function
-
-
-def _proto(type: Type) -> onnx.TypeProto:
-    shape = None if type.shape is None else [d.text if isinstance(d, Size) else d for d in type.shape]
-    return onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(type.dtype), shape)
 
 
 def _interpret(
@@ -87,7 +83,7 @@ def _interpret(
             known[node.output[0]] = Array(tracing.constant(_constant(given)))
             continue
         made = getattr(operators, node.op_type)(*(known[n] for n in node.input), outputs=len(node.output), **given)
-        known.update(zip(node.output, made if isinstance(made, tuple) else (made,), strict=True))
+        known.update(zip(node.output, as_list(made), strict=True))
     return [array for name in function.output if (array := known.get(name)) is not None]
 
 

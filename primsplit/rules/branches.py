@@ -7,9 +7,10 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.branching.raising import raise_at_run_time, raising_op
+from primsplit.broadcasting import zeros_like
 from primsplit.errors import ShapeError
 from primsplit.infer import fresh
-from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, rename
+from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, rename, renamed
 from primsplit.nested import as_declared, emit_if, record
 from primsplit.ops import op
 from primsplit.parts import Split
@@ -130,16 +131,12 @@ def _backward(
         known.update(zip(split.cotangents, given, strict=True))
         for step in split.pullback.ops:
             tracing.append(rename(step, known))
-        found = {
-            t: known.get(r, r) if isinstance(r, Var) else r
-            for t, r in zip(split.targets, split.pullback.results, strict=True)
-        }
-        return [found[t] if t in found else zeros_like(params[t]) for t in targets]
+        found = {t: renamed(r, known) for t, r in zip(split.targets, split.pullback.results, strict=True)}
+        return [found[t] if t in found else zeros_of(params[t]) for t in targets]
 
     return record("pullback", [], body)
 
 
-def zeros_like(var: Var) -> Value:
+def zeros_of(var: Var) -> Value:
     """Zeros in the shape of a value."""
-    zero = np.zeros(1, var.type.dtype)
-    return op.ConstantOfShape(op.Shape(Array(var)), value=zero, types=[var.type]).value
+    return zeros_like(Array(var)).value

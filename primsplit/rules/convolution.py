@@ -15,9 +15,9 @@ from primsplit.infer.windows import halves
 from primsplit.ir import Type
 from primsplit.ops import op
 from primsplit.passes.kernels import KERNELS
-from primsplit.rules.indexing import text
 from primsplit.rules.table import Pullback, rrule
 from primsplit.rules.windows import Windows, literal, padded, tap, transposed, windows_over
+from primsplit.schema import text
 
 SHORT = 200
 """Up to this many windows, a batch of products of a 1x1 convolution is one product."""

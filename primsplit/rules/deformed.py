@@ -14,11 +14,10 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import reshape_to
+from primsplit.broadcasting import reshape_to, size_scalar
 from primsplit.dims import Dim, floor_divide, product
 from primsplit.errors import MissingRule
 from primsplit.ops import op
-from primsplit.rules.indexing import size_scalar
 from primsplit.rules.sampling import (
     Neighbours,
     Sampling,

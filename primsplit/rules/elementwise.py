@@ -21,6 +21,7 @@ from primsplit.numpy.ufuncs import cast_to
 from primsplit.numpy.units import number, smallest
 from primsplit.ops import later, op
 from primsplit.passes.compositions.limits import float_limits
+from primsplit.rules.halves import compared_wide
 from primsplit.rules.table import Pullback, no_gradient, partials, rrule
 
 no_gradient("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", "And", "Or", "Xor", "IsNaN", "IsInf")
@@ -198,7 +199,7 @@ def _extreme(kind: str, beats: Callable[[Array, Array], Array]) -> None:
 
         return z, pullback
 
-    rrule(kind)(rule)
+    rrule(kind)(compared_wide(rule, lambda inputs, _: len(inputs) != 2))
 
 
 def _shares_of_two(dz: Array, x: Array, y: Array, beats: Callable[[Array, Array], Array]) -> list[Array]:

@@ -16,8 +16,9 @@ from primsplit.errors import ShapeError
 from primsplit.ir import Block, Op, Renaming, Type, Value, Var
 from primsplit.nested import VARYING, as_declared, emit_loop, outside, record, visible
 from primsplit.ops import op
+from primsplit.passes.hoist import without_invariants
 from primsplit.rules.backward import Backward, element_type
-from primsplit.rules.branches import zeros_like
+from primsplit.rules.branches import zeros_of
 from primsplit.rules.steps import Along
 
 
@@ -38,11 +39,11 @@ class GrowingBackward(Backward):
         params = self.split.primal.params
         known = visible([*self.turns.inits, *(c for c in self.kept.around.values() if isinstance(c, Var))])
         appended = self._appended(known)
-        carries = [self._start(k) for k in self.carried] + [zeros_like(params[t]) for t in self.summed]
+        carries = [self._start(k) for k in self.carried] + [zeros_of(params[t]) for t in self.summed]
         carries += [self.kept.outputs[a.position] for a in appended]
         places = self._walked()
         steps = op.Squeeze(self._steps(), [0])
-        body = self._moved_out(self._loop_body(carries, places, steps, appended, known))
+        body = without_invariants(self._loop_body(carries, places, steps, appended, known))
         types = [self.turns.inits[k].type for k in self.carried] + [params[t].type for t in self.summed]
         types += [self.turns.inits[a.position].type for a in appended]
         found = emit_loop(steps.value, None, body, carries, types)

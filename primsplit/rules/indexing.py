@@ -3,7 +3,7 @@
 The pullback of picking adds up, at each place, the cotangents of all elements that were read from there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +11,12 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import expand_to, full, inverse_permutation, reshape_to, transpose, zeros
-from primsplit.dims import Shape
+from primsplit.broadcasting import expand_to, full, inverse_permutation, reshape_to, size_scalar, transpose, zeros
+from primsplit.dims import Shape, is_one
 from primsplit.ops import op
+from primsplit.rules.halves import compared_wide
 from primsplit.rules.table import Pullback, no_gradient, rrule
-
-
-def text(attribute: str | bytes) -> str:
-    """A text attribute, which the schema's defaults hold as bytes."""
-    return attribute.decode() if isinstance(attribute, bytes) else attribute
+from primsplit.schema import text
 
 
 def as_column(indices: Array) -> Array:
@@ -44,6 +41,14 @@ def scatter_along(dz: Array, shape: Shape, indices: Array, axis: int) -> Array:
     order = [axis, *(i for i in range(len(shape)) if i != axis)]
     start = zeros([shape[i] for i in order], dz.dtype)
     return transpose(op.ScatterND(start, as_column(indices), front, reduction="add"), inverse_permutation(order))
+
+
+def part(vector: Array, position: int) -> Array:
+    """One element of a vector, as a vector."""
+    known = vector.known()
+    if known is not None:
+        return Array(tracing.constant(known[position : position + 1]))
+    return vector if is_one(vector.shape[0]) else op.Slice(vector, [position], [position + 1], [0])
 
 
 @rrule("Gather")
@@ -92,13 +97,6 @@ def with_batch_coordinates(indices: Array, batch_dims: int) -> Array:
     return op.Concat(*columns, indices, axis=-1)
 
 
-def size_scalar(size: Any) -> Array:
-    """An int64 scalar, the size."""
-    if isinstance(size, int):
-        return Array(tracing.constant(np.array(size, np.int64)))
-    return op.Squeeze(Array(tracing.size_of(size)), [0])
-
-
 @dataclass(frozen=True, slots=True)
 class Scatter:
     """One use of a scatter: what it is of, its result, and how to read and write at the same places."""
@@ -110,7 +108,6 @@ class Scatter:
     write: Callable[[Array, Array, str], Array]
 
 
-@rrule("ScatterND")
 def scatter_nd(data: Array, indices: Array, updates: Array, *, reduction: str | bytes) -> tuple[Array, Pullback]:
     """What was written gets the cotangent of its place; see below for the reductions."""
 
@@ -124,7 +121,6 @@ def scatter_nd(data: Array, indices: Array, updates: Array, *, reduction: str | 
     return made.z, _pullback(made, text(reduction))
 
 
-@rrule("ScatterElements")
 def scatter_elements(
     data: Array, indices: Array, updates: Array, *, axis: int, reduction: str | bytes
 ) -> tuple[Array, Pullback]:
@@ -138,6 +134,14 @@ def scatter_elements(
 
     made = Scatter(data, updates, write(data, updates, text(reduction)), read, write)
     return made.z, _pullback(made, text(reduction))
+
+
+def _takes_extremum(inputs: Sequence[Array | None], attributes: Mapping[str, Any]) -> bool:
+    return text(attributes["reduction"]) in {"max", "min"}
+
+
+rrule("ScatterND")(compared_wide(scatter_nd, _takes_extremum))
+rrule("ScatterElements")(compared_wide(scatter_elements, _takes_extremum))
 
 
 def _pullback(made: Scatter, reduction: str) -> Pullback:

@@ -7,12 +7,22 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array
-from primsplit.broadcasting import full, inverse_permutation, reshape_to, sum_to, transpose, zeros
+from primsplit.broadcasting import (
+    full,
+    inverse_permutation,
+    reshape_like,
+    reshape_to,
+    size_scalar,
+    sum_to,
+    transpose,
+    zeros,
+)
 from primsplit.infer import slice_size
 from primsplit.ir import Type
 from primsplit.ops import op
-from primsplit.rules.indexing import scatter_along, size_scalar, text
+from primsplit.rules.indexing import part, scatter_along
 from primsplit.rules.table import Pullback, rrule, through_body
+from primsplit.schema import text
 
 
 @rrule("Transpose")
@@ -33,7 +43,7 @@ def reshape(x: Array, shape: Array, *, allowzero: int) -> tuple[Array, Pullback]
     z = op.Reshape(x, shape, allowzero=allowzero)
 
     def pullback(dz: Array) -> tuple[Array, None]:
-        return reshape_to(dz, x.shape), None
+        return reshape_like(dz, x), None
 
     return z, pullback
 
@@ -55,7 +65,7 @@ def squeeze(x: Array, axes: Array | None = None) -> tuple[Array, Pullback]:
     z = op.Squeeze(x, axes)
 
     def pullback(dz: Array) -> list[Array | None]:
-        return [reshape_to(dz, x.shape)] if axes is None else [op.Unsqueeze(dz, axes, types=[x.type]), None]
+        return [reshape_like(dz, x)] if axes is None else [op.Unsqueeze(dz, axes, types=[x.type]), None]
 
     return z, pullback
 
@@ -192,20 +202,13 @@ class _Cuts:
         """True where padding undoes the cut of this axis."""
         return self.step[position] == 1 or (self.step[position] == -1 and self.literal(position) is not None)
 
-    def part(self, bounds: Array, position: int) -> Array:
-        """One element of a vector of bounds, as a vector."""
-        known = bounds.known()
-        if known is not None:
-            return Array(tracing.constant(known[position : position + 1]))
-        return bounds if bounds.shape[0] == 1 else op.Slice(bounds, [position], [position + 1], [0])
-
     def picked(self, position: int) -> Array:
         """The indices that the cut of this axis picks."""
         size, bounds, step = self.x.shape[self.axes[position]], self.literal(position), self.step[position]
         if isinstance(size, int) and bounds is not None:
             return Array(tracing.constant(np.arange(size)[slice(*bounds, step)]))
         counted = op.Range(0, size_scalar(size), 1)
-        start, end = (op.Cast(self.part(b, position), to=np.int64) for b in (self.starts, self.ends))
+        start, end = (op.Cast(part(b, position), to=np.int64) for b in (self.starts, self.ends))
         return op.Slice(counted, start, end, [0], [step])
 
     def padded(self, dz: Array) -> Array:
@@ -245,7 +248,7 @@ class _Cuts:
     def _pads_at_run_time(self, position: int, dz: Array) -> tuple[Array, Array]:
         axis = self.axes[position]
         size = Array(tracing.size_of(self.x.shape[axis]))
-        start = op.Cast(self.part(self.starts, position), to=np.int64)
+        start = op.Cast(part(self.starts, position), to=np.int64)
         counted = op.Where(op.Less(start, 0), start + size, start)
         front = op.Max(op.Min(counted, size), np.zeros(1, np.int64))
         kept = op.Shape(dz, start=axis, end=axis + 1)

@@ -1,6 +1,5 @@
 """Scan and Loop as operators: how each is run with more outputs, and where a step's own values are found again."""
 
-from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.infer import fresh
 from primsplit.ir import Block, Const, Value, rename_block, walk
-from primsplit.nested import ScanForm, Walk, emit_loop, emit_scan, outside, visible
+from primsplit.nested import ScanForm, Walk, emit_loop, emit_scan, outside, visible, walks_of
 from primsplit.ops import op
 from primsplit.rules.steps import Turns
 from primsplit.rules.table import Pullback, Site, block_rule
@@ -22,7 +21,7 @@ def scan(site: Site) -> tuple[list[Array], Pullback]:
     inputs = [site.input(i).value for i in range(len(site.inputs))]
     count = len(inputs) - int(site.attributes["num_scan_inputs"])
     carries, sequences = inputs[:count], inputs[count:]
-    reads = _walks(site.attributes, "scan_input", len(sequences))
+    reads = walks_of(site.attributes, "scan_input", len(sequences))
 
     def run(whole: Block, writes: tuple[Walk, ...]) -> list[Value]:
         return emit_scan(ScanForm(whole, count, reads, writes), carries, sequences)
@@ -34,7 +33,7 @@ def scan(site: Site) -> tuple[list[Array], Pullback]:
     turns = Turns(
         body=body,
         inits=tuple(carries),
-        writes=_walks(site.attributes, "scan_output", len(body.results) - count),
+        writes=walks_of(site.attributes, "scan_output", len(body.results) - count),
         run=run,
         steps=steps,
         element=lambda position, _: (sequences[position], reads[position]),
@@ -42,13 +41,6 @@ def scan(site: Site) -> tuple[list[Array], Pullback]:
         sequences=tuple((v, w) for v, w in zip(sequences, reads, strict=True)),
     )
     return run_turns(site, turns)
-
-
-def _walks(attributes: Mapping[str, object], stem: str, count: int) -> tuple[Walk, ...]:
-    axes, directions = attributes.get(f"{stem}_axes"), attributes.get(f"{stem}_directions")
-    along = axes if isinstance(axes, list) else [0] * count
-    backward = directions if isinstance(directions, list) else [0] * count
-    return tuple(Walk(a, bool(d)) for a, d in zip(along, backward, strict=True))
 
 
 @block_rule("Loop")
@@ -65,14 +57,6 @@ def loop(site: Site) -> tuple[list[Array], Pullback]:
         inner = Block(whole.name, body.params, whole.ops, (body.results[0], *whole.results))
         return emit_loop(trips, condition, inner, carries, [v.type for v in site.op.outputs[: len(carries)]])
 
-    def steps(bound: Value) -> Array:
-        return op.Max(op.Reshape(Array(bound), [1]), np.zeros(1, np.int64))
-
-    def element(position: int, count: Array) -> tuple[Value, Walk]:
-        if position:
-            return op.Expand(np.array(True), count).value, Walk()
-        return op.Range(np.int64(0), op.Squeeze(count, [0]), np.int64(1)).value, Walk()
-
     def again(count: Array) -> list[Value]:
         known = visible([*carries, *(a.value for a in site.outer)])
         types = [outside(p.type, known, "changing") for p in params]
@@ -86,13 +70,25 @@ def loop(site: Site) -> tuple[list[Array], Pullback]:
         inits=carries,
         writes=(Walk(),) * (len(turned.results) - len(carries)),
         run=run,
-        steps=partial(steps, trips) if trips is not None and always else None,
-        element=element,
+        steps=partial(_steps, trips) if trips is not None and always else None,
+        element=_element,
         first=2,
         sequences=(),
         again=again,
     )
     return run_turns(site, turns)
+
+
+def _steps(bound: Value) -> Array:
+    """The number of steps of a Loop that only a number bounds."""
+    return op.Max(op.Reshape(Array(bound), [1]), np.zeros(1, np.int64))
+
+
+def _element(position: int, count: Array) -> tuple[Value, Walk]:
+    """A step's own values along the Loop: its number, and that it is run."""
+    if position:
+        return op.Expand(np.array(True), count).value, Walk()
+    return op.Range(np.int64(0), op.Squeeze(count, [0]), np.int64(1)).value, Walk()
 
 
 def _is_true(value: Value | None) -> bool:

@@ -8,6 +8,8 @@ The statistics of BatchNormalization's running outputs divide by the number of e
 PyTorch's running variance divides by one less.
 """
 
+import functools
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -160,7 +162,7 @@ def _batch_in_training(
             share = by_channel(as_dtype(d_variance, inner) * (2.0 * (1.0 - momentum)) / count, rank)
             parts.append(_scaled(deviation, share, x))
         if parts:
-            found[0] = as_dtype(_total(parts), x.dtype)
+            found[0] = as_dtype(functools.reduce(operator.add, parts), x.dtype)
         return [*found, *(None if d is None else d * momentum for d in (d_mean, d_variance))]
 
     return (y, running_mean, running_variance), pullback
@@ -177,13 +179,6 @@ def _pulled_by_channel(
     centred = centred - _scaled(value, by_channel(matched / count, rank), dy)
     dx = _scaled(centred, by_channel(as_dtype(scale, dy.dtype) * reciprocal, rank), dy)
     return [dx, as_dtype(matched, scale.dtype), as_dtype(total, bias.dtype)]
-
-
-def _total(parts: Sequence[Array]) -> Array:
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
 
 
 @rrule("InstanceNormalization")
@@ -259,7 +254,7 @@ def layer_normalization(
             parts.append(op.Expand(share, op.Shape(x), types=[Type(inner, x.shape)]))
         if d_scale is not None:
             parts.append(made.value * (made.scale * made.scale * (as_dtype(d_scale, inner) / -count)))
-        dx = as_dtype(_total(parts), x.dtype)
+        dx = as_dtype(functools.reduce(operator.add, parts), x.dtype)
         return [dx, *found[: 1 if bias is None else 2]]
 
     return (y, mean, reciprocal), pullback

@@ -9,12 +9,12 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import reshape_to, zeros
+from primsplit.broadcasting import reshape_to, size_scalar, zeros
 from primsplit.dims import Dim, Size, product
 from primsplit.errors import PrimsplitError
 from primsplit.ir import Type
 from primsplit.ops import op
-from primsplit.rules.indexing import size_scalar
+from primsplit.rules.halves import compared_wide
 from primsplit.rules.table import Pullback, rrule
 from primsplit.rules.windows import Windows, literal, padded, tap, transposed, windows_over
 
@@ -44,6 +44,7 @@ def without_padding(x: Array, windows: Windows, value: float) -> tuple[Array, Wi
 
 
 @rrule("MaxPool")
+@compared_wide
 def max_pool(
     x: Array, *, kernel_shape: Sequence[int], ceil_mode: int, storage_order: int, **placement: Any
 ) -> tuple[tuple[Array, Array], Pullback]:

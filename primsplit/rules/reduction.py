@@ -17,6 +17,7 @@ from primsplit.ir import Type
 from primsplit.numpy.axes import size_as
 from primsplit.ops import later, op
 from primsplit.passes.compositions.reductions import euclidean, log_sum_exp, sum_of_squares
+from primsplit.rules.halves import compared_wide
 from primsplit.rules.table import Pullback, rrule
 
 
@@ -112,7 +113,7 @@ def reduction_rule(kind: str, backward: Backward, forward: Callable[..., Array] 
         return z, pullback
 
     rule.__doc__ = backward.__doc__
-    rrule(kind)(rule)
+    rrule(kind)(compared_wide(rule) if backward is _extremum else rule)
 
 
 def _sum(r: Reduction, z: Array, dz: Array) -> Array:

@@ -12,15 +12,15 @@ from functools import reduce
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.broadcasting import reshape_to, zeros
+from primsplit.broadcasting import reshape_to, size_scalar, zeros
 from primsplit.dims import Dim, product
 from primsplit.infer import fresh
 from primsplit.ir import Type
 from primsplit.ops import op
 from primsplit.passes.compositions.regions import LEAST, bins_of, pixels_in
-from primsplit.rules.indexing import size_scalar, text
 from primsplit.rules.sampling import Neighbours, image_of, moved, read_rows
 from primsplit.rules.table import Pullback, rrule
+from primsplit.schema import text
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
+from primsplit import dims
 from primsplit.array import Array
-from primsplit.broadcasting import expand_to, reshape_to, transpose
+from primsplit.broadcasting import expand_to, reshape_to, size_scalar, transpose
 from primsplit.dims import Dim
 from primsplit.ir import Type
 from primsplit.ops import op
-from primsplit.rules.indexing import scatter_along, size_scalar, text
+from primsplit.rules.indexing import part, scatter_along
 from primsplit.rules.table import Pullback, rrule
+from primsplit.schema import text
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +59,12 @@ class Resizing:
         count = len(self.axes)
         roi = self.roi if self.is_cropping else None
         if roi is not None:
-            roi = op.Concat(_cut(roi, position), _cut(roi, position + count), axis=0)
-        scales = None if self.sizes is not None or self.scales is None else _cut(self.scales, position)
-        sizes = None if self.sizes is None else _cut(self.sizes, position)
+            roi = op.Concat(part(roi, position), part(roi, position + count), axis=0)
+        scales = None if self.sizes is not None or self.scales is None else part(self.scales, position)
+        sizes = None if self.sizes is None else part(self.sizes, position)
         new = self.z.shape[self.axes[position]]
         declared = Type(basis.dtype, (new, *basis.shape[1:]))
         return op.Resize(basis, roi, scales, sizes, types=[declared], **{**self.attributes, "axes": [0]})
-
-
-def _cut(vector: Array, position: int) -> Array:
-    """One element of a vector, as a vector."""
-    known = vector.known()
-    if known is not None:
-        return Array(tracing.constant(known[position : position + 1]))
-    return op.Slice(vector, [position], [position + 1], [0])
 
 
 @rrule("Resize")

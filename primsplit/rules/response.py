@@ -4,6 +4,8 @@ LpNormalization has the gradient 0 where the norm is 0, as its value there, and 
 MeanVarianceNormalization has, where the deviation is 0, only the part of the gradient that keeps the deviation fixed.
 """
 
+import functools
+import operator
 from collections.abc import Sequence
 
 import numpy as np
@@ -73,9 +75,6 @@ def window_sum(x: Array, before: int, after: int) -> Array:
     rest = [0] * (len(x.shape) - 2)
     padded = op.Pad(x, [0, before, *rest, 0, after, *rest], np.zeros((), x.dtype))
     count = op.Shape(x, start=1, end=2)
-    total: Array | None = None
-    for tap in range(before + after + 1):
-        start = np.array([tap], np.int64)
-        part = op.Slice(padded, start, op.Add(count, start), axis, types=[x.type])
-        total = part if total is None else total + part
-    return x if total is None else total
+    starts = [np.array([tap], np.int64) for tap in range(before + after + 1)]
+    parts = (op.Slice(padded, start, op.Add(count, start), axis, types=[x.type]) for start in starts)
+    return functools.reduce(operator.add, parts)

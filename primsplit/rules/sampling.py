@@ -12,13 +12,13 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array
-from primsplit.broadcasting import full, reshape_to, zeros
+from primsplit.broadcasting import full, reshape_to, size_scalar, zeros
 from primsplit.dims import Dim
 from primsplit.errors import ShapeError
 from primsplit.ir import Type
 from primsplit.ops import op
-from primsplit.rules.indexing import size_scalar, text
 from primsplit.rules.table import Pullback, rrule
+from primsplit.schema import text
 
 CUBIC = -0.75
 """The coefficient of Keys's kernel in GridSample."""

@@ -8,13 +8,13 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array
-from primsplit.broadcasting import int_scalar, zeros
+from primsplit.broadcasting import int_scalar, size_scalar, zeros
 from primsplit.dims import Dim
 from primsplit.errors import MissingRule
 from primsplit.infer import fresh
 from primsplit.ir import Type
 from primsplit.ops import op
-from primsplit.rules.indexing import scatter_along, size_scalar
+from primsplit.rules.indexing import scatter_along
 from primsplit.rules.table import Pullback, rrule
 
 

@@ -64,7 +64,7 @@ def rrule(*kinds: str) -> Callable[[Rule], Rule]:
 
     def register(rule: Rule) -> Rule:
         for kind in kinds:
-            _register(kind, "rule", rule, rule)
+            _register(kind, "rule", rule, inspect.unwrap(rule))
         return rule
 
     return register

@@ -157,6 +157,9 @@ def _keep(turns: Turns, split: Split, outer: Sequence[Var], known: frozenset[str
     way = Walk(reverse=bool(turns.sequences) and turns.sequences[0][1].reverse)
     writes = (*turns.writes, *(way for _ in stacked))
     outputs = turns.run(body, writes)
+    for one, every in zip(stacked, outputs[turns.count + len(written) :], strict=True):
+        if isinstance(every, Var) and isinstance(one, Var) and one.hint:
+            every.hint = f"{one.hint}_steps"
     found = zip((*written, *stacked), zip(outputs[turns.count :], writes, strict=True), strict=True)
     along = {c: place for c, place in found if isinstance(c, Var)}
     later = {

@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import expand_to, full, reshape_to
+from primsplit.broadcasting import expand_to, full, reshape_to, size_scalar
 from primsplit.dims import Dim, Size, product
 from primsplit.infer import fresh
 from primsplit.ir import Type
@@ -15,7 +15,6 @@ from primsplit.numpy.axes import size_as
 from primsplit.ops import op
 from primsplit.passes.compositions.folding import folded
 from primsplit.passes.compositions.pooling import unpooled_shape
-from primsplit.rules.indexing import size_scalar
 from primsplit.rules.pooling import over_norm, signed_power
 from primsplit.rules.table import Pullback, rrule
 from primsplit.rules.windows import padded, tap, windows_over

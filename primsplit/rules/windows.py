@@ -16,7 +16,7 @@ from primsplit.errors import PrimsplitError
 from primsplit.infer.windows import halves, same_padding, span_of, window_count
 from primsplit.ir import Type
 from primsplit.ops import op
-from primsplit.rules.indexing import text
+from primsplit.schema import text
 
 LAST = np.iinfo(np.int64).max
 

@@ -1,0 +1,54 @@
+"""Rules that find a result among the inputs by equality, for inputs of 16 bits.
+
+onnxruntime computes most operators of float16 in float32, and leaves out the rounding between two that it does. A value
+is then rounded for one reader and not for another, and the largest of some numbers may equal none of them. What is
+compared is therefore computed again, from the input made wide once.
+"""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.ir import BFLOAT16
+from primsplit.ops import op
+from primsplit.rules.table import Rule
+
+HALVES = (np.dtype(np.float16), BFLOAT16)
+
+
+When = Callable[[Sequence[Array | None], Mapping[str, Any]], bool]
+
+
+def compared_wide(rule: Rule, when: When = lambda inputs, attributes: True) -> Rule:
+    """The rule; its pullback, for arrays of 16 bits, that of float32 on the same numbers, computed from the inputs.
+
+    `when` says for which inputs and attributes the rule compares.
+    """
+
+    @functools.wraps(rule)
+    def wide(*inputs: Array | None, **attributes: Any) -> tuple[Any, Callable[..., Any]]:
+        made, pullback = rule(*inputs, **attributes)
+        dtypes = {x.dtype for x in inputs if x is not None and x.dtype in HALVES}
+        if not dtypes or not when(inputs, attributes):
+            return made, pullback
+        (dtype,) = dtypes
+
+        def pulled(*cotangents: Array | None) -> list[Array | None]:
+            _, back = rule(*(_cast(x, np.float32) for x in inputs), **attributes)
+            found = back(*(_cast(dy, np.float32) for dy in cotangents))
+            return [_narrow(dx, dtype) for dx in (found if isinstance(found, tuple | list) else [found])]
+
+        return made, pulled
+
+    return wide
+
+
+def _cast(x: Array | None, dtype: Any) -> Array | None:
+    return op.Cast(x, to=dtype) if x is not None and x.dtype in HALVES else x
+
+
+def _narrow(x: Array | None, dtype: np.dtype[Any]) -> Array | None:
+    return op.Cast(x, to=dtype) if x is not None and x.type.is_float else x
