@@ -1,6 +1,6 @@
-"""Derive the polynomials and rational functions of primsplit/passes/compositions/coefficients.py.
+"""Derive the polynomials and rational functions of the compositions, and those of integrals that are functions.
 
-    python tools/fit_approximations.py      write them; needs mpmath
+    python tools/fit_approximations.py [NAME.py ...]      write these tables, or all; needs mpmath
 
 Each target is a smooth function on an interval. It is sampled at Chebyshev points and fitted in the relative sense by
 iterated linear least squares (Sanathanan and Koerner, IEEE Trans. Automat. Control 8, 1963), with Lawson's reweighting
@@ -8,6 +8,7 @@ iterated linear least squares (Sanathanan and Koerner, IEEE Trans. Automat. Cont
 below 2e-17, a tenth of the rounding of a double.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,9 +17,10 @@ from typing import Any
 
 import mpmath as mp
 
-TABLE = Path(__file__).parent.parent / "primsplit" / "passes" / "compositions" / "coefficients.py"
+FOLDER = Path(__file__).parent.parent / "primsplit" / "passes" / "compositions"
 ERFCX_SCALE = 4
 ZERO_OF_DIGAMMA_GUESS = 1.4616321449683623
+ZERO_OF_EI_GUESS = 0.3725
 
 
 @dataclass(frozen=True)
@@ -308,23 +310,95 @@ def bessel_zeros() -> list[str]:
     return [*lines, ")", ""]
 
 
-def main() -> None:
-    """Write the table."""
-    mp.mp.dps = 100
-    lines = [
-        '"""Coefficients of special functions. Made by `python tools/fit_approximations.py`; do not edit."""',
-        "",
-        "from primsplit.passes.compositions.rational import Rational",
-        "",
-        f"ERFCX_SCALE = {ERFCX_SCALE}.0",
-        "",
-        *digamma_zero(),
-        *bessel_zeros(),
+def integral_targets() -> list[Target]:
+    """List what the exponential integrals and the Bessel functions K0 and K1 are made of."""
+    none = mp.mpf("1e-12")
+    zero = mp.findroot(mp.ei, ZERO_OF_EI_GUESS)
+    made = [
+        Target(
+            "EXP1", "(E1(x) + log(x) + euler) / x", lambda x: (mp.e1(x) + mp.log(x) + mp.euler) / x, none, 1, (12, 0)
+        ),
+        Target("EXP1_TAIL", "x exp(x) E1(x), in 1 / x", lambda t: mp.exp(1 / t) * mp.e1(1 / t) / t, none, 1, (12, 12)),
+        Target("EXPI", "(Ei(x) - log(x / x0)) / (x - x0)", partial(expi_without_zero, zero), none, 6, (9, 9)),
     ]
-    for target in targets():
-        lines += written(target)
-    TABLE.write_text("\n".join(lines[:-1]) + "\n")
+    scaled = "x exp(-x) Ei(x), in 1 / x"
+    made += [
+        Target("EXPI_FAR", scaled, scaled_expi, mp.mpf(1) / 12, mp.mpf(1) / 6, (10, 10)),
+        Target("EXPI_FARTHER", scaled, scaled_expi, mp.mpf(1) / 24, mp.mpf(1) / 12, (10, 10)),
+        Target("EXPI_FARTHEST", scaled, scaled_expi, none, mp.mpf(1) / 24, (24, 0), 1 / 48),
+    ]
+    k0, k1 = "K0(x) + log(x / 2) I0(x), in x**2", "(K1(x) - 1 / x - log(x / 2) I1(x)) / x, in x**2"
+    made += [
+        Target("BESSEL_K0", k0, lambda v: second_kind(0, mp.sqrt(v)), none, 1, (8, 0)),
+        Target("BESSEL_K1", k1, lambda v: second_kind(1, mp.sqrt(v)), none, 1, (8, 0)),
+    ]
+    for n in (0, 1):
+        formula = f"exp(x) sqrt(x) K{n}(x), in 1 / x"
+        made.append(Target(f"BESSEL_K{n}_TAIL", formula, partial(scaled_second_kind, n), none, 1, (10, 10)))
+    return made
+
+
+def exp1_without_logarithm(x: Any) -> Any:
+    """What the logarithm and Euler's constant leave of E1, over x."""
+    return (mp.e1(x) + mp.log(x) + mp.euler) / x
+
+
+def expi_without_zero(zero: Any, x: Any) -> Any:
+    """Ei without its logarithm and its zero."""
+    return (mp.ei(x) - mp.log(x / zero)) / (x - zero)
+
+
+def scaled_expi(t: Any) -> Any:
+    """x exp(-x) Ei(x), as a function of t = 1 / x."""
+    return mp.exp(-1 / t) * mp.ei(1 / t) / t
+
+
+def second_kind(order: int, x: Any) -> Any:
+    """What the logarithm leaves of K0, or the logarithm and the pole of K1, over x."""
+    rest = mp.besselk(order, x) + (-1) ** order * mp.log(x / 2) * mp.besseli(order, x)
+    return (rest - 1 / x) / x if order else rest
+
+
+def scaled_second_kind(order: int, t: Any) -> Any:
+    """exp(x) sqrt(x) K(x) of an order, as a function of t = 1 / x."""
+    return mp.exp(1 / t) * mp.besselk(order, 1 / t) / mp.sqrt(t)
+
+
+def expi_zero() -> list[str]:
+    """The lines of the zero of Ei."""
+    zero = mp.findroot(mp.ei, ZERO_OF_EI_GUESS)
+    high = float(zero)
+    return ["# The zero of Ei, in two parts.", f"EXPI_ZERO = ({high!r}, {float(zero - mp.mpf(high))!r})", ""]
+
+
+def constants() -> list[str]:
+    """The lines of the constants beside the fits of the compositions."""
+    return [f"ERFCX_SCALE = {ERFCX_SCALE}.0", "", *digamma_zero(), *bessel_zeros()]
+
+
+TABLES: dict[str, tuple[Callable[[], list[str]], Callable[[], list[Target]]]] = {
+    "coefficients.py": (constants, targets),
+    "integral_coefficients.py": (expi_zero, integral_targets),
+}
+"""What stands first in each table, and what is fitted."""
+
+
+def main(names: Sequence[str]) -> None:
+    """Write the tables of these names."""
+    mp.mp.dps = 100
+    for name in names or TABLES:
+        first, fitted = TABLES[name]
+        lines = [
+            '"""Coefficients of special functions. Made by `python tools/fit_approximations.py`; do not edit."""',
+            "",
+            "from primsplit.passes.compositions.rational import Rational",
+            "",
+            *first(),
+        ]
+        for target in fitted():
+            lines += written(target)
+        (FOLDER / name).write_text("\n".join(lines[:-1]) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

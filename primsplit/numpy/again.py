@@ -31,6 +31,16 @@ def running_again() -> Iterator[None]:
         _thread.depth -= 1
 
 
+@contextmanager
+def running_plainly() -> Iterator[None]:
+    """What runs inside means NumPy's own functions, also in a function that is run again."""
+    depth, _thread.depth = _thread.depth, 0
+    try:
+        yield
+    finally:
+        _thread.depth = depth
+
+
 def known_arrays(values: Any) -> list[Any] | None:
     """The elements of these Arrays in a function that is run again; None elsewhere, or where one is not known.
 

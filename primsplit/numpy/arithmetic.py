@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import sum_to
+from primsplit.broadcasting import ones_like, sum_to
 from primsplit.calls.primitive import Function, primitive, rrule
 from primsplit.errors import DtypeError
 from primsplit.numpy.ufuncs import cast_to, elementwise
@@ -128,7 +128,7 @@ def _integer_power(x: Array, exponent: int) -> Array:
             place=tracing.user_place(),
             cure="Make the base floating point.",
         )
-    return _ones(x) if exponent == 0 else _chain(x, exponent)
+    return ones_like(x) if exponent == 0 else _chain(x, exponent)
 
 
 def literal_power(x: Array, exponent: float) -> Array:
@@ -144,12 +144,8 @@ def literal_power(x: Array, exponent: float) -> Array:
     return op.Pow(x, np.asarray(exponent, x.dtype))
 
 
-def _ones(x: Array) -> Array:
-    return op.ConstantOfShape(op.Shape(x), value=np.ones(1, x.dtype), types=[x.type])
-
-
 SPECIAL_POWERS: dict[float, Callable[[Array], Array]] = {
-    0: _ones,
+    0: ones_like,
     1: same,
     2: square_of_float,
     -1: later.Reciprocal,

@@ -68,17 +68,6 @@ def slab_of(x: Array, axis: int, size: Dim) -> Array:
     return op.Slice(x, [0], [size], [axis], types=[Type(x.dtype, shape)])
 
 
-def axis_first(x: Array, axis: int) -> Array:
-    """`x` with one axis moved to the front."""
-    return transpose(x, (axis, *(i for i in range(x.ndim) if i != axis)))
-
-
-def axis_back(x: Array, axis: int) -> Array:
-    """`x` with the first axis moved to place `axis`."""
-    rest = list(range(1, x.ndim))
-    return transpose(x, (*rest[:axis], 0, *rest[axis:]))
-
-
 def joined_last(x: Array, axes: Sequence[int]) -> Array:
     """`x` with these axes joined to one, which comes last."""
     kept = [i for i in range(x.ndim) if i not in axes]

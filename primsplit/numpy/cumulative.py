@@ -7,11 +7,11 @@ import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import expand_to, full, reshape_to
+from primsplit.broadcasting import axis_back, axis_first, expand_to, full, reshape_to
 from primsplit.dims import Size
 from primsplit.errors import ShapeError
 from primsplit.ir import Type
-from primsplit.numpy.axes import END, array_like, axis_back, axis_first, delivered, many_axes, one_axis, slab
+from primsplit.numpy.axes import END, array_like, delivered, many_axes, one_axis, slab
 from primsplit.numpy.reductions import sum_dtype
 from primsplit.numpy.scans import scanned
 from primsplit.numpy.ufuncs import cast_to

@@ -8,13 +8,13 @@ import numpy.typing as npt
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import count_up, expand_to, reshape_to, transpose, zeros
+from primsplit.broadcasting import count_up, expand_to, reshape_to, transpose, zeros, zeros_like
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.numpy.axes import array_like, one_axis
 from primsplit.numpy.indexing import as_written
 from primsplit.numpy.layout import read_only_view, reshape
-from primsplit.numpy.ufuncs import call, select, zeros_of
+from primsplit.numpy.ufuncs import call, select
 from primsplit.ops import op
 
 
@@ -113,7 +113,7 @@ def _triangle(m: Any, k: int, *, upper: int) -> Array:
     rows, columns = (count_up(d) for d in m.shape[-2:])
     distance = op.Sub(op.Unsqueeze(columns, [0]), op.Unsqueeze(rows, [1]))
     kept = op.GreaterOrEqual(distance, k) if upper else op.LessOrEqual(distance, k)
-    return select(kept, m, zeros_of(m))
+    return select(kept, m, zeros_like(m))
 
 
 @implements(np.fill_diagonal)

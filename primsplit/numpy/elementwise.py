@@ -9,8 +9,9 @@ from primsplit.numpy.ufuncs import ELEMENTWISE
 
 families = import_families(
     "primsplit.numpy",
-    "arithmetic", "bits", "comparison", "exponential", "incomplete_beta", "incomplete_gamma", "rounding", "selection",
-    "special", "transformations", "trigonometric",
+    "arithmetic", "bessel_second", "bits", "comparison", "counting", "distribution_functions", "elliptic",
+    "exponential", "incomplete_beta", "incomplete_gamma", "integrals", "rounding", "selection", "special",
+    "transformations", "trigonometric", "voigt", "zeta",
 )  # fmt: skip
 
 REFUSED = {

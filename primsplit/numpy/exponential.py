@@ -115,7 +115,7 @@ def _xlogy(x: Array, y: Array) -> Array:
     return op.Where(op.And(op.Equal(x, 0.0), op.Not(op.IsNaN(y))), 0.0, x * op.Log(y))
 
 
-def _unless_both_zero(x: Array, y: Array) -> Array:
+def unless_both_zero(x: Array, y: Array) -> Array:
     """y, but 1 where both are 0: there x log(y) has the derivatives log(1) and 0 / 1."""
     return op.Where(op.And(op.Equal(x, 0.0), op.Equal(y, 0.0)), 1.0, y)
 
@@ -124,8 +124,8 @@ xlogy = elementwise("xlogy")(
     unit(
         "xlogy",
         _xlogy,
-        lambda dz, x, y, z: dz * op.Log(_unless_both_zero(x, y)),
-        lambda dz, x, y, z: dz * x / _unless_both_zero(x, y),
+        lambda dz, x, y, z: dz * op.Log(unless_both_zero(x, y)),
+        lambda dz, x, y, z: dz * x / unless_both_zero(x, y),
     )
 )
 

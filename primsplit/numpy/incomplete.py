@@ -77,11 +77,6 @@ def all_settled(*carries: Array) -> Array:
     return converged(carries[-1])
 
 
-def ones_like(x: Array) -> Array:
-    """Ones in the shape of `x`."""
-    return op.ConstantOfShape(op.Shape(x), value=np.ones(1, x.dtype), types=[x.type])
-
-
 def number(value: float) -> Array:
     """A float64 scalar that a Loop can start from."""
     return op.Identity(np.asarray(value))

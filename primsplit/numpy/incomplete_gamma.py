@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.broadcasting import ones_like
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.incomplete import (
     EPS,
@@ -21,7 +22,6 @@ from primsplit.numpy.incomplete import (
     log_of_ratio,
     nothing,
     number,
-    ones_like,
     settled_factor,
     stirling_rest,
 )

@@ -1,19 +1,20 @@
 """Interpolation, phase unwrapping, and functions defined piece by piece."""
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import reshape_to
+from primsplit.broadcasting import reshape_to, zeros_like
 from primsplit.calls.primitive import stop_gradient
 from primsplit.errors import ShapeError
 from primsplit.numpy.axes import END, array_like, one_axis, size_as, slab
 from primsplit.numpy.cumulative import cumsum, difference
 from primsplit.numpy.indexing import getitem, setitem
 from primsplit.numpy.ordering import argsort, searchsorted
-from primsplit.numpy.ufuncs import call_ufunc, cast_to, zeros_of
+from primsplit.numpy.ufuncs import call_ufunc, cast_to
 from primsplit.numpy.units import common_dtype
 from primsplit.ops import op
 
@@ -83,7 +84,7 @@ def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * np.
     small = op.Less(*(cast_to(v, common_dtype(steps, least)) for v in (abs(steps), least)))
     turns = op.Where(small, np.zeros((), dtype), _turns(steps, span))
     added = cast_to(cumsum(op.Mul(stop_gradient(turns), span), place), dtype)
-    first = zeros_of(slab(x, place, 0, 1))
+    first = zeros_like(slab(x, place, 0, 1))
     return op.Sub(x, op.Concat(first, added, axis=place, types=[x.type]))
 
 
@@ -107,7 +108,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Ar
     functions = list(funclist)
     conditions = _conditions(given, condlist, len(functions))
     flat = Array(reshape_to(given, (1,)).value) if given.ndim == 0 else given
-    result = zeros_of(flat)
+    result = zeros_like(flat)
     for condition, function in zip(conditions, functions, strict=True):
         mask = reshape_to(condition, (1,)) if given.ndim == 0 else condition
         setitem(result, mask, function(getitem(flat, mask), *args, **kw) if callable(function) else function)
@@ -119,10 +120,7 @@ def _conditions(x: Array, condlist: Any, count: int) -> list[Array]:
     rows = list(condlist) if _is_many(condlist, x.ndim) else [condlist]
     masks = [cast_to(array_like(c), np.bool_) for c in rows]
     if len(masks) == count - 1:
-        some = masks[0]
-        for mask in masks[1:]:
-            some = op.Or(some, mask)
-        masks.append(op.Not(some))
+        masks.append(op.Not(functools.reduce(op.Or, masks)))
     if len(masks) != count:
         raise ShapeError(
             f"with {len(masks)} condition(s), either {len(masks)} or {len(masks) + 1} functions are expected",

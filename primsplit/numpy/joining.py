@@ -18,6 +18,7 @@ from primsplit.numpy.indexing import as_view
 from primsplit.numpy.layout import atleast_1d, atleast_2d, atleast_3d, moveaxis, reshape
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.trees import as_list
 
 
 def joined_dtype(arrays: Sequence[Array]) -> np.dtype[Any]:
@@ -75,27 +76,23 @@ def stack(
     return delivered(_concatenated([op.Unsqueeze(a, [place]) for a in given], place), out)
 
 
-def _as_tuple(found: Any) -> list[Array]:
-    return list(found) if isinstance(found, tuple) else [found]
-
-
 @implements(np.hstack)
 def hstack(tup: Any, *, dtype: npt.DTypeLike | None = None, casting: str = "same_kind") -> Array:
     """Joined along axis 1, or along the only axis."""
-    given = _as_tuple(atleast_1d(*tup))
+    given = as_list(atleast_1d(*tup))
     return concatenate(given, 0 if given[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 @implements(np.vstack)
 def vstack(tup: Any, *, dtype: npt.DTypeLike | None = None, casting: str = "same_kind") -> Array:
     """Joined as rows."""
-    return concatenate(_as_tuple(atleast_2d(*tup)), 0, dtype=dtype, casting=casting)
+    return concatenate(as_list(atleast_2d(*tup)), 0, dtype=dtype, casting=casting)
 
 
 @implements(np.dstack)
 def dstack(tup: Any) -> Array:
     """Joined along the third axis."""
-    return concatenate(_as_tuple(atleast_3d(*tup)), 2)
+    return concatenate(as_list(atleast_3d(*tup)), 2)
 
 
 @implements(np.column_stack)

@@ -11,7 +11,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import reshape_to
+from primsplit.broadcasting import inverse_permutation, reshape_to
 from primsplit.errors import ShapeError
 from primsplit.numpy.axes import array_like, count_along, many_axes, one_axis
 from primsplit.numpy.dense.singular import singular_values
@@ -103,8 +103,7 @@ def _spectral(x: Array, axes: tuple[int, int], order: Any, keepdims: Any) -> Arr
         found = _extreme(values, [rank - 2], True, is_largest=order == 2)
     if not keepdims:
         return op.Squeeze(found, [rank - 2, rank - 1])
-    placed = [*others, *axes]
-    return op.Transpose(found, perm=[placed.index(i) for i in range(rank)])
+    return op.Transpose(found, perm=inverse_permutation([*others, *axes]))
 
 
 @implements(np.linalg.norm)

@@ -10,12 +10,12 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import count_up, reshape_to
+from primsplit.broadcasting import count_up, reshape_to, zeros_like
 from primsplit.errors import UnsupportedFunction
 from primsplit.ir import Type
 from primsplit.numpy.axes import END, array_like, delivered, one_axis, size_as, slab, slab_of
 from primsplit.numpy.reductions import all_of, reduced
-from primsplit.numpy.ufuncs import cast_to, select, zeros_of
+from primsplit.numpy.ufuncs import cast_to, select
 from primsplit.ops import op
 
 
@@ -223,7 +223,7 @@ def _unique_floats(x: Array, equal_nan: bool) -> tuple[Array, Array, Array, Arra
     differs = op.Not(op.Equal(before, after))
     if equal_nan:
         differs = op.And(differs, op.Not(op.IsNaN(before)))
-    start = op.Equal(zeros_of(slab(order, 0, 0, 1)), 0)
+    start = op.Equal(zeros_like(slab(order, 0, 0, 1)), 0)
     is_first = op.Concat(start, differs, axis=0, types=[Type(np.bool_, x.shape)])
     first = op.Compress(order, is_first, axis=0)
     starts = op.Compress(positions_along(x, 0), is_first, axis=0, types=[first.type])

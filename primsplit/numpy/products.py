@@ -8,7 +8,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import FUNCTIONS, Array, implements, unsupported
-from primsplit.broadcasting import reshape_to
+from primsplit.broadcasting import reshape_to, zeros_like
 from primsplit.dims import Size, product
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like
@@ -324,8 +324,7 @@ def _three(x: Array) -> Array:
     if dims.same(x.shape[-1], 3):
         return x
     first = op.Slice(x, [0], [1], [-1])
-    zero = op.ConstantOfShape(op.Shape(first), value=np.zeros(1, x.dtype), types=[first.type])
-    longer: Array = op.Concat(x, zero, axis=-1)
+    longer: Array = op.Concat(x, zeros_like(first), axis=-1)
     return longer
 
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from primsplit import dims
 from primsplit.array import Array
-from primsplit.broadcasting import full, reshape_to, transpose
+from primsplit.broadcasting import axis_back, axis_first, full, reshape_to, transpose
 from primsplit.dims import Size
-from primsplit.numpy.axes import END, axis_back, axis_first, slab, slab_of
+from primsplit.numpy.axes import END, slab, slab_of
 from primsplit.ops import op
 
 BLOCK = 32

@@ -8,11 +8,12 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array, implements
+from primsplit.broadcasting import zeros_like
 from primsplit.errors import ShapeError
 from primsplit.infer import broadcast_shapes
 from primsplit.lifting import holds_traced
 from primsplit.numpy.axes import array_like, delivered
-from primsplit.numpy.ufuncs import call, call_ufunc, cast_to, elementwise, loop_dtypes, zeros_of
+from primsplit.numpy.ufuncs import call, call_ufunc, cast_to, elementwise, loop_dtypes
 from primsplit.numpy.units import common_dtype, is_bool, is_whole, same
 from primsplit.ops import op
 from primsplit.passes.compositions.limits import float_limits
@@ -150,7 +151,7 @@ def real_if_close(a: Any, tol: Any = 100) -> Array:
 @implements(np.imag)
 def imag(val: Any) -> Array:
     """Zeros, of a real array."""
-    return zeros_of(array_like(val))
+    return zeros_like(array_like(val))
 
 
 @implements(np.polyval)
@@ -158,7 +159,7 @@ def polyval(p: Any, x: Any) -> Any:
     """The polynomial with coefficients p, highest first, by Horner's rule. A list is an array, whose dtype counts."""
     point = array_like(x)
     first, *rest = array_like(p) if holds_traced(p) else np.asarray(p)
-    result: Any = zeros_of(point) + array_like(first)
+    result: Any = zeros_like(point) + array_like(first)
     for coefficient in rest:
         result = result * point + array_like(coefficient)
     return result

@@ -8,6 +8,8 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.calls.primitive import Function, primitive, rrule
+from primsplit.numpy.exponential import unless_both_zero
+from primsplit.numpy.incomplete import stirling_rest
 from primsplit.numpy.trigonometric import hypot
 from primsplit.numpy.ufuncs import ELEMENTWISE, elementwise
 from primsplit.numpy.units import unit
@@ -181,14 +183,9 @@ def _betaln(a: Array, b: Array) -> Array:
     safe = op.Max(large, 6.0)
     total = safe + op.Max(small, 0.0)
     drop = small - (total - 0.5) * log1p_of(small / safe) - small * op.Log(safe)
-    far = gamma.lgamma(small) + drop + (_stirling(safe) - _stirling(total))
+    far = gamma.lgamma(small) + drop + (stirling_rest(safe) - stirling_rest(total))
     value = op.Where(op.And(large >= 6.0, small > 0.0), far, plain)
     return op.Where(op.Or(op.Equal(a, 0.0), op.Equal(b, 0.0)), math.inf, value)
-
-
-def _stirling(x: Array) -> Array:
-    inverse = op.Reciprocal(x)
-    return STIRLING(inverse * inverse) * inverse
 
 
 def _in_float64(x: Array, y: Array, function: Any) -> Array:
@@ -248,19 +245,14 @@ def _rel_entr(x: Array, y: Array) -> Array:
     return op.Where(undefined, math.nan, op.Where(inside, value, boundary))
 
 
-def _nonzero(x: Array, y: Array) -> Array:
-    """y, but 1 where x and y are 0."""
-    return op.Where(op.And(op.Equal(x, 0.0), op.Equal(y, 0.0)), 1.0, y)
-
-
 log_ratio = unit("log_ratio", _log_ratio, lambda dz, x, y, z: dz / x, lambda dz, x, y, z: -dz / y)
 
 rel_entr = elementwise("rel_entr")(
     unit(
         "rel_entr",
         _rel_entr,
-        lambda dz, x, y, z: dz * (log_ratio(x, _nonzero(x, y)) + 1.0),
-        lambda dz, x, y, z: -dz * (x / _nonzero(x, y)),
+        lambda dz, x, y, z: dz * (log_ratio(x, unless_both_zero(x, y)) + 1.0),
+        lambda dz, x, y, z: -dz * (x / unless_both_zero(x, y)),
     )
 )
 

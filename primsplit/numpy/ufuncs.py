@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array, implements, numbers_of, unsupported
-from primsplit.broadcasting import expand_to
+from primsplit.broadcasting import expand_to, zeros_like
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.infer import broadcast_shapes
 from primsplit.ir import BFLOAT16, is_held
 from primsplit.lifting import array_like, as_array
 from primsplit.numpy.again import known_arrays
 from primsplit.ops import op
+from primsplit.trees import as_list
 
 Elementwise = Callable[..., Any]
 ELEMENTWISE: dict[str, Elementwise] = {}
@@ -54,7 +55,9 @@ def apply_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> A
             raise unsupported(f"{ufunc.__name__}.{method}")
         return numbers_of(method, METHODS[method](ufunc, *inputs, **options), options)
     if ufunc.__name__ not in ELEMENTWISE:
-        raise unsupported(f"the ufunc {ufunc.__name__}")
+        error = unsupported(f"the ufunc {ufunc.__name__}")
+        error.again = ufunc.__name__.startswith("_")  # SciPy's own, whose public function may be stood in for
+        raise error
     if ufunc.signature is not None and not {"axes", "axis", "keepdims"}.isdisjoint(options):
         return METHODS["axes"](ufunc, *inputs, **options)
     return call_ufunc(ufunc, *inputs, **options)
@@ -95,7 +98,7 @@ def _known_result(ufunc: np.ufunc, operands: Sequence[Array]) -> tuple[Array, ..
     if known is None:
         return None
     found = ufunc(*known)
-    return tuple(Array(tracing.constant(f)) for f in (found if isinstance(found, tuple) else (found,)))
+    return tuple(Array(tracing.constant(f)) for f in as_list(found))
 
 
 HARMLESS = frozenset(
@@ -213,7 +216,7 @@ def plain_out(what: str) -> DtypeError:
 def write_out(result: Array, out: Any, where: Any, casting: str) -> Any:
     """`result` written to `out` where `where` is True. An `out` that is no traced array cannot be written to."""
     if out is None:
-        return select(where, result, zeros_of(result))
+        return select(where, result, zeros_like(result))
     if not isinstance(out, Array):
         raise plain_out("out= is a NumPy array, which a traced result cannot be written to")
     if not np.can_cast(result.dtype, out.dtype, casting=casting):  # type: ignore[arg-type]
@@ -231,11 +234,6 @@ def select(condition: Any, x: Array, y: Array) -> Array:
     if condition is True:
         return x
     return op.Where(as_array(condition), x, y)
-
-
-def zeros_of(x: Array) -> Array:
-    """Zeros with the shape and dtype of `x`."""
-    return op.ConstantOfShape(op.Shape(x), value=np.zeros(1, x.dtype), types=[x.type])
 
 
 def call(function: Any, *args: Any, **options: Any) -> Any:

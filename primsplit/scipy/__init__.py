@@ -4,6 +4,6 @@ They have SciPy's names and arguments, and work on traced arrays; those of `dist
 `special` on NumPy arrays alike.
 """
 
-from primsplit.scipy import distance, integrate, linalg, ndimage, signal, special, stats
+from primsplit.scipy import distance, fft, integrate, linalg, ndimage, signal, special, stats
 
-__all__ = ["distance", "integrate", "linalg", "ndimage", "signal", "special", "stats"]
+__all__ = ["distance", "fft", "integrate", "linalg", "ndimage", "signal", "special", "stats"]

@@ -1,4 +1,4 @@
-"""scipy.special for traced arrays and NumPy arrays: logsumexp, softmax, log_softmax, multigammaln."""
+"""scipy.special's functions that are no ufuncs, for traced arrays; logsumexp and softmax for NumPy arrays, too."""
 
 import math
 from collections.abc import Callable
@@ -11,9 +11,12 @@ from primsplit.calls.primitive import primitive, rrule, stop_gradient
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.ops import op
+from primsplit.scipy.counts import comb, factorial, lambertw, perm, polygamma
 from primsplit.scipy.operands import floating
 
-__all__ = ["log_softmax", "logsumexp", "multigammaln", "softmax"]
+__all__ = [
+    "comb", "factorial", "lambertw", "log_softmax", "logsumexp", "multigammaln", "perm", "polygamma", "softmax",
+]  # fmt: skip
 
 Axis = int | tuple[int, ...] | None
 

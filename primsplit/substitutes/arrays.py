@@ -10,7 +10,7 @@ from primsplit.array import FUNCTIONS, Array
 from primsplit.errors import TraceError
 from primsplit.lifting import as_array, holds_traced
 from primsplit.numpy import creation, diagonals, frequencies, spaces
-from primsplit.numpy.again import is_again, known_arrays
+from primsplit.numpy.again import is_again, known_arrays, running_plainly
 from primsplit.numpy.windows import WINDOWS
 from primsplit.substitutes.table import (
     ModuleSubstitute,
@@ -184,6 +184,24 @@ TAKING: dict[Function, Function] = {
 """What takes traced arguments that NumPy does not dispatch on."""
 
 
+def _plain(original: Function) -> Function:
+    """A function of numbers that are known, which works on arrays of its own making."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        with running_plainly():
+            found = original(*args, **options)
+        return tuple(map(writable, found))
+
+    return call
+
+
+RULES: tuple[Function, ...] = (
+    np.polynomial.chebyshev.chebgauss, np.polynomial.hermite.hermgauss, np.polynomial.hermite_e.hermegauss,
+    np.polynomial.laguerre.laggauss, np.polynomial.legendre.leggauss,
+)  # fmt: skip
+"""The points and weights of Gauss's rules, of a known number of points."""
+
+
 def _register_all() -> None:
     listing = [f for f in FUNCTIONS if callable(f) and f not in JOINING]
     ufuncs = [v for v in vars(np).values() if isinstance(v, np.ufunc)]
@@ -193,6 +211,7 @@ def _register_all() -> None:
     table |= {f: _UfuncSubstitute(f, _listing(f)) for f in ufuncs}
     table |= {f: Substitute(f, _maker(f, traced)) for f, traced in MADE.items()}
     table |= {f: when_traced(f, traced) for f, traced in TAKING.items()}
+    table |= {f: Substitute(f, _plain(f)) for f in RULES}
     table |= {
         np.ndenumerate: Substitute(np.ndenumerate, _enumerated),
         np.fromiter: Substitute(np.fromiter, _from_iterable),

@@ -34,7 +34,10 @@ class _Interpolants:
         """A BSpline, by the polynomials between its knots."""
         asked = made.extrapolate if extrapolate is None else extrapolate
         breaks = np.unique(made.t[made.k : len(made.t) - made.k])
-        at = lambda m: np.moveaxis(made(breaks[:-1], nu=m, extrapolate=True), made.axis, 0)  # noqa: E731
+
+        def at(m: int) -> Any:
+            return np.moveaxis(made(breaks[:-1], nu=m, extrapolate=True), made.axis, 0)
+
         return placed(piecewise(_pieces(at, made.k), breaks, x, order=nu, extrapolate=asked), np.ndim(x), made.axis)
 
     def fitted(self, made: Any, x: Any, nu: int = 0, ext: Any = None) -> Any:

@@ -19,7 +19,7 @@ from primsplit.substitutes import polynomials
 from primsplit.substitutes.arrays import Table
 from primsplit.substitutes.builtin import BUILTINS
 from primsplit.substitutes.science import register_loaded
-from primsplit.substitutes.table import methods, substitute_of
+from primsplit.substitutes.table import ModuleSubstitute, methods, substitute_of
 
 ABSENT = object()
 
@@ -180,7 +180,16 @@ def _substitute(value: Any) -> Any:
         return value.view(Table) if is_held(value.dtype) else value
     if type(value) is functools.partial and (function := substitute_of(value.func)) is not value.func:
         return functools.partial(function, *value.args, **value.keywords)
-    return substitute_of(value)
+    return _bound(value) if type(value) is types.MethodType else substitute_of(value)
+
+
+def _bound(method: types.MethodType) -> Any:
+    """Substitutes for a bound method of a library's object or class; the method itself where nothing does."""
+    owner = substitute_of(method.__self__)
+    if isinstance(owner, ModuleSubstitute):
+        return owner.own.get(method.__name__, method)
+    found = next((substitute for original, substitute in methods.values() if original is method.__func__), None)
+    return method if found is None else types.MethodType(found, method.__self__)
 
 
 def _reached(run: Callable[..., Any], namespaces: dict[int, dict[str, Any]]) -> list[types.FunctionType]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from primsplit import tracing
 from primsplit.errors import ConcretizationError, UnsupportedFunction
+from primsplit.substitutes.solving import is_asked
 from primsplit.substitutes.table import Substitute, register
 
 STEPS = "how many steps it takes, and where, depends on the values"
@@ -17,14 +18,13 @@ CURES = {
 }
 REFUSED: dict[str, dict[str, tuple[str, ...]]] = {
     "scipy.integrate": {
-        "integral": ("quad", "quad_vec", "dblquad", "tplquad", "nquad", "cubature", "tanhsinh"),
-        "equation": ("solve_ivp", "solve_bvp", "odeint"),
+        "integral": ("quad_vec", "tplquad", "nquad", "cubature", "tanhsinh"),
+        "equation": ("solve_bvp",),
     },
     "scipy.optimize": {
         "solution": (
-            "basinhopping", "bisect", "brenth", "brentq", "bracket", "curve_fit", "differential_evolution",
-            "dual_annealing", "fixed_point", "fsolve", "least_squares", "linprog", "milp", "minimize",
-            "minimize_scalar", "newton", "nnls", "ridder", "root", "root_scalar", "shgo", "toms748",
+            "basinhopping", "bracket", "differential_evolution", "dual_annealing", "linprog", "milp", "minimize",
+            "minimize_scalar", "nnls", "shgo",
         ),
     },
 }  # fmt: skip
@@ -37,7 +37,7 @@ def _refusing(name: str, original: Callable[..., Any], cure: str) -> Callable[..
         try:
             return original(*args, **options)
         except (ConcretizationError, ValueError, TypeError) as error:
-            if not isinstance(error, ConcretizationError) and not isinstance(error.__cause__, ConcretizationError):
+            if not is_asked(error):
                 raise
             raise UnsupportedFunction(
                 f"{name} has no form for traced arrays: {STEPS}", place=tracing.user_place(), cure=cure

@@ -1,19 +1,43 @@
 """Substitutes for functions of SciPy, where it is loaded: SciPy is never imported here."""
 
+import functools
 import sys
+from types import ModuleType
 from typing import Any
 
+from primsplit.array import unsupported
 from primsplit.lifting import holds_traced
-from primsplit.scipy import distance, integrate, linalg, ndimage, signal, special, stats
+from primsplit.scipy import (
+    distance,
+    factorizations,
+    fft,
+    integrate,
+    linalg,
+    matrix_equations,
+    matrix_functions,
+    ndimage,
+    signal,
+    special,
+    stats,
+)
+from primsplit.scipy.stats import descriptive
 from primsplit.substitutes.interpolation import register_interpolation
 from primsplit.substitutes.refused import register_refused
+from primsplit.substitutes.solving import SOLVERS, solving
 from primsplit.substitutes.sparse import register_sparse
-from primsplit.substitutes.table import ModuleSubstitute, register, when_traced
+from primsplit.substitutes.table import ModuleSubstitute, register, register_method, when_traced
 
-MODULES = {
-    "scipy.special": special, "scipy.linalg": linalg, "scipy.integrate": integrate, "scipy.spatial.distance": distance,
-    "scipy.signal": signal, "scipy.ndimage": ndimage,
-}  # fmt: skip
+MODULES: dict[str, tuple[ModuleType, ...]] = {
+    "scipy.special": (special,),
+    "scipy.linalg": (linalg, factorizations, matrix_equations, matrix_functions),
+    "scipy.integrate": (integrate,),
+    "scipy.spatial.distance": (distance,),
+    "scipy.signal": (signal,),
+    "scipy.ndimage": (ndimage,),
+    "scipy.fft": (fft,),
+    "scipy.stats": (descriptive,),
+}
+"""What stands in for the functions of a module, by the names in `__all__`."""
 CLASSES = {"scipy.sparse": register_sparse, "scipy.interpolate": register_interpolation}
 _done: set[str] = set()
 
@@ -48,7 +72,7 @@ class _FrozenSubstitute:
 
 def register_loaded() -> None:
     """Register the modules of SciPy that were loaded since the last time."""
-    for name in ("scipy", *MODULES, *CLASSES, "scipy.stats", "scipy.spatial", "scipy.optimize"):
+    for name in ("scipy", *MODULES, *CLASSES, "scipy.spatial", "scipy.optimize"):
         if name in sys.modules and name not in _done:
             _done.add(name)
             register(sys.modules[name], ModuleSubstitute(sys.modules[name]))
@@ -57,13 +81,37 @@ def register_loaded() -> None:
 
 def _register(name: str) -> None:
     register_refused(name)
+    for function, traced in SOLVERS.get(name, {}).items():
+        given: Any = getattr(sys.modules[name], function)
+        register(given, solving(given, traced))
     if name in CLASSES:
         CLASSES[name](sys.modules[name])
     elif name == "scipy.stats":
         for distribution in stats.DISTRIBUTIONS:
             original: Any = getattr(sys.modules[name], distribution)
             register(original, _DistributionSubstitute(original, distribution))
-    elif name in MODULES:
-        for function in MODULES[name].__all__:
+        _register_frozen(sys.modules[name])
+    for own in MODULES.get(name, ()):
+        for function in own.__all__:
             original = getattr(sys.modules[name], function)
-            register(original, when_traced(original, getattr(MODULES[name], function)))
+            register(original, when_traced(original, getattr(own, function)))
+
+
+def _register_frozen(module: Any) -> None:
+    """Let the methods of distributions that were frozen outside of the function take traced arrays."""
+    for sample in (module.norm(), module.poisson(1.0)):
+        for method in FROZEN:
+            if hasattr(type(sample), method):
+                register_method(type(sample), method, functools.partial(_of_frozen, method))
+
+
+FROZEN = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+"""The methods of a frozen distribution that have a form for traced arrays."""
+
+
+def _of_frozen(method: str, frozen: Any, x: Any) -> Any:
+    """A method of a frozen distribution at traced numbers. Raises UnsupportedFunction where there is none."""
+    name = frozen.dist.name
+    if name not in stats.DISTRIBUTIONS:
+        raise unsupported(f"scipy.stats.{name}.{method}")
+    return getattr(stats.Frozen(name, *frozen.args, **frozen.kwds), method)(x)

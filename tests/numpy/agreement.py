@@ -50,3 +50,8 @@ def _compare(wanted: Any, found: Any) -> None:
 def check_grads(function: Callable[..., Any], *args: Any, resize: Sequence[int] = (1, 0), **options: Any) -> None:
     """`primsplit.testing.check_grads`, where sizes are symbols also with every axis longer than 1 cut to 1 and to 0."""
     testing.check_grads(function, *args, resize=resize, **options)
+
+
+def session(function: Callable[..., Any], *shapes: Sequence[int | str], dtype: str = "float64") -> Any:
+    """The function of arrays of these shapes, in which texts are symbols, as onnxruntime runs it."""
+    return ps.trace(function, *(ps.spec(dtype, s) for s in shapes)).session()

@@ -12,6 +12,7 @@ from primsplit.errors import DtypeError, PrimsplitError, UnsupportedFunction
 from primsplit.numpy.elementwise import REFUSED
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from tests.numpy.agreement import check_grads
+from tests.pointwise import between, gradient
 
 UFUNCS = {u.__name__: u for u in map(np.__dict__.get, dir(np)) if isinstance(u, np.ufunc)}
 PRODUCTS = {"matmul", "matvec", "vecmat", "vecdot"}
@@ -21,10 +22,6 @@ def run(function: Callable[..., Any], *args: Any) -> Any:
     """What the exported program gives for these arrays."""
     found = ps.trace(function, *args).session()(*map(np.asarray, args))
     return found if len(found) > 1 else found[0]
-
-
-def between(low: float, high: float, shape: tuple[int, ...] = (3, 4), seed: int = 0) -> Any:
-    return np.random.default_rng(seed).uniform(low, high, shape)
 
 
 OTHER = between(-2, 2, seed=1)
@@ -245,20 +242,15 @@ def test_symbolic_sizes_may_turn_out_to_be_0_or_1(sizes: tuple[int, int]) -> Non
     value, dx, dy = made.session()(x, y, np.ones_like(wanted))
     np.testing.assert_allclose(value, wanted, rtol=1e-13)
     step = 1e-6
-    for gradient, point, moved in ((dx, x, lambda p: function(p, y)), (dy, y, lambda p: function(x, p))):
-        assert gradient.shape == point.shape
+    for found, point, moved in ((dx, x, lambda p: function(p, y)), (dy, y, lambda p: function(x, p))):
+        assert found.shape == point.shape
         for i in range(point.size):
             shift = step * np.eye(point.size)[i]
             slope = (moved(point + shift).sum() - moved(point - shift).sum()) / (2 * step)
-            assert gradient[i] == pytest.approx(slope, rel=1e-7)
+            assert found[i] == pytest.approx(slope, rel=1e-7)
 
 
 # Conventions and edge cases.
-
-
-def gradient(function: Callable[..., Any], *point: Any, wrt: Any = 0) -> Any:
-    """The gradient of the sum, at a point that may be special."""
-    return ps.grad(lambda *xs: np.sum(function(*xs)), wrt)(*map(np.asarray, point))
 
 
 INF = np.inf

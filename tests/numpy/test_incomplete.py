@@ -9,6 +9,7 @@ import scipy.special as sp
 import primsplit as ps
 from primsplit.errors import MissingRule
 from tests.numpy.agreement import check_grads
+from tests.pointwise import between
 
 SHAPES = np.array([1e-10, 1e-3, 0.1, 0.5, 1.0, 1.5, 5.0, 9.9, 10.0, 30.0, 100.0, 1e3])
 RATIOS = np.array([1e-8, 1e-3, 0.1, 0.5, 0.9, 1.0, 1.01, 1.5, 2.0, 20.0])
@@ -52,14 +53,10 @@ def test_shapes_and_dtypes_are_scipys(shape: tuple[int, ...]) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
-def between(low: float, high: float) -> Any:
-    return np.random.default_rng(0).uniform(low, high, 5)
-
-
 @pytest.mark.parametrize("a", [0.3, 1.0, 40.0])
 def test_first_and_second_derivatives_agree_with_central_differences(a: float) -> None:
-    check_grads(lambda x: sp.gammainc(a, x) + 2 * sp.gammaincc(a, x), between(0.3, 2.5) * a)
-    check_grads(lambda x: sp.betainc(a, 3.5, x) + 2 * sp.betaincc(1.0, a, x), between(0.1, 0.9))
+    check_grads(lambda x: sp.gammainc(a, x) + 2 * sp.gammaincc(a, x), between(0.3, 2.5, (5,)) * a)
+    check_grads(lambda x: sp.betainc(a, 3.5, x) + 2 * sp.betaincc(1.0, a, x), between(0.1, 0.9, (5,)))
 
 
 def test_the_gradient_at_the_ends_is_the_density_there() -> None:
@@ -70,7 +67,7 @@ def test_the_gradient_at_the_ends_is_the_density_there() -> None:
 
 
 def test_a_batch_by_vmap_and_forward_mode_are_right() -> None:
-    x = between(0.5, 3)
+    x = between(0.5, 3, (5,))
     np.testing.assert_allclose(ps.vmap(lambda v: sp.gammainc(2.0, v))(x), sp.gammainc(2.0, x), rtol=1e-14)
     _, tangent = ps.jvp(lambda v: sp.gammainc(2.0, v), (x,), (np.ones_like(x),))
     np.testing.assert_allclose(tangent, x * np.exp(-x), rtol=1e-13)

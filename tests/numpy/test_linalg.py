@@ -9,7 +9,7 @@ import scipy.linalg
 
 import primsplit as ps
 from primsplit.errors import MissingRule, PrimsplitError, UnsupportedFunction
-from tests.numpy.agreement import check_grads
+from tests.numpy.agreement import check_grads, session
 
 Array = np.ndarray[Any, Any]
 
@@ -26,10 +26,6 @@ def regular(*shape: int) -> Array:
 def definite(*shape: int) -> Array:
     x = normal(*shape)
     return x @ np.swapaxes(x, -1, -2) + shape[-1] * np.eye(shape[-1])
-
-
-def session(function: Callable[..., Any], *shapes: list[int | str], dtype: str = "float64") -> Any:
-    return ps.trace(function, *(ps.spec(dtype, s) for s in shapes)).session()
 
 
 LINALG: list[tuple[str, Callable[..., Any], list[Array]]] = [

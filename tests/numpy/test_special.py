@@ -11,15 +11,12 @@ import scipy.special as sp
 import primsplit as ps
 from primsplit.errors import UnsupportedFunction
 from tests.numpy.agreement import check_grads
+from tests.pointwise import between, gradient
 
 
 def run(function: Callable[..., Any], *args: Any) -> Any:
     """What the exported program gives for these arrays."""
     return ps.trace(function, *args).session()(*args)[0]
-
-
-def between(low: float, high: float, shape: tuple[int, ...] = (3, 4), seed: int = 0) -> Any:
-    return np.random.default_rng(seed).uniform(low, high, shape)
 
 
 LINE = np.concatenate([[0.0, np.nan, np.inf, -np.inf], np.linspace(-12, 12, 97), 10.0 ** np.arange(-15, 6)])
@@ -98,10 +95,6 @@ def test_first_and_second_derivatives_agree_with_central_differences(
     function: Callable[..., Any], args: tuple[Any, ...]
 ) -> None:
     check_grads(function, *args)
-
-
-def gradient(function: Callable[..., Any], *point: Any, wrt: int = 0) -> Any:
-    return ps.grad(lambda *xs: np.sum(function(*xs)), wrt)(*map(np.asarray, point))
 
 
 @pytest.mark.parametrize("wrt", [0, 1])

@@ -9,7 +9,8 @@ import scipy.linalg
 
 import primsplit as ps
 from primsplit.errors import MissingRule, PrimsplitError
-from tests.numpy.agreement import check_agrees, check_grads
+from tests.numpy.agreement import check_agrees, check_grads, session
+from tests.pointwise import gradient
 
 Array = np.ndarray[Any, Any]
 EPS = np.finfo(float).eps
@@ -29,10 +30,6 @@ def turned(values: list[float], seed: int = 1) -> Array:
     q = np.linalg.qr(normal(len(values), len(values), seed=seed))[0]
     found: Array = (q * values) @ q.T
     return found
-
-
-def session(function: Callable[..., Any], *shapes: list[int | str], dtype: str = "float64") -> Any:
-    return ps.trace(function, *(ps.spec(dtype, s) for s in shapes)).session()
 
 
 def reduced(a: Any) -> Any:
@@ -260,11 +257,6 @@ def test_what_is_not_finite_gives_nan_for_its_own_matrix_alone() -> None:
     for part in (w, v, u, s, vh):
         assert np.isfinite(part[:2]).all()
         assert np.isnan(part[2:]).all()
-
-
-def gradient(function: Callable[..., Any], a: Array) -> Array:
-    found: Array = ps.grad(lambda x: np.sum(function(x)), 0)(a)
-    return found
 
 
 DEGENERATE = {

@@ -10,6 +10,7 @@ import scipy.special as sp
 import primsplit as ps
 from primsplit.numpy.transformations import exponential_quotient, logarithmic_quotient
 from tests.numpy.agreement import check_grads
+from tests.pointwise import between
 
 POWERS = np.array([0.0, 1e-25, 1e-10, -1e-9, 0.3, -0.7, 1.0, 2.5, -3.0, 50.0])
 POSITIVE = np.array([0.0, 1e-10, 0.3, 1.0, 1.0000001, 2.0, 50.0, 1e100, np.inf, np.nan, -1.0])
@@ -28,18 +29,14 @@ def test_a_transformation_gives_what_scipy_gives(function: Any, dtype: str) -> N
     np.testing.assert_allclose(found, wanted, rtol=2e-13 if dtype == "float64" else 1e-6)
 
 
-def between(low: float, high: float) -> Any:
-    return np.random.default_rng(0).uniform(low, high, 6)
-
-
 @pytest.mark.parametrize(
     ("function", "x", "power"),
     [
-        (sp.boxcox, between(0.2, 4), between(-2, 2)),
-        (sp.boxcox1p, between(-0.5, 4), between(-2, 2)),
-        (sp.inv_boxcox, between(-0.3, 1), between(-0.9, 2)),
-        (sp.inv_boxcox1p, between(-0.3, 1), between(-0.9, 2)),
-        *((f, between(0.2, 1), np.array([0.0, 1e-5, -1e-3, 0.1, -0.1, 0.0])) for f in TRANSFORMATIONS),
+        (sp.boxcox, between(0.2, 4, (6,)), between(-2, 2, (6,))),
+        (sp.boxcox1p, between(-0.5, 4, (6,)), between(-2, 2, (6,))),
+        (sp.inv_boxcox, between(-0.3, 1, (6,)), between(-0.9, 2, (6,))),
+        (sp.inv_boxcox1p, between(-0.3, 1, (6,)), between(-0.9, 2, (6,))),
+        *((f, between(0.2, 1, (6,)), np.array([0.0, 1e-5, -1e-3, 0.1, -0.1, 0.0])) for f in TRANSFORMATIONS),
     ],
 )
 def test_first_and_second_derivatives_agree_with_central_differences(function: Any, x: Any, power: Any) -> None:

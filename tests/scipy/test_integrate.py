@@ -50,8 +50,8 @@ def test_simpsons_rule_needs_a_size_that_is_known() -> None:
 
 def test_what_takes_steps_by_values_says_so_at_the_users_line() -> None:
     functions: list[Any] = [
-        lambda y: scipy.integrate.quad(lambda t: t * y[0, 0], 0, 1)[0],
-        lambda y: scipy.integrate.solve_ivp(lambda t, v: -v, (0, 1), y[0]).y,
+        lambda y: scipy.integrate.nquad(lambda t: t * y[0, 0], [(0, 1)])[0],
+        lambda y: scipy.integrate.solve_bvp(lambda t, v: -v, lambda a, b: a - y[0], [0, 1], np.zeros((6, 2))).x,
         lambda y: scipy.optimize.minimize(lambda t: np.sum((t - y[0]) ** 2), np.zeros(6)).x,
     ]
     for function in functions:

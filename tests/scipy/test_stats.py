@@ -1,5 +1,6 @@
 """scipy.stats' mirror: SciPy's values and gradients of the normal distribution, in all its arguments."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,11 @@ import pytest
 import scipy.stats
 
 import primsplit as ps
+from primsplit.errors import MissingRule
 from primsplit.scipy import stats
-from primsplit.scipy.stats.families import CONTINUOUS, DISCRETE
+from primsplit.scipy.stats.families import CONTINUOUS as FIRST
+from primsplit.scipy.stats.families import DISCRETE as FIRST_DISCRETE
+from primsplit.scipy.stats.further import FURTHER, FURTHER_DISCRETE
 from tests.numpy.agreement import check_grads
 
 X = np.array([-1.3, 0.2, 2.1])
@@ -51,36 +55,67 @@ def test_a_float32_argument_gives_float64_as_in_scipy() -> None:
 SHAPES: dict[str, tuple[float, ...]] = {
     "beta": (1.7, 2.4), "chi2": (3.3,), "gamma": (2.2,), "invgamma": (2.6,), "lognorm": (0.8,), "pareto": (1.4,),
     "t": (4.2,), "weibull_min": (1.6,),
+    "burr12": (1.6, 0.9), "chi": (2.7,), "exponnorm": (1.3,), "f": (3.2, 4.1), "fisk": (2.2,), "genextreme": (0.3,),
+    "genlogistic": (1.4,), "gennorm": (1.7,), "genpareto": (-0.2,), "gompertz": (0.7,), "invgauss": (0.8,),
+    "invweibull": (1.7,), "johnsonsu": (0.3, 1.4), "loggamma": (1.4,), "loguniform": (0.2, 3.0), "lomax": (1.3,),
+    "nakagami": (1.2,), "powerlaw": (1.6,), "rice": (0.7,), "skewnorm": (1.3,), "triang": (0.3,),
+    "truncnorm": (-0.5, 2.0), "vonmises": (1.3,),
 }  # fmt: skip
 """Parameters of the families that have some; the others have none."""
 
-POINTS = np.array([-2.7, -0.4, 0.0, 0.3, 0.9, 1.0, 1.8, 20.0, np.nan])
+CONTINUOUS, DISCRETE = FIRST | FURTHER, FIRST_DISCRETE | FURTHER_DISCRETE
+POINTS = np.array([-2.7, -0.4, 0.0, 0.3, 0.9, 1.0, 1.8, 5.0, np.nan])
+OF_SHAPES = ("cdf", "sf", "logcdf", "logsf", "ppf")
 
-METHODS = [(name, method) for name, family in CONTINUOUS.items() for method in family.methods]
 
-
-@pytest.mark.parametrize(("name", "method"), METHODS, ids=[f"{n}.{m}" for n, m in METHODS])
+@pytest.mark.parametrize("name", CONTINUOUS)
 @pytest.mark.filterwarnings("ignore:divide by zero")
-def test_a_function_of_a_family_is_scipys(name: str, method: str) -> None:
-    function, reference = getattr(CONTINUOUS[name], method), getattr(getattr(scipy.stats, name), method)
-    shapes = SHAPES.get(name, ())
-    found = ps.trace(lambda x: function(x, *shapes), POINTS)(POINTS)
-    smallest = 1e-15 if method == "logcdf" else 1e-300  # SciPy takes the logarithm of a number near 1
-    np.testing.assert_allclose(found, reference(POINTS, *shapes), rtol=1e-12, atol=smallest)
-    found = ps.trace(lambda x: function(x, *shapes, loc=0.2, scale=1.3), POINTS)(POINTS)
-    np.testing.assert_allclose(found, reference(POINTS, *shapes, loc=0.2, scale=1.3), rtol=1e-12, atol=smallest)
+def test_the_functions_of_a_family_are_scipys(name: str) -> None:
+    family, reference, shapes = CONTINUOUS[name], getattr(scipy.stats, name), SHAPES.get(name, ())
+
+    def all_of(x: Any, **options: float) -> tuple[Any, ...]:
+        given = family if isinstance(x, ps.Array) else reference
+        return tuple(getattr(given, method)(x, *shapes, **options) for method in family.methods)
+
+    options: list[dict[str, float]] = [{}, {"loc": 0.2, "scale": 1.3}]
+    for placed in options:
+        found = ps.trace(lambda x, o=placed: all_of(x, **o), POINTS)(POINTS)
+        for method, one, wanted in zip(family.methods, found, all_of(POINTS, **placed), strict=True):
+            smallest = 1e-15 if method == "logcdf" else 1e-300  # SciPy takes the logarithm of a number near 1
+            np.testing.assert_allclose(one, wanted, rtol=1e-12, atol=smallest, err_msg=method)
 
 
-@pytest.mark.parametrize(("name", "method"), METHODS, ids=[f"{n}.{m}" for n, m in METHODS])
-def test_a_family_has_a_gradient_in_all_its_parameters(name: str, method: str) -> None:
-    function, reference = getattr(CONTINUOUS[name], method), getattr(getattr(scipy.stats, name), method)
-    x = np.array([0.55, 0.81, 1.13]) + (3.0 if name == "pareto" else 0.0)
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_a_family_has_a_gradient_in_all_its_parameters(name: str) -> None:
+    family, reference, known = CONTINUOUS[name], getattr(scipy.stats, name), SHAPES.get(name, ())
+    x = np.array([0.25, 0.55, 0.83]) + {"pareto": 3.0, "loguniform": 0.6}.get(name, 0.0)
+    place = (np.array([0.1, -0.04, 0.0]), np.array([1.4, 1.3, 2.0]))
 
-    def at(x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
-        return (function if isinstance(x, ps.Array) else reference)(x, *shapes, loc, scale)
+    def of(methods: list[str]) -> Callable[..., Any]:
+        def at(x: Any, loc: Any, scale: Any, *shapes: Any) -> Any:
+            given = family if isinstance(x, ps.Array) else reference
+            return np.stack([getattr(given, m)(x, *(shapes or known), loc, scale) for m in methods])
 
-    shapes = [np.full(3, s) for s in SHAPES.get(name, ())]
-    check_grads(at, x, np.array([0.1, -0.04, 0.0]), np.array([1.4, 1.3, 2.0]), *shapes)
+        return at
+
+    shapes = [np.full(3, s) for s in known]
+    smooth = [m for m in family.methods if name not in WITHOUT_FORM or m not in OF_SHAPES]
+    check_grads(of([m for m in smooth if m != "ppf"]), x, *place, *shapes, step=1e-3, symbolic=False)
+    if rest := [m for m in family.methods if m not in smooth and m != "ppf"]:
+        check_grads(of(rest), x, *place, order=1, step=1e-3, symbolic=False)
+    if family.quantile is not None:
+        check_grads(of(["ppf"]), x % 1, *place, order=1, step=1e-3, symbolic=False, value_tolerance=1e-11)
+
+
+WITHOUT_FORM = ("beta", "chi", "chi2", "f", "gamma", "invgamma", "t")
+"""Families whose probabilities have no derivative in their shapes."""
+
+
+@pytest.mark.parametrize("name", WITHOUT_FORM)
+def test_a_derivative_without_a_form_is_refused(name: str) -> None:
+    family, shapes = CONTINUOUS[name], SHAPES[name]
+    with pytest.raises(MissingRule, match="no closed form"):
+        ps.grad(lambda *s: family.cdf(0.7, *s))(*map(np.float64, shapes))
 
 
 def test_the_gradient_of_a_density_outside_of_the_support_is_zero() -> None:
@@ -95,6 +130,7 @@ def test_the_gradient_of_a_density_outside_of_the_support_is_zero() -> None:
 COUNTS = np.array([-1, 0, 1, 2, 5, 9])
 PARAMETERS: dict[str, tuple[float, ...]] = {
     "bernoulli": (0.3,), "binom": (7.0, 0.4), "geom": (0.3,), "nbinom": (2.5, 0.4), "poisson": (2.3,),
+    "betabinom": (7.0, 1.3, 2.2), "logser": (0.6,), "zipf": (2.2,),
 }  # fmt: skip
 
 
@@ -106,15 +142,20 @@ def test_a_family_of_integers_is_scipys(name: str) -> None:
         np.testing.assert_allclose(found, reference.logpmf(counts, *parameters), rtol=1e-12)
         found = ps.trace(lambda k: family.pmf(k, *parameters, loc=1), counts)(counts)
         np.testing.assert_allclose(found, reference.pmf(counts, *parameters, loc=1), rtol=1e-12)
+        for method in family.methods[2:]:
+            found = ps.trace(lambda k, m=method: getattr(family, m)(k, *parameters), counts)(counts)
+            np.testing.assert_allclose(found, getattr(reference, method)(counts, *parameters), rtol=1e-11)
 
 
 @pytest.mark.parametrize("name", DISCRETE)
 def test_a_family_of_integers_has_a_gradient_in_its_parameters(name: str) -> None:
     def at(p: Any) -> Any:
         given = DISCRETE[name] if isinstance(p, ps.Array) else getattr(scipy.stats, name)
-        return given.logpmf(np.array([1, 1, 1]), *PARAMETERS[name][:-1], p)
+        methods = [m for m in DISCRETE[name].methods if m in {"logpmf", "cdf", "logsf"}]
+        return np.stack([getattr(given, m)(np.array([1, 1, 1]), *PARAMETERS[name][:-1], p) for m in methods])
 
-    check_grads(at, np.array([0.2, 0.4, 0.7]), symbolic=False)
+    p = np.array([0.2, 0.4, 0.7]) + (name == "zipf")
+    check_grads(at, p, symbolic=False, order=1, step=1e-3, value_tolerance=1e-11)
 
 
 SPREAD = np.array([[1.3, 0.4, 0.1], [0.4, 0.9, -0.2], [0.1, -0.2, 0.7]])
@@ -130,7 +171,7 @@ NORMALS: list[tuple[str, tuple[Any, ...]]] = [
 @pytest.mark.parametrize("given", [row[1] for row in NORMALS], ids=[row[0] for row in NORMALS])
 def test_a_normal_distribution_of_vectors_is_scipys(given: tuple[Any, ...]) -> None:
     def at(x: Any, mean: Any, cov: Any) -> Any:
-        own = stats.DISTRIBUTIONS["multivariate_normal"]
+        own: Any = stats.DISTRIBUTIONS["multivariate_normal"]
         return (own if isinstance(x, ps.Array) else scipy.stats.multivariate_normal).logpdf(x, mean, cov)
 
     symmetric = given[2].ndim == 2

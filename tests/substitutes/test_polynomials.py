@@ -73,3 +73,12 @@ def test_plain_polynomials_are_numpys_own_afterwards() -> None:
     ps.trace(lambda c: np.poly1d(c)(0.3), C)
     assert np.poly1d([0.0, 1.0]).coeffs.tolist() == [1.0]
     assert type(powers.np) is type(np)
+
+
+def test_points_of_gausss_rules_are_numpys_where_a_function_is_run_again() -> None:
+    def integral(x: Any) -> Any:
+        nodes, weights = legendre.leggauss(5)
+        values = np.array([x[0] * n + x[1] * n * n for n in nodes])
+        return np.sum(weights * values * hermite.hermgauss(5)[1])
+
+    check_grads(integral, np.array([0.7, 1.9]))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.broadcasting import zeros_like
 from primsplit.calls.primitive import primitive, rrule
 from primsplit.ir import Type
 from primsplit.numpy.dense.loop import (
@@ -19,7 +20,6 @@ from primsplit.numpy.dense.loop import (
     size,
     stacked_rows,
     swapped,
-    zeros_like,
 )
 from primsplit.numpy.dense.lu import inverse_order, solve_with
 from primsplit.numpy.dense.triangular import solve_triangular

@@ -172,11 +172,6 @@ def filled(like: Array, last: Sequence[Array | int], value: np.generic) -> Array
     return op.ConstantOfShape(shape, value=np.asarray(value).reshape(1))
 
 
-def zeros_like(x: Array) -> Array:
-    """Zeros in the shape of `x`."""
-    return op.ConstantOfShape(op.Shape(x), value=np.zeros(1, x.dtype), types=[x.type])
-
-
 def rows_at(x: Array, index: Array) -> Array:
     """The rows of `x` [..., n, q] at `index` [..., w]."""
     batch = len(x.shape) - 2

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.broadcasting import zeros_like
 from primsplit.calls.primitive import primitive, rrule
 from primsplit.ir import Type
-from primsplit.numpy.dense.loop import cut, scan, zeros_like
+from primsplit.numpy.dense.loop import cut, scan
 from primsplit.ops import op
 
 Pullback = Callable[..., Any]

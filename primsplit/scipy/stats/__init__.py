@@ -4,6 +4,7 @@ from typing import Any, Protocol
 
 from primsplit.array import unsupported
 from primsplit.scipy.stats.families import CONTINUOUS, DISCRETE
+from primsplit.scipy.stats.further import FURTHER, FURTHER_DISCRETE
 from primsplit.scipy.stats.multivariate import MultivariateNormal
 from primsplit.scipy.stats.normal import Normal
 
@@ -23,6 +24,8 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     "multivariate_normal": MultivariateNormal(),
     **CONTINUOUS,
     **DISCRETE,
+    **FURTHER,
+    **FURTHER_DISCRETE,
 }
 """The distributions by SciPy's names."""
 

@@ -1,0 +1,121 @@
+"""Numbers of choices, and orthogonal polynomials of known degrees: SciPy's `binom`, `poch`, `rgamma`, `eval_*`."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import Array, unsupported
+from primsplit.numpy.special import gamma_function, gammaln, gammasgn
+from primsplit.numpy.ufuncs import elementwise
+from primsplit.ops import op
+from primsplit.passes.compositions.signs import sin_pi
+
+
+@elementwise("rgamma")
+def rgamma(x: Array) -> Array:
+    """1 / gamma(x), which is smooth everywhere; below 1/2 by reflection."""
+    is_small = x < 0.5
+    right = op.Reciprocal(gamma_function(op.Where(is_small, 1.0, x)))
+    left = sin_pi(op.Where(is_small, x, 0.0)) * gamma_function(op.Where(is_small, 1.0 - x, 1.0)) * (1 / math.pi)
+    return op.Where(is_small, left, right)
+
+
+@elementwise("poch")
+def poch(z: Array, m: Array) -> Array:
+    """gamma(z + m) / gamma(z), for numbers where neither has a pole."""
+    sign: Array = gammasgn(z + m) * gammasgn(z)
+    return sign * op.Exp(gammaln(z + m) - gammaln(z))
+
+
+MOST_FACTORS = 30
+"""The most chosen ones for which the number of choices is a product."""
+
+
+@elementwise("binom")
+def binom(n: Array, k: Array) -> Array:
+    """The number of ways to choose k of n, real numbers too; NaN for negative integers n.
+
+    Where k is a small known integer, it is a product of fractions.
+    """
+    is_pole = op.And(n < 0.0, _is_whole(n))
+    n = op.Where(is_pole, math.nan, n)
+    known = k.known()
+    if known is not None and known.size == 1 and known.item() in range(MOST_FACTORS):
+        found = n * 0.0 + k * 0.0 + 1.0
+        for i in range(int(known.item())):
+            found = found * ((n - float(i)) / (i + 1.0))
+        return found
+    is_above = op.And(_is_whole(n), op.And(n >= 0.0, k > n))
+    is_none = op.And(_is_whole(k), op.Or(k < 0.0, is_above))
+    n, k = op.Where(is_none, 1.0, n), op.Where(is_none, 1.0, k)
+    logarithm = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
+    sign = gammasgn(n + 1.0) * gammasgn(k + 1.0) * gammasgn(n - k + 1.0)
+    return op.Where(is_none, 0.0, sign * op.Exp(logarithm))
+
+
+def _is_whole(x: Array) -> Array:
+    return op.Equal(op.Floor(x), x)
+
+
+Step = Callable[..., Array]
+"""The polynomial of degree k + 1 by k, the point, those of degrees k and k - 1, and the parameters."""
+
+
+def _polynomials(name: str, first: Step, following: Step) -> None:
+    """Register the polynomials that a recurrence makes, of degrees known when tracing. Raises UnsupportedFunction."""
+
+    @elementwise(name)
+    def evaluate(degree: Array, *rest: Array) -> Array:
+        known = degree.known()
+        if known is None or known.size == 0 or np.any(known < 0) or np.any(known % 1):
+            raise unsupported(f"scipy.special.{name} of degrees that are no known whole numbers")
+        *parameters, x = rest
+        return _of_degrees(known.astype(int), x, lambda *ks: following(*ks, *parameters), first(x, *parameters))
+
+    evaluate.__name__ = name
+
+
+def _of_degrees(degrees: Any, x: Array, following: Step, first: Array) -> Array:
+    """The polynomials of an array of degrees, each where it is wanted."""
+    last, value = x * 0.0 + 1.0, first + x * 0.0
+    found = op.Where(degrees == 0, last, op.Where(degrees == 1, value, np.zeros((), x.dtype)))
+    for k in range(1, int(degrees.max())):
+        last, value = value, following(float(k), x, value, last)
+        found = op.Where(degrees == k + 1, value, found)
+    return found
+
+
+RECURRENCES: dict[str, tuple[Step, Step]] = {
+    "eval_legendre": (lambda x: x, lambda k, x, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1)),
+    "eval_chebyt": (lambda x: x, lambda k, x, p, q: 2.0 * x * p - q),
+    "eval_chebyu": (lambda x: 2.0 * x, lambda k, x, p, q: 2.0 * x * p - q),
+    "eval_hermite": (lambda x: 2.0 * x, lambda k, x, p, q: 2.0 * x * p - (2 * k) * q),
+    "eval_hermitenorm": (lambda x: x, lambda k, x, p, q: x * p - k * q),
+    "eval_laguerre": (lambda x: 1.0 - x, lambda k, x, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1)),
+    "eval_genlaguerre": (
+        lambda x, a: 1.0 + a - x,
+        lambda k, x, p, q, a: ((2 * k + 1 + a - x) * p - (k + a) * q) / (k + 1),
+    ),
+    "eval_gegenbauer": (
+        lambda x, a: 2.0 * a * x,
+        lambda k, x, p, q, a: (2.0 * x * (k + a) * p - (k - 1.0 + 2.0 * a) * q) / (k + 1),
+    ),
+    "eval_jacobi": (
+        lambda x, a, b: (a + 1.0) + (a + b + 2.0) * (x - 1.0) * 0.5,
+        lambda k, x, p, q, a, b: _jacobi(k + 1, x, p, q, a, b),
+    ),
+}
+"""The first degree and the recurrence (NIST Digital Library of Mathematical Functions, 18.9.1)."""
+
+
+def _jacobi(n: float, x: Array, p: Array, q: Array, a: Array, b: Array) -> Array:
+    c = a + b + 2 * n
+    middle = (c - 1.0) * (c * (c - 2.0) * x + a * a - b * b) * p
+    last = 2.0 * (n - 1.0 + a) * (n - 1.0 + b) * c * q
+    return (middle - last) / (2 * n * (n + a + b) * (c - 2.0))
+
+
+for _name, (_first, _following) in RECURRENCES.items():
+    _polynomials(_name, _first, _following)

@@ -1,0 +1,143 @@
+"""scipy.integrate's ordinary differential equations, by its names and arguments, of functions of traced values."""
+
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import unsupported
+from primsplit.errors import ShapeError
+from primsplit.lifting import array_like
+from primsplit.numpy.ufuncs import cast_to
+from primsplit.scipy.adaptive.runge_kutta import Control, Function, Steps, Tableau, between, integrate
+
+__all__ = ["odeint", "solve_ivp"]
+
+METHODS = {"RK45": "RK45", "RK23": "RK23", "DOP853": "RK45", "LSODA": "RK45"}
+"""The methods that there are, and those that stand for others, with their tolerances."""
+
+
+class Solution(NamedTuple):
+    """What `solve_ivp` returns, but for counts and words."""
+
+    t: Any
+    y: Any
+    sol: Any
+    success: Any
+    status: Any
+    t_events: Any = None
+    y_events: Any = None
+
+
+def solve_ivp(
+    fun: Callable[..., Any],
+    t_span: Any,
+    y0: Any,
+    method: Any = "RK45",
+    t_eval: Any = None,
+    dense_output: bool = False,
+    events: Any = None,
+    vectorized: bool = False,
+    args: Any = None,
+    **options: Any,
+) -> Solution:
+    """y' = fun(t, y) from y0 on, by SciPy's steps of "RK45" or "RK23"; "DOP853" and "LSODA" are taken as the first.
+
+    The sizes of the steps have no derivative: the gradient is as near to that of the exact solution as the solution is
+    to it, and differences of the computed solution, whose steps change too, may miss both by as much. A smaller `rtol`
+    brings all three together.
+
+    Raises UnsupportedFunction for the methods of stiff equations, and for events.
+    """
+    if method not in METHODS or events is not None:
+        what = "events" if events is not None else f"method={method!r}"
+        raise unsupported(f"scipy.integrate.solve_ivp with {what}")
+    span = (_number(t_span[0]), _number(t_span[1]))
+    y0 = _vector(y0)
+    control = Control(
+        np.maximum(options.get("rtol", 1e-3), 100 * np.finfo(np.float64).eps),
+        options.get("atol", 1e-6),
+        options.get("max_step", np.inf),
+        options.get("first_step"),
+    )
+    steps = integrate(_function(fun, args or ()), span, y0, _tableau(METHODS[method]), control)
+    reached = np.concatenate([np.reshape(span[0], (1,)), steps.ends])
+    is_done = reached[-1] == span[1]
+    sol = (lambda t: _between(steps, span, y0, t)) if dense_output else None
+    status = np.where(is_done, 0, -1)
+    if t_eval is not None:
+        times = cast_to(array_like(t_eval), np.float64)
+        return Solution(times, between(steps, span, y0, times).T, sol, is_done, status)
+    return Solution(reached, np.concatenate([y0[None], steps.y]).T, sol, is_done, status)
+
+
+def _between(steps: Steps, span: Any, y0: Any, t: Any) -> Any:
+    """The continuous solution at a time, [n], or at some, [n, m]."""
+    times = cast_to(array_like(t), np.float64)
+    found = between(steps, span, y0, np.atleast_1d(times)).T
+    return found if times.shape else found[:, 0]
+
+
+def odeint(
+    func: Callable[..., Any],
+    y0: Any,
+    t: Any,
+    args: Any = (),
+    Dfun: Any = None,
+    col_deriv: Any = 0,
+    full_output: Any = 0,
+    ml: Any = None,
+    mu: Any = None,
+    rtol: Any = None,
+    atol: Any = None,
+    tcrit: Any = None,
+    h0: Any = 0.0,
+    hmax: Any = 0.0,
+    hmin: Any = 0.0,
+    ixpr: Any = 0,
+    mxstep: Any = 0,
+    mxhnil: Any = 0,
+    mxordn: Any = 12,
+    mxords: Any = 5,
+    printmessg: Any = 0,
+    tfirst: bool = False,
+) -> Any:
+    """y' = func(y, t) at the times `t`, of which the first is that of y0: [times, n].
+
+    The steps are those of Dormand and Prince with a tenth of the tolerances, where SciPy's are LSODA's. A stiff
+    equation takes many of them. Raises UnsupportedFunction for `full_output`.
+    """
+    if full_output:
+        raise unsupported("scipy.integrate.odeint with full_output")
+    times, y0 = cast_to(array_like(t), np.float64), _vector(y0)
+    ordered = _function(func, args if isinstance(args, tuple) else (args,))
+    f = ordered if tfirst else _function(lambda t, y, *rest: func(y, t, *rest), args)
+    rtol, atol = (1.49012e-9 if given is None else np.asarray(given) / 10 for given in (rtol, atol))
+    control = Control(rtol, atol, hmax or np.inf, h0 or None)
+    span = (times[0], times[-1])
+    found = between(integrate(f, span, y0, _tableau("RK45"), control), span, y0, times)
+    return np.concatenate([y0[None], found[1:]])
+
+
+def _function(fun: Callable[..., Any], args: Any) -> Function:
+    rest = args if isinstance(args, tuple | list) else (args,)
+    return lambda t, y: cast_to(array_like(fun(t, y, *rest)), np.float64).reshape(y.shape)
+
+
+def _tableau(name: str) -> Tableau:
+    """SciPy's own coefficients."""
+    method = getattr(sys.modules["scipy.integrate"], name)
+    return Tableau(*(getattr(method, field) for field in Tableau._fields))
+
+
+def _number(t: Any) -> Any:
+    return np.reshape(cast_to(array_like(t), np.float64), ())
+
+
+def _vector(y0: Any) -> Any:
+    found: Any = np.atleast_1d(cast_to(array_like(y0), np.float64))
+    if found.ndim != 1:
+        raise ShapeError("y0 has one axis", place=tracing.user_place())
+    return found

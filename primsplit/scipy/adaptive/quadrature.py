@@ -1,0 +1,175 @@
+"""scipy.integrate.quad of functions of traced values: the rule of Gauss and Kronrod on intervals that are halved.
+
+The intervals are found in a Loop without a gradient: that with the largest error is halved until the sum of the errors
+is small. The integral is then the rule's sum over the intervals, and its derivatives, in the ends too, are that sum's.
+R. Piessens, E. de Doncker-Kapenga, C. W. Ueberhuber, D. K. Kahaner, QUADPACK (1983).
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array, unsupported
+from primsplit.batching.transform import batch_block
+from primsplit.calls.primitive import stop_gradient
+from primsplit.calls.recorded import StandIn
+from primsplit.infer import fresh
+from primsplit.ir import Type
+from primsplit.lifting import array_like
+from primsplit.numpy.dense.loop import until
+from primsplit.numpy.ufuncs import cast_to
+from primsplit.ops import op
+from primsplit.scipy.optimize.implicit import recorded
+
+__all__ = ["dblquad", "quad"]
+
+Function = Callable[[Any], Any]
+NUMBER = StandIn(Type(np.float64, ()), weak=True, scalar=True)
+
+_POSITIVE = [
+    0.995657163025808080735527280689003, 0.973906528517171720077964012084452, 0.930157491355708226001207180059508,
+    0.865063366688984510732096688423493, 0.780817726586416897063717578345042, 0.679409568299024406234327365114874,
+    0.562757134668604683339000099272694, 0.433395394129247190799265943165784, 0.294392862701460198131126603103866,
+    0.148874338981631210884826001129720,
+]  # fmt: skip
+_WEIGHTS = [
+    0.011694638867371874278064396062192, 0.032558162307964727478818972459390, 0.054755896574351996031381300244580,
+    0.075039674810919952767043140916190, 0.093125454583697605535065465083366, 0.109387158802297641899210590325805,
+    0.123491976262065851077958109831074, 0.134709217311473325928054001771707, 0.142775938577060080797094273138717,
+    0.147739104901338491374841515972068,
+]  # fmt: skip
+NODES = 0.5 + 0.5 * np.array([*(-x for x in _POSITIVE), 0.0, *_POSITIVE[::-1]])
+"""Kronrod's 21 points in [0, 1]; every other one is one of Gauss's 10."""
+KRONROD = 0.5 * np.array([*_WEIGHTS, 0.149445554002916905664936468389821, *_WEIGHTS[::-1]])
+GAUSS = np.zeros(21)
+GAUSS[1::2] = 0.5 * np.polynomial.legendre.leggauss(10)[1]
+
+
+def quad(
+    func: Callable[..., Any],
+    a: Any,
+    b: Any,
+    args: Any = (),
+    full_output: Any = 0,
+    epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
+    limit: int = 50,
+    points: Any = None,
+    weight: Any = None,
+    **options: Any,
+) -> Any:
+    """The integral of func(x, *args) from a to b, and an estimate of its error, with a hundredth of the tolerances.
+
+    An infinite end is a number of Python's. Raises UnsupportedFunction for `points`, `weight` and `full_output`.
+    """
+    told = {"points": points, "weight": weight, "full_output": full_output or None, **options}
+    refused = next((name for name, value in told.items() if value is not None), None)
+    if refused is not None:
+        raise unsupported(f"scipy.integrate.quad with {refused}")
+    rest = args if isinstance(args, tuple) else (args,)
+    integrand = _at_points(lambda x: func(x, *rest))
+    f, low, high = _finite(integrand, a, b)
+    starts, widths, error = map(stop_gradient, _intervals(f, low, high, epsabs / 100, epsrel / 100, limit))
+    places = starts[:, None] + widths[:, None] * NODES
+    found = _values(f, low, high, places)
+    value = np.sum(widths * (found @ KRONROD))
+    return Array(value.value, weak=True, scalar=True), Array(error.value, weak=True, scalar=True)
+
+
+def dblquad(func: Callable[..., Any], a: Any, b: Any, gfun: Any, hfun: Any, args: Any = (), **tolerances: Any) -> Any:
+    """The integral of func(y, x, *args) over y from gfun(x) to hfun(x), and over x from a to b, and the outer error."""
+    rest = args if isinstance(args, tuple) else (args,)
+
+    def inner(x: Any) -> Any:
+        low, high = (g(x) if callable(g) else g for g in (gfun, hfun))
+        return quad(lambda y: func(y, x, *rest), low, high, **tolerances)[0]
+
+    return quad(inner, a, b, **tolerances)
+
+
+def _at_points(function: Function) -> Function:
+    """The function of a number, recorded once, of many."""
+    made = recorded(function, NUMBER)
+
+    def at(points: Array) -> Array:
+        size = points.shape[0]
+        flags = [True, *[False] * len(made.captures)]
+        block, _ = batch_block(made.block, flags, size, wanted=[True])
+        return Array(tracing.inline(block, [points.value, *made.captures])[0])
+
+    return at
+
+
+def _finite(f: Function, a: Any, b: Any) -> tuple[Function, Any, Any]:
+    """An integrand between finite ends: an infinite end is where t is 0 in x = end + (1 - t) / t."""
+    low, high = _end(a), _end(b)
+    is_open = [isinstance(x, float) and math.isinf(x) for x in (low, high)]
+    if not any(is_open):
+        return f, cast_to(array_like(low), np.float64), cast_to(array_like(high), np.float64)
+    if not isinstance(low, Array) and not isinstance(high, Array) and low > high:
+        return lambda t: -_finite(f, high, low)[0](t), *_unit()
+    if all(is_open):
+        return lambda t: (f((1 - t) / t) + f((t - 1) / t)) / (t * t), *_unit()
+    if is_open[1]:
+        return lambda t: f(low + (1 - t) / t) / (t * t), *_unit()
+    return lambda t: f(high - (1 - t) / t) / (t * t), *_unit()
+
+
+def _end(x: Any) -> Any:
+    return x if isinstance(x, Array) else float(x)
+
+
+def _unit() -> tuple[Array, Array]:
+    return array_like(np.asarray(0.0)), array_like(np.asarray(1.0))
+
+
+def _values(f: Function, low: Array, high: Array, places: Any) -> Any:
+    """The integrand times the length, at places [k, 21] in [0, 1]."""
+    count = places.shape[0]
+    found = f(low + (high - low) * np.reshape(places, (count * 21,)))
+    return (high - low) * np.reshape(found, (count, 21))
+
+
+def _intervals(
+    f: Function, low: Array, high: Array, epsabs: float, epsrel: float, limit: int
+) -> tuple[Array, Array, Array]:
+    """Where the intervals start and how wide they are, in [0, 1], and the sum of their errors."""
+    slots = np.arange(limit)
+
+    def estimates(starts: Any, widths: Any) -> tuple[Any, Any]:
+        found = _values(f, low, high, starts[:, None] + widths[:, None] * NODES)
+        mean = found @ KRONROD
+        spread = widths * (np.abs(found - mean[:, None]) @ KRONROD)
+        error = np.abs(widths * (found @ (KRONROD - GAUSS)))
+        ratio = np.minimum(1.0, (200 * error / np.where(spread == 0, 1.0, spread)) ** 1.5)
+        return widths * mean, np.where(spread == 0, error, spread * ratio)
+
+    def step(count: Any, starts: Any, widths: Any, values: Any, errors: Any) -> list[Any]:
+        worst, new = slots == np.argmax(errors), slots == count
+        half = np.sum(np.where(worst, widths, 0.0)) * 0.5
+        left = np.sum(np.where(worst, starts, 0.0))
+        value, error = estimates(np.stack([left, left + half]), np.stack([half, half]))
+
+        def put(old: Any, first: Any, second: Any) -> Any:
+            return np.where(worst, first, np.where(new, second, old))
+
+        both = [put(starts, left, left + half), put(widths, half, half)]
+        return [count + 1, *both, put(values, value[0], value[1]), put(errors, error[0], error[1])]
+
+    def settled(count: Any, starts: Any, widths: Any, values: Any, errors: Any) -> Any:
+        wanted = np.maximum(epsabs, epsrel * np.abs(np.sum(values)))
+        total = np.sum(errors)
+        return (total <= wanted) | (count >= limit) | np.isnan(total)
+
+    value, error = estimates(array_like(np.zeros(1)), array_like(np.ones(1)))
+    first = slots == 0
+    carries: list[Any] = [op.Identity(np.asarray(1)), op.Identity(np.zeros(limit)), op.Identity(first.astype(float))]
+    carries += [np.where(first, value, 0.0), np.where(first, error, 0.0)]
+    count, starts, widths, _, errors = until(settled, step, carries, limit)
+    end = op.Unsqueeze(count, [0])
+    kept = fresh("intervals")
+    cut = [op.Slice(x, [0], end, [0], types=[Type(x.dtype, (kept,))]) for x in (starts, widths)]
+    return cut[0], cut[1], op.ReduceSum(errors, keepdims=0)

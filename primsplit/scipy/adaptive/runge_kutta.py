@@ -1,0 +1,167 @@
+"""Explicit Runge-Kutta steps whose size follows the error, as scipy.integrate takes them.
+
+Which steps are taken is found first, in a Loop without a gradient; the steps that were accepted are then taken again,
+in a Scan, which has one. So a step that failed has no part in the gradient, whatever it computed.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.branching.exploring import scalar_condition
+from primsplit.calls.primitive import stop_gradient
+from primsplit.control.bodies import as_loop, record_body
+from primsplit.control.scanning import scan
+from primsplit.control.structure import arrays_of
+from primsplit.nested import emit_loop
+from primsplit.ops import op
+
+Function = Callable[[Any, Any], Any]
+TINY = 1e-300
+EPS = float(np.finfo(np.float64).eps)
+
+
+class Tableau(NamedTuple):
+    """The coefficients of a method, of its error and of the polynomial between its steps, by SciPy's names."""
+
+    A: Any
+    B: Any
+    C: Any
+    E: Any
+    P: Any
+    error_estimator_order: int
+
+
+class Control(NamedTuple):
+    """What the steps are held to."""
+
+    rtol: Any
+    atol: Any
+    max_step: Any
+    first_step: Any
+
+
+class Steps(NamedTuple):
+    """The steps taken: where each ends [k], what y is there [k, n], and its polynomial [k, n, degree]."""
+
+    ends: Any
+    y: Any
+    polynomials: Any
+
+
+def integrate(f: Function, span: tuple[Any, Any], y0: Array, method: Tableau, control: Control) -> Steps:
+    """The steps from the start of `span` to its end, or to where they become too short."""
+    start, end = span
+    fractions = stop_gradient(_fractions(f, span, y0, method, control))
+    ends = start + (end - start) * fractions
+    before = np.concatenate([np.reshape(start, (1,)), ends])[:-1]
+
+    def step(carry: Any, times: Any) -> Any:
+        y, slope = carry
+        t, until = times
+        stages = _stages(f, t, y, slope, until - t, method)
+        y = y + (until - t) * _weighed(stages[:-1], method.B)
+        polynomial = np.stack([_weighed(stages, column) for column in method.P.T], axis=-1)
+        return (y, stages[-1]), (y, polynomial)
+
+    _, (y, polynomials) = scan(step, (y0, f(start, y0)), (before, ends))
+    return Steps(ends, y, polynomials)
+
+
+def between(steps: Steps, span: tuple[Any, Any], y0: Any, times: Any) -> Any:
+    """What y is at some times [m], ascending or not: [m, n]; NaN where the steps do not reach."""
+    direction = np.sign(span[1] - span[0])
+    place = np.searchsorted(direction * steps.ends, stop_gradient(direction * times), side="left")
+    count = steps.ends.shape[0]
+    held = np.minimum(place, count - 1)
+    before = np.take(np.concatenate([np.reshape(span[0], (1,)), steps.ends])[:-1], held)
+    y = np.take(np.concatenate([y0[None], steps.y])[:-1], held, axis=0)
+    width = np.take(steps.ends, held) - before
+    x = (times - before) / width
+    powers = x[:, None] ** np.arange(1, steps.polynomials.shape[-1] + 1)
+    found = y + width[:, None] * np.einsum("mnp,mp->mn", np.take(steps.polynomials, held, axis=0), powers)
+    return np.where((place < count)[:, None], found, np.nan)
+
+
+def _weighed(stages: list[Array], weights: Any) -> Any:
+    """The sum of the stages times their weights."""
+    return sum(float(w) * k for w, k in zip(weights, stages, strict=False) if w != 0)
+
+
+def _stages(f: Function, t: Any, y: Array, slope: Array, h: Any, method: Tableau) -> list[Array]:
+    """The slopes within a step, and that at its end."""
+    stages = [slope]
+    for a, c in zip(method.A[1:], method.C[1:], strict=True):
+        stages.append(f(t + float(c) * h, y + h * _weighed(stages, a)))
+    return [*stages, f(t + h, y + h * _weighed(stages, method.B))]
+
+
+def _fractions(f: Function, span: tuple[Any, Any], y0: Array, method: Tableau, control: Control) -> Any:
+    """Where the steps that are accepted end, as fractions of the span."""
+    start, end = span
+    direction = np.sign(end - start)
+    exponent = -1 / (method.error_estimator_order + 1)
+
+    def step(carry: Any, _: Any) -> Any:
+        t, y, slope, size, is_again = carry
+        least = np.maximum(10 * EPS * np.abs(t), TINY)
+        size = np.where(is_again, size, np.clip(size, least, control.max_step))
+        ahead = t + direction * size
+        ahead = np.where(direction * (ahead - end) > 0, end, ahead)
+        h = ahead - t
+        stages = _stages(f, t, y, slope, h, method)
+        y_ahead = y + h * _weighed(stages[:-1], method.B)
+        scale = control.atol + np.maximum(np.abs(y), np.abs(y_ahead)) * control.rtol
+        error = _norm(_weighed(stages, method.E) * h / scale)
+        is_good = error < 1
+        factor = 0.9 * np.maximum(np.where(np.isnan(error), np.inf, error), TINY) ** exponent
+        factor = np.where(is_good, np.minimum(factor, np.where(is_again, 1.0, 10.0)), np.maximum(factor, 0.2))
+        size = np.abs(h) * factor
+        # A step that is too short ends the search: it is never taken again.
+        size = np.where(~is_good & (size < least), 0.0, size)
+        moved = (np.where(is_good, a, b) for a, b in ((ahead, t), (y_ahead, y), (stages[-1], slope)))
+        return (*moved, size, ~is_good), (ahead, is_good)
+
+    def goes_on(carry: Any) -> Any:
+        t, _, __, size, is_again = carry
+        return (direction * (end - t) > 0) & ((size > 0) | ~is_again)
+
+    slope = f(start, y0)
+    size = control.first_step
+    if size is None:
+        size = _first_step(f, span, y0, slope, method.error_estimator_order, control)
+    carry = (start, y0, slope, op.Identity(np.asarray(1.0)) * size, op.Identity(np.asarray(False)))
+    times, is_good = _stacked(goes_on, step, carry)
+    return (op.Compress(times, is_good, axis=0) - start) / (end - start)
+
+
+def _stacked(condition: Callable[[Any], Any], body: Callable[..., Any], init: Any) -> Any:
+    """What the steps of a loop stack, which goes on while the condition on its carry holds. It has no gradient."""
+    starts, spec = arrays_of(init)
+    made, block = record_body("steps", starts, spec, [], body, condition)
+    loop = as_loop(block, len(starts), made.again)
+    found = emit_loop(None, scalar_condition(condition(init)), loop, [a.value for a in made.starts], made.last_types())
+    return made.unflatten(found, spec)[1]
+
+
+def _norm(x: Any) -> Any:
+    """The root of the mean of squares."""
+    return np.sqrt(np.mean(x * x))
+
+
+def _first_step(f: Function, span: tuple[Any, Any], y0: Array, slope: Array, order: int, control: Control) -> Any:
+    """Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.4."""
+    start, end = span
+    direction, length = np.sign(end - start), np.abs(end - start)
+    scale = control.atol + np.abs(y0) * control.rtol
+    d0, d1 = _norm(y0 / scale), _norm(slope / scale)
+    is_small = (d0 < 1e-5) | (d1 < 1e-5)
+    h0 = np.minimum(np.where(is_small, 1e-6, 0.01 * d0 / np.where(is_small, 1.0, d1)), length)
+    ahead = f(start + h0 * direction, y0 + h0 * direction * slope)
+    d2 = _norm((ahead - slope) / scale) / h0
+    is_flat = (d1 <= 1e-15) & (d2 <= 1e-15)
+    most = np.where(is_flat, 1.0, np.maximum(d1, d2))
+    h1 = np.where(is_flat, np.maximum(1e-6, h0 * 1e-3), (0.01 / most) ** (1 / (order + 1)))
+    return np.minimum(np.minimum(100 * h0, h1), np.minimum(length, control.max_step))

@@ -1,0 +1,180 @@
+"""Factors of matrices in SciPy's forms: LU, QR, polar; and problems that they solve, traced alone."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import Array, unsupported
+from primsplit.calls.primitive import primitive, rrule
+from primsplit.lifting import array_like
+from primsplit.numpy.dense.loop import identity_like, lower, rows_at, swapped, upper
+from primsplit.numpy.dense.lu import factor, inverse_order
+from primsplit.numpy.dense.triangular import solve_triangular
+from primsplit.numpy.linalg import square
+from primsplit.ops import op
+from primsplit.scipy.linalg import solve_triangular as solve_of
+from primsplit.scipy.linalg import toeplitz
+
+__all__ = [
+    "companion", "eigh_tridiagonal", "eigvalsh_tridiagonal", "hankel", "khatri_rao", "lu", "lu_factor", "lu_solve",
+    "matmul_toeplitz", "orthogonal_procrustes", "pinvh", "polar", "qr", "solve_toeplitz",
+]  # fmt: skip
+
+
+Pullback = Callable[..., Any]
+
+
+@primitive
+def _parts(a: Array) -> tuple[Array, Array, Array]:
+    """L, U and the rows p of A in their new order: A[p] = L U."""
+    unit, worked, order = factor(a)
+    return op.Add(lower(unit, -1), identity_like(a)), upper(worked), order
+
+
+@rrule(_parts)
+def _parts_rule(a: Array) -> tuple[tuple[Array, Array, Array], Pullback]:
+    """dA[p] = L^-T (the triangle below the diagonal of L^T dL, and that above it of dU U^T) U^-T."""
+    left, right, order = _parts(a)
+
+    def pullback(cotangents: Any) -> tuple[Array]:
+        dl, du, _ = cotangents
+        inner = op.Add(lower(op.MatMul(swapped(left), dl), -1), upper(op.MatMul(du, swapped(right))))
+        half = solve_triangular(swapped(left), inner, lower=False, unit=True)
+        both = swapped(solve_triangular(right, swapped(half), lower=False))
+        return (rows_at(both, inverse_order(order)),)
+
+    return (left, right, order), pullback
+
+
+def lu(
+    a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False
+) -> Any:
+    """P, L and U of a square matrix, or P L and U; a permutation for P with `p_indices`."""
+    left, right, order = _parts(square(a)[0])
+    if permute_l:
+        return rows_at(left, inverse_order(order)), right
+    if p_indices:
+        return inverse_order(order), left, right
+    return rows_at(identity_like(left), inverse_order(order)), left, right
+
+
+def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+    """L and U in one square matrix, and the order of its rows, which is for `lu_solve` alone."""
+    left, right, order = _parts(square(a)[0])
+    return lower(left, -1) + right, order
+
+
+def lu_solve(
+    lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """The solution of A x = b, or A^T x = b, by the factors of A: two triangular solutions."""
+    factors, pivots = lu_and_piv
+    order = pivots if isinstance(pivots, Array) else array_like(_order_of(np.asarray(pivots)))
+    right: Any = array_like(b)
+    if not trans:
+        return solve_of(factors, solve_of(factors, right[order], lower=True, unit_diagonal=True))
+    found = solve_of(factors, solve_of(factors, right, trans=1), trans=1, lower=True, unit_diagonal=True)
+    return found[inverse_order(order)]
+
+
+def _order_of(pivots: Any) -> Any:
+    """The order of rows that LAPACK's exchanges, one after the other, make."""
+    order = np.arange(len(pivots))
+    for i, j in enumerate(pivots):
+        order[[i, j]] = order[[j, i]]
+    return order
+
+
+def qr(
+    a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False, **_: Any
+) -> Any:
+    """Q and R, whole or "economic", or R alone; whole ones have a gradient where there are no more rows than columns.
+
+    Raises UnsupportedFunction for pivots.
+    """
+    if pivoting or mode not in {"full", "economic", "r"}:
+        raise unsupported(f"scipy.linalg.qr with mode={mode!r} and pivoting={pivoting}")
+    given: Any = array_like(a)
+    rows, columns = given.shape[-2:]
+    is_wide = isinstance(rows, int) and isinstance(columns, int) and rows <= columns
+    found = np.linalg.qr(given, "reduced" if is_wide or mode == "economic" else "complete")
+    return (found[1],) if mode == "r" else tuple(found)
+
+
+def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
+    """A matrix as an orthogonal one times a symmetric one; that times the orthogonal one with side "left"."""
+    u, s, v = np.linalg.svd(array_like(a), full_matrices=False)
+    orthogonal = u @ v
+    if side == "left":
+        return orthogonal, (u * s) @ u.T
+    return orthogonal, v.T @ (s[:, None] * v)
+
+
+def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> tuple[Any, Any]:
+    """The orthogonal matrix that brings A nearest to B, and the sum of singular values of A^T B."""
+    u, s, v = np.linalg.svd((array_like(B).T @ array_like(A)).T)
+    return u @ v, np.sum(s)
+
+
+def pinvh(a: Any, atol: Any = None, rtol: Any = None, lower: bool = True, return_rank: bool = False, **_: Any) -> Any:
+    """The pseudo-inverse of a symmetric matrix, whose triangle is read. Raises UnsupportedFunction for tolerances."""
+    if atol is not None or return_rank:
+        raise unsupported("scipy.linalg.pinvh with atol or return_rank")
+    given = square(a)[0]
+    triangle = np.tril(given) if lower else np.triu(given)
+    off = triangle - triangle * identity_like(given)
+    return np.linalg.pinv(triangle + np.swapaxes(off, -1, -2), rtol=rtol)
+
+
+def _tridiagonal(d: Any, e: Any) -> Any:
+    return np.diag(d) + np.diag(e, 1) + np.diag(e, -1)
+
+
+def eigh_tridiagonal(d: Any, e: Any, eigvals_only: bool = False, select: str = "a", **options: Any) -> Any:
+    """Eigenvalues, and vectors, of the symmetric matrix of these diagonals. Raises UnsupportedFunction for a choice."""
+    if select != "a":
+        raise unsupported(f"scipy.linalg.eigh_tridiagonal with select={select!r}")
+    matrix = _tridiagonal(array_like(d), array_like(e))
+    return np.linalg.eigvalsh(matrix) if eigvals_only else tuple(np.linalg.eigh(matrix))
+
+
+def eigvalsh_tridiagonal(d: Any, e: Any, select: str = "a", **options: Any) -> Any:
+    """The eigenvalues of the symmetric matrix of these diagonals."""
+    return eigh_tridiagonal(d, e, eigvals_only=True, select=select)
+
+
+def hankel(c: Any, r: Any = None) -> Any:
+    """The matrix whose first column is `c`, and whose last row, but for its first element, is `r`, or zeros."""
+    column = np.ravel(array_like(c))
+    row = np.zeros_like(column) if r is None else np.ravel(array_like(r))
+    return np.lib.stride_tricks.sliding_window_view(np.concatenate([column, row[1:]]), row.shape[0])
+
+
+def companion(a: Any) -> Any:
+    """The companion matrix of a polynomial, the highest power first."""
+    given: Any = array_like(a)
+    first = -given[1:] / given[0]
+    size = int(first.shape[0])
+    return np.concatenate([first[None], np.eye(size - 1, size)])
+
+
+def khatri_rao(a: Any, b: Any) -> Any:
+    """The Kronecker products of columns."""
+    x, y = array_like(a), array_like(b)
+    return np.reshape(x[:, None, :] * y[None, :, :], (x.shape[0] * y.shape[0], x.shape[1]))
+
+
+def _of(c_or_cr: Any) -> Any:
+    return toeplitz(*c_or_cr) if isinstance(c_or_cr, tuple) else toeplitz(c_or_cr)
+
+
+def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
+    """The solution of T x = b, T being the Toeplitz matrix of this column, or column and row; by elimination."""
+    return np.linalg.solve(_of(c_or_cr), array_like(b))
+
+
+def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
+    """T @ x, T being the Toeplitz matrix of this column, or column and row."""
+    found: Array = _of(c_or_cr) @ array_like(x)
+    return found

@@ -1,0 +1,178 @@
+"""Functions of square matrices: roots, logarithms, powers, sines; traced and NumPy's.
+
+N. J. Higham, Functions of Matrices (2008). The derivative of f at A along E is the upper right block of
+f([[A, E], [0, A]]) (equation 3.16), and its transpose that at the transpose of A.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.calls.primitive import primitive, rrule
+from primsplit.numpy.axes import END
+from primsplit.numpy.dense.loop import identity_like, swapped, until
+from primsplit.numpy.linalg import square
+from primsplit.ops import op
+from primsplit.passes.compositions.limits import float_limits
+from primsplit.scipy.linalg import expm
+
+__all__ = [
+    "coshm",
+    "cosm",
+    "expm_frechet",
+    "fractional_matrix_power",
+    "logm",
+    "sinhm",
+    "sinm",
+    "sqrtm",
+    "tanhm",
+    "tanm",
+]
+
+Pullback = Callable[[Array], tuple[Array]]
+MOST = 60
+"""The most steps of an iteration that doubles its digits, or of square roots that are taken one of the other."""
+NEAR = 0.25
+"""How far from the identity a matrix is whose logarithm is taken by quadrature."""
+NODES, WEIGHTS = (0.5 * v for v in np.polynomial.legendre.leggauss(12))
+
+
+def sqrtm(A: Any) -> Any:
+    """The principal square root of a matrix without real eigenvalues up to 0; NaN where there is none that is real."""
+    return _root(square(A)[0])
+
+
+def logm(A: Any) -> Any:
+    """The principal logarithm of a matrix without real eigenvalues up to 0; NaN where there is none that is real."""
+    return _logarithm(square(A)[0])
+
+
+def _size(a: Array) -> Array:
+    """The largest 1-norm of the matrices."""
+    return op.ReduceMax(op.ReduceSum(op.Abs(a), [-2], keepdims=0), keepdims=0)
+
+
+@primitive
+def _root(a: Array) -> Array:
+    """The product form of Denman and Beavers' iteration (6.29), scaled by norms until it is near."""
+    identity = identity_like(a)
+    tolerance = float(float_limits(a).eps) * 8
+
+    def step(m: Array, x: Array, _: Array) -> list[Array]:
+        inverse: Any = np.linalg.inv(m)
+        scale = op.Sqrt(op.Sqrt(_size(inverse) / _size(m)))
+        away = _size(m - identity)
+        scale = op.Where(away < 0.1, 1.0, scale)
+        squared, back = scale * scale * m, inverse / (scale * scale)
+        moved = 0.5 * identity + (squared + back) * 0.25
+        return [moved, x @ (identity + back) * (scale * 0.5), _size(moved - identity)]
+
+    def settled(_: Array, __: Array, away: Array) -> Array:
+        return op.Or(away <= tolerance * _size(identity), op.IsNaN(away))
+
+    *_, x, away = until(settled, step, [a, a, _size(a - identity) + 1.0], MOST)
+    return op.Where(away <= 1e-3, x, np.nan)
+
+
+@primitive
+def _logarithm(a: Array) -> Array:
+    """Square roots until the identity is near, then Gauss's quadrature of (A - I)(t (A - I) + I)**-1 from 0 to 1."""
+    identity = identity_like(a)
+
+    def step(x: Array, factor: Array) -> list[Array]:
+        return [_root(x), factor * 2.0]
+
+    def settled(x: Array, _: Array) -> Array:
+        away = _size(x - identity)
+        return op.Or(away <= NEAR, op.IsNaN(away))
+
+    x, factor = until(settled, step, [a, op.Identity(np.ones((), a.dtype))], MOST)
+    away = x - identity
+    total = away * 0.0
+    for node, weight in zip(NODES, WEIGHTS, strict=True):
+        solved: Any = np.linalg.solve(identity + away * (0.5 + float(node)), away)
+        total = total + solved * float(weight)
+    return total * factor
+
+
+def _by_blocks(function: Callable[[Array], Array]) -> Callable[[Array], tuple[Array, Pullback]]:
+    """The rule of a function of a matrix."""
+
+    def rule(a: Array) -> tuple[Array, Pullback]:
+        def pullback(dy: Array) -> tuple[Array]:
+            return (_along(function, swapped(a), dy),)
+
+        return function(a), pullback
+
+    return rule
+
+
+def _along(function: Callable[[Array], Array], a: Array, direction: Array) -> Array:
+    """The derivative of a function of a matrix along a direction."""
+    above, below = op.Concat(a, direction, axis=-1), op.Concat(op.Sub(a, a), a, axis=-1)
+    whole = function(op.Concat(above, below, axis=-2))
+    size = op.Shape(a, start=-1)
+    corner = op.Slice(whole, [0], size, [-2])
+    return op.Slice(corner, size, [END], [-1], types=[a.type])
+
+
+rrule(_root)(_by_blocks(_root))
+rrule(_logarithm)(_by_blocks(_logarithm))
+
+
+def expm_frechet(A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True) -> Any:
+    """exp(A) and its derivative along E, or that alone."""
+    a, direction = square(A, E)
+    found = _along(expm, a, direction)
+    return (expm(a), found) if compute_expm else found
+
+
+def fractional_matrix_power(A: Any, t: Any) -> Any:
+    """A to a known whole power, or exp(t log A)."""
+    a = square(A)[0]
+    if isinstance(t, int | np.integer):
+        return np.linalg.matrix_power(a, int(t))
+    return expm(t * logm(a))
+
+
+def _rotations(A: Any) -> tuple[Any, Any]:
+    """Cosine and sine of a matrix: the blocks of the exponential of [[0, -A], [A, 0]]."""
+    a = square(A)[0]
+    none = op.Sub(a, a)
+    whole = expm(op.Concat(op.Concat(none, -a, axis=-1), op.Concat(a, none, axis=-1), axis=-2))
+    size = op.Shape(a, start=-1)
+    left = op.Slice(whole, [0], size, [-1])
+    types = [a.type]
+    return op.Slice(left, [0], size, [-2], types=types), op.Slice(left, size, [END], [-2], types=types)
+
+
+def cosm(A: Any) -> Any:
+    """The cosine of a matrix."""
+    return _rotations(A)[0]
+
+
+def sinm(A: Any) -> Any:
+    """The sine of a matrix."""
+    return _rotations(A)[1]
+
+
+def tanm(A: Any) -> Any:
+    """The tangent of a matrix."""
+    return np.linalg.solve(*_rotations(A))
+
+
+def coshm(A: Any) -> Any:
+    """The hyperbolic cosine of a matrix."""
+    return (expm(A) + expm(-A)) / 2
+
+
+def sinhm(A: Any) -> Any:
+    """The hyperbolic sine of a matrix."""
+    return (expm(A) - expm(-A)) / 2
+
+
+def tanhm(A: Any) -> Any:
+    """The hyperbolic tangent of a matrix."""
+    return np.linalg.solve(coshm(A), sinhm(A))

@@ -1,0 +1,72 @@
+"""scipy.optimize's root finders of several unknowns, by their names and arguments, of functions of traced values."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from primsplit.array import Array, unsupported
+from primsplit.calls.primitive import stop_gradient
+from primsplit.calls.recorded import StandIn
+from primsplit.lifting import array_like
+from primsplit.numpy.ufuncs import cast_to
+from primsplit.ops import op
+from primsplit.scipy.optimize.implicit import Function, recorded, root_of
+from primsplit.scipy.optimize.systems import damped_newton
+
+__all__ = ["fsolve", "root"]
+
+
+class Solution(NamedTuple):
+    """What `root` returns."""
+
+    x: Any
+    success: Any
+    fun: Any
+
+
+def fsolve(
+    func: Function,
+    x0: Any,
+    args: Any = (),
+    fprime: Any = None,
+    full_output: Any = 0,
+    col_deriv: Any = 0,
+    xtol: float = 1.49012e-8,
+    **_: Any,
+) -> Any:
+    """The roots of as many equations as unknowns, by Newton's steps with the exact Jacobian; NaN where none are found.
+
+    With `full_output` also what the function is there, whether it was found (1, else 5), and no words.
+    """
+    x = _solved(func, np.atleast_1d(array_like(x0)), args, xtol)
+    if not full_output:
+        return x
+    fvec = array_like(func(x, *_tuple(args)))
+    return x, {"fvec": fvec}, np.where(_is_found(x), 1, 5), ""
+
+
+def root(
+    fun: Function, x0: Any, args: Any = (), method: str = "hybr", jac: Any = None, tol: Any = None, **_: Any
+) -> Any:
+    """The roots in the shape of `x0`, whichever method is named; the result has `x`, `fun` and `success`.
+
+    Raises UnsupportedFunction for `jac=True`.
+    """
+    if jac is True:
+        raise unsupported("scipy.optimize.root with a Jacobian beside the function's value")
+    x = _solved(fun, array_like(x0), args, 1.49012e-8 if tol is None else tol)
+    return Solution(x, _is_found(x), fun(x, *_tuple(args)))
+
+
+def _solved(function: Function, x0: Any, args: Any, xtol: float) -> Array:
+    start = stop_gradient(cast_to(x0, np.float64))
+    made = recorded(lambda x: function(x, *_tuple(args)), StandIn(start.type))
+    return root_of("root", [made], [start], damped_newton(xtol), coupled=True)
+
+
+def _tuple(args: Any) -> tuple[Any, ...]:
+    return args if isinstance(args, tuple) else (args,)
+
+
+def _is_found(x: Array) -> Array:
+    return op.Not(op.IsNaN(op.ReduceSum(x, keepdims=0)))

@@ -1,0 +1,263 @@
+"""scipy.stats' summaries of samples, traced: means, moments, scores, correlations, entropies, distances."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from primsplit.array import Array, unsupported
+from primsplit.dims import Dim
+from primsplit.lifting import array_like
+from primsplit.numpy.axes import size_as
+from primsplit.numpy.ufuncs import ELEMENTWISE
+from primsplit.scipy.operands import floating
+
+__all__ = [
+    "boxcox_llf", "entropy", "gmean", "hmean", "iqr", "kurtosis", "linregress", "median_abs_deviation", "moment",
+    "pearsonr", "pmean", "sem", "skew", "variation", "wasserstein_distance", "zscore",
+]  # fmt: skip
+
+
+def _check(name: str, nan_policy: Any) -> None:
+    if nan_policy != "propagate":
+        raise unsupported(f"scipy.stats.{name} with nan_policy={nan_policy!r}")
+
+
+def _sample(a: Any, axis: Any) -> tuple[Any, Any]:
+    """The numbers, and the axis along which they are a sample: all of them in a row for None."""
+    given: Any = array_like(floating(a))
+    return (np.ravel(given), 0) if axis is None else (given, axis)
+
+
+def _count(x: Any, axis: int) -> Any:
+    size: Dim = x.shape[axis]
+    return size if isinstance(size, int) else size_as(size, x.dtype)
+
+
+def pmean(
+    a: Any,
+    p: Any,
+    *,
+    axis: Any = 0,
+    dtype: Any = None,
+    weights: Any = None,
+    nan_policy: Any = "propagate",
+    keepdims: Any = False,
+) -> Any:
+    """The power mean."""
+    _check("pmean", nan_policy)
+    x, axis = _sample(a, axis)
+    return _average(x**p, axis, weights, keepdims=keepdims) ** (1 / p)
+
+
+def gmean(
+    a: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    weights: Any = None,
+    *,
+    nan_policy: Any = "propagate",
+    keepdims: Any = False,
+) -> Any:
+    """The geometric mean."""
+    _check("gmean", nan_policy)
+    x, axis = _sample(a, axis)
+    return np.exp(_average(np.log(x), axis, weights, keepdims=keepdims))
+
+
+def hmean(
+    a: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    *,
+    weights: Any = None,
+    nan_policy: Any = "propagate",
+    keepdims: Any = False,
+) -> Any:
+    """The harmonic mean."""
+    _check("hmean", nan_policy)
+    x, axis = _sample(a, axis)
+    return 1 / _average(1 / x, axis, weights, keepdims=keepdims)
+
+
+def _average(x: Any, axis: int, weights: Any, *, keepdims: Any) -> Any:
+    if weights is None:
+        return np.mean(x, axis=axis, keepdims=keepdims)
+    return np.average(x, axis=axis, weights=weights, keepdims=keepdims)
+
+
+def _central(x: Any, axis: int, order: int, *, keepdims: Any = False) -> Any:
+    """The mean of powers of the distances from the mean."""
+    away = x - np.mean(x, axis=axis, keepdims=True)
+    return np.mean(away**order, axis=axis, keepdims=keepdims)
+
+
+def moment(
+    a: Any, order: Any = 1, axis: Any = 0, nan_policy: Any = "propagate", *, center: Any = None, keepdims: Any = False
+) -> Any:
+    """The mean of a power of the distances from the mean, or from `center`."""
+    _check("moment", nan_policy)
+    x, axis = _sample(a, axis)
+    if center is None:
+        return _central(x, axis, order, keepdims=keepdims)
+    return np.mean((x - center) ** order, axis=axis, keepdims=keepdims)
+
+
+def skew(a: Any, axis: Any = 0, bias: bool = True, nan_policy: Any = "propagate", *, keepdims: Any = False) -> Any:
+    """The third central moment over the cube of the standard deviation; corrected without `bias`."""
+    _check("skew", nan_policy)
+    x, axis = _sample(a, axis)
+    found = _central(x, axis, 3, keepdims=keepdims) / _central(x, axis, 2, keepdims=keepdims) ** 1.5
+    n = _count(x, axis)
+    return found if bias else found * np.sqrt((n - 1.0) * n) / (n - 2.0)
+
+
+def kurtosis(
+    a: Any,
+    axis: Any = 0,
+    fisher: bool = True,
+    bias: bool = True,
+    nan_policy: Any = "propagate",
+    *,
+    keepdims: Any = False,
+) -> Any:
+    """The fourth central moment over the square of the variance, less 3 with `fisher`; corrected without `bias`."""
+    _check("kurtosis", nan_policy)
+    x, axis = _sample(a, axis)
+    found = _central(x, axis, 4, keepdims=keepdims) / _central(x, axis, 2, keepdims=keepdims) ** 2
+    n = _count(x, axis)
+    if not bias:
+        found = ((n**2 - 1.0) * found - 3 * (n - 1.0) ** 2) / ((n - 2.0) * (n - 3.0)) + 3
+    return found - 3 if fisher else found
+
+
+def zscore(a: Any, axis: Any = 0, ddof: Any = 0, nan_policy: Any = "propagate") -> Any:
+    """The distances from the mean in standard deviations."""
+    _check("zscore", nan_policy)
+    given: Any = array_like(floating(a))
+    mean, scale = (f(given, axis=axis, keepdims=True) for f in (np.mean, lambda x, **o: np.std(x, ddof=ddof, **o)))
+    return (given - mean) / scale
+
+
+def sem(a: Any, axis: Any = 0, ddof: Any = 1, nan_policy: Any = "propagate", *, keepdims: Any = False) -> Any:
+    """The standard deviation over the root of the number."""
+    _check("sem", nan_policy)
+    x, axis = _sample(a, axis)
+    return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / np.sqrt(_count(x, axis))
+
+
+def variation(a: Any, axis: Any = 0, nan_policy: Any = "propagate", ddof: Any = 0, *, keepdims: Any = False) -> Any:
+    """The standard deviation over the mean."""
+    _check("variation", nan_policy)
+    x, axis = _sample(a, axis)
+    return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / np.mean(x, axis=axis, keepdims=keepdims)
+
+
+def entropy(
+    pk: Any, qk: Any = None, base: Any = None, axis: Any = 0, *, nan_policy: Any = "propagate", keepdims: Any = False
+) -> Any:
+    """The entropy of probabilities, which are made to sum to 1, or their relative entropy to others."""
+    _check("entropy", nan_policy)
+    p, axis = _sample(pk, axis)
+    p = p / np.sum(p, axis=axis, keepdims=True)
+    if qk is None:
+        terms = ELEMENTWISE["entr"](p)
+    else:
+        q, _ = _sample(qk, axis)
+        terms = ELEMENTWISE["rel_entr"](p, q / np.sum(q, axis=axis, keepdims=True))
+    found = np.sum(terms, axis=axis, keepdims=keepdims)
+    return found if base is None else found / np.log(base)
+
+
+class Correlation(NamedTuple):
+    """What `pearsonr` returns; the p-value is of a t distribution, as in SciPy."""
+
+    statistic: Any
+    pvalue: Any
+
+
+def pearsonr(x: Any, y: Any, *, alternative: str = "two-sided", method: Any = None, axis: Any = 0) -> Correlation:
+    """The correlation of two samples of more than two, and its two-sided p-value. Raises UnsupportedFunction."""
+    if alternative != "two-sided" or method is not None:
+        raise unsupported(f"scipy.stats.pearsonr with alternative={alternative!r} or a method")
+    (first, place), (second, _) = _sample(x, axis), _sample(y, axis)
+    first, second = (v - np.mean(v, axis=place, keepdims=True) for v in (first, second))
+    over = np.sqrt(np.sum(first * first, axis=place) * np.sum(second * second, axis=place))
+    r = np.sum(first * second, axis=place) / over
+    return Correlation(r, _two_sided(r, _count(first, place)))
+
+
+def _two_sided(r: Any, n: Any) -> Any:
+    freedom = np.asarray(n - 2.0) if not isinstance(n, Array) else n - 2.0
+    t = np.abs(r) * np.sqrt(freedom / (1 - r * r))
+    return 2 * ELEMENTWISE["stdtr"](np.zeros_like(t) + freedom, -t)
+
+
+class Line(NamedTuple):
+    """What `linregress` returns."""
+
+    slope: Any
+    intercept: Any
+    rvalue: Any
+    pvalue: Any
+    stderr: Any
+    intercept_stderr: Any
+
+
+def linregress(x: Any, y: Any, alternative: str = "two-sided") -> Line:
+    """The line of least squares through points, and what is known of it. Raises UnsupportedFunction."""
+    if alternative != "two-sided":
+        raise unsupported(f"scipy.stats.linregress with alternative={alternative!r}")
+    (first, _), (second, _) = _sample(x, 0), _sample(y, 0)
+    n = _count(first, 0)
+    mean, centre = np.mean(first), np.mean(second)
+    across, up = first - mean, second - centre
+    xx, yy, xy = np.mean(across * across), np.mean(up * up), np.mean(across * up)
+    slope = xy / xx
+    r = xy / np.sqrt(xx * yy)
+    error = np.sqrt((1 - r * r) * yy / xx / (n - 2.0))
+    return Line(slope, centre - slope * mean, r, _two_sided(r, n), error, error * np.sqrt(xx + mean * mean))
+
+
+def boxcox_llf(lmb: Any, data: Any, *, axis: Any = 0, keepdims: Any = False, nan_policy: Any = "propagate") -> Any:
+    """The log-likelihood of Box and Cox's transformation with this exponent."""
+    _check("boxcox_llf", nan_policy)
+    x, axis = _sample(data, axis)
+    logarithms = np.log(x)
+    moved = ELEMENTWISE["boxcox"](x, np.zeros_like(x) + lmb)
+    spread = np.log(np.var(moved, axis=axis, keepdims=keepdims))
+    return (lmb - 1) * np.sum(logarithms, axis=axis, keepdims=keepdims) - _count(x, axis) / 2 * spread
+
+
+def iqr(
+    x: Any, axis: Any = None, rng: Any = (25, 75), scale: Any = 1.0, nan_policy: Any = "propagate", **options: Any
+) -> Any:
+    """The distance of two percentiles."""
+    _check("iqr", nan_policy)
+    scale = {"normal": 1.3489795003921634}.get(scale, scale) if isinstance(scale, str) else scale
+    low, high = np.percentile(array_like(floating(x)), list(rng), axis=axis, **_quantile_options(options))
+    return (high - low) / scale
+
+
+def _quantile_options(options: dict[str, Any]) -> dict[str, Any]:
+    names = {"interpolation": "method", "keepdims": "keepdims"}
+    return {names[k]: v for k, v in options.items()}
+
+
+def median_abs_deviation(
+    x: Any, axis: Any = 0, center: Any = np.median, scale: Any = 1.0, nan_policy: Any = "propagate"
+) -> Any:
+    """The median of the distances from the median."""
+    _check("median_abs_deviation", nan_policy)
+    given, axis = _sample(x, axis)
+    scale = 0.6744897501960817 if scale == "normal" else scale
+    return np.median(np.abs(given - center(given, axis=axis, keepdims=True)), axis=axis) / scale
+
+
+def wasserstein_distance(u_values: Any, v_values: Any, u_weights: Any = None, v_weights: Any = None) -> Any:
+    """The area between the distribution functions of two samples. Raises UnsupportedFunction for weights."""
+    if u_weights is not None or v_weights is not None:
+        raise unsupported("scipy.stats.wasserstein_distance with weights")
+    (u, _), (v, _) = _sample(u_values, None), _sample(v_values, None)
+    whole = np.sort(np.concatenate([u, v]))
+    shares = [np.searchsorted(np.sort(x), whole[:-1], side="right") / _count(x, 0) for x in (u, v)]
+    return np.sum(np.abs(shares[0] - shares[1]) * np.diff(whole))

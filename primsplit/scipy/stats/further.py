@@ -1,0 +1,193 @@
+"""More families of distributions, of extremes, waiting times, angles and strengths, by their log densities."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primsplit.scipy.stats.kinds import TINY, Continuous, Discrete, special
+
+_betaln, _gammaln, _log_ndtr, _i0e = map(special, ("betaln", "gammaln", "log_ndtr", "i0e"))
+_xlog1py, _xlogy, _ndtri = map(special, ("xlog1py", "xlogy", "ndtri"))
+HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
+
+
+def _without(is_outside: Any, z: Any, inside: float, density: Callable[[Any], Any]) -> Any:
+    """The log density, -inf where the condition holds; there it is computed at a number that is inside."""
+    return np.where(is_outside, -np.inf, density(np.where(is_outside, inside, z)))
+
+
+def _f(z: Any, n: Any, m: Any) -> Any:
+    lead = n / 2 * np.log(n) + m / 2 * np.log(m) - _betaln(n / 2, m / 2)
+    return lead + _xlogy(n / 2 - 1, z) - (n + m) / 2 * np.log(m + n * z)
+
+
+def _stretched(z: Any, c: Any) -> Any:
+    """log(1 + c z) / c, which is z where c is 0."""
+    is_none = c == 0
+    safe = np.where(is_none, 1.0, c)
+    return np.where(is_none, z, np.log1p(np.where(is_none, 0.0, c * z)) / safe)
+
+
+def _extreme(z: Any, c: Any) -> Any:
+    def density(z: Any) -> Any:
+        y = _stretched(z, -c)
+        return -np.exp(-y) - y + c * y
+
+    return _without(c * z >= 1, z, 0.0, density)
+
+
+def _extreme_parts(z: Any, c: Any) -> tuple[Any, Any]:
+    is_outside = c * z >= 1
+    y = np.exp(-_stretched(np.where(is_outside, 0.0, z), -c))
+    at_ends = np.where(c > 0, 1.0, 0.0)
+    return np.where(is_outside, at_ends, np.exp(-y)), np.where(is_outside, 1 - at_ends, -np.expm1(-y))
+
+
+def _excess(z: Any, c: Any) -> Any:
+    return _without(1 + c * z <= 0, z, 0.0, lambda z: -(1 + c) * _stretched(z, c))
+
+
+def _excess_tail(z: Any, c: Any) -> Any:
+    return _without(1 + c * z <= 0, z, 0.0, lambda z: -_stretched(z, c))
+
+
+def _log_uniform(z: Any, a: Any, b: Any) -> Any:
+    return _without((z < a) | (z > b), z, 1.0, lambda z: -np.log(z) - np.log(np.log(b / a)))
+
+
+def _truncated(z: Any, a: Any, b: Any) -> Any:
+    """The probability between the ends is taken on the side where it is small."""
+    is_right = a > 0
+    low, high = np.where(is_right, -b, a), np.where(is_right, -a, b)
+    top = _log_ndtr(high)
+    mass = top + np.log1p(-np.exp(_log_ndtr(low) - top))
+    return _without((z < a) | (z > b), z, 0.0, lambda z: -z * z / 2 - HALF_LOG_TWO_PI) - mass
+
+
+def _triangle(z: Any, c: Any) -> Any:
+    is_left = z <= c
+    left = np.log(2 * z / np.where(is_left, np.maximum(c, TINY), 1.0))
+    return np.where(is_left, left, np.log(2 * (1 - z) / np.where(is_left, 1.0, 1 - c)))
+
+
+FURTHER: dict[str, Continuous] = {
+    "arcsine": Continuous("", lambda z: -math.log(math.pi) - np.log(z * (1 - z)) / 2, low=0.0, high=1.0),
+    "burr12": Continuous(
+        "c d",
+        lambda z, c, d: np.log(c * d) + _xlogy(c - 1, z) - (d + 1) * np.log1p(z**c),
+        low=0.0,
+        tail=lambda z, c, d: -d * np.log1p(z**c),
+    ),
+    "chi": Continuous(
+        "df",
+        lambda z, df: (1 - df / 2) * math.log(2) + _xlogy(df - 1, z) - z * z / 2 - _gammaln(df / 2),
+        low=0.0,
+        parts=(
+            lambda z, df: special("gammainc")(df / 2, z * z / 2),
+            lambda z, df: special("gammaincc")(df / 2, z * z / 2),
+        ),
+    ),
+    "exponnorm": Continuous("K", lambda z, k: -np.log(k) + (0.5 / k - z) / k + _log_ndtr(z - 1 / k)),
+    "f": Continuous(
+        "dfn dfd",
+        _f,
+        low=0.0,
+        parts=(lambda z, n, m: special("fdtr")(n, m, z), lambda z, n, m: special("fdtrc")(n, m, z)),
+        quantile=lambda q, n, m: special("fdtri")(n, m, q),
+    ),
+    "fisk": Continuous(
+        "c",
+        lambda z, c: np.log(c) + _xlogy(c - 1, z) - 2 * np.log1p(z**c),
+        low=0.0,
+        tail=lambda z, c: -np.log1p(z**c),
+        quantile=lambda q, c: (q / (1 - q)) ** (1 / c),
+    ),
+    "genextreme": Continuous(
+        "c", _extreme, parts=(lambda z, c: _extreme_parts(z, c)[0], lambda z, c: _extreme_parts(z, c)[1])
+    ),
+    "genlogistic": Continuous("c", lambda z, c: np.log(c) - z - (c + 1) * np.logaddexp(0.0, -z)),
+    "gennorm": Continuous("beta", lambda z, b: np.log(b / 2) - _gammaln(1 / b) - np.abs(z) ** b),
+    "genpareto": Continuous("c", _excess, low=0.0, tail=_excess_tail),
+    "gompertz": Continuous(
+        "c", lambda z, c: np.log(c) + z - c * np.expm1(z), low=0.0, tail=lambda z, c: -c * np.expm1(z)
+    ),
+    "halflogistic": Continuous(
+        "",
+        lambda z: math.log(2) - z - 2 * np.log1p(np.exp(-z)),
+        low=0.0,
+        tail=lambda z: math.log(2) - np.logaddexp(0.0, z),
+    ),
+    "hypsecant": Continuous("", lambda z: math.log(2 / math.pi) - np.logaddexp(z, -z)),
+    "invgauss": Continuous(
+        "mu", lambda z, mu: -HALF_LOG_TWO_PI - 1.5 * np.log(z) - ((z - mu) / mu) ** 2 / (2 * z), low=TINY
+    ),
+    "invweibull": Continuous(
+        "c",
+        lambda z, c: np.log(c) - (c + 1) * np.log(z) - z**-c,
+        low=TINY,
+        parts=(lambda z, c: np.exp(-(z**-c)), lambda z, c: -np.expm1(-(z**-c))),
+    ),
+    "johnsonsu": Continuous(
+        "a b",
+        lambda z, a, b: np.log(b) - np.log1p(z * z) / 2 - (a + b * np.arcsinh(z)) ** 2 / 2 - HALF_LOG_TWO_PI,
+        tail=lambda z, a, b: _log_ndtr(-(a + b * np.arcsinh(z))),
+    ),
+    "levy": Continuous("", lambda z: -HALF_LOG_TWO_PI - 1.5 * np.log(z) - 0.5 / z, low=TINY),
+    "loggamma": Continuous("c", lambda z, c: c * z - np.exp(z) - _gammaln(c)),
+    "loguniform": Continuous("a b", _log_uniform),
+    "lomax": Continuous(
+        "c",
+        lambda z, c: np.log(c) - (c + 1) * np.log1p(z),
+        low=0.0,
+        tail=lambda z, c: -c * np.log1p(z),
+        quantile=lambda q, c: np.expm1(-np.log1p(-q) / c),
+    ),
+    "maxwell": Continuous(
+        "",
+        lambda z: 0.5 * math.log(2 / math.pi) + 2 * np.log(z) - z * z / 2,
+        low=0.0,
+        parts=(
+            lambda z: special("gammainc")(np.full_like(z, 1.5), z * z / 2),
+            lambda z: special("gammaincc")(np.full_like(z, 1.5), z * z / 2),
+        ),
+    ),
+    "moyal": Continuous("", lambda z: -(z + np.exp(-z)) / 2 - HALF_LOG_TWO_PI),
+    "nakagami": Continuous(
+        "nu",
+        lambda z, nu: math.log(2) + nu * np.log(nu) - _gammaln(nu) + _xlogy(2 * nu - 1, z) - nu * z * z,
+        low=0.0,
+    ),
+    "powerlaw": Continuous("a", lambda z, a: np.log(a) + _xlogy(a - 1, z), low=0.0, high=1.0),
+    "rayleigh": Continuous(
+        "",
+        lambda z: np.log(z) - z * z / 2,
+        low=0.0,
+        tail=lambda z: -z * z / 2,
+        quantile=lambda q: np.sqrt(-2 * np.log1p(-q)),
+    ),
+    "rice": Continuous("b", lambda z, b: np.log(z) - (z - b) ** 2 / 2 + np.log(_i0e(z * b)), low=0.0),
+    "skewnorm": Continuous("a", lambda z, a: math.log(2) - z * z / 2 - HALF_LOG_TWO_PI + _log_ndtr(a * z)),
+    "triang": Continuous("c", _triangle, low=0.0, high=1.0),
+    "truncnorm": Continuous("a b", _truncated),
+    "vonmises": Continuous("kappa", lambda z, k: k * (np.cos(z) - 1) - math.log(2 * math.pi) - np.log(_i0e(k))),
+    "wald": Continuous("", lambda z: -HALF_LOG_TWO_PI - 1.5 * np.log(z) - (z - 1) ** 2 / (2 * z), low=TINY),
+}
+"""Distributions of real numbers, by SciPy's names."""
+
+
+def _choices(n: Any, k: Any) -> Any:
+    return _gammaln(n + 1) - _gammaln(k + 1) - _gammaln(n - k + 1)
+
+
+FURTHER_DISCRETE: dict[str, Discrete] = {
+    "betabinom": Discrete(
+        "n a b",
+        lambda k, n, a, b: _choices(n, k) + _betaln(k + a, n - k + b) - _betaln(a, b),
+        high=lambda n, a, b: n,
+    ),
+    "logser": Discrete("p", lambda k, p: _xlogy(k, p) - np.log(k) - np.log(-np.log1p(-p)), low=1),
+    "zipf": Discrete("a", lambda k, a: -a * np.log(k) - np.log(special("_riemann_zeta")(a)), low=1),
+}
+"""Distributions of integers, by SciPy's names."""

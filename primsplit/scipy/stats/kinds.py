@@ -1,0 +1,193 @@
+"""What a family of distributions has, made of the logarithm of its standard density and what else is known of it."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.lifting import array_like
+from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
+from primsplit.scipy.stats.normal import standardized
+
+Function = Callable[..., Any]
+
+TINY = float(np.finfo(np.float64).tiny)
+"""Where a density begins that has no value at 0."""
+
+
+class Continuous:
+    """`logpdf(x, *shapes, loc=0, scale=1)` and its kin, whose arguments may all be traced; float64, as in SciPy.
+
+    `density` is the log density of the standard distribution between `low` and `high`, `tail` the log of the
+    probability of a larger number; or `parts` are the probabilities of a smaller and a larger number. `quantile` is
+    the inverse of the first. Where a parameter is out of its range, SciPy gives NaN, this a number of no meaning.
+    """
+
+    def __init__(
+        self,
+        shapes: str,
+        density: Function,
+        *,
+        low: float = -np.inf,
+        high: float = np.inf,
+        tail: Function | None = None,
+        parts: tuple[Function, Function] | None = None,
+        quantile: Function | None = None,
+    ) -> None:
+        self.names = (*shapes.split(), "loc", "scale")
+        self.density = density
+        self.low = low
+        self.high = high
+        self.tail = tail
+        self.parts = parts
+        self.quantile = quantile
+        probabilities = ("cdf", "logcdf", "sf", "logsf") if tail or parts else ()
+        self.methods = ("pdf", "logpdf", *probabilities, *(("ppf",) if quantile else ()))
+
+    def logpdf(self, x: Any, *parameters: Any, **named: Any) -> Any:
+        """The logarithm of the density; -inf outside of the support."""
+        *shapes, loc, scale = _bound(self.names, parameters, named)
+        z = standardized(x, loc, scale)
+        is_outside, inside = self._held(z)
+        found = np.where(is_outside, -np.inf, self.density(inside, *shapes))
+        return found - np.log(scale)
+
+    def pdf(self, x: Any, *parameters: Any, **named: Any) -> Any:
+        """The density."""
+        return np.exp(self.logpdf(x, *parameters, **named))
+
+    def logsf(self, x: Any, *parameters: Any, **named: Any) -> Any:
+        """The logarithm of `sf`, right far out too."""
+        if self.tail is None:
+            return _log_of(self._part(1, x, parameters, named), self._part(0, x, parameters, named))
+        *shapes, loc, scale = _bound(self.names, parameters, named)
+        z = standardized(x, loc, scale)
+        is_outside, inside = self._held(z)
+        return np.where(is_outside, np.where(z < self.low, 0.0, -np.inf), self.tail(inside, *shapes))
+
+    def sf(self, x: Any, *parameters: Any, **named: Any) -> Any:
+        """The probability of a larger number."""
+        return np.exp(self.logsf(x, *parameters, **named)) if self.tail else self._part(1, x, parameters, named)
+
+    def cdf(self, x: Any, *parameters: Any, **named: Any) -> Any:
+        """The probability of a number that is not larger."""
+        return -np.expm1(self.logsf(x, *parameters, **named)) if self.tail else self._part(0, x, parameters, named)
+
+    def logcdf(self, x: Any, *parameters: Any, **named: Any) -> Any:
+        """The logarithm of `cdf`, right far out too: log(1 - sf) in the form that cancels nothing."""
+        if self.tail is None:
+            return _log_of(self._part(0, x, parameters, named), self._part(1, x, parameters, named))
+        tail = self.logsf(x, *parameters, **named)
+        is_large = tail > -math.log(2)
+        small = np.log1p(-np.exp(np.where(is_large, -1.0, tail)))
+        return np.where(is_large, np.log(-np.expm1(np.where(is_large, tail, -1.0))), small)
+
+    def ppf(self, q: Any, *parameters: Any, **named: Any) -> Any:
+        """The number that a draw is below with probability `q`; NaN where that is none."""
+        assert self.quantile is not None
+        *shapes, loc, scale = _bound(self.names, parameters, named)
+        chance = cast_to(array_like(q), np.float64)
+        is_chance = (chance >= 0) & (chance <= 1)
+        found = loc + scale * self.quantile(np.where(is_chance, chance, 0.5), *shapes)
+        return np.where(is_chance, found, np.nan)
+
+    def _part(self, which: int, x: Any, parameters: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """The probability of a smaller number, or of a larger one."""
+        assert self.parts is not None
+        *shapes, loc, scale = _bound(self.names, parameters, named)
+        z = standardized(x, loc, scale)
+        is_outside, inside = self._held(z)
+        at_ends = np.where(z < self.low, float(which), 1.0 - which)
+        return np.where(is_outside, at_ends, self.parts[which](inside, *shapes))
+
+    def _held(self, z: Array) -> tuple[Any, Any]:
+        """Where `z` is outside of the support, and `z` with a number inside there, so that no gradient is NaN."""
+        if self.low == -np.inf and self.high == np.inf:
+            return False, z
+        is_outside = np.logical_or(z < self.low, z > self.high)
+        return is_outside, np.where(is_outside, max(self.low, 0.0) + 0.5, z)
+
+
+def _log_of(chance: Any, rest: Any) -> Any:
+    """The logarithm of a probability, by the rest of it where that is the smaller part."""
+    is_large = chance > 0.5
+    return np.where(is_large, np.log1p(-np.where(is_large, rest, 0.0)), np.log(np.where(is_large, 1.0, chance)))
+
+
+class Discrete:
+    """`logpmf(k, *shapes, loc=0)` and `pmf`, from the log probability of integers from `low` to `high(*shapes)`."""
+
+    def __init__(
+        self,
+        shapes: str,
+        probability: Function,
+        *,
+        low: int = 0,
+        high: Function = lambda *_: np.inf,
+        parts: tuple[Function, Function] | None = None,
+    ) -> None:
+        self.names = (*shapes.split(), "loc")
+        self.probability = probability
+        self.low = low
+        self.high = high
+        self.parts = parts
+        self.methods = ("pmf", "logpmf", *(("cdf", "sf", "logcdf", "logsf") if parts else ()))
+
+    def logpmf(self, k: Any, *parameters: Any, **named: Any) -> Any:
+        """The logarithm of the probability; -inf for what is no integer of the support."""
+        *shapes, loc = _bound(self.names, parameters, named)
+        number = cast_to(array_like(k) - loc, np.float64)
+        is_outside = (number < self.low) | (number > self.high(*shapes)) | (number != np.floor(number))
+        found = self.probability(np.where(is_outside, float(self.low), number), *shapes)
+        return np.where(is_outside, -np.inf, found)
+
+    def pmf(self, k: Any, *parameters: Any, **named: Any) -> Any:
+        """The probability."""
+        return np.exp(self.logpmf(k, *parameters, **named))
+
+    def cdf(self, k: Any, *parameters: Any, **named: Any) -> Any:
+        """The probability of a number that is not larger."""
+        return self._part(0, k, parameters, named)
+
+    def sf(self, k: Any, *parameters: Any, **named: Any) -> Any:
+        """The probability of a larger number."""
+        return self._part(1, k, parameters, named)
+
+    def logcdf(self, k: Any, *parameters: Any, **named: Any) -> Any:
+        """The logarithm of `cdf`."""
+        return _log_of(self.cdf(k, *parameters, **named), self.sf(k, *parameters, **named))
+
+    def logsf(self, k: Any, *parameters: Any, **named: Any) -> Any:
+        """The logarithm of `sf`."""
+        return _log_of(self.sf(k, *parameters, **named), self.cdf(k, *parameters, **named))
+
+    def _part(self, which: int, k: Any, parameters: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        assert self.parts is not None
+        *shapes, loc = _bound(self.names, parameters, named)
+        number = np.floor(cast_to(array_like(k) - loc, np.float64))
+        is_below, is_above = number < self.low, number >= self.high(*shapes)
+        found = self.parts[which](np.where(is_below | is_above, float(self.low), number), *shapes)
+        return np.where(is_below, float(which), np.where(is_above, 1.0 - which, found))
+
+
+def _bound(names: tuple[str, ...], parameters: tuple[Any, ...], named: dict[str, Any]) -> list[Array]:
+    """The parameters in the order of `names`, as float64. Raises TypeError as a call of a function does."""
+    given = dict(zip(names, parameters, strict=False))
+    if len(parameters) > len(names) or not given.keys().isdisjoint(named) or not named.keys() <= set(names):
+        raise TypeError(f"the parameters are {', '.join(names)}")
+    given |= {"loc": 0.0, "scale": 1.0} | given | named
+    missing = [n for n in names if n not in given]
+    if missing:
+        raise TypeError(f"missing parameters: {', '.join(missing)}")
+    return [cast_to(array_like(given[n]), np.float64) for n in names]
+
+
+def special(name: str) -> Function:
+    """A function of scipy.special for traced arrays, looked up when it is called."""
+
+    def call(*values: Any) -> Any:
+        return ELEMENTWISE[name](*values)
+
+    return call

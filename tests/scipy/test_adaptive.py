@@ -1,0 +1,137 @@
+"""scipy.integrate: integrals and differential equations of traced values, by SciPy's names, and their derivatives."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import dblquad, odeint, quad, solve_ivp
+
+import primsplit as ps
+from primsplit.errors import UnsupportedFunction
+from primsplit.testing import check_grads
+
+P = np.array([1.3, 1.1])
+START = np.array([1.0, 1.5])
+FINE = {"rtol": 1e-10, "atol": 1e-10}
+
+
+def prey(t: Any, y: Any, p: Any) -> Any:
+    return [p[0] * y[0] - p[1] * y[0] * y[1], 0.5 * y[0] * y[1] - y[1]]
+
+
+def oscillator(y: Any, t: Any, p: Any) -> Any:
+    return np.array([y[1], -p[0] * y[0] - p[1] * y[1]])
+
+
+INTEGRALS: dict[str, Callable[[Any], Any]] = {
+    "between numbers": lambda p: quad(lambda x: np.exp(-p[0] * x * x) * np.cos(p[1] * x), 0, 2)[0],
+    "between traced ends": lambda p: quad(lambda x: np.sin(p[0] * x) * x, p[1], 2 * p[0])[0],
+    "with arguments": lambda p: quad(lambda x, a: np.exp(-a * x), 0.0, 1.0, args=(p[0],))[0] * p[1],
+    "to infinity": lambda p: quad(lambda x: np.exp(-p[0] * x), p[1], np.inf)[0],
+    "from infinity": lambda p: quad(lambda x: np.exp(p[0] * x), -np.inf, p[1])[0],
+    "of the whole line": lambda p: quad(lambda x: np.exp(-p[0] * x * x) * np.cos(p[1] * x), -np.inf, np.inf)[0],
+    "of the whole line backwards": lambda p: quad(lambda x: np.exp(-p[0] * x * x) * p[1], np.inf, -np.inf)[0],
+    "of a root": lambda p: quad(lambda x: np.sqrt(x) * p[0] / (1 + p[1] * x), 0, 3)[0],
+    "of a peak": lambda p: quad(lambda x: 1 / (1e-4 + (x - p[0] * 0.3) ** 2) * p[1] / 300, 0, 1)[0],
+    "of a branch": lambda p: quad(lambda x: p[0] * x if x < 0.5 else p[1], 0, 1)[0],
+    "of an area": lambda p: dblquad(lambda y, x: np.exp(-p[0] * x * y), 0, p[1], 0, lambda x: x)[0],
+}
+
+
+@pytest.mark.parametrize("name", INTEGRALS)
+def test_an_integral_is_scipys_with_first_and_second_derivatives(name: str) -> None:
+    function = INTEGRALS[name]
+    np.testing.assert_allclose(ps.trace(lambda p: function(p), P)(P), function(P), rtol=1e-9)
+    check_grads(lambda p: function(p), P, order=1 if "area" in name else 2, symbolic=False, value_tolerance=1e-8)
+
+
+EQUATIONS: dict[str, Callable[[Any], Any]] = {
+    "at the steps' ends": lambda p: solve_ivp(lambda t, y: prey(t, y, p), (0, 3), START, **FINE).y[:, -1],
+    "of the third order": lambda p: solve_ivp(prey, (0, 1), START, "RK23", args=(p,), rtol=1e-8, atol=1e-8).y[:, -1],
+    "at times": lambda p: solve_ivp(prey, (0, 3), START, args=(p,), t_eval=np.linspace(0, 3, 5), **FINE).y,
+    "backwards": lambda p: solve_ivp(prey, (3, 0), p, args=(p,), t_eval=[2.5, 0.5], **FINE).y,
+    "to a traced time": lambda p: solve_ivp(prey, (0, p[0]), START, args=(p,), **FINE).y[:, -1],
+    "continuous": lambda p: solve_ivp(prey, (0, 3), START, args=(p,), dense_output=True, **FINE).sol(1.2),
+    "with steps of a size": lambda p: solve_ivp(prey, (0, 1), p, args=(p,), first_step=0.02, max_step=0.1).y[:, 1:4],
+}
+
+
+@pytest.mark.parametrize("name", EQUATIONS)
+def test_a_solution_is_scipys_with_its_gradient(name: str) -> None:
+    function = EQUATIONS[name]
+    found, wanted = ps.trace(lambda p: function(p), P)(P), function(P)
+    assert found.shape == wanted.shape
+    np.testing.assert_allclose(found, wanted, rtol=1e-10)
+    check_grads(lambda p: function(p), P, order=1, symbolic=False, tolerance=1e-5, value_tolerance=1e-9)
+
+
+def test_at_coarse_tolerances_the_gradient_is_as_near_to_the_exact_one_as_the_solution() -> None:
+    f: Any = lambda p: solve_ivp(lambda t, y: -p[0] * y, (0, 2), [1.0]).y[0, -1]  # noqa: E731
+    value, gradient = ps.value_and_grad(f)(P)
+    exact = np.exp(-2 * P[0])
+    assert float(value) == pytest.approx(exact, rel=5e-3)
+    assert float(gradient[0]) == pytest.approx(-2 * exact, rel=5e-3)
+
+
+def test_steps_and_outcome_are_scipys() -> None:
+    def function(p: Any) -> Any:
+        found = solve_ivp(prey, (0, 4), p, args=(p,))
+        return found.t, found.y, found.success, found.status
+
+    found, wanted = ps.trace(function, P)(P), function(P)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11)
+
+
+def test_a_solution_that_ends_early_says_so() -> None:
+    def function(p: Any) -> Any:
+        found = solve_ivp(lambda t, y: y * y * p[0], (0, 2), np.ones(1), t_eval=[0.5, 1.5])
+        return found.y, found.success
+
+    y, success = ps.trace(function, P)(P)
+    assert not success
+    assert np.isfinite(y[0, 0])
+    assert np.isnan(y[0, 1])
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_odeint_is_as_near_as_its_tolerances_with_its_gradient(first: bool) -> None:
+    times = np.linspace(0, 3, 7)
+
+    def function(p: Any) -> Any:
+        if first:
+            return odeint(lambda t, y, p: oscillator(y, t, p), [1.0, 0.0], times, args=(p,), tfirst=True)
+        return odeint(oscillator, [1.0, 0.0], times, (p,), rtol=1e-11, atol=1e-11)
+
+    np.testing.assert_allclose(ps.trace(function, P)(P), function(P), atol=2e-7)
+    damping = P[1] / 2
+    speed = np.sqrt(P[0] - damping**2)
+    exact = np.exp(-damping * times) * (np.cos(speed * times) + damping / speed * np.sin(speed * times))
+    np.testing.assert_allclose(ps.trace(function, P)(P)[:, 0], exact, atol=1e-8)
+    check_grads(lambda p: function(p)[-1], P, order=1, symbolic=False, tolerance=1e-5, value_tolerance=1e-6)
+
+
+def test_one_file_solves_systems_of_any_size() -> None:
+    f: Any = lambda y: solve_ivp(lambda t, y: -y + np.roll(y, 1) * 0.5, (0, 1), y, t_eval=[0.3, 1.0], **FINE).y  # noqa: E731
+    program = ps.trace(f, ps.spec("float64", ["N"]))
+    for count in (1, 4):
+        y = np.linspace(0.5, 1.5, count)
+        np.testing.assert_allclose(program(y), f(y), rtol=1e-10)
+
+
+def test_an_estimate_of_the_error_is_beside_the_integral() -> None:
+    f: Any = lambda p: quad(lambda x: np.exp(-p[0] * x), 0, 1)[1]  # noqa: E731
+    assert 0 < ps.trace(f, P)(P) < 1e-12
+
+
+def test_what_there_is_no_form_of_is_told_at_the_users_line() -> None:
+    functions: list[Any] = [
+        lambda p: solve_ivp(prey, (0, 1), p, method="Radau", args=(p,)).y,
+        lambda p: solve_ivp(prey, (0, 1), p, args=(p,), events=lambda t, y, p: y[0]).y,
+    ]
+    for function in functions:
+        with pytest.raises(UnsupportedFunction, match="has no form for traced arrays") as caught:
+            ps.trace(function, P)
+        assert caught.value.place is not None
+        assert caught.value.place.filename == __file__

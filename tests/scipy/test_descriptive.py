@@ -1,0 +1,75 @@
+"""scipy.stats' summaries of samples: SciPy's values by its own names on traced arrays, and gradients."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats as st
+
+import primsplit as ps
+from primsplit.errors import UnsupportedFunction
+from primsplit.testing import check_grads
+
+RANDOM = np.random.default_rng(0)
+X, Y = RANDOM.uniform(0.5, 3.0, 7), RANDOM.uniform(0.5, 3.0, 7)
+TABLE = RANDOM.uniform(0.5, 3.0, (4, 5))
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "gmean": (lambda x: st.gmean(x), (TABLE,)), "hmean": (lambda x: st.hmean(x, axis=1), (TABLE,)),
+    "pmean": (lambda x: st.pmean(x, 3.0, axis=None), (TABLE,)),
+    "a weighted gmean": (lambda x, w: st.gmean(x, weights=w), (X, Y)),
+    "moment": (lambda x: st.moment(x, 3), (TABLE,)), "skew": (lambda x: st.skew(x, axis=1), (TABLE,)),
+    "moment about a centre": (lambda x: st.moment(x, 2, center=1.0), (X,)),
+    "skew corrected": (lambda x: st.skew(x, bias=False), (X,)), "kurtosis": (lambda x: st.kurtosis(x), (TABLE,)),
+    "kurtosis corrected": (lambda x: st.kurtosis(x, fisher=False, bias=False), (X,)),
+    "zscore": (lambda x: st.zscore(x, ddof=1), (TABLE,)), "sem": (lambda x: st.sem(x), (TABLE,)),
+    "variation": (lambda x: st.variation(x, ddof=1), (X,)), "entropy": (lambda x: st.entropy(x), (TABLE,)),
+    "relative entropy": (lambda x, y: st.entropy(x, y, base=2), (X, Y)),
+    "pearsonr": (lambda x, y: tuple(st.pearsonr(x, y)), (X, Y)),
+    "linregress": (lambda x, y: tuple(st.linregress(x, y))[:5], (X, Y)),
+    "linregress' error": (lambda x, y: st.linregress(x, y).intercept_stderr, (X, Y)),
+    "boxcox_llf": (lambda x, y: st.boxcox_llf(y[0], x), (X, Y)),
+    "iqr": (lambda x: st.iqr(x, axis=1, rng=(10, 80)), (TABLE,)),
+    "iqr scaled": (lambda x: st.iqr(x, scale="normal"), (X,)),
+    "median_abs_deviation": (lambda x: st.median_abs_deviation(x, scale="normal"), (X,)),
+    "wasserstein_distance": (lambda x, y: st.wasserstein_distance(x, y[:5]), (X, Y)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_it_is_scipys_with_gradients(name: str) -> None:
+    function, given = FUNCTIONS[name]
+    f: Any = lambda *xs: function(*xs)  # noqa: E731
+    found, wanted = ps.trace(f, *given)(*given), f(*given)
+    pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
+    for one, other in pairs:
+        assert np.shape(one) == np.shape(other)
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-13)
+    check_grads(f, *given, symbolic=False, value_tolerance=1e-10, step=1e-3)
+
+
+@pytest.mark.parametrize("name", ["skew", "kurtosis", "sem", "entropy", "gmean"])
+def test_one_file_serves_samples_of_any_size(name: str) -> None:
+    function = getattr(st, name)
+    program = ps.trace(lambda x: function(x), ps.spec("float64", ["N"]))
+    for count in (3, 7):
+        np.testing.assert_allclose(program(X[:count]), function(X[:count]), rtol=1e-11)
+
+
+FROZEN = st.gamma(2.3, scale=1.4)
+COUNTED = st.binom(5, 0.4)
+
+
+def test_a_distribution_frozen_outside_of_the_function_takes_traced_numbers() -> None:
+    check_grads(lambda x: FROZEN.logpdf(x) + FROZEN.cdf(x) + COUNTED.pmf(2) * x, X, symbolic=False, step=1e-3)
+
+
+def test_a_frozen_distribution_without_a_form_is_told() -> None:
+    with pytest.raises(UnsupportedFunction, match=r"scipy\.stats\.levy_l\.pdf"):
+        ps.trace(lambda x: st.levy_l(0.0).pdf(-x), X)
+
+
+def test_a_method_of_a_distribution_may_be_differentiated_itself() -> None:
+    assert float(ps.grad(st.norm.logpdf)(np.float64(0.7))) == pytest.approx(-0.7)
+    assert float(ps.grad(FROZEN.logpdf)(np.float64(0.7))) == pytest.approx(1.3 / 0.7 - 1 / 1.4)

@@ -1,0 +1,100 @@
+"""scipy.linalg's functions, factors and equations of matrices: SciPy's values by its own names, and gradients."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg as sl
+
+import primsplit as ps
+from primsplit.errors import UnsupportedFunction
+from primsplit.testing import check_grads
+
+RANDOM = np.random.default_rng(0)
+A = RANDOM.standard_normal((3, 3)) * 0.4 + 1.5 * np.eye(3)
+B = RANDOM.standard_normal((3, 3))
+Q = RANDOM.standard_normal((3, 2))
+V, W = RANDOM.standard_normal(3) + 2, RANDOM.standard_normal(3)
+STABLE = 0.3 * B
+
+
+def symmetric(x: Any) -> Any:
+    return x @ x.T + np.eye(3)
+
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "sqrtm": (lambda a: sl.sqrtm(a), (A,)),
+    "sqrtm of a covariance": (lambda b: np.trace(sl.sqrtm(symmetric(b) * 1e3)), (B,)),
+    "logm": (lambda a: sl.logm(a), (A,)),
+    "logm far from the identity": (lambda b: sl.logm(symmetric(b) * 300), (B,)),
+    "fractional_matrix_power": (lambda a, v: sl.fractional_matrix_power(a, v[0] / 4), (A, V)),
+    "a whole power": (lambda a: sl.fractional_matrix_power(a, 3), (A,)),
+    **{
+        name: (lambda a, n=name: getattr(sl, n)(a), (A,))
+        for name in ("cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm")
+    },
+    "expm_frechet": (lambda a, b: sl.expm_frechet(a, b), (A, B)),
+    "expm_frechet alone": (lambda a, b: sl.expm_frechet(a, b, compute_expm=False), (A, B)),
+    "lu": (lambda b: sl.lu(b), (B,)),
+    "lu with rows in place": (lambda b: sl.lu(b, permute_l=True), (B,)),
+    "lu with a permutation": (lambda b: sl.lu(b, p_indices=True)[1:], (B,)),
+    "lu_solve": (lambda b, q: sl.lu_solve(sl.lu_factor(b), q), (B, Q)),
+    "lu_solve transposed": (lambda b, q: sl.lu_solve(sl.lu_factor(b), q[:, 0], trans=1), (B, Q)),
+    "lu_solve of a known matrix": (lambda q: sl.lu_solve(sl.lu_factor(B), q), (Q,)),
+    "qr": (lambda b: sl.qr(b), (B,)), "qr economic": (lambda q: sl.qr(q, mode="economic"), (Q,)),
+    "polar": (lambda b: sl.polar(b), (B,)), "polar left": (lambda b: sl.polar(b, side="left"), (B,)),
+    "orthogonal_procrustes": (lambda a, b: sl.orthogonal_procrustes(a, b), (A, B)),
+    "pinvh": (lambda b: sl.pinvh(symmetric(b)), (B,)),
+    "eigh_tridiagonal": (lambda v, w: sl.eigh_tridiagonal(v, w[:2])[0], (V, W)),
+    "eigvalsh_tridiagonal": (lambda v, w: sl.eigvalsh_tridiagonal(v, w[:2]), (V, W)),
+    "hankel": (lambda v, w: sl.hankel(v, w), (V, W)), "hankel of a column": (lambda v: sl.hankel(v), (V,)),
+    "companion": (lambda v: sl.companion(v), (V,)), "khatri_rao": (lambda b, q: sl.khatri_rao(b.T[:, :2], q), (B, Q)),
+    "solve_toeplitz": (lambda v, w: sl.solve_toeplitz(v + np.array([9, 0, 0]), w), (V, W)),
+    "matmul_toeplitz": (lambda v, w: sl.matmul_toeplitz((v, w), w), (V, W)),
+    "solve_sylvester": (lambda a, b, q: sl.solve_sylvester(a, 0.1 * b[:2, :2], q), (A, B, Q)),
+    "solve_continuous_lyapunov": (lambda a, b: sl.solve_continuous_lyapunov(a, b), (A, B)),
+    "solve_lyapunov": (lambda a, b: sl.solve_lyapunov(a, b), (A, B)),
+    "solve_discrete_lyapunov": (lambda a, b: sl.solve_discrete_lyapunov(a, symmetric(b)), (STABLE, B)),
+    "solve_continuous_are": (
+        lambda a, q, b, r: sl.solve_continuous_are(a, q, symmetric(b), r @ r.T + np.eye(2)), (A, Q, B, Q.T[:, :2])
+    ),
+    "solve_discrete_are": (
+        lambda a, q, b, r: sl.solve_discrete_are(a, q, symmetric(b), r @ r.T + np.eye(2)), (A, Q, B, Q.T[:, :2])
+    ),
+}  # fmt: skip
+UNIQUE = ("qr", "lu", "orthogonal_procrustes")
+"""Functions whose second derivatives are left to those of their parts."""
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_it_is_scipys_with_gradients(name: str) -> None:
+    function, given = FUNCTIONS[name]
+    f: Any = lambda *xs: function(*xs)  # noqa: E731
+    found, wanted = ps.trace(f, *given)(*given), f(*given)
+    pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
+    for one, other in pairs:
+        assert one.shape == np.shape(other)
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-10)
+    order = 1 if name.startswith(UNIQUE) or name.endswith("_are") else 2
+    check_grads(f, *given, order=order, symbolic=False, value_tolerance=1e-9, step=1e-3)
+
+
+@pytest.mark.parametrize("name", ["sqrtm", "logm", "cosm", "lu_solve", "solve_continuous_lyapunov"])
+def test_one_file_serves_every_size(name: str) -> None:
+    function, given = FUNCTIONS[name]
+    symbols = [ps.spec("float64", ["N", "N"] if i == 0 or "lyapunov" in name else ["N", 2]) for i in range(len(given))]
+    program = ps.trace(lambda *xs: function(*xs), *symbols)
+    for count in (1, 3):
+        cut = [x[:count, : count if x.shape[1] == 3 else 2] for x in given]
+        np.testing.assert_allclose(program(*cut), function(*cut), rtol=1e-9, atol=1e-12)
+
+
+def test_a_root_that_is_not_real_is_no_number() -> None:
+    turned = np.array([[-1.0, 0.0], [0.0, 2.0]])
+    assert np.isnan(ps.trace(lambda a: sl.sqrtm(a), turned)(turned)).any()
+
+
+def test_what_there_is_no_form_of_is_told() -> None:
+    with pytest.raises(UnsupportedFunction, match="pivoting=True"):
+        ps.trace(lambda b: sl.qr(b, pivoting=True)[0], B)
