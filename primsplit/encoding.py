@@ -96,7 +96,7 @@ class _Writer:
         inputs = [None if v is None else self.value(v) for v in op.inputs]
         attributes = {name: self.attribute(value) for name, value in held.items()}
         outputs = [self.value(v) for v in op.outputs]
-        return [op.kind, inputs, outputs, attributes, None if op.place is None else list(op.place), op.remark, told]
+        return [op.kind, inputs, outputs, attributes, _told(op.place), op.remark, told]
 
     def value(self, value: Value) -> Any:
         """A variable's number, or a constant's in a list."""
@@ -105,8 +105,7 @@ class _Writer:
         return [self._once(value, self.constants, self._constant)]
 
     def _constant(self, const: Const) -> Any:
-        place = None if const.place is None else list(const.place)
-        return [self._once(const.numpy(), self.arrays, _array), const.hint, const.is_param, place]
+        return [self._once(const.numpy(), self.arrays, _array), const.hint, const.is_param, _told(const.place)]
 
     def attribute(self, value: Any) -> Any:
         if value is None or isinstance(value, bool | int | float | str):
@@ -209,6 +208,11 @@ def _read_array(told: Any) -> AnyArray:
     if 0 in shape:
         return np.zeros(shape, dtype)
     return np.frombuffer(base64.b64decode(data), np.dtype(dtype)).reshape(shape)
+
+
+def _told(place: Place | None) -> list[Any] | None:
+    """A place as JSON, without the variables: the names of values are with the values."""
+    return None if place is None else list(place[:4])
 
 
 def _place(told: Any) -> Place | None:

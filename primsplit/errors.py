@@ -1,21 +1,26 @@
 """The error classes. Each says what went wrong, where (the user's line) and what to do next."""
 
 import linecache
+import os
 from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """A line of the user's program; `column` tells expressions on one line apart."""
+    """A line of the user's program; `column` tells expressions on one line apart.
+
+    `variables` are those that the expression is assigned to.
+    """
 
     filename: str
     line: int
     function: str
     column: int = 0
+    variables: tuple[str, ...] = ()
 
     @property
     def whole_line(self) -> "Place":
         """The place without its column: equal for all that is on the line."""
-        return self._replace(column=0)
+        return self._replace(column=0, variables=())
 
     @property
     def source(self) -> str:
@@ -26,14 +31,15 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         """`file.py:12 in f`, the file without its folders."""
-        return f"{self.filename.rsplit('/', 1)[-1]}:{self.line} in {self.function}"
+        return f"{os.path.basename(self.filename)}:{self.line} in {self.function}"
 
 
 class PrimsplitError(Exception):
     """What happened, the user's line, and the way out; printed in under ten lines.
 
     Parameters: `what` is one sentence; `place` the line it is about; `because` more facts, one a line;
-    `cure` what to do next. `again` is True where the function may do without, run again with substitutes for NumPy's
+    `cure` what to do next. `tape` is what was recorded, or being differentiated, when it was raised: a `listing.Tape`,
+    whose text is a listing. `again` is True where the function may do without, run again with substitutes for NumPy's
     functions: see `exploring.explored`.
     """
 
@@ -44,6 +50,7 @@ class PrimsplitError(Exception):
         self.place = place
         self.because = because
         self.cure = cure
+        self.tape: object = None
         super().__init__(what)
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ from primsplit.parts import Split
 from primsplit.passes.rewritten import rewritten
 from primsplit.passes.seed import with_unit_seeds
 from primsplit.programs.program import ARRAY, Program, flat_program
-from primsplit.programs.trace_program import Branches, Freeze, trace_program
+from primsplit.programs.trace_program import Branches, Freeze, check_option, trace_program
 from primsplit.specs import specs_from_annotations
 from primsplit.split import split_block
 from primsplit.zeros import with_gradients
@@ -43,6 +43,10 @@ class SplitProgram:
 
     def __repr__(self) -> str:
         return f"SplitProgram {self.program.block.name} wrt {', '.join(self.program.inputs[i] for i in self.split.wrt)}"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "SplitProgram":
+        """The split itself, which does not change."""
+        return self
 
     @property
     def primal(self) -> Block:
@@ -73,8 +77,9 @@ class SplitProgram:
         ]
 
     def capture_names(self) -> dict[Var, str]:
-        """The name of each capture: the input's, the output's, or `capture_0` and so on."""
-        return name_captures(self.primal, self.captures, self.program.inputs, self.program.outputs)
+        """The name of each capture: the input's, the output's, your variable's, or `capture_0` and so on."""
+        taken = [*self.cotangent_names, *self.gradient_names]
+        return name_captures(self.primal, self.captures, self.program.inputs, self.program.outputs, taken)
 
     @property
     def gradient_names(self) -> list[str]:
@@ -101,7 +106,7 @@ class SplitProgram:
         """One program: inputs (and cotangents) in; results and gradients out."""
         block = with_gradients(self.split, self.split.joint(), self.differentiated)
         if self.seeded:
-            block = with_unit_seeds(block, self.split.cotangents)
+            block = with_unit_seeds(block, dict(zip(self.split.cotangents, self.split.of, strict=True)))
         inputs = [*self.program.inputs, *self.seed_names]
         lead = len(self.program.outputs)
         gradients = range(lead, lead + len(self.gradient_names))
@@ -126,7 +131,8 @@ class SplitProgram:
         shapes = [p for p in block.params if p not in self.split.pullback.params]
         seeds = dict(zip(self.split.cotangents, self.cotangent_names, strict=True))
         if self.seeded:
-            block = with_unit_seeds(block, [c for c in seeds if c.type.shape == ()])
+            numbers = {c: i for c, i in zip(seeds, self.split.of, strict=True) if c.type.shape == ()}
+            block = with_unit_seeds(block, numbers)
         kept = [n for c, n in seeds.items() if c in block.params]
         inputs = [*(names[c] for c in self.captures), *kept, *(names[p] for p in shapes)]
         gradients = range(len(self.gradient_names))
@@ -134,15 +140,17 @@ class SplitProgram:
 
     def listing(self, style: str = "text") -> str:
         """Primal and pullback as text, with what is captured and where each line comes from."""
-        return list_split(self.split, self.capture_names(), style)
+        seeds = dict(zip(self.split.cotangents, self.cotangent_names, strict=True))
+        return list_split(self.split, self.capture_names() | seeds, style)
 
-    def save(self, path: str, form: Form = "joint") -> list[str]:
+    def save(self, path: str | os.PathLike[str], form: Form = "joint") -> list[str]:
         """Write one file, or for `form="split"` `<stem>.forward.onnx` and `<stem>.backward.onnx`; return the paths.
 
         Two files appear together or not at all. Raises FileError, SpecError for another form.
         """
         if form not in FORMS:
             raise SpecError(f"there is no form {form!r}", cure=f"The forms are {', '.join(FORMS)}.")
+        path = os.fspath(path)
         if form == "joint":
             self.joint().save(path)
             return [path]
@@ -167,11 +175,11 @@ def trace(
     Leaves that are neither arrays, specs nor floats are static arguments. The fields of a callable dataclass are inputs
     too, named `self.W`. Python branches on traced values are followed both ways; with `branches="error"` they are
     refused, with "static" followed the way that the arrays given as specs go, and a run that would go another way fails
-    with a BranchError. With `freeze="error"`, an array from outside that is no `ps.param` is refused. Raises SpecError
-    where a spec is missing.
+    with a BranchError. With `freeze="error"`, an array from outside that is no `ps.param` is refused. A Program is
+    itself. Raises SpecError where a spec is missing, or is not what a Program takes.
     """
     if isinstance(function, Program):
-        return function
+        return trace_program(function, specs, named)
     if not specs and not named:
         specs = specs_from_annotations(function)
     if hasattr(type(function), "__dataclass_fields__"):
@@ -207,6 +215,8 @@ def split(
     depend on get zeros, no output (`zeros="omit"`), or a SpecError (`zeros="error"`). Raises MissingRule at the
     user's line, SpecError for names that do not exist.
     """
+    check_option("zeros", zeros, get_args(Zeros))
+    check_option("seed", seed, get_args(Seed))
     program = with_asked_params(trace(function, *specs, **named), wrt)
     positions = select_inputs(program, wrt)
     results = select_results(program, of)

@@ -15,12 +15,13 @@ the first op of a run of them), and the op's remark.
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from primsplit.errors import Place
 from primsplit.ir import Block, Op, Value, Var, free
 from primsplit.literals import WORDS, Constants, bytes_text, quoted, type_text
-from primsplit.names import Names, name_block
+from primsplit.names import Names, variables
 
 MARGIN = 100
 """Headers and calls that are longer than this are broken over several lines."""
@@ -57,6 +58,17 @@ class Line(NamedTuple):
     comment: str
 
 
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """What an error carries: the program as far as it was recorded, or that a rule failed in, and the op of it."""
+
+    block: Block
+    op: Op | None = None
+
+    def __str__(self) -> str:
+        return listing(self.block)
+
+
 def listing(program: Block | SplitLike, names: Mapping[Var, str] | None = None) -> str:
     """A Block, or the primal and the pullback of a Split, as text. `names` are names that Vars must have."""
     blocks = (program,) if isinstance(program, Block) else (program.primal, program.pullback)
@@ -82,12 +94,12 @@ def constants(program: Block | SplitLike) -> dict[str, Any]:
 def names_of(*blocks: Block, given: Mapping[Var, str] | None = None) -> Names:
     """A name for every Var of the blocks: the one given, else its hint, else a letter."""
     names = Names(WORDS)
+    names.learn(*blocks)
     for var, name in (given or {}).items():
         names.give(var, name)
     for block in blocks:
-        for var in free(block):
+        for var in (*free(block), *variables(block)):
             names.give(var)
-        name_block(block, names)
     return names
 
 

@@ -1,5 +1,6 @@
 """Names, given late: unique, readable, and the user's own where there are any."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -8,21 +9,40 @@ from primsplit.ir import Block, Const, Var
 
 
 class Names:
-    """Unique names for the Vars of a program."""
+    """Unique names for the Vars of a program.
+
+    Where `learn` has seen the program, no letter takes a name that a Var has as its hint. A cotangent is called `d_h`,
+    a tangent `t_h`, where it is the only one of that name, and one value is called `h`; else it has a letter, since
+    the numbers of the two would not tell which belong together: `unclear` are those names.
+    """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self.of: dict[Var, str] = {}
         self.taken = set(taken)
         self.letters = _letters()
+        self.numbers: dict[str, Iterator[int]] = {}
+        self.hints: set[str] = set()
+        self.unclear: set[str] = set()
+
+    def learn(self, *blocks: Block) -> None:
+        """Find the hints in a program of these blocks, and those that would be unclear."""
+        uses = Counter(var.hint for var in {v for block in blocks for v in variables(block)})
+        self.hints.update(uses)
+        derived = (hint for hint in uses if hint.startswith(("d_", "t_")))
+        self.unclear.update(hint for hint in derived if uses[hint] > 1 or uses[hint[2:]] > 1)
+
+    def hint(self, var: Var) -> str:
+        """The hint of a Var, where it is clear."""
+        return "" if var.hint in self.unclear else var.hint
 
     def give(self, var: Var, wanted: str = "") -> str:
-        """The name of a Var: the one it has, else its hint or `wanted`, else the next free letter."""
+        """The name of a Var: the one it has, else `wanted` or its hint, else the next free letter."""
         known = self.of.get(var)
         if known is not None:
             return known
-        stem = wanted or var.hint
+        stem = wanted or self.hint(var)
         name = self._numbered(stem) if stem else next(self.letters)
-        while name in self.taken:
+        while name in self.taken or (not stem and name in self.hints):
             name = next(self.letters)
         self.taken.add(name)
         self.of[var] = name
@@ -31,7 +51,8 @@ class Names:
     def _numbered(self, stem: str) -> str:
         if stem not in self.taken:
             return stem
-        return next(name for i in count(1) if (name := f"{stem}_{i}") not in self.taken)
+        numbers = self.numbers.setdefault(stem, count(1))
+        return next(name for i in numbers if (name := f"{stem}_{i}") not in self.taken)
 
 
 def kept_apart(names: Iterable[str]) -> list[str]:
@@ -51,15 +72,16 @@ def kept_apart(names: Iterable[str]) -> list[str]:
 def name_captures(
     primal: Block, captures: Iterable[Var], inputs: Sequence[str], outputs: Sequence[str], taken: Iterable[str] = ()
 ) -> dict[Var, str]:
-    """Names for a primal's parameters and results, and its captures: the input's, the output's, or `capture_0`, ...
+    """Names for a primal's parameters and results, and its captures.
 
-    No capture gets a name that is `taken`.
+    A capture has the input's name, the output's, that of the user's variable, or else it is `capture_0`, ... None gets
+    a name that is `taken`.
     """
     names = dict(zip(primal.params, inputs, strict=True))
     names.update((r, n) for r, n in zip(primal.results, outputs, strict=True) if isinstance(r, Var))
     free = Names((*inputs, *outputs, *taken))
     stored = [c for c in captures if c not in names]
-    names.update((c, free.give(c, f"capture_{i}")) for i, c in enumerate(stored))
+    names.update((c, free.give(c, c.hint or f"capture_{i}")) for i, c in enumerate(stored))
     return names
 
 
@@ -73,18 +95,6 @@ def _letters() -> Iterator[str]:
             if rest < 0:
                 break
         yield name
-
-
-def name_block(block: Block, names: Names | None = None) -> Names:
-    """Names for everything in a block, parameters first; a letter never takes a name that a Var has as its hint."""
-    names = names or Names()
-    defined = list(variables(block))
-    for var in defined:
-        if var.hint:
-            names.give(var)
-    for var in defined:
-        names.give(var)
-    return names
 
 
 def variables(block: Block) -> Iterator[Var]:

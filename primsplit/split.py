@@ -30,7 +30,10 @@ from primsplit.ir import (
     reads,
     rename,
     rename_block,
+    renamed,
 )
+from primsplit.limited import Limited
+from primsplit.listing import Tape
 from primsplit.ops import op as operators
 from primsplit.orders import remark_of, tell_order
 from primsplit.parts import Split
@@ -41,7 +44,7 @@ from primsplit.primal_list import PrimalList
 from primsplit.rule_run import run_rule
 from primsplit.rules.bodies import body_of
 from primsplit.rules.table import BLOCK_RULES, RULES, UNSUPPORTED, Epoch, Rule, Site, with_defaults
-from primsplit.tracing import append, fresh_stack, recording
+from primsplit.tracing import append, fresh_stack, name_after, recording
 from primsplit.verify import verified
 
 
@@ -93,6 +96,7 @@ class _Composition:
             if isinstance(error, MissingRule) and len(error.because) < 2:
                 error.because = (*error.because, *self._why_wanted(op))
             tell_order(error, op)
+            error.tape = Tape(self.block, op)
             raise
 
     def _why_wanted(self, op: Op) -> tuple[str, ...]:
@@ -118,6 +122,7 @@ class _Composition:
                 self._inline_pullback(op, split, renaming, sizes, cotangents)
             connected = [i for i in self.wrt if block.params[i] in cotangents]
             gradients = tuple(cotangents[block.params[i]].value for i in connected)
+            name_after({v: c.value for v, c in cotangents.items()}, recorded.ops, "d_")
         ops = live_ops(merge_scatters(recorded.ops, gradients), gradients)
         primal, ops = _hoist_shapes(self.primal.ops, ops, set(seeds))
         ops = read_views_again(ops, primal, block.params)
@@ -143,8 +148,7 @@ class _Composition:
         for position, result in zip(split.targets, split.pullback.results, strict=True):
             target = sources[position]
             if isinstance(target, Var):
-                found = renaming.get(result, result) if isinstance(result, Var) else result
-                _accumulate(cotangents, target, Array(found))
+                _accumulate(cotangents, target, Array(renamed(result, renaming)))
 
 
 def _hint(value: Value, position: int) -> str:
@@ -171,8 +175,8 @@ def _hoist_shapes(primal: list[Op], pullback: list[Op], seeds: set[Var]) -> tupl
 
 # The split of one op.
 
-_cache: dict[Any, Split] = {}
 _CACHE_LIMIT = 8192
+_cache: Limited[Any, Split] = Limited(_CACHE_LIMIT)
 
 
 def split_op(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
@@ -194,8 +198,6 @@ def split_op(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
             attributes = with_defaults(op.kind, op.attributes)
             split = run_rule(op, rule, attributes, wrt, of, name=op.kind.lower())
     if not _makes_symbols(split, op):
-        if len(_cache) >= _CACHE_LIMIT:
-            _cache.clear()
         _cache[key] = split
     return split
 
@@ -263,8 +265,6 @@ def _split_call(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
     else:
         split = run_rule(op, rule, {}, wrt, of, name=op.kind.removeprefix("call::"))
     if not (_makes_symbols(split, op) or free(split.primal) or free(split.pullback)):
-        if len(_call_cache) >= _CACHE_LIMIT:
-            _call_cache.clear()
         _call_cache[key] = (split, body)
     return split
 
@@ -274,7 +274,7 @@ def _rule_key(rule: Any) -> Any:
     return fingerprint(rule) if isinstance(rule, FunctionType) or hasattr(type(rule), "depends_on") else None
 
 
-_call_cache: dict[Any, tuple[Split, Block]] = {}
+_call_cache: Limited[Any, tuple[Split, Block]] = Limited(_CACHE_LIMIT)
 """The body is kept with its split, so that its id stays its own."""
 
 

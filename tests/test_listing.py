@@ -125,14 +125,14 @@ def test_sub_blocks_are_indented_below_their_op_and_show_what_they_read_of_the_o
 
     assert _text(record(program, "float32[N]", "bool")) == _golden("""
         f(x: float32[N], c: bool):
-          a: float32[N]     = Exp(x)
-          d: float32[N]     = If(c)
+          y: float32[N]     = Exp(x)
+          z: float32[N]     = If(c)
             then_branch():
-              b: float32[N] = Neg(a)
-              return b
-            else_branch():
+              a: float32[N] = Neg(y)
               return a
-          return d
+            else_branch():
+              return y
+          return z
     """)
 
 

@@ -10,15 +10,25 @@ ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text()
 
 
-def test_the_tour_runs_block_after_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tour_runs_block_after_block_and_prints_what_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", TEXT, flags=re.DOTALL)
     assert len(blocks) >= 7
     names: dict[str, Any] = {"__name__": "tour"}
-    for number, block in enumerate(blocks):
+    for number, (block, shown) in enumerate(blocks):
         source = tmp_path / f"block_{number}.py"
         source.write_text(block)
         exec(compile(block, str(source), "exec"), names)
+        printed = capsys.readouterr().out
+        if shown:
+            assert _without_places(printed) == _without_places(shown)
+
+
+def _without_places(listing: str) -> list[str]:
+    """The lines of a listing, without the lines of the program that they come from."""
+    return [re.split(" # (?:model|block_)", line)[0].rstrip() for line in listing.strip().splitlines()]
 
 
 def test_every_file_that_the_readme_names_is_there() -> None:

@@ -72,11 +72,10 @@ class _Source:
         self.block = block
         self.constants = Constants(block)
         self.names = Names(TAKEN | {_identifier(block.name)})
-        for hinted in (True, False):
-            for var in variables(block):
-                stem = re.sub(r"\W", "_", given.get(var, var.hint))
-                if bool(stem) == hinted:
-                    self.names.give(var, f"_{stem}" if stem[:1].isdigit() else stem)
+        self.names.learn(block)
+        for var in variables(block):
+            stem = re.sub(r"\W", "_", given.get(var, self.names.hint(var)))
+            self.names.give(var, f"_{stem}" if stem[:1].isdigit() else stem)
         self.helpers: set[str] = set()
 
     def text(self) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from primsplit import dims, tracing, trees
 from primsplit.array import FUNCTIONS, Array, implements
-from primsplit.branching.paths import LIMIT, Path, endless
+from primsplit.branching.paths import Path, check_number
 from primsplit.branching.tree import PathTree
 from primsplit.dims import Dim, Size
 from primsplit.errors import NumberAsked, Place, PrimsplitError, ShapeError, TraceError
@@ -86,8 +86,7 @@ def _explored(run: Run, before: tracing.Snapshot) -> tuple[list[Array], trees.Tr
         answers = [d.outcome for d in path.taken]
         unknown = [i for i, d in enumerate(path.taken) if i >= len(path.answers) and not d.settled]
         pending += [(*answers[:i], False) for i in unknown]
-        if len(paths) + len(pending) > LIMIT:
-            raise endless(path.taken[-1].place)
+        check_number(paths, len(pending))
     if len(paths) == 1 and (not paths[0].taken or paths[0].failure is not None):
         return _only(paths[0])
     into.restore(before)

@@ -27,6 +27,7 @@ from primsplit.ir import (
     live_ops,
     reads,
     rename,
+    renamed,
     same_data,
     same_types,
     walk,
@@ -177,7 +178,7 @@ class _Steps:
         made: Renaming = {}
         for place in sorted(self.partner):
             self._emit_step(place, chosen, made)
-        return [chosen[pair] if pair in chosen else _renamed(pair[0], made) for pair in results]
+        return [chosen[pair] if pair in chosen else renamed(pair[0], made) for pair in results]
 
     def _emit_if(self, condition: Value, parted: Sequence[Pair]) -> list[Value]:
         if not parted:
@@ -264,7 +265,3 @@ def _same_constant(a: Value, b: Value) -> bool:
     if not isinstance(a, Const) or not isinstance(b, Const) or not same_data(a, b):
         return False
     return (a.is_param and a.hint) == (b.is_param and b.hint)
-
-
-def _renamed(value: Value, made: Renaming) -> Value:
-    return made.get(value, value) if isinstance(value, Var) else value

@@ -1,17 +1,25 @@
 """Path: one way through a function whose branches depend on traced values, and the answers that it gave."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from primsplit import tracing, trees
 from primsplit.array import Array
+from primsplit.asked import no_number
 from primsplit.dims import Dim
 from primsplit.errors import ConcretizationError, Place
 from primsplit.ir import Const, Op, Renaming, Value, Var
 
-LIMIT = 64
-"""The most paths of one function that are recorded."""
+DEEPEST = 64
+"""The most conditions that one path asks: a loop that asks again and again has no end."""
+MOST = 1024
+"""The most paths of one function that are recorded, ..."""
+FEW = 64
+"""... where more than these do not compare for Python's `min`, `max` or `sorted`, ..."""
+LONGEST = 2**18
+"""... and record no more ops than this in all."""
 
 WAYS_OUT = (
     "Write it with ps.cond, or np.where for a choice by elements; a loop with ps.while_loop, ps.fori_loop or ps.scan;\n"
@@ -49,14 +57,19 @@ class Path:
     known: dict[Any, bool] = field(default_factory=dict)
 
     def decide(self, condition: Value, place: Place | None) -> bool:
-        """The answer of this path to a condition; the one it gave before to the same condition."""
+        """The answer of this path to a condition; the one it gave before to the same condition.
+
+        A search of SciPy's goes on until it has found what it searches for: it gets none, but may have a substitute.
+        """
+        if tracing.called_function().startswith("scipy.optimize."):
+            raise no_number(condition.type, "a branch")
         recorded = tracing.current().ops
         key = _meaning(condition, {v: o for o in recorded for v in o.outputs}, 8)
         if key in self.known:
             return self.known[key]
         index = len(self.taken)
-        if index >= LIMIT:
-            raise endless(place)
+        if index >= DEEPEST:
+            raise endless(place, f"one path asks more than {DEEPEST} conditions")
         told = tracing.value_for_example(condition)
         outcome = self.answers[index] if index < len(self.answers) else True if told is None else bool(told)
         self.taken.append(Decision(len(recorded), condition, outcome, place, settled=told is not None))
@@ -74,15 +87,29 @@ def _meaning(value: Value | None, made_by: dict[Var, Op], depth: int) -> Any:
     return (made.kind, *(_meaning(v, made_by, depth - 1) for v in made.inputs))
 
 
-def endless(place: Place | None) -> ConcretizationError:
-    """The error of a function that has more paths than are recorded.
+def check_number(paths: Sequence[Path], pending: int) -> None:
+    """Raise ConcretizationError where a function has more paths than are recorded."""
+    count = len(paths) + pending
+    if count <= FEW:
+        return
+    place = paths[-1].taken[-1].place
+    if count > MOST:
+        raise endless(place, f"it has more than {MOST} paths")
+    if _asks_for_order(place) or sum(len(p.ops) for p in paths) > LONGEST:
+        raise endless(place, f"it has more than {len(paths)} paths, and records too much on them")
 
-    Where Python's `min`, `max` or `sorted` asks, it may do without branches: see `substitutes.builtin`.
-    """
+
+def endless(place: Place | None, why: str) -> ConcretizationError:
+    """The error of a function that has more paths than are recorded."""
     error = ConcretizationError(
-        f"the function branches on traced values without end: this condition asks again after {LIMIT} paths",
+        f"the function branches on traced values without end: {why}",
         place=place,
         cure=WAYS_OUT,
     )
-    error.again = place is not None and re.search(r"\b(min|max|sorted)\(", place.source) is not None
+    error.again = _asks_for_order(place)
     return error
+
+
+def _asks_for_order(place: Place | None) -> bool:
+    """True where Python's `min`, `max` or `sorted` asks: it may do without branches, see `substitutes.builtin`."""
+    return place is not None and re.search(r"\b(min|max|sorted)\(", place.source) is not None

@@ -12,7 +12,7 @@ from primsplit.branching.paths import Path
 from primsplit.branching.raising import OTHER_WAY, raise_at_run_time
 from primsplit.dims import Dim, Size
 from primsplit.errors import DtypeError, Place, TraceError
-from primsplit.ir import Block, Const, Op, Type, Value, Var, rename, same_array, same_data
+from primsplit.ir import Block, Const, Op, Type, Value, rename, renamed, same_array, same_data
 from primsplit.nested import record
 from primsplit.ops import op
 
@@ -74,7 +74,7 @@ class PathTree:
         if is_whole:
             return self._results(lead)
         decision = lead.taken[depth]
-        condition = _read(lead, decision.condition)
+        condition = renamed(decision.condition, lead.renaming)
         sides = [[p for p in group if p.taken[depth].outcome is outcome] for outcome in (True, False)]
         blocks = [
             self._side(side, depth + 1, end) if side else self._not_recorded(condition, decision.place)
@@ -124,7 +124,7 @@ class PathTree:
             return self._failing(path)
         found = []
         for result, dtype in zip(path.values, self.dtypes, strict=True):
-            value = Array(_read(path, result))
+            value = Array(renamed(result, path.renaming))
             found.append(value.value if value.dtype == dtype else op.Cast(value, to=dtype).value)
         return found
 
@@ -132,17 +132,13 @@ class PathTree:
         """Values that no run gets to see: computing them fails, at the line that raised."""
         told = f"raises {type(path.failure).__name__}: {path.failure}".removesuffix(": ")
         types = [Type(d, m.type.shape) for m, d in zip(self.model.results, self.dtypes, strict=True)]
-        return raise_at_run_time(_read(path, path.taken[-1].condition), types, path.failed_at, told)
+        return raise_at_run_time(renamed(path.taken[-1].condition, path.renaming), types, path.failed_at, told)
 
 
 def _told(path: Path) -> str:
     line = path.taken[-1].place if path.taken else None
     results = ", ".join(str(a.type) for a in path.results)
     return f"after {line}: {results}"
-
-
-def _read(path: Path, value: Value) -> Value:
-    return path.renaming.get(value, value) if isinstance(value, Var) else value
 
 
 def _learn_sizes(sizes: dict[str, Dim], theirs: Type, mine: Type) -> None:
@@ -160,7 +156,7 @@ def _alike(made: Op, other: Op, path: Path) -> bool:
         if isinstance(mine, Const) and isinstance(theirs, Const):
             if not same_data(mine, theirs):
                 return False
-        elif mine is not (None if theirs is None else _read(path, theirs)):
+        elif mine is not renamed(theirs, path.renaming):
             return False
     return made.attributes.keys() == other.attributes.keys() and all(
         _same_attribute(v, other.attributes[k]) for k, v in made.attributes.items()

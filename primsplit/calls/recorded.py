@@ -9,9 +9,10 @@ import numpy as np
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.branching.exploring import explored
-from primsplit.errors import TraceError
+from primsplit.errors import PrimsplitError, TraceError
 from primsplit.ir import Block, Type, Value, Var
 from primsplit.lifting import as_array
+from primsplit.listing import Tape
 
 
 class StandIn(NamedTuple):
@@ -48,21 +49,29 @@ def record_call(
     with tracing.recording() as inner:
         params = [inner.param(a.type) for a in arguments]
         inner.bindings = {p: a.value for p, a in zip(params, arguments, strict=True) if a.value is not None}
-        results, spec = explored_call(list(zip(params, arguments, strict=True)), call)
+        results, spec = explored_call(name, list(zip(params, arguments, strict=True)), call)
         values = [r.value for r in results]
     return tracing.close(name, params, inner, values), spec
 
 
 def explored_call(
-    given: Sequence[tuple[Var, StandIn]], call: Callable[[list[Array]], Any]
+    name: str, given: Sequence[tuple[Var, StandIn]], call: Callable[[list[Array]], Any]
 ) -> tuple[list[Array], trees.TreeSpec]:
-    """The leaves of what `call` returns, recorded in the current recording on these parameters, and their structure."""
+    """The leaves of what `call` returns, recorded in the current recording on these parameters, and their structure.
+
+    An error carries what was recorded until then.
+    """
+    into = tracing.current()
 
     def run() -> tuple[list[Array], trees.TreeSpec]:
         found, spec = trees.flatten(call([Array(p, weak=a.weak, scalar=a.scalar) for p, a in given]))
         return [_result(r) for r in found], spec
 
-    return explored(run)
+    try:
+        return explored(run)
+    except PrimsplitError as error:
+        error.tape = error.tape or Tape(tracing.close(name, [p for p, _ in given], into, ()))
+        raise
 
 
 def _result(leaf: Any) -> Array:

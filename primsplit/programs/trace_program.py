@@ -12,7 +12,8 @@ from primsplit.calls.recorded import StandIn, explored_call, merged
 from primsplit.collector import paused
 from primsplit.counters import Counters
 from primsplit.doors import make_session
-from primsplit.errors import FrozenArrayWarning, SpecError
+from primsplit.errors import FrozenArrayWarning, PrimsplitError, SpecError
+from primsplit.functionlike import require_function
 from primsplit.ir import Block, Const, Op, Type, Value, Var, free, same_data, walk
 from primsplit.literals import bytes_text
 from primsplit.names import NamedBlock
@@ -52,9 +53,10 @@ def trace_program(
     Raises what the function raises, TraceError where it does what a recording cannot hold.
     """
     if isinstance(function, Program):
-        return function
-    _check_option("branches", branches, get_args(Branches))
-    _check_option("freeze", freeze, get_args(Freeze))
+        return _of_its_types(function, [leaf_type(x) for x in trees.flatten((tuple(args), dict(named)))[0]], named)
+    require_function(function)
+    check_option("branches", branches, get_args(Branches))
+    check_option("freeze", freeze, get_args(Freeze))
     leaves, spec = trees.flatten((tuple(args), dict(named)))
     types = [leaf_type(x) for x in leaves]
     labels = input_names(function if named_like is None else named_like, spec, last)
@@ -78,6 +80,32 @@ def trace_program(
     )
 
 
+def _of_its_types(program: Program, types: Sequence[Type | None], named: Mapping[str, Any]) -> Program:
+    """The program of the ranks that these types have. Raises SpecError for types that its inputs cannot have."""
+    found = program.of_ranks(types)
+    unfit = (
+        f"{name} is {own}, not {given}"
+        for name, own, given in zip(found.inputs, found.types, types, strict=False)
+        if given is not None and not _may_be(given, own)
+    )
+    if (told := next(unfit, None)) is not None or named or len(types) > len(found.inputs):
+        raise SpecError(
+            f"{program.block.name} has its inputs already: {told or ', '.join(found.inputs)}",
+            place=tracing.user_place(),
+            cure="For other types of them, trace a function that calls it: lambda x: program(x).",
+        )
+    return found
+
+
+def _may_be(given: Type, own: Type) -> bool:
+    """Whether an array of the one type may be of the other."""
+    if given.dtype != own.dtype or given.shape is None or own.shape is None:
+        return given.dtype == own.dtype
+    pairs = zip(given.shape, own.shape, strict=False)
+    is_other = any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs)
+    return len(given.shape) == len(own.shape) and not is_other
+
+
 def _record(
     name: str,
     call: Callable[[Sequence[Any]], Any],
@@ -92,7 +120,10 @@ def _record(
         if branches == "static":
             recorded.example = _Example({p: _known(x) for p, x in zip(params, leaves, strict=True) if p is not None})
         given = [(p, _stand_in(x, p.type)) for x, p in zip(leaves, params, strict=True) if p is not None]
-        traced, result_spec = explored_call(given, lambda handles: call(merged(leaves, params, handles)))
+        try:
+            traced, result_spec = explored_call(name, given, lambda handles: call(merged(leaves, params, handles)))
+        except PrimsplitError as error:
+            raise error.with_traceback(tracing.users_frames(error.__traceback__)) from error.__cause__
         results = [a.value for a in traced]
     return tracing.close(name, [p for p, _ in given], recorded, results), result_spec
 
@@ -135,7 +166,8 @@ def _report_large(constants: Sequence[Const]) -> None:
             warnings.warn_explicit(told, FrozenArrayWarning, const.place.filename, const.place.line)
 
 
-def _check_option(name: str, given: object, known: Sequence[str]) -> None:
+def check_option(name: str, given: object, known: Sequence[str]) -> None:
+    """Raise SpecError for another text than those known."""
     if given not in known:
         raise SpecError(f"{name}={given!r} is none of {', '.join(map(repr, known))}", place=tracing.user_place())
 

@@ -6,7 +6,7 @@ left in it. A rule given by `frule` goes before the derived one.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -29,8 +29,11 @@ from primsplit.ir import (
     operands,
     reads,
     rename,
+    renamed,
     same_types,
 )
+from primsplit.limited import Limited
+from primsplit.listing import Tape
 from primsplit.orders import remark_of, tell_order
 from primsplit.parts import Split
 from primsplit.primal_list import PrimalList
@@ -38,7 +41,8 @@ from primsplit.rule_run import is_parameter
 from primsplit.rules.table import FRULES, SYMMETRIC, Rule, with_defaults
 from primsplit.split import split_op
 from primsplit.tangents.transposition import transpose
-from primsplit.tracing import append, fresh_stack, recording
+from primsplit.tracing import append, fresh_stack, name_after, recording
+from primsplit.trees import as_list
 from primsplit.verify import verified
 
 
@@ -108,10 +112,12 @@ class _Composition:
                 self.tangents.setdefault(param, seed)
             for op in block.ops:
                 self.step(op)
+            name_after(self.tangents, recorded.ops, "t_")
         results = tuple(map(self.primal.value, block.results))
         found = {i: self.tangents[r] for i in self.of if isinstance(r := block.results[i], Var) and r in self.tangents}
         fixed, linear = _apart(live_ops(recorded.ops, found.values()), seeds)
-        return _made(block, [*self.primal.ops, *fixed], results, linear, seeds, found, self.wrt, self.of)
+        primal = replace(block, ops=(*self.primal.ops, *fixed), results=results)
+        return _made(primal, linear, seeds, found, self.wrt, self.of)
 
     def step(self, op: Op) -> None:
         """Inline one op with its tangents; copy it where no tangent goes through."""
@@ -121,7 +127,7 @@ class _Composition:
         if not of or not wrt:
             self.primal.copy(op)
             return
-        pushed = _told_at(op, wrt, of)
+        pushed = self.push(op, wrt, of)
         names, sizes = self.primal.inline(op, pushed.primal)
         for tangent, position in zip(pushed.tangents, pushed.wrt, strict=True):
             source = sources[position]
@@ -131,25 +137,37 @@ class _Composition:
         for inner in pushed.tangent.ops:
             append(rename(inner, names, place=op.place, remark=remark, sizes=sizes))
         for position, result in zip(pushed.targets, pushed.tangent.results, strict=True):
-            self.tangents[op.outputs[position]] = names.get(result, result) if isinstance(result, Var) else result
+            self.tangents[op.outputs[position]] = renamed(result, names)
+
+    def push(self, op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Pushforward:
+        """The tangent list of the op; an error tells where it was wanted."""
+        try:
+            return push_op(op, wrt, of)
+        except PrimsplitError as error:
+            if error.place is None or error.place is NOWHERE:
+                error.place = op.place
+            tell_order(error, op)
+            error.tape = Tape(self.block, op)
+            raise
 
 
 def _made(
-    block: Block,
-    primal: Sequence[Op],
-    results: tuple[Value, ...],
+    primal: Block,
     linear: Sequence[Op],
     seeds: Sequence[Var],
     found: dict[int, Value],
     wrt: tuple[int, ...],
     of: tuple[int, ...],
 ) -> Pushforward:
-    """The Pushforward of a primal list and a linear list that reads it."""
-    tangent = Block(f"{block.name}.tangent", (), tuple(linear), tuple(found.values()))
-    own = {*block.params, *(v for op in primal for v in op.outputs)}
+    """The Pushforward of a primal, whose dead ops are dropped, and a linear list that reads it.
+
+    `seeds` are the tangents of the parameters in `wrt`, `found` those of results by position.
+    """
+    tangent = Block(f"{primal.name}.tangent", (), tuple(linear), tuple(found.values()))
+    own = {*primal.params, *(v for op in primal.ops for v in op.outputs)}
     captures = tuple(v for v in free(tangent) if v in own)
-    whole = Block(block.name, block.params, tuple(live_ops(primal, (*results, *captures))), results)
-    tangent = Block(tangent.name, (*captures, *seeds), tangent.ops, tangent.results)
+    whole = replace(primal, ops=tuple(live_ops(primal.ops, (*primal.results, *captures))))
+    tangent = replace(tangent, params=(*captures, *seeds))
     return Pushforward(whole, tangent, captures, wrt, tuple(found), of)
 
 
@@ -180,19 +198,8 @@ def _apart(ops: Sequence[Op], seeds: Iterable[Var]) -> tuple[list[Op], list[Op]]
 
 # The tangent list of one op.
 
-_cache: dict[int, tuple[Split, Pushforward]] = {}
+_cache: Limited[int, tuple[Split, Pushforward]] = Limited(8192)
 """By the id of the op's split, which is kept so that its id stays its own."""
-_CACHE_LIMIT = 8192
-
-
-def _told_at(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Pushforward:
-    try:
-        return push_op(op, wrt, of)
-    except PrimsplitError as error:
-        if error.place is None or error.place is NOWHERE:
-            error.place = op.place
-        tell_order(error, op)
-        raise
 
 
 def push_op(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Pushforward:
@@ -205,8 +212,6 @@ def push_op(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Pushforward:
     if known is None:
         with fresh_stack():
             known = split, transposed(split, op.kind)
-        if len(_cache) >= _CACHE_LIMIT:
-            _cache.clear()
         _cache[id(split)] = known
     return known[1]
 
@@ -225,7 +230,7 @@ def transposed(split: Split, kind: str) -> Pushforward:
     pulled, primal = split.pullback, split.primal
     if _is_symmetric(split, kind):
         found = {split.of[0]: pulled.results[0]}
-        return _made(primal, primal.ops, primal.results, pulled.ops, split.cotangents, found, split.targets, split.of)
+        return _made(primal, pulled.ops, split.cotangents, found, split.targets, split.of)
     stand_ins = [primal.results[i] for i in split.of]
     what = f"the pullback of {kind.removeprefix('call::')}"
     try:
@@ -237,7 +242,7 @@ def transposed(split: Split, kind: str) -> Pushforward:
             cure="Use ps.grad or ps.vjp, which take the pullback as it is, or give the function a rule with ps.frule.",
         ) from None
     found = {i: back.results[p] for p, i in enumerate(split.of) if p in back.results}
-    return _made(primal, primal.ops, primal.results, back.ops, back.seeds, found, split.targets, split.of)
+    return _made(primal, back.ops, back.seeds, found, split.targets, split.of)
 
 
 def _is_symmetric(split: Split, kind: str) -> bool:
@@ -251,15 +256,14 @@ def run_forward_rule(op: Op, rule: Any, wrt: tuple[int, ...], of: tuple[int, ...
     with recording(place=NOWHERE) as primal:
         params, inputs = open_inputs(op.inputs, primal, partial(is_parameter, op))
         outputs, pushforward = rule(*inputs, **({} if is_call(op) else with_defaults(op.kind, op.attributes)))
-        results = [r.value for r in (outputs if isinstance(outputs, tuple | list) else (outputs,))]
+        results = [r.value for r in as_list(outputs)]
         with recording(place=NOWHERE) as forward:
             seeds = {i: forward.param(value.type) for i in wrt if (value := op.inputs[i]) is not None}
             given = [Array(seeds[i]) if i in seeds else None for i in range(len(op.inputs))]
-            made = pushforward(*given)
-            found = _checked(op, made if isinstance(made, tuple | list) else (made,), results, of)
+            found = _checked(op, as_list(pushforward(*given)), results, of)
     ops = live_ops(forward.ops, found.values())
     block = Block(op.kind.removeprefix("call::").lower(), tuple(params), tuple(primal.ops), tuple(results))
-    return _made(block, block.ops, block.results, ops, [*seeds.values()], found, wrt, of)
+    return _made(block, ops, [*seeds.values()], found, wrt, of)
 
 
 def _checked(op: Op, made: Sequence[Any], results: Sequence[Value], of: Sequence[int]) -> dict[int, Value]:

@@ -11,7 +11,7 @@ from primsplit.activity import active_vars
 from primsplit.dependence import SHAPES, dependent
 from primsplit.dims import same_shape
 from primsplit.errors import RuleError
-from primsplit.ir import Block, Op, Renaming, Value, Var, live_ops, reads, rename
+from primsplit.ir import Block, Op, Renaming, Value, Var, live_ops, reads, rename, renamed
 from primsplit.parts import Split
 from primsplit.passes import optimize
 from primsplit.split import split_block
@@ -93,8 +93,7 @@ def _of_same_shape(source: Var, at_hand: Sequence[Value]) -> Value:
 
 
 def _renamed_inputs(op: Op, names: Renaming) -> Op:
-    inputs = tuple(names.get(v, v) if isinstance(v, Var) else v for v in op.inputs)
-    return Op(op.kind, inputs, op.outputs, op.attributes, op.place, op.remark)
+    return replace(op, inputs=tuple(renamed(v, names) for v in op.inputs))
 
 
 def _reading(op: Op, names: Renaming) -> Op:

@@ -5,7 +5,14 @@ that Var a capture of the inner block. This stack and the table of rules are the
 """
 
 from primsplit.tracing.emission import append, close, constant, emit, emit_call, inline
-from primsplit.tracing.places import called_function, defined_at, is_asked_by_user, is_library, user_place
+from primsplit.tracing.places import (
+    called_function,
+    defined_at,
+    is_asked_by_user,
+    is_library,
+    user_place,
+    users_frames,
+)
 from primsplit.tracing.sizes import size_of, size_vector
 from primsplit.tracing.stack import (
     Example,
@@ -21,6 +28,7 @@ from primsplit.tracing.stack import (
     resumed,
     value_for_example,
 )
+from primsplit.tracing.variables import name_after
 
 __all__ = [
     "Example",
@@ -41,11 +49,13 @@ __all__ = [
     "is_library",
     "is_open",
     "is_recording",
+    "name_after",
     "readable_sizes",
     "recording",
     "resumed",
     "size_of",
     "size_vector",
     "user_place",
+    "users_frames",
     "value_for_example",
 ]

@@ -33,6 +33,7 @@ def emit(
     place = into.place or user_place()
     if types is not None and any(isinstance(value, Block) for value in attributes.values()):
         declared = tuple(Var(t.abbreviated()) for t in types)
+        into.variables.name(declared, place)
         append(Op(kind, tuple(inputs), declared, attributes, place, into.remark))
         return declared
     try:
@@ -50,6 +51,7 @@ def emit(
         Var((known if types is None else types[i]).abbreviated(), sizes=sizes)
         for i, (known, sizes) in enumerate(inferred)
     )
+    into.variables.name(made, place)
     append(Op(kind, tuple(inputs), made, attributes, place, into.remark))
     return made
 
@@ -59,7 +61,9 @@ def emit_call(name: str, body: Block, inputs: Sequence[Value], attributes: Mappi
     into = current()
     outputs = tuple(Var(r.type, r.hint) for r in body.results)
     held = {"body": body, **attributes}
-    append(Op(f"call::{name}", tuple(inputs), outputs, held, into.place or user_place(), into.remark))
+    place = into.place or user_place()
+    into.variables.name(outputs, place)
+    append(Op(f"call::{name}", tuple(inputs), outputs, held, place, into.remark))
     return outputs
 
 

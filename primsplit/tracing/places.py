@@ -2,15 +2,15 @@
 
 import functools
 import inspect
-import itertools
 import os
 import sys
-from types import CodeType, FrameType
-from typing import Any
+from types import CodeType, FrameType, TracebackType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from primsplit.errors import Place
+from primsplit.tracing.variables import assigned
 
 _LIBRARIES = (
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
@@ -46,19 +46,29 @@ def user_place() -> Place | None:
     return None
 
 
-_PLACES: dict[int, tuple[CodeType, dict[int, Place]]] = {}
-"""For each code object, which is kept so that no other gets its `id`: the places of its instructions met so far."""
+class _Places(NamedTuple):
+    """The places met so far in a code object, which is kept so that no other gets its `id`."""
+
+    code: CodeType
+    columns: list[int | None]
+    at: dict[int, Place]
+
+
+_PLACES: dict[int, _Places] = {}
 
 
 def _place_in(frame: FrameType) -> Place:
-    """The line and the column that the frame is at."""
+    """The line and the column that the frame is at, and what its result is assigned to."""
     code, index = frame.f_code, frame.f_lasti
-    places = _PLACES.setdefault(id(code), (code, {}))[1]
-    found = places.get(index)
+    places = _PLACES.get(id(code))
+    if places is None:
+        places = _PLACES[id(code)] = _Places(code, [position[2] for position in code.co_positions()], {})
+    found = places.at.get(index)
     if found is None:
         # Two bytes an instruction. The column is not known where Python was told to keep none.
-        column = next(itertools.islice(code.co_positions(), index // 2, None), (None,) * 4)[2]
-        found = places[index] = Place(code.co_filename, frame.f_lineno, code.co_name, column or 0)
+        column = (places.columns[index // 2] if index // 2 < len(places.columns) else None) or 0
+        found = Place(code.co_filename, frame.f_lineno, code.co_name, column, assigned(code, index))
+        places.at[index] = found
     return found
 
 
@@ -74,6 +84,21 @@ def is_asked_by_user(frame: FrameType | None) -> bool:
 def _asks_for_its_caller(code: CodeType) -> bool:
     """True for Python's own library, and for NumPy's Python code that takes whatever its arguments are."""
     return _is_pythons(code.co_filename) or code.co_filename.startswith(_POLYNOMIALS) or code is _IS_SCALAR
+
+
+def users_frames(traceback: TracebackType | None) -> TracebackType | None:
+    """The frames of a traceback that are the user's; all with PRIMSPLIT_TRACEBACK=1."""
+    if os.environ.get("PRIMSPLIT_TRACEBACK") == "1":
+        return traceback
+    told: TracebackType | None = None
+    every: list[TracebackType] = []
+    while traceback is not None:
+        every.append(traceback)
+        traceback = traceback.tb_next
+    for each in reversed(every):
+        if not is_library(each.tb_frame.f_code.co_filename):
+            told = TracebackType(told, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return told
 
 
 def called_function() -> str:

@@ -9,6 +9,7 @@ from primsplit import ir
 from primsplit.dims import Size
 from primsplit.errors import Place, PrimsplitError, TraceError
 from primsplit.ir import Op, Type, Value, Var
+from primsplit.tracing.variables import Variables
 
 
 class Path(Protocol):
@@ -35,6 +36,7 @@ class Recording:
     """The ops recorded so far, and where each symbol's number can be read.
 
     `bindings` tell which value of the recordings around it a parameter stands for, where it stands for one alone.
+    `variables` names values by the user's variables; a recording shares it with those inside it.
     """
 
     __slots__ = (
@@ -48,6 +50,7 @@ class Recording:
         "place",
         "remark",
         "sources",
+        "variables",
     )
 
     def __init__(
@@ -59,22 +62,26 @@ class Recording:
         self.example: Example | None = None if outer is None else outer.example
         self.bindings: dict[Var, Value] = {}
         self.ops: list[Op] = []
-        self.place = place
+        self.place: Place | None = place or (None if outer is None else outer.place)
         self.remark = remark
         self.sources: dict[str, Source] = {}
         self.known: dict[str, Value] = {}
+        self.variables: Variables = Variables() if outer is None else outer.variables
 
     def snapshot(self) -> "Snapshot":
         """What was recorded so far, to come back to."""
-        return list(self.ops), dict(self.known), dict(self.sources)
+        return list(self.ops), dict(self.known), dict(self.sources), dict(self.variables.uses)
 
     def restore(self, then: "Snapshot") -> None:
         """Forget what was recorded since."""
         self.ops, self.known, self.sources = list(then[0]), dict(then[1]), dict(then[2])
+        self.variables.uses = dict(then[3])
 
     def param(self, type: Type, hint: str = "") -> Var:
         """A fresh Var that stands for an input."""
         var = Var(type, hint)
+        if hint:
+            self.variables.take(hint)
         self.learn(var)
         return var
 
@@ -90,7 +97,7 @@ class Recording:
                     self.sources[name] = (var, axis)
 
 
-Snapshot = tuple[list[Op], dict[str, Value], dict[str, Source]]
+Snapshot = tuple[list[Op], dict[str, Value], dict[str, Source], dict[str, int]]
 
 
 def _only_atom(dim: Size) -> str | None:
@@ -196,6 +203,6 @@ def value_for_example(wanted: Value) -> Any:
     renaming: ir.Renaming = {}
     ops: list[Op] = []
     for inner in reversed(list(levels())):
-        renaming.update((p, renaming.get(v, v) if isinstance(v, Var) else v) for p, v in inner.bindings.items())
+        renaming.update((p, ir.renamed(v, renaming)) for p, v in inner.bindings.items())
         ops += [ir.rename(op, renaming) for op in inner.ops]
-    return example.value_of(ops, renaming.get(wanted, wanted) if isinstance(wanted, Var) else wanted)
+    return example.value_of(ops, ir.renamed(wanted, renaming))

@@ -5,6 +5,7 @@ import pytest
 import scipy.optimize
 
 import primsplit as ps
+from primsplit.branching import paths
 from primsplit.errors import ConcretizationError, DtypeError, PrimsplitError, RunError, TraceError
 from primsplit.testing import check_grads
 
@@ -107,6 +108,36 @@ def test_an_endless_tree_is_refused_with_the_ways_out() -> None:
     assert "while x > 1" in told
     assert all(way in told for way in ("ps.cond", "ps.while_loop", "ps.scan", "np.where", "static"))
     assert len(told.splitlines()) < 10
+
+
+def test_many_branches_one_after_another_are_recorded_once_each() -> None:
+    def split_sum(x):
+        total = 0.0
+        for i in range(7):
+            total = total + np.exp(x[i]) if x[i] > 0 else total - np.sin(x[i])
+        return total * total
+
+    program = ps.trace(split_sum, ps.spec("float64", [7]))
+    assert len(program.block.ops) < 40
+    for seed in range(4):
+        x = np.random.default_rng(seed).standard_normal(7)
+        np.testing.assert_allclose(program(x), split_sum(x), rtol=1e-14)
+        slope = np.where(x > 0, np.exp(x), -np.cos(x))
+        total = np.where(x > 0, np.exp(x), -np.sin(x)).sum()
+        np.testing.assert_allclose(ps.grad(program)(x), 2 * total * slope, rtol=1e-13)
+
+
+def test_more_paths_than_are_recorded_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "MOST", 100)
+
+    def split_sum(x):
+        total = 0.0
+        for i in range(12):
+            total = total + np.exp(x[i]) if x[i] > 0 else total
+        return total
+
+    with pytest.raises(ConcretizationError, match="more than 100 paths"):
+        ps.trace(split_sum, ps.spec("float64", [12]))
 
 
 def test_an_assertion_fails_when_the_program_is_run() -> None:
@@ -294,19 +325,25 @@ def test_an_index_that_was_searched_for_may_index_an_array() -> None:
 @pytest.mark.parametrize(
     ("solved", "name"),
     [
-        (lambda a: scipy.optimize.brentq(lambda x: x * x - a, 0.0, 5.0), "brentq raised ValueError"),
-        (lambda a: scipy.optimize.newton(lambda x: x * x - a, 1.0, fprime=lambda x: 2 * x), "newton raised Runtime"),
-        (lambda a: scipy.optimize.fsolve(lambda x: x * x - a, 1.0)[0], "fsolve raised error"),
+        (lambda a: scipy.optimize.leastsq(lambda x: x - a, 1.0)[0][0], "leastsq raised error"),
+        (lambda a: scipy.optimize.golden(lambda x: (x - a) ** 2), "a branch was asked"),
     ],
-    ids=["brentq", "newton", "fsolve"],
+    ids=["leastsq", "golden"],
 )
-def test_what_scipy_raises_of_traced_values_is_told_at_the_line_that_calls_it(solved, name) -> None:
+def test_what_scipy_asks_of_traced_values_is_told_at_the_line_that_calls_it(solved, name) -> None:
     with pytest.raises(ConcretizationError, match=name) as caught:
         ps.grad(solved)(2.0)
     told = str(caught.value)
     assert "at test_exploring.py:" in told
     assert "ps.primitive" in told
     assert len(told.splitlines()) < 10
+
+
+def test_a_search_that_branches_in_python_has_its_substitute() -> None:
+    def root(a):
+        return scipy.optimize.root_scalar(lambda x: x * x - a, x0=1.0, fprime=lambda x: 2 * x).root
+
+    assert abs(ps.grad(root)(2.0) - 0.5 / np.sqrt(2.0)) < 1e-12
 
 
 def test_an_error_of_the_users_own_function_inside_of_scipy_stays_what_it_is() -> None:

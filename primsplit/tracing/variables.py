@@ -1,0 +1,98 @@
+"""The user's names for values: the variables that the result of an instruction is assigned to."""
+
+import dis
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import CodeType
+
+from primsplit.errors import Place
+from primsplit.ir import Op, Value, Var
+
+
+def assigned(code: CodeType, index: int) -> tuple[str, ...]:
+    """The variables that take the result of the instruction at byte `index`: several where it is unpacked.
+
+    Empty where the result is used first: `x @ w` in `h = x @ w + b`, an argument, an element of a container.
+    """
+    instructions = _instructions(code, index + 2)
+    name, argument = next(instructions, ("", 0))
+    if name == "COPY":  # of `a = b = f(x)` and `(a := f(x))`
+        name, argument = next(instructions, ("", 0))
+    if name not in {"UNPACK_SEQUENCE", "UNPACK_EX"}:
+        return tuple(_stored(code, name, argument)[:1])
+    count = argument if name == "UNPACK_SEQUENCE" else 0
+    names: list[str] = []
+    while len(names) < count and (found := _stored(code, *next(instructions, ("", 0)))):
+        names += found
+    return tuple(names) if len(names) == count else ()
+
+
+def _instructions(code: CodeType, start: int) -> Iterator[tuple[str, int]]:
+    """The instructions from a byte on, with their arguments; room that the interpreter keeps for itself is left out."""
+    extended = 0
+    for at in range(start, len(code.co_code), 2):
+        name, argument = dis.opname[code.co_code[at]], code.co_code[at + 1] | extended
+        if name == "EXTENDED_ARG":
+            extended = argument << 8
+        elif name != "CACHE":
+            extended = 0
+            yield name, argument
+
+
+def _stored(code: CodeType, name: str, argument: int) -> Sequence[str]:
+    """The variables that an instruction stores into, in order."""
+    if name in {"STORE_NAME", "STORE_GLOBAL"}:
+        return (code.co_names[argument],)
+    slots = (*code.co_varnames, *(c for c in code.co_cellvars if c not in code.co_varnames), *code.co_freevars)
+    match name:
+        case "STORE_FAST" | "STORE_DEREF":
+            return (slots[argument],)
+        case "STORE_FAST_LOAD_FAST":
+            return (slots[argument >> 4],)
+        case "STORE_FAST_STORE_FAST":
+            return slots[argument >> 4], slots[argument & 15]
+    return ()
+
+
+class Variables:
+    """Hints for the Vars of one trace: the variables of the user's that hold them, each told apart by a number."""
+
+    def __init__(self) -> None:
+        self.uses: dict[str, int] = {}
+        self.place: Place | None = None
+        self.hints: tuple[str, ...] = ()
+        self.named: Sequence[Var] = ()
+
+    def take(self, stem: str) -> str:
+        """The name, a number added to one that came before."""
+        while True:
+            count = self.uses.get(stem, 0)
+            self.uses[stem] = count + 1
+            if not count:
+                return stem
+            if (name := f"{stem}_{count}") not in self.uses:
+                self.uses[name] = 1
+                return name
+
+    def name(self, made: Sequence[Var], place: Place | None) -> None:
+        """Give what one op made the variables that its place is assigned to.
+
+        Of several ops that one expression records, the last has its value: the names go on from the one before.
+        """
+        if place is not self.place:
+            variables = () if place is None or "_" in place.variables else place.variables
+            self.place, self.hints, self.named = place, tuple(map(self.take, variables)), ()
+        if len(self.hints) != len(made):
+            return
+        for var in self.named:
+            var.hint = ""
+        self.named = made
+        for var, hint in zip(made, self.hints, strict=True):
+            var.hint = hint
+
+
+def name_after(found: Mapping[Var, Value], ops: Iterable[Op], prefix: str) -> None:
+    """Give what these ops compute for a value the value's hint behind a prefix: `d_h` is the cotangent of `h`."""
+    made = {v for op in ops for v in op.outputs}
+    for var, value in found.items():
+        if var.hint and isinstance(value, Var) and value in made and not value.hint:
+            value.hint = f"{prefix}{var.hint}"
