@@ -40,6 +40,8 @@ with paused():
         value_grad_and_hvp,
     )
     from primsplit.programs.program import Program
+    from primsplit.scipy import adaptive as _adaptive  # noqa: F401  # what calls a function, and is differentiated
+    from primsplit.scipy import optimize as _optimize  # noqa: F401
     from primsplit.specs import spec
     from primsplit.tangents.frules import frule
 

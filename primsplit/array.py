@@ -40,6 +40,9 @@ def implements(*keys: Any) -> Callable[[_Function], _Function]:
     return register
 
 
+RANK_CURE = "Of a model, say the type of an input: ps.load(path, specs={'x': 'f32[N,3]'}), or --spec x:f32[N,3]."
+
+
 class View:
     """What a view was taken from, how to read it anew, and how to write through it.
 
@@ -187,7 +190,7 @@ class Array(Operators):
         """As in NumPy; sizes known only at run time are `Size` expressions."""
         shape = self._value.type.shape
         if shape is None:
-            raise TraceError("the rank of this value is not known", place=tracing.user_place())
+            raise TraceError("the rank of this value is not known", place=tracing.user_place(), cure=RANK_CURE)
         return shape
 
     @property

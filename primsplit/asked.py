@@ -58,10 +58,12 @@ def missing_attribute(name: str) -> AttributeError:
     """The error for an attribute that traced arrays do not have: at the user's line where NumPy's arrays have it."""
     if name.startswith("__") or not hasattr(np.ndarray, name):
         return AttributeError(f"a traced array has no attribute {name!r}")
-    return MissingAttribute(
+    error = MissingAttribute(
         f"a traced array has no {name}: it is an array without memory",
         place=tracing.user_place(),
         cure="For windows into an array write np.lib.stride_tricks.sliding_window_view(x, shape, axis)[..., ::step]."
         if name == "strides"
         else "",
     )
+    error.again = name == "device"  # which SciPy's functions of arrays of any library ask for
+    return error

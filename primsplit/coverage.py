@@ -113,7 +113,7 @@ def tested() -> dict[str, dict[str, str]]:
     file = resources.files("primsplit.rules") / "tested.json"
     if not file.is_file():
         return {"operators": {}, "functions": {}}
-    found: dict[str, dict[str, str]] = json.loads(file.read_text())
+    found: dict[str, dict[str, str]] = json.loads(file.read_text(encoding="utf-8"))
     return found
 
 

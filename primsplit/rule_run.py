@@ -7,12 +7,13 @@ from typing import Any
 from primsplit.array import Array
 from primsplit.calls.recorded import open_inputs
 from primsplit.counters import Counters
-from primsplit.dims import same_shape
+from primsplit.dims import Shape, same_shape
 from primsplit.errors import RuleError
 from primsplit.ir import NOWHERE, Block, Const, Op, Value, free, is_call, live_ops
 from primsplit.parts import Split
 from primsplit.rules.table import Rule
 from primsplit.tracing import recording
+from primsplit.trees import as_list
 
 
 def run_rule(
@@ -23,13 +24,12 @@ def run_rule(
     with recording(place=NOWHERE) as primal:
         params, inputs = open_inputs(op.inputs, primal, partial(is_parameter, op))
         outputs, pullback = rule(*inputs, **attributes)
-        results = [r.value for r in (outputs if isinstance(outputs, tuple | list) else (outputs,))]
+        results = [r.value for r in as_list(outputs)]
         with recording(place=NOWHERE) as back:
             seeds = [back.param(results[i].type) for i in of]
             given = dict(zip(of, map(Array, seeds), strict=True))
             found = pullback(*map(given.get, range(len(results))))
-            cotangents = list(found) if isinstance(found, tuple | list) else [found]
-            gradients = _checked(op, cotangents, inputs, wrt)
+            gradients = _checked(op, as_list(found), inputs, wrt)
     targets = tuple(i for i in wrt if gradients[i] is not None)
     wanted = tuple(g for i in targets if (g := gradients[i]) is not None)
     ops = live_ops(back.ops, wanted)
@@ -62,7 +62,7 @@ def _checked(op: Op, found: Sequence[Any], inputs: Sequence[Array | None], wrt: 
             continue
         if not isinstance(cotangent, Array):
             raise RuleError(f"the rule of {name} returned {type(cotangent).__name__} as a cotangent", place=op.place)
-        if cotangent.dtype != primal.dtype or not same_shape(cotangent.shape, primal.shape):
+        if cotangent.dtype != primal.dtype or not _fits(cotangent.type.shape, primal.type.shape):
             raise RuleError(
                 f"the rule of {name} returned a cotangent of type {cotangent.type} for input {position}, which is "
                 f"{primal.type}",
@@ -71,3 +71,10 @@ def _checked(op: Op, found: Sequence[Any], inputs: Sequence[Array | None], wrt: 
             )
         result.append(cotangent.value)
     return result
+
+
+def _fits(cotangent: Shape | None, primal: Shape | None) -> bool:
+    """True for the shape of the primal, and of a primal of unknown rank for an unknown one."""
+    if cotangent is None or primal is None:
+        return primal is None
+    return same_shape(cotangent, primal)

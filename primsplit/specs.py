@@ -60,9 +60,14 @@ def read_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
     """The dtype of a NumPy dtype, or of a name like `float32`, `f32` or `bfloat16`. Raises SpecError."""
     name = SHORT.get(dtype, dtype) if isinstance(dtype, str) else dtype
     try:
-        found = np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name)
+        # NumPy takes None for float64.
+        found = None if name is None else np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
     except TypeError:
-        raise SpecError(f"{dtype!r} is no dtype", cure=f"Known short names: {', '.join(SHORT)}.") from None
+        found = None
+    if found is None:
+        raise SpecError(
+            f"{dtype!r} is no dtype", place=tracing.user_place(), cure=f"Known short names: {', '.join(SHORT)}."
+        )
     if not is_held(found):
         raise SpecError(
             f"inputs of dtype {found} cannot be part of a program", place=tracing.user_place(), cure=_conversion(found)

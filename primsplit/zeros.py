@@ -27,7 +27,8 @@ def with_gradients(split: Split, block: Block, wanted: Sequence[int]) -> Block:
 
 def zeros_op(like: Value, ops: list[Op]) -> Value:
     """Zeros of the shape and dtype of a value, made by ops that are appended."""
-    sizes = Var(Type(np.int64, (len(like.type.shape or ()),)))
+    rank = like.type.rank
+    sizes = Var(Type(np.int64, None if rank is None else (rank,)))
     result = Var(like.type)
     ops.append(Op("Shape", (like,), (sizes,)))
     ops.append(Op("ConstantOfShape", (sizes,), (result,), {"value": np.zeros(1, like.type.dtype)}))

@@ -164,6 +164,12 @@ def test_exact_division_cancels_symbols_and_inexact_stays() -> None:
     assert (N * 4) % 2 == 0
 
 
+def test_division_does_not_ask_whether_the_sizes_in_calls_are_equal() -> None:
+    half, third = M // 2, N // 3
+    assert dims.same((half * third * 4) // (third * 2), half * 2)
+    assert str((half * 4) // third) == "floordiv(4*floordiv(M, 2), floordiv(N, 3))"
+
+
 def test_asking_a_symbolic_size_for_an_integer_says_what_to_do() -> None:
     with pytest.raises(UndecidableSize, match="known only at run time"):
         range(N)  # type: ignore[call-overload]

@@ -12,16 +12,16 @@ import primsplit
 PACKAGE = Path(primsplit.__file__).parent
 
 LAYERS: list[list[str]] = [
-    ["errors", "collector", "counters", "families", "fingerprint", "once", "unchanged", "whole"],
+    ["errors", "collector", "counters", "families", "fingerprint", "limited", "once", "unchanged", "whole"],
     ["branching", "calls", "tangents", "programs"],  # their modules are listed one by one
     ["dims"],
     ["ir"],
-    ["names", "orders", "schema", "surgery", "parts", "dependence", "unrolled"],
+    ["carriers", "names", "orders", "schema", "surgery", "parts", "dependence", "unrolled"],
     ["literals", "words", "listing", "parsing", "encoding"],
     ["infer"],
     ["verify"],
     ["tracing"],
-    ["methods"],
+    ["functionlike", "methods"],
     ["operators", "asked"],
     ["array"],
     ["lifting"],
@@ -50,6 +50,8 @@ LAYERS: list[list[str]] = [
     ["tangents.pushforward"],
     ["tangents.frules"],
     ["zeros", "transforms", "specs"],
+    ["scipy.optimize"],
+    ["scipy.adaptive"],
     ["doors"],
     ["audit.page", "audit.python", "audit.styles", "audit.__init__"],
     ["programs.labels"],

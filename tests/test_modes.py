@@ -129,6 +129,8 @@ def test_names_that_are_taken_are_numbered(tmp_path: Path) -> None:
 WRONG = [
     ("a vector's hvp", {"mode": "hvp"}, ShapeError, "one scalar result"),
     ("an unknown mode", {"mode": "sideways"}, SpecError, "gradient, jvp, linearize"),
+    ("a chunk of a gradient", {"chunk": 2}, SpecError, "chunk=2 is for a jacobian or hessian"),
+    ("a chunk of a product", {"chunk": 2, "mode": "hvp"}, SpecError, "and not for mode='hvp'"),
     ("functions of a jvp", {"mode": "jvp", "form": "functions"}, SpecError, "for gradients"),
 ]
 
@@ -139,3 +141,31 @@ def test_what_cannot_be_exported_is_refused(tmp_path: Path, options: Any, error:
         ps.export(residuals, PARAMS, X, path=str(tmp_path / "f.onnx"), **options)
     assert told in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("specs", "told"),
+    [
+        ((), {"mode": "hvp"}),
+        ((), {"wrt": "x"}),
+        ((), {"of": "y"}),
+        ((), {"chunk": 3}),
+        ((X,), {}),
+        ((), {"seed": "ones"}),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_a_split_too_late_is_refused(tmp_path: Path, specs: Any, told: Any) -> None:
+    made = ps.split(loss, PARAMS, X)
+    with pytest.raises(SpecError, match="comes too late"):
+        ps.export(made, *specs, path=str(tmp_path / "f.onnx"), **told)
+    assert list(tmp_path.iterdir()) == []
+    assert ps.export(made, path=str(tmp_path / "f.onnx"), form="split") == [
+        str(tmp_path / f"f.{part}.onnx") for part in ("forward", "backward")
+    ]
+
+
+def test_paths_may_be_path_objects(tmp_path: Path) -> None:
+    assert ps.export(loss, PARAMS, X, path=tmp_path / "f.onnx") == [str(tmp_path / "f.onnx")]
+    assert ps.export(loss, PARAMS, X, path=tmp_path / "g.onnx", mode="hessian") == [str(tmp_path / "g.onnx")]
+    ps.trace(loss, PARAMS, X).save(tmp_path / "h.onnx")
+    assert ps.load(tmp_path / "h.onnx").inputs == ("params.b", "params.w", "x")

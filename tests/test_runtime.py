@@ -10,7 +10,7 @@ import pytest
 from onnx import helper
 
 import primsplit as ps
-from primsplit.errors import DtypeError
+from primsplit.errors import DtypeError, RunError
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,26 @@ def test_a_result_of_four_bits_is_not_written_into_an_array(tmp_path: Path) -> N
     program, result = cast_to(tmp_path, "int4")
     with pytest.raises(DtypeError, match="two elements a byte"):
         program.run_into(result, np.array([1, -2, 3], np.float32))
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Non-zero status code returned while running ReduceMax node. Name:'' Status Message: ", "running ReduceMax"),
+        ("[FAIL] while running Add node. Status Message: sizes differ\n more", "failed: sizes differ"),
+        ("", "OSError"),
+    ],
+)
+def test_an_error_of_the_run_is_told_also_where_it_has_no_message(
+    said: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = ps.trace(lambda x: x + 1.0, np.zeros(2))
+
+    class Failing:
+        def run(self, *_: Any) -> Any:
+            raise OSError(said)
+
+    monkeypatch.setattr(program.session(), "session", Failing())
+    with pytest.raises(RunError) as caught:
+        program(np.zeros(2))
+    assert told in str(caught.value)

@@ -12,8 +12,10 @@ from primsplit.calls.recorded import StandIn, merged, record_call
 from primsplit.calls.staging import Site, Staged, call_site
 from primsplit.errors import RuleError, TraceError
 from primsplit.fingerprint import fingerprint
+from primsplit.functionlike import FunctionLike, require_function
 from primsplit.ir import Block, Var, free, own_symbols
 from primsplit.lifting import as_array
+from primsplit.limited import Limited
 
 Function = Callable[..., Any]
 
@@ -21,7 +23,7 @@ MOST_BODIES = 1024
 """How many signatures of one primitive are remembered; sizes that depend on data make new ones without end."""
 
 
-class Primitive:
+class Primitive(FunctionLike):
     """A function that is recorded as one op, `call::name`, with its traced program inside.
 
     It is differentiated by its rule where it has one, else through its program. Array arguments (nested ones too) are
@@ -32,6 +34,7 @@ class Primitive:
     def __init__(
         self, function: Function, name: str = "", bounded: Callable[[str, Block], Function] | None = None
     ) -> None:
+        require_function(function)
         functools.update_wrapper(self, function)
         self.bounded = bounded
         self.function = function
@@ -39,7 +42,11 @@ class Primitive:
         self.rule: Function | Staged | None = None
         self.frule: Function | Staged | None = None
         self.transposed: Callable[[FlatForward], Function] | None = None
-        self.bodies: dict[Any, tuple[Block, trees.TreeSpec]] = {}
+        self.bodies: Limited[Any, tuple[Block, trees.TreeSpec]] = Limited(MOST_BODIES)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Primitive":
+        """The primitive itself, as of a function: its rules are registered for it."""
+        return self
 
     def depends_on(self) -> tuple[Any, ...]:
         """What its behaviour depends on; not the bodies traced so far."""
@@ -94,8 +101,6 @@ class Primitive:
             return known[0], [], known[1]
         body, outer, result_spec = self._traced(leaves, arrays, spec)
         if is_for_every_use(body, outer):
-            if len(self.bodies) >= MOST_BODIES:
-                self.bodies.clear()
             self.bodies[key] = (body, result_spec)
         return body, outer, result_spec
 
@@ -165,11 +170,9 @@ def _body_key(function: Function, leaves: Sequence[Any], arrays: Sequence[Array 
     return spec, static, types, fingerprint(function), tracing.current().explores
 
 
-def primitive(function: Function | None = None, *, name: str = "") -> Any:
-    """Make a function one op of the program. Use as a decorator; give it a rule with `rrule`."""
-    if function is None:
-        return lambda f: Primitive(f, name)
-    return Primitive(function, name)
+def primitive(function: Function) -> Any:
+    """Make a function of a library one op of the program. Users' functions are made so by `boundaries.primitive`."""
+    return Primitive(function)
 
 
 def rrule(target: Primitive, *, staged: bool = False, first_order_only: bool = False) -> Callable[[Function], Function]:
@@ -262,7 +265,8 @@ def _once(x: Array, name: str) -> Array:
 
 
 def opt_out(target: Primitive) -> None:
-    """Take a primitive's rules away: it is differentiated through its own program again."""
+    """Take a primitive's rules away: it is differentiated through its own program again. Raises RuleError."""
+    check_primitive(target, "opt_out")
     target.rule = target.frule = None
     target.bodies.clear()
 

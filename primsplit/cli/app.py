@@ -1,6 +1,8 @@
 """The commands, assembled."""
 
+import inspect
 import os
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Annotated
 
@@ -45,5 +47,10 @@ def settings(
         os.environ[TRACEBACK] = "1"
 
 
+def _help(command: Callable[..., None]) -> str:
+    """What a command's docstring tells, each paragraph in one line for the terminal to break."""
+    return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(command.__doc__ or "").split("\n\n"))
+
+
 for _command in (export, grad, audit, check, run, bench, rules):
-    app.command()(_command)
+    app.command(help=_help(_command))(_command)

@@ -1,5 +1,6 @@
 """`primsplit audit`: what is in the gradient of a function, for a person to check."""
 
+import os
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ from primsplit.audit.report import report
 from primsplit.cli import options
 from primsplit.cli.failures import command
 from primsplit.cli.loaded import LoadedModel, read_subject
-from primsplit.cli.output import console, print_json, size_text, table
+from primsplit.cli.output import console, print_json, print_page, size_text, table
 from primsplit.errors import SpecError
 
 
@@ -52,6 +53,8 @@ def audit(
         text = made.split.listing(style.value)
         if json:
             print_json({"style": style.value, "listing": text})
+        elif style is Style.HTML:
+            print_page(text)
         else:
             print(text)
         return
@@ -104,7 +107,7 @@ def _where(value: dict[str, Any]) -> tuple[str, str]:
     """The file and line, and its text."""
     if "line" not in value:
         return "", ""
-    return f"{value['file'].rsplit('/', 1)[-1]}:{value['line']}", value["source"]
+    return f"{os.path.basename(value['file'])}:{value['line']}", value["source"]
 
 
 def _heading(text: str) -> None:

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 import typer
-from rich.console import Console
 from rich.progress import track
 from rich.text import Text
 
@@ -17,7 +16,7 @@ from primsplit.cli import options
 from primsplit.cli.failures import command
 from primsplit.cli.late import make_session, open_file
 from primsplit.cli.loaded import LoadedModel, Subject, name_of, read_subject
-from primsplit.cli.output import console, print_json, table
+from primsplit.cli.output import console, print_json, progress_console, table
 from primsplit.programs.program import Program, arrays_of
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -57,7 +56,7 @@ def bench(
         for _ in range(WARM):
             call()
     samples: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in track(range(runs), "timing", console=Console(stderr=True, quiet=json), transient=True):
+    for _ in track(range(runs), "timing", console=progress_console(quiet=json), transient=True):
         for name, call in calls.items():
             started = time.perf_counter()
             call()

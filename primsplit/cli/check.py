@@ -5,7 +5,6 @@ import tempfile
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 from rich.text import Text
 
@@ -14,7 +13,7 @@ from primsplit.cli.failures import NotRightError, command, user_output_to_stderr
 from primsplit.cli.late import check_file, open_file, open_pair
 from primsplit.cli.loaded import LoadedModel, Subject, name_of, read_subject
 from primsplit.cli.options import FormName
-from primsplit.cli.output import console, print_json, table
+from primsplit.cli.output import console, print_json, progress_console, table
 
 COLOURS = {"ok": "green", "wrong": "red", "unclear": "yellow"}
 
@@ -33,7 +32,7 @@ def check(
     tolerance: Annotated[
         float | None, typer.Option("--tolerance", min=0.0, help="The relative error admitted of a gradient.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="For the random directions and cotangents.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="For the random directions and cotangents.")] = 0,
     length: options.Length = None,
     absent: options.Absent = None,
     safe_where: options.SafeWhere = False,
@@ -80,7 +79,7 @@ def _rows(made: Subject, file: Any, tolerance: float | None, seed: int, *, quiet
     )
     total = len(made.split.program.outputs) + len(made.split.gradient_names)
     rows = []
-    with Progress(console=Console(stderr=True, quiet=quiet), transient=True) as bar, user_output_to_stderr():
+    with Progress(console=progress_console(quiet=quiet), transient=True) as bar, user_output_to_stderr():
         task = bar.add_task("checking", total=total)
         for row in checking.rows():
             rows.append(row.as_dict())

@@ -46,9 +46,9 @@ def export(
     Of an ONNX model it writes what `primsplit grad` does, which has more options for models.
     """
     if target.endswith(".onnx"):
-        if spec or dtype is not None or branches is not options.BranchesName.EXPLORE:
-            raise SpecError("--spec, --dtype and --branches are for Python files: a model has its inputs already")
-        told = {"length": length, "absent": absent, "safe_where": safe_where}
+        if dtype is not None or branches is not options.BranchesName.EXPLORE:
+            raise SpecError("--dtype and --branches are for Python files: a model has its dtypes already")
+        told = {"spec": spec, "length": length, "absent": absent, "safe_where": safe_where}
         grad(target, onnx=onnx, wrt=wrt, mode=mode, form=form, chunk=chunk, **told, json=json)
         return
     options.Told(length, absent, safe_where=safe_where).refuse()

@@ -32,6 +32,7 @@ def grad(
     of: Annotated[
         list[str] | None, typer.Option("--of", metavar="NAME", help="An output to differentiate; repeat.")
     ] = None,
+    spec: options.Spec = None,
     mode: options.Mode = None,
     form: options.Form = FormName.JOINT,
     chunk: options.Chunk = None,
@@ -51,7 +52,7 @@ def grad(
     with progress(f"differentiating {model}", quiet=json):
         kind = read_mode("gradient" if mode is None else mode.value)
         made = derive(
-            options.Told(length, absent, safe_where=safe_where).load(model),
+            options.Told(length, absent, safe_where=safe_where).load(model, options.read_specs(spec)),
             mode=kind,
             wrt=wrt or None,
             of=of or None,

@@ -39,7 +39,7 @@ class LoadedModel:
         with progress(f"differentiating {path}", quiet=quiet):
             self.name = os.path.basename(path)
             self.path = path
-            self.model: Program = told.load(path)
+            self.model: Program = _with_ranks(told.load(path), path, texts, told)
             self.split = split(self.model, wrt=wrt or None)
         self._texts = texts
         self._told = told
@@ -88,6 +88,13 @@ class LoadedModel:
                 {"name": name, "type": str(value.type), "bytes": size if isinstance(size, int) else 0, "value": shown}
             )
         return sorted(rows, key=lambda row: -int(row["bytes"]))
+
+
+def _with_ranks(model: Program, path: str, texts: Mapping[str, str], told: Told) -> Program:
+    """The model, its inputs of unknown rank of the types that are said of them."""
+    types = dict(zip(model.inputs, model.types, strict=True))
+    unranked = {name: text for name, text in texts.items() if name in types and types[name].rank is None}
+    return told.load(path, unranked) if unranked else model
 
 
 Subject = Exported | LoadedModel

@@ -1,13 +1,15 @@
 """The options that several commands share, and what they say: which function, with which inputs."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from primsplit.cli.failures import user_output_to_stderr
+from primsplit.cli.output import progress_console
 from primsplit.errors import SpecError
 from primsplit.export import SplitProgram
 from primsplit.programs.arguments import arguments_of
@@ -152,7 +154,7 @@ def read_ranges(texts: list[str] | None) -> dict[str, tuple[float, float]]:
             low, high = map(float, said.split(","))
         except ValueError:
             low, high = 1.0, 0.0
-        if not name or not low <= high:
+        if not name or not (math.isfinite(high - low) and low <= high):
             raise SpecError(f"cannot read --range {text}", cure="Write it like --range x:0.5,2.")
         found[name.strip()] = (low, high)
     return found
@@ -168,10 +170,11 @@ class Told:
     ranges: list[str] | None = None
     safe_where: bool = False
 
-    def load(self, path: str) -> Program:
+    def load(self, path: str, specs: Mapping[str, str] | None = None) -> Program:
         """The model, its sequences of these lengths, its optional inputs given but for those that are absent."""
         given = dict.fromkeys(self.absent or [], False)
-        return load_model(path, lengths=read_lengths(self.length), given=given, safe_where=self.safe_where)
+        lengths = read_lengths(self.length)
+        return load_model(path, lengths=lengths, given=given, specs=specs, safe_where=self.safe_where)
 
     def refuse(self) -> None:
         """Raise SpecError where something is told of a Python file's inputs."""
@@ -219,6 +222,4 @@ class Exported:
 
 def progress(text: str, *, quiet: bool = False) -> Any:
     """A spinner with a text on stderr while something is done; `quiet`, or no terminal, shows none."""
-    console = Console(stderr=True)
-    console.quiet = quiet or not console.is_terminal
-    return console.status(text)
+    return progress_console(quiet=quiet).status(text)

@@ -1,6 +1,7 @@
 """What commands print."""
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,9 +17,26 @@ def console() -> Console:
     return out if out.is_terminal else Console(highlight=False, width=160)
 
 
+def progress_console(*, quiet: bool = False) -> Console:
+    """Where it is shown that something is being done: on stderr, where that is a terminal; nowhere if `quiet`."""
+    out = Console(stderr=True)
+    out.quiet = quiet or not out.is_terminal
+    return out
+
+
 def print_json(answer: Any) -> None:
     """An answer for a program to read."""
-    print(json.dumps(answer, indent=2, ensure_ascii=False))
+    print(json.dumps(answer, indent=2, ensure_ascii=not writes_all()))
+
+
+def print_page(text: str) -> None:
+    """A page of HTML, for a browser to read in any encoding where it cannot be UTF-8."""
+    print(text if writes_all() else text.encode("ascii", "xmlcharrefreplace").decode())
+
+
+def writes_all() -> bool:
+    """True where answers are written in an encoding that has every character."""
+    return (sys.stdout.encoding or "").lower().startswith("utf")
 
 
 def table(

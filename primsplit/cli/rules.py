@@ -10,6 +10,7 @@ from primsplit.cli import options
 from primsplit.cli.failures import NotRightError, command
 from primsplit.cli.output import console, print_json, table
 from primsplit.coverage import missing_in_file, name_rows, operator_rows
+from primsplit.errors import SpecError
 
 GREEN, YELLOW, RED, DIM = "green", "yellow", "red", "dim"
 COLOURS = {"unsupported": DIM, "missing": RED, "refused": DIM}
@@ -29,12 +30,14 @@ def rules(
 
     A row is green only if a test of it ran and passed when the table of tests was made. --json has the test's name.
     """
+    if missing_for is not None and (names or operators):
+        raise SpecError("--missing-for tells of a file's operators alone: --numpy and --onnx say nothing more")
     if missing_for is not None:
         _show_missing(missing_for, missing_in_file(missing_for), json=json)
         return
     found = {
-        "operators": [] if names else [r.as_dict() for r in operator_rows()],
-        "functions": [] if operators else [r.as_dict() for r in name_rows()],
+        "operators": [] if names and not operators else [r.as_dict() for r in operator_rows()],
+        "functions": [] if operators and not names else [r.as_dict() for r in name_rows()],
     }
     if json:
         print_json({k: v for k, v in found.items() if v})

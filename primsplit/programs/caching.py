@@ -2,7 +2,6 @@
 
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from primsplit.counters import Counters
 from primsplit.encoding import Unstorable
 from primsplit.fingerprint import fingerprint
 from primsplit.ir import Block, Var
+from primsplit.limited import Recent
 from primsplit.once import Turns
 from primsplit.programs.compiled import Compiled, Statistics
 from primsplit.programs.storing import Recorded, Store
@@ -68,10 +68,9 @@ class Cached(Primitive):
         self, function: Function, name: str = "", maxsize: int = 256, store: str | os.PathLike[str] | None = None
     ) -> None:
         super().__init__(function, name, Bounded)
-        self.maxsize = maxsize
         self.store = None if store is None else Store(store, function, self.name)
         self.statistics = CacheStatistics()
-        self.recordings: OrderedDict[Signature, Recorded] = OrderedDict()
+        self.recordings: Recent[Signature, Recorded] = Recent(maxsize)
         self.compiled = _Runs(super().__call__, function)
         self.lock = threading.Lock()
         self.turns = Turns()
@@ -106,10 +105,9 @@ class Cached(Primitive):
     def _known(self, key: Signature) -> Recorded | None:
         """The recording of a signature that was made before, if there is one."""
         with self.lock:
-            found = self.recordings.get(key)
+            found = self.recordings.used(key)
             if found is not None:
                 self.statistics.hits += 1
-                self.recordings.move_to_end(key)
         return found
 
     def _recorded(
@@ -141,8 +139,6 @@ class Cached(Primitive):
     def _keep(self, key: Signature, recorded: Recorded) -> None:
         with self.lock:
             self.recordings[key] = recorded
-            if len(self.recordings) > self.maxsize:
-                self.recordings.popitem(last=False)
 
     def _path(self, key: Signature) -> tuple[str | None, str]:
         """The file of a recording in the store, where there is one; else why not."""

@@ -3,7 +3,6 @@
 import functools
 import inspect
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,8 @@ from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.errors import BranchError
 from primsplit.fingerprint import Same, fingerprint, watched_fingerprint
+from primsplit.functionlike import FunctionLike, remade, require_function
+from primsplit.limited import Limited, Recent
 from primsplit.once import Turns
 from primsplit.programs.program import Program
 from primsplit.programs.trace_program import Branches, trace_program
@@ -43,10 +44,10 @@ class Known:
     read: Any
     unchanged: Unchanged
     rules: int
-    programs: dict[Any, Program]
+    programs: Limited[Any, Program]
 
 
-class Compiled:
+class Compiled(FunctionLike):
     """A function that records itself while another function is traced, and else runs as a cached Program.
 
     Threads may call it at the same time: one of them traces a signature, and onnxruntime runs one session for all.
@@ -57,11 +58,12 @@ class Compiled:
     """Whether its traces count as traces of a function."""
 
     def __init__(self, record: Function, of: Function, last: str = "") -> None:
+        require_function(of)
         functools.update_wrapper(self, of, updated=())
         self.record = record
         self.of = of
         self.last = last
-        self.programs: OrderedDict[Any, Program] = OrderedDict()
+        self.programs: Recent[Any, Program] = Recent(CACHE_SIZE)
         self.known: Known | None = None
         self.is_guarded: bool = isinstance(of, Compiled) and of.is_guarded
         self.statistics = Statistics()
@@ -88,8 +90,6 @@ class Compiled:
         program = self._program(args, named, known)
         result = program(*args, **named)
         if look is not None:
-            if len(known.programs) >= CACHE_SIZE:
-                known.programs.clear()
             known.programs[look] = program
         return result
 
@@ -110,7 +110,7 @@ class Compiled:
         if known is None or known.rules != Epoch.count or not known.unchanged:
             read, unchanged = watched_fingerprint(self.of)
             is_same = known is not None and known.rules == Epoch.count and known.read == read
-            programs = known.programs if known is not None and is_same else {}
+            programs = known.programs if known is not None and is_same else Limited(CACHE_SIZE)
             known = self.known = Known(read, unchanged, Epoch.count, programs)
         return known
 
@@ -160,18 +160,15 @@ class Compiled:
 
     def _found(self, key: Any) -> Program | None:
         with self.lock:
-            found = self.programs.get(key)
+            found = self.programs.used(key)
             if found is not None:
                 self.statistics.hits += 1
-                self.programs.move_to_end(key)
             return found
 
     def _keep(self, key: Any, made: Program) -> None:
         with self.lock:
             self.statistics.misses += 1
             self.programs[key] = made
-            if len(self.programs) > CACHE_SIZE:
-                self.programs.popitem(last=False)
 
     def guard_value(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """What the guard of a guarded function says of these arguments; None where there is no guard."""
@@ -223,6 +220,7 @@ def _leaf_key(leaf: Any) -> Any:
     return found.key, isinstance(leaf, float) and not isinstance(leaf, np.generic)
 
 
+@remade
 def value_and_grad(function: Function, wrt: Wrt = 0, *, has_aux: bool = False) -> Compiled:
     """The function that returns `(f(*args), gradient)`.
 
@@ -238,6 +236,7 @@ def value_and_grad(function: Function, wrt: Wrt = 0, *, has_aux: bool = False) -
     return Compiled(value_and_gradient_of, function)
 
 
+@remade
 def grad(function: Function, wrt: Wrt = 0, *, has_aux: bool = False) -> Compiled:
     """The gradient of a scalar function; with `has_aux`, the pair of gradient and aux. See `value_and_grad`."""
 
@@ -248,6 +247,7 @@ def grad(function: Function, wrt: Wrt = 0, *, has_aux: bool = False) -> Compiled
     return Compiled(gradient_of, function)
 
 
+@remade
 def vmap(function: Function, in_axes: Axes = 0, out_axes: Axes = 0) -> Compiled:
     """The function of a batch: `f` of each example, stacked, in one program.
 
@@ -270,7 +270,10 @@ def vmap(function: Function, in_axes: Axes = 0, out_axes: Axes = 0) -> Compiled:
 def vjp(function: Function, *args: Any, wrt: Wrt | None = None, **named: Any) -> tuple[Any, Function]:
     """`f(*args)` and its pullback: a function from a cotangent of the result to those of the arguments.
 
-    By default the cotangents of all positional arguments, as a tuple. The pullback may be called repeatedly.
+    By default the cotangents of all positional arguments, as a tuple; of those that `wrt` names, where it does: of one,
+    or of several as a tuple. A cotangent has the structure, shapes and dtypes of the result. The pullback may be called
+    repeatedly. Raises SpecError, ShapeError or DtypeError for a cotangent that does not fit, DtypeError for an argument
+    that is not floating point, MissingRule where an operator has no derivative.
     """
     asked: Wrt = tuple(range(len(args))) if wrt is None else wrt
     if tracing.is_recording():

@@ -4,17 +4,14 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import sum_to
+from primsplit.broadcasting import ones_like, sum_to
 from primsplit.calls.boundaries import primitive
 from primsplit.calls.primitive import Primitive, rrule
 from primsplit.errors import RuleError
 from primsplit.ir import is_call, walk
 from primsplit.lifting import as_array
-from primsplit.ops import op
 from primsplit.transforms.forward import jacobian_vector
 
 Function = Callable[..., Any]
@@ -35,7 +32,7 @@ def forward(function: Function) -> Primitive:
         arrays = [as_array(a) for a in args]
         value, derivatives = None, []
         for position, array in enumerate(arrays):
-            tangents = [_ones(a) if i == position and a.type.is_float else None for i, a in enumerate(arrays)]
+            tangents = [ones_like(a) if i == position and a.type.is_float else None for i, a in enumerate(arrays)]
             if array.type.is_float:
                 value, derivative = jacobian_vector(function, arrays, tangents)
                 derivatives.append(derivative)
@@ -51,12 +48,6 @@ def forward(function: Function) -> Primitive:
 
     rule.__name__ = f"{made.name}_rule"
     return made
-
-
-def _ones(array: Array) -> Array:
-    one = np.ones(1, array.dtype)
-    ones: Array = op.ConstantOfShape(op.Shape(array), value=one, types=[array.type])
-    return ones
 
 
 def _checked(function: Function) -> Function:

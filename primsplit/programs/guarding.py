@@ -14,12 +14,13 @@ from primsplit.branching.raising import raise_at_run_time
 from primsplit.control import cond
 from primsplit.doors import save_models
 from primsplit.errors import SpecError
+from primsplit.functionlike import remade, require_function
 from primsplit.ir import Type
 from primsplit.lifting import as_array
 from primsplit.ops import op
 from primsplit.programs.compiled import BY_BRANCHES, Compiled
 from primsplit.programs.program import ARRAY, Program
-from primsplit.programs.trace_program import trace_program
+from primsplit.programs.trace_program import check_option, trace_program
 from primsplit.whole import write_whole
 
 Function = Callable[..., Any]
@@ -34,6 +35,8 @@ class Guarded(Compiled):
 
     def __init__(self, function: Function, guard: Function | None) -> None:
         super().__init__(function, function)
+        if guard is not None:
+            require_function(guard)
         self.guard = guard
         self.is_guarded = True
 
@@ -46,6 +49,7 @@ class Guarded(Compiled):
         return self.of, self.guard
 
 
+@remade
 def guarded(function: Function, guard: Function | None = None) -> Guarded:
     """`function`, recorded once for each value of `guard(*args)`, a number, text or tuple of such.
 
@@ -57,14 +61,15 @@ def guarded(function: Function, guard: Function | None = None) -> Guarded:
     return Guarded(function, guard)
 
 
-def export_guarded(target: Compiled, path: str, *, form: str = "joint") -> list[str]:
+def export_guarded(target: Compiled, path: str | os.PathLike[str], *, form: str = "joint") -> list[str]:
     """Write what a guarded function, or a transform of one, has recorded; return the paths written.
 
     `form="joint"` makes one file that computes the guard, a scalar, and runs the program of its value; it fails for a
     value that was not recorded. `form="variants"` makes a folder with one file for each value and `index.json`, which
     says which is whose. Raises SpecError where nothing was recorded, or recordings differ in their arguments.
     """
-    recorded = _recorded(target)
+    check_option("form", form, ("joint", "variants"))
+    recorded, path = _recorded(target), os.fspath(path)
     if form == "variants":
         return _save_variants(recorded, path)
     program = _with_guard(target, recorded)
@@ -74,14 +79,14 @@ def export_guarded(target: Compiled, path: str, *, form: str = "joint") -> list[
 
 def _recorded(target: Compiled) -> "OrderedDict[Any, Program]":
     """The programs by the value of the guard."""
-    found: OrderedDict[Any, Program] = OrderedDict()
-    for key, program in target.programs.items():
-        found[key[-1]] = program
     if guard_of(target) is None:
         raise SpecError(
             f"{getattr(target, '__name__', 'the function')} has no guard to put in a file",
             cure="Make it with ps.guarded(f, guard). Or export the function itself, with all its branches.",
         )
+    found: OrderedDict[Any, Program] = OrderedDict()
+    for key, program in target.programs.items():
+        found[key[-1]] = program
     if not found:
         raise SpecError(
             "the guarded function has recorded nothing yet", cure="Call it once for each value of its guard."

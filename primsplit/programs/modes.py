@@ -5,6 +5,7 @@ so that the product with a Hessian is `t_d_x`, `j_x` the Jacobian and `h_x` the 
 are several results or inputs).
 """
 
+import os
 from collections.abc import Callable, Sequence
 from textwrap import shorten
 from typing import Any, Literal, get_args
@@ -58,8 +59,10 @@ def derive(
     - hvp: one too: a scalar function's value, gradient, and the tangents of the gradient.
     - jacobian, hessian: a Program that gives the value (and gradient) first. `chunk` directions are taken at a time.
 
-    Raises SpecError for another mode, or one that the function has not; ShapeError where it needs a scalar.
+    Raises SpecError for another mode, or a `chunk` of one that has none; ShapeError where it needs a scalar.
     """
+    if chunk is not None and read_mode(mode) not in {"jacobian", "hessian"}:
+        raise SpecError(f"chunk={chunk!r} is for a jacobian or hessian, and not for mode={mode!r}")
     if read_mode(mode) == "gradient":
         return split(function, *specs, wrt=wrt, of=of, **named)
     if mode in {"hvp", "hessian"}:
@@ -74,9 +77,9 @@ def derive(
 
 
 def export(
-    target: Function | Derived,
+    target: Function | SplitProgram,
     *specs: Any,
-    path: str,
+    path: str | os.PathLike[str],
     mode: Kind = "gradient",
     form: Form = "joint",
     wrt: Wrt = None,
@@ -86,14 +89,27 @@ def export(
 ) -> list[str]:
     """Write a function, Program or Split with its derivative as ONNX; return the paths written.
 
-    `mode` is what `derive` names: by default the gradient, in the `form` "joint" (one graph), "split" (a forward and a
-    backward file) or "functions" (one file, forward and pullback as model-local functions). "linearize" writes a
-    forward and a linear file, every other mode one. Raises FileError where the path cannot be written.
+    `specs`, `wrt`, `of` and what else is named are those of `split`. `mode` is "gradient" (`form` "joint" writes one
+    graph, "split" a forward and a backward file, "functions" one file with forward and pullback as model-local
+    functions); "jvp", which takes a tangent `t_x` for each input in `wrt` and gives `t_y`; "linearize", the same as a
+    forward and a linear file; "hvp", value, gradient and product with the Hessian of a scalar function; "jacobian" or
+    "hessian", whole, `chunk` directions at a time.
+    Raises FileError where the path cannot be written, SpecError for a mode, form or name that does not exist, and for
+    what is said of a Split again, ShapeError where a mode needs a scalar, MissingRule where there is no derivative.
     """
-    if isinstance(target, SplitProgram | PushedProgram):
+    path = os.fspath(path)
+    if isinstance(target, SplitProgram):
+        _refuse_told(target, specs, {"wrt": wrt, "of": of, "chunk": chunk, "mode": mode, **named})
         return save_derived(target, path, mode, form)
     made = derive(target, *specs, mode=mode, wrt=wrt, of=of, chunk=chunk, **named)
     return save_derived(made, path, mode, form)
+
+
+def _refuse_told(made: SplitProgram, specs: tuple[Any, ...], told: dict[str, Any]) -> None:
+    again = [f"{k}={v!r}" for k, v in told.items() if v is not None and (k, v) != ("mode", "gradient")]
+    if specs or again:
+        what = shorten(again[0], 80) if again else "a spec"
+        raise SpecError(f"{what} comes too late: this is a {made!r}", cure="Export the function itself with it.")
 
 
 def save_derived(made: Derived, path: str, mode: Kind, form: Form = "joint") -> list[str]:

@@ -11,6 +11,8 @@ from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.errors import DtypeError, ShapeError, SpecError
 from primsplit.fingerprint import Same
+from primsplit.functionlike import remade
+from primsplit.limited import Limited
 from primsplit.programs.compiled import CACHE_SIZE, Compiled
 from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram, push_program
@@ -65,14 +67,12 @@ class _Linear:
 
     def __init__(self, function: Function) -> None:
         self.programs = Compiled(function, function)
-        self.pushed: dict[int, PushedProgram] = {}
+        self.pushed: Limited[int, PushedProgram] = Limited(CACHE_SIZE)
 
     def of(self, program: Program) -> PushedProgram:
         """The tangent list of a program, which it keeps, so that its id stays its own."""
         known = self.pushed.get(id(program))
         if known is None:
-            if len(self.pushed) >= CACHE_SIZE:
-                self.pushed.clear()
             known = self.pushed[id(program)] = push_program(program)
         return known
 
@@ -86,6 +86,7 @@ def _is_traced(tree: Any) -> bool:
     return tracing.is_recording() or any(isinstance(x, Array) for x in trees.flatten(tree)[0])
 
 
+@remade
 def value_grad_and_hvp(function: Function, wrt: Wrt = 0) -> Compiled:
     """The function `(*args, v) -> (value, gradient, H v)` for the Hessian H of a scalar function.
 
@@ -116,6 +117,7 @@ def hvp(function: Function, primals: Sequence[Any] | None = None, v: Any = None,
     return _kept_products(Same(function), wrt if isinstance(wrt, int | str) else tuple(wrt))(*given)
 
 
+@remade
 def _products_of(function: Function, wrt: Wrt) -> Compiled:
     def product_of(*args: Any, **named: Any) -> Any:
         *positional, vector = _with_vector(args)
@@ -139,11 +141,14 @@ def _with_vector(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return args
 
 
+@remade
 def jacobian(function: Function, wrt: Wrt = 0, *, mode: Mode | None = None, chunk: int | None = None) -> Compiled:
     """The Jacobian of a function, in the structure of the result and, in it, of the argument in `wrt`.
 
     Its arrays have the shape (*result, *argument); several arguments are a tuple. `mode="forward"` makes columns,
     `"reverse"` rows; by default whichever are fewer. `chunk` directions are computed at a time, by default all at once.
+    Raises DtypeError for an argument or result that is not floating point, MissingRule where an operator has no
+    derivative.
     """
 
     def jacobian_at(*args: Any, **named: Any) -> Any:
@@ -152,6 +157,7 @@ def jacobian(function: Function, wrt: Wrt = 0, *, mode: Mode | None = None, chun
     return Compiled(jacobian_at, function)
 
 
+@remade
 def value_and_jacobian(
     function: Function, wrt: Wrt = 0, *, mode: Mode | None = None, chunk: int | None = None
 ) -> Compiled:
@@ -163,8 +169,12 @@ def value_and_jacobian(
     return Compiled(both_at, function)
 
 
+@remade
 def hessian(function: Function, wrt: Wrt = 0, *, chunk: int | None = None) -> Compiled:
-    """The Hessian of a scalar function: arrays of shape (*a, *b) in the structure of the argument in `wrt`, twice."""
+    """The Hessian of a scalar function: arrays of shape (*a, *b) in the structure of the argument in `wrt`, twice.
+
+    `chunk` directions are computed at a time, by default all at once. Raises what `value_and_grad` raises.
+    """
 
     def hessian_at(*args: Any, **named: Any) -> Any:
         return hessian_of(function, args, named, wrt, chunk=chunk)[2]
@@ -172,6 +182,7 @@ def hessian(function: Function, wrt: Wrt = 0, *, chunk: int | None = None) -> Co
     return Compiled(hessian_at, function)
 
 
+@remade
 def value_grad_and_hessian(function: Function, wrt: Wrt = 0, *, chunk: int | None = None) -> Compiled:
     """The function that returns `(value, gradient, Hessian)` of a scalar function."""
 
@@ -181,6 +192,7 @@ def value_grad_and_hessian(function: Function, wrt: Wrt = 0, *, chunk: int | Non
     return Compiled(all_of, function)
 
 
+@remade
 def laplacian(function: Function, wrt: Wrt = 0, *, chunk: int | None = None) -> Compiled:
     """The sum of the second derivatives of a scalar function, over the elements of the argument in `wrt`."""
 
@@ -190,6 +202,7 @@ def laplacian(function: Function, wrt: Wrt = 0, *, chunk: int | None = None) -> 
     return Compiled(laplacian_at, function)
 
 
+@remade
 def derivative(function: Function, wrt: int | str = 0) -> Compiled:
     """The derivative of a function of a number, in the structure of its result. Raises ShapeError for an array."""
 
@@ -199,6 +212,7 @@ def derivative(function: Function, wrt: int | str = 0) -> Compiled:
     return Compiled(derivative_at, function)
 
 
+@remade
 def value_and_derivative(function: Function, wrt: int | str = 0) -> Compiled:
     """The function that returns `(f(x), derivative)` of a function of a number; see `derivative`."""
 

@@ -1,8 +1,8 @@
 """Program: a Block with the user's argument structure and names; the thing that is called, listed and saved."""
 
-import copy
+import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +31,8 @@ class Program:
     `inputs` and `outputs` name the block's parameters and results; `arguments` and `result` are their structure.
     Leaves of the arguments that are no arrays are static: a call must give them the same value. `gradients` are the
     positions of results that are gradients, which a file computes last. `params` are a loaded model's initializers;
-    `defaults` the numbers that a file keeps for inputs.
+    `defaults` the numbers that a file keeps for inputs; `narrowed` makes the program of a model whose inputs have the
+    ranks that it is given by name.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Program:
         gradients: Sequence[int] = (),
         params: Mapping[str, Const] | None = None,
         defaults: Mapping[str, Const] | None = None,
+        narrowed: Callable[[Mapping[str, int]], "Program"] | None = None,
     ) -> None:
         self.block = block
         self.inputs = tuple(inputs)
@@ -56,10 +58,12 @@ class Program:
         self.gradients = tuple(gradients)
         self.params = dict(params or {})
         self.defaults = dict(defaults or {})
+        self._narrowed = narrowed
         self._flat, self._exact = self._flat_arguments()
         self._session: Any = None
         self._lock = threading.Lock()
         self._with_inputs: dict[tuple[str, ...], Program] = {}
+        self._of_ranks: dict[tuple[tuple[str, int], ...], Program] = {}
 
     def _flat_arguments(self) -> tuple[int | None, list[Any] | None]:
         """How many arguments there are where each is an array by position; their looks where no size is a symbol."""
@@ -87,6 +91,13 @@ class Program:
         told = ", ".join(f"{n}: {t}" for n, t in zip(self.inputs, self.types, strict=True))
         return f"Program {self.block.name}({told})"
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Program":
+        """The program itself, which does not change."""
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"{self!r} cannot be pickled: write it with save(path), and read it there with ps.load(path)")
+
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run on arrays by onnxruntime, or become part of the function being traced.
 
@@ -101,9 +112,20 @@ class Program:
             return self.with_inputs(names)(*args, *(named[name] for name in names), **rest)
         leaves = self.bind(args, named)
         if tracing.is_recording():
-            values = inline_block(self.block, self.inputs, [as_array(x) for x in leaves])
+            arrays = [as_array(x) for x in leaves]
+            values = inline_block(self.of_ranks([x.type for x in arrays]).block, self.inputs, arrays)
             return trees.unflatten(self.result, values)
         return self._run(self.check_arrays(leaves))
+
+    def of_ranks(self, types: Sequence[Type | None]) -> "Program":
+        """The program of a model whose inputs have the ranks of these types where its file leaves them open."""
+        pairs = zip(self.inputs, self.types, types, strict=False)
+        known = tuple((n, t.rank) for n, own, t in pairs if own.rank is None and t is not None and t.rank is not None)
+        if self._narrowed is None or not known:
+            return self
+        if known not in self._of_ranks:
+            self._of_ranks[known] = self._narrowed(dict(known))
+        return self._of_ranks[known]
 
     def _params_among(self, named: Mapping[str, Any]) -> tuple[str, ...]:
         """The params that keyword arguments give, but for those that the program takes as its own."""
@@ -115,7 +137,7 @@ class Program:
         found = self._with_inputs.get(tuple(names))
         if found is not None:
             return found
-        chosen = {name: self.params[name] for name in names}
+        chosen, narrowed = {name: self.params[name] for name in names}, self._narrowed
         own, named = trees.unflatten(self.arguments, self.static)
         static, arguments = trees.flatten(((*own, *(ARRAY for _ in chosen)), named))
         block = promote(self.block, list(chosen.values()))
@@ -131,6 +153,7 @@ class Program:
             static=static,
             params={name: value for name, value in self.params.items() if name not in chosen},
             defaults={**self.defaults, **chosen},
+            narrowed=None if narrowed is None else (lambda ranks: narrowed(ranks).with_inputs(names)),
         )
         return found
 
@@ -201,8 +224,8 @@ class Program:
 
         Its derivative is made once for all steps. Files are written without calls.
         """
-        found = copy.copy(self)
-        found.block = fold_repeats(self.block)
+        found = Program.__new__(Program)
+        vars(found).update(vars(self), block=fold_repeats(self.block))
         found._session, found._lock, found._with_inputs = None, threading.Lock(), {}
         return found
 
@@ -221,9 +244,9 @@ class Program:
         """The program as an `onnx.ModelProto`."""
         return make_proto(self.named)
 
-    def save(self, path: str) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the program as an ONNX file, whole or not at all. Raises FileError."""
-        save_models([(self.named, path)])
+        save_models([(self.named, os.fspath(path))])
 
     def listing(self, style: str = "text") -> str:
         """The program as text that a person can read."""

@@ -92,6 +92,7 @@ def test_a_sequence_without_a_length_is_refused_with_the_option(
         (["--absent", "xs"], "no input xs that is an optional"),
         (["--length", "xs:1", "--range", "b"], "--range x:0.5,2"),
         (["--length", "xs:1", "--range", "b:2,1"], "cannot read --range"),
+        (["--length", "xs:1", "--range", "b:0,inf"], "cannot read --range"),
         (["--length", "xs:1", "--range", "q:1,2"], "there is no input q"),
         (["--length", "xs:1", "--inputs", "none.npz"], "cannot read none.npz"),
     ],
@@ -156,3 +157,18 @@ def test_a_python_file_says_its_own_inputs(primsplit: Callable[..., Any], model:
     done = primsplit("check", path, "--spec", "x:f32[3]", "--range", "x:1,2")
     assert done.status == 1
     assert "example_inputs()" in done.error
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_takes_the_type_of_an_input_that_has_no_rank(
+    command: str, primsplit: Callable[..., Any], saved: Callable[[str], Path]
+) -> None:
+    path = saved("g (float x) => (float y) { c = Concat<axis: int = 0>(x, x) y = ReduceMean<keepdims: int = 0>(c) }")
+    model = onnx.load(path)
+    model.graph.input[0].type.tensor_type.ClearField("shape")
+    onnx.save(model, path)
+    refused = primsplit(command, path, *COMMANDS[command], "--json")
+    assert refused.status in {1, 2}
+    assert "--spec x:f32[N,3]" in refused.error or "--spec x:[2,3]" in refused.error
+    done = primsplit(command, path, "--spec", "x:f32[4,3]", *COMMANDS[command], "--json")
+    assert done.status == 0, done.error

@@ -1,5 +1,14 @@
-"""Sizes have units; tables fit a terminal."""
+"""Sizes have units; tables fit a terminal; what an encoding lacks is escaped, and nothing but answers is in a pipe."""
 
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
 from rich.console import Console
 
 from primsplit.cli.output import size_text, table
@@ -19,3 +28,49 @@ def test_a_table_in_a_narrow_terminal_breaks_the_columns_that_may_be_broken() ->
     assert test in told
     assert max(map(len, told.splitlines())) <= 60
     assert "note" in told
+
+
+GREEK = """import numpy as np
+def loss(θ, x):
+    return np.sum(θ * x) ** 2  # größer als 😀
+def example_inputs():
+    return np.ones(3), np.arange(3.0)
+"""
+
+
+@pytest.fixture
+def piped(tmp_path: Path) -> Callable[..., "subprocess.CompletedProcess[bytes]"]:
+    """The command line as a process of its own, in pipes of an encoding."""
+    (tmp_path / "größe.py").write_text(GREEK, encoding="utf-8")
+
+    def run(encoding: str, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
+        environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+        command = [sys.executable, "-m", "primsplit", *arguments]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
+
+    return run
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-8"])
+def test_what_an_encoding_has_no_character_for_is_escaped(piped: Callable[..., Any], encoding: str) -> None:
+    shown = "d_θ" if encoding == "utf-8" else "d_\\u03b8"
+    done = piped(encoding, "run", "größe.py")
+    assert done.returncode == 0, done.stderr
+    assert shown in done.stdout.decode(encoding)
+    done = piped(encoding, "run", "größe.py", "--json")
+    assert [row["name"] for row in json.loads(done.stdout.decode(encoding))["outputs"]] == ["y", "d_θ", "d_x"]
+    done = piped(encoding, "audit", "größe.py", "--style", "html")
+    assert ("θ" if encoding == "utf-8" else "&#952;") in done.stdout.decode(encoding)
+
+
+@pytest.mark.parametrize("arguments", [("check",), ("bench", "--runs", "2"), ("export",), ("audit",)])
+def test_no_progress_is_shown_where_there_is_no_terminal(piped: Callable[..., Any], arguments: tuple[str, ...]) -> None:
+    done = piped("utf-8", arguments[0], "größe.py", *arguments[1:])
+    assert done.returncode == 0
+    assert done.stderr == b""
+
+
+def test_paragraphs_of_a_help_are_broken_by_the_terminal_alone(primsplit: Callable[..., Any]) -> None:
+    told = primsplit("check", "--help").out
+    lines = [line.strip() for line in told.splitlines()]
+    assert not [line for line in lines if line == "is ok."]

@@ -30,6 +30,10 @@ def test_a_row_names_its_test_and_functions_that_are_refused_have_none(primsplit
     assert (rows["np.roots"]["status"], rows["np.roots"]["tested"]) == ("refused", "")
 
 
+def test_both_parts_asked_for_are_both_there(primsplit: Callable[..., Any]) -> None:
+    assert set(primsplit("rules", "--numpy", "--onnx", "--json").json) == {"operators", "functions"}
+
+
 def test_the_table_is_printed_with_its_sums(primsplit: Callable[..., Any]) -> None:
     done = primsplit("rules")
     assert done.status == 0
@@ -57,6 +61,9 @@ def test_operators_of_a_file_without_a_rule_are_counted(primsplit: Callable[...,
     done = primsplit("rules", "--missing-for", other, "--json")
     assert done.status == 1
     assert [(r["name"], r["count"]) for r in done.json["missing"]] == [("com.example::MyOperator", 1)]
+    done = primsplit("rules", "--missing-for", covered, "--onnx")
+    assert done.status == 1
+    assert "--missing-for tells of a file's operators alone" in done.error
 
 
 def test_operators_inside_branches_are_counted(primsplit: Callable[..., Any], tmp_path: Path) -> None:

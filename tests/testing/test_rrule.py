@@ -193,11 +193,11 @@ def test_a_listing_that_differs_fails_and_one_that_is_the_same_passes() -> None:
           a: float64[3] = Neg(X)
           return a
         Neg.pullback(d_y0: float64[3]):
-          b: float64[3] = Neg(d_y0)
-          return b
+          d_X: float64[3] = Neg(d_y0)
+          return d_X
     """
     check_rrule("Neg", F, listing=good, only=["closed"])
-    fails("closed", "Neg", F, listing=good.replace("b: float64[3]", "c: float64[3]"), only=["closed"])
+    fails("closed", "Neg", F, listing=good.replace("a: float64[3]", "c: float64[3]"), only=["closed"])
 
 
 def test_a_rule_that_is_wrong_in_float32_alone_fails(broken: Any) -> None:

@@ -1,0 +1,61 @@
+"""Arguments of the public functions that mean nothing: refused by name, at the user's line, in a few lines."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.errors import PrimsplitError, RuleError, ShapeError, SpecError, TraceError
+
+X = np.arange(3.0)
+THREE = ps.spec("float64", [3])
+
+
+def energy(x: Any) -> Any:
+    return np.sum(x * x)
+
+
+def step(carry: Any, x: Any) -> Any:
+    return carry + x[0] * x[1], carry
+
+
+PROGRAM = ps.trace(energy, THREE)
+
+WRONG: list[tuple[Callable[[], Any], type[PrimsplitError], str]] = [
+    (lambda: ps.grad(energy(X)), SpecError, "np.float64(5.0) is no function"),
+    (lambda: ps.vmap(None), SpecError, "None is no function"),
+    (lambda: ps.vjp(3, X), SpecError, "3 is no function"),
+    (lambda: ps.jvp(None, (X,), (X,)), SpecError, "None is no function"),
+    (lambda: ps.hessian("energy"), SpecError, "'energy' is no function"),
+    (lambda: ps.split(X, X), SpecError, "is no function"),
+    (lambda: ps.primitive(3), SpecError, "3 is no function"),
+    (lambda: ps.cached(3), SpecError, "3 is no function"),
+    (lambda: ps.guarded(energy, 3), SpecError, "3 is no function"),
+    (lambda: ps.opt_out(energy), RuleError, "opt_out takes a primitive"),
+    (lambda: ps.export_guarded(energy, "f.onnx"), SpecError, "no guard"),
+    (lambda: ps.export_guarded(ps.guarded(energy), "f.onnx", form="many"), SpecError, "form='many' is none of"),
+    (lambda: ps.grad(energy, 1.5)(X), SpecError, "wrt=1.5 names no argument"),
+    (lambda: ps.split(energy, X, zeros="no"), SpecError, "zeros='no' is none of"),
+    (lambda: ps.split(energy, X, seed="no"), SpecError, "seed='no' is none of"),
+    (lambda: ps.split(PROGRAM, ps.spec("float64", [4])), SpecError, "has its inputs already: x"),
+    (lambda: ps.trace(PROGRAM, x=X), SpecError, "has its inputs already: x"),
+    (lambda: ps.spec(None, [3]), SpecError, "None is no dtype"),
+    (lambda: ps.scan(step, 0.0, (X, np.ones(4))), ShapeError, "[1] of xs has 4, not 3"),
+    (lambda: ps.scan(step, 0.0, (X, X), 2), ShapeError, "[0] of xs has 3, not 2"),
+    (lambda: ps.scan(step, 0.0), ShapeError, "scan needs a length"),
+    (lambda: ps.scan(lambda c, x: c + x, 0.0, X), TraceError, "returns a pair"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "told"), WRONG, ids=[told for _, _, told in WRONG])
+def test_what_means_nothing_is_refused(call: Callable[[], Any], error: type[PrimsplitError], told: str) -> None:
+    with pytest.raises(error) as caught:
+        call()
+    lines = str(caught.value).splitlines()
+    assert told in lines[0]
+    assert len(lines) < 10
+    if caught.value.place is not None:
+        assert Path(caught.value.place.filename) == Path(__file__)
