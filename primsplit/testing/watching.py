@@ -94,9 +94,9 @@ class Watcher:
                 self.seen["differentiated"].add(kind)
 
     def _model(self, make: Callable[..., Any]) -> Callable[..., Any]:
-        def watched(named: NamedBlock) -> Any:
+        def watched(named: NamedBlock, *beside: Any) -> Any:
             self.seen["written"].update(op.kind for op in walk(named.block))
-            return make(named)
+            return make(named, *beside)
 
         return watched
 
