@@ -53,7 +53,7 @@ def trace_program(
     Raises what the function raises, TraceError where it does what a recording cannot hold.
     """
     if isinstance(function, Program):
-        return _of_its_types(function, [leaf_type(x) for x in trees.flatten((tuple(args), dict(named)))[0]], named)
+        return _of_its_types(function, trees.flatten((tuple(args), dict(named)))[0], named)
     require_function(function)
     check_option("branches", branches, get_args(Branches))
     check_option("freeze", freeze, get_args(Freeze))
@@ -80,15 +80,19 @@ def trace_program(
     )
 
 
-def _of_its_types(program: Program, types: Sequence[Type | None], named: Mapping[str, Any]) -> Program:
-    """The program of the ranks that these types have. Raises SpecError for types that its inputs cannot have."""
+def _of_its_types(program: Program, leaves: Sequence[Any], named: Mapping[str, Any]) -> Program:
+    """The program of the ranks that these leaves have. Raises SpecError for leaves that its inputs cannot be.
+
+    A Python number takes the dtype of its input.
+    """
+    types = [leaf_type(x) for x in leaves]
     found = program.of_ranks(types)
     unfit = (
         f"{name} is {own}, not {given}"
-        for name, own, given in zip(found.inputs, found.types, types, strict=False)
-        if given is not None and not _may_be(given, own)
+        for name, own, leaf, given in zip(found.inputs, found.types, leaves, types, strict=False)
+        if given is not None and not isinstance(leaf, int | float | complex) and not _may_be(given, own)
     )
-    if (told := next(unfit, None)) is not None or named or len(types) > len(found.inputs):
+    if (told := next(unfit, None)) is not None or named or len(leaves) > len(found.inputs):
         raise SpecError(
             f"{program.block.name} has its inputs already: {told or ', '.join(found.inputs)}",
             place=tracing.user_place(),
