@@ -73,3 +73,11 @@ def test_a_frozen_distribution_without_a_form_is_told() -> None:
 def test_a_method_of_a_distribution_may_be_differentiated_itself() -> None:
     assert float(ps.grad(st.norm.logpdf)(np.float64(0.7))) == pytest.approx(-0.7)
     assert float(ps.grad(FROZEN.logpdf)(np.float64(0.7))) == pytest.approx(1.3 / 0.7 - 1 / 1.4)
+
+
+@pytest.mark.parametrize("name", ["gmean", "hmean"])
+def test_a_mean_is_taken_in_the_dtype_that_is_asked_for(name) -> None:
+    mean, given = getattr(st, name), X.astype(np.float32)
+    found = ps.trace(lambda x: mean(x, dtype=np.float64), given)(given)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, mean(given.astype(np.float64)), rtol=1e-14)

@@ -22,9 +22,11 @@ def _check(name: str, nan_policy: Any) -> None:
         raise unsupported(f"scipy.stats.{name} with nan_policy={nan_policy!r}")
 
 
-def _sample(a: Any, axis: Any) -> tuple[Any, Any]:
+def _sample(a: Any, axis: Any, dtype: Any = None) -> tuple[Any, Any]:
     """The numbers, and the axis along which they are a sample: all of them in a row for None."""
     given: Any = array_like(floating(a))
+    if dtype is not None:
+        given = given.astype(dtype)
     return (np.ravel(given), 0) if axis is None else (given, axis)
 
 
@@ -45,7 +47,7 @@ def pmean(
 ) -> Any:
     """The power mean."""
     _check("pmean", nan_policy)
-    x, axis = _sample(a, axis)
+    x, axis = _sample(a, axis, dtype)
     return _average(x**p, axis, weights, keepdims=keepdims) ** (1 / p)
 
 
@@ -60,7 +62,7 @@ def gmean(
 ) -> Any:
     """The geometric mean."""
     _check("gmean", nan_policy)
-    x, axis = _sample(a, axis)
+    x, axis = _sample(a, axis, dtype)
     return np.exp(_average(np.log(x), axis, weights, keepdims=keepdims))
 
 
@@ -75,7 +77,7 @@ def hmean(
 ) -> Any:
     """The harmonic mean."""
     _check("hmean", nan_policy)
-    x, axis = _sample(a, axis)
+    x, axis = _sample(a, axis, dtype)
     return 1 / _average(1 / x, axis, weights, keepdims=keepdims)
 
 
