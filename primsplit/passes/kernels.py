@@ -1,4 +1,4 @@
-"""Which operators of opset 21 onnxruntime 1.20 to 1.31.1 has a CPU kernel for, dtype by dtype.
+"""Which operators of opset 21 onnxruntime 1.20 to 1.32.0 has a CPU kernel for, dtype by dtype.
 
 Made by `python tools/kernel_table.py`; do not edit.
 
