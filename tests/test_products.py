@@ -275,7 +275,10 @@ def test_the_nestings_of_forward_and_reverse_give_one_hessian_vector_product() -
 def test_fourth_derivatives_through_every_nesting() -> None:
     """The fourth derivative of exp(2 x) is 16 exp(2 x)."""
     for nest in itertools.product((ps.derivative, ps.grad), repeat=4):
-        f: Any = lambda x: np.exp(2.0 * x)  # noqa: E731
+
+        def f(x: Any) -> Any:
+            return np.exp(2.0 * x)
+
         for transform in nest:
             f = transform(f)
         np.testing.assert_allclose(f(0.3), 16.0 * np.exp(0.6), rtol=1e-12)

@@ -17,13 +17,12 @@ def assigned(code: CodeType, index: int) -> tuple[str, ...]:
     name, argument = next(instructions, ("", 0))
     if name == "COPY":  # of `a = b = f(x)` and `(a := f(x))`
         name, argument = next(instructions, ("", 0))
-    if name not in {"UNPACK_SEQUENCE", "UNPACK_EX"}:
+    if name != "UNPACK_SEQUENCE":
         return tuple(_stored(code, name, argument)[:1])
-    count = argument if name == "UNPACK_SEQUENCE" else 0
     names: list[str] = []
-    while len(names) < count and (found := _stored(code, *next(instructions, ("", 0)))):
+    while len(names) < argument and (found := _stored(code, *next(instructions, ("", 0)))):
         names += found
-    return tuple(names) if len(names) == count else ()
+    return tuple(names) if len(names) == argument else ()
 
 
 def _instructions(code: CodeType, start: int) -> Iterator[tuple[str, int]]:

@@ -151,7 +151,10 @@ def test_what_a_loop_keeps_of_a_number_of_steps_for_each_example_stays_with_the_
 def test_steps_that_differ_between_examples_and_between_the_steps_around_them_are_each_examples_own() -> None:
     def grows(x: Any) -> Any:
         def step(i: Any, c: Any) -> Any:
-            scaled = lambda d: ps.map(lambda e: e * (1.2 + 0.1 * i), d)  # noqa: E731
+
+            def scaled(d: Any) -> Any:
+                return ps.map(lambda e: e * (1.2 + 0.1 * i), d)
+
             return ps.while_loop(lambda d: (d**2).sum() < 20, scaled, c * 0.5)
 
         return np.sin(ps.fori_loop(0, 3, step, x)).sum()
@@ -165,7 +168,10 @@ def test_steps_that_differ_between_examples_and_between_the_steps_around_them_ar
 
 def test_a_loop_of_its_own_number_of_steps_in_a_branch_is_each_examples_own() -> None:
     def loss(x: Any) -> Any:
-        fixed = lambda v: ps.scan(lambda c, e: (c * 0.5 + e, c * e), v[0], v)[1]  # noqa: E731
+
+        def fixed(v: Any) -> Any:
+            return ps.scan(lambda c, e: (c * 0.5 + e, c * e), v[0], v)[1]
+
         return np.sin(ps.cond(x[0] > 0, grown, fixed, x)).sum() + ps.cond(x[1] > 0, grown, lambda v: v, x)[0]
 
     one = ps.grad(loss)
@@ -234,7 +240,10 @@ def test_what_an_example_does_not_take_neither_fails_nor_spoils_its_gradient() -
 
 def test_a_loop_in_a_branch_ends_for_the_examples_that_take_it() -> None:
     def halved(x: Any) -> Any:
-        small = lambda v: ps.while_loop(lambda c: c.sum() > 0.1, lambda c: c / 2, v)  # noqa: E731
+
+        def small(v: Any) -> Any:
+            return ps.while_loop(lambda c: c.sum() > 0.1, lambda c: c / 2, v)
+
         return ps.cond(np.isfinite(x).all(), small, lambda v: np.ones(3), x)
 
     batch = X.copy()

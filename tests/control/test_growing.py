@@ -25,20 +25,29 @@ def appended(x: Any) -> Any:
 
 def from_the_end(x: Any) -> Any:
     """A carry that grows in front, over sequences of two kinds walked from the end."""
-    step = lambda c, e: (np.concatenate([(e[0] * e[1])[:1], c]), np.cos(e[0][0] + c[-1]))  # noqa: E731
+
+    def step(c: Any, e: Any) -> Any:
+        return (np.concatenate([(e[0] * e[1])[:1], c]), np.cos(e[0][0] + c[-1]))
+
     return ps.scan(step, x[:2], (np.outer(x, x), np.stack([x, x], 1)[:, ::-1] @ np.ones((2, 4))), reverse=True)
 
 
 def expanded(x: Any) -> Any:
     """The coefficients of the polynomial that has the zeros `x`."""
     zero, one = np.zeros(1), np.ones(1)
-    step = lambda i, c: np.concatenate([c, zero]) - np.take(x, i) * np.concatenate([zero, c])  # noqa: E731
+
+    def step(i: Any, c: Any) -> Any:
+        return np.concatenate([c, zero]) - np.take(x, i) * np.concatenate([zero, c])
+
     return ps.fori_loop(0, x.shape[0], step, one)
 
 
 def doubled(x: Any) -> Any:
     """Twice as long in each step, until the sum of squares is large; a carry beside it keeps its shape."""
-    grown = lambda c: (c[0] + np.mean(c[1]), np.concatenate([c[1], 1.2 * c[1]]))  # noqa: E731
+
+    def grown(c: Any) -> Any:
+        return (c[0] + np.mean(c[1]), np.concatenate([c[1], 1.2 * c[1]]))
+
     return ps.while_loop(lambda c: np.sum(c[1] ** 2) < 30, grown, (x[0], x))
 
 
@@ -54,7 +63,10 @@ def counted(x: Any) -> Any:
 
 def within(x: Any) -> Any:
     """A loop that grows what the loop around it grows."""
-    longer = lambda i, c: np.concatenate([c, c[-1:] * x[i]])  # noqa: E731
+
+    def longer(i: Any, c: Any) -> Any:
+        return np.concatenate([c, c[-1:] * x[i]])
+
     return ps.fori_loop(0, 2, lambda i, c: np.sin(ps.fori_loop(0, 2, longer, c)), x[:1])
 
 
@@ -94,7 +106,10 @@ def test_one_file_serves_every_length(size: int) -> None:
 
 
 def test_a_size_that_broadcasting_makes_in_the_first_step_stays() -> None:
-    f = lambda x: ps.fori_loop(0, 3, lambda i, c: np.sin(c) * x, np.ones(1))  # noqa: E731
+
+    def f(x: Any) -> Any:
+        return ps.fori_loop(0, 3, lambda i, c: np.sin(c) * x, np.ones(1))
+
     np.testing.assert_allclose(ps.trace(f, X)(X), f(X), rtol=1e-12)
 
 

@@ -67,7 +67,10 @@ def test_a_solution_is_scipys_with_its_gradient(name: str) -> None:
 
 
 def test_at_coarse_tolerances_the_gradient_is_as_near_to_the_exact_one_as_the_solution() -> None:
-    f: Any = lambda p: solve_ivp(lambda t, y: -p[0] * y, (0, 2), [1.0]).y[0, -1]  # noqa: E731
+
+    def f(p: Any) -> Any:
+        return solve_ivp(lambda t, y: -p[0] * y, (0, 2), [1.0]).y[0, -1]
+
     value, gradient = ps.value_and_grad(f)(P)
     exact = np.exp(-2 * P[0])
     assert float(value) == pytest.approx(exact, rel=5e-3)
@@ -113,7 +116,10 @@ def test_odeint_is_as_near_as_its_tolerances_with_its_gradient(first: bool) -> N
 
 
 def test_one_file_solves_systems_of_any_size() -> None:
-    f: Any = lambda y: solve_ivp(lambda t, y: -y + np.roll(y, 1) * 0.5, (0, 1), y, t_eval=[0.3, 1.0], **FINE).y  # noqa: E731
+
+    def f(y: Any) -> Any:
+        return solve_ivp(lambda t, y: -y + np.roll(y, 1) * 0.5, (0, 1), y, t_eval=[0.3, 1.0], **FINE).y
+
     program = ps.trace(f, ps.spec("float64", ["N"]))
     for count in (1, 4):
         y = np.linspace(0.5, 1.5, count)
@@ -121,7 +127,10 @@ def test_one_file_solves_systems_of_any_size() -> None:
 
 
 def test_an_estimate_of_the_error_is_beside_the_integral() -> None:
-    f: Any = lambda p: quad(lambda x: np.exp(-p[0] * x), 0, 1)[1]  # noqa: E731
+
+    def f(p: Any) -> Any:
+        return quad(lambda x: np.exp(-p[0] * x), 0, 1)[1]
+
     assert 0 < ps.trace(f, P)(P) < 1e-12
 
 

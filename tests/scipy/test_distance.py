@@ -41,28 +41,40 @@ def test_distances_of_rows_are_scipys_with_gradients(name: str) -> None:
 @pytest.mark.parametrize("name", METRICS)
 def test_the_distance_of_two_vectors_is_scipys(name: str) -> None:
     function, options = getattr(scipys, name), METRICS[name]
-    f = lambda a: function(a[0], a[1], **options)  # noqa: E731
+
+    def f(a: Any) -> Any:
+        return function(a[0], a[1], **options)
+
     np.testing.assert_allclose(ps.trace(f, A)(A), f(A), rtol=1e-11)
 
 
 @pytest.mark.parametrize("name", ["cityblock", "euclidean", "sqeuclidean", "minkowski", "chebyshev", "cosine"])
 def test_weights_are_scipys(name: str) -> None:
     w = np.array([0.5, 2.0, 1.5, 1.0, 0.8])
-    f = lambda a, b: getattr(scipys, name)(a[0], b[0], w=w)  # noqa: E731
+
+    def f(a: Any, b: Any) -> Any:
+        return getattr(scipys, name)(a[0], b[0], w=w)
+
     np.testing.assert_allclose(ps.trace(f, A, B)(A, B), f(A, B), rtol=1e-11)
 
 
 @pytest.mark.parametrize("name", ["seuclidean", "mahalanobis"])
 def test_what_is_not_given_is_computed_of_all_rows(name: str) -> None:
     several = random.random((9, 5))
-    f = lambda a, b: scipys.cdist(a, b, name)  # noqa: E731
+
+    def f(a: Any, b: Any) -> Any:
+        return scipys.cdist(a, b, name)
+
     np.testing.assert_allclose(ps.trace(f, several, B)(several, B), f(several, B), rtol=1e-10)
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_the_matrix_of_distances_and_back(count: int) -> None:
     a = A[:count]
-    f = lambda a: np.sin(scipys.squareform(scipys.pdist(a))) @ a  # noqa: E731
+
+    def f(a: Any) -> Any:
+        return np.sin(scipys.squareform(scipys.pdist(a))) @ a
+
     np.testing.assert_allclose(ps.trace(f, a)(a), f(a), rtol=1e-12)
     check_grads(f, a, order=2, symbolic=False)
     matrix = scipys.squareform(scipys.pdist(A))

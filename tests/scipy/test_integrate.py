@@ -36,7 +36,10 @@ def test_a_rule_is_scipys_with_gradients(name: str, count: int) -> None:
 
 
 def test_cumulative_sums_may_begin_with_zero() -> None:
-    f = lambda y: scipy.integrate.cumulative_trapezoid(y, dx=0.5, initial=0)  # noqa: E731
+
+    def f(y: Any) -> Any:
+        return scipy.integrate.cumulative_trapezoid(y, dx=0.5, initial=0)
+
     np.testing.assert_allclose(ps.trace(f, Y)(Y), f(Y), rtol=1e-12)
     program = ps.trace(f, ps.spec("float64", ["M", "N"]))
     for size in (1, 4):
@@ -63,5 +66,8 @@ def test_what_takes_steps_by_values_says_so_at_the_users_line() -> None:
 
 
 def test_an_integral_of_numbers_alone_is_computed_beside_traced_values() -> None:
-    f = lambda y: np.array([y[0, 0], 1.0]) * scipy.integrate.quad(lambda t: t * t, 0, 3)[0]  # noqa: E731
+
+    def f(y: Any) -> Any:
+        return np.array([y[0, 0], 1.0]) * scipy.integrate.quad(lambda t: t * t, 0, 3)[0]
+
     np.testing.assert_allclose(ps.trace(f, Y)(Y), f(Y))

@@ -57,7 +57,10 @@ OF_VALUES: dict[str, Function] = {
 
 @pytest.mark.parametrize("name", AT_POINTS)
 def test_an_interpolant_at_traced_points_is_scipys_with_gradients(name: str) -> None:
-    f = lambda x: AT_POINTS[name](x)  # noqa: E731
+
+    def f(x: Any) -> Any:
+        return AT_POINTS[name](x)
+
     np.testing.assert_allclose(ps.trace(f, AT)(AT), f(AT), rtol=1e-10, atol=1e-11)
     check_grads(f, AT, order=2, symbolic=False, step=1e-3)
 

@@ -53,14 +53,20 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_it_is_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]
-    f = lambda x: function(x)  # noqa: E731
+
+    def f(x: Any) -> Any:
+        return function(x)
+
     np.testing.assert_allclose(ps.trace(f, given)(given), f(given), rtol=1e-11, atol=1e-12)
     is_bent = "traced" in name or "edge" in name
     check_grads(f, given, order=2 if is_bent else 1, symbolic=False, step=1e-3)
 
 
 def test_the_width_of_a_gaussian_may_be_traced_with_a_radius() -> None:
-    f = lambda s: scipys.gaussian_filter(IMAGE, s, radius=4)  # noqa: E731
+
+    def f(s: Any) -> Any:
+        return scipys.gaussian_filter(IMAGE, s, radius=4)
+
     sigma = np.array(0.9)
     np.testing.assert_allclose(ps.trace(f, sigma)(sigma), f(0.9), rtol=1e-12)
     step = 1e-6
@@ -71,7 +77,10 @@ def test_the_width_of_a_gaussian_may_be_traced_with_a_radius() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
 def test_the_result_has_the_dtype_of_the_image(dtype: str) -> None:
     image = (IMAGE * 10).astype(dtype)
-    f = lambda x: scipys.gaussian_filter(x, 1.0)  # noqa: E731
+
+    def f(x: Any) -> Any:
+        return scipys.gaussian_filter(x, 1.0)
+
     found = ps.trace(f, image)(image)
     assert found.dtype == image.dtype
     if dtype == "float32":
@@ -80,7 +89,10 @@ def test_the_result_has_the_dtype_of_the_image(dtype: str) -> None:
 
 @pytest.mark.parametrize("size", [1, 4])
 def test_one_file_serves_every_size(size: int) -> None:
-    f = lambda x: scipys.gaussian_filter(x, 0.3) + scipys.uniform_filter(x, 1)  # noqa: E731
+
+    def f(x: Any) -> Any:
+        return scipys.gaussian_filter(x, 0.3) + scipys.uniform_filter(x, 1)
+
     program = ps.trace(f, ps.spec("float64", ["M", "N"]))
     np.testing.assert_allclose(program(IMAGE[:size]), f(IMAGE[:size]), rtol=1e-11, atol=1e-12)
 

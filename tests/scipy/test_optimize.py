@@ -38,8 +38,13 @@ def anomaly(p: Any) -> Callable[[Any], Any]:
 
 def van_der_waals(p: Any) -> Any:
     """The volume of a gas by the polynomial of pressure and temperature, with both derivatives."""
-    f = lambda v: p[0] * v**3 - (p[0] * 0.1 + p[1]) * v**2 + v - 0.1  # noqa: E731
-    slope = lambda v: 3 * p[0] * v**2 - 2 * (p[0] * 0.1 + p[1]) * v + 1  # noqa: E731
+
+    def f(v: Any) -> Any:
+        return p[0] * v**3 - (p[0] * 0.1 + p[1]) * v**2 + v - 0.1
+
+    def slope(v: Any) -> Any:
+        return 3 * p[0] * v**2 - 2 * (p[0] * 0.1 + p[1]) * v + 1
+
     return newton(f, 1.3, fprime=slope, fprime2=lambda v: 6 * p[0] * v - 2 * (p[0] * 0.1 + p[1]))
 
 
@@ -108,7 +113,10 @@ def test_a_root_is_scipys_with_first_and_second_derivatives(name: str) -> None:
 
 
 def test_a_file_finds_the_roots_of_any_number_of_equations() -> None:
-    f: Any = lambda a: fsolve(lambda v: v + 0.3 * np.sin(v[::-1]) - a, np.zeros(a.shape[0]))  # noqa: E731
+
+    def f(a: Any) -> Any:
+        return fsolve(lambda v: v + 0.3 * np.sin(v[::-1]) - a, np.zeros(a.shape[0]))
+
     program = ps.trace(f, ps.spec("float64", ["N"]))
     for count in (1, 4):
         a = np.linspace(0.2, 1.0, count)
@@ -147,12 +155,18 @@ def test_where_scipy_raises_there_is_no_number() -> None:
 
 
 def test_an_end_that_is_a_root_is_found() -> None:
-    f: Any = lambda p: brentq(lambda x: x - p[0], 0.3, 2.0)  # noqa: E731
+
+    def f(p: Any) -> Any:
+        return brentq(lambda x: x - p[0], 0.3, 2.0)
+
     assert ps.trace(f, ORBIT)(ORBIT) == 0.3
 
 
 def test_a_root_of_numbers_alone_is_scipys_own() -> None:
-    f: Any = lambda p: p * so.brentq(lambda x: x * x - 2.0, 0.0, 2.0)  # noqa: E731
+
+    def f(p: Any) -> Any:
+        return p * so.brentq(lambda x: x * x - 2.0, 0.0, 2.0)
+
     np.testing.assert_array_equal(ps.trace(f, ORBIT)(ORBIT), f(ORBIT))
 
 

@@ -46,7 +46,10 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_it_is_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]
-    f = lambda a, v: function(a, v)  # noqa: E731
+
+    def f(a: Any, v: Any) -> Any:
+        return function(a, v)
+
     found, wanted = ps.trace(f, *given)(*given), f(*given)
     pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
     for one, other in pairs:
