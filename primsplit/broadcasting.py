@@ -139,3 +139,8 @@ def count_up(size: Dim) -> Array:
 def int_scalar(number: Array) -> Array:
     """An integer of any dtype, in an array of one element, as an int64 without axes."""
     return op.Cast(op.Reshape(number, np.zeros(0, np.int64)), to=np.int64)
+
+
+def as_vector(position: Array | int) -> Array | list[int]:
+    """A position as an operator takes it: one that is traced is a vector of one element already."""
+    return position if isinstance(position, Array) else [position]

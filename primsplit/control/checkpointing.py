@@ -15,7 +15,7 @@ import numpy as np
 
 from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.broadcasting import reshape_to
+from primsplit.broadcasting import as_vector, reshape_to
 from primsplit.control.structure import Function, arrays_of
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
@@ -111,7 +111,7 @@ def _by_square_root(
     """A scan over parts of equal length, and one over what is left."""
     count, size, rows = _square_root(sequences[0].shape[0])
     whole = [_parts_of(a, count, size, rows) for a in sequences]
-    rest = [op.Slice(a, _vector(rows), [np.iinfo(np.int64).max], [0]) for a in sequences]
+    rest = [op.Slice(a, as_vector(rows), [np.iinfo(np.int64).max], [0]) for a in sequences]
 
     def part(carry: Any, piece: Any) -> Any:
         return recomputed(lambda c, given: scan(body, c, given), carry, piece)
@@ -142,12 +142,8 @@ def _named(vector: Array, stem: str) -> Size:
     return size
 
 
-def _vector(rows: Array | int) -> Any:
-    return rows if isinstance(rows, Array) else [rows]
-
-
 def _parts_of(array: Array, count: Dim, size: Dim, rows: Array | int) -> Array:
-    steps = op.Slice(array, [0], _vector(rows), [0], types=[Type(array.dtype, (count * size, *array.shape[1:]))])
+    steps = op.Slice(array, [0], as_vector(rows), [0], types=[Type(array.dtype, (count * size, *array.shape[1:]))])
     shape = tracing.size_vector((count, size, *array.shape[1:]))
     return op.Reshape(steps, shape, allowzero=1, types=[Type(array.dtype, (count, size, *array.shape[1:]))])
 
@@ -163,5 +159,5 @@ def recomputed(function: Function, *args: Any) -> Any:
     body = tracing.close(getattr(function, "__name__", "part"), params, inner, values)
     outer = free(body)
     closed = Block(body.name, (*params, *outer), body.ops, body.results)
-    outputs = tracing.emit_call("part", closed, (*(a.value for a in leaves), *outer), {"recompute": True})
+    outputs = tracing.emit_call("part", closed, (*(a.value for a in leaves), *outer), {"policy": "nothing"})
     return trees.unflatten(structure, [Array(v) for v in outputs])

@@ -10,10 +10,10 @@ from primsplit import dims, tracing
 from primsplit.array import Array, implements, unsupported
 from primsplit.dims import Size
 from primsplit.errors import DtypeError
-from primsplit.numpy.again import known_arrays
 from primsplit.numpy.axes import array_like
 from primsplit.numpy.keys import Cut, Entry, Fancy, Take, read_key
 from primsplit.numpy.reading import read
+from primsplit.numpy.second_run import known_arrays
 from primsplit.numpy.ufuncs import call_ufunc, cast_to, loop_dtypes, plain_out, ufunc_method
 from primsplit.numpy.writing import write
 from primsplit.ops import op

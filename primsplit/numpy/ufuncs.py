@@ -17,7 +17,7 @@ from primsplit.errors import DtypeError, ShapeError
 from primsplit.infer import broadcast_shapes
 from primsplit.ir import BFLOAT16, is_held
 from primsplit.lifting import array_like, as_array
-from primsplit.numpy.again import known_arrays
+from primsplit.numpy.second_run import known_arrays
 from primsplit.ops import op
 from primsplit.trees import as_list
 

@@ -8,8 +8,8 @@ import numpy as np
 import onnx
 import onnx.helper
 
-from primsplit.dims import Size
 from primsplit.errors import FileError, Place
+from primsplit.infer.standard import type_proto
 from primsplit.ir import Block, Const, Loaded, Op, Type, Value, Var
 from primsplit.names import Names
 from primsplit.onnxio.tensors import fill, size_in_file, type_number
@@ -247,21 +247,6 @@ def _told(place: Place | None, remark: str) -> Mapping[str, str]:
 def data_key(const: Const) -> Any:
     """Equal for constants that are the same data: equal short arrays, or the same object."""
     return (const.type.key, const.numpy().tobytes()) if const.is_small else id(const.data)
-
-
-def type_proto(type: Type) -> onnx.TypeProto:
-    """The type, in the file's words."""
-    proto = onnx.TypeProto()
-    tensor = proto.tensor_type
-    tensor.elem_type = type_number(type.dtype)
-    if type.shape is not None:
-        tensor.shape.SetInParent()
-        for dim in type.shape:
-            if isinstance(dim, Size):
-                tensor.shape.dim.add(dim_param=dim.text)
-            else:
-                tensor.shape.dim.add(dim_value=dim)
-    return proto
 
 
 def beside(model: Model) -> dict[str, Const]:

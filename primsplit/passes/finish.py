@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from primsplit.ir import Block
 from primsplit.passes import gradients_last, optimize
-from primsplit.passes.again import products_read_again
 from primsplit.passes.axes import count_axes_from_front
 from primsplit.passes.columns import write_vectors_as_columns
 from primsplit.passes.cosines import write_cosines
@@ -15,8 +14,9 @@ from primsplit.passes.fission import split_up_scans
 from primsplit.passes.inline import inline_calls
 from primsplit.passes.legalize import legalize
 from primsplit.passes.matrices import pulled_as_matrices
-from primsplit.passes.narrow import swap_narrow_products
+from primsplit.passes.narrow_products import swap_narrow_products
 from primsplit.passes.neutral import keep_faint_constants
+from primsplit.passes.operands_again import products_read_again
 from primsplit.passes.order import results_apart
 from primsplit.passes.precision import keep_double_products
 from primsplit.passes.scan_axes import walk_first_axes

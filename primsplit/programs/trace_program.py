@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import tracing, trees
+from primsplit import dims, tracing, trees
 from primsplit.calls.recorded import StandIn, explored_call, merged
 from primsplit.collector import paused
 from primsplit.counters import Counters
@@ -105,9 +105,7 @@ def _may_be(given: Type, own: Type) -> bool:
     """Whether an array of the one type may be of the other."""
     if given.dtype != own.dtype or given.shape is None or own.shape is None:
         return given.dtype == own.dtype
-    pairs = zip(given.shape, own.shape, strict=False)
-    is_other = any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs)
-    return len(given.shape) == len(own.shape) and not is_other
+    return len(given.shape) == len(own.shape) and all(map(dims.could_be, given.shape, own.shape))
 
 
 def _record(

@@ -10,7 +10,7 @@ from primsplit.array import FUNCTIONS, Array
 from primsplit.errors import TraceError
 from primsplit.lifting import as_array, holds_traced
 from primsplit.numpy import creation, diagonals, frequencies, spaces
-from primsplit.numpy.again import is_again, known_arrays, running_plainly
+from primsplit.numpy.second_run import is_again, known_arrays, running_plainly
 from primsplit.numpy.windows import WINDOWS
 from primsplit.substitutes.table import (
     ModuleSubstitute,

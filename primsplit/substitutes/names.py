@@ -14,7 +14,7 @@ import numpy as np
 from primsplit.array import implements
 from primsplit.fingerprint import is_library
 from primsplit.ir import is_held
-from primsplit.numpy.again import is_again, running_again
+from primsplit.numpy.second_run import is_again, running_again
 from primsplit.substitutes import polynomials
 from primsplit.substitutes.arrays import Table
 from primsplit.substitutes.builtin import BUILTINS

@@ -10,9 +10,9 @@ from primsplit import tracing
 from primsplit.array import Array
 from primsplit.ir import is_held
 from primsplit.lifting import holds_traced
-from primsplit.numpy.again import is_again
 from primsplit.numpy.complex.creation import constant
 from primsplit.numpy.complex.handle import PART_OF
+from primsplit.numpy.second_run import is_again
 
 Function = Callable[..., Any]
 

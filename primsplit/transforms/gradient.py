@@ -199,14 +199,14 @@ def _check_scalar(made: Differentiated, has_aux: bool) -> None:
         )
     if not has_aux and len(results) != 1:
         raise ShapeError(
-            f"grad takes a function with one scalar result, and this one has {len(results) or 'none'}",
+            f"a gradient is that of one scalar result, and {made.split.primal.name} has {len(results) or 'none'}",
             place=tracing.user_place(),
             cure="Return one number, use has_aux=True, or ps.vjp for several results.",
         )
     first = results[0].type
     if first.shape != () or not first.is_float:
         raise ShapeError(
-            f"grad takes a function with a floating-point scalar result, not {first}",
+            f"a gradient is that of a floating-point scalar result, and that of {made.split.primal.name} is {first}",
             place=tracing.user_place(),
             cure="Sum the result, or use ps.vjp with a cotangent.",
         )

@@ -14,7 +14,7 @@ import scipy.special
 
 import primsplit as ps
 from primsplit.errors import PrimsplitError, ShapeError
-from primsplit.numpy.again import is_again
+from primsplit.numpy.second_run import is_again
 from primsplit.testing import check_grads
 
 X = np.array([0.7, 1.9, -0.4])

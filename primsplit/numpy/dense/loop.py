@@ -6,6 +6,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
+from primsplit.broadcasting import as_vector
 from primsplit.dims import Dim
 from primsplit.infer import fresh
 from primsplit.ir import Type, Value
@@ -126,11 +127,7 @@ def counting(x: Array, axis: int) -> Array:
 def cut(x: Array, start: Array | int, end: Array | int | None, axis: int) -> Array:
     """`x[start:end]` along an axis, counted from the end."""
     last = np.iinfo(np.int64).max if end is None else end
-    return op.Slice(x, _vector(start), _vector(last), [axis])
-
-
-def _vector(position: Array | int) -> Array | list[int]:
-    return position if isinstance(position, Array) else [position]
+    return op.Slice(x, as_vector(start), as_vector(last), [axis])
 
 
 def swapped(x: Array) -> Array:

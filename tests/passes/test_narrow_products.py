@@ -9,7 +9,7 @@ import primsplit as ps
 from primsplit.infer import check_types
 from primsplit.ir import walk
 from primsplit.ops import op
-from primsplit.passes.narrow import swap_narrow_products
+from primsplit.passes.narrow_products import swap_narrow_products
 from primsplit.runtime import Session
 from tests.random_programs import run
 from tests.recording import kinds, record

@@ -10,7 +10,7 @@ import primsplit as ps
 from primsplit.infer import check_types
 from primsplit.ir import Block
 from primsplit.ops import op
-from primsplit.passes.again import products_read_again
+from primsplit.passes.operands_again import products_read_again
 from tests.random_programs import run
 from tests.recording import kinds, record
 
