@@ -2,6 +2,7 @@
 
 from primsplit.collector import paused
 from primsplit.ir import Block
+from primsplit.passes.constant_carries import read_constant_carries_outside
 from primsplit.passes.cse import Merging, merge_common
 from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.fold import Folding, fold_constants
@@ -24,10 +25,15 @@ def optimize(block: Block) -> Block:
     Repeated until nothing changes any more, at most `ROUNDS` times; one walk leaves little for the next.
     """
     with paused():
-        block = drop_dead_code(drop_unused_carries(block))
+        block = _lean(block)
         for _ in range(ROUNDS):
             found = _Optimizing().run(block)
             if found is block:
                 break
-            block = drop_dead_code(drop_unused_carries(found))
+            block = _lean(found)
     return block
+
+
+def _lean(block: Block) -> Block:
+    """The block without what nobody uses, and without carries that no step changes."""
+    return drop_dead_code(drop_unused_carries(read_constant_carries_outside(block)))

@@ -5,6 +5,7 @@ depend on the elements alone are batched in front; ops that no carry depends on 
 only sums is summed behind, products of matrices in one product over all steps.
 """
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ from primsplit.ops import op as operators
 from primsplit.passes.cse import is_deterministic
 from primsplit.passes.matrices import ELEMENTWISE
 from primsplit.passes.rewriting import Rewriter, recorded_beside
+from primsplit.passes.step_sums import Sum, Term, summing_ops, sums_of
 
 
 def split_up_scans(block: Block) -> Block:
@@ -53,15 +55,6 @@ class _SplittingUp(Rewriter):
 
 
 @dataclass(frozen=True, slots=True)
-class _Sum:
-    """A carry that only sums `term`, or the products of `factors` over their first axis."""
-
-    carry: int
-    term: Var
-    factors: tuple[Var, Var] | None
-
-
-@dataclass(frozen=True, slots=True)
 class _Parts:
     """A Scan and what becomes of its ops. `front` and `behind` are batched; the rest stays."""
 
@@ -72,7 +65,7 @@ class _Parts:
     front: list[Op]
     inside: list[Op]
     behind: list[Op]
-    sums: list[_Sum]
+    sums: list[Sum]
 
     @property
     def carries(self) -> list[int]:
@@ -95,16 +88,16 @@ def _parts_of(scan: Op) -> _Parts | None:
         return None
     known = visible(v for v in scan.inputs if v is not None) | visible(v for v in reads(scan))
     front = _front(body, count, known)
-    sums = _sums(body, count, known)
+    sums = sums_of(body, count, known)
     while True:
         behind = _behind(body, count, sums, set(map(id, front)), known)
-        kept = [s for s in sums if _is_behind(s, body, behind)]
+        kept = [s for s in sums if all(_is_behind(term, body, behind) for term in s.terms)]
         if len(kept) == len(sums):
             break
         sums = kept
     if not _is_worth(body, count, front, behind, sums):
         behind, sums = [], []
-    moved = {id(op) for op in (*front, *behind)} | {id(op) for op in _summing(body, sums)}
+    moved = {id(op) for op in (*front, *behind)} | {id(op) for op in summing_ops(body, sums)}
     if not moved:
         return None
     inside = [op for op in body.ops if id(op) not in moved]
@@ -173,44 +166,11 @@ def _is_much(value: Value) -> bool:
     return isinstance(size, int) and size >= MUCH
 
 
-def _sums(body: Block, count: int, known: frozenset[str]) -> list[_Sum]:
-    """The carries that only sum what each step adds to them."""
-    read_by = readers(body.ops, body.results)
-    made_by = {v: op for op in body.ops for v in op.outputs}
-    found = []
-    for k in range(count):
-        param, result = body.params[k], body.results[k]
-        add = made_by.get(result) if isinstance(result, Var) else None
-        if add is None or add.kind != "Add" or read_by.get(param) != [add] or read_by[add.outputs[0]] != [None]:
-            continue
-        term = next((v for v in add.inputs if v is not param), None)
-        varies = term in made_by or term in body.params
-        if isinstance(term, Var) and term.type == param.type and varies:
-            found.append(_Sum(k, term, _factors(made_by.get(term), read_by, made_by, known)))
-    return found
-
-
-def _factors(
-    term: Op | None, read_by: dict[Var, list[Op | None]], made_by: dict[Var, Op], known: frozenset[str]
-) -> tuple[Var, Var] | None:
-    """The matrices a and b of a term a.T @ b that nobody else reads."""
-    if term is None or term.kind != "MatMul" or len(read_by[term.outputs[0]]) != 1:
-        return None
-    left, right = term.inputs
-    turned = made_by.get(left) if isinstance(left, Var) else None
-    if turned is None or turned.kind != "Transpose" or turned.attributes.get("perm", [1, 0]) != [1, 0]:
-        return None
-    a = turned.inputs[0]
-    if not isinstance(a, Var) or not isinstance(right, Var) or a.type.rank != 2 or right.type.rank != 2:
-        return None
-    return (a, right) if visible([a, right]) <= known else None
-
-
-def _behind(body: Block, count: int, sums: Sequence[_Sum], front: set[int], known: frozenset[str]) -> list[Op]:
+def _behind(body: Block, count: int, sums: Sequence[Sum], front: set[int], known: frozenset[str]) -> list[Op]:
     """The ops that no carry depends on, and that can be batched with all that reads them."""
     summed = {s.carry for s in sums}
     wanted = {r for k, r in enumerate(body.results[:count]) if k not in summed and isinstance(r, Var)}
-    adding = {id(op) for op in _summing(body, sums)}
+    adding = {id(op) for op in summing_ops(body, sums)}
     read_by = readers(body.ops, body.results)
     found: set[int] = set(adding)
     behind: list[Op] = []
@@ -229,53 +189,35 @@ def _behind(body: Block, count: int, sums: Sequence[_Sum], front: set[int], know
     return behind[::-1]
 
 
-def _summing(body: Block, sums: Sequence[_Sum]) -> list[Op]:
-    """The ops that disappear with the sums: the additions, and the products of matrices."""
-    made_by = {v: op for op in body.ops for v in op.outputs}
-    read_by = readers(body.ops, body.results)
-    found = []
-    for each in sums:
-        result = body.results[each.carry]
-        if isinstance(result, Var):
-            found.append(made_by[result])
-        if each.factors is not None:
-            product_of = made_by[each.term]
-            found.append(product_of)
-            left = product_of.inputs[0]
-            if isinstance(left, Var) and len(read_by[left]) == 1:
-                found.append(made_by[left])
-    return found
-
-
-def _is_behind(each: _Sum, body: Block, behind: Sequence[Op]) -> bool:
-    """True for a sum that is no more work behind: of products of matrices, or terms no larger than they are of."""
-    if each.factors is not None:
+def _is_behind(term: Term, body: Block, behind: Sequence[Op]) -> bool:
+    """True for a term whose sum is no more work behind: a product of matrices, or one no larger than it is of."""
+    if term.factors is not None:
         return True
-    made = next((op for op in body.ops if each.term in op.outputs), None)
+    made = next((op for op in body.ops if term.value in op.outputs), None)
     if made is None or made not in behind:
-        return made is None or dims.at_least(SMALL, _size([each.term]))
-    return dims.at_least(_size(v for v in reads(made) if v.type.is_float), _size([each.term]))
+        return made is None or dims.at_least(SMALL, _size([term.value]))
+    return dims.at_least(_size(v for v in reads(made) if v.type.is_float), _size([term.value]))
 
 
 SMALL = 64
 """Terms of so many elements are always worth being stacked."""
 
 
-def _is_worth(body: Block, count: int, front: Sequence[Op], behind: Sequence[Op], sums: Sequence[_Sum]) -> bool:
+def _is_worth(body: Block, count: int, front: Sequence[Op], behind: Sequence[Op], sums: Sequence[Sum]) -> bool:
     """True where what must be stacked for the ops behind is no more than what they stack, or than the sums are of."""
     new = _to_stack(body, count, front, behind, sums)
     removed = [r for r in body.results[count:] if any(r in op.outputs for op in behind)]
-    factors = {v for s in sums for v in (s.factors or (s.term,))}
-    extra = [v for v in new if v not in factors]
+    summed = {v for s in sums for v in s.sources}
+    extra = [v for v in new if v not in summed]
     return dims.at_least(_size(removed), _size(extra)) or not extra
 
 
-def _to_stack(body: Block, count: int, front: Sequence[Op], behind: Sequence[Op], sums: Sequence[_Sum]) -> list[Var]:
+def _to_stack(body: Block, count: int, front: Sequence[Op], behind: Sequence[Op], sums: Sequence[Sum]) -> list[Var]:
     """The values of the steps that the ops behind and the sums read, and that are not walked or stacked already."""
     there = {*body.params[count:], *(v for op in front for v in op.outputs), *(v for op in behind for v in op.outputs)}
     stacked = {r for r in body.results[count:] if isinstance(r, Var)}
     defined = {*body.params, *(v for op in body.ops for v in op.outputs)}
-    wanted = [v for op in behind for v in reads(op)] + [v for s in sums for v in (s.factors or (s.term,))]
+    wanted = [v for op in behind for v in reads(op)] + [v for s in sums for v in s.sources]
     return [v for v in dict.fromkeys(wanted) if v in defined and v not in there and v not in stacked]
 
 
@@ -297,7 +239,7 @@ class _Recording:
         self.batch(parts.front, [v for op in parts.front for v in op.outputs])
         last = self.scan()
         wanted = [r for r in body.results[parts.count :] if isinstance(r, Var)]
-        wanted += [v for s in parts.sums for v in (s.factors or (s.term,))]
+        wanted += [v for s in parts.sums for v in s.sources]
         self.batch(parts.behind, wanted)
         sums = {s.carry: self.total(s) for s in parts.sums}
         stacked = body.results[parts.count :]
@@ -349,16 +291,19 @@ class _Recording:
         wanted = self.batched_type(result) if isinstance(result, Var) else _stacked_const(result, self.length)
         return operators.Expand(Array(result), whole, types=[wanted]).value
 
-    def total(self, each: _Sum) -> Value:
+    def total(self, each: Sum) -> Value:
         """What a summing carry is after the last step."""
         start = self.inputs[each.carry]
-        if each.factors is None:
-            total = operators.ReduceSum(Array(self.all_steps[each.term]), [0], keepdims=0)
-        else:
-            a, b = (self.flat(v) for v in each.factors)
-            total = operators.MatMul(operators.Transpose(a, perm=[1, 0]), b)
+        totals = [self.sum_of(term) for term in each.terms]
         is_zero = start in self.zeros if isinstance(start, Var) else not np.any(start.numpy())
-        return total.value if is_zero else operators.Add(Array(start), total).value
+        return functools.reduce(operators.Add, totals if is_zero else [Array(start), *totals]).value
+
+    def sum_of(self, term: Term) -> Array:
+        """A term of all steps together."""
+        if term.factors is None:
+            return operators.ReduceSum(Array(self.all_steps[term.value]), [0], keepdims=0)
+        a, b = (self.flat(v) for v in term.factors)
+        return operators.MatMul(operators.Transpose(a, perm=[1, 0]), b)
 
     def flat(self, var: Var) -> Array:
         """The rows of the matrices of all steps, one below the other."""

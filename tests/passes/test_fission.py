@@ -7,6 +7,7 @@ import primsplit as ps
 from primsplit.ir import walk
 from primsplit.passes.fission import split_up_scans
 from primsplit.passes.inline import inline_calls
+from primsplit.programs.modes import derive
 from primsplit.testing import check_grads
 
 
@@ -41,6 +42,22 @@ def test_the_numbers_stay() -> None:
     random = np.random.default_rng(0)
     values = [random.normal(size=s) for s in ((4, 3), (3, 3), (3,))]
     check_grads(recurrent, random.normal(size=(5, 2, 4)), *values, order=2, symbolic=False)
+
+
+def test_a_step_may_add_several_terms_to_a_sum() -> None:
+    """As the product with the Hessian does to the tangent of a matrix's gradient."""
+    product = derive(recurrent, *SPECS, mode="hvp", wrt="r").joint()
+    bodies = body_kinds(product)
+    assert [kinds.count("MatMul") for kinds in bodies] == [1, 1, 1, 1]
+
+
+def test_a_step_may_add_its_product_with_a_matrix_from_outside() -> None:
+    def f(w, xs):
+        total, _ = ps.scan(lambda c, x: (c + x.T @ w, None), np.zeros((2, 4)), xs)
+        return (total**2).sum()
+
+    random = np.random.default_rng(4)
+    check_grads(f, random.normal(size=(3, 4)), random.normal(size=(5, 3, 2)), order=2, symbolic=False)
 
 
 @pytest.mark.parametrize("n", [0, 1, 7])
