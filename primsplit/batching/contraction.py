@@ -1,7 +1,7 @@
 """Batching of matrix products and sums of products."""
 
 from primsplit.array import Array
-from primsplit.batching.table import Outputs, Site, batching, repeated, with_rank
+from primsplit.batching.table import Outputs, Site, batching, with_rank
 from primsplit.broadcasting import reshape_to
 from primsplit.dims import is_one, product
 from primsplit.numpy.dense.loop import swapped
@@ -26,7 +26,7 @@ def product_of(a: Array, b: Array, site: Site) -> Array:
     rank = max(left, right, 2)
     rows = with_rank(rows, rank) if site.is_batched(0) else rows
     columns = with_rank(columns, rank) if site.is_batched(1) else columns
-    whole = _stacks(rows, columns, site)
+    whole = _stacks(rows, columns)
     gone = [*([-2] if left == 1 else []), *([-1] if right == 1 else [])]
     return op.Squeeze(whole, gone) if gone else whole
 
@@ -43,11 +43,7 @@ SMALL = 1024
 
 
 def _by_shared_left(a: Array, b: Array, right: int, site: Site) -> Array:
-    """One matrix by a batch of vectors or matrices.
-
-    onnxruntime refuses to broadcast a matrix against a stack of none: where the batch may be empty, as for small
-    matrices, the columns of all examples are columns of one matrix.
-    """
+    """One matrix by a batch of vectors or matrices; of small ones, all examples' columns are columns of one matrix."""
     if right == 1:
         return op.MatMul(b, swapped(a))
     inner, columns = b.shape[1:]
@@ -56,28 +52,16 @@ def _by_shared_left(a: Array, b: Array, right: int, site: Site) -> Array:
         flat = op.MatMul(reshape_to(b, [site.size, inner]), swapped(a))
         return reshape_to(flat, [site.size, rows, 1])
     work = product([rows, inner, columns])
-    if isinstance(site.size, int) and site.size and not (isinstance(work, int) and work <= SMALL):
+    if not (isinstance(work, int) and work <= SMALL):
         return op.MatMul(a, b)
     side_by_side = reshape_to(op.Transpose(b, perm=[1, 0, 2]), [inner, product([site.size, columns])])
     whole = reshape_to(op.MatMul(a, side_by_side), [rows, site.size, columns])
     return op.Transpose(whole, perm=[1, 0, 2])
 
 
-def _stacks(rows: Array, columns: Array, site: Site) -> Array:
-    """The product of two stacks of matrices, one of them batched; of depth one it is a product of numbers.
-
-    onnxruntime refuses to broadcast a stack of no matrices, so that a shared operand is repeated where the batch may
-    be empty.
-    """
-    if is_one(rows.shape[-1]):
-        return op.Mul(rows, columns)
-    if isinstance(site.size, int):
-        return op.MatMul(rows, columns)
-    if not site.is_batched(0):
-        rows = with_rank(repeated(rows, site.size), len(columns.shape) - 1)
-    if not site.is_batched(1):
-        columns = with_rank(repeated(columns, site.size), len(rows.shape) - 1)
-    return op.MatMul(rows, columns)
+def _stacks(rows: Array, columns: Array) -> Array:
+    """The product of two stacks of matrices, one of them batched; of depth one it is a product of numbers."""
+    return op.Mul(rows, columns) if is_one(rows.shape[-1]) else op.MatMul(rows, columns)
 
 
 @batching("Gemm")

@@ -6,7 +6,7 @@ with zeros, too, and refuses to pad with the array's other end.
 """
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -32,9 +32,9 @@ class _Guarding(Rewriter):
         """The op, or the If that takes the place of a layer."""
         if not _is_guarded(op) or _is_never_empty(op):
             return super().visit(op)
-        with recorded_beside(op) as around:
-            guarded = _guarded(op)
-        self.kept.extend(around.ops)
+        nothing = functools.partial(_padded, op) if _is_circular(op) else None
+        *before, guarded = unless_empty(op, _arrays(op), nothing=nothing)
+        self.kept.extend(before)
         return guarded
 
 
@@ -60,18 +60,28 @@ def _arrays(layer: Op) -> list[Value]:
     return found
 
 
-def _guarded(layer: Op) -> Op:
-    sizes = [op.Size(Array(v)) for v in _arrays(layer)]
-    is_empty = op.Equal(functools.reduce(op.Mul, sizes), 0)
+def unless_empty(
+    layer: Op,
+    arrays: Iterable[Value],
+    *,
+    whole: Block | None = None,
+    nothing: Callable[[], Iterable[Value]] | None = None,
+) -> list[Op]:
+    """Ops that give an op's outputs, where one of these arrays is empty without running it; the last is an If.
+
+    They are zeros then, or what `nothing` records; else those of `whole`, which is the op alone if it is not given.
+    """
+    with recorded_beside(layer) as around:
+        is_empty = op.Equal(functools.reduce(op.Mul, [op.Size(Array(v)) for v in arrays]), 0).value
+        zeros = record("no_elements", [], nothing or (lambda: map(_zeros, layer.outputs)))
+    attributes = {"then_branch": zeros, "else_branch": whole or alone(layer)}
+    return [*around.ops, layer.beside("If", (is_empty,), layer.outputs, attributes)]
+
+
+def alone(layer: Op, before: Sequence[Op] = ()) -> Block:
+    """A block of an op, with fresh outputs, and of what comes before it."""
     inner = replace(layer, outputs=tuple(Var(v.type, v.hint) for v in layer.outputs))
-    whole = Block("layer", (), (inner,), inner.outputs)
-
-    def body() -> Iterable[Value]:
-        return _padded(layer) if _is_circular(layer) else map(_zeros, layer.outputs)
-
-    nothing = record("no_elements", [], body)
-    attributes = {"then_branch": nothing, "else_branch": whole}
-    return layer.beside("If", (is_empty.value,), layer.outputs, attributes)
+    return Block("layer", (), (*before, inner), inner.outputs)
 
 
 def _padded(layer: Op) -> Sequence[Value]:

@@ -2,31 +2,39 @@
 
 onnxruntime 1.31.1 writes nothing to the result of a matrix times a vector, or of a stack of matrices with a Transpose
 that it fuses into the product, where the axis that is summed over has no elements. Those of two matrices are zeros.
+Of stacks of which one is repeated it writes nothing either, and it refuses to repeat one for a stack of no matrices.
 """
+
+from dataclasses import replace
+from itertools import zip_longest
 
 import numpy as np
 
 from primsplit import dims
-from primsplit.ir import Block, Const, Op, Type, Value, Var
+from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, rename, renamed
+from primsplit.passes.dead_code import drop_dead_code
+from primsplit.passes.empty_layers import alone, unless_empty
 from primsplit.passes.rewriting import Rewriter
 
 
 def zero_empty_products(block: Block) -> Block:
     """The block with zeros chosen in place of the products that onnxruntime does not write; itself without such."""
-    return _Zeroing().run(block)
+    return drop_dead_code(_Zeroing().run(block))
 
 
 class _Zeroing(Rewriter):
-    """The walk; `turned` are the results of Transposes."""
+    """The walk; `turned` are the results of Transposes, with these."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.turned: set[Value] = set()
+        self.turned: dict[Value, Op] = {}
 
     def visit(self, op: Op) -> Op | None:
         """A product, and after it the choice of zeros where its axis is empty."""
         if op.kind == "Transpose":
-            self.turned.update(op.outputs)
+            self.turned[op.outputs[0]] = op
+        if op.kind == "MatMul" and self.is_repeating(op):
+            return self.guarded(op)
         if op.kind != "MatMul" or not self.is_unwritten(op):
             return super().visit(op)
         left, result = op.inputs[0], op.outputs[0]
@@ -56,3 +64,37 @@ class _Zeroing(Rewriter):
         is_vector = len(right.type.shape) == 1
         is_stack = len(left.type.shape) > 2 or len(right.type.shape) > 2
         return is_vector or (is_stack and (left in self.turned or right in self.turned))
+
+    def is_repeating(self, op: Op) -> bool:
+        """True for a product that may repeat the one stack for the matrices of the other, either of them empty.
+
+        A matrix on the right is not repeated: the stack is one long matrix, if no Transpose of matrices is fused.
+        """
+        left, right = op.inputs
+        if left is None or right is None or left.type.shape is None or right.type.shape is None:
+            return False
+        a, b = left.type.shape, right.type.shape
+        is_long = len(b) == 2 and not _turns_matrices(self.turned.get(left))
+        stacks = zip_longest(reversed(a[:-2]), reversed(b[:-2]), fillvalue=1)
+        if len(b) < 2 or is_long or all(dims.same(m, n) for m, n in stacks):
+            return False
+        return not all(dims.above(size, 0) for size in (*a, *b))
+
+    def guarded(self, op: Op) -> Op:
+        """An If around the product, which takes in Transposes that onnxruntime fuses with it."""
+        arrays = [v for v in op.inputs if v is not None]
+        turns = {v: turn for v in arrays if (turn := self.turned.get(v)) and v.type.dtype == np.float32}
+        renaming: Renaming = {}
+        before = [rename(turn, renaming) for turn in turns.values()]
+        whole = alone(replace(op, inputs=tuple(renamed(v, renaming) for v in arrays)), before)
+        sources = [turns[v].inputs[0] if v in turns else v for v in arrays]
+        outside = replace(op, inputs=tuple(sources))
+        *made, guarded = unless_empty(outside, [v for v in sources if v is not None], whole=whole)
+        self.kept.extend(made)
+        return guarded
+
+
+def _turns_matrices(op: Op | None) -> bool:
+    """True for a Transpose of the last two axes."""
+    perm = op.attributes.get("perm") if op is not None else None
+    return perm is not None and [p - len(perm) for p in perm[-2:]] == [-1, -2]

@@ -1,5 +1,7 @@
 """A product over no elements is zero, whatever memory held before."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -35,3 +37,46 @@ def test_a_product_over_nothing_is_zero(function, specs, shapes, expected, dtype
 def test_a_size_that_is_known_costs_nothing() -> None:
     program = ps.trace(lambda a, v: a @ v, ps.spec(F, ["M", 3]), ps.spec(F, [3]))
     assert "Where" not in {n.op_type for n in program.to_onnx().graph.node}
+
+
+REPEATING = [
+    ((3, "K"), ("N", "K", 4)),
+    (("N", 3, "K"), (1, "K", 4)),
+    (("N", 1, 3, "K"), (5, "K", 4)),
+    (("N", 3, "K"), ("M", 1, "K", 4)),
+    (("K",), ("N", "K", 4)),
+    (("N", 3, "K"), ("K", 4)),
+]
+TURNS = {"none": (False, False), "left": (True, False), "right": (False, True)}
+CASES = [(a, b, turned) for a, b in REPEATING for turned in TURNS if turned != "left" or len(a) > 1]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("left", "right", "turned"), CASES)
+def test_a_stack_is_repeated_for_any_number_of_matrices(left, right, turned, dtype) -> None:
+    """onnxruntime refuses none, and leaves memory as it was where the sum is over nothing."""
+    is_left, is_right = TURNS[turned]
+
+    def flipped(value, is_turned):
+        return np.swapaxes(value, -1, -2) if is_turned else value
+
+    def f(a, b):
+        return np.sum(np.sin(flipped(a, is_left) @ flipped(b, is_right)))
+
+    specs = [(*s[:-2], s[-1], s[-2]) if t else s for s, t in ((left, is_left), (right, is_right))]
+    joint = ps.split(f, *(ps.spec(dtype, s) for s in specs)).joint()
+    random = np.random.default_rng(0)
+    for n, m, k in itertools.product((0, 1, 2), repeat=3):
+        sizes = {"N": n, "M": m, "K": k}
+        a, b = (random.standard_normal([sizes.get(d, d) for d in s]) for s in specs)
+        u, v = (random.standard_normal(x.shape) for x in (a, b))
+        value, d_a, d_b = joint(a.astype(dtype), b.astype(dtype))
+        close = {"rtol": 1e-7, "atol": 1e-7} if dtype == F else {"rtol": 1e-3, "atol": 1e-3}
+        np.testing.assert_allclose(value, f(a, b), **close)
+        slope = (f(a + 1e-6 * u, b + 1e-6 * v) - f(a - 1e-6 * u, b - 1e-6 * v)) / 2e-6
+        np.testing.assert_allclose(np.sum(d_a * u) + np.sum(d_b * v), slope, **close)
+
+
+def test_a_stack_that_is_surely_there_is_repeated_without_a_look() -> None:
+    program = ps.trace(lambda a, b: a @ b, ps.spec(F, [3, 4]), ps.spec(F, [5, 4, 2]))
+    assert "If" not in {n.op_type for n in program.to_onnx().graph.node}
