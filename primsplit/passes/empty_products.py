@@ -3,8 +3,11 @@
 onnxruntime 1.31.1 writes nothing to the result of a matrix times a vector, or of a stack of matrices with a Transpose
 that it fuses into the product, where the axis that is summed over has no elements. Those of two matrices are zeros.
 Of stacks of which one is repeated it writes nothing either, and it refuses to repeat one for a stack of no matrices.
+A fused Transpose that makes the first axis one of the matrices' ends the process where nothing is there. It moves a
+Transpose behind what works element by element, and fuses it then, so that what comes after one is suspected too.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -22,18 +25,27 @@ def zero_empty_products(block: Block) -> Block:
     return drop_dead_code(_Zeroing().run(block))
 
 
+BARRIERS = frozenset({"Reshape", "Flatten", "MatMul", "Gemm", "Gather", "GatherND", "If", "Loop", "Scan"})
+"""What no Transpose is moved behind, among others."""
+
+
 class _Zeroing(Rewriter):
-    """The walk; `turned` are the results of Transposes, with these."""
+    """The walk.
+
+    `turned` are the results of Transposes, with these. `swapped` are values that a Transpose of the last two axes may
+    be moved behind, `moved` those that one which moves the first axis may.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.turned: dict[Value, Op] = {}
+        self.swapped: set[Value] = set()
+        self.moved: set[Value] = set()
 
     def visit(self, op: Op) -> Op | None:
         """A product, and after it the choice of zeros where its axis is empty."""
-        if op.kind == "Transpose":
-            self.turned[op.outputs[0]] = op
-        if op.kind == "MatMul" and self.is_repeating(op):
+        self.follow(op)
+        if op.kind == "MatMul" and (self.is_repeating(op) or self.is_ending(op)):
             return self.guarded(op)
         if op.kind != "MatMul" or not self.is_unwritten(op):
             return super().visit(op)
@@ -52,6 +64,19 @@ class _Zeroing(Rewriter):
         )
         self.kept.extend(made[:-1])
         return made[-1]
+
+    def follow(self, op: Op) -> None:
+        """Remember Transposes, and what they may be moved behind."""
+        perm: Sequence[int] = op.attributes.get("perm", ()) if op.kind == "Transpose" else ()
+        if op.kind == "Transpose":
+            self.turned[op.outputs[0]] = op
+        if len(perm) > 2 and [p - len(perm) for p in perm[-2:]] == [-1, -2]:
+            self.swapped.update(op.outputs)
+        if len(perm) > 2 and perm[0] != 0:
+            self.moved.update(op.outputs)
+        for found in (self.swapped, self.moved):
+            if op.kind not in BARRIERS and not found.isdisjoint(op.inputs):
+                found.update(op.outputs)
 
     def is_unwritten(self, op: Op) -> bool:
         """True for a product that would not be written if its axis were empty, which it may be."""
@@ -74,11 +99,18 @@ class _Zeroing(Rewriter):
         if left is None or right is None or left.type.shape is None or right.type.shape is None:
             return False
         a, b = left.type.shape, right.type.shape
-        is_long = len(b) == 2 and not _turns_matrices(self.turned.get(left))
+        is_long = len(b) == 2 and left not in self.swapped
         stacks = zip_longest(reversed(a[:-2]), reversed(b[:-2]), fillvalue=1)
         if len(b) < 2 or is_long or all(dims.same(m, n) for m, n in stacks):
             return False
         return not all(dims.above(size, 0) for size in (*a, *b))
+
+    def is_ending(self, op: Op) -> bool:
+        """True for a product of stacks with a fused Transpose that ends the process if an axis is empty, as one may."""
+        shapes = [v.type.shape for v in op.inputs if v is not None]
+        if self.moved.isdisjoint(op.inputs) or not all(s is not None and len(s) > 2 for s in shapes):
+            return False
+        return not all(dims.above(size, 0) for shape in shapes for size in shape or ())
 
     def guarded(self, op: Op) -> Op:
         """An If around the product, which takes in Transposes that onnxruntime fuses with it."""
@@ -92,9 +124,3 @@ class _Zeroing(Rewriter):
         *made, guarded = unless_empty(outside, [v for v in sources if v is not None], whole=whole)
         self.kept.extend(made)
         return guarded
-
-
-def _turns_matrices(op: Op | None) -> bool:
-    """True for a Transpose of the last two axes."""
-    perm = op.attributes.get("perm") if op is not None else None
-    return perm is not None and [p - len(perm) for p in perm[-2:]] == [-1, -2]

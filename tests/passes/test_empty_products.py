@@ -77,6 +77,27 @@ def test_a_stack_is_repeated_for_any_number_of_matrices(left, right, turned, dty
         np.testing.assert_allclose(np.sum(d_a * u) + np.sum(d_b * v), slope, **close)
 
 
+@pytest.mark.parametrize("axes", [(1, 0, 2), (1, 2, 0)])
+@pytest.mark.parametrize("side", [0, 1])
+def test_the_first_axis_may_move_into_the_matrices(side, axes) -> None:
+    """onnxruntime fuses such a Transpose of float32 with the product, and ends the process where an axis is empty."""
+
+    def f(*arrays):
+        a, b = (x.transpose(axes) if i == side else x for i, x in enumerate(arrays))
+        return np.sum(np.sin(a @ b))
+
+    shapes = [("N", "M", "K"), ("N", "K", 4)]
+    shapes[side] = tuple(shapes[side][axes.index(i)] for i in range(3))
+    joint = ps.split(f, *(ps.spec("float32", s) for s in shapes)).joint()
+    for n, m, k in itertools.product((0, 2), repeat=3):
+        arrays = [np.ones([{"N": n, "M": m, "K": k}.get(d, d) for d in s], np.float32) for s in shapes]
+        value, *gradients = joint(*arrays)
+        np.testing.assert_allclose(value, n * m * 4 * np.sin(k), rtol=1e-5)
+        for array, gradient in zip(arrays, gradients, strict=True):
+            np.testing.assert_allclose(np.sum(gradient), n * m * 4 * k * np.cos(k), rtol=1e-5)
+            assert gradient.shape == array.shape
+
+
 def test_a_stack_that_is_surely_there_is_repeated_without_a_look() -> None:
     program = ps.trace(lambda a, b: a @ b, ps.spec(F, [3, 4]), ps.spec(F, [5, 4, 2]))
     assert "If" not in {n.op_type for n in program.to_onnx().graph.node}
