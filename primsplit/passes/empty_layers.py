@@ -14,6 +14,7 @@ import numpy as np
 from primsplit import dims, tracing
 from primsplit.array import Array
 from primsplit.errors import TraceError
+from primsplit.infer import infer
 from primsplit.ir import Block, Op, Value, Var, walk
 from primsplit.nested import record
 from primsplit.ops import op
@@ -73,7 +74,7 @@ def unless_empty(
     """
     with recorded_beside(layer) as around:
         is_empty = op.Equal(functools.reduce(op.Mul, [op.Size(Array(v)) for v in arrays]), 0).value
-        zeros = record("no_elements", [], nothing or (lambda: map(_zeros, layer.outputs)))
+        zeros = record("no_elements", [], nothing or functools.partial(_zeros, layer))
     attributes = {"then_branch": zeros, "else_branch": whole or alone(layer)}
     return [*around.ops, layer.beside("If", (is_empty,), layer.outputs, attributes)]
 
@@ -88,6 +89,12 @@ def _padded(layer: Op) -> Sequence[Value]:
     return tracing.emit("Pad", layer.inputs, {**layer.attributes, "mode": "constant"})
 
 
-def _zeros(output: Var) -> Value:
-    sizes = tracing.size_vector(output.type.shape or ())
-    return op.ConstantOfShape(sizes, value=np.zeros(1, output.type.dtype)).value
+def _zeros(layer: Op) -> list[Value]:
+    """Zeros of the shapes that inference tells: those that a model declares may be in sizes that nothing here has."""
+    inferred = infer(layer.kind, layer.inputs, layer.attributes, len(layer.outputs))
+    return [
+        op.ConstantOfShape(
+            tracing.size_vector(found.shape or ()), value=np.zeros(1, found.dtype), types=[output.type]
+        ).value
+        for output, (found, _) in zip(layer.outputs, inferred, strict=True)
+    ]

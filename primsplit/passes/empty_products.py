@@ -14,7 +14,9 @@ from itertools import zip_longest
 import numpy as np
 
 from primsplit import dims
+from primsplit.array import Array
 from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, rename, renamed
+from primsplit.ops import op as operators
 from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.empty_layers import alone, unless_empty
 from primsplit.passes.rewriting import Rewriter
@@ -119,8 +121,21 @@ class _Zeroing(Rewriter):
         renaming: Renaming = {}
         before = [rename(turn, renaming) for turn in turns.values()]
         whole = alone(replace(op, inputs=tuple(renamed(v, renaming) for v in arrays)), before)
-        sources = [turns[v].inputs[0] if v in turns else v for v in arrays]
-        outside = replace(op, inputs=tuple(sources))
-        *made, guarded = unless_empty(outside, [v for v in sources if v is not None], whole=whole)
+        read = [source for v in arrays if (source := turns[v].inputs[0] if v in turns else v) is not None]
+        perms = [turns[v].attributes["perm"] if v in turns else None for v in arrays]
+
+        def nothing() -> list[Value]:
+            a, b = (Array(v) if p is None else operators.Transpose(v, perm=p) for v, p in zip(read, perms, strict=True))
+            return [_sums_met(a, b, op.outputs[0].type)]
+
+        *made, guarded = unless_empty(replace(op, inputs=tuple(read)), read, whole=whole, nothing=nothing)
         self.kept.extend(made)
         return guarded
+
+
+def _sums_met(a: Array, b: Array, result: Type) -> Value:
+    """The sums of rows and of columns, added: zeros of the shape of the product of the two, one of which is empty."""
+    left, right = len(a.shape), len(b.shape)
+    rows = operators.ReduceSum(a, [left - 1], keepdims=int(left > 1))
+    columns = operators.ReduceSum(b, [right - 2], keepdims=int(left > 1))
+    return operators.Add(rows, columns, types=[result]).value
