@@ -65,7 +65,7 @@ def _is_greatest(value: Value | None, x: Value, sum_: Op, seen: Ops) -> bool:
         asked = seen.op(is_nan, "IsNaN")
         clipped = asked and seen.op(asked.inputs[0], "ReduceSum")
         source = clipped and axis_of(clipped) == axis_of(sum_) and seen.op(clipped.inputs[0], "Clip")
-        if not source or source.inputs[0] is not x or not _is_number(nan, math.nan):
+        if not source or source.inputs[0] is not x or not is_number(nan, math.nan):
             return False
     found = seen.op(value, "ReduceMax")
     return found is not None and found.inputs[0] is x and axis_of(found) == axis_of(sum_)
@@ -94,7 +94,7 @@ def _gelu(op: Op, seen: Ops) -> Op | None:
     for factors in _triples(op, seen):
         for i, first in enumerate(factors):
             x, other = (v for j, v in enumerate(factors) if j != i)
-            if not _is_number(first, 0.5):
+            if not is_number(first, 0.5):
                 continue
             for source, rest in ((x, other), (other, x)):
                 if isinstance(source, Var) and _is_one_plus_erf(rest, source, seen):
@@ -116,7 +116,7 @@ def _is_one_plus_erf(value: Value | None, x: Var, seen: Ops) -> bool:
         return False
     for one, other in (added.inputs, added.inputs[::-1]):
         erf = seen.op(other, "Erf")
-        if erf is not None and _is_number(one, 1.0):
+        if erf is not None and is_number(one, 1.0):
             return _is_scaled(erf.inputs[0], x, seen)
     return False
 
@@ -125,11 +125,11 @@ def _is_scaled(value: Value | None, x: Var, seen: Ops) -> bool:
     """True for x sqrt(1/2) and x / sqrt 2, as exact as float32 has them."""
     product, quotient = seen.op(value, "Mul"), seen.op(value, "Div")
     if product is not None:
-        return any(a is x and _is_number(b, HALF_ROOT) for a, b in (product.inputs, product.inputs[::-1]))
-    return quotient is not None and quotient.inputs[0] is x and _is_number(quotient.inputs[1], 1.0 / HALF_ROOT)
+        return any(a is x and is_number(b, HALF_ROOT) for a, b in (product.inputs, product.inputs[::-1]))
+    return quotient is not None and quotient.inputs[0] is x and is_number(quotient.inputs[1], 1.0 / HALF_ROOT)
 
 
-def _is_number(value: Value | None, number: float) -> bool:
+def is_number(value: Value | None, number: float) -> bool:
     """True for a scalar constant that is the number as far as its precision goes."""
     if not isinstance(value, Const) or value.numpy().shape != () or not value.type.is_float:
         return False
