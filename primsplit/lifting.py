@@ -1,5 +1,6 @@
 """Values of what may stand for an array in a traced function: numbers, NumPy arrays, sizes."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,12 @@ from primsplit.array import FUNCTIONS, Array
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, TraceError
 from primsplit.ir import Const, Value, Var, is_held
+
+
+class Held:
+    """What holds an array that is read anew wherever it is used: by `read()`, traced while a function is."""
+
+    read: Callable[[], Any]
 
 
 def lift(value: Any, dtype: npt.DTypeLike | None = None) -> Value:
@@ -25,6 +32,8 @@ def lift(value: Any, dtype: npt.DTypeLike | None = None) -> Value:
         return _constant(plain(value))
     if isinstance(value, Size):
         return _scalar_size(value)
+    if isinstance(value, Held):
+        return lift(value.read())
     if isinstance(value, bool | int | float):
         return Const(np.asarray(value, dtype=dtype))
     if isinstance(value, list | tuple) and all(isinstance(v, int | Size) for v in value):
@@ -80,6 +89,8 @@ def as_array(value: Any, dtype: npt.DTypeLike | None = None) -> Array:
     """An Array of anything that `lift` takes; Python numbers and sizes are weak."""
     if isinstance(value, Array):
         return value
+    if isinstance(value, Held):
+        return as_array(value.read())
     weak = isinstance(value, bool | int | float | Size) and not isinstance(value, bool | np.generic)
     return Array(lift(value, dtype), weak=weak)
 
@@ -98,7 +109,7 @@ def array_like(value: Any) -> Array:
 
 def holds_traced(value: Any) -> bool:
     """True for a traced array or a size that only the run knows, and for lists and tuples with one in them."""
-    return isinstance(value, Array | Size) or (isinstance(value, list | tuple) and any(map(holds_traced, value)))
+    return isinstance(value, Array | Size | Held) or (isinstance(value, list | tuple) and any(map(holds_traced, value)))
 
 
 Size.lift = as_array

@@ -69,6 +69,15 @@ def _rounded(self: "Operators", ndigits: int | None = None) -> Any:
     return whole
 
 
+def _truncated(self: "Operators") -> Any:
+    """`math.trunc(x)` of a number, a Python integer. Raises TypeError for an array, as NumPy does."""
+    if np.ndim(self):  # type: ignore[arg-type]  # NumPy hands it over
+        raise TypeError("type numpy.ndarray doesn't define __trunc__ method")
+    whole = np.trunc(self).astype(np.int64)
+    whole.weak = True
+    return whole
+
+
 class Operators:
     """What gives an array its operators; the array itself says what a ufunc does, and what is a number."""
 
@@ -128,5 +137,6 @@ class Operators:
     __pos__ = _unary(np.positive)
     __abs__ = _unary(np.absolute)
     __round__ = _rounded
+    __trunc__ = _truncated
     __invert__ = _unary(np.invert)
     __hash__ = None  # type: ignore[assignment]  # as in NumPy

@@ -2,9 +2,12 @@
 
 A file may say more about its main function, all of it optional: `main` (the function, or its name), `wrt` (the
 arguments to differentiate), `mode` (what to export: see `modes.derive`), `example_inputs()` (a tuple or dict of
-arguments), and `specs` (types of inputs by their name in the file, `{"images": "[N,64]"}`).
+arguments), and `specs` (types of inputs by their name in the file, `{"images": "[N,64]"}`). In a file that does not say
+which function is its main one, `example_inputs()` is for each that takes these arguments. A file of a package may
+import relatively.
 """
 
+import ast
 import importlib.util
 import inspect
 import os
@@ -67,18 +70,20 @@ class UserFile:
         return dict(said)
 
     def example(self) -> inspect.BoundArguments | None:
-        """What `example_inputs()` returns, as arguments of the function; None where the file has none.
+        """What `example_inputs()` returns, as arguments of the function; None where the file has none for it.
 
-        Raises SpecError where they are no arguments of the function.
+        Raises SpecError where they are no arguments of the main function.
         """
-        make = getattr(self.module, "example_inputs", None) if self.is_main else None
-        if make is None:
+        make = getattr(self.module, "example_inputs", None)
+        if make is None or not (self.is_main or getattr(self.module, "main", None) is None):
             return None
         given = make()
         args, named = ((), given) if isinstance(given, dict) else (given, {})
         try:
             return inspect.signature(self.function).bind(*args, **named)
         except TypeError as error:
+            if not self.is_main:
+                return None
             raise SpecError(
                 f"example_inputs() does not fit {self.name}: {error}",
                 place=defined_at(make),
@@ -101,11 +106,16 @@ def load(target: str) -> UserFile:
 
 def load_module(path: str) -> ModuleType:
     """The module that the file at `path` is; its folder is importable from. Raises FileError."""
-    _check_syntax(path)
+    syntax = _syntax(path)
     folder = os.path.dirname(os.path.abspath(path))
     name = "primsplit_model_" + re.sub(r"\W", "_", os.path.splitext(os.path.basename(path))[0])
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
+    importable = [folder]
+    if any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(syntax)):
+        package, root = _package(folder)
+        if package:
+            name = f"{package}.{name}"
+            importable.append(root)
+    sys.path[:0] = [place for place in importable if place not in sys.path]
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise FileError(f"{path} is not Python: its name does not end in .py")
@@ -115,7 +125,16 @@ def load_module(path: str) -> ModuleType:
     return module
 
 
-def _check_syntax(path: str) -> None:
+def _package(folder: str) -> tuple[str, str]:
+    """The package that a folder is, "" where it is none, and the folder that it is imported from."""
+    names: list[str] = []
+    while os.path.exists(os.path.join(folder, "__init__.py")):
+        folder, name = os.path.split(folder)
+        names.insert(0, name)
+    return ".".join(names), folder
+
+
+def _syntax(path: str) -> ast.Module:
     try:
         with open(path, "rb") as file:
             source = file.read()
@@ -123,6 +142,7 @@ def _check_syntax(path: str) -> None:
         raise FileError(f"cannot read {path}: {error.strerror or error}") from None
     try:
         compile(source, path, "exec")
+        return ast.parse(source, path)
     except SyntaxError as error:
         line = error.lineno or 0
         place = Place(path, line, "<module>") if line else None

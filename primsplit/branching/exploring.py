@@ -130,15 +130,16 @@ def _follow(path: Path, run: Run) -> None:
 
 @contextmanager
 def _errors_of_elements() -> Iterator[None]:
-    """Raise the error that NumPy hides behind `setting an array element with a sequence`, or behind one of a size."""
+    """Raise the error that NumPy hides behind one of its own: of an array's elements, of a size, of an attribute."""
     try:
         yield
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, AttributeError) as error:
         if isinstance(error, PrimsplitError):
             raise
-        if isinstance(error.__cause__, PrimsplitError):
-            raise error.__cause__ from None
-        if (asked := _size_asked(error)) is not None:
+        hidden = error.__cause__ or error.__context__
+        if isinstance(hidden, PrimsplitError):
+            raise hidden from None
+        if (asked := _size_asked(error) or _array_asked(error)) is not None:
             raise asked from error
         raise
 
@@ -153,9 +154,20 @@ def _size_asked(error: Exception) -> NumberAsked | None:
         return None
     return NumberAsked(
         f"np.{frame.f_code.co_name} takes no size that is known only at run time: {error}",
-        place=tracing.user_place(),
+        place=_last_place(error.__traceback__, _is_users_file),
         because=(f"it was given {size}",),
         cure="Give the axis a fixed size in the spec, or write it with np.arange and the size.",
+    )
+
+
+def _array_asked(error: Exception) -> NumberAsked | None:
+    """The error for a compiled function that takes NumPy's own arrays alone; None for any other."""
+    if not isinstance(error, TypeError) or not str(error).endswith(f"not {Array.__name__}"):
+        return None
+    return NumberAsked(
+        f"a compiled function cannot take a traced array: {error}",
+        place=_last_place(error.__traceback__, _is_users_file),
+        cure="Call a function that is served (spsolve for splu, say), or give it a rule: @ps.primitive, @ps.rrule.",
     )
 
 
@@ -178,18 +190,23 @@ def _asked_by_scipy(error: Exception) -> NumberAsked | None:
     )
 
 
-def _last_place(trace: TracebackType | None) -> Place | None:
-    found = list(walk_tb(trace))
+def _is_users_file(filename: str) -> bool:
+    return not tracing.is_library(filename)
+
+
+def _last_place(trace: TracebackType | None, where: Callable[[str], bool] = lambda _: True) -> Place | None:
+    """The innermost place of a traceback in such a file."""
+    found = [(frame.f_code, line) for frame, line in walk_tb(trace) if where(frame.f_code.co_filename)]
     if not found:
         return None
-    frame, line = found[-1]
-    return Place(frame.f_code.co_filename, line, frame.f_code.co_name)
+    code, line = found[-1]
+    return Place(code.co_filename, line, code.co_name)
 
 
 def _is_users(trace: TracebackType | None) -> bool:
     """True for an error raised on a line of the user's."""
     place = _last_place(trace)
-    return place is not None and not tracing.is_library(place.filename)
+    return place is not None and _is_users_file(place.filename)
 
 
 def decide_size(a: Dim, relation: str, b: Dim) -> bool | None:

@@ -94,9 +94,11 @@ def _trees(
             parameter.VAR_POSITIONAL,
             parameter.VAR_KEYWORD,
         }:
+            unknown = [n for n in said if n.split(".")[0] not in signature.parameters]
             raise SpecError(
                 f"{file.name} has no spec for its parameter {name}",
                 place=defined_at(file.function),
+                because=tuple(f"there is one for {n}, which is no parameter" for n in unknown[:1]),
                 cure=f"Say --spec {name}:f32[N,3], annotate it, or write example_inputs().",
             )
     return found
@@ -109,7 +111,7 @@ def _annotation(function: Callable[..., Any], parameter: inspect.Parameter) -> T
             annotation = inspect.signature(function, eval_str=True).parameters[parameter.name].annotation
         except Exception:  # noqa: BLE001  # running an annotation may raise anything; then it says no type
             return None
-    return leaf_type(annotation) if hasattr(annotation, "dim_str") else None
+    return leaf_type(annotation) if isinstance(annotation, Type) or hasattr(annotation, "dim_str") else None
 
 
 def _nested(name: str, texts: Mapping[str, str]) -> Any:

@@ -12,7 +12,7 @@ from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.ufuncs import cast_to
 
-__all__ = ["Piecewise", "on_grid", "piecewise"]
+__all__ = ["Piecewise", "integral", "on_grid", "piecewise"]
 
 
 def piecewise(coefficients: Any, breaks: Any, x: Any, *, order: int = 0, extrapolate: Any = True) -> Any:
@@ -64,6 +64,38 @@ class Piecewise:
             lower = c[:-1] * powers.reshape((-1, *(1,) * (c.ndim - 1)))
             c = lower if c.shape[0] > 1 else np.zeros_like(c)
         return Piecewise(c, self.x, self.extrapolate, self.axis)
+
+    def antiderivative(self, nu: int = 1) -> "Piecewise":
+        """The antiderivative of order `nu` that is 0 at the first break; it does not repeat."""
+        c, rest = self.c, (1,) * (self.c.ndim - 2)
+        width = np.diff(self.x).reshape((-1, *rest))
+        for _ in range(nu):
+            powers = np.arange(c.shape[0], 0, -1.0)
+            c = c / powers.reshape((-1, 1, *rest))
+            gain: Any = np.zeros_like(c[0])
+            for higher in c:
+                gain = gain * width + higher
+            total = np.cumsum(gain * width, axis=0)
+            c = np.concatenate([c, np.concatenate([np.zeros_like(total[:1]), total[:-1]])[None]])
+        return Piecewise(c, self.x, self.extrapolate != "periodic" and self.extrapolate, self.axis)
+
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+        """The integral from `a` to `b`."""
+        return integral(self, a, b, extrapolate)
+
+
+def integral(made: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
+    """The integral of piecewise polynomials, ours or SciPy's, from `a` to `b`, which may be traced."""
+    asked = made.extrapolate if extrapolate is None else extrapolate
+    whole, low, high = made.antiderivative(), made.x[0], made.x[-1]
+
+    def upto(x: Any) -> Any:
+        if asked != "periodic":
+            return whole(x, extrapolate=asked)
+        turns = np.floor((x - low) / (high - low))
+        return turns * whole(high, extrapolate=True) + whole(x - turns * (high - low), extrapolate=True)
+
+    return upto(b) - upto(a)
 
 
 def spline_of_values(

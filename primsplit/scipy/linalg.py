@@ -1,22 +1,21 @@
 """scipy.linalg for traced arrays and NumPy arrays: what np.linalg has, triangular solutions, the exponential."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.calls.primitive import primitive, rrule
+from primsplit.calls.primitive import primitive
 from primsplit.errors import ShapeError
-from primsplit.numpy.axes import END
 from primsplit.numpy.dense.loop import identity_like, loop, swapped
 from primsplit.numpy.dense.triangular import solve_triangular as triangular_unit
 from primsplit.numpy.dense.tridiagonal import solve_tridiagonal
 from primsplit.numpy.linalg import matrices, solve_matrix, square
 from primsplit.numpy.linalg.operands import with_rows
 from primsplit.ops import op
+from primsplit.scipy.frechet import give_rules, upper_right
 
 __all__ = [
     "block_diag",
@@ -326,23 +325,13 @@ def _approximant(a: Any, identity: Any) -> Any:
     return np.linalg.solve(even - odd, even + odd)
 
 
-@rrule(_exponential)
-def _exponential_rule(a: Array) -> tuple[Array, Callable[[Array], tuple[Array]]]:
-    """dA is the derivative of exp at A^T along dy: the upper right block of exp([[A^T, dy], [0, A^T]]).
+@primitive
+def exponential_along(a: Array, direction: Array) -> Array:
+    """The derivative of `expm` along a direction."""
+    return upper_right(_exponential, a, direction)
 
-    Higham, Functions of Matrices (2008), equation 3.16, and the transpose of the derivative at A, which is that at A^T.
-    """
-    y = _exponential(a)
 
-    def pullback(dy: Array) -> tuple[Array]:
-        turned = swapped(a)
-        above, below = op.Concat(turned, dy, axis=-1), op.Concat(op.Sub(turned, turned), turned, axis=-1)
-        whole = _exponential(op.Concat(above, below, axis=-2))
-        size = op.Shape(a, start=-1)
-        corner = op.Slice(whole, [0], size, [-2])
-        return (op.Slice(corner, size, [END], [-1], types=[a.type]),)
-
-    return y, pullback
+give_rules(_exponential, exponential_along)
 
 
 def block_diag(*arrs: Any) -> Any:

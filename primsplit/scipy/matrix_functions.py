@@ -1,22 +1,21 @@
-"""Functions of square matrices: roots, logarithms, powers, sines; traced and NumPy's.
+"""Functions of square matrices: roots, logarithms, powers, sines; traced and NumPy's. See `frechet` for derivatives.
 
-N. J. Higham, Functions of Matrices (2008). The derivative of f at A along E is the upper right block of
-f([[A, E], [0, A]]) (equation 3.16), and its transpose that at the transpose of A.
+N. J. Higham, Functions of Matrices (2008).
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.calls.primitive import primitive, rrule
+from primsplit.calls.primitive import primitive
 from primsplit.numpy.axes import END
-from primsplit.numpy.dense.loop import identity_like, swapped, until
+from primsplit.numpy.dense.loop import identity_like, until
 from primsplit.numpy.linalg import square
 from primsplit.ops import op
 from primsplit.passes.compositions.limits import float_limits
-from primsplit.scipy.linalg import expm
+from primsplit.scipy.frechet import give_rules, upper_right
+from primsplit.scipy.linalg import expm, exponential_along
 
 __all__ = [
     "coshm",
@@ -31,7 +30,6 @@ __all__ = [
     "tanm",
 ]
 
-Pullback = Callable[[Array], tuple[Array]]
 MOST = 60
 """The most steps of an iteration that doubles its digits, or of square roots that are taken one of the other."""
 NEAR = 0.25
@@ -97,35 +95,26 @@ def _logarithm(a: Array) -> Array:
     return total * factor
 
 
-def _by_blocks(function: Callable[[Array], Array]) -> Callable[[Array], tuple[Array, Pullback]]:
-    """The rule of a function of a matrix."""
-
-    def rule(a: Array) -> tuple[Array, Pullback]:
-        def pullback(dy: Array) -> tuple[Array]:
-            return (_along(function, swapped(a), dy),)
-
-        return function(a), pullback
-
-    return rule
+@primitive
+def _root_along(a: Array, direction: Array) -> Array:
+    """The derivative of a root along a direction."""
+    return upper_right(_root, a, direction)
 
 
-def _along(function: Callable[[Array], Array], a: Array, direction: Array) -> Array:
-    """The derivative of a function of a matrix along a direction."""
-    above, below = op.Concat(a, direction, axis=-1), op.Concat(op.Sub(a, a), a, axis=-1)
-    whole = function(op.Concat(above, below, axis=-2))
-    size = op.Shape(a, start=-1)
-    corner = op.Slice(whole, [0], size, [-2])
-    return op.Slice(corner, size, [END], [-1], types=[a.type])
+@primitive
+def _logarithm_along(a: Array, direction: Array) -> Array:
+    """The derivative of a logarithm along a direction."""
+    return upper_right(_logarithm, a, direction)
 
 
-rrule(_root)(_by_blocks(_root))
-rrule(_logarithm)(_by_blocks(_logarithm))
+give_rules(_root, _root_along)
+give_rules(_logarithm, _logarithm_along)
 
 
 def expm_frechet(A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True) -> Any:
     """exp(A) and its derivative along E, or that alone."""
     a, direction = square(A, E)
-    found = _along(expm, a, direction)
+    found = exponential_along(a, direction)
     return (expm(a), found) if compute_expm else found
 
 

@@ -12,6 +12,7 @@ from primsplit.lifting import as_array, holds_traced
 from primsplit.numpy import creation, diagonals, frequencies, spaces
 from primsplit.numpy.second_run import is_again, known_arrays, running_plainly
 from primsplit.numpy.windows import WINDOWS
+from primsplit.substitutes.grids import Grid, from_function, indices
 from primsplit.substitutes.table import (
     ModuleSubstitute,
     Substitute,
@@ -90,6 +91,19 @@ def _listing(original: Function) -> Function:
     return call
 
 
+def _sized(original: Function) -> Function:
+    """A function of arrays and sizes, given lists with traced numbers in them, or sizes that only the run knows."""
+    listing = _listing(original)
+
+    def call(*args: Any, **options: Any) -> Any:
+        is_sized = any(holds_traced(v) and not holds_array(v) for v in (*args, *options.values()))
+        if not is_sized:
+            return listing(*args, **options)
+        return FUNCTIONS[original](*map(_joined, args), **options)
+
+    return call
+
+
 def _joined(value: Any) -> Any:
     return creation.from_nested(value) if isinstance(value, list | tuple) and holds_array(value) else value
 
@@ -147,7 +161,7 @@ class Table(np.ndarray[Any, Any]):
             raise TraceError(
                 "a traced value is written to an array that the function did not make",
                 place=tracing.user_place(),
-                cure="Write to a copy, table.copy(), and return it.",
+                cure="Write to a copy, table.copy(), and return it; what is kept from call to call is a ps.state.",
             )
         super().__setitem__(key, value)
 
@@ -167,7 +181,8 @@ MADE: dict[Function, Function] = {
         f: FUNCTIONS[f]
         for f in (np.zeros, np.ones, np.empty, np.full, np.array, np.eye, np.identity, np.full_like)
     },
-    **{f: _listing(f) for f in (np.zeros_like, np.ones_like, np.empty_like, np.copy, np.diag, np.tile)},
+    **{f: _listing(f) for f in (np.zeros_like, np.ones_like, np.empty_like, np.copy, np.diag)},
+    np.tile: _sized(np.tile),
 }  # fmt: skip
 """What makes arrays that people write into, and what makes them of traced arguments."""
 
@@ -177,6 +192,7 @@ TAKING: dict[Function, Function] = {
     **{f: FUNCTIONS[f] for f in (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)},
     np.require: lambda a, dtype=None, requirements=None, *, like=None: FUNCTIONS[np.asarray](a, dtype),
     **{f: FUNCTIONS[f] for f in (np.take, np.repeat, np.pad, np.insert, np.roll)},
+    **{f: _sized(f) for f in (np.broadcast_to, np.resize)}, np.indices: indices, np.fromfunction: from_function,
     np.triu_indices: diagonals.triu_indices, np.tril_indices: diagonals.tril_indices,
     np.diag_indices: diagonals.diag_indices,
     **WINDOWS, np.fft.fftfreq: frequencies.fftfreq, np.fft.rfftfreq: frequencies.rfftfreq,
@@ -220,6 +236,8 @@ def _register_all() -> None:
         register(original, substitute)
     for rows, is_columns in ((np.r_, False), (np.c_, True)):
         register(rows, Substitute(rows, _Rows(rows, columns=is_columns)))
+    for grid in (np.mgrid, np.ogrid):
+        register(grid, Substitute(grid, Grid(grid)))
 
 
 _register_all()

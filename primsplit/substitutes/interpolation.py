@@ -1,15 +1,16 @@
 """Substitutes for SciPy's interpolants: of plain tables at traced points, and splines of traced values."""
 
+import functools
 import math
 from collections.abc import Callable
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from primsplit.array import unsupported
-from primsplit.lifting import array_like
-from primsplit.scipy.interpolate import Piecewise, on_grid, piecewise, placed, spline_of_values
+from primsplit.lifting import array_like, holds_traced
+from primsplit.scipy.interpolate import Piecewise, integral, on_grid, piecewise, placed, spline_of_values
 from primsplit.substitutes.table import register, register_method, when_traced
 
 KINDS = {"slinear": 1, "linear": 1, "quadratic": 2, "cubic": 3}
@@ -46,6 +47,21 @@ class _Interpolants:
             raise unsupported("scipy.interpolate.UnivariateSpline with ext other than 0")
         breaks = made.get_knots()
         return piecewise(_pieces(lambda m: made(breaks[:-1], nu=m), made._eval_args[2]), breaks, x, order=nu)
+
+    def spline_integral(self, made: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
+        """A BSpline's; where it does not go on, it is 0 outside. Raises UnsupportedFunction for one that repeats."""
+        asked = made.extrapolate if extrapolate is None else extrapolate
+        if asked == "periodic":
+            raise unsupported("the integral of a periodic scipy.interpolate.BSpline")
+        low, high = made.t[made.k], made.t[-made.k - 1]
+        whole, ends = made.antiderivative(), (a, b) if asked else (np.clip(a, low, high), np.clip(b, low, high))
+        return whole(ends[1], extrapolate=True) - whole(ends[0], extrapolate=True)
+
+    def fitted_integral(self, made: Any, a: Any, b: Any) -> Any:
+        """A UnivariateSpline's, which is 0 outside."""
+        low, *_, high = made.get_knots()
+        whole = made.antiderivative()
+        return whole(np.clip(b, low, high)) - whole(np.clip(a, low, high))
 
     def table(self, made: Any, x: Any) -> Any:
         """interp1d; a point outside gives the fill value, NaN unless another was given."""
@@ -100,11 +116,45 @@ class _Interpolants:
         _check_ends(bc_type)
 
         def make(values: Any) -> tuple[Any, Any]:
-            found = self.module.make_interp_spline(x, values, k=k, t=t, bc_type=bc_type)
-            breaks = np.unique(found.t[k : len(found.t) - k])
-            return _pieces(lambda m: found(breaks[:-1], nu=m), k), breaks
+            return _of_spline(self.module.make_interp_spline(x, values, k=k, t=t, bc_type=bc_type))
 
         return spline_of_values(make, x, y, True, axis)
+
+    def of_coefficients(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> Piecewise:
+        """BSpline of traced coefficients and known knots, whose order is known."""
+        if extrapolate != "periodic" and not extrapolate:
+            raise unsupported("scipy.interpolate.BSpline of traced coefficients with extrapolate=False")
+        count = len(t) - k - 1
+
+        def make(values: Any) -> tuple[Any, Any]:
+            return _of_spline(self.module.BSpline(t, values, k))
+
+        given: Any = array_like(c)
+        used = np.moveaxis(np.moveaxis(given, axis, 0)[:count], 0, axis)
+        return spline_of_values(make, range(count), used, extrapolate, axis)
+
+    def of_powers(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> Piecewise:
+        """PPoly of traced coefficients between known breaks."""
+        if holds_traced(x) or axis != 0 or np.any(np.diff(x) <= 0):
+            raise unsupported("scipy.interpolate.PPoly of traced coefficients along another axis, or of other breaks")
+        return Piecewise(array_like(c), np.asarray(x), True if extrapolate is None else extrapolate)
+
+    def grid_of_values(
+        self,
+        points: Any,
+        values: Any,
+        method: str = "linear",
+        bounds_error: bool = True,
+        fill_value: Any = np.nan,
+        **options: Any,
+    ) -> Callable[..., Any]:
+        """RegularGridInterpolator of traced values on a known grid."""
+        if holds_traced(points) or options or any(np.any(np.diff(sites) <= 0) for sites in points):
+            raise unsupported("scipy.interpolate.RegularGridInterpolator of traced values on such a grid")
+        made = SimpleNamespace(
+            grid=points, values=values, method=method, bounds_error=bounds_error, fill_value=fill_value
+        )
+        return functools.partial(self.grid, made)
 
     def traced_table(
         self,
@@ -123,6 +173,12 @@ class _Interpolants:
             raise unsupported(f"scipy.interpolate.interp1d of traced values with kind={kind!r} and a fill value")
         made = self.interpolating(x, y, KINDS[kind], axis=axis % np.ndim(y))
         return Piecewise(made.c, made.x, is_open, made.axis)
+
+
+def _of_spline(made: Any) -> tuple[Any, Any]:
+    """The coefficients of the pieces of a BSpline, and their ends."""
+    breaks = np.unique(made.t[made.k : len(made.t) - made.k])
+    return _pieces(lambda m: made(breaks[:-1], nu=m), made.k), breaks
 
 
 def _pieces(derivative: Callable[[int], Any], degree: int) -> Any:
@@ -147,10 +203,16 @@ def register_interpolation(module: ModuleType) -> None:
         ("RegularGridInterpolator", ours.grid),
     ):
         register_method(getattr(module, owner), "__call__", method)
+    register_method(module.PPoly, "integrate", integral)
+    register_method(module.BSpline, "integrate", ours.spline_integral)
+    register_method(module.UnivariateSpline, "integral", ours.fitted_integral)
     for name, traced in (
         ("CubicSpline", ours.cubic),
         ("make_interp_spline", ours.interpolating),
         ("interp1d", ours.traced_table),
+        ("BSpline", ours.of_coefficients),
+        ("PPoly", ours.of_powers),
+        ("RegularGridInterpolator", ours.grid_of_values),
     ):
         original: Any = getattr(module, name)
         register(original, when_traced(original, traced))

@@ -58,6 +58,35 @@ def _hypot(*sides: Any) -> Array:
     return total
 
 
+def _remainder(x: Array, y: Array) -> Array:
+    """What is left of x beyond the nearest whole multiple of y, the even one of two that are as near."""
+    size = ELEMENTWISE["fabs"](y)
+    left = ELEMENTWISE["fabs"](ELEMENTWISE["fmod"](x, 2.0 * y))
+    multiple = np.where(left <= 0.5 * size, 0.0, np.where(left < 1.5 * size, 1.0, 2.0))
+    return np.copysign(1.0, x) * (left - multiple * size)  # type: ignore[no-any-return]
+
+
+def _dist(p: Iterable[Any], q: Iterable[Any]) -> Any:
+    """math.dist."""
+    pairs = list(zip(p, q, strict=True))
+    return Array(_hypot(*(_number("dist", a) - _number("dist", b) for a, b in pairs)).value, weak=True)
+
+
+def _isclose(a: Any, b: Any, *, rel_tol: float = 1e-9, abs_tol: float = 0.0) -> Any:
+    """math.isclose."""
+    a, b = _number("isclose", a), _number("isclose", b)
+    far = ELEMENTWISE["maximum"](abs(a), abs(b))
+    near = abs(a - b) <= ELEMENTWISE["maximum"](far * rel_tol, abs_tol)
+    return Array(((a == b) | (near & ELEMENTWISE["isfinite"](far))).value, weak=True)
+
+
+def _modf(x: Any) -> tuple[Any, Any]:
+    """math.modf: the fraction and the whole part, each with the sign of `x`."""
+    given = _number("modf", x)
+    whole = ELEMENTWISE["trunc"](given)
+    return Array((given - whole).value, weak=True), Array(whole.value, weak=True)
+
+
 def _in_sequence(name: str, combine: Function, first: float) -> Substitute:
     """Substitutes for math.fsum and math.prod."""
     original = getattr(math, name)
@@ -77,6 +106,11 @@ def _register_all() -> None:
     table = {name: _of_numbers(name, ELEMENTWISE[ufunc]) for name, ufunc in _UFUNCS.items() if hasattr(math, name)}
     table |= {name: _of_numbers(name, ELEMENTWISE[name], int) for name in ("floor", "ceil", "trunc")}
     table |= {"log": _of_numbers("log", _log), "hypot": _of_numbers("hypot", _hypot)}
+    table |= {
+        "remainder": _of_numbers("remainder", _remainder),
+        "ldexp": _of_numbers("ldexp", lambda x, i: x * ELEMENTWISE["exp2"](i)),
+        **{f.__name__[1:]: when_traced(getattr(math, f.__name__[1:]), f) for f in (_dist, _isclose, _modf)},
+    }
     table |= {"fsum": _in_sequence("fsum", operator.add, 0.0), "prod": _in_sequence("prod", operator.mul, 1)}
     for name, substitute in table.items():
         register(getattr(math, name), substitute)

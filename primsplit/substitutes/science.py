@@ -8,15 +8,18 @@ from typing import Any
 from primsplit.array import unsupported
 from primsplit.lifting import holds_traced
 from primsplit.scipy import (
+    blas,
     distance,
     factorizations,
     fft,
+    filters,
     integrate,
     linalg,
     matrix_equations,
     matrix_functions,
     ndimage,
     signal,
+    sparse_systems,
     special,
     stats,
 )
@@ -30,11 +33,13 @@ from primsplit.substitutes.table import ModuleSubstitute, register, register_met
 MODULES: dict[str, tuple[ModuleType, ...]] = {
     "scipy.special": (special,),
     "scipy.linalg": (linalg, factorizations, matrix_equations, matrix_functions),
+    "scipy.linalg.blas": (blas,),
     "scipy.integrate": (integrate,),
     "scipy.spatial.distance": (distance,),
-    "scipy.signal": (signal,),
+    "scipy.signal": (signal, filters),
     "scipy.ndimage": (ndimage,),
     "scipy.fft": (fft,),
+    "scipy.sparse.linalg": (sparse_systems,),
     "scipy.stats": (descriptive,),
 }
 """What stands in for the functions of a module, by the names in `__all__`."""

@@ -1,32 +1,73 @@
-"""Substitutes for the products of SciPy's sparse matrices with traced arrays, on either side."""
+"""Substitutes for SciPy's sparse matrices: products with traced arrays, and matrices of traced elements."""
 
+import functools
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
+from primsplit.scipy.assembled import Assembled, assembled, dense, is_sparse, of_diagonals
 from primsplit.scipy.sparse import product
-from primsplit.substitutes.table import register_method
+from primsplit.substitutes.table import register, register_method, when_traced
 
 FORMS = ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
 
 
 def _product(a: Any, x: Any) -> Any:
     """`a @ x`."""
-    return product(a, x)
+    return x.__rmatmul__(a) if isinstance(x, Assembled) else product(a, x)
 
 
 def _reflected(a: Any, x: Any) -> Any:
     """`x @ a`."""
-    found = product(a.T, x.T)
-    return found.T
+    return x.dot(a) if isinstance(x, Assembled) else product(a.T, x.T).T
+
+
+def _is_matrix(a: Any) -> bool:
+    """True for the classes whose `*` multiplies matrices."""
+    return type(a).__name__.endswith("_matrix")
+
+
+def _multiplied(a: Any, x: Any) -> Assembled:
+    """The elements of a matrix times a traced number or array."""
+    return Assembled(a.toarray() * dense(x), is_matrix=_is_matrix(a))
+
+
+def _divided(a: Any, x: Any) -> Assembled:
+    return Assembled(a.toarray() / dense(x), is_matrix=_is_matrix(a))
+
+
+def _times(a: Any, x: Any) -> Any:
+    """`a * x`."""
+    return _product(a, x) if _is_matrix(a) and np.ndim(dense(x)) else _multiplied(a, x)
+
+
+def _reflected_times(a: Any, x: Any) -> Any:
+    """`x * a`."""
+    return _reflected(a, x) if _is_matrix(a) and np.ndim(dense(x)) else _multiplied(a, x)
+
+
+METHODS = {
+    "__matmul__": _product,
+    "dot": _product,
+    "__rmatmul__": _reflected,
+    "__mul__": _times,
+    "__rmul__": _reflected_times,
+    "multiply": _multiplied,
+    "__truediv__": _divided,
+}
 
 
 def register_sparse(module: ModuleType) -> None:
-    """Let traced arrays be multiplied by the matrices of `scipy.sparse`."""
+    """Let traced arrays meet the matrices of `scipy.sparse`, and be their elements."""
     for form in FORMS:
-        matrix, array = getattr(module, f"{form}_matrix"), getattr(module, f"{form}_array")
-        for owner in (matrix, array):
-            register_method(owner, "__matmul__", _product)
-            register_method(owner, "dot", _product)
-            register_method(owner, "__rmatmul__", _reflected)
-        register_method(matrix, "__mul__", _product)
-        register_method(matrix, "__rmul__", _reflected)
+        for owner in (getattr(module, f"{form}_matrix"), getattr(module, f"{form}_array")):
+            for name, traced in METHODS.items():
+                register_method(owner, name, traced)
+            register(owner, when_traced(owner, functools.partial(assembled, owner.__name__)))
+    functions: dict[str, Any] = {
+        "diags": of_diagonals(is_matrix=True), "diags_array": of_diagonals(is_matrix=False), "issparse": is_sparse
+    }  # fmt: skip
+    for name, traced in functions.items():
+        original: Any = getattr(module, name)
+        register(original, when_traced(original, traced))

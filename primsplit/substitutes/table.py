@@ -33,6 +33,9 @@ class Substitute:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.original, name)
 
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, self.original)
+
     def __repr__(self) -> str:
         return repr(self.original)
 

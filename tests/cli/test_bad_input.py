@@ -81,6 +81,21 @@ ROWS = [
         "def loss(x, y):",
     ),
     Row(
+        "an input without a spec, and a spec whose name is mistyped",
+        "def loss(x, weights): return x * weights",
+        ("no spec for its parameter weights", "there is one for weight, which is no parameter"),
+        arguments=(*X, "--spec", "weight:f64[3]"),
+    ),
+    Row(
+        "a relative import outside of a package",
+        """
+        from .shared import rate
+        def loss(x): return rate * x
+        """,
+        ("attempted relative import",),
+        "from .shared import rate",
+    ),
+    Row(
         "an operator without a derivative",
         """
         import numpy as np

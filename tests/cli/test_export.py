@@ -52,6 +52,48 @@ def test_a_file_with_example_inputs_becomes_one_gradient_file(
     np.testing.assert_allclose(gradient, _gradient(W, X), rtol=1e-12)
 
 
+def test_a_file_of_a_package_may_import_relatively(primsplit: Callable[..., Any], tmp_path: Path) -> None:
+    folder = tmp_path / "told nowhere" / "outer" / "inner"
+    folder.mkdir(parents=True)
+    for place in (folder, folder.parent):
+        (place / "__init__.py").write_text("")
+    (folder.parent / "rates.py").write_text("RATE = 3.0\n")
+    (folder / "shapes.py").write_text("from ..rates import RATE\ndef grown(x): return RATE * x\n")
+    (folder / "model.py").write_text("from .shapes import grown\ndef loss(x): return grown(x)\n")
+    out = tmp_path / "loss.onnx"
+    done = primsplit("export", folder / "model.py", "--onnx", out, "--spec", "x:f64")
+    assert (done.status, done.error) == (0, "")
+    _, slope = onnxruntime.InferenceSession(str(out)).run(None, {"x": np.array(2.0)})
+    assert slope == 3.0
+
+
+def test_an_example_serves_each_function_that_takes_it_where_none_is_the_main_one(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = model("""
+        def first(x, y): return x * y
+        def second(x, y): return x / y
+        def third(z): return z * z
+        def example_inputs(): return {"x": 2.0, "y": 3.0}
+    """)
+    for name in ("first", "second"):
+        assert primsplit("export", f"{path}:{name}", "--onnx", tmp_path / "out.onnx").status == 0
+        assert _names(tmp_path / "out.onnx")[0] == ["x", "y"]
+    assert "no spec for its parameter z" in primsplit("export", f"{path}:third", "--onnx", tmp_path / "o.onnx").error
+    assert primsplit("export", f"{path}:third", "--onnx", tmp_path / "o.onnx", "--spec", "z:f32[N]").status == 0
+
+
+def test_a_parameter_may_be_annotated_with_a_spec(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = model("""
+        import primsplit as ps
+        def loss(x: ps.spec("float32", ["N", 3])): return x.sum()
+    """)
+    done = primsplit("export", path, "--onnx", tmp_path / "out.onnx", "--json")
+    assert done.json["inputs"] == [{"name": "x", "type": "float32[N,3]"}]
+
+
 def test_without_a_path_the_file_is_named_after_the_model(
     primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ AT = np.array([[0.13, 1.71, 0.55], [2.31, 1.13, 0.77]])
 GRID = (np.array([0.0, 0.5, 1.0, 2.0]), np.array([0.0, 1.0, 3.0]))
 FIELD = np.random.default_rng(0).standard_normal((4, 3))
 POINTS = np.array([[0.3, 0.6], [1.4, 2.2], [0.7, 1.7]])
+KNOTS = np.array([0.0, 0.0, 0.0, 0.6, 0.9, 1.4, 2.6, 2.6, 2.6])
 Function = Callable[[Any], Any]
 
 AT_POINTS: dict[str, Function] = {
@@ -33,6 +34,19 @@ AT_POINTS: dict[str, Function] = {
     "PPoly's antiderivative": scipys.CubicSpline(SITES, VALUES).antiderivative(),
     "BSpline": scipys.make_interp_spline(SITES, SEVERAL, k=3),
     "BSpline's derivative": lambda x: scipys.make_interp_spline(SITES, VALUES, k=5)(x, nu=2),
+    "CubicSpline's integral": lambda x: scipys.CubicSpline(SITES, SEVERAL).integrate(0.2, x[0, 0]),
+    "CubicSpline's integral backwards": lambda x: scipys.CubicSpline(SITES, VALUES).integrate(3 * x[0, 0], x[1, 0]),
+    "a periodic CubicSpline's integral": lambda x: scipys.CubicSpline(
+        SITES, SITES * (2.6 - SITES), bc_type="periodic"
+    ).integrate(0.4 - x[0, 0], 5 * x[1, 0]),
+    "BSpline's integral": lambda x: scipys.make_interp_spline(SITES, VALUES, k=2).integrate(x[0, 0], 3.5),
+    "BSpline's integral where it is 0 outside": lambda x: (
+        x[0, 1]
+        * scipys.BSpline([0.0, 0.0, 0.5, 1.0, 2.0, 2.0], [0.3, 1.0, -0.5, 0.2], 1, extrapolate=False).integrate(
+            x[0, 0], 3 * x[1, 0]
+        )
+    ),
+    "UnivariateSpline's integral": lambda x: scipys.UnivariateSpline(SITES, VALUES, s=0.1).integral(x[0, 0], 9.0),
     "UnivariateSpline": scipys.UnivariateSpline(SITES, VALUES, s=0.1),
     "InterpolatedUnivariateSpline": scipys.InterpolatedUnivariateSpline(SITES, VALUES, k=2),
     "interp1d": scipys.interp1d(SITES, VALUES),
@@ -49,8 +63,29 @@ OF_VALUES: dict[str, Function] = {
     "CubicSpline's derivative": lambda y: scipys.CubicSpline(SITES, y, bc_type="natural").derivative(2)(AT),
     "CubicSpline along the last axis": lambda y: scipys.CubicSpline(SITES, np.outer([1.0, 2.0], y), axis=1)(AT),
     "CubicSpline at traced points": lambda y: scipys.CubicSpline(SITES, y)(y[0] + 0.5),
+    "CubicSpline's integral": lambda y: scipys.CubicSpline(SITES, y).integrate(0.2, 2.9),
+    "integral of several values": lambda y: scipys.CubicSpline(SITES, np.outer([1.0, 2.0], y), axis=1).integrate(
+        0.2, 2
+    ),
+    "integral to a traced end": lambda y: (
+        scipys.PchipInterpolator(SITES, VALUES).integrate(0, y[0] + 1.1)
+        + scipys.CubicSpline(SITES, y).integrate(0, y[0] + 1.1)
+    ),
+    "CubicSpline's second antiderivative": lambda y: scipys.CubicSpline(SITES, y).antiderivative(2)(AT),
+    "make_interp_spline's integral": lambda y: scipys.make_interp_spline(SITES, y, k=3).integrate(-0.5, 2),
     "make_interp_spline": lambda y: scipys.make_interp_spline(SITES, y, k=2)(AT),
     "interp1d": lambda y: scipys.interp1d(SITES, y)(AT) ** 2,
+    "BSpline of coefficients": lambda y: scipys.BSpline(KNOTS, y, 2)(AT) * scipys.BSpline(KNOTS, y, 2).derivative()(AT),
+    "BSpline of several coefficients": lambda y: scipys.BSpline(KNOTS, np.outer([1.0, 2.0], y), 2, axis=1)(AT),
+    "BSpline's integral": lambda y: scipys.BSpline(KNOTS, np.append(y, 0.0), 2).integrate(0.3, 1.9) * y,
+    "PPoly": lambda y: scipys.PPoly(y.reshape(3, 2), [0.0, 1.0, 2.5])(AT),
+    "PPoly without ends": lambda y: np.nan_to_num(
+        scipys.PPoly(y.reshape(3, 2), [0.0, 1.0, 1.5], extrapolate=False)(AT)
+    ),
+    "a grid": lambda y: scipys.RegularGridInterpolator((GRID[1], SITES[:2]), y.reshape(3, 2))(POINTS * [1.0, 0.1]),
+    "a grid at traced points": lambda y: scipys.RegularGridInterpolator(
+        (GRID[1], SITES[:2]), y.reshape(3, 2), bounds_error=False, fill_value=None
+    )((y[:3] + 1.2, y[3:])),
     "interp1d cubic": lambda y: scipys.interp1d(SITES, y, kind="cubic", fill_value="extrapolate")(AT),
 }
 
@@ -109,6 +144,9 @@ def test_what_has_no_form_is_told_at_the_users_line() -> None:
         lambda y: scipys.CubicSpline(SITES, y, bc_type="periodic")(AT),
         lambda y: scipys.CubicSpline(y, SITES)(AT),
         lambda y: scipys.interp1d(SITES, y, kind="nearest")(AT),
+        lambda y: scipys.BSpline(KNOTS, y, 2, extrapolate=False)(AT),
+        lambda y: scipys.PPoly(y.reshape(3, 2), [2.0, 1.0, 0.0])(AT),
+        lambda y: scipys.RegularGridInterpolator((SITES[::-1],), y)(AT[0, :, None]),
         lambda y: scipys.KroghInterpolator(SITES, VALUES)(y),
         lambda y: scipys.RegularGridInterpolator(GRID, FIELD, method="slinear")(y.reshape(3, 2)),
     ):

@@ -80,7 +80,24 @@ def test_it_is_scipys_with_gradients(name: str) -> None:
         assert one.shape == np.shape(other)
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-10)
     order = 1 if name.startswith(UNIQUE) or name.endswith("_are") else 2
-    check_grads(f, *given, order=order, symbolic=False, value_tolerance=1e-9, step=1e-3)
+    modes = ("reverse", "forward")
+    check_grads(f, *given, order=order, modes=modes, symbolic=False, value_tolerance=1e-9, step=1e-3)
+
+
+@pytest.mark.parametrize("name", ["expm", "sqrtm"])
+def test_forward_over_reverse_and_batches_of_it_are_reverse_over_reverse(name: str) -> None:
+    directions = np.stack([B, 2 * B.T])
+
+    def f(a: Any) -> Any:
+        return np.sum(getattr(sl, name)(a) ** 2)
+
+    def product(v: Any) -> Any:
+        return ps.grad(lambda a: np.sum(ps.grad(f)(a) * v))(A)
+
+    wanted = [product(v) for v in directions]
+    np.testing.assert_allclose(ps.hvp(f)(A, B), wanted[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(ps.vmap(lambda v: ps.hvp(f)(A, v))(directions), wanted, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(np.sum(ps.hessian(f)(A) * B, axis=(2, 3)), wanted[0], rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["sqrtm", "logm", "cosm", "lu_solve", "solve_continuous_lyapunov"])

@@ -8,12 +8,13 @@ import pytest
 import scipy.signal as scipys
 
 import primsplit as ps
-from primsplit.errors import NumberAsked, ShapeError
+from primsplit.errors import NumberAsked, ShapeError, UnsupportedFunction
 from primsplit.testing import check_grads
 
 random = np.random.default_rng(1)
 LONG, SHORT = random.standard_normal(9), random.standard_normal(4)
 IMAGE, KERNEL = random.standard_normal((5, 6)), random.standard_normal((2, 3))
+SECTIONS = scipys.butter(4, 0.3, output="sos")
 MODES = ("full", "same", "valid")
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
@@ -39,6 +40,22 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "a filter's denominator": (lambda a, x: scipys.lfilter([1.0, 0.3], a, x), (np.array([1.5, -0.4, 0.2]), LONG)),
     "a filter along the first axis": (lambda b, x: scipys.lfilter(b, [1.0, 0.5], x, axis=0), (SHORT, IMAGE)),
     "a filter without feedback": (lambda b, x: scipys.lfilter(b, 2.0, x), (SHORT, IMAGE)),
+    "sections": (lambda x, y: scipys.sosfilt(SECTIONS, x) * y, (LONG, LONG[::-1])),
+    "sections along the first axis": (
+        lambda s, x: scipys.sosfilt(np.insert(np.delete(s, 3, axis=1), 3, 1.0, axis=1), x, axis=0), (SECTIONS, IMAGE)
+    ),
+    "the state for a step": (lambda b, a: scipys.lfilter_zi(b, a), (SHORT, np.array([1.5, -0.4, 0.2]))),
+    "the sections' states": (
+        lambda z, x: scipys.sosfilt(SECTIONS, x, zi=z), (np.array([[0.1, 0.3], [-0.2, 0.5]]), LONG)
+    ),
+    "both ways": (lambda b, x: scipys.filtfilt(b, [1.0, -0.4], x, padlen=3), (SHORT, LONG)),
+    "both ways along the first axis": (
+        lambda a, x: scipys.filtfilt([0.5, 0.2], a, x, axis=0, padtype="even", padlen=2), (np.array([1.5, -0.4]), IMAGE)
+    ),
+    "both ways with constant ends": (
+        lambda b, x: scipys.filtfilt(b, [1.0, 0.3], np.tile(x, 3), padtype="constant"), (SHORT, LONG)
+    ),
+    "both ways without ends": (lambda b, x: scipys.filtfilt(b, 1.5, x, padtype=None), (SHORT, LONG)),
     "a filter's state": (lambda z, x: scipys.lfilter([1.0, 0.2, 0.1], [1.0, 0.5], x, zi=z), (LONG[:2], LONG)),
 }  # fmt: skip
 
@@ -70,6 +87,8 @@ def test_one_file_serves_every_length(name: str) -> None:
 def test_what_cannot_be_is_told_at_the_users_line() -> None:
     for error, told, function in (
         (ShapeError, "number of axes", lambda x: scipys.convolve(x, KERNEL)),
+        (ShapeError, "9 samples continues them by 12", lambda x: scipys.filtfilt(SHORT, [1.0, 0.1, 0.2, 0.1], x[:9])),
+        (UnsupportedFunction, "method='gust'", lambda x: scipys.filtfilt(SHORT, [1.0, 0.1], x, method="gust")),
         (ShapeError, "mode", lambda x: scipys.convolve(x, SHORT, mode="all")),
     ):
         with pytest.raises(error, match=told) as caught:

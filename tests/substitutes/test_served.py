@@ -107,7 +107,21 @@ def numbers_of_math(x: Any) -> Any:
 
 
 def parts_of_numbers(x: Any) -> Any:
-    return x * math.floor(x[1]) + math.ceil(x[0]) * x[0] + math.copysign(x[0], -1.0)
+    fraction, whole = math.modf(-3 * x[0])
+    wrapped = math.remainder(7 * x[0], 2 * x[1]) + math.remainder(x[0], math.pi)
+    near = math.isclose(x[0], 0.69) + 2 * math.isclose(x[0], x[1]) + 4 * math.isclose(x[0], 0.6, abs_tol=0.2)
+    return (
+        x * math.floor(x[1])
+        + math.ceil(x[0]) * x[0]
+        + math.copysign(x[0], -1.0)
+        + math.trunc(x[1]) * math.ldexp(x[0], 3)
+    ) * (fraction + whole * x[0] + wrapped + near + math.dist(x, [0.0, 1.0, x[0]]))
+
+
+@pytest.mark.parametrize("y", [2.0, -2.0, 0.75])
+def test_the_remainder_goes_to_the_nearest_multiple_and_to_the_even_one(y: float) -> None:
+    for x in (0.0, 0.9, 1.0, 1.1, 2.5, 3.0, 3.5, 5.0, -1.0, -3.0, -4.9, 1e9):
+        assert ps.trace(lambda x: math.remainder(x, y), x)(x) == math.remainder(x, y)
 
 
 def special_functions(x: Any) -> Any:
@@ -334,6 +348,7 @@ def test_objects_methods_decorators_and_partials_are_served(function: Callable[[
 def test_a_python_number_stays_one() -> None:
     x = np.ones(3, np.float32)
     assert ps.trace(lambda x: x * math.sin(x[0]), x)(x).dtype == np.float32
+    assert ps.trace(lambda x: x * math.dist(x, [1, 2, 3]) + math.modf(x[0])[1], x)(x).dtype == np.float32
     assert ps.trace(lambda x: x * np.sum([x[0], x[1]]), x)(x).dtype == np.float32
 
 
