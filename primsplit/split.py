@@ -39,7 +39,9 @@ from primsplit.orders import remark_of, tell_order
 from primsplit.parts import Split
 from primsplit.passes.cse import attribute_key
 from primsplit.passes.merge_scatter import merge_scatters
-from primsplit.passes.recompute import read_views_again, recomputing
+from primsplit.passes.recompute import read_views_again
+from primsplit.passes.rewritten import rewritten
+from primsplit.policies import with_policy
 from primsplit.primal_list import PrimalList
 from primsplit.rule_run import run_rule
 from primsplit.rules.bodies import body_of
@@ -253,15 +255,15 @@ def _missing(op: Op) -> MissingRule:
 
 def _split_call(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
     """The split of a call: a primitive makes one body for each signature, so that its split is made once too."""
-    body, rule = op.attributes["body"], op.attributes.get("rule")
+    body, rule, policy = op.attributes["body"], op.attributes.get("rule"), op.attributes.get("policy", "default")
     types = tuple(v and (v.type.key, _size_key(v)) for v in op.inputs)
-    key = (id(body), _rule_key(rule), types, wrt, of, Epoch.count)
+    key = (id(body), _rule_key(rule), policy, types, wrt, of, Epoch.count)
     known = _call_cache.get(key)
     if known is not None:
         return known[0]
     if rule is None:
-        split = split_block(body, wrt, of)
-        split = recomputing(split, lambda _: False) if op.attributes.get("recompute") else split
+        whole = body if policy == "default" else rewritten(body, wrt, of)
+        split = with_policy(split_block(whole, wrt, of), policy, is_part=True)
     else:
         split = run_rule(op, rule, {}, wrt, of, name=op.kind.removeprefix("call::"))
     if not (_makes_symbols(split, op) or free(split.primal) or free(split.pullback)):

@@ -18,7 +18,7 @@ def report(made: SplitProgram, function: Callable[..., Any]) -> dict[str, Any]:
 
     `inputs` and `outputs` of the joint file; `listing`; `lines`: how many operators each of the user's lines has in
     the primal and in the pullback; `captures`: what the pullback reads, of which kind, and the bytes stored for it;
-    `stored`: their sum; `frozen`: see `frozen_values`.
+    `stored`: their sum; `recomputed`: what it computes again under a policy; `frozen`: see `frozen_values`.
     """
     joint = made.joint()
     return {
@@ -30,6 +30,7 @@ def report(made: SplitProgram, function: Callable[..., Any]) -> dict[str, Any]:
         "lines": _lines(made.primal, made.pullback),
         "captures": made.capture_table(),
         "stored": _stored(made),
+        "recomputed": made.recomputed_table(),
         "frozen": [f.as_dict() for f in frozen_values(made, function)],
     }
 

@@ -30,6 +30,7 @@ from primsplit.collector import paused
 from primsplit.dims import Dim, Size
 from primsplit.errors import PrimsplitError, ShapeError
 from primsplit.ir import Block, Op, Renaming, Type, Value, Var, free, has_blocks, is_call, reads, rename, renamed
+from primsplit.passes.later import LATER, later
 from primsplit.tracing import Recording
 from primsplit.verify import verified
 
@@ -212,6 +213,8 @@ class _Batching:
     def _call(self, op: Op) -> Sequence[Array | Shared]:
         """A call of the batched program; a rule of its own becomes the batch of what it splits into."""
         given = [v for v in op.inputs if v is not None]
+        if op.kind == LATER:
+            return self._later(op, given)
         flags = [self.has(v) for v in given]
         has_rule = "rule" in op.attributes
         if not any(flags):
@@ -222,6 +225,13 @@ class _Batching:
         with tracing.fresh_stack():
             body, _ = batch_block(op.attributes["body"], flags, self.size, wanted=[True] * len(op.outputs))
         return self._made_call(op.kind, op, given, flags, body, has_rule=has_rule)
+
+    def _later(self, op: Op, given: Sequence[Value]) -> list[Array | Shared]:
+        """What waits is shared where its operand is."""
+        values, count = [self.value(v) for v in given], len(op.outputs)
+        wait = later(values[:count], values[count:])
+        tracing.append(replace(wait, place=op.place, remark=op.remark))
+        return [Array(y) if self.has(v) else Shared(Array(y)) for y, v in zip(wait.outputs, given, strict=False)]
 
     def _made_call(
         self, kind: str, op: Op, given: Sequence[Value], flags: Sequence[bool], body: Block, *, has_rule: bool

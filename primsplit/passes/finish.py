@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from primsplit.ir import Block
+from primsplit.ir import Block, Op
 from primsplit.passes import gradients_last, optimize
 from primsplit.passes.axes import count_axes_from_front
 from primsplit.passes.columns import write_vectors_as_columns
@@ -12,6 +12,7 @@ from primsplit.passes.empty_products import zero_empty_products
 from primsplit.passes.empty_scans import guard_empty_scans
 from primsplit.passes.fission import split_up_scans
 from primsplit.passes.inline import inline_calls
+from primsplit.passes.later import LATER, write_later
 from primsplit.passes.legalize import legalize
 from primsplit.passes.matrices import pulled_as_matrices
 from primsplit.passes.narrow_products import swap_narrow_products
@@ -36,14 +37,18 @@ def finish(
     function's block is inlined by onnxruntime between ops that are not known here. With `keep_calls`, calls that are to
     stay are left for the writer.
     """
-    whole = optimize(join_writes(inline_calls(block, keep=keep_calls)))
+
+    def stays(op: Op) -> bool:
+        return op.kind == LATER or (keep_calls and op.attributes.get("inline") is False)
+
+    whole = optimize(join_writes(inline_calls(block, keep=stays)))
     parted = split_up_scans(whole)
     lean = whole if parted is whole else optimize(parted)
     legal = legalize(lean)
     if legal is not lean:
         legal = legalize(optimize(legal))
     # What follows is written around onnxruntime's ways and would look like waste to `optimize`.
-    guarded = legalize(guard_empty_layers(guard_empty_scans(walk_first_axes(legal))))
+    guarded = legalize(guard_empty_layers(guard_empty_scans(walk_first_axes(write_later(legal)))))
     columns = write_vectors_as_columns(count_axes_from_front(guarded), is_function=is_function)
     products = join_stacks(zero_empty_products(swap_narrow_products(gemm_of_transposed(columns))))
     if gradients:

@@ -1,24 +1,23 @@
 """Calls of traced functions replaced by the functions' own ops."""
 
+from collections.abc import Callable
+
 from primsplit.ir import Block, Op, Renaming, is_call, rename, renamed, walk
 from primsplit.passes.rewriting import Rewriter
 
 
-def inline_calls(block: Block, *, keep: bool = False) -> Block:
-    """The block with every call, also inside sub-blocks and other calls, replaced by its program.
-
-    With `keep`, calls that are to stay (their attribute `inline` is False) do.
-    """
+def inline_calls(block: Block, *, keep: Callable[[Op], bool] = lambda _: False) -> Block:
+    """The block with every call, also inside sub-blocks and other calls, replaced by its program, but those to keep."""
     return _Inliner(keep).run(block) if any(is_call(op) for op in walk(block)) else block
 
 
 class _Inliner(Rewriter):
-    def __init__(self, keep: bool) -> None:
+    def __init__(self, keep: Callable[[Op], bool]) -> None:
         super().__init__()
         self.keep = keep
 
     def visit(self, op: Op) -> Op | None:
-        if not is_call(op) or (self.keep and op.attributes.get("inline") is False):
+        if not is_call(op) or self.keep(op):
             return op
         body: Block = op.attributes["body"]
         arguments = [v for v in op.inputs if v is not None]

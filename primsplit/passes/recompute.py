@@ -10,6 +10,8 @@ from primsplit.passes.hoist import is_movable
 
 VIEWS = frozenset({"Slice", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Identity"})
 """Operators that only rearrange their first input."""
+AGAIN = "computed again"
+"""The remark of an op of the primal in a pullback."""
 
 
 def read_views_again(ops: Sequence[Op], primal: Sequence[Op], params: Iterable[Var]) -> list[Op]:
@@ -59,7 +61,8 @@ def recomputing(split: Split, is_kept: Callable[[Var], bool]) -> Split:
         again.append(op)
         missing.update(v for v in reads(op) if v not in given and not is_kept(v))
     renaming: Renaming = {}
-    ops = [rename(op, renaming) for op in (*reversed(again), *split.pullback.ops)]
+    ops = [rename(op, renaming, remark=AGAIN) for op in reversed(again)]
+    ops += [rename(op, renaming) for op in split.pullback.ops]
     results = tuple(renamed(r, renaming) for r in split.pullback.results)
     bare = Block(split.pullback.name, (), tuple(ops), results)
     captures = tuple(v for v in free(bare) if v not in split.cotangents)

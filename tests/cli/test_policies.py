@@ -1,0 +1,89 @@
+"""`--policy`: what the forward pass keeps, told on the command line."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+
+MODEL = """
+import numpy as np
+
+def layer(x, w):
+    hidden = np.exp(x @ w)
+    return np.sum(np.tanh(hidden) * hidden)
+
+def example_inputs():
+    return np.linspace(0, 1, 6).reshape(2, 3), np.ones((3, 2))
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ([], {"hidden", "capture_1"}),
+        (["--policy", "nothing"], set()),
+        (["--policy", "hidden"], {"hidden"}),
+        (["--policy", "hidden", "--policy", "x"], {"hidden"}),
+    ],
+)
+def test_audit_tells_what_is_kept_and_what_is_computed_again(
+    primsplit: Callable[..., Any], model: Callable[..., Path], told: list[str], kept: set[str]
+) -> None:
+    found = primsplit("audit", f"{model(MODEL)}:layer", *told, "--json").json
+    assert {c["name"] for c in found["captures"] if c["kind"] == "intermediate"} == kept
+    assert {c["name"] for c in found["recomputed"]} == {"hidden", "capture_1"} - kept
+    assert found["stored"] == f"{32 * len(kept)} B"
+
+
+def test_the_report_has_a_table_of_what_is_computed_again(
+    primsplit: Callable[..., Any], model: Callable[..., Path]
+) -> None:
+    found = primsplit("audit", f"{model(MODEL)}:layer", "--policy", "nothing")
+    assert "Computed again" in found.out
+    assert "hidden = np.exp(x @ w)" in found.out
+    assert "Computed again" not in primsplit("audit", f"{model(MODEL)}:layer").out
+
+
+def test_export_writes_a_forward_file_with_the_results_alone(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = str(tmp_path / "f.onnx")
+    primsplit("export", f"{model(MODEL)}:layer", "--onnx", path, "--form", "split", "--policy", "nothing")
+    assert ps.load(str(tmp_path / "f.forward.onnx")).outputs == ("y",)
+    backward = ps.load(str(tmp_path / "f.backward.onnx"))
+    x, w = np.linspace(0, 1, 6).reshape(2, 3), np.ones((3, 2))
+    given = {"x": x, "w": w}
+    h = np.exp(x @ w)
+    dh = h * (np.tanh(h) + h * (1 - np.tanh(h) ** 2))
+    found = dict(zip(backward.outputs, backward(*(given[n] for n in backward.inputs)), strict=True))
+    np.testing.assert_allclose(found["d_w"], x.T @ dh, rtol=1e-6)
+    np.testing.assert_allclose(found["d_x"], dh @ w.T, rtol=1e-6)
+
+
+def test_an_onnx_model_has_policies_too(primsplit: Callable[..., Any], tmp_path: Path) -> None:
+    source, path = str(tmp_path / "m.onnx"), str(tmp_path / "g.onnx")
+    ps.trace(lambda x: np.sum(np.tanh(np.exp(x))), ps.spec("float32", ["N"])).save(source)
+    primsplit("grad", source, "--onnx", path, "--form", "split", "--policy", "nothing")
+    assert len(ps.load(str(tmp_path / "g.forward.onnx")).outputs) == 1
+    found = primsplit("audit", source, "--policy", "nothing", "--json").json
+    assert found["stored"] == "0 B"
+
+
+@pytest.mark.parametrize(
+    ("told", "error"),
+    [
+        (["--policy", "nothing", "--policy", "hidden"], "stands alone"),
+        (["--policy", "hiden"], "there are hidden"),
+        (["--mode", "hvp", "--policy", "nothing"], "is for gradients"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path, told: list[str], error: str
+) -> None:
+    done = primsplit("export", f"{model(MODEL)}:layer", "--onnx", str(tmp_path / "f.onnx"), *told)
+    assert done.status != 0
+    assert error in done.error
