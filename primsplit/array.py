@@ -102,9 +102,9 @@ class Array(Operators):
         """Read a view anew where its base, which is up to date, was written to."""
         if self.poisoned is not None:
             raise TraceError(
-                "whether an array that is read later sees this write to its reshaped view depends on its memory layout",
+                "whether an array that is read later sees what is written here depends on its memory layout",
                 place=self.poisoned,
-                cure="Write to view = x.reshape(...).copy() instead, and go on with view.",
+                cure="Write to a copy, view = x.reshape(...).copy() say, and read that; of a function, its result.",
             )
         view = self._view
         if view is None or view.seen == view.base.version:

@@ -1,4 +1,4 @@
-"""How often work was done that should be done once: traces, runs of rules and of their builders, sessions."""
+"""How often work was done that should be done once: traces, runs of rules and of their builders, sessions, buffers."""
 
 from typing import NamedTuple
 
@@ -16,6 +16,20 @@ class Counts(NamedTuple):
         return Counts(*(now - then for now, then in zip(self, before, strict=True)))
 
 
+class Buffers(NamedTuple):
+    """The arrays and onnxruntime values made for inputs and results of runs, and the bytes that were taken for them.
+
+    What onnxruntime takes for values in between is its own, and is not counted.
+    """
+
+    made: int
+    bytes: int
+
+    def since(self, before: "Buffers") -> "Buffers":
+        """What was counted after `before`."""
+        return Buffers(self.made - before.made, self.bytes - before.bytes)
+
+
 class Counters:
     """The counts of this process."""
 
@@ -23,8 +37,15 @@ class Counters:
     rules = 0
     sessions = 0
     builds = 0
+    buffers = 0
+    buffer_bytes = 0
 
 
 def counts() -> Counts:
     """How often a function was traced, a rule run, an onnxruntime session made, and a staged rule built, so far."""
     return Counts(Counters.traces, Counters.rules, Counters.sessions, Counters.builds)
+
+
+def buffers() -> Buffers:
+    """How many buffers were made for runs so far, and of how many bytes."""
+    return Buffers(Counters.buffers, Counters.buffer_bytes)

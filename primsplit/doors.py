@@ -18,6 +18,7 @@ def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = ()) -> Any:
     It holds numbers in the dtypes that it would have together with the blocks `beside`, whose files go with it.
     """
     from primsplit.onnxio.save import to_model
+    from primsplit.onnxio.states import told_states
     from primsplit.passes.carrying import dtypes_to_carry, in_carriers, told_dtypes
     from primsplit.passes.finish import finish
 
@@ -30,7 +31,8 @@ def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = ()) -> Any:
         names = dtypes_to_carry(named.block, *(other.block for other in beside))
         held = in_carriers(named, names)
         block = finish(held.block, held.gradients)
-        return to_model(block, held.inputs, held.outputs, told_dtypes(named, names), defaults=held.defaults)
+        told = {**told_dtypes(named, names), **told_states(named.states)}
+        return to_model(block, held.inputs, held.outputs, told, defaults=held.defaults)
 
 
 def make_proto(named: NamedBlock) -> Any:
@@ -80,11 +82,12 @@ def save_functions(name: str, joint: NamedBlock, forward: NamedBlock, backward: 
     """Write a split as one file whose forward and pullback are model-local functions. Raises FileError."""
     from primsplit.onnxio.files import write_models
     from primsplit.onnxio.functions import to_function_model
+    from primsplit.onnxio.states import told_states
     from primsplit.passes.carrying import dtypes_to_carry, in_carriers, told_dtypes
 
     with paused():
         names = dtypes_to_carry(joint.block, forward.block, backward.block)
-        told = told_dtypes(joint, names)
+        told = {**told_dtypes(joint, names), **told_states(joint.states)}
         joint, forward, backward = (in_carriers(named, names) for named in (joint, forward, backward))
         write_models([(to_function_model(name, joint, forward, backward, told), path)])
 

@@ -89,7 +89,12 @@ class ShapeError(PrimsplitError, ValueError):
 
 
 class IndexingError(PrimsplitError, IndexError):
-    """An index that does not fit the array."""
+    """An index that does not fit the array.
+
+    SciPy's compiled functions take the first element of a number that they cannot read, and raise this anew.
+    """
+
+    again = True
 
 
 class DtypeError(PrimsplitError, TypeError):
@@ -117,7 +122,7 @@ class SpecError(PrimsplitError, ValueError):
 
 
 class ParseError(PrimsplitError, ValueError):
-    """A listing that cannot be read."""
+    """A listing or a loop nest that cannot be read."""
 
 
 class RunError(PrimsplitError, RuntimeError):
@@ -138,6 +143,10 @@ class UnrolledLoopWarning(UserWarning):
 
 class StoreWarning(UserWarning):
     """A file of a cached function's store is damaged, or cannot be written. The function is recorded as without it."""
+
+
+class InterpretedNestWarning(UserWarning):
+    """A loop nest has no form in ONNX, and is run in Python, one element after the other: right, but slow."""
 
 
 class FrozenArrayWarning(UserWarning):

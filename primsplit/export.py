@@ -1,6 +1,7 @@
 """`split`: a function, a Program or one op as a Split with names, and as ONNX files."""
 
 import inspect
+import math
 import os
 from collections.abc import Callable, Sequence
 from textwrap import shorten
@@ -10,10 +11,12 @@ from primsplit.audit.styles import list_split
 from primsplit.doors import save_functions, save_models
 from primsplit.errors import SpecError
 from primsplit.ir import Block, Var
+from primsplit.listing import names_of
 from primsplit.names import Names, name_captures
 from primsplit.parts import Split
 from primsplit.passes.rewritten import rewritten
 from primsplit.passes.seed import with_unit_seeds
+from primsplit.policies import Policy, check_policy, recomputed, with_policy
 from primsplit.programs.program import ARRAY, Program, flat_program
 from primsplit.programs.trace_program import Branches, Freeze, check_option, trace_program
 from primsplit.specs import specs_from_annotations
@@ -32,14 +35,26 @@ class SplitProgram:
 
     Names in the files: inputs keep theirs; a result `y` that is no scalar loss gets a cotangent input `d_y`; outputs
     are the results, then `d_<input>` for each differentiated input. With `seeded`, every cotangent is ones and no
-    input. `differentiated` are the positions of the inputs that have a gradient output.
+    input. `differentiated` are the positions of the inputs that have a gradient output. `policy` says what the forward
+    pass keeps.
     """
 
-    def __init__(self, program: Program, split: Split, *, seeded: bool, differentiated: Sequence[int]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        split: Split,
+        *,
+        seeded: bool,
+        differentiated: Sequence[int],
+        policy: Policy = "default",
+    ) -> None:
         self.program = program
-        self.split = split
         self.seeded = seeded
         self.differentiated = tuple(differentiated)
+        self.policy = policy
+        self._captured = self.split = split
+        if policy != "default":
+            self.split = with_policy(split, policy, names=self._listed_names())
 
     def __repr__(self) -> str:
         return f"SplitProgram {self.program.block.name} wrt {', '.join(self.program.inputs[i] for i in self.split.wrt)}"
@@ -64,22 +79,55 @@ class SplitProgram:
         return self.split.captures
 
     def capture_table(self) -> list[dict[str, Any]]:
-        """One row a capture: name, kind (input, output, intermediate, shape), type, and bytes stored for it."""
-        names = self.capture_names()
+        """One row a capture: name, kind (input, output, intermediate, shape), type, bytes stored for it, and the line.
+
+        The line is `place`, its text `source`; both are empty for an input.
+        """
+        names, lines = self.capture_names(), _lines(self.split)
         return [
             {
                 "name": names[c],
                 "kind": kind,
                 "type": str(c.type),
                 "bytes": "0" if kind in {"input", "output"} else str(c.type.nbytes()),
+                **lines[c],
             }
             for c, kind in self.split.kinds().items()
         ]
 
+    def recomputed_table(self) -> list[dict[str, Any]]:
+        """One row a value that the pullback would capture if it were not for the policy, and computes again.
+
+        `bytes` are those not stored for it, `operators` the number of ops that make it of what is kept, and `cost` what
+        they cost by element (see `costs`), None where one of them is never cheap.
+        """
+        names, kinds, lines = self._listed_names(), self._captured.kinds(), _lines(self._captured)
+        return [
+            {
+                "name": names[var],
+                "kind": kinds[var],
+                "type": str(var.type),
+                "bytes": str(var.type.nbytes()),
+                "operators": count,
+                "cost": cost if math.isfinite(cost) else None,
+                **lines[var],
+            }
+            for var, count, cost in recomputed(self._captured, self.split, self.policy)
+        ]
+
+    def _listed_names(self) -> dict[Var, str]:
+        """The name of every value in the listing of the split as it is without a policy."""
+        split = self._captured
+        seeds = dict(zip(split.cotangents, self.cotangent_names, strict=True))
+        return names_of(split.primal, split.pullback, given=self._names_of(split) | seeds).of
+
     def capture_names(self) -> dict[Var, str]:
         """The name of each capture: the input's, the output's, your variable's, or `capture_0` and so on."""
+        return self._names_of(self.split)
+
+    def _names_of(self, split: Split) -> dict[Var, str]:
         taken = [*self.cotangent_names, *self.gradient_names]
-        return name_captures(self.primal, self.captures, self.program.inputs, self.program.outputs, taken)
+        return name_captures(split.primal, split.captures, self.program.inputs, self.program.outputs, taken)
 
     @property
     def gradient_names(self) -> list[str]:
@@ -111,14 +159,16 @@ class SplitProgram:
         lead = len(self.program.outputs)
         gradients = range(lead, lead + len(self.gradient_names))
         outputs = [*self.program.outputs, *self.gradient_names]
-        return flat_program(block, inputs, outputs, gradients, self.program.defaults)
+        program = self.program
+        return flat_program(block, inputs, outputs, gradients, program.defaults, program.states)
 
     @property
     def forward(self) -> Program:
         """The primal, which also gives what the pullback reads and is neither input nor result."""
         names = self.capture_names()
-        outputs = [*self.program.outputs, *(names[c] for c in self.split.stored())]
-        return flat_program(self.split.forward, self.program.inputs, outputs, defaults=self.program.defaults)
+        program = self.program
+        outputs = [*program.outputs, *(names[c] for c in self.split.stored())]
+        return flat_program(self.split.forward, program.inputs, outputs, (), program.defaults, program.states)
 
     @property
     def backward(self) -> Program:
@@ -163,6 +213,16 @@ class SplitProgram:
         return paths
 
 
+def _lines(split: Split) -> dict[Var, dict[str, str]]:
+    """Where the user's program makes each value, and the text of that line."""
+    found = {param: {"place": "", "source": ""} for param in split.primal.params}
+    for op in split.primal.ops:
+        line = op.place.whole_line if op.place is not None and op.place.filename else None
+        told = {"place": "" if line is None else str(line), "source": "" if line is None else line.source}
+        found.update(dict.fromkeys(op.outputs, told))
+    return found
+
+
 def trace(
     function: Callable[..., Any] | Program,
     *specs: Any,
@@ -175,8 +235,9 @@ def trace(
     Leaves that are neither arrays, specs nor floats are static arguments. The fields of a callable dataclass are inputs
     too, named `self.W`. Python branches on traced values are followed both ways; with `branches="error"` they are
     refused, with "static" followed the way that the arrays given as specs go, and a run that would go another way fails
-    with a BranchError. With `freeze="error"`, an array from outside that is no `ps.param` is refused. A Program is
-    itself. Raises SpecError where a spec is missing, or is not what a Program takes.
+    with a BranchError. With `freeze="error"`, an array from outside that is no `ps.param` is refused. The program has
+    states of its own, which start at their initial values. A Program is itself. Raises SpecError where a spec is
+    missing, or is not what a Program takes.
     """
     if isinstance(function, Program):
         return trace_program(function, specs, named)
@@ -184,8 +245,11 @@ def trace(
         specs = specs_from_annotations(function)
     if hasattr(type(function), "__dataclass_fields__"):
         name = type(function).__name__
-        return trace_program(called(type(function)), (function, *specs), named, name, branches=branches, freeze=freeze)
-    return trace_program(function, specs, named, branches=branches, freeze=freeze)
+        call = called(type(function))
+        made = trace_program(call, (function, *specs), named, name, branches=branches, freeze=freeze)
+    else:
+        made = trace_program(function, specs, named, branches=branches, freeze=freeze)
+    return made.with_own_states()
 
 
 def called(kind: Any) -> Callable[..., Any]:
@@ -205,29 +269,33 @@ def split(
     of: Any = None,
     zeros: Zeros = "materialize",
     seed: Seed = "input",
+    policy: Policy = "default",
     **named: Any,
 ) -> SplitProgram:
     """Split a function or Program with respect to inputs, for cotangents of results.
 
-    `wrt` names arguments by position or name, or inputs by their name in the file (`params.w`); by default every
-    floating-point input. `of` names results; by default every floating-point one. A single scalar result is seeded
-    with 1; of other results the cotangents are inputs, or with `seed="ones"` ones. Inputs that the results do not
-    depend on get zeros, no output (`zeros="omit"`), or a SpecError (`zeros="error"`). Raises MissingRule at the
+    `wrt` names arguments by position or name, or inputs by their name in the file (`params.w`, `state.m.in`); by
+    default every floating-point argument. `of` names results; by default every floating-point one that is no state. A
+    single scalar result is seeded with 1; of other results the cotangents are inputs, or with `seed="ones"` ones.
+    Inputs that the results do not depend on get zeros, no output (`zeros="omit"`), or a SpecError (`zeros="error"`).
+    `policy` tells what the forward pass keeps for the pullback, which computes the rest again: "save_all",
+    "recompute_cheap", "nothing", names of values, or a function of an op; see `policies`. Raises MissingRule at the
     user's line, SpecError for names that do not exist.
     """
     check_option("zeros", zeros, get_args(Zeros))
     check_option("seed", seed, get_args(Seed))
+    check_policy(policy)
     program = with_asked_params(trace(function, *specs, **named), wrt)
     positions = select_inputs(program, wrt)
     results = select_results(program, of)
     made = split_block(rewritten(program.block, positions, results), positions, results)
-    types = [r.type for r in program.block.results]
-    seeded = seed == "ones" or (len(results) == 1 and types[results[0]].shape == () and len(types) == 1)
+    own = [program.block.results[i].type for i in program.returned]
+    seeded = seed == "ones" or (results == program.returned and len(own) == 1 and own[0].shape == ())
     unconnected = [program.inputs[i] for i in made.wrt if i not in made.targets]
     if zeros == "error" and unconnected:
         raise SpecError(f"the results do not depend on {', '.join(unconnected)}", cure="Leave it out of wrt.")
     differentiated = made.targets if zeros == "omit" else made.wrt
-    return SplitProgram(program, made, seeded=seeded, differentiated=differentiated)
+    return SplitProgram(program, made, seeded=seeded, differentiated=differentiated, policy=policy)
 
 
 def with_asked_params(program: Program, wrt: Wrt) -> Program:
@@ -243,9 +311,11 @@ def select_inputs(program: Program, wrt: Wrt) -> list[int]:
     """The positions of the floating-point inputs that `wrt` names; see `split`. Raises SpecError."""
     types = program.types
     if wrt is None:
-        return [i for i, t in enumerate(types) if t.is_float]
+        return [i for i in program.given if types[i].is_float]
     chosen: list[int] = []
-    paths = [p for p, s in zip(program.arguments.paths(), program.static, strict=True) if s is ARRAY]
+    leaves = (p for p, s in zip(program.arguments.paths(), program.static, strict=True) if s is ARRAY)
+    found_at = dict(zip(program.given, leaves, strict=True))
+    paths = [found_at.get(i, ()) for i in range(len(types))]
     for key in [wrt] if isinstance(wrt, int | str) else wrt:
         found = [
             i
@@ -269,7 +339,7 @@ def select_results(program: Program, of: Any) -> list[int]:
     """The positions of the floating-point results that `of` names; see `split`. Raises SpecError."""
     types = [r.type for r in program.block.results]
     if of is None:
-        floats = [i for i, t in enumerate(types) if t.is_float]
+        floats = [i for i in program.returned if types[i].is_float]
         if not floats:
             raise SpecError(
                 "no result is floating point, so there is nothing to differentiate",

@@ -4,6 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
+
+import numpy.typing as npt
 
 from primsplit.ir import Block, Const, Var
 
@@ -107,11 +110,24 @@ def variables(block: Block) -> Iterator[Var]:
 
 
 @dataclass(frozen=True, slots=True)
+class StatePair:
+    """A state as a file has it: the input that takes its value, the output that gives the next, and the first value.
+
+    One that is only read has no output.
+    """
+
+    name: str
+    input: str
+    output: str | None
+    initial: npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
 class NamedBlock:
     """A block as a file has it: with the names of its inputs and outputs.
 
     `gradients` are the positions of results that are gradients, which are computed last. `defaults` are numbers that
-    inputs have where a run gives none.
+    inputs have where a run gives none; `states` are the inputs and outputs that a run hands on to the next.
     """
 
     block: Block
@@ -119,3 +135,4 @@ class NamedBlock:
     outputs: tuple[str, ...]
     gradients: tuple[int, ...] = ()
     defaults: Mapping[str, Const] = field(default_factory=dict)
+    states: tuple[StatePair, ...] = ()

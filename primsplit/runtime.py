@@ -3,7 +3,7 @@
 import ctypes
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -77,6 +77,8 @@ class Session:
             found = self._run_values(arrays, outputs) if self._is_narrow else self.session.run(outputs, arrays)
         except Exception as error:  # noqa: BLE001  # see above
             raise self._told("onnxruntime failed", error) from None
+        Counters.buffers += len(found)
+        Counters.buffer_bytes += sum([a.nbytes for a in found])
         return self._as_said(found, outputs or self.outputs) if self.carried else found
 
     def _held(self, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -88,27 +90,62 @@ class Session:
         said = [self.carried.get(name) for name in names]
         return [a if s is None else a.astype(s) for a, s in zip(found, said, strict=True)]
 
-    def run_into(self, feeds: Mapping[str, npt.ArrayLike], buffers: Sequence[npt.NDArray[Any]]) -> None:
-        """Run, and write the outputs into these arrays: none is allocated for them.
+    def run_into(
+        self, feeds: Mapping[str, npt.ArrayLike], buffers: Sequence[npt.NDArray[Any] | None]
+    ) -> list[npt.NDArray[Any]]:
+        """Run, and write the outputs into these arrays; those without one are new. Returns one array an output.
 
         Raises ShapeError or DtypeError where an array does not fit its output, RunError where the run fails; then the
         arrays hold whatever was written.
         """
-        arrays = {name: np.ascontiguousarray(self._held(name, np.asarray(value))) for name, value in feeds.items()}
+        arrays = {name: np.asarray(self._held(name, np.asarray(v)), order="C") for name, v in feeds.items()}
         binding = self.session.io_binding()
         for name, array in arrays.items():
             binding.bind_ortvalue_input(name, _to_value(array))
+        taken = [*arrays.values()]
         for output, buffer in zip(self.session.get_outputs(), buffers, strict=True):
-            if output.name in self.carried:
-                told = f"the output {output.name} is {self.carried[output.name]}, which a file holds in another dtype"
-                raise DtypeError(told, cure="Call the program.")
-            _check_buffer(output, buffer, arrays.values())
+            if buffer is None:
+                binding.bind_output(output.name)
+                continue
+            self._check_buffer(output, buffer, taken)
+            taken.append(buffer)
             element = NUMBERS.get(buffer.dtype, buffer.dtype.type)
             binding.bind_output(output.name, "cpu", 0, element, buffer.shape, buffer.ctypes.data)
+        self._run_bound(binding)
+        if all(b is not None for b in buffers):
+            return [b for b in buffers if b is not None]
+        made = [_to_array(v) if b is None else b for v, b in zip(binding.get_outputs(), buffers, strict=True)]
+        Counters.buffers += sum(b is None for b in buffers)
+        Counters.buffer_bytes += sum(a.nbytes for a, b in zip(made, buffers, strict=True) if b is None)
+        return self._as_said(made, self.outputs) if self.carried else made
+
+    def bound(self, inputs: Mapping[str, npt.NDArray[Any]], outputs: Mapping[str, npt.NDArray[Any]]) -> "Bound":
+        """Every input and output bound to an array, which runs read and write where it lies.
+
+        Raises ShapeError or DtypeError where an array does not fit its output, or is that of an input.
+        """
+        binding = self.session.io_binding()
+        for output in self.session.get_outputs():
+            others = [a for name, a in outputs.items() if name != output.name]
+            self._check_buffer(output, outputs[output.name], [*inputs.values(), *others])
+        values = {name: _to_value(array) for name, array in {**inputs, **outputs}.items()}
+        for name in inputs:
+            binding.bind_ortvalue_input(name, values[name])
+        for name in self.outputs:
+            binding.bind_ortvalue_output(name, values[name])
+        return Bound(lambda: self._run_bound(binding), values)
+
+    def _run_bound(self, binding: Any) -> None:
         try:
             self.session.run_with_iobinding(binding)
         except Exception as error:  # noqa: BLE001  # see above
             raise self._told("onnxruntime failed", error) from None
+
+    def _check_buffer(self, output: Any, buffer: npt.NDArray[Any], others: Iterable[npt.NDArray[Any]]) -> None:
+        if output.name in self.carried:
+            told = f"the output {output.name} is {self.carried[output.name]}, which a file holds in another dtype"
+            raise DtypeError(told, cure="Call the program.")
+        _check_buffer(output, buffer, others)
 
     def _run_values(
         self, arrays: Mapping[str, npt.NDArray[Any]], outputs: Sequence[str] | None
@@ -130,7 +167,19 @@ class Session:
         return RunError(f"{what}: {reason.splitlines()[0][:300]}", because=(f"at {place}",) if place else ())
 
 
-def _check_buffer(output: Any, buffer: npt.NDArray[Any], inputs: Iterable[npt.NDArray[Any]]) -> None:
+class Bound:
+    """A session with every input and output bound to an array: a `run` reads and writes them where they lie."""
+
+    def __init__(self, run: Callable[[], None], values: Mapping[str, onnxruntime.OrtValue]) -> None:
+        self.run = run
+        self.values = dict(values)
+
+    def addresses(self) -> dict[str, int]:
+        """Where each value lies in memory."""
+        return {name: value.data_ptr() for name, value in self.values.items()}
+
+
+def _check_buffer(output: Any, buffer: npt.NDArray[Any], others: Iterable[npt.NDArray[Any]]) -> None:
     """Raise where an output cannot be written into this array."""
     if not (isinstance(buffer, np.ndarray) and buffer.flags.c_contiguous and buffer.flags.writeable):
         raise ShapeError(f"the output {output.name} takes a contiguous array that can be written to")
@@ -147,8 +196,11 @@ def _check_buffer(output: Any, buffer: npt.NDArray[Any], inputs: Iterable[npt.ND
     )
     if not fits:
         raise ShapeError(f"the output {output.name} has the shape {wanted}, and the array given for it {buffer.shape}")
-    if any(np.may_share_memory(buffer, array) for array in inputs):
-        raise ShapeError(f"the output {output.name} shares memory with an input", cure="Write into another array.")
+    if any(np.may_share_memory(buffer, array) for array in others):
+        raise ShapeError(
+            f"the output {output.name} shares memory with an input, or with another output",
+            cure="Write into another array.",
+        )
 
 
 NARROW: dict[str, np.dtype[Any]] = {
@@ -166,6 +218,7 @@ PACKED = frozenset({"int4", "uint4"})
 
 def _to_value(array: npt.NDArray[Any]) -> onnxruntime.OrtValue:
     number = NUMBERS.get(array.dtype)
+    Counters.buffers += 1
     if number is None:
         return onnxruntime.OrtValue.ortvalue_from_numpy(array)
     if array.dtype.name not in PACKED:
@@ -173,6 +226,7 @@ def _to_value(array: npt.NDArray[Any]) -> onnxruntime.OrtValue:
         return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, number)
     value = onnxruntime.OrtValue.ortvalue_from_shape_and_type(array.shape, number)
     packed = raw_bytes(array)
+    Counters.buffer_bytes += len(packed)
     ctypes.memmove(value.data_ptr(), packed, len(packed))
     return value
 

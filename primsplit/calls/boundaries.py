@@ -7,20 +7,29 @@ from primsplit import tracing
 from primsplit.array import Array
 from primsplit.broadcasting import zeros_like
 from primsplit.calls.primitive import Function, Primitive
+from primsplit.calls.slots import Initial, Keeping
 from primsplit.ir import Block, Value
 from primsplit.split import split_block
 
 
-def primitive(function: Function | None = None, *, name: str = "", inline: bool = True) -> Any:
+def primitive(
+    function: Function | None = None, *, name: str = "", inline: bool = True, state: Initial | None = None
+) -> Any:
     """Make a function one op of the program. Use as a decorator; give it a rule with `rrule` or `frule`.
 
     With `inline=False` it stays one op for whatever differentiates it: its forward pass and its pullback are calls
     too, and so are theirs. A file of `form="functions"` keeps them as model-local functions; every other form is
     written without calls.
+
+    With `state`, initial values by name (or a function of the arguments that gives them), the function takes an array
+    of each name by keyword, may write to it, and finds it so the next time that the same line calls it: a starting
+    point from the last solution, running statistics. Each call site keeps its own; its rules get them too. See
+    `ps.state` for how a program and a file carry them.
     """
 
     def made(given: Function) -> Primitive:
-        return Primitive(given, name, None if inline else Bounded)
+        bounded = None if inline else Bounded
+        return Primitive(given, name, bounded) if state is None else Keeping(given, name, bounded, state)
 
     return made if function is None else made(function)
 

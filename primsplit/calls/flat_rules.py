@@ -7,7 +7,8 @@ from primsplit import trees
 from primsplit.array import Array
 from primsplit.broadcasting import zeros_like
 from primsplit.calls.staging import Site, Staged
-from primsplit.errors import RuleError
+from primsplit.errors import RuleError, TraceError
+from primsplit.frames import without_states
 from primsplit.lifting import as_array
 from primsplit.tracing import defined_at
 
@@ -65,7 +66,8 @@ class Flat:
         arrays = iter(inputs)
         leaves = [next(arrays) if t else s for t, s in zip(self.traced, self.static, strict=True)]
         args, static = trees.unflatten(self.spec, leaves)
-        made = rule(*args, **static)
+        with without_states():
+            made = rule(*args, **static)
         if not (isinstance(made, tuple) and len(made) == 2 and callable(made[1])):
             raise RuleError(
                 f"the {self.kind} of {self.primitive.name} must return its output and a function, the {self.inner}",
@@ -87,7 +89,8 @@ class FlatRule(Flat):
         self, args: tuple[Any, ...], pullback: Function, outputs: Sequence[Array], cotangents: Sequence[Array | None]
     ) -> list[Array | None]:
         given = [zeros_like(o) if c is None else c for o, c in zip(outputs, cotangents, strict=True)]
-        found = trees.as_list(pullback(trees.unflatten(self.result_spec, given)))
+        with without_states():
+            found = trees.as_list(pullback(trees.unflatten(self.result_spec, given)))
         if len(found) != len(args):
             raise RuleError(
                 f"the rule of {self.primitive.name} returned {len(found)} cotangents for {len(args)} arguments",
@@ -108,12 +111,18 @@ def _argument_cotangents(argument: Any, cotangent: Any, name: str, pullback: Fun
     if cotangent is None:
         return [None] * sum(traced)
     found, found_spec = trees.flatten(cotangent)
-    if len(found) != len(leaves):
+    if trees.paths(found_spec) != trees.paths(spec):
         raise RuleError(
-            f"the rule of {name} returned a cotangent of structure {found_spec} for an argument of structure {spec}",
+            f"the rule of {name} returned a cotangent of another structure than its argument",
             place=defined_at(pullback),
+            because=(f"argument:  {trees.brief(spec)}", f"cotangent: {trees.brief(found_spec)}"),
         )
-    return [as_array(c) for c, t in zip(found, traced, strict=True) if t]
+    try:
+        return [as_array(c) for c, t in zip(found, traced, strict=True) if t]
+    except TraceError as error:
+        raise RuleError(
+            f"the rule of {name} returned a cotangent that is no array: {error.what}", place=defined_at(pullback)
+        ) from None
 
 
 class FlatForward(Flat):
@@ -134,7 +143,8 @@ class FlatForward(Flat):
     def _push(
         self, args: tuple[Any, ...], inputs: Sequence[Array], pushforward: Function, tangents: Sequence[Array | None]
     ) -> list[Array | None]:
-        found = pushforward(*self._nested(args, iter(zip(inputs, tangents, strict=True))))
+        with without_states():
+            found = pushforward(*self._nested(args, iter(zip(inputs, tangents, strict=True))))
         count = self.result_spec.num_leaves
         if found is None:
             return [None] * count

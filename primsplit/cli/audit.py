@@ -37,6 +37,7 @@ def audit(
         Style | None,
         typer.Option("--style", help="Only the listing, as text, as Python that traces to it, or as a page of HTML."),
     ] = None,
+    policy: options.Policy = None,
     length: options.Length = None,
     absent: options.Absent = None,
     safe_where: options.SafeWhere = False,
@@ -48,7 +49,8 @@ def audit(
     """
     if frozen and style is not None:
         raise SpecError("--frozen asks for the frozen values alone, and --style for the listing alone")
-    made = read_subject(target, spec, wrt, dtype, quiet=json, told=options.Told(length, absent, safe_where=safe_where))
+    told = options.Told(length, absent, safe_where=safe_where)
+    made = read_subject(target, spec, wrt, dtype, quiet=json, told=told, policy=policy)
     if style is not None:
         text = made.split.listing(style.value)
         if json:
@@ -68,6 +70,8 @@ def audit(
     if not frozen:
         _show_program(found)
         _show_captures(found)
+        if found["recomputed"]:
+            _show_recomputed(found["recomputed"])
     _show_frozen(found["frozen"])
 
 
@@ -86,8 +90,24 @@ def _show_program(found: dict[str, Any]) -> None:
 
 def _show_captures(found: dict[str, Any]) -> None:
     _heading(f"Captures: what the backward pass reads; {found['stored']} stored for it")
-    rows = [(c["name"], c["kind"], c["type"], c["bytes"]) for c in found["captures"]]
-    console().print(table(("name", "kind", "type", "bytes stored"), rows, right=("bytes stored",)))
+    rows = [(c["name"], c["kind"], c["type"], c["bytes"], c["place"], c["source"]) for c in found["captures"]]
+    columns = ("name", "kind", "type", "bytes stored", "line", "")
+    console().print(table(columns, rows, right=("bytes stored",), whole=("type", "bytes stored", "line")))
+
+
+def _show_recomputed(recomputed: list[dict[str, Any]]) -> None:
+    _heading("Computed again: what the backward pass would read otherwise, and does without")
+    rows = [
+        (c["name"], c["type"], c["bytes"], c["operators"], _cost(c["cost"]), c["place"], c["source"])
+        for c in recomputed
+    ]
+    columns = ("name", "type", "bytes not stored", "operators", "cost", "line", "")
+    right = ("bytes not stored", "operators", "cost")
+    console().print(table(columns, rows, right=right, whole=("type", "bytes not stored", "line")))
+
+
+def _cost(number: float | None) -> str:
+    return "" if number is None else f"{number:g}"
 
 
 def _show_frozen(frozen: list[dict[str, Any]]) -> None:

@@ -3,7 +3,7 @@
 import os
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -12,14 +12,20 @@ import typer
 from rich.progress import track
 from rich.text import Text
 
+from primsplit.carriers import FOUR_BITS
 from primsplit.cli import options
 from primsplit.cli.failures import command
 from primsplit.cli.late import make_session, open_file
 from primsplit.cli.loaded import LoadedModel, Subject, name_of, read_subject
 from primsplit.cli.output import console, print_json, progress_console, table
-from primsplit.programs.program import Program, arrays_of
+from primsplit.counters import Buffers, buffers
+from primsplit.programs.plain import arrays_of
+from primsplit.programs.prepared import new_buffer
+from primsplit.programs.program import Program
 
 Arrays = dict[str, npt.NDArray[Any]]
+BOUND = "gradient, bound"
+"""The gradient in buffers that are made and bound once."""
 WARM = 3
 """Runs before the first that counts: onnxruntime gets its memory in them."""
 
@@ -47,21 +53,20 @@ def bench(
 
     They take turns. Of each the least time and the median are told; the least says most on a machine that does other
     work too. Give sizes with --spec: what is small is all overhead.
+
+    The first call is told beside the later ones, with the buffers and bytes that each makes for inputs and results:
+    none where these are bound once, as ps.trace(f, ...).prepare(...) does.
     """
     made = read_subject(
         target, spec, wrt, dtype, quiet=json, told=options.Told(length, absent, inputs, ranges, safe_where=safe_where)
     )
     calls = _calls(made, onnx, threads)
     for call in calls.values():
-        for _ in range(WARM):
-            call()
-    samples: dict[str, list[float]] = {name: [] for name in calls}
+        call.warm_up()
     for _ in track(range(runs), "timing", console=progress_console(quiet=json), transient=True):
-        for name, call in calls.items():
-            started = time.perf_counter()
-            call()
-            samples[name].append(time.perf_counter() - started)
-    times = {name: {"min": min(v), "median": statistics.median(v)} for name, v in samples.items()}
+        for call in calls.values():
+            call.take()
+    times = {name: call.told() for name, call in calls.items()}
     ratio = {key: times["gradient"][key] / times["forward"][key] for key in ("min", "median")}
     answer = {"function": name_of(made), "file": onnx, "runs": runs, "threads": threads, **times, "ratio": ratio}
     if json:
@@ -70,14 +75,51 @@ def bench(
         _show(answer)
 
 
-def _calls(made: Subject, path: str | None, threads: int) -> dict[str, Callable[[], Any]]:
-    """One run of the function alone, and one of the gradient, on the same inputs."""
+class Timed:
+    """A call that was run once, what that gave, its time and its buffers, and those of the later runs."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self.call = call
+        self.samples: list[float] = []
+        self.results: Any = None
+        self.first, self.at_first = self._measured()
+        self.later = Buffers(0, 0)
+
+    def warm_up(self) -> None:
+        """Run until onnxruntime has its memory."""
+        for _ in range(WARM):
+            self.call()
+
+    def take(self) -> None:
+        """Run once for the record."""
+        seconds, self.later = self._measured()
+        self.samples.append(seconds)
+
+    def _measured(self) -> tuple[float, Buffers]:
+        before = buffers()
+        started = time.perf_counter()
+        self.results = self.call()
+        return time.perf_counter() - started, buffers().since(before)
+
+    def told(self) -> dict[str, Any]:
+        """The least time and the median of the later runs, and what one made; the same of the first."""
+        return {
+            "min": min(self.samples),
+            "median": statistics.median(self.samples),
+            **self.later._asdict(),
+            "first": {"seconds": self.first, **self.at_first._asdict()},
+        }
+
+
+def _calls(made: Subject, path: str | None, threads: int) -> dict[str, Timed]:
+    """One run of the function alone, one of the gradient, and one of it in buffers bound once, on the same inputs."""
     program = made.split.program
     forward = made.model if isinstance(made, LoadedModel) else program
     point = arrays_of(program, made.arguments.values)
     arrays = {n: a for n, a in zip(program.inputs, point, strict=True) if n not in program.defaults}
-    alone = _session(forward, threads)
-    value = dict(zip(forward.outputs, alone.run(_chosen(alone, arrays)), strict=True))
+    session = _session(forward, threads)
+    alone = Timed(_call(session, _chosen(session, arrays)))
+    value = dict(zip(forward.outputs, alone.results, strict=True))
     asked = dict(zip(made.split.cotangent_names, made.split.split.of, strict=True))
     seeds = {name: np.ones_like(value[program.outputs[asked[name]]]) for name in made.split.seed_names}
     if path is None:
@@ -86,7 +128,25 @@ def _calls(made: Subject, path: str | None, threads: int) -> dict[str, Callable[
         file = open_file(path)
         file.check({name: a for name, a in {**arrays, **seeds}.items() if name in file.inputs})
         both = make_session(os.path.abspath(path), threads=threads)
-    return {"forward": _call(alone, arrays), "gradient": _call(both, {**arrays, **seeds})}
+    feeds = _chosen(both, {**arrays, **seeds})
+    gradient = Timed(_call(both, feeds))
+    calls = {"forward": alone, "gradient": gradient}
+    if not both.carried and not any(a.dtype.name in FOUR_BITS for a in (*feeds.values(), *gradient.results)):
+        calls[BOUND] = Timed(_bound(both, feeds, gradient.results))
+    return calls
+
+
+def _bound(session: Any, feeds: Arrays, results: Sequence[npt.NDArray[Any]]) -> Callable[[], Any]:
+    """A run into buffers for these results, which the first makes and binds."""
+    made: list[Callable[[], None]] = []
+
+    def call() -> None:
+        if not made:
+            buffers = [new_buffer(a.shape, a.dtype) for a in results]
+            made.append(session.bound(feeds, dict(zip(session.outputs, buffers, strict=True))).run)
+        made[0]()
+
+    return call
 
 
 def _session(program: Program, threads: int) -> Any:
@@ -97,18 +157,24 @@ def _chosen(session: Any, arrays: Mapping[str, Any]) -> Arrays:
     return {name: arrays[name] for name in session.inputs if name in arrays}
 
 
-def _call(session: Any, arrays: Mapping[str, Any]) -> Callable[[], Any]:
-    feeds = _chosen(session, arrays)
+def _call(session: Any, feeds: Arrays) -> Callable[[], Any]:
     return lambda: session.run(feeds)
 
 
 def _show(answer: Mapping[str, Any]) -> None:
-    rows = [(name, *(_duration(answer[name][key]) for key in ("min", "median"))) for name in ("forward", "gradient")]
+    rows = [_row(name, answer[name]) for name in ("forward", "gradient", BOUND) if name in answer]
     ratios = [f"{answer['ratio'][key]:.2f} x" for key in ("min", "median")]
+    columns = ("", "least", "median", "buffers", "bytes", "first call", "buffers", "bytes")
     out = console()
-    out.print(table(("", "least", "median"), [*rows, ("gradient / forward", *ratios)], right=("least", "median")))
+    out.print(table(columns, [*rows, ("gradient / forward", *ratios, *[""] * 5)], right=columns[1:]))
     threads = answer["threads"] or "onnxruntime's choice"
     out.print(Text(f"{answer['function']}: {answer['runs']} runs of each, threads: {threads}", style="bold"))
+
+
+def _row(name: str, told: Mapping[str, Any]) -> tuple[str, ...]:
+    first = told["first"]
+    later = (_duration(told["min"]), _duration(told["median"]), str(told["made"]), str(told["bytes"]))
+    return (name, *later, _duration(first["seconds"]), str(first["made"]), str(first["bytes"]))
 
 
 def _duration(seconds: float) -> str:

@@ -30,6 +30,7 @@ def export(
     mode: options.Mode = None,
     form: options.Form = FormName.JOINT,
     chunk: options.Chunk = None,
+    policy: options.Policy = None,
     dtype: options.Dtype = None,
     branches: options.Branches = options.BranchesName.EXPLORE,
     length: options.Length = None,
@@ -49,11 +50,11 @@ def export(
         if dtype is not None or branches is not options.BranchesName.EXPLORE:
             raise SpecError("--dtype and --branches are for Python files: a model has its dtypes already")
         told = {"spec": spec, "length": length, "absent": absent, "safe_where": safe_where}
-        grad(target, onnx=onnx, wrt=wrt, mode=mode, form=form, chunk=chunk, **told, json=json)
+        grad(target, onnx=onnx, wrt=wrt, mode=mode, form=form, chunk=chunk, policy=policy, **told, json=json)
         return
     options.Told(length, absent, safe_where=safe_where).refuse()
     started = time.perf_counter()
-    made = Exported(target, spec, wrt, dtype, quiet=json, mode=mode, chunk=chunk, branches=branches)
+    made = Exported(target, spec, wrt, dtype, quiet=json, mode=mode, chunk=chunk, branches=branches, policy=policy)
     path = os.path.splitext(os.path.basename(made.file.path))[0] + ".onnx" if onnx is None else onnx
     with progress(f"writing {path}", quiet=json):
         paths = save_derived(made.derived, path, made.mode, form.value)

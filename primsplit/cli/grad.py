@@ -36,6 +36,7 @@ def grad(
     mode: options.Mode = None,
     form: options.Form = FormName.JOINT,
     chunk: options.Chunk = None,
+    policy: options.Policy = None,
     length: options.Length = None,
     absent: options.Absent = None,
     safe_where: options.SafeWhere = False,
@@ -57,6 +58,7 @@ def grad(
             wrt=wrt or None,
             of=of or None,
             chunk=chunk,
+            policy=options.read_policy(policy),
         )
     path = os.path.splitext(os.path.basename(model))[0] + ".grad.onnx" if onnx is None else onnx
     with progress(f"writing {path}", quiet=json):

@@ -7,7 +7,7 @@ from typing import Any
 from primsplit import trees
 from primsplit.cli.arrays import Arrays, as_declared, read_arrays
 from primsplit.cli.late import reference_function
-from primsplit.cli.options import DtypeName, Exported, Told, progress, read_ranges, read_specs
+from primsplit.cli.options import DtypeName, Exported, Told, progress, read_policy, read_ranges, read_specs
 from primsplit.domains import integer_bounds
 from primsplit.errors import SpecError
 from primsplit.export import split
@@ -32,6 +32,7 @@ class LoadedModel:
         *,
         quiet: bool,
         told: Told,
+        policy: list[str] | None = None,
     ) -> None:
         if dtype is not None:
             raise SpecError("--dtype is for Python files: a model has its dtypes already")
@@ -40,7 +41,7 @@ class LoadedModel:
             self.name = os.path.basename(path)
             self.path = path
             self.model: Program = _with_ranks(told.load(path), path, texts, told)
-            self.split = split(self.model, wrt=wrt or None)
+            self.split = split(self.model, wrt=wrt or None, policy=read_policy(policy))
         self._texts = texts
         self._told = told
 
@@ -51,16 +52,22 @@ class LoadedModel:
         types = dict(zip(program.inputs, program.types, strict=True))
         told = self._given(types)
         given = {**{name: value.numpy() for name, value in program.defaults.items()}, **told}
-        drawn = {n: t for n, t in types.items() if n not in given}
+        drawn = {n: t for n, t in types.items() if n not in given and n in program.given_names}
         bounds = dict(zip(program.inputs, integer_bounds(program.block), strict=True))
         ranges = {**{n: b for n, b in bounds.items() if b is not None and n in drawn}, **read_ranges(self._told.ranges)}
         known = {n: (types[n], a) for n, a in told.items()}
         arrays = {**draw_arrays(drawn, self._texts, ranges=ranges, known=known), **given}
-        call: Call = trees.unflatten(program.arguments, [arrays[name] for name in program.inputs])
+        call: Call = trees.unflatten(program.arguments, [arrays[name] for name in program.given_names])
         reference = reference_function(program.block)
 
         def function(*args: Any) -> Any:
-            return reference(*trees.flatten((args, {}))[0])
+            given = dict(zip(program.given_names, trees.flatten((args, {}))[0], strict=True))
+            given.update((c.input, c.declared.now) for c in program.states)
+            found = dict(zip(program.outputs, reference(*(given[n] for n in program.inputs)), strict=True))
+            for carried in program.states:
+                if carried.output is not None:
+                    carried.declared.assign(found[carried.output])
+            return tuple(found[program.outputs[i]] for i in program.returned)
 
         return Arguments(call, call, function, drawn=bool(drawn))
 
@@ -108,12 +115,13 @@ def read_subject(
     *,
     quiet: bool,
     told: Told,
+    policy: list[str] | None = None,
 ) -> Subject:
     """What a command is about: a model for a path that ends in .onnx, else a function of a Python file."""
     if target.endswith(".onnx"):
-        return LoadedModel(target, spec, wrt, dtype, quiet=quiet, told=told)
+        return LoadedModel(target, spec, wrt, dtype, quiet=quiet, told=told, policy=policy)
     told.refuse()
-    return Exported(target, spec, wrt, dtype, quiet=quiet)
+    return Exported(target, spec, wrt, dtype, quiet=quiet, policy=policy)
 
 
 def name_of(subject: Subject) -> str:

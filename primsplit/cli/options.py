@@ -12,6 +12,7 @@ from primsplit.cli.failures import user_output_to_stderr
 from primsplit.cli.output import progress_console
 from primsplit.errors import SpecError
 from primsplit.export import SplitProgram
+from primsplit.policies import POLICIES
 from primsplit.programs.arguments import arguments_of
 from primsplit.programs.loading import load as load_model
 from primsplit.programs.modes import derive, read_mode
@@ -36,6 +37,7 @@ class ModeName(StrEnum):
     HVP = "hvp"
     JACOBIAN = "jacobian"
     HESSIAN = "hessian"
+    VALUE = "value"
 
 
 class BranchesName(StrEnum):
@@ -89,11 +91,21 @@ Mode = Annotated[
     typer.Option(
         "--mode",
         help="By default what the file says, or the gradient; the derivative along a tangent (jvp), as one file or as "
-        "a forward and a linear file (linearize); the Hessian times a vector (hvp); the whole Jacobian or Hessian.",
+        "a forward and a linear file (linearize); the Hessian times a vector (hvp); the whole Jacobian or Hessian; the "
+        "function alone (value), such as a training step.",
     ),
 ]
 Chunk = Annotated[
     int | None, typer.Option("--chunk", help="How many directions of a Jacobian or Hessian are computed at a time.")
+]
+Policy = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy",
+        metavar="POLICY",
+        help="What the forward pass keeps for the backward pass: save_all, recompute_cheap, nothing, or the names of "
+        "values as `primsplit audit` lists them; repeat. The rest is computed again.",
+    ),
 ]
 Dtype = Annotated[DtypeName | None, typer.Option("--dtype", help="The dtype of every floating-point input.")]
 Length = Annotated[
@@ -160,6 +172,15 @@ def read_ranges(texts: list[str] | None) -> dict[str, tuple[float, float]]:
     return found
 
 
+def read_policy(texts: list[str] | None) -> str | list[str]:
+    """The policy of `--policy`. Raises SpecError where one is told with something else."""
+    found = texts or ["default"]
+    policies = [text for text in found if text in POLICIES]
+    if policies and len(found) > 1:
+        raise SpecError(f"--policy {policies[0]} stands alone", cure="Give one policy, or names of values to keep.")
+    return policies[0] if policies else found
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """What the caller tells of an ONNX model's inputs: see the options of these names."""
@@ -200,6 +221,7 @@ class Exported:
         mode: ModeName | None = ModeName.GRADIENT,
         chunk: int | None = None,
         branches: BranchesName = BranchesName.EXPLORE,
+        policy: list[str] | None = None,
     ) -> None:
         texts = read_specs(spec)
         with progress(f"reading {target}", quiet=quiet) as told, user_output_to_stderr():
@@ -209,7 +231,7 @@ class Exported:
             args, named = self.arguments.specs
             asked = wrt or self.file.wrt
             self.mode = read_mode(mode.value if mode is not None else self.file.mode or "gradient")
-            named = {**named, "branches": branches.value}
+            named = {**named, "branches": branches.value, "policy": read_policy(policy)}
             self.derived = derive(self.file.function, *args, mode=self.mode, wrt=asked, chunk=chunk, **named)
 
     @property

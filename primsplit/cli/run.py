@@ -1,5 +1,6 @@
 """`primsplit run`: an ONNX file, or a Python file's function with its gradient, on arrays from a file."""
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -12,9 +13,12 @@ from primsplit.cli.failures import command
 from primsplit.cli.late import open_file
 from primsplit.cli.options import Exported, progress
 from primsplit.cli.output import console, print_json, table
+from primsplit.cli.states import read_states, write_states
 from primsplit.errors import SpecError
-from primsplit.programs.program import arrays_of
-from primsplit.specs import check_names
+from primsplit.ir import Type
+from primsplit.names import StatePair
+from primsplit.programs.plain import arrays_of
+from primsplit.specs import check_array, check_names
 from primsplit.whole import write_whole
 
 
@@ -29,6 +33,14 @@ def run(
     out: Annotated[
         str | None, typer.Option("--out", metavar="PATH", help="The .npz for the outputs, or .npy of the only one.")
     ] = None,
+    state: Annotated[
+        str | None,
+        typer.Option(
+            "--state",
+            metavar="PATH",
+            help="The .npz that states are read from, where it is there, and written to for the next run.",
+        ),
+    ] = None,
     spec: options.Spec = None,
     wrt: options.Wrt = None,
     dtype: options.Dtype = None,
@@ -37,13 +49,15 @@ def run(
     """Run a file with onnxruntime.
 
     A Python file is exported in memory first, and its example_inputs() stand for inputs that are not given.
+
+    What a program keeps from run to run starts at its first values, or with --state where the last run left it.
     """
     if target.endswith(".onnx"):
         if spec or wrt or dtype:
             raise SpecError("--spec, --wrt and --dtype are for Python files: an ONNX file has its inputs already")
-        outputs = _run_file(target, inputs, quiet=json)
+        outputs = _run_file(target, inputs, state, quiet=json)
     else:
-        outputs = _run_model(Exported(target, spec, wrt, dtype, quiet=json), inputs)
+        outputs = _run_model(Exported(target, spec, wrt, dtype, quiet=json), inputs, state)
     if out is not None:
         _save(out, outputs)
     if json:
@@ -53,25 +67,43 @@ def run(
         console().print(table(("name", "type", "value"), rows))
 
 
-def _run_file(path: str, inputs: str | None, *, quiet: bool) -> Arrays:
+def _run_file(path: str, inputs: str | None, state: str | None, *, quiet: bool) -> Arrays:
     with progress(f"loading {path}", quiet=quiet):
         file = open_file(path)
-    given = {} if inputs is None else read_arrays(inputs, list(file.inputs))
-    arrays = {n: as_declared(a, file.inputs[n].dtype) if n in file.inputs else a for n, a in given.items()}
-    file.check(arrays)
-    outputs: Arrays = file(arrays)
-    return outputs
+    return _run_with(file.inputs, file.states, file, {}, inputs, state)
 
 
-def _run_model(made: Exported, inputs: str | None) -> Arrays:
+def _run_model(made: Exported, inputs: str | None, state: str | None) -> Arrays:
     program = made.split.joint()
-    arrays: Arrays = {} if made.arguments.drawn else _examples(made)
-    given = {} if inputs is None else read_arrays(inputs, list(program.inputs))
-    check_names(list(program.inputs), {**arrays, **given})
     types = dict(zip(program.inputs, program.types, strict=True))
-    leaves = [as_declared({**arrays, **given}[n], types[n].dtype) for n in program.inputs]
-    found = program.session()(*program.check_arrays(leaves))
-    return dict(zip(program.outputs, found, strict=True))
+
+    def call(arrays: Arrays) -> Arrays:
+        return dict(zip(program.outputs, program.session().run(arrays), strict=True))
+
+    examples: Arrays = {} if made.arguments.drawn else _examples(made)
+    return _run_with(types, program.named.states, call, examples, inputs, state)
+
+
+def _run_with(
+    types: Mapping[str, Type],
+    states: Sequence[StatePair],
+    call: Callable[[Arrays], Arrays],
+    examples: Arrays,
+    inputs: str | None,
+    state: str | None,
+) -> Arrays:
+    """The outputs for examples, states, and the arrays of a file, which go before them; states are kept for later."""
+    given = {} if inputs is None else read_arrays(inputs, [n for n in types if n not in {p.input for p in states}])
+    told = {n: as_declared(a, types[n].dtype) if n in types else a for n, a in given.items()}
+    arrays = {**examples, **read_states(states, state), **told}
+    check_names(list(types), arrays)
+    sizes: dict[str, int] = {}
+    for name, wanted in types.items():
+        check_array(arrays[name], name, wanted, sizes)
+    outputs = call({name: arrays[name] for name in types})
+    if state is not None:
+        write_states(states, state, arrays, outputs)
+    return outputs
 
 
 def _examples(made: Exported) -> Arrays:

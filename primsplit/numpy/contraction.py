@@ -178,11 +178,11 @@ def _multiply(left: Term, right: Term, order: Sequence[Label]) -> Term:
     if len(left.labels) == len(right.labels) == 1 and left.labels != right.labels:
         column, row = (left, right) if labels[0] == left.labels[0] else (right, left)
         return Term(op.MatMul(op.Unsqueeze(column.array, [1]), op.Unsqueeze(row.array, [0])), tuple(labels))
-    wide = [_widened(term.ordered(labels), labels) for term in (left, right)]
+    wide = [widened(term.ordered(labels), labels) for term in (left, right)]
     return Term(op.Mul(*wide), tuple(labels))
 
 
-def _widened(term: Term, labels: Sequence[Label]) -> Array:
+def widened(term: Term, labels: Sequence[Label]) -> Array:
     """The array with an axis of size 1 for each label it lacks; leading ones are left out."""
     missing = [i for i, label in enumerate(labels) if label not in term.labels]
     lead = next((i for i, label in enumerate(labels) if label in term.labels), len(labels))

@@ -12,7 +12,7 @@ from primsplit.array import FUNCTIONS, Array
 from primsplit.dims import Dim, Shape, Size
 from primsplit.errors import IndexingError
 from primsplit.ir import BFLOAT16, Block, Const, Op, Value, Var
-from primsplit.lifting import as_array
+from primsplit.lifting import Held, as_array
 from primsplit.ops import op
 from primsplit.schema import schema
 
@@ -111,7 +111,11 @@ def _refused(what: str, cure: str = "") -> IndexingError:
 
 
 def _as_index(part: Any) -> Any:
-    """The part, where it is a list, tuple or range as an array."""
+    """The part, where it is a list, tuple or range as an array, and what holds an array as that."""
+    if isinstance(part, Held):
+        return part.read()
+    if isinstance(part, slice):
+        return slice(*(b.read() if isinstance(b, Held) else b for b in (part.start, part.stop, part.step)))
     if isinstance(part, list | tuple | range):
         if any(isinstance(p, Array) for p in part):
             stacked: Array = FUNCTIONS[np.stack](part)

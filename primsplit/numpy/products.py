@@ -11,9 +11,9 @@ from primsplit.array import FUNCTIONS, Array, implements, unsupported
 from primsplit.broadcasting import reshape_to, zeros_like
 from primsplit.dims import Size, product
 from primsplit.errors import ShapeError
-from primsplit.lifting import array_like
+from primsplit.lifting import Held, array_like
 from primsplit.numpy.contraction import NOMINAL, Label, Term, sum_of_products
-from primsplit.numpy.ufuncs import cast_to, elementwise, ufunc_method
+from primsplit.numpy.ufuncs import cast_to, elementwise, plain_out, ufunc_method
 from primsplit.ops import op
 
 # What MatMul, Mul and ReduceSum all have kernels for, for dtypes that one of them lacks; integers wrap alike.
@@ -43,7 +43,11 @@ def to_out(result: Array, out: Any) -> Array:
     """`result`, written to `out` where that is given."""
     if out is None:
         return result
-    if not isinstance(out, Array) or not dims.same_shape(out.shape, result.shape) or out.dtype != result.dtype:
+    if isinstance(out, Held):
+        out = out.read()
+    if not isinstance(out, Array):
+        raise plain_out("out= is a NumPy array, which a traced result cannot be written to")
+    if not dims.same_shape(out.shape, result.shape) or out.dtype != result.dtype:
         raise ShapeError(f"out= must be a traced array of {result.type}", place=tracing.user_place())
     out.assign(result)
     return out

@@ -16,7 +16,7 @@ from primsplit.broadcasting import expand_to, zeros_like
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.infer import broadcast_shapes
 from primsplit.ir import BFLOAT16, is_held
-from primsplit.lifting import array_like, as_array
+from primsplit.lifting import Held, array_like, as_array
 from primsplit.numpy.second_run import known_arrays
 from primsplit.ops import op
 from primsplit.trees import as_list
@@ -207,7 +207,7 @@ def plain_out(what: str) -> DtypeError:
     error = DtypeError(
         what,
         place=tracing.user_place(),
-        cure="Make it from a traced array, with np.zeros_like(x) or x.copy() say.",
+        cure="Make it from a traced array, np.zeros_like(x) say; what is kept from call to call is a ps.state.",
     )
     error.again = True
     return error
@@ -217,6 +217,8 @@ def write_out(result: Array, out: Any, where: Any, casting: str) -> Any:
     """`result` written to `out` where `where` is True. An `out` that is no traced array cannot be written to."""
     if out is None:
         return select(where, result, zeros_like(result))
+    if isinstance(out, Held):
+        out = out.read()
     if not isinstance(out, Array):
         raise plain_out("out= is a NumPy array, which a traced result cannot be written to")
     if not np.can_cast(result.dtype, out.dtype, casting=casting):  # type: ignore[arg-type]

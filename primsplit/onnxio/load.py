@@ -16,13 +16,14 @@ from primsplit.definitions.untaken import with_quiet_sides
 from primsplit.errors import UnsupportedFunction
 from primsplit.infer import reserve
 from primsplit.ir import Block, Const
-from primsplit.names import kept_apart
+from primsplit.names import StatePair, kept_apart
 from primsplit.onnxio.graph_reader import GraphReader
 from primsplit.onnxio.input_types import Specs, declare
 from primsplit.onnxio.local_functions import inlined
 from primsplit.onnxio.modelfile import ModelFile, graphs, read_file
 from primsplit.onnxio.running_order import in_running_order
 from primsplit.onnxio.sequence_ends import Ends, Said
+from primsplit.onnxio.states import read_states
 from primsplit.onnxio.versions import converted, domain_of, lowered, nodes_of, version_of
 from primsplit.schema import OPSET
 from primsplit.tracing import close, fresh_stack, recording
@@ -33,7 +34,7 @@ class Model:
     """A loaded model: its block, the names of inputs and outputs, and the initializers by name.
 
     `arguments` and `results` are what each input and output of the file is in a call: 0.0 for an array, a list of those
-    for a sequence, None for an optional value that is not given.
+    for a sequence, None for an optional value that is not given. Those of `states` are neither.
     """
 
     block: Block
@@ -42,6 +43,7 @@ class Model:
     params: Mapping[str, Const]
     arguments: tuple[Any, ...]
     results: tuple[Any, ...]
+    states: tuple[StatePair, ...] = ()
 
 
 def load_model(path: str, said: Said, specs: Specs | None = None, *, safe_where: bool = False) -> Model:
@@ -80,7 +82,12 @@ def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bo
     block = with_masked_rows(with_straight_through(close(graph.name or "model", ends.params, recorded, ends.results)))
     block = with_quiet_sides(block, everywhere=safe_where)
     names, outputs = (tuple(kept_apart(n)) for n in (ends.inputs, ends.outputs))
-    return Model(block, names, outputs, params, arguments, results)
+    types = {name: param.type for name, param in zip(names, block.params, strict=True)}
+    states = read_states({p.key: p.value for p in file.proto.metadata_props}, types)
+    carried = {name for pair in states for name in (pair.input, pair.output)}
+    given = tuple(a for v, a in zip(inputs, arguments, strict=True) if v.name not in carried)
+    returned = tuple(r for v, r in zip(graph.output, results, strict=True) if v.name not in carried)
+    return Model(block, names, outputs, params, given, returned, states)
 
 
 def _in_own_domains(proto: onnx.ModelProto) -> onnx.ModelProto:

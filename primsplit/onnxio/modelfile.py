@@ -166,7 +166,9 @@ def _check_type(value: onnx.ValueInfoProto, path: str) -> None:
 
 def _short(proto: onnx.ModelProto) -> onnx.ModelProto:
     """A copy of the model in which long initializers are inputs."""
-    short = onnx.ModelProto(ir_version=max(proto.ir_version, 4), functions=proto.functions)
+    short = onnx.ModelProto(
+        ir_version=max(proto.ir_version, 4), functions=proto.functions, metadata_props=proto.metadata_props
+    )
     short.opset_import.extend(proto.opset_import)
     source, graph = proto.graph, short.graph
     graph.name = source.name or "model"

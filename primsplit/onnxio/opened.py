@@ -11,6 +11,7 @@ import numpy.typing as npt
 from primsplit.dims import Dim, parse, symbol
 from primsplit.errors import FileError, PrimsplitError, SpecError
 from primsplit.ir import Type
+from primsplit.onnxio.states import read_states
 from primsplit.runtime import NARROW, Session
 from primsplit.specs import check_array, check_names
 
@@ -20,9 +21,10 @@ _DTYPES = {"float": "float32", "double": "float64"}
 
 
 class OpenedFile:
-    """An ONNX file loaded into onnxruntime; `inputs` and `outputs` are their types by name.
+    """An ONNX file loaded into onnxruntime; `inputs` and `outputs` are their types by name, `states` pairs of them.
 
-    Called with arrays by name; returns the outputs by name. Raises FileError, RunError where it cannot be loaded.
+    Called with arrays by name; returns the outputs by name. Raises FileError, ParseError, RunError where it cannot be
+    loaded.
     """
 
     def __init__(self, path: str) -> None:
@@ -33,6 +35,7 @@ class OpenedFile:
         said = self.session.carried
         self.inputs = {i.name: _type(i, said.get(i.name)) for i in self.session.session.get_inputs()}
         self.outputs = {o.name: _type(o, said.get(o.name)) for o in self.session.session.get_outputs()}
+        self.states = read_states(self.session.session.get_modelmeta().custom_metadata_map, self.inputs)
 
     def __call__(self, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
         if missing := [name for name in self.inputs if name not in arrays]:

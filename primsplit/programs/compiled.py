@@ -67,6 +67,7 @@ class Compiled(FunctionLike):
         self.known: Known | None = None
         self.is_guarded: bool = isinstance(of, Compiled) and of.is_guarded
         self.statistics = Statistics()
+        self.keeps_states = False
         self.lock = threading.Lock()
         self.turns = Turns()
 
@@ -168,6 +169,7 @@ class Compiled(FunctionLike):
     def _keep(self, key: Any, made: Program) -> None:
         with self.lock:
             self.statistics.misses += 1
+            self.keeps_states |= bool(made.states)
             self.programs[key] = made
 
     def guard_value(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -274,6 +276,7 @@ def vjp(function: Function, *args: Any, wrt: Wrt | None = None, **named: Any) ->
     or of several as a tuple. A cotangent has the structure, shapes and dtypes of the result. The pullback may be called
     repeatedly. Raises SpecError, ShapeError or DtypeError for a cotangent that does not fit, DtypeError for an argument
     that is not floating point, MissingRule where an operator has no derivative.
+    What `f` writes to a state is kept once, when `f` is run; the pullback is that of the states before it.
     """
     asked: Wrt = tuple(range(len(args))) if wrt is None else wrt
     if tracing.is_recording():
@@ -282,7 +285,17 @@ def vjp(function: Function, *args: Any, wrt: Wrt | None = None, **named: Any) ->
     if any(isinstance(x, Array) for x in leaves):
         return vector_jacobian(function, args, named, asked)
     primal, pulled = _vjp_programs(Same(function), asked if isinstance(asked, int | str) else tuple(asked))
-    return primal(*args, **named), lambda cotangent: pulled(cotangent, *args, **named)
+    result = primal(*args, **named)
+    if not primal.keeps_states:
+        return result, lambda cotangent: pulled(cotangent, *args, **named)
+    # A run writes the next value of a state beside the one that it reads, which is there until the run after it.
+    states = primal.program(*args, **named).states
+    then = {c.state: c.state.buffers[c.output is not None].copy() for c in states}
+
+    def at_states(cotangent: Any) -> Any:
+        return pulled.program(cotangent, *args, **named).run_at(then, cotangent, *args, **named)
+
+    return result, at_states
 
 
 @functools.lru_cache(CACHE_SIZE)

@@ -92,6 +92,11 @@ def _recorded(target: Compiled) -> "OrderedDict[Any, Program]":
             "the guarded function has recorded nothing yet", cure="Call it once for each value of its guard."
         )
     first = next(iter(found.values()))
+    if any(p.states for p in found.values()):
+        raise SpecError(
+            "a guarded function that keeps states has no file of its own: each recording may keep others",
+            cure="Export the function itself, with all its branches.",
+        )
     if any(p.types != first.types or p.arguments != first.arguments for p in found.values()):
         raise SpecError("the guarded function was recorded for arguments of several shapes or dtypes")
     return found

@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from primsplit import trees
 from primsplit.doors import read_model
+from primsplit.programs.carried import Carried
 from primsplit.programs.program import ARRAY, Program
 
 
@@ -32,20 +34,25 @@ def load(
     PyTorch; with `safe_where` it is 0, at the price of some more operators in the backward pass.
     A sequence in the result whose length only the run knows is one array of its elements; where these may differ in
     shape, a dict of `elements`, one after the other in a row, and of their `shapes`.
+    The states that a file of primsplit's tells of are no arguments: the program keeps them, from their first values on.
     Raises FileError, ParseError, SpecError for lengths or specs that do not fit, or UnsupportedFunction for an operator
     that is not of the standard, and for an input that is a sequence without a length.
     """
     model = read_model(os.fspath(path), lengths or {}, given or {}, specs or {}, safe_where=safe_where)
     results = model.results[0] if len(model.results) == 1 else model.results
+    leaves, arguments = trees.flatten((model.arguments, {}))
+    # States come behind what a call gives, also where the file has them before cotangents.
+    order = sorted(range(len(model.inputs)), key=lambda i: model.inputs[i] in {pair.input for pair in model.states})
     return Program(
-        model.block,
-        inputs=model.inputs,
+        replace(model.block, params=tuple(model.block.params[i] for i in order)),
+        inputs=[model.inputs[i] for i in order],
         outputs=model.outputs,
-        arguments=trees.flatten((model.arguments, {}))[1],
+        arguments=arguments,
         result=trees.flatten(results)[1],
-        static=[ARRAY] * len(model.inputs),
+        static=[ARRAY] * len(leaves),
         params=model.params,
         narrowed=lambda ranks: load(
             path, lengths=lengths, given=given, specs={**(specs or {}), **ranks}, safe_where=safe_where
         ),
+        states=Carried.of(model.states),
     )

@@ -26,11 +26,12 @@ from primsplit.export import (
 )
 from primsplit.ir import Block, Value
 from primsplit.names import kept_apart
+from primsplit.policies import Policy, check_policy
 from primsplit.programs.program import Program, flat_program
 from primsplit.programs.pushed import PushedProgram, push_program
 from primsplit.transforms.directions import jacobian_blocks
 
-Kind = Literal["gradient", "jvp", "linearize", "hvp", "jacobian", "hessian"]
+Kind = Literal["gradient", "jvp", "linearize", "hvp", "jacobian", "hessian", "value"]
 Function = Callable[..., Any] | Program
 Derived = SplitProgram | PushedProgram | Program
 
@@ -50,6 +51,7 @@ def derive(
     wrt: Wrt = None,
     of: Any = None,
     chunk: int | None = None,
+    policy: Policy = "default",
     **named: Any,
 ) -> Derived:
     """A function traced on specs, with what `mode` names, ready to be run or saved.
@@ -58,17 +60,24 @@ def derive(
     - jvp, linearize: a PushedProgram, whose inputs are those of the function and a tangent of each in `wrt`.
     - hvp: one too: a scalar function's value, gradient, and the tangents of the gradient.
     - jacobian, hessian: a Program that gives the value (and gradient) first. `chunk` directions are taken at a time.
+    - value: the Program of the function alone, such as a training step, which has its gradient inside.
 
-    Raises SpecError for another mode, or a `chunk` of one that has none; ShapeError where it needs a scalar.
+    `policy` says what a gradient keeps. Raises SpecError for another mode, or a `chunk` or `policy` of one that has
+    none; ShapeError where it needs a scalar.
     """
+    check_policy(policy)
     if chunk is not None and read_mode(mode) not in {"jacobian", "hessian"}:
         raise SpecError(f"chunk={chunk!r} is for a jacobian or hessian, and not for mode={mode!r}")
     if read_mode(mode) == "gradient":
-        return split(function, *specs, wrt=wrt, of=of, **named)
+        return split(function, *specs, wrt=wrt, of=of, policy=policy, **named)
+    if policy != "default":
+        raise SpecError(f"policy={policy!r} is for gradients, and not for mode={mode!r}")
     if mode in {"hvp", "hessian"}:
         made = split(function, *specs, wrt=wrt, of=of, **named)
         _check_scalar(made, mode)
         return _products(made) if mode == "hvp" else _hessian(made, chunk)
+    if mode == "value":
+        return trace(function, *specs, **named)
     program = with_asked_params(trace(function, *specs, **named), wrt)
     inputs, results = select_inputs(program, wrt), select_results(program, of)
     if mode == "jacobian":
@@ -85,23 +94,26 @@ def export(
     wrt: Wrt = None,
     of: Any = None,
     chunk: int | None = None,
+    policy: Policy = "default",
     **named: Any,
 ) -> list[str]:
     """Write a function, Program or Split with its derivative as ONNX; return the paths written.
 
-    `specs`, `wrt`, `of` and what else is named are those of `split`. `mode` is "gradient" (`form` "joint" writes one
-    graph, "split" a forward and a backward file, "functions" one file with forward and pullback as model-local
-    functions); "jvp", which takes a tangent `t_x` for each input in `wrt` and gives `t_y`; "linearize", the same as a
-    forward and a linear file; "hvp", value, gradient and product with the Hessian of a scalar function; "jacobian" or
-    "hessian", whole, `chunk` directions at a time.
+    `specs`, `wrt`, `of`, `policy` and what else is named are those of `split`. `mode` is "gradient" (`form` "joint"
+    writes one graph, "split" a forward and a backward file, "functions" one file with forward and pullback as
+    model-local functions); "jvp", which takes a tangent `t_x` for each input in `wrt` and gives `t_y`; "linearize", the
+    same as a forward and a linear file; "hvp", value, gradient and product with the Hessian of a scalar function;
+    "jacobian" or "hessian", whole, `chunk` directions at a time; "value", the function alone. A function that keeps
+    states (`ps.state`) has an input and an output for each in every file.
     Raises FileError where the path cannot be written, SpecError for a mode, form or name that does not exist, and for
     what is said of a Split again, ShapeError where a mode needs a scalar, MissingRule where there is no derivative.
     """
     path = os.fspath(path)
     if isinstance(target, SplitProgram):
-        _refuse_told(target, specs, {"wrt": wrt, "of": of, "chunk": chunk, "mode": mode, **named})
+        told = {"policy": None if policy == "default" else policy, **named}
+        _refuse_told(target, specs, {"wrt": wrt, "of": of, "chunk": chunk, "mode": mode, **told})
         return save_derived(target, path, mode, form)
-    made = derive(target, *specs, mode=mode, wrt=wrt, of=of, chunk=chunk, **named)
+    made = derive(target, *specs, mode=mode, wrt=wrt, of=of, chunk=chunk, policy=policy, **named)
     return save_derived(made, path, mode, form)
 
 
@@ -140,7 +152,7 @@ def _check_wrt(made: SplitProgram) -> None:
 
 
 def _check_scalar(made: SplitProgram, mode: Kind) -> None:
-    results = made.program.block.results
+    results = [made.program.block.results[i] for i in made.program.returned]
     if len(results) != 1 or results[0].type.shape != ():
         told = ", ".join(str(r.type) for r in results)
         raise ShapeError(f"mode={mode!r} takes a function with one scalar result, not {told}")
@@ -162,7 +174,7 @@ def _hessian(made: SplitProgram, chunk: int | None) -> Program:
 def _jacobian(program: Program, inputs: Sequence[int], results: Sequence[int], chunk: int | None) -> Program:
     given = [program.inputs[i] for i in inputs]
     made = [program.outputs[i] for i in results]
-    several = len(program.outputs) > 1
+    several = len(program.returned) > 1
     names = [f"j_{r}_{x}" if several else f"j_{x}" for r in made for x in given]
     return _with_blocks(program, inputs, results, names, chunk, forward=False)
 
@@ -186,4 +198,4 @@ def _with_blocks(
     block = tracing.close(program.block.name, params, recorded, values)
     taken = [*program.inputs, *program.outputs]
     outputs = [*program.outputs, *kept_apart([*taken, *names])[len(taken) :]]
-    return flat_program(block, program.inputs, outputs, (), program.defaults)
+    return flat_program(block, program.inputs, outputs, (), program.defaults, program.states)

@@ -12,17 +12,21 @@ import numpy.typing as npt
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.audit.styles import list_block
-from primsplit.branching.raising import RAISES
 from primsplit.dims import Shape
 from primsplit.doors import make_proto, make_session, save_models
 from primsplit.errors import DtypeError, ShapeError, SpecError
 from primsplit.fingerprint import Same
-from primsplit.ir import Block, Const, Type, walk
+from primsplit.frames import store
+from primsplit.ir import Block, Const, Type
 from primsplit.lifting import as_array
 from primsplit.names import NamedBlock
 from primsplit.passes.promote import promote
 from primsplit.passes.repeats import fold_repeats
+from primsplit.programs.carried import CARRYING, Carried, Values, run_carrying
+from primsplit.programs.nothing import nothing_to_run
+from primsplit.programs.prepared import ARRAYS, Prepared, prepared_for, prepared_if_small
 from primsplit.specs import check_array
+from primsplit.states import State
 
 
 class Program:
@@ -32,7 +36,8 @@ class Program:
     Leaves of the arguments that are no arrays are static: a call must give them the same value. `gradients` are the
     positions of results that are gradients, which a file computes last. `params` are a loaded model's initializers;
     `defaults` the numbers that a file keeps for inputs; `narrowed` makes the program of a model whose inputs have the
-    ranks that it is given by name.
+    ranks that it is given by name. `states` are inputs and results that calls hand on, and no part of the arguments and
+    the result: `given` and `returned` are the positions of the others.
     """
 
     def __init__(
@@ -48,6 +53,7 @@ class Program:
         params: Mapping[str, Const] | None = None,
         defaults: Mapping[str, Const] | None = None,
         narrowed: Callable[[Mapping[str, int]], "Program"] | None = None,
+        states: Sequence[Carried] = (),
     ) -> None:
         self.block = block
         self.inputs = tuple(inputs)
@@ -58,16 +64,21 @@ class Program:
         self.gradients = tuple(gradients)
         self.params = dict(params or {})
         self.defaults = dict(defaults or {})
+        self.states = tuple(states)
+        self.given = [i for i, n in enumerate(self.inputs) if n not in {c.input for c in self.states}]
+        self.returned = [i for i, n in enumerate(self.outputs) if n not in {c.output for c in self.states}]
         self._narrowed = narrowed
         self._flat, self._exact = self._flat_arguments()
         self._session: Any = None
+        self._small: Prepared | None = None
         self._lock = threading.Lock()
         self._with_inputs: dict[tuple[str, ...], Program] = {}
         self._of_ranks: dict[tuple[tuple[str, int], ...], Program] = {}
 
     def _flat_arguments(self) -> tuple[int | None, list[Any] | None]:
         """How many arguments there are where each is an array by position; their looks where no size is a symbol."""
-        if not all(s is ARRAY for s in self.static) or self.arguments != trees.flatten((self.static, {}))[1]:
+        flat = trees.flatten((self.static, {}))[1]
+        if self.states or self.arguments != flat or not all(s is ARRAY for s in self.static):
             return None, None
         sizes = [d for t in self.types for d in (t.shape if t.shape is not None else (None,))]
         is_exact = all(isinstance(d, int) for d in sizes)
@@ -78,14 +89,20 @@ class Program:
         """The type of each array input."""
         return tuple(p.type for p in self.block.params)
 
+    @property
+    def state(self) -> Values:
+        """The states by name, as the next call takes them: to be read, set and reset."""
+        return Values(self.states)
+
     def depends_on(self) -> tuple[Same, ...]:
-        """The program's block, which is immutable; not the session."""
-        return (Same(self.block),)
+        """The program's block, which is immutable, and which states it carries; not the session."""
+        return (Same(self.block), *(Same(c.state) for c in self.states))
 
     @property
     def named(self) -> NamedBlock:
         """The block as a file has it."""
-        return NamedBlock(self.block, self.inputs, self.outputs, self.gradients, self.defaults)
+        pairs = tuple(c.pair for c in self.states)
+        return NamedBlock(self.block, self.inputs, self.outputs, self.gradients, self.defaults, pairs)
 
     def __repr__(self) -> str:
         told = ", ".join(f"{n}: {t}" for n, t in zip(self.inputs, self.types, strict=True))
@@ -112,10 +129,24 @@ class Program:
             return self.with_inputs(names)(*args, *(named[name] for name in names), **rest)
         leaves = self.bind(args, named)
         if tracing.is_recording():
-            arrays = [as_array(x) for x in leaves]
-            values = inline_block(self.of_ranks([x.type for x in arrays]).block, self.inputs, arrays)
-            return trees.unflatten(self.result, values)
+            return self._record(leaves)
         return self._run(self.check_arrays(leaves))
+
+    def _record(self, leaves: Sequence[Any]) -> Any:
+        """Become part of the function being traced; the states become states of that one."""
+        known = {c.input: as_array(c.state) for c in self.states}
+        known.update(zip(self.given_names, map(as_array, leaves), strict=True))
+        arrays = [known[name] for name in self.inputs]
+        values = inline_block(self.of_ranks([x.type for x in arrays]).block, self.inputs, arrays)
+        found = dict(zip(self.outputs, values, strict=True))
+        written = [c for c in self.states if c.output is not None]
+        store([c.state for c in written], [found[c.output] for c in written if c.output is not None])
+        return trees.unflatten(self.result, [values[i] for i in self.returned])
+
+    @property
+    def given_names(self) -> list[str]:
+        """The names of the inputs that a call gives."""
+        return [self.inputs[i] for i in self.given]
 
     def of_ranks(self, types: Sequence[Type | None]) -> "Program":
         """The program of a model whose inputs have the ranks of these types where its file leaves them open."""
@@ -154,6 +185,7 @@ class Program:
             params={name: value for name, value in self.params.items() if name not in chosen},
             defaults={**self.defaults, **chosen},
             narrowed=None if narrowed is None else (lambda ranks: narrowed(ranks).with_inputs(names)),
+            states=self.states,
         )
         return found
 
@@ -163,8 +195,22 @@ class Program:
         return self._run(arrays if {*map(type, arrays)} <= ARRAYS else self.check_arrays(arrays))
 
     def _run(self, arrays: Sequence[Any]) -> Any:
+        if self.states:
+            return self._run_carrying(arrays)
         session = self._session or self.session()
         return trees.unflatten(self.result, session.run(dict(zip(self.inputs, arrays, strict=True))))
+
+    def _run_carrying(self, arrays: Sequence[Any]) -> Any:
+        """Run where there are states: small arrays in buffers that are bound once, since to bind takes longest."""
+        with CARRYING:
+            if self._small is None or not self._small.fits(arrays):
+                self._small = prepared_if_small(self, arrays)
+            if self._small is not None:
+                self._small.run_on(arrays)
+                return trees.unflatten(self.result, [a.copy() for a in self._small.outputs.values()])
+            feeds = dict(zip(self.given_names, arrays, strict=True))
+            found = [*run_carrying(self.session(), self.states, self.outputs, feeds).values()]
+        return trees.unflatten(self.result, [found[i] for i in self.returned])
 
     def run_into(self, out: Any, *args: Any, **named: Any) -> Any:
         """Run on arrays and write the results into `out`, which is nested like the result; return it.
@@ -179,8 +225,32 @@ class Program:
                 because=(f"result: {trees.brief(self.result)}", f"out:    {trees.brief(spec)}"),
             )
         arrays = self.check_arrays(self.bind(args, named))
-        self.session().run_into(dict(zip(self.inputs, arrays, strict=True)), buffers)
+        feeds = dict(zip(self.given_names, arrays, strict=True))
+        into = {self.outputs[i]: buffer for i, buffer in zip(self.returned, buffers, strict=True)}
+        run_carrying(self.session(), self.states, self.outputs, feeds, into)
         return out
+
+    def run_at(self, states: Mapping[State, npt.NDArray[Any]], *args: Any, **named: Any) -> Any:
+        """Run on arrays with these values for states, and leave the states themselves as they are."""
+        feeds = dict(zip(self.given_names, self.check_arrays(self.bind(args, named)), strict=True))
+        feeds.update((c.input, states.get(c.state, c.state.now)) for c in self.states)
+        found = self.session().run({name: feeds[name] for name in self.inputs})
+        return trees.unflatten(self.result, [found[i] for i in self.returned])
+
+    def prepare(self, *args: Any, **named: Any) -> Prepared:
+        """The program with every buffer made and bound, for arguments of these shapes; nothing is run yet.
+
+        Its calls allocate nothing: see `Prepared`. Raises SpecError where the size of a result depends on data.
+        """
+        return prepared_for(self, self.bind(args, named))
+
+    def with_own_states(self) -> "Program":
+        """The program with states of its own, which start at their initial values."""
+        if not self.states:
+            return self
+        found = self._copied()
+        found.states = tuple(c.own() for c in self.states)
+        return found
 
     def bind(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
         """The array leaves of a call. Raises SpecError for another structure, or other static arguments."""
@@ -200,18 +270,22 @@ class Program:
         for leaf, fixed in zip(leaves, self.static, strict=True):
             if fixed is ARRAY:
                 arrays.append(leaf)
-            elif fixed != leaf:
+            elif fixed is not leaf and fixed != leaf:
                 raise SpecError(
                     f"{self.block.name} was traced with the static argument {fixed!r}, not {leaf!r}",
                     place=tracing.user_place(),
                 )
         return arrays
 
-    def check_arrays(self, leaves: Sequence[Any]) -> list[npt.NDArray[Any]]:
-        """The leaves as NumPy arrays that fit the inputs' types; sizes of one symbol must be equal."""
-        sizes: dict[str, int] = {}
+    def check_arrays(self, leaves: Sequence[Any], sizes: dict[str, int] | None = None) -> list[npt.NDArray[Any]]:
+        """The leaves of a call as NumPy arrays that fit the inputs' types; sizes of one symbol must be equal.
+
+        `sizes` learns what the symbols are.
+        """
+        sizes = {} if sizes is None else sizes
         arrays = []
-        for leaf, name, var in zip(leaves, self.inputs, self.block.params, strict=True):
+        for leaf, position in zip(leaves, self.given, strict=True):
+            name, var = self.inputs[position], self.block.params[position]
             array = np.asarray(leaf)
             if isinstance(leaf, float | int) and not isinstance(leaf, np.generic):
                 array = np.asarray(leaf, var.type.dtype)
@@ -224,9 +298,15 @@ class Program:
 
         Its derivative is made once for all steps. Files are written without calls.
         """
+        found = self._copied()
+        found.block = fold_repeats(self.block)
+        return found
+
+    def _copied(self) -> "Program":
+        """A program like this one, to be changed before it is used."""
         found = Program.__new__(Program)
-        vars(found).update(vars(self), block=fold_repeats(self.block))
-        found._session, found._lock, found._with_inputs = None, threading.Lock(), {}
+        vars(found).update(vars(self))
+        found._session, found._small, found._lock, found._with_inputs = None, None, threading.Lock(), {}
         return found
 
     def session(self) -> Any:
@@ -237,7 +317,7 @@ class Program:
         """
         with self._lock:
             if self._session is None:
-                self._session = make_session(self.named) if self.outputs else _nothing_to_run(self.block)
+                self._session = make_session(self.named) if self.outputs else nothing_to_run(self.block)
         return self._session
 
     def to_onnx(self) -> Any:
@@ -253,45 +333,30 @@ class Program:
         return list_block(self.block, self.inputs, style)
 
 
-class _NoResults:
-    """Takes the place of the session of a program that computes nothing."""
-
-    def run(self, feeds: Mapping[str, Any]) -> list[Any]:
-        """No array."""
-        return []
-
-    def run_into(self, feeds: Mapping[str, Any], buffers: Sequence[Any]) -> None:
-        """Nothing is written."""
-
-
-def _nothing_to_run(block: Block) -> _NoResults:
-    failing = next((op for op in walk(block) if op.kind == RAISES), None)
-    if failing is not None:
-        raise SpecError(
-            f"{block.name} returns no array, and {failing.remark} on one of its paths: no result would show that",
-            place=failing.place,
-            cure="Return an array, or check the arguments outside of the function.",
-        )
-    return _NoResults()
-
-
 def flat_program(
     block: Block,
     inputs: Sequence[str],
     outputs: Sequence[str],
     gradients: Sequence[int] = (),
     defaults: Mapping[str, Const] | None = None,
+    states: Sequence[Carried] = (),
 ) -> Program:
-    """A program of flat arguments: arrays in the order of `inputs`, and a tuple of results."""
+    """A program of flat arguments: arrays in the order of `inputs`, and a tuple of results, but for `states`.
+
+    Their values are its own.
+    """
+    carried = {name for c in states for name in (c.input, c.output)}
+    given = [0.0 for name in inputs if name not in carried]
     return Program(
         block,
         inputs=inputs,
         outputs=outputs,
-        arguments=trees.flatten((tuple(0.0 for _ in inputs), {}))[1],
-        result=trees.flatten(tuple(0.0 for _ in outputs))[1],
-        static=[ARRAY] * len(inputs),
+        arguments=trees.flatten((tuple(given), {}))[1],
+        result=trees.flatten(tuple(0.0 for name in outputs if name not in carried))[1],
+        static=[ARRAY] * len(given),
         gradients=gradients,
         defaults={name: value for name, value in (defaults or {}).items() if name in inputs},
+        states=[c.own() for c in states],
     )
 
 
@@ -301,17 +366,8 @@ def _first_names(names: Iterable[str]) -> str:
     return f"{', '.join(told[:8])}{', ...' if len(told) > 8 else ''}"
 
 
-ARRAYS = {np.ndarray}
-"""The classes of arguments that are arrays, and no subclass of them."""
-
 ARRAY = object()
 """Stands in `Program.static` for a leaf that is an input."""
-
-
-def arrays_of(program: Program, call: tuple[tuple[Any, ...], Mapping[str, Any]]) -> list[npt.NDArray[Any]]:
-    """The arrays of a call (positional and keyword arguments), one for each input of the program."""
-    leaves, _ = trees.flatten((call[0], dict(call[1])))
-    return [np.asarray(x) for x, s in zip(leaves, program.static, strict=True) if s is ARRAY]
 
 
 def inline_block(block: Block, names: Sequence[str], arguments: Sequence[Array]) -> list[Array]:

@@ -13,7 +13,9 @@ from primsplit.doors import save_models
 from primsplit.errors import DtypeError
 from primsplit.ir import Block, Type, Value, Var
 from primsplit.names import Names, name_captures
-from primsplit.programs.program import ARRAY, ARRAYS, Program, flat_program
+from primsplit.programs.carried import run_carrying
+from primsplit.programs.prepared import ARRAYS
+from primsplit.programs.program import ARRAY, Program, flat_program
 from primsplit.specs import check_array
 from primsplit.tangents.pushforward import Pushforward, push_block
 from primsplit.transforms.forward import tangent_leaves
@@ -72,8 +74,10 @@ class PushedProgram:
         """One program: inputs and their tangents in; results and their tangents out."""
         joint = self.pushed.joint()
         block = self._with_zeros(joint, len(self.primal.results))
-        inputs = [*self.program.inputs, *self.tangent_names]
-        return flat_program(block, inputs, [*self.program.outputs, *self.result_names], (), self.program.defaults)
+        program = self.program
+        inputs = [*program.inputs, *self.tangent_names]
+        outputs = [*program.outputs, *self.result_names]
+        return flat_program(block, inputs, outputs, (), program.defaults, program.states)
 
     @cached_property
     def forward(self) -> Program:
@@ -82,8 +86,9 @@ class PushedProgram:
         stored = self.pushed.stored()
         primal = self.primal
         block = Block(primal.name, primal.params, primal.ops, (*primal.results, *stored))
-        outputs = [*self.program.outputs, *(names[c] for c in stored)]
-        return flat_program(block, self.program.inputs, outputs, (), self.program.defaults)
+        program = self.program
+        outputs = [*program.outputs, *(names[c] for c in stored)]
+        return flat_program(block, program.inputs, outputs, (), program.defaults, program.states)
 
     @cached_property
     def linear(self) -> Program:
@@ -132,8 +137,9 @@ class PushedProgram:
     def linearized(self, primals: Sequence[Any]) -> tuple[Any, Callable[..., Any]]:
         """The value at `primals`, and the linear function there, which runs the tangent list alone."""
         program, forward, linear = self.program, self.forward, self.linear
-        arrays = dict(zip(forward.inputs, forward.check_arrays(program.bind(tuple(primals), {})), strict=True))
-        known = arrays | dict(zip(forward.outputs, forward.session().run(arrays), strict=True))
+        arrays = dict(zip(program.given_names, program.check_arrays(program.bind(tuple(primals), {})), strict=True))
+        arrays |= {c.input: c.state.now.copy() for c in program.states}
+        known = arrays | run_carrying(forward.session(), program.states, forward.outputs, arrays)
         kept = {name: known[name] for name in linear.inputs if name in known}
         spec = trees.flatten(tuple(primals))[1]
         moved = [arrays[program.inputs[i]] for i in self.pushed.wrt]
@@ -146,23 +152,24 @@ class PushedProgram:
             else:
                 given = self._tangents(tangent_leaves(spec, tangents), arrays)
             found = dict(zip(self.pushed.of, linear.session().run(kept | given), strict=True))
-            return trees.unflatten(program.result, [found.get(i) for i in range(len(program.outputs))])
+            return trees.unflatten(program.result, [found.get(i) for i in program.returned])
 
-        return trees.unflatten(program.result, [known[n] for n in program.outputs]), linear_function
+        return trees.unflatten(program.result, [known[program.outputs[i]] for i in program.returned]), linear_function
 
     def _tangents(self, leaves: Sequence[Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
         """The arrays for the tangent inputs: zeros for None. Raises DtypeError or ShapeError."""
         program = self.program
-        inputs = [leaf for leaf, static in zip(leaves, program.static, strict=True) if static is ARRAY]
+        given = [leaf for leaf, static in zip(leaves, program.static, strict=True) if static is ARRAY]
+        inputs = dict(zip(program.given, given, strict=True))
         told = [leaf for leaf, static in zip(leaves, program.static, strict=True) if static is not ARRAY]
-        told += [leaf for i, leaf in enumerate(inputs) if i not in self.pushed.wrt]
+        told += [leaf for i, leaf in inputs.items() if i not in self.pushed.wrt]
         if any(t is not None for t in told):
             raise DtypeError(
                 "an argument that is not floating point has no tangent",
                 place=tracing.user_place(),
                 cure="Give None as its tangent.",
             )
-        given = {}
+        arrays_of_tangents = {}
         for position, name in zip(self.pushed.wrt, self.tangent_names, strict=True):
             primal, tangent = arrays[program.inputs[position]], inputs[position]
             is_number = isinstance(tangent, float | int) and not isinstance(tangent, np.generic)
@@ -170,12 +177,15 @@ class PushedProgram:
                 np.zeros_like(primal) if tangent is None else np.asarray(tangent, primal.dtype if is_number else None)
             )
             check_array(array, name, Type(primal.dtype, primal.shape), {})
-            given[name] = array
-        return given
+            arrays_of_tangents[name] = array
+        return arrays_of_tangents
 
 
 def push_program(program: Program, wrt: Sequence[int] | None = None, of: Sequence[int] | None = None) -> PushedProgram:
-    """A Program with the tangent list for some inputs and results, by default all that are floating point."""
-    inputs = [i for i, t in enumerate(program.types) if t.is_float] if wrt is None else wrt
-    results = [i for i, r in enumerate(program.block.results) if r.type.is_float] if of is None else of
+    """A Program with the tangent list for some inputs and results, by default all that are floating point.
+
+    States have none by default.
+    """
+    inputs = [i for i in program.given if program.types[i].is_float] if wrt is None else wrt
+    results = [i for i in program.returned if program.block.results[i].type.is_float] if of is None else of
     return PushedProgram(program, push_block(program.block, inputs, results))

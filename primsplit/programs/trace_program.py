@@ -8,19 +8,22 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import dims, tracing, trees
-from primsplit.calls.recorded import StandIn, explored_call, merged
+from primsplit.calls.recorded import StandIn, merged
 from primsplit.collector import paused
 from primsplit.counters import Counters
 from primsplit.doors import make_session
 from primsplit.errors import FrozenArrayWarning, PrimsplitError, SpecError
+from primsplit.frames import explored_keeping
 from primsplit.functionlike import require_function
 from primsplit.ir import Block, Const, Op, Type, Value, Var, free, same_data, walk
 from primsplit.literals import bytes_text
-from primsplit.names import NamedBlock
+from primsplit.names import NamedBlock, kept_apart
 from primsplit.passes.dead_code import drop_dead_code
+from primsplit.programs.carried import Carried
 from primsplit.programs.labels import input_names, output_names
 from primsplit.programs.program import ARRAY, Program
 from primsplit.specs import leaf_type
+from primsplit.states import State
 from primsplit.unrolled import report_unrolled
 
 Function = Callable[..., Any]
@@ -66,18 +69,37 @@ def trace_program(
         positional, keywords = trees.unflatten(spec, given)
         return function(*positional, **keywords)
 
-    block, result_spec = _record(name or _name(function), call, leaves, types, labels, branches)
+    block, result_spec, states = _record(name or _name(function), call, leaves, types, labels, branches)
     report_unrolled(block)
     constants = _outside_constants(block, freeze)
+    carried = _carried(states)
+    inputs = [n for n, t in zip(labels, types, strict=True) if t is not None]
+    outputs = output_names(result_spec, labels)
     return Program(
         block,
         params=_params(constants),
-        inputs=[n for n, t in zip(labels, types, strict=True) if t is not None],
-        outputs=output_names(result_spec, labels),
+        inputs=[*inputs, *(c.input for c in carried)],
+        outputs=[*outputs, *(c.output for c in carried if c.output is not None)],
         arguments=spec,
         result=result_spec,
         static=[x if t is None else ARRAY for x, t in zip(leaves, types, strict=True)],
+        states=carried,
     )
+
+
+def _carried(states: Mapping[State, bool]) -> list[Carried]:
+    """The pairs of inputs and results of states, a result for those that are True.
+
+    Of slots of one name the second is numbered; those that were made together have its number all.
+    """
+    stems = {state: (state.owner, state.name.partition(".")[0]) for state in states}
+    kinds = dict.fromkeys(stems.values())
+    numbered = dict(zip(kinds, kept_apart(stem for _, stem in kinds), strict=True))
+    names = kept_apart("".join([numbered[stems[s]], *s.name.partition(".")[1:]]) for s in states)
+    return [
+        Carried(state, f"state.{name}.in", f"state.{name}.out" if is_written else None, state)
+        for name, (state, is_written) in zip(names, states.items(), strict=True)
+    ]
 
 
 def _of_its_types(program: Program, leaves: Sequence[Any], named: Mapping[str, Any]) -> Program:
@@ -115,19 +137,27 @@ def _record(
     types: Sequence[Type | None],
     labels: Sequence[str],
     branches: Branches,
-) -> tuple[Block, trees.TreeSpec]:
-    """The block of a call on leaves, those with a type its parameters, and the structure of the result."""
+) -> tuple[Block, trees.TreeSpec, dict[State, bool]]:
+    """The block of a call on leaves, those with a type its parameters, and the structure of the result.
+
+    The states that it meets are further parameters, and those that it writes to, which are True, further results.
+    """
     with paused(), tracing.fresh_stack(), tracing.recording(explores=branches != "error") as recorded:
         params = [None if t is None else recorded.param(t, n) for t, n in zip(types, labels, strict=True)]
+        known: dict[Var, npt.NDArray[Any]] = {}
         if branches == "static":
-            recorded.example = _Example({p: _known(x) for p, x in zip(params, leaves, strict=True) if p is not None})
+            known.update({p: _known(x) for p, x in zip(params, leaves, strict=True) if p is not None})
+            recorded.example = _Example(known)
         given = [(p, _stand_in(x, p.type)) for x, p in zip(leaves, params, strict=True) if p is not None]
         try:
-            traced, result_spec = explored_call(name, given, lambda handles: call(merged(leaves, params, handles)))
+            found = explored_keeping(name, given, lambda handles: call(merged(leaves, params, handles)), known)
         except PrimsplitError as error:
             raise error.with_traceback(tracing.users_frames(error.__traceback__)) from error.__cause__
-        results = [a.value for a in traced]
-    return tracing.close(name, [p for p, _ in given], recorded, results), result_spec
+        written = [found.written[state] for state in found.params if state in found.written]
+        results = [a.value for a in (*found.results, *written)]
+    block = tracing.close(name, [*(p for p, _ in given), *found.params.values()], recorded, results)
+    states = {state: state in found.written for state in found.params if isinstance(state, State)}
+    return block, found.result, states
 
 
 def _outside_constants(block: Block, freeze: Freeze) -> list[Const]:

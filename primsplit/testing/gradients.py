@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from primsplit import trees
 from primsplit.export import SplitProgram, split
+from primsplit.programs.plain import plain_results, with_states
 from primsplit.programs.pushed import push_program
 from primsplit.specs import leaf_type, spec
 from primsplit.testing.differences import directional_derivative, directions, pairing
@@ -62,7 +63,7 @@ def check_grads(
     _check_file(made, function, args, allowed, random)
     for size in resize:
         smaller = _resized(args, size)
-        if _works(function, smaller):
+        if _works(made, function, smaller):
             _check_file(made, function, smaller, allowed, random)
 
 
@@ -70,13 +71,13 @@ def _check_second_order(made: SplitProgram, args: Sequence[Any], allowed: Allowe
     """The gradients of the gradients, also with respect to the cotangents; the first were checked before."""
     joint = made.joint()
     leaves = trees.flatten(tuple(args))[0]
-    point = [np.asarray(x) for x in leaves if leaf_type(x) is not None]
-    values = made.program.session()(*point)
+    given = [np.asarray(x) for x in leaves if leaf_type(x) is not None]
+    values = made.program.session()(*with_states(made.program, given))
     seeds = (
         [] if made.seeded else [random.standard_normal(values[i].shape).astype(values[i].dtype) for i in made.split.of]
     )
     again = split(joint, of=made.gradient_names)
-    _check_file(again, joint, [*point, *seeds], allowed, random)
+    _check_file(again, joint, [*given, *seeds], allowed, random)
 
 
 def _check_file(
@@ -84,13 +85,14 @@ def _check_file(
 ) -> None:
     leaves, structure = trees.flatten(tuple(args))
     positions = [i for i, x in enumerate(leaves) if leaf_type(x) is not None]
-    point = [np.asarray(leaves[i]) for i in positions]
+    point = with_states(made.program, [np.asarray(leaves[i]) for i in positions])
 
     def plain(arrays: Sequence[Any]) -> list[AnyArray]:
         moved = list(leaves)
-        for position, array in zip(positions, arrays, strict=True):
+        given = [arrays[i] for i in made.program.given]
+        for position, array in zip(positions, given, strict=True):
             moved[position] = _as_given(array, leaves[position])
-        return [np.asarray(x) for x in trees.flatten(function(*trees.unflatten(structure, moved)))[0]]
+        return plain_results(made.program, function, (trees.unflatten(structure, moved), {}), arrays)
 
     expected = plain(point)
     for name, result, wanted in zip(made.program.outputs, made.program.block.results, expected, strict=True):
@@ -210,11 +212,12 @@ def _resized(args: Sequence[Any], size: int) -> list[Any]:
     return list(trees.unflatten(structure, smaller))
 
 
-def _works(function: Function, args: Sequence[Any]) -> bool:
+def _works(made: SplitProgram, function: Function, args: Sequence[Any]) -> bool:
     """True where plain NumPy takes these arguments and gives finite numbers."""
+    given = [np.asarray(x) for x in trees.flatten(tuple(args))[0] if leaf_type(x) is not None]
     try:
         with np.errstate(all="ignore"):
-            leaves = trees.flatten(function(*args))[0]
+            found = plain_results(made.program, function, (tuple(args), {}), with_states(made.program, given))
     except (ValueError, IndexError, ZeroDivisionError, np.linalg.LinAlgError):
         return False
-    return all(np.all(np.isfinite(np.asarray(x, np.float64))) for x in leaves)
+    return all(np.all(np.isfinite(np.asarray(x, np.float64))) for x in found)

@@ -19,7 +19,8 @@ from primsplit import trees
 from primsplit.errors import SpecError
 from primsplit.export import SplitProgram
 from primsplit.ir import BFLOAT16, Type
-from primsplit.programs.program import ARRAY, arrays_of
+from primsplit.programs.plain import arrays_of, plain_results
+from primsplit.programs.program import ARRAY
 from primsplit.testing.differences import directional_derivative
 from primsplit.testing.reference import evaluate
 
@@ -82,15 +83,15 @@ class FileCheck:
         self.evaluated: dict[int, tuple[Array, Array]] | None = None
 
     def plain(self, arrays: Sequence[Array]) -> list[Array]:
-        """The function's results in plain NumPy."""
+        """The results in plain NumPy, for one array an input."""
         moved = list(self.leaves)
-        for position, array in zip(self.positions, arrays, strict=True):
+        given = [arrays[i] for i in self.made.program.given]
+        for position, array in zip(self.positions, given, strict=True):
             moved[position] = (
                 array[()].copy() if array.ndim == 0 and _is_number(self.leaves[position]) else array.copy()
             )
-        args, named = trees.unflatten(self.structure, moved)
         with np.errstate(all="ignore"):
-            return [np.asarray(x) for x in trees.flatten(self.function(*args, **named))[0]]
+            return plain_results(self.made.program, self.function, trees.unflatten(self.structure, moved), arrays)
 
     def rows(self) -> Iterator[Row]:
         """The comparisons, one after the other: they take a while."""

@@ -16,6 +16,7 @@ from primsplit.batching.transform import batch_block
 from primsplit.broadcasting import reshape_to, transpose, zeros
 from primsplit.dims import Dim, at_least, product
 from primsplit.errors import SpecError
+from primsplit.frames import store
 from primsplit.ir import Block, Type, Value
 from primsplit.nested import ScanForm, Walk, emit_scan, record
 from primsplit.ops import op
@@ -46,10 +47,11 @@ def jacobian_of(
     rows: by default whichever are fewer. Raises DtypeError where no result is floating point.
     """
     traced = trace_call(function, args, named, wrt)
-    check_differentiable([r.type for r in traced.block.results], "jacobian")
+    check_differentiable([r.type for r in traced.results], "jacobian")
     found = jacobian_blocks(traced.block, traced.inputs, traced.floats, mode=mode, chunk=chunk)
     results = tracing.inline(traced.block, [a.value for a in traced.inputs])
-    values = [Array(v) for v in results]
+    values = [Array(v) for v in results[: len(traced.results)]]
+    store(traced.states, [Array(v) for v in results[len(values) :]])
     alike = {i: failing_alike(made, [None] * len(made), (), traced.block, results) for i, made in found.items()}
     rows = [in_structure(traced.wrt, alike[i], wrt) if i in alike else None for i in range(len(values))]
     return trees.unflatten(traced.result, values), trees.unflatten(traced.result, rows)
@@ -89,6 +91,7 @@ def laplacian_of(
         if found is not None:
             total = op.Add(total, _trace(found, given))
     results = tracing.inline(traced.block, [a.value for a in traced.inputs])
+    store(traced.states, [Array(v) for v in results[len(traced.results) :]])
     return failing_alike([total], [None], (), traced.block, results)[0]
 
 

@@ -7,8 +7,9 @@ from typing import Any
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.broadcasting import zeros_like
-from primsplit.calls.recorded import StandIn, record_call
+from primsplit.calls.recorded import StandIn
 from primsplit.errors import DtypeError, SpecError
+from primsplit.frames import Slot, record_keeping, store
 from primsplit.lifting import as_array
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.tangents.pushforward import Pushforward, push_block
@@ -17,6 +18,7 @@ from primsplit.transforms.gradient import (
     Function,
     Wrt,
     check_fits,
+    own_handles,
     record_primal,
     replace_arguments,
     select_arguments,
@@ -26,13 +28,22 @@ from primsplit.transforms.gradient import (
 
 @dataclass(frozen=True, slots=True)
 class Linearized:
-    """A traced call with its tangent list. `positions` are those of the leaves that have a tangent."""
+    """A traced call with its tangent list. `positions` are those of the leaves that have a tangent.
+
+    The last results are what it writes to `states`, which have no tangent.
+    """
 
     pushed: Pushforward
     inputs: list[Array]
     positions: list[int]
     arguments: trees.TreeSpec
     result: trees.TreeSpec
+    states: tuple[Slot, ...]
+
+    @property
+    def count(self) -> int:
+        """The number of results that are the function's own."""
+        return len(self.pushed.primal.results) - len(self.states)
 
 
 def push_call(function: Function, args: Sequence[Any], positions: Sequence[int] | None = None) -> Linearized:
@@ -43,13 +54,14 @@ def push_call(function: Function, args: Sequence[Any], positions: Sequence[int] 
 
     def call(handles: list[Array]) -> Any:
         given = dict(zip(chosen, handles, strict=True))
-        return function(*trees.unflatten(spec, [given.get(i, x) for i, x in enumerate(leaves)]))
+        others = own_handles(leaves)
+        return function(*trees.unflatten(spec, [given.get(i, x) for i, x in enumerate(others)]))
 
     stand_ins = [StandIn.of(arrays[i]) for i in chosen]
-    block, result_spec = record_call(getattr(function, "__name__", "f"), stand_ins, call)
-    of = [i for i, r in enumerate(block.results) if r.type.is_float]
-    pushed = push_block(block, range(len(chosen)), of)
-    return Linearized(pushed, [arrays[i] for i in chosen], chosen, spec, result_spec)
+    kept = record_keeping(getattr(function, "__name__", "f"), stand_ins, call)
+    of = [i for i, r in enumerate(kept.block.results[: kept.count]) if r.type.is_float]
+    pushed = push_block(kept.block, range(len(chosen)), of)
+    return Linearized(pushed, [arrays[i] for i in chosen], chosen, spec, kept.result, kept.states)
 
 
 def jacobian_vector(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
@@ -67,9 +79,11 @@ def jacobian_vector(function: Function, primals: Sequence[Any], tangents: Sequen
     arguments = [a.value for a in (*made.inputs, *seeds)]
     values = [Array(v) for v in tracing.inline(joint, arguments)]
     count = len(pushed.primal.results)
+    store(made.states, values[made.count : count])
+    tangents_of = result_tangents(pushed, values[:count], values[count:])
     return (
-        trees.unflatten(made.result, values[:count]),
-        trees.unflatten(made.result, result_tangents(pushed, values[:count], values[count:])),
+        trees.unflatten(made.result, values[: made.count]),
+        trees.unflatten(made.result, tangents_of[: made.count]),
     )
 
 
@@ -82,6 +96,7 @@ def linear_part(function: Function, primals: Sequence[Any]) -> tuple[Any, Callab
     pushed = made.pushed
     values, captured = record_primal(pushed.primal, pushed.captures, made.inputs)
     results = [Array(v) for v in values]
+    store(made.states, results[made.count :])
     leaves, spec = trees.flatten(tuple(primals))
 
     def linear(*tangents: Any) -> Any:
@@ -90,9 +105,10 @@ def linear_part(function: Function, primals: Sequence[Any]) -> tuple[Any, Callab
             zeros_like(a) if (t := given[i]) is None else t for i, a in zip(made.positions, made.inputs, strict=True)
         ]
         found = tracing.inline(pushed.tangent, [*captured, *(s.value for s in seeds)])
-        return trees.unflatten(made.result, result_tangents(pushed, results, [Array(v) for v in found]))
+        moved = result_tangents(pushed, results, [Array(v) for v in found])
+        return trees.unflatten(made.result, moved[: made.count])
 
-    return trees.unflatten(made.result, results), linear
+    return trees.unflatten(made.result, results[: made.count]), linear
 
 
 def result_tangents(pushed: Pushforward, values: Sequence[Array], tangents: Sequence[Array]) -> list[Array | None]:

@@ -11,11 +11,12 @@ import numpy as np
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.broadcasting import zeros_like
-from primsplit.calls.recorded import StandIn, record_call
+from primsplit.calls.recorded import StandIn
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, ShapeError, SpecError
+from primsplit.frames import Slot, record_keeping, store
 from primsplit.ir import Block, Type, Value, Var
-from primsplit.lifting import as_array
+from primsplit.lifting import Held, as_array
 from primsplit.parts import Split
 from primsplit.passes.rewritten import rewritten
 from primsplit.split import gradient_or_zeros, split_block
@@ -27,12 +28,22 @@ Wrt = int | str | Sequence[int | str]
 
 @dataclass(frozen=True, slots=True)
 class Differentiated:
-    """A traced call: its split, the values of the arguments that it is differentiated in, and two structures."""
+    """A traced call: its split, the values of the arguments that it is differentiated in, and two structures.
+
+    The last results are what it writes to `states`, which have no cotangent.
+    """
 
     split: Split
     inputs: list[Array]
     wrt: trees.TreeSpec
     result: trees.TreeSpec
+    states: tuple[Slot, ...]
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        """The results of the primal that are the function's own."""
+        results = self.split.primal.results
+        return results[: len(results) - len(self.states)]
 
 
 def differentiate(function: Function, args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt) -> Differentiated:
@@ -45,22 +56,31 @@ def differentiate(function: Function, args: Sequence[Any], named: Mapping[str, A
     block = traced.block
     wanted = range(len(block.params))
     split = split_block(rewritten(block, wanted, traced.floats), wanted, traced.floats)
-    return Differentiated(split, traced.inputs, traced.wrt, traced.result)
+    return Differentiated(split, traced.inputs, traced.wrt, traced.result, traced.states)
 
 
 @dataclass(frozen=True, slots=True)
 class TracedCall:
-    """A call as a block of the arguments in `wrt`, the values of these, and two structures."""
+    """A call as a block of the arguments in `wrt`, the values of these, and two structures.
+
+    The block's last results are what it writes to `states`.
+    """
 
     block: Block
     inputs: list[Array]
     wrt: trees.TreeSpec
     result: trees.TreeSpec
+    states: tuple[Slot, ...]
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        """The results that are the function's own."""
+        return self.block.results[: len(self.block.results) - len(self.states)]
 
     @property
     def floats(self) -> list[int]:
         """The positions of the floating-point results."""
-        return [i for i, r in enumerate(self.block.results) if r.type.is_float]
+        return [i for i, r in enumerate(self.results) if r.type.is_float]
 
 
 def trace_call(function: Function, args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt) -> TracedCall:
@@ -70,11 +90,20 @@ def trace_call(function: Function, args: Sequence[Any], named: Mapping[str, Any]
     inputs = [_differentiable(x) for x in leaves]
 
     def call(handles: list[Array]) -> Any:
-        positional, keywords = replace_arguments(args, named, trees.unflatten(spec, handles))
+        others, by_name = own_handles((tuple(args), dict(named)))
+        positional, keywords = replace_arguments(others, by_name, trees.unflatten(spec, handles))
         return function(*positional, **keywords)
 
-    block, result_spec = record_call(getattr(function, "__name__", "f"), [StandIn.of(a) for a in inputs], call)
-    return TracedCall(block, inputs, spec, result_spec)
+    kept = record_keeping(getattr(function, "__name__", "f"), [StandIn.of(a) for a in inputs], call)
+    return TracedCall(kept.block, inputs, spec, kept.result, kept.states)
+
+
+def own_handles(tree: Any) -> Any:
+    """The same with handles of its own for traced arrays: what a function writes to an argument stays inside of it."""
+    leaves, spec = trees.flatten(tree)
+    return trees.unflatten(
+        spec, [Array(x.value, weak=x.weak, scalar=x.scalar) if type(x) is Array else x for x in leaves]
+    )
 
 
 def select_arguments(
@@ -126,7 +155,7 @@ def replace_arguments(
 
 
 def _differentiable(leaf: Any) -> Array:
-    if not trees.is_array(leaf) or isinstance(leaf, Size):
+    if not (trees.is_array(leaf) or isinstance(leaf, Held)) or isinstance(leaf, Size):
         raise DtypeError(
             f"cannot differentiate with respect to {reprlib.repr(leaf)}: it is a static {type(leaf).__name__}",
             place=tracing.user_place(),
@@ -156,7 +185,9 @@ def value_and_gradient(
     count = len(split.primal.results)
     found = gradient_or_zeros(split, values[count:], made.inputs)
     gradients = _failing_alike(found, split, [v.value for v in values[:count]])
-    value = trees.unflatten(made.result, values[:count])
+    own = len(made.results)
+    store(made.states, values[own:count])
+    value = trees.unflatten(made.result, values[:own])
     return value, in_structure(made.wrt, gradients, wrt)
 
 
@@ -189,7 +220,7 @@ def check_differentiable(types: Sequence[Type], what: str) -> None:
 
 
 def _check_scalar(made: Differentiated, has_aux: bool) -> None:
-    results = made.split.primal.results
+    results = made.results
     parts = made.result.children()
     if has_aux and not (made.result.type in {tuple, list} and len(parts) == 2 and parts[0].is_leaf()):
         raise SpecError(
@@ -223,6 +254,8 @@ def vector_jacobian(
     made = differentiate(function, args, named, wrt)
     split = made.split
     results, captured = record_primal(split.primal, split.captures, made.inputs)
+    own = len(made.results)
+    store(made.states, [Array(v) for v in results[own:]])
 
     def pullback(cotangent: Any) -> Any:
         given = _cotangent_leaves(made.result, cotangent)
@@ -231,7 +264,7 @@ def vector_jacobian(
         gradients = _failing_alike(gradient_or_zeros(split, found, made.inputs), split, results)
         return in_structure(made.wrt, gradients, wrt)
 
-    return trees.unflatten(made.result, [Array(v) for v in results]), pullback
+    return trees.unflatten(made.result, [Array(v) for v in results[:own]]), pullback
 
 
 def record_primal(primal: Block, captures: Sequence[Var], inputs: Sequence[Array]) -> tuple[list[Value], list[Value]]:

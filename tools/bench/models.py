@@ -32,7 +32,7 @@ PEERS = {"jax.jit": peers.with_jax, "torch eager": peers.with_torch, "torch.comp
 def exported(path: Path) -> tuple[dict[str, peers.Call], list[Any], list[int]]:
     """The gradient file and the forward file as calls, the example's arguments, and which are differentiated."""
     import primsplit as ps
-    from primsplit.programs.program import arrays_of
+    from primsplit.programs.plain import arrays_of
     from primsplit.runtime import Session
     from primsplit.userfile import load
 

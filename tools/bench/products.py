@@ -146,7 +146,7 @@ def models_bench(budget: float) -> None:
     """Value, gradient and product over value and gradient for the models, at ones as the vector."""
     import primsplit as ps
     from primsplit.programs.modes import derive
-    from primsplit.programs.program import arrays_of
+    from primsplit.programs.plain import arrays_of
     from primsplit.userfile import load
 
     print("models: value, gradient, product / gradient")
@@ -156,7 +156,7 @@ def models_bench(budget: float) -> None:
         if example is None:
             continue
         made = ps.split(file.function, *example.args, wrt=file.wrt, seed="ones")
-        if made.program.block.results[0].type.shape != ():
+        if made.program.block.results[0].type.shape != () or file.mode == "value":
             continue
         gradient: Any = made.joint()
         product: Any = derive(file.function, *example.args, mode="hvp", wrt=file.wrt)

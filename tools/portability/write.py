@@ -24,7 +24,7 @@ import onnx
 from primsplit.cli.loaded import read_subject
 from primsplit.cli.options import Told
 from primsplit.export import SplitProgram
-from primsplit.programs.program import arrays_of
+from primsplit.programs.plain import arrays_of
 from primsplit.runtime import Session
 from tests.rules.row import subject_of
 from tests.rules.rows import ROWS

@@ -1,0 +1,116 @@
+"""The states of a program: which inputs and outputs carry them from one call to the next, and their values."""
+
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from threading import RLock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit import tracing
+from primsplit.errors import SpecError
+from primsplit.names import StatePair
+from primsplit.states import State
+
+AnyArray = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Carried:
+    """A state of a program, and the input and output that carry it; one that is only read has no output.
+
+    `declared` is the state that the function reads which the program was made of.
+    """
+
+    state: State
+    input: str
+    output: str | None
+    declared: State
+
+    @property
+    def name(self) -> str:
+        """What the program calls it: the state's name, numbered where another has it too."""
+        return self.input.removeprefix("state.").removesuffix(".in")
+
+    @property
+    def pair(self) -> StatePair:
+        """What a file says of it."""
+        return StatePair(self.name, self.input, self.output, self.state.initial)
+
+    def own(self) -> "Carried":
+        """The same with a value of its own, which starts at the initial one."""
+        return replace(self, state=self.state.own())
+
+    @classmethod
+    def of(cls, pairs: Sequence[StatePair]) -> "list[Carried]":
+        """The states that a file tells of."""
+        owner = object()
+        states = [State(p.name, p.initial, owner) for p in pairs]
+        return [cls(s, p.input, p.output, s) for s, p in zip(states, pairs, strict=True)]
+
+
+class Values(MutableMapping[str, AnyArray]):
+    """What a program's states are now, by name: copies, which may be read and set. `reset` starts them again."""
+
+    def __init__(self, carried: Sequence[Carried]) -> None:
+        self._states = {c.name: c.state for c in carried}
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}: {state.type}" for name, state in self._states.items()) or "no states"
+
+    def __getitem__(self, name: str) -> AnyArray:
+        return self._of(name).now.copy()
+
+    def __setitem__(self, name: str, value: npt.ArrayLike) -> None:
+        self._of(name).assign(value)
+
+    def __delitem__(self, name: str) -> None:
+        raise SpecError(f"the state {name} cannot be taken away", cure="Set it, or reset() all.")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._states)
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def reset(self) -> None:
+        """Set every state to its initial value."""
+        for state in self._states.values():
+            np.copyto(state.now, state.initial)
+
+    def _of(self, name: str) -> State:
+        if name not in self._states:
+            raise SpecError(
+                f"there is no state {name}",
+                place=tracing.user_place(),
+                because=(f"the states are {', '.join(self._states) or 'none'}",),
+            )
+        return self._states[name]
+
+
+CARRYING = RLock()
+"""Held while a run reads states and writes them: two runs that carry the same would lose one of their writes."""
+
+
+def run_carrying(
+    session: Any,
+    carried: Sequence[Carried],
+    outputs: Sequence[str],
+    feeds: Mapping[str, Any],
+    buffers: Mapping[str, AnyArray] | None = None,
+) -> dict[str, AnyArray]:
+    """Run once: states go in as they are, and their next values into their second buffers, which are the states then.
+
+    Other outputs are the caller's: new arrays, or those in `buffers`. Where the run fails no state has changed.
+    """
+    with CARRYING if carried else nullcontext():
+        given = {**feeds, **{c.input: c.state.now for c in carried}}
+        written = [c for c in carried if c.output is not None]
+        into: dict[str | None, AnyArray] = {c.output: c.state.buffers[1] for c in written}
+        into.update(buffers or {})
+        found = session.run_into(given, [into.get(name) for name in outputs])
+        for each in written:
+            each.state.turn()
+        return dict(zip(outputs, found, strict=True))

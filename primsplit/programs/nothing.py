@@ -1,0 +1,32 @@
+"""A program that returns no array: there is nothing to run."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from primsplit.branching.raising import RAISES
+from primsplit.errors import SpecError
+from primsplit.ir import Block, walk
+
+
+class NoResults:
+    """Takes the place of the session of a program that computes nothing."""
+
+    def run(self, feeds: Mapping[str, Any]) -> list[Any]:
+        """No array."""
+        return []
+
+    def run_into(self, feeds: Mapping[str, Any], buffers: Sequence[Any]) -> list[Any]:
+        """No array: nothing is written."""
+        return []
+
+
+def nothing_to_run(block: Block) -> NoResults:
+    """What stands for the session. Raises SpecError where that would hide an error that the function raises."""
+    failing = next((op for op in walk(block) if op.kind == RAISES), None)
+    if failing is not None:
+        raise SpecError(
+            f"{block.name} returns no array, and {failing.remark} on one of its paths: no result would show that",
+            place=failing.place,
+            cure="Return an array, or check the arguments outside of the function.",
+        )
+    return NoResults()

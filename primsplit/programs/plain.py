@@ -1,0 +1,48 @@
+"""A program beside the function that it was made of: the arrays of a call, and the same call in plain NumPy."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit import trees
+from primsplit.programs.program import ARRAY, Program
+
+AnyArray = npt.NDArray[Any]
+Call = tuple[tuple[Any, ...], Mapping[str, Any]]
+"""Positional and keyword arguments."""
+
+
+def arrays_of(program: Program, call: Call) -> list[AnyArray]:
+    """The arrays of a call, one for each input of the program; those of its states are as they are now."""
+    leaves, _ = trees.flatten((call[0], dict(call[1])))
+    given = [np.asarray(x) for x, s in zip(leaves, program.static, strict=True) if s is ARRAY]
+    return with_states(program, given)
+
+
+def with_states(program: Program, given: Sequence[AnyArray]) -> list[AnyArray]:
+    """The arrays of a call and those of the states, in the order of the inputs."""
+    arrays = {c.input: program.state[c.name] for c in program.states}
+    arrays.update(zip(program.given_names, given, strict=True))
+    return [arrays[name] for name in program.inputs]
+
+
+def plain_results(
+    program: Program, function: Callable[..., Any], call: Call, arrays: Sequence[AnyArray]
+) -> list[AnyArray]:
+    """What the function itself gives for a call, one array for each output of the program it was made a program of.
+
+    `arrays`, one an input, say what the states are before it; afterwards these are as they were. The other inputs are
+    those of the call.
+    """
+    held = dict(zip(program.inputs, arrays, strict=True))
+    states = [(c, c.state if function is program else c.declared) for c in program.states]
+    with ExitStack() as stack:
+        for carried, state in states:
+            stack.enter_context(state.holding(held[carried.input]))
+        leaves = [np.asarray(x) for x in trees.flatten(function(*call[0], **call[1]))[0]]
+        found = {c.output: state.now.copy() for c, state in states}
+    found.update(zip((program.outputs[i] for i in program.returned), leaves, strict=True))
+    return [found[name] for name in program.outputs]

@@ -1,0 +1,184 @@
+"""A program whose every buffer is made and bound once, so that a call allocates nothing."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit import tracing, trees
+from primsplit.counters import Counters
+from primsplit.dims import evaluate, symbols
+from primsplit.errors import DtypeError, ShapeError, SpecError
+from primsplit.ir import Block, Type
+from primsplit.programs.carried import CARRYING, Carried
+
+AnyArray = npt.NDArray[Any]
+ARRAYS = {np.ndarray}
+"""The classes of arguments that are arrays, and no subclass of them."""
+
+
+class Runnable(Protocol):
+    """What is prepared: a program."""
+
+    block: Block
+    arguments: trees.TreeSpec
+    result: trees.TreeSpec
+    outputs: tuple[str, ...]
+    returned: list[int]
+    states: tuple[Carried, ...]
+
+    @property
+    def given_names(self) -> list[str]:
+        """The names of the inputs that a call gives."""
+        ...
+
+    def check_arrays(self, leaves: Sequence[Any], sizes: dict[str, int] | None = None) -> list[AnyArray]:
+        """The leaves of a call as arrays that fit; `sizes` learns what the symbols are."""
+        ...
+
+    def session(self) -> Any:
+        """Its onnxruntime session."""
+        ...
+
+    def bind(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+        """The array leaves of a call."""
+        ...
+
+
+class Prepared:
+    """A program for arguments of fixed shapes: `inputs` and `outputs` are its buffers by name.
+
+    A call copies the arguments into `inputs`, runs, and gives the result in `outputs`: the same arrays at each call,
+    which the next one overwrites, so copy what is to stay. `run` is for callers that wrote to `inputs` themselves.
+    States are those of the program; they go back and forth between their two buffers. The calls of one Prepared come
+    one after the other: it is not for several threads.
+    """
+
+    def __init__(self, program: Runnable, feeds: Mapping[str, AnyArray], results: Mapping[str, Type]) -> None:
+        self.program = program
+        self.inputs = {name: new_buffer(array.shape, array.dtype) for name, array in feeds.items()}
+        self.outputs = {name: new_buffer(t.shape or (), t.dtype) for name, t in results.items()}
+        for name, array in feeds.items():
+            np.copyto(self.inputs[name], array)
+        self._looks = [(a.dtype, a.shape) for a in self.inputs.values()]
+        self._is_flat = program.arguments == trees.flatten(((0.0,) * len(self.inputs), {}))[1]
+        self._result = trees.unflatten(program.result, list(self.outputs.values()))
+        now = tuple(c.state.side for c in program.states)
+        turned = tuple(s if c.output is None else 1 - s for s, c in zip(now, program.states, strict=True))
+        self._bound = {sides: self._bind(sides) for sides in (now, turned)}
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run on these arguments. Raises SpecError, DtypeError or ShapeError for others than it was prepared for."""
+        if self._is_flat and not named and self.fits(args):
+            return self.run_on(args)
+        leaves = self.program.bind(args, named)
+        for leaf, (name, buffer) in zip(leaves, self.inputs.items(), strict=True):
+            _copy_into(buffer, leaf, name)
+        return self.run()
+
+    def fits(self, arrays: Sequence[Any]) -> bool:
+        """True for arrays of just the dtypes and shapes that it was prepared for."""
+        return {*map(type, arrays)} <= ARRAYS and [(a.dtype, a.shape) for a in arrays] == self._looks
+
+    def run_on(self, arrays: Sequence[AnyArray]) -> Any:
+        """Run on arrays that fit."""
+        for buffer, array in zip(self.inputs.values(), arrays, strict=True):
+            if array is not buffer:
+                np.copyto(buffer, array)
+        return self.run()
+
+    def run(self) -> Any:
+        """Run on what is in `inputs`. Raises RunError; then states are as before, and `outputs` undefined."""
+        states = self.program.states
+        with CARRYING:
+            sides = tuple([c.state.side for c in states])
+            bound = self._bound.get(sides)
+            if bound is None:
+                bound = self._bound[sides] = self._bind(sides)
+            bound.run()
+            for each in states:
+                if each.output is not None:
+                    each.state.turn()
+        return self._result
+
+    def addresses(self) -> dict[str, tuple[int, ...]]:
+        """Where the bound values lie in memory, by the names of inputs and outputs: of a state in both turns."""
+        found = [bound.addresses() for bound in self._bound.values()]
+        return {name: tuple(each[name] for each in found) for name in found[0]}
+
+    def _bind(self, sides: Sequence[int]) -> Any:
+        """Every buffer bound, where the states' values are in these of their two."""
+        inputs, outputs = dict(self.inputs), dict(self.outputs)
+        for each, side in zip(self.program.states, sides, strict=True):
+            inputs[each.input] = each.state.arrays[side]
+            if each.output is not None:
+                outputs[each.output] = each.state.arrays[1 - side]
+        return self.program.session().bound(inputs, outputs)
+
+
+def _copy_into(buffer: AnyArray, leaf: Any, name: str) -> None:
+    if leaf is buffer:
+        return
+    given = np.asarray(leaf)
+    if isinstance(leaf, float | int) and not isinstance(leaf, np.generic):
+        given = np.asarray(leaf, buffer.dtype)
+    if given.dtype != buffer.dtype or given.shape != buffer.shape:
+        kind = DtypeError if given.dtype != buffer.dtype else ShapeError
+        raise kind(
+            f"{name} was prepared as {Type(buffer.dtype, buffer.shape)}, and is given as "
+            f"{Type(given.dtype, given.shape)}",
+            place=tracing.user_place(),
+            cure="Prepare the program for these arguments too, or call the program itself.",
+        )
+    np.copyto(buffer, given)
+
+
+def new_buffer(shape: Iterable[Any], dtype: np.dtype[Any]) -> AnyArray:
+    """An array whose content is left open, and counted."""
+    made = np.empty(tuple(shape), dtype)
+    Counters.buffers += 1
+    Counters.buffer_bytes += made.nbytes
+    return made
+
+
+SMALL = 2**18
+"""The most bytes of arguments and results of a call that goes through buffers of its program."""
+
+
+def prepared_for(program: Runnable, leaves: Sequence[Any]) -> Prepared:
+    """The program prepared for the leaves of a call. Raises SpecError where a result's size depends on data."""
+    sizes: dict[str, int] = {}
+    arrays = program.check_arrays(leaves, sizes)
+    return Prepared(program, dict(zip(program.given_names, arrays, strict=True)), _result_types(program, sizes))
+
+
+def prepared_if_small(program: Runnable, arrays: Sequence[AnyArray]) -> Prepared | None:
+    """The program prepared for these arrays; None where they or its results are large, or cannot be prepared for."""
+    sizes: dict[str, int] = {}
+    program.check_arrays(arrays, sizes)
+    try:
+        results = _result_types(program, sizes)
+    except SpecError:
+        return None
+    total = [*(a.nbytes for a in arrays), *(t.nbytes() for t in results.values())]
+    if sum(n for n in total if isinstance(n, int)) > SMALL or program.session().carried:
+        return None
+    return Prepared(program, dict(zip(program.given_names, arrays, strict=True)), results)
+
+
+def _result_types(program: Runnable, sizes: Mapping[str, int]) -> dict[str, Type]:
+    """The types of the results with these sizes for their symbols. Raises SpecError where one has others."""
+    named = [(program.outputs[i], program.block.results[i].type) for i in program.returned]
+    return {name: _sized(found, sizes, name) for name, found in named}
+
+
+def _sized(type: Type, sizes: Mapping[str, int], name: str) -> Type:
+    known = set(sizes)
+    if type.shape is None or not all(symbols(d) <= known for d in type.shape):
+        raise SpecError(
+            f"the result {name} is {type}, whose size only the run knows",
+            place=tracing.user_place(),
+            cure="Call the program itself: it makes new arrays for its results.",
+        )
+    return Type(type.dtype, [evaluate(d, sizes) for d in type.shape])
