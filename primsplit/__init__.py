@@ -1,9 +1,12 @@
 """primsplit: a NumPy function or an ONNX model in, one ONNX file with its forward and backward pass out."""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from primsplit.collector import paused
+
+if TYPE_CHECKING:
+    from primsplit.nests.nest import loops
 
 # A third of what an import takes would be the collector's, which finds nothing.
 with paused():
@@ -11,6 +14,7 @@ with paused():
     from primsplit import substitutes as substitutes
     from primsplit.array import Array
     from primsplit.calls.boundaries import primitive
+    from primsplit.calls.checkpoint import checkpoint
     from primsplit.calls.primitive import opt_out, rrule, stop_gradient
     from primsplit.calls.projection import project_to
     from primsplit.control import cond, fori_loop, safe_where, scan, switch, while_loop
@@ -43,6 +47,7 @@ with paused():
     from primsplit.scipy import adaptive as _adaptive  # noqa: F401  # what calls a function, and is differentiated
     from primsplit.scipy import optimize as _optimize  # noqa: F401
     from primsplit.specs import spec
+    from primsplit.states import state
     from primsplit.tangents.frules import frule
 
 __version__ = "0.1.0"
@@ -56,6 +61,7 @@ __all__ = [
     "Program",
     "SplitProgram",
     "cached",
+    "checkpoint",
     "cond",
     "counts",
     "derivative",
@@ -73,6 +79,7 @@ __all__ = [
     "laplacian",
     "linearize",
     "load",
+    "loops",
     "map",
     "numpy",
     "opt_out",
@@ -86,6 +93,7 @@ __all__ = [
     "scan",
     "spec",
     "split",
+    "state",
     "stop_gradient",
     "switch",
     "trace",
@@ -101,7 +109,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`testing` is loaded when it is asked for: it brings onnx's evaluator and onnxruntime."""
+    """What is loaded when it is asked for: `testing` brings onnx's evaluator, `loops` twenty modules."""
     if name == "testing":
         return importlib.import_module("primsplit.testing")
+    if name == "loops":
+        return importlib.import_module("primsplit.nests.nest").loops
     raise AttributeError(f"module 'primsplit' has no attribute {name!r}")

@@ -142,6 +142,25 @@ def is_spec(leaf: Any) -> bool:
     return leaf_type(leaf) is not None
 
 
+def annotated_type(function: Callable[..., Any], parameter: inspect.Parameter) -> Type | None:
+    """The type that a parameter's annotation says: a jaxtyping one, a spec, or a text like "f32[N,3]"; else None."""
+    annotation = parameter.annotation
+    if isinstance(annotation, str) and not _says_type(annotation):
+        try:
+            annotation = inspect.signature(function, eval_str=True).parameters[parameter.name].annotation
+        except Exception:  # noqa: BLE001  # running an annotation may raise anything; then it says no type
+            return None
+    if isinstance(annotation, str):
+        return parse_spec(annotation.strip("'\"")) if _says_type(annotation) else None
+    return leaf_type(annotation) if isinstance(annotation, Type) or hasattr(annotation, "dim_str") else None
+
+
+def _says_type(annotation: str) -> bool:
+    """True for the text of a spec with axes, also where it is quoted: postponed annotations are texts themselves."""
+    name, bracket, _ = annotation.strip("'\" ").partition("[")
+    return bool(bracket) and {name} <= {*SHORT, *SHORT.values(), "bfloat16"}
+
+
 def specs_from_annotations(function: Callable[..., Any]) -> tuple[Any, ...]:
     """The specs that the annotations of a function's parameters give; defaults stand for unannotated parameters.
 
@@ -149,15 +168,16 @@ def specs_from_annotations(function: Callable[..., Any]) -> tuple[Any, ...]:
     """
     found: list[Any] = []
     for parameter in inspect.signature(function).parameters.values():
-        if is_spec(parameter.annotation):
-            found.append(leaf_type(parameter.annotation))
+        annotated = annotated_type(function, parameter)
+        if annotated is not None:
+            found.append(annotated)
         elif parameter.default is not parameter.empty:
             found.append(parameter.default)
         else:
             raise SpecError(
                 f"{function.__name__} has no spec for its parameter {parameter.name}",
                 place=tracing.defined_at(function),
-                cure=f'Annotate it (Float32[np.ndarray, "N 3"]), or say --spec {parameter.name}:f32[N,3].',
+                cure=f'Annotate it ("f32[N,3]", or jaxtyping\'s), or say --spec {parameter.name}:f32[N,3].',
             )
     return tuple(found)
 

@@ -14,6 +14,7 @@ from primsplit.cli.check import check
 from primsplit.cli.export import export
 from primsplit.cli.failures import TRACEBACK
 from primsplit.cli.grad import grad
+from primsplit.cli.loops import app as loops
 from primsplit.cli.rules import rules
 from primsplit.cli.run import run
 
@@ -54,3 +55,4 @@ def _help(command: Callable[..., None]) -> str:
 
 for _command in (export, grad, audit, check, run, bench, rules):
     app.command(help=_help(_command))(_command)
+app.add_typer(loops, name="loops")

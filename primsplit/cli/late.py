@@ -42,3 +42,21 @@ def make_session(*args: Any, **named: Any) -> Any:
     from primsplit.runtime import Session
 
     return Session(*args, **named)
+
+
+def open_nest(target: str) -> Any:
+    """The loop nest of a file's function, or of index notation, which has an `=`. Raises what reading it raises."""
+    from primsplit import userfile
+    from primsplit.nests.nest import Nest, loops
+
+    if "=" in target:
+        return loops(target)
+    found = userfile.load(target).function
+    return found if isinstance(found, Nest) else loops(found)
+
+
+def nest_texts() -> Any:
+    """The module that lists nests."""
+    from primsplit.nests import listing
+
+    return listing

@@ -6,8 +6,9 @@ word. Before 1.26 it fuses a Transpose into it likewise, and then has no float64
 A Gemm is not fused so; nor is a MatMul beside an Unsqueeze and a Squeeze that undo each other, which copy nothing.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -16,15 +17,17 @@ from primsplit.ir import Block, Const, Op, Type, Value, Var, is_call, renamed
 SCALINGS = frozenset({"Mul", "Div"})
 
 
-def keep_double_products(block: Block, *, is_function: bool = False) -> Block:
+def keep_double_products(block: Block, *, is_function: bool = False, folded: Set[Var] = frozenset()) -> Block:
     """The block with every float64 MatMul beside a constant factor or a Transpose written so that it is not fused.
 
-    What a function's parameters come from and its results go to may be such a factor or Transpose.
+    What a function's parameters come from and its results go to may be such a factor or Transpose. `folded` are the
+    Vars around the block that onnxruntime folds to constants.
     """
+    folded = folded | _folded(block, folded)
     if not any(op.kind == "MatMul" and op.outputs[0].type.dtype == np.float64 for op in block.ops):
-        return _inside(block) if any(any(op.blocks()) for op in block.ops) else block
+        return _inside(block, folded) if any(any(op.blocks()) for op in block.ops) else block
     makers = {v: op for op in block.ops for v in op.outputs}
-    numbers = _numbers(block)
+    numbers = {v for v in folded if _may_be_one(v)}
     scaled = _scaled_results(block, numbers)
     outside = frozenset(block.params) if is_function else frozenset()
     if is_function:
@@ -37,12 +40,13 @@ def keep_double_products(block: Block, *, is_function: bool = False) -> Block:
         beside = [v for v in op.inputs if _is_scaled(v, makers, numbers, outside) or _is_turned(v, makers, outside)]
         with_result = op.outputs[0] in scaled
         ops.extend(_guarded(op, beside, with_result=with_result) if beside or with_result else [op])
-    return _inside(Block(block.name, block.params, tuple(ops), block.results))
+    return _inside(Block(block.name, block.params, tuple(ops), block.results), folded)
 
 
-def _inside(block: Block) -> Block:
+def _inside(block: Block, folded: Set[Var]) -> Block:
     """The sub-blocks of the block's ops treated likewise."""
-    return replace(block, ops=tuple(op if is_call(op) else op.with_blocks(keep_double_products) for op in block.ops))
+    treated = partial(keep_double_products, folded=folded)
+    return replace(block, ops=tuple(op if is_call(op) else op.with_blocks(treated) for op in block.ops))
 
 
 def _scaled_results(block: Block, numbers: Collection[Var]) -> set[Var]:
@@ -68,13 +72,18 @@ def _is_scaled(value: Value | None, makers: dict[Var, Op], numbers: Collection[V
     return value in outside
 
 
-def _numbers(block: Block) -> set[Var]:
-    """The Vars that onnxruntime folds to a constant of one element: what is computed of such constants alone."""
+def _folded(block: Block, around: Set[Var]) -> set[Var]:
+    """The Vars that onnxruntime may fold to constants: what is computed of constants alone, of any length."""
     found: set[Var] = set()
     for op in block.ops:
-        if op.inputs and all(_is_number(v, found) for v in op.inputs):
+        if op.inputs and all(v is None or isinstance(v, Const) or v in found or v in around for v in op.inputs):
             found.update(op.outputs)
     return found
+
+
+def _may_be_one(value: Value) -> bool:
+    """True for a value that may have one element."""
+    return value.type.shape is None or all(not isinstance(d, int) or d == 1 for d in value.type.shape)
 
 
 def _is_number(value: Value | None, numbers: Collection[Var]) -> bool:

@@ -1,6 +1,6 @@
 """The arguments that a file's function is exported and checked with: their types, and example values.
 
-For each parameter, first what the file's `example_inputs()` gives, else a text, else its jaxtyping annotation; a
+For each parameter, first what the file's `example_inputs()` gives, else a text, else its annotation; a
 parameter with a default may have none. A text such as `f32[N,3]`, from the file's `specs` or from the caller, says the
 type of one input by its name in the file (`params.w`); without a dtype, `[N,3]`, it keeps that of the example.
 """
@@ -21,7 +21,7 @@ from primsplit.errors import SpecError
 from primsplit.export import called
 from primsplit.ir import Type
 from primsplit.programs.labels import input_names
-from primsplit.specs import leaf_type, parse_spec, read_dtype
+from primsplit.specs import annotated_type, leaf_type, parse_spec, read_dtype
 from primsplit.tracing import defined_at
 from primsplit.userfile import UserFile
 
@@ -62,7 +62,7 @@ def arguments_of(
             place=defined_at(file.function),
             because=(f"its inputs are {', '.join(names)}",),
         )
-    annotated = {n: _annotation(file.function, p) for n, p in signature.parameters.items()}
+    annotated = {n: annotated_type(file.function, p) for n, p in signature.parameters.items()}
     cast = None if dtype is None else read_dtype(dtype)
     specs = [_spec(n, x, said.get(n), annotated.get(n), cast) for n, x in zip(names, leaves, strict=True)]
     sizes = _sizes(names, specs, leaves)
@@ -83,7 +83,7 @@ def _trees(
     found: dict[str, Any] = {}
     for name, parameter in signature.parameters.items():
         own = {n: t for n, t in said.items() if n == name or n.startswith(f"{name}.")}
-        annotation = _annotation(file.function, parameter)
+        annotation = annotated_type(file.function, parameter)
         if name in example:
             found[name] = example[name]
         elif own:
@@ -102,16 +102,6 @@ def _trees(
                 cure=f"Say --spec {name}:f32[N,3], annotate it, or write example_inputs().",
             )
     return found
-
-
-def _annotation(function: Callable[..., Any], parameter: inspect.Parameter) -> Type | None:
-    annotation = parameter.annotation
-    if isinstance(annotation, str):
-        try:
-            annotation = inspect.signature(function, eval_str=True).parameters[parameter.name].annotation
-        except Exception:  # noqa: BLE001  # running an annotation may raise anything; then it says no type
-            return None
-    return leaf_type(annotation) if isinstance(annotation, Type) or hasattr(annotation, "dim_str") else None
 
 
 def _nested(name: str, texts: Mapping[str, str]) -> Any:

@@ -94,6 +94,19 @@ def test_a_parameter_may_be_annotated_with_a_spec(
     assert done.json["inputs"] == [{"name": "x", "type": "float32[N,3]"}]
 
 
+@pytest.mark.parametrize("future", ["", "from __future__ import annotations"])
+def test_a_parameter_may_be_annotated_with_the_text_of_a_spec(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path, future: str
+) -> None:
+    path = model(f"""
+        {future}
+        def loss(x: "f32[N,3]", y: "float64[]", z: "bool[2]" = None): return x.sum() * y * z[0]
+    """)
+    done = primsplit("export", path, "--onnx", tmp_path / "out.onnx", "--json")
+    assert done.status == 0, done.error
+    assert [i["type"] for i in done.json["inputs"]] == ["float32[N,3]", "float64", "bool[2]"]
+
+
 def test_without_a_path_the_file_is_named_after_the_model(
     primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

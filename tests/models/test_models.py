@@ -86,6 +86,11 @@ def _language(found: Numbers) -> bool:
     return found["first_loss"] > 3.3 and found["last_loss"] < 0.5 * found["entropy_of_characters"]
 
 
+def _heat(found: Numbers) -> bool:
+    """Conductivities from 0.03 to 0.2, all but met by the measurements of four experiments."""
+    return found["last_misfit"] < 1e-6 * found["first_misfit"] and found["largest_error"] < 0.01
+
+
 def _predator(found: Numbers) -> bool:
     """The rates are those of Carpenter's fit, which also has a prior, to the two digits that he prints."""
     fitted = {"birth": 0.55, "hunt": 0.028, "gain": 0.024, "death": 0.80}
@@ -93,6 +98,17 @@ def _predator(found: Numbers) -> bool:
         found["largest_slope"] < 1e-5
         and found["last_misfit"] < 0.25**2
         and all(abs(found[name] / rate - 1) < 0.05 for name, rate in fitted.items())
+    )
+
+
+def _online(found: Numbers) -> bool:
+    """The accuracies are those of guesses before the network learns from an image: in the first epoch it is new."""
+    return (
+        found["first_loss"] > 2.0
+        and found["last_loss"] < 0.15
+        and found["right_in_second_half"] > 0.9
+        and found["right_in_last_epoch"] > 0.95
+        and found["steps"] == 224
     )
 
 
@@ -110,6 +126,8 @@ DEMOS: dict[str, Callable[[Numbers], bool]] = {
     "robust_regression": _robust,
     "language_model": _language,
     "predator_prey": _predator,
+    "online_training": _online,
+    "heat_conduction": _heat,
 }
 
 DEMO = """

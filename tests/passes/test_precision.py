@@ -8,6 +8,7 @@ import onnxruntime
 import pytest
 
 import primsplit as ps
+from primsplit.ops import op
 
 rng = np.random.default_rng(3)
 A, B, BATCH = rng.standard_normal((5, 6)), rng.standard_normal((6, 7)), rng.standard_normal((4, 5, 6))
@@ -41,6 +42,20 @@ def test_a_factor_beside_a_product_costs_no_digits(function: Callable[..., Any],
             ends.append(np.sum(function(*moved)))
         # The function is linear in each argument, so the difference is exact but for rounding.
         assert np.sum(gradient * direction) == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-10)
+
+
+@pytest.mark.parametrize("is_inside", [False, True], ids=["beside", "around a branch"])
+def test_a_factor_that_is_folded_from_longer_constants_costs_no_digits(is_inside: bool) -> None:
+    parts = np.array([1 / 3, 1 / 7])
+
+    def f(a: Any, b: Any) -> Any:
+        factor = op.ReduceSum(op.Mul(op.Expand(np.float64(1.0), [2]), parts), [0], keepdims=0)
+        if not is_inside:
+            return op.MatMul(op.Mul(a, factor), b)
+        return ps.cond(a[0, 0] < 9.0, lambda: op.MatMul(op.Mul(a, factor), b), lambda: op.MatMul(a, b))
+
+    found = ps.trace(f, ps.spec("float64", A.shape), ps.spec("float64", B.shape))(A, B)
+    np.testing.assert_allclose(found, A * parts.sum() @ B, rtol=1e-13, atol=1e-13)
 
 
 def test_a_factor_in_one_function_costs_no_digits_of_a_product_in_the_other(tmp_path: Any) -> None:

@@ -1,0 +1,1 @@
+"""Loop nests in index notation: their derivation and what they become in ONNX."""
