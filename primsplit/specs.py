@@ -137,13 +137,8 @@ def _anonymous(name: str, axis: int) -> str:
     return f"size{axis}" if name in {"_", ""} else name
 
 
-def is_spec(leaf: Any) -> bool:
-    """True for a leaf that stands for an array."""
-    return leaf_type(leaf) is not None
-
-
 def annotated_type(function: Callable[..., Any], parameter: inspect.Parameter) -> Type | None:
-    """The type that a parameter's annotation says: a jaxtyping one, a spec, or a text like "f32[N,3]"; else None."""
+    """The type that a parameter's annotation says: what `leaf_type` knows, or a text like "f32[N,3]"; else None."""
     annotation = parameter.annotation
     if isinstance(annotation, str) and not _says_type(annotation):
         try:
@@ -152,7 +147,7 @@ def annotated_type(function: Callable[..., Any], parameter: inspect.Parameter) -
             return None
     if isinstance(annotation, str):
         return parse_spec(annotation.strip("'\"")) if _says_type(annotation) else None
-    return leaf_type(annotation) if isinstance(annotation, Type) or hasattr(annotation, "dim_str") else None
+    return leaf_type(annotation)
 
 
 def _says_type(annotation: str) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 
 from primsplit import dims
 from primsplit.array import Array
+from primsplit.dims import Shape
 from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, rename, renamed
 from primsplit.ops import op as operators
 from primsplit.passes.dead_code import drop_dead_code
@@ -45,22 +46,23 @@ class _Zeroing(Rewriter):
         self.moved: set[Value] = set()
 
     def visit(self, op: Op) -> Op | None:
-        """A product, and after it the choice of zeros where its axis is empty."""
+        """A product, and after it the choice of zeros where its axis is empty; or an If around it."""
         self.follow(op)
-        if op.kind == "MatMul" and (self.is_repeating(op) or self.is_ending(op)):
-            return self.guarded(op)
-        if op.kind != "MatMul" or not self.is_unwritten(op):
+        left, right = op.inputs if op.kind == "MatMul" else (None, None)
+        if left is None or right is None or left.type.shape is None or right.type.shape is None:
             return super().visit(op)
-        left, result = op.inputs[0], op.outputs[0]
-        if left is None:
+        a, b = left.type.shape, right.type.shape
+        if self.is_repeating(left, a, b) or self.is_ending(op, a, b):
+            return self.guarded(op, left, right)
+        if not self.is_unwritten(op, a, b):
             return super().visit(op)
+        result = op.outputs[0]
         product = Var(result.type, result.hint)
         size, is_empty = Var(Type(np.int64, (1,))), Var(Type(np.bool_, (1,)))
-        axis = len(left.type.shape or ()) - 1
         zero = Const(np.zeros((), result.type.dtype))
         made = (
             op.beside("MatMul", op.inputs, (product,), op.attributes),
-            op.beside("Shape", (left,), (size,), {"start": axis, "end": axis + 1}),
+            op.beside("Shape", (left,), (size,), {"start": len(a) - 1, "end": len(a)}),
             op.beside("Equal", (size, Const(np.zeros(1, np.int64))), (is_empty,)),
             op.beside("Where", (is_empty, zero, product), (result,)),
         )
@@ -80,43 +82,31 @@ class _Zeroing(Rewriter):
             if op.kind not in BARRIERS and not found.isdisjoint(op.inputs):
                 found.update(op.outputs)
 
-    def is_unwritten(self, op: Op) -> bool:
+    def is_unwritten(self, op: Op, a: Shape, b: Shape) -> bool:
         """True for a product that would not be written if its axis were empty, which it may be."""
-        left, right = op.inputs
-        if left is None or right is None or left.type.shape is None or right.type.shape is None:
+        if dims.above(a[-1] if a else 1, 0):
             return False
-        size = left.type.shape[-1] if left.type.shape else 1
-        if dims.above(size, 0):
-            return False
-        is_vector = len(right.type.shape) == 1
-        is_stack = len(left.type.shape) > 2 or len(right.type.shape) > 2
-        return is_vector or (is_stack and (left in self.turned or right in self.turned))
+        is_stack = len(a) > 2 or len(b) > 2
+        return len(b) == 1 or (is_stack and not self.turned.keys().isdisjoint(op.inputs))
 
-    def is_repeating(self, op: Op) -> bool:
+    def is_repeating(self, left: Value, a: Shape, b: Shape) -> bool:
         """True for a product that may repeat the one stack for the matrices of the other, either of them empty.
 
         A matrix on the right is not repeated: the stack is one long matrix, if no Transpose of matrices is fused.
         """
-        left, right = op.inputs
-        if left is None or right is None or left.type.shape is None or right.type.shape is None:
-            return False
-        a, b = left.type.shape, right.type.shape
         is_long = len(b) == 2 and left not in self.swapped
         stacks = zip_longest(reversed(a[:-2]), reversed(b[:-2]), fillvalue=1)
         if len(b) < 2 or is_long or all(dims.same(m, n) for m, n in stacks):
             return False
-        return not all(dims.above(size, 0) for size in (*a, *b))
+        return _may_be_empty(a, b)
 
-    def is_ending(self, op: Op) -> bool:
+    def is_ending(self, op: Op, a: Shape, b: Shape) -> bool:
         """True for a product of stacks with a fused Transpose that ends the process if an axis is empty, as one may."""
-        shapes = [v.type.shape for v in op.inputs if v is not None]
-        if self.moved.isdisjoint(op.inputs) or not all(s is not None and len(s) > 2 for s in shapes):
-            return False
-        return not all(dims.above(size, 0) for shape in shapes for size in shape or ())
+        return min(len(a), len(b)) > 2 and not self.moved.isdisjoint(op.inputs) and _may_be_empty(a, b)
 
-    def guarded(self, op: Op) -> Op:
+    def guarded(self, op: Op, left: Value, right: Value) -> Op:
         """An If around the product, which takes in Transposes that onnxruntime fuses with it."""
-        arrays = [v for v in op.inputs if v is not None]
+        arrays = (left, right)
         turns = {v: turn for v in arrays if (turn := self.turned.get(v)) and v.type.dtype == np.float32}
         renaming: Renaming = {}
         before = [rename(turn, renaming) for turn in turns.values()]
@@ -131,6 +121,11 @@ class _Zeroing(Rewriter):
         *made, guarded = unless_empty(replace(op, inputs=tuple(read)), read, whole=whole, nothing=nothing)
         self.kept.extend(made)
         return guarded
+
+
+def _may_be_empty(*shapes: Shape) -> bool:
+    """True where one of these axes may have no elements."""
+    return not all(dims.above(size, 0) for shape in shapes for size in shape)
 
 
 def _sums_met(a: Array, b: Array, result: Type) -> Value:

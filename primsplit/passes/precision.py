@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 
+from primsplit import dims
 from primsplit.ir import Block, Const, Op, Type, Value, Var, is_call, renamed
 
 SCALINGS = frozenset({"Mul", "Div"})
@@ -83,7 +84,7 @@ def _folded(block: Block, around: Set[Var]) -> set[Var]:
 
 def _may_be_one(value: Value) -> bool:
     """True for a value that may have one element."""
-    return value.type.shape is None or all(not isinstance(d, int) or d == 1 for d in value.type.shape)
+    return value.type.shape is None or all(dims.could_be(d, 1) for d in value.type.shape)
 
 
 def _is_number(value: Value | None, numbers: Collection[Var]) -> bool:

@@ -65,8 +65,9 @@ class Program:
         self.params = dict(params or {})
         self.defaults = dict(defaults or {})
         self.states = tuple(states)
-        self.given = [i for i, n in enumerate(self.inputs) if n not in {c.input for c in self.states}]
-        self.returned = [i for i, n in enumerate(self.outputs) if n not in {c.output for c in self.states}]
+        taken, made = {c.input for c in self.states}, {c.output for c in self.states}
+        self.given = [i for i, n in enumerate(self.inputs) if n not in taken]
+        self.returned = [i for i, n in enumerate(self.outputs) if n not in made]
         self._narrowed = narrowed
         self._flat, self._exact = self._flat_arguments()
         self._session: Any = None
