@@ -93,7 +93,8 @@ def _run_with(
     state: str | None,
 ) -> Arrays:
     """The outputs for examples, states, and the arrays of a file, which go before them; states are kept for later."""
-    given = {} if inputs is None else read_arrays(inputs, [n for n in types if n not in {p.input for p in states}])
+    held = {pair.input for pair in states}
+    given = {} if inputs is None else read_arrays(inputs, [n for n in types if n not in held])
     told = {n: as_declared(a, types[n].dtype) if n in types else a for n, a in given.items()}
     arrays = {**examples, **read_states(states, state), **told}
     check_names(list(types), arrays)
