@@ -111,8 +111,8 @@ def emit_scan(
     attributes = {
         "body": body,
         "num_scan_inputs": len(sequences),
-        **_told_of("scan_input", form.reads),
-        **_told_of("scan_output", form.writes),
+        **told_of("scan_input", form.reads),
+        **told_of("scan_output", form.writes),
     }
     types = [*(c.type for c in carries), *stacked]
     return list(tracing.emit("Scan", [*carries, *sequences], attributes, outputs=len(types), types=types))
@@ -125,7 +125,7 @@ def walks_of(attributes: Mapping[str, Any], stem: str, count: int) -> tuple[Walk
     return tuple(Walk(a, bool(d)) for a, d in zip(axes, directions, strict=True))
 
 
-def _told_of(stem: str, walks: Sequence[Walk]) -> dict[str, list[int]]:
+def told_of(stem: str, walks: Sequence[Walk]) -> dict[str, list[int]]:
     """The attributes that tell axes and directions, where they are not all the default."""
     found: dict[str, list[int]] = {}
     if any(w.axis for w in walks):

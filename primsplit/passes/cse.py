@@ -84,9 +84,14 @@ def is_deterministic(kind: str) -> bool:
 
 def _input_key(value: Value | None) -> Key | None:
     if isinstance(value, Const):
-        held = value.numpy().tobytes() if value.is_small and value.type.dtype.kind != "O" else id(value.data)
-        return ("const", value.type.key, held)
+        return constant_key(value)
     return None if value is None else ("var", id(value))
+
+
+def constant_key(value: Const) -> Key:
+    """What is equal for equal constants, bit by bit."""
+    held = value.numpy().tobytes() if value.is_small and value.type.dtype.kind != "O" else id(value.data)
+    return ("const", value.type.key, held)
 
 
 def attribute_key(attributes: Mapping[str, Any]) -> Key:

@@ -21,6 +21,7 @@ from primsplit.passes.operands_again import products_read_again
 from primsplit.passes.order import results_apart
 from primsplit.passes.precision import keep_double_products
 from primsplit.passes.scan_axes import walk_first_axes
+from primsplit.passes.shared_loops import share_loops
 from primsplit.passes.stacks import join_stacks, keep_transposed_stacks
 from primsplit.passes.transposed import gemm_of_transposed
 from primsplit.passes.writes import join_writes
@@ -41,7 +42,7 @@ def finish(
     def stays(op: Op) -> bool:
         return op.kind == LATER or (keep_calls and op.attributes.get("inline") is False)
 
-    whole = optimize(join_writes(inline_calls(block, keep=stays)))
+    whole = share_loops(optimize(join_writes(inline_calls(block, keep=stays))))
     parted = split_up_scans(whole)
     lean = whole if parted is whole else optimize(parted)
     legal = legalize(lean)
