@@ -19,6 +19,7 @@ from primsplit.errors import ShapeError
 from primsplit.ir import Block, Op, Renaming, Type, Value, Var, rename
 from primsplit.nested import VARYING, Walk, visible
 from primsplit.parts import Split
+from primsplit.passes.cheap import cheap_captures
 from primsplit.passes.hoist import hoist
 from primsplit.passes.recompute import recomputing
 from primsplit.rules.backward import Backward
@@ -38,6 +39,8 @@ def run_turns(site: Site, turns: Turns) -> tuple[list[Array], Pullback]:
     _check_steady(site, turns, set(live) - changing)
     split = site.split(whole, [i for i, v in enumerate(whole.params) if v in active], live)
     split = recomputing(split, lambda var: var.type.shape is not None and visible([var]) <= known)
+    cheap = cheap_captures(split, whole.params[len(turns.body.params) :])
+    split = recomputing(split, lambda var: var in split.captures and var not in cheap)
     kept = _keep(turns, split, outer, known, frozenset(split.primal.params[k] for k in changing))
     walked = GrowingBackward if changing and _reads_any(split, kept, live, changing) else Backward
 
