@@ -2,8 +2,8 @@
 
 A function that is recorded for a transform, or as a whole program, has a frame. The first read of a state in it is a
 handle of what the state is around the function; of a whole program, a parameter. The last values of those that it
-writes to are further results, which whoever records the function gives to `store`. Loops' bodies, branches and batches
-have no frame: states may be read there, and not written to.
+writes to are further results, which whoever records the function gives to `store`. A loop's body has a frame for each
+step (`control/states.py`). Branches and batches have none: states may be read there, and not written to.
 """
 
 import threading
@@ -109,9 +109,9 @@ class Frame:
         """Raise TraceError where what is being recorded is inside of this frame, and may run often or not at all."""
         if tracing.current() is not self.recording:
             raise TraceError(
-                f"the state {state.name} is written to in a loop's body, a branch, ps.vmap or a primitive",
+                f"the state {state.name} is written to in a branch, ps.vmap or a primitive",
                 place=tracing.user_place(),
-                cure="Return the new value from there (a loop's carry, say), and write it to the state behind it.",
+                cure="Return the new value from there, and write it to the state behind it.",
             )
 
 

@@ -79,15 +79,26 @@ class State(NDArrayOperatorsMixin, Held):
         self.side = 1 - self.side
 
     def assign(self, value: npt.ArrayLike) -> None:
-        """Set the value. Raises DtypeError or ShapeError where that is not of the slot's dtype and shape."""
+        """Set the value. Raises DtypeError or ShapeError where that is not of the slot's dtype and shape.
+
+        Raises TraceError in a function that is being traced, where the value is written to by `slot[...] = value`.
+        """
+        self._refuse_in_trace("assigned", f"Write to it there: {self.name}[...] = value.")
         now = self.now
         given = np.asarray(value, now.dtype if type(value) in {bool, int, float} else None)
-        told = f"the state {self.name} is {self.type}, and cannot be {Type(given.dtype, given.shape)}"
         if given.dtype != now.dtype:
-            raise DtypeError(told, place=tracing.user_place())
+            raise DtypeError(self._cannot_be(Type(given.dtype, given.shape)), place=tracing.user_place())
         if given.shape != now.shape:
-            raise ShapeError(told, place=tracing.user_place())
+            raise ShapeError(self._cannot_be(Type(given.dtype, given.shape)), place=tracing.user_place())
         np.copyto(now, given)
+
+    def _cannot_be(self, other: Type) -> str:
+        return f"the state {self.name} is {self.type}, and cannot be {other}"
+
+    def _refuse_in_trace(self, done: str, cure: str) -> None:
+        if tracing.is_recording():
+            told = f"the state {self.name} is {done} while a function is traced, when only a run has its value"
+            raise TraceError(told, place=tracing.user_place(), cure=cure)
 
     @contextmanager
     def holding(self, value: npt.NDArray[Any]) -> Iterator[None]:
@@ -101,12 +112,7 @@ class State(NDArrayOperatorsMixin, Held):
 
     def reset(self) -> None:
         """Set the value to the initial one. Raises TraceError in a function that is being traced."""
-        if tracing.is_recording():
-            raise TraceError(
-                f"the state {self.name} is reset while a function is traced, when only a run has its value",
-                place=tracing.user_place(),
-                cure="Reset it outside of the function, or write its first value to it.",
-            )
+        self._refuse_in_trace("reset", "Reset it outside of the function, or write its first value to it.")
         np.copyto(self.now, self.initial)
 
     # An array, in the user's code.
@@ -132,7 +138,12 @@ class State(NDArrayOperatorsMixin, Held):
     def __setitem__(self, key: Any, new: Any) -> None:
         if tracing.is_recording():
             innermost(self).check_writable(self)
-        self.read()[key] = new.read() if isinstance(new, State) else new
+        try:
+            self.read()[key] = new.read() if isinstance(new, State) else new
+        except ShapeError as error:
+            cure = "A state keeps its shape: make it as large as it may become, and write to the part that is used."
+            told = f"the state {self.name} is {self.type}: {error.what}"
+            raise ShapeError(told, place=error.place, cure=cure if key is Ellipsis else error.cure) from None
 
     def __len__(self) -> int:
         return len(self.initial)
@@ -181,10 +192,10 @@ def state(name: str, initial: Any) -> Any:
     arrays, such as `ps.grad(f)`, reads and writes the slots themselves, as the function would.
 
     A state is no argument: it has no gradient unless `wrt` asks for its input by name, and what a differentiated
-    function writes is kept, like an aux result. It is written to by the function itself, and not in the body of a
-    loop, in a branch of `ps.cond` or under `ps.vmap`, where there would be several values: TraceError, as for a slot
-    that is made inside of a function being traced. Raises SpecError for a name that is none, or an initial value that
-    is no array of numbers.
+    function writes is kept, like an aux result. What a step of `ps.scan` or another loop writes, the next step reads.
+    In a branch of `ps.cond` and under `ps.vmap`, where there would be several values or none, a write raises
+    TraceError, as does a slot that is made inside of a function being traced. Raises SpecError for a name that is none,
+    or an initial value that is no array of numbers.
     """
     if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
         raise SpecError(

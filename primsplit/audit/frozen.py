@@ -76,12 +76,13 @@ def _is_index(const: Const) -> bool:
 def _frozen(name: str, value: Any, place: Place | None) -> Frozen:
     if isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)
-        return Frozen(name, str(Type(array.dtype, array.shape)), array.nbytes, place, _range(array))
+        return Frozen(name, str(Type(array.dtype, array.shape)), array.nbytes, place, value_text(array))
     text = repr(value)
     return Frozen(name, type(value).__name__, 0, place, text if len(text) <= 60 else text[:57] + "...")
 
 
-def _range(array: npt.NDArray[Any]) -> str:
+def value_text(array: npt.NDArray[Any]) -> str:
+    """The elements of a short array, and what those of a longer one are between."""
     if array.size <= 4:
         return str(array.tolist())
     if array.dtype.kind not in "iuf":

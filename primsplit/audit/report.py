@@ -4,21 +4,23 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from primsplit.audit.frozen import frozen_values
+from primsplit.audit.frozen import frozen_values, value_text
 from primsplit.dims import Dim
 from primsplit.errors import Place
 from primsplit.export import SplitProgram
 from primsplit.ir import Block, Op
 from primsplit.listing import listing
 from primsplit.literals import bytes_text
+from primsplit.programs.carried import Carried
 
 
 def report(made: SplitProgram, function: Callable[..., Any]) -> dict[str, Any]:
     """The facts, as texts and numbers for JSON.
 
     `inputs` and `outputs` of the joint file; `listing`; `lines`: how many operators each of the user's lines has in
-    the primal and in the pullback; `captures`: what the pullback reads, of which kind, and the bytes stored for it;
-    `stored`: their sum; `recomputed`: what it computes again under a policy; `frozen`: see `frozen_values`.
+    the primal and in the pullback; `states`: what calls hand on, None the output of one that is only read; `captures`:
+    what the pullback reads, of which kind, and the bytes stored for it; `stored`: their sum; `recomputed`: what it
+    computes again under a policy; `frozen`: see `frozen_values`.
     """
     joint = made.joint()
     return {
@@ -28,6 +30,7 @@ def report(made: SplitProgram, function: Callable[..., Any]) -> dict[str, Any]:
         "operators": {"primal": len(made.primal.ops), "pullback": len(made.pullback.ops)},
         "listing": listing(made.split, made.capture_names()),
         "lines": _lines(made.primal, made.pullback),
+        "states": [_state(carried) for carried in joint.states],
         "captures": made.capture_table(),
         "stored": _stored(made),
         "recomputed": made.recomputed_table(),
@@ -38,7 +41,16 @@ def report(made: SplitProgram, function: Callable[..., Any]) -> dict[str, Any]:
 def _input(made: SplitProgram, name: str, type: str) -> dict[str, Any]:
     if name in made.seed_names:
         return {"name": name, "type": type, "role": "cotangent"}
-    return {"name": name, "type": type, "role": "differentiated" if f"d_{name}" in made.gradient_names else "data"}
+    if f"d_{name}" in made.gradient_names:
+        return {"name": name, "type": type, "role": "differentiated"}
+    return {"name": name, "type": type, "role": "state" if name in {c.input for c in made.program.states} else "data"}
+
+
+def _state(carried: Carried) -> dict[str, Any]:
+    initial = carried.state.initial
+    where = {"input": carried.input, "output": carried.output}
+    told = {"type": str(carried.state.type), "bytes": initial.nbytes, "initial": value_text(initial)}
+    return {"name": carried.name, **told, **where}
 
 
 def _lines(primal: Block, pullback: Block) -> list[dict[str, Any]]:

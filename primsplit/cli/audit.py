@@ -45,20 +45,15 @@ def audit(
 ) -> None:
     """List the forward and backward pass of a function or model with the lines or nodes that they come from.
 
-    Then what the backward pass reads of the forward pass, and the values from outside that are frozen into it.
+    Then the states that calls hand on, what the backward pass reads of the forward pass, and the values from outside
+    that are frozen into it.
     """
     if frozen and style is not None:
         raise SpecError("--frozen asks for the frozen values alone, and --style for the listing alone")
     told = options.Told(length, absent, safe_where=safe_where)
     made = read_subject(target, spec, wrt, dtype, quiet=json, told=told, policy=policy)
     if style is not None:
-        text = made.split.listing(style.value)
-        if json:
-            print_json({"style": style.value, "listing": text})
-        elif style is Style.HTML:
-            print_page(text)
-        else:
-            print(text)
+        _show_listing(made.split.listing(style.value), style, json=json)
         return
     if isinstance(made, LoadedModel):
         found = {**report(made.split, made.model), "frozen": made.frozen()}
@@ -69,10 +64,21 @@ def audit(
         return
     if not frozen:
         _show_program(found)
+        if found["states"]:
+            _show_states(found["states"])
         _show_captures(found)
         if found["recomputed"]:
             _show_recomputed(found["recomputed"])
     _show_frozen(found["frozen"])
+
+
+def _show_listing(text: str, style: Style, *, json: bool) -> None:
+    if json:
+        print_json({"style": style.value, "listing": text})
+    elif style is Style.HTML:
+        print_page(text)
+    else:
+        print(text)
 
 
 def _show_program(found: dict[str, Any]) -> None:
@@ -86,6 +92,16 @@ def _show_program(found: dict[str, Any]) -> None:
     _heading("Operators a line")
     lines = [(v["place"], v["primal"], v["pullback"], v["source"]) for v in found["lines"]]
     out.print(table(("line", "forward", "backward", ""), lines, right=("forward", "backward")))
+
+
+def _show_states(states: list[dict[str, Any]]) -> None:
+    _heading("States: what calls hand on to the next")
+    rows = [
+        (s["name"], s["type"], size_text(s["bytes"]), s["initial"], s["input"], s["output"] or "none, it is only read")
+        for s in states
+    ]
+    columns = ("name", "type", "bytes", "starts as", "input", "output")
+    console().print(table(columns, rows, right=("bytes",), whole=("type", "bytes")))
 
 
 def _show_captures(found: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.branching.exploring import scalar_condition
 from primsplit.control.bodies import as_loop, record_body
+from primsplit.control.states import Carried, with_states
 from primsplit.control.structure import Function, arrays_of
 from primsplit.errors import DtypeError
 from primsplit.ir import Type
@@ -28,12 +29,22 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
         while np.asarray(condition(carry)).item():
             carry = body(carry)
         return carry
-    starts, spec = arrays_of(init)
-    made, block = record_body(_name(body), starts, spec, [], lambda carry, _: (body(carry), None), condition)
-    first = scalar_condition(condition(trees.unflatten(spec, made.starts)))
-    loop = as_loop(block, len(starts), made.again)
-    found = emit_loop(None, first, loop, [a.value for a in made.starts], made.last_types())
-    return made.unflatten(found, spec)[0]
+
+    def recorded(carried: Carried) -> tuple[Any, Any]:
+        def step(carry: Any, _: list[Array]) -> tuple[Any, None]:
+            return carried.step(carry, lambda own: (body(own), None))
+
+        def goes_on(carry: Any) -> Any:
+            return carried.look(carry, condition)
+
+        starts, spec = arrays_of(carried.start(init))
+        made, block = record_body(_name(body), starts, spec, [], step, goes_on)
+        first = scalar_condition(goes_on(trees.unflatten(spec, made.starts)))
+        loop = as_loop(block, len(starts), made.again)
+        found = emit_loop(None, first, loop, [a.value for a in made.starts], made.last_types())
+        return made.unflatten(found, spec)
+
+    return with_states(recorded)[0]
 
 
 def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
@@ -48,17 +59,21 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
             carry = body(i, carry)
         return carry
     first, last = _integer(lower), _integer(upper)
-    starts, spec = arrays_of(init)
 
-    def step(carry: Any, extras: list[Array]) -> tuple[Any, None]:
-        counter: Array = op.Add(extras[0], first)
-        return body(Array(counter.value, weak=True, scalar=True), carry), None  # promoted as Python's integer is
+    def recorded(carried: Carried) -> tuple[Any, Any]:
+        def step(carry: Any, extras: list[Array]) -> tuple[Any, None]:
+            counter: Array = op.Add(extras[0], first)
+            number = Array(counter.value, weak=True, scalar=True)  # promoted as Python's integer is
+            return carried.step(carry, lambda own: (body(number, own), None))
 
-    made, block = record_body(_name(body), starts, spec, [Type(np.int64, ())], step)
-    trips = op.Sub(last, first).value
-    loop = as_loop(block, len(starts), None)
-    found = emit_loop(trips, None, loop, [a.value for a in made.starts], made.last_types())
-    return made.unflatten(found, spec)[0]
+        starts, spec = arrays_of(carried.start(init))
+        made, block = record_body(_name(body), starts, spec, [Type(np.int64, ())], step)
+        trips = op.Sub(last, first).value
+        loop = as_loop(block, len(starts), None)
+        found = emit_loop(trips, None, loop, [a.value for a in made.starts], made.last_types())
+        return made.unflatten(found, spec)
+
+    return with_states(recorded)[0]
 
 
 def _name(body: Function) -> str:

@@ -1,5 +1,6 @@
 """`scan` and `mapped`: a body that is run for each element of its sequences."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import count_up
 from primsplit.control.bodies import Body, as_loop, record_body
 from primsplit.control.checkpointing import Schedule, checkpointed
+from primsplit.control.states import Carried, with_states
 from primsplit.control.structure import Function, arrays_of, paths
 from primsplit.errors import ShapeError, TraceError
 from primsplit.ir import Block, Type, Value
@@ -38,6 +40,21 @@ def scan(
     """
     if not tracing.is_recording():
         return _plain(body, init, xs, length, reverse=reverse)
+
+    def recorded(carried: Carried) -> tuple[Any, Any]:
+        @functools.wraps(body)
+        def step(carry: Any, x: Any) -> tuple[Any, Any]:
+            return carried.step(carry, lambda own: _pair(body(own, x)))
+
+        return _recorded(step, carried.start(init), xs, length, reverse=reverse, checkpoint=checkpoint)
+
+    return with_states(recorded)
+
+
+def _recorded(
+    body: Function, init: Any, xs: Any, length: Any, *, reverse: bool, checkpoint: Schedule | None
+) -> tuple[Any, Any]:
+    """The scan of a body that writes to no states but those in its carry."""
     starts, spec = arrays_of(init)
     sequences, xs_spec = arrays_of(xs)
     _check_lengths([a.shape for a in sequences], xs_spec, length)

@@ -51,6 +51,12 @@ class Carried:
         return [cls(s, p.input, p.output, s) for s, p in zip(states, pairs, strict=True)]
 
 
+class _UnknownStateError(SpecError, KeyError):
+    """A name that no state has, for who asks and for mappings' own methods: `get` and `in` wait for a KeyError."""
+
+    __str__ = SpecError.__str__
+
+
 class Values(MutableMapping[str, AnyArray]):
     """What a program's states are now, by name: copies, which may be read and set. `reset` starts them again."""
 
@@ -82,7 +88,7 @@ class Values(MutableMapping[str, AnyArray]):
 
     def _of(self, name: str) -> State:
         if name not in self._states:
-            raise SpecError(
+            raise _UnknownStateError(
                 f"there is no state {name}",
                 place=tracing.user_place(),
                 because=(f"the states are {', '.join(self._states) or 'none'}",),

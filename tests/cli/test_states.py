@@ -70,6 +70,26 @@ def test_a_run_goes_on_where_the_last_one_left_the_states(is_exported: bool, pat
             np.testing.assert_allclose(states["weights"], weights, rtol=1e-4)
 
 
+def test_audit_lists_the_states(path: Path, primsplit: Run) -> None:
+    done = primsplit("audit", path)
+    assert done.status == 0, done.error
+    assert "States: what calls hand on to the next" in done.out
+    found = primsplit("audit", path, "--json").json
+    roles = {given["name"]: given["role"] for given in found["inputs"]}
+    assert roles["state.moment.in"] == roles["state.weights.in"] == "state"
+    assert found["states"] == [
+        {
+            "name": name,
+            "type": "float32[3]",
+            "bytes": 12,
+            "initial": initial,
+            "input": f"state.{name}.in",
+            "output": f"state.{name}.out",
+        }
+        for name, initial in (("weights", "[0.5, -0.25, 2.0]"), ("moment", "[0.0, 0.0, 0.0]"))
+    ]
+
+
 def test_without_a_file_of_states_every_run_is_the_first(path: Path, primsplit: Run) -> None:
     for _ in range(2):
         done = primsplit("run", path, "--inputs", path.with_name("in.npz"), "--out", path.with_name("out.npz"))

@@ -155,6 +155,8 @@ def test_the_float32_forms_compute_in_float32_as_scipy_does() -> None:
         found, wanted = program(*arguments), call(*arguments)
         assert found.dtype == wanted.dtype == np.float32
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+        # Of what is linear in each argument differences of any step are exact, but for rounding to float32.
+        ps.testing.check_grads(call, *arguments, step=10.0, tolerance=1e-5, value_tolerance=1e-6)
 
 
 def test_what_blas_is_not_asked_to_overwrite_stays_and_what_it_may_is_read_no_more() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import DtypeError, RuleError, ShapeError, SpecError, TraceError
+from primsplit.errors import DtypeError, RuleError, ShapeError, SpecError
 
 Array = np.ndarray[Any, Any]
 RANDOM = np.random.default_rng(11)
@@ -149,14 +149,25 @@ def test_calls_in_flight_do_not_disturb_each_other() -> None:
     np.testing.assert_allclose(y2, B @ A)
 
 
-def test_a_slot_is_written_to_by_its_name_only_and_not_in_a_loop() -> None:
-    mul_ = overwriting()
+@pytest.mark.parametrize("made", [overwriting, lambda: with_rule(overwriting())], ids=["through its body", "by a rule"])
+def test_a_call_site_in_a_loop_has_one_slot_and_a_capture_for_each_step(made: Callable[[], Any]) -> None:
+    mul_ = made()
 
-    def looping(a: Array) -> Any:
-        return ps.scan(lambda carry, _: (mul_(carry, a), 0.0), a, np.zeros(3))[0]
+    def looping(a: Array, b: Array) -> Any:
+        return np.sum(ps.scan(lambda carry, _: (mul_(carry, a), 0.0), b, np.zeros(3))[0])
 
-    with pytest.raises(TraceError, match=r"the state mul_\.room is written to in a loop's body"):
-        ps.trace(looping, A)
+    def straight(a: Array, b: Array) -> Any:
+        return np.sum(b @ a @ a @ a)
+
+    program = ps.trace(looping, A, B)
+    np.testing.assert_allclose(program(A, B), straight(A, B))
+    assert list(program.state) == ["mul_.room"]
+    np.testing.assert_allclose(program.state["mul_.room"], B @ A @ A @ A)
+    for found, wanted in zip(ps.grad(looping, (0, 1))(A, B), ps.grad(straight, (0, 1))(A, B), strict=True):
+        np.testing.assert_allclose(found, wanted)
+
+
+def test_a_slot_is_written_to_by_its_name_only() -> None:
     with pytest.raises(SpecError, match="cannot start as"):
         ps.primitive(lambda x, *, s: x, name="odd", state={"s": "text"})(1.0)
 
