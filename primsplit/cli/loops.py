@@ -14,33 +14,45 @@ from primsplit.cli.output import console, print_json
 if TYPE_CHECKING:
     from primsplit.nests.derivation import Derivation
     from primsplit.nests.loopset import LoopSet
+    from primsplit.nests.nest import Nest
 
 app = typer.Typer(help="Loop nests: index notation, and Python functions of loops.", no_args_is_help=True)
 
 
-@app.command(help="Show a nest as the operations that it is, and with --tracked its derivative.")
+@app.command(help="Show a nest as the operations that it is, or what its derivative is.")
 @command
 def show(
     target: Annotated[str, typer.Argument(metavar="NEST", help="model.py:function, or index notation in quotes.")],
     tracked: Annotated[
-        str | None, typer.Option("--tracked", metavar="A,B", help="The arguments to differentiate; 'all' for all.")
+        str | None, typer.Option("--tracked", metavar="A,B", help="Its derivative by these arguments; 'all' for all.")
+    ] = None,
+    gradient: Annotated[
+        str | None,
+        typer.Option("--gradient", metavar="A,B", help="The formulas of these gradients alone; 'all' for all."),
     ] = None,
     *,
     json: options.Json = False,
 ) -> None:
     """A nest of a file's function or of a text like "C[m,n] := A[m,k] * B[k,n]"."""
     nest = open_nest(target)
-    wanted = None if tracked is None or tracked == "all" else [name.strip() for name in tracked.split(",")]
-    derivation = None if tracked is None else nest.derive(wanted)
+    derivation = None if tracked is None else nest.derive(_names(tracked))
+    formulas = None if gradient is None else nest.gradient_listing(_names(gradient))
     if json:
-        print_json(
-            {**_as_dict(nest.loopset), **({} if derivation is None else {"derivative": _derivative(derivation)})}
-        )
+        derived = {} if derivation is None else {"derivative": _derivative(derivation)}
+        print_json({**_as_dict(nest.loopset), **derived, **({} if formulas is None else {"gradient": formulas})})
         return
-    text = nest.listing() if derivation is None else nest_texts().list_derivation(derivation)
-    for line in text.splitlines():
+    whole = [] if formulas is not None and derivation is None else [_listing(nest, derivation)]
+    for line in "\n\n".join([*whole, *([] if formulas is None else [formulas])]).splitlines():
         is_header = bool(line) and not line.startswith(" ")
         console().print(Text(line, style="bold" if is_header else ""), soft_wrap=True)
+
+
+def _names(given: str) -> list[str] | None:
+    return None if given == "all" else [name.strip() for name in given.split(",")]
+
+
+def _listing(nest: "Nest", derivation: "Derivation | None") -> str:
+    return nest.listing() if derivation is None else nest_texts().list_derivation(derivation)
 
 
 def _as_dict(nest: "LoopSet") -> dict[str, Any]:

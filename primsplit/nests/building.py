@@ -292,3 +292,10 @@ def arrays_of(reference: Reference) -> Iterator[str]:
     for index in reference.indices:
         if isinstance(index, Picked):
             yield from arrays_of(index.reference)
+
+
+def index_arrays(nest: LoopSet) -> set[str]:
+    """The arguments that indices are read from: they hold whole numbers."""
+    references = [line.reference for line in nest.operations if line.reference is not None]
+    picked = {array for reference in references for array in list(arrays_of(reference))[1:]}
+    return picked & {name for name, _ in nest.arguments}

@@ -9,8 +9,6 @@ What the reverse nest reads of the forward nest is in an argument or a result, o
 kept in an array of its own: see `keeping.py`.
 """
 
-import functools
-import operator
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -18,6 +16,7 @@ from dataclasses import dataclass, replace
 from primsplit.costs import THRESHOLD
 from primsplit.errors import SpecError
 from primsplit.nests.building import Lines, arrays_of, is_one_to_one, pruned
+from primsplit.nests.chosen import Chosen, added
 from primsplit.nests.functions import near
 from primsplit.nests.keeping import Choice, Temporary, keep, kept_line
 from primsplit.nests.loopset import Axis, Linear, LoopSet, Operation, Reference
@@ -119,7 +118,7 @@ class _Reverse:
     ) -> None:
         self.nest = nest
         self.lines = Lines(loop.name for loop in nest.loops)
-        self.cotangents: dict[int, list[Term]] = {}
+        self.cotangents: dict[int, list[Chosen]] = {}
         self.shapes: dict[str, tuple[Linear, ...]] = {}
         self.origins = origins
         self.names = _names(nest, origins)
@@ -153,9 +152,9 @@ class _Reverse:
         terms = self.cotangents.pop(at, [])
         if at not in self.active or not terms:
             return
-        cotangent = functools.reduce(operator.add, terms)
+        cotangent = added(terms)
         if operation.kind == "load":
-            self._load(operation, cotangent)
+            self._load(operation, cotangent.whole())
         elif operation.kind == "compute":
             self._compute(at, operation, cotangent)
         elif operation.kind == "reduce":
@@ -170,7 +169,7 @@ class _Reverse:
             return
         there = replace(reference, array=self.current[array])
         if parent in self.active:
-            self._give(parent, Term(self.lines, self.lines.load(there)), operation.loops)
+            self._give(parent, Chosen(Term(self.lines, self.lines.load(there))), operation.loops)
         if reference.array == operation.makes or reference.array not in self.active_arrays:
             del self.current[array]
         elif not operation.adds:
@@ -198,29 +197,34 @@ class _Reverse:
         self.lines.store(replace(reference, array=self.current[array]), value.at, makes=new, adds=adds, loops=loops)
         self.current[array] = new
 
-    def _compute(self, at: int, operation: Operation, cotangent: Term) -> None:
+    def _compute(self, at: int, operation: Operation, cotangent: Chosen) -> None:
         arguments = [self.forward(parent) for parent in operation.parents]
         for number, parent in enumerate(operation.parents):
-            if parent in self.active:
-                found = partial(operation.function, number, cotangent, self.forward(at), arguments)
-                if found is not None:
-                    self._give(parent, found, operation.loops)
+            if parent not in self.active:
+                continue
+            if operation.function == "where":
+                if number:
+                    self._give(parent, cotangent.chosen(arguments[0], where=number == 1), operation.loops)
+                continue
+            found = partial(operation.function, number, cotangent.term, self.forward(at), arguments)
+            if found is not None:
+                self._give(parent, replace(cotangent, term=found), operation.loops)
 
-    def _reduce(self, at: int, operation: Operation, cotangent: Term) -> None:
+    def _reduce(self, at: int, operation: Operation, cotangent: Chosen) -> None:
         *start, value = operation.parents
         first = self.forward(start[0]) if start else None
         terms = reduction_partials(
-            operation.function, operation.reduced, cotangent, self.forward(at), self.forward(value), first
+            operation.function, operation.reduced, cotangent.term, self.forward(at), self.forward(value), first
         )
         if value in self.active:
-            self._give(value, terms[0], (*operation.loops, *operation.reduced))
+            self._give(value, replace(cotangent, term=terms[0]), (*operation.loops, *operation.reduced))
         if start and start[0] in self.active and terms[1] is not None:
-            self._give(start[0], terms[1], operation.loops)
+            self._give(start[0], replace(cotangent, term=terms[1]), operation.loops)
 
-    def _give(self, parent: int, term: Term, loops: Iterable[str]) -> None:
+    def _give(self, parent: int, cotangent: Chosen, loops: Iterable[str]) -> None:
         """Note the cotangent of a line, that comes from a line of these loops: summed over those that it lacks."""
         lacks = [loop for loop in loops if loop not in self.nest.operations[parent].loops]
-        self.cotangents.setdefault(parent, []).append(term.sum(lacks))
+        self.cotangents.setdefault(parent, []).append(cotangent.sum(lacks))
 
 
 def _origins(nest: LoopSet) -> dict[str, str]:

@@ -147,8 +147,11 @@ class Expressions:
         if name == "identity":
             return values[0]
         if name in COMBINATIONS:
-            combine = "subtract" if name == "fms" else "add"
-            return lines.compute(combine, lines.compute("multiply", values[0], values[1]), values[2])
+            product, last = lines.compute("multiply", values[0], values[1]), values[2]
+            if name == "fnma":
+                return lines.compute("subtract", last, product)
+            product = lines.compute("negative", product) if name == "fnms" else product
+            return lines.compute("subtract" if name in {"fms", "fnms"} else "add", product, last)
         return lines.compute(name, *values)
 
     def apply(self, node: ast.expr, value: int) -> int:

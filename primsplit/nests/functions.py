@@ -68,8 +68,8 @@ ALIASES: Mapping[str, str] = {
 }
 """Other names that they go by, in Python, in NumPy and among loop vectorizers."""
 
-COMBINATIONS: Mapping[str, int] = {"identity": 1, "muladd": 3, "fma": 3, "fms": 3}
-"""What is written out: x, a * b + c twice, a * b - c; with the number of arguments."""
+COMBINATIONS: Mapping[str, int] = {"identity": 1, "muladd": 3, "fma": 3, "fms": 3, "fnma": 3, "fnms": 3}
+"""What is written out: x, a * b + c twice, a * b - c, c - a * b, -a * b - c; with the number of arguments."""
 
 REDUCTIONS: Mapping[str, str] = {"+": "add", "*": "multiply", "max": "maximum", "min": "minimum"}
 """What a nest can combine over a loop, by its spelling."""

@@ -13,14 +13,15 @@ Numbers, the turns of loops and lengths are written where they are read. A store
 whose, and the loops that it runs over where its indices do not have them.
 """
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from primsplit.nests.building import loops_of
+from primsplit.nests.building import loops_of, pruned
 from primsplit.nests.derivation import Derivation, derive
 from primsplit.nests.keeping import Choice
 from primsplit.nests.loopset import Axis, Bent, Extreme, Index, Linear, LoopSet, Operation, Picked, Quotient, Reference
-from primsplit.nests.notation import parse_notation
 from primsplit.nests.sizes import Sizes
 
 INFIX: Mapping[str, tuple[str, int]] = {
@@ -83,24 +84,15 @@ def _cost(choice: Choice) -> str:
     return f"{choice.cost:g}" if choice.cost != float("inf") else "much"
 
 
-def list_gradient(expression: str) -> str:
-    """What each array of an expression gets of the cotangent `d_z` of its value: `printgrad`.
+def list_gradient(nest: LoopSet, tracked: Collection[str]) -> str:
+    """What each tracked array gets of the results' cotangents, in one expression where it can be.
 
-    What is read more than once has a name. Raises ParseError.
+    What is read more than once has a name. What is computed of no element alone, such as a sum, stands in front.
     """
-    letters = [loop.name for loop in parse_notation(f"z := {expression}").loops]
-    nest = parse_notation(f"z[{', '.join(letters)}] := {expression}" if letters else f"z := {expression}")
-    whole = {name for line in nest.operations if line.reference for name in _picked(line.reference)}
-    tracked = [name for name, _ in nest.arguments if name not in whole and name not in nest.integers]
-    reverse = derive(nest, tracked, threshold=float("inf")).reverse
-    return "\n".join(_Texts(reverse, inline=True).statements())
-
-
-def _picked(reference: Reference) -> Iterator[str]:
-    for index in reference.indices:
-        if isinstance(index, Picked):
-            yield index.reference.array
-            yield from _picked(index.reference)
+    derivation = derive(nest, tracked, threshold=math.inf)
+    kept = tuple((temporary.name, temporary.name) for temporary in derivation.temporaries)
+    before = _Texts(pruned(replace(derivation.forward, results=kept)), inline=True).statements()
+    return "\n".join([*before, *_Texts(derivation.reverse, inline=True).statements()])
 
 
 def _nest_lines(nest: LoopSet) -> Iterator[str]:
@@ -120,7 +112,7 @@ def _range(start: Linear, stop: Linear) -> str:
 
 
 class _Texts:
-    """The text of each line of a nest. With `inline`, what one line alone reads stands in it."""
+    """The text of each line of a nest. With `inline`, what one line alone reads stands in it, and so do elements."""
 
     def __init__(self, nest: LoopSet, *, inline: bool = False) -> None:
         self.nest = nest
@@ -145,12 +137,15 @@ class _Texts:
         text, binds = self._text(operation)
         if operation.kind == "store":
             self.lines.append(self._store(operation, text))
-        elif operation.kind not in {"constant", "index", "size"} and not (self.inline and self.uses[at] == 1):
+        elif operation.kind not in {"constant", "index", "size"} and not self._is_inline(at, operation):
             name = self._name(operation.name)
             loops = f"[{', '.join(operation.loops)}]" if operation.loops else ""
             self.lines.append(f"{name}{loops} = {text}")
             text, binds = name, ATOM
         self.texts.append((text, binds))
+
+    def _is_inline(self, at: int, operation: Operation) -> bool:
+        return self.inline and (operation.kind == "load" or self.uses[at] == 1)
 
     def _name(self, wanted: str) -> str:
         """The user's name for a value, or the next letter."""

@@ -19,10 +19,10 @@ from primsplit.errors import DtypeError, InterpretedNestWarning, PrimsplitError,
 from primsplit.functionlike import remade, require_function
 from primsplit.infer import broadcast_shapes
 from primsplit.lifting import array_like
-from primsplit.nests.building import arrays_of
+from primsplit.nests.building import arrays_of, index_arrays
 from primsplit.nests.derivation import Derivation, derive
 from primsplit.nests.interpreter import interpret
-from primsplit.nests.listing import list_derivation, list_nest
+from primsplit.nests.listing import list_derivation, list_gradient, list_nest
 from primsplit.nests.loopset import LoopSet
 from primsplit.nests.lowering import lower
 from primsplit.nests.notation import parse_notation
@@ -100,17 +100,31 @@ class Nest(Primitive):
             raise DtypeError(f"{name} is a whole number, not {value!r}", place=tracing.user_place()) from None
 
     def derive(self, tracked: Collection[str] | str | None = None) -> Derivation:
-        """The nest's derivative with respect to some arguments, by name; by default to all arrays."""
+        """The nest's derivative with respect to some arguments, by name; by default to all arrays of real numbers."""
+        return derive(self.loopset, self._tracked(tracked))
+
+    def _tracked(self, tracked: Collection[str] | str | None) -> frozenset[str]:
+        """The arguments of these names; of all but whole numbers and arrays that indices are read from, for None."""
         arrays = [name for name in self.lowered.ranks if name not in self.loopset.integers]
-        wanted = arrays if tracked is None else [tracked] if isinstance(tracked, str) else list(tracked)
-        if unknown := sorted(set(wanted) - set(arrays)):
+        if tracked is None:
+            picking = index_arrays(self.loopset)
+            return frozenset(name for name in arrays if name not in picking)
+        wanted = {tracked} if isinstance(tracked, str) else set(tracked)
+        if unknown := sorted(wanted - set(arrays)):
             told = f"{self.name} has no array {', '.join(unknown)}"
             raise SpecError(told, because=(f"its arrays are {', '.join(arrays)}",))
-        return derive(self.loopset, frozenset(wanted))
+        return frozenset(wanted)
 
     def listing(self, tracked: Collection[str] | str | None = None) -> str:
         """The nest, one operation a line; with `tracked`, its derivative with respect to these arguments too."""
         return list_nest(self.loopset) if tracked is None else list_derivation(self.derive(tracked))
+
+    def gradient_listing(self, tracked: Collection[str] | str | None = None) -> str:
+        """What each of these arguments gets of the results' cotangents, `d_y` of `y`, in one expression where it can.
+
+        That is the reverse nest for reading: it computes all again that `derive` may keep.
+        """
+        return list_gradient(self.loopset, self._tracked(tracked))
 
 
 class _Runs(Compiled):

@@ -28,8 +28,7 @@ def partial(function: str, argument: int, dz: Term, z: Term, arguments: Sequence
         return None
     row = PARTIALS.get(function)
     if row is not None:
-        found = row[argument]
-        return None if found is None else found(dz, z, *arguments)
+        return row[argument](dz, z, *arguments)
     assert function not in FUNCTIONS, f"{function} has no row"
     first, *rest = arguments
     return dz * first.apply(derivative_name(function, argument), *rest)
@@ -74,7 +73,7 @@ def _inside(dz: Term, x: Term, low: Term, high: Term) -> Term:
     return (x.apply("greater_equal", low) & x.apply("less_equal", high)).where(dz, 0.0)
 
 
-PARTIALS: Mapping[str, tuple[Partial | None, ...]] = {
+PARTIALS: Mapping[str, tuple[Partial, ...]] = {
     "negative": (lambda dz, z, x: -dz,),
     "absolute": (lambda dz, z, x: dz * x.apply("sign"),),
     "square": (lambda dz, z, x: 2.0 * x * dz,),
@@ -129,11 +128,10 @@ PARTIALS: Mapping[str, tuple[Partial | None, ...]] = {
         lambda dz, z, x, y: dz * (x - z).apply("exp"),
         lambda dz, z, x, y: dz * (y - z).apply("exp"),
     ),
-    "where": (None, lambda dz, z, c, x, y: c.where(dz, 0.0), lambda dz, z, c, x, y: c.where(0.0, dz)),
     "clip": (
         lambda dz, z, x, low, high: _inside(dz, x, low, high),
         lambda dz, z, x, low, high: x.below(low).where(dz, 0.0),
         lambda dz, z, x, low, high: x.above(high).where(dz, 0.0),
     ),
 }
-"""Each function's row; see `partial` for what is in none."""
+"""Each function's row; see `partial` for what is in none. The sides of `where` get theirs in `chosen.py`."""

@@ -46,6 +46,16 @@ def test_tracked_arguments_have_their_derivative_listed(primsplit: Callable[...,
     assert "d_B[k, n] = " in both.out
 
 
+def test_the_formulas_of_gradients_are_listed_alone_or_behind_the_derivative(primsplit: Callable[..., Any]) -> None:
+    text = "y[i] := z[i] * exp(x[i])"
+    alone, both = ((*given, "--gradient", "x") for given in ((), ("--tracked", "all")))
+    assert primsplit("loops", "show", text, *alone).out.splitlines() == ["d_x[i] = d_y[i] * z[i] * exp(x[i])"]
+    listed = primsplit("loops", "show", text, *both).out
+    assert listed.startswith("nest(z[:], x[:]):")
+    assert listed.rstrip().endswith("d_x[i] = d_y[i] * z[i] * exp(x[i])")
+    assert primsplit("loops", "show", text, *alone, "--json").json["gradient"].startswith("d_x[i] = ")
+
+
 def test_json_has_loops_operations_and_temporaries(primsplit: Callable[..., Any]) -> None:
     found = primsplit("loops", "show", "y[i] := z[i] * exp(x[i])", "--tracked", "x,z", "--json").json
     assert [loop["stop"] for loop in found["loops"]] == ["z.shape[0]"]

@@ -76,7 +76,7 @@ def test_each_function_has_the_derivative_of_differences(name: str) -> None:
 
 
 def test_each_function_has_a_row_or_is_flat() -> None:
-    assert set(PARTIALS) | FLAT == set(FUNCTIONS)
+    assert set(PARTIALS) | FLAT | {"where"} == set(FUNCTIONS)
     assert not set(PARTIALS) & FLAT
     assert all(len(row) == FUNCTIONS[name].arity for name, row in PARTIALS.items())
 
@@ -244,6 +244,14 @@ def test_what_is_kept_follows_the_costs(text: str, by_cost: list[Any], all_kept:
     names = [name for name, _ in nest.arguments]
     assert [t.loops for t in derive(nest, names).temporaries] == by_cost
     assert [t.loops for t in derive(nest, names, threshold=0.0).temporaries] == all_kept
+
+
+def test_the_values_that_the_loss_of_the_thread_keeps_are_the_distance_and_the_logarithms_argument() -> None:
+    derivation = derive(parse_notation(LOG1P), ["C"], threshold=0.0)
+    kept = [derivation.forward.operations[temporary.line] for temporary in derivation.temporaries]
+    assert [line.function for line in kept] == ["subtract", "multiply"]
+    (read,) = [line for line in derivation.forward.operations if line.function == "log1p"]
+    assert derivation.forward.operations[read.parents[0]] == kept[1]
 
 
 def test_a_temporary_tells_its_shape_and_bytes() -> None:

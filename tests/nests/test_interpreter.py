@@ -52,6 +52,7 @@ MEANINGS: list[tuple[str, dict[str, Any], Callable[[], Any]]] = [
     ("y[i] := x[j] * (j <= i), i in range(len(x))", {"x": X}, lambda: np.cumsum(X)),
     ("y[i] := x[i] if 2 <= i < 4 else -x[i]", {"x": X}, lambda: np.where((np.arange(7) // 2) == 1, X, -X)),
     ("y[i] := x[i] / len(x)", {"x": X}, lambda: X / 7),
+    ("y[i] := fnma(x[i], x[i], i) - fnms(x[i], 2.0, i)", {"x": X}, lambda: 2 * np.arange(7) - X * X + 2 * X),
     ("y[i] := fma(x[i], 2.0, i) + fms(x[i], x[i], 1)", {"x": X}, lambda: 2 * X + np.arange(7) + X * X - 1),
     (
         "y[i] := max(x[i], 0.5, np.pi * 0.1) - np.minimum(x[i], 1)",

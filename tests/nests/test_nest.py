@@ -63,7 +63,7 @@ def test_the_example_of_two_nests_has_the_published_numbers_from_its_file(tmp_pa
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     given = {i.name: v for i, v in zip(session.get_inputs(), (A, B, np.ones(())), strict=False)}
     value, d_a, d_b = session.run(None, given)
-    assert value == pytest.approx(-14587.445439986341, rel=1e-9)
+    assert value == pytest.approx(-14587.445439986341, rel=1e-12)
     found = [d_a[0, 0], d_a[-1, -1], d_b[0, 0], d_b[-1, -1], d_a.sum(), d_b.sum()]
     expected = [
         37.271790788025,
@@ -73,13 +73,13 @@ def test_the_example_of_two_nests_has_the_published_numbers_from_its_file(tmp_pa
         200586.7594933912,
         197468.3508256589,
     ]
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_its_product_with_the_hessian_has_the_published_numbers() -> None:
     found = ps.hvp(lambda a: diff_example(a, B))(A, np.ones_like(A))
-    assert found.sum() == pytest.approx(744396.5310387588, rel=1e-9)
-    assert found[0, 0] == pytest.approx(165.39004791542794, rel=1e-9)
+    assert found.sum() == pytest.approx(744396.5310387588, rel=1e-12)
+    assert found[0, 0] == pytest.approx(165.39004791542794, rel=1e-12)
 
 
 def test_a_program_of_nests_is_the_same_program_in_numpy() -> None:

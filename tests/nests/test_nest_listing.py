@@ -2,8 +2,9 @@
 
 import pytest
 
+import primsplit as ps
 from primsplit.nests.derivation import derive
-from primsplit.nests.listing import applied, linear_text, list_derivation, list_gradient, list_nest
+from primsplit.nests.listing import applied, linear_text, list_derivation, list_nest
 from primsplit.nests.notation import parse_notation
 from primsplit.nests.sizes import check
 
@@ -94,22 +95,22 @@ def test_a_line_is_written_as_its_mathematics(text: str, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "listed"),
+    ("text", "listed"),
     [
-        ("x[i]*y[i]", ["d_x[i] = a * y[i]", "d_y[i] = a * x[i]"]),
-        ("log1p(0.25*(C[i]-18)**2)", ["a[i] = C[i] - 18"]),
-        ("(x[i] - y[j])**2", ["d_x[i] = sum(a for j)", "d_y[j] = sum(-a for i)"]),
-        ("x[rows[i]] * (i + 1)", ["d_x[rows[i]] += d_z[i] * (i + 1)"]),
+        ("z[i] := x[i]*y[i]", ["d_x[i] = d_z[i] * y[i]", "d_y[i] = d_z[i] * x[i]"]),
+        ("z[i] := log1p(0.25*(C[i]-18)**2)", ["a[i] = C[i] - 18"]),
+        ("z[i,j] := (x[i] - y[j])**2", ["d_x[i] = sum(a for j)", "d_y[j] = sum(-a for i)"]),
+        ("z[i] := x[rows[i]] * (i + 1)", ["d_x[rows[i]] += d_z[i] * (i + 1)"]),
     ],
 )
-def test_the_gradient_of_an_expression_is_printed(expression: str, listed: list[str]) -> None:
-    lines = [line.partition("  #")[0] for line in list_gradient(expression).splitlines()]
+def test_the_formulas_of_a_gradient_are_listed(text: str, listed: list[str]) -> None:
+    lines = [line.partition("  #")[0] for line in ps.loops(text).gradient_listing().splitlines()]
     assert set(listed) <= set(lines), lines
 
 
-def test_the_whole_gradient_of_an_expression_names_what_is_read_twice() -> None:
+def test_the_formulas_of_a_gradient_name_what_is_read_twice() -> None:
     assert (
-        list_gradient("log1p(0.25*(C[i]-18)**2)")
+        ps.loops("z[i] := log1p(0.25*(C[i]-18)**2)").gradient_listing("C")
         == """\
 a[i] = C[i] - 18
 d_C[i] = 2.0 * a * (d_z[i] / (1.0 + 0.25 * square(a)) * 0.25)"""
@@ -138,3 +139,13 @@ def test_linear_expressions_begin_with_what_is_added() -> None:
     load = next(line.reference for line in nest.operations if line.reference and line.reference.array == "x")
     (index,) = load.indices
     assert linear_text(index) == "a - 2*i + 3"
+
+
+def test_a_sum_that_the_formulas_of_a_gradient_read_stands_in_front_unless_it_is_a_result() -> None:
+    assert (
+        ps.loops("y[i] := A[i,j] |> _ * sin(_)").gradient_listing()
+        == """\
+kept1[i] = sum(A[i, j] for j)
+d_A[i, j] = d_y[i] * sin(kept1[i]) + d_y[i] * kept1[i] * cos(kept1[i])"""
+    )
+    assert ps.loops("y[i] := A[i,j] |> sqrt").gradient_listing() == "d_A[i, j] = 0.5 * d_y[i] / off_zero(y[i])"

@@ -16,8 +16,9 @@ from primsplit.broadcasting import full, reshape_to, size_scalar
 from primsplit.dims import Dim
 from primsplit.ir import Type
 from primsplit.nested import emit_if, record
+from primsplit.nests.lowering.bands import BLOCK, added_back, correlated, taps_of
 from primsplit.nests.lowering.space import Space
-from primsplit.nests.lowering.windows import turned
+from primsplit.nests.lowering.windows import cut, turned
 from primsplit.numpy.contraction import Label, Term
 from primsplit.ops import op
 from primsplit.rules.convolution import weight_cotangent
@@ -94,6 +95,8 @@ class Convolution:
 
     def forward(self) -> Term:
         """The sums, over the kept loops."""
+        if self._is_band(self.windows[0].inner):
+            return self._by_band(correlated, self.windows[0].axis, self.windows[0].outer)
         roles, windows = self.roles, self.windows
         outer = [w.outer for w in windows]
         counts = [self.space.count(loop) for loop in outer]
@@ -140,8 +143,40 @@ class Convolution:
         turned_back = _turned(found, [w.stride for w in windows])
         return self._unfolded(turned_back, (*roles.group, *roles.results, *roles.batch), outer, counts)
 
+    def is_band_gradient(self) -> bool:
+        """True for the gradient of a kernel of few taps and nothing else, in float64."""
+        return self._is_band(self.windows[0].outer) and not self.roles.batch
+
+    def as_band_gradient(self) -> Term:
+        """The sums, over the kept loop, by a band matrix."""
+        (window,) = self.windows
+        taps, channels = self.space.count(window.outer), (self.roles.channels,)
+        x, y = self._folded(self.image, channels, [window.axis]), self._folded(self.kernel, channels, [window.inner])
+        return Term(taps_of(x, y, taps=taps), (window.outer,))
+
+    def _is_band(self, taps: str) -> bool:
+        """True where the window, whose taps this loop is over, is a product with a band matrix."""
+        (window, *others), roles, count = self.windows, self.roles, self.space.count(taps)
+        return (
+            not others
+            and window.stride == window.dilation == 1
+            and self.image.array.dtype == np.float64
+            and isinstance(count, int)
+            and 1 <= count <= BLOCK + 1
+            and not (roles.group or roles.results or (roles.channels and taps == window.inner))
+        )
+
+    def _by_band(self, product: Callable[[Array, Array], Array], source: Label, target: Label) -> Term:
+        """The product of the image and the kernel by a band matrix, from one axis of the image to another."""
+        batch = self.roles.batch
+        found = product(self._folded(self.image, (batch,), [source]), self.kernel.array)
+        counts = [self.space.count(str(loop)) for loop in (*batch, target)]
+        return Term(reshape_to(cut(found, 1, 0, counts[-1]), counts), (*batch, target))
+
     def transposed(self, lengths: Sequence[Dim]) -> Term:
         """What each element of the windows' axes, which have these lengths, gets; over these and the kept loops."""
+        if self._is_band(self.windows[0].inner):
+            return self._by_band(added_back, self.windows[0].outer, self.windows[0].axis)
         roles, windows = self.roles, self.windows
         rows = self._size(roles.group) * self._size(roles.results)
         image = self._folded(self.image, (roles.batch, (*roles.group, *roles.channels)), [w.outer for w in windows])

@@ -5,7 +5,7 @@ and a product with a window of an array is a Conv (`sums.py`). Everything else i
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,11 @@ from primsplit.nests.building import loops_of
 from primsplit.nests.interpreter import identity
 from primsplit.nests.loopset import LoopSet, Operation, Reference
 from primsplit.nests.lowering.functions import computed
+from primsplit.nests.lowering.masks import masked_sum
 from primsplit.nests.lowering.reading import load
 from primsplit.nests.lowering.space import Run, Space
 from primsplit.nests.lowering.storing import Summed, store
-from primsplit.nests.lowering.sums import Factor, Factors, factor_of, is_window, summed
+from primsplit.nests.lowering.sums import Factor, Factors, Mask, factor_of, is_window, summed
 from primsplit.nests.lowering.windowed_sums import convolved
 from primsplit.nests.sizes import Sizes
 from primsplit.numpy.contraction import Term
@@ -87,8 +88,7 @@ class _Lowering:
         """The values whose product an operation is.
 
         A quotient or a choice is taken apart only where its numerator, or what is chosen, is larger than each factor of
-        it: to be contracted, and not made. Then what a choice leaves out of the one factor is a 0 for all others too,
-        so that the sum is NaN where one of those is infinite.
+        it: to be contracted, and not made.
         """
         operation = self.nest.operations[at]
         whole = Factor(operation.loops, lambda: self.value(at), self._window(operation))
@@ -113,7 +113,7 @@ class _Lowering:
     def _widens(self, at: int) -> bool:
         """True for a product that none of its factors is as large as."""
         loops = set(self.nest.operations[at].loops)
-        return all(not loops <= set(factor.loops) for factor in self.factors(at))
+        return all(not loops <= span for factor in self.factors(at) for span in factor.spans())
 
     def _is_zero(self, at: int) -> bool:
         operation = self.nest.operations[at]
@@ -124,29 +124,17 @@ class _Lowering:
         return computed("divide", [Term(as_array(1), ()), value], tuple(map(str, value.labels)), {})
 
     def _choice(self, operation: Operation) -> Factors | None:
-        """The factors of a choice between a value and 0 that is larger than each of them; None for any other.
-
-        The choice is made in the first factor that has its loops, and else is a factor of 1 and 0.
-        """
+        """The factors of a choice between a value and 0 that is larger than each of them; None for any other."""
         condition, *sides = operation.parents
         zeros = [at for at in sides if self._is_zero(at)]
         chosen = next((at for at in sides if at not in zeros), condition)
-        factors = list(self.factors(chosen))
+        factors = self.factors(chosen)
         loops = set(operation.loops)
-        if len(zeros) != 1 or any(loops <= set(factor.loops) for factor in factors):
+        if len(zeros) != 1 or any(loops <= span for factor in factors for span in factor.spans()):
             return None
         turns = self.nest.operations[condition].loops
-        for place, factor in enumerate(factors):
-            if set(turns) <= set(factor.loops):
-                factors[place] = Factor(factor.loops, partial(self._chosen, operation, chosen, factor.made))
-                return tuple(factors)
-        one = Term(as_array(1), ())
-        return (*factors, Factor(turns, partial(self._chosen, operation, chosen, lambda: one)))
-
-    def _chosen(self, operation: Operation, chosen: int, made: Callable[[], Term]) -> Term:
-        """The choice with another value for what is chosen."""
-        operands = [made() if parent == chosen else self.value(parent) for parent in operation.parents]
-        return computed("where", operands, operation.loops, {})
+        mask = Mask(condition, chosen == sides[0], turns, lambda: self.value(condition))
+        return tuple(replace(factor, masks=(*factor.masks, mask)) for factor in factors)
 
     def _reduced(self, operation: Operation, order: tuple[str, ...]) -> Term:
         """What a reduction comes to; `order` is how its loops had best lie."""
@@ -167,8 +155,11 @@ class _Lowering:
         if is_sum and any(map(self._widens, operation.parents)):
             parts = [self._summed(parent, kept, reduced) for parent in operation.parents]
             return computed(operation.function, parts, kept, {})
-        factors = self.factors(at)
-        return convolved(self.space, factors, kept, reduced) or summed(self.space, factors, kept, reduced)
+
+        def total(factors: Factors) -> Term:
+            return convolved(self.space, factors, kept, reduced) or summed(self.space, factors, kept, reduced)
+
+        return masked_sum(self.space, self.factors(at), kept, reduced, total)
 
     def _unsummed(self, at: int, reduced: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
         """What is summed in all, and over which loops, where what is summed over loops is a sum itself."""

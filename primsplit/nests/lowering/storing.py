@@ -16,6 +16,7 @@ from primsplit.broadcasting import full, inverse_permutation, size_scalar, trans
 from primsplit.dims import Dim, Shape
 from primsplit.ir import Type
 from primsplit.nests.loopset import Bent, Operation, Picked, Reference
+from primsplit.nests.lowering.masks import masked_sum
 from primsplit.nests.lowering.reading import Use, bent_numbers, load, loops_of, placed
 from primsplit.nests.lowering.space import Course, Space, counted
 from primsplit.nests.lowering.sums import Factors, summed
@@ -68,7 +69,7 @@ def store(space: Space, operation: Operation, value: Summed) -> Array:
     if windows:
         term = spread(space, value.factors(), windows, kept, (*reduced, *value.reduced))
     else:
-        term = summed(space, value.factors(), kept, (*reduced, *value.reduced)) if reduced else value.made()
+        term = _summed(space, value.factors(), kept, (*reduced, *value.reduced)) if reduced else value.made()
     dtype = term.array.dtype if base is None else base.dtype
     term = Term(cast_to(Array(term.array.value), dtype), term.labels)
     if any(goal.numbers is not None for goal in goals):
@@ -77,6 +78,10 @@ def store(space: Space, operation: Operation, value: Summed) -> Array:
         return _written(space, term, goals, base)
     block = _padded(_block(space, term, goals), shape)
     return block if base is None else op.Add(base, block)
+
+
+def _summed(space: Space, factors: Factors, kept: Sequence[str], reduced: Sequence[str]) -> Term:
+    return masked_sum(space, factors, kept, reduced, lambda given: summed(space, given, kept, reduced))
 
 
 def _goals(space: Space, reference: Reference, shape: Shape, *, adds: bool) -> tuple[list[Goal], dict[Label, Course]]:

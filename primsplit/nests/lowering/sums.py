@@ -1,7 +1,7 @@
 """Sums of products: by MatMul where values are contracted, by Conv where one of them is a window of an array."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,12 +17,31 @@ from primsplit.ops import op
 
 
 @dataclass(frozen=True, slots=True)
+class Mask:
+    """What a choice between a value and 0 is made by: a line, and whether the value is chosen where that is true."""
+
+    line: int
+    chooses: bool
+    loops: tuple[str, ...]
+    made: Callable[[], Term] = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Factor:
-    """A value that others are multiplied with. `made` gives its array; `window` is what it loads by a sum of loops."""
+    """A value that others are multiplied with. `made` gives its array; `window` is what it loads by a sum of loops.
+
+    The product of factors with the same `masks` is 0 where one of these does not choose it.
+    """
 
     loops: tuple[str, ...]
     made: Callable[[], Term]
     window: Reference | None = None
+    masks: tuple[Mask, ...] = ()
+
+    def spans(self) -> Iterator[set[str]]:
+        """The loops of each array that the factor is made of."""
+        yield set(self.loops)
+        yield from (set(mask.loops) for mask in self.masks)
 
 
 Factors = tuple[Factor, ...]

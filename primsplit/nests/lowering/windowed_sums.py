@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from primsplit import dims
 from primsplit.array import Array
 from primsplit.nests.lowering.convolution import Convolution, Window
+from primsplit.nests.lowering.masks import masked_sum
 from primsplit.nests.lowering.reading import Use, has_windows, loops_of, opened, straight
 from primsplit.nests.lowering.space import Course, Space
-from primsplit.nests.lowering.sums import Factors, alike, contracted, factor_of
+from primsplit.nests.lowering.sums import Factors, alike, contracted, factor_of, summed
 from primsplit.nests.lowering.windows import Windows, cut, folded, turned
 from primsplit.numpy.contraction import Label, Term
 
@@ -37,6 +38,8 @@ def convolved(space: Space, factors: Factors, kept: Sequence[str], reduced: Sequ
     kernel = contracted(space, terms, [loop for loop in inside if loop not in alone], alone)
     found = Convolution(space, image, kernel, given, kept)
     if found.is_gradient():
+        if found.is_band_gradient():
+            return found.as_band_gradient()
         return found.as_gradient() if found.roles.batch else None
     return found.forward() if found.is_possible() else None
 
@@ -88,12 +91,16 @@ def spread(
 
     The result has the labels of the courses, and those of the kept loops that it depends on.
     """
-    terms, _ = alike(factors)
-    found = _as_convolution(space, terms, courses, kept)
-    if found is not None:
-        return found
     ends = [loop for course in courses.values() for loop in course.loops]
-    term = contracted(space, terms, [*kept, *ends], reduced)
+    inner = [*kept, *ends]
+    if any(factor.masks for factor in factors):
+        term = masked_sum(space, factors, inner, reduced, lambda given: summed(space, given, inner, reduced))
+    else:
+        terms, _ = alike(factors)
+        found = _as_convolution(space, terms, courses, kept)
+        if found is not None:
+            return found
+        term = contracted(space, terms, inner, reduced)
     loops = tuple(dict.fromkeys((*map(str, term.labels), *ends)))
     term = Term(space.wide(term, loops), loops)
     for label, course in courses.items():
