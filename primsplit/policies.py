@@ -82,8 +82,9 @@ def with_policy(
     """The split that keeps what the policy says.
 
     `names` are those that the user knows values by. Results are there after the forward pass anyway, but for those of
-    a part of a larger program (`is_part`), which are kept only where the policy says. Raises SpecError for another
-    policy, and for a name that no value has.
+    a part of a larger program (`is_part`), which are kept only where the policy says. The split of a part is two calls
+    under the policy, so that a second derivative keeps no more of them. Raises SpecError for another policy, and for a
+    name that no value has.
     """
     check_policy(policy)
     if policy == "default":
@@ -101,7 +102,7 @@ def with_policy(
     found = _with_sizes_read(found, arrays if isinstance(chosen, Cheap) else [*arrays, *_given(split)])
     made = _without_idle_ops(split, found)
     verified(made.joint())
-    return made
+    return _as_calls(made, policy) if is_part else made
 
 
 def _kept(split: Split, policy: Policy, at_hand: Set[Var], names: Mapping[Var, str] | None) -> set[Var]:
@@ -278,6 +279,32 @@ def _without_idle_ops(before: Split, after: Split) -> Split:
     has = set(map(id, live_ops(primal.ops, (*primal.results, *after.captures))))
     ops = tuple(op for op in primal.ops if id(op) in has or id(op) not in had)
     return replace(after, primal=replace(primal, ops=ops))
+
+
+def _as_calls(split: Split, policy: Policy) -> Split:
+    """The split whose forward pass is one call, and whose pullback is another."""
+    forward, name = split.forward, split.primal.name
+    if free(forward) or free(split.pullback):
+        return split
+    values, gradients = _like(forward.results), _like(split.pullback.results)
+    known: dict[Value, Var] = dict(zip(forward.results, values, strict=True))
+    captures = tuple(c if c in forward.params else known[c] for c in split.captures)
+    # What the names of a policy keep is given to the pullback, which need not know them.
+    under = policy if isinstance(policy, str | Cheap) or callable(policy) else "nothing"
+    given = (*captures, *split.cotangents)
+    run = Op(f"call::{name}", forward.params, values, {"body": forward, "policy": policy})
+    back = Op(f"call::{name}__pullback", given, gradients, {"body": split.pullback, "policy": under})
+    return replace(
+        split,
+        primal=Block(name, forward.params, (run,), values[: len(split.primal.results)]),
+        pullback=Block(split.pullback.name, given, (back,), gradients),
+        captures=captures,
+    )
+
+
+def _like(values: Iterable[Value]) -> tuple[Var, ...]:
+    """New values of these types and names."""
+    return tuple(Var(v.type, v.hint if isinstance(v, Var) else "", v.sizes) for v in values)
 
 
 def _made_by(split: Split) -> dict[Var, Op]:

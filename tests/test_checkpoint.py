@@ -9,6 +9,7 @@ import pytest
 import primsplit as ps
 from primsplit import trees
 from primsplit.errors import SpecError
+from primsplit.passes.inline import inline_calls
 from primsplit.testing import check_grads
 
 random = np.random.default_rng(3)
@@ -67,6 +68,36 @@ def test_it_is_written_in_every_form(form: Any, tmp_path: Any) -> None:
         wanted = ps.split(loss(plain), X, W).joint()(X, W)
         for a, b in zip(ps.load(paths[0])(X, W), wanted, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("policy", ["nothing", "recompute_cheap", ["e"], lambda op: op.kind == "Exp"])
+def test_a_second_derivative_keeps_no_more_of_it_than_its_arguments_and_what_the_policy_says(policy: Any) -> None:
+    def layer(x: Any, w: Any) -> Any:
+        e = np.exp(x * w)
+        return np.tanh(np.sin(np.tanh(e * x)) * np.tanh(e))
+
+    def second(layer: Any) -> Any:
+        return lambda x, w: np.sum(ps.grad(loss(layer))(x, w) ** 2)
+
+    def kept(layer: Any) -> int:
+        return sum(map(int, stored(second(layer), X, W)))
+
+    under = ps.checkpoint(layer, policy=policy)
+    if policy != "recompute_cheap":
+        # Per call the arguments, the cotangent and what the policy keeps; the last squares.
+        assert kept(under) <= 10 * X.nbytes < kept(layer) // 2
+    for a, b in zip(*(ps.grad(second(f), wrt=(0, 1))(X, W) for f in (under, layer)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-11)
+    for a, b in zip(*(ps.hessian(second(f))(X, W) for f in (under, layer)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9)
+
+
+def test_what_it_computes_without_a_derivative_may_be_an_argument_that_is_not_asked_for() -> None:
+    @ps.checkpoint
+    def layer(x: Any, k: Any) -> Any:
+        return np.tanh(x) * np.abs(np.fft.fft(k))[0]
+
+    np.testing.assert_allclose(ps.grad(lambda x: np.sum(layer(x, W)))(X), (1 - np.tanh(X) ** 2) * abs(np.sum(W)))
 
 
 def test_the_values_that_it_names_are_kept_too() -> None:
@@ -130,7 +161,8 @@ def test_what_the_examples_of_a_batch_share_stays_shared() -> None:
         return ps.vmap(ps.grad(lambda x, w: np.sum(layer(layer(x, w), w))), in_axes=(0, None))(x, w)
 
     program = ps.trace(function, ps.spec("float64", ["N", 3]), ps.spec("float64", [3, 3]))
-    again = [op for op in program.block.ops if op.kind == "MatMul" and op.remark == "computed again"]
+    ops = inline_calls(program.block).ops
+    again = [op for op in ops if op.kind == "MatMul" and op.remark == "computed again"]
     assert [v.type.rank for op in again for v in op.inputs if v is not None] == [2, 2, 2, 2]
 
 
