@@ -3,9 +3,9 @@
 Runs the tests and watches them. An operator is covered by a test that passed and in which a check against central
 differences (`check_grads`, `check_rrule`) differentiated it; an operator without a gradient, by a test that passed and
 made a program with it. One with a definition is covered by a check, too, else by a test that passed and recorded it: it
-is made of operators that are covered. A function is covered by a test that passed and in which such a check traced a
-call of it; one that no gradient ever goes through, by a test that traced a call of it. Of several tests the one that
-covers the fewest things is named.
+is made of operators that are covered. A function is covered by a test that passed and in which `check_grads` compared
+second derivatives that went through a call of it; one that no gradient ever goes through, by a test that traced a call
+of it. Of several tests one with symbolic sizes is named, and of those the one that covers the fewest things.
 
     python tools/coverage_table.py [--check] [pytest's arguments]
 
@@ -59,7 +59,7 @@ class Plugin:
         discrete = {n: t for n, t in self.tests["traced"].items() if n not in self.watcher.smooth}
         return {
             "operators": self.chosen({**written, **recorded, **self.tests["differentiated"]}),
-            "functions": self.chosen({**discrete, **self.tests["checked"]}),
+            "functions": self.chosen({**discrete, **self.tests["checked"], **self.tests["sized"]}),
         }
 
     def chosen(self, found: Tests) -> dict[str, str]:

@@ -6,7 +6,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from primsplit.carriers import TYPE_STRINGS
+from primsplit.carriers import CARRIERS, FLOAT8, TYPE_STRINGS
 from primsplit.dims import Dim
 from primsplit.errors import DtypeError, PrimsplitError
 from primsplit.infer import contraction, elementwise, indexing, layout, normalization, reduction, spatial, windows
@@ -64,7 +64,9 @@ def _check_dtypes(found: Schema, inputs: Sequence[Value | None]) -> None:
             raise DtypeError(f"{found.kind} takes inputs of one dtype, not {other.dtype} and {value.type.dtype}")
         allowed = found.types.get(variable, frozenset((variable,)))
         if type_string(value.type) not in allowed:
-            raise DtypeError(f"{found.kind} does not take {value.type.dtype} for {found.name(position)}")
+            told = f"{found.kind} does not take {value.type.dtype} for {found.name(position)}"
+            few = value.type.key[0] in CARRIERS or value.type.key[0] in FLOAT8
+            raise DtypeError(told, cure="Convert it first: x.astype(np.float32)." if few else "")
 
 
 _STRINGS = {

@@ -96,18 +96,26 @@ def _range(site: Site) -> Sizes | None:
     return tuple(range(start, limit, step)) if step else None
 
 
-def _binary(combine: Callable[[Dim, Dim], Dim | None]) -> Callable[[Site], Sizes | None]:
+def _elementwise(combine: Callable[[Dim, Dim], Dim | None]) -> Callable[[Site], Sizes | None]:
+    """A reader that combines the elements of two inputs, of Max and Min of any number."""
+
     def read(site: Site) -> Sizes | None:
-        left, right = site.sizes(0), site.sizes(1)
-        if left is None or right is None:
-            return None
-        count = max(len(left), len(right)) if left and right else 0
-        wide = [s * count if len(s) == 1 else s for s in (left, right)]
-        found = [combine(a, b) for a, b in zip(*wide, strict=True)]
-        known = tuple(d for d in found if d is not None)
-        return known if len(known) == len(found) else None
+        known = site.sizes(0)
+        for position in range(1, len(site.inputs)):
+            known = _combined(combine, known, site.sizes(position))
+        return known
 
     return read
+
+
+def _combined(combine: Callable[[Dim, Dim], Dim | None], left: Sizes | None, right: Sizes | None) -> Sizes | None:
+    if left is None or right is None:
+        return None
+    count = max(len(left), len(right)) if left and right else 0
+    wide = [s * count if len(s) == 1 else s for s in (left, right)]
+    found = [combine(a, b) for a, b in zip(*wide, strict=True)]
+    known = tuple(d for d in found if d is not None)
+    return known if len(known) == len(found) else None
 
 
 def _quotient(a: Dim, b: Dim) -> Dim | None:
@@ -138,11 +146,11 @@ _READERS: dict[str, Callable[[Site], Sizes | None]] = {
     "Neg": _negated,
     "Range": _range,
     "ReduceProd": _product,
-    "Add": _binary(lambda a, b: a + b),
-    "Sub": _binary(lambda a, b: a - b),
-    "Mul": _binary(lambda a, b: a * b),
-    "Div": _binary(_quotient),
-    "Mod": _binary(_remainder),
-    "Max": _binary(dims.maximum),
-    "Min": _binary(dims.minimum),
+    "Add": _elementwise(lambda a, b: a + b),
+    "Sub": _elementwise(lambda a, b: a - b),
+    "Mul": _elementwise(lambda a, b: a * b),
+    "Div": _elementwise(_quotient),
+    "Mod": _elementwise(_remainder),
+    "Max": _elementwise(dims.maximum),
+    "Min": _elementwise(dims.minimum),
 }

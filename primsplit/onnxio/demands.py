@@ -5,13 +5,16 @@ run that does not fail. Such a demand goes back through nodes that keep the numb
 have is believed too, since a run in which it has not fails (`of_rank`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import onnx
 
 from primsplit.array import Array
 from primsplit.dims import Shape
 from primsplit.infer.elementwise import UNARY
+from primsplit.infer.reduction import REDUCTIONS
 from primsplit.ir import Type, Value
 from primsplit.onnxio.versions import domain_of
 from primsplit.ops import op
@@ -25,15 +28,46 @@ KEEPING = frozenset(UNARY) | {
     *("LayerNormalization", "Pad", "RMSNormalization", "Slice", "Tile"),
 }
 """Operators whose first output has as many axes as their first input."""
-FIXED = {
-    **dict.fromkeys(("DepthToSpace", "MaxRoiPool", "RoiAlign", "SpaceToDepth"), 4),
-    **dict.fromkeys(("GRU", "LSTM", "RNN"), 3),
-    "Gemm": 2,
+_RECURRENT = (3, 3, 3, 2, 1, 3, 3, 2)
+FIXED: Mapping[str, tuple[int | None, ...]] = {
+    **dict.fromkeys((*REDUCTIONS, "CenterCropPad", "Compress", "Expand", "Reshape", "Split"), (None, 1)),
+    **dict.fromkeys(("Squeeze", "Tile", "TopK", "Unsqueeze"), (None, 1)),
+    **dict.fromkeys(("CumProd", "CumSum"), (None, 0)),
+    "AffineGrid": (3, 1),
+    "BatchNormalization": (None, 1, 1, 1, 1),
+    "CausalConvWithState": (3, 3, 1, 3),
+    "Clip": (None, 0, 0),
+    "Col2Im": (3, 1, 1),
+    "DFT": (None, 0, 0),
+    "DeformConv": (4, 4, 4, 1, 4),
+    "DepthToSpace": (4,),
+    "Dropout": (None, 0, 0),
+    "FlexAttention": (4, 4, 4),
+    "GRU": _RECURRENT[:6],
+    "Gemm": (2, 2),
+    "GroupNormalization": (None, 1, 1),
+    "InstanceNormalization": (None, 1, 1),
+    "LSTM": _RECURRENT,
+    "LinearAttention": (3, 3, 3, 4, 3, 3),
+    "MaxRoiPool": (4, 2),
+    "NegativeLogLikelihoodLoss": (None, None, 1),
+    "OneHot": (None, None, 1),
+    "Pad": (None, 1, 0, 1),
+    "RNN": _RECURRENT[:6],
+    "RoiAlign": (4, 2, 1),
+    "Resize": (None, 1, 1, 1),
+    "STFT": (None, 0, 1, 0),
+    "Slice": (None, 1, 1, 1, 1),
+    "SoftmaxCrossEntropyLoss": (None, None, 1),
+    "SpaceToDepth": (4,),
+    "TensorScatter": (None, None, 1),
 }
-"""Operators whose first input has so many axes; of Gemm the second too."""
+"""The ranks of operators' inputs by position, None where any fits."""
 WINDOWS = frozenset(
     {"AveragePool", "Conv", "ConvInteger", "ConvTranspose", "DeformConv", "LpPool", "MaxPool", "MaxUnpool"}
 )
+SPATIAL = {"kernel_shape": 1, "strides": 1, "dilations": 1, "output_padding": 1, "pads": 2}
+"""Attributes of windows, and how many numbers they have for each axis of the picture."""
 VECTORS = {"Pad": (1,), "Resize": (2, 3), "Tile": (1,), "Upsample": (1,)}
 """Inputs with a number for each axis of the first one; Pad has two."""
 
@@ -49,14 +83,14 @@ def demanded(graph: onnx.GraphProto) -> dict[str, int]:
         if len(value.type.tensor_type.shape.dim):
             found[value.name] = len(value.type.tensor_type.shape.dim)
     for node in reversed(graph.node):
-        if domain_of(node.domain) == "":
+        if domain_of(node.domain) in {"", "ai.onnx.preview"}:
             found.update(_of_inputs(node, found, shapes))
     return found
 
 
 def of_rank(value: Value, rank: int, shape: Shape | None = None) -> Value:
     """A value of unknown rank as one with so many axes, of this shape; a run in which it has not so many fails."""
-    sizes = op.Reshape(op.Shape(Array(value)), [rank])
+    sizes: Any = op.Reshape(op.Shape(Array(value)), [rank]) if rank else np.zeros(0, np.int64)
     types = None if shape is None else [Type(value.type.dtype, shape)]
     return op.Reshape(Array(value), sizes, allowzero=1, types=types).value
 
@@ -75,10 +109,11 @@ def _of_inputs(node: onnx.NodeProto, ranks: Mapping[str, int], shapes: Shapes) -
     """The inputs of a node whose rank it demands."""
     attributes = {a.name: a for a in node.attribute}
     given = ranks.get(node.output[0]) if node.output else None
-    rank = _of_first(node, attributes, shapes) if node.input else None
-    if rank is not None:
-        yield from ((name, rank) for name in node.input[: 2 if node.op_type == "Gemm" else 1])
-    elif node.op_type == "Einsum":
+    found = _by_position(node, attributes, shapes)
+    yield from ((name, rank) for name, rank in zip(node.input, found, strict=False) if name and rank is not None)
+    if found and found[0] is not None:
+        return
+    if node.op_type == "Einsum":
         yield from _of_equation(node.input, attributes["equation"].s.decode())
     elif given is not None and node.op_type == "Concat":
         yield from ((name, given) for name in node.input)
@@ -86,20 +121,43 @@ def _of_inputs(node: onnx.NodeProto, ranks: Mapping[str, int], shapes: Shapes) -
         yield node.input[0], given
 
 
-def _of_first(node: onnx.NodeProto, attributes: Attributes, shapes: Shapes) -> int | None:
-    """The rank of the first input where the attributes tell it, or the shapes of the other inputs."""
+def _by_position(node: onnx.NodeProto, attributes: Attributes, shapes: Shapes) -> Sequence[int | None]:
+    """The ranks of the inputs, where the operator tells them, its attributes, or the shapes of other inputs."""
     kind = node.op_type
     if kind == "Transpose" and "perm" in attributes:
-        return len(attributes["perm"].ints)
-    if kind in WINDOWS and "kernel_shape" in attributes:
-        return len(attributes["kernel_shape"].ints) + 2
-    if kind in WINDOWS:
-        return len(shapes.get(node.input[1], ())) or None if len(node.input) > 1 else None
+        return (len(attributes["perm"].ints),)
+    if kind in {"Attention", "RotaryEmbedding"}:
+        return _of_heads(node, attributes)
+    if kind in WINDOWS and kind not in FIXED:
+        rank = _of_window(node, attributes, shapes)
+        return (rank, rank, 1 if kind in {"Conv", "ConvTranspose"} else None)
     if kind in VECTORS and "axes" not in attributes and (kind != "Pad" or len(node.input) < 4):
         vectors = [shapes.get(name, ()) for i, name in enumerate(node.input) if i in VECTORS[kind]]
         counts = [shape[0] for shape in vectors if len(shape) == 1 and shape[0]]
-        return counts[0] // (2 if kind == "Pad" else 1) if counts else None
-    return FIXED.get(kind)
+        rank = counts[0] // (2 if kind == "Pad" else 1) if counts else None
+        return (rank, *FIXED.get(kind, ())[1:])
+    return FIXED.get(kind, ())
+
+
+def _of_heads(node: onnx.NodeProto, attributes: Attributes) -> Sequence[int | None]:
+    """Attention has heads in an axis of their own, or packed, with attributes that are for three axes only.
+
+    Packed or not, RotaryEmbedding may have been told the number of heads.
+    """
+    if node.op_type == "RotaryEmbedding":
+        has_positions = len(node.input) > 3 and node.input[3] != ""
+        caches = 2 if has_positions else 3
+        return (None if "num_heads" in attributes else 4, caches, caches, 2)
+    rank = 3 if "q_num_heads" in attributes else 4
+    return (rank, rank, rank, None, 4, 4, 1)
+
+
+def _of_window(node: onnx.NodeProto, attributes: Attributes, shapes: Shapes) -> int | None:
+    """The rank of the picture, and of the weights: one axis for each number that a window is told by."""
+    for name, each in SPATIAL.items():
+        if name in attributes and attributes[name].ints:
+            return len(attributes[name].ints) // each + 2
+    return len(shapes.get(node.input[1], ())) or None if len(node.input) > 1 else None
 
 
 def _of_equation(names: Iterable[str], equation: str) -> Iterator[tuple[str, int]]:

@@ -19,7 +19,7 @@ from primsplit.errors import ParseError, Place, PrimsplitError, UnsupportedFunct
 from primsplit.infer import fresh
 from primsplit.ir import BFLOAT16, Block, Const, Type, Value, Var
 from primsplit.onnxio import gradient_node, shape_vectors
-from primsplit.onnxio.aligned import Known, record_aligned
+from primsplit.onnxio.aligned import Known, Recorder, record_aligned
 from primsplit.onnxio.batch_scan import BATCH_SCAN
 from primsplit.onnxio.demands import demanded, of_rank
 from primsplit.onnxio.modelfile import MOST_NODES
@@ -170,7 +170,8 @@ class GraphReader:
             tensors = {n: v for n, v in self.values.items() if isinstance(v, Var | Const)}
             return gradient_node.record_gradient(inputs, attributes, tensors)
         if is_defined:
-            return record_call(kind, inputs, attributes, len(node.output), version=version)
+            recorder = functools.partial(record_call, version=version)
+            return self.with_ranks(recorder, kind, inputs, attributes, len(node.output))
         if any(v is not None and v.type.dtype == BFLOAT16 for v in inputs):
             made = getattr(op, kind)(*(v and Array(v) for v in inputs), outputs=len(node.output), **attributes)
             return tuple(x.value for x in as_list(made))
@@ -178,13 +179,30 @@ class GraphReader:
 
     def emitted(
         self, kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int
-    ) -> tuple[Value, ...]:
+    ) -> Sequence[Value]:
         """Record an operator of the standard."""
         given = settled(kind, inputs, attributes, self.widened) if self.widened else inputs
+        return self.with_ranks(self.plain, kind, given, attributes, outputs)
+
+    def with_ranks(
+        self,
+        recorder: Recorder,
+        kind: str,
+        given: Sequence[Value | None],
+        attributes: Mapping[str, Any],
+        outputs: int,
+    ) -> Sequence[Value]:
+        """Record a node, where it reads values of unknown rank on what is aligned with them if that can be."""
         if any(v is not None and v.type.rank is None for v in given):
-            told = record_aligned(kind, given, attributes, outputs, self.aligned)
+            told = record_aligned(kind, given, attributes, outputs, self.aligned, recorder)
             if told is not None:
                 return told
+        return recorder(kind, given, attributes, outputs)
+
+    def plain(
+        self, kind: str, given: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int
+    ) -> Sequence[Value]:
+        """Record an operator of the standard on inputs as they are."""
         types = shape_vectors.declared(kind, given, self.shapes) if self.shapes else None
         made = emit(kind, given, attributes, outputs=outputs, types=types)
         if kind == "Concat" and made[0].type.dtype.kind == "i" and made[0].sizes is None:

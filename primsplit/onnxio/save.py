@@ -1,5 +1,6 @@
 """A Block as an ONNX model, written straight into its protobuf: objects in between take most of the time."""
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,8 @@ from primsplit.schema import IR_VERSION, OPSET
 PRODUCER = "primsplit"
 LARGEST = 1_500_000_000
 """The most bytes of numbers in one protobuf, which must stay below 2 GiB."""
+MADE_AGAIN = re.compile(r"gemm_(input|output)_shape|.*_token_\d+")
+"""Names of constants that onnxruntime's optimizer made: from 1.26 on it fails where it is to make them once more."""
 
 Into = onnx.GraphProto | onnx.FunctionProto
 
@@ -158,7 +161,8 @@ class Writer:
         known = self.initializers.get(key)
         if known is None:
             self.kept.append(const)
-            known = self.names.give(Var(const.type), const.hint or f"c{len(self.initializers)}")
+            hint = "" if MADE_AGAIN.fullmatch(const.hint) else const.hint
+            known = self.names.give(Var(const.type), hint or f"c{len(self.initializers)}")
             self.initializers[key] = known
             self.hold(const, known)
         return known

@@ -20,6 +20,7 @@ from primsplit.passes.neutral import keep_faint_constants
 from primsplit.passes.operands_again import products_read_again
 from primsplit.passes.order import results_apart
 from primsplit.passes.precision import keep_double_products
+from primsplit.passes.reversals import reverse_at_least_one
 from primsplit.passes.scan_axes import walk_first_axes
 from primsplit.passes.shared_loops import share_loops
 from primsplit.passes.stacks import join_stacks, keep_transposed_stacks
@@ -45,7 +46,7 @@ def finish(
     whole = share_loops(optimize(join_writes(inline_calls(block, keep=stays))))
     parted = split_up_scans(whole)
     lean = whole if parted is whole else optimize(parted)
-    legal = legalize(lean)
+    legal = reverse_at_least_one(legalize(lean))
     if legal is not lean:
         legal = legalize(optimize(legal))
     # What follows is written around onnxruntime's ways and would look like waste to `optimize`.

@@ -3,6 +3,7 @@
 onnxruntime 1.31.1 fuses a MatMul with a multiplication or division by a constant number, on its output or on an input
 (through a Transpose too), into FusedMatMul, whose factor is a float32: float64 products lose nine digits, without a
 word. Before 1.26 it fuses a Transpose into it likewise, and then has no float64 kernel of it: the file does not load.
+Transposes are moved before that, past most of what computes element by element, to where two meet or to a product.
 A Gemm is not fused so; nor is a MatMul beside an Unsqueeze and a Squeeze that undo each other, which copy nothing.
 """
 
@@ -16,6 +17,8 @@ from primsplit import dims
 from primsplit.ir import Block, Const, Op, Type, Value, Var, is_call, renamed
 
 SCALINGS = frozenset({"Mul", "Div"})
+STOPS = frozenset({"Einsum", "Gemm", "If", "Loop", "MatMul", "NonZero", "Range", "Scan", "Shape", "Size"})
+"""What no Transpose is moved past."""
 
 
 def keep_double_products(block: Block, *, is_function: bool = False, folded: Set[Var] = frozenset()) -> Block:
@@ -31,6 +34,7 @@ def keep_double_products(block: Block, *, is_function: bool = False, folded: Set
     numbers = {v for v in folded if _may_be_one(v)}
     scaled = _scaled_results(block, numbers)
     outside = frozenset(block.params) if is_function else frozenset()
+    turned = _turned(block, outside)
     if is_function:
         scaled.update(v for v in block.results if isinstance(v, Var))
     ops: list[Op] = []
@@ -38,7 +42,7 @@ def keep_double_products(block: Block, *, is_function: bool = False, folded: Set
         if op.kind != "MatMul" or op.outputs[0].type.dtype != np.float64:
             ops.append(op)
             continue
-        beside = [v for v in op.inputs if _is_scaled(v, makers, numbers, outside) or _is_turned(v, makers, outside)]
+        beside = [v for v in op.inputs if v in turned or _is_scaled(v, makers, numbers, outside)]
         with_result = op.outputs[0] in scaled
         ops.extend(_guarded(op, beside, with_result=with_result) if beside or with_result else [op])
     return _inside(Block(block.name, block.params, tuple(ops), block.results), folded)
@@ -94,9 +98,13 @@ def _is_number(value: Value | None, numbers: Collection[Var]) -> bool:
     return value in numbers
 
 
-def _is_turned(value: Value | None, makers: dict[Var, Op], outside: Collection[Var]) -> bool:
-    """True where the value is a Transpose's result, or may be."""
-    return isinstance(value, Var) and (value in outside or (value in makers and makers[value].kind == "Transpose"))
+def _turned(block: Block, outside: Collection[Var]) -> set[Value | None]:
+    """The Vars to which a Transpose may be moved, or those from outside."""
+    found: set[Value | None] = set(outside)
+    for op in block.ops:
+        if op.kind == "Transpose" or (op.kind not in STOPS and not found.isdisjoint(op.inputs)):
+            found.update(op.outputs)
+    return found
 
 
 def _guarded(op: Op, beside: Sequence[Value | None], *, with_result: bool) -> list[Op]:

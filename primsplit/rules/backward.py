@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
+from primsplit.array import RANK_CURE, Array
 from primsplit.broadcasting import axis_first
+from primsplit.errors import TraceError
 from primsplit.ir import Block, Renaming, Type, Value, Var, rename, renamed
 from primsplit.nested import ScanForm, Walk, as_declared, element, emit_scan, record
 from primsplit.ops import op
@@ -35,7 +36,10 @@ class Backward:
         self.written = [t for t in split.targets if turns.count <= t < own]
 
     def run(self) -> dict[int, Array]:
-        """Record it; return the gradient of each target, by its position among the body's parameters and captures."""
+        """Record it; return the gradient of each target, by its position among the body's parameters and captures.
+
+        Raises TraceError for a gradient of unknown rank, which onnxruntime's Scan neither carries nor stacks.
+        """
         params = self.split.primal.params
         carries = [self._start(k) for k in self.carried] + [zeros_of(params[t]) for t in self.summed]
         places = self._walked()
@@ -45,6 +49,8 @@ class Backward:
             reads=tuple(walk for _, walk in places.values()),
             writes=tuple(self._sequence(t)[1].reversed() for t in self.written),
         )
+        if any(r.type.shape is None for r in form.body.results):
+            raise TraceError("the gradient through a loop needs the ranks of the values that it reads", cure=RANK_CURE)
         types = [self._sequence(t)[0].type for t in self.written]
         found = emit_scan(form, carries, [value for value, _ in places.values()], types)
         for i, k in enumerate(self.carried):

@@ -8,14 +8,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import reshape_to, size_scalar
-from primsplit.dims import Dim, floor_divide, product
+from primsplit.broadcasting import reshape_like, reshape_to, size_scalar
+from primsplit.dims import Dim, Shape, floor_divide, product
 from primsplit.errors import MissingRule
 from primsplit.ops import op
 from primsplit.rules.sampling import (
@@ -53,28 +52,27 @@ def deform_conv(
 
     Offsets get the slopes of the readings, at whole positions those towards larger ones. Images have two axes, as in
     onnxruntime (Dai et al. 2017, "Deformable convolutional networks", equations 2 to 5, for the equations).
+
+    The value is that product too: in one file with the pullback the columns are read once, which takes less time than
+    onnxruntime's operator and reading again, and its versions before 1.26 have no such operator.
     """
     if len(x.shape) != 4:
         raise MissingRule(f"DeformConv of {len(x.shape) - 2} axes has no derivative rule", place=tracing.user_place())
-    placed: dict[str, Any] = {"dilations": dilations, "pads": pads, "strides": strides}
-    grouped: dict[str, Any] = {"group": group, "offset_group": offset_group, "kernel_shape": kernel_shape}
-    y = op.DeformConv(x, w, offset, b, mask, **grouped, **placed)
-    windows = windows_over(x.shape[2:], kernel_shape or w.shape[2:], **placed)
-    made = _Deformed(x, w, windows, y.shape[2:], group, offset_group)
+    windows = windows_over(x.shape[2:], kernel_shape or w.shape[2:], dilations=dilations, pads=pads, strides=strides)
+    made = _Deformed(x, w, windows, group, offset_group)
+    factor = None if mask is None else reshape_to(mask, (*made.rows, 1))
+    y = made.products(made.columns(made.read(offset).values, factor))
+    if b is not None:
+        y = op.Add(y, op.Unsqueeze(b, [1, 2]))
 
     def pullback(dy: Array) -> list[Array | None]:
-        axes = made.neighbours(offset)
-        places = row_numbers(made.image, [axis.places for axis in axes])
-        weights = op.Unsqueeze(reduce(op.Mul, [axis.weights for axis in axes]), [-1])
-        pixels = read_rows(made.image, places)
-        read = op.ReduceSum(op.Mul(pixels, weights), [0, 1], keepdims=0)
-        factor = None if mask is None else reshape_to(mask, (*made.rows, 1))
-        d_columns, d_w = made.products(read if factor is None else op.Mul(read, factor), dy)
-        d_mask = None if mask is None else reshape_to(op.ReduceSum(op.Mul(d_columns, read), [-1]), mask.shape)
+        read = made.read(offset)
+        d_columns, d_w = made.cotangents(made.columns(read.values, factor), dy)
+        d_mask = None if mask is None else reshape_to(op.ReduceSum(op.Mul(d_columns, read.values), [-1]), mask.shape)
         d_read = d_columns if factor is None else op.Mul(d_columns, factor)
-        d_x = reshape_to(image_of(made.image, op.Mul(weights, d_read), places), x.shape)
-        slopes = moved(op.ReduceSum(op.Mul(pixels, d_read), [-1], keepdims=0), axes)
-        d_b = None if b is None else op.ReduceSum(dy, [0, 2, 3], keepdims=0)
+        d_x = reshape_to(image_of(made.image, op.Mul(read.weights, d_read), read.places), x.shape)
+        slopes = moved(op.ReduceSum(op.Mul(read.pixels, d_read), [-1], keepdims=0), read.axes)
+        d_b = None if b is None else reshape_like(op.ReduceSum(dy, [0, 2, 3], keepdims=0), b)
         count = 5 if mask is not None else 4 if b is not None else 3
         return [d_x, d_w, reshape_to(made.interleaved(slopes), offset.shape), d_b, d_mask][:count]
 
@@ -82,15 +80,30 @@ def deform_conv(
 
 
 @dataclass(frozen=True, slots=True)
+class _Read:
+    """What is read between pixels: the neighbours of each position, their shares, and the sums of these, `values`."""
+
+    axes: list[Neighbours]
+    places: Array
+    weights: Array
+    pixels: Array
+    values: Array
+
+
+@dataclass(frozen=True, slots=True)
 class _Deformed:
-    """One use of DeformConv; `places` are the numbers of windows along each axis."""
+    """One use of DeformConv."""
 
     x: Array
     w: Array
     windows: Windows
-    places: Sequence[Dim]
     group: int
     offset_group: int
+
+    @property
+    def places(self) -> Shape:
+        """The numbers of windows along each axis."""
+        return self.windows.counts
 
     @property
     def taps(self) -> int:
@@ -110,7 +123,15 @@ class _Deformed:
         """The channels of each group of offsets as an image of its own."""
         return reshape_to(self.x, (self.images, floor_divide(self.x.shape[1], self.offset_group), *self.x.shape[2:]))
 
-    def neighbours(self, offset: Array) -> list[Neighbours]:
+    def read(self, offset: Array) -> _Read:
+        """The readings [images, positions, channels]."""
+        axes = self._neighbours(offset)
+        places = row_numbers(self.image, [axis.places for axis in axes])
+        weights = op.Unsqueeze(reduce(op.Mul, [axis.weights for axis in axes]), [-1])
+        pixels = read_rows(self.image, places)
+        return _Read(axes, places, weights, pixels, op.ReduceSum(op.Mul(pixels, weights), [0, 1], keepdims=0))
+
+    def _neighbours(self, offset: Array) -> list[Neighbours]:
         """The neighbours along each axis of what is read, [2, 1, ...] and [1, 2, ...]."""
         count = product(self.places)
         pairs = reshape_to(offset, (self.images, self.taps, 2, count))
@@ -136,22 +157,37 @@ class _Deformed:
         """The padding in front of an axis."""
         return self.windows.before[axis]
 
-    def products(self, columns: Array, dy: Array) -> tuple[Array, Array]:
-        """The cotangents of the columns [images, positions, channels] and of the weights."""
-        n, count = self.x.shape[0], product(self.places)
-        channels, results = self.image.shape[1], floor_divide(self.w.shape[0], self.group)
-        whole = (n, self.offset_group, self.taps, count, channels)
+    @property
+    def _whole(self) -> Shape:
+        """The columns with an axis for everything: images, groups of offsets, taps, windows, channels."""
+        return (self.x.shape[0], self.offset_group, self.taps, product(self.places), self.image.shape[1])
+
+    @property
+    def _matrix(self) -> Array:
+        """The weights, one matrix a group."""
         depth = self.w.shape[1] * self.taps
-        grouped = (n, self.group, depth, count)
-        matrix = reshape_to(self.w, (self.group, results, depth))
-        seeds = reshape_to(dy, (n, self.group, results, count))
-        moving = reshape_to(
-            op.MatMul(op.Transpose(matrix, perm=[0, 2, 1]), seeds), (*whole[:2], channels, self.taps, count)
-        )
-        d_columns = reshape_to(op.Transpose(moving, perm=[0, 1, 3, 4, 2]), columns.shape)
-        lying = reshape_to(op.Transpose(reshape_to(columns, whole), perm=[0, 1, 4, 2, 3]), grouped)
-        d_w = op.ReduceSum(op.MatMul(seeds, op.Transpose(lying, perm=[0, 1, 3, 2])), [0], keepdims=0)
-        return d_columns, reshape_to(d_w, self.w.shape)
+        return reshape_to(self.w, (self.group, floor_divide(self.w.shape[0], self.group), depth))
+
+    def columns(self, values: Array, factor: Array | None) -> Array:
+        """Readings times the mask, for each group a column a window: [N, groups, channels and taps, windows]."""
+        masked = values if factor is None else op.Mul(values, factor)
+        lying = op.Transpose(reshape_to(masked, self._whole), perm=[0, 1, 4, 2, 3])
+        depth = self.w.shape[1] * self.taps
+        return reshape_to(lying, (self.x.shape[0], self.group, depth, product(self.places)))
+
+    def products(self, columns: Array) -> Array:
+        """The weights times the columns, as the result has them."""
+        return reshape_to(op.MatMul(self._matrix, columns), (self.x.shape[0], self.w.shape[0], *self.places))
+
+    def cotangents(self, columns: Array, dy: Array) -> tuple[Array, Array]:
+        """The cotangents of the masked readings [images, positions, channels] and of the weights."""
+        matrix = self._matrix
+        seeds = reshape_to(dy, (self.x.shape[0], *matrix.shape[:2], product(self.places)))
+        n, groups, taps, count, channels = self._whole
+        moving = reshape_to(op.MatMul(op.Transpose(matrix, perm=[0, 2, 1]), seeds), (n, groups, channels, taps, count))
+        d_read = reshape_to(op.Transpose(moving, perm=[0, 1, 3, 4, 2]), (*self.rows, channels))
+        d_w = op.ReduceSum(op.MatMul(seeds, op.Transpose(columns, perm=[0, 1, 3, 2])), [0], keepdims=0)
+        return d_read, reshape_to(d_w, self.w.shape)
 
     def interleaved(self, slopes: Sequence[Array]) -> Array:
         """One number an axis, side by side for each tap: [images, taps, 2, windows]."""

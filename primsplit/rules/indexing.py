@@ -213,7 +213,7 @@ def one_hot(indices: Array, depth: Array, values: Array, *, axis: int) -> tuple[
         on = op.OneHot(indices, depth, np.array([0, 1], dz.dtype), axis=axis)
         off = op.OneHot(indices, depth, np.array([1, 0], dz.dtype), axis=axis)
         sums = [op.Reshape(op.ReduceSum(dz * mask, keepdims=0), [1]) for mask in (off, on)]
-        return None, None, op.Concat(*sums, axis=0)
+        return None, None, op.Concat(*sums, axis=0, types=[values.type])
 
     return z, pullback
 

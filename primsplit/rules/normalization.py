@@ -123,7 +123,7 @@ def _batch_in_inference(
         wide = as_dtype(dy, inner)
         deviation = op.Sub(as_dtype(x, inner), by_channel(as_dtype(mean, inner), rank), types=[wide.type])
         total = over_channels(wide, bias)
-        d_scale = over_channels(wide * deviation, scale) * reciprocal
+        d_scale = op.Mul(over_channels(wide * deviation, scale), reciprocal, types=[Type(inner, scale.shape)])
         d_variance = d_scale * slope * reciprocal * -0.5
         return [
             as_dtype(_scaled(wide, by_channel(slope, rank), x), x.dtype),

@@ -11,7 +11,7 @@ from typing import Any
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import zeros
+from primsplit.broadcasting import reshape_like, zeros
 from primsplit.dims import Shape, at_least
 from primsplit.errors import MissingRule
 from primsplit.ops import op
@@ -71,7 +71,9 @@ def _rule(kind: str, inputs: Sequence[Array | None], attributes: dict[str, Any])
         joined = [op.Concat(*each, axis=0) if len(found) > 1 else each[0] for each in others]
         whole = [op.Add(*d_x) if len(found) > 1 else d_x[0], *joined[:3], None, *joined[3:]]
         whole = [turned(g) if i in moved and g is not None else g for i, g in enumerate(whole)]
-        return [None if a is None else g for a, g in zip(inputs, whole, strict=False)]
+        # Sizes that have two names, as that of the features in the input and in the weights, are one in every run.
+        pairs = zip(inputs, whole, strict=False)
+        return [None if a is None or g is None else reshape_like(g, a) for a, g in pairs]
 
     if how.is_batch_first:
         return (op.Transpose(outputs[0], perm=[2, 0, 1, 3]), *map(turned, outputs[1:])), pullback

@@ -12,7 +12,7 @@ from functools import reduce
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.broadcasting import reshape_to, size_scalar, zeros
+from primsplit.broadcasting import reshape_like, reshape_to, size_scalar, zeros
 from primsplit.dims import Dim, product
 from primsplit.infer import fresh
 from primsplit.ir import Type
@@ -129,7 +129,8 @@ def roi_align(
             share = op.Div(rows, op.Unsqueeze(count, [1, 2, 3, 4, 5]))
         products = op.ReduceSum(op.Mul(pixels, share), [-1], keepdims=0)
         d_rois = _regions(moved(products, spread), axes)
-        return [image_of(x, op.Mul(weight, share), places), op.Mul(d_rois, spatial_scale), None]
+        d_rois = reshape_like(op.Mul(d_rois, spatial_scale), rois)
+        return [image_of(x, op.Mul(weight, share), places), d_rois, None]
 
     return z, pullback
 

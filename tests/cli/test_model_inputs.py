@@ -163,7 +163,14 @@ def test_a_python_file_says_its_own_inputs(primsplit: Callable[..., Any], model:
 def test_every_command_takes_the_type_of_an_input_that_has_no_rank(
     command: str, primsplit: Callable[..., Any], saved: Callable[[str], Path]
 ) -> None:
-    path = saved("g (float x) => (float y) { c = Concat<axis: int = 0>(x, x) y = ReduceMean<keepdims: int = 0>(c) }")
+    path = saved(
+        """g (float x) => (float y) {
+  sizes = Shape(x)
+  twice = Add(sizes, sizes)
+  larger = Resize<mode: string = "nearest">(x, , , twice)
+  y = ReduceMean<keepdims: int = 0>(larger)
+}"""
+    )
     model = onnx.load(path)
     model.graph.input[0].type.tensor_type.ClearField("shape")
     onnx.save(model, path)

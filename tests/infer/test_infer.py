@@ -127,6 +127,7 @@ SIZES = [
     (lambda x: op.Div(op.Shape(x), 2), "(floordiv(N, 2), floordiv(M, 2), 1)"),
     (lambda x: op.Mod(op.Shape(x), 2), "(mod(N, 2), mod(M, 2), 1)"),
     (lambda x: op.Max(op.Shape(x), np.int64(2)), "(max(N, 2), max(M, 2), 3)"),
+    (lambda x: op.Max(op.Shape(x), np.int64(2), np.int64(5)), "(max(max(N, 2), 5), max(max(M, 2), 5), 5)"),
     (lambda x: op.Unsqueeze(op.Squeeze(op.Shape(x, end=1), [0]), [0]), "(N,)"),
     (lambda x: op.Cast(op.Shape(x), to=np.int32), "(N, M, 3)"),
 ]

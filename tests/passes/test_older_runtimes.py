@@ -70,6 +70,77 @@ def test_a_transpose_does_not_meet_a_float64_product_of_stacks(product: Callable
     np.testing.assert_allclose(np.sum(slope * line), (ends[0] - ends[1]) / (2 * step), rtol=1e-7)
 
 
+def swapped(x: Any) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        lambda a, b: np.exp(swapped(a)),
+        lambda a, b: swapped(a) * swapped(b),
+        lambda a, b: np.where(swapped(a) > 0, swapped(a), swapped(b)),
+        lambda a, b: np.tanh(swapped(a) * swapped(b)) * 0.3 + 1,
+        lambda a, b: swapped(a) / np.sum(np.abs(swapped(b)), -1, keepdims=True),
+        lambda a, b: np.concatenate([swapped(a), swapped(b)], -2)[..., 1:, :],
+    ],
+)
+@pytest.mark.parametrize("shape", [(4, 3), (2, 4, 3)])
+def test_a_transpose_that_is_moved_does_not_meet_a_float64_product(left: Any, shape: tuple[int, ...]) -> None:
+    """onnxruntime before 1.26 moves Transposes past what lies between, to where two meet or to the product."""
+    a, b, c = (rng.standard_normal((*shape[:-1], n)) for n in (3, 3, 5))
+
+    def function(a: Any, b: Any, c: Any) -> Any:
+        return left(a, b) @ c
+
+    made = ps.split(function, a, b, c, seed="ones").joint()
+    makers = {o: n for n in nodes(made) for o in n.output}
+    for product in (n for n in nodes(made) if n.op_type == "MatMul"):
+        beside = {makers[i].op_type for i in product.input if i in makers}
+        assert len(shape) == 3
+        assert beside <= {"Squeeze", "MatMul", "Reshape"}
+    value, *_ = made(a, b, c)
+    np.testing.assert_allclose(value, function(a, b, c), rtol=1e-13, atol=1e-14)
+    ps.testing.check_grads(function, a, b, c, order=1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_no_reversal_reads_a_length_of_0(dtype: str) -> None:
+    """onnxruntime before 1.28 writes nothing there."""
+
+    def reversed_to(x: Any, lengths: Any) -> Any:
+        return op.ReverseSequence(x, lengths, time_axis=0, batch_axis=1)
+
+    made = ps.split(reversed_to, ps.spec(dtype, ["T", "N", 2]), ps.spec("int64", ["N"]), wrt="x").joint()
+    makers = {o: n.op_type for n in nodes(made) for o in n.output}
+    assert {makers.get(n.input[1]) for n in nodes(made) if n.op_type == "ReverseSequence"} == {"Where"}
+    x, seed = rng.standard_normal((2, 3, 4, 2)).astype(dtype)
+    lengths = np.array([2, 0, 3, 1])
+    back = np.stack([np.concatenate([x[:n, i][::-1], x[n:, i]]) for i, n in enumerate(lengths)], 1)
+    slope = np.stack([np.concatenate([seed[:n, i][::-1], seed[n:, i]]) for i, n in enumerate(lengths)], 1)
+    for found, wanted in zip(made(x, lengths, seed), (back, slope), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_reversal_of_lengths_that_are_known_to_be_positive_stays_as_it_is() -> None:
+    program = ps.trace(lambda x: op.ReverseSequence(x, np.array([2, 1]), time_axis=0, batch_axis=1), SIGNAL[..., 0].T)
+    assert [n.op_type for n in nodes(program)] == ["ReverseSequence"]
+
+
+@pytest.mark.parametrize("axis", [0, 1, -2, -3])
+@pytest.mark.parametrize("size", [2, 3, 6])
+def test_the_inverse_of_half_a_spectrum_is_numpys_along_an_axis_that_the_run_tells(axis: int, size: int) -> None:
+    shape = [3, 4]
+    shape[axis % 3] = 2 * (size - 1)
+    real = rng.standard_normal(shape)
+    spectrum = np.fft.rfft(real, axis=axis % 3)
+    pairs = np.stack([spectrum.real, spectrum.imag], -1)
+    specs = ps.spec("float64", ["A", "B", 2]), ps.spec("int64", [])
+    program = ps.trace(lambda x, a: op.DFT(x, None, a, inverse=1, onesided=1), *specs)
+    assert not any(a.name == "onesided" and a.i for n in nodes(program) for a in n.attribute)
+    np.testing.assert_allclose(program(pairs, np.int64(axis))[..., 0], real, rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize("axis", [0, 1, -2])
 @pytest.mark.parametrize("size", [2, 3, 6])
 def test_the_inverse_of_half_a_spectrum_is_numpys(axis: int, size: int) -> None:

@@ -74,3 +74,12 @@ def test_sizes_of_the_run_give_the_gradients_that_literal_ones_give(case: str) -
         seed = RANDOM.standard_normal(literal.program.block.results[0].type.shape)
         for found, wanted in zip(joint(*arrays, seed), literal.joint()(*arrays, seed), strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-13)
+
+
+def test_moved_taps_and_their_gradient_are_written_without_the_operator_that_onnxruntime_before_126_lacks() -> None:
+    arguments = moved(2, 5)
+    made = ps.split(deformed, *arguments, seed="ones").joint()
+    assert "DeformConv" not in {node.op_type for node in made.to_onnx().graph.node}
+    kernel = ps.trace(deformed, *arguments)
+    assert [node.op_type for node in kernel.to_onnx().graph.node] == ["DeformConv"]
+    np.testing.assert_allclose(made(*arguments)[0], kernel(*arguments), rtol=1e-13, atol=1e-13)

@@ -4,10 +4,11 @@
     python tools/portability/run.py FOLDER                      wherever numpy and an onnxruntime are installed
     node tools/portability/run.mjs FOLDER                       where `npm install onnxruntime-web` was run
 
-A file holds the value and the gradient of a row of `tests/rules/rows.py`, in float64 or in float32, or of a program in
-`models/`. `N.json` beside `N.onnx` tells what it is, and its inputs and outputs by name: each the dtype, the shape, and
-the bytes in base64. Outputs are those of the onnxruntime that is installed here, which the tests compare with
-differences and with the standard.
+A file holds the value and the gradient of a row of `tests/rules/rows.py`, of a loop nest of `tests/nests/corpus.py` or
+of a transform of a small function, in float64 or in float32; or of a program in `models/`, once as it is, and once with
+nothing kept for its backward pass. `N.json` beside `N.onnx` tells what it is, and its inputs and outputs by name: each
+the dtype, the shape, and the bytes in base64. Outputs are those of the onnxruntime that is installed here, which the
+tests compare with differences and with the standard.
 """
 
 import argparse
@@ -21,11 +22,13 @@ from typing import Any
 import numpy as np
 import onnx
 
+import primsplit as ps
 from primsplit.cli.loaded import read_subject
 from primsplit.cli.options import Told
 from primsplit.export import SplitProgram
 from primsplit.programs.plain import arrays_of
 from primsplit.runtime import Session
+from tests.nests.corpus import CORPUS
 from tests.rules.row import subject_of
 from tests.rules.rows import ROWS
 from tests.rules.test_dtypes import is_differentiated, rounded
@@ -45,7 +48,8 @@ def main() -> None:
     folder: Path = asked.folder
     folder.mkdir(parents=True, exist_ok=True)
     written = 0
-    for name, made, arguments in chain(rows("float64"), rows("float32"), models()):
+    doubles, singles = (chain(rows(dtype), nests(dtype), transforms(dtype)) for dtype in ("float64", "float32"))
+    for name, made, arguments in chain(doubles, singles, *(models(policy) for policy in (None, "nothing"))):
         if asked.named in name:
             written += 1
             write(folder / f"{written:04d}", name, made, arguments)
@@ -64,12 +68,63 @@ def rows(dtype: str) -> Iterator[Exported]:
         yield f"{dtype} {row}", subject.split(wrt), list(subject.point)
 
 
-def models() -> Iterator[Exported]:
-    """Each program in `models/`, at its example inputs."""
+def nests(dtype: str) -> Iterator[Exported]:
+    """Each nest of the corpus, with respect to all its floats; sizes are symbols where they may be."""
+    for row in CORPUS:
+        nest = ps.loops(row.text)
+        axes = dict(zip(row.arrays, row.axes.split(";"), strict=False))
+        given = {name: rounded_to(dtype, row.arrays[name]) for name in nest.names}
+        arrays = {name: a for name, a in given.items() if isinstance(a, np.ndarray)}
+        specs = {name: ps.spec(a.dtype, axes.get(name, "").split() or a.shape) for name, a in arrays.items()}
+        wrt = [i for i, a in enumerate(given.values()) if getattr(a, "dtype", np.dtype(int)).kind == "f"]
+        made = ps.split(nest, *({**given, **specs}[name] for name in nest.names), wrt=wrt)
+        yield f"{dtype} nest {row.text}", made, list(arrays.values())
+
+
+def rounded_to(dtype: str, value: Any) -> Any:
+    """An array whose floats are of this dtype; a number as it is."""
+    return value.astype(dtype) if isinstance(value, np.ndarray) and value.dtype.kind == "f" else value
+
+
+@ps.checkpoint
+def layer(x: Any, w: Any) -> Any:
+    """What is computed again where its derivative is wanted."""
+    return np.tanh(np.exp(x @ w) * x)
+
+
+def energy(x: Any, w: Any) -> Any:
+    """Two layers, a loop over the rows, and a branch."""
+    deep = layer(layer(x, w), w)
+    last, _ = ps.scan(lambda held, row: (np.sin(held) * row, held), deep[0], deep)
+    return ps.cond(np.sum(last) > 0, lambda: np.sum(last**2), lambda: np.sum(np.cos(last)))
+
+
+TRANSFORMS: dict[str, Any] = {
+    "value": energy,
+    "gradient": ps.grad(energy),
+    "jvp": lambda x, w: ps.jvp(lambda x: energy(x, w), (x,), (np.cos(x),)),
+    "hvp": lambda x, w: ps.hvp(energy)(x, w, np.cos(x)),
+    "vmap": lambda x, w: ps.vmap(lambda x: energy(x, w))(np.stack([x, 0.5 * x])),
+    "gradient of each": lambda x, w: ps.vmap(ps.grad(energy), in_axes=(0, None))(np.stack([x, 0.5 * x]), w),
+}
+
+
+def transforms(dtype: str) -> Iterator[Exported]:
+    """Transforms of a function with a checkpoint, a loop and a branch."""
+    random = np.random.default_rng(6)
+    x, w = (rounded_to(dtype, 0.5 * random.standard_normal(shape)) for shape in ((5, 3), (3, 3)))
+    for name, function in TRANSFORMS.items():
+        yield f"{dtype} {name} of energy", ps.split(function, ps.spec(dtype, ["N", 3]), w), [x, w]
+
+
+def models(policy: str | None) -> Iterator[Exported]:
+    """Each program in `models/`, at its example inputs; those with states give the states that come next."""
+    policies = None if policy is None else [policy]
     for path in sorted((ROOT / "models").glob("*.py")):
-        subject = read_subject(str(path), None, None, None, quiet=True, told=Told())
+        subject = read_subject(str(path), None, None, None, quiet=True, told=Told(), policy=policies)
         program = subject.split.program
-        yield path.stem, subject.split, list(arrays_of(program, subject.arguments.values))
+        name = path.stem if policy is None else f"{path.stem} by {policy}"
+        yield name, subject.split, list(arrays_of(program, subject.arguments.values))
 
 
 def write(stem: Path, name: str, made: SplitProgram, arguments: list[Any]) -> None:

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims
+from primsplit import dims, tracing
 from primsplit.array import Array
 from primsplit.broadcasting import int_scalar
 from primsplit.dims import Dim
 from primsplit.infer import fresh
-from primsplit.ir import Const, Op, Type, Value
+from primsplit.ir import Op, Type, Value
 from primsplit.ops import op
 
 CONJUGATION = (1.0, -1.0)
@@ -31,10 +31,10 @@ def _is_alone(x: Value | None) -> bool:
 
 
 def _is_inverse_of_half(step: Op) -> bool:
-    """True for one to its own length, along an axis that is written."""
-    length, axis = (step.inputs[i] if len(step.inputs) > i else None for i in (1, 2))
+    """True for one to its own length."""
+    x, length = step.inputs[0], step.inputs[1] if len(step.inputs) > 1 else None
     is_half = step.attributes.get("inverse", 0) == 1 and step.attributes.get("onesided", 0) == 1
-    return is_half and length is None and (axis is None or isinstance(axis, Const))
+    return is_half and length is None and x is not None and x.type.shape is not None
 
 
 def is_complex(signal: Value | None) -> bool:
@@ -53,15 +53,34 @@ def inverse_of_half(
     x: Array, length: None = None, axis: Array | None = None, *, inverse: int = 1, onesided: int = 1
 ) -> Array:
     """The real parts of the inverse of the whole spectrum: the other half is conjugate, in reverse."""
-    place = int(np.asarray(-2 if axis is None else axis.known()).item()) % x.ndim
+    known = np.int64(-2) if axis is None else axis.known()
+    if axis is None or known is not None:
+        place = int(np.asarray(known).item()) % x.ndim
+        whole, axis = _whole(x, place), Array(tracing.constant(np.int64(place)))
+    else:
+        whole = _whole_along(x, op.Cast(axis, to=np.int64))
+    return op.Slice(op.DFT(whole, None, axis, inverse=inverse), [0], [1], [-1])
+
+
+def _whole(x: Array, place: int) -> Array:
+    """The whole spectrum along an axis."""
     count = op.Shape(x, start=place, end=place + 1)
     twin = (*x.shape[:place], x.shape[place] - 2, *x.shape[place + 1 :])
     mirrored = op.Slice(
         x, op.Sub(count, 2), np.zeros(1, np.int64), [place], np.array([-1]), types=[Type(x.dtype, twin)]
     )
-    whole = op.Concat(x, op.Mul(mirrored, np.array(CONJUGATION, x.dtype)), axis=place)
-    found = op.DFT(whole, None, np.int64(place), inverse=inverse)
-    return op.Slice(found, [0], [1], [-1])
+    return op.Concat(x, op.Mul(mirrored, np.array(CONJUGATION, x.dtype)), axis=place)
+
+
+def _whole_along(x: Array, axis: Array) -> Array:
+    """The same along an axis that only the run knows, which no Concat takes: both halves padded, and added."""
+    along = op.Reshape(axis, [1])
+    count, zero = op.Gather(op.Shape(x), along, axis=0), np.zeros(1, np.int64)
+    mirrored = op.Mul(op.Slice(x, op.Sub(count, 2), zero, along, [-1]), np.array(CONJUGATION, x.dtype))
+    before, after = op.Concat(count, zero, axis=0), op.Concat(zero, op.Sub(count, 2), axis=0)
+    sizes = [Type(x.dtype, (*(fresh("size") for _ in range(x.ndim - 1)), x.shape[-1]))]
+    halves = op.Pad(x, after, None, along, types=sizes), op.Pad(mirrored, before, None, along, types=sizes)
+    return op.Add(*halves, types=sizes)
 
 
 def stft(

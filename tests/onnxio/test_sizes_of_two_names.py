@@ -1,0 +1,53 @@
+"""Sizes that a model calls by two names and that are one in every run: gradients go through all the same."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import primsplit as ps
+from primsplit.testing import check_grads
+
+ROWS = {
+    "BatchNormalization": ([(2, 3, 4), (3,), (3,), (3,), (3,)], {}),
+    "DeformConv": ([(1, 2, 3, 3), (2, 2, 2, 2), (1, 8, 2, 2), (2,)], {"kernel_shape": [2, 2]}),
+    "GRU": ([(3, 2, 4), (1, 6, 4), (1, 6, 2)], {"hidden_size": 2}),
+    "LSTM": ([(3, 2, 4), (1, 8, 4), (1, 8, 2)], {"hidden_size": 2}),
+    "OneHot": ([np.array([0, 2]), np.array(3), (2,)], {}),
+    "RMSNormalization": ([(2, 3), (3,)], {}),
+    "RNN": ([(3, 2, 4), (1, 2, 4), (1, 2, 2)], {"hidden_size": 2}),
+}
+"""Shapes or values of inputs, and attributes."""
+FIXED = {"DeformConv": {1}, "GRU": {1, 2}, "LSTM": {1, 2}, "RNN": {1, 2}}
+"""Weights, whose sizes the file tells."""
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_a_cotangent_has_the_sizes_of_its_input(kind: str, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    given, attributes = ROWS[kind]
+    arrays = [random.uniform(0.1, 0.9, x) if isinstance(x, tuple) else x for x in given]
+    fixed = FIXED.get(kind, set())
+    inputs = [
+        helper.make_tensor_value_info(
+            f"x{i}",
+            helper.np_dtype_to_tensor_dtype(a.dtype),
+            list(a.shape) if i in fixed else [f"s{i}_{axis}" for axis in range(a.ndim)],
+        )
+        for i, a in enumerate(arrays)
+    ]
+    node = helper.make_node(kind, [v.name for v in inputs], ["y"], **attributes)
+    graph = helper.make_graph([node], "g", inputs, [helper.make_tensor_value_info("y", TensorProto.DOUBLE, None)])
+    opset = 23 if kind == "RMSNormalization" else 22
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10), tmp_path / "m")
+    program = ps.load(str(tmp_path / "m"))
+    made = ps.split(program, seed="ones").joint()
+    wanted = [i for i, a in enumerate(arrays) if a.dtype == np.float64]
+    check_grads(program, *arrays, order=1, symbolic=False)
+    for position, gradient in zip(wanted, made(*arrays)[1:], strict=True):
+        assert gradient.shape == arrays[position].shape
+    expected = ps.grad(lambda *xs: np.sum(program(*xs)), wrt=tuple(wanted))(*arrays)
+    for gradient, own in zip(made(*arrays)[1:], expected, strict=True):
+        np.testing.assert_allclose(gradient, own, rtol=1e-6, atol=1e-9)
