@@ -25,7 +25,7 @@ DEPTH = 12
 
 SCALARS = (bool, int, float, complex, str, bytes)
 OPAQUE = frozenset({"numpy", "scipy", "primsplit", "ml_dtypes", "onnx", "onnxruntime", "onnx_ir", "optree"})
-TABLES = ("numpy.polynomial.", "scipy.interpolate.", "scipy.sparse.")
+TABLES = ("numpy.polynomial.", "scipy.interpolate.", "scipy.sparse.", "scipy.spatial.transform.", "scipy.stats._kde")
 """Where the classes of opaque libraries are whose objects hold numbers that people change."""
 
 HOLDERS = (np.poly1d, np.vectorize)
@@ -72,6 +72,11 @@ def watched_fingerprint(value: Any) -> tuple[Any, Unchanged]:
     return _Reading(unchanged).of(value, DEPTH), unchanged
 
 
+def _told(dtype: np.dtype[Any]) -> str:
+    """What tells dtypes apart: those that NumPy does not know, such as int4 and uint4, have one `str`."""
+    return dtype.name if dtype.isbuiltin == 2 else dtype.str
+
+
 class _Reading:
     """One fingerprint. `seen` numbers the objects that were met, and keeps them alive meanwhile."""
 
@@ -87,7 +92,7 @@ class _Reading:
         if isinstance(value, np.generic):
             if isinstance(value, np.void):
                 self.unchanged.give_up()
-            return ("number", value.dtype.str, value.tobytes())
+            return ("number", _told(value.dtype), value.tobytes())
         if id(value) in self.seen:
             return ("seen", self.seen[id(value)][0])
         self.seen[id(value)] = (len(self.seen), value)
@@ -105,7 +110,7 @@ class _Reading:
         content: Any = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
         digest = hashlib.sha256(content).digest()
         self.unchanged.array(value, digest)
-        return ("array", value.dtype.str, value.shape, digest)
+        return ("array", _told(value.dtype), value.shape, digest)
 
     def inside(self, value: Any, depth: int) -> Any:
         """What an object that is no scalar or array holds."""

@@ -13,6 +13,7 @@ import onnx.helper
 
 from primsplit import tracing
 from primsplit.array import Array
+from primsplit.carriers import FLOAT8, MOVING, TYPE_STRINGS
 from primsplit.dims import Size
 from primsplit.ir import BFLOAT16, Type, Value
 from primsplit.lifting import lift
@@ -55,7 +56,10 @@ def _operator(found: Schema) -> Callable[..., Any]:
     def operator(*inputs: Any, outputs: int = required, types: Sequence[Type] | None = None, **attributes: Any) -> Any:
         values = lift_inputs(found, inputs)
         if any(v is not None and v.type.dtype == BFLOAT16 and not _admits(found, i) for i, v in enumerate(values)):
-            return _through_float32(operator, values, outputs, attributes)
+            return _through_float32(operator, values, outputs, attributes, BFLOAT16)
+        moved = next((v.type.dtype for v in values if v is not None and v.type.key[0] in FLOAT8), None)
+        if moved is not None and found.kind in _WIDENED and not _admits_all(found, values):
+            return _through_float32(operator, values, outputs, attributes, moved)
         given = {k: _attribute(k, v) for k, v in attributes.items() if v is not None}
         if found.kind == "Split" and outputs == 1:
             outputs = given["num_outputs"] if "num_outputs" in given else len(inputs[1])
@@ -73,22 +77,39 @@ def _admits(found: Schema, position: int) -> bool:
     return "tensor(bfloat16)" in found.types.get(found.variable(position), ())
 
 
+def _admits_all(found: Schema, values: Sequence[Value | None]) -> bool:
+    """True where the standard takes floats of eight bits wherever they are."""
+    return all(
+        f"tensor({TYPE_STRINGS[v.type.key[0]]})" in found.types.get(found.variable(i), ())
+        for i, v in enumerate(values)
+        if v is not None and v.type.key[0] in FLOAT8
+    )
+
+
 def _through_float32(
-    operator: Callable[..., Any], values: Sequence[Value | None], outputs: int, attributes: dict[str, Any]
+    operator: Callable[..., Any],
+    values: Sequence[Value | None],
+    outputs: int,
+    attributes: dict[str, Any],
+    dtype: np.dtype[Any],
 ) -> Any:
-    """An operator that the standard has no bfloat16 form of: computed in float32 and rounded once."""
-    wide = [_cast(v, np.dtype(np.float32)) if v is not None and v.type.dtype == BFLOAT16 else v for v in values]
+    """An operator that the standard has no form of for this dtype: computed in float32 and rounded once."""
+    wide = [_cast(v, np.dtype(np.float32)) if v is not None and v.type.dtype == dtype else v for v in values]
     made = operator(*wide, outputs=outputs, **attributes)
     if isinstance(made, tuple):
-        return tuple(Array(_cast(a.value, BFLOAT16)) if a.dtype == np.float32 else a for a in made)
-    return Array(_cast(made.value, BFLOAT16)) if made.dtype == np.float32 else made
+        return tuple(Array(_cast(a.value, dtype)) if a.dtype == np.float32 else a for a in made)
+    return Array(_cast(made.value, dtype)) if made.dtype == np.float32 else made
 
 
 def _cast(value: Value, dtype: np.dtype[Any]) -> Value:
-    return tracing.emit("Cast", [value], {"to": int(onnx.helper.np_dtype_to_tensor_dtype(dtype))})[0]
+    attributes = {"to": int(onnx.helper.np_dtype_to_tensor_dtype(dtype))}
+    # What is too large stays infinite, or not a number.
+    return tracing.emit("Cast", [value], attributes | ({"saturate": 0} if dtype.name in FLOAT8 else {}))[0]
 
 
 _ALL_OUTPUTS = frozenset({"TopK"})
+_WIDENED = MOVING - {"Expand"}
+"""What moves floats of eight bits in float32. A conversion is put before an Expand, which has to do without it."""
 
 
 def lift_inputs(found: Schema, inputs: Sequence[Any]) -> list[Value | None]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from primsplit import dims, tracing
 from primsplit.array import Array
+from primsplit.carriers import CARRIERS, FLOAT8
 from primsplit.dims import Dim, Size, evaluate, symbols
 from primsplit.errors import DtypeError, ShapeError, SpecError
 from primsplit.infer import reserve
@@ -153,7 +154,7 @@ def annotated_type(function: Callable[..., Any], parameter: inspect.Parameter) -
 def _says_type(annotation: str) -> bool:
     """True for the text of a spec with axes, also where it is quoted: postponed annotations are texts themselves."""
     name, bracket, _ = annotation.strip("'\" ").partition("[")
-    return bool(bracket) and {name} <= {*SHORT, *SHORT.values(), "bfloat16"}
+    return bool(bracket) and {name} <= {*SHORT, *SHORT.values(), "bfloat16", *FLOAT8, *CARRIERS}
 
 
 def specs_from_annotations(function: Callable[..., Any]) -> tuple[Any, ...]:

@@ -138,6 +138,22 @@ def bias_add(x: Array, bias: Array, skip: Array, *, outputs: int = 1) -> Any:
     return op.Add(op.Add(x, bias), skip)
 
 
+@defines("com.microsoft::BiasDropout")
+def bias_dropout(
+    x: Array,
+    bias: Array,
+    residual: Array | None = None,
+    ratio: Array | None = None,
+    training_mode: Array | None = None,
+    *,
+    outputs: int = 1,
+    seed: int | None = None,
+) -> tuple[Any, Any]:
+    """`Dropout(x + bias) + residual`, and what Dropout kept."""
+    kept, mask = op.Dropout(op.Add(x, bias), ratio, training_mode, outputs=2, seed=seed)
+    return kept if residual is None else op.Add(kept, residual), mask
+
+
 @defines("com.microsoft::GatedAdd")
 def gated_add(x: Array, y: Array, gate: Array, *, outputs: int = 1) -> Any:
     """`x + y gate`, one gate a row."""

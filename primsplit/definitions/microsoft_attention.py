@@ -46,7 +46,7 @@ def attention(
         raise UnsupportedFunction("Attention with rotary embedding or a shared buffer is read by no definition")
     projected = op.MatMul(x, weights)
     projected = projected if bias is None else op.Add(projected, bias)
-    three = [split_heads(part, num_heads) for part in _three(projected, qkv_hidden_sizes)]
+    three = [split_heads(part, num_heads) for part in three_of(projected, qkv_hidden_sizes)]
     return _attended(three, mask, past, attention_bias, mask_filter_value, scale, unidirectional)
 
 
@@ -74,7 +74,7 @@ def quantized_attention(
     if do_rotary or past_present_share_buffer:
         raise UnsupportedFunction("QAttention with rotary embedding or a shared buffer is read by no definition")
     projected = matmul_integer_to_float(x, weights, x_scale, scales, x_zero, zeros, bias)
-    three = [split_heads(part, num_heads) for part in _three(projected, ())]
+    three = [split_heads(part, num_heads) for part in three_of(projected, ())]
     return _attended(three, mask, past, None, mask_filter_value, scale, unidirectional)
 
 
@@ -101,7 +101,7 @@ def _attended(
     return y, present
 
 
-def _three(x: Array, sizes: Sequence[int]) -> list[Array]:
+def three_of(x: Array, sizes: Sequence[int]) -> list[Array]:
     """Queries, keys and values, side by side in the last axis; of equal sizes where those are not given."""
     last = x.shape[-1]
     if not sizes and isinstance(last, int) and last % 3:
@@ -209,7 +209,7 @@ def heads_of(
     if key is None:
         q, k, v = _unpacked(query, 3)
         size = q.shape[-1]
-        biases = [None] * 3 if bias is None else [op.Reshape(b, [heads, 1, size]) for b in _three(bias, ())]
+        biases = [None] * 3 if bias is None else [op.Reshape(b, [heads, 1, size]) for b in three_of(bias, ())]
         q, k, v = (_shifted(op.Transpose(x, perm=[0, 2, 1, 3]), b) for x, b in zip((q, k, v), biases, strict=True))
         return q, k, v
     if value is None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.definitions import rotary
-from primsplit.definitions.heads import counted, joined_heads, split_heads
+from primsplit.definitions.heads import cast_to, counted, joined_heads, split_heads
 from primsplit.definitions.table import defines
 from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.ir import AnyArray
@@ -39,6 +39,19 @@ def rotary_embedding(
         return rotated(x, *angles, interleaved=interleaved)
     heads = num_heads if rotary_embedding_dim else _heads(x, cosines)
     return joined_heads(rotated(split_heads(x, heads), *angles, interleaved=interleaved))
+
+
+@defines("com.microsoft::GemmaRotaryEmbedding")
+def gemma_rotary_embedding(
+    angles: Array, q: Array, q_turned: Array, k: Array, k_turned: Array, *, outputs: int = 2
+) -> tuple[Any, Any]:
+    """Queries and keys [batch, heads, length, size], given too with their halves exchanged, turned by `angles`.
+
+    The angles [batch, length, size] are those of all heads; their functions are rounded to the dtype of `q`.
+    """
+    cosines, sines = (op.Unsqueeze(cast_to(f(angles), q.dtype), [1]) for f in (op.Cos, op.Sin))
+    turned_q = op.Add(op.Mul(q, cosines), op.Mul(q_turned, sines))
+    return turned_q, op.Add(op.Mul(k, cosines), op.Mul(k_turned, sines))
 
 
 @defines("com.microsoft::MRotaryEmbedding")

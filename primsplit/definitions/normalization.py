@@ -9,6 +9,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import sum_to
 from primsplit.definitions.heads import cast_to
 from primsplit.definitions.table import defines
+from primsplit.ir import Type
 from primsplit.ops import op
 
 
@@ -37,7 +38,7 @@ def _rule(
     def pullback(dy: Array) -> tuple[Array, Array]:
         n = _wide(x) * r
         g = cast_to(dy * scale, n.dtype)
-        dx = r * (g - n * op.ReduceMean(g * n, axes, keepdims=1))
+        dx = op.Mul(r, g - n * op.ReduceMean(g * n, axes, keepdims=1), types=[Type(n.dtype, x.shape)])
         return cast_to(dx, x.dtype), cast_to(sum_to(cast_to(dy, n.dtype) * n, scale.shape), scale.dtype)
 
     return y, pullback

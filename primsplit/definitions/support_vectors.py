@@ -9,6 +9,7 @@ from primsplit.array import Array
 from primsplit.definitions.scores import labelled, numbers, rounded, transformed
 from primsplit.definitions.table import defines
 from primsplit.errors import UnsupportedFunction
+from primsplit.numpy.linalg.solving import solve
 from primsplit.ops import op
 
 
@@ -81,9 +82,9 @@ def classifier(
 ) -> tuple[Any, Any]:
     """The label with most votes of the classifiers of two classes each, and the scores of these, transformed.
 
-    Without support vectors there is one linear score a class. Of two classes the scores are two, or, with `prob_a`,
-    the probabilities. onnxruntime finds probabilities by an iteration that stops early: of two classes it is off by up
-    to 0.002 of what is given here, of more they are refused.
+    Without support vectors there is one linear score a class. Of two classes the scores are two; with `prob_a` they are
+    the probabilities of all classes. onnxruntime finds these by an iteration that stops early: it is off by up to 0.002
+    of what is given here.
     """
     wide = numbers(x)
     labels = classlabels_strings or classlabels_ints
@@ -95,16 +96,12 @@ def classifier(
     kernels = kernel_values(wide, vectors, kernel_type, kernel_params)
     mixing, votes = _pairs(np.array(coefficients), list(vectors_per_class))
     scores = op.Add(op.MatMul(kernels, mixing.astype(wide.dtype)), np.array(rho[: mixing.shape[1]], wide.dtype))
-    if len(prob_a) and count > 2:
-        raise UnsupportedFunction(
-            "SVMClassifier's probabilities of more than two classes are found by iteration",
-            cure="Export the classifier with its scores instead: probability=False.",
-        )
     wins = op.Cast(op.Greater(scores, np.zeros((), wide.dtype)), to="float32")
     tally = op.Add(op.MatMul(wins, votes[0] - votes[1]), votes[1].sum(0))
     label = labelled(op.ArgMax(tally, axis=1, keepdims=0), labels)
     if len(prob_a):
-        return label, rounded(_probabilities(scores, prob_a[0], prob_b[0]))
+        likely = _likely(scores, prob_a, prob_b)
+        return label, rounded(_probabilities(likely) if count == 2 else _coupled(likely, votes))
     return label, rounded(_shown(scores, count, post_transform))
 
 
@@ -114,11 +111,39 @@ def _linear_scores(x: Array, coefficients: Sequence[float], classes: int, offset
     return op.Add(op.MatMul(x, np.ascontiguousarray(weights)), np.asarray(offset, x.dtype))
 
 
-def _probabilities(scores: Array, slope: float, offset: float) -> Any:
-    """The probabilities of two classes, [rows, 2], by a logistic function of their one score."""
-    likely = op.Sigmoid(op.Neg(op.Add(op.Mul(scores, slope), offset)))
-    likely = op.Clip(likely, np.asarray(1e-7, scores.dtype), np.asarray(1 - 1e-7, scores.dtype))
-    return op.Concat(likely, op.Sub(np.ones((), scores.dtype), likely), axis=1)
+def _likely(scores: Array, slopes: Sequence[float], offsets: Sequence[float]) -> Any:
+    """How likely the first class of each pair is, if it is one of the two: a logistic function of the pair's score."""
+    dtype = scores.dtype
+    turned = op.Add(op.Mul(scores, np.array(slopes, dtype)), np.array(offsets, dtype))
+    return op.Clip(op.Sigmoid(op.Neg(turned)), np.asarray(1e-7, dtype), np.asarray(1 - 1e-7, dtype))
+
+
+def _probabilities(likely: Array) -> Any:
+    """The probabilities of two classes, [rows, 2]."""
+    return op.Concat(likely, op.Sub(np.ones((), likely.dtype), likely), axis=1)
+
+
+def _coupled(likely: Array, votes: np.ndarray[Any, Any]) -> Any:
+    """The probabilities p of all classes, [rows, classes], that fit those r of the pairs, [rows, pairs].
+
+    They make the sum of (r_ji p_i - r_ij p_j)^2 over all pairs smallest and add up to 1 (Wu, Lin, Weng 2004,
+    "Probability estimates for multi-class classification by pairwise coupling", equation 21). With the matrix Q of that
+    sum Q p is the same number b in every row, so that (Q + 1) p = b + 1.
+    """
+    dtype = likely.dtype
+    first, second = votes.astype(dtype)
+    count = first.shape[1]
+    places = np.einsum("pi,pj->pij", first, second)
+    sides = places.reshape(len(first), -1), places.swapaxes(1, 2).reshape(len(first), -1)
+    against = op.Sub(np.ones((), dtype), likely)
+    flat = op.Add(op.MatMul(likely, sides[0]), op.MatMul(against, sides[1]))
+    ratios = op.Reshape(flat, [-1, count, count])
+    turned = op.Transpose(ratios, perm=[0, 2, 1])
+    squares = op.ReduceSum(op.Mul(turned, turned), [-1], keepdims=1)
+    matrix = op.Sub(op.Mul(squares, np.eye(count, dtype=dtype)), op.Mul(ratios, turned))
+    found = solve(op.Add(matrix, np.ones((), dtype)), np.ones((count, 1), dtype))
+    shares = op.Squeeze(found, [-1])
+    return op.Div(shares, op.ReduceSum(shares, [-1], keepdims=1))
 
 
 def _pairs(coefficients: np.ndarray[Any, Any], sizes: list[int]) -> tuple[np.ndarray[Any, Any], Any]:

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from primsplit.carriers import CARRIERS, FLOAT8
 from primsplit.dims import Dim, Shape, Size, abbreviated, product, same_shape, substitute
 
 BFLOAT16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
@@ -21,10 +22,13 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 
 
 def is_held(dtype: np.dtype[Any]) -> bool:
-    """Whether a program can hold arrays of this dtype: numbers of at most 64 bits, in native byte order, texts."""
-    return dtype == BFLOAT16 or (
-        dtype.kind in "biufUST" and dtype.isnative and (dtype.kind != "f" or dtype.itemsize <= 8)
-    )
+    """Whether a program can hold arrays of this dtype: numbers of at most 64 bits, in native byte order, texts.
+
+    Of the numbers that NumPy has no dtypes for, those that the standard has.
+    """
+    if dtype.isbuiltin == 2:
+        return dtype == BFLOAT16 or dtype.name in FLOAT8 or dtype.name in CARRIERS
+    return dtype.kind in "biufUST" and dtype.isnative and (dtype.kind != "f" or dtype.itemsize <= 8)
 
 
 class Type:

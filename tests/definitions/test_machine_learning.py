@@ -103,6 +103,23 @@ ROWS = [
         prob_a=[-1.5],
         prob_b=[0.2],
     ),
+    *(
+        row(
+            "SVMClassifier",
+            X,
+            outputs=("int64", F),
+            coefficients=floats(classes - 1, 2 * classes),
+            support_vectors=floats(2 * classes, 4),
+            vectors_per_class=[1, 3] + [2] * (classes - 2),
+            rho=floats(pairs),
+            kernel_type="RBF",
+            kernel_params=[0.3, 0.0, 0.0],
+            classlabels_ints=list(range(classes)),
+            prob_a=[-1.5, -0.5, -2.0, -1.0, -1.2, -0.8][:pairs],
+            prob_b=[0.2, -0.1, 0.3, 0.0, -0.4, 0.1][:pairs],
+        )
+        for classes, pairs in ((3, 3), (4, 6))
+    ),
     row(
         "SVMClassifier",
         X,

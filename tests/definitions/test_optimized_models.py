@@ -173,3 +173,27 @@ def test_a_model_laid_out_for_one_processor_is_refused_with_the_way_out(tmp_path
     onnx.save(model, path)
     with pytest.raises(UnsupportedFunction, match="ORT_ENABLE_EXTENDED"):
         ps.load(path)
+
+
+def test_constants_do_not_keep_the_names_that_onnxruntimes_optimizer_gives_to_its_own(tmp_path: Path) -> None:
+    """onnxruntime writes a MatMul and an Add as a Gemm between Reshapes, whose shapes it calls by these names."""
+    weights = {"w": draw(4, 4), "b": draw(4), "v": draw(4, 4), "c": draw(4)} | {
+        "gemm_input_shape": np.array([6, 4]), "gemm_output_shape": np.array([2, 3, 4]),
+        "gemm_output_shape_token_3": np.array([2, 12]),
+    }  # fmt: skip
+    nodes = [
+        node("Reshape", "x gemm_input_shape", "flat"),
+        node("Gemm", "flat w b", "rows"),
+        node("Reshape", "rows gemm_output_shape", "first"),
+        node("Tanh", "first", "h"),
+        node("MatMul", "h v", "m"),
+        node("Add", "m c", "second"),
+        node("Reshape", "second gemm_output_shape_token_3", "y"),
+    ]
+    program = ps.load(saved((nodes, weights, [2, 3, 4]), tmp_path / "model.onnx", 21))
+    x, seed = draw(2, 3, 4), draw(2, 12)
+    hidden = np.tanh(x @ weights["w"] + weights["b"])
+    value, gradient = ps.split(program, wrt="x").joint()(x, seed)
+    np.testing.assert_allclose(value, (hidden @ weights["v"] + weights["c"]).reshape(2, 12), rtol=1e-5, atol=1e-5)
+    slope = (1 - hidden**2) * (seed.reshape(2, 3, 4) @ weights["v"].T) @ weights["w"].T
+    np.testing.assert_allclose(gradient, slope, rtol=1e-4, atol=1e-5)

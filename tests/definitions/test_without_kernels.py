@@ -116,3 +116,46 @@ def test_a_bias_under_a_gate_is_what_its_documentation_says(tmp_path: Path) -> N
     u, r = both[..., :1], both[..., 1:]
     np.testing.assert_allclose(model(query), (u * (r * eco - 1) + 2) * relative, rtol=1e-9)
     check_grads(model, query, order=1)
+
+
+def loaded_with(tmp_path: Path, kind: str, arrays: list[np.ndarray], results: dict[str, str]) -> ps.Program:
+    """A model of one node with these inputs, and outputs of these dtypes, of as many axes as the largest input."""
+    code = helper.np_dtype_to_tensor_dtype
+    node = helper.make_node(kind, [f"x{i}" for i in range(len(arrays))], list(results), domain="com.microsoft")
+    graph = helper.make_graph(
+        [node],
+        "g",
+        [helper.make_tensor_value_info(f"x{i}", code(a.dtype), a.shape) for i, a in enumerate(arrays)],
+        [
+            helper.make_tensor_value_info(k, code(np.dtype(d)), [None] * max(a.ndim for a in arrays))
+            for k, d in results.items()
+        ],
+    )
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), tmp_path / "model.onnx")
+    return ps.load(str(tmp_path / "model.onnx"))
+
+
+def test_what_gemma_turns_is_turned_by_all_heads_alike(tmp_path: Path) -> None:
+    random = np.random.default_rng(6)
+    angles, states = random.normal(size=(2, 3, 4)), [random.normal(size=(2, 2, 3, 4)) for _ in range(2)]
+    turned = [np.concatenate([-s[..., 2:], s[..., :2]], axis=-1) for s in states]
+    arrays = [angles, states[0], turned[0], states[1], turned[1]]
+    model = loaded_with(tmp_path, "GemmaRotaryEmbedding", arrays, {"q": "float64", "k": "float64"})
+    rotation = np.exp(1j * angles[:, None, :, :])
+    for made, state, other in zip(model(*arrays), states, turned, strict=True):
+        np.testing.assert_allclose(made, ((state - 1j * other) * rotation).real, rtol=1e-6)
+    check_grads(model, *arrays, symbolic=False)
+
+
+def test_a_dropout_between_a_bias_and_a_residual_drops_nothing_unless_it_trains(tmp_path: Path) -> None:
+    random = np.random.default_rng(7)
+    x, bias, residual = random.normal(size=(3, 4)), random.normal(size=4), random.normal(size=(3, 4))
+    arrays = [x, bias, residual, np.array(0.5), np.array(True)]
+    model = loaded_with(tmp_path, "BiasDropout", arrays, {"y": "float64", "mask": "bool"})
+    made, mask = model(*arrays)
+    np.testing.assert_allclose(made, mask * (x + bias) / 0.5 + residual)
+    made, mask = model(*arrays[:4], np.array(False))
+    np.testing.assert_allclose(made, x + bias + residual)
+    assert mask.all()
+    check_grads(lambda *three: model(*three, np.array(0.5), np.array(False))[0] ** 2, x, bias, residual, symbolic=False)
