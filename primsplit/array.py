@@ -67,10 +67,11 @@ class Array(Operators):
     """A traced array. `weak` marks a Python number, whose dtype gives way to the other operand's.
 
     `scalar` marks what is, where it has no axes, one of NumPy's numbers (`x[0]`, `x.sum()`) and no array without axes
-    (`x[0, ...]`, `np.zeros(())`): `s += 1` makes a new number, which nobody sees who holds the old one.
+    (`x[0, ...]`, `np.zeros(())`): `s += 1` makes a new number, which nobody sees who holds the old one. `contiguous`
+    marks what is known to lie in memory row by row, so that `x.reshape(...)` is a view of it.
     """
 
-    __slots__ = ("__weakref__", "_recording", "_value", "_view", "poisoned", "scalar", "version", "weak")
+    __slots__ = ("__weakref__", "_recording", "_value", "_view", "contiguous", "poisoned", "scalar", "version", "weak")
     __array_priority__ = 1000
 
     def __init__(self, value: Value, *, weak: bool = False, scalar: bool = False) -> None:
@@ -79,6 +80,7 @@ class Array(Operators):
         self._view: View | None = None
         self.weak = weak
         self.scalar = scalar
+        self.contiguous = False
         self.version = 0
         self.poisoned: Place | None = None
 
@@ -192,6 +194,12 @@ class Array(Operators):
         if shape is None:
             raise TraceError("the rank of this value is not known", place=tracing.user_place(), cure=RANK_CURE)
         return shape
+
+    @shape.setter
+    def shape(self, new: Any) -> None:
+        raise TraceError(
+            "the shape of a traced array cannot be set", place=tracing.user_place(), cure="Write x = x.reshape(...)."
+        )
 
     @property
     def ndim(self) -> int:
@@ -335,6 +343,12 @@ class Array(Operators):
     def flat(self) -> "Array":
         """The elements in a row, a view."""
         found: Array = FUNCTIONS["flat"](self)
+        return found
+
+    @property
+    def strides(self) -> Shape:
+        """The bytes from an element to the next along each axis, as they are where the rows lie one after the other."""
+        found: Shape = FUNCTIONS["strides"](self)
         return found
 
     def __getitem__(self, key: Any) -> "Array":

@@ -61,9 +61,6 @@ def missing_attribute(name: str) -> AttributeError:
     error = MissingAttribute(
         f"a traced array has no {name}: it is an array without memory",
         place=tracing.user_place(),
-        cure="For windows into an array write np.lib.stride_tricks.sliding_window_view(x, shape, axis)[..., ::step]."
-        if name == "strides"
-        else "",
     )
     error.again = name == "device"  # which SciPy's functions of arrays of any library ask for
     return error

@@ -43,7 +43,8 @@ def lift(value: Any, dtype: npt.DTypeLike | None = None) -> Value:
         place=tracing.user_place(),
         cure="Pass arrays or numbers; join traced values with np.stack or np.concatenate.",
     )
-    error.again = isinstance(value, list | tuple)
+    # A text is what SciPy's functions compare a parameter with that may be a number or the name of one.
+    error.again = isinstance(value, list | tuple | str)
     raise error
 
 

@@ -49,7 +49,7 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
     """What `run` returns, recorded in the current recording, whatever its branches depend on.
 
     Where it asks a traced value for a number, it is run again with `substitutes` for the functions that ask.
-    Raises what the run raised that came further.
+    Raises what the run raised that came further, of two at one place the second: it knows what the place means.
     """
     into = tracing.current()
     before = into.snapshot()
@@ -65,7 +65,7 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
         with substituted:
             return _explored(run, before)
     except PrimsplitError as second:
-        raise (second if len(into.ops) >= count else first) from None
+        raise (second if len(into.ops) >= count or second.place == first.place else first) from None
 
 
 def _explored(run: Run, before: tracing.Snapshot) -> tuple[list[Array], trees.TreeSpec]:

@@ -79,7 +79,7 @@ def _result(leaf: Any) -> Array:
     try:
         return as_array(leaf)
     except TraceError as error:
-        if error.again or isinstance(leaf, np.ndarray | np.generic):
+        if (error.again and not isinstance(leaf, str)) or isinstance(leaf, np.ndarray | np.generic):
             raise
         if inspect.iscoroutine(leaf):
             leaf.close()

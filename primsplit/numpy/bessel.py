@@ -33,10 +33,13 @@ from primsplit.passes.compositions.rational import Rational, horner
 NEAR = 8.0
 TERMS = 26
 """At |x| = 8 the next term of the power series is below 1e-22 of the sum."""
+LARGEST = 10**300
 OVERFLOWN = 1000.0
 """I0 is infinite from here on, in float64."""
 SMALL = 3.0
-"""Below it J_n is summed for n > 1, and above it made of J0 and J1."""
+"""Below it, or n, J_n is summed for n > 1, and above it made of J0 and J1."""
+WIDER = 3.0
+"""Up to so many times n, where the recurrence upwards would lose digits, I_n is summed."""
 
 
 @primitive
@@ -52,13 +55,19 @@ def _bessel_quotient_rule(x: Array, order: int) -> tuple[Array, Function]:
 
 
 def _quotient(size: Array, order: int) -> Array:
-    return op.Where(size > NEAR, _far(op.Max(size, NEAR), order), _near(size, order))
+    end = max(NEAR, WIDER * order)
+    return op.Where(size > end, _far(op.Max(size, end), order), _near(size, order, TERMS + round(2 * (end - NEAR))))
 
 
-def _near(x: Array, order: int) -> Array:
+def _near(x: Array, order: int, count: int) -> Array:
     """The power series (10.25.2), whose terms are all positive."""
-    terms = [2.0**-order / (math.factorial(k) * math.factorial(k + order)) for k in range(TERMS)]
-    return horner(terms, x * x * 0.25)
+    return horner(_series(order, count, 1.0), x * x * 0.25)
+
+
+def _series(order: int, count: int, sign: float) -> list[float]:
+    """The coefficients of powers of x**2 / 4, as far as they are no less than the smallest numbers."""
+    products = ((k, math.factorial(k) * math.factorial(k + order)) for k in range(count))
+    return [sign**k * 2.0**-order / product for k, product in products if product < LARGEST]
 
 
 def _far(x: Array, order: int) -> Array:
@@ -143,12 +152,12 @@ def _oscillating(size: Array, order: int) -> Array:
     last, found = (op.Where(is_far, _wave(far, n), _between_zeros(near, n)) for n in (0, 1))
     if order < 2:
         return last if order == 0 else found
-    inverse = op.Reciprocal(op.Where(size > SMALL, size, SMALL))
+    end = max(SMALL, float(order))
+    inverse = op.Reciprocal(op.Where(size > end, size, end))
     for n in range(1, order):
         last, found = found, (found * (2.0 * n) - last) * (inverse * inverse)
-    small = op.Min(size, SMALL)
-    terms = [(-1.0) ** k * 2.0**-order / (math.factorial(k) * math.factorial(k + order)) for k in range(TERMS)]
-    found = op.Where(size > SMALL, found, horner(terms, small * small * 0.25))
+    small = op.Min(size, end)
+    found = op.Where(size > end, found, horner(_series(order, TERMS + 2 * order, -1.0), small * small * 0.25))
     return op.Where(op.IsNaN(size), size, found)
 
 

@@ -14,7 +14,7 @@ from primsplit.dims import Dim, Size
 from primsplit.lifting import as_array, holds_traced
 from primsplit.numpy.axes import array_like, size_as
 from primsplit.numpy.joining import joined_dtype, stack
-from primsplit.numpy.layout import as_shape, astype
+from primsplit.numpy.layout import as_shape, astype, fresh
 from primsplit.numpy.ufuncs import call, cast_to
 from primsplit.ops import op
 
@@ -38,7 +38,7 @@ def full_like(
     """`fill_value` with the shape and dtype of `a`."""
     a = array_like(a)
     wanted = a.dtype if dtype is None else np.dtype(dtype)
-    return _filled(a.shape if shape is None else as_shape(shape), fill_value, wanted)
+    return fresh(_filled(a.shape if shape is None else as_shape(shape), fill_value, wanted), order, a)
 
 
 def _filled(shape: Sequence[Dim], value: Any, dtype: np.dtype[Any]) -> Array:
@@ -62,7 +62,7 @@ def _constant_like(function: Any, fill: int) -> Callable[..., Array]:
         *,
         device: Any = None,
     ) -> Array:
-        return full_like(a, fill, dtype, shape=shape)
+        return full_like(a, fill, dtype, order, shape=shape)
 
     return filled_like
 
@@ -81,7 +81,7 @@ def _constant_of(function: Any, fill: int) -> Callable[..., Array]:
 
     @implements(function)
     def filled(shape: Any, dtype: npt.DTypeLike | None = None, order: str = "C", *, device: Any = None) -> Array:
-        return _filled(as_shape(shape), fill, np.dtype(dtype))
+        return fresh(_filled(as_shape(shape), fill, np.dtype(dtype)), order)
 
     return filled
 
@@ -97,7 +97,7 @@ def full_of(
 ) -> Array:
     """`fill_value` in this shape, by default in its dtype."""
     value = array_like(fill_value)
-    return _filled(as_shape(shape), value, value.dtype if dtype is None else np.dtype(dtype))
+    return fresh(_filled(as_shape(shape), value, value.dtype if dtype is None else np.dtype(dtype)), order)
 
 
 @implements(np.arange)
@@ -214,7 +214,8 @@ def array(
     ndmax: int = 0,
 ) -> Array:
     """A copy of anything that holds numbers, traced ones included."""
-    found = Array(asarray(object, dtype).value)
+    given = asarray(object, dtype)
+    found = fresh(Array(given.value), order, given)
     return found[(None,) * (ndmin - found.ndim)] if found.ndim < ndmin else found
 
 
@@ -222,7 +223,7 @@ def from_nested(value: Any) -> Array:
     """The Array of a traced array, a number, a size, or lists of those. Python numbers become float64 or int64."""
     if isinstance(value, list | tuple):
         if holds_traced(value):
-            return stack([from_nested(v) for v in value])
-        return constant_like(value)
+            return fresh(stack([from_nested(v) for v in value]))
+        return fresh(constant_like(value))
     found = as_array(value)
     return Array(found.value) if found.weak else found

@@ -7,6 +7,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array, implements
+from primsplit.asked import literal_size
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like
 from primsplit.numpy.contraction import Labels, Term, sum_of_products
@@ -27,6 +28,17 @@ def einsum(*inputs: Any, out: Any = None, optimize: Any = False, dtype: Any = No
         lambda *factors: sum_of_products([Term(*pair) for pair in zip(factors, labels, strict=True)], wanted), *arrays
     )
     return to_out(result, out)
+
+
+@implements(np.einsum_path)
+def einsum_path(*inputs: Any, **options: Any) -> Any:
+    """The order of products that NumPy would choose for arrays of these shapes, which are known when tracing."""
+    return np.einsum_path(*(_of_shape(x) if isinstance(x, Array) else x for x in inputs), **options)
+
+
+def _of_shape(x: Array) -> Any:
+    """An array of NumPy's in the shape, of one element in memory."""
+    return np.broadcast_to(np.zeros((), np.bool_), [literal_size(d, "np.einsum_path") for d in x.shape])
 
 
 Names = list[Any]

@@ -9,8 +9,8 @@ from primsplit.numpy.ufuncs import ELEMENTWISE
 
 families = import_families(
     "primsplit.numpy",
-    "arithmetic", "bessel_second", "bits", "comparison", "counting", "distribution_functions", "elliptic",
-    "exponential", "incomplete_beta", "incomplete_gamma", "integrals", "rounding", "selection", "special",
+    "arithmetic", "bessel_orders", "bessel_second", "bits", "comparison", "counting", "distribution_functions",
+    "elliptic", "exponential", "incomplete_beta", "incomplete_gamma", "integrals", "rounding", "selection", "special",
     "transformations", "trigonometric", "voigt", "zeta",
 )  # fmt: skip
 

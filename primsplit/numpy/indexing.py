@@ -1,6 +1,7 @@
 """Indexing: `x[key]`, `x[key] = v` and `np.add.at`, with NumPy's rules for views, repeated indices and masks."""
 
 import functools
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,8 +35,19 @@ def getitem(x: Array, key: Any) -> Array:
         return result
     if all(isinstance(e, Take) for e in entries) and not _has_ellipsis(key):
         return Array(result.value, scalar=True)
-    return Array(result.value, weak=result.weak).viewing(
+    found = Array(result.value, weak=result.weak).viewing(
         x, functools.partial(read, entries=entries), _WriteThrough(entries)
+    )
+    found.contiguous = x.contiguous and _is_block(entries)
+    return found
+
+
+def _is_block(entries: Sequence[Entry]) -> bool:
+    """True where the entries pick rows that lie one after the other: numbers, one slice without steps, and all."""
+    rest = list(itertools.dropwhile(lambda e: isinstance(e, Take), entries))
+    first = rest[0] if rest else None
+    return (not rest or (isinstance(first, Cut) and first.step == 1)) and all(
+        isinstance(e, Cut) and e.is_whole for e in rest[1:]
     )
 
 

@@ -51,6 +51,21 @@ def _refuse_write(base: Array, new: Array) -> Array:
     )
 
 
+def fresh(x: Array, order: str = "C", like: Array | None = None) -> Array:
+    """A new array of NumPy's, marked where its rows lie one after the other.
+
+    `order` is what NumPy was asked for; "K" and "A" mean that of the array `like` it.
+    """
+    x.contiguous = x.ndim < 2 or order == "C" or (order != "F" and like is not None and like.contiguous)
+    return x
+
+
+@implements("strides")
+def strides(x: Array) -> Shape:
+    """The bytes from an element to the next along each axis."""
+    return tuple(dims.product(x.shape[i + 1 :]) * x.itemsize for i in range(x.ndim))
+
+
 def maybe_copy(x: Array, forward: Callable[[Array], Array]) -> Array:
     """What `forward` makes of `x`, of which NumPy makes a view or a copy by the memory layout."""
     return Array(forward(x).value).viewing(x, forward, None)
@@ -77,7 +92,12 @@ def reshape(x: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
         reversed_axes = transpose(source, list(range(source.ndim))[::-1])
         return transpose(reshape_to(reversed_axes, target[::-1]), list(range(len(target)))[::-1])
 
-    return Array(forward(x).value) if copy else maybe_copy(x, forward)
+    if copy:
+        return fresh(Array(forward(x).value), order)
+    if x.contiguous and order != "F":
+        shape = x.shape
+        return fresh(view_by(x, forward, lambda new: reshape_to(new, shape)))
+    return maybe_copy(x, forward)
 
 
 def resolved_shape(shape: Shape, wanted: Sequence[Dim]) -> tuple[Dim, ...]:
@@ -323,7 +343,13 @@ def rot90(x: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Array:
 def copy_of(x: Any, order: str = "K", subok: bool = False) -> Array:
     """A copy, which writes to `x` do not reach."""
     source = array_like(x)
-    return Array(source.value, weak=source.weak)
+    return fresh(Array(source.value, weak=source.weak), order, source)
+
+
+@implements("copy")
+def copy_method(x: Array, order: str = "C") -> Array:
+    """A copy, whose rows lie one after the other unless something else is asked for."""
+    return copy_of(x, order)
 
 
 @implements("astype")

@@ -9,9 +9,12 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import zeros_like
+from primsplit.dims import Size
 from primsplit.errors import ShapeError
 from primsplit.infer import broadcast_shapes
+from primsplit.ir import Value
 from primsplit.lifting import holds_traced
+from primsplit.nested import ScanForm, Walk, element, emit_scan, record
 from primsplit.numpy.axes import array_like, delivered
 from primsplit.numpy.ufuncs import call, call_ufunc, cast_to, elementwise, loop_dtypes
 from primsplit.numpy.units import common_dtype, is_bool, is_whole, same
@@ -158,8 +161,24 @@ def imag(val: Any) -> Array:
 def polyval(p: Any, x: Any) -> Any:
     """The polynomial with coefficients p, highest first, by Horner's rule. A list is an array, whose dtype counts."""
     point = array_like(x)
-    first, *rest = array_like(p) if holds_traced(p) else np.asarray(p)
+    coefficients = array_like(p) if holds_traced(p) else np.asarray(p)
+    if isinstance(coefficients, Array) and coefficients.ndim == 1 and isinstance(coefficients.shape[0], Size):
+        return _of_any_degree(coefficients, point)
+    first, *rest = coefficients
     result: Any = zeros_like(point) + array_like(first)
     for coefficient in rest:
         result = result * point + array_like(coefficient)
     return result
+
+
+def _of_any_degree(coefficients: Array, point: Array) -> Array:
+    """The same by a scan over as many coefficients as the run has."""
+    dtype = common_dtype(coefficients, point)
+    point, walked = cast_to(point, dtype), cast_to(coefficients, dtype)
+    start = zeros_like(point)
+
+    def step(result: Array, coefficient: Array) -> list[Value]:
+        return [(result * point + coefficient).value]
+
+    body = record("polyval", [start.type, element(walked.type, Walk())], step)
+    return Array(emit_scan(ScanForm(body, 1, (Walk(),), ()), [start.value], [walked.value])[0])

@@ -12,12 +12,14 @@ import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array, implements, numbers_of, unsupported
-from primsplit.broadcasting import expand_to, zeros_like
+from primsplit.broadcasting import zeros_like
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.infer import broadcast_shapes
-from primsplit.ir import BFLOAT16, is_held
+from primsplit.ir import BFLOAT16, Const, is_held
 from primsplit.lifting import Held, array_like, as_array
+from primsplit.numpy.few_bits import to_few_bits
 from primsplit.numpy.second_run import known_arrays
+from primsplit.numpy.writing import fitted
 from primsplit.ops import op
 from primsplit.trees import as_list
 
@@ -196,9 +198,11 @@ def cast_to(x: Array, dtype: npt.DTypeLike) -> Array:
         return x
     if not is_held(wanted):
         raise DtypeError(f"arrays of dtype {wanted} cannot be part of a program", place=tracing.user_place())
-    known = x.known()
+    known = None if isinstance(x.value, Const) and x.value.is_param else x.known()
     if known is not None:
         return Array(tracing.constant(known.astype(wanted)))
+    if wanted.isbuiltin == 2 and wanted != BFLOAT16:
+        return to_few_bits(x, wanted)
     return op.Cast(x, to=wanted)
 
 
@@ -226,7 +230,7 @@ def write_out(result: Array, out: Any, where: Any, casting: str) -> Any:
             f"cannot write {result.dtype} into an array of {out.dtype} with casting {casting!r}",
             place=tracing.user_place(),
         )
-    wide = expand_to(cast_to(result, out.dtype), out.shape)
+    wide = fitted(cast_to(result, out.dtype), out.shape)
     out.assign(wide if where is True else select(where, wide, out))
     return out
 

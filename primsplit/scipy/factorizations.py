@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import dims
 from primsplit.array import Array, unsupported
 from primsplit.calls.primitive import primitive, rrule
 from primsplit.lifting import array_like
@@ -96,8 +97,7 @@ def qr(
     if pivoting or mode not in {"full", "economic", "r"}:
         raise unsupported(f"scipy.linalg.qr with mode={mode!r} and pivoting={pivoting}")
     given: Any = array_like(a)
-    rows, columns = given.shape[-2:]
-    is_wide = isinstance(rows, int) and isinstance(columns, int) and rows <= columns
+    is_wide = dims.at_least(given.shape[-1], given.shape[-2])
     found = np.linalg.qr(given, "reduced" if is_wide or mode == "economic" else "complete")
     return (found[1],) if mode == "r" else tuple(found)
 
@@ -155,8 +155,7 @@ def companion(a: Any) -> Any:
     """The companion matrix of a polynomial, the highest power first."""
     given: Any = array_like(a)
     first = -given[1:] / given[0]
-    size = int(first.shape[0])
-    return np.concatenate([first[None], np.eye(size - 1, size)])
+    return np.concatenate([first[None], np.diag(np.ones_like(first))[:-1]])
 
 
 def khatri_rao(a: Any, b: Any) -> Any:

@@ -9,8 +9,8 @@ from primsplit.array import FUNCTIONS
 from primsplit.scipy.cosines import dct, dctn, dst, dstn, idct, idctn, idst, idstn
 
 __all__ = [
-    "dct", "dctn", "dst", "dstn", "fft", "fft2", "fftn", "fftshift", "hfft", "idct", "idctn", "idst", "idstn", "ifft",
-    "ifft2", "ifftn", "ifftshift", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn",
+    "dct", "dctn", "dst", "dstn", "fft", "fft2", "fftn", "hfft", "idct", "idctn", "idst", "idstn", "ifft",
+    "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn",
 ]  # fmt: skip
 
 
@@ -45,4 +45,3 @@ fft2, ifft2 = _as_numpys(np.fft.fft2), _as_numpys(np.fft.ifft2)
 rfft2, irfft2 = _as_numpys(np.fft.rfft2), _as_numpys(np.fft.irfft2)
 fftn, ifftn = _as_numpys(np.fft.fftn), _as_numpys(np.fft.ifftn)
 rfftn, irfftn = _as_numpys(np.fft.rfftn), _as_numpys(np.fft.irfftn)
-fftshift, ifftshift = FUNCTIONS[np.fft.fftshift], FUNCTIONS[np.fft.ifftshift]

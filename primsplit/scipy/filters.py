@@ -57,7 +57,7 @@ def filtfilt(
 ) -> Any:
     """Filtered forward and backward, the ends continued by `padlen` samples. Raises ShapeError for a short signal.
 
-    Only method "pad"; the axis has a size that is known when tracing.
+    Only method "pad"; where only the run knows that a signal is short, it fails there.
     """
     if method != "pad" or padtype not in {None, "odd", "even", "constant"}:
         raise unsupported(f"scipy.signal.filtfilt with method={method!r} and padtype={padtype!r}")
@@ -66,8 +66,8 @@ def filtfilt(
     forth, back = _alike(b, a)
     length = 3 * forth.shape[0] if padlen is None else padlen
     length = 0 if padtype is None else length
-    count = literal_size(signal.shape[0], "scipy.signal.filtfilt")
-    if count <= length:
+    count = signal.shape[0]
+    if isinstance(count, int) and count <= length:
         raise ShapeError(f"filtfilt of {count} samples continues them by {length}", place=tracing.user_place())
     wide: Any = _continued(signal, length, padtype)
     rest = lfilter_zi(forth, back).reshape((-1, *(1,) * (signal.ndim - 1)))
@@ -80,8 +80,8 @@ def _continued(x: Any, length: int, kind: str | None) -> Any:
     """The signal, continued on both sides: turned about its ends, mirrored, or by its ends."""
     if length == 0:
         return x
-    count = x.shape[0]
-    before, after = x[1 : length + 1][::-1], x[count - 1 - length : count - 1][::-1]
+    places = np.arange(1, length + 1)
+    before, after = x[places[::-1]], x[-1 - places]
     if kind == "odd":
         before, after = 2 * x[:1] - before, 2 * x[-1:] - after
     elif kind == "constant":

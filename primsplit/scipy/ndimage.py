@@ -9,6 +9,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array, unsupported
 from primsplit.asked import literal_size
+from primsplit.broadcasting import count_up
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.ufuncs import cast_to
@@ -16,6 +17,7 @@ from primsplit.scipy.operands import floating
 from primsplit.scipy.signal import slid
 
 __all__ = [
+    "center_of_mass",
     "convolve",
     "convolve1d",
     "correlate",
@@ -42,7 +44,7 @@ def correlate(
     input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, origin: Any = 0
 ) -> Any:
     """The sums of weights times windows, of images with up to three axes; weights have sizes known when tracing."""
-    _check(output)
+    check_output(output)
     image, weights = floating(input), floating(weights)
     if image.ndim != weights.ndim:
         raise ShapeError("weights have as many axes as the image", place=tracing.user_place())
@@ -52,7 +54,7 @@ def correlate(
         count = literal_size(size, "scipy.ndimage")
         before = count // 2 + shift
         pads.append((before, count - 1 - before))
-    return _as_given(slid(_padded(image, pads, mode, cval), weights.astype(image.dtype)), input)
+    return as_given(slid(padded(image, pads, mode, cval), weights.astype(image.dtype)), input)
 
 
 def convolve(
@@ -70,17 +72,17 @@ def correlate1d(
     origin: int = 0,
 ) -> Any:  # fmt: skip
     """The sums of weights times windows along one axis."""
-    _check(output)
+    check_output(output)
     image, weights = floating(input), floating(weights)
     count = literal_size(weights.shape[0], "scipy.ndimage")
     before = count // 2 + origin
     place = axis % image.ndim
     pads = [(before, count - 1 - before) if a == place else (0, 0) for a in range(image.ndim)]
-    wide = np.moveaxis(_padded(image, pads, mode, cval), place, -1)
+    wide = np.moveaxis(padded(image, pads, mode, cval), place, -1)
     size, shape = wide.shape[-1], wide.shape[:-1]
     rows = wide.reshape((-1, size)) if image.ndim > 1 else wide[None]
     found = slid(rows, weights.astype(image.dtype)[None])
-    return _as_given(np.moveaxis(found.reshape((*shape, size - count + 1)), -1, place), input)
+    return as_given(np.moveaxis(found.reshape((*shape, size - count + 1)), -1, place), input)
 
 
 def convolve1d(
@@ -128,8 +130,8 @@ def gaussian_filter(
     for axis, one, degree, beyond, reach in zip(chosen, *given, strict=True):
         if holds_traced(one) or one > 1e-15:
             found = gaussian_filter1d(found, one, axis, degree, None, beyond, cval, truncate, radius=reach)
-    _check(output)
-    return _as_given(found, input)
+    check_output(output)
+    return as_given(found, input)
 
 
 def _each(value: Any, count: int) -> list[Any]:
@@ -150,12 +152,12 @@ def uniform_filter(
     axes: Any = None,
 ) -> Any:  # fmt: skip
     """The means of windows."""
-    _check(output)
+    check_output(output)
     found = floating(input)
     chosen = range(found.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
     for axis, one, beyond, shift in zip(chosen, *(_each(v, len(chosen)) for v in (size, mode, origin)), strict=True):
         found = uniform_filter1d(found, one, axis, None, beyond, cval, shift)
-    return _as_given(found, input)
+    return as_given(found, input)
 
 
 def _sloped(input: Any, axis: int, across: Sequence[float], mode: Any, cval: Any) -> Any:
@@ -167,29 +169,29 @@ def _sloped(input: Any, axis: int, across: Sequence[float], mode: Any, cval: Any
     for other in range(found.ndim):
         if other != place:
             found = correlate1d(found, across, other, None, modes[other], cval)
-    return _as_given(found, input)
+    return as_given(found, input)
 
 
 def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
     """The Sobel filter."""
-    _check(output)
+    check_output(output)
     return _sloped(input, axis, [1.0, 2.0, 1.0], mode, cval)
 
 
 def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
     """The Prewitt filter."""
-    _check(output)
+    check_output(output)
     return _sloped(input, axis, [1.0, 1.0, 1.0], mode, cval)
 
 
 def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None) -> Any:
     """The sum of second differences."""
-    _check(output)
+    check_output(output)
     image = floating(input)
     chosen = range(image.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
     modes = _each(mode, len(chosen))
     parts = [correlate1d(image, [1.0, -2.0, 1.0], a, None, m, cval) for a, m in zip(chosen, modes, strict=True)]
-    return _as_given(sum(parts), input)
+    return as_given(sum(parts), input)
 
 
 def gaussian_laplace(
@@ -197,12 +199,23 @@ def gaussian_laplace(
     **options: Any,
 ) -> Any:  # fmt: skip
     """The sum of the second derivatives of a Gaussian."""
-    _check(output)
+    check_output(output)
     image = floating(input)
     if axes is not None:
         raise unsupported("scipy.ndimage.gaussian_laplace with axes")
     orders = [[2 if a == b else 0 for b in range(image.ndim)] for a in range(image.ndim)]
-    return _as_given(sum(gaussian_filter(image, sigma, o, None, mode, cval, **options) for o in orders), input)
+    return as_given(sum(gaussian_filter(image, sigma, o, None, mode, cval, **options) for o in orders), input)
+
+
+def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> tuple[Any, ...]:
+    """The mean place along each axis, weighted by the pixels of the whole image."""
+    if labels is not None or index is not None:
+        raise unsupported("scipy.ndimage.center_of_mass with labels")
+    image: Any = array_like(floating(input))
+    total = np.sum(image)
+    places = [cast_to(count_up(n), image.dtype) for n in image.shape]
+    sums = [np.sum(image, axis=tuple(b for b in range(image.ndim) if b != a)) for a in range(image.ndim)]
+    return tuple(np.sum(line * place) / total for line, place in zip(sums, places, strict=True))
 
 
 def map_coordinates(
@@ -213,7 +226,7 @@ def map_coordinates(
 
     Outside it is `cval` ("constant") or the nearest edge ("nearest"). At a pixel the derivative is that to its right.
     """
-    _check(output)
+    check_output(output)
     if order not in {0, 1} or mode not in {"constant", "nearest"}:
         raise unsupported(f"scipy.ndimage.map_coordinates with order={order} and mode={mode!r}")
     image: Any = array_like(floating(input))
@@ -237,10 +250,10 @@ def map_coordinates(
         found = found + weight * image[tuple(pair[side] for pair, side in zip(firsts, corner, strict=True))]
     if mode == "constant":
         found = np.where(inside, found, np.asarray(cval, image.dtype))
-    return _as_given(found, input)
+    return as_given(found, input)
 
 
-def _padded(image: Any, pads: Sequence[tuple[Any, Any]], mode: str, cval: Any) -> Any:
+def padded(image: Any, pads: Sequence[tuple[Any, Any]], mode: str, cval: Any) -> Any:
     if mode not in PADDED:
         raise ShapeError(f"boundary mode {mode!r} is not supported", place=tracing.user_place())
     if PADDED[mode] == "constant":
@@ -248,12 +261,12 @@ def _padded(image: Any, pads: Sequence[tuple[Any, Any]], mode: str, cval: Any) -
     return np.pad(image, pads, mode=PADDED[mode])  # type: ignore[call-overload]  # the names are NumPy's
 
 
-def _as_given(found: Any, given: Any) -> Any:
+def as_given(found: Any, given: Any) -> Any:
     """The result in the dtype of the image, as SciPy gives it."""
     dtype = given.dtype if isinstance(given, Array | np.ndarray) else np.asarray(floating(given)).dtype
     return found if found.dtype == dtype else found.astype(dtype)
 
 
-def _check(output: Any) -> None:
+def check_output(output: Any) -> None:
     if output is not None:
         raise unsupported("output= of scipy.ndimage")

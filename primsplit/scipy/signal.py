@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import tracing
+from primsplit import dims, tracing
 from primsplit.array import Array, unsupported
 from primsplit.asked import literal_size
 from primsplit.errors import ShapeError
@@ -50,7 +50,7 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
         if boundary == "fill"
         else np.pad(a, pads, mode={"wrap": "wrap", "symm": "symmetric"}[boundary])  # type: ignore[call-overload]
     )
-    return _cropped(convolve(wide, v, "valid"), a, v, mode)
+    return _cropped(slid(wide, np.flip(v)), a, v, mode)
 
 
 def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
@@ -134,7 +134,9 @@ def _cropped(full: Any, a: Any, v: Any, mode: str) -> Any:
     pairs = list(zip(a.shape, v.shape, strict=True))
     if mode == "same":
         return full[tuple(slice((m - 1) // 2, (m - 1) // 2 + n) for n, m in pairs)]
-    if all(n <= m for n, m in pairs):
+    if len(pairs) == 1:
+        pairs = [(dims.maximum(n, m), dims.minimum(n, m)) for n, m in pairs]
+    elif all(n <= m for n, m in pairs):
         pairs = [(m, n) for n, m in pairs]
     return full[tuple(slice(m - 1, n) for n, m in pairs)]
 

@@ -1,6 +1,6 @@
 """Substitutes for functions of NumPy that do not dispatch on all that may be traced."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array
 from primsplit.errors import TraceError
 from primsplit.lifting import as_array, holds_traced
-from primsplit.numpy import creation, diagonals, frequencies, spaces
+from primsplit.numpy import creation, diagonals, frequencies, spaces, strided
 from primsplit.numpy.second_run import is_again, known_arrays, running_plainly
 from primsplit.numpy.windows import WINDOWS
 from primsplit.substitutes.grids import Grid, from_function, indices
@@ -86,9 +86,17 @@ def _listing(original: Function) -> Function:
         plain = original(
             *(numbers.get(id(a), a) for a in args), **{n: numbers.get(id(v), v) for n, v in options.items()}
         )
-        return tuple(map(writable, plain)) if isinstance(plain, tuple) else writable(plain)
+        return tuple(_like(p, arrays) for p in plain) if isinstance(plain, tuple) else _like(plain, arrays)
 
     return call
+
+
+def _like(plain: Any, arrays: Sequence[Array]) -> Any:
+    """What NumPy made of known arrays, which has their order in memory."""
+    found = writable(plain)
+    if isinstance(found, Array):
+        found.contiguous = found.ndim < 2 or all(a.contiguous or a.ndim < 2 for a in arrays)
+    return found
 
 
 def _sized(original: Function) -> Function:
@@ -105,7 +113,7 @@ def _sized(original: Function) -> Function:
 
 
 def _joined(value: Any) -> Any:
-    return creation.from_nested(value) if isinstance(value, list | tuple) and holds_array(value) else value
+    return FUNCTIONS[np.asarray](value) if isinstance(value, list | tuple) and holds_array(value) else value
 
 
 def _joined_inside(value: Any) -> Any:
@@ -129,7 +137,7 @@ class _Rows:
         return FUNCTIONS[np.concatenate](joined, axis=-1 if self.columns else 0, dtype=wide)
 
     def _piece(self, part: Any) -> Any:
-        array = creation.from_nested(part) if holds_array(part) else np.asarray(self.original.__class__()[part])
+        array = FUNCTIONS[np.asarray](part) if holds_array(part) else np.asarray(self.original.__class__()[part])
         if self.columns and isinstance(array, Array):
             return array[:, None] if array.ndim == 1 else array[None, None] if array.ndim == 0 else array
         return array[None] if isinstance(array, Array) and array.ndim == 0 else array
@@ -195,9 +203,13 @@ TAKING: dict[Function, Function] = {
     **{f: _sized(f) for f in (np.broadcast_to, np.resize)}, np.indices: indices, np.fromfunction: from_function,
     np.triu_indices: diagonals.triu_indices, np.tril_indices: diagonals.tril_indices,
     np.diag_indices: diagonals.diag_indices,
+    np.lib.stride_tricks.as_strided: strided.as_strided,
     **WINDOWS, np.fft.fftfreq: frequencies.fftfreq, np.fft.rfftfreq: frequencies.rfftfreq,
 }  # fmt: skip
 """What takes traced arguments that NumPy does not dispatch on."""
+
+
+MODULES = (np, np.linalg, np.fft, np.lib, np.lib.stride_tricks)
 
 
 def _plain(original: Function) -> Function:
@@ -221,7 +233,7 @@ RULES: tuple[Function, ...] = (
 def _register_all() -> None:
     listing = [f for f in FUNCTIONS if callable(f) and f not in JOINING]
     ufuncs = [v for v in vars(np).values() if isinstance(v, np.ufunc)]
-    table: dict[Any, Any] = {module: ModuleSubstitute(module) for module in (np, np.linalg, np.fft)}
+    table: dict[Any, Any] = {module: ModuleSubstitute(module) for module in MODULES}
     table |= {f: Substitute(f, _listing(f)) for f in listing}
     table |= {f: Substitute(f, _of_lists(f)) for f in JOINING}
     table |= {f: _UfuncSubstitute(f, _listing(f)) for f in ufuncs}

@@ -10,6 +10,7 @@ import numpy as np
 
 from primsplit.array import unsupported
 from primsplit.lifting import array_like, holds_traced
+from primsplit.scipy.hermite import akima, hermite, pchip
 from primsplit.scipy.interpolate import Piecewise, integral, on_grid, piecewise, placed, spline_of_values
 from primsplit.substitutes.table import register, register_method, when_traced
 
@@ -20,6 +21,11 @@ ENDS = (None, "not-a-knot", "natural", "clamped")
 
 class _Interpolants:
     """What stands in for the classes of one `scipy.interpolate`."""
+
+    integral = staticmethod(integral)
+    hermite = staticmethod(hermite)
+    pchip = staticmethod(pchip)
+    akima = staticmethod(akima)
 
     def __init__(self, module: ModuleType) -> None:
         self.module: Any = module
@@ -192,27 +198,36 @@ def _check_ends(bc_type: Any) -> None:
         raise unsupported(f"a spline of traced values with bc_type={bc_type!r}")
 
 
+METHODS = (
+    ("PPoly", "__call__", "polynomial"),
+    ("PPoly", "integrate", "integral"),
+    ("BSpline", "__call__", "spline"),
+    ("BSpline", "integrate", "spline_integral"),
+    ("UnivariateSpline", "__call__", "fitted"),
+    ("UnivariateSpline", "integral", "fitted_integral"),
+    ("interp1d", "__call__", "table"),
+    ("RegularGridInterpolator", "__call__", "grid"),
+)
+"""The methods of SciPy's interpolants that may be given traced arrays, and which of `_Interpolants` each becomes."""
+MAKERS = {
+    "CubicSpline": "cubic",
+    "make_interp_spline": "interpolating",
+    "interp1d": "traced_table",
+    "BSpline": "of_coefficients",
+    "PPoly": "of_powers",
+    "RegularGridInterpolator": "grid_of_values",
+    "CubicHermiteSpline": "hermite",
+    "PchipInterpolator": "pchip",
+    "Akima1DInterpolator": "akima",
+}
+"""What makes an interpolant of traced values."""
+
+
 def register_interpolation(module: ModuleType) -> None:
     """Let traced arrays be given to the interpolants of `scipy.interpolate`."""
     ours = _Interpolants(module)
-    for owner, method in (
-        ("PPoly", ours.polynomial),
-        ("BSpline", ours.spline),
-        ("UnivariateSpline", ours.fitted),
-        ("interp1d", ours.table),
-        ("RegularGridInterpolator", ours.grid),
-    ):
-        register_method(getattr(module, owner), "__call__", method)
-    register_method(module.PPoly, "integrate", integral)
-    register_method(module.BSpline, "integrate", ours.spline_integral)
-    register_method(module.UnivariateSpline, "integral", ours.fitted_integral)
-    for name, traced in (
-        ("CubicSpline", ours.cubic),
-        ("make_interp_spline", ours.interpolating),
-        ("interp1d", ours.traced_table),
-        ("BSpline", ours.of_coefficients),
-        ("PPoly", ours.of_powers),
-        ("RegularGridInterpolator", ours.grid_of_values),
-    ):
-        original: Any = getattr(module, name)
-        register(original, when_traced(original, traced))
+    for owner, method, name in METHODS:
+        register_method(getattr(module, owner), method, getattr(ours, name))
+    for maker, name in MAKERS.items():
+        original: Any = getattr(module, maker)
+        register(original, when_traced(original, getattr(ours, name)))

@@ -193,7 +193,7 @@ def _bound(method: types.MethodType) -> Any:
 
 
 def _reached(run: Callable[..., Any], namespaces: dict[int, dict[str, Any]]) -> list[types.FunctionType]:
-    """The functions that `run` and the user's functions hold in cells, attributes, partials and methods."""
+    """The functions that `run` and the user's functions hold in cells, defaults, attributes, partials and methods."""
     found: list[types.FunctionType] = []
     seen: dict[int, Any] = {}
     waiting: list[Any] = [run]
@@ -212,6 +212,7 @@ def _reached(run: Callable[..., Any], namespaces: dict[int, dict[str, Any]]) -> 
         elif isinstance(value, types.FunctionType):
             found.append(value)
             waiting += map(_content, value.__closure__ or ())
+            waiting += (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
             waiting += vars(value).values()
         elif callable(value) and hasattr(value, "depends_on"):
             waiting += (v for v in vars(value).values() if callable(v))

@@ -18,14 +18,18 @@ from primsplit.scipy import (
     matrix_equations,
     matrix_functions,
     ndimage,
+    ranks,
     signal,
     sparse_systems,
     special,
+    spectra,
     stats,
+    whole_signals,
 )
-from primsplit.scipy.stats import descriptive
+from primsplit.scipy.stats import descriptive, kernels
 from primsplit.substitutes.interpolation import register_interpolation
 from primsplit.substitutes.refused import register_refused
+from primsplit.substitutes.rotations import register_rotations
 from primsplit.substitutes.solving import SOLVERS, solving
 from primsplit.substitutes.sparse import register_sparse
 from primsplit.substitutes.table import ModuleSubstitute, register, register_method, when_traced
@@ -36,14 +40,17 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "scipy.linalg.blas": (blas,),
     "scipy.integrate": (integrate,),
     "scipy.spatial.distance": (distance,),
-    "scipy.signal": (signal, filters),
-    "scipy.ndimage": (ndimage,),
+    "scipy.signal": (signal, filters, spectra, whole_signals),
+    "scipy.ndimage": (ndimage, ranks),
     "scipy.fft": (fft,),
     "scipy.sparse.linalg": (sparse_systems,),
     "scipy.stats": (descriptive,),
 }
 """What stands in for the functions of a module, by the names in `__all__`."""
-CLASSES = {"scipy.sparse": register_sparse, "scipy.interpolate": register_interpolation}
+CLASSES = {
+    "scipy.sparse": register_sparse, "scipy.interpolate": register_interpolation,
+    "scipy.spatial.transform": register_rotations,
+}  # fmt: skip
 _done: set[str] = set()
 
 
@@ -96,6 +103,7 @@ def _register(name: str) -> None:
             original: Any = getattr(sys.modules[name], distribution)
             register(original, _DistributionSubstitute(original, distribution))
         _register_frozen(sys.modules[name])
+        _register_kernels(sys.modules[name])
     for own in MODULES.get(name, ()):
         for function in own.__all__:
             original = getattr(sys.modules[name], function)
@@ -108,6 +116,18 @@ def _register_frozen(module: Any) -> None:
         for method in FROZEN:
             if hasattr(type(sample), method):
                 register_method(type(sample), method, functools.partial(_of_frozen, method))
+
+
+def _register_kernels(module: Any) -> None:
+    """Let gaussian_kde be made of traced data, and be asked at traced points."""
+    original = module.gaussian_kde
+    register(original, when_traced(original, kernels.Kernels))
+    for method in ("evaluate", "__call__", "logpdf", "integrate_box_1d"):
+        register_method(original, method, functools.partial(_of_kernels, method))
+
+
+def _of_kernels(method: str, density: Any, *args: Any, **options: Any) -> Any:
+    return getattr(kernels.of_known(density), method)(*args, **options)
 
 
 FROZEN = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")

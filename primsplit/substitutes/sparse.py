@@ -10,7 +10,9 @@ from primsplit.scipy.assembled import Assembled, assembled, dense, is_sparse, of
 from primsplit.scipy.sparse import product
 from primsplit.substitutes.table import register, register_method, when_traced
 
-FORMS = ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
+CLASSES = tuple(
+    f"{form}_{kind}" for form in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil") for kind in ("array", "matrix")
+)
 
 
 def _product(a: Any, x: Any) -> Any:
@@ -56,18 +58,18 @@ METHODS = {
     "multiply": _multiplied,
     "__truediv__": _divided,
 }
+FUNCTIONS: dict[str, Any] = {
+    "diags": of_diagonals(is_matrix=True), "diags_array": of_diagonals(is_matrix=False), "issparse": is_sparse
+}  # fmt: skip
 
 
 def register_sparse(module: ModuleType) -> None:
     """Let traced arrays meet the matrices of `scipy.sparse`, and be their elements."""
-    for form in FORMS:
-        for owner in (getattr(module, f"{form}_matrix"), getattr(module, f"{form}_array")):
-            for name, traced in METHODS.items():
-                register_method(owner, name, traced)
-            register(owner, when_traced(owner, functools.partial(assembled, owner.__name__)))
-    functions: dict[str, Any] = {
-        "diags": of_diagonals(is_matrix=True), "diags_array": of_diagonals(is_matrix=False), "issparse": is_sparse
-    }  # fmt: skip
-    for name, traced in functions.items():
+    for form in CLASSES:
+        owner = getattr(module, form)
+        for name, traced in METHODS.items():
+            register_method(owner, name, traced)
+        register(owner, when_traced(owner, functools.partial(assembled, form)))
+    for name, traced in FUNCTIONS.items():
         original: Any = getattr(module, name)
         register(original, when_traced(original, traced))

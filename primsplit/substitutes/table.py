@@ -79,6 +79,11 @@ def substitute_of(value: Any) -> Any:
     return _substitutes.get(id(value), value)
 
 
+def is_function(value: Any) -> bool:
+    """True for a function or object that has a substitute, False for a module."""
+    return id(value) in _substitutes and not isinstance(_substitutes[id(value)], ModuleSubstitute)
+
+
 methods: dict[tuple[type, str], tuple[Any, Any]] = {}
 """Methods of a library's classes, by class and name: what each is, and what stands in for it."""
 
@@ -109,7 +114,11 @@ def writable(value: Any) -> Any:
         return value
     if value.dtype in PART_OF:
         return constant(value)
-    return Array(tracing.constant(value)) if is_held(value.dtype) else value
+    if not is_held(value.dtype):
+        return value
+    found = Array(tracing.constant(value))
+    found.contiguous = value.flags.c_contiguous
+    return found
 
 
 def when_traced(original: Function, traced: Function) -> Substitute:

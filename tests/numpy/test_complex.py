@@ -44,6 +44,7 @@ ELEMENTWISE: list[Callable[..., Any]] = [
     lambda z, w: np.sinh(z) - np.cosh(w), lambda z, w: np.reciprocal(z) + np.positive(w) + np.negative(w),
     lambda z, w: np.where(z.real > 0, z, w) + np.where(w == w.conj().conj(), z, 0) + np.where(z != w, w.real, 1j),
     lambda z, w: np.nan_to_num(z) + np.real(w) * 1j + np.imag(z),
+    lambda z, w: z**w, lambda z, w: z**0.3 + abs(w) ** (1j * z.real), lambda z, w: z**w.real + 2 ** (w * z) + z**30,
 ]  # fmt: skip
 
 
@@ -98,6 +99,26 @@ def test_functions_of_arrays_are_numpys_and_have_right_gradients(place: int) -> 
     function = of(ARRAYS[place])
     check_agrees(function, A, B, U, V, symbolic=False)
     check_grads(function, A, B, U, V, symbolic=False)
+
+
+def test_powers_of_zero_are_numpys() -> None:
+    base, exponent = np.array([0, 0, 0, 0, 0, 2, 0]) + 0j, np.array([0, 1, 2.5, -1, 1j, 0, 1 + 2j])
+    args = (base.real, base.imag, exponent.real, exponent.imag)
+    check_agrees(of(lambda z, w: z**w), *args, symbolic=False)
+
+
+def test_the_slope_of_a_power_at_zero_is_the_limit() -> None:
+    slopes = ps.grad(lambda x, y: np.sum(((x + 1j * y) ** 1.5).real + ((x + 1j * y) ** (1 + 0 * x)).real), wrt=(0, 1))
+    np.testing.assert_array_equal(slopes(np.zeros(2), np.zeros(2)), [[1.0, 1.0], [0.0, 0.0]])
+
+
+def test_lists_of_complex_numbers_are_arrays_for_every_function() -> None:
+    def turned(angle: Any) -> Any:
+        turn = np.diag([np.exp(-0.5j * angle), np.exp(0.5j * angle)])
+        return parts(turn @ np.array([1, 1j]) + np.r_[1j * angle, 2.0] + np.sum([1j * angle, angle]))
+
+    check_agrees(turned, np.float64(0.3))
+    check_grads(turned, np.float64(0.3))
 
 
 QUESTIONS: list[Callable[..., Any]] = [
@@ -257,7 +278,6 @@ REFUSED: list[tuple[Callable[..., Any], type[Exception], str]] = [
     (lambda z: np.linalg.inv(z), UnsupportedFunction, "inv"),
     (lambda z: float(z[0]), DtypeError, "z.real"),
     (lambda z: z.astype(float), UnsupportedFunction, "z.real"),
-    (lambda z: z**z, UnsupportedFunction, "np.exp"),
     (lambda z: z.real.__setitem__(0, z), DtypeError, "astype"),
     (lambda z: np.multiply(z.real, 2, out=z.real).__imul__(z), DtypeError, "x = x"),
     (lambda z: np.sum(z, initial=1j), UnsupportedFunction, "initial"),

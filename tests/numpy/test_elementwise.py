@@ -415,3 +415,13 @@ def test_an_integer_division_by_zero_that_where_leaves_out_is_not_run() -> None:
         return np.floor_divide(7, x, out=np.zeros_like(x), where=x != 0)
 
     np.testing.assert_array_equal(run(function, np.array([0, 2, -3])), [0, 3, -3])
+
+
+def test_a_polynomial_may_have_any_number_of_coefficients() -> None:
+    program = ps.trace(np.polyval, ps.spec("float64", ["N"]), ps.spec("float32", ["M"]))
+    for count, points in ((4, 3), (1, 1), (2, 0)):
+        p, x = np.linspace(-1.0, 2.0, count), np.linspace(0.5, 1.5, points, dtype=np.float32)
+        found = program(p, x)
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found, np.polyval(p, x), rtol=1e-14)
+    check_grads(np.polyval, np.array([0.5, -1.0, 2.0]), np.array([0.3, 1.2]))

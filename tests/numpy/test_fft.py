@@ -188,6 +188,10 @@ def test_windows_and_frequencies_of_a_size_that_only_the_run_knows_are_numpys(si
         np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-16)
 
 
+def test_frequencies_have_derivatives_in_the_spacing() -> None:
+    check_grads(lambda x: x * np.fft.fftfreq(x.shape[0], x[0]), np.array([0.4, -1.3, 0.8]), resize=(1,))
+
+
 def test_the_namespace_takes_such_sizes_too() -> None:
     def shifted(x: Any) -> Any:
         return x * ps.numpy.fft.fftfreq(x.shape[0]) * ps.numpy.hanning(x.shape[0])

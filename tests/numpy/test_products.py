@@ -162,3 +162,14 @@ def test_a_product_that_cannot_be_is_refused_at_the_users_line(function: Callabl
         ps.trace(user, *arrays(shapes))
     assert refused.value.place is not None
     assert refused.value.place.filename == __file__
+
+
+def test_a_path_of_products_is_numpys() -> None:
+    def chained(a: Any, b: Any, c: Any) -> Any:
+        path, told = np.einsum_path("ij,jk,kl->il", a, b, c, optimize="optimal")
+        assert path == np.einsum_path("ij,jk,kl->il", *given, optimize="optimal")[0]
+        assert "Complete contraction" in told
+        return np.einsum("ij,jk,kl->il", a, b, c, optimize=path)
+
+    given = arrays([(4, 3), (3, 5), (5, 2)])
+    np.testing.assert_allclose(ps.trace(chained, *given)(*given), given[0] @ given[1] @ given[2], rtol=1e-12)

@@ -198,6 +198,7 @@ def test_eigenvectors_are_orthonormal_and_eigenvalues_right_to_units_of_the_larg
 
 
 GENERAL = {
+    "equal rows and values": np.ones((3, 3)) + np.eye(3),
     "random": normal(30, 30),
     "tall": normal(40, 7),
     "wide": normal(7, 40),

@@ -78,6 +78,15 @@ def test_it_is_scipys_with_gradients(name: str) -> None:
         check_grads(lambda x: np.sum(np.sin(f(x))), X, modes=modes, symbolic=False, value_tolerance=1e-10, step=1e-3)
 
 
+@pytest.mark.parametrize("name", ["bicg", "bicgstab", "cg", "cgs", "gmres", "lgmres", "minres", "qmr"])
+def test_an_iteration_has_its_derivatives_at_every_size(name: str) -> None:
+    def f(x: Any) -> Any:
+        matrix = sp.csr_array(np.outer(x, x) / 9 + np.diag(4 + x * x))
+        return getattr(sparse_linalg, name)(matrix, x, rtol=1e-13)[0]
+
+    check_grads(f, X[:3], value_tolerance=1e-10)
+
+
 def test_a_batch_of_matrices_is_each_examples_own() -> None:
     xs = np.stack([X, X**2, X + 3])
     np.testing.assert_allclose(ps.vmap(lambda x: truss(x))(xs), [truss(x) for x in xs], rtol=1e-11)

@@ -77,9 +77,9 @@ MIRRORS: list[tuple[str, Any, tuple[Any, ...]]] = [
     ("solve", lambda m, a, b: m.solve(a, b, lower=True, assume_a="sym"), (SYMMETRIC, RIGHT)),
     ("solve", lambda m, a, b: m.solve(a, b, assume_a="pos"), (FULL @ FULL.T, RIGHT)),
     ("inv", lambda m, a: m.inv(a), (FULL,)),
-    ("solveh_banded", lambda m, a, b: m.solveh_banded(a, b), (BANDS, RIGHT)),
-    ("solveh_banded", lambda m, a, b: m.solveh_banded(a, b[:, 0]), (BANDS[1:], RIGHT)),
-    ("solveh_banded", lambda m, a, b: m.solveh_banded(a, b, lower=True), (BANDS[::-1].copy(), RIGHT)),
+    ("five diagonals", lambda m, a, b, c, d: m.solveh_banded(np.stack([a, b, c]), d), (*BANDS, RIGHT)),
+    ("solveh_banded", lambda m, a, b, c: m.solveh_banded(np.stack([a, b]), c[:, 0]), (*BANDS[1:], RIGHT)),
+    ("solveh_banded", lambda m, a, b, c: m.solveh_banded(np.stack([a, b]), c, lower=True), (*BANDS[:0:-1], RIGHT)),
     ("block_diag", lambda m, a, b, c: m.block_diag(a, b, c), (FULL, RIGHT, RIGHT[0])),
     ("toeplitz", lambda m, a: m.toeplitz(a), (RIGHT[:, 0],)),
     ("toeplitz", lambda m, a, b: m.toeplitz(a, b), (RIGHT[:, 0], RIGHT[1])),
@@ -102,16 +102,16 @@ MIRRORS: list[tuple[str, Any, tuple[Any, ...]]] = [
 ]
 
 
+RESIZED = {"toeplitz": (1,), "circulant": (1,), "solveh_banded": (1,), "five diagonals": (3,)}
+"""Where not to 1 and 0: matrices of diagonals without elements, and of more diagonals than rows, are not served."""
+
+
 @pytest.mark.parametrize(("name", "function", "args"), MIRRORS, ids=[r[0] for r in MIRRORS])
 def test_a_mirror_is_scipys_function(name: str, function: Any, args: tuple[Any, ...]) -> None:
     wanted = function(scipy.linalg, *args)
     np.testing.assert_allclose(function(linalg, *args), wanted, rtol=1e-9, atol=1e-11 * np.abs(wanted).max())
-    check_grads(
-        lambda *given: function(linalg, *given),
-        *args,
-        value_tolerance=1e-9,
-        symbolic=name not in {"pinv", "expm", "solveh_banded"},
-    )
+    resize = RESIZED.get(name, (1, 0))
+    check_grads(lambda *given: function(scipy.linalg, *given), *args, value_tolerance=1e-9, resize=resize)
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 5])

@@ -20,7 +20,7 @@ STABLE = 0.3 * B
 
 
 def symmetric(x: Any) -> Any:
-    return x @ x.T + np.eye(3)
+    return x @ x.T + np.eye(x.shape[0])
 
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
@@ -31,7 +31,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "fractional_matrix_power": (lambda a, v: sl.fractional_matrix_power(a, v[0] / 4), (A, V)),
     "a whole power": (lambda a: sl.fractional_matrix_power(a, 3), (A,)),
     **{
-        name: (lambda a, n=name: getattr(sl, n)(a), (A,))
+        name: (lambda a, n=name: getattr(sl, n)(a / 2), (A,))
         for name in ("cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm")
     },
     "expm_frechet": (lambda a, b: sl.expm_frechet(a, b), (A, B)),
@@ -63,25 +63,15 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda a, q, b, r: sl.solve_discrete_are(a, q, symmetric(b), r @ r.T + np.eye(2)), (A, Q, B, Q.T[:, :2])
     ),
 }  # fmt: skip
-UNIQUE = ("qr", "lu", "orthogonal_procrustes")
-"""Functions whose second derivatives are left to those of their parts."""
+LARGE = ("logm far from the identity", "fractional_matrix_power")
+"""Programs that take seconds to build; other rows have these functions at symbolic sizes."""
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_it_is_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]
-
-    def f(*xs: Any) -> Any:
-        return function(*xs)
-
-    found, wanted = ps.trace(f, *given)(*given), f(*given)
-    pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
-    for one, other in pairs:
-        assert one.shape == np.shape(other)
-        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-10)
-    order = 1 if name.startswith(UNIQUE) or name.endswith("_are") else 2
-    modes = ("reverse", "forward")
-    check_grads(f, *given, order=order, modes=modes, symbolic=False, value_tolerance=1e-9, step=1e-3)
+    options: dict[str, Any] = {"symbolic": name not in LARGE, "value_tolerance": 1e-9}
+    check_grads(lambda *xs: function(*xs), *given, modes=("reverse", "forward"), **options)
 
 
 @pytest.mark.parametrize("name", ["expm", "sqrtm"])

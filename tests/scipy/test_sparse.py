@@ -41,6 +41,7 @@ def test_every_format_is_multiplied(kind: str) -> None:
     product = (lambda x: a * x) if kind.endswith("matrix") else (lambda x: a @ x)
     np.testing.assert_allclose(ps.trace(product, x)(x), product(x), rtol=1e-13)
     np.testing.assert_allclose(ps.grad(lambda x: np.sum((a @ x) ** 2))(x), 2 * (FEM.T @ (FEM @ x)), rtol=1e-12)
+    check_grads(lambda y: product(np.outer(x, np.sin(y)))[:3], np.array([0.3, -0.8]))
 
 
 def test_the_gradient_of_a_banded_product_scatters_nothing() -> None:

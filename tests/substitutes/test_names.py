@@ -172,6 +172,16 @@ def with_default(x: Any, function: Any = scipy.special.softmax, *, power: Any = 
     return function(x)[0] * power(x[1], 2.0)
 
 
+def with_a_function_of_defaults(x: Any) -> Any:
+    def scaled(x: Any, function: Any = scipy.special.softmax) -> Any:
+        return function(x)[0]
+
+    def called(x: Any, function: Any = scaled) -> Any:
+        return function(x)
+
+    return called(x)
+
+
 @pytest.mark.parametrize(
     "function",
     [
@@ -179,9 +189,11 @@ def with_default(x: Any, function: Any = scipy.special.softmax, *, power: Any = 
         scipy.special.logsumexp,
         functools.partial(scipy.special.logsumexp, axis=0),
         with_default,
+        functools.partial(lambda x, f: f(x), f=with_a_function_of_defaults),
+        lambda x, f=lambda x, g=scipy.special.softmax: g(x)[0]: f(x),
         lambda x: ps.grad(scipy.special.logsumexp)(x),
     ],
-    ids=["itself", "a number of it", "partial", "default", "inside"],
+    ids=["itself", "a number of it", "partial", "default", "made inside", "default of a default", "inside"],
 )
 def test_a_function_of_a_library_may_be_given_itself_or_as_a_default(function: Any) -> None:
     x = np.array([0.3, 0.4])

@@ -75,10 +75,16 @@ def test_plain_polynomials_are_numpys_own_afterwards() -> None:
     assert type(powers.np) is type(np)
 
 
-def test_points_of_gausss_rules_are_numpys_where_a_function_is_run_again() -> None:
+RULES = ("chebyshev.chebgauss", "hermite.hermgauss", "hermite_e.hermegauss", "laguerre.laggauss", "legendre.leggauss")
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_points_of_gausss_rules_are_numpys_where_a_function_is_run_again(name: str) -> None:
+    module, rule = name.split(".")
+
     def integral(x: Any) -> Any:
-        nodes, weights = legendre.leggauss(5)
-        values = np.array([x[0] * n + x[1] * n * n for n in nodes])
-        return np.sum(weights * values * hermite.hermgauss(5)[1])
+        nodes, weights = getattr(getattr(np.polynomial, module), rule)(5)
+        values = np.array([x[0] * n + x[-1] * n * n for n in nodes])
+        return np.sum(weights * values) * x
 
     check_grads(integral, np.array([0.7, 1.9]))

@@ -10,5 +10,6 @@ from primsplit.families import import_families
 
 families = import_families(
     __name__,
-    "arithmetic", "functions", "dispatch", "indexing", "linear", "joining", "creation", "products", "questions",
+    "arithmetic", "functions", "powers", "dispatch", "indexing", "linear", "joining", "creation", "products",
+    "questions",
 )  # fmt: skip

@@ -1,20 +1,15 @@
-"""Sums, products, quotients and powers of complex numbers, element by element."""
+"""Sums, products and quotients of complex numbers, element by element."""
 
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
-
-import numpy as np
 
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to, sum_to, zeros_like
 from primsplit.calls.primitive import Function, primitive, rrule
 from primsplit.dims import Shape
 from primsplit.infer import broadcast_shapes
-from primsplit.numpy.arithmetic import LARGEST_CHAIN
-from primsplit.numpy.complex.handle import refused
 from primsplit.numpy.complex.operands import Pair, literal
-from primsplit.numpy.units import number
 from primsplit.ops import op
 
 Parts = tuple[Array, Array]
@@ -148,41 +143,7 @@ def square(z: Pair) -> Pair:
 @elementwise("reciprocal")
 def reciprocal(z: Pair) -> Pair:
     """1 / z."""
-    return divide(Pair(_one(z), None), z)
-
-
-def _one(z: Pair) -> Array:
-    return literal(1, z.some.dtype)
-
-
-@elementwise("power")
-def power(a: Pair, b: Pair) -> Pair:
-    """a**b for a whole literal b, by products, and for a positive literal a, as exp(b log(a)). Others are refused."""
-    exponent = None if b.imag is not None else number(b.some, len(a.some.shape))
-    if exponent is not None and float(exponent).is_integer() and abs(exponent) <= LARGEST_CHAIN:
-        return _whole_power(a, int(exponent))
-    if exponent == 0.5:
-        return ELEMENTWISE["sqrt"](a)  # type: ignore[no-any-return]
-    base = None if a.imag is not None else number(a.some, len(b.some.shape))
-    if base is not None and base > 0:
-        logarithm = literal(np.log(base), b.some.dtype)
-        return ELEMENTWISE["exp"](Pair(*(None if p is None else op.Mul(p, logarithm) for p in b)))  # type: ignore[no-any-return]
-    raise refused(
-        "np.power, but to a whole literal exponent of at most 16,",
-        "Write np.exp(p * np.log(z)), whose derivative at 0 is not finite.",
-    )
-
-
-def _whole_power(z: Pair, exponent: int) -> Pair:
-    if exponent == 0:
-        one = Pair(_one(z), None)
-        return Pair(expand_to(one.some, z.some.shape), None)
-    if exponent < 0:
-        return reciprocal(_whole_power(z, -exponent))
-    half = None if exponent < 2 else square(_whole_power(z, exponent // 2))
-    if half is None:
-        return z
-    return multiply(half, z) if exponent % 2 else half
+    return divide(Pair(literal(1, z.some.dtype), None), z)
 
 
 @elementwise("equal")

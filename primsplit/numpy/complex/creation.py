@@ -18,7 +18,10 @@ _full = FUNCTIONS[np.full]
 def constant(value: np.ndarray[Any, Any]) -> ComplexArray:
     """A NumPy array as a handle that can be written to, its parts constants of the program."""
     part = part_dtype(value.dtype)
-    return ComplexArray(*(Array(tracing.constant(np.array(p, part))) for p in (value.real, value.imag)))
+    parts = [Array(tracing.constant(np.array(p, part))) for p in (value.real, value.imag)]
+    for each in parts:
+        each.contiguous = value.flags.c_contiguous
+    return ComplexArray(*parts)
 
 
 @offers(np.full, dtype_at=2)

@@ -41,6 +41,7 @@ class ComplexArray(Array):
         self._place = tracing.user_place()
         self.weak = weak
         self.scalar = False
+        self.contiguous = False
         self.version = 0
         self.poisoned = None
 
@@ -100,7 +101,7 @@ class ComplexArray(Array):
         """complex64 or complex128."""
         return COMPLEX_OF[self._part().dtype]
 
-    @property
+    @property  # type: ignore[misc]  # Array's has a setter, which only refuses
     def shape(self) -> Shape:
         """As in NumPy."""
         return self._part().shape

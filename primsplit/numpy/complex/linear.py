@@ -14,7 +14,7 @@ from primsplit.numpy.complex.operands import as_complex, holds_complex, part_dty
 Function = Callable[..., Any]
 
 SHAPES: tuple[Any, ...] = (
-    "reshape", "transpose", "flatten", "flat", np.reshape, np.ravel, np.transpose, np.matrix_transpose,
+    "reshape", "transpose", "flatten", "flat", "copy", np.reshape, np.ravel, np.transpose, np.matrix_transpose,
     np.linalg.matrix_transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.squeeze, np.expand_dims, np.broadcast_to,
     np.flip, np.fliplr, np.flipud, np.rot90, np.roll, np.repeat, np.tile, np.resize, np.copy, np.take,
     np.take_along_axis, np.delete, np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.unstack,

@@ -20,7 +20,7 @@ from primsplit.scipy.optimize.implicit import recorded, root_of
 from primsplit.transforms.directions import jacobian_of
 from primsplit.transforms.gradient import vector_jacobian
 
-__all__ = ["curve_fit", "least_squares"]
+__all__ = ["curve_fit", "least_squares", "leastsq"]
 
 Function = Callable[[Any], Any]
 MOST = 300
@@ -122,6 +122,25 @@ def least_squares(
     return Fit(x, np.sum(values * values) / 2, values, slopes, slopes.T @ values, ~np.isnan(np.sum(x)))
 
 
+def leastsq(
+    func: Callable[..., Any], x0: Any, args: Any = (), Dfun: Any = None, full_output: bool = False, **_: Any
+) -> Any:
+    """The least sum of squares near x0, to rounding, and 1; NaN, and 5, where there is none.
+
+    With `full_output` also the inverse of J^T J, what the function is there, and no words.
+    """
+    given = args if isinstance(args, tuple) else (args,)
+    fit = least_squares(lambda x: func(x, *given), x0)
+    flag = np.where(fit.success, 1, 5)
+    if not full_output:
+        return fit.x, flag
+    return fit.x, np.linalg.inv(fit.jac.T @ fit.jac), {"fvec": fit.fun}, "", flag
+
+
+REACHES = {"epsfcn", "ftol", "gtol", "max_nfev", "maxfev", "xtol"}
+"""What says when a search ends."""
+
+
 def curve_fit(
     f: Callable[..., Any],
     xdata: Any,
@@ -135,8 +154,11 @@ def curve_fit(
     jac: Any = None,
     **options: Any,
 ) -> tuple[Any, Any]:
-    """The parameters that fit f(xdata, *parameters) to ydata, and their covariance. Raises UnsupportedFunction."""
-    if bounds is not None or options or (sigma is not None and np.ndim(sigma) != 1):
+    """The parameters that fit f(xdata, *parameters) to ydata, and their covariance. Raises UnsupportedFunction.
+
+    Of the options those that say how far SciPy searches: here it is to rounding.
+    """
+    if bounds is not None or options.keys() - REACHES or (sigma is not None and np.ndim(sigma) != 1):
         raise unsupported("scipy.optimize.curve_fit with bounds, a matrix sigma or full_output")
     start = np.ones(len(inspect.signature(f).parameters) - 1) if p0 is None else p0
     weights = 1.0 if sigma is None else 1.0 / array_like(sigma)

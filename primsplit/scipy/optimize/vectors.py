@@ -16,6 +16,10 @@ from primsplit.scipy.optimize.systems import damped_newton
 __all__ = ["fsolve", "root"]
 
 
+ROWS = ("hybr", "lm")
+"""The methods that take a number for a row of one."""
+
+
 class Solution(NamedTuple):
     """What `root` returns."""
 
@@ -48,13 +52,18 @@ def fsolve(
 def root(
     fun: Function, x0: Any, args: Any = (), method: str = "hybr", jac: Any = None, tol: Any = None, **_: Any
 ) -> Any:
-    """The roots in the shape of `x0`, whichever method is named; the result has `x`, `fun` and `success`.
+    """The roots in the shape of `x0`, in a row of one for a number; the result has `x`, `fun` and `success`.
 
     Raises UnsupportedFunction for `jac=True`.
     """
     if jac is True:
         raise unsupported("scipy.optimize.root with a Jacobian beside the function's value")
-    x = _solved(fun, array_like(x0), args, 1.49012e-8 if tol is None else tol)
+    x = _solved(
+        fun,
+        np.atleast_1d(array_like(x0)) if method in ROWS else array_like(x0),
+        args,
+        1.49012e-8 if tol is None else tol,
+    )
     return Solution(x, _is_found(x), fun(x, *_tuple(args)))
 
 

@@ -1,0 +1,51 @@
+"""Functions of `math` and `cmath` by their names, on elements of arrays of any size: first and second derivatives."""
+
+import cmath
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.testing import check_grads
+
+X = np.array([0.6, -0.3, 1.4])
+BEYOND_ONE = X + 1.0
+SMOOTH = (
+    "acos", "asin", "asinh", "atan", "atanh", "cbrt", "cos", "cosh", "degrees", "erf", "erfc", "exp", "exp2", "expm1",
+    "fabs", "gamma", "lgamma", "log", "log10", "log1p", "log2", "radians", "sin", "sinh", "sqrt", "tan", "tanh",
+)  # fmt: skip
+OF_COMPLEX_NUMBERS = ("cos", "cosh", "exp", "log", "log10", "phase", "sin", "sinh", "sqrt")
+QUESTIONS = ("isfinite", "isinf", "isnan")
+
+
+@pytest.mark.parametrize("name", [n for n in SMOOTH if hasattr(math, n)])
+def test_a_function_of_math_has_its_derivatives(name: str) -> None:
+    check_grads(lambda x: x * getattr(math, name)(x[0]), X)
+
+
+def test_functions_of_two_numbers_and_of_those_above_one_have_their_derivatives() -> None:
+    check_grads(lambda x: x * math.acosh(x[0]), BEYOND_ONE)
+    check_grads(lambda x: x * (math.fmod(x[0], 0.4 * x[-1]) + math.fmod(-3 * x[-1], 0.7)), BEYOND_ONE)
+
+
+@pytest.mark.parametrize("name", OF_COMPLEX_NUMBERS)
+def test_a_function_of_cmath_has_its_derivatives(name: str) -> None:
+    def f(x: Any) -> Any:
+        z = getattr(cmath, name)(x[0] + 1j * x[-1])
+        return x * z.real + z.imag
+
+    check_grads(f, X)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_question_is_answered_as_by_python(name: str) -> None:
+    def f(x: Any) -> Any:
+        return x[-1] * getattr(math, name)(x[0]), getattr(cmath, name)(x[0] + 1j * x[-1])
+
+    program = ps.trace(f, ps.spec("float64", ["N"]))
+    for first in (0.6, np.inf, -np.inf, np.nan):
+        x = np.array([first, 2.0])
+        for found, wanted in zip(program(x), f(x), strict=True):
+            np.testing.assert_array_equal(found, wanted)

@@ -1,0 +1,144 @@
+"""Traced numbers where Python has its own: functions of `math`, extremes, rounding, classes, `item` and `tolist`."""
+
+import functools
+import math
+import numbers
+from collections.abc import Callable
+from math import exp
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.testing import check_grads
+
+X = np.array([0.7, 1.9, -0.4])
+POSITIVE = np.array([0.7, 1.9, 0.4])
+
+
+def numbers_of_math(x: Any) -> Any:
+    a, b = x[0], x[1]
+    s = math.sin(a) * exp(b) + math.sqrt(b) + math.log(b, 3) + math.atan2(a, b) + math.hypot(a, b) + math.pow(b, a)
+    return x * (s + math.fsum([a, b, 1]) + math.prod([a, b]) + math.lgamma(b) + math.erf(a) + math.pi + math.tanh(2))
+
+
+def parts_of_numbers(x: Any) -> Any:
+    fraction, whole = math.modf(-3 * x[0])
+    wrapped = math.remainder(7 * x[0], 2 * x[1]) + math.remainder(x[0], math.pi)
+    near = math.isclose(x[0], 0.69) + 2 * math.isclose(x[0], x[1]) + 4 * math.isclose(x[0], 0.6, abs_tol=0.2)
+    return (
+        x * math.floor(x[1])
+        + math.ceil(x[0]) * x[0]
+        + math.copysign(x[0], -1.0)
+        + math.trunc(x[1]) * math.ldexp(x[0], 3)
+    ) * (fraction + whole * x[0] + wrapped + near + math.dist(x, [0.0, 1.0, x[0]]))
+
+
+def rounded(x: Any) -> Any:
+    return x * (round(x[1]) + round(x[0], 1)) + round(2.6)
+
+
+@pytest.mark.parametrize(
+    ("function", "point"),
+    [(numbers_of_math, POSITIVE), (parts_of_numbers, X), (rounded, X)],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_functions_of_python_numbers_are_recorded_as_they_stand(function: Callable[[Any], Any], point: Any) -> None:
+    check_grads(function, point, symbolic=False, value_tolerance=1e-12)
+
+
+@pytest.mark.parametrize("y", [2.0, -2.0, 0.75])
+def test_the_remainder_goes_to_the_nearest_multiple_and_to_the_even_one(y: float) -> None:
+    for x in (0.0, 0.9, 1.0, 1.1, 2.5, 3.0, 3.5, 5.0, -1.0, -3.0, -4.9, 1e9):
+        assert ps.trace(lambda x: math.remainder(x, y), x)(x) == math.remainder(x, y)
+
+
+def test_a_python_number_stays_one() -> None:
+    x = np.ones(3, np.float32)
+    assert ps.trace(lambda x: x * math.sin(x[0]), x)(x).dtype == np.float32
+    assert ps.trace(lambda x: x * math.dist(x, [1, 2, 3]) + math.modf(x[0])[1], x)(x).dtype == np.float32
+    assert ps.trace(lambda x: x * np.sum([x[0], x[1]]), x)(x).dtype == np.float32
+
+
+def elements_as_python_numbers(x: Any) -> Any:
+    first, second, third = x.tolist()
+    return x.astype(np.float32) * x[:1].item() + first * second + third * x.reshape(3, 1).item(2, 0) + x.item(1)
+
+
+def test_an_element_is_a_python_number_in_any_dtype_of_the_array() -> None:
+    x = X.astype(np.float32)
+    found = ps.trace(elements_as_python_numbers, x)(x)
+    assert found.dtype == elements_as_python_numbers(x).dtype == np.float32
+    np.testing.assert_allclose(found, elements_as_python_numbers(x), rtol=1e-6)
+    check_grads(lambda x: x.sum().item() * x[:1].item() * x, X)
+    check_grads(lambda x: sum(v * v for v in (x * x).tolist()), X, symbolic=False)
+    with pytest.raises(ps.PrimsplitError, match="array of size 1"):
+        ps.trace(lambda x: x.item(), X)
+
+
+def extremes_of_many(x: Any) -> Any:
+    ordered = sorted(x, reverse=True)
+    return max(x) * min(v * v for v in x) + ordered[1] ** 2 + sorted(x)[2] + max(0, x[0]) + min(x[1], 0.5)
+
+
+def warped_distance(x: Any) -> Any:
+    """Dynamic time warping: a minimum of three for each pair."""
+    n, m = 5, 4
+    total = np.full((n + 1, m + 1), np.inf)
+    total[0, 0] = 0.0
+    for i in range(n):
+        for j in range(m):
+            total[i + 1, j + 1] = abs(x[i] - x[5 + j]) + min(total[i, j + 1], total[i + 1, j], total[i, j])
+    return total[-1, -1]
+
+
+@pytest.mark.parametrize("function", [extremes_of_many, warped_distance], ids=lambda f: f.__name__)
+def test_extremes_of_python_choose_without_a_branch_where_there_would_be_too_many(function: Any) -> None:
+    x = np.random.default_rng(0).normal(size=10)
+    check_grads(function, x, symbolic=False)
+    single = ps.trace(function, x.astype(np.float32))
+    assert single(x.astype(np.float32)).dtype == function(x.astype(np.float32)).dtype
+    assert not any(op.kind == "If" for op in single.block.ops)
+
+
+def test_the_first_of_equal_extremes_is_chosen() -> None:
+    x = np.array([2.0] * 8)
+    np.testing.assert_array_equal(ps.grad(lambda x: max(x))(x), np.eye(8)[0])
+    np.testing.assert_array_equal(ps.grad(lambda x: min(x))(x), np.eye(8)[0])
+
+
+def test_extremes_of_sizes_are_sizes() -> None:
+    def f(x: Any) -> Any:
+        return np.zeros(2).sum() + np.sum(x[: min(len(x), 3)]) * max(len(x), 2)
+
+    made = ps.trace(f, ps.spec("float64", ["N"]))
+    for n in (0, 1, 2, 5):
+        x = np.arange(1.0, n + 1)
+        np.testing.assert_allclose(made(x), f(x))
+
+
+def test_a_class_is_asked_for_as_numpy_would_answer() -> None:
+    asked: list[Any] = []
+
+    def f(x: Any, s: Any, n: Any) -> Any:
+        assert isinstance(x, np.ndarray)
+        assert not isinstance(x, float | list)
+        assert isinstance(x, ps.Array)
+        asked.extend([isinstance(x[0], float), isinstance(x[0], numbers.Real), isinstance(x[0], np.ndarray)])
+        assert np.isscalar(x[0])
+        assert not np.isscalar(x)
+        asked.extend([isinstance(s, float), isinstance(n, int), isinstance(x[0] * s > 1, np.bool_), told(x), told(s)])
+        return x * s
+
+    @functools.singledispatch
+    def told(value: Any) -> str:
+        return "something"
+
+    told.register(np.ndarray, lambda value: "array")
+    told.register(float, lambda value: "float")
+    assert ps.trace(f, X, 2.0, 3)(X, 2.0, 3) is not None
+    assert asked == [True, True, False, True, True, True, "array", "float"]
+    single: list[bool] = []
+    ps.trace(lambda x: single.append(isinstance(x[0], float)) or x, X.astype(np.float32))
+    assert single == [False]
