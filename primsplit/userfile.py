@@ -13,7 +13,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -45,7 +45,7 @@ class UserFile:
         said = getattr(self.module, "wrt", None) if self.is_main else None
         if said is None:
             return None
-        names = (said,) if isinstance(said, str) else tuple(said)
+        names = (said,) if isinstance(said, str) else tuple(said) if isinstance(said, Iterable) else (said,)
         if not all(isinstance(n, str) for n in names):
             raise SpecError(f"wrt in {_short(self.path)} must hold names of inputs, not {said!r}")
         return names
@@ -72,12 +72,18 @@ class UserFile:
     def example(self) -> inspect.BoundArguments | None:
         """What `example_inputs()` returns, as arguments of the function; None where the file has none for it.
 
-        Raises SpecError where they are no arguments of the main function.
+        Raises SpecError where it is no function, or does not return arguments of the main function.
         """
         make = getattr(self.module, "example_inputs", None)
         if make is None or not (self.is_main or getattr(self.module, "main", None) is None):
             return None
+        if not callable(make):
+            told = f"example_inputs in {_short(self.path)} must be a function, not {make!r:.60}"
+            raise SpecError(told, cure="Write def example_inputs(): return (x, ...).")
         given = make()
+        if not isinstance(given, tuple | list | dict):
+            told = f"example_inputs() returns a {type(given).__name__}, which is no tuple of arguments"
+            raise SpecError(told, place=defined_at(make), cure="Return a tuple, also of one argument: return (x,).")
         args, named = ((), given) if isinstance(given, dict) else (given, {})
         try:
             return inspect.signature(self.function).bind(*args, **named)

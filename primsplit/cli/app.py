@@ -12,7 +12,7 @@ from primsplit.cli.audit import audit
 from primsplit.cli.bench import bench
 from primsplit.cli.check import check
 from primsplit.cli.export import export
-from primsplit.cli.failures import TRACEBACK
+from primsplit.cli.failures import TRACEBACK, Group
 from primsplit.cli.grad import grad
 from primsplit.cli.loops import app as loops
 from primsplit.cli.rules import rules
@@ -20,6 +20,7 @@ from primsplit.cli.run import run
 
 app = typer.Typer(
     name="primsplit",
+    cls=Group,
     help="A NumPy function or an ONNX model in, one ONNX file with its forward and backward pass out.",
     no_args_is_help=True,
     add_completion=False,

@@ -1,4 +1,7 @@
-"""How a command fails: a few lines in red on stderr, at the user's line, and exit status 1; with --json, JSON too."""
+"""How a command fails: a few lines in red on stderr, at the user's line, and exit status 1; with --json, JSON too.
+
+What the command line itself is wrong about, an option or a missing argument, has exit status 2.
+"""
 
 import functools
 import os
@@ -11,6 +14,7 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 from primsplit.cli.output import print_json
 from primsplit.errors import Place, PrimsplitError
@@ -23,6 +27,26 @@ _PYTHON = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 class NotRightError(Exception):
     """A command whose work was done and whose answer is no: exit status 1, all said already."""
+
+
+class Group(TyperGroup):
+    """The commands. With --json, what the parser of the command line refuses is told in JSON on the output too."""
+
+    def main(self, *args: Any, **named: Any) -> Any:
+        """Read the command line and run what it says."""
+        try:
+            return super().main(*args, **named)
+        except SystemExit as end:
+            tell = getattr(end.__context__, "format_message", None)  # the error that the parser has shown
+            given = named.get("args", args[0] if args else None)
+            if tell is not None and "--json" in (sys.argv[1:] if given is None else given):
+                _print_error("UsageError", tell())
+            raise
+
+
+def _print_error(kind: str, text: str) -> None:
+    with suppress(OSError):  # the output that cannot be written to may be the error
+        print_json({"error": {"kind": kind, "text": text}})
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
@@ -46,8 +70,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             else:
                 show_error(text)
             if named.get("json"):
-                with suppress(OSError):  # the output that cannot be written to may be the error
-                    print_json({"error": {"kind": type(error).__name__, "text": text}})
+                _print_error(type(error).__name__, text)
             raise typer.Exit(1) from None
 
     return told

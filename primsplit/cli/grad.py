@@ -49,6 +49,8 @@ def grad(
     """
     if model.endswith(".py"):
         raise SpecError(f"{model} is no ONNX model", cure=f"For Python files there is primsplit export {model}.")
+    if onnx is not None and os.path.exists(onnx) and os.path.exists(model) and os.path.samefile(onnx, model):
+        raise SpecError(f"--onnx {onnx} is the model itself", cure="Name another file for its gradient.")
     started = time.perf_counter()
     with progress(f"differentiating {model}", quiet=json):
         kind = read_mode("gradient" if mode is None else mode.value)

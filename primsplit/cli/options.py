@@ -17,6 +17,7 @@ from primsplit.programs.arguments import arguments_of
 from primsplit.programs.loading import load as load_model
 from primsplit.programs.modes import derive, read_mode
 from primsplit.programs.program import Program
+from primsplit.specs import SHORT
 from primsplit.userfile import load
 
 
@@ -107,7 +108,25 @@ Policy = Annotated[
         "values as `primsplit audit` lists them; repeat. The rest is computed again.",
     ),
 ]
-Dtype = Annotated[DtypeName | None, typer.Option("--dtype", help="The dtype of every floating-point input.")]
+
+
+def _dtype(text: str) -> DtypeName:
+    """The dtype of a name, long or short."""
+    name = SHORT.get(text, text)
+    if name not in list(DtypeName):
+        raise typer.BadParameter(f"{text!r} is not one of {', '.join(DtypeName)}.")
+    return DtypeName(name)
+
+
+Dtype = Annotated[
+    DtypeName | None,
+    typer.Option(
+        "--dtype",
+        parser=_dtype,
+        metavar=f"[{'|'.join(DtypeName)}]",
+        help="The dtype of every floating-point input, f32 for float32.",
+    ),
+]
 Length = Annotated[
     list[str] | None,
     typer.Option(

@@ -18,6 +18,9 @@ COLOURS = {"unsupported": DIM, "missing": RED, "refused": DIM}
 
 @command
 def rules(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Only rows with this in their name, as scipy.stats has.")
+    ] = None,
     *,
     missing_for: Annotated[
         str | None, typer.Option("--missing-for", metavar="ONNX", help="Only operators of this file without a rule.")
@@ -26,12 +29,13 @@ def rules(
     operators: Annotated[bool, typer.Option("--onnx", help="Only the operators of ONNX.")] = False,
     json: options.Json = False,
 ) -> None:
-    """The coverage table: each operator of ONNX with its kind of rule, each NumPy and SciPy function.
+    """The coverage table: each operator of ONNX with its kind of rule, each function of NumPy, SciPy and math.
 
-    A row is green only if a test of it ran and passed when the table of tests was made. --json has the test's name.
+    A row is green only if a test of it ran and passed when the table of tests was made: of a function with a gradient,
+    one that compared its second derivatives with central differences. --json has the test's name.
     """
-    if missing_for is not None and (names or operators):
-        raise SpecError("--missing-for tells of a file's operators alone: --numpy and --onnx say nothing more")
+    if missing_for is not None and (names or operators or name):
+        raise SpecError("--missing-for tells of a file's operators alone: a NAME, --numpy and --onnx say nothing more")
     if missing_for is not None:
         _show_missing(missing_for, missing_in_file(missing_for), json=json)
         return
@@ -39,6 +43,10 @@ def rules(
         "operators": [] if names and not operators else [r.as_dict() for r in operator_rows()],
         "functions": [] if operators and not names else [r.as_dict() for r in name_rows()],
     }
+    if name is not None:
+        found = {title: [row for row in rows if name in row["name"]] for title, rows in found.items()}
+        if not any(found.values()):
+            raise SpecError(f"no operator or function has {name!r} in its name")
     if json:
         print_json({k: v for k, v in found.items() if v})
         return

@@ -34,6 +34,20 @@ def test_both_parts_asked_for_are_both_there(primsplit: Callable[..., Any]) -> N
     assert set(primsplit("rules", "--numpy", "--onnx", "--json").json) == {"operators", "functions"}
 
 
+def test_only_rows_with_a_name_are_shown(primsplit: Callable[..., Any]) -> None:
+    found = primsplit("rules", "scipy.stats.norm", "--json").json
+    assert set(found) == {"functions"}
+    assert {"scipy.stats.norm.logpdf", "scipy.stats.norm.ppf"} <= {row["name"] for row in found["functions"]}
+    assert all("scipy.stats.norm" in row["name"] for row in found["functions"])
+    assert {row["name"] for row in primsplit("rules", "Conv", "--json").json["operators"]} >= {"Conv", "ConvTranspose"}
+
+
+def test_a_name_that_no_row_has_is_an_error(primsplit: Callable[..., Any]) -> None:
+    done = primsplit("rules", "scipy.stats.nrom")
+    assert done.status != 0
+    assert "no operator or function has 'scipy.stats.nrom' in its name" in done.error
+
+
 def test_the_table_is_printed_with_its_sums(primsplit: Callable[..., Any]) -> None:
     done = primsplit("rules")
     assert done.status == 0

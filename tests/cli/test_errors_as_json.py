@@ -1,0 +1,46 @@
+"""With --json every error is JSON on the standard output too: of a command, and of the command line itself."""
+
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.parametrize("command", ["export", "grad", "audit", "check", "bench", "run"])
+def test_with_json_an_error_is_json_on_the_output_too(
+    primsplit: Callable[..., Any], tmp_path: Path, command: str
+) -> None:
+    done = primsplit(command, tmp_path / "gone.onnx", "--json")
+    assert done.status == 1
+    assert done.json["error"]["kind"] == "FileError"
+    assert done.json["error"]["text"] == done.error.strip()
+
+
+USAGE = [
+    (["export"], "Missing argument"),
+    (["export", "model.py", "--bogus"], "No such option"),
+    (["export", "model.py", "--form", "bad"], "'bad' is not one of"),
+    (["bench", "model.onnx", "--runs", "many"], "Invalid value for '--runs'"),
+    (["audit", "model.py", "more"], "unexpected extra argument"),
+    (["loops", "show"], "Missing argument"),
+    (["bogus"], "No such command"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "told"), USAGE, ids=[" ".join(a) for a, _ in USAGE])
+def test_with_json_what_the_parser_refuses_is_json_too(
+    primsplit: Callable[..., Any], arguments: list[str], told: str
+) -> None:
+    done = primsplit(*arguments, "--json")
+    assert done.status == 2
+    assert done.json["error"]["kind"] == "UsageError"
+    assert told in done.json["error"]["text"]
+    assert primsplit(*arguments).out == ""
+
+
+def test_an_unknown_option_is_told_by_the_parser(primsplit: Callable[..., Any]) -> None:
+    done = primsplit("export", "model.py", "--colour", "red")
+    assert done.status == 2
+    assert "--colour" in textwrap.dedent(done.error)
