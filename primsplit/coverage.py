@@ -22,6 +22,8 @@ from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.rules import table
 from primsplit.rules.table import UNSUPPORTED
 from primsplit.schema import kinds
+from primsplit.substitutes.refused import STEPS
+from primsplit.substitutes.served import refused_names, served_names
 
 Status = Literal[
     "rule", "partials", "no_gradient", "through_body", "definition", "unsupported", "missing", "traced", "refused"
@@ -65,8 +67,9 @@ def name_rows() -> list[Row]:
     """Every function of NumPy that may be given arrays, the methods and forms of indexing, and SciPy's functions."""
     tests = tested()["functions"]
     implemented = traced_names()
+    because = {**BECAUSE, **dict.fromkeys(refused_names(), STEPS)}
     rows = [
-        Row(name, "refused" if refused else "traced", tests.get(name, ""), BECAUSE.get(name, ""))
+        Row(name, "refused" if refused else "traced", tests.get(name, ""), because.get(name, ""))
         for name, refused in implemented.items()
     ]
     rows += [Row(name, "refused", "") for name in sorted(set(_public_names()) - set(implemented))]
@@ -76,11 +79,15 @@ def name_rows() -> list[Row]:
 def traced_names() -> dict[str, bool]:
     """The names of what a traced array may be given to; True for a function that only says why it is refused.
 
-    Such a function has the name `refused`.
+    Such a function of NumPy's has the name `refused`.
     """
     found = {name_of(key): function for key, function in FUNCTIONS.items() if key not in HOOKS}
     found.update((ufunc_name(key), function) for key, function in ELEMENTWISE.items())
-    return {name: function.__name__ == "refused" for name, function in found.items()}
+    return {
+        **{name: function.__name__ == "refused" for name, function in found.items()},
+        **dict.fromkeys(served_names(), False),
+        **dict.fromkeys(refused_names(), True),
+    }
 
 
 def name_of(key: Any) -> str:

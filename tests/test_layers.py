@@ -12,11 +12,11 @@ import primsplit
 PACKAGE = Path(primsplit.__file__).parent
 
 LAYERS: list[list[str]] = [
-    ["errors", "collector", "counters", "families", "fingerprint", "limited", "once", "unchanged", "whole"],
+    ["carriers", "errors", "collector", "counters", "families", "fingerprint", "limited", "once", "unchanged", "whole"],
     ["branching", "calls", "tangents", "programs"],  # their modules are listed one by one
     ["dims"],
     ["ir"],
-    ["carriers", "names", "orders", "schema", "surgery", "parts", "dependence", "unrolled", "costs"],
+    ["names", "orders", "schema", "surgery", "parts", "dependence", "unrolled", "costs"],
     ["literals", "words", "listing", "parsing", "encoding"],
     ["infer"],
     ["verify"],

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from primsplit import trees
 from primsplit.export import SplitProgram, split
 from primsplit.programs.plain import plain_results, with_states
+from primsplit.programs.program import Program
 from primsplit.programs.pushed import push_program
 from primsplit.specs import leaf_type, spec
 from primsplit.testing.differences import directional_derivative, directions, pairing
@@ -53,36 +54,49 @@ def check_grads(
     random = np.random.default_rng(seed)
     allowed = Allowed(tolerance, value_tolerance, step, is_forward="forward" in modes)
     made = split(function, *args, wrt=wrt)
-    _check_file(made, function, args, allowed, random)
+    joint = made.joint()
+    values = _check_file(made, joint, function, args, allowed, random)
     if order > 1:
-        _check_second_order(made, args, allowed, random)
+        _check_second_order(made, joint, args, values, allowed, random)
     specs, sizes = symbolic_specs(args)
     if not symbolic or not sizes:
         return
     made = split(function, *specs, wrt=wrt)
-    _check_file(made, function, args, allowed, random)
+    joint = made.joint()
+    _check_file(made, joint, function, args, allowed, random)
     for size in resize:
         smaller = _resized(args, size)
         if _works(made, function, smaller):
-            _check_file(made, function, smaller, allowed, random)
+            _check_file(made, joint, function, smaller, allowed, random)
 
 
-def _check_second_order(made: SplitProgram, args: Sequence[Any], allowed: Allowed, random: np.random.Generator) -> None:
+def _check_second_order(
+    made: SplitProgram,
+    joint: Program,
+    args: Sequence[Any],
+    values: Sequence[AnyArray],
+    allowed: Allowed,
+    random: np.random.Generator,
+) -> None:
     """The gradients of the gradients, also with respect to the cotangents; the first were checked before."""
-    joint = made.joint()
     leaves = trees.flatten(tuple(args))[0]
     given = [np.asarray(x) for x in leaves if leaf_type(x) is not None]
-    values = made.program.session()(*with_states(made.program, given))
     seeds = (
         [] if made.seeded else [random.standard_normal(values[i].shape).astype(values[i].dtype) for i in made.split.of]
     )
     again = split(joint, of=made.gradient_names)
-    _check_file(again, joint, [*given, *seeds], allowed, random)
+    _check_file(again, again.joint(), joint, [*given, *seeds], allowed, random)
 
 
 def _check_file(
-    made: SplitProgram, function: Function, args: Sequence[Any], allowed: Allowed, random: np.random.Generator
-) -> None:
+    made: SplitProgram,
+    joint: Program,
+    function: Function,
+    args: Sequence[Any],
+    allowed: Allowed,
+    random: np.random.Generator,
+) -> list[AnyArray]:
+    """Check the values and gradients of `joint`, which is made of `made`. The values in plain NumPy."""
     leaves, structure = trees.flatten(tuple(args))
     positions = [i for i, x in enumerate(leaves) if leaf_type(x) is not None]
     point = with_states(made.program, [np.asarray(leaves[i]) for i in positions])
@@ -102,7 +116,7 @@ def _check_file(
     seeds = [np.asarray(random.standard_normal(expected[i].shape), expected[i].dtype) for i in of]
     if made.seeded:
         seeds = [np.ones_like(seed) for seed in seeds]
-    found = made.joint().session()(*point, *([] if made.seeded else seeds))
+    found = joint.session()(*point, *([] if made.seeded else seeds))
     names = [*made.program.outputs, *made.gradient_names]
     for name, value, wanted in zip(names, found, expected, strict=False):
         _check_value(name, value, wanted, allowed.value)
@@ -119,6 +133,7 @@ def _check_file(
     _check_gradient(scalar, [point[i] for i in wrt], gradients, allowed, random)
     if allowed.is_forward:
         _check_tangents(made, point, seeds, list(gradients.values()))
+    return expected
 
 
 def _check_tangents(

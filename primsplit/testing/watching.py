@@ -6,7 +6,9 @@ calls, are none of the user's.
 
 import functools
 import importlib
-from collections.abc import Callable, MutableMapping
+import inspect
+import sys
+from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any
 
 from primsplit import testing, tracing, trees
@@ -14,11 +16,17 @@ from primsplit.activity import active_vars
 from primsplit.array import FUNCTIONS, HOOKS, Array
 from primsplit.coverage import name_of, ufunc_name
 from primsplit.definitions.families import DEFINITIONS, Definition
-from primsplit.ir import Var, walk
+from primsplit.fingerprint import is_library
+from primsplit.ir import Op, Var, reads, walk
+from primsplit.lifting import Held
 from primsplit.names import NamedBlock
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.rules.table import BLOCK_RULES, RULES
+from primsplit.scipy.stats import DISTRIBUTIONS
+from primsplit.substitutes import interpolation, science, sparse
+from primsplit.substitutes.served import served_names
+from primsplit.substitutes.table import Substitute
 
 CALL = "call::"
 CHECKS = ("check_grads", "check_rrule")
@@ -29,9 +37,10 @@ class Watcher:
     """What was seen since `clear`, by these keys.
 
     `differentiated`: operators that a gradient went through in a check that passed, and operators without a gradient
-    that were in a program of one. `written`: operators that were part of a program made for onnxruntime. `checked`:
-    functions of NumPy that a check that passed has traced a call of; `traced`: those that were traced at all.
-    `recorded`: operators that were recorded by their definition.
+    that were in a program of one. `written`: operators that were part of a program made for onnxruntime. `recorded`:
+    operators that were recorded by their definition. `traced`: functions of NumPy and SciPy that were traced;
+    `checked`: those that second derivatives went through in a check that passed; `sized`: those of them that were
+    traced with symbolic sizes there.
     `smooth` is kept: the functions that a gradient ever went through.
     """
 
@@ -39,12 +48,22 @@ class Watcher:
         self.seen: Names = {}
         self.smooth: set[str] = set()
         self.checking = 0
+        self.order = 0
         self.inside = 0
+        self.names: dict[int, list[str]] = {}
+        self.served: set[str] = set()
+        self.modules = 0
         self.clear()
 
     def clear(self) -> None:
         """Forget what was seen."""
-        self.seen = {key: set() for key in ("differentiated", "written", "recorded", "checked", "traced")}
+        self.seen = {key: set() for key in ("differentiated", "written", "recorded", "checked", "sized", "traced")}
+        if len(sys.modules) != self.modules:
+            self.modules = len(sys.modules)
+            self.names, self.served = {}, set(served_names())
+            for name in (*self.served, *(f"scipy.stats.{d}" for d in DISTRIBUTIONS)):
+                self.names.setdefault(id(_loaded(name)), []).append(name)
+            self.names.pop(id(None), None)
 
     def install(self) -> None:
         """Watch from now on. To be called before test modules import the checks; it cannot be undone."""
@@ -58,19 +77,22 @@ class Watcher:
         calling._body = self._definition(calling._body)
         self._table(FUNCTIONS, name_of)
         self._table(ELEMENTWISE, ufunc_name)
+        self._substitutes()
 
     def _check(self, check: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(check)
         def watched(*args: Any, **named: Any) -> Any:
+            given = inspect.signature(check).bind(*args, **named)
+            given.apply_defaults()
             before = {key: set(names) for key, names in self.seen.items()}
-            self.checking += 1
+            self.checking, self.order = 1, given.arguments.get("order", 0)
             try:
                 return check(*args, **named)
             except BaseException:
                 self.seen = before
                 raise
             finally:
-                self.checking -= 1
+                self.checking = self.order = 0
 
         return watched
 
@@ -113,12 +135,54 @@ class Watcher:
             if key not in HOOKS:
                 table[key] = self._function(function, name(key))
 
-    def _function(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def _substitutes(self) -> None:
+        """Watch what is served only where a function is run again, SciPy's by what registers it."""
+
+        def call(substitute: Substitute, *args: Any, **named: Any) -> Any:
+            return self._served(substitute.original, functools.partial(given, substitute))(*args, **named)
+
+        def element(substitute: Substitute, key: Any) -> Any:
+            return self._served(substitute.original, functools.partial(indexed, substitute))(key)
+
+        given, indexed = Substitute.__call__, Substitute.__getitem__
+        watched: Any = Substitute
+        watched.__call__, watched.__getitem__ = call, element
+        for module, prefix in ((interpolation, "scipy.interpolate"), (sparse, "scipy.sparse")):
+            self._methods(module, prefix)
+        given_to: Any = science
+        of_frozen, of_kernels = given_to._of_frozen, given_to._of_kernels
+        given_to._of_frozen = lambda method, made, x: self._function(
+            functools.partial(of_frozen, method, made), f"scipy.stats.{made.dist.name}.{method}"
+        )(x)
+        given_to._of_kernels = lambda method, *args, **named: self._function(
+            functools.partial(of_kernels, method), "scipy.stats.gaussian_kde"
+        )(*args, **named)
+
+    def _methods(self, module: Any, prefix: str) -> None:
+        register = module.register_method
+
+        def watched(owner: type, name: str, traced: Callable[..., Any]) -> None:
+            def call(self_: Any, *args: Any, **named: Any) -> Any:
+                known = (name for c in type(self_).__mro__ if (name := f"{prefix}.{c.__name__}") in self.served)
+                return self._function(functools.partial(traced, self_), *known)(*args, **named)
+
+            register(owner, name, call)
+
+        module.register_method = watched
+
+    def _served(self, original: Any, call: Callable[..., Any]) -> Callable[..., Any]:
+        """The call, noted where `original` is served only in a function that is run again."""
+        owners = self.names.get(id(getattr(original, "__self__", None)), [])
+        names = [f"{owner}.{original.__name__}" for owner in owners] or self.names.get(id(original), [])
+        return self._function(call, *names) if names else call
+
+    def _function(self, function: Callable[..., Any], *names: str) -> Callable[..., Any]:
         """The function, noted where the user's program calls it: not in a rule, nor inside of another one."""
 
         @functools.wraps(function)
         def watched(*args: Any, **named: Any) -> Any:
-            if self.inside or not tracing.is_recording() or tracing.current().place is not None:
+            in_rule = tracing.is_recording() and tracing.current().place is not None
+            if self.inside or not tracing.is_recording() or in_rule or _in_ours():
                 return function(*args, **named)
             start, sources = len(tracing.current().ops), _variables((args, named))
             self.inside += 1
@@ -126,19 +190,61 @@ class Watcher:
                 result = function(*args, **named)
             finally:
                 self.inside -= 1
-            self.seen["traced"].add(name)
-            if self.checking:
-                self.seen["checked"].add(name)
-            active = active_vars(tracing.current().ops[start:], sources)
-            if any(v in active and v not in sources for v in _variables((result, args))):
-                self.smooth.add(name)
+            for name in names:
+                self._note(name, start, sources, _variables((result, args)))
             return result
 
         return watched
 
+    def _note(self, name: str, start: int, sources: list[Var], results: list[Var]) -> None:
+        """Note a call that recorded the ops from `start` on."""
+        ops = tracing.current().ops
+        self.seen["traced"].add(name)
+        varying = _varying(ops[:start], sources) if self.checking else set(sources)
+        active = active_vars(ops[start:], varying)
+        is_smooth = any(v in active and v not in sources for v in results)
+        if is_smooth:
+            self.smooth.add(name)
+        if self.order > 1 and is_smooth:
+            self.seen["checked"].add(name)
+            if any(not isinstance(d, int) for v in (*sources, *results) for d in v.type.shape or ()):
+                self.seen["sized"].add(name)
+
+
+def _varying(ops: Iterable[Op], wanted: list[Var]) -> set[Var]:
+    """Those of the Vars that depend on what the recording was given."""
+    ops = list(ops)
+    made = {v for op in ops for v in op.outputs}
+    given = {v for op in ops for v in reads(op) if v not in made} | {v for v in wanted if v not in made}
+    return active_vars(ops, given) & set(wanted)
+
+
+def _in_ours() -> bool:
+    """True below one of our forms of SciPy's functions, which the user's line called."""
+    frame = sys._getframe(2)
+    while (found := frame.f_back) is not None and is_library(module := frame.f_globals.get("__name__", "")):
+        if module.startswith("primsplit.scipy."):
+            return True
+        frame = found
+    return False
+
+
+def _loaded(name: str) -> Any:
+    """What a name of a library stands for; None where that is not loaded."""
+    first, *rest = name.split(".")
+    found: Any = sys.modules.get({"np": "numpy"}.get(first, first))
+    for part in rest:
+        found = getattr(found, part, None)
+    return found
+
 
 def _variables(tree: Any) -> list[Var]:
-    """The Vars that the traced arrays in nested arguments stand for, a complex one for those of its parts."""
-    arrays = [x for x in trees.flatten(tree)[0] if isinstance(x, Array)]
+    """The Vars that the traced arrays in nested arguments stand for, a complex one for those of its parts.
+
+    What stands in for an object of SciPy's has those of its attributes.
+    """
+    leaves = trees.flatten(tree)[0]
+    held = [list(vars(x).values()) for x in leaves if isinstance(x, Held) and not isinstance(x, Array)]
+    arrays = [x for x in (*leaves, *trees.flatten(held)[0]) if isinstance(x, Array)]
     parts = [p for x in arrays for p in (x.parts if isinstance(x, ComplexArray) else (x,)) if p is not None]
     return [p._value for p in parts if isinstance(p._value, Var)]
