@@ -102,8 +102,9 @@ class Numbered:
 
 @dataclass(slots=True)
 class Numbering:
-    """The numbers so far."""
+    """The numbers so far. What changes with the steps of a loop is told apart by the `depth` of loops around it."""
 
+    depth: int = 0
     numbers: dict[Hashable, int] = field(default_factory=dict)
     of: dict[Var, int] = field(default_factory=dict)
 
@@ -133,19 +134,21 @@ class Numbering:
     def loop(self, op: Op) -> Numbered:
         """Number a loop: its carries, what is in its step, and its outputs."""
         parts = Parts(op)
+        self.depth += 1
         length = self.start(parts)
+        self.depth -= 1
         carries = tuple(self.value(v) for v in parts.carries)
         self.of.update((v, self.key(("last", length, n))) for v, n in zip(parts.last, carries, strict=True) if v)
         self.of.update((v, self.key(("stack", length, self.value(r), walk))) for v, r, walk in parts.stacks)
         return Numbered(parts, length, carries)
 
     def start(self, parts: Parts) -> int:
-        """Number what is in a loop's step; return the number of how many steps it takes.
+        """Number what is in the step of a loop of this depth; return the number of how many steps it takes.
 
         Carries that depend on each other are numbered together, after those that they depend on.
         """
         for var, sequence, walk in parts.sequences:
-            self.of[var] = self.key(("element", self.value(sequence), walk))
+            self.of[var] = self.key(("element", self.depth, self.value(sequence), walk))
         length = self.steps_of(parts)
         masks, closures = _dependence(parts)
         pending = list(parts.body.ops)
@@ -153,7 +156,7 @@ class Numbering:
         for closure in sorted(set(closures), key=int.bit_count):
             pending = self.settle(pending, masks, known)
             group = [k for k, found in enumerate(closures) if found == closure]
-            start = self.key(("start", length, *(self.value(parts.starts[k]) for k in group)))
+            start = self.key(("start", self.depth, length, *(self.value(parts.starts[k]) for k in group)))
             self.of.update((parts.carries[k], self.key(("carry", start, i))) for i, k in enumerate(group))
             self.settle(pending, masks, closure)
             step = self.key(("step", start, *(self.value(parts.steps[k]) for k in group)))
@@ -167,7 +170,7 @@ class Numbering:
     def steps_of(self, parts: Parts) -> int:
         """The number of how many steps a Scan takes, or a Loop may take at most."""
         if not parts.is_scan:
-            self.of[parts.body.params[0]] = self.key("step")
+            self.of[parts.body.params[0]] = self.key(("number", self.depth))
             return self.key(("trips", self.value(parts.loop.inputs[0])))
         length = parts.length
         told = ("of", id(parts.loop)) if length is None else length.text if isinstance(length, Size) else length

@@ -84,7 +84,7 @@ def _one_walk(block: Block, one: Numbered, other: Numbered, numbering: Numbering
     for var, sequence, w in second.sequences:
         if sequence in known:
             step[var] = known[sequence]
-        elif not w.reverse and (carry := _carried(block, first, sequence, numbering)) is not None:
+        elif w == Walk() and (carry := _carried(block, first, sequence, numbering)) is not None:
             step[var] = carry
     return step
 
@@ -116,7 +116,7 @@ class _Join:
         self.second = second
         self.step = step
         self.own = [k for k, v in enumerate(second.carries) if v not in step]
-        numbering = Numbering()
+        numbering = Numbering(depth=1)
         numbering.start(first)
         loops = numbering.ops(first.body.ops)
         stacked = {(numbering.value(r), w): v for v, r, w in first.stacks}

@@ -60,6 +60,34 @@ def stacked(x: Any, weight: Any) -> Any:
     return ps.scan(lambda c, row: (c + np.sin(row), c * weight), np.zeros(2), x)[1]
 
 
+def sines_of(told: Callable[[Any, Any], Any], start: Any) -> Any:
+    """Sines of what is told of the number of a step and of that of a step inside of it, added up."""
+
+    def step(i: Any, total: Any) -> Any:
+        return ps.fori_loop(0, 3, lambda j, c: c + np.sin(told(i, j) * 1.0), 0.5 * total)
+
+    return ps.fori_loop(0, 3, step, start)
+
+
+def cosines_of(told: Callable[[Any, Any], Any], start: Any, rows: Any) -> Any:
+    """The same of rows."""
+
+    def step(total: Any, r: Any) -> tuple[Any, None]:
+        return ps.scan(lambda c, s: (c + np.cos(told(r, s)), None), 0.5 * total, rows)[0], None
+
+    return ps.scan(step, start, rows)[0]
+
+
+def carried(told: Callable[[Any, Any], Any], start: Any) -> Any:
+    """The same of a carry and of one inside, which starts and steps likewise."""
+
+    def step(_: Any, c: Any) -> Any:
+        inside = ps.fori_loop(0, 3, lambda _, d: (np.sin(d[0]), 0.5 * d[1] + told(c[0], d[0])), (start, c[1]))
+        return np.sin(c[0]), inside[1]
+
+    return ps.fori_loop(0, 3, step, (start, 0.0 * start))[1]
+
+
 ONE: dict[str, tuple[int, Callable[..., Any]]] = {
     "the same loop": (1, lambda x, rows: np.sum(halved(x)[0]) * np.sum(halved(x)[0] ** 2)),
     "one with another carry": (1, lambda x, rows: with_another_sum(x) * np.sum(halved(x)[0])),
@@ -72,6 +100,11 @@ TWO: dict[str, Callable[..., Any]] = {
     "another step": lambda x, rows: np.sum(halved(x)[0] * halved(x, scale=0.25)[0]),
     "another end": lambda x, rows: np.sum(halved(x)[0] * halved(x, low=0.2)[0]),
     "one that starts where the other ends": lambda x, rows: np.sum(halved(halved(x)[0] * 5.0)[0]),
+    "a number of the loop around it": lambda x, rows: np.sum(sines_of(lambda i, j: i, x) * sines_of(lambda i, j: j, x)),
+    "an element of the loop around it": lambda x, rows: np.sum(
+        cosines_of(lambda r, s: r, x, rows) * cosines_of(lambda r, s: s, x, rows)
+    ),
+    "a carry of the loop around it": lambda x, rows: np.sum(carried(lambda c, d: c, x) * carried(lambda c, d: d, x)),
     "another sequence": lambda x, rows: np.sum(stacked(rows, x) + stacked(rows * 2.0, x)),
     "another length": lambda x, rows: np.sum(stacked(rows, x)) + np.sum(stacked(rows[1:], x)),
     "another direction": lambda x, rows: (
