@@ -1,8 +1,8 @@
 """Numbers for values, equal only where the values are: by operator, inputs and attributes, through bodies of loops.
 
-A Var that no numbered op made has a number of its own. So have the outputs of random operators, of calls and of
-branches. A carry of a loop is numbered by how it and the carries that it depends on start and step: loops that differ
-in other carries, and in what they stack, have it in common.
+A Var that no op made has a number of its own. The outputs of random operators, of calls and of branches have another
+one each time that they are met. A carry of a loop is numbered by how it and the carries that it depends on start and
+step: loops that differ in other carries, and in what they stack, have it in common.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -129,6 +129,8 @@ class Numbering:
                 told = sorted(inputs) if op.kind in COMMUTATIVE else inputs
                 made = self.key((op.kind, *told, attribute_key(op.attributes), len(op.outputs)))
                 self.of.update((v, self.key(("output", made, i))) for i, v in enumerate(op.outputs))
+            else:
+                self.of.update((v, self.key(("new", len(self.numbers)))) for v in op.outputs)
         return found
 
     def loop(self, op: Op) -> Numbered:

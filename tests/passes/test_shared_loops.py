@@ -1,6 +1,7 @@
 """Loops that are run twice are run once, and loops that differ in anything stay apart."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 import primsplit as ps
 from primsplit import random
-from primsplit.ir import Block, walk
+from primsplit.ir import Block, Var, walk
 from primsplit.passes import optimize
 from primsplit.passes.inline import inline_calls
 from primsplit.passes.shared_loops import share_loops
@@ -138,6 +139,17 @@ def test_steps_that_draw_their_own_numbers_stay_apart() -> None:
 
     block = before(ps.trace(f, ROWS))
     assert count(share_loops(block)) == count(block) == 2
+
+
+def test_a_body_that_draws_numbers_is_run_as_often_as_it_stands() -> None:
+    def f(rows: Any) -> Any:
+        return ps.scan(lambda c, row: (c + row * random.normal(size=2), c), np.zeros(2), rows)[0]
+
+    block = before(ps.trace(f, ROWS))
+    (scan,) = (op for op in block.ops if op.kind == "Scan")
+    again = replace(scan, outputs=tuple(Var(v.type) for v in scan.outputs))
+    both = replace(block, ops=(*block.ops, again), results=(*block.results, again.outputs[0]))
+    assert count(share_loops(both)) == 2
 
 
 @pytest.mark.parametrize(("mode", "expected"), [("jvp", (1, 1)), ("hvp", (2, 2))])
