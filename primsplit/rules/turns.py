@@ -39,8 +39,8 @@ def run_turns(site: Site, turns: Turns) -> tuple[list[Array], Pullback]:
     _check_steady(site, turns, set(live) - changing)
     split = site.split(whole, [i for i, v in enumerate(whole.params) if v in active], live)
     split = recomputing(split, lambda var: var.type.shape is not None and visible([var]) <= known)
-    cheap = cheap_captures(split, whole.params[len(turns.body.params) :])
-    split = recomputing(split, lambda var: var in split.captures and var not in cheap)
+    dear = {*split.captures} - cheap_captures(split, whole.params[len(turns.body.params) :])
+    split = recomputing(split, dear.__contains__)
     kept = _keep(turns, split, outer, known, frozenset(split.primal.params[k] for k in changing))
     walked = GrowingBackward if changing and _reads_any(split, kept, live, changing) else Backward
 
