@@ -30,7 +30,7 @@ def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = ()) -> Any:
     with paused():
         names = dtypes_to_carry(named.block, *(other.block for other in beside))
         held = in_carriers(named, names)
-        block = finish(held.block, held.gradients)
+        block = finish(held.block, held.gradients, provider=held.provider)
         told = {**told_dtypes(named, names), **told_states(named.states)}
         return to_model(block, held.inputs, held.outputs, told, defaults=held.defaults)
 

@@ -19,6 +19,7 @@ from primsplit.passes.seed import with_unit_seeds
 from primsplit.policies import Policy, check_policy, recomputed, with_policy
 from primsplit.programs.program import ARRAY, Program, flat_program
 from primsplit.programs.trace_program import Branches, Freeze, check_option, trace_program
+from primsplit.providers import Provider
 from primsplit.specs import specs_from_annotations
 from primsplit.split import split_block
 from primsplit.zeros import with_gradients
@@ -193,23 +194,26 @@ class SplitProgram:
         seeds = dict(zip(self.split.cotangents, self.cotangent_names, strict=True))
         return list_split(self.split, self.capture_names() | seeds, style)
 
-    def save(self, path: str | os.PathLike[str], form: Form = "joint") -> list[str]:
+    def save(self, path: str | os.PathLike[str], form: Form = "joint", provider: Provider = "cpu") -> list[str]:
         """Write one file, or for `form="split"` `<stem>.forward.onnx` and `<stem>.backward.onnx`; return the paths.
 
-        Two files appear together or not at all. Raises FileError, SpecError for another form.
+        `provider` is the execution provider of onnxruntime that they are for, "cpu" or "cuda". Two files appear
+        together or not at all. Raises FileError, SpecError for another form or provider.
         """
         if form not in FORMS:
             raise SpecError(f"there is no form {form!r}", cure=f"The forms are {', '.join(FORMS)}.")
         path = os.fspath(path)
         if form == "joint":
-            self.joint().save(path)
+            self.joint().save(path, provider)
             return [path]
         if form == "functions":
-            save_functions(self.program.block.name, self.joint().named, self.forward.named, self.backward.named, path)
+            joint, *parts = (program.named.on(provider) for program in (self.joint(), self.forward, self.backward))
+            save_functions(self.program.block.name, joint, parts[0], parts[1], path)
             return [path]
         stem = os.path.splitext(path)[0]
         paths = [f"{stem}.forward.onnx", f"{stem}.backward.onnx"]
-        save_models(list(zip((self.forward.named, self.backward.named), paths, strict=True)))
+        pair = [program.named.on(provider) for program in (self.forward, self.backward)]
+        save_models(list(zip(pair, paths, strict=True)))
         return paths
 
 

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
 import numpy.typing as npt
 
 from primsplit.ir import Block, Const, Var
+from primsplit.providers import Provider, check_provider
 
 
 class Names:
@@ -127,7 +128,8 @@ class NamedBlock:
     """A block as a file has it: with the names of its inputs and outputs.
 
     `gradients` are the positions of results that are gradients, which are computed last. `defaults` are numbers that
-    inputs have where a run gives none; `states` are the inputs and outputs that a run hands on to the next.
+    inputs have where a run gives none; `states` are the inputs and outputs that a run hands on to the next. `provider`
+    is the execution provider of onnxruntime that the file is for.
     """
 
     block: Block
@@ -136,3 +138,9 @@ class NamedBlock:
     gradients: tuple[int, ...] = ()
     defaults: Mapping[str, Const] = field(default_factory=dict)
     states: tuple[StatePair, ...] = ()
+    provider: Provider = "cpu"
+
+    def on(self, provider: Provider) -> "NamedBlock":
+        """The same for another provider. Raises SpecError for one that files are not written for."""
+        check_provider(provider)
+        return replace(self, provider=provider)

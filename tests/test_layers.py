@@ -13,6 +13,7 @@ PACKAGE = Path(primsplit.__file__).parent
 
 LAYERS: list[list[str]] = [
     ["carriers", "errors", "collector", "counters", "families", "fingerprint", "limited", "once", "unchanged", "whole"],
+    ["providers"],
     ["branching", "calls", "tangents", "programs"],  # their modules are listed one by one
     ["dims"],
     ["ir"],

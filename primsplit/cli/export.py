@@ -36,6 +36,7 @@ def export(
     length: options.Length = None,
     absent: options.Absent = None,
     safe_where: options.SafeWhere = False,
+    provider: options.Provider = options.ProviderName.CPU,
     json: options.Json = False,
 ) -> None:
     """Write a NumPy function and its gradient, or another derivative, as ONNX.
@@ -49,7 +50,7 @@ def export(
     if target.endswith(".onnx"):
         if dtype is not None or branches is not options.BranchesName.EXPLORE:
             raise SpecError("--dtype and --branches are for Python files: a model has its dtypes already")
-        told = {"spec": spec, "length": length, "absent": absent, "safe_where": safe_where}
+        told = {"spec": spec, "length": length, "absent": absent, "safe_where": safe_where, "provider": provider}
         grad(target, onnx=onnx, wrt=wrt, mode=mode, form=form, chunk=chunk, policy=policy, **told, json=json)
         return
     options.Told(length, absent, safe_where=safe_where).refuse()
@@ -57,5 +58,5 @@ def export(
     made = Exported(target, spec, wrt, dtype, quiet=json, mode=mode, chunk=chunk, branches=branches, policy=policy)
     path = os.path.splitext(os.path.basename(made.file.path))[0] + ".onnx" if onnx is None else onnx
     with progress(f"writing {path}", quiet=json):
-        paths = save_derived(made.derived, path, made.mode, form.value)
+        paths = save_derived(made.derived, path, made.mode, form.value, provider.value)
     tell(made.file.name, made.derived, paths, form.value, time.perf_counter() - started, json=json)

@@ -40,6 +40,7 @@ def grad(
     length: options.Length = None,
     absent: options.Absent = None,
     safe_where: options.SafeWhere = False,
+    provider: options.Provider = options.ProviderName.CPU,
     json: options.Json = False,
 ) -> None:
     """Write an ONNX model with its gradient, or another derivative, in standard operators.
@@ -64,5 +65,5 @@ def grad(
         )
     path = os.path.splitext(os.path.basename(model))[0] + ".grad.onnx" if onnx is None else onnx
     with progress(f"writing {path}", quiet=json):
-        paths = save_derived(made, path, kind, form.value)
+        paths = save_derived(made, path, kind, form.value, provider.value)
     tell(os.path.basename(model), made, paths, form.value, time.perf_counter() - started, json=json)

@@ -49,6 +49,13 @@ class BranchesName(StrEnum):
     STATIC = "static"
 
 
+class ProviderName(StrEnum):
+    """Where files run: one of `providers.Provider`."""
+
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
 class DtypeName(StrEnum):
     """The dtypes that carry gradients."""
 
@@ -125,6 +132,13 @@ Dtype = Annotated[
         parser=_dtype,
         metavar=f"[{'|'.join(DtypeName)}]",
         help="The dtype of every floating-point input, f32 for float32.",
+    ),
+]
+Provider = Annotated[
+    ProviderName,
+    typer.Option(
+        "--provider",
+        help="The execution provider of onnxruntime that files are for. One for cuda also runs on the CPU.",
     ),
 ]
 Length = Annotated[

@@ -14,6 +14,7 @@ from primsplit.names import NamedBlock, Names
 from primsplit.onnxio.save import Initializers, Model, Writer, new_model
 from primsplit.onnxio.tensors import fill
 from primsplit.passes.finish import finish
+from primsplit.providers import Provider
 from primsplit.schema import OPSET
 
 DOMAIN = "ps"
@@ -42,7 +43,7 @@ class _Main:
         self.proto = new_model(name, metadata)
         self.proto.opset_import.add(domain=DOMAIN, version=1)
         self.graph = self.proto.graph
-        self.functions = Functions(self.proto)
+        self.functions = Functions(self.proto, joint.provider)
         self.stored = Initializers(self.graph)
         self.writer = Writer(self.stored.hold, {*joint.inputs, *joint.outputs})
         self.ends = frozenset(joint.outputs)
@@ -78,15 +79,16 @@ class _Main:
 class Functions:
     """The functions of a model. Those that others call, of primitives that are not inlined, are written once each."""
 
-    def __init__(self, proto: onnx.ModelProto) -> None:
+    def __init__(self, proto: onnx.ModelProto, provider: Provider) -> None:
         self.proto = proto
+        self.provider: Provider = provider
         self.names = Names()
         self.called: list[tuple[str, list[Const], Block]] = []
 
     def write(self, name: str, program: NamedBlock) -> list[Const]:
         """Write a named block as a function; see `write_function`."""
         self.names.taken.add(name)
-        block = self.with_calls(finish(program.block, is_function=True, keep_calls=True))
+        block = self.with_calls(finish(program.block, is_function=True, keep_calls=True, provider=self.provider))
         return write_function(self.proto.functions.add(domain=DOMAIN, name=name), program, block)
 
     def with_calls(self, block: Block) -> Block:

@@ -26,11 +26,17 @@ from primsplit.passes.shared_loops import share_loops
 from primsplit.passes.stacks import join_stacks, keep_transposed_stacks
 from primsplit.passes.transposed import gemm_of_transposed
 from primsplit.passes.writes import join_writes
+from primsplit.providers import Provider
 from primsplit.verify import verified
 
 
 def finish(
-    block: Block, gradients: Sequence[int] = (), *, is_function: bool = False, keep_calls: bool = False
+    block: Block,
+    gradients: Sequence[int] = (),
+    *,
+    is_function: bool = False,
+    keep_calls: bool = False,
+    provider: Provider = "cpu",
 ) -> Block:
     """The block in the standard's operators alone, without waste, for onnxruntime.
 
@@ -46,11 +52,11 @@ def finish(
     whole = share_loops(optimize(join_writes(inline_calls(block, keep=stays))))
     parted = split_up_scans(whole)
     lean = whole if parted is whole else optimize(parted)
-    legal = reverse_at_least_one(legalize(lean))
+    legal = reverse_at_least_one(legalize(lean, provider))
     if legal is not lean:
-        legal = legalize(optimize(legal))
+        legal = legalize(optimize(legal), provider)
     # What follows is written around onnxruntime's ways and would look like waste to `optimize`.
-    guarded = legalize(guard_empty_layers(guard_empty_scans(walk_first_axes(write_later(legal)))))
+    guarded = legalize(guard_empty_layers(guard_empty_scans(walk_first_axes(write_later(legal)))), provider)
     columns = write_vectors_as_columns(count_axes_from_front(guarded), is_function=is_function)
     products = join_stacks(zero_empty_products(swap_narrow_products(gemm_of_transposed(columns))))
     if gradients:

@@ -13,11 +13,13 @@ from primsplit.carriers import FLOAT8
 from primsplit.errors import DtypeError, UnsupportedFunction
 from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_call, own_symbols, rename, renamed
 from primsplit.limited import Limited
+from primsplit.passes.compositions.cuda import for_cuda
 from primsplit.passes.compositions.few_bits import through_float16
 from primsplit.passes.compositions.table import COMPOSITIONS, CORRECTED, SPELT, Composition, is_odd, through_float32
 from primsplit.passes.cse import attribute_key
 from primsplit.passes.kernels import KERNELS
 from primsplit.passes.rewriting import Rewriter
+from primsplit.providers import Provider
 from primsplit.schema import schema
 from primsplit.tracing import close, fresh_stack, recording
 from primsplit.trees import as_list
@@ -29,20 +31,24 @@ WITHOUT_FLOAT8 = frozenset({"ConstantOfShape", "Flatten", "Pad", "Squeeze", "Uns
 """What of the operators that move floats of 8 bits has no kernel for them."""
 
 
-def legalize(block: Block) -> Block:
+def legalize(block: Block, provider: Provider = "cpu") -> Block:
     """The block in operators and dtypes that onnxruntime runs. Raises DtypeError at the user's line for what cannot."""
-    return _Legalizer().run(block)
+    return _Legalizer(provider).run(block)
 
 
 class _Legalizer(Rewriter):
+    def __init__(self, provider: Provider) -> None:
+        super().__init__()
+        self.provider: Provider = provider
+
     def visit(self, op: Op) -> Op | None:
         if is_call(op):
             attributes = self.inside(op.attributes)
             return op if attributes is op.attributes else replace(op, attributes=attributes)
-        composition = None if _is_sound(op) else find_composition(op)
+        composition = self.composition_of(op)
         if composition is None:
             return op
-        body = _composed(op, composition)
+        body = _composed(op, composition, self.provider)
         arguments = [v for v in op.inputs if v is not None and _is_parameter(v)]
         inner: Renaming = dict(zip(body.params, arguments, strict=True))
         for result, output in zip(body.results, op.outputs, strict=False):
@@ -53,6 +59,10 @@ class _Legalizer(Rewriter):
         for result, output in zip(body.results, op.outputs, strict=False):
             self.replaced[output] = renamed(result, inner)
         return None
+
+    def composition_of(self, op: Op) -> Composition | None:
+        on_cuda = for_cuda(op) if self.provider == "cuda" else None
+        return on_cuda or (None if _is_sound(op) else find_composition(op))
 
 
 def _dtypes(op: Op) -> tuple[str, ...]:
@@ -143,9 +153,10 @@ def _is_parameter(value: Value) -> bool:
     return not (isinstance(value, Const) and value.is_small)
 
 
-def _composed(op: Op, composition: Composition) -> Block:
+def _composed(op: Op, composition: Composition, provider: Provider) -> Block:
     """The legal block that stands for an op, made once per signature; anew where it names sizes of its own."""
     key = (
+        provider,
         op.kind,
         tuple(
             None if v is None else (v.type.key, _small(v), None if v.sizes is None else str(v.sizes)) for v in op.inputs
@@ -155,7 +166,7 @@ def _composed(op: Op, composition: Composition) -> Block:
     )
     known = _cache.get(key)
     if known is None:
-        known = legalize(_record(op, composition))
+        known = legalize(_record(op, composition), provider)
         if not own_symbols(known):  # two uses must not share the name of a size that depends on data
             _cache[key] = known
     return known

@@ -21,6 +21,7 @@ from primsplit.ops import op
 from primsplit.programs.compiled import BY_BRANCHES, Compiled
 from primsplit.programs.program import ARRAY, Program
 from primsplit.programs.trace_program import check_option, trace_program
+from primsplit.providers import Provider
 from primsplit.whole import write_whole
 
 Function = Callable[..., Any]
@@ -61,19 +62,22 @@ def guarded(function: Function, guard: Function | None = None) -> Guarded:
     return Guarded(function, guard)
 
 
-def export_guarded(target: Compiled, path: str | os.PathLike[str], *, form: str = "joint") -> list[str]:
+def export_guarded(
+    target: Compiled, path: str | os.PathLike[str], *, form: str = "joint", provider: Provider = "cpu"
+) -> list[str]:
     """Write what a guarded function, or a transform of one, has recorded; return the paths written.
 
     `form="joint"` makes one file that computes the guard, a scalar, and runs the program of its value; it fails for a
     value that was not recorded. `form="variants"` makes a folder with one file for each value and `index.json`, which
-    says which is whose. Raises SpecError where nothing was recorded, or recordings differ in their arguments.
+    says which is whose. `provider` is as for `export`. Raises SpecError where nothing was recorded, or recordings
+    differ in their arguments.
     """
     check_option("form", form, ("joint", "variants"))
     recorded, path = _recorded(target), os.fspath(path)
     if form == "variants":
-        return _save_variants(recorded, path)
+        return _save_variants(recorded, path, provider)
     program = _with_guard(target, recorded)
-    save_models([(program.named, path)])
+    program.save(path, provider)
     return [path]
 
 
@@ -131,10 +135,10 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _save_variants(recorded: Mapping[Any, Program], folder: str) -> list[str]:
+def _save_variants(recorded: Mapping[Any, Program], folder: str, provider: Provider) -> list[str]:
     os.makedirs(folder, exist_ok=True)
     names = {value: f"variant_{i}.onnx" for i, value in enumerate(recorded)}
-    save_models([(program.named, os.path.join(folder, names[v])) for v, program in recorded.items()])
+    save_models([(program.named.on(provider), os.path.join(folder, names[v])) for v, program in recorded.items()])
     index = os.path.join(folder, "index.json")
     rows = [{"guard": list(v) if isinstance(v, tuple) else v, "file": name} for v, name in names.items()]
     write_whole(index, lambda file: file.write(json.dumps(rows, indent=2).encode()))

@@ -29,6 +29,7 @@ from primsplit.names import kept_apart
 from primsplit.policies import Policy, check_policy
 from primsplit.programs.program import Program, flat_program
 from primsplit.programs.pushed import PushedProgram, push_program
+from primsplit.providers import Provider
 from primsplit.transforms.directions import jacobian_blocks
 
 Kind = Literal["gradient", "jvp", "linearize", "hvp", "jacobian", "hessian", "value"]
@@ -95,6 +96,7 @@ def export(
     of: Any = None,
     chunk: int | None = None,
     policy: Policy = "default",
+    provider: Provider = "cpu",
     **named: Any,
 ) -> list[str]:
     """Write a function, Program or Split with its derivative as ONNX; return the paths written.
@@ -104,17 +106,18 @@ def export(
     model-local functions); "jvp", which takes a tangent `t_x` for each input in `wrt` and gives `t_y`; "linearize", the
     same as a forward and a linear file; "hvp", value, gradient and product with the Hessian of a scalar function;
     "jacobian" or "hessian", whole, `chunk` directions at a time; "value", the function alone. A function that keeps
-    states (`ps.state`) has an input and an output for each in every file.
-    Raises FileError where the path cannot be written, SpecError for a mode, form or name that does not exist, and for
-    what is said of a Split again, ShapeError where a mode needs a scalar, MissingRule where there is no derivative.
+    states (`ps.state`) has an input and an output for each in every file. `provider` is the execution provider of
+    onnxruntime that the files are for: "cpu", or "cuda", where float64 takes other ways.
+    Raises FileError where the path cannot be written, SpecError for a mode, form, provider or name that is none, and
+    for what is said of a Split again, ShapeError where a mode needs a scalar, MissingRule where there is no derivative.
     """
     path = os.fspath(path)
     if isinstance(target, SplitProgram):
         told = {"policy": None if policy == "default" else policy, **named}
         _refuse_told(target, specs, {"wrt": wrt, "of": of, "chunk": chunk, "mode": mode, **told})
-        return save_derived(target, path, mode, form)
+        return save_derived(target, path, mode, form, provider)
     made = derive(target, *specs, mode=mode, wrt=wrt, of=of, chunk=chunk, policy=policy, **named)
-    return save_derived(made, path, mode, form)
+    return save_derived(made, path, mode, form, provider)
 
 
 def _refuse_told(made: SplitProgram, specs: tuple[Any, ...], told: dict[str, Any]) -> None:
@@ -124,7 +127,7 @@ def _refuse_told(made: SplitProgram, specs: tuple[Any, ...], told: dict[str, Any
         raise SpecError(f"{what} comes too late: this is a {made!r}", cure="Export the function itself with it.")
 
 
-def save_derived(made: Derived, path: str, mode: Kind, form: Form = "joint") -> list[str]:
+def save_derived(made: Derived, path: str, mode: Kind, form: Form = "joint", provider: Provider = "cpu") -> list[str]:
     """Write what `derive` made; return the paths.
 
     Raises SpecError for a form that the mode has not, and for a gradient with respect to nothing.
@@ -133,10 +136,10 @@ def save_derived(made: Derived, path: str, mode: Kind, form: Form = "joint") -> 
         raise SpecError(f"form={form!r} is for gradients, and not for mode={mode!r}")
     if isinstance(made, SplitProgram):
         _check_wrt(made)
-        return made.save(path, form)
+        return made.save(path, form, provider)
     if isinstance(made, PushedProgram):
-        return made.save(path, pair=mode == "linearize")
-    made.save(path)
+        return made.save(path, pair=mode == "linearize", provider=provider)
+    made.save(path, provider)
     return [path]
 
 

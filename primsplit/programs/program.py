@@ -25,6 +25,7 @@ from primsplit.passes.repeats import fold_repeats
 from primsplit.programs.carried import CARRYING, Carried, Values, run_carrying
 from primsplit.programs.nothing import nothing_to_run
 from primsplit.programs.prepared import ARRAYS, Prepared, prepared_for, prepared_if_small
+from primsplit.providers import Provider
 from primsplit.specs import check_array
 from primsplit.states import State
 
@@ -321,13 +322,13 @@ class Program:
                 self._session = make_session(self.named) if self.outputs else nothing_to_run(self.block)
         return self._session
 
-    def to_onnx(self) -> Any:
-        """The program as an `onnx.ModelProto`."""
-        return make_proto(self.named)
+    def to_onnx(self, provider: Provider = "cpu") -> Any:
+        """The program as an `onnx.ModelProto`, for this execution provider of onnxruntime."""
+        return make_proto(self.named.on(provider))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the program as an ONNX file, whole or not at all. Raises FileError."""
-        save_models([(self.named, os.fspath(path))])
+    def save(self, path: str | os.PathLike[str], provider: Provider = "cpu") -> None:
+        """Write the program as an ONNX file, whole or not at all; see `to_onnx`. Raises FileError."""
+        save_models([(self.named.on(provider), os.fspath(path))])
 
     def listing(self, style: str = "text") -> str:
         """The program as text that a person can read."""

@@ -16,6 +16,7 @@ from primsplit.names import Names, name_captures
 from primsplit.programs.carried import run_carrying
 from primsplit.programs.prepared import ARRAYS
 from primsplit.programs.program import ARRAY, Program, flat_program
+from primsplit.providers import Provider
 from primsplit.specs import check_array
 from primsplit.tangents.pushforward import Pushforward, push_block
 from primsplit.transforms.forward import tangent_leaves
@@ -107,17 +108,18 @@ class PushedProgram:
             primal + "\n" + list_block(self.tangent, [*(names[c] for c in self.captures), *self.tangent_names], style)
         )
 
-    def save(self, path: str, *, pair: bool = False) -> list[str]:
+    def save(self, path: str, *, pair: bool = False, provider: Provider = "cpu") -> list[str]:
         """Write one file, or as a pair `<stem>.forward.onnx` and `<stem>.linear.onnx`; return the paths.
 
         Two files appear together or not at all. Raises FileError.
         """
         if not pair:
-            self.joint().save(path)
+            self.joint().save(path, provider)
             return [path]
         stem = os.path.splitext(path)[0]
         paths = [f"{stem}.forward.onnx", f"{stem}.linear.onnx"]
-        save_models(list(zip((self.forward.named, self.linear.named), paths, strict=True)))
+        programs = [program.named.on(provider) for program in (self.forward, self.linear)]
+        save_models(list(zip(programs, paths, strict=True)))
         return paths
 
     def _with_zeros(self, block: Block, lead: int) -> Block:

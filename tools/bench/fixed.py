@@ -146,14 +146,14 @@ class TorchNames:
         return self.torch.amax(x, dim=axis, keepdim=keepdims)
 
 
-def torch_alternatives(bench: Bench, threads: int) -> Alternatives:
+def torch_alternatives(bench: Bench, threads: int, device: str = "cpu") -> Alternatives:
     """torch eager with autograd, and torch.compile of the loss."""
     import torch
 
     torch.set_num_threads(threads)
     params, data = bench.data()
-    p = {k: torch.tensor(v, requires_grad=True) for k, v in params.items()}
-    rest = [torch.tensor(v) for v in data.values()]
+    p = {k: torch.tensor(v, device=device, requires_grad=True) for k, v in params.items()}
+    rest = [torch.tensor(v, device=device) for v in data.values()]
     compiled = torch.compile(bench.in_torch)
 
     def step(function: Callable[..., Any]) -> Any:

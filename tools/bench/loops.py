@@ -66,17 +66,17 @@ def lstm_jax(data: Arrays) -> dict[str, Callable[[], Any]]:
     return {"jax.jit": lambda: jax.block_until_ready(compiled(*given))}
 
 
-def lstm_torch(data: Arrays) -> dict[str, Callable[[], Any]]:
+def lstm_torch(data: Arrays, device: str = "cpu") -> dict[str, Callable[[], Any]]:
     """torch.nn.LSTM and autograd."""
     import torch
 
-    layer = torch.nn.LSTM(INPUT, HIDDEN)
+    layer = torch.nn.LSTM(INPUT, HIDDEN).to(device)
     with torch.no_grad():
         layer.weight_ih_l0.copy_(torch.tensor(data["w"]))
         layer.weight_hh_l0.copy_(torch.tensor(data["r"]))
         layer.bias_ih_l0.copy_(torch.tensor(data["b"]))
         layer.bias_hh_l0.zero_()
-    xs = torch.tensor(data["xs"], requires_grad=True)
+    xs = torch.tensor(data["xs"], device=device, requires_grad=True)
     wanted = [layer.weight_ih_l0, layer.weight_hh_l0, layer.bias_ih_l0, xs]
 
     def run() -> Any:

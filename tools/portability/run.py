@@ -1,8 +1,9 @@
 """Run a folder made by `write.py` with whatever onnxruntime is installed, and compare; primsplit is not needed.
 
-    python tools/portability/run.py FOLDER
+    python tools/portability/run.py FOLDER [--provider cuda]
 
 A line for each file that does not load, fails, or gives other numbers; then a count. Exits with 1 unless all are right.
+On CUDA products of float32 are taken without TensorFloat-32, and what has no kernel there runs on the CPU.
 """
 
 import argparse
@@ -16,6 +17,10 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
+PROVIDERS: dict[str, list[Any]] = {
+    "cpu": ["CPUExecutionProvider"],
+    "cuda": [("CUDAExecutionProvider", {"use_tf32": "0"}), "CPUExecutionProvider"],
+}
 TOLERANCES = {"float64": 1e-9, "float32": 2e-4}
 
 
@@ -23,11 +28,13 @@ def main() -> int:
     """Run every file; the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--provider", choices=PROVIDERS, default="cpu")
+    asked = parser.parse_args()
     onnxruntime.set_default_logger_severity(4)
     verdicts: collections.Counter[str] = collections.Counter()
-    for path in sorted(parser.parse_args().folder.glob("*.onnx")):
+    for path in sorted(asked.folder.glob("*.onnx")):
         told = json.loads(path.with_suffix(".json").read_text())
-        verdict, why = judge(path, told)
+        verdict, why = judge(path, told, PROVIDERS[asked.provider])
         verdicts[verdict] += 1
         if verdict != "right":
             print(f"{verdict}: {path.name} {told['name']}: {why}", flush=True)
@@ -35,13 +42,13 @@ def main() -> int:
     return int(set(verdicts) != {"right"})
 
 
-def judge(path: Path, told: dict[str, Any]) -> tuple[str, str]:
+def judge(path: Path, told: dict[str, Any], providers: list[Any]) -> tuple[str, str]:
     """A verdict on one file, and why."""
     options = onnxruntime.SessionOptions()
     options.enable_mem_pattern = False
     options.log_severity_level = 4
     try:
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(str(path), options, providers=providers)
     except Exception as error:  # noqa: BLE001  # onnxruntime's errors share no ancestor of their own
         return "not loaded", brief(error)
     inputs, outputs = decoded(told["inputs"]), decoded(told["outputs"])

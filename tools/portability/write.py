@@ -1,14 +1,14 @@
 """Write a folder of exported files with inputs and outputs, for other versions and builds of onnxruntime to run.
 
-    python -m tools.portability.write FOLDER [--named Conv]     here, with primsplit, from the top of the checkout
-    python tools/portability/run.py FOLDER                      wherever numpy and an onnxruntime are installed
+    python -m tools.portability.write FOLDER [--named Conv] [--provider cuda]   here, from the top of the checkout
+    python tools/portability/run.py FOLDER [--provider cuda]    wherever numpy and an onnxruntime are installed
     node tools/portability/run.mjs FOLDER                       where `npm install onnxruntime-web` was run
 
 A file holds the value and the gradient of a row of `tests/rules/rows.py`, of a loop nest of `tests/nests/corpus.py` or
 of a transform of a small function, in float64 or in float32; or of a program in `models/`, once as it is, and once with
 nothing kept for its backward pass. `N.json` beside `N.onnx` tells what it is, and its inputs and outputs by name: each
-the dtype, the shape, and the bytes in base64. Outputs are those of the onnxruntime that is installed here, which the
-tests compare with differences and with the standard.
+the dtype, the shape, and the bytes in base64. Outputs are those of the files for the CPU in the onnxruntime that is
+installed here, which the tests compare with differences and with the standard.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import json
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import onnx
@@ -27,6 +27,7 @@ from primsplit.cli.loaded import read_subject
 from primsplit.cli.options import Told
 from primsplit.export import SplitProgram
 from primsplit.programs.plain import arrays_of
+from primsplit.providers import Provider
 from primsplit.runtime import Session
 from tests.nests.corpus import CORPUS
 from tests.rules.row import subject_of
@@ -44,6 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--named", default="", help="only what is called by this")
+    parser.add_argument("--provider", choices=get_args(Provider), default="cpu")
     asked = parser.parse_args()
     folder: Path = asked.folder
     folder.mkdir(parents=True, exist_ok=True)
@@ -52,7 +54,7 @@ def main() -> None:
     for name, made, arguments in chain(doubles, singles, *(models(policy) for policy in (None, "nothing"))):
         if asked.named in name:
             written += 1
-            write(folder / f"{written:04d}", name, made, arguments)
+            write(folder / f"{written:04d}", name, made, arguments, asked.provider)
     print(f"{written} files in {folder}")
 
 
@@ -127,17 +129,16 @@ def models(policy: str | None) -> Iterator[Exported]:
         yield name, subject.split, list(arrays_of(program, subject.arguments.values))
 
 
-def write(stem: Path, name: str, made: SplitProgram, arguments: list[Any]) -> None:
+def write(stem: Path, name: str, made: SplitProgram, arguments: list[Any], provider: Provider) -> None:
     """One file, and what it gives for cotangents that are drawn."""
     random = np.random.default_rng(0)
     values = made.program.session()(*arguments)
     seeds = [] if made.seeded else [values[i] for i in made.split.of]
     cotangents = [np.asarray(random.standard_normal(v.shape)).astype(v.dtype) for v in seeds]
-    model = made.joint().to_onnx()
-    session = Session(model)
+    session = Session(made.joint().to_onnx())
     inputs = dict(zip(session.inputs, map(np.asarray, (*arguments, *cotangents)), strict=True))
     outputs = dict(zip(session.outputs, session.run(inputs), strict=True))
-    onnx.save(model, stem.with_suffix(".onnx"))
+    onnx.save(made.joint().to_onnx(provider), stem.with_suffix(".onnx"))
     told = {"name": name, "inputs": encoded(inputs), "outputs": encoded(outputs)}
     stem.with_suffix(".json").write_text(json.dumps(told))
 
