@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from primsplit.ir import Block
+from primsplit.ir import Block, walk
+from primsplit.orders import order_of
+from primsplit.passes.cse import merge_common
 from primsplit.passes.logistics import recognize_logistics
 from primsplit.passes.norms import recognize_norms
 from primsplit.passes.pooled_relu import pool_before_relu
@@ -11,5 +13,11 @@ from primsplit.passes.writes import join_writes
 
 
 def rewritten(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Block:
-    """The block as its derivative is cheapest; `wrt` and `of` are the positions of parameters and results."""
+    """The block as its derivative is cheapest; `wrt` and `of` are the positions of parameters and results.
+
+    Derivatives that it holds already compute much twice, as each was made by itself: merged, they are pulled back once.
+    What the user wrote twice stays as it is written.
+    """
+    if any(order_of(op.remark) for op in walk(block)):
+        block = merge_common(block)
     return recognize_norms(pool_before_relu(recognize_logistics(recognize(join_writes(block)))), wrt, of)
