@@ -101,7 +101,7 @@ def test_a_block_used_for_both_branches_is_handled_twice() -> None:
 
 
 def slope(x: Any) -> Any:
-    return ps.grad(lambda x: np.sum(np.tanh(x) ** 3))(x)
+    return ps.grad(lambda x: np.sum(np.tanh(x) * x))(x)
 
 
 def squares(s: Any) -> Any:
@@ -117,6 +117,6 @@ def test_what_two_derivatives_both_compute_is_pulled_back_once() -> None:
 
 
 def test_what_a_user_wrote_twice_is_split_as_it_is_written() -> None:
-    made = ps.split(lambda x: np.sum(np.sin(x) * np.sin(x)), ps.spec("float64", ["N"]))
-    assert [op.kind for op in made.primal.ops].count("Sin") == 2
-    assert [node.op_type for node in made.joint().to_onnx().graph.node].count("Sin") == 1
+    made = ps.split(lambda x: np.sum(np.exp(x) * np.exp(x)), ps.spec("float64", ["N"]))
+    assert [op.kind for op in made.primal.ops].count("Exp") == 2
+    assert [node.op_type for node in made.joint().to_onnx().graph.node].count("Exp") == 1
