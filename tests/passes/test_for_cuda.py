@@ -10,6 +10,7 @@ from onnx.reference import ReferenceEvaluator
 
 import primsplit as ps
 from primsplit.errors import SpecError
+from primsplit.ops import op
 from primsplit.passes.compositions.cuda import IN_DOUBLE
 from primsplit.runtime import Session
 
@@ -26,6 +27,7 @@ REPEATED = np.array([[0], [2], [-1], [0]])
 PAIRS = np.array([[[0, 1], [2, -1]], [[-3, 1], [0, 1]]])
 BLOCKS = RANDOM.integers(-100, 100, (2, 5)).astype(np.int8)
 
+SAME, APART = {"pads": [1, 1, 1, 1]}, {"pads": [1, 3, 1, 3], "dilations": [1, 3]}
 ROWS: list[tuple[str, dict[str, Any], list[Any], int]] = [
     ("ScatterND", {"reduction": "add"}, [drawn(3, 2), REPEATED, drawn(4, 2)], 1),
     ("ScatterND", {"reduction": "add"}, [drawn(3, 2, 2), PAIRS, drawn(2, 2, 2)], 1),
@@ -42,6 +44,10 @@ ROWS: list[tuple[str, dict[str, Any], list[Any], int]] = [
     ("SoftmaxCrossEntropyLoss", {"reduction": "mean"}, [drawn(2, 3, 2), LABELS, np.abs(drawn(3))], 2),
     ("SoftmaxCrossEntropyLoss", {"reduction": "none", "ignore_index": 1}, [drawn(2, 3, 2), LABELS], 2),
     ("BatchNormalization", {"training_mode": 1, "momentum": 0.75}, BATCH, 3),
+    ("Conv", SAME, [drawn(1, 2, 8, 8), drawn(3, 2, 8, 8)], 1),
+    ("Conv", APART, [drawn(1, 2, 5, 18), drawn(3, 2, 5, 6), drawn(3)], 1),
+    ("Conv", {"pads": [2, 0], "dilations": [2]}, [drawn(1, 2, 12), drawn(3, 2, 6)], 1),
+    ("Conv", {}, [drawn(1, 2, 4, 5, 3), drawn(3, 2, 3, 4, 2)], 1),
     ("DequantizeLinear", {"axis": 1, "block_size": 2}, [BLOCKS, np.abs(drawn(2, 3, dtype="float32"))], 1),
 ]
 
@@ -79,7 +85,7 @@ def is_right_on_cuda(node: onnx.NodeProto) -> bool:
     """False for what stood in the models above."""
     told = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
     combines = node.op_type == "ScatterND" and told.get("reduction", b"none") != b"none"
-    return not (combines or node.op_type in IN_DOUBLE or "block_size" in told or told.get("training_mode"))
+    return not (combines or node.op_type in {*IN_DOUBLE, "Conv"} or "block_size" in told or told.get("training_mode"))
 
 
 def gathered(table: Any, at: Any) -> Any:
@@ -118,3 +124,14 @@ def test_single_precision_needs_no_other_file() -> None:
     made = ps.split(gathered, ps.spec("f32", ["N", 3]), np.array([0, 4, 0]), wrt="table")
     files = [made.joint().to_onnx(provider).SerializeToString() for provider in ("cpu", "cuda")]
     assert files[0] == files[1]
+
+
+def test_a_convolution_of_a_batch_that_only_the_run_knows_stays() -> None:
+    kernel = drawn(3, 2, 4, 4, dtype="float32")
+    made = ps.split(lambda x: op.Conv(x, kernel), ps.spec("f32", ["B", 2, 5, 5]))
+    x = drawn(1, 2, 5, 5, dtype="float32")
+    seed = np.ones((1, 3, 2, 2), np.float32)
+    files = [made.joint().to_onnx(provider) for provider in ("cpu", "cuda")]
+    assert "Conv" in {node.op_type for node in files[1].graph.node}
+    found, wanted = (Session(file)(x, seed) for file in (files[1], files[0]))
+    np.testing.assert_array_equal(found[1], wanted[1])

@@ -15,6 +15,7 @@ from primsplit.errors import UnsupportedFunction
 from primsplit.ir import Op
 from primsplit.ops import op
 from primsplit.passes.compositions.axes import along, from_front, vector
+from primsplit.passes.compositions.correlation import correlate, is_correlation
 
 Composition = Callable[..., Any]
 FOUR_BITS = frozenset({"int4", "uint4"})
@@ -23,11 +24,14 @@ FOUR_BITS = frozenset({"int4", "uint4"})
 def for_cuda(step: Op) -> Composition | None:
     """What stands for an op on CUDA; None where its kernel does, or the CPU's, to which onnxruntime falls back.
 
+    A convolution with a large kernel, as the gradients of weights are, takes ten times as long as the product it is.
     Its softmax and layer normalization of float64 are right to seven digits; ScatterND combines float32 and float16
     alone; batch normalization has no training mode since opset 14; blocks are dequantized from four bits only.
     """
     first = next((v.type.dtype.name for v in step.inputs if v is not None), "")
     match step.kind:
+        case "Conv" if is_correlation(step):
+            return correlate
         case "ScatterND" if first != "float32" and step.attributes.get("reduction", "none") not in ("none", b"none"):
             return scatter_elements
         case "BatchNormalization" if first != "float16" and step.attributes.get("training_mode", 0) == 1:
