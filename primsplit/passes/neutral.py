@@ -3,7 +3,8 @@
 onnxruntime 1.31.1 removes the addition and subtraction of 0 and the multiplication with and division by 1, and compares
 a constant of one element with them after rounding it to float32: log(x + 1e-300) becomes log(x), and x * (1 + 1e-9)
 becomes x. It looks at Add, Sub, Mul and Div alone. So a term is added by Sum, and a factor is halved, its product
-doubled, which is exact but where a number has no half.
+doubled, which is exact but where a number has no half. A product with (1 + 1e-9) / n becomes a quotient by n: of such a
+numerator the sign is taken out.
 """
 
 from collections.abc import Sequence
@@ -29,7 +30,7 @@ class _Keeping(Rewriter):
         if op.kind not in NEUTRAL or op.outputs[0].type.dtype != np.float64:
             return super().visit(op)
         places = [i for i, v in enumerate(op.inputs) if _looks_neutral(v, NEUTRAL[op.kind])]
-        places = [i for i in places if i == 1 or op.kind in {"Add", "Mul"}]
+        places = [i for i in places if i == 1 or op.kind != "Sub"]
         if not places:
             return super().visit(op)
         *before, last = _kept(op, places[0])
@@ -52,6 +53,12 @@ def _kept(op: Op, place: int) -> Sequence[Op]:
     assert isinstance(constant, Const)
     number = constant.numpy()
     replaced = {"Add": number, "Sub": -number, "Mul": number / 2, "Div": number * 2}[op.kind]
+    if op.kind == "Div" and place == 0:
+        negated = Var(op.outputs[0].type, sizes=op.outputs[0].sizes)
+        return [
+            op.beside("Div", (Const(np.asarray(-number)), op.inputs[1]), (negated,)),
+            op.beside("Neg", (negated,), op.outputs),
+        ]
     inputs = tuple(Const(np.asarray(replaced)) if i == place else v for i, v in enumerate(op.inputs))
     if op.kind in {"Add", "Sub"}:
         return [op.beside("Sum", inputs, op.outputs)]

@@ -17,6 +17,7 @@ FAINT: list[tuple[str, Callable[[Any], Any]]] = [
     ("a subtracted guard", lambda x: np.sqrt(np.abs(np.sin(x * 0) - 1e-60))),
     ("a factor near 1", lambda x: np.exp(np.sin(x) * (1 + 1e-9))),
     ("a divisor near 1", lambda x: np.exp(np.sin(x) / (1 + 1e-9))),
+    ("a numerator near 1", lambda x: np.sin(x) * ((1 + 1e-9) / np.exp(x))),
     ("a guard in a loop", lambda x: ps.fori_loop(0, 2, lambda i, v: np.log(np.sin(v * 0) + 1e-300), x)),
 ]
 
