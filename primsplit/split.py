@@ -142,7 +142,8 @@ class _Composition:
             return
         renaming = dict(primal_names)
         for param, array, position in zip(split.cotangents, arrived, split.of, strict=True):
-            renaming[param] = (zeros_like(Array(op.outputs[position])) if array is None else array).value
+            value = self.primal.value(op.outputs[position])
+            renaming[param] = (zeros_like(Array(value)) if array is None else array).value
         remark = remark_of("pullback", op)
         sources = operands(op)
         for inner in split.pullback.ops:

@@ -288,6 +288,14 @@ def test_a_rule_may_call_back_into_differentiation() -> None:
     check_grads(lambda x: twice(x) * x, rng.standard_normal(4))
 
 
+def test_a_cotangent_that_reads_sizes_alone_has_its_inputs_symbols() -> None:
+    def step(x: Any) -> Any:
+        return ps.vjp(np.sum, x)[1](2.0)[0] * x
+
+    program = ps.trace(step, ps.spec("float64", ["N"]))
+    assert program.block.results[0].type == program.block.params[0].type
+
+
 def test_stop_gradient_blocks_one_path() -> None:
     x = np.array([3.0, 4.0])
     np.testing.assert_array_equal(ps.grad(lambda x: x[0] * ps.stop_gradient(x)[1])(x), [4.0, 0.0])
@@ -338,3 +346,21 @@ def test_a_longer_chain_is_split_into_lists_longer_in_proportion() -> None:
 
     assert count(200) == (400, 600)
     assert count(2000) == (4000, 6000)
+
+
+def test_an_output_that_a_rule_hands_on_may_have_no_cotangent() -> None:
+    """What it is outside of the call is what it was before it."""
+    first = ps.primitive(lambda x, y: (x, np.tanh(np.sum(y))))
+    second = ps.cached(lambda x, y, s: (np.sin(y * s), y, s))
+
+    def f(x: Any, y: Any) -> Any:
+        def step(c: Any) -> Any:
+            x, y, n = c
+            x, s = first(x, y)
+            x, y, s = second(x, y, s)
+            return y, x, n + 1
+
+        x, y, _ = ps.while_loop(lambda c: c[2] < 1, step, (x, y, 0))
+        return np.sum(x * y)
+
+    check_grads(f, np.array([1.0, -2.0, 0.5]), np.array([0.3, 0.2, -0.1]))

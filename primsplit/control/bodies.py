@@ -120,8 +120,8 @@ def record_body(
     types = [a.type for a in starts]
     while True:
         body = Body(name, given, types, spec, extras, step, condition)
-        pairs = zip(paths(spec), zip(given, body.after, strict=True), strict=True)
-        dtypes = [met_dtype(f"{label} of the carry", pair) for label, pair in pairs]
+        pairs = zip(paths(spec), given, body.after, strict=True)
+        dtypes = [met_dtype(f"{label} of the carry", {"before": a, "after": b}) for label, a, b in pairs]
         wider = body.wider(dtypes)
         if wider == types:
             return body, body.block(dtypes)

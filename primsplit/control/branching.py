@@ -70,27 +70,38 @@ def _halved(index: Array, functions: list[Function], first: int, operands: Seque
         return _halved(index, functions[middle:], first + middle, given)
 
     below = op.Less(index, first + middle)
-    return choose(scalar_condition(below), [high, low], operands)
+    called = _called(first + middle, first + len(functions)), _called(first, first + middle)
+    return choose(scalar_condition(below), [high, low], operands, called=called)
 
 
-def choose(condition: Value, sides: Sequence[Function], operands: Sequence[Any]) -> Any:
-    """Record an If of two functions, the false one first."""
+def _called(first: int, end: int) -> str:
+    """What an error calls the functions of a switch from one to before another."""
+    return f"function {first}" if end == first + 1 else f"functions {first} to {end - 1}"
+
+
+def choose(
+    condition: Value, sides: Sequence[Function], operands: Sequence[Any], *, called: tuple[str, str] = ("false", "true")
+) -> Any:
+    """Record an If of two functions, the false one first; `called` is what an error calls them."""
     recorded = [_Side(side, operands) for side in sides]
     low, high = recorded
+    false, true = called
     require_same_structure(
         "the results of the two branches",
-        {"true": high.spec, "false": low.spec},
+        {true: high.spec, false: low.spec},
         "Return the same containers from both functions.",
     )
     names = paths(high.spec)
     pairs = list(zip(high.results, low.results, strict=True))
-    dtypes = [met_dtype(f"{n} of the branches' results", pair) for n, pair in zip(names, pairs, strict=True)]
+    dtypes = [
+        met_dtype(f"{n} of the branches' results", {true: a, false: b}) for n, (a, b) in zip(names, pairs, strict=True)
+    ]
     for name, (a, b) in zip(names, pairs, strict=True):
         if a.type.rank != b.type.rank:
             raise ShapeError(
                 f"{name} of the branches' results has another number of axes in each",
                 place=tracing.user_place(),
-                because=(f"where the condition holds: {a.type}", f"elsewhere: {b.type}"),
+                because=(f"{true}: {a.type}", f"{false}: {b.type}"),
                 cure="Give both the same number of axes, with np.reshape or x[None].",
             )
     found = emit_if(condition, high.block(dtypes), low.block(dtypes))

@@ -1,6 +1,6 @@
 """Nested values that pass through branches and loops: their leaves, dtypes, and what is said where two differ."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -46,14 +46,19 @@ def require_same_structure(what: str, specs: dict[str, trees.TreeSpec], cure: st
         )
 
 
-def met_dtype(name: str, arrays: Sequence[Array]) -> np.dtype[Any]:
-    """The dtype of a leaf that several paths give: Python numbers give way. Raises DtypeError where two differ."""
+def met_dtype(name: str, given: Mapping[str, Array]) -> np.dtype[Any]:
+    """The dtype of a leaf that several paths give, by what each is called: Python numbers give way.
+
+    Raises DtypeError where two differ.
+    """
+    arrays = given.values()
     strong = {a.dtype for a in arrays if not a.weak}
     if len(strong) > 1:
         told = " and ".join(sorted(str(d) for d in strong))
         raise DtypeError(
             f"{name} is {told}, depending on the path",
             place=tracing.user_place(),
+            because=tuple(f"{path}: {a.type}" for path, a in given.items()),
             cure="Convert one of them with .astype, so that every path gives the same dtype.",
         )
     if strong:

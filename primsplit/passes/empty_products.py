@@ -58,12 +58,14 @@ class _Zeroing(Rewriter):
             return super().visit(op)
         result = op.outputs[0]
         product = Var(result.type, result.hint)
-        size, is_empty = Var(Type(np.int64, (1,))), Var(Type(np.bool_, (1,)))
+        form = () if len(b) == 1 else (1,)
+        size, is_empty = Var(Type(np.int64, form)), Var(Type(np.bool_, form))
         zero = Const(np.zeros((), result.type.dtype))
+        counted = ("Shape", (left,), (size,), {"start": len(a) - 1, "end": len(a)})
         made = (
             op.beside("MatMul", op.inputs, (product,), op.attributes),
-            op.beside("Shape", (left,), (size,), {"start": len(a) - 1, "end": len(a)}),
-            op.beside("Equal", (size, Const(np.zeros(1, np.int64))), (is_empty,)),
+            op.beside("Size", (right,), (size,)) if len(b) == 1 else op.beside(*counted),
+            op.beside("Equal", (size, Const(np.zeros(form, np.int64))), (is_empty,)),
             op.beside("Where", (is_empty, zero, product), (result,)),
         )
         self.kept.extend(made[:-1])

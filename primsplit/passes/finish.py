@@ -20,6 +20,7 @@ from primsplit.passes.neutral import keep_faint_constants
 from primsplit.passes.operands_again import products_read_again
 from primsplit.passes.order import results_apart
 from primsplit.passes.precision import keep_double_products
+from primsplit.passes.quotients import write_quotients
 from primsplit.passes.reversals import reverse_at_least_one
 from primsplit.passes.scan_axes import walk_first_axes
 from primsplit.passes.shared_loops import share_loops
@@ -51,7 +52,8 @@ def finish(
 
     whole = share_loops(optimize(join_writes(inline_calls(block, keep=stays))))
     parted = split_up_scans(whole)
-    lean = whole if parted is whole else optimize(parted)
+    # What is taken out of a Scan may come as calls: a form for all steps at once can be a loop over them.
+    lean = whole if parted is whole else optimize(inline_calls(parted, keep=stays))
     legal = reverse_at_least_one(legalize(lean, provider))
     if legal is not lean:
         legal = legalize(optimize(legal), provider)
@@ -63,7 +65,7 @@ def finish(
         again = products_read_again(keep_transposed_stacks(products), gradients)
         products = pulled_as_matrices(again, gradients)
     sound = keep_faint_constants(keep_double_products(products, is_function=is_function))
-    written = write_cosines(sound)
+    written = write_quotients(write_cosines(sound))
     if not gradients:
         return verified(written)
     return verified(gradients_last(results_apart(written), range(len(written.results))))

@@ -6,16 +6,17 @@ only sums is summed behind, products of matrices in one product over all steps.
 """
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array
-from primsplit.batching.table import forms
+from primsplit.batching.table import SIZING, forms
 from primsplit.batching.transform import batch_block
 from primsplit.broadcasting import reshape_to
+from primsplit.dependence import dependent
 from primsplit.dims import Dim, product
 from primsplit.ir import Block, Const, Op, Type, Value, Var, has_blocks, is_call, readers, reads, walk
 from primsplit.nested import ScanForm, Walk, emit_scan, visible
@@ -87,10 +88,11 @@ def _parts_of(scan: Op) -> _Parts | None:
     if walk is None:
         return None
     known = visible(v for v in scan.inputs if v is not None) | visible(v for v in reads(scan))
-    front = _front(body, count, known)
+    batched = _batched(body, known)
+    front = _front(body, count, batched)
     sums = sums_of(body, count, known)
     while True:
-        behind = _behind(body, count, sums, set(map(id, front)), known)
+        behind = _behind(body, count, sums, set(map(id, front)), batched)
         kept = [s for s in sums if all(_is_behind(term, body, behind) for term in s.terms)]
         if len(kept) == len(sums):
             break
@@ -118,8 +120,19 @@ def _one_walk(scan: Op, count: int) -> Walk | None:
     return Walk(0, bool(directions[0]))
 
 
+def _batched(body: Block, known: frozenset[str]) -> set[int]:
+    """The ops, by id, that have a form for many steps at once. What tells a size is the same in all of them."""
+    moving = dependent(body.ops, body.params)
+
+    def is_sized_alike(op: Op) -> bool:
+        deciding = SIZING.get(op.kind, ())
+        return moving.isdisjoint(v for i, v in enumerate(op.inputs) if i in deciding and isinstance(v, Var))
+
+    return {id(op) for op in body.ops if _is_batched(op, known) and is_sized_alike(op)}
+
+
 def _is_batched(op: Op, known: frozenset[str]) -> bool:
-    """True for an op that has a form for many steps at once, whose results have one shape in all of them."""
+    """True for an op with a form for many steps at once, whose results have one shape in all of them."""
     if has_blocks(op) or is_call(op) or not is_deterministic(op.kind) or forms(op.kind) != ("rule",):
         return False
     return all(v.type.shape is not None and visible([v]) <= known for v in op.outputs)
@@ -130,7 +143,7 @@ def _size(values: Iterable[Value | None]) -> Dim:
     return sum((product(v.type.shape) for v in values if v is not None and v.type.shape is not None), start=0)
 
 
-def _front(body: Block, count: int, known: frozenset[str]) -> list[Op]:
+def _front(body: Block, count: int, batched: Collection[int]) -> list[Op]:
     """The ops that depend on the elements alone, and make no more of them than a few times as much.
 
     What works element by element on much at each step stays in the body, where its operands and results are in the
@@ -143,7 +156,7 @@ def _front(body: Block, count: int, known: frozenset[str]) -> list[Op]:
         read = [v for v in reads(op) if v in varying]
         varying.update(op.outputs)
         grows = not dims.at_least(GROWTH * _size(read), _size(op.outputs))
-        if read and all(v in given for v in read) and _is_batched(op, known) and not grows:
+        if read and all(v in given for v in read) and id(op) in batched and not grows:
             given.update(op.outputs)
             found.append(op)
     in_front: list[Op] = []
@@ -166,7 +179,7 @@ def _is_much(value: Value) -> bool:
     return isinstance(size, int) and size >= MUCH
 
 
-def _behind(body: Block, count: int, sums: Sequence[Sum], front: set[int], known: frozenset[str]) -> list[Op]:
+def _behind(body: Block, count: int, sums: Sequence[Sum], front: set[int], batched: Collection[int]) -> list[Op]:
     """The ops that no carry depends on, and that can be batched with all that reads them."""
     summed = {s.carry for s in sums}
     wanted = {r for k, r in enumerate(body.results[:count]) if k not in summed and isinstance(r, Var)}
@@ -181,7 +194,7 @@ def _behind(body: Block, count: int, sums: Sequence[Sum], front: set[int], known
             wanted.update(reads(op))
             continue
         free_of_carries = all(r is None or id(r) in found for v in op.outputs for r in read_by.get(v, []))
-        if id(op) not in front and free_of_carries and _is_batched(op, known):
+        if id(op) not in front and free_of_carries and id(op) in batched:
             found.add(id(op))
             behind.append(op)
         else:

@@ -13,7 +13,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.activity import active_vars, needed_vars
-from primsplit.array import Array
+from primsplit.array import RANK_CURE, Array
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.ir import Block, Op, Renaming, Type, Value, Var, rename
@@ -121,7 +121,9 @@ def _check_steady(site: Site, turns: Turns, live: Collection[int]) -> None:
                 f"the gradient through {site.op.kind} needs its carry {k} to keep its shape",
                 place=site.op.place,
                 because=(f"it starts as {start}; a step makes {after} of {before}",),
-                cure="Stack what grows as a further output of the loop instead of carrying it.",
+                cure="Stack what grows as a further output of the loop instead of carrying it."
+                if start.rank is not None
+                else RANK_CURE,
             )
 
 
@@ -152,7 +154,8 @@ def _keep(turns: Turns, split: Split, outer: Sequence[Var], known: frozenset[str
     elsewhere = {*around, *params[turns.count :], *written, *varying}
     missing = [c for c in split.captures if c not in elsewhere]
     next_of = dict(zip(params, results[: turns.count], strict=False))
-    stacked = [c for c in missing if not (c in next_of and next_of[c] in {*missing, *written})]
+    late = _read_late(missing, next_of, written)
+    stacked = [c for c in missing if c not in late]
     if turns.steps is None and not written and not stacked:
         stacked = [params[turns.count]]
     body = Block(turns.body.name, params, tuple(inside), (*results, *stacked))
@@ -167,10 +170,26 @@ def _keep(turns: Turns, split: Split, outer: Sequence[Var], known: frozenset[str
     along = {c: place for c, place in found if isinstance(c, Var)}
     later = {
         c: (next(place for known, place in along.items() if known is next_of[c]), turns.inits[params.index(c)])
-        for c in missing
-        if c not in along
+        for c in late
     }
     return Kept(outputs, around, along, later, varying)
+
+
+def _read_late(missing: Sequence[Var], next_of: dict[Var, Value], written: Sequence[Value]) -> list[Var]:
+    """The carries that are read one step later in what is stacked, and so need no stack of their own.
+
+    What one of them is read in is stacked itself: of carries that are handed round, (a, b) to (b, a), every other one.
+    """
+    late: list[Var] = []
+    read: set[Var] = set()
+    for carry in missing:
+        after = next_of.get(carry)
+        if not isinstance(after, Var) or carry in read:
+            continue
+        if after in written or (after in missing and after not in late):
+            late.append(carry)
+            read.add(after)
+    return late
 
 
 def _move_out(turns: Turns, split: Split, around: Renaming, varying: frozenset[Var]) -> list[Op]:

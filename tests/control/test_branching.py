@@ -90,8 +90,16 @@ def test_sizes_may_differ_between_the_sides() -> None:
     ("sides", "error", "told"),
     [
         ((lambda x: x, lambda x: (x, x)), TraceError, r"nested differently(.|\n)*true: \*\n +false: \(\*, \*\)"),
-        ((lambda x: x, lambda x: x.astype(np.float32)), DtypeError, "float32 and float64"),
-        ((lambda x: x, lambda x: x[None]), ShapeError, "number of axes"),
+        (
+            (lambda x: {"a": [x]}, lambda x: {"a": [x.astype(np.float32)]}),
+            DtypeError,
+            r"\.a\[0\] .* float32 and float64(.|\n)*true: float64\[3\]\n +false: float32\[3\]",
+        ),
+        (
+            (lambda x: x, lambda x: x[None]),
+            ShapeError,
+            r"number of axes(.|\n)*true: float64\[3\]\n +false: float64\[1,3\]",
+        ),
     ],
 )
 def test_sides_that_do_not_fit_are_told_apart(sides, error, told) -> None:
@@ -108,3 +116,11 @@ def test_on_plain_arrays_it_is_python() -> None:
 def test_a_known_condition_leaves_no_if() -> None:
     program = ps.trace(lambda x: ps.cond(np.bool_(True), np.sin, np.cos, x), ps.spec("float64", [3]))
     assert [op.kind for op in program.block.ops] == ["Sin"]
+
+
+def test_the_functions_of_a_switch_that_do_not_fit_are_told_by_their_numbers() -> None:
+    def chosen(x):
+        return ps.switch(1 * (x.sum() > 0), [lambda x: x, lambda x: x, lambda x: (x,)], x)
+
+    with pytest.raises(TraceError, match=r"function 1: \*\n +function 2: \(\*,\)"):
+        ps.trace(chosen, ps.spec("float64", [3]))

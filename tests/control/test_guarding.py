@@ -127,3 +127,8 @@ def test_a_guard_that_cannot_be_looked_up_is_refused() -> None:
         ps.guarded(low_or_high, lambda x: x)(np.ones(3))
     with pytest.raises(SpecError, match="recorded nothing"):
         ps.export_guarded(ps.guarded(low_or_high, is_high), "x.onnx")
+
+
+def test_the_policy_of_recording_each_way_is_named_where_it_is_asked_for() -> None:
+    with pytest.raises(SpecError, match=r"branches='guard' is none of(.|\n)*ps\.guarded\(f\)"):
+        ps.trace(low_or_high, ps.spec("float64", [1]), branches="guard")

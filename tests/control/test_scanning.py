@@ -205,7 +205,12 @@ def test_a_long_scan_is_a_short_program() -> None:
         (lambda c, x: c, 0.0, TraceError, "returns a pair"),
         (lambda c, x: (np.stack([c, c]), None), 0.0, ShapeError, "changes the number of axes"),
         (lambda c, x: ((c, c), None), 0.0, TraceError, "nested differently"),
-        (lambda c, x: (c.astype(np.float32), None), np.zeros(2), DtypeError, "float32 and float64"),
+        (
+            lambda c, x: (c.astype(np.float32), None),
+            np.zeros(2),
+            DtypeError,
+            r"float32 and float64(.|\n)*before: float64\[2\]\n +after: float32\[2\]",
+        ),
     ],
 )
 def test_a_step_that_makes_another_carry_is_refused(body, init, error, told) -> None:
@@ -248,3 +253,20 @@ def test_on_plain_arrays_it_is_the_loop() -> None:
     assert last == 4.0
     np.testing.assert_array_equal(ys, [0.0, 1.0, 4.0])
     assert ps.scan(lambda c, x: (c, x * 2), 1.0, np.zeros((0, 2)))[1].shape == (0, 2)
+
+
+HANDED_ROUND = {
+    "two swap": lambda c, e: ((c[1], c[0], c[2] + np.sin(c[0] * c[1] * e + c[0])), None),
+    "a delay line": lambda c, e: ((c[1], c[2], np.sin(c[0] * c[1] + c[2] * e)), c[0]),
+    "a ring": lambda c, e: ((c[1], c[2], c[0]), np.sin(c[0] * c[1] * c[1] + c[2] * e) * c[0]),
+}
+
+
+@pytest.mark.parametrize("name", HANDED_ROUND)
+def test_carries_that_are_handed_on_have_gradients(name) -> None:
+    def f(a, b, xs):
+        (p, q, r), ys = ps.scan(HANDED_ROUND[name], (a, b, a * b), xs)
+        return p + 2.0 * q * r + (0.0 if ys is None else np.sum(ys * ys))
+
+    for length in (4, 1, 0):
+        check_grads(f, 1.3, 0.7, np.linspace(0.3, 1.1, length))

@@ -162,3 +162,22 @@ def test_the_scans_of_a_product_with_the_hessian_are_split_up_too(is_reverse) ->
     inside = [kind for kinds in bodies for kind in kinds]
     assert inside.count("Tanh") == 1
     assert "Sub" not in inside  # 1 - tanh(x) ** 2 of all steps at once
+
+
+def test_what_reads_its_size_from_an_element_stays_in_the_step() -> None:
+    """Its form for all steps would be a loop over them, or none."""
+    energy = ps.primitive(lambda x, t: (0.5 * x, np.sum(x * x) / (2.0 + t * t)), inline=False)
+
+    def f(x, t):
+        (x, t), _ = ps.scan(lambda c, _: (energy(*c), None), (x, t), length=3, checkpoint="sqrt")
+        return np.sum(np.sin(x)) * t
+
+    specs = ps.spec("float64", ["N"]), ps.spec("float64", [])
+    product = derive(f, *specs, mode="hvp").joint()
+    gradient = ps.grad(f, wrt=(0, 1))
+    for size in (3, 1, 0):
+        x, v = np.linspace(0.2, 0.9, size), np.linspace(-1.0, 1.0, size)
+        ahead, behind = (gradient(x + h * v, 0.3 + h * 0.7) for h in (1e-5, -1e-5))
+        found = product(x, 0.3, v, 0.7)
+        for told, a, b in zip(found[3:], ahead, behind, strict=True):
+            np.testing.assert_allclose(told, (a - b) / 2e-5, rtol=1e-7, atol=1e-8)
