@@ -10,6 +10,7 @@ import pytest
 
 import primsplit as ps
 from primsplit import trees
+from primsplit.programs.modes import derive
 from primsplit.testing import check_rrule
 
 
@@ -113,3 +114,24 @@ def test_a_primitive_with_several_results_and_captured_intermediates() -> None:
         return a * b
 
     check_rrule(f, np.array([0.3, -0.5, 1.0]), only=["differences", "second_order", "forward", "sizes"])
+
+
+@pytest.mark.parametrize("kept", ["cached", "bounded"])
+def test_sizes_that_data_tell_stay_apart_in_calls_that_are_used_and_inlined_twice(kept: str) -> None:
+    def picked(x: Any) -> Any:
+        return np.sum(np.sin(x[x > 0]) ** 3)
+
+    call = ps.cached(picked) if kept == "cached" else ps.primitive(picked, inline=False)
+
+    def twice(f: Any) -> Any:
+        return lambda x: f(x) * f(-2.0 * x)
+
+    x = np.array([0.5, -1.0, 2.0, 0.3])
+    for transform in (ps.grad, ps.hessian):
+        np.testing.assert_allclose(transform(twice(call))(x), transform(twice(picked))(x), rtol=1e-12, atol=1e-14)
+    rows = np.stack([x, -x])
+    np.testing.assert_allclose(ps.vmap(ps.grad(call))(rows), ps.vmap(ps.grad(picked))(rows), rtol=1e-12)
+    made = derive(twice(call), ps.spec("float64", ["N"]), mode="hessian")
+    assert isinstance(made, ps.Program)
+    for point in (x, x[:1], x[:0]):
+        np.testing.assert_allclose(made(point)[2], ps.hessian(twice(picked))(point), rtol=1e-12, atol=1e-14)

@@ -26,16 +26,36 @@ class Batch(Protocol):
 
 
 class _OfBatch:
-    """What stands for `op` in a batch: `batched` are those of its inputs, small constants aside, that are."""
+    """What stands for `op` in a batch.
 
-    def __init__(self, op: Op, batched: tuple[bool, ...], batch: Batch) -> None:
+    `batched` are those of its inputs, small constants aside, that are; `made` those of its outputs, which all are that
+    have a cotangent.
+    """
+
+    def __init__(self, op: Op, batched: tuple[bool, ...], made: tuple[bool, ...], batch: Batch) -> None:
         self.op = op
         self.batched = batched
+        self.made = made
         self.batch = batch
 
     def size_of(self, inputs: Sequence[Array]) -> Dim:
         """The size of the batch."""
         return next(x.shape[0] for x, b in zip(inputs, self.batched, strict=True) if b)
+
+    def primal(self, block: Block, inputs: Sequence[Array]) -> tuple[list[Array], list[bool]]:
+        """The results of a primal, batched, of which the outputs are the first; and which are batched.
+
+        Where a rule makes an output that examples share of one that differs, it is what the op's body makes of it.
+        """
+        made, flags = self.batch(block, self.batched, self.size_of(inputs), wanted=self.made)
+        values = [Array(v) for v in tracing.inline(made, [x.value for x in inputs])]
+        unlike = [i for i, is_batched in enumerate(self.made) if flags[i] != is_batched]
+        if unlike:
+            own, _ = self.batch(self.op.attributes["body"], self.batched, self.size_of(inputs), wanted=self.made)
+            outputs = tracing.inline(own, [x.value for x in inputs])
+            for i in unlike:
+                values[i] = Array(outputs[i])
+        return values, flags
 
     def of_one(self, inputs: Sequence[Array]) -> tuple[Op, list[int]]:
         """The op on inputs of the types that one example has, and the positions of those inputs."""
@@ -64,8 +84,7 @@ class BatchedRule(_OfBatch):
         primal = split.primal
         count = len(op.outputs)
         whole = Block(primal.name, primal.params, primal.ops, (*primal.results[:count], *split.captures))
-        made, flags = self.batch(whole, self.batched, size, wanted=[True] * count)
-        values = [Array(v) for v in tracing.inline(made, [x.value for x in inputs])]
+        values, flags = self.primal(whole, inputs)
 
         def pullback(*cotangents: Array | None) -> list[Array | None]:
             seeds = [(cotangents[i], values[i]) for i in split.of]
@@ -95,8 +114,7 @@ class BatchedForward(_OfBatch):
         floats = [i for i, v in enumerate(op.inputs) if v is not None and v.type.is_float]
         primal, ahead, positions = _recorded(op, floats)
         count = len(op.outputs)
-        made, flags = self.batch(primal, self.batched, size, wanted=[True] * count)
-        values = [Array(v) for v in tracing.inline(made, [x.value for x in inputs])]
+        values, flags = self.primal(primal, inputs)
 
         def pushforward(*tangents: Array | None) -> list[Array | None]:
             given = [zeros_like(inputs[i]) if (t := tangents[i]) is None else t for i in floats]

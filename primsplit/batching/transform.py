@@ -104,7 +104,7 @@ class _Batching:
             if self._is_ragged(op):
                 self._region(ops[position:], results, recorded)
                 return
-            if not has_blocks(op):
+            if not (has_blocks(op) or (is_call(op) and self._makes_sizes(op))):
                 self.op(op, recorded)
                 continue
             before = recorded.snapshot()
@@ -203,12 +203,12 @@ class _Batching:
         made = None if rule is None else rule(self._site(op))
         return self._each(op) if made is None else made
 
-    def _each(self, op: Op) -> list[Array]:
+    def _each(self, op: Op) -> list[Array | Shared]:
         """The floor, as a call whose rule is the batch of the op's own."""
         positions = variable_inputs(op)
         given = [v for i in positions if (v := op.inputs[i]) is not None]
-        flags = [self.has(v) for v in given]
-        return self._made_call(f"call::each_{op.kind}", op, given, flags, each(op, flags, self.size), has_rule=True)
+        body = each(op, [self.has(v) for v in given], self.size)
+        return self._made_call(f"call::each_{op.kind}", op, given, body, [True] * len(op.outputs), has_rule=True)
 
     def _call(self, op: Op) -> Sequence[Array | Shared]:
         """A call of the batched program; a rule of its own becomes the batch of what it splits into."""
@@ -222,9 +222,11 @@ class _Batching:
             body, found = self.block(op.attributes["body"], flags)
             values = map(Array, tracing.inline(body, [self.value(v) for v in given]))
             return [y if f else Shared(y) for y, f in zip(values, found, strict=True)]
+        # What has a cotangent or tangent by a rule has one for each example.
+        wanted = [(has_rule or "frule" in op.attributes) and v.type.is_float for v in op.outputs]
         with tracing.fresh_stack():
-            body, _ = batch_block(op.attributes["body"], flags, self.size, wanted=[True] * len(op.outputs))
-        return self._made_call(op.kind, op, given, flags, body, has_rule=has_rule)
+            body, found = batch_block(op.attributes["body"], flags, self.size, wanted=wanted)
+        return self._made_call(op.kind, op, given, body, found, has_rule=has_rule)
 
     def _later(self, op: Op, given: Sequence[Value]) -> list[Array | Shared]:
         """What waits is shared where its operand is."""
@@ -234,17 +236,19 @@ class _Batching:
         return [Array(y) if self.has(v) else Shared(Array(y)) for y, v in zip(wait.outputs, given, strict=False)]
 
     def _made_call(
-        self, kind: str, op: Op, given: Sequence[Value], flags: Sequence[bool], body: Block, *, has_rule: bool
-    ) -> list[Array]:
+        self, kind: str, op: Op, given: Sequence[Value], body: Block, found: Sequence[bool], *, has_rule: bool
+    ) -> list[Array | Shared]:
+        """The call of a batched body with what stands for `given`; `found` says which of its outputs are batched."""
+        flags = tuple(map(self.has, given))
         attributes: dict[str, Any] = {k: v for k, v in op.attributes.items() if is_call(op)} | {"body": body}
         if has_rule:
-            attributes["rule"] = BatchedRule(op, tuple(flags), batch_block)
+            attributes["rule"] = BatchedRule(op, flags, tuple(found), batch_block)
         if "frule" in attributes:
-            attributes["frule"] = BatchedForward(op, tuple(flags), batch_block)
+            attributes["frule"] = BatchedForward(op, flags, tuple(found), batch_block)
         outputs = tuple(Var(r.type, v.hint) for r, v in zip(body.results, op.outputs, strict=True))
         inputs = tuple(self.value(v) for v in given)
         tracing.append(op.beside(kind, inputs, outputs, attributes))
-        return [Array(v) for v in outputs]
+        return [Array(v) if f else Shared(Array(v)) for v, f in zip(outputs, found, strict=True)]
 
 
 def _refused(op: Op, because: str) -> ShapeError:

@@ -8,7 +8,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import zeros_like
 from primsplit.calls.primitive import Function, Primitive
 from primsplit.calls.slots import Initial, Keeping
-from primsplit.ir import Block, Value
+from primsplit.ir import Block, Value, own_symbols, same_types
 from primsplit.split import split_block
 
 
@@ -42,7 +42,7 @@ class Bounded:
         self.body = body
 
     def __call__(self, *inputs: Array) -> tuple[list[Array], Function]:
-        name, body = self.name, self.body
+        name, body = self.name, _met(self.body, inputs)
         wrt = [i for i, x in enumerate(inputs) if x.type.is_float]
         of = [i for i, r in enumerate(body.results) if r.type.is_float]
         made = split_block(body, wrt, of)
@@ -61,6 +61,20 @@ class Bounded:
             return [gradients.get(i) for i in range(len(inputs))]
 
         return outputs, pullback
+
+
+def _met(body: Block, inputs: Sequence[Array]) -> Block:
+    """The body as the inputs meet it: their sizes for its own, and new names for sizes that depend on data.
+
+    A program that holds the call may have been inlined since, and twice.
+    """
+    pairs = zip(body.params, inputs, strict=True)
+    if all(same_types(p.type, x.type) for p, x in pairs) and not own_symbols(body):
+        return body
+    with tracing.recording() as again:
+        params = [again.param(x.type, p.hint) for p, x in zip(body.params, inputs, strict=True)]
+        results = tracing.inline(body, params)
+    return tracing.close(body.name, params, again, results)
 
 
 def _call(name: str, body: Block, inputs: Sequence[Array]) -> list[Array]:

@@ -121,7 +121,9 @@ def _argument_cotangents(argument: Any, cotangent: Any, name: str, pullback: Fun
         return [as_array(c) for c, t in zip(found, traced, strict=True) if t]
     except TraceError as error:
         raise RuleError(
-            f"the rule of {name} returned a cotangent that is no array: {error.what}", place=defined_at(pullback)
+            f"the rule of {name} returned a cotangent that is no array: {error.what}",
+            place=defined_at(pullback),
+            cure="Return the cotangents themselves, as expressions: what nobody asks for is left out of the pullback.",
         ) from None
 
 

@@ -24,7 +24,7 @@ from primsplit.export import (
     trace,
     with_asked_params,
 )
-from primsplit.ir import Block, Value
+from primsplit.ir import Block
 from primsplit.names import kept_apart
 from primsplit.policies import Policy, check_policy
 from primsplit.programs.program import Program, flat_program
@@ -194,9 +194,8 @@ def _with_blocks(
             moved = {i: inner.param(params[i].type) for i in wrt}
             results = tracing.inline(program.block, [moved.get(i, p) for i, p in enumerate(params)])
         call = Block(program.block.name, tuple(moved.values()), tuple(inner.ops), tuple(results))
-        values: list[Value] = tracing.inline(program.block, params)
         at = [Array(params[i]) for i in wrt]
-        blocks = jacobian_blocks(call, at, of, mode="forward" if forward else None, chunk=chunk)
+        values, blocks = jacobian_blocks(call, at, of, mode="forward" if forward else None, chunk=chunk)
         values += [a.value for i in of for a in blocks[i]]
     block = tracing.close(program.block.name, params, recorded, values)
     taken = [*program.inputs, *program.outputs]

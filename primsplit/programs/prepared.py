@@ -68,6 +68,10 @@ class Prepared:
         turned = tuple(s if c.output is None else 1 - s for s, c in zip(now, program.states, strict=True))
         self._bound = {sides: self._bind(sides) for sides in (now, turned)}
 
+    def __repr__(self) -> str:
+        told = ", ".join(f"{n}: {Type(a.dtype, a.shape)}" for n, a in self.inputs.items())
+        return f"Prepared ({told}) -> {', '.join(self.outputs)}"
+
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run on these arguments. Raises SpecError, DtypeError or ShapeError for others than it was prepared for."""
         if self._is_flat and not named and self.fits(args):

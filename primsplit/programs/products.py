@@ -16,7 +16,7 @@ from primsplit.limited import Limited
 from primsplit.programs.compiled import CACHE_SIZE, Compiled
 from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram, push_program
-from primsplit.transforms.directions import Mode, hessian_of, jacobian_of, laplacian_of
+from primsplit.transforms.directions import hessian_of, jacobian_of, laplacian_of
 from primsplit.transforms.forward import (
     as_tuple,
     jacobian_vector,
@@ -24,6 +24,7 @@ from primsplit.transforms.forward import (
     value_gradient_and_product,
 )
 from primsplit.transforms.gradient import Wrt, check_differentiable, select_arguments
+from primsplit.transforms.linear import Mode
 
 Function = Callable[..., Any]
 

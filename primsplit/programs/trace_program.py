@@ -58,7 +58,8 @@ def trace_program(
     if isinstance(function, Program):
         return _of_its_types(function, trees.flatten((tuple(args), dict(named)))[0], named)
     require_function(function)
-    check_option("branches", branches, get_args(Branches))
+    guarded = "A function that is recorded for each way when arrays first take it is ps.guarded(f)."
+    check_option("branches", branches, get_args(Branches), cure=guarded)
     check_option("freeze", freeze, get_args(Freeze))
     leaves, spec = trees.flatten((tuple(args), dict(named)))
     types = [leaf_type(x) for x in leaves]
@@ -198,10 +199,11 @@ def _report_large(constants: Sequence[Const]) -> None:
             warnings.warn_explicit(told, FrozenArrayWarning, const.place.filename, const.place.line)
 
 
-def check_option(name: str, given: object, known: Sequence[str]) -> None:
+def check_option(name: str, given: object, known: Sequence[str], *, cure: str = "") -> None:
     """Raise SpecError for another text than those known."""
     if given not in known:
-        raise SpecError(f"{name}={given!r} is none of {', '.join(map(repr, known))}", place=tracing.user_place())
+        told = f"{name}={given!r} is none of {', '.join(map(repr, known))}"
+        raise SpecError(told, place=tracing.user_place(), cure=cure)
 
 
 def _params(constants: Sequence[Const]) -> dict[str, Const]:

@@ -6,22 +6,20 @@ a time.
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.batching.transform import batch_block
-from primsplit.broadcasting import reshape_to, transpose, zeros
+from primsplit.broadcasting import reshape_to, transpose, zeros, zeros_like
 from primsplit.dims import Dim, at_least, product
 from primsplit.errors import SpecError
 from primsplit.frames import store
 from primsplit.ir import Block, Type, Value
 from primsplit.nested import ScanForm, Walk, emit_scan, record
 from primsplit.ops import op
-from primsplit.split import split_block
-from primsplit.tangents.pushforward import push_block
 from primsplit.transforms.failing import failing_alike
 from primsplit.transforms.gradient import (
     Function,
@@ -32,9 +30,9 @@ from primsplit.transforms.gradient import (
     trace_call,
     value_and_gradient,
 )
+from primsplit.transforms.linear import Mode, linear_lists
 
-Mode = Literal["forward", "reverse"]
-MODES = ("forward", "reverse")
+MODES = get_args(Mode)
 
 
 def jacobian_of(
@@ -48,8 +46,7 @@ def jacobian_of(
     """
     traced = trace_call(function, args, named, wrt)
     check_differentiable([r.type for r in traced.results], "jacobian")
-    found = jacobian_blocks(traced.block, traced.inputs, traced.floats, mode=mode, chunk=chunk)
-    results = tracing.inline(traced.block, [a.value for a in traced.inputs])
+    results, found = jacobian_blocks(traced.block, traced.inputs, traced.floats, mode=mode, chunk=chunk)
     values = [Array(v) for v in results[: len(traced.results)]]
     store(traced.states, [Array(v) for v in results[len(values) :]])
     alike = {i: failing_alike(made, [None] * len(made), (), traced.block, results) for i, made in found.items()}
@@ -86,11 +83,10 @@ def laplacian_of(
     check_directions(None, chunk)
     traced = trace_call(gradients, args, named, wrt)
     total = Array(tracing.constant(np.zeros((), traced.inputs[0].dtype)))
-    for position, given in enumerate(traced.inputs):
-        found = column(traced.block, traced.inputs, position, [position], chunk).get(position)
-        if found is not None:
-            total = op.Add(total, _trace(found, given))
-    results = tracing.inline(traced.block, [a.value for a in traced.inputs])
+    own = {i: [i] for i in range(len(traced.inputs))}
+    results, found = _stacked(traced.block, traced.inputs, "forward", own, chunk)
+    for (position, _), rows in found.items():
+        total = op.Add(total, _trace(rows, traced.inputs[position]))
     store(traced.states, [Array(v) for v in results[len(traced.results) :]])
     return failing_alike([total], [None], (), traced.block, results)[0]
 
@@ -116,48 +112,53 @@ def _total(types: Iterable[Type]) -> Dim:
 
 def jacobian_blocks(
     block: Block, inputs: Sequence[Array], of: Sequence[int], *, mode: Mode | None = None, chunk: int | None = None
-) -> dict[int, list[Array]]:
-    """For each result in `of`, one array (*result, *parameter) a parameter of the block, recorded at these inputs."""
+) -> tuple[list[Value], dict[int, list[Array]]]:
+    """The results of a block recorded at these inputs, and its Jacobian: for each result in `of` one array a parameter.
+
+    The arrays are (*result, *parameter), by forward mode from columns, in reverse from rows; by default whichever are
+    fewer. What the block draws is drawn once, for results and derivatives alike.
+    """
     check_directions(mode, chunk)
-    if (mode or fewer(block, of)) == "forward":
-        found = [column(block, inputs, p, of, chunk) for p in range(len(inputs))]
-        known = {(i, p): a for p, made in enumerate(found) for i, a in made.items()}
-    else:
-        known = {(i, p): a for i in of for p, a in row(block, inputs, i, chunk).items()}
-    return {
-        i: [known[i, p] if (i, p) in known else _zeros(block.results[i], x) for p, x in enumerate(inputs)] for i in of
-    }
+    way, given = mode or fewer(block, of), range(len(inputs))
+    wanted: dict[int, Sequence[int]] = dict.fromkeys(given, of) if way == "forward" else dict.fromkeys(of, given)
+    results, stacked = _stacked(block, inputs, way, wanted, chunk)
+    make = _from_columns if way == "forward" else _from_rows
+
+    def made(result: int, parameter: int) -> Array:
+        ends = Array(results[result]), inputs[parameter]
+        rows = stacked.get((parameter, result) if way == "forward" else (result, parameter))
+        return zeros((*ends[0].shape, *ends[1].shape), ends[0].dtype) if rows is None else make(rows, *ends)
+
+    return results, {i: [made(i, p) for p in given] for i in of}
 
 
-def _zeros(result: Value, given: Array) -> Array:
-    shape = (*(result.type.shape or ()), *given.shape)
-    return zeros(shape, result.type.dtype)
+def _from_columns(stacked: Array, result: Array, parameter: Array) -> Array:
+    moved = transpose(stacked, [*range(1, len(result.shape) + 1), 0])
+    return reshape_to(moved, (*result.shape, *parameter.shape))
 
 
-def column(
-    block: Block, inputs: Sequence[Array], position: int, of: Sequence[int], chunk: int | None
-) -> dict[int, Array]:
-    """For one parameter, the arrays (*result, *parameter) of the results in `of` that depend on it."""
-    pushed = push_block(block, [position], of)
-    like = inputs[position]
-    _, captured = record_primal(pushed.primal, pushed.captures, inputs)
-    stacked = along_basis(pushed.tangent, captured, like.type, chunk)
-    found = {}
-    for target, array in zip(pushed.targets, stacked, strict=True):
-        shape = block.results[target].type.shape or ()
-        moved = transpose(array, [*range(1, len(shape) + 1), 0])
-        found[target] = reshape_to(moved, (*shape, *like.shape))
-    return found
+def _from_rows(stacked: Array, result: Array, parameter: Array) -> Array:
+    return reshape_to(stacked, (*result.shape, *parameter.shape))
 
 
-def row(block: Block, inputs: Sequence[Array], result: int, chunk: int | None) -> dict[int, Array]:
-    """The arrays (*result, *parameter) of one result, by the position of the parameters that it depends on."""
-    split = split_block(block, range(len(inputs)), [result])
-    like = block.results[result].type
-    _, captured = record_primal(split.primal, split.captures, inputs)
-    stacked = along_basis(split.pullback, captured, like, chunk)
-    pairs = zip(split.targets, stacked, strict=True)
-    return {p: reshape_to(a, (*(like.shape or ()), *inputs[p].shape)) for p, a in pairs}
+def _stacked(
+    block: Block, inputs: Sequence[Array], mode: Mode, wanted: Mapping[int, Sequence[int]], chunk: int | None
+) -> tuple[list[Value], dict[tuple[int, int], Array]]:
+    """The block's results, and for each source and target that depend on each other the target's directions in front.
+
+    Sources and targets are those of a `Linear`.
+    """
+    results: list[Value] | None = None
+    found: dict[tuple[int, int], Array] = {}
+    for linear in linear_lists(block, mode, wanted):
+        results, captured = record_primal(linear.primal, linear.captures, inputs)
+        ends = inputs if mode == "forward" else [Array(r) for r in results]
+        for source in linear.sources:
+            alone = linear.of_one(source)
+            others = [zeros_like(ends[i]).value for i in alone.sources[:-1]]
+            rows = along_basis(alone.listed, [*captured, *others], ends[source].type, chunk)
+            found.update({(source, t): a for t, a in zip(alone.targets, rows, strict=True) if t in wanted[source]})
+    return results or tracing.inline(block, [a.value for a in inputs]), found
 
 
 def along_basis(linear: Block, captured: Sequence[Value], like: Type, chunk: int | None) -> list[Array]:
@@ -208,8 +209,8 @@ def _in_chunks(linear: Block, captured: Sequence[Value], like: Type, size: Dim, 
     ]
 
 
-def _trace(block: Array, like: Array) -> Array:
-    """The sum of the diagonal of a block (*shape, *shape)."""
+def _trace(rows: Array, like: Array) -> Array:
+    """The sum of the diagonal of the rows (size, *shape) of a square matrix."""
     size = product(like.shape)
-    matrix = reshape_to(block, (size, size))
+    matrix = reshape_to(rows, (size, size))
     return op.ReduceSum(op.Mul(matrix, reshape_to(_basis(like.type, size, size), (size, size))), [0, 1], keepdims=0)

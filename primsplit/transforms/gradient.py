@@ -17,6 +17,7 @@ from primsplit.errors import DtypeError, ShapeError, SpecError
 from primsplit.frames import Slot, record_keeping, store
 from primsplit.ir import Block, Type, Value, Var
 from primsplit.lifting import Held, as_array
+from primsplit.ops import op
 from primsplit.parts import Split
 from primsplit.passes.rewritten import rewritten
 from primsplit.split import gradient_or_zeros, split_block
@@ -262,9 +263,17 @@ def vector_jacobian(
         seeds = [_cotangent(given[i], results[i]) for i in split.of]
         found = [Array(v) for v in tracing.inline(split.pullback, [*captured, *(s.value for s in seeds)])]
         gradients = _failing_alike(gradient_or_zeros(split, found, made.inputs), split, results)
-        return in_structure(made.wrt, gradients, wrt)
+        return in_structure(made.wrt, list(map(_in_shape_of, gradients, made.inputs)), wrt)
 
     return trees.unflatten(made.result, [Array(v) for v in results[:own]]), pullback
+
+
+def _in_shape_of(gradient: Array, given: Array) -> Array:
+    """The cotangent, known to have the type of its input: a pullback may read sizes alone, which name no symbol."""
+    if gradient.type == given.type:
+        return gradient
+    typed: Array = op.Identity(gradient, types=[given.type])
+    return typed
 
 
 def record_primal(primal: Block, captures: Sequence[Var], inputs: Sequence[Array]) -> tuple[list[Value], list[Value]]:

@@ -10,6 +10,7 @@ import pytest
 import primsplit as ps
 from primsplit.counters import Counters
 from primsplit.errors import ShapeError, SpecError
+from primsplit.ir import walk
 from primsplit.ops import op
 
 RANDOM = np.random.default_rng(0)
@@ -373,3 +374,37 @@ def test_a_primitive_keeps_its_forward_rule_in_a_batch() -> None:
     same(ps.jvp(ps.vmap(_bent), (X,), (X + 1,))[1], wanted)
     same(ps.vmap(lambda x: ps.jvp(_bent, (x,), (x + 1,))[1])(X), wanted)
     same(ps.grad(lambda x: ps.vmap(_bent)(x).sum())(X), 10 * np.tanh(X))
+
+
+@pytest.mark.parametrize("count", [2, 0])
+@pytest.mark.parametrize("size", [3, 1, 0])
+def test_the_gradient_of_a_call_in_a_batch_has_no_loop_over_the_examples(count: int, size: int) -> None:
+    """What the call keeps of shapes is that of one example, which all share."""
+    energy = ps.cached(lambda x, t: np.sum(x * x) * t)
+    specs = ps.spec("float64", ["B", "N"]), ps.spec("float64", ["B"])
+    program = ps.trace(ps.vmap(ps.grad(energy, wrt=(0, 1))), *specs)
+    assert not any(o.kind == "Loop" for o in walk(program.block))
+    x, t = np.arange(1.0, count * size + 1).reshape(count, size), np.arange(1.0, count + 1)
+    by_x, by_t = program(x, t)
+    np.testing.assert_array_equal(by_x, 2.0 * x * t[:, None])
+    np.testing.assert_array_equal(by_t, np.sum(x * x, axis=1))
+
+
+def test_an_output_that_examples_share_stays_so_where_a_rule_makes_it_of_one_that_differs() -> None:
+    @ps.primitive
+    def with_size(x: Any) -> Any:
+        return np.sum(x * x), np.int64(3)
+
+    @ps.rrule(with_size)
+    def rule(x: Any) -> Any:
+        count = np.sum((x < np.inf).astype(np.int64))
+        return (np.sum(x * x), count), lambda d: (2.0 * d[0] * x,)
+
+    def f(x: Any) -> Any:
+        value, count = with_size(x)
+        return value * count
+
+    x = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(ps.vmap(f)(x), 3.0 * np.sum(x * x, axis=1))
+    np.testing.assert_array_equal(ps.vmap(ps.grad(f))(x), 6.0 * x)
+    np.testing.assert_array_equal(ps.vmap(ps.hessian(f))(x), np.broadcast_to(6.0 * np.eye(3), (2, 3, 3)))

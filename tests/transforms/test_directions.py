@@ -119,3 +119,76 @@ def test_a_prepared_product_is_traced_and_loaded_once() -> None:
     for _ in range(1000):
         prepared(np.ones(2), np.ones(2))
     assert ps.counts() == kept
+
+
+DRAWN = {
+    "jacobian": lambda f: ps.value_and_jacobian(f),
+    "jacobian by columns": lambda f: ps.value_and_jacobian(f, mode="forward"),
+    "jacobian by rows": lambda f: ps.value_and_jacobian(f, mode="reverse", chunk=2),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_value_and_jacobian_see_one_draw(name: str) -> None:
+    def scaled(x: Any, y: Any) -> Any:
+        first, second = ps.random.normal(size=3), ps.scan(lambda c, e: (c, e * ps.random.normal()), 0.0, x)[1]
+        return first * x * y, second
+
+    x, y = np.array([1.0, 2.0, 3.0]), np.array([2.0, -1.0, 0.5])
+    (product, stepped), (by_product, by_stepped) = ps.value_and_jacobian(scaled, wrt=(0, 1))(x, y)
+    np.testing.assert_allclose(np.diag(by_product[0]) * x, product)
+    np.testing.assert_allclose(np.diag(by_product[1]) * y, product)
+    np.testing.assert_allclose(np.diag(by_stepped[0]) * x, stepped)
+    assert not np.any(by_stepped[1])
+    value, jacobian = DRAWN[name](lambda x: ps.random.normal(size=3) * x)(x)
+    np.testing.assert_allclose(np.diag(jacobian) * x, value)
+
+
+def test_value_gradient_hessian_and_laplacian_see_one_draw(tmp_path: Any) -> None:
+    def noisy(x: Any) -> Any:
+        return np.sum(ps.random.normal(size=3) * x * x)
+
+    x = np.array([1.0, 2.0, 3.0])
+    path = str(tmp_path / "hessian.onnx")
+    ps.export(noisy, ps.spec("float64", [3]), mode="hessian", path=path)
+    for made in (ps.value_grad_and_hessian(noisy), ps.load(path)):
+        value, gradient, hessian = made(x)
+        np.testing.assert_allclose(gradient, np.diag(hessian) * x)
+        np.testing.assert_allclose(value, np.sum(gradient * x) / 2)
+
+    def of_two(x: Any, y: Any) -> Any:
+        return ps.random.normal(size=()) * np.sum(x * x - y * y)
+
+    assert ps.laplacian(of_two, wrt=(0, 1))(x, x) == 0.0
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_results_whose_size_the_data_tell_have_jacobians(mode: Any) -> None:
+    def picked(x: Any) -> Any:
+        return x[x > 0] ** 2, np.sum(x)
+
+    x = np.array([2.0, -1.0, 3.0])
+    for point in (x, x[:2], -x[:1], x[:0]):
+        rows = np.diag(2.0 * point)[point > 0]
+        (value, _), (jacobian, of_sum) = ps.value_and_jacobian(picked, mode=mode)(point)
+        np.testing.assert_array_equal(value, point[point > 0] ** 2)
+        np.testing.assert_array_equal(jacobian, rows)
+        np.testing.assert_array_equal(of_sum, np.ones(len(point)))
+
+    def paired(x: Any) -> Any:
+        value, rows = ps.value_and_jacobian(lambda x: picked(x)[0], mode=mode)(x)
+        return value @ rows
+
+    np.testing.assert_array_equal(ps.trace(paired, x)(x), [16.0, 0.0, 54.0])
+
+
+def test_an_infinite_slope_of_one_result_is_none_of_another() -> None:
+    """Also where both come from one list, since there are draws."""
+
+    def f(x: Any) -> Any:
+        return np.log(x), 2.0 * x + 0.0 * ps.random.normal(size=2)
+
+    for mode in ("forward", "reverse"):
+        logarithm, double = ps.jacobian(f, mode=mode)(np.array([0.0, 1.0]))
+        assert np.isinf(logarithm[0, 0])
+        np.testing.assert_array_equal(double, [[2.0, 0.0], [0.0, 2.0]])
