@@ -9,7 +9,7 @@ from primsplit.array import Array
 from primsplit.dims import Dim, Shape
 from primsplit.errors import DtypeError
 from primsplit.infer import fresh
-from primsplit.ir import Block, Type, Value, Var, free
+from primsplit.ir import Block, Const, Type, Value, Var, free
 
 VARYING = "varying"
 """The stem of the sizes of a carry that surely changes its shape from step to step."""
@@ -169,7 +169,7 @@ def emit_loop(
     count = len(carries)
     known = visible([*carries, *free(body)])
     literal = None if trips is None else trips.sizes
-    steps: Dim = literal[0] if literal and trips is not None and condition is None else fresh("steps")
+    steps: Dim = literal[0] if literal and _goes_on(condition, body) else fresh("steps")
     if isinstance(steps, int):
         steps = max(steps, 0)
     stacked = [_stacked(outside(r.type, known), Walk(), steps) for r in body.results[1 + count :]]
@@ -177,6 +177,22 @@ def emit_loop(
     return list(
         tracing.emit("Loop", [trips, condition, *carries], {"body": body}, outputs=len(declared), types=declared)
     )
+
+
+def _goes_on(condition: Value | None, body: Block) -> bool:
+    """True where nothing but the count ends a Loop: its condition is true at first, and every step gives it on.
+
+    A step may end a Loop whose first condition is absent too: so runtimes have it, where the standard ignores that.
+    """
+    sources = {step.outputs[0]: step.inputs[0] for step in body.ops if step.kind == "Identity"}
+    after: Value | None = body.results[0]
+    while after in sources:
+        after = sources[after]
+    return _is_true(condition) and (after is body.params[1] or _is_true(after))
+
+
+def _is_true(condition: Value | None) -> bool:
+    return condition is None or (isinstance(condition, Const) and bool(condition.numpy().all()))
 
 
 def same_everywhere(shape: Shape | None, other: Shape | None) -> bool:

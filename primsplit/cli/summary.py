@@ -28,9 +28,18 @@ def _answer(name: str, made: Derived, paths: Sequence[str], form: str, seconds: 
         "files": [{"path": p, "bytes": os.path.getsize(p)} for p in paths],
         "inputs": [{"name": n, "type": str(t)} for n, t in zip(joint.inputs, joint.types, strict=True)],
         "outputs": [{"name": n, "type": str(r.type)} for n, r in zip(joint.outputs, joint.block.results, strict=True)],
+        "without_rank": _without_rank(joint),
         "operators": _operators(made),
         "seconds": round(seconds, 3),
     }
+
+
+def _without_rank(joint: Program) -> list[str]:
+    """What onnx.checker misses a shape of: inputs, or else results; what follows from those is left out."""
+    inputs = [n for n, t in zip(joint.inputs, joint.types, strict=True) if t.rank is None]
+    outputs = [n for n, r in zip(joint.outputs, joint.block.results, strict=True) if r.type.rank is None]
+    told = {f"d_{name}" for name in (*joint.inputs, *joint.outputs)}
+    return [n for n in inputs if n not in told] or [n for n in outputs if n not in told]
 
 
 def _operators(made: Derived) -> dict[str, int]:
@@ -52,3 +61,6 @@ def _show(answer: dict[str, Any]) -> None:
     rows = [("in", v["name"], v["type"]) for v in answer["inputs"]]
     rows += [("out", v["name"], v["type"]) for v in answer["outputs"]]
     out.print(table(("", "name", "type"), rows))
+    if missing := answer["without_rank"]:
+        told = "no rank, as in the model. onnxruntime runs such a file, onnx.checker refuses it."
+        out.print(f"\n{', '.join(missing)}: {told}\nTo say the rank: --spec '{missing[0]}:[N,3]'.", markup=False)

@@ -20,6 +20,9 @@ from primsplit.ops import op
 
 EARLIER = "primsplit.earlier"
 
+MOST = float(np.finfo(np.float32).max)
+"""The bound of a Clip that names none."""
+
 PAIRS = ("Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor")
 CELLS = ("GRU", "LSTM", "RNN")
 
@@ -27,9 +30,11 @@ CHANGED = {
     **dict.fromkeys((*PAIRS, *CELLS, "Gemm", "PRelu"), 7),
     "BatchNormalization": 14,
     "Cast": 6,
+    "Clip": 11,
     "Dropout": 10,
     "GroupNormalization": 21,
-    "Hardmax": 13,
+    **dict.fromkeys(("Hardmax", "LogSoftmax", "Softmax"), 13),
+    "Pad": 11,
     "Resize": 11,
     "Scan": 9,
     "Upsample": 10,
@@ -83,6 +88,26 @@ def gemm(a: Array, b: Array, c: Array, *, outputs: int = 1, broadcast: int = 0, 
 def cast(x: Array, *, to: str, outputs: int = 1) -> Array:
     """A conversion to a dtype told by its name."""
     return op.Cast(x, to=onnx.TensorProto.DataType.Value(to.upper()))
+
+
+@defines(f"{EARLIER}::Clip")
+def clip(x: Array, *, outputs: int = 1, min: float = -MOST, max: float = MOST, consumed_inputs: Any = ()) -> Array:
+    """The elements with bounds that are attributes, and so the same of every dtype."""
+    with np.errstate(over="ignore"):
+        bounds = np.array([min, max]).astype(x.dtype)
+    return op.Clip(x, *bounds)
+
+
+@defines(f"{EARLIER}::Pad")
+def pad(x: Array, *, paddings: Any, outputs: int = 1, mode: str = "constant", value: float = 0.0) -> Array:
+    """The array with what is put before and behind its elements, told by attributes, of every dtype."""
+    return op.Pad(x, list(paddings), np.asarray(value, x.dtype), mode=mode)
+
+
+@defines(f"{EARLIER}::Pad", since=2)
+def pad_by_pads(x: Array, *, pads: Any, outputs: int = 1, mode: str = "constant", value: float = 0.0) -> Array:
+    """The same, under another attribute's name."""
+    return op.Pad(x, list(pads), np.asarray(value, x.dtype), mode=mode)
 
 
 @defines(f"{EARLIER}::Dropout")
@@ -182,11 +207,20 @@ def group_normalization(
     return op.GroupNormalization(x, *channels, num_groups=num_groups, epsilon=epsilon, stash_type=told)
 
 
-@defines(f"{EARLIER}::Hardmax")
-def hardmax(x: Array, *, outputs: int = 1, axis: int = 1) -> Array:
-    """1 at the first maximum among all elements of the axes from `axis` on, else 0."""
-    flat = op.Flatten(x, axis=axis)
-    return reshape_to(op.Hardmax(flat, axis=-1), x.shape)
+def _define_over_all_axes(kind: str) -> None:
+    @defines(f"{EARLIER}::{kind}")
+    def over_all_axes(x: Array, *, outputs: int = 1, axis: int = 1) -> Array:
+        """The operator over all elements of the axes from `axis` on, as one row."""
+        made: Array
+        if axis % max(x.ndim, 1) == x.ndim - 1:
+            made = getattr(op, kind)(x, axis=-1)
+            return made
+        made = getattr(op, kind)(op.Flatten(x, axis=axis), axis=-1)
+        return reshape_to(made, x.shape)
+
+
+for _kind in ("Hardmax", "LogSoftmax", "Softmax"):
+    _define_over_all_axes(_kind)
 
 
 @defines(f"{EARLIER}::Upsample")

@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 
 from primsplit.array import Array
+from primsplit.definitions.earlier import EARLIER
 from primsplit.dims import Shape
 from primsplit.infer.elementwise import UNARY
 from primsplit.infer.reduction import REDUCTIONS
@@ -83,7 +84,7 @@ def demanded(graph: onnx.GraphProto) -> dict[str, int]:
         if len(value.type.tensor_type.shape.dim):
             found[value.name] = len(value.type.tensor_type.shape.dim)
     for node in reversed(graph.node):
-        if domain_of(node.domain) in {"", "ai.onnx.preview"}:
+        if domain_of(node.domain) in {"", "ai.onnx.preview"} or node.domain.startswith(EARLIER):
             found.update(_of_inputs(node, found, shapes))
     return found
 
@@ -131,6 +132,9 @@ def _by_position(node: onnx.NodeProto, attributes: Attributes, shapes: Shapes) -
     if kind in WINDOWS and kind not in FIXED:
         rank = _of_window(node, attributes, shapes)
         return (rank, rank, 1 if kind in {"Conv", "ConvTranspose"} else None)
+    for name in ("pads", "paddings"):
+        if kind == "Pad" and name in attributes:
+            return (len(attributes[name].ints) // 2,)
     if kind in VECTORS and "axes" not in attributes and (kind != "Pad" or len(node.input) < 4):
         vectors = [shapes.get(name, ()) for i, name in enumerate(node.input) if i in VECTORS[kind]]
         counts = [shape[0] for shape in vectors if len(shape) == 1 and shape[0]]

@@ -22,6 +22,7 @@ from primsplit.onnxio import gradient_node, shape_vectors
 from primsplit.onnxio.aligned import Known, Recorder, record_aligned
 from primsplit.onnxio.batch_scan import BATCH_SCAN
 from primsplit.onnxio.demands import demanded, of_rank
+from primsplit.onnxio.foreign import CURE, reason_of
 from primsplit.onnxio.modelfile import MOST_NODES
 from primsplit.onnxio.nested_nodes import KINDS, record_nested
 from primsplit.onnxio.ranks import Widened, settled, widened_squeeze
@@ -193,11 +194,8 @@ class GraphReader:
         outputs: int,
     ) -> Sequence[Value]:
         """Record a node, where it reads values of unknown rank on what is aligned with them if that can be."""
-        if any(v is not None and v.type.rank is None for v in given):
-            told = record_aligned(kind, given, attributes, outputs, self.aligned, recorder)
-            if told is not None:
-                return told
-        return recorder(kind, given, attributes, outputs)
+        told = record_aligned(kind, given, attributes, outputs, self.aligned, recorder)
+        return recorder(kind, given, attributes, outputs) if told is None else told
 
     def plain(
         self, kind: str, given: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int
@@ -228,6 +226,8 @@ class GraphReader:
     def check_standard(self, node: onnx.NodeProto, domain: str, kind: str) -> None:
         """Raise UnsupportedFunction for a node that the pinned opset cannot tell."""
         where = f"{self.path}: node {node.name or self.count} is {kind}"
+        if reason := reason_of(kind):
+            raise UnsupportedFunction(f"{where}, which {reason}", cure=CURE)
         if domain or not exists(kind):
             raise UnsupportedFunction(
                 f"{where}, which is no operator of ONNX opset {OPSET}",
@@ -277,6 +277,7 @@ class GraphReader:
         Its names end with it.
         """
         outer, self.values = self.values, ChainMap({}, self.values)
+        outside, self.aligned = self.aligned, ChainMap({}, self.aligned)
         try:
             stored = {t.name: self.initializer(t) for t in graph.initializer}
             names = [v.name for v in graph.input if v.name not in stored]
@@ -284,7 +285,7 @@ class GraphReader:
             self.record(graph, tracing.current())
             return self.results(graph.output)
         finally:
-            self.values = outer
+            self.values, self.aligned = outer, outside
 
     def results(self, outputs: Iterable[onnx.ValueInfoProto]) -> list[Entry]:
         """What a graph's outputs are. Raises ParseError for a tensor that is of another dtype than it is declared."""

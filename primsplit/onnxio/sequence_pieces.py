@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 
 from primsplit import dims, tracing
-from primsplit.array import Array
+from primsplit.array import RANK_CURE, Array
 from primsplit.broadcasting import axis_first, int_scalar, reshape_to
 from primsplit.errors import ParseError
 from primsplit.ir import Const, Value
@@ -43,7 +43,10 @@ def split(inputs: Inputs, attributes: Mapping[str, Any]) -> Entry:
     axis, keeps = int(attributes.get("axis", 0)), bool(attributes.get("keepdims", 1))
     rank = tensor.type.rank
     if tensor.type.shape is None or rank is None or not -rank <= axis < rank:
-        raise ParseError(f"SplitToSequence along axis {axis} of {tensor.type}", place=tracing.current().place)
+        cure = RANK_CURE if tensor.type.rank is None else ""
+        raise ParseError(
+            f"SplitToSequence along axis {axis} of {tensor.type}", place=tracing.current().place, cure=cure
+        )
     axis %= rank
     if inputs[1] is None:
         return _singles(tensor, axis, keeps=keeps)

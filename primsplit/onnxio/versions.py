@@ -14,7 +14,7 @@ from primsplit.errors import UnsupportedFunction
 from primsplit.onnxio.modelfile import first_line, graphs
 from primsplit.schema import OPSET
 
-MEANING = {("BatchNormalization", 9): 9, ("Softmax", 11): 11, ("LogSoftmax", 11): 11, ("Hardmax", 11): 11}
+MEANING = {("BatchNormalization", 9): 9}
 """Versions whose meaning changed while their form stayed."""
 
 

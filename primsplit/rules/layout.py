@@ -155,16 +155,18 @@ def slice_rule(
     to its position.
     """
     z = op.Slice(x, starts, ends, axes, steps)
+    others = [None] * (2 if axes is None and steps is None else 3 if steps is None else 4)
 
     def pullback(dz: Array) -> list[Array | None]:
-        if any(v is not None and v.known() is None for v in (axes, steps)):
-            return [_by_position(dz), *(None for v in (starts, ends, axes, steps) if v is not None)]
+        is_counted = isinstance(starts.shape[0], int)
+        if not is_counted or any(v is not None and v.known() is None for v in (axes, steps)):
+            return [_by_position(dz), *others]
         cuts = _Cuts(x, starts, ends, axes, steps)
         for position, axis in enumerate(cuts.axes):
             if not cuts.is_padded(position):
                 shape = (*dz.shape[:axis], x.shape[axis], *dz.shape[axis + 1 :])
                 dz = scatter_along(dz, shape, cuts.picked(position), axis)
-        return [cuts.padded(dz), *(None for v in (starts, ends, axes, steps) if v is not None)]
+        return [cuts.padded(dz), *others]
 
     def _by_position(dz: Array) -> Array:
         count = dims.product(x.shape)

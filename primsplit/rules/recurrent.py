@@ -11,7 +11,7 @@ from typing import Any
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import reshape_like, zeros
+from primsplit.broadcasting import reshape_like, reshape_to, zeros
 from primsplit.dims import Shape, at_least
 from primsplit.errors import MissingRule
 from primsplit.ops import op
@@ -21,6 +21,7 @@ from primsplit.rules.cells import Gradients, Run, gru_backward, lstm_backward, r
 from primsplit.rules.table import Pullback, rrule
 
 Backward = Callable[[Run], Gradients]
+GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 BACKWARD: dict[str, Backward] = {"RNN": rnn_backward, "GRU": gru_backward, "LSTM": lstm_backward}
 
 
@@ -50,7 +51,9 @@ def _rule(kind: str, inputs: Sequence[Array | None], attributes: dict[str, Any])
     x, w, r, b, lengths, *rest = [turned(a) if i in moved and a is not None else a for i, a in enumerate(given)]
     if x is None or w is None or r is None:
         raise MissingRule(f"{kind} needs its input, W and R")
-    hidden = _hidden_size(kind, r)
+    hidden = _hidden_size(kind, r, attributes.get("hidden_size"))
+    if not isinstance(r.shape[-1], int):
+        w, r, b = _of_size(hidden, GATES[kind], len(how.backwards), (w, r, b))
     outputs = getattr(op, kind)(x, w, r, b, lengths, *rest, outputs=1 + how.states, **how.attributes(hidden))
     state = (x.shape[1], hidden)
     shapes: list[Shape] = [(2 * w.shape[1],), *[state] * how.states, *([(3 * hidden,)] if kind == "LSTM" else [])]
@@ -80,8 +83,18 @@ def _rule(kind: str, inputs: Sequence[Array | None], attributes: dict[str, Any])
     return outputs, pullback
 
 
-def _hidden_size(kind: str, r: Array) -> int:
-    hidden = r.shape[-1]
+def _of_size(
+    hidden: int, gates: int, count: int, weights: tuple[Array, Array, Array | None]
+) -> tuple[Array, Array, Array | None]:
+    """Weights of sizes that only the run knows, of those that the attributes tell; a run in which they differ fails."""
+    w, r, b = weights
+    rows = gates * hidden
+    biases = None if b is None else reshape_to(b, (count, 2 * rows))
+    return reshape_to(w, (count, rows, w.shape[2])), reshape_to(r, (count, rows, hidden)), biases
+
+
+def _hidden_size(kind: str, r: Array, told: int | None) -> int:
+    hidden = r.shape[-1] if told is None else told
     if isinstance(hidden, int):
         return hidden
     raise MissingRule(

@@ -165,10 +165,13 @@ def test_every_command_takes_the_type_of_an_input_that_has_no_rank(
 ) -> None:
     path = saved(
         """g (float x) => (float y) {
-  sizes = Shape(x)
-  twice = Add(sizes, sizes)
-  larger = Resize<mode: string = "nearest">(x, , , twice)
-  y = ReduceMean<keepdims: int = 0>(larger)
+  steps = Constant<value_int: int = 2>()
+  going = Constant<value: tensor = bool {1}>()
+  rows = Loop(steps, going) <body: graph = step (int64 k, bool c) => (bool again, float row) {
+    again = Identity(c)
+    row = Sin(x)
+  }>
+  y = ReduceMean<keepdims: int = 0>(rows)
 }"""
     )
     model = onnx.load(path)
@@ -179,3 +182,18 @@ def test_every_command_takes_the_type_of_an_input_that_has_no_rank(
     assert "--spec x:f32[N,3]" in refused.error or "--spec x:[2,3]" in refused.error
     done = primsplit(command, path, "--spec", "x:f32[4,3]", *COMMANDS[command], "--json")
     assert done.status == 0, done.error
+
+
+def test_a_file_of_no_rank_says_what_the_checker_misses_and_how_to_say_it(
+    primsplit: Callable[..., Any], saved: Callable[[str], Path], tmp_path: Path
+) -> None:
+    path = saved("g (float x) => (float y) { a = Sin(x) y = ReduceSum<keepdims: int = 0>(a) }")
+    model = onnx.load(path)
+    model.graph.input[0].type.tensor_type.ClearField("shape")
+    onnx.save(model, path)
+    written = str(tmp_path / "written.onnx")
+    assert "--spec 'x:[N,3]'" in primsplit("grad", path, "--onnx", written).out
+    assert primsplit("grad", path, "--onnx", written, "--json").json["without_rank"] == ["x"]
+    done = primsplit("grad", path, "--onnx", written, "--spec", "x:[N,3]", "--json")
+    assert done.json["without_rank"] == []
+    onnx.checker.check_model(written, full_check=True)

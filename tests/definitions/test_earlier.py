@@ -177,6 +177,30 @@ def test_an_operator_since_opset_7_means_what_onnxruntime_takes_it_for(name: str
     np.testing.assert_allclose(ps.load(path)(*inputs), expected, rtol=1e-5, atol=1e-6)
 
 
+PADS = [0, 0, 1, -1, 0, 0, 0, 2]
+AROUND = ((0, 0), (0, 0), (1, 0), (0, 2))
+PADDED = np.pad(X, AROUND, constant_values=0.25)[..., 1:]
+OF_ATTRIBUTES: dict[str, Row] = {
+    "bounds": row(9, "Clip", X, expected=np.clip(X, -0.5, 0.75), min=-0.5, max=0.75),
+    "one bound": row(7, "Clip", X, expected=np.minimum(X, 0.75), max=0.75),
+    "bounds before opset 6": row(5, "Clip", X, expected=np.clip(X, -0.5, 0.75), min=-0.5, max=0.75),
+    "a number around": row(10, "Pad", X, expected=PADDED, pads=PADS, value=0.25),
+    "a number around before opset 2": row(1, "Pad", X, expected=PADDED, paddings=PADS, value=0.25),
+    "the edge": row(8, "Pad", X, expected=np.pad(X, AROUND, "edge")[..., 1:], pads=PADS, mode="edge"),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("name", OF_ATTRIBUTES)
+def test_numbers_that_are_attributes_fit_every_dtype(name: str, dtype: type[np.floating], tmp_path: Path) -> None:
+    case = OF_ATTRIBUTES[name]
+    x, expected = case.inputs[0].astype(dtype), case.expected.astype(dtype)
+    program = ps.load(saved(tmp_path, case.opset, case.kind, [x], [expected], case.attributes))
+    np.testing.assert_array_equal(program(x), expected, strict=True)
+    if dtype is np.float64:
+        check_grads(program, x, symbolic=False, step=1e-3)
+
+
 LAYERS = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
 

@@ -138,6 +138,34 @@ def test_scans_and_branches_nest(model) -> None:
     check_grads(lambda x, w: loaded(x, w), x, 0.7, order=2, symbolic=False)
 
 
+COUNTED = """
+agraph (double[3] x) => (double[3] y, double[M, 3] rows) {{
+  most = Constant <value_int = 4> ()
+  going = Constant <value = bool {{1}}> ()
+  y, rows = Loop (most, {condition}, x) <
+    body = step (int64 k, bool c, double[3] v) => (bool again, double[3] next, double[3] row) {{
+      next = Sin (v)
+      row = Mul (next, v)
+      one = Constant <value_int = 1> ()
+      again = {again}
+    }}
+  >
+}}
+"""
+
+
+@pytest.mark.parametrize("condition", ["", "going"])
+@pytest.mark.parametrize(("again", "steps"), [("Less (k, one)", 2), ("Identity (c)", 4)])
+def test_a_loop_of_a_known_count_may_be_ended_by_a_step(model, condition, again, steps) -> None:
+    """As onnxruntime has it, also where the loop is given no condition."""
+    program = model(COUNTED.format(condition=condition, again=again))
+    x = np.array([0.5, 0.8, 1.2])
+    rows = program.block.results[1].type
+    assert isinstance(rows.shape[0], int) == (steps == 4)
+    assert program(x)[1].shape == (steps, 3)
+    check_grads(program, x)
+
+
 DOUBLING = """
 agraph (double[N] x, int64 most) => (double[M] y) {
   true = Constant <value = bool {1}> ()

@@ -11,7 +11,7 @@ import onnx.reference
 import pytest
 
 import primsplit as ps
-from primsplit.errors import RunError, ShapeError, SpecError, TraceError
+from primsplit.errors import ParseError, RunError, ShapeError, SpecError, TraceError
 from primsplit.testing import directional_derivative
 
 WEIGHTS = (
@@ -26,8 +26,8 @@ Saved = Callable[..., str]
 def saved(tmp_path: Path) -> Saved:
     """Saves the model of these nodes, which reads `x` and gives `y`, both without a shape."""
 
-    def save(nodes: str, head: str = "(double x) => (double y)") -> str:
-        text = f'<ir_version: 8, opset_import: ["" : 18]>\ng {head} {WEIGHTS} {{ {nodes} }}'
+    def save(nodes: str, head: str = "(double x) => (double y)", opset: int = 18) -> str:
+        text = f'<ir_version: 8, opset_import: ["" : {opset}]>\ng {head} {WEIGHTS} {{ {nodes} }}'
         model = onnx.parser.parse_model(text)
         for value in (*model.graph.input, *model.graph.output):
             if not value.type.tensor_type.shape.dim:
@@ -213,6 +213,12 @@ def test_a_value_of_unknown_rank_may_have_none_of_its_elements_or_no_axes(saved:
     np.testing.assert_allclose(gradient(np.array(2.0))[1], 12.0)
 
 
+def test_axes_counted_from_either_end_are_summed_over_where_there_are_no_elements_too(saved: Saved) -> None:
+    program = ps.load(saved(f"{integers('a', -1, 1, -3)} y = ReduceSumSquare (x, a)"))
+    for shape in ((3, 2, 4), (0, 2, 4), (3, 2, 0)):
+        np.testing.assert_array_equal(program(np.ones(shape)), np.full((1, 1, 1), np.prod(shape)), strict=False)
+
+
 def test_what_is_read_beside_a_value_of_unknown_rank_has_a_gradient(saved: Saved) -> None:
     path = saved("b = Mul (x, w) y = MatMul (b, m)")
     x = np.random.default_rng(0).standard_normal((2, 4, 3))
@@ -245,6 +251,20 @@ def test_transforms_take_the_rank_of_their_arrays(saved: Saved) -> None:
     np.testing.assert_allclose(ps.vmap(program)(np.stack([x, v])), np.stack([x, v])[:, 1:2] ** 2)
 
 
+OLD = {
+    "bounds": ("b = Clip <max = 0.5> (x) y = Mul (b, x)", FRONT),
+    "nothing dropped": ("b = Dropout (x) y = Mul (b, x)", FRONT),
+    "padded": ("b = Pad <pads = [0, 1, 0, 2], value = 0.5> (x) y = Mul (b, b)", FRONT[1:2]),
+}
+
+
+@pytest.mark.parametrize(("nodes", "shapes"), OLD.values(), ids=list(OLD))
+def test_so_it_has_in_operators_that_once_meant_something_else(
+    nodes: str, shapes: Sequence[tuple[int, ...]], saved: Saved
+) -> None:
+    check_at(saved(nodes, opset=9), shapes)
+
+
 DEMANDING = {
     "a convolution": ("k = Constant <value = double[1, 1, 1, 2] {1.0, 2.0}> () b = Relu (x) y = Conv (b, k)", 4),
     "pooling": ("a = Tanh (x) y = MaxPool <kernel_shape = [2]> (a)", 3),
@@ -272,7 +292,85 @@ def test_an_inner_value_has_the_rank_that_it_is_declared_with_or_the_run_fails(s
         gradient(np.ones((1, 1, 3)))
 
 
-REFUSED = 'r = Shape (x) s = Add (r, r) b = Resize <mode = "nearest"> (x, , , s) y = Mul (b, b)'
+DEEP = "(double x, int64 i) => (double y)"
+PAIRS = np.array([[1, -2], [0, 1], [1, -2]])
+ROWS = np.array([[[1], [-2]]])
+OTHERS = {
+    "larger pictures": (
+        'r = Shape (x) s = Add (r, r) b = Resize <mode = "linear"> (x, , , s) y = Mul (b, b)',
+        "(double x) => (double y)",
+        [((2, 3),), ((3,),)],
+    ),
+    "a window": (
+        "r = Shape (x) t = Constant <value_int = 1> () s = Add (r, t) b = CenterCropPad (x, s) y = Mul (b, b)",
+        "(double x) => (double y)",
+        [((2, 3),), ((3,),), ((1, 2, 2),)],
+    ),
+    "slices": ("b = GatherND (x, i) y = Mul (b, b)", DEEP, [((3, 4, 2), PAIRS), ((3, 4), PAIRS), ((3, 4), ROWS)]),
+    "slices of a batch": (
+        "b = GatherND <batch_dims = 1> (x, i) y = Mul (b, b)",
+        DEEP,
+        [((3, 2, 4), PAIRS), ((1, 3, 4), ROWS), ((1, 3), ROWS)],
+    ),
+    "slices written": (
+        f"b = GatherND (x, i) c = Sin (b) d = ScatterND {ADD} (x, i, c) y = Mul (d, d)",
+        DEEP,
+        [((3, 4, 2), PAIRS), ((3, 4), PAIRS), ((3, 4), ROWS), ((3,), ROWS)],
+    ),
+    "samples": (
+        "y = GridSample (x, z)",
+        "(double x, double z) => (double y)",
+        [((2, 3, 4, 5), (2, 2, 3, 2)), ((1, 2, 3, 4, 2), (1, 2, 1, 2, 3))],
+    ),
+    "turned pairs": (
+        "y = RotaryEmbedding <num_heads = 2> (x, z, z)",
+        "(double x, double z) => (double y)",
+        [((2, 3, 8), (2, 3, 2)), ((2, 2, 3, 4), (2, 3, 2))],
+    ),
+}
+
+
+@pytest.mark.parametrize(("nodes", "head", "cases"), OTHERS.values(), ids=list(OTHERS))
+def test_an_operator_that_differs_from_rank_to_rank_has_a_gradient(
+    nodes: str, head: str, cases: Sequence[tuple[Any, ...]], saved: Saved
+) -> None:
+    program = ps.load(saved(nodes, head, opset=23 if "Rotary" in nodes else 20))
+    gradient = ps.split(program, seed="ones").joint()
+    for case in cases:
+        random = np.random.default_rng(1)
+        given = [random.uniform(0.1, 0.9, a) if isinstance(a, tuple) else a for a in case]
+        moving = [a for a in given if a.dtype == np.float64]
+        directions = [random.standard_normal(a.shape) for a in moving]
+        rest = given[len(moving) :]
+        slopes = gradient(*given)[-len(moving) :]
+
+        def total(moved: Sequence[Any], rest: Sequence[Any] = rest) -> float:
+            return float(np.sum(program(*moved, *rest)))
+
+        expected = directional_derivative(total, moving, directions)
+        found = sum(np.vdot(s, d) for s, d in zip(slopes, directions, strict=True))
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_a_branch_does_not_leave_its_values_to_what_is_behind_it(saved: Saved) -> None:
+    nodes = (
+        "s = ReduceSum <keepdims = 0> (w) b = Cast <to = 9> (s) z = If (b) "
+        "<then_branch = t () => (double p) { p = Mul (x, w) }, else_branch = e () => (double q) { q = Exp (x) }> "
+        "y = Mul (z, x)"
+    )
+    path = saved(
+        nodes.replace("ReduceSum <keepdims = 0> (w)", "ReduceSum <keepdims = 0> (c)"),
+        "(double x, double c) => (double y)",
+    )
+    gradient = ps.split(ps.load(path), wrt="x", seed="ones").joint()
+    x = np.array([[0.5, 0.25, 1.0]])
+    np.testing.assert_allclose(gradient(x, np.ones(1))[-1], 2 * x * [0.5, -1.0, 2.0])
+    np.testing.assert_allclose(gradient(x, np.zeros(1))[-1], np.exp(x) * (1 + x))
+
+
+REFUSED = """n = Constant <value_int = 2> () t = Constant <value = bool {1}> ()
+    b = Loop (n, t) <body = b (int64 k, bool c) => (bool d, double e) { d = Identity (c) e = Mul (x, x) }>
+    y = Mul (b, b)"""
 
 
 def test_a_gradient_that_needs_the_rank_is_refused_with_the_way_to_say_it(saved: Saved) -> None:
@@ -283,7 +381,7 @@ def test_a_gradient_that_needs_the_rank_is_refused_with_the_way_to_say_it(saved:
     x = np.arange(12.0).reshape(4, 3)
     for said in ("f64[N,3]", "[N,M]", 2, x, ps.spec("float64", ["N", 3])):
         _, slope = ps.split(ps.load(path, specs={"x": said}), seed="ones").joint()(x)
-        np.testing.assert_allclose(slope, 8 * x)
+        np.testing.assert_allclose(slope, 8 * x**3)
 
 
 LOOP = (
@@ -324,3 +422,31 @@ def test_a_size_that_is_said_takes_the_place_of_its_name_in_every_input(saved: S
 def test_a_type_that_does_not_fit_is_refused(specs: dict[str, Any], told: str, saved: Saved) -> None:
     with pytest.raises(SpecError, match=told):
         ps.load(saved("y = Mul (x, x)", "(double[n, 3] x) => (double y)"), specs=specs)
+
+
+def test_a_recurrent_layer_whose_weights_have_no_sizes_has_those_of_its_attributes(tmp_path: Path) -> None:
+    path = str(tmp_path / "model.onnx")
+    nodes = "y = GRU <hidden_size = 2> (x, w, r, b)"
+    head = "(float[T, B, I] x, float[D, G, I] w, float[D, G, H] r, float[D, Q] b) => (float[T, D, B, H] y)"
+    onnx.save(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 14]> g {head} {{ {nodes} }}'), path)
+    program = ps.load(path)
+    random = np.random.default_rng(0)
+    given = [random.uniform(-0.8, 0.8, s).astype(np.float32) for s in ((3, 2, 4), (1, 6, 4), (1, 6, 2), (1, 12))]
+    directions = [random.standard_normal(a.shape) for a in given]
+
+    def total(moved: Sequence[Any]) -> float:
+        return float(np.sum(program(*(a.astype(np.float32) for a in moved)), dtype=np.float64))
+
+    slopes = ps.split(program, seed="ones").joint()(*given)[1:]
+    found = sum(np.vdot(s, d) for s, d in zip(slopes, directions, strict=True))
+    wide = [a.astype(np.float64) for a in given]
+    both = [total([a + s * d for a, d in zip(wide, directions, strict=True)]) for s in (0.01, -0.01)]
+    np.testing.assert_allclose(found, (both[0] - both[1]) / 0.02, rtol=1e-3)
+
+
+def test_a_sequence_of_the_rows_of_a_value_without_rank_is_refused_with_the_way_to_say_it(saved: Saved) -> None:
+    path = saved("s = SplitToSequence (x) y = ConcatFromSequence <axis = 0> (s)")
+    with pytest.raises(ParseError, match="SplitToSequence") as error:
+        ps.load(path)
+    assert "specs=" in str(error.value)
+    assert ps.load(path, specs={"x": 2})(np.ones((2, 3))).shape == (2, 3)

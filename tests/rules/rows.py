@@ -156,6 +156,7 @@ LAYOUT = [
     row("Slice", F(5, 4), [1], [4], [0]),
     row("Slice", F(7, 4), [-1, 3], [-9, 0], [0, 1], [-2, -1]),
     row("Slice", F(7), [0], [7], [0], [3]),
+    row("Slice", F(7), [0], [7], None, [3], note="steps without axes"),
     row("Slice", F(5, 4), integers(1), integers(4), integers(0), note="bounds at run time", is_symbolic=False),
     row("Pad", F(3, 4), [1, 0, 2, 3]),
     row("Pad", F(3, 4), [1, 2], N(1.5), [1]),

@@ -203,4 +203,4 @@ def test_what_onnxruntime_reads_otherwise_is_written_as_the_standard_has_it(
 def test_a_layer_of_a_hidden_size_that_only_the_run_knows_is_refused_by_name() -> None:
     shapes = [["T", 2, FROM], [1, "H", FROM], [1, "H", "H"]]
     with pytest.raises(MissingRule, match="RNN with hidden size H"):
-        ps.split(lambda x, w, r: op.RNN(x, w, r, hidden_size=H), *(ps.spec("float32", s) for s in shapes))
+        ps.split(op.RNN, *(ps.spec("float32", s) for s in shapes))

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from primsplit.ir import Value
-from primsplit.onnxio.aligned import contraction, elementwise, indexing, layout
+from primsplit.onnxio.aligned import cases, contraction, elementwise, indexing, layout
 from primsplit.onnxio.aligned.node import Aligned, Form, Known, Node, Recorder
 
 __all__ = ["Known", "Recorder", "record_aligned"]
 
-_FORMS: dict[str, Form] = {**elementwise.FORMS, **layout.FORMS, **indexing.FORMS, **contraction.FORMS}
+_FORMS: dict[str, Form] = {**cases.FORMS, **elementwise.FORMS, **layout.FORMS, **indexing.FORMS, **contraction.FORMS}
 
 
 def record_aligned(
@@ -29,10 +29,14 @@ def record_aligned(
 ) -> tuple[Value, ...] | None:
     """Record a node that reads values of unknown rank on what is aligned with them; None where that cannot be.
 
+    So is one that reads indices of unknown depth. None too where all is known.
+
     `recorder` records the operator itself. `known` learns what is aligned with the results.
     """
-    form = _FORMS.get(kind)
-    made = None if form is None else form(Node(kind, values, attributes, outputs, known, recorder))
+    form, node = _FORMS.get(kind), Node(kind, values, attributes, outputs, known, recorder)
+    if form is None or not (node.open_ones() or indexing.is_deep(node)):
+        return None
+    made = form(node) or (None if kind not in cases.FORMS else cases.FORMS[kind](node))
     if made is None:
         return None
     results = []

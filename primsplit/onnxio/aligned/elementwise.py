@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.definitions.earlier import EARLIER
 from primsplit.infer.elementwise import BINARY, COMPARISONS
 from primsplit.infer.reduction import REDUCTIONS
 from primsplit.lifting import as_array
@@ -21,14 +22,15 @@ POINTWISE = frozenset(
 )
 """Operators of which an element of the result reads one of each input, laid along the last axes."""
 LIKE_FIRST = {
-    **dict.fromkeys(("CastLike", "Clip", "Dropout", "Trilu"), -1),
+    **dict.fromkeys(("CastLike", "Clip", "Dropout", "Trilu", f"{EARLIER}::Clip", f"{EARLIER}::Dropout"), -1),
     **dict.fromkeys(("Hardmax", "LogSoftmax", "LpNormalization", "Softmax", "TopK"), -1),
     **dict.fromkeys(("ReverseSequence", "Split"), 0),
+    **dict.fromkeys((f"{EARLIER}::Hardmax", f"{EARLIER}::LogSoftmax", f"{EARLIER}::Softmax"), 1),
 }
 """Operators whose results have as many axes as the first input; the default of an attribute `axis`."""
 FROM_FRONT = frozenset(
     {"BatchNormalization", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "GroupNormalization"}
-    | {"InstanceNormalization", "MeanVarianceNormalization"}
+    | {"InstanceNormalization", "MeanVarianceNormalization", f"{EARLIER}::BatchNormalization"}
 )
 """Operators that count the first input's axes from the front; outputs beside the first are vectors."""
 

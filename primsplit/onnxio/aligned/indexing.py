@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.onnxio.aligned.node import END, Aligned, Form, Node, along, closed, from_front, of_sizes
+from primsplit.ir import Type
+from primsplit.onnxio.aligned.node import END, MOST, Aligned, Form, Node, along, closed, from_front, of_sizes, trailed
 from primsplit.ops import op
 
 
@@ -28,20 +29,56 @@ def _depth(node: Node) -> int | None:
     return shape[-1] if shape and isinstance(shape[-1], int) else None
 
 
-def _gathered_slices(node: Node) -> list[Aligned] | None:
+def is_deep(node: Node) -> bool:
+    """True for slices that are told by rows of indices whose length only the run knows."""
+    return node.kind in {"GatherND", "ScatterND"} and _depth(node) is None
+
+
+def _gathered_slices(node: Node) -> list[Aligned]:
     depth, batch = _depth(node), node.attribute("batch_dims", 0)
     if depth is None:
-        return None
+        return _gathered_by_rows(node, batch)
     data, count = node.aligned(0), node.given_rank(1) or 0
     (made,) = node.record(data.front(), node.array(1))
     return [from_front(made, op.Add(data.rank, np.array([count - 1 - batch - depth])))]
 
 
-def _scattered_slices(node: Node) -> Sequence[Aligned | Array] | None:
+def _gathered_by_rows(node: Node, batch: int) -> list[Aligned]:
+    """Data and rows of any rank: see `_by_rows`; behind the batch are the rows, then what no index tells."""
+    data, indices = node.aligned(0), node.aligned(1)
+    table, rows, behind = _by_rows(data, indices, batch)
+    (made,) = node.record(table, rows)
+    sizes = op.Concat(op.Slice(indices.own_shape(), [0], [-1]), behind, axis=0)
+    return [of_sizes(made, sizes, op.Shape(sizes), len(data.wide.shape) + len(indices.wide.shape) - 1)]
+
+
+def _by_rows(data: Aligned, indices: Aligned, batch: int) -> tuple[Array, Array, Array]:
+    """Data with `MOST` axes that rows of as many indices tell the places in, and one of what no index tells.
+
+    The rows are in one axis behind the batch, and have indices 0 for axes of size 1 behind those that they tell. The
+    third is a vector of the sizes that no index tells.
+    """
+    sizes, places = data.own_shape(), indices.own_shape()
+    depth = op.Slice(places, [-1], [END])
+    end = op.Add(depth, np.array([batch]))
+    behind = op.Slice(sizes, end, [END])
+    rest = op.ReduceProd(behind, [0], keepdims=1)
+    table = op.Concat(trailed(op.Slice(sizes, [0], end), end, MOST), rest, axis=0)
+    each, missing = MOST - batch, op.Sub(np.array([MOST]), end)
+    lead = op.Slice(places, [0], [batch])
+    count = op.ReduceProd(op.Slice(places, [batch], [-1]), [0], keepdims=1)
+    shape = op.Reshape(op.Concat(lead, count, depth, axis=0), [batch + 2])
+    rows = op.Reshape(indices.wide, shape, allowzero=1)
+    pads = op.Concat(np.zeros(2 * batch + 3, np.int64), missing, axis=0)
+    types = [Type(rows.dtype, (*rows.shape[:-1], each))]
+    return op.Reshape(data.wide, table, allowzero=1), op.Pad(rows, pads, types=types), behind
+
+
+def _scattered_slices(node: Node) -> Sequence[Aligned | Array]:
     """The updates have the axes of the indices but the last, then those of the data that no index tells."""
     depth = _depth(node)
     if depth is None:
-        return None
+        return _scattered_by_rows(node)
     known, count = node.given_rank(2), node.given_rank(1) or 0
     if known is not None:
         return node.settled({0: known - count + 1 + depth})
@@ -52,6 +89,17 @@ def _scattered_slices(node: Node) -> Sequence[Aligned | Array] | None:
     sizes = op.Concat(rows, op.Shape(front, start=depth), axis=0)
     (made,) = node.record(front, indices, op.Reshape(node.array(2), sizes, allowzero=1))
     return [from_front(made, data.rank)]
+
+
+def _scattered_by_rows(node: Node) -> list[Aligned | Array]:
+    """Data, rows and updates of any rank: see `_by_rows`."""
+    data = node.aligned(0)
+    table, rows, behind = _by_rows(data, node.aligned(1), 0)
+    sizes = op.Concat(op.Shape(rows, end=1), op.ReduceProd(behind, [0], keepdims=1), axis=0)
+    (made,) = node.record(table, rows, op.Reshape(node.array(2), sizes, allowzero=1))
+    if node.given_rank(0) is not None:
+        return [op.Reshape(made, op.Shape(data.wide), allowzero=1)]
+    return [of_sizes(made, data.own_shape(), data.rank, len(data.wide.shape))]
 
 
 def _compressed(node: Node) -> Sequence[Aligned | Array] | None:

@@ -88,6 +88,10 @@ def _pad(node: Node) -> Sequence[Aligned | Array] | None:
     return [Aligned(x, source.rank) for x in node.record(source.wide, every, *node.arrays()[2:])]
 
 
+def _padded_by_attribute(node: Node) -> Sequence[Aligned | Array]:
+    return node.settled({0: len(node.attribute("pads") or node.attribute("paddings")) // 2})
+
+
 def _tiled(node: Node) -> Sequence[Aligned | Array]:
     count = _length(node, 1)
     if count is not None:
@@ -197,5 +201,6 @@ FORMS: dict[str, Form] = {
     "Tile": _tiled,
     "Transpose": _turned,
     "Unsqueeze": _with_new_axes,
+    f"{EARLIER}::Pad": _padded_by_attribute,
     f"{EARLIER}::Upsample": _of_vector,
 }

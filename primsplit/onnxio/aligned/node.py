@@ -1,6 +1,6 @@
 """A node that reads values of unknown rank: its inputs with leading or trailing axes of size 1."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,13 +58,17 @@ class Aligned:
         return op.Reshape(self.wide, op.Reshape(op.Concat(*sizes, axis=0), [count]), allowzero=1)
 
     def from_back(self, axes: Array) -> Array:
-        """The axes of `wide` that these axes are, which may be counted from the front and only the run knows."""
-        before = op.Reshape(op.Sub(np.array([len(self.wide.shape)]), self.rank), np.zeros(0, np.int64))
+        """The axes of `wide`, counted from the front, that these axes are, which may be counted from either end.
+
+        Only the run knows them.
+        """
+        count = len(self.wide.shape)
+        before = op.Reshape(op.Sub(np.array([count]), self.rank), np.zeros(0, np.int64))
         wide = op.Cast(axes, to=np.int64)
-        return op.Where(op.Less(wide, 0), wide, op.Add(wide, before))
+        return op.Add(wide, op.Where(op.Less(wide, 0), count, before))
 
 
-Known = dict[Value, Aligned]
+Known = MutableMapping[Value, Aligned]
 
 
 def led(sizes: Array, rank: Array, count: int) -> Array:
