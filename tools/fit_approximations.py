@@ -338,11 +338,6 @@ def integral_targets() -> list[Target]:
     return made
 
 
-def exp1_without_logarithm(x: Any) -> Any:
-    """What the logarithm and Euler's constant leave of E1, over x."""
-    return (mp.e1(x) + mp.log(x) + mp.euler) / x
-
-
 def expi_without_zero(zero: Any, x: Any) -> Any:
     """Ei without its logarithm and its zero."""
     return (mp.ei(x) - mp.log(x / zero)) / (x - zero)
@@ -383,21 +378,26 @@ TABLES: dict[str, tuple[Callable[[], list[str]], Callable[[], list[Target]]]] = 
 """What stands first in each table, and what is fitted."""
 
 
+def write_table(name: str, command: str, first: Sequence[str], fitted: Sequence[Target]) -> None:
+    """Write the table that a command makes: what stands first in it, and the fits."""
+    lines = [
+        f'"""Coefficients of special functions. Made by `python {command}`; do not edit."""',
+        "",
+        "from primsplit.passes.compositions.rational import Rational",
+        "",
+        *first,
+    ]
+    for target in fitted:
+        lines += written(target)
+    (FOLDER / name).write_text("\n".join(lines[:-1]) + "\n")
+
+
 def main(names: Sequence[str]) -> None:
     """Write the tables of these names."""
     mp.mp.dps = 100
     for name in names or TABLES:
         first, fitted = TABLES[name]
-        lines = [
-            '"""Coefficients of special functions. Made by `python tools/fit_approximations.py`; do not edit."""',
-            "",
-            "from primsplit.passes.compositions.rational import Rational",
-            "",
-            *first(),
-        ]
-        for target in fitted():
-            lines += written(target)
-        (FOLDER / name).write_text("\n".join(lines[:-1]) + "\n")
+        write_table(name, "tools/fit_approximations.py", first(), fitted())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
-"""scipy.ndimage for traced arrays: filters by windows, and images at points between pixels."""
+"""scipy.ndimage for traced arrays: filters by windows."""
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,7 +25,6 @@ __all__ = [
     "gaussian_filter1d",
     "gaussian_laplace",
     "laplace",
-    "map_coordinates",
     "prewitt",
     "sobel",
     "uniform_filter",
@@ -216,41 +214,6 @@ def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> tuple[A
     places = [cast_to(count_up(n), image.dtype) for n in image.shape]
     sums = [np.sum(image, axis=tuple(b for b in range(image.ndim) if b != a)) for a in range(image.ndim)]
     return tuple(np.sum(line * place) / total for line, place in zip(sums, places, strict=True))
-
-
-def map_coordinates(
-    input: Any, coordinates: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
-    prefilter: bool = True,
-) -> Any:  # fmt: skip
-    """An image at the points `coordinates`, [axes, ...]: the nearest pixel (order 0) or linear between pixels (1).
-
-    Outside it is `cval` ("constant") or the nearest edge ("nearest"). At a pixel the derivative is that to its right.
-    """
-    check_output(output)
-    if order not in {0, 1} or mode not in {"constant", "nearest"}:
-        raise unsupported(f"scipy.ndimage.map_coordinates with order={order} and mode={mode!r}")
-    image: Any = array_like(floating(input))
-    points = array_like(coordinates)
-    points = cast_to(points, image.dtype)
-    firsts: list[Any] = []
-    shares: list[Any] = []
-    inside: Any = True
-    for axis, size in enumerate(image.shape):
-        given, last = points[axis], size - 1
-        inside = inside & (given >= 0) & (given <= last)
-        x: Any = np.clip(given, 0, last)
-        first = np.floor(x + 0.5 if order == 0 else x).astype(np.int64)
-        firsts.append([first, np.minimum(first + 1, last)])
-        shares.append(x - first if order else np.zeros_like(x))
-    found: Any = 0.0
-    for corner in itertools.product((0, 1) if order else (0,), repeat=image.ndim):
-        weight: Any = 1.0
-        for side, share in zip(corner, shares, strict=True):
-            weight = weight * (share if side else 1 - share)
-        found = found + weight * image[tuple(pair[side] for pair, side in zip(firsts, corner, strict=True))]
-    if mode == "constant":
-        found = np.where(inside, found, np.asarray(cval, image.dtype))
-    return as_given(found, input)
 
 
 def padded(image: Any, pads: Sequence[tuple[Any, Any]], mode: str, cval: Any) -> Any:

@@ -198,7 +198,7 @@ class Turn(Held):
         if self.single:
             raise TypeError("Single rotation is not subscriptable.")
         keys = key if isinstance(key, tuple) else (key,)
-        return Turn(self.numbers[(*keys, slice(None)) if Ellipsis in keys else key])
+        return Turn(self.numbers[(*keys, slice(None)) if any(k is Ellipsis for k in keys) else key])
 
 
 def of(rotation: Any) -> Turn:

@@ -9,13 +9,15 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.calls.primitive import primitive, rrule, stop_gradient
 from primsplit.lifting import array_like
-from primsplit.numpy.ufuncs import ELEMENTWISE
+from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.ops import op
 from primsplit.scipy.counts import comb, factorial, lambertw, perm, polygamma
 from primsplit.scipy.operands import floating
+from primsplit.scipy.spherical import spherical_in, spherical_jn, spherical_kn, spherical_yn
 
 __all__ = [
     "comb", "factorial", "lambertw", "log_softmax", "logsumexp", "multigammaln", "perm", "polygamma", "softmax",
+    "spherical_in", "spherical_jn", "spherical_kn", "spherical_yn",
 ]  # fmt: skip
 
 Axis = int | tuple[int, ...] | None
@@ -92,7 +94,7 @@ def log_softmax(x: Any, axis: Axis = None) -> Any:
 
 
 def multigammaln(a: Any, d: int) -> Any:
-    """The logarithm of the gamma function of `d` dimensions, for a > (d - 1) / 2; in traced code alone."""
-    a = array_like(floating(a))
+    """The logarithm of the gamma function of `d` dimensions, for a > (d - 1) / 2, in float64; in traced code alone."""
+    a = cast_to(array_like(floating(a)), np.float64)
     terms = (ELEMENTWISE["gammaln"](a - 0.5 * i) for i in range(d))
     return sum(terms, 0.25 * d * (d - 1) * math.log(math.pi))

@@ -9,21 +9,33 @@ from primsplit import dims, tracing
 from primsplit.array import unsupported
 from primsplit.asked import literal_size
 from primsplit.broadcasting import count_up
-from primsplit.dims import Dim
+from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like
+from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.handle import ComplexArray
+from primsplit.numpy.frequencies import fftfreq, rfftfreq
 from primsplit.numpy.ufuncs import cast_to
+from primsplit.scipy.signatures import as_scipys
 from primsplit.scipy.whole_signals import detrend, signal_of
 
-__all__ = ["coherence", "csd", "periodogram", "spectrogram", "stft", "welch"]
+__all__ = ["coherence", "csd", "istft", "periodogram", "spectrogram", "stft", "welch"]
 
 USUAL = 256
 """How many samples a segment has where nothing says it."""
-HANN = "hann_periodic"
-TUKEY = ("tukey_periodic", 0.25)
 EDGES = {"even": "reflect", "constant": "edge", "zeros": "constant"}
 """How np.pad continues a signal at its ends."""
+
+
+class Segments(NamedTuple):
+    """What SciPy's functions are told of segments of a signal."""
+
+    window: Any
+    nperseg: int | None = None
+    noverlap: int | None = None
+    nfft: int | None = None
+    detrend: Any = "constant"
+    return_onesided: bool = True
 
 
 class _Cut(NamedTuple):
@@ -63,21 +75,20 @@ class _Cut(NamedTuple):
         return np.where(is_paired, 2.0, 1.0)
 
 
-def _cut(
-    x: Any, *, window: Any, nperseg: int | None, noverlap: int | None, nfft: int | None, detrend: Any, onesided: bool
-) -> _Cut:
+def _cut(x: Any, segments: Segments) -> _Cut:
     """Raises ShapeError for segments that do not fit, NumberAsked where only the run knows their length."""
     size = x.shape[-1]
-    window = _window(window, nperseg, size)
+    window = _window(segments.window, segments.nperseg, size)
     length = len(window)
-    overlap = length // 2 if noverlap is None else int(noverlap)
-    points = length if nfft is None else int(nfft)
+    overlap = length // 2 if segments.noverlap is None else int(segments.noverlap)
+    points = length if segments.nfft is None else int(segments.nfft)
     if (isinstance(size, int) and size < length) or overlap >= length or points < length:
         raise ShapeError(
             f"segments of {length} samples do not fit a signal of {size}, noverlap={overlap} or nfft={points}",
             place=tracing.user_place(),
         )
-    return _Cut(window, overlap, points, detrend, onesided and not isinstance(x, ComplexArray))
+    is_onesided = segments.return_onesided and not isinstance(x, ComplexArray)
+    return _Cut(window, overlap, points, segments.detrend, is_onesided)
 
 
 def _window(window: Any, nperseg: int | None, size: Dim) -> Any:
@@ -113,24 +124,17 @@ def _power(z: Any) -> Any:
     return z.real**2 + z.imag**2
 
 
-def welch(
-    x: Any,
-    fs: Any = 1.0,
-    window: Any = HANN,
-    nperseg: int | None = None,
-    noverlap: int | None = None,
-    nfft: int | None = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-    average: str = "mean",
-) -> Any:
+@as_scipys("scipy.signal", Segments)
+def welch(x: Any, fs: Any, segments: Segments, scaling: str, axis: int, average: str) -> Any:
     """The power at each frequency, averaged over segments; the size of the signal may be a symbol beside `nperseg`."""
+    return _averaged_power(x, fs, segments, scaling, axis, average)
+
+
+def _averaged_power(
+    x: Any, fs: Any, segments: Segments, scaling: str = "density", axis: int = -1, average: str = "mean"
+) -> Any:
     rows = np.moveaxis(signal_of(x), axis, -1)
-    cut = _cut(
-        rows, window=window, nperseg=nperseg, noverlap=noverlap, nfft=nfft, detrend=detrend, onesided=return_onesided
-    )
+    cut = _cut(rows, segments)
     found = _power(_transformed(rows, cut)) * _weights(cut, fs, scaling, rows)
     return cut.frequencies(fs), np.moveaxis(_averaged(found, average), -1, axis)
 
@@ -151,93 +155,75 @@ def _averaged(x: Any, average: str) -> Any:
     return parts[0] + 1j * parts[1] if len(parts) > 1 else parts[0]
 
 
-def csd(
-    x: Any,
-    y: Any,
-    fs: Any = 1.0,
-    window: Any = HANN,
-    nperseg: int | None = None,
-    noverlap: int | None = None,
-    nfft: int | None = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-    average: str = "mean",
-) -> Any:
+@as_scipys("scipy.signal", Segments)
+def csd(x: Any, y: Any, fs: Any, segments: Segments, scaling: str, axis: int, average: str) -> Any:
     """What two signals of one length have in common at each frequency, complex numbers."""
+    return _common_power(x, y, fs, segments, scaling, axis, average, name="csd")
+
+
+def _common_power(
+    x: Any, y: Any, fs: Any, segments: Segments, scaling: str, axis: int, average: str, *, name: str
+) -> Any:
     first, second = (np.moveaxis(signal_of(v), axis, -1) for v in (x, y))
     if not dims.same(first.shape[-1], second.shape[-1]):
-        raise unsupported("scipy.signal.csd of signals of two lengths")
+        raise unsupported(f"scipy.signal.{name} of signals of two lengths")
     is_complex = isinstance(first, ComplexArray) or isinstance(second, ComplexArray)
-    cut = _cut(
-        first + 0j if is_complex else first,
-        window=window, nperseg=nperseg, noverlap=noverlap, nfft=nfft, detrend=detrend, onesided=return_onesided,
-    )  # fmt: skip
+    cut = _cut(first + 0j if is_complex else first, segments)
     product = np.conj(_transformed(first, cut)) * _transformed(second, cut)
     found = _averaged(product * _weights(cut, fs, scaling, first), average)
     return cut.frequencies(fs), np.moveaxis(found, -1, axis)
 
 
-def coherence(
-    x: Any,
-    y: Any,
-    fs: Any = 1.0,
-    window: Any = HANN,
-    nperseg: int | None = None,
-    noverlap: int | None = None,
-    nfft: int | None = None,
-    detrend: Any = "constant",
-    axis: int = -1,
-) -> Any:
+@as_scipys("scipy.signal", Segments)
+def coherence(x: Any, y: Any, fs: Any, segments: Segments, axis: int) -> Any:
     """How much of the power of two signals they have in common at each frequency."""
-    options: dict[str, Any] = {
-        "fs": fs, "window": window, "nperseg": nperseg, "noverlap": noverlap, "nfft": nfft, "detrend": detrend,
-        "axis": axis,
-    }  # fmt: skip
-    freqs, common = csd(x, y, **options)
-    return freqs, _power(common) / welch(x, **options)[1] / welch(y, **options)[1]
+    freqs, common = _common_power(x, y, fs, segments, "density", axis, "mean", name="coherence")
+    powers = [_averaged_power(v, fs, segments, axis=axis)[1] for v in (x, y)]
+    return freqs, _power(common) / powers[0] / powers[1]
 
 
-def periodogram(
-    x: Any,
-    fs: Any = 1.0,
-    window: Any = "boxcar",
-    nfft: int | None = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-) -> Any:
-    """The power of a whole signal at each frequency, or of its first `nfft` samples."""
+@as_scipys("scipy.signal", Segments)
+def periodogram(x: Any, fs: Any, segments: Segments, scaling: str, axis: int) -> Any:
+    """The power of a whole signal at each frequency, or of its first `nfft` samples.
+
+    Raises NumberAsked where only the run knows how long it is, and a window or `nfft` is asked for.
+    """
     signal = np.moveaxis(signal_of(x), axis, -1)
+    window, count = "boxcar" if segments.window is None else segments.window, segments.nfft
+    if isinstance(signal.shape[-1], Size) and count is None and isinstance(window, str) and window == "boxcar":
+        freqs, found = _of_any_length(signal, fs, segments.detrend, scaling, is_onesided=segments.return_onesided)
+        return freqs, np.moveaxis(found, -1, axis)
     length = literal_size(signal.shape[-1], "scipy.signal.periodogram")
-    if nfft is not None and nfft < length:
-        signal, length, nfft = signal[..., :nfft], nfft, None
-    freqs, found = welch(
-        signal, fs, "boxcar" if window is None else window, length, 0, nfft, detrend, return_onesided, scaling
-    )
+    if count is not None and count < length:
+        signal, length, count = signal[..., :count], count, None
+    whole = segments._replace(window=window, nperseg=length, noverlap=0, nfft=count)
+    freqs, found = _averaged_power(signal, fs, whole, scaling)
     return freqs, np.moveaxis(found, -1, axis)
 
 
-def spectrogram(
-    x: Any,
-    fs: Any = 1.0,
-    window: Any = TUKEY,
-    nperseg: int | None = None,
-    noverlap: int | None = None,
-    nfft: int | None = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-    mode: str = "psd",
-) -> Any:
+def _of_any_length(x: Any, fs: Any, trend: Any, scaling: str, *, is_onesided: bool) -> tuple[Any, Any]:
+    """Frequencies and the power of a signal whose length only the run knows, each sample with the weight 1."""
+    if trend:
+        x = trend(x) if callable(trend) else detrend(x, type=trend)
+    length = x.shape[-1]
+    size = size_as(length, x.real.dtype)
+    scales = {"density": 1.0 / (fs * size), "spectrum": 1.0 / size**2}
+    if scaling not in scales:
+        raise ValueError(f"Unknown scaling: {scaling!r}")
+    if not is_onesided or isinstance(x, ComplexArray):
+        return fs * fftfreq(length), _power(np.fft.fft(x)) * scales[scaling]
+    twice: Any = 2 * count_up(dims.floor_divide(length, 2) + 1)
+    is_paired: Any = (twice > 0) & (twice < size_as(length, np.int64))
+    weights = cast_to(array_like(np.where(is_paired, 2, 1)), size.dtype) * scales[scaling]
+    return fs * rfftfreq(length), _power(np.fft.rfft(x)) * weights
+
+
+@as_scipys("scipy.signal", Segments)
+def spectrogram(x: Any, fs: Any, segments: Segments, scaling: str, axis: int, mode: str) -> Any:
     """Frequencies, times, and the spectrum of each segment: its power, or what `mode` says of its numbers."""
     rows = np.moveaxis(signal_of(x), axis, -1)
-    options: dict[str, Any] = {"window": window, "nfft": nfft, "detrend": detrend, "onesided": return_onesided}
-    cut = _cut(rows, nperseg=nperseg, noverlap=noverlap, **options)
-    cut = cut._replace(overlap=cut.length // 8 if noverlap is None else cut.overlap)
+    cut = _cut(rows, segments)
+    cut = cut._replace(overlap=cut.length // 8 if segments.noverlap is None else cut.overlap)
     if mode == "psd":
         found = _power(_transformed(rows, cut)) * _weights(cut, fs, scaling, rows)
     else:
@@ -271,25 +257,11 @@ def _in_place(found: Any, axis: int) -> Any:
     return np.moveaxis(found, -1, axis - 1 if axis < 0 else axis)
 
 
-def stft(
-    x: Any,
-    fs: Any = 1.0,
-    window: Any = HANN,
-    nperseg: int | None = USUAL,
-    noverlap: int | None = None,
-    nfft: int | None = None,
-    detrend: Any = False,
-    return_onesided: bool = True,
-    boundary: str | None = "zeros",
-    padded: bool = True,
-    axis: int = -1,
-    scaling: str = "spectrum",
-) -> Any:
+@as_scipys("scipy.signal", Segments)
+def stft(x: Any, fs: Any, segments: Segments, boundary: str | None, padded: bool, axis: int, scaling: str) -> Any:
     """Frequencies, times, and the transform of each segment of a signal that is continued at its ends."""
     rows = np.moveaxis(signal_of(x), axis, -1)
-    cut = _cut(
-        rows, window=window, nperseg=nperseg, noverlap=noverlap, nfft=nfft, detrend=detrend, onesided=return_onesided
-    )
+    cut = _cut(rows, segments)
     if boundary is not None:
         rows = _continued(_at_least(rows, cut.length), cut.length // 2, boundary)
     if padded:
@@ -321,3 +293,62 @@ def _continued(x: Any, length: int, boundary: str) -> Any:
 
 def _widened(x: Any, before: Dim, after: Dim, mode: Any = "constant") -> Any:
     return np.pad(x, [(0, 0)] * (x.ndim - 1) + [(before, after)], mode=mode)
+
+
+@as_scipys("scipy.signal", Segments)
+def istft(
+    Zxx: Any, fs: Any, segments: Segments, input_onesided: bool, boundary: bool, time_axis: int, freq_axis: int,
+    scaling: str,
+) -> Any:  # fmt: skip
+    """Times, and the signal whose segments have these transforms; the number of segments may be a symbol."""
+    spectra: Any = array_like(Zxx) + 0j
+    rank = spectra.ndim
+    time_axis, freq_axis = time_axis % rank, freq_axis % rank
+    if time_axis == freq_axis:
+        raise ValueError("Must specify differing time and frequency axes!")
+    rows = np.moveaxis(spectra, (time_axis, freq_axis), (-2, -1))
+    cut = _cut_of_spectra(rows, segments, is_onesided=input_onesided)
+    pieces = (np.fft.irfft if input_onesided else np.fft.ifft)(rows, cut.points)[..., : cut.length]
+    scale = cut.scale(fs, {"psd": "density"}.get(scaling, scaling)) ** -0.5
+    window, weights = (cast_to(array_like(w), spectra.real.dtype) for w in (cut.window, cut.window * scale))
+    ends = cut.length // 2 if boundary else 0
+    count: Any = cast_to(count_up(rows.shape[-2]), window.dtype)
+    norm = _laid_over(count[:, None] * 0.0 + window * window, cut, ends)
+    norm = np.where(norm > 1e-10, norm, 1.0)
+    parts = [pieces] if input_onesided else [pieces.real, pieces.imag]
+    found = [_laid_over(part * weights, cut, ends) / norm for part in parts]
+    signal = found[0] if input_onesided else found[0] + 1j * found[1]
+    signal = np.moveaxis(signal, -1, time_axis - (freq_axis < time_axis))
+    length = signal.shape[0]  # the first axis, whichever it is, as in SciPy
+    return (np.arange(length) if isinstance(length, int) else cast_to(count_up(length), np.float64)) / fs, signal
+
+
+def _cut_of_spectra(rows: Any, segments: Segments, *, is_onesided: bool) -> _Cut:
+    """Raises ValueError as SciPy does, for segments that do not fit these transforms."""
+    count = literal_size(rows.shape[-1], "scipy.signal.istft")
+    usual = 2 * (count - 1) if is_onesided else count
+    length = usual if segments.nperseg is None else int(segments.nperseg)
+    points = segments.nfft
+    if points is None:
+        points = length if is_onesided and length == usual + 1 else usual
+    overlap = length // 2 if segments.noverlap is None else int(segments.noverlap)
+    if length < 1 or points < length or overlap >= length:
+        raise ValueError(f"segments of {length} samples do not fit noverlap={overlap} or nfft={points}")
+    window = _window(segments.window, length, length)
+    return _Cut(window, overlap, points, segments.detrend, is_onesided)
+
+
+def _laid_over(pieces: Any, cut: _Cut, ends: int) -> Any:
+    """The sum of segments, each a step behind the one before, without `ends` samples on both sides.
+
+    Segments are cut into blocks of a step: the blocks of one place, of all segments in a row, are added at once.
+    """
+    blocks = -(-cut.length // cut.step)
+    wide = _widened(pieces, 0, blocks * cut.step - cut.length)
+    count = pieces.shape[-2]
+    total: Any = 0.0
+    for k in range(blocks):
+        row = wide[..., k * cut.step : (k + 1) * cut.step].reshape((*pieces.shape[:-2], count * cut.step))
+        total = total + _widened(row, k * cut.step, (blocks - 1 - k) * cut.step)
+    length = cut.length + (count - 1) * cut.step
+    return total[..., ends : length - ends]

@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from primsplit.scipy.rotations import Turn, of
+from primsplit.scipy.slerp import between, slerp
 from primsplit.substitutes.table import ModuleSubstitute, register, register_method, when_traced
 
 MAKERS = ("from_quat", "from_rotvec", "from_mrp", "from_euler", "from_matrix", "concatenate", "align_vectors")
@@ -36,3 +37,5 @@ def register_rotations(module: ModuleType) -> None:
     register(original, _RotationSubstitute(original, own))
     for method in ("apply", "__mul__", "__pow__"):
         register_method(original, method, _of_known(method))
+    register(module.Slerp, when_traced(module.Slerp, slerp))
+    register_method(module.Slerp, "__call__", between)

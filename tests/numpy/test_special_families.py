@@ -23,6 +23,10 @@ DEGREES = np.array([0, 1, 2, 3, 7])[:, None]
 ORDERS = np.array([0, 1, 2, 3, 9])[:, None]
 SHAPES = np.array([0.3, 1.0, 2.2, 17.0])[:, None]
 
+ANGLES = np.concatenate([np.linspace(-7, 7, 31), [0.0, 1e-9, np.pi / 2]])
+PARAMETERS = np.array([-1e4, -2.0, -0.1, 0.0, 1e-9, 0.3, 0.99, 1.5, np.nan])[:, None]
+THREE = (np.array([1e-9, 0.4, 2.0])[:, None, None], np.array([0.0, 0.3, 1e5])[:, None], np.array([0.7, 1e-3, 2.0]))
+
 
 def lambert(x: Any, branch: int = 0) -> Any:
     return sp.lambertw(x, branch).real
@@ -40,6 +44,14 @@ VALUES: dict[str, tuple[Function, tuple[Any, ...], float]] = {
     "lambertw": (lambert, (np.concatenate([np.linspace(-0.36, 5, 40), 10.0 ** np.arange(1, 300, 20)]),), 64),
     "lambertw below": (lambda x: lambert(x, -1), (-np.concatenate([np.linspace(0.01, 0.36, 9), [1e-9, 1e-99]]),), 64),
     "polygamma": (lambda x: sp.polygamma(2, x), (POSITIVE[6:],), 32),
+    "dawsn": (sp.dawsn, (BOTH,), 64), "erfi": (sp.erfi, (np.clip(BOTH, -20, 20),), 512),
+    "fresnel": (lambda x: np.stack(sp.fresnel(x)), (BOTH,), 64), "spence": (sp.spence, (BOTH,), 64),
+    "sici": (lambda x: sp.sici(x)[0], (BOTH,), 16), "ci": (lambda x: sp.sici(x)[1], (BOTH,), 2048),
+    "shichi": (lambda x: np.stack(sp.shichi(x)), (BOTH,), 64),
+    "ellipkinc": (sp.ellipkinc, (ANGLES, PARAMETERS), 32), "ellipeinc": (sp.ellipeinc, (ANGLES, PARAMETERS), 64),
+    "elliprf": (sp.elliprf, THREE, 16), "elliprd": (sp.elliprd, THREE, 32), "elliprg": (sp.elliprg, THREE, 16),
+    "elliprc": (sp.elliprc, (np.array([0.0, 1e-9, 0.4, 2.0]), np.array([[0.3], [7.0], [0.4], [-2.0]])), 16),
+    "agm": (sp.agm, (np.array([-3.0, 0.0, 1e-200, 0.4, 7.0, np.nan]), np.array([[-1.0], [0.0], [2.0], [0.4]])), 16),
     "binom": (lambda n: sp.binom(n, 3), (np.linspace(-3, 9, 25),), 64),
     "binom of real numbers": (sp.binom, (np.arange(0, 12.0)[:, None], np.arange(0, 9, 0.5)), 256),
     "comb": (sp.comb, (np.arange(0, 12.0)[:, None], np.arange(-2, 9.0)), 256),
@@ -95,7 +107,10 @@ def test_values_and_what_is_special_are_scipys(name: str) -> None:
     np.testing.assert_allclose(ps.trace(call, *arrays)(*arrays), wanted, rtol=ulps * eps, atol=16 * scale)
 
 
-@pytest.mark.parametrize("name", ["exp1", "k0", "ellipk", "zeta", "voigt_profile", "stdtr", "eval_legendre", "binom"])
+@pytest.mark.parametrize(
+    "name",
+    ["exp1", "k0", "ellipk", "zeta", "voigt_profile", "stdtr", "eval_legendre", "binom", "dawsn", "fresnel", "sici"],
+)
 def test_of_float32_there_is_float32(name: str) -> None:
     function, args, _ = VALUES[name]
     call, arrays = traced(function, args)
@@ -107,13 +122,27 @@ def test_of_float32_there_is_float32(name: str) -> None:
     np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=1e-5)
 
 
+def test_jacobis_functions_are_scipys() -> None:
+    m = np.append(UNIT, 1 - 1e-9)[:, None]
+    for found, wanted in zip(ps.trace(sp.ellipj, ANGLES, m)(ANGLES, m), sp.ellipj(ANGLES, m), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=4e-14)
+
+
 X = np.array([0.3, 1.7, 2.9])
 P = np.array([0.15, 0.55, 0.8])
+WIDE = np.array([-0.4, 0.7, 1.9, 4.3])
 GRADIENTS: dict[str, tuple[Function, tuple[Any, ...]]] = {
     "exp1": (sp.exp1, (X,)), "expi": (sp.expi, (np.array([-2.0, 0.2, 5.0, 7.0, 14.0]),)),
     "expn": (lambda x: sp.expn(np.array([0, 1, 4])[:, None], x), (X,)),
     **{name: (getattr(sp, name), (X,)) for name in ("k0", "k1", "k0e", "k1e", "rgamma", "factorial")},
     **{name: (getattr(sp, name), (P,)) for name in ("ellipk", "ellipe", "ellipkm1")},
+    **{name: (getattr(sp, name), (WIDE,)) for name in ("dawsn", "erfi")}, "spence": (sp.spence, (X,)),
+    **{name: (lambda x, n=name: np.stack(getattr(sp, n)(x)), (WIDE,)) for name in ("fresnel", "sici", "shichi")},
+    **{name: (getattr(sp, name), (WIDE, np.array([-0.7, 0.1, 0.6, 0.9]))) for name in ("ellipkinc", "ellipeinc")},
+    "ellipkinc at a right angle": (sp.ellipkinc, (np.array([np.pi / 2, 0.0]), P[:2])),
+    "ellipj": (lambda u, m: np.stack(sp.ellipj(u, m)), (WIDE[:3], P)),
+    **{name: (getattr(sp, name), (X, X[::-1] + 0.2, X * X)) for name in ("elliprf", "elliprd", "elliprg")},
+    **{name: (getattr(sp, name), (X, X[::-1] + 0.2)) for name in ("elliprc", "agm")},
     "zeta of two": (lambda x, q: sp.zeta(x, q), (X + 1.2, X)),
     "zeta": (lambda x: sp.zeta(x), (np.array([-2.3, 0.4, 2.2]),)),
     "lambertw": (lambert, (X,)), "lambertw below": (lambda x: lambert(x, -1), (-P / 4,)),

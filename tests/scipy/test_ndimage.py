@@ -16,7 +16,6 @@ IMAGE = random.standard_normal((5, 6))
 VOLUME = random.standard_normal((3, 4, 3))
 ROW = random.standard_normal(7)
 WEIGHTS = random.standard_normal((3, 2))
-POINTS = np.array([[0.3, 2.6, 3.9, -0.4], [1.2, 4.7, 0.6, 2.2]])
 MODES = ("reflect", "constant", "nearest", "mirror", "wrap", "grid-mirror", "grid-wrap", "grid-constant")
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
@@ -53,20 +52,13 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
     "sobel": (lambda x: scipys.sobel(x) + scipys.sobel(x, axis=0), IMAGE),
     "prewitt": (lambda x: scipys.prewitt(x, axis=1), VOLUME),
     "laplace": (lambda x: scipys.laplace(x, mode="constant"), IMAGE),
-    "map_coordinates": (lambda x: scipys.map_coordinates(x, POINTS, order=1), IMAGE),
-    "map_coordinates at traced points": (lambda p, q: scipys.map_coordinates(IMAGE, [p, q], order=1, cval=2.0), POINTS),
-    "map_coordinates to the edge": (
-        lambda p, q: scipys.map_coordinates(IMAGE, [p, q], order=1, mode="nearest"), POINTS
-    ),
-    "map_coordinates nearest": (lambda x: scipys.map_coordinates(x, POINTS, order=0, mode="nearest"), IMAGE),
-    "map_coordinates in a row": (lambda p: scipys.map_coordinates(ROW, p[:1], order=1), POINTS),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_it_is_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]
-    check_grads(lambda *xs: function(*xs), *(given if "points" in name or "edge" in name else [given]))
+    check_grads(lambda x: function(x), given)
 
 
 def test_the_width_of_a_gaussian_may_be_traced_with_a_radius() -> None:
@@ -106,7 +98,6 @@ def test_one_file_serves_every_size(size: int) -> None:
 
 def test_what_has_no_form_is_told_at_the_users_line() -> None:
     for error, function in (
-        (UnsupportedFunction, lambda x: scipys.map_coordinates(x, POINTS)),
         (UnsupportedFunction, lambda x: scipys.gaussian_filter(x, x[0, 0])),
         (ShapeError, lambda x: scipys.correlate(x, [1.0, 2.0])),
     ):

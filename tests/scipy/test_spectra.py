@@ -41,6 +41,14 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "stft of rows": lambda x, y, m: scipys.stft(m, nperseg=7, axis=0, boundary="even", scaling="psd"),
     "stft turned about its ends": lambda x, y, m: scipys.stft(x, nperseg=10, noverlap=3, boundary="odd", padded=False),
     "stft without ends": lambda x, y, m: scipys.stft(x, nperseg=10, boundary=None, window=("kaiser", 3.0)),
+    "istft": lambda x, y, m: scipys.istft(x.reshape(5, 8) + 1j * y.reshape(5, 8), 2.0),
+    "istft of odd segments": lambda x, y, m: scipys.istft(
+        x.reshape(5, 8) + 1j * y.reshape(5, 8), nperseg=9, noverlap=6, scaling="psd", boundary=False
+    ),
+    "istft of two sides": lambda x, y, m: scipys.istft(
+        (x + 1j * y).reshape(5, 2, 4), nperseg=4, input_onesided=False, time_axis=0, freq_axis=2, window="hamming"
+    ),
+    "istft of stft": lambda x, y, m: scipys.istft(scipys.stft(m, nperseg=8, axis=0)[2], time_axis=-1, freq_axis=0),
     "the analytic signal": lambda x, y, m: scipys.hilbert(x),
     "an envelope": lambda x, y, m: np.abs(scipys.hilbert(m, axis=0, N=23)),
     "no trend": lambda x, y, m: scipys.detrend(m, axis=0),
@@ -115,6 +123,18 @@ def test_what_cannot_be_is_told_at_the_users_line() -> None:
 
 
 def test_the_spectra_of_whole_signals_have_second_derivatives() -> None:
-    check_grads(lambda x: scipys.periodogram(x, fs=2.0)[1], X[:6], symbolic=False)  # the segment is as long as it
+    check_grads(lambda x: scipys.periodogram(x, fs=2.0)[1], X[:6], resize=(5, 2, 1))
     several = partial(scipys.coherence, nperseg=4, detrend=False)  # without a mean its power at 0 is next to nothing
     check_grads(lambda x, y: several(x, y)[1], X[:16], Y[:16], step=1e-3, resize=())
+
+
+def test_the_inverse_serves_every_number_of_segments_with_second_derivatives() -> None:
+    real, imag = X[:5, None], Y[:5, None]
+
+    def f(x: Any, y: Any) -> Any:
+        return scipys.istft(real * x + 1j * imag * y, nperseg=8, noverlap=5)[1]
+
+    program = ps.trace(f, ps.spec("float64", ["N"]), ps.spec("float64", ["N"]))
+    for size in (6, 2, 1):
+        np.testing.assert_allclose(program(X[:size], Y[:size]), f(X[:size], Y[:size]), atol=1e-13)
+    check_grads(f, X[:6], Y[:6], resize=(1,))

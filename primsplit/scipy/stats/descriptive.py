@@ -1,25 +1,24 @@
-"""scipy.stats' summaries of samples, traced: means, moments, scores, correlations, entropies, distances."""
+"""scipy.stats' summaries of samples, traced: means, moments, scores, correlations, entropies, distances.
+
+Their signatures are SciPy's own. What is not taken here, as `nan_policy`, has SciPy's default, or is refused.
+"""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from primsplit.array import Array, unsupported
+from primsplit.array import Array
 from primsplit.dims import Dim
 from primsplit.lifting import array_like
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.scipy.operands import floating
+from primsplit.scipy.signatures import as_scipys
 
 __all__ = [
     "boxcox_llf", "entropy", "gmean", "hmean", "iqr", "kurtosis", "linregress", "median_abs_deviation", "moment",
     "pearsonr", "pmean", "sem", "skew", "variation", "wasserstein_distance", "zscore",
 ]  # fmt: skip
-
-
-def _check(name: str, nan_policy: Any) -> None:
-    if nan_policy != "propagate":
-        raise unsupported(f"scipy.stats.{name} with nan_policy={nan_policy!r}")
 
 
 def _sample(a: Any, axis: Any, dtype: Any = None) -> tuple[Any, Any]:
@@ -35,48 +34,23 @@ def _count(x: Any, axis: int) -> Any:
     return size if isinstance(size, int) else size_as(size, x.dtype)
 
 
-def pmean(
-    a: Any,
-    p: Any,
-    *,
-    axis: Any = 0,
-    dtype: Any = None,
-    weights: Any = None,
-    nan_policy: Any = "propagate",
-    keepdims: Any = False,
-) -> Any:
+@as_scipys("scipy.stats")
+def pmean(a: Any, p: Any, axis: Any, dtype: Any, weights: Any, keepdims: Any) -> Any:
     """The power mean."""
-    _check("pmean", nan_policy)
     x, axis = _sample(a, axis, dtype)
     return _average(x**p, axis, weights, keepdims=keepdims) ** (1 / p)
 
 
-def gmean(
-    a: Any,
-    axis: Any = 0,
-    dtype: Any = None,
-    weights: Any = None,
-    *,
-    nan_policy: Any = "propagate",
-    keepdims: Any = False,
-) -> Any:
+@as_scipys("scipy.stats")
+def gmean(a: Any, axis: Any, dtype: Any, weights: Any, keepdims: Any) -> Any:
     """The geometric mean."""
-    _check("gmean", nan_policy)
     x, axis = _sample(a, axis, dtype)
     return np.exp(_average(np.log(x), axis, weights, keepdims=keepdims))
 
 
-def hmean(
-    a: Any,
-    axis: Any = 0,
-    dtype: Any = None,
-    *,
-    weights: Any = None,
-    nan_policy: Any = "propagate",
-    keepdims: Any = False,
-) -> Any:
+@as_scipys("scipy.stats")
+def hmean(a: Any, axis: Any, dtype: Any, weights: Any, keepdims: Any) -> Any:
     """The harmonic mean."""
-    _check("hmean", nan_policy)
     x, axis = _sample(a, axis, dtype)
     return 1 / _average(1 / x, axis, weights, keepdims=keepdims)
 
@@ -93,37 +67,27 @@ def _central(x: Any, axis: int, order: int, *, keepdims: Any = False) -> Any:
     return np.mean(away**order, axis=axis, keepdims=keepdims)
 
 
-def moment(
-    a: Any, order: Any = 1, axis: Any = 0, nan_policy: Any = "propagate", *, center: Any = None, keepdims: Any = False
-) -> Any:
+@as_scipys("scipy.stats")
+def moment(a: Any, order: Any, axis: Any, center: Any, keepdims: Any) -> Any:
     """The mean of a power of the distances from the mean, or from `center`."""
-    _check("moment", nan_policy)
     x, axis = _sample(a, axis)
     if center is None:
         return _central(x, axis, order, keepdims=keepdims)
     return np.mean((x - center) ** order, axis=axis, keepdims=keepdims)
 
 
-def skew(a: Any, axis: Any = 0, bias: bool = True, nan_policy: Any = "propagate", *, keepdims: Any = False) -> Any:
+@as_scipys("scipy.stats")
+def skew(a: Any, axis: Any, bias: Any, keepdims: Any) -> Any:
     """The third central moment over the cube of the standard deviation; corrected without `bias`."""
-    _check("skew", nan_policy)
     x, axis = _sample(a, axis)
     found = _central(x, axis, 3, keepdims=keepdims) / _central(x, axis, 2, keepdims=keepdims) ** 1.5
     n = _count(x, axis)
     return found if bias else found * np.sqrt((n - 1.0) * n) / (n - 2.0)
 
 
-def kurtosis(
-    a: Any,
-    axis: Any = 0,
-    fisher: bool = True,
-    bias: bool = True,
-    nan_policy: Any = "propagate",
-    *,
-    keepdims: Any = False,
-) -> Any:
+@as_scipys("scipy.stats")
+def kurtosis(a: Any, axis: Any, fisher: Any, bias: Any, keepdims: Any) -> Any:
     """The fourth central moment over the square of the variance, less 3 with `fisher`; corrected without `bias`."""
-    _check("kurtosis", nan_policy)
     x, axis = _sample(a, axis)
     found = _central(x, axis, 4, keepdims=keepdims) / _central(x, axis, 2, keepdims=keepdims) ** 2
     n = _count(x, axis)
@@ -132,33 +96,31 @@ def kurtosis(
     return found - 3 if fisher else found
 
 
-def zscore(a: Any, axis: Any = 0, ddof: Any = 0, nan_policy: Any = "propagate") -> Any:
+@as_scipys("scipy.stats")
+def zscore(a: Any, axis: Any, ddof: Any) -> Any:
     """The distances from the mean in standard deviations."""
-    _check("zscore", nan_policy)
     given: Any = array_like(floating(a))
     mean, scale = (f(given, axis=axis, keepdims=True) for f in (np.mean, lambda x, **o: np.std(x, ddof=ddof, **o)))
     return (given - mean) / scale
 
 
-def sem(a: Any, axis: Any = 0, ddof: Any = 1, nan_policy: Any = "propagate", *, keepdims: Any = False) -> Any:
+@as_scipys("scipy.stats")
+def sem(a: Any, axis: Any, ddof: Any, keepdims: Any) -> Any:
     """The standard deviation over the root of the number."""
-    _check("sem", nan_policy)
     x, axis = _sample(a, axis)
     return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / np.sqrt(_count(x, axis))
 
 
-def variation(a: Any, axis: Any = 0, nan_policy: Any = "propagate", ddof: Any = 0, *, keepdims: Any = False) -> Any:
+@as_scipys("scipy.stats")
+def variation(a: Any, axis: Any, ddof: Any, keepdims: Any) -> Any:
     """The standard deviation over the mean."""
-    _check("variation", nan_policy)
     x, axis = _sample(a, axis)
     return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / np.mean(x, axis=axis, keepdims=keepdims)
 
 
-def entropy(
-    pk: Any, qk: Any = None, base: Any = None, axis: Any = 0, *, nan_policy: Any = "propagate", keepdims: Any = False
-) -> Any:
+@as_scipys("scipy.stats")
+def entropy(pk: Any, qk: Any, base: Any, axis: Any, keepdims: Any) -> Any:
     """The entropy of probabilities, which are made to sum to 1, or their relative entropy to others."""
-    _check("entropy", nan_policy)
     p, axis = _sample(pk, axis)
     p = p / np.sum(p, axis=axis, keepdims=True)
     if qk is None:
@@ -177,10 +139,9 @@ class Correlation(NamedTuple):
     pvalue: Any
 
 
-def pearsonr(x: Any, y: Any, *, alternative: str = "two-sided", method: Any = None, axis: Any = 0) -> Correlation:
-    """The correlation of two samples of more than two, and its two-sided p-value. Raises UnsupportedFunction."""
-    if alternative != "two-sided" or method is not None:
-        raise unsupported(f"scipy.stats.pearsonr with alternative={alternative!r} or a method")
+@as_scipys("scipy.stats")
+def pearsonr(x: Any, y: Any, axis: Any) -> Correlation:
+    """The correlation of two samples of more than two, and its two-sided p-value."""
     (first, place), (second, _) = _sample(x, axis), _sample(y, axis)
     first, second = (v - np.mean(v, axis=place, keepdims=True) for v in (first, second))
     over = np.sqrt(np.sum(first * first, axis=place) * np.sum(second * second, axis=place))
@@ -205,10 +166,9 @@ class Line(NamedTuple):
     intercept_stderr: Any
 
 
-def linregress(x: Any, y: Any, alternative: str = "two-sided") -> Line:
-    """The line of least squares through points, and what is known of it. Raises UnsupportedFunction."""
-    if alternative != "two-sided":
-        raise unsupported(f"scipy.stats.linregress with alternative={alternative!r}")
+@as_scipys("scipy.stats")
+def linregress(x: Any, y: Any) -> Line:
+    """The line of least squares through points, and what is known of it."""
     (first, _), (second, _) = _sample(x, 0), _sample(y, 0)
     n = _count(first, 0)
     mean, centre = np.mean(first), np.mean(second)
@@ -220,9 +180,9 @@ def linregress(x: Any, y: Any, alternative: str = "two-sided") -> Line:
     return Line(slope, centre - slope * mean, r, _two_sided(r, n), error, error * np.sqrt(xx + mean * mean))
 
 
-def boxcox_llf(lmb: Any, data: Any, *, axis: Any = 0, keepdims: Any = False, nan_policy: Any = "propagate") -> Any:
+@as_scipys("scipy.stats")
+def boxcox_llf(lmb: Any, data: Any, axis: Any, keepdims: Any) -> Any:
     """The log-likelihood of Box and Cox's transformation with this exponent."""
-    _check("boxcox_llf", nan_policy)
     x, axis = _sample(data, axis)
     logarithms = np.log(x)
     moved = ELEMENTWISE["boxcox"](x, np.zeros_like(x) + lmb)
@@ -230,35 +190,26 @@ def boxcox_llf(lmb: Any, data: Any, *, axis: Any = 0, keepdims: Any = False, nan
     return (lmb - 1) * np.sum(logarithms, axis=axis, keepdims=keepdims) - _count(x, axis) / 2 * spread
 
 
-def iqr(
-    x: Any, axis: Any = None, rng: Any = (25, 75), scale: Any = 1.0, nan_policy: Any = "propagate", **options: Any
-) -> Any:
+@as_scipys("scipy.stats")
+def iqr(x: Any, axis: Any, rng: Any, scale: Any, interpolation: Any, keepdims: Any) -> Any:
     """The distance of two percentiles."""
-    _check("iqr", nan_policy)
     scale = {"normal": 1.3489795003921634}.get(scale, scale) if isinstance(scale, str) else scale
-    low, high = np.percentile(array_like(floating(x)), list(rng), axis=axis, **_quantile_options(options))
+    low, high = np.percentile(array_like(floating(x)), list(rng), axis=axis, method=interpolation, keepdims=keepdims)
     return (high - low) / scale
 
 
-def _quantile_options(options: dict[str, Any]) -> dict[str, Any]:
-    names = {"interpolation": "method", "keepdims": "keepdims"}
-    return {names[k]: v for k, v in options.items()}
-
-
-def median_abs_deviation(
-    x: Any, axis: Any = 0, center: Any = np.median, scale: Any = 1.0, nan_policy: Any = "propagate"
-) -> Any:
+@as_scipys("scipy.stats")
+def median_abs_deviation(x: Any, axis: Any, center: Any, scale: Any) -> Any:
     """The median of the distances from the median."""
-    _check("median_abs_deviation", nan_policy)
     given, axis = _sample(x, axis)
     scale = 0.6744897501960817 if scale == "normal" else scale
+    center = np.median if center is None else center
     return np.median(np.abs(given - center(given, axis=axis, keepdims=True)), axis=axis) / scale
 
 
-def wasserstein_distance(u_values: Any, v_values: Any, u_weights: Any = None, v_weights: Any = None) -> Any:
-    """The area between the distribution functions of two samples. Raises UnsupportedFunction for weights."""
-    if u_weights is not None or v_weights is not None:
-        raise unsupported("scipy.stats.wasserstein_distance with weights")
+@as_scipys("scipy.stats")
+def wasserstein_distance(u_values: Any, v_values: Any) -> Any:
+    """The area between the distribution functions of two samples."""
     (u, _), (v, _) = _sample(u_values, None), _sample(v_values, None)
     whole = np.sort(np.concatenate([u, v]))
     shares = [np.searchsorted(np.sort(x), whole[:-1], side="right") / _count(x, 0) for x in (u, v)]

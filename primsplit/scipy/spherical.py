@@ -1,0 +1,43 @@
+"""scipy.special's spherical Bessel functions, of known whole orders."""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import unsupported
+from primsplit.lifting import array_like
+from primsplit.numpy.bessel_orders import of_orders
+from primsplit.numpy.bessel_spherical import slope, spherical
+from primsplit.scipy.operands import floating
+
+__all__ = ["spherical_in", "spherical_jn", "spherical_kn", "spherical_yn"]
+
+
+def _of_kind(kind: str, n: Any, z: Any, derivative: bool) -> Any:
+    """Raises UnsupportedFunction for an order that is traced, negative or too large."""
+    name = f"spherical_{kind}n"
+    order, function = array_like(n), slope if derivative else spherical
+    known = order.known()
+    if known is None or np.any(known < 0):
+        raise unsupported(f"scipy.special.{name}, but of known orders,")
+    return of_orders(name, lambda x, v: function(x, kind, int(v)))(order, array_like(floating(z)))
+
+
+def spherical_jn(n: Any, z: Any, derivative: bool = False) -> Any:
+    """The spherical Bessel function of the first kind, or its derivative."""
+    return _of_kind("j", n, z, derivative)
+
+
+def spherical_yn(n: Any, z: Any, derivative: bool = False) -> Any:
+    """The spherical Bessel function of the second kind, or its derivative."""
+    return _of_kind("y", n, z, derivative)
+
+
+def spherical_in(n: Any, z: Any, derivative: bool = False) -> Any:
+    """The modified spherical Bessel function of the first kind, or its derivative."""
+    return _of_kind("i", n, z, derivative)
+
+
+def spherical_kn(n: Any, z: Any, derivative: bool = False) -> Any:
+    """The modified spherical Bessel function of the second kind, or its derivative."""
+    return _of_kind("k", n, z, derivative)
