@@ -44,7 +44,7 @@ LAYERS: list[list[str]] = [
     ["random"],
     ["rules.table"],
     ["activity", "passes", "rules", "definitions", "control"],
-    ["nests"],
+    ["nests", "numpy.slices"],
     ["substitutes"],
     ["rule_run"],
     ["primal_list", "policies"],

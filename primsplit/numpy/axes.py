@@ -68,6 +68,14 @@ def slab_of(x: Array, axis: int, size: Dim) -> Array:
     return op.Slice(x, [0], [size], [axis], types=[Type(x.dtype, shape)])
 
 
+def reaching(x: Array, axis: int, count: int) -> Array:
+    """`x`, of which a run that gives it fewer slices than so many along the axis fails."""
+    if not count or dims.at_least(x.shape[axis], count):
+        return x
+    head = reshape_to(slab(x, axis, 0, count), (*x.shape[:axis], count, *x.shape[axis + 1 :]))
+    return op.Concat(head, slab(x, axis, count, END), axis=axis, types=[x.type])
+
+
 def joined_last(x: Array, axes: Sequence[int]) -> Array:
     """`x` with these axes joined to one, which comes last."""
     kept = [i for i in range(x.ndim) if i not in axes]

@@ -13,7 +13,7 @@ from primsplit.broadcasting import expand_to
 from primsplit.dims import Dim, Size
 from primsplit.errors import DtypeError, IndexingError, ShapeError
 from primsplit.ir import BFLOAT16, Type
-from primsplit.numpy.axes import END, array_like, delivered, one_axis, slab
+from primsplit.numpy.axes import END, array_like, delivered, one_axis, reaching, slab
 from primsplit.numpy.indexing import as_view
 from primsplit.numpy.layout import atleast_1d, atleast_2d, atleast_3d, moveaxis, reshape
 from primsplit.numpy.ufuncs import cast_to
@@ -161,6 +161,7 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Array:
     """Without the slices at these positions, which must be known while tracing."""
     x, axis = _flat_unless(x, axis)
     if isinstance(x.shape[axis], Size) and isinstance(obj, int | np.integer) and obj >= 0:
+        x = reaching(x, axis, int(obj) + 1)
         return op.Concat(slab(x, axis, 0, int(obj)), slab(x, axis, int(obj) + 1, END), axis=axis)
     size = _static_size(x, axis, "np.delete")
     try:
@@ -181,27 +182,48 @@ def _literal(obj: Any, what: str) -> Any:
 
 @implements(np.insert)
 def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
-    """With `values` put before these positions, which must be known while tracing."""
+    """With `values` put before these positions, which must be known while tracing.
+
+    Of an axis whose size only the run knows they are counted from one of its ends; a run that has not so many fails.
+    """
     x, axis = _flat_unless(x, axis)
-    size = _static_size(x, axis, "np.insert")
     position = _literal(obj, "np.insert")
+    if isinstance(position, slice):
+        position = np.arange(_static_size(x, axis, "np.insert"))[position]
+    places = np.asarray(position)
     new = cast_to(array_like(values), x.dtype)
-    places = np.arange(size)[position] if isinstance(position, slice) else np.asarray(position)
     if new.ndim < x.ndim:
         new = new[(None,) * (x.ndim - new.ndim)]
     if places.size == 1:
         # One position takes all of `values`; where it is a plain int their first axis is the one inserted along.
         new = moveaxis(new, 0, axis) if places.ndim == 0 else new
-        count = _static_size(new, axis, "np.insert")
-        places = np.full(count, places.item())
-    else:
-        count = places.size
+    count = new.shape[axis] if places.size == 1 else places.size
+    wide = expand_to(new, tuple(count if i == axis else d for i, d in enumerate(x.shape)))
+    size = x.shape[axis]
+    if isinstance(size, Size) or isinstance(count, Size):
+        return _between(x, places.reshape(-1), wide, axis)
+    places = np.full(count, places.item()) if places.size == 1 else places
     try:
         numbered = np.insert(np.arange(size), places, np.arange(size, size + count))
     except IndexError as error:
         raise IndexingError(str(error), place=tracing.user_place()) from None
-    wide = expand_to(new, tuple(count if i == axis else d for i, d in enumerate(x.shape)))
     return op.Gather(op.Concat(x, wide, axis=axis), numbered, axis=axis)
+
+
+def _between(x: Array, places: Any, new: Array, axis: int) -> Array:
+    """`new`, one slice for each place, or all of it at the only one, between the parts of `x`."""
+    if np.min(places) < 0 <= np.max(places):
+        _static_size(x, axis, "np.insert")
+    order = np.argsort(places, kind="stable")
+    parts: list[Array] = []
+    start: int = 0
+    x = reaching(x, axis, int(max(np.max(places), -np.min(places))))
+    for i in order:
+        place = int(places[i])
+        parts.append(slab(x, axis, start, place))
+        parts.append(new if len(order) == 1 else slab(new, axis, int(i), int(i) + 1))
+        start = place
+    return op.Concat(*parts, slab(x, axis, start, END), axis=axis)
 
 
 # Cutting.

@@ -15,9 +15,10 @@ from primsplit.broadcasting import count_up, reshape_to, zeros
 from primsplit.dims import Dim
 from primsplit.errors import ConcretizationError, ShapeError, UnsupportedFunction
 from primsplit.ir import Type
-from primsplit.numpy.axes import END, array_like, slab
+from primsplit.numpy.axes import END, array_like, reaching, slab
 from primsplit.numpy.convolve import convolve
 from primsplit.numpy.creation import asarray
+from primsplit.numpy.dense.loop import scan
 from primsplit.numpy.joining import joined_dtype
 from primsplit.numpy.linalg import inv, lstsq
 from primsplit.numpy.ufuncs import cast_to
@@ -88,13 +89,15 @@ def polymul(a1: Any, a2: Any) -> Array:
 
 @implements(np.polydiv)
 def polydiv(u: Any, v: Any) -> tuple[Array, Array]:
-    """Quotient and remainder by long division, unrolled; the remainder is one shorter than `v`, or [0].
+    """Quotient and remainder by long division; the remainder is one shorter than `v`, or [0].
 
-    Raises ConcretizationError where a length is known only at run time.
+    Unrolled where both lengths are known when tracing, else one step of a loop for each coefficient of the quotient.
     """
     top, bottom = _together(u, v)
     top, bottom = (x if x.type.is_float else cast_to(x, np.float64) for x in (top, bottom))
-    size, divisor = _known_size(top, "np.polydiv"), _known_size(bottom, "np.polydiv")
+    size, divisor = top.shape[0], bottom.shape[0]
+    if not (isinstance(size, int) and isinstance(divisor, int)):
+        return _divided(top, reaching(bottom, 0, 1))
     if size < divisor:
         return zeros((1,), top.dtype), top
     scale = op.Reciprocal(slab(bottom, 0, 0, 1))
@@ -106,6 +109,31 @@ def polydiv(u: Any, v: Any) -> tuple[Array, Array]:
         head = op.Sub(slab(remainder, 0, 1, divisor), op.Mul(quotient[-1], rest))
         remainder = op.Concat(head, slab(remainder, 0, divisor, END), axis=0)
     return op.Concat(*quotient, axis=0), remainder if divisor > 1 else zeros((1,), top.dtype)
+
+
+def _divided(top: Array, bottom: Array) -> tuple[Array, Array]:
+    """`polydiv` where only the run knows how many steps there are.
+
+    The remainder is as long as the longer of both until the end, what is left of it in front and zeros behind. A
+    dividend that is shorter than the divisor has the quotient [0]: a step divides the 0 put in front of it.
+    """
+    size, divisor = top.shape[0], bottom.shape[0]
+    steps = dims.maximum(size - divisor + 1, 1)
+    length = steps + divisor - 1
+    none = np.zeros(1, top.dtype)
+    rest = op.Pad(bottom, [0, length - divisor], types=[Type(top.dtype, (length,))])
+    share = op.Div(rest, slab(bottom, 0, 0, 1))
+
+    def step(remainder: Array, _: Array) -> tuple[list[Array], list[Array]]:
+        head = op.Gather(remainder, np.array(0), axis=0)
+        left = slab(op.Sub(remainder, op.Mul(head, share)), 0, 1, END)
+        return [op.Concat(left, none, axis=0, types=[remainder.type])], [head]
+
+    remainder, heads = scan(step, [_with_zeros(top, length)], [count_up(steps)])
+    quotient = op.Div(heads, slab(bottom, 0, 0, 1))
+    end = dims.maximum(divisor - 1, 1)
+    count = dims.minimum(end, size)
+    return quotient, op.Slice(remainder, [end - count], [end], [0], types=[Type(top.dtype, (count,))])
 
 
 @implements(np.polyder)
@@ -168,7 +196,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Array:
 
 @implements(np.poly)
 def poly(seq_of_zeros: Any) -> Array:
-    """The monic polynomial with these zeros, as many as are known when tracing; a matrix is refused."""
+    """The monic polynomial with these zeros, one step for each; a matrix is refused."""
     roots = asarray(seq_of_zeros)
     if roots.ndim > 1:
         raise UnsupportedFunction(
@@ -178,23 +206,42 @@ def poly(seq_of_zeros: Any) -> Array:
     roots = coefficients(roots)
     roots = roots if roots.type.is_float else cast_to(roots, np.float64)
     none = np.zeros(1, roots.dtype)
+    count = roots.shape[0]
+    if not isinstance(count, int):
+        return _from_zeros(roots)
     found = array_like(np.ones(1, roots.dtype))
-    for i in range(_known_size(roots, "np.poly")):
+    for i in range(count):
         found = op.Sub(op.Concat(found, none, axis=0), op.Concat(none, found * slab(roots, 0, i, i + 1), axis=0))
     return found
 
 
+def _from_zeros(roots: Array) -> Array:
+    """The monic polynomial with as many zeros as the run knows, its coefficients as long as they get from the start."""
+    length = roots.shape[0] + 1
+    first = op.Pad(np.ones(1, roots.dtype), [0, roots.shape[0]], types=[Type(roots.dtype, (length,))])
+
+    def step(found: Array, root: Array) -> tuple[list[Array], list[Array]]:
+        before = slab(op.Concat(np.zeros(1, roots.dtype), found, axis=0), 0, 0, -1)
+        return [op.Sub(found, op.Mul(before, root), types=[found.type])], []
+
+    return scan(step, [first], [roots])[0]
+
+
 @implements(np.polyfit)
 def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
-    """np.polyfit by QR, for at least `deg + 1` points with as many different `x`; a run with fewer points fails.
+    """np.polyfit by QR, for points with `deg + 1` different `x`, or for fewer points, all different.
 
-    `rcond` cuts nothing off. With `full` the singular values come with it.
+    `rcond` cuts nothing off. With `full` the singular values come with it. A run without points fails, or, where a
+    covariance is asked for, with fewer than `deg + 1`.
     """
     count = operator.index(deg) + 1
     points, values = _floating(x), _floating(y)
     if points.ndim != 1 or values.ndim not in {1, 2} or not dims.could_be(points.shape[0], values.shape[0]):
         raise ShapeError("expected a vector x, and y of the same length", place=tracing.user_place())
-    points = _with_at_least(points, count)
+    least = count if cov else 1
+    if isinstance(points.shape[0], int) and points.shape[0] < least:
+        raise ShapeError(f"np.polyfit needs {least} points, not {points.shape[0]}", place=tracing.user_place())
+    points = reaching(points, 0, least)
     values = reshape_to(values, (points.shape[0], *values.shape[1:]))
     matrix, right = vander(points, count), values
     if w is not None:
@@ -222,13 +269,3 @@ def _covariance(matrix: Array, scale: Array, residuals: Array, values: Array, co
 def _floating(value: Any) -> Array:
     found = asarray(value)
     return found if found.type.is_float else cast_to(found, np.float64)
-
-
-def _with_at_least(x: Array, count: int) -> Array:
-    """`x`, of which a run that gives it fewer rows fails."""
-    if dims.at_least(x.shape[0], count):
-        return x
-    if isinstance(x.shape[0], int):
-        raise ShapeError(f"np.polyfit needs at least {count} points, not {x.shape[0]}", place=tracing.user_place())
-    head = reshape_to(slab(x, 0, 0, count), (count,))
-    return op.Concat(head, slab(x, 0, count, END), axis=0)

@@ -159,16 +159,21 @@ def mean(
     """np.mean: integers in float64, float16 in float32 and rounded back."""
     x = array_like(a)
     axes = many_axes(axis, x.ndim)
-    result_dtype = np.dtype(dtype) if dtype is not None else x.dtype if x.type.is_float else np.dtype(np.float64)
-    if result_dtype.kind in "iub":
-        raise DtypeError(f"a mean in {result_dtype} is no mean", place=tracing.user_place(), cure="Leave dtype= away.")
-    wide = cast_to(x, np.float32 if dtype is None and is_half(x) else result_dtype)
+    wide, result_dtype = widened(x, dtype, "mean")
     if where is not True:
         counted = counted_where(where, x, axes, keepdims, wide.dtype)
         result = op.Div(reduced("ReduceSum", masked(wide, where, 0), axes, keepdims), counted)
     else:
         result = mean_over(wide, axes, keepdims)
     return delivered(cast_to(result, result_dtype), out)
+
+
+def widened(x: Array, dtype: npt.DTypeLike | None, what: str) -> tuple[Array, np.dtype[Any]]:
+    """Numbers as an average of them is computed, and the dtype that it has. Raises DtypeError for one of integers."""
+    asked = np.dtype(dtype) if dtype is not None else x.dtype if x.type.is_float else np.dtype(np.float64)
+    if asked.kind in "iub":
+        raise DtypeError(f"a {what} in {asked} is no {what}", place=tracing.user_place(), cure="Leave dtype= away.")
+    return cast_to(x, np.float32 if dtype is None and is_half(x) else asked), asked
 
 
 def mean_over(x: Array, axes: Sequence[int], keepdims: Any) -> Array:

@@ -10,10 +10,10 @@ from primsplit import tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import expand_to, reshape_to
 from primsplit.dims import Size, is_one
-from primsplit.errors import DtypeError, ShapeError
+from primsplit.errors import ShapeError
 from primsplit.lifting import as_array
 from primsplit.numpy.axes import array_like, count_along, delivered, many_axes, size_as
-from primsplit.numpy.reductions import counted_where, is_half, masked, mean_over, reduced
+from primsplit.numpy.reductions import counted_where, is_half, masked, mean_over, reduced, widened
 from primsplit.numpy.ufuncs import call, cast_to
 from primsplit.ops import op
 
@@ -43,10 +43,7 @@ def var(
     """np.var, in two passes; float16 in float32 and rounded back."""
     x = array_like(a)
     axes = many_axes(axis, x.ndim)
-    asked = np.dtype(dtype) if dtype is not None else x.dtype if x.type.is_float else np.dtype(np.float64)
-    if asked.kind in "iub":
-        raise DtypeError(f"a variance in {asked} is no variance", place=tracing.user_place(), cure="Leave dtype= away.")
-    wide = cast_to(x, np.float32 if is_half(x) and dtype is None else asked)
+    wide, asked = widened(x, dtype, "variance")
     ddof = ddof if correction is None else correction
     count: Any = count_along(x, axes)
     if where is not True:

@@ -16,12 +16,12 @@ __all__ = ["comb", "factorial", "lambertw", "perm", "polygamma"]
 
 
 def polygamma(n: Any, x: Any) -> Any:
-    """The derivative of order `n` of digamma, a known whole number. Raises UnsupportedFunction for another."""
+    """The derivative of order `n` of digamma, a whole number, in float64. Raises UnsupportedFunction for another."""
     x = array_like(floating(x))
     known = array_like(n).known()
     if known is None or known.size != 1 or known.item() < 0 or known.item() % 1:
         raise unsupported("scipy.special.polygamma of an order that is no known whole number")
-    return polygamma_of(x, int(known.item()))
+    return polygamma_of(cast_to(x, np.float64), int(known.item()))
 
 
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:

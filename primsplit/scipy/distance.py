@@ -11,11 +11,13 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array, unsupported
-from primsplit.asked import literal_size
+from primsplit.dims import Size
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced
+from primsplit.numpy.axes import size_as
 from primsplit.numpy.diagonals import triu_indices
 from primsplit.numpy.statistics import safe_root
+from primsplit.ops import op
 from primsplit.scipy.operands import double
 
 __all__ = [
@@ -148,14 +150,16 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any)
 
 
 def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
-    """The symmetric matrix of a vector of distances, or the vector of a matrix; sizes are known when tracing."""
+    """The symmetric matrix of a vector of distances, or the vector of a matrix; a vector of a wrong length fails."""
     x = array_like(X) if holds_traced(X) else np.asarray(X)
     if x.ndim == 2 and force.lower() != "tomatrix":
         rows, columns = _pairs(x.shape[0])
         return x[rows, columns]
     if x.ndim != 1 or force.lower() == "tovector":
         raise ShapeError("squareform takes a vector or a square matrix", place=tracing.user_place())
-    count = literal_size(x.shape[0], "scipy.spatial.distance.squareform")
+    count = x.shape[0]
+    if isinstance(count, Size):
+        return _matrix_of(array_like(x))
     size = (1 + math.isqrt(1 + 8 * count)) // 2
     if size * (size - 1) // 2 != count:
         raise ShapeError(f"no matrix has {count} pairs of rows", place=tracing.user_place())
@@ -165,6 +169,24 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     rows, columns = np.triu_indices(size, 1)
     places[rows, columns] = places[columns, rows] = np.arange(count)
     return np.where(np.eye(size, dtype=bool), np.zeros((), x.dtype), np.take(x, places))
+
+
+def _matrix_of(x: Array) -> Array:
+    """`squareform` of a vector whose length only the run knows.
+
+    The pair of the rows i < j of n is the element i n - i (i + 1) / 2 + j - i - 1, and n (n - 1) / 2 the length.
+    """
+    count = size_as(x.shape[0], np.int64)
+    root = op.Sqrt(op.Add(op.Mul(op.Cast(count, to=np.float64), 2.0), 0.25))
+    size = op.Cast(op.Round(op.Add(root, 0.5)), to=np.int64)
+    x = op.Reshape(x, op.Unsqueeze(op.Div(op.Mul(size, op.Sub(size, 1)), 2), [0]))
+    numbers = op.Range(np.int64(0), size, np.int64(1))
+    here, there = op.Unsqueeze(numbers, [1]), op.Unsqueeze(numbers, [0])
+    row, column = op.Min(here, there), op.Max(here, there)
+    before = op.Sub(op.Mul(row, size), op.Div(op.Mul(row, op.Add(row, 1)), 2))
+    place = op.Sub(op.Add(before, op.Sub(column, row)), 1)
+    padded = op.Concat(x, np.zeros(1, x.dtype), axis=0)
+    return op.Gather(padded, op.Where(op.Equal(row, column), count, place), axis=0)
 
 
 def _pairs(size: Any) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.numpy.linalg import square
 from primsplit.ops import op
 from primsplit.scipy.linalg import solve_triangular as solve_of
-from primsplit.scipy.linalg import toeplitz
+from primsplit.scipy.linalg import toeplitz, windows
 
 __all__ = [
     "companion", "eigh_tridiagonal", "eigvalsh_tridiagonal", "hankel", "khatri_rao", "lu", "lu_factor", "lu_solve",
@@ -148,7 +148,7 @@ def hankel(c: Any, r: Any = None) -> Any:
     """The matrix whose first column is `c`, and whose last row, but for its first element, is `r`, or zeros."""
     column = np.ravel(array_like(c))
     row = np.zeros_like(column) if r is None else np.ravel(array_like(r))
-    return np.lib.stride_tricks.sliding_window_view(np.concatenate([column, row[1:]]), row.shape[0])
+    return windows(np.concatenate([column, row[1:]]), column.shape[0], row.shape[0])
 
 
 def companion(a: Any) -> Any:

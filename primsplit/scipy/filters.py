@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import tracing
+from primsplit import dims, tracing
 from primsplit.array import unsupported
 from primsplit.asked import literal_size
 from primsplit.errors import ShapeError
@@ -40,7 +40,7 @@ def lfilter_zi(b: Any, a: Any) -> Any:
 def _alike(b: Any, a: Any) -> tuple[Any, Any]:
     """Numerator and denominator with as many coefficients, divided by the first of the denominator."""
     sides: list[Any] = [array_like(np.atleast_1d(floating(v))) for v in (b, a)]
-    count = max(literal_size(v.shape[0], "scipy.signal.lfilter_zi") for v in sides)
+    count = dims.maximum(*(v.shape[0] for v in sides))
     forth, back = (np.pad(v / sides[1][0], (0, count - v.shape[0])) for v in sides)
     return forth, back
 

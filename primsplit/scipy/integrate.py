@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.asked import literal_size
+from primsplit import dims
+from primsplit.broadcasting import full
+from primsplit.dims import Dim, Size
 from primsplit.lifting import holds_traced
-from primsplit.numpy.axes import array_like
+from primsplit.numpy.axes import array_like, size_as
 
 __all__ = ["cumulative_trapezoid", "simpson", "trapezoid"]
 
@@ -27,26 +29,50 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
 
 
 def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
-    """Simpson's rule along an axis whose size is known when tracing.
+    """Simpson's rule along an axis.
 
     Of an even number of samples the last interval is that of the parabola through the last three (K. V. Cartwright,
     Simpson's Rule Cumulative Integration with MS Excel and Irregularly-spaced Data, JMSME 12, 2017).
-    Raises NumberAsked for a size that only the run knows.
     """
     y = np.moveaxis(_array(y), axis, -1)
-    count = literal_size(y.shape[-1], "scipy.integrate.simpson")
-    widths = dx * np.ones(max(count - 1, 0)) if x is None else _widths(_array(x), axis)
+    count = y.shape[-1]
+    widths = dx * _ones(dims.maximum(count - 1, 0)) if x is None else _widths(_array(x), axis)
+    if isinstance(count, Size):
+        odd = dims.maximum(dims.floor_divide(count + 1, 2) * 2 - 1, 0)
+        return _parabolas(y[..., :odd], widths[..., : dims.maximum(odd - 1, 0)]) + _even_end(y, widths)
     if count == 2:
-        return 0.5 * widths[..., 0] * (y[..., 0] + y[..., 1])
+        return _trapezoid(y, widths)
     odd = count - 1 + count % 2
     found = _parabolas(y[..., :odd], widths[..., : odd - 1])
-    if count % 2 or count == 0:
-        return found
+    return found if count % 2 or count == 0 else found + _last_parabola(y, widths)
+
+
+def _ones(count: Dim) -> Any:
+    return full((count,), np.ones(())) if isinstance(count, Size) else np.ones(count)
+
+
+def _trapezoid(y: Any, widths: Any) -> Any:
+    """The integral of the line through the last two samples."""
+    return 0.5 * widths[..., -1] * (y[..., -2] + y[..., -1])
+
+
+def _last_parabola(y: Any, widths: Any) -> Any:
+    """The integral over the last interval of the parabola through the last three samples."""
     before, last = widths[..., -2], widths[..., -1]
     alpha = (2 * last**2 + 3 * before * last) / (6 * (before + last))
     beta = (last**2 + 3 * before * last) / (6 * before)
     eta = last**3 / (6 * before * (before + last))
-    return found + alpha * y[..., -1] + beta * y[..., -2] - eta * y[..., -3]
+    return alpha * y[..., -1] + beta * y[..., -2] - eta * y[..., -3]
+
+
+def _even_end(y: Any, widths: Any) -> Any:
+    """The integral over the last interval where the run finds an even number of samples, else 0."""
+    count = size_as(y.shape[-1], np.int64)
+    few = y.ndim - 1
+    y = np.pad(y, [(0, 0)] * few + [(3, 0)])
+    widths = np.pad(widths, [(0, 0)] * (widths.ndim - 1) + [(2, 0)], constant_values=1.0)
+    found = np.where(count == 2, _trapezoid(y, widths), _last_parabola(y, widths))
+    return np.where((count % 2 == 0) & (count > 0), found, 0.0)
 
 
 def _parabolas(y: Any, widths: Any) -> Any:

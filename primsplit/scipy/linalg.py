@@ -9,12 +9,12 @@ from primsplit import tracing
 from primsplit.array import Array
 from primsplit.calls.primitive import primitive
 from primsplit.errors import ShapeError
+from primsplit.numpy.complex.matrices import halved, of_halves, square_parts, whole
 from primsplit.numpy.dense.loop import identity_like, loop, swapped
 from primsplit.numpy.dense.triangular import solve_triangular as triangular_unit
-from primsplit.numpy.dense.tridiagonal import solve_tridiagonal
-from primsplit.numpy.linalg import matrices, solve_matrix, square
-from primsplit.numpy.linalg.operands import with_rows
+from primsplit.numpy.linalg import solve_matrix, square
 from primsplit.ops import op
+from primsplit.scipy.banded import solve_banded, solveh_banded
 from primsplit.scipy.frechet import give_rules, upper_right
 
 __all__ = [
@@ -77,59 +77,6 @@ def _plain_solve(a: Any, b: Any, transposed: bool, lower: bool, unit: bool) -> A
     return np.linalg.solve(np.swapaxes(triangle, -1, -2) if transposed else triangle, b)
 
 
-def solve_banded(
-    l_and_u: tuple[int, int],
-    ab: Any,
-    b: Any,
-    overwrite_ab: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:
-    """The solution of A x = b, the diagonals of A [n, n] being rows of `ab`, `u` of them above the main one.
-
-    Three diagonals are solved in n steps; A is written out where it has others, or where nothing is traced.
-    """
-    if not isinstance(ab, Array) and not isinstance(b, Array):
-        return np.linalg.solve(_written_out(np.asarray(ab), l_and_u), np.asarray(b))
-    rows, right = matrices(ab, b)
-    column = op.Unsqueeze(right, [1]) if len(right.shape) == 1 else right
-    if tuple(l_and_u) == (1, 1):
-        above, diagonal, below = rows[0], rows[1], rows[2]
-        found = solve_tridiagonal(below[:-1], diagonal, above[1:], with_rows(column, rows.shape[-1], axis=0))
-    else:
-        found = np.linalg.solve(_written_out(rows, l_and_u), column)
-    return op.Squeeze(found, [-1]) if len(right.shape) == 1 else found
-
-
-def solveh_banded(
-    ab: Any,
-    b: Any,
-    overwrite_ab: bool = False,
-    overwrite_b: bool = False,
-    lower: bool = False,
-    check_finite: bool = True,
-) -> Any:
-    """The solution of A x = b for a symmetric A, whose main diagonal and those above (or below) are rows of `ab`.
-
-    It is solved as a matrix that is not symmetric is: a matrix that is not positive definite is no error.
-    """
-    count = len(ab) - 1
-    above = [ab[k] if lower else np.roll(ab[count - k], -k) for k in range(1, count + 1)]
-    below = [np.roll(row, k) for k, row in enumerate(above, 1)]
-    rows = np.stack([*below[::-1], ab[0 if lower else count], *above])
-    return solve_banded((count, count), rows, b)
-
-
-def _written_out(rows: Any, l_and_u: tuple[int, int]) -> Any:
-    """The matrix of these diagonals."""
-    lower, upper = l_and_u
-    if rows.shape[0] != lower + upper + 1:
-        raise ShapeError(f"{rows.shape[0]} diagonals for l + u + 1 = {lower + upper + 1}", place=tracing.user_place())
-    size = rows.shape[-1]
-    cuts = [rows[upper - k, max(k, 0) : size + min(k, 0)] for k in range(-lower, upper + 1)]
-    return sum(np.diag(d, k) for d, k in zip(cuts, range(-lower, upper + 1), strict=True))
-
-
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
     """The Cholesky factor and `lower`, for cho_solve; the other triangle is zero, where SciPy leaves it undefined."""
     return np.linalg.cholesky(a, upper=not lower), lower
@@ -160,17 +107,23 @@ def solve(
     """
     kind = {"positive definite": "pos", "symmetric": "sym", "hermitian": "her"}.get(assume_a or "", assume_a)
     if kind in {"sym", "her", "pos"}:
-        a = _mirrored(a, lower)
+        a = _mirrored(a, lower, is_symmetric=kind == "sym")
     elif kind not in {None, "gen", "general", "diagonal", "tridiagonal", "banded"}:
         raise ShapeError(f"assume_a={assume_a!r} is not supported", place=tracing.user_place(), cure="Leave it away.")
     return np.linalg.solve(np.swapaxes(a, -1, -2) if transposed else a, b)
 
 
-def _mirrored(a: Any, lower: bool) -> Any:
-    """The symmetric matrices of which one triangle is read."""
-    triangle = np.tril(a) if lower else np.triu(a)
+def _mirrored(a: Any, lower: bool, *, is_symmetric: bool = False) -> Any:
+    """The Hermitian (or symmetric) matrices of which one triangle is read, of a Hermitian diagonal the real parts."""
     off = np.tril(a, -1) if lower else np.triu(a, 1)
-    return triangle + np.swapaxes(off, -1, -2)
+    if np.iscomplexobj(a) and not is_symmetric:
+        return off + np.triu(np.tril(a.real)) + _turned(off)
+    return (np.tril(a) if lower else np.triu(a)) + np.swapaxes(off, -1, -2)
+
+
+def _turned(a: Any) -> Any:
+    """The conjugate transpose."""
+    return np.swapaxes(np.conj(a) if np.iscomplexobj(a) else a, -1, -2)
 
 
 def eigh(
@@ -202,11 +155,11 @@ def eigh(
         return np.linalg.eigvalsh(a) if eigvals_only else tuple(np.linalg.eigh(a))
     factor = np.linalg.cholesky(_mirrored(b, lower))
     half = np.linalg.solve(factor, a)
-    whole = np.linalg.solve(factor, np.swapaxes(half, -1, -2))
+    inner = np.linalg.solve(factor, _turned(half))
     if eigvals_only:
-        return np.linalg.eigvalsh(whole)
-    values, vectors = np.linalg.eigh(whole)
-    return values, np.linalg.solve(np.swapaxes(factor, -1, -2), vectors)
+        return np.linalg.eigvalsh(inner)
+    values, vectors = np.linalg.eigh(inner)
+    return values, np.linalg.solve(_turned(factor), vectors)
 
 
 def eigvalsh(a: Any, b: Any = None, **options: Any) -> Any:
@@ -282,15 +235,23 @@ def expm(A: Any) -> Any:
     stack, that brings their 1-norms under `REACH`. N. J. Higham, The Scaling and Squaring Method for the Matrix
     Exponential Revisited, SIAM J. Matrix Anal. Appl. 26 (2005), algorithm 2.3 with degree 13 alone. Raises ShapeError.
     """
-    return _exponential(square(A)[0]) if isinstance(A, Array) else _plain_exponential(np.asarray(A))
+    if not isinstance(A, Array):
+        return _plain_exponential(np.asarray(A))
+    if not np.iscomplexobj(A):
+        return _exponential(square(A)[0])
+    (z,) = square_parts(A)
+    size = z.real.shape[-1]
+    return whole(of_halves(_exponential(halved(z)), size, size))
 
 
 def _plain_exponential(a: Any) -> Any:
     """`expm` of a NumPy array."""
-    a = a if a.dtype.kind == "f" else a.astype(np.float64)
+    a = a if a.dtype.kind in "fc" else a.astype(np.float64)
     norm = max(np.max(np.sum(np.abs(a), axis=-2), initial=0.0), REACH)
     steps = min(math.ceil(math.log2(norm / REACH)), MOST) if np.isfinite(norm) else 0
-    found = _approximant(a * a.dtype.type(2.0) ** -steps, np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape))
+    found = _approximant(
+        a * a.real.dtype.type(2.0) ** -steps, np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)
+    )
     for _ in range(steps):
         found = found @ found
     return found
@@ -346,8 +307,13 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     """The matrix whose first column is `c`, and whose first row, but for its first element, is `r`, or `c`."""
     column = np.ravel(c)
     row = column if r is None else np.ravel(r)
-    diagonals = np.concatenate([column[::-1], row[1:]])
-    return np.lib.stride_tricks.sliding_window_view(diagonals, row.shape[0])[::-1]
+    return windows(np.concatenate([column[::-1], row[1:]]), column.shape[0], row.shape[0])[::-1]
+
+
+def windows(x: Any, rows: Any, columns: Any) -> Any:
+    """The matrix [rows, columns] whose element i, j is `x[i + j]`; there may be no row and no column."""
+    longer = np.concatenate([x, np.zeros(2, x.dtype)])
+    return np.lib.stride_tricks.sliding_window_view(longer, columns + 1)[:rows, :columns]
 
 
 def circulant(c: Any) -> Any:

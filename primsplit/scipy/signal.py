@@ -1,5 +1,6 @@
 """scipy.signal for traced arrays: convolutions, correlations and linear filters."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,10 +8,12 @@ import numpy as np
 from primsplit import dims, tracing
 from primsplit.array import Array, unsupported
 from primsplit.asked import literal_size
+from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.ir import Value
 from primsplit.lifting import array_like
 from primsplit.nested import ScanForm, Walk, element, emit_scan, record
+from primsplit.numpy.axes import size_as
 from primsplit.ops import op
 from primsplit.scipy.operands import floating
 
@@ -23,8 +26,7 @@ MOST = 3
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
     """The convolution of two arrays with as many axes; "same" has the shape of the first.
 
-    Of vectors both sizes may be known only at run time; else those of `in2` are literals. Raises NumberAsked or
-    ShapeError.
+    Raises ShapeError; a run fails where only it knows that, with "valid", neither array lies in the other.
     """
     a, v = _together(in1, in2)
     if method == "fft":
@@ -70,9 +72,8 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
     whole = [n + m - 1 for n, m in zip(a.shape, v.shape, strict=True)]
     if not all(isinstance(n, int) for n in whole):
         return convolve(a, v, mode)
-    shape, places = [2 ** max((n - 1).bit_length(), 1) for n in whole], range(a.ndim)
-    spectrum = np.fft.rfftn(a, shape, places) * np.fft.rfftn(v, shape, places)
-    full = np.fft.irfftn(spectrum, shape, places)[tuple(slice(0, n) for n in whole)]
+    shape = [2 ** max((n - 1).bit_length(), 1) for n in whole]
+    full = _by_transforms(a, v, shape)[tuple(slice(0, n) for n in whole)]
     return _cropped(full, a, v, mode)
 
 
@@ -109,14 +110,22 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
 
 def _full(a: Any, v: Any) -> Any:
-    """All sums of products of two arrays with up to three axes."""
+    """All sums of products of two arrays with up to three axes, by Fourier where only the run knows those of `v`."""
     if not 1 <= a.ndim <= MOST:
         raise unsupported(f"a convolution along {a.ndim} axes")
-    sizes = [literal_size(n, "a convolution of several axes") for n in v.shape]
-    if 0 in sizes:
+    if any(dims.same(n, 0) for n in v.shape):
         raise ShapeError("a convolution with nothing", place=tracing.user_place())
-    wide = np.pad(a, [(n - 1, n - 1) for n in sizes])
+    if any(isinstance(n, Size) for n in v.shape):
+        return _by_transforms(a, v, [n + m - 1 for n, m in zip(a.shape, v.shape, strict=True)])
+    wide = np.pad(a, [(n - 1, n - 1) for n in v.shape])
     return slid(wide, np.flip(v))
+
+
+def _by_transforms(a: Any, v: Any, shape: Any) -> Any:
+    """The sums of products by the Fourier transforms of this shape."""
+    places = range(a.ndim)
+    first, second = (np.fft.rfftn(array_like(x), shape, places) for x in (a, v))
+    return np.fft.irfftn(first * second, shape, places)
 
 
 def slid(x: Any, weights: Any) -> Any:
@@ -134,11 +143,23 @@ def _cropped(full: Any, a: Any, v: Any, mode: str) -> Any:
     pairs = list(zip(a.shape, v.shape, strict=True))
     if mode == "same":
         return full[tuple(slice((m - 1) // 2, (m - 1) // 2 + n) for n, m in pairs)]
-    if len(pairs) == 1:
+    if any(isinstance(d, Size) for pair in pairs for d in pair):
+        full = _comparable(full, pairs)
         pairs = [(dims.maximum(n, m), dims.minimum(n, m)) for n, m in pairs]
     elif all(n <= m for n, m in pairs):
         pairs = [(m, n) for n, m in pairs]
     return full[tuple(slice(m - 1, n) for n, m in pairs)]
+
+
+def _comparable(full: Any, pairs: Sequence[tuple[Dim, Dim]]) -> Any:
+    """`full`; a run fails where one array is longer along one axis and the other one along another, as SciPy does."""
+    if len(pairs) == 1:
+        return full
+    longer = op.Concat(*(op.Unsqueeze(size_as(n - m, np.int64), [0]) for n, m in pairs), axis=0)
+    ends = (op.ReduceMax(longer, keepdims=1), op.ReduceMin(longer, keepdims=1))
+    is_mixed = op.And(op.Greater(ends[0], 0), op.Less(ends[1], 0))
+    nothing = op.Gather(np.zeros(1, full.dtype), op.Cast(is_mixed, to=np.int64), axis=0)  # it has no second element
+    return op.Add(full, nothing, types=[full.type])
 
 
 def _together(a: Any, v: Any) -> tuple[Any, Any]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import ConcretizationError, ShapeError, UnsupportedFunction
+from primsplit.errors import ConcretizationError, RunError, ShapeError, UnsupportedFunction
 from tests.numpy.agreement import check_agrees, check_grads
 
 P, Q = np.array([1.5, -0.7, 2.2, 0.4]), np.array([0.8, 1.3])
@@ -27,13 +27,14 @@ SMOOTH: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "vander": (lambda x: np.vander(x, 4), (AT,)),
     "vander, increasing": (lambda x: np.vander(x, 3, increasing=True), (AT,)),
 }
-KNOWN: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+STEPS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "polydiv": (np.polydiv, (P, Q)),
     "polydiv by a number": (lambda p: np.polydiv(p, [2.0])[0], (P,)),
     "polydiv by a longer one": (np.polydiv, (Q, P)),
-    "poly": (np.poly, (P,)),
+    "polydiv of symbols": (lambda p, q: np.polydiv(p, q), (AT, P)),
+    "poly": (lambda p: np.poly(np.asarray(p)), (P,)),
 }
-"""Those that take one step for each coefficient."""
+"""Those that take one step for each coefficient: unrolled, or a loop where a size is a symbol."""
 FITS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "polyfit": (lambda x, y: np.polyfit(x, y, 2), (AT, SEEN)),
     "polyfit of columns": (lambda x, y: np.polyfit(x, np.stack([y, y * y], 1), 1), (AT, SEEN)),
@@ -53,21 +54,22 @@ def test_a_polynomials_value_and_gradients_are_numpys(name: str) -> None:
     check_grads(function, *args, resize=(1,) if name in LONGER else (1, 0))
 
 
-@pytest.mark.parametrize("name", KNOWN)
-def test_a_polynomial_of_known_length_has_numpys_value_and_gradients(name: str) -> None:
-    function, args = KNOWN[name]
-    check_grads(function, *args, symbolic=False)
+@pytest.mark.parametrize("name", STEPS)
+def test_a_polynomial_made_in_steps_has_numpys_value_and_gradients(name: str) -> None:
+    function, args = STEPS[name]
+    check_grads(function, *args, resize=(1, 2))
 
 
 @pytest.mark.parametrize("name", FITS)
 def test_a_fit_has_numpys_value_and_gradients(name: str) -> None:
     function, args = FITS[name]
-    check_grads(function, *args, symbolic=False, order=1)
+    check_grads(function, *args, order=1, resize=(3,))
     check_agrees(function, *args)
 
 
+@pytest.mark.filterwarnings("ignore:Polyfit may be poorly conditioned")
 def test_the_derivatives_of_a_fit_of_any_number_of_points_are_right_to_second_order() -> None:
-    check_grads(lambda x, y: np.polyfit(x, y, 1), AT[:4], SEEN[:4], symbolic=False)
+    check_grads(lambda x, y: np.polyfit(x, y, 1), AT[:4], SEEN[:4], resize=(3, 2, 1))
     made = ps.split(lambda x, y: np.polyfit(x, y, 1)[0], *[ps.spec("float64", ["N"])] * 2)
     for n in (2, 6):
         # The slope of a line is sum((x - mean(x)) y) / sum((x - mean(x))**2), linear in y.
@@ -104,18 +106,32 @@ def test_leading_coefficients_that_are_0_stay() -> None:
     np.testing.assert_array_equal(rest, [0])
 
 
-def test_a_run_with_too_few_points_for_a_fit_fails() -> None:
+@pytest.mark.filterwarnings("ignore:Polyfit may be poorly conditioned")
+def test_fewer_points_than_coefficients_get_the_least_ones_and_none_fail() -> None:
     program = ps.trace(lambda x, y: np.polyfit(x, y, 2), ps.spec("float64", ["N"]), ps.spec("float64", ["N"]))
-    np.testing.assert_allclose(program(AT[:3], SEEN[:3]), np.polyfit(AT[:3], SEEN[:3], 2))
-    with pytest.raises(Exception, match="Reshape"):
-        program(AT[:2], SEEN[:2])
-    with pytest.raises(ShapeError, match="at least 3 points"):
-        ps.trace(lambda x, y: np.polyfit(x, y, 2), AT[:2], SEEN[:2])
+    for count in (1, 2, 3):
+        x, y = AT[1 : count + 1], SEEN[1 : count + 1]
+        np.testing.assert_allclose(program(x, y), np.polyfit(x, y, 2), atol=1e-12)
+        check_agrees(lambda x, y: np.polyfit(x, y, 2), x, y, symbolic=False)
+    with pytest.raises(RunError):
+        program(AT[:0], SEEN[:0])
+    with pytest.raises(ShapeError, match="needs 1 points"):
+        ps.trace(lambda x, y: np.polyfit(x, y, 2), AT[:0], SEEN[:0])
+    with pytest.raises(ShapeError, match="needs 3 points"):
+        ps.trace(lambda x, y: np.polyfit(x, y, 2, cov=True), AT[:2], SEEN[:2])
 
 
-def test_a_division_of_unknown_length_and_the_roots_are_refused_at_the_users_line() -> None:
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 3), (2, 3), (3, 3), (5, 3), (5, 1)], ids=str)
+def test_one_file_divides_polynomials_of_every_length(sizes: tuple[int, int]) -> None:
+    program = ps.trace(np.polydiv, ps.spec("float64", ["N"]), ps.spec("float64", ["M"]))
+    u, v = AT[: sizes[0]], SEEN[: sizes[1]]
+    for found, wanted in zip(program(u, v), np.polydiv(u, v), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_as_many_columns_as_only_the_run_knows_and_the_roots_are_refused_at_the_users_line() -> None:
     with pytest.raises(ConcretizationError, match="one step for each of N coefficients") as caught:
-        ps.trace(np.polydiv, ps.spec("float64", ["N"]), Q)
+        ps.trace(np.vander, ps.spec("float64", ["N"]))
     assert "test_polynomials.py" in str(caught.value)
     with pytest.raises(UnsupportedFunction, match="complex numbers"):
         ps.trace(np.roots, P)

@@ -9,7 +9,7 @@ import scipy.optimize
 from scipy.integrate import simpson
 
 import primsplit as ps
-from primsplit.errors import NumberAsked, UnsupportedFunction
+from primsplit.errors import UnsupportedFunction
 from primsplit.scipy import integrate
 from primsplit.testing import check_grads
 
@@ -46,9 +46,22 @@ def test_cumulative_sums_may_begin_with_zero() -> None:
         np.testing.assert_allclose(program(Y[:, :size]), f(Y[:, :size]), rtol=1e-12)
 
 
-def test_simpsons_rule_needs_a_size_that_is_known() -> None:
-    with pytest.raises(NumberAsked, match="simpson"):
-        ps.trace(lambda y: simpson(y), ps.spec("float64", ["N"]))
+def test_one_file_of_simpsons_rule_serves_every_number_of_samples() -> None:
+    def f(y: Any, x: Any) -> Any:
+        return simpson(y, dx=0.3), simpson(y, x=x), simpson(y.T, x=x[0], axis=0)
+
+    program = ps.trace(f, *[ps.spec("float64", [3, "N"])] * 2)
+    for count in range(1, 7):
+        y, x = Y[:, :count], X[:, :count]
+        for found, wanted in zip(program(y, x), f(y, x), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_has_its_gradients_where_the_number_of_samples_is_a_symbol(name: str) -> None:
+    rule: Any = getattr(scipy.integrate, name)
+    check_grads(lambda y, x: rule(y, x), Y[0], X[0], resize=(5, 1))
+    check_grads(lambda y: rule(y, dx=0.5, axis=0), Y, resize=(2, 1))
 
 
 def test_what_takes_steps_by_values_says_so_at_the_users_line() -> None:

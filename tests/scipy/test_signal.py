@@ -8,7 +8,7 @@ import pytest
 import scipy.signal as scipys
 
 import primsplit as ps
-from primsplit.errors import NumberAsked, RunError, ShapeError, UnsupportedFunction
+from primsplit.errors import RunError, ShapeError, UnsupportedFunction
 from primsplit.testing import check_grads
 
 random = np.random.default_rng(1)
@@ -106,5 +106,14 @@ def test_what_cannot_be_is_told_at_the_users_line() -> None:
             ps.trace(function, LONG)
         assert caught.value.place is not None
         assert caught.value.place.filename == __file__
-    with pytest.raises(NumberAsked, match="several axes"):
-        ps.trace(lambda v: scipys.convolve(IMAGE, v), ps.spec("float64", ["M", "N"]))
+
+
+@pytest.mark.parametrize("sizes", [((5, 6), (2, 3)), ((2, 3), (5, 6)), ((5, 3), (5, 3)), ((2, 2), (2, 3))], ids=str)
+def test_one_file_convolves_images_and_kernels_of_every_size(sizes: Any) -> None:
+    x, kernel = (random.standard_normal(s) for s in sizes)
+    specs = ps.spec("float64", ["A", "B"]), ps.spec("float64", ["C", "D"])
+    for mode in ("full", "same", "valid"):
+        program = ps.trace(lambda x, k, mode=mode: scipys.convolve2d(x, k, mode), *specs)
+        np.testing.assert_allclose(program(x, kernel), scipys.convolve2d(x, kernel, mode), rtol=1e-12, atol=1e-13)
+    with pytest.raises(RunError):
+        program(np.ones((5, 2)), np.ones((2, 3)))

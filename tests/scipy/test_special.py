@@ -42,3 +42,15 @@ def test_the_gamma_function_of_many_dimensions_is_scipys() -> None:
         return scipy.special.multigammaln(a, 3)
 
     check_grads(function, np.array([1.7, 2.4, 9.0]), symbolic=False)
+
+
+@pytest.mark.parametrize("name", ["multigammaln", "polygamma"])
+def test_what_scipy_gives_in_float64_has_that_dtype(name: str) -> None:
+    x = np.array([1.7, 2.4, 9.0], np.float32)
+
+    def function(a: Any) -> Any:
+        return scipy.special.multigammaln(a, 2) if name == "multigammaln" else scipy.special.polygamma(2, a)
+
+    value, gradient = ps.value_and_grad(lambda a: np.sum(function(a)))(x)
+    assert (value.dtype, gradient.dtype) == (np.sum(function(x)).dtype, np.float32)
+    np.testing.assert_allclose(value, np.sum(function(x)), rtol=1e-6)

@@ -51,7 +51,7 @@ def symmetric_eigen(a: Array) -> tuple[Array, Array]:
     a sweep is n rounds of 34 small operators, and 18 passes over an n by n matrix each.
     """
     rounds = both_rounds(a)
-    places = {id(p): _places(p, size(a, -1)) for p in rounds}
+    places = {id(p): places_of(p, size(a, -1)) for p in rounds}
     flat = op.Concat(sizes(a, 0, len(a.shape) - 2), op.Mul(size(a, -1), size(a, -1)), axis=0)
 
     def turn(pairs: Pairs, matrix: Array, vectors: Array) -> list[Array]:
@@ -71,7 +71,7 @@ def symmetric_eigen(a: Array) -> tuple[Array, Array]:
     return _finished(matrix, rows, scale)
 
 
-def _places(pairs: Pairs, n: Array) -> Array:
+def places_of(pairs: Pairs, n: Array) -> Array:
     """Where the two diagonal elements of each row's pair, and the one they share, lie in the flat matrix: [n, 3]."""
     first = op.Less(pairs.numbers, pairs.partner)
     low = op.Where(first, pairs.numbers, pairs.partner)
@@ -83,10 +83,10 @@ def _places(pairs: Pairs, n: Array) -> Array:
 
 def _is_settled(matrix: Array, vectors: Array) -> Array:
     """Whether no matrix has more off its diagonal than half a unit in the last place of its norm."""
-    return op.Equal(op.ReduceSum(op.Cast(_excess(matrix, 0.5), to=np.int32), keepdims=0), 0)
+    return op.Equal(op.ReduceSum(op.Cast(excess(matrix, 0.5), to=np.int32), keepdims=0), 0)
 
 
-def _excess(matrix: Array, factor: float) -> Array:
+def excess(matrix: Array, factor: float) -> Array:
     """Where the norm of what is off the diagonal is above so many units of the norm, [..., 1, 1]; False for NaN."""
     off = op.Where(on_diagonal(matrix), 0.0, matrix)
     bound = op.Mul(_squares(matrix), (factor * float(float_limits(matrix).eps)) ** 2)
@@ -101,7 +101,7 @@ def _finished(matrix: Array, rows: Array, scale: Array) -> tuple[Array, Array]:
     """In order, the lengths that rounding changed put right, the signs chosen."""
     count = len(matrix.shape)
     lengths = op.ReduceSum(op.Mul(rows, rows), [-1], keepdims=1)
-    defect = op.Where(_excess(matrix, SLACK), np.asarray(np.nan, matrix.dtype), 0.0)
+    defect = op.Where(excess(matrix, SLACK), np.asarray(np.nan, matrix.dtype), 0.0)
     column = op.Add(op.Mul(op.Div(diagonal(matrix), lengths), scale), defect)
     line = Type(matrix.dtype, matrix.shape[:-1])
     values, order = op.TopK(

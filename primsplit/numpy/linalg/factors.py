@@ -1,6 +1,5 @@
 """Factors and determinants: cholesky, qr, det, slogdet."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,40 +68,31 @@ def det(a: Any) -> Array:
     is NaN.
     """
     (a,) = square(a)
-    if isinstance(a.shape[-1], int) and a.shape[-1] <= len(_SMALL) - 1:
-        return _SMALL[a.shape[-1]](a)
+    size = a.shape[-1]
+    if isinstance(size, int) and size <= SMALL:
+        return expanded(_entries(a, size)) if size else full(a.shape[:-2], a.dtype.type(1))
     found: Array = determinant.determinant_with(a, *lu.factors_of(a))
     return found
 
 
-def _entries(a: Array) -> list[list[Array]]:
-    count = a.shape[-1]
-    rows = [op.Gather(a, np.array(i), axis=-2) for i in range(int(count))]
-    return [[op.Gather(r, np.array(j), axis=-1) for j in range(len(rows))] for r in rows]
+def _entries(a: Array, size: int) -> list[list[Array]]:
+    rows = [op.Gather(a, np.array(i), axis=-2) for i in range(size)]
+    return [[op.Gather(r, np.array(j), axis=-1) for j in range(size)] for r in rows]
 
 
-def _det0(a: Array) -> Array:
-    return full(a.shape[:-2], a.dtype.type(1))
+SMALL = 3
+"""The most rows of a matrix whose determinant is a polynomial that is written out."""
 
 
-def _det1(a: Array) -> Array:
-    return _entries(a)[0][0]
-
-
-def _det2(a: Array) -> Array:
-    (a, b), (c, d) = _entries(a)
-    return op.Sub(op.Mul(a, d), op.Mul(b, c))
-
-
-def _det3(m: Array) -> Array:
-    (a, b, c), (d, e, f), (g, h, i) = _entries(m)
-    first = op.Mul(a, op.Sub(op.Mul(e, i), op.Mul(f, h)))
-    second = op.Mul(b, op.Sub(op.Mul(f, g), op.Mul(d, i)))
-    third = op.Mul(c, op.Sub(op.Mul(d, h), op.Mul(e, g)))
-    return op.Add(op.Add(first, second), third)
-
-
-_SMALL: tuple[Callable[[Array], Array], ...] = (_det0, _det1, _det2, _det3)
+def expanded(entries: list[list[Any]]) -> Any:
+    """The determinant of one to three rows of numbers."""
+    if len(entries) == 1:
+        return entries[0][0]
+    if len(entries) == 2:
+        (a, b), (c, d) = entries
+        return a * d - b * c
+    (a, b, c), (d, e, f), (g, h, i) = entries
+    return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
 
 
 @implements(np.linalg.slogdet)

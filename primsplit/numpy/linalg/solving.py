@@ -116,13 +116,18 @@ def matrix_power(a: Any, n: int) -> Array:
         raise ShapeError("np.linalg takes arrays with at least two axes", place=tracing.user_place())
     if n == 0:
         return identity_like(a)
-    base = inv(a) if n < 0 else a
-    result: Array | None = None
-    for digit in reversed(f"{abs(n):b}"):
+    found: Array = powered(inv(a) if n < 0 else a, abs(n), matrix_product)
+    return found
+
+
+def powered(base: Any, n: int, product: Callable[..., Any]) -> Any:
+    """The product of n > 0 times `base`, by repeated squaring."""
+    result: Any = None
+    for digit in reversed(f"{n:b}"):
         if digit == "1":
-            result = base if result is None else matrix_product(result, base)
-        base = matrix_product(base, base)
-    return base if result is None else result
+            result = base if result is None else product(result, base)
+        base = product(base, base)
+    return result
 
 
 @implements(np.linalg.tensorsolve)

@@ -108,13 +108,13 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         return op.ReduceMax(nonzero, keepdims=0)
     s = svd(array, compute_uv=False, hermitian=hermitian)
     if tol is None:
-        bound = op.Mul(_largest(s, keepdims=1), _column(_unit_cutoff(array, s) if rtol is None else rtol, s))
+        bound = op.Mul(_largest(s, keepdims=1), _column(unit_cutoff(array, s) if rtol is None else rtol, s))
     else:
         bound = _column(tol, s)
     return op.ReduceSum(op.Cast(op.Greater(s, bound), to=np.int64), [-1], keepdims=0)
 
 
-def _unit_cutoff(a: Array, s: Array) -> Any:
+def unit_cutoff(a: Array, s: Array) -> Any:
     """max(m, n) units in the last place."""
     longer = cast_to(as_array(dims.maximum(*a.shape[-2:])), s.dtype)
     return op.Mul(longer, float(float_limits(s).eps))
@@ -159,6 +159,6 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = MISS
         raise ShapeError("pinv takes `rcond` or `rtol`, not both", place=tracing.user_place())
     a = _mirrored(a, "L") if hermitian else matrices(a)[0]
     cutoff: Any = 1e-15 if rcond is None and rtol is MISSING else rcond if rtol is MISSING else rtol
-    cutoff = _unit_cutoff(a, a) if cutoff is None else cast_to(as_array(cutoff), a.dtype)
+    cutoff = unit_cutoff(a, a) if cutoff is None else cast_to(as_array(cutoff), a.dtype)
     found: Array = singular.pseudo_inverse(a, cutoff)
     return found

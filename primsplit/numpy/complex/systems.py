@@ -1,0 +1,63 @@
+"""Systems of complex equations, as real ones of twice the size: solve, inv, pinv, matrix_power.
+
+A complex elimination takes half as many operations; the real one is blocked, and its derivatives are those of real
+arrays.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit.broadcasting import zeros_like
+from primsplit.numpy import linalg
+from primsplit.numpy.complex.dispatch import offers
+from primsplit.numpy.complex.matrices import Parts, halved, mirrored, of_halves, parts_of, square_parts, whole
+from primsplit.numpy.dense.loop import identity_like
+from primsplit.numpy.linalg.solving import powered
+from primsplit.numpy.linalg.spectral import MISSING, unit_cutoff
+from primsplit.ops import op
+
+
+@offers(np.linalg.solve)
+def solve(a: Any, b: Any) -> Any:
+    """The solution of A x = b; `b` is a vector only if it has one axis. Inf or NaN, where NumPy raises, if singular."""
+    a, b = square_parts(a, b)
+    is_vector = len(b.real.shape) == 1
+    right = Parts(*(op.Unsqueeze(p, [1]) for p in b)) if is_vector else b
+    found = linalg.solve(halved(a), op.Concat(*right, axis=-2))
+    x = of_halves(found, a.real.shape[-1], right.real.shape[-1])
+    return whole(Parts(*(op.Squeeze(p, [-1]) for p in x)) if is_vector else x)
+
+
+def inverse(a: Parts) -> Parts:
+    """The inverse of square matrices."""
+    identity = identity_like(a.real)
+    found = linalg.solve(halved(a), op.Concat(identity, zeros_like(identity), axis=-2))
+    size = a.real.shape[-1]
+    return of_halves(found, size, size)
+
+
+@offers(np.linalg.inv)
+def inv(a: Any) -> Any:
+    """The inverse. Inf or NaN, where NumPy raises, if singular."""
+    return whole(inverse(*square_parts(a)))
+
+
+@offers(np.linalg.pinv)
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = MISSING) -> Any:
+    """The pseudo-inverse, the first half of that of the real matrix, which has each singular value twice."""
+    z = mirrored(a, "L") if hermitian else parts_of(a)[0]
+    rows, columns = z.real.shape[-2:]
+    cutoff = rcond if rtol is MISSING else rtol
+    if cutoff is None:
+        cutoff = 1e-15 if rtol is MISSING else unit_cutoff(z.real, z.real)
+    return whole(of_halves(linalg.pinv(halved(z), cutoff), columns, rows))
+
+
+@offers(np.linalg.matrix_power)
+def matrix_power(a: Any, n: int) -> Any:
+    """The matrix times itself, by repeated squaring; of the inverse for a negative exponent."""
+    (z,) = square_parts(a)
+    if n == 0:
+        return whole((identity_like(z.real), zeros_like(z.real)))
+    return powered(whole(inverse(z) if n < 0 else z), abs(n), np.matmul)

@@ -1,0 +1,108 @@
+"""NumPy's functions with symbols for sizes, run at 1 and 0, to second order: those that other tests fix sizes of."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.numpy.agreement import check_grads, gapped
+
+X, Y = gapped(3, 4, seed=1), gapped(3, 4, seed=2)
+V, W = gapped(5, seed=4), gapped(5, seed=5)
+WINDOWS = np.lib.stride_tricks
+
+Row = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+def parts(found: Any) -> Any:
+    return (found.real, found.imag)
+
+
+def twice(x: Any, y: Any) -> Any:
+    return np.concatenate([x + 1j * y, y + 1j * x], axis=1)
+
+
+def put(x: Any, values: Any) -> Any:
+    x = x * 2
+    np.put_along_axis(x, np.array([[0]]), values, axis=1)
+    return x
+
+
+def flat(x: Any) -> Any:
+    x = x * 2
+    x.flat[0] = x[0, 0] ** 2
+    return x.flat[0] * x
+
+
+def partitioned(x: Any) -> Any:
+    x = x * 2
+    x.partition(0)
+    return x
+
+
+FUNCTIONS: dict[str, Row] = {
+    "angle": (lambda x, y: np.angle(x + 1j * y), (X, Y)),
+    "conjugate": (lambda x, y: parts(np.conjugate(x + 1j * y) * 1j), (X, Y)),
+    "astype": (lambda x: (*parts(x.astype(complex) * 2j), x.astype(np.float64)), (X,)),
+    "r_": (lambda v, w: np.r_[v, 2.0, w], (V, W)),
+    "c_": (lambda v, w: np.c_[v, w], (V, W)),
+    "array": (lambda x: np.array([x, x * 2], like=x) * np.array([x, x]), (X,)),
+    "full": (lambda x, y: np.full(x.shape, y[0], like=x) * np.full(x.shape, x), (X, Y)),
+    "asarray": (lambda x: np.asarray([x, x * 2], like=x) * np.asarray([x, x]), (X,)),
+    "array like another": (lambda x, y: np.array(x, like=x) * np.full(x.shape, y[0], like=x), (X, Y)),
+    "asarray_chkfinite": (lambda x: np.asarray_chkfinite([x, x**2]), (X,)),
+    "require": (lambda x: np.require([x, x**2]), (X,)),
+    "block": (lambda x, y: np.block([[x, y], [y * x, x]]), (X, Y)),
+    "dstack": (lambda x, y: np.dstack([x, y * x]), (X, Y)),
+    "vsplit": (lambda x, y: np.vsplit(np.concatenate([x, y]), 2), (X, Y)),
+    "insert": (lambda x: np.insert(x, 0, x[:, 0] ** 2, axis=1), (X,)),
+    "insert from the end": (lambda x: np.insert(x, -1, x[:1] ** 2, axis=0), (X,)),
+    "insert at places": (lambda x: np.insert(x, [1, 0], x[:, :1] ** 2, axis=1), (X,)),
+    "insert of many": (lambda x, y: np.insert(x, 1, y, axis=0), (X, Y)),
+    "insert in a row": (lambda x: np.insert(x, 1, x[:, 0]), (X,)),
+    "delete": (lambda x: np.delete(x, 0, axis=1), (X,)),
+    "unstack": (lambda x, y: np.unstack(np.stack([x, y * x])), (X, Y)),
+    "choose": (lambda x, y: np.choose((x > 0).astype(int), [x * y, y]), (X, Y)),
+    "compress": (lambda x: np.compress(x[0] > 0, x, axis=1) ** 2, (np.abs(X),)),
+    "put_along_axis": (put, (X, X[:, :1])),
+    "flat": (flat, (X,)),
+    "partition": (partitioned, (X,)),
+    "windows": (lambda x: WINDOWS.sliding_window_view(x, 1, axis=1) ** 2, (X,)),
+    "as_strided": (lambda v: WINDOWS.as_strided(v * 2, (v.shape[0], 2), (8, 0)), (V,)),
+    "apply_along_axis": (lambda x: np.apply_along_axis(lambda row: np.sum(row**2) * row, 1, x), (X,)),
+    "linspace": (lambda v, w: np.linspace(v, w, 4), (V, W)),
+    "gradient": (lambda x: np.gradient(np.concatenate([x, x**2]), axis=0), (X,)),
+    "bincount": (lambda v: np.bincount(np.arange(v.shape[0]), v**2, 7), (V,)),
+    "histogram": (lambda v: np.histogram(0.0 * v + 0.5, 3, (0.0, 1.0), weights=v**2)[0], (V,)),
+    "histogram2d": (lambda v: np.histogram2d(v * 0, v * 0, 2, weights=v**2)[0], (V,)),
+    "histogramdd": (lambda x, v: np.histogramdd(x * 0, 2, [(-1.0, 1.0)], weights=v**2)[0], (V[:, None], V)),
+    "nancumsum": (lambda x: np.nancumsum(x, axis=1) * np.nancumprod(x, axis=1), (X,)),
+    "nanquantile": (lambda x: np.nanquantile(x, 0.3, axis=0) + np.nanpercentile(x, 60, axis=0), (X,)),
+    "nanvar": (lambda x: np.nanvar(np.concatenate([x, x**2]), axis=0, ddof=1), (X,)),
+    "corrcoef": (lambda v, w: np.corrcoef(np.r_[v, 2.0, -1.0], np.r_[w, 0.5, 3.0]), (V, W)),
+    "cross": (lambda v, w: np.cross(np.stack([v, w, v * w], 1), np.stack([w, v**2, v], 1)), (V, W)),
+    "linalg.cross": (lambda v, w: np.linalg.cross(np.stack([v, w, v * w]), np.stack([w, v**2, v]), axis=0), (V, W)),
+    "poly": (lambda v: np.poly(np.asarray(v)), (V,)),
+    "polydiv": (lambda v, w: np.polydiv(v, w), (V, W[:3])),
+    "polyfit": (lambda v, w: np.polyfit(v, w, 0), (V, W)),
+    "lstsq": (lambda x, y: np.linalg.lstsq(x, y)[0], (X.T, Y.T)),
+    "fft2": (lambda x, y: parts(np.fft.fft2(x + 1j * y)) + parts(np.fft.ifft2(x + 1j * y)), (X, Y)),
+    "fftn": (lambda x, y: parts(np.fft.fftn(x + 1j * y)) + parts(np.fft.ifftn(x + 1j * y)), (X, Y)),
+    "rfft2": (lambda x: parts(np.fft.rfft2(x)) + parts(np.fft.rfftn(x)), (X,)),
+    "irfft2": (lambda x, y: np.fft.irfft2(twice(x, y)) * np.fft.irfftn(1j * twice(x, y)), (X, Y)),
+}
+NONE = {"bincount", "poly", "polyfit"}
+"""Of nothing NumPy has no answer, or one of another dtype or rank."""
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_of_any_sizes_is_numpys_with_second_derivatives(name: str) -> None:
+    function, args = FUNCTIONS[name]
+    resize = (1,) if name in NONE else (1, 0)
+    check_grads(lambda *given: function(*given), *args, value_tolerance=1e-10, resize=resize)
+
+
+def test_a_cast_to_float32_has_the_gradient_of_one_to_float64() -> None:
+    # Of whole numbers, which float32 holds: differences of what is linear are exact for any step.
+    check_grads(lambda x: x.astype(np.float32) * 2, np.rint(3 * X), step=10.0)

@@ -1,0 +1,148 @@
+"""SciPy's functions with symbols for sizes, run again at 1, to second order: those that other tests fix sizes of."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.interpolate
+import scipy.linalg
+import scipy.optimize
+import scipy.signal
+import scipy.sparse.linalg
+import scipy.spatial.distance
+import scipy.special
+import scipy.stats
+from scipy.spatial.transform import Rotation
+
+from primsplit.testing import check_grads
+
+RANDOM = np.random.default_rng(0)
+V, W, Z = RANDOM.standard_normal((3, 5))
+X = RANDOM.standard_normal((3, 4))
+SQUARE, RIGHT = RANDOM.standard_normal((4, 4)) + 4 * np.eye(4), RANDOM.standard_normal((4, 2))
+SITES = np.array([0.0, 0.4, 1.0, 1.7, 2.2])
+KNOWN = scipy.sparse.random_array((5, 5), density=0.3, rng=1)
+WIDE = scipy.sparse.random_array((40, 30), density=0.03, rng=1)
+
+GRID = scipy.interpolate.RegularGridInterpolator((SITES,), SITES**2)
+
+Row = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+def rows(*columns: Any) -> Any:
+    return np.stack(columns, axis=1)
+
+
+def unevenly(v: Any) -> Any:
+    """At least four samples, of which no moment is 0."""
+    return np.concatenate([v, np.array([0.3, 2.0, -1.1])])
+
+
+def solved(ab: Any) -> Any:
+    return 0.3 * ab + 4.0
+
+
+def spline(make: Any) -> Callable[..., Any]:
+    """A spline over known sites, of as many columns of values as the run knows, at as many points."""
+    return lambda v, x: make(SITES, SITES[:, None] ** 2 * v + np.sin(3 * SITES)[:, None])(1.1 + 0.4 * np.tanh(x))
+
+
+FUNCTIONS: dict[str, Row] = {
+    "quad": (lambda v: scipy.integrate.quad(lambda t, v: np.sum(np.sin(v * t)), 0, 1, args=(v,))[0], (V,)),
+    "dblquad": (
+        lambda v: scipy.integrate.dblquad(lambda s, t, v: np.sum(v**2) * s * t, 0, 1, 0, 1, args=(v,))[0], (V,)
+    ),
+    "newton": (lambda v: scipy.optimize.newton(lambda t, v: t**3 + t - np.sum(v), 0.5, args=(v,)), (V,)),
+    "root_scalar": (
+        lambda v: scipy.optimize.root_scalar(lambda t, v: t**3 + t - np.sum(v), args=(v,), bracket=(-20, 20)).root,
+        (V,),
+    ),
+    "fsolve": (lambda v: scipy.optimize.fsolve(lambda t: t**3 + t - v, np.tanh(v)), (V,)),
+    "leastsq": (
+        lambda v: scipy.optimize.leastsq(lambda t: np.outer([1, 2], t**3 + t - v).ravel(), np.tanh(v))[0], (V,)
+    ),
+    "log_softmax": (lambda x: scipy.special.log_softmax(x, axis=1), (X,)),
+    "multigammaln": (lambda x: scipy.special.multigammaln(np.abs(x) + 3, 3), (X,)),
+    "solve_triangular": (lambda a, b: scipy.linalg.solve_triangular(a, b, lower=True), (SQUARE, RIGHT)),
+    "cho_solve": (lambda a, b: scipy.linalg.cho_solve(scipy.linalg.cho_factor(a @ a.T), b), (SQUARE, RIGHT)),
+    "solve_banded": (lambda v, b: scipy.linalg.solve_banded((2, 1), np.stack([v, v + 9, v, v]), b), (V, W)),
+    "three diagonals": (lambda v, b: scipy.linalg.solve_banded((1, 1), np.stack([v, v + 9, v]), b), (V, W)),
+    "solveh_banded": (lambda v, b: scipy.linalg.solveh_banded(np.stack([v, v, v + 9]), b), (V, W)),
+    "solve_toeplitz": (lambda v, b: scipy.linalg.solve_toeplitz((v + np.e, 0.2 * b + np.e), b), (np.tanh(V) + 3, W)),
+    "companion": (lambda v: scipy.linalg.companion(np.concatenate([v + 4, v])), (V,)),
+    "eigh_tridiagonal": (lambda v: scipy.linalg.eigh_tridiagonal(v, v[1:])[1] ** 2, (V,)),
+    "eigvalsh_tridiagonal": (lambda v: scipy.linalg.eigvalsh_tridiagonal(v, v[1:]), (V,)),
+    "solve_continuous_are": (
+        lambda a: scipy.linalg.solve_continuous_are(a, a + 1.0, a @ a.T, a @ a.T), (SQUARE[:2, :2],)
+    ),
+    "solve_discrete_are": (
+        lambda a: scipy.linalg.solve_discrete_are(0.1 * a, a, a @ a.T, a @ a.T), (SQUARE[:2, :2],)
+    ),
+    "diags": (lambda v, x: scipy.sparse.diags([v, v[1:]], [0, 1]) @ x, (V, W)),
+    "diags_array": (lambda v, x: scipy.sparse.diags_array([v, v[1:]], offsets=[0, 1]) @ x, (V, W)),
+    "spsolve": (lambda a, b: scipy.sparse.linalg.spsolve(scipy.sparse.csr_matrix(a), b[:, 0]), (SQUARE, RIGHT)),
+    "a known sparse matrix": (lambda x: KNOWN @ (np.arange(5.0)[:, None] * x**2), (W[None],)),
+    "a known sparse matrix, wide": (lambda x: WIDE @ (np.arange(30.0)[:, None] * x**2), (W[None],)),
+    "from a known sparse matrix": (lambda x: (x[:, None] ** 2 * np.arange(40.0)) @ WIDE, (W,)),
+    "squareform": (lambda x: scipy.spatial.distance.squareform(x**2), (np.append(V, 1.0),)),
+    "correlation": (lambda v, w: scipy.spatial.distance.correlation(unevenly(v), unevenly(w)[::-1]), (V, W)),
+    "simpson": (lambda v: scipy.integrate.simpson(v**2, dx=0.3), (V,)),
+    "trapezoid": (lambda v, x: scipy.integrate.trapezoid(v**2, x), (V, W)),
+    "cumulative_trapezoid": (lambda v: scipy.integrate.cumulative_trapezoid(v**2, initial=0), (V,)),
+    "lfilter_zi": (lambda v, w: scipy.signal.lfilter_zi(np.append(v, 1.0), np.insert(w, 0, 9.0)), (V, W)),
+    "periodogram": (lambda v: scipy.signal.periodogram(v, detrend=False)[1], (V,)),
+    "hilbert": (lambda v: scipy.signal.hilbert(v).imag + scipy.signal.hilbert(v).real ** 2, (V,)),
+    "detrend": (lambda v: scipy.signal.detrend(np.append(v**2, 1.0)), (V,)),
+    "convolve2d": (lambda x, y: scipy.signal.convolve2d(x, y, mode="valid"), (X, X[:2, :3])),
+    "correlate2d": (lambda x, y: scipy.signal.correlate2d(x, y), (X, X[:2, :3])),
+    "RegularGridInterpolator": (
+        lambda v, x: scipy.interpolate.RegularGridInterpolator((SITES,), SITES**2 + np.sum(v))(1 + 0.4 * np.tanh(x)),
+        (V, W[:3, None]),
+    ),
+    "RegularGridInterpolator at points": (lambda x: GRID(1 + 0.4 * np.tanh(x)), (W[:3, None],)),
+    **{
+        name: (spline(getattr(scipy.interpolate, name)), (V, W[:3]))
+        for name in ("CubicSpline", "PchipInterpolator", "Akima1DInterpolator", "make_interp_spline")
+    },
+    "gaussian_kde": (lambda v, x: scipy.stats.gaussian_kde(unevenly(v))(x), (V, W[:3])),
+    "gaussian_kde of known data": (lambda x: scipy.stats.gaussian_kde(V)(x), (W[:3],)),
+    "boxcox_llf": (lambda v: scipy.stats.boxcox_llf(0.3, unevenly(v) ** 2 + 1), (V,)),
+    "kurtosis": (lambda v: scipy.stats.kurtosis(unevenly(v)) + scipy.stats.skew(unevenly(v)), (V,)),
+    "linregress": (lambda v, w: scipy.stats.linregress(unevenly(v), unevenly(w)[::-1]).slope, (V, W)),
+    "pearsonr": (lambda v, w: scipy.stats.pearsonr(unevenly(v), unevenly(w)[::-1])[0], (V, W)),
+    "sem": (lambda v: scipy.stats.sem(unevenly(v)) + scipy.stats.variation(unevenly(v)), (V,)),
+    "zscore": (lambda v: scipy.stats.zscore(unevenly(v)), (V,)),
+    "multivariate_normal": (
+        lambda v, x: scipy.stats.multivariate_normal.logpdf(x, v, np.outer(v, v) + 2 * np.diag(1 + v**2))
+        + scipy.stats.multivariate_normal.pdf(x, v, np.outer(v, v) + 2 * np.diag(1 + v**2)),
+        (V, W),
+    ),
+    "Rotation.from_rotvec": (lambda v, w: Rotation.from_rotvec(rows(v, w, v * w)).as_matrix(), (V, W)),
+    "Rotation.from_quat": (lambda v, w: Rotation.from_quat(rows(v, w, v * w, 1 + v**2)).as_matrix(), (V, W)),
+    "Rotation.from_euler": (lambda v, w: Rotation.from_euler("xyz", rows(v, w, v * w)).as_quat(), (V, W)),
+    "Rotation.from_mrp": (lambda v, w: Rotation.from_mrp(0.3 * rows(v, w, v * w)).as_rotvec(), (V, W)),
+    "Rotation.from_matrix": (
+        lambda v, w: Rotation.from_matrix(np.eye(3) + 0.1 * rows(v, w, v * w)[:, :, None]).as_matrix(), (V, W)
+    ),
+    "Rotation.concatenate": (
+        lambda v, w: Rotation.concatenate([Rotation.from_rotvec(rows(v, w, w)), Rotation.from_rotvec(rows(w, v, w))])
+        .as_matrix(),
+        (V, W),
+    ),
+    "Rotation.align_vectors": (
+        lambda v, w: Rotation.align_vectors(
+            np.concatenate([rows(v, w, v), np.eye(3)]), np.concatenate([rows(w, v, v), np.eye(3)[::-1]])
+        )[0].as_matrix(),
+        (V, W),
+    ),
+}  # fmt: skip
+LOOSE = {"leastsq": 1e-7, "fsolve": 1e-7, "newton": 1e-9}
+"""Where SciPy's own answer is right to no more than this."""
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_of_any_sizes_is_scipys_with_second_derivatives(name: str) -> None:
+    function, args = FUNCTIONS[name]
+    check_grads(lambda *given: function(*given), *args, value_tolerance=LOOSE.get(name, 1e-10))
