@@ -241,7 +241,12 @@ class Array(Operators):
     def __iter__(self) -> Iterator["Array"]:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
-        return iter([self[i] for i in range(literal_size(self.shape[0], "iteration"))])
+        return self._rows()
+
+    def _rows(self) -> Iterator["Array"]:
+        """Counted at the first step: NumPy's dispatch asks for an iterator without taking any."""
+        for i in range(literal_size(self.shape[0], "iteration")):
+            yield self[i]
 
     def __contains__(self, item: object) -> bool:
         raise no_number(self.type, "`in`")
@@ -274,6 +279,9 @@ class Array(Operators):
 
     def __index__(self) -> int:
         return int(self._number("an integer index"))
+
+    def __hash__(self) -> int:  # type: ignore[override]  # a number that is known is a key, as NumPy's own are
+        return hash(self._number("a hash")[()])
 
     def item(self, *args: int) -> Any:
         """As in NumPy; a traced Python number, where this is no constant."""

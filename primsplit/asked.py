@@ -26,6 +26,7 @@ _INSTEAD = {
     "complex()": "Write x + 1j * y: a traced number stays traced.",
     "`in`": "Write np.any(x == item).",
     "an integer index": "For table[x] write np.take(table, x, axis=0), for a loop of x steps ps.fori_loop.",
+    "a hash": "Give dicts, sets and functools.cache a known key: a place, a name, a number that is no traced value.",
     "the text": "Return the value from the function, and format it outside; a print may show its type, {x}.",
 }
 """What to write instead, by the beginning of what was asked."""

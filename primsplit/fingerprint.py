@@ -66,6 +66,14 @@ def objects_read(value: Any) -> list[Any]:
     return [met for _, met in reading.seen.values()]
 
 
+def containers_read(value: Any) -> list[Any]:
+    """The dictionaries, lists, classes and objects of the user's that `fingerprint` looks into."""
+    looking = _Looking()
+    looking.of(value, DEPTH)
+    met = [m for _, m in looking.seen.values()]
+    return [m for m in met if isinstance(m, dict | list) or _is_users(m if isinstance(m, type) else type(m))]
+
+
 def watched_fingerprint(value: Any) -> tuple[Any, Unchanged]:
     """The fingerprint, and what is true as long as a new one would provably be the same."""
     unchanged = Unchanged()
@@ -200,12 +208,27 @@ class _Reading:
         return (Same(value), tuple((n, self.read(held[n], names, depth - 1)) for n in sorted(names) if n in held))
 
 
+class _Looking(_Reading):
+    """What is met on the way of a fingerprint, without a look at numbers."""
+
+    def each(self, values: Iterable[Any], depth: int) -> tuple[Any, ...]:
+        return super().each((v for v in values if not isinstance(v, SCALARS)), depth)
+
+    def array(self, value: np.ndarray[Any, Any], depth: int) -> Any:
+        return super().array(value, depth) if value.dtype.hasobject else None
+
+
 _DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 
 
 def _is_opaque(kind: type) -> bool:
     """True for a class whose objects are what they are, whatever they hold."""
     return _top(kind.__module__) in OPAQUE and not (kind in HOLDERS or f"{kind.__module__}.".startswith(TABLES))
+
+
+def _is_users(kind: type) -> bool:
+    """True for a class that is the user's own, or a plain holder of attributes."""
+    return kind is types.SimpleNamespace or not is_library(kind.__module__)
 
 
 def _unwrapped(value: Any) -> Any:

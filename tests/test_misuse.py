@@ -10,8 +10,9 @@ import pytest
 import primsplit as ps
 from primsplit import tracing
 from primsplit.counters import Counters
-from primsplit.errors import PrimsplitError, RuleError, TraceError
+from primsplit.errors import MissingRule, PrimsplitError, RuleError, TraceError
 from primsplit.ops import op
+from primsplit.rules.table import RULES
 from tests.threads import in_threads
 
 X = np.array([1.0, 2.0, 3.0])
@@ -289,6 +290,37 @@ def test_a_rule_with_too_few_or_too_many_cotangents_is_refused_at_its_line(given
         ps.grad(lambda x: total(product(x, x)))(X)
     assert "test_misuse.py" in str(caught.value)
     assert len(str(caught.value).splitlines()) < 10
+
+
+def test_a_rule_that_puts_a_cotangent_off_is_told_that_it_need_not() -> None:
+    @ps.primitive
+    def product(x: Any, y: Any) -> Any:
+        return x * y
+
+    @ps.rrule(product)
+    def rule(x: Any, y: Any) -> Any:
+        return product(x, y), lambda dz: (lambda: dz * y, lambda: x * dz)
+
+    with pytest.raises(RuleError, match="a cotangent that is no array") as caught:
+        ps.grad(lambda x: total(product(x, x)))(X)
+    assert "what nobody asks for is left out" in str(caught.value)
+    assert "test_misuse.py" in str(caught.value)
+
+
+def test_an_operator_without_a_rule_is_told_with_its_types_its_line_and_a_stub(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(RULES, "Asinh")
+
+    def f(x: Any) -> Any:
+        bent = np.tanh(x)
+        return total(np.arcsinh(bent))
+
+    with pytest.raises(MissingRule) as caught:
+        ps.split(f, X.reshape(1, 3, 1))
+    told = str(caught.value)
+    for part in ("Asinh", "float64[1,3,1]", "total(np.arcsinh(bent))", "depends on x", "@ps.rrule(f) def rule(x)"):
+        assert part in told
+    assert len(told.splitlines()) < 10
+    assert "Tanh(" in str(caught.value.tape)
 
 
 def test_a_rule_that_returns_something_else_is_refused() -> None:

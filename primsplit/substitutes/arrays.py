@@ -5,24 +5,25 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array
-from primsplit.errors import TraceError
-from primsplit.lifting import as_array, holds_traced
+from primsplit.lifting import holds_traced
 from primsplit.numpy import creation, diagonals, frequencies, spaces, strided
 from primsplit.numpy.second_run import is_again, known_arrays, running_plainly
 from primsplit.numpy.windows import WINDOWS
 from primsplit.substitutes.grids import Grid, from_function, indices
-from primsplit.substitutes.table import (
-    ModuleSubstitute,
-    Substitute,
-    holds_array,
-    register,
-    when_traced,
-    writable,
-)
+from primsplit.substitutes.plain_arrays import tabled_results, writable
+from primsplit.substitutes.table import ModuleSubstitute, Substitute, holds_array, register, when_traced
 
 Function = Callable[..., Any]
+
+
+def _unlike(traced: Function) -> Function:
+    """The function without `like`, by which NumPy chooses whose form it calls: this one."""
+
+    def call(*args: Any, like: Any = None, **options: Any) -> Any:
+        return traced(*args, **options)
+
+    return call
 
 
 def _maker(original: Function, traced: Function) -> Function:
@@ -47,7 +48,9 @@ def _of_lists(original: Function) -> Function:
     """A function of lists of arrays, given lists of traced numbers among these."""
 
     def call(*args: Any, **options: Any) -> Any:
-        return original(*map(_joined_inside, args), **{n: _joined_inside(v) for n, v in options.items()})
+        return tabled_results(
+            original(*map(_joined_inside, args), **{n: _joined_inside(v) for n, v in options.items()})
+        )
 
     return original if original is np.block else call
 
@@ -81,7 +84,8 @@ def _listing(original: Function) -> Function:
         arrays = [v for v in (*args, *options.values()) if isinstance(v, Array)]
         known = known_arrays(arrays) if arrays and "out" not in options else None
         if known is None:
-            return original(*args, **options)
+            found = original(*args, **options)
+            return found if "out" in options else tabled_results(found)
         numbers = {id(a): k for a, k in zip(arrays, known, strict=True)}
         plain = original(
             *(numbers.get(id(a), a) for a in args), **{n: numbers.get(id(v), v) for n, v in options.items()}
@@ -153,37 +157,6 @@ def _from_iterable(values: Iterable[Any], dtype: Any, count: int = -1) -> Any:
     return creation.array(listed, dtype) if holds_traced(listed) else writable(np.array(listed, dtype))
 
 
-class Table(np.ndarray[Any, Any]):
-    """A NumPy array of the user's that traced numbers can index, and whose copies can be written to.
-
-    It shares its memory with the array that it stands in for.
-    """
-
-    def __getitem__(self, key: Any) -> Any:
-        if is_again() and any(map(holds_traced, key if isinstance(key, tuple) else (key,))):
-            return as_array(self.view(np.ndarray))[key]
-        return super().__getitem__(key)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        if is_again() and any(map(holds_traced, (value, *(key if isinstance(key, tuple) else (key,))))):
-            raise TraceError(
-                "a traced value is written to an array that the function did not make",
-                place=tracing.user_place(),
-                cure="Write to a copy, table.copy(), and return it; what is kept from call to call is a ps.state.",
-            )
-        super().__setitem__(key, value)
-
-    def copy(self, order: Any = "C") -> Any:
-        """A copy, which traced values can be written to."""
-        found = self.view(np.ndarray).copy(order)
-        return writable(found) if is_again() else found
-
-    def astype(self, *args: Any, **options: Any) -> Any:
-        """A copy in another dtype, which traced values can be written to."""
-        found = self.view(np.ndarray).astype(*args, **options)
-        return writable(found) if is_again() else found
-
-
 MADE: dict[Function, Function] = {
     **{
         f: FUNCTIONS[f]
@@ -198,8 +171,8 @@ TAKING: dict[Function, Function] = {
     np.arange: creation.arange, np.linspace: creation.linspace, np.logspace: spaces.logspace,
     np.geomspace: spaces.geomspace, np.tri: creation.tri, np.asarray_chkfinite: FUNCTIONS[np.asarray],
     **{f: FUNCTIONS[f] for f in (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)},
-    np.require: lambda a, dtype=None, requirements=None, *, like=None: FUNCTIONS[np.asarray](a, dtype),
-    **{f: FUNCTIONS[f] for f in (np.take, np.repeat, np.pad, np.insert, np.roll)},
+    np.require: lambda a, dtype=None, requirements=None: FUNCTIONS[np.asarray](a, dtype),
+    **{f: FUNCTIONS[f] for f in (np.take, np.repeat, np.pad, np.insert, np.roll, np.poly)},
     **{f: _sized(f) for f in (np.broadcast_to, np.resize)}, np.indices: indices, np.fromfunction: from_function,
     np.triu_indices: diagonals.triu_indices, np.tril_indices: diagonals.tril_indices,
     np.diag_indices: diagonals.diag_indices,
@@ -237,8 +210,8 @@ def _register_all() -> None:
     table |= {f: Substitute(f, _listing(f)) for f in listing}
     table |= {f: Substitute(f, _of_lists(f)) for f in JOINING}
     table |= {f: _UfuncSubstitute(f, _listing(f)) for f in ufuncs}
-    table |= {f: Substitute(f, _maker(f, traced)) for f, traced in MADE.items()}
-    table |= {f: when_traced(f, traced) for f, traced in TAKING.items()}
+    table |= {f: Substitute(f, _maker(f, _unlike(traced))) for f, traced in MADE.items()}
+    table |= {f: when_traced(f, _unlike(traced), tabled_results) for f, traced in TAKING.items()}
     table |= {f: Substitute(f, _plain(f)) for f in RULES}
     table |= {
         np.ndenumerate: Substitute(np.ndenumerate, _enumerated),

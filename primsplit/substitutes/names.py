@@ -5,19 +5,18 @@ import functools
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
 
 from primsplit.array import implements
-from primsplit.fingerprint import is_library
-from primsplit.ir import is_held
+from primsplit.fingerprint import containers_read, is_library
 from primsplit.numpy.second_run import is_again, running_again
 from primsplit.substitutes import polynomials
-from primsplit.substitutes.arrays import Table
 from primsplit.substitutes.builtin import BUILTINS
+from primsplit.substitutes.plain_arrays import tabled
 from primsplit.substitutes.science import register_loaded
 from primsplit.substitutes.table import ModuleSubstitute, methods, substitute_of
 
@@ -27,7 +26,7 @@ ABSENT = object()
 class _Slot:
     """A name of a module, or a cell of a function, and what it held."""
 
-    def __init__(self, holder: Any, name: str, original: Any, substitute: Any) -> None:
+    def __init__(self, holder: Any, name: Any, original: Any, substitute: Any) -> None:
         self.holder = holder
         self.name = name
         self.original = original
@@ -56,13 +55,23 @@ class _Slot:
 
 
 class _AttributeSlot(_Slot):
-    """An attribute of a class, and what it held."""
+    """An attribute of a class or function, and what it held."""
 
     def _held(self) -> Any:
         return getattr(self.holder, self.name)
 
     def _put(self, value: Any) -> None:
         setattr(self.holder, self.name, value)
+
+
+class _ElementSlot(_Slot):
+    """An element of a list, and what it held."""
+
+    def _held(self) -> Any:
+        return self.holder[self.name] if self.name < len(self.holder) else ABSENT
+
+    def _put(self, value: Any) -> None:
+        self.holder[self.name] = value
 
 
 def _content(cell: types.CellType) -> Any:
@@ -111,8 +120,7 @@ def _substituted(run: Callable[..., Any]) -> Iterator[None]:
 def _open_slots(run: Callable[..., Any]) -> Iterator[_Slot]:
     """What to fill that is not filled yet."""
     namespaces = {id(n): n for n in _namespaces()}
-    functions = _reached(run, namespaces)
-    for function in functions:
+    for function in (v for v in _reached(run, namespaces) if isinstance(v, types.FunctionType)):
         if is_library(function.__module__ or ""):
             yield from (slot for slot in _of_cells(function) if callable(slot.original))
         else:
@@ -121,6 +129,7 @@ def _open_slots(run: Callable[..., Any]) -> Iterator[_Slot]:
             yield from _of_defaults(function)
     for namespace in namespaces.values():
         yield from _of_names(namespace)
+    yield from _of_containers(tuple(v for v in _reached(run, {}) if _is_users(v)))
     for namespace, name, original, substitute in polynomials.untrimmed():
         yield _Slot(namespace, name, original, substitute)
     for namespace in polynomials.namespaces():
@@ -175,9 +184,34 @@ def _of_defaults(function: types.FunctionType) -> Iterator[_Slot]:
     yield from (s for s in _of_names(function.__kwdefaults__ or {}) if s.original is not ABSENT)
 
 
+def _of_containers(users: Sequence[Any]) -> Iterator[_Slot]:
+    """The arrays in the lists, dictionaries, objects and classes that these functions and objects read."""
+    for container in containers_read(users):
+        if isinstance(container, list):
+            yield from _of_arrays(_ElementSlot, container, enumerate(container))
+        elif isinstance(container, type):
+            yield from _of_arrays(_AttributeSlot, container, vars(container).items())
+        else:
+            held = container if isinstance(container, dict) else getattr(container, "__dict__", {})
+            yield from _of_arrays(_Slot, held, held.items())
+
+
+def _of_arrays(slot: type[_Slot], holder: Any, named: Iterable[tuple[Any, Any]]) -> list[_Slot]:
+    arrays = [(n, v, _substitute(v)) for n, v in named if type(v) in {np.ndarray, tuple}]
+    return [slot(holder, n, v, substitute) for n, v, substitute in arrays if substitute is not v]
+
+
+def _is_users(value: Any) -> bool:
+    """True for a function or class that the user wrote, and for objects of such a class."""
+    kinds = types.FunctionType | types.MethodType | type
+    return not is_library((value if isinstance(value, kinds) else type(value)).__module__ or "")
+
+
 def _substitute(value: Any) -> Any:
     if type(value) is np.ndarray:
-        return value.view(Table) if is_held(value.dtype) else value
+        return tabled(value)
+    if type(value) is tuple:
+        return tuple(map(tabled, value)) if any(type(v) is np.ndarray for v in value) else value
     if type(value) is functools.partial and (function := substitute_of(value.func)) is not value.func:
         return functools.partial(function, *value.args, **value.keywords)
     return _bound(value) if type(value) is types.MethodType else substitute_of(value)
@@ -192,9 +226,8 @@ def _bound(method: types.MethodType) -> Any:
     return method if found is None else types.MethodType(found, method.__self__)
 
 
-def _reached(run: Callable[..., Any], namespaces: dict[int, dict[str, Any]]) -> list[types.FunctionType]:
-    """The functions that `run` and the user's functions hold in cells, defaults, attributes, partials and methods."""
-    found: list[types.FunctionType] = []
+def _reached(run: Callable[..., Any], namespaces: dict[int, dict[str, Any]]) -> list[Any]:
+    """What `run` and the user's functions hold in cells, defaults, attributes, partials and methods."""
     seen: dict[int, Any] = {}
     waiting: list[Any] = [run]
     waiting += (v for n in namespaces.values() for v in list(n.values()) if isinstance(v, types.FunctionType))
@@ -210,12 +243,14 @@ def _reached(run: Callable[..., Any], namespaces: dict[int, dict[str, Any]]) -> 
         elif type(value) is np.vectorize:
             waiting.append(value.pyfunc)
         elif isinstance(value, types.FunctionType):
-            found.append(value)
-            waiting += map(_content, value.__closure__ or ())
+            contents = [_content(c) for c in value.__closure__ or ()]
+            waiting += contents
+            if is_library(value.__module__ or ""):  # whose lists of arguments hold objects of the user's
+                waiting += (v for c in contents if type(c) in {list, tuple} for v in c if _is_users(v))
             waiting += (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
             waiting += vars(value).values()
         elif callable(value) and hasattr(value, "depends_on"):
             waiting += (v for v in vars(value).values() if callable(v))
         elif callable(value):
             waiting.append(vars(type(value)).get("__call__"))
-    return found
+    return [*seen.values()]

@@ -4,14 +4,8 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
-from primsplit import tracing
 from primsplit.array import Array
-from primsplit.ir import is_held
 from primsplit.lifting import holds_traced
-from primsplit.numpy.complex.creation import constant
-from primsplit.numpy.complex.handle import PART_OF
 from primsplit.numpy.second_run import is_again
 
 Function = Callable[..., Any]
@@ -108,24 +102,13 @@ def holds_array(value: Any) -> bool:
     return isinstance(value, Array) or (isinstance(value, list | tuple) and any(map(holds_array, value)))
 
 
-def writable(value: Any) -> Any:
-    """A NumPy array as a traced array, which traced values can be written to; anything else as it is."""
-    if not isinstance(value, np.ndarray):
-        return value
-    if value.dtype in PART_OF:
-        return constant(value)
-    if not is_held(value.dtype):
-        return value
-    found = Array(tracing.constant(value))
-    found.contiguous = value.flags.c_contiguous
-    return found
-
-
-def when_traced(original: Function, traced: Function) -> Substitute:
-    """Substitutes for a function that only traced arguments make another of."""
+def when_traced(original: Function, traced: Function, known: Function | None = None) -> Substitute:
+    """Substitutes for a function that only traced arguments make another of; `known` is done to its own results."""
 
     def call(*args: Any, **options: Any) -> Any:
-        is_traced = any(map(holds_traced, (*args, *options.values())))
-        return (traced if is_traced else original)(*args, **options)
+        if any(map(holds_traced, (*args, *options.values()))):
+            return traced(*args, **options)
+        found = original(*args, **options)
+        return found if known is None else known(found)
 
     return Substitute(original, call)

@@ -118,6 +118,10 @@ def asks_list(x: Any) -> Any:
     return x.tolist()
 
 
+def asks_key(x: Any) -> Any:
+    return {0.7: x}[x[0]]
+
+
 def asks_text(x: Any) -> Any:
     return f"{x[0]:.3f}"
 
@@ -141,6 +145,7 @@ def writes_to_a_table(x: Any) -> Any:
         (asks_float, "x.astype(float)", "return float(x[0]) * 2"),
         (asks_in, "np.any(x == item)", "return x if 2.0 in x else x * 2"),
         (asks_list, "on the whole axis", "return x.tolist()"),
+        (asks_key, "known key", "return {0.7: x}[x[0]]"),
         (asks_text, "format it outside", 'return f"{x[0]:.3f}"'),
         (asks_range, "ps.fori_loop", "return sum(x[i] for i in range(x.shape[0]))"),
         (asks_random, "run time", "return np.random.default_rng(0).normal(x)"),

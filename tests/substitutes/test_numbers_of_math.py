@@ -39,6 +39,25 @@ def test_a_function_of_cmath_has_its_derivatives(name: str) -> None:
     check_grads(f, X)
 
 
+def test_functions_of_two_numbers_have_their_derivatives() -> None:
+    def f(x: Any) -> Any:
+        a, b = x[0], x[-1] ** 2 + 0.3
+        powers = math.pow(b, a) + math.hypot(a, b) + math.dist([a, b], [1.0, a * b]) + math.ldexp(a, 2)
+        rests = math.atan2(a, b) + math.copysign(b, a) + math.remainder(b, 0.7) + math.modf(b + 3)[0]
+        return x * (powers + rests + math.fsum([a, b, 1.0]) * math.prod([a, b]))
+
+    check_grads(f, X)
+
+
+def test_polar_coordinates_have_their_derivatives() -> None:
+    def f(x: Any) -> Any:
+        size, angle = cmath.polar(x[0] + 1j * x[-1])
+        z = cmath.rect(size**2, 0.3 * angle)
+        return x * z.real + z.imag
+
+    check_grads(f, X)
+
+
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_question_is_answered_as_by_python(name: str) -> None:
     def f(x: Any) -> Any:

@@ -1,0 +1,201 @@
+"""NumPy arrays that a function reads: traced numbers index them wherever they are held; copies take traced values."""
+
+import dataclasses
+import itertools
+import threading
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy.interpolate
+
+import primsplit as ps
+from primsplit.errors import PrimsplitError
+from primsplit.testing import check_grads
+
+X = np.array([0.7, 1.9, -0.4])
+TABLE = np.array([0.5, -1.0, 2.0, 0.25])
+
+
+class Mesh:
+    heights: ClassVar[npt.NDArray[Any]] = TABLE + 1.0
+
+    def __init__(self) -> None:
+        self.points = TABLE.reshape(2, 2) * 2
+        self.levels: dict[str, Any] = {"low": TABLE - 3.0, "all": [TABLE * 2, (TABLE * 3, "x")]}
+
+    def moved(self, shift: Any) -> Any:
+        points = self.points.copy()
+        points[1] += shift
+        points[0] = points[1] * shift
+        return points
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve:
+    values: npt.NDArray[Any]
+
+    def __call__(self, x: Any) -> Any:
+        return self.values[np.argmax(x)] * x
+
+
+class Held:
+    """What no tree of arguments looks into."""
+
+    def __init__(self, values: npt.NDArray[Any]) -> None:
+        self.values = values
+
+    def __call__(self, x: Any) -> Any:
+        return self.values[np.argmax(x)] * x
+
+
+MESH = Mesh()
+SETTINGS = SimpleNamespace(values=TABLE**2)
+PAIR = (TABLE * 4, TABLE * 5)
+ROWS = [TABLE, TABLE * 6]
+
+
+def in_objects(x: Any) -> Any:
+    place = np.argmax(x)
+    held = MESH.points[place % 2] @ x[:2] + MESH.heights[place] + SETTINGS.values[place]
+    return held * x + MESH.moved(x[:2]).sum()
+
+
+def in_containers(x: Any) -> Any:
+    place = np.argmin(x)
+    low = MESH.levels["low"][place] + MESH.levels["all"][0][place] + MESH.levels["all"][1][0][place]
+    return x * (low + PAIR[1][place] + ROWS[1][place])
+
+
+def in_an_object_made_inside(x: Any) -> Any:
+    return Curve(np.linspace(0.0, 1.0, 5) ** 2)(x) + Curve(TABLE[1:])(x)
+
+
+def in_results_of_numpy(x: Any) -> Any:
+    place = np.argmax(x)
+    grid = np.arange(4) * 0.5
+    low, high = np.meshgrid(grid, TABLE)
+    parts = np.split(np.concatenate([grid, TABLE]), 2)
+    return x * (
+        grid[place] + low[place, 1] * high[place, 2] + np.stack(parts)[1, place] + np.where(grid > 0, grid, 9)[place]
+    )
+
+
+def written_copies_of_what_is_computed(x: Any) -> Any:
+    wave, rows = np.sin(np.linspace(0.0, 1.0, 4)).copy(), np.array(np.hstack([MESH.heights, SETTINGS.values]))
+    wave[0], rows[5] = x[0], x[1] * x[2]
+    wave[2:] += x[1:]
+    return wave * rows[3:7]
+
+
+def counted_by_arrays(x: Any) -> Any:
+    """What numbers that are known decide is decided while the function is recorded."""
+    names = {i: f"n{i}" for i in np.arange(3)}
+    half = np.arange(4.0) * 0.5
+    total = sum(x[i] * len(names[i]) for i in np.arange(3) if half[i] < 0.9)
+    total = total + x[0] * len({names[i] for i in np.array([0, 2, 0])} | set(np.zeros(3)))
+    spline = scipy.interpolate.CubicSpline(half, np.sin(half))
+    for i, weight in enumerate(np.linspace(0.1, 0.3, 3)):
+        total = total + x[i] * weight * max(half[i], 0.2) * int(half[2])
+    return total * spline(x[0]) * np.array([x[0], 1.0])
+
+
+SERVED: list[Callable[[Any], Any]] = [
+    in_objects, in_containers, in_an_object_made_inside, in_results_of_numpy, written_copies_of_what_is_computed,
+    counted_by_arrays,
+    MESH.moved,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", SERVED, ids=lambda f: f.__name__)
+def test_tables_are_read_and_copies_written_wherever_they_are_held(function: Callable[[Any], Any]) -> None:
+    check_grads(function, X[:2] if function == MESH.moved else X, symbolic=False, value_tolerance=1e-12)
+    assert "If" not in [op.kind for op in ps.trace(function, X[:2] if function == MESH.moved else X).block.ops]
+
+
+def test_a_table_of_an_argument_is_read() -> None:
+    held = Held(TABLE)
+    program = ps.trace(lambda curve, x: curve(x), held, X)
+    np.testing.assert_array_equal(program(held, X), held(X))
+    assert type(held.values) is np.ndarray
+
+
+def test_what_holds_a_table_holds_it_again_afterwards() -> None:
+    held = (MESH.points, Mesh.heights, MESH.levels["low"], MESH.levels["all"][0], SETTINGS.values, PAIR, ROWS[1])
+    ps.trace(in_objects, X)
+    ps.trace(in_containers, X)
+    again = (MESH.points, Mesh.heights, MESH.levels["low"], MESH.levels["all"][0], SETTINGS.values, PAIR, ROWS[1])
+    assert all(a is b for a, b in zip(held, again, strict=True))
+    assert {type(v) for v in held if v is not PAIR} == {np.ndarray}
+
+
+def test_another_thread_may_write_to_a_table_meanwhile() -> None:
+    rows = {"a": np.arange(3.0)}
+    met, gone = threading.Barrier(2, timeout=20), threading.Barrier(2, timeout=20)
+
+    def f(x: Any) -> Any:
+        if isinstance(rows["a"][np.argmax(x)], ps.Array):
+            met.wait()
+            gone.wait()
+        return np.sum(rows["a"][np.argmax(x)] * x)
+
+    worker = threading.Thread(target=lambda: ps.trace(f, X))
+    worker.start()
+    met.wait()
+    rows["a"] += 1.0
+    rows["a"][0] = 7.0
+    gone.wait()
+    worker.join()
+    np.testing.assert_array_equal(rows["a"], [7.0, 2.0, 3.0])
+
+
+def to_a_table(x: Any) -> Any:
+    MESH.points[0, 0] = x[0]
+    return x
+
+
+def to_rows_of_a_table(x: Any) -> Any:
+    MESH.points[1] += x[0]
+    return x
+
+
+def at_places_of_a_table(x: Any) -> Any:
+    np.add.at(MESH.points, (0, [1, 1]), x[0])
+    return x
+
+
+def to_integers(x: Any) -> Any:
+    counts = np.arange(3)
+    counts[1] = x[0]
+    return counts * x
+
+
+WRITING = [
+    (to_a_table, "MESH.points[0, 0] = x[0]"),
+    (to_rows_of_a_table, "MESH.points[1] += x[0]"),
+    (at_places_of_a_table, "np.add.at(MESH.points, (0, [1, 1]), x[0])"),
+    (to_integers, "counts[1] = x[0]"),
+]
+
+
+@pytest.mark.parametrize(("function", "line"), WRITING, ids=lambda v: getattr(v, "__name__", ""))
+def test_a_traced_value_is_not_written_to_a_table_itself(function: Callable[[Any], Any], line: str) -> None:
+    before = MESH.points.copy()
+    with pytest.raises(PrimsplitError) as caught:
+        ps.trace(function, X)
+    told = str(caught.value)
+    assert line in told
+    assert ".copy()" in told
+    assert len(told.splitlines()) < 10
+    np.testing.assert_array_equal(MESH.points, before)
+
+
+def test_a_changed_element_of_a_held_table_is_read_again() -> None:
+    mesh = Mesh()
+    gradient = ps.grad(lambda x: np.sum(mesh.levels["low"][np.argsort(x)] * x))
+    for number in itertools.islice(itertools.count(), 2):
+        mesh.levels["low"][:] = TABLE + number
+        np.testing.assert_array_equal(gradient(X), mesh.levels["low"][np.argsort(X)])
