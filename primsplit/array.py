@@ -241,12 +241,7 @@ class Array(Operators):
     def __iter__(self) -> Iterator["Array"]:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
-        return self._rows()
-
-    def _rows(self) -> Iterator["Array"]:
-        """Counted at the first step: NumPy's dispatch asks for an iterator without taking any."""
-        for i in range(literal_size(self.shape[0], "iteration")):
-            yield self[i]
+        return iter([self[i] for i in range(literal_size(self.shape[0], "iteration"))])
 
     def __contains__(self, item: object) -> bool:
         raise no_number(self.type, "`in`")

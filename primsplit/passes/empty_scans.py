@@ -103,18 +103,24 @@ def _of_no_steps(scan: Op, carries: int) -> list[Value]:
     starts = [op.Identity(Array(_the(v))).value for v in scan.inputs[:carries]]
     stacked = scan.outputs[carries:]
     axes = scan.attributes.get("scan_output_axes", [0] * len(stacked))
-    return [*starts, *(_no_rows(v.type, axis) for v, axis in zip(stacked, axes, strict=True))]
+    rows = scan.attributes["body"].results[carries:]
+    return [*starts, *(_no_rows(v.type, row.type, axis) for v, row, axis in zip(stacked, rows, axes, strict=True))]
 
 
-def _no_rows(type: Type, axis: int) -> Value:
-    """An array without rows along the axis; sizes that only a step could tell are 0 too."""
-    sizes = list(type.shape or (0,))
-    sizes[axis] = 0
-    return op.ConstantOfShape(tracing.size_vector([_readable(d) for d in sizes]), value=np.zeros(1, type.dtype)).value
+def _no_rows(type: Type, row: Type, axis: int) -> Value:
+    """An array without rows along the axis. The step's own row may tell sizes for which the stack has names of its own.
+
+    Sizes that only a step could tell are 0 too.
+    """
+    sizes = list(row.shape or ())
+    sizes.insert(axis if axis >= 0 else len(sizes) + 1 + axis, 0)
+    told = [_readable(a, b) for a, b in zip(type.shape or sizes, sizes, strict=True)]
+    told[axis] = 0
+    return op.ConstantOfShape(tracing.size_vector(told), value=np.zeros(1, type.dtype)).value
 
 
-def _readable(dim: Dim) -> Dim:
-    return dim if _is_readable(dim) else 0
+def _readable(*dims: Dim) -> Dim:
+    return next((d for d in dims if _is_readable(d)), 0)
 
 
 def _is_readable(dim: Dim) -> bool:

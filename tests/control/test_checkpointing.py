@@ -92,3 +92,20 @@ def test_the_second_derivative_goes_through_checkpoints() -> None:
 def test_a_schedule_that_cannot_be_kept_is_refused(checkpoint, told) -> None:
     with pytest.raises(ShapeError, match=told):
         ps.trace(recurrence(checkpoint), ps.spec("float64", [3]), ps.spec("float64", ["N"]))
+
+
+def test_the_hessian_of_a_branch_before_checkpoints_keeps_the_sizes_of_rows_that_no_step_makes() -> None:
+    """The last block of steps is empty where the length is a square, and its stacks still have rows of N."""
+
+    def step(carry, element):
+        y, s = carry
+        return (np.sin(y), s), s
+
+    def f(y, s):
+        if np.sum(y) > 0.15:
+            s = np.exp(-s)
+        (y, s), rows = ps.scan(step, (y, s), y, checkpoint="sqrt")
+        return np.sum(y * rows)
+
+    for length in (4, 3, 1):
+        check_grads(f, np.linspace(0.2, 0.7, length), 0.3)

@@ -158,8 +158,9 @@ SINCE_SEVEN: dict[str, Row] = {
     **{f"{mode}, smaller": resized(10, mode, 1, 1, 0.6, 0.5) for mode in ("nearest", "linear")},
     "nearest, smaller and larger": resized(10, "nearest", 1, 1, 0.6, 2),
     **{
-        f"a maximum among the axes from {axis} on in opset {opset}": row(opset, "Hardmax", X, axis=axis)
+        f"{kind} over the axes from {axis} on in opset {opset}": row(opset, kind, X, axis=axis)
         for opset, axis in ((7, 1), (11, 2), (12, -1))
+        for kind in ("Hardmax", "LogSoftmax", "Softmax")
     },
     "a maximum by default": row(9, "Hardmax", X),
     "a scale a group": row(18, "GroupNormalization", numbers(2, 6, 3, 2), C, -C, num_groups=3),
@@ -218,7 +219,16 @@ def test_a_recurrent_layer_below_opset_7_is_that_of_opset_7(kind: str, tmp_path:
         np.testing.assert_allclose(value, wanted, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["a scale a group", "linear at (1.5, 1.6) in opset 9", "nearest, smaller and larger"])
+SMOOTH = [
+    "a scale a group",
+    "linear at (1.5, 1.6) in opset 9",
+    "nearest, smaller and larger",
+    "LogSoftmax over the axes from 2 on in opset 11",
+    "Softmax over the axes from 1 on in opset 7",
+]
+
+
+@pytest.mark.parametrize("name", SMOOTH)
 def test_the_gradient_of_an_old_operator_is_that_of_its_meaning(name: str, tmp_path: Path) -> None:
     case = SINCE_SEVEN[name]
     program = ps.load(saved(tmp_path, case.opset, case.kind, case.inputs, [case.inputs[0]], case.attributes))

@@ -8,7 +8,7 @@ import pytest
 
 import primsplit as ps
 from primsplit import numpy as np
-from primsplit.errors import ConcretizationError, DtypeError, PrimsplitError
+from primsplit.errors import ConcretizationError, DtypeError, PrimsplitError, TraceError
 from tests.numpy.agreement import check_grads
 
 X = numpy.array([0.3, 1.2, -0.7, 0.9])
@@ -70,8 +70,7 @@ def test_array_makers_take_sizes_that_only_the_run_knows() -> None:
     ("function", "error"),
     [
         (lambda x: numpy.float64(x[0]), ConcretizationError),
-        (lambda x: HELD["table"][x.astype(int)], ConcretizationError),
-        (lambda x: HELD["table"].__setitem__(0, x[0]), ConcretizationError),
+        (lambda x: HELD["table"].__setitem__(0, x[0]), TraceError),
         (lambda x: numpy.add(x[:3], 1, out=HELD["table"]), DtypeError),
     ],
 )
@@ -80,7 +79,7 @@ def test_what_no_substitute_can_do_is_refused_at_its_line_and_names_the_way_out(
         ps.trace(function, X)
     assert caught.value.place.filename == __file__
     assert len(str(caught.value).splitlines()) < 10
-    assert "np.take" in str(caught.value) or "zeros_like" in str(caught.value) or "astype" in str(caught.value)
+    assert any(way in str(caught.value) for way in ("zeros_like", "astype", "copy()"))
 
 
 @pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
