@@ -34,11 +34,17 @@ def for_cuda(step: Op) -> Composition | None:
             return correlate
         case "ScatterND" if first != "float32" and step.attributes.get("reduction", "none") not in ("none", b"none"):
             return scatter_elements
-        case "BatchNormalization" if first != "float16" and step.attributes.get("training_mode", 0) == 1:
-            return batch_normalization
+        case "BatchNormalization" if first != "float16" and _tells_the_batch(step):
+            return batch_statistics
         case "DequantizeLinear" if step.attributes.get("block_size", 0) != 0 and first not in FOUR_BITS:
             return dequantize_blocks
     return IN_DOUBLE.get(step.kind) if first == "float64" else None
+
+
+def _tells_the_batch(step: Op) -> bool:
+    """True in training mode with a momentum of 0, to which `legalize` brings every other one."""
+    told = step.attributes
+    return bool(told.get("training_mode", 0) == 1 and told.get("momentum", 0.9) == 0)
 
 
 def scatter_elements(data: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Array:
@@ -101,29 +107,24 @@ def cross_entropy(
     return loss, logarithms
 
 
-def batch_normalization(
-    x: Array,
-    scale: Array,
-    bias: Array,
-    mean: Array,
-    variance: Array,
-    *,
-    epsilon: float = 1e-5,
-    momentum: float = 0.9,
-    training_mode: int = 1,
+def batch_statistics(
+    x: Array, scale: Array, bias: Array, mean: Array, variance: Array, *, epsilon: float = 1e-5, **_: Any
 ) -> tuple[Array, Array, Array]:
-    """Training mode: by the statistics of the batch, and the running statistics."""
+    """Batch normalization in training mode with a momentum of 0: by the batch's own mean and variance, which are told.
+
+    `compositions/normalization.py` makes the running statistics of other momenta from it.
+    """
     axes, rank = vector([i for i in range(x.ndim) if i != 1]), x.ndim
     of_mean = op.ReduceMean(x, axes, keepdims=0)
     centred = x - along(of_mean, 1, rank)
     of_variance = op.ReduceMean(centred * centred, axes, keepdims=0)
     factor = scale / op.Sqrt(of_variance + epsilon)
-    share = 1.0 - momentum
-    running = (
-        old * momentum + (op.CastLike(new, old) if new.dtype != old.dtype else new) * share
-        for old, new in ((mean, of_mean), (variance, of_variance))
-    )
-    return centred * along(factor, 1, rank) + along(bias, 1, rank), next(running), next(running)
+    y = centred * along(factor, 1, rank) + along(bias, 1, rank)
+    return y, _cast_like(of_mean, mean), _cast_like(of_variance, variance)
+
+
+def _cast_like(new: Array, old: Array) -> Array:
+    return new if new.dtype == old.dtype else op.CastLike(new, old)
 
 
 def dequantize_blocks(
