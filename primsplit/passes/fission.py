@@ -217,12 +217,18 @@ SMALL = 64
 
 
 def _is_worth(body: Block, count: int, front: Sequence[Op], behind: Sequence[Op], sums: Sequence[Sum]) -> bool:
-    """True where what must be stacked for the ops behind is no more than what they stack, or than the sums are of."""
+    """True where what must be stacked for the ops behind is no more than what they stack, or than the sums are of.
+
+    Of what is small, an op in the body costs more than a value that is stacked.
+    """
     new = _to_stack(body, count, front, behind, sums)
     removed = [r for r in body.results[count:] if any(r in op.outputs for op in behind)]
     summed = {v for s in sums for v in s.sources}
     extra = [v for v in new if v not in summed]
-    return dims.at_least(_size(removed), _size(extra)) or not extra
+    if not extra or dims.at_least(_size(removed), _size(extra)):
+        return True
+    are_fewer = len(extra) < len(behind) + len(summing_ops(body, sums))
+    return are_fewer and all(dims.at_least(SMALL, _size([v])) for v in extra)
 
 
 def _to_stack(body: Block, count: int, front: Sequence[Op], behind: Sequence[Op], sums: Sequence[Sum]) -> list[Var]:

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from primsplit import tracing
 from primsplit.ir import Block, Op, Var, is_call, reads
-from primsplit.passes.cse import is_deterministic
+from primsplit.passes.cse import Merging, is_deterministic
+from primsplit.passes.rewriting import Rewriter
 
 
 def hoist(ops: Sequence[Op], params: Iterable[Var]) -> tuple[list[Op], list[Op]]:
@@ -22,11 +23,16 @@ def hoist(ops: Sequence[Op], params: Iterable[Var]) -> tuple[list[Op], list[Op]]
 
 
 def without_invariants(body: Block) -> Block:
-    """The body without what does not vary from step to step, which is recorded in front."""
+    """The body without what does not vary from step to step, which is recorded in front, each value once.
+
+    A derivative sums over the steps for each value that a step reads from there, so that two of the same cost double.
+    """
     before, inside = hoist(body.ops, body.params)
-    for op in before:
+    merging, reading = Merging(), Rewriter()
+    for op in merging.run(Block(body.name, (), tuple(before), ())).ops:
         tracing.append(op)
-    return Block(body.name, body.params, tuple(inside), body.results)
+    reading.replaced = merging.replaced
+    return reading.run(Block(body.name, body.params, tuple(inside), body.results))
 
 
 def is_movable(op: Op) -> bool:

@@ -270,3 +270,14 @@ def test_carries_that_are_handed_on_have_gradients(name) -> None:
 
     for length in (4, 1, 0):
         check_grads(f, 1.3, 0.7, np.linspace(0.3, 1.1, length))
+
+
+def test_what_no_step_changes_is_computed_once_though_a_step_says_it_twice() -> None:
+    def f(rate, xs):
+        return ps.scan(lambda c, x: (c * np.exp(rate) + x * np.exp(rate), None), 0.0, xs)[0]
+
+    program = ps.split(f, np.float64(0.3), np.arange(3.0)).joint()
+    assert [op.kind for op in program.block.ops].count("Exp") == 1
+    value, slope, _ = program(np.float64(0.3), np.arange(3.0))
+    e = np.exp(0.3)
+    np.testing.assert_allclose([value, slope], [2 * e + e**2, 2 * e + 2 * e**2], rtol=1e-14)

@@ -120,6 +120,21 @@ def test_a_large_state_is_not_stacked_for_a_small_result() -> None:
     assert "ReduceSum" in inside
 
 
+def test_small_values_are_stacked_where_that_saves_more_operators_of_a_step() -> None:
+    def f(w, start, xs):
+        def step(c, x):
+            ahead = c + x * w * c[::-1]
+            return c + x * w * ahead[::-1], None
+
+        return (ps.scan(step, start, xs)[0] ** 2).sum()
+
+    two = ps.spec("float64", [2])
+    _, backward = body_kinds(ps.split(f, two, two, ps.spec("float64", ["N"]), wrt=0).joint())
+    assert backward == ["Mul", "Slice", "Add"] * 2  # the way back through both lines; nothing for w
+    random = np.random.default_rng(5)
+    check_grads(f, *random.normal(size=(2, 2)), random.normal(size=4), order=2, symbolic=False)
+
+
 def test_a_walk_from_the_end_is_split_up_too() -> None:
     def f(xs, w):
         last, ys = ps.scan(lambda h, x: (np.tanh(h @ w + x @ w), h * x), np.zeros((1, 3)), xs, reverse=True)
