@@ -35,6 +35,7 @@ GOES: dict[str, tuple[Callable[..., Any], list[str]]] = {
     "-x * -y": (lambda x: op.Mul(op.Neg(x), op.Neg(op.Exp(x))), ["Exp", "Mul"]),
     "-x * 3": (lambda x: op.Mul(op.Neg(x), F32(3)), ["Mul"]),
     "-(x * 3)": (lambda x: op.Neg(op.Mul(x, F32(3))), ["Mul"]),
+    "-(x + x)": (lambda x: op.Neg(op.Add(x, x)), ["Mul"]),
     "3 / -x": (lambda x: op.Div(F32(3), op.Neg(x)), ["Div"]),
     "|-x|": (lambda x: op.Abs(op.Neg(x)), ["Abs"]),
     "||x||": (lambda x: op.Abs(op.Abs(x)), ["Abs"]),

@@ -113,6 +113,15 @@ def negated_twice(site: Site) -> Rewritten:
     return site.becomes(product.kind, [flipped, right]) if (flipped := _negated(left)) is not None else None
 
 
+@rewrite("Neg")
+def negated_double(site: Site) -> Rewritten:
+    """-(x + x) = x * -2, as the derivative of 1 - x * x has it."""
+    double = site.maker(site.input(0), "Add")
+    if double is None or double.inputs[0] is not double.inputs[1] or not site.type.is_float:
+        return None
+    return site.becomes("Mul", [double.inputs[0], scalar(np.asarray(-2.0), site.type.dtype)])
+
+
 @rewrite("Not")
 def not_twice(site: Site) -> Rewritten:
     """Not not x = x."""
