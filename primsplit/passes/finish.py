@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from primsplit.ir import Block, Op
 from primsplit.passes import gradients_last, optimize
 from primsplit.passes.axes import count_axes_from_front
+from primsplit.passes.cast_stacks import keep_cast_stacks
 from primsplit.passes.columns import write_vectors_as_columns
 from primsplit.passes.cosines import write_cosines
 from primsplit.passes.empty_layers import guard_empty_layers
@@ -64,7 +65,7 @@ def finish(
     if gradients:
         again = products_read_again(keep_transposed_stacks(products), gradients)
         products = pulled_as_matrices(again, gradients)
-    sound = keep_faint_constants(keep_double_products(products, is_function=is_function))
+    sound = keep_faint_constants(keep_cast_stacks(keep_double_products(products, is_function=is_function)))
     written = write_quotients(write_cosines(sound))
     if not gradients:
         return verified(written)

@@ -14,7 +14,8 @@ from functools import partial
 import numpy as np
 
 from primsplit import dims
-from primsplit.ir import Block, Const, Op, Type, Value, Var, is_call, renamed
+from primsplit.ir import Block, Const, Op, Value, Var, is_call, renamed
+from primsplit.passes.rewriting import made_again
 
 SCALINGS = frozenset({"Mul", "Div"})
 STOPS = frozenset({"Einsum", "Gemm", "If", "Loop", "MatMul", "NonZero", "Range", "Scan", "Shape", "Size"})
@@ -112,20 +113,9 @@ def _guarded(op: Op, beside: Sequence[Value | None], *, with_result: bool) -> li
     if all(v is not None and v.type.rank == 2 for v in op.inputs):
         return [op.beside("Gemm", op.inputs, op.outputs)]
     apart = {v: Var(v.type, v.hint, v.sizes) for v in beside if isinstance(v, Var)}
-    made = [step for v, view in apart.items() for step in _views(op, v, view)]
+    made = [step for v, view in apart.items() for step in made_again(op, v, view)]
     inputs = tuple(renamed(v, apart) for v in op.inputs)
     result = op.outputs[0]
     product = Var(result.type) if with_result else result
     made.append(replace(op, inputs=inputs, outputs=(product,)))
-    return [*made, *_views(op, product, result)] if with_result else made
-
-
-def _views(op: Op, value: Var, view: Var) -> list[Op]:
-    """The ops that make a value again, an axis added and taken off, without a copy."""
-    shape = value.type.shape
-    front = Const(np.zeros(1, np.int64))
-    wide = Var(Type(value.type.dtype, None if shape is None else (1, *shape)))
-    return [
-        op.beside("Unsqueeze", (value, front), (wide,)),
-        op.beside("Squeeze", (wide, front), (view,)),
-    ]
+    return [*made, *made_again(op, product, result)] if with_result else made

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+import numpy as np
+
 from primsplit.ir import Block, Const, Op, Type, Value, Var, is_call, reads, renamed, same_types
 from primsplit.tracing import Recording, fresh_stack, recording
 
@@ -102,3 +104,14 @@ def integers(value: Value | None) -> tuple[int, ...] | None:
     """The elements of a short integer constant."""
     sizes = value.sizes if isinstance(value, Const) else None
     return None if sizes is None else tuple(int(s) for s in sizes if isinstance(s, int))
+
+
+def made_again(op: Op, value: Var, view: Var) -> list[Op]:
+    """The ops that make a value again, an axis added and taken off, without a copy."""
+    shape = value.type.shape
+    front = Const(np.zeros(1, np.int64))
+    wide = Var(Type(value.type.dtype, None if shape is None else (1, *shape)))
+    return [
+        op.beside("Unsqueeze", (value, front), (wide,)),
+        op.beside("Squeeze", (wide, front), (view,)),
+    ]

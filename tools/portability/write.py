@@ -1,14 +1,15 @@
 """Write a folder of exported files with inputs and outputs, for other versions and builds of onnxruntime to run.
 
-    python -m tools.portability.write FOLDER [--named Conv] [--provider cuda]   here, from the top of the checkout
+    python -m tools.portability.write FOLDER [--named Conv] [--provider cuda] [--dtype float16]   here, from the top
     python tools/portability/run.py FOLDER [--provider cuda]    wherever numpy and an onnxruntime are installed
     node tools/portability/run.mjs FOLDER                       where `npm install onnxruntime-web` was run
 
 A file holds the value and the gradient of a row of `tests/rules/rows.py`, of a loop nest of `tests/nests/corpus.py` or
 of a transform of a small function, in float64 or in float32; or of a program in `models/`, once as it is, and once with
-nothing kept for its backward pass. `N.json` beside `N.onnx` tells what it is, and its inputs and outputs by name: each
-the dtype, the shape, and the bytes in base64. Outputs are those of the files for the CPU in the onnxruntime that is
-installed here, which the tests compare with differences and with the standard.
+nothing kept for its backward pass. With `--dtype` it is the first three, in that dtype alone. `N.json` beside `N.onnx`
+tells what it is, and its inputs and outputs by name: each the dtype, the shape, and the bytes in base64. Outputs are
+those of the files for the CPU in the onnxruntime that is installed here, which the tests compare with differences and
+with the standard.
 """
 
 import argparse
@@ -25,6 +26,7 @@ import onnx
 import primsplit as ps
 from primsplit.cli.loaded import read_subject
 from primsplit.cli.options import Told
+from primsplit.errors import DtypeError
 from primsplit.export import SplitProgram
 from primsplit.programs.plain import arrays_of
 from primsplit.providers import Provider
@@ -46,12 +48,15 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--named", default="", help="only what is called by this")
     parser.add_argument("--provider", choices=get_args(Provider), default="cpu")
+    parser.add_argument("--dtype", choices=("float64", "float32", "float16"))
     asked = parser.parse_args()
     folder: Path = asked.folder
     folder.mkdir(parents=True, exist_ok=True)
     written = 0
-    doubles, singles = (chain(rows(dtype), nests(dtype), transforms(dtype)) for dtype in ("float64", "float32"))
-    for name, made, arguments in chain(doubles, singles, *(models(policy) for policy in (None, "nothing"))):
+    dtypes = (asked.dtype,) if asked.dtype else ("float64", "float32")
+    programs = () if asked.dtype else (None, "nothing")
+    tables = (table(dtype) for dtype in dtypes for table in (rows, nests, transforms))
+    for name, made, arguments in chain(*tables, *(models(policy) for policy in programs)):
         if asked.named in name:
             written += 1
             write(folder / f"{written:04d}", name, made, arguments, asked.provider)
@@ -59,15 +64,20 @@ def main() -> None:
 
 
 def rows(dtype: str) -> Iterator[Exported]:
-    """Each row of the table of rules at a point of its domain; in float32 those that hold in every dtype."""
+    """Each row of the table of rules at a point of its domain; in fewer bits those that hold, and compute, there."""
     for row in ROWS:
         subject = subject_of(row)
-        if dtype == "float32":
+        if dtype != "float64":
             if not is_differentiated(row):
                 continue
             subject = rounded(subject, dtype, wide=False)
         wrt = [i for i, p in enumerate(subject.point) if np.asarray(p).dtype.kind == "f"]
-        yield f"{dtype} {row}", subject.split(wrt), list(subject.point)
+        try:
+            made = subject.split(wrt)
+            made.joint().to_onnx()
+        except DtypeError:
+            continue
+        yield f"{dtype} {row}", made, list(subject.point)
 
 
 def nests(dtype: str) -> Iterator[Exported]:
