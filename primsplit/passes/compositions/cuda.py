@@ -16,6 +16,8 @@ from primsplit.ir import Op
 from primsplit.ops import op
 from primsplit.passes.compositions.axes import along, from_front, vector
 from primsplit.passes.compositions.correlation import correlate, is_correlation
+from primsplit.passes.compositions.resize import resize
+from primsplit.schema import text
 
 Composition = Callable[..., Any]
 FOUR_BITS = frozenset({"int4", "uint4"})
@@ -26,7 +28,8 @@ def for_cuda(step: Op) -> Composition | None:
 
     A convolution with a large kernel, as the gradients of weights are, takes ten times as long as the product it is.
     Its softmax and layer normalization of float64 are right to seven digits; ScatterND combines float32 and float16
-    alone; batch normalization has no training mode since opset 14; blocks are dequantized from four bits only.
+    alone; batch normalization has no training mode since opset 14; blocks are dequantized from four bits only. Resize
+    by a region is wrong in float16, where it is not done before the run: of an identity matrix along one axis.
     """
     first = next((v.type.dtype.name for v in step.inputs if v is not None), "")
     match step.kind:
@@ -34,8 +37,10 @@ def for_cuda(step: Op) -> Composition | None:
             return correlate
         case "ScatterND" if first != "float32" and step.attributes.get("reduction", "none") not in ("none", b"none"):
             return scatter_elements
-        case "BatchNormalization" if first != "float16" and _tells_the_batch(step):
+        case "BatchNormalization" if _tells_the_batch(step):
             return batch_statistics
+        case "Resize" if text(step.attributes.get("coordinate_transformation_mode", "")) == "tf_crop_and_resize":
+            return resize
         case "DequantizeLinear" if step.attributes.get("block_size", 0) != 0 and first not in FOUR_BITS:
             return dequantize_blocks
     return IN_DOUBLE.get(step.kind) if first == "float64" else None
@@ -112,8 +117,12 @@ def batch_statistics(
 ) -> tuple[Array, Array, Array]:
     """Batch normalization in training mode with a momentum of 0: by the batch's own mean and variance, which are told.
 
-    `compositions/normalization.py` makes the running statistics of other momenta from it.
+    `compositions/normalization.py` makes the running statistics of other momenta from it. float16 is summed in float32.
     """
+    if x.dtype == np.float16:
+        wide, factor, offset = (op.Cast(value, to=np.float32) for value in (x, scale, bias))
+        y, of_mean, of_variance = batch_statistics(wide, factor, offset, mean, variance, epsilon=epsilon)
+        return op.Cast(y, to=np.float16), of_mean, of_variance
     axes, rank = vector([i for i in range(x.ndim) if i != 1]), x.ndim
     of_mean = op.ReduceMean(x, axes, keepdims=0)
     centred = x - along(of_mean, 1, rank)
