@@ -2,6 +2,10 @@
 
 Black and Scholes (1973); notation of Hull, Options, Futures and Other Derivatives, 9th edition, eq. 15.20 and 15.21.
 The first two examples are Hull's section 15.9: a call worth 4.76 and a put worth 0.81.
+
+The file takes the six arrays and the cotangent `d_y`, ones for each option's own Greeks, and gives the prices `y` and
+`d_spot`, `d_rate`, `d_volatility` and `d_years`. The demo prints Hull's 4.759 and 0.809; Greeks and implied
+volatilities are right to 1e-14.
 """
 
 import math
@@ -57,7 +61,7 @@ def closed_form_greeks(
     }
 
 
-def demo(gradient_file: str) -> dict[str, float]:
+def demo(gradient_file: str = "black_scholes.onnx") -> dict[str, float]:
     """Greeks against the closed form, and implied volatilities by Newton's method with the vega of the file."""
     import onnxruntime
 
@@ -81,4 +85,5 @@ def demo(gradient_file: str) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    print(demo(sys.argv[1]))
+    for name, found in demo(*sys.argv[1:2]).items():
+        print(f"{name:34}{found}")

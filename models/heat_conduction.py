@@ -3,6 +3,9 @@
 Finite volumes with explicit steps (LeVeque, Finite Difference Methods for Ordinary and Partial Differential Equations,
 2007, section 9.2): a cell gains what flows in from its four neighbours, through faces that conduct like the mean of the
 two cells; nothing flows through the rim. The stencil is a loop nest, in which `clamp` keeps an index inside.
+
+The file takes `log_conductivity`, `start` and `measured`, and gives the misfit `y` and `d_log_conductivity`. The demo
+prints a misfit that falls from 1.8e-3 to 3e-10; no cell's conductivity, 0.03 to 0.2, is off by more than 0.004.
 """
 
 import sys
@@ -71,7 +74,7 @@ def example_inputs() -> tuple[Array, Array, Array]:
     return np.full((SIDE, SIDE), np.log(0.1)), start, measured_by_hand(truth, start)
 
 
-def demo(gradient_file: str) -> dict[str, float]:
+def demo(gradient_file: str = "heat_conduction.onnx") -> dict[str, float]:
     """Adam from the even guess: how well the measurements are met, and how far each cell is from the truth."""
     import onnxruntime
 
@@ -95,4 +98,5 @@ def demo(gradient_file: str) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    print(demo(sys.argv[1]))
+    for name, found in demo(*sys.argv[1:2]).items():
+        print(f"{name:34}{found}")

@@ -3,6 +3,9 @@
 The arm is Universal Robots' UR5 (third series) with the Denavit-Hartenberg parameters of its maker's manual. Each joint
 turns the frame of the link before it about its z axis, shifts it along z and x and tilts it about x (Spong, Hutchinson
 and Vidyasagar, Robot Modeling and Control, 2006, eq. 3.10).
+
+The file takes `angles` and `targets`, and gives the miss `y` and `d_angles`. The demo prints that the tools, up to 1.26
+m away at first, end on their targets to 1e-12 m.
 """
 
 import sys
@@ -46,7 +49,7 @@ def example_inputs() -> tuple[Array, Array]:
     return home + generator.normal(0.0, 0.1, (16, 6)), targets
 
 
-def demo(gradient_file: str, steps: int = 800) -> dict[str, float]:
+def demo(gradient_file: str = "inverse_kinematics.onnx", steps: int = 800) -> dict[str, float]:
     """Reach all targets by Adam with a shrinking rate; miss and gradient come from the file alone."""
     import onnxruntime
 
@@ -65,4 +68,5 @@ def demo(gradient_file: str, steps: int = 800) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    print(demo(sys.argv[1]))
+    for name, found in demo(*sys.argv[1:2]).items():
+        print(f"{name:34}{found}")

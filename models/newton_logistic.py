@@ -5,6 +5,10 @@ standardized features) plus a ridge penalty (Hastie, Tibshirani and Friedman, Th
 edition, section 4.4). Newton's equations are solved by conjugate gradients from products of the Hessian with vectors
 (Nocedal and Wright, Numerical Optimization, 2nd edition, algorithm 7.1), so no matrix is ever made. The file that is
 exported gives these products.
+
+The file takes `weights`, the data and the vector `t_weights`, and gives the value `y`, the gradient `d_weights` and the
+product `t_d_weights`. The demo prints a value that falls from 0.693 to 0.0598 in 11 steps of 155 products, and a slope
+below 1e-10.
 """
 
 import sys
@@ -43,7 +47,7 @@ def example_inputs() -> tuple[Array, Array, Array]:
     return np.random.default_rng(0).normal(0.0, 0.1, features.shape[1] + 1), features, labels
 
 
-def demo(product_file: str, tolerance: float = 1e-10) -> dict[str, float]:
+def demo(product_file: str = "newton_logistic.onnx", tolerance: float = 1e-10) -> dict[str, float]:
     """Fit by Newton's method; value, gradient and products with the Hessian come from the file alone."""
     import onnxruntime
 
@@ -89,4 +93,5 @@ def demo(product_file: str, tolerance: float = 1e-10) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    print(demo(sys.argv[1]))
+    for name, found in demo(*sys.argv[1:2]).items():
+        print(f"{name:34}{found}")

@@ -3,7 +3,8 @@
 import inspect
 import math
 import os
-from collections.abc import Callable, Sequence
+import reprlib
+from collections.abc import Callable, Iterable, Sequence
 from textwrap import shorten
 from typing import Any, Literal, get_args
 
@@ -123,7 +124,7 @@ class SplitProgram:
         return names_of(split.primal, split.pullback, given=self._names_of(split) | seeds).of
 
     def capture_names(self) -> dict[Var, str]:
-        """The name of each capture: the input's, the output's, your variable's, or `capture_0` and so on."""
+        """The name of each capture: the input's, the output's, your variable's, or its operator's."""
         return self._names_of(self.split)
 
     def _names_of(self, split: Split) -> dict[Var, str]:
@@ -200,7 +201,7 @@ class SplitProgram:
         `provider` is the execution provider of onnxruntime that they are for, "cpu" or "cuda". Two files appear
         together or not at all. Raises FileError, SpecError for another form or provider.
         """
-        if form not in FORMS:
+        if not isinstance(form, str) or form not in FORMS:
             raise SpecError(f"there is no form {form!r}", cure=f"The forms are {', '.join(FORMS)}.")
         path = os.fspath(path)
         if form == "joint":
@@ -304,11 +305,21 @@ def split(
 
 def with_asked_params(program: Program, wrt: Wrt) -> Program:
     """The program with the initializers that `wrt` names as inputs; `params` names all that are floating point."""
-    asked = [wrt] if isinstance(wrt, int | str) else list(wrt or ())
+    asked = _asked(wrt, "wrt")
     if "params" in asked and "params" not in program.inputs:
         asked += [name for name, value in program.params.items() if value.type.is_float]
     names = [key for key in asked if isinstance(key, str) and key in program.params]
     return program.with_inputs(names) if names else program
+
+
+def _asked(said: Any, what: str) -> list[int | str]:
+    """The names and positions that `wrt` or `of` says. Raises SpecError for anything else."""
+    given = [said] if isinstance(said, int | str) or not isinstance(said, Iterable) else said
+    keys = [] if said is None or getattr(said, "shape", None) == () else list(given)
+    for key in keys:
+        if not isinstance(key, int | str):
+            raise SpecError(f"{what}={reprlib.repr(key)} is neither a name nor a position")
+    return keys
 
 
 def select_inputs(program: Program, wrt: Wrt) -> list[int]:
@@ -320,7 +331,7 @@ def select_inputs(program: Program, wrt: Wrt) -> list[int]:
     leaves = (p for p, s in zip(program.arguments.paths(), program.static, strict=True) if s is ARRAY)
     found_at = dict(zip(program.given, leaves, strict=True))
     paths = [found_at.get(i, ()) for i in range(len(types))]
-    for key in [wrt] if isinstance(wrt, int | str) else wrt:
+    for key in _asked(wrt, "wrt"):
         found = [
             i
             for i, (path, name) in enumerate(zip(paths, program.inputs, strict=True))
@@ -350,8 +361,7 @@ def select_results(program: Program, of: Any) -> list[int]:
                 because=(f"{program.block.name} returns {', '.join(map(str, types)) or 'nothing'}",),
             )
         return floats
-    keys = [of] if isinstance(of, int | str) else list(of)
-    positions = [program.outputs.index(k) if k in program.outputs else k for k in keys]
+    positions = [program.outputs.index(k) if k in program.outputs else k for k in _asked(of, "of")]
     for key in positions:
         if not isinstance(key, int) or not 0 <= key < len(types):
             raise SpecError(f"of={key!r} is no result", because=(f"the results are {', '.join(program.outputs)}",))

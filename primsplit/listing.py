@@ -13,13 +13,12 @@ Names that are no plain words are in backticks. What stands after `#` is for the
 the first op of a run of them), and the op's remark.
 """
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from primsplit.errors import Place
-from primsplit.ir import Block, Op, Value, Var, free
+from primsplit.ir import Block, Op, Value, Var, free, is_call
 from primsplit.literals import WORDS, Constants, bytes_text, quoted, type_text
 from primsplit.names import Names, variables
 
@@ -69,10 +68,13 @@ class Tape:
         return listing(self.block)
 
 
-def listing(program: Block | SplitLike, names: Mapping[Var, str] | None = None) -> str:
-    """A Block, or the primal and the pullback of a Split, as text. `names` are names that Vars must have."""
+def listing(program: Block | SplitLike, names: Mapping[Var, str] | None = None, *, brief: bool = False) -> str:
+    """A Block, or the primal and the pullback of a Split, as text. `names` are names that Vars must have.
+
+    A `brief` listing, for a reader and not for `parse`, has the body of a called function at its first call alone.
+    """
     blocks = (program,) if isinstance(program, Block) else (program.primal, program.pullback)
-    printer = _Printer(blocks, names or {})
+    printer = _Printer(blocks, names or {}, brief=brief)
     if isinstance(program, Block):
         return layout(printer.block(program))
     primal, pullback = list(printer.block(program.primal)), list(printer.block(program.pullback))
@@ -121,10 +123,11 @@ def _indented(line: Line) -> str:
 class _Printer:
     """Turns blocks into lines."""
 
-    def __init__(self, blocks: Sequence[Block], given: Mapping[Var, str]) -> None:
+    def __init__(self, blocks: Sequence[Block], given: Mapping[Var, str], *, brief: bool) -> None:
         self.constants = Constants(*blocks)
         self.names = {var: quoted(name) for var, name in names_of(*blocks, given=given).of.items()}
         self.last: Place | None = None
+        self.told: set[str] | None = set() if brief else None
 
     def block(self, block: Block) -> Iterator[Line]:
         """A block that stands alone."""
@@ -153,7 +156,20 @@ class _Printer:
         yield from wrapped(depth, targets, f"{op.kind}(", items, ")", self.comment(op))
         for name, block in inner:
             head = name if block.name in {"", name} else f"{name} = {quoted(block.name)}"
-            yield from self.body(block, head, "", depth + 1)
+            if is_call(op) and self.is_told(block):
+                yield Line(depth + 1, "", f"{head}, as above", "")
+            else:
+                yield from self.body(block, head, "", depth + 1)
+
+    def is_told(self, body: Block) -> bool:
+        """True for a body that the listing has already, the names and places of its ops apart."""
+        if self.told is None:
+            return False
+        own = _Printer((body,), {}, brief=False)
+        text = layout([line._replace(comment="") for line in own.block(body)])
+        found = text in self.told
+        self.told.add(text)
+        return found
 
     def comment(self, op: Op) -> str:
         place = op.place.whole_line if op.place is not None and op.place.filename else None
@@ -161,7 +177,8 @@ class _Printer:
             return op.remark
         told = f"{place.filename.rpartition('/')[2]}:{place.line}"
         if place != self.last and not op.remark and place.source:
-            told += "  " + textwrap.shorten(place.source, LONGEST_SOURCE, placeholder=" ...")
+            source = place.source
+            told += "  " + (source if len(source) <= LONGEST_SOURCE else source[: LONGEST_SOURCE - 3].rstrip() + "...")
         self.last = place
         return f"{told}  {op.remark}" if op.remark else told
 

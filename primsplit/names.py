@@ -1,5 +1,7 @@
 """Names, given late: unique, readable, and the user's own where there are any."""
 
+import keyword
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -78,15 +80,21 @@ def name_captures(
 ) -> dict[Var, str]:
     """Names for a primal's parameters and results, and its captures.
 
-    A capture has the input's name, the output's, that of the user's variable, or else it is `capture_0`, ... None gets
-    a name that is `taken`.
+    A capture has the input's name, the output's, that of the user's variable, or else that of its operator: `exp`,
+    `exp_1`. None gets a name that is `taken`.
     """
     names = dict(zip(primal.params, inputs, strict=True))
     names.update((r, n) for r, n in zip(primal.results, outputs, strict=True) if isinstance(r, Var))
     free = Names((*inputs, *outputs, *taken))
-    stored = [c for c in captures if c not in names]
-    names.update((c, free.give(c, c.hint or f"capture_{i}")) for i, c in enumerate(stored))
+    stored = set(captures) - names.keys()
+    names.update((v, free.give(v, v.hint or _stem(op.kind))) for op in primal.ops for v in op.outputs if v in stored)
     return names
+
+
+def _stem(kind: str) -> str:
+    """What the result of an operator is called: `exp`, `max` of ReduceMax, `ndtr` of call::ndtr."""
+    name = re.sub(r"\W", "_", kind.rpartition("::")[2].removeprefix("Reduce")).lower()
+    return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def _letters() -> Iterator[str]:

@@ -121,11 +121,10 @@ def _named(split: Split, wanted: Collection[str], names: Mapping[Var, str]) -> s
     values = {names[v]: v for v in (*split.primal.params, *_made_by(split)) if v in names}
     for name in wanted:
         if name not in values:
-            near = get_close_matches(name, [*values, *POLICIES], n=4, cutoff=0.4)
-            near = near or [n for n, v in values.items() if v.hint][:4]
+            near = get_close_matches(name, [*values, *POLICIES], n=4, cutoff=0.4) or list(values)[:4]
             raise SpecError(
                 f"policy keeps {name!r}, and no value is called so",
-                because=(f"there are {', '.join(near)}",) if near else (),
+                because=(f"the nearest names are {', '.join(map(repr, near))}",) if near else (),
                 cure="The names are those of the listing of the split.",
             )
     return {values[name] for name in wanted}

@@ -14,5 +14,5 @@ What CUDA's kernels refuse, or compute in fewer bits than they are given, is spe
 
 def check_provider(provider: str) -> None:
     """Raises SpecError for a provider that files are not written for."""
-    if provider not in get_args(Provider):
+    if not isinstance(provider, str) or provider not in get_args(Provider):
         raise SpecError(f"provider={provider!r} is none of {', '.join(get_args(Provider))}")

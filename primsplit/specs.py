@@ -3,6 +3,7 @@
 import inspect
 import operator
 import re
+import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -33,6 +34,8 @@ def spec(dtype: npt.DTypeLike, shape: Iterable[Dim | str] | Dim = ()) -> Type:
     if isinstance(shape, str):
         raise SpecError(f"a shape is a list of sizes, not {shape!r}", cure='Write it like ["N", 3].')
     sizes = [shape] if isinstance(shape, int | Size) else shape
+    if not isinstance(sizes, Iterable) or getattr(sizes, "shape", None) == ():
+        raise SpecError(f"a shape is a list of sizes, not {reprlib.repr(shape)}", cure='Write it like ["N", 3].')
     return Type(read_dtype(dtype), [_read_size(s) for s in sizes])
 
 
@@ -63,11 +66,13 @@ def read_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
     try:
         # NumPy takes None for float64.
         found = None if name is None else np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
-    except TypeError:
+    except (TypeError, ValueError):
         found = None
     if found is None:
         raise SpecError(
-            f"{dtype!r} is no dtype", place=tracing.user_place(), cure=f"Known short names: {', '.join(SHORT)}."
+            f"{reprlib.repr(dtype)} is no dtype",
+            place=tracing.user_place(),
+            cure=f"Known short names: {', '.join(SHORT)}.",
         )
     if not is_held(found):
         raise SpecError(

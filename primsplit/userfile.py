@@ -22,7 +22,7 @@ from primsplit.errors import FileError, Place, SpecError
 from primsplit.tracing import defined_at
 
 Function = Callable[..., Any]
-_TARGET = re.compile(r"^(?P<path>.+?)(?::(?P<name>[^\W\d]\w*))?$")
+_TARGET = re.compile(r"^(?P<path>.+?)(?::(?P<name>[^\W\d]\w*)?)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def load(target: str) -> UserFile:
     read or is not Python, SpecError where it is not clear which function is meant; and what running the file raises.
     """
     match = _TARGET.match(target)
-    path, name = (target, None) if match is None else (match["path"], match["name"])
+    path, name = (target, None) if match is None else (match["path"], match["name"] or None)
     module = load_module(path)
     function, is_main = _find(module, path, name)
     return UserFile(path, module, function, is_main)
@@ -124,7 +124,7 @@ def load_module(path: str) -> ModuleType:
     sys.path[:0] = [place for place in importable if place not in sys.path]
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise FileError(f"{path} is not Python: its name does not end in .py")
+        raise FileError(f"{path} is not Python: its name does not end in .py", cure=_named_as(path))
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
@@ -145,16 +145,21 @@ def _syntax(path: str) -> ast.Module:
         with open(path, "rb") as file:
             source = file.read()
     except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}") from None
+        raise FileError(f"cannot read {path or repr(path)}: {error.strerror or error}") from None
     try:
         compile(source, path, "exec")
         return ast.parse(source, path)
     except SyntaxError as error:
         line = error.lineno or 0
         place = Place(path, line, "<module>") if line else None
-        raise FileError(f"{_short(path)} is not Python: {error.msg}", place=place) from None
+        raise FileError(f"{_short(path)} is not Python: {error.msg}", place=place, cure=_named_as(path)) from None
     except ValueError as error:
-        raise FileError(f"{_short(path)} is not Python: {error}") from None
+        raise FileError(f"{_short(path)} is not Python: {error}", cure=_named_as(path)) from None
+
+
+def _named_as(path: str) -> str:
+    """How a file is to be called, where it is called otherwise."""
+    return "" if path.endswith(".py") else "The name of a Python file ends in .py, that of an ONNX model in .onnx."
 
 
 def _find(module: ModuleType, path: str, name: str | None) -> tuple[Function, bool]:

@@ -21,7 +21,7 @@ def write_whole(path: str, write: Callable[[BinaryIO], object]) -> None:
     except FileError:
         raise
     except OSError as error:
-        raise FileError(f"cannot write {path}: {error.strerror or error}") from None
+        raise FileError(f"cannot write {path or repr(path)}: {error.strerror or error}") from None
 
 
 def file_of(path: str) -> str:

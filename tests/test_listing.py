@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import primsplit as ps
 from primsplit.errors import Place
 from primsplit.ir import Block, Const, Op, Type, Var
 from primsplit.listing import constants, listing
+from primsplit.names import name_captures
 from primsplit.ops import op
+from primsplit.parsing import parse
 from primsplit.split import split_block
 from tests.recording import record, sub_block, without_places
 
@@ -64,7 +67,9 @@ def test_the_users_line_is_shown_once_and_its_number_at_each_of_its_ops() -> Non
     a, b = Var(x.type), Var(x.type)
     ops = (Op("Sin", (x,), (a,), {}, place), Op("Cos", (a,), (b,), {}, place))
     lines = listing(Block("f", (x,), ops, (b,))).splitlines()
-    assert lines[1].endswith('= Sin(x)  # test_listing.py:1  """The listing: what a user reads. The golden texts ...')
+    assert lines[1].endswith(
+        '= Sin(x)  # test_listing.py:1  """The listing: what a user reads. The golden texts below...'
+    )
     assert lines[2].endswith("= Cos(a)  # test_listing.py:1")
 
 
@@ -179,3 +184,26 @@ def test_ten_thousand_ops_are_listed_in_linear_time() -> None:
     seconds(100)
     # Ten times the ops; quadratic time would be a hundred times as long.
     assert seconds(4000) < 60 * max(seconds(400), 0.002)
+
+
+def test_a_capture_without_a_name_of_the_users_is_called_as_its_operator() -> None:
+    made = ps.split(lambda x: np.sum(np.exp(x) * np.tanh(x * x)) + np.max(x), ps.spec("float64", [3]))
+    assert {"exp", "tanh", "max"} <= set(made.capture_names().values())
+    assert "d_y: float64" in made.listing()
+
+
+@pytest.mark.parametrize(("kind", "name"), [("ReduceLogSumExp", "logsumexp"), ("Not", "not_"), ("call::a-b", "a_b")])
+def test_an_operators_name_is_a_word(kind: str, name: str) -> None:
+    x = Var(Type("float32", []))
+    made = Var(x.type)
+    block = Block("f", (x,), (Op(kind, (x,), (made,)),), ())
+    assert name_captures(block, (x, made), ["x"], [])[made] == name
+
+
+def test_a_brief_listing_has_the_body_of_a_function_once() -> None:
+    block = ps.trace(lambda x: np.square(np.square(x) + 1.0), ps.spec("float64", ["N"])).block
+    assert listing(block).count("= Mul(") == 2
+    assert parse(listing(block), constants(block)) == block
+    assert [line for line in listing(block, brief=True).splitlines() if "as above" in line] == [
+        "    body = square, as above"
+    ]

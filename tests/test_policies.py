@@ -227,7 +227,7 @@ def test_a_loaded_model_has_policies_by_the_names_of_its_values(tmp_path: Any) -
 
 
 def test_a_name_that_no_value_has_is_refused_with_those_that_are_near() -> None:
-    with pytest.raises(SpecError, match=r"keeps 'hiden'.*\n.*there are hidden"):
+    with pytest.raises(SpecError, match=r"keeps 'hiden'.*\n.*nearest names are 'hidden'"):
         ps.split(hidden_layer, ps.spec("float64", [3]), policy=["hiden"])
 
 

@@ -21,20 +21,18 @@ def test_the_listing_of_a_tangent_list() -> None:
     lines = [line.split("#")[0].rstrip() for line in push_program(program).listing().splitlines()]
     assert [" ".join(line.split()) for line in lines] == [
         "program(x: float64[N], y: float64[N]):",
-        "a: float64[N] = Tanh(x)",
-        "b: float64[N] = Mul(a, y)",
-        "c: float64[N] = Mul(a, a)",
-        "d: float64[N] = Sub(1.0, c)",
-        "return b",
+        "tanh: float64[N] = Tanh(x)",
+        "result: float64[N] = Mul(tanh, y)",
+        "a: float64[N] = Mul(tanh, tanh)",
+        "sub: float64[N] = Sub(1.0, a)",
+        "return result",
         "",
-        "program.tangent(",
-        "capture_0: float64[N], y: float64[N], capture_1: float64[N], t_x: float64[N], t_y: float64[N],",
-        "):",
-        "a: float64[N] = Mul(t_x, capture_0)",
-        "b: float64[N] = Mul(a, y)",
-        "c: float64[N] = Mul(capture_1, t_y)",
-        "d: float64[N] = Add(b, c)",
-        "return d",
+        "program.tangent(sub: float64[N], y: float64[N], tanh: float64[N], t_x: float64[N], t_y: float64[N]):",
+        "b: float64[N] = Mul(t_x, sub)",
+        "c: float64[N] = Mul(b, y)",
+        "d: float64[N] = Mul(tanh, t_y)",
+        "e: float64[N] = Add(c, d)",
+        "return e",
     ]
 
 

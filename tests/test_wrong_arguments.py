@@ -47,6 +47,22 @@ WRONG: list[tuple[Callable[[], Any], type[PrimsplitError], str]] = [
     (lambda: ps.scan(step, 0.0, (X, X), 2), ShapeError, "[0] of xs has 3, not 2"),
     (lambda: ps.scan(step, 0.0), ShapeError, "scan needs a length"),
     (lambda: ps.scan(lambda c, x: c + x, 0.0, X), TraceError, "returns a pair"),
+    (lambda: ps.spec({"a": X}, [3]), SpecError, "is no dtype"),
+    (lambda: ps.spec(X, [3]), SpecError, "is no dtype"),
+    (lambda: ps.spec("f32", None), SpecError, "a shape is a list of sizes, not None"),
+    (lambda: ps.spec("f32", np.array(2.0)), SpecError, "a shape is a list of sizes, not array(2.)"),
+    (lambda: ps.split(energy, X, wrt=1.5), SpecError, "wrt=1.5 is neither a name nor a position"),
+    (lambda: ps.split(energy, X, wrt=[X]), SpecError, "is neither a name nor a position"),
+    (lambda: ps.split(energy, X, of=np.sin), SpecError, "is neither a name nor a position"),
+    (lambda: ps.split(energy, X, of=[None]), SpecError, "of=None is neither a name nor a position"),
+    (lambda: ps.export(energy, X, path="f.onnx", mode=["jvp"]), SpecError, "mode=['jvp'] is none of"),
+    (lambda: ps.export(energy, X, path="f.onnx", form=X), SpecError, "there is no form"),
+    (lambda: ps.export(energy, X, path="f.onnx", provider=["cpu"]), SpecError, "provider=['cpu'] is none of"),
+    (lambda: ps.cond(X, energy, energy, X), ShapeError, "a condition must be one value, not float64[3]"),
+    (lambda: ps.cond(True, 3, energy, X), SpecError, "3 is no function"),
+    (lambda: ps.grad(lambda x: ps.cond(x.sum() > 0, x, energy, x))(X), SpecError, "is no function"),
+    (lambda: ps.grad(lambda x: ps.cond([], energy, energy, x))(X), ShapeError, "a condition must be one value"),
+    (lambda: ps.switch(X, [energy], X), ShapeError, "an index must be one value, not float64[3]"),
 ]
 
 

@@ -57,7 +57,7 @@ def frozen_values(made: SplitProgram, function: Callable[..., Any]) -> list[Froz
             array = const.numpy()
             unnamed.setdefault((const.place, str(const.type)), _frozen("", array, const.place))
     found = sorted([*named.values(), *unnamed.values()], key=lambda f: -f.size)
-    return [*found, *_draws(made, function), *_static_arguments(made)]
+    return [*found, *_draws(made, function), *_static_arguments(made, function)]
 
 
 def _arrays(made: SplitProgram) -> Iterator[Const]:
@@ -93,11 +93,17 @@ def value_text(array: npt.NDArray[Any]) -> str:
     return f"{known.min():.4g} to {known.max():.4g}, some NaN" if known.size else "NaN"
 
 
-def _static_arguments(made: SplitProgram) -> Iterator[Frozen]:
+def _static_arguments(made: SplitProgram, function: Callable[..., Any]) -> Iterator[Frozen]:
     program = made.program
-    for path, value in zip(program.arguments.paths(), program.static, strict=True):
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        parameters = {}.values()
+    names = [p.name for p in parameters if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
+    for (kind, first, *rest), value in zip(program.arguments.paths(), program.static, strict=True):
         if value is not ARRAY:
-            yield _frozen(f"argument {'.'.join(map(str, path[1:]))}", value, None)
+            own = names[first] if kind == 0 and first < len(names) else first
+            yield _frozen(f"argument {'.'.join(map(str, (own, *rest)))}", value, None)
 
 
 # What the functions read from outside.

@@ -12,12 +12,16 @@ def loss(x: ps.spec("float32", ["N", 3]), y: ps.spec("float32", [3])):
 ```
 
 A sub-block is a function inside, given to its op by `body`; types are written out where they do not follow. Constants
-that are long are read from `constants`, a dict that the file says how to load and that `audit.rebuild.run_source` is
-given. So are rules, which no file holds: without them a call is the program that stands in it.
+that are long are read from `constants`: `audit.rebuild.run_source` gives them, or else the source holds them packed, or
+says how to write the file that it loads them from. Rules are read from there too, and no file holds them: without them
+a call is the program that stands in it.
 """
 
+import base64
+import json
 import keyword
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -35,14 +39,57 @@ from primsplit.literals import Constants, is_literal, number_text
 from primsplit.names import Names, variables
 from primsplit.schema import schema
 
-TAKEN = {"op", "np", "ps", "body", "call", "constants", *keyword.kwlist}
+TAKEN = {"op", "np", "ps", "body", "call", "constants", "unpacked", *keyword.kwlist}
+MOST_PACKED = 2**16
+"""The most bytes of constants that a source holds itself."""
 
 
-def to_python(block: Block, names: Mapping[Var, str] | None = None) -> str:
-    """The source of a block that captures nothing. Raises PrimsplitError where it does."""
-    if outer := free(block):
-        raise PrimsplitError(f"{block.name} reads {outer[0]} of a block around it, so it is no function of its own")
-    return _Source(block, names or {}).text()
+def to_python(*blocks: Block, names: Mapping[Var, str] | None = None) -> str:
+    """The source of blocks that capture nothing, a function each. Raises PrimsplitError where one does capture."""
+    for block in blocks:
+        if outer := free(block):
+            raise PrimsplitError(f"{block.name} reads {outer[0]} of a block around it, so it is no function of its own")
+    constants = Constants(*blocks)
+    sources = [_Source(block, names or {}, constants) for block in blocks]
+    functions = [layout(source.lines()) for source in sources]
+    helpers = {helper for source in sources for helper in source.helpers}
+    held = ""
+    if constants.by_digest:
+        held = f'\nconstants = globals().get("constants") or {_loading(constants, blocks[0].name, helpers)}\n'
+    heads = "import numpy as np\nimport primsplit as ps\n"
+    if helpers:
+        heads += f"from primsplit.audit.python import {', '.join(sorted(helpers))}\n"
+    return "\n\n".join([f"{heads}from primsplit.ops import op\n{held}", *functions])
+
+
+def _loading(constants: Constants, name: str, helpers: set[str]) -> str:
+    """The expression of the long constants: the arrays packed, or a file and where its arrays come from."""
+    arrays = {digest: value for digest, value in constants.by_digest.items() if isinstance(value, np.ndarray)}
+    if not arrays:
+        return "{}"
+    if sum(array.nbytes for array in arrays.values()) > MOST_PACKED:
+        return f'np.load("{_identifier(name)}.npz")  # the arrays of primsplit.listing.constants(block)'
+    helpers.add("unpacked")
+    return f'unpacked("""\n{packed(arrays)}""")'
+
+
+def packed(arrays: Mapping[str, np.ndarray[Any, Any]]) -> str:
+    """Arrays by name as text, a line each: name, dtype, shape and the bytes, compressed, in base 85."""
+    return "".join(
+        f"{name} {array.dtype.name} {json.dumps(array.shape, separators=(',', ':'))} "
+        f"{base64.b85encode(zlib.compress(np.ascontiguousarray(array).tobytes())).decode()}\n"
+        for name, array in arrays.items()
+    )
+
+
+def unpacked(text: str) -> dict[str, np.ndarray[Any, Any]]:
+    """The inverse of `packed`."""
+    found = {}
+    for line in text.split("\n")[1:-1]:
+        name, dtype, shape, body = line.split(" ")
+        numbers = np.frombuffer(zlib.decompress(base64.b85decode(body)), np.dtype(dtype))
+        found[name] = numbers.reshape(json.loads(shape))
+    return found
 
 
 def body(function: Callable[..., Any], *types: Type) -> Block:
@@ -68,9 +115,9 @@ def call(kind: str, *inputs: Any, types: Sequence[Type], **attributes: Any) -> t
 class _Source:
     """Writes a block."""
 
-    def __init__(self, block: Block, given: Mapping[Var, str]) -> None:
+    def __init__(self, block: Block, given: Mapping[Var, str], constants: Constants) -> None:
         self.block = block
-        self.constants = Constants(block)
+        self.constants = constants
         self.names = Names(TAKEN | {_identifier(block.name)})
         self.names.learn(block)
         for var in variables(block):
@@ -78,18 +125,10 @@ class _Source:
             self.names.give(var, f"_{stem}" if stem[:1].isdigit() else stem)
         self.helpers: set[str] = set()
 
-    def text(self) -> str:
+    def lines(self) -> Iterator[Line]:
+        """The block as a function; `helpers` are then what it calls."""
         params = [f"{self.names.of[p]}: {spec_text(p.type)}" for p in self.block.params]
-        lines = list(self.function(self.block, _identifier(self.block.name), params, 0))
-        heads = ["import numpy as np", "import primsplit as ps"]
-        if self.helpers:
-            heads.append(f"from primsplit.audit.python import {', '.join(sorted(self.helpers))}")
-        heads += ["from primsplit.ops import op", "", ""]
-        if self.constants.by_digest:
-            long = [digest for digest, held in self.constants.by_digest.items() if isinstance(held, np.ndarray)]
-            load = f'np.load("{_identifier(self.block.name)}.npz")  # {", ".join(long)}' if long else "{}"
-            heads[-1:] = [f'constants = globals().get("constants") or {load}', "", ""]
-        return "\n".join(heads) + "\n" + layout(lines)
+        yield from self.function(self.block, _identifier(self.block.name), params, 0)
 
     def function(self, block: Block, name: str, params: Sequence[str], depth: int) -> Iterator[Line]:
         yield from wrapped(depth, "", f"def {name}(", params, "):", "")

@@ -9,7 +9,6 @@ from primsplit.dims import Dim
 from primsplit.errors import Place
 from primsplit.export import SplitProgram
 from primsplit.ir import Block, Op
-from primsplit.listing import listing
 from primsplit.literals import bytes_text
 from primsplit.programs.carried import Carried
 
@@ -28,7 +27,7 @@ def report(made: SplitProgram, function: Callable[..., Any]) -> dict[str, Any]:
         "inputs": [_input(made, n, str(t)) for n, t in zip(joint.inputs, joint.types, strict=True)],
         "outputs": [{"name": n, "type": str(r.type)} for n, r in zip(joint.outputs, joint.block.results, strict=True)],
         "operators": {"primal": len(made.primal.ops), "pullback": len(made.pullback.ops)},
-        "listing": listing(made.split, made.capture_names()),
+        "listing": made.listing(),
         "lines": _lines(made.primal, made.pullback),
         "states": [_state(carried) for carried in joint.states],
         "captures": made.capture_table(),

@@ -6,18 +6,19 @@ from primsplit.audit.python import to_python
 from primsplit.doors import to_page
 from primsplit.errors import SpecError
 from primsplit.ir import Block, Var
-from primsplit.listing import listing
+from primsplit.listing import listing, names_of
 from primsplit.parts import Split
 
 
-def list_block(block: Block, inputs: Sequence[str], style: str) -> str:
-    """A block as text, Python or HTML. Raises SpecError for another style."""
-    names = dict(zip(block.params, inputs, strict=True))
+def list_blocks(blocks: Sequence[Block], names: Mapping[Var, str], style: str) -> str:
+    """Blocks as text, Python or HTML, a value of the same name in all of them. Raises SpecError for another style."""
+    given = names_of(*blocks, given=names).of
+    texts = [listing(block, given, brief=True) for block in blocks]
     return _styled(
         style,
-        text=lambda: listing(block, names),
-        python=lambda: to_python(block, names),
-        html=lambda: to_page(block.name, [listing(block, names)]),
+        text=lambda: "\n".join(texts),
+        python=lambda: to_python(*blocks, names=names),
+        html=lambda: to_page(blocks[0].name, texts),
     )
 
 
@@ -26,9 +27,9 @@ def list_split(split: Split, names: Mapping[Var, str], style: str) -> str:
     blocks = (split.primal, split.pullback)
     return _styled(
         style,
-        text=lambda: listing(split, names),
-        python=lambda: "\n\n".join(to_python(b, names) for b in blocks),
-        html=lambda: to_page(split.primal.name, listing(split, names).split("\n\n")),
+        text=lambda: listing(split, names, brief=True),
+        python=lambda: to_python(*blocks, names=names),
+        html=lambda: to_page(split.primal.name, listing(split, names, brief=True).split("\n\n")),
     )
 
 

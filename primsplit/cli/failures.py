@@ -3,6 +3,7 @@
 What the command line itself is wrong about, an option or a missing argument, has exit status 2.
 """
 
+import errno
 import functools
 import os
 import sys
@@ -22,6 +23,8 @@ from primsplit.tracing import is_library
 
 TRACEBACK = "PRIMSPLIT_TRACEBACK"
 MOST_LINES = 9
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""What writing to the output fails with."""
 _PYTHON = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 
@@ -94,6 +97,8 @@ def describe(error: BaseException, above: frozenset[str] = frozenset()) -> str:
         return _first_lines(str(error))
     place = _user_line(error.__traceback__, above)
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if place is None and isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
+        return f"cannot write the answer: {error.strerror}"
     if place is None:
         return _first_lines(f"{what}\n  inside primsplit; {TRACEBACK}=1 shows where")
     told = f"  at {place}" + (f":  {place.source}" if place.source else "")

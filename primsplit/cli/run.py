@@ -1,4 +1,4 @@
-"""`primsplit run`: an ONNX file, or a Python file's function with its gradient, on arrays from a file."""
+"""`primsplit run`: an ONNX file, or what a Python file exports, on arrays from a file."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
@@ -15,9 +15,12 @@ from primsplit.cli.options import Exported, progress
 from primsplit.cli.output import console, print_json, table
 from primsplit.cli.states import read_states, write_states
 from primsplit.errors import SpecError
+from primsplit.export import SplitProgram
 from primsplit.ir import Type
 from primsplit.names import StatePair
 from primsplit.programs.plain import arrays_of
+from primsplit.programs.program import Program
+from primsplit.programs.pushed import PushedProgram
 from primsplit.specs import check_array, check_names
 from primsplit.whole import write_whole
 
@@ -48,7 +51,8 @@ def run(
 ) -> None:
     """Run a file with onnxruntime.
 
-    A Python file is exported in memory first, and its example_inputs() stand for inputs that are not given.
+    A Python file is exported in memory first, and its example_inputs() stand for inputs that are not given, ones for
+    cotangents and tangents.
 
     What a program keeps from run to run starts at its first values, or with --state where the last run left it.
     """
@@ -57,7 +61,7 @@ def run(
             raise SpecError("--spec, --wrt and --dtype are for Python files: an ONNX file has its inputs already")
         outputs = _run_file(target, inputs, state, quiet=json)
     else:
-        outputs = _run_model(Exported(target, spec, wrt, dtype, quiet=json), inputs, state)
+        outputs = _run_model(Exported(target, spec, wrt, dtype, quiet=json, mode=None), inputs, state)
     if out is not None:
         _save(out, outputs)
     if json:
@@ -74,7 +78,7 @@ def _run_file(path: str, inputs: str | None, state: str | None, *, quiet: bool) 
 
 
 def _run_model(made: Exported, inputs: str | None, state: str | None) -> Arrays:
-    program = made.split.joint()
+    program = made.derived if isinstance(made.derived, Program) else made.derived.joint()
     types = dict(zip(program.inputs, program.types, strict=True))
 
     def call(arrays: Arrays) -> Arrays:
@@ -97,6 +101,9 @@ def _run_with(
     given = {} if inputs is None else read_arrays(inputs, [n for n in types if n not in held])
     told = {n: as_declared(a, types[n].dtype) if n in types else a for n, a in given.items()}
     arrays = {**examples, **read_states(states, state), **told}
+    if inputs is None and (missing := [name for name in types if name not in arrays]):
+        cure = "Give them with --inputs PATH.npz; or a Python file says them in example_inputs()."
+        raise SpecError(f"there are no numbers for {', '.join(missing)}", cure=cure)
     check_names(list(types), arrays)
     sizes: dict[str, int] = {}
     for name, wanted in types.items():
@@ -108,13 +115,18 @@ def _run_with(
 
 
 def _examples(made: Exported) -> Arrays:
-    """The example inputs by name; ones for cotangents, whose sizes are those of the results."""
-    point = arrays_of(made.split.program, made.arguments.values)
-    arrays = dict(zip(made.split.program.inputs, point, strict=True))
-    if made.split.seed_names:
-        values = made.split.program.session()(*point)
-        seeds = (np.ones_like(values[i]) for i in made.split.split.of)
-        arrays.update(zip(made.split.seed_names, seeds, strict=True))
+    """The example inputs by name; ones for cotangents, whose sizes are those of the results, and for tangents."""
+    derived = made.derived
+    program = derived if isinstance(derived, Program) else derived.program
+    point = arrays_of(program, made.arguments.values)
+    arrays = dict(zip(program.inputs, point, strict=True))
+    if isinstance(derived, PushedProgram):
+        moved = (arrays[program.inputs[i]] for i in derived.pushed.wrt)
+        arrays.update(zip(derived.tangent_names, map(np.ones_like, moved), strict=True))
+    if isinstance(derived, SplitProgram) and derived.seed_names:
+        values = program.session()(*point)
+        seeds = (np.ones_like(values[i]) for i in derived.split.of)
+        arrays.update(zip(derived.seed_names, seeds, strict=True))
     return arrays
 
 

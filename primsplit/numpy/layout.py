@@ -1,5 +1,6 @@
 """Shape and order: reshape, transpose, squeeze, broadcast, flip, copy, astype."""
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -30,7 +31,7 @@ def _as_size(size: Any) -> Dim:
         return size
     if isinstance(size, Array) and size.value.sizes is not None and len(size.value.sizes) == 1:
         return size.value.sizes[0]
-    return int(size.__index__())
+    return operator.index(size)
 
 
 def view_by(x: Array, forward: Callable[[Array], Array], backward: Callable[[Array], Array]) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit.dims import Dim, parse, symbol
-from primsplit.errors import FileError, PrimsplitError, SpecError
+from primsplit.errors import FileError, PrimsplitError, RunError, SpecError
 from primsplit.ir import Type
 from primsplit.onnxio.states import read_states
 from primsplit.runtime import NARROW, Session
@@ -17,6 +17,7 @@ from primsplit.specs import check_array, check_names
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
+_NO_MODEL = re.compile("INVALID_PROTOBUF|No graph was found")
 _DTYPES = {"float": "float32", "double": "float64"}
 
 
@@ -29,9 +30,18 @@ class OpenedFile:
 
     def __init__(self, path: str) -> None:
         if not os.path.isfile(path):
-            raise FileError(f"cannot read {path}: there is no such file")
+            raise FileError(
+                f"cannot read {path}: {'it is a folder' if os.path.isdir(path) else 'there is no such file'}"
+            )
+        if any("\ud800" <= character <= "\udfff" for character in path):
+            raise FileError(f"cannot read {path}: onnxruntime takes names in UTF-8 alone", cure="Rename it.")
         self.path = path
-        self.session = Session(path)
+        try:
+            self.session = Session(path)
+        except RunError as error:
+            if not _NO_MODEL.search(error.what):
+                raise
+            raise FileError(f"{path} is no valid model: onnxruntime cannot read it") from None
         said = self.session.carried
         self.inputs = {i.name: _type(i, said.get(i.name)) for i in self.session.session.get_inputs()}
         self.outputs = {o.name: _type(o, said.get(o.name)) for o in self.session.session.get_outputs()}

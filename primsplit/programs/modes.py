@@ -40,7 +40,7 @@ Derived = SplitProgram | PushedProgram | Program
 def read_mode(text: str) -> Kind:
     """The mode of this name. Raises SpecError."""
     found: dict[str, Kind] = {name: name for name in get_args(Kind)}
-    if text not in found:
+    if not isinstance(text, str) or text not in found:
         raise SpecError(f"mode={text!r} is none of {', '.join(found)}")
     return found[text]
 
@@ -132,7 +132,7 @@ def save_derived(made: Derived, path: str, mode: Kind, form: Form = "joint", pro
 
     Raises SpecError for a form that the mode has not, and for a gradient with respect to nothing.
     """
-    if form != "joint" and not isinstance(made, SplitProgram):
+    if not isinstance(made, SplitProgram) and form != "joint":
         raise SpecError(f"form={form!r} is for gradients, and not for mode={mode!r}")
     if isinstance(made, SplitProgram):
         _check_wrt(made)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.audit.styles import list_block
+from primsplit.audit.styles import list_blocks
 from primsplit.dims import Shape
 from primsplit.doors import make_proto, make_session, save_models
 from primsplit.errors import DtypeError, ShapeError, SpecError
@@ -298,7 +298,8 @@ class Program:
     def folded(self) -> "Program":
         """The program with regions that repeat, such as the steps of an unrolled loop, as calls of one function.
 
-        Its derivative is made once for all steps. Files are written without calls.
+        Its derivative is made once for all steps. A file of the form "functions" keeps them as one local function and
+        its pullback; every other is written without calls.
         """
         found = self._copied()
         found.block = fold_repeats(self.block)
@@ -332,7 +333,7 @@ class Program:
 
     def listing(self, style: str = "text") -> str:
         """The program as text that a person can read."""
-        return list_block(self.block, self.inputs, style)
+        return list_blocks((self.block,), dict(zip(self.block.params, self.inputs, strict=True)), style)
 
 
 def flat_program(

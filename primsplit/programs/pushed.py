@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing, trees
-from primsplit.audit.styles import list_block
+from primsplit.audit.styles import list_blocks
 from primsplit.doors import save_models
 from primsplit.errors import DtypeError
 from primsplit.ir import Block, Type, Value, Var
@@ -67,7 +67,7 @@ class PushedProgram:
         return [names.give(Var(results[i].type), f"t_{self.program.outputs[i]}") for i in self.pushed.of]
 
     def capture_names(self) -> dict[Var, str]:
-        """The name of each capture: the input's, the output's, or `capture_0` and so on."""
+        """The name of each capture: the input's, the output's, your variable's, or its operator's."""
         taken = (*self.tangent_names, *self.result_names)
         return name_captures(self.primal, self.captures, self.program.inputs, self.program.outputs, taken)
 
@@ -102,11 +102,8 @@ class PushedProgram:
 
     def listing(self, style: str = "text") -> str:
         """Primal and tangent list as text."""
-        names = self.capture_names()
-        primal = list_block(self.primal, self.program.inputs, style)
-        return (
-            primal + "\n" + list_block(self.tangent, [*(names[c] for c in self.captures), *self.tangent_names], style)
-        )
+        names = self.capture_names() | dict(zip(self.pushed.tangents, self.tangent_names, strict=True))
+        return list_blocks((self.primal, self.tangent), names, style)
 
     def save(self, path: str, *, pair: bool = False, provider: Provider = "cpu") -> list[str]:
         """Write one file, or as a pair `<stem>.forward.onnx` and `<stem>.linear.onnx`; return the paths.

@@ -237,7 +237,7 @@ def _known(leaf: Any) -> npt.NDArray[Any]:
     if isinstance(leaf, Type) or not trees.is_array(leaf):
         raise SpecError(
             "which way a branch goes is told by arrays, not by specs",
-            cure="Pass arrays as the arguments to record for.",
+            cure="Pass arrays as the arguments to record for; those of a file are its example_inputs().",
         )
     found = leaf_type(leaf)
     return np.asarray(leaf, None if found is None else found.dtype)

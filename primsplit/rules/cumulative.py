@@ -8,9 +8,9 @@ from primsplit.rules.table import Pullback, rrule
 @rrule("CumSum")
 def cumulative_sum(x: Array, axis: Array, *, exclusive: int, reverse: int) -> tuple[Array, Pullback]:
     """An element is in the sums at and after its place, so its cotangent is theirs summed from the other end."""
-    z = op.CumSum(x, axis, exclusive=exclusive, reverse=reverse)
+    z = op.CumSum(x, axis, exclusive=exclusive or None, reverse=reverse or None)
 
     def pullback(dz: Array) -> tuple[Array, None]:
-        return op.CumSum(dz, axis, exclusive=exclusive, reverse=1 - reverse), None
+        return op.CumSum(dz, axis, exclusive=exclusive or None, reverse=(1 - reverse) or None), None
 
     return z, pullback

@@ -65,7 +65,7 @@ def test_static_arguments_are_frozen() -> None:
     def f(x: Any, kind: str) -> Any:
         return x.sum() if kind == "sum" else x.mean()
 
-    assert _names(f, X, "mean") == {"argument 1": "'mean'"}
+    assert _names(f, X, "mean") == {"argument kind": "'mean'"}
 
 
 GENERATOR = np.random.default_rng(0)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 
 import primsplit as ps
-from primsplit.audit.python import to_python
+from primsplit.audit.python import MOST_PACKED, packed, to_python, unpacked
 from primsplit.audit.rebuild import run_source
 from primsplit.errors import PrimsplitError, SpecError
-from primsplit.ir import Block, Const, Op, Type, Var
+from primsplit.ir import BFLOAT16, Block, Const, Op, Type, Var
 from primsplit.listing import constants
 from primsplit.ops import op
 from primsplit.passes import optimize
@@ -48,6 +48,40 @@ def test_without_the_rules_at_hand_the_source_is_the_program_all_the_same() -> N
     assert _again(program.block) == program.block
     (found,) = flat_program(again, ["x"], ["y"])(x)
     np.testing.assert_allclose(found, program(x), rtol=1e-15)
+
+
+def test_a_split_is_one_file_that_needs_no_other_one() -> None:
+    table = np.linspace(0.0, 1.0, 40)
+    made = ps.split(lambda x: np.sum(np.sin(x) * table) + np.sum(x * table), ps.spec("float64", [40]))
+    source = made.listing("python")
+    assert source.count("import numpy") == 1
+    again: dict[str, Any] = {}
+    exec(source, again)
+    x = np.linspace(-1.0, 1.0, 40)
+    names = [*made.capture_names().values(), "d_y"]
+    pullback = ps.trace(again[f"{made.primal.name}_pullback"])
+    assert set(pullback.inputs) <= set(names)
+    given = {"sin": np.sin(x), "cos": np.cos(x), "x": x, "d_y": np.array(2.0)}
+    np.testing.assert_allclose(ps.trace(again[made.primal.name])(x), np.sum((np.sin(x) + x) * table), rtol=1e-15)
+    found = pullback(*(given[n] for n in pullback.inputs))
+    np.testing.assert_allclose(found, 2.0 * (np.cos(x) + 1.0) * table, rtol=1e-14)
+
+
+PACKED = [np.arange(6.0).reshape(2, 3), np.zeros((0, 2), np.int8), np.array(True), np.arange(3).astype(BFLOAT16)]
+
+
+@pytest.mark.parametrize("array", PACKED, ids=lambda a: a.dtype.name)
+def test_packed_arrays_are_unpacked_as_they_were(array: Any) -> None:
+    found = unpacked("\n" + packed({"a": array, "b": array}))["b"]
+    assert (found.dtype, found.shape) == (array.dtype, array.shape)
+    assert found.tobytes() == array.tobytes()
+
+
+def test_constants_that_are_too_long_for_a_source_are_a_file_of_their_own() -> None:
+    table = np.linspace(0.0, 1.0, 2 * MOST_PACKED)
+    source = ps.trace(lambda x: x * table, ps.spec("float64", [])).listing("python")
+    assert len(source) < 1000
+    assert 'np.load("program.npz")' in source
 
 
 def test_the_source_is_a_file_that_primsplit_reads() -> None:

@@ -1,11 +1,15 @@
 """Files and arrays that cannot be read, written or run: one clear error in under ten lines, with exit status 1."""
 
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+from primsplit.cli.failures import describe
 
 X = ("--spec", "x:f64[3]")
 GOOD = "def loss(x): return (x * x).sum()\n"
@@ -79,8 +83,41 @@ def test_files_that_cannot_be_run_or_read_are_told(primsplit: Callable[..., Any]
     broken = tmp_path / "broken.onnx"
     broken.write_text("not a model")
     done = primsplit("run", broken)
-    assert (done.status, "onnxruntime cannot load" in done.error) == (1, True)
+    assert (done.status, "broken.onnx is no valid model" in done.error) == (1, True)
     assert len(done.error.splitlines()) < 10
+    (tmp_path / "folder.onnx").mkdir()
+    assert "folder.onnx: it is a folder" in primsplit("run", tmp_path / "folder.onnx").error
+    latin = os.fsdecode(os.fsencode(tmp_path / "caf") + b"\xe9.onnx")
+    with open(latin, "wb"):
+        done = primsplit("run", latin)
+    assert (done.status, "onnxruntime takes names in UTF-8 alone" in done.error) == (1, True)
+
+
+NAMES = [
+    ("model.txt", "The name of a Python file ends in .py, that of an ONNX model in .onnx."),
+    ("", "cannot read '': No such file"),
+]
+
+
+@pytest.mark.parametrize(("name", "told"), NAMES, ids=["an ONNX model called otherwise", "no name"])
+def test_a_file_that_is_called_otherwise_is_told_how(
+    primsplit: Callable[..., Any], tmp_path: Path, name: str, told: str
+) -> None:
+    (tmp_path / "model.txt").write_bytes(b"\x08\x0a\x00\xff\xfe")
+    done = primsplit("export", tmp_path / name if name else "")
+    assert (done.status, told in done.error) == (1, True)
+
+
+def test_a_colon_without_a_name_means_the_main_function(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    assert primsplit("export", f"{model(GOOD)}:", *X, "--onnx", tmp_path / "loss.onnx").status == 0
+
+
+def test_an_answer_that_finds_no_room_is_told_as_such() -> None:
+    assert describe(OSError(errno.ENOSPC, "No space left on device")) == (
+        "cannot write the answer: No space left on device"
+    )
 
 
 def test_inputs_that_are_no_arrays_are_told(

@@ -47,6 +47,44 @@ def test_a_python_file_is_run_at_its_example(primsplit: Callable[..., Any], mode
     assert found["d_params.w"] == "[3.0, 1.0]"
 
 
+def test_inputs_of_which_nobody_says_numbers_are_told_with_the_way_out(
+    primsplit: Callable[..., Any], model: Callable[..., Path], exported: Path
+) -> None:
+    for target in (model("def loss(x: 'f64[N]'): return (x * x).sum()\n", "plain.py"), exported):
+        done = primsplit("run", target)
+        assert (done.status, "there are no numbers for " in done.error) == (1, True)
+        assert "--inputs PATH.npz" in done.error
+
+
+MODES = [
+    ("gradient", {"y": "5.0", "d_x": "[2.0, 4.0]"}),
+    ("value", {"y": "5.0"}),
+    ("jvp", {"y": "5.0", "t_y": "6.0"}),
+    ("hvp", {"y": "5.0", "d_x": "[2.0, 4.0]", "t_d_x": "[2.0, 2.0]"}),
+    ("jacobian", {"y": "5.0", "j_x": "[2.0, 4.0]"}),
+    ("hessian", {"y": "5.0", "d_x": "[2.0, 4.0]", "h_x": "[[2.0, 0.0], [0.0, 2.0]]"}),
+]
+
+
+@pytest.mark.parametrize(("mode", "wanted"), MODES, ids=[m for m, _ in MODES])
+def test_a_python_file_is_run_as_it_is_exported(
+    primsplit: Callable[..., Any], model: Callable[..., Path], mode: str, wanted: dict[str, str]
+) -> None:
+    text = f"""
+    import numpy as np
+
+    mode = {mode!r}
+
+    def loss(x):
+        return np.sum(x * x)
+
+    def example_inputs():
+        return (np.array([1.0, 2.0]),)
+    """
+    done = primsplit("run", model(text), "--json")
+    assert {o["name"]: o["value"] for o in done.json["outputs"]} == wanted
+
+
 def test_given_inputs_replace_those_of_the_example(
     primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
 ) -> None:
