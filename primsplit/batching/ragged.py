@@ -53,7 +53,7 @@ def contract(ops: Sequence[Op], results: Sequence[Value], common: Set[str], batc
         inside = grown
         touched = _touched(ops, inside, common, differing)
         needed = _needed(ops, touched)
-        grown = touched | (_followers(ops, touched) & needed)
+        grown = touched | (_followers(ops, touched) & needed) | _read_after(ops, touched, needed, differing)
     region = [op for i, op in enumerate(ops) if i in inside]
     made = {v for op in region for v in op.outputs}
     read = {v for i, op in enumerate(ops) if i not in inside for v in reads(op)}
@@ -107,6 +107,15 @@ def _followers(ops: Sequence[Op], inside: set[int]) -> set[int]:
             known.update(op.outputs)
             found.add(position)
     return found
+
+
+def _read_after(ops: Sequence[Op], inside: set[int], needed: set[int], differing: Set[str]) -> set[int]:
+    """The ops of another region that those inside need, where what comes after both has to do with its sizes too.
+
+    So the pullbacks of a product of two regions each need the other one's sum.
+    """
+    after = {s for i, op in enumerate(ops) if i not in inside and i not in needed for s in _sizes_of(op)} & differing
+    return {i for i in needed - inside if not after.isdisjoint(_sizes_of(ops[i]))} if after else set()
 
 
 def _needed(ops: Sequence[Op], inside: set[int]) -> set[int]:

@@ -220,8 +220,8 @@ def spread(flags: Array, rank: int) -> Array:
 
 
 def any_of(flags: Array) -> Array:
-    """Whether one of a vector is true; none is, of none."""
-    return operators.Greater(operators.ReduceSum(operators.Cast(flags, to=np.int64), [0], keepdims=0), 0)
+    """Whether one of a vector is true; none is, of none. No rounding makes a sum of ones 0."""
+    return operators.Greater(operators.ReduceSum(operators.Cast(flags, to=np.float32), [0], keepdims=0), 0)
 
 
 def of_takers(x: Array, taken: Array) -> Array:

@@ -26,6 +26,7 @@ from primsplit.batching.table import (
     batched_type,
     repeated,
 )
+from primsplit.calls.boundaries import Bounded
 from primsplit.collector import paused
 from primsplit.dims import Dim, Size
 from primsplit.errors import PrimsplitError, ShapeError
@@ -242,7 +243,11 @@ class _Batching:
         flags = tuple(map(self.has, given))
         attributes: dict[str, Any] = {k: v for k, v in op.attributes.items() if is_call(op)} | {"body": body}
         if has_rule:
-            attributes["rule"] = BatchedRule(op, flags, tuple(found), batch_block)
+            own: object = op.attributes.get("rule")
+            if isinstance(own, Bounded):
+                attributes["rule"] = Bounded(own.name, body)
+            else:
+                attributes["rule"] = BatchedRule(op, flags, tuple(found), batch_block)
         if "frule" in attributes:
             attributes["frule"] = BatchedForward(op, flags, tuple(found), batch_block)
         outputs = tuple(Var(r.type, v.hint) for r, v in zip(body.results, op.outputs, strict=True))

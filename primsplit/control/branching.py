@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from primsplit import tracing, trees
 from primsplit.array import Array
@@ -18,7 +19,8 @@ from primsplit.control.structure import (
     require_same_structure,
 )
 from primsplit.errors import DtypeError, ShapeError
-from primsplit.ir import Block, Value
+from primsplit.functionlike import require_function
+from primsplit.ir import Block, Type, Value
 from primsplit.lifting import as_array
 from primsplit.nested import emit_if, record
 from primsplit.ops import op
@@ -31,11 +33,11 @@ def cond(condition: Any, true_function: Function, false_function: Function, *ope
     gradient an If on the same condition: the side that is not taken is neither computed nor differentiated, so that a
     NaN or infinity there does no harm. Raises TraceError, DtypeError or ShapeError where the two sides do not fit.
     """
-    if not tracing.is_recording():
-        return true_function(*operands) if np.asarray(condition).item() else false_function(*operands)
-    known = as_array(condition).known()
+    require_function(true_function)
+    require_function(false_function)
+    known = as_array(condition).known() if tracing.is_recording() else np.asarray(condition)
     if known is not None:
-        return true_function(*operands) if known.item() else false_function(*operands)
+        return true_function(*operands) if _only(known, "a condition") else false_function(*operands)
     return choose(scalar_condition(condition), [false_function, true_function], operands)
 
 
@@ -47,14 +49,30 @@ def switch(index: Any, functions: Sequence[Function], *operands: Any) -> Any:
     if not functions:
         raise ShapeError("switch takes at least one function", place=tracing.user_place())
     if not tracing.is_recording():
-        return functions[min(max(int(index), 0), len(functions) - 1)](*operands)
+        return functions[_held(_only(np.asarray(index), "an index"), functions)](*operands)
     array = as_array(index)
     if array.dtype.kind not in "iu":
         raise DtypeError(f"the index of switch must be an integer, not {array.dtype}", place=tracing.user_place())
     known = array.known()
     if known is not None:
-        return functions[min(max(int(known), 0), len(functions) - 1)](*operands)
+        return functions[_held(_only(known, "an index"), functions)](*operands)
     return _halved(array, list(functions), 0, operands)
+
+
+def _only(known: npt.NDArray[Any], what: str) -> Any:
+    """The one element. Raises ShapeError where there is another number of them."""
+    if known.size == 1:
+        return known.item()
+    raise ShapeError(
+        f"{what} must be one value, not {Type(known.dtype, known.shape)}",
+        place=tracing.user_place(),
+        cure="Reduce it with np.all or np.any, or choose by elements with np.where.",
+    )
+
+
+def _held(index: int, functions: Sequence[Function]) -> int:
+    """The index, held to the first and the last function."""
+    return min(max(int(index), 0), len(functions) - 1)
 
 
 def _halved(index: Array, functions: list[Function], first: int, operands: Sequence[Any]) -> Any:

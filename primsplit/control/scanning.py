@@ -9,11 +9,13 @@ import numpy as np
 from primsplit import dims, tracing, trees
 from primsplit.array import Array
 from primsplit.broadcasting import count_up
+from primsplit.calls.recorded import StandIn, merged
 from primsplit.control.bodies import Body, as_loop, record_body
 from primsplit.control.checkpointing import Schedule, checkpointed
 from primsplit.control.states import Carried, with_states
 from primsplit.control.structure import Function, arrays_of, paths
-from primsplit.errors import ShapeError, TraceError
+from primsplit.errors import PrimsplitError, ShapeError, TraceError
+from primsplit.frames import explored_keeping
 from primsplit.ir import Block, Type, Value
 from primsplit.lifting import as_array
 from primsplit.nested import ScanForm, Walk, element, emit_loop, emit_scan, record
@@ -177,7 +179,30 @@ def _plain(body: Function, init: Any, xs: Any, length: Any, *, reverse: bool) ->
 
 
 def _no_outputs(body: Function, init: Any, leaves: Sequence[Any], spec: trees.TreeSpec) -> Any:
-    """What a scan over nothing stacks: arrays of the shapes that one step would make, without a first element."""
-    x = trees.unflatten(spec, [np.zeros(np.shape(v)[1:], np.asarray(v).dtype) for v in leaves])
-    found, found_spec = trees.flatten(body(init, x)[1])
-    return trees.unflatten(found_spec, [np.zeros((0, *np.shape(y)), np.asarray(y).dtype) for y in found])
+    """What a scan over nothing stacks: arrays of the shapes that one step would make, without a first element.
+
+    The step is recorded rather than run, which might fail, or write to a state. What no recording can hold is run.
+    """
+    x = trees.unflatten(spec, [np.zeros(np.shape(v)[1:], np.asarray(v).dtype)[()] for v in leaves])
+    try:
+        types, found_spec = _types_of_step(body, init, x)
+    except PrimsplitError:
+        found, found_spec = trees.flatten(_pair(body(init, x))[1])
+        types = [Type(np.asarray(y).dtype, np.shape(y)) for y in found]
+    sizes = [[d if isinstance(d, int) else 0 for d in t.shape or ()] for t in types]
+    return trees.unflatten(found_spec, [np.zeros((0, *own), t.dtype) for own, t in zip(sizes, types, strict=True)])
+
+
+def _types_of_step(body: Function, init: Any, x: Any) -> tuple[list[Type], trees.TreeSpec]:
+    """The types of what one step stacks, and its structure."""
+    given, spec = trees.flatten((init, x))
+    with tracing.recording() as inner:
+        arrays = [as_array(v) if trees.is_array(v) else None for v in given]
+
+        def step(handles: list[Array]) -> Any:
+            return _pair(body(*trees.unflatten(spec, merged(given, arrays, handles))))[1]
+
+        stand_ins = [StandIn(a.type, weak=a.weak, scalar=a.type.rank == 0) for a in arrays if a is not None]
+        params = [(inner.param(s.type), s) for s in stand_ins]
+        found = explored_keeping(getattr(body, "__name__", "body"), params, step, {})
+    return [a.type for a in found.results], found.result

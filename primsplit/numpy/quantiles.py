@@ -158,7 +158,9 @@ def _quantiles(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, 
     axes = many_axes(axis, x.ndim)
     sample = _Sample(x, axes, skip_nan=skip_nan)
     flat = reshape_to(q, (q.size,)) if isinstance(q, Array) else q.reshape(-1)
-    lower, upper, gap = METHODS[method](sample.counted_as(q.dtype), flat)
+    if flat.dtype.itemsize == 2:  # which cannot count the elements of a long axis
+        flat = cast_to(flat, np.float64) if isinstance(flat, Array) else flat.astype(np.float64)
+    lower, upper, gap = METHODS[method](sample.counted_as(flat.dtype), flat)
     if gap is None:
         found = sample.at(lower)
     else:

@@ -8,6 +8,7 @@ from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.fold import Folding, fold_constants
 from primsplit.passes.order import gradients_last
 from primsplit.passes.simplify import Simplifying, simplify
+from primsplit.passes.taken import Taking, with_sizes
 from primsplit.passes.unused import drop_unused_carries
 
 __all__ = ["drop_dead_code", "fold_constants", "gradients_last", "merge_common", "optimize", "simplify"]
@@ -15,8 +16,8 @@ __all__ = ["drop_dead_code", "fold_constants", "gradients_last", "merge_common",
 ROUNDS = 4
 
 
-class _Optimizing(Folding, Simplifying, Merging):
-    """All three in one walk: each op is folded, else simplified, else merged with an earlier one."""
+class _Optimizing(Taking, Folding, Simplifying, Merging):
+    """All in one walk: each op is an If of one branch, or folded, else simplified, else merged with an earlier one."""
 
 
 def optimize(block: Block) -> Block:
@@ -27,10 +28,11 @@ def optimize(block: Block) -> Block:
     with paused():
         block = _lean(block)
         for _ in range(ROUNDS):
-            found = _Optimizing().run(block)
+            walk = _Optimizing()
+            found = walk.run(block)
             if found is block:
                 break
-            block = _lean(found)
+            block = _lean(with_sizes(found, walk.sizes) if walk.sizes else found)
     return block
 
 

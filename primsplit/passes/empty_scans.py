@@ -4,6 +4,8 @@ onnxruntime fails on a Scan over empty sequences, so an If gives the first carri
 stacks has rows of size 0 there wherever a size is not known beforehand, so it gets its sizes from around the loop.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +18,7 @@ from primsplit.ir import Block, Op, Type, Value, Var, walk
 from primsplit.nested import record
 from primsplit.ops import op
 from primsplit.passes.rewriting import Rewriter, recorded_beside
+from primsplit.tracing import Recording
 
 
 def guard_empty_scans(block: Block) -> Block:
@@ -26,22 +29,55 @@ def guard_empty_scans(block: Block) -> Block:
 
 
 class _Guarding(Rewriter):
+    """The walk. `scopes` know where sizes can be read: one for each block around the op, the innermost last.
+
+    What an op reads need not tell the sizes of what it stacks: a step may have them from a vector of sizes.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scopes: list[Recording] = []
+
+    def enter(self, block: Block) -> None:
+        """The block's parameters tell sizes inside."""
+        self.scopes.append(Recording(self.scopes[-1] if self.scopes else None))
+        for param in block.params:
+            self.scopes[-1].learn(param)
+
+    def leave(self, block: Block) -> None:
+        """Nothing of a block is read outside."""
+        self.scopes.pop()
+
     def visit(self, op: Op) -> Op | None:
         """The op, or the If that takes the place of a Scan, or the last op that sizes what a Loop stacks."""
+        made = self.guarded(op)
+        for var in op.outputs:
+            self.scopes[-1].learn(var)
+        return made
+
+    def guarded(self, op: Op) -> Op:
+        """See `visit`."""
         if op.kind == "Loop":
             return self.sized(op)
         if op.kind != "Scan" or dims.above(_length(op), 0):
-            return super().visit(op)
-        with recorded_beside(op) as around:
+            return op
+        with self.beside(op) as around:
             guarded = _guarded(op)
         self.kept.extend(around.ops)
         return guarded
+
+    @contextmanager
+    def beside(self, op: Op) -> Iterator[Recording]:
+        """A recording of what goes before an op, where all sizes can be read that are known there."""
+        with recorded_beside(op) as around:
+            around.outer, around.sources = self.scopes[-1], {}
+            yield around
 
     def sized(self, loop: Op) -> Op:
         """The Loop, followed by what sizes its rows; the last of these ops."""
         first = len(loop.inputs) - 2
         unsure = [i for i, v in enumerate(loop.outputs) if i >= first and _has_unknown_rows(v)]
-        with recorded_beside(loop) as around:
+        with self.beside(loop) as around:
             outputs = list(loop.outputs)
             for i in unsure:
                 shape = loop.outputs[i].type.shape or ()

@@ -150,16 +150,27 @@ def _filled(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
 
 
 def _reduced(function: Callable[..., Any]) -> Evaluator:
-    """A reduction of integers, which no order of operations changes."""
+    """A reduction of integers, which no order of operations changes; so is a short sum of zeros and ones as floats."""
 
     def evaluator(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
         x = inputs[0]
         axes = _axes(inputs[1], x.ndim) if len(inputs) > 1 else ()
-        if x.dtype.kind not in "iu" or (not axes and attributes["noop_with_empty_axes"]):
+        if not (x.dtype.kind in "iu" or _are_few_flags(x)) or (not axes and attributes["noop_with_empty_axes"]):
             return None
         return np.asarray(function(x, axis=axes or None, keepdims=bool(attributes["keepdims"]), dtype=x.dtype))
 
     return evaluator
+
+
+def _are_few_flags(x: AnyArray) -> bool:
+    return x.dtype.kind == "f" and x.size < 2**10 and bool(np.isin(x, (0, 1)).all())
+
+
+def _first_largest(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
+    x, axis = inputs[0], attributes["axis"]
+    if x.dtype.kind not in "iu" or attributes["select_last_index"] or not x.size:
+        return None
+    return np.asarray(np.argmax(x, axis=axis, keepdims=bool(attributes["keepdims"])))
 
 
 def _transpose(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
@@ -209,6 +220,6 @@ EVALUATORS: dict[str, Evaluator] = {
     "Identity": lambda inputs, attributes: inputs[0], "Reshape": _shaped, "Transpose": _transpose,
     "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Concat": _concat, "Slice": _slice, "Gather": _gather,
     "Expand": _expand, "Tile": _tile, "ConstantOfShape": _filled, "Range": _range,
-    "ReduceSum": _reduced(np.sum), "ReduceProd": _reduced(np.prod),
+    "ReduceSum": _reduced(np.sum), "ReduceProd": _reduced(np.prod), "ArgMax": _first_largest,
 }  # fmt: skip
 """The evaluator of each operator that is folded. It gets the inputs that are there, and all attributes."""

@@ -1,4 +1,4 @@
-"""Regions that repeat, such as the steps of an unrolled loop, as calls of one function.
+"""Regions that repeat, such as the steps of an unrolled loop, as calls of one function that stays one.
 
 Steps are the same where they have the same operators on the same lines, connected alike, with outputs of the same
 types. What they read from outside becomes the function's parameters.
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from primsplit.calls.boundaries import Bounded
 from primsplit.ir import Block, Const, Op, Renaming, Value, Var, has_blocks, is_call, reads, rename
 from primsplit.passes.cse import attribute_key, is_deterministic
 
@@ -110,10 +111,11 @@ def _calls(region: _Region, readers: dict[Var, int]) -> list[Op]:
         }
     )
     body = _body(region.steps[0], wanted)
+    attributes = {"body": body, "inline": False, "rule": Bounded(body.name, body)}
     calls = []
     for step in region.steps:
         outputs = tuple(step[i].outputs[j] for i, j in wanted)
-        calls.append(Op("call::step", tuple(_outside(step)), outputs, {"body": body}, step[0].place))
+        calls.append(Op(f"call::{body.name}", tuple(_outside(step)), outputs, attributes, step[0].place))
     return calls
 
 

@@ -128,7 +128,8 @@ def _backward(
                 known[capture] = as_declared(bare, capture.type)
             elif capture not in params:
                 known[capture] = as_declared(results[capture], capture.type)
-        known.update(zip(split.cotangents, given, strict=True))
+        # The If may tell less of a result's sizes than the branch does.
+        known.update((c, as_declared(v, c.type)) for c, v in zip(split.cotangents, given, strict=True))
         for step in split.pullback.ops:
             tracing.append(rename(step, known))
         found = {t: renamed(r, known) for t, r in zip(split.targets, split.pullback.results, strict=True)}

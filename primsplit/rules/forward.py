@@ -146,9 +146,16 @@ def modulo(x: Array, y: Array, *, fmod: int) -> tuple[Array, Pullback]:
 
 @frule("Where")
 def where(condition: Array, x: Array, y: Array) -> tuple[Array, Pullback]:
-    """The tangent of the side that was chosen."""
+    """The tangent of the side that was chosen. A side without one may be what makes the result as large as it is."""
     z = op.Where(condition, x, y)
-    return z, lambda _, tx, ty: op.Where(condition, 0 if tx is None else tx, 0 if ty is None else ty, types=[z.type])
+
+    def pushforward(_: None, tx: Array | None, ty: Array | None) -> Array:
+        if tx is not None and ty is not None:
+            return op.Where(condition, tx, ty, types=[z.type])
+        moved = op.Where(condition, 0 if tx is None else tx, 0 if ty is None else ty)
+        return op.Expand(moved, op.Shape(z), types=[z.type]) if z.type.shape is None else expand_to(moved, z.shape)
+
+    return z, pushforward
 
 
 @frule("LogSoftmax")

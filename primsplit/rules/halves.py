@@ -1,4 +1,4 @@
-"""Rules that find a result among the inputs by equality, for inputs of 16 bits.
+"""Rules that read of a result what 16 bits do not tell, such as which of the inputs it equals.
 
 onnxruntime computes most operators of float16 in float32, and leaves out the rounding between two that it does. A value
 is then rounded for one reader and not for another, and the largest of some numbers may equal none of them. What is
@@ -15,6 +15,7 @@ from primsplit.array import Array
 from primsplit.ir import BFLOAT16
 from primsplit.ops import op
 from primsplit.rules.table import Rule
+from primsplit.trees import as_list
 
 HALVES = (np.dtype(np.float16), BFLOAT16)
 
@@ -39,9 +40,28 @@ def compared_wide(rule: Rule, when: When = lambda inputs, attributes: True) -> R
         def pulled(*cotangents: Array | None) -> list[Array | None]:
             _, back = rule(*(_cast(x, np.float32) for x in inputs), **attributes)
             found = back(*(_cast(dy, np.float32) for dy in cotangents))
-            return [_narrow(dx, dtype) for dx in (found if isinstance(found, tuple | list) else [found])]
+            return [_narrow(dx, dtype) for dx in as_list(found)]
 
         return made, pulled
+
+    return wide
+
+
+def computed_wide(rule: Rule) -> Rule:
+    """The rule; for arrays of 16 bits that of float32 on the same numbers, whose sums and counts they do not hold."""
+
+    @functools.wraps(rule)
+    def wide(*inputs: Array | None, **attributes: Any) -> tuple[Any, Callable[..., Any]]:
+        dtypes = {x.dtype for x in inputs if x is not None and x.dtype in HALVES}
+        if not dtypes:
+            return rule(*inputs, **attributes)
+        (dtype,) = dtypes
+        made, back = rule(*(_cast(x, np.float32) for x in inputs), **attributes)
+
+        def pulled(*cotangents: Array | None) -> list[Array | None]:
+            return [_narrow(dx, dtype) for dx in as_list(back(*(_cast(dy, np.float32) for dy in cotangents)))]
+
+        return [_narrow(y, dtype) for y in as_list(made)], pulled
 
     return wide
 

@@ -15,6 +15,7 @@ from primsplit.dims import Dim, product
 from primsplit.ir import Type
 from primsplit.numpy.axes import size_as
 from primsplit.ops import op
+from primsplit.rules.halves import computed_wide
 from primsplit.rules.table import Pullback, rrule
 
 CLASSES = np.array([1], np.int64)
@@ -97,6 +98,7 @@ def pick(logarithms: Array, target: Array, weight: Array | None, *, ignore_index
 
 
 @rrule("NegativeLogLikelihoodLoss")
+@computed_wide
 def negative_log_likelihood(
     x: Array, target: Array, weight: Array | None = None, *, ignore_index: int | None = None, reduction: str
 ) -> tuple[Array, Pullback]:
@@ -115,6 +117,7 @@ def negative_log_likelihood(
 
 
 @rrule("SoftmaxCrossEntropyLoss")
+@computed_wide
 def softmax_cross_entropy(
     scores: Array, target: Array, weight: Array | None = None, *, ignore_index: int | None = None, reduction: str
 ) -> tuple[tuple[Array, Array], Pullback]:

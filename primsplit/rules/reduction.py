@@ -47,10 +47,10 @@ class Reduction:
         return kept_shape(self.x, self.axes, self.noop)
 
     def restored(self, small: Array) -> Array:
-        """A result with its ones, so that it broadcasts against `x`."""
-        if self.keepdims:
-            return small
+        """A result with its ones, so that it broadcasts against `x`; one number does so as it is."""
         kept = self.kept
+        if self.keepdims or (kept is not None and small.shape == ()):
+            return small
         if kept is not None:
             return reshape_to(small, kept)
         declared = Type(small.dtype, [fresh("small") for _ in self.x.shape])
@@ -82,7 +82,7 @@ class Reduction:
 
     def total(self, x: Array) -> Array:
         """The sum of an array shaped like `x`, with ones."""
-        return op.ReduceSum(x, self.axes, keepdims=1, noop_with_empty_axes=self.noop)
+        return op.ReduceSum(x, self.axes, keepdims=1, noop_with_empty_axes=self.noop or None)
 
 
 Backward = Callable[[Reduction, Array, Array], Array]
@@ -104,7 +104,7 @@ def reduction_rule(kind: str, backward: Backward, forward: Callable[..., Array] 
         x: Array, axes: Array | None = None, *, keepdims: int, noop_with_empty_axes: int
     ) -> tuple[Array, Pullback]:
         places = from_front(x, axes)
-        z = operator(x, places, keepdims=keepdims, noop_with_empty_axes=noop_with_empty_axes)
+        z = operator(x, places, keepdims=keepdims, noop_with_empty_axes=noop_with_empty_axes or None)
         reduction = Reduction(x, places, keepdims, noop_with_empty_axes)
 
         def pullback(dz: Array) -> list[Array | None]:
@@ -113,7 +113,7 @@ def reduction_rule(kind: str, backward: Backward, forward: Callable[..., Array] 
         return z, pullback
 
     rule.__doc__ = backward.__doc__
-    rrule(kind)(compared_wide(rule) if backward is _extremum else rule)
+    rrule(kind)(compared_wide(rule) if backward in {_extremum, _mean, _log_sum_exp} else rule)
 
 
 def _sum(r: Reduction, z: Array, dz: Array) -> Array:
@@ -122,7 +122,7 @@ def _sum(r: Reduction, z: Array, dz: Array) -> Array:
 
 
 def _mean(r: Reduction, z: Array, dz: Array) -> Array:
-    """Every element of a mean gets its share of the cotangent."""
+    """Every element of a mean gets its share of the cotangent. The count may be none of 16 bits."""
     return r.spread(dz / r.count())
 
 
@@ -150,7 +150,7 @@ def _euclidean(r: Reduction, z: Array, dz: Array) -> Array:
 
 
 def _log_sum_exp(r: Reduction, z: Array, dz: Array) -> Array:
-    """`d logsumexp(x) = exp(x - z) dx`; 0 where all elements are -inf."""
+    """`d logsumexp(x) = exp(x - z) dx`; 0 where all elements are -inf. A z of 16 bits is rounded too much for that."""
     finite = op.Where(op.Equal(z, -np.inf), 0.0, z)
     weights = op.Exp(op.Sub(r.x, r.wide(r.restored(finite)), types=[r.x.type]))
     return op.Mul(weights, r.wide(r.restored(dz)), types=[r.x.type])
@@ -172,7 +172,7 @@ def reduce_log_sum(
 ) -> tuple[Array, Pullback]:
     """`d log(sum x) = dx / sum x`. The sum is kept: it is small, and computing it again reads all of x."""
     places = from_front(x, axes)
-    total = op.ReduceSum(x, places, keepdims=keepdims, noop_with_empty_axes=noop_with_empty_axes)
+    total = op.ReduceSum(x, places, keepdims=keepdims, noop_with_empty_axes=noop_with_empty_axes or None)
     reduction = Reduction(x, places, keepdims, noop_with_empty_axes)
 
     def pullback(dz: Array) -> list[Array | None]:

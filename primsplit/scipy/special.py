@@ -9,6 +9,7 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.calls.primitive import primitive, rrule, stop_gradient
 from primsplit.lifting import array_like
+from primsplit.numpy.reductions import is_half
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.ops import op
 from primsplit.scipy.counts import comb, factorial, lambertw, perm, polygamma
@@ -63,14 +64,21 @@ def _log_sum_exp(a: Any, *, axes: tuple[int, ...]) -> Any:
         return np.log(np.sum(np.exp(a - top), axis=axes, keepdims=True)) + top
 
 
+def _share(a: Any, y: Any) -> Any:
+    """exp(a - y), for a y of -inf too."""
+    return np.exp(a - np.where(np.isneginf(y), np.zeros((), y.dtype), y))
+
+
 @rrule(_log_sum_exp)
 def _log_sum_exp_rule(a: Array, *, axes: tuple[int, ...]) -> tuple[Any, Callable[..., Any]]:
-    """da = dy exp(a - y): the softmax, from the input and the output."""
+    """da = dy exp(a - y): the softmax, from the input and the output, which 16 bits would round too much."""
     y = _log_sum_exp(a, axes=axes)
 
     def pullback(dy: Array) -> tuple[Any]:
-        finite = np.where(np.isneginf(y), np.zeros((), y.dtype), y)
-        return (dy * np.exp(a - finite),)
+        if not is_half(a):
+            return (dy * _share(a, y),)
+        wide = a.astype(np.float32)
+        return ((dy.astype(np.float32) * _share(wide, _log_sum_exp(wide, axes=axes))).astype(a.dtype),)
 
     return y, pullback
 

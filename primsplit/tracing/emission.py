@@ -89,9 +89,14 @@ def constant(array: Any) -> Const:
 def inline(block: Block, arguments: Sequence[Value]) -> list[Value]:
     """Record the ops of a block called on these values; return its results.
 
-    The block's symbols become the sizes of the arguments; sizes that depend on data get fresh names.
+    The block's symbols become the sizes of the arguments, also those that vectors of sizes tell; sizes that depend on
+    data get fresh names.
     """
     sizes: dict[str, Dim] = {name: fresh(name.rpartition("_")[0] or name) for name in ir.own_symbols(block)}
+    for param, argument in zip(block.params, arguments, strict=True):
+        for wanted, given in zip(param.sizes or (), argument.sizes or (), strict=False):
+            if isinstance(wanted, Size) and wanted.symbol in sizes:
+                sizes[wanted.symbol] = given
     for param, argument in zip(block.params, arguments, strict=True):
         for wanted, given in zip(param.type.shape or (), argument.type.shape or (), strict=False):
             if isinstance(wanted, Size) and wanted.symbol is not None and not dims.same(wanted, given):

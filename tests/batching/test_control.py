@@ -262,3 +262,57 @@ def test_an_example_that_is_done_takes_no_step_that_spoils_its_gradient() -> Non
     found = ps.grad(lambda x, y: ps.vmap(drained)(x, y).sum(), wrt=(0, 1))(starts, limits)
     same(np.stack(found, axis=1), wanted)
     assert np.isfinite(wanted).all()
+
+
+@ps.cached
+def softened(x: Any) -> Any:
+    return np.log1p(np.exp(x))
+
+
+@ps.primitive(inline=False)
+def grown_while_small(x: Any) -> Any:
+    def step(carry: Any) -> Any:
+        return carry[0] + 1, carry[1] * 1.5 + np.sin(carry[1])
+
+    return ps.while_loop(lambda c: np.logical_and(c[0] < 5, c[1] < 3.0), step, (np.int64(0), x))[1]
+
+
+def one_of_three(index: Any, x: Any) -> Any:
+    first, last = (lambda v: softened(v) * grown_while_small(v), lambda v: softened(grown_while_small(v)))
+    return ps.switch(index, [first, lambda v: v**3, last], x)
+
+
+def differences(function: Callable[..., Any], x: Any, step: float = 1e-5) -> Any:
+    """Central differences along each element of x."""
+    moved = step * np.eye(len(x))
+    return np.stack([(np.asarray(function(x + d)) - np.asarray(function(x - d))) / (2 * step) for d in moved], -1)
+
+
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_calls_that_stay_calls_have_hessians_in_a_batch_in_a_branch(index: int) -> None:
+    """Each example's own number of steps is kept by the masked loop of the batch, not example by example."""
+
+    def of_all(i: Any, x: Any) -> Any:
+        return np.sum(ps.vmap(lambda v: one_of_three(i, v))(x))
+
+    def in_branch(i: Any, x: Any) -> Any:
+        return ps.switch(i, [lambda v: of_all(0, v), lambda v: of_all(1, v), lambda v: of_all(2, v)], x)
+
+    x = np.array([0.5, 1.2, 0.1])
+    gradient = ps.grad(in_branch, wrt=1)
+    np.testing.assert_allclose(gradient(index, x), differences(lambda v: in_branch(index, v), x), rtol=1e-7)
+    hessian = differences(lambda v: gradient(index, v), x)
+    np.testing.assert_allclose(ps.hessian(in_branch, wrt=1)(index, x), hessian, rtol=1e-6, atol=1e-9)
+
+
+def test_a_batch_of_known_indices_takes_its_branches_when_it_is_written() -> None:
+    """onnxruntime folds Ifs of constant conditions when it loads a file, and ended the process at these."""
+
+    def f(x: Any) -> Any:
+        return np.sum(ps.vmap(one_of_three)(np.array([0, 1, 2]), x))
+
+    x = np.array([0.5, 1.2, 0.1])
+    np.testing.assert_allclose(ps.grad(f)(x), differences(f, x), rtol=1e-7)
+    hessian = np.diag([ps.hessian(one_of_three, wrt=1)(i, x[i]) for i in range(3)])
+    np.testing.assert_allclose(ps.hessian(f)(x), hessian, rtol=1e-9)
+    assert not any(o.op_type == "If" for o in ps.trace(f, x).to_onnx().graph.node)

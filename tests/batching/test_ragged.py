@@ -42,6 +42,15 @@ def in_pieces(x: Any) -> Any:
     return np.sum(parts**2)
 
 
+def product_of_picked(x: Any) -> Any:
+    """The pullback of each factor needs the other factor's sum."""
+    return np.sum(x[x > 0] ** 2) * np.sum(np.sin(x[x < 0.5]))
+
+
+def product_of_three(x: Any) -> Any:
+    return product_of_picked(x) * product_of_picked(-2.0 * x) * np.sum(np.exp(x[x > -0.5]))
+
+
 TRANSFORMS: list[tuple[str, Callable[[Function], Function]]] = [
     ("the function", lambda f: f),
     ("its gradient", ps.grad),
@@ -50,7 +59,10 @@ TRANSFORMS: list[tuple[str, Callable[[Function], Function]]] = [
 ]
 
 
-@pytest.mark.parametrize("function", [shrunk_twice, shrunk_thrice, picked_between, in_pieces], ids=lambda f: f.__name__)
+FUNCTIONS = [shrunk_twice, shrunk_thrice, picked_between, in_pieces, product_of_picked, product_of_three]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize(("_", "transform"), TRANSFORMS, ids=[name for name, _ in TRANSFORMS])
 def test_masks_one_after_the_other_are_each_examples_own(
     function: Function, _: str, transform: Callable[[Function], Function]

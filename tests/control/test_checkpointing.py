@@ -109,3 +109,30 @@ def test_the_hessian_of_a_branch_before_checkpoints_keeps_the_sizes_of_rows_that
 
     for length in (4, 3, 1):
         check_grads(f, np.linspace(0.2, 0.7, length), 0.3)
+
+
+def test_rows_of_nothing_have_sizes_that_only_a_vector_of_sizes_tells() -> None:
+    """The steps left over are none; what they would stack is as long as u, which their pullback does not read."""
+
+    def loss(p, u):
+        def body(carry, x):
+            call = ps.primitive(inline=False)(lambda q: np.tanh(u) + 0.3 * np.tanh(np.sum(q * carry)))
+            return 0.8 * np.sin(carry) + np.tanh(np.sum(call(x))), None
+
+        return np.sum(ps.scan(body, p, p, checkpoint="sqrt")[0])
+
+    def slopes(p, u):
+        return ps.grad(loss, (0, 1))(p, u)
+
+    def product(p, u, v, w):
+        return ps.jvp(slopes, (p, u), (v, w))[1]
+
+    lengths = ps.spec("float64", [3]), ps.spec("float64", ["N"])
+    first, second = ps.trace(slopes, *lengths), ps.trace(product, *lengths, *lengths)
+    p, step = np.array([0.1, 0.4, 0.2]), 1e-6
+    for size in (0, 1, 2, 3):
+        u = np.array([0.3, -0.2, 0.5])[:size]
+        found = second(p, u, np.cos(p), np.sin(u))
+        moved = [first(p + s * np.cos(p), u + s * np.sin(u)) for s in (step, -step)]
+        for a, b, c in zip(found, *moved, strict=True):
+            np.testing.assert_allclose(a, (b - c) / (2 * step), rtol=1e-6, atol=1e-8)

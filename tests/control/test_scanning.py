@@ -281,3 +281,31 @@ def test_what_no_step_changes_is_computed_once_though_a_step_says_it_twice() -> 
     value, slope, _ = program(np.float64(0.3), np.arange(3.0))
     e = np.exp(0.3)
     np.testing.assert_allclose([value, slope], [2 * e + e**2, 2 * e + 2 * e**2], rtol=1e-14)
+
+
+def test_a_scan_over_nothing_runs_no_step_on_plain_arrays() -> None:
+    """Its outputs have the dtypes and shapes of a step that is recorded; nothing is computed or written."""
+    slot = ps.state("steps", np.zeros(2))
+    steps = []
+
+    def step(carry, x):
+        if not isinstance(x, ps.Array):
+            steps.append(x)
+        slot[...] = slot + 1
+        if carry > 0:
+            return carry, {"a": x.astype(np.float32), "b": (x > 0, np.stack([carry, 1 / carry]))}
+        return carry - 1.0, {"a": x.astype(np.float32), "b": (x > 0, np.stack([carry, 1 / carry]))}
+
+    with np.errstate(all="raise"):
+        carry, found = ps.scan(step, 0.0, np.zeros((0, 3)))
+    assert carry == 0.0
+    assert (found["a"].dtype, found["a"].shape) == (np.float32, (0, 3))
+    assert (found["b"][0].dtype, found["b"][0].shape) == (np.bool_, (0, 3))
+    assert (found["b"][1].dtype, found["b"][1].shape) == (np.float64, (0, 2))
+    assert steps == []
+    np.testing.assert_array_equal(slot, np.zeros(2))
+
+
+def test_a_step_that_no_recording_holds_is_run_for_the_shapes_of_nothing() -> None:
+    _, found = ps.scan(lambda carry, x: (carry, float(x)), 0.0, np.zeros(0))
+    assert (found.dtype, found.shape) == (np.float64, (0,))

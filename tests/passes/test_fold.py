@@ -75,6 +75,8 @@ EXACT: dict[str, tuple[str, list[np.ndarray], dict[str, Any]]] = {
     "range down": ("Range", [np.array(9), np.array(2), np.array(-3)], {}),
     "sum": ("ReduceSum", [INTEGERS.reshape(2, 3), np.array([1])], {"keepdims": 0}),
     "sum of all": ("ReduceSum", [INTEGERS.reshape(2, 3)], {}),
+    "sum of flags": ("ReduceSum", [(INTEGERS > 0).astype(np.float32), np.array([0])], {"keepdims": 0}),
+    "first largest": ("ArgMax", [INTEGERS.reshape(2, 3)], {"axis": 1, "keepdims": 0}),
     "product": ("ReduceProd", [INTEGERS.reshape(2, 3), np.array([0])], {}),
     "identity": ("Identity", [FLOATS], {}),
 }

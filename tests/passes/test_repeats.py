@@ -1,6 +1,10 @@
 """The steps of an unrolled loop become calls of one function."""
 
+from pathlib import Path
+
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
 
 import primsplit as ps
@@ -52,3 +56,16 @@ def test_steps_that_read_other_values_of_the_step_before_are_told_apart() -> Non
     folded = program.folded()
     x = np.array([0.3, 0.7])
     assert folded(x) == program(x)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_file_of_functions_keeps_the_step_as_one_function_and_its_pullback_as_another(tmp_path: Path) -> None:
+    path = tmp_path / "folded.onnx"
+    ps.split(ps.trace(unrolled, *SPECS).folded()).save(path, form="functions")
+    sizes = {function.name: len(function.node) for function in onnx.load(path).functions}
+    assert set(sizes) == {"step__forward", "step__pullback", "unrolled", "unrolled__pullback"}
+    x, w = np.full((50, 3), 0.1), np.full(3, 0.2)
+    found = onnxruntime.InferenceSession(path).run(None, {"x": x, "w": w})
+    np.testing.assert_allclose(found[0], unrolled(x, w))
+    slope = (unrolled(x, w + 1e-5) - unrolled(x, w - 1e-5)) / 2e-5
+    np.testing.assert_allclose(np.sum(found[2]), slope, rtol=1e-8)

@@ -1,4 +1,4 @@
-"""What is largest is found among numbers of 16 bits too, which onnxruntime rounds for some readers, for others not."""
+"""Numbers of 16 bits: what is largest among them, which onnxruntime rounds for some readers, and long sums of them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+import scipy.special
 
 import primsplit as ps
 from primsplit.ops import op
@@ -37,3 +38,37 @@ def test_the_largest_of_rounded_numbers_gets_the_gradient(function: Callable[[An
     )
     same = np.vdot(found, expected) / np.linalg.norm(found) / np.linalg.norm(expected)
     assert same > 0.98
+
+
+MANY = 70_000
+"""More than the largest float16."""
+CLASSES = np.random.default_rng(1).integers(0, 3, MANY)
+SCORES = np.random.default_rng(2).uniform(-2, 2, (MANY, 3))
+FAR = np.random.default_rng(3).uniform(200, 400, (4, 20))
+LONG: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "a mean": (lambda x: op.ReduceMean(x, [0], keepdims=0), SCORES[:, 0]),
+    "the loss of picked logarithms": (lambda x: op.NegativeLogLikelihoodLoss(x, CLASSES), SCORES),
+    "the cross entropy": (lambda x: op.SoftmaxCrossEntropyLoss(x, CLASSES), SCORES),
+    "the cross entropy with weights": (
+        lambda x: op.SoftmaxCrossEntropyLoss(x, CLASSES, np.array([0.5, 1, 2], x.dtype)), SCORES,
+    ),
+    "log sum exp of large numbers": (lambda x: op.ReduceLogSumExp(x, [1], keepdims=0), FAR),
+    "SciPy's log sum exp": (lambda x: scipy.special.logsumexp(x, axis=1), FAR),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)], ids=str)
+@pytest.mark.parametrize("name", LONG)
+def test_sums_that_16_bits_do_not_hold_have_the_value_and_gradient_of_float64(name: str, dtype: Any) -> None:
+    function, numbers = LONG[name]
+    x = numbers.astype(dtype)
+    value, slope = ps.split(function, x, seed="ones").joint()(x)[:2]
+    right, right_slope = ps.split(function, x.astype(float), seed="ones").joint()(x.astype(float))[:2]
+    digits = float(ml_dtypes.finfo(dtype).eps)
+    np.testing.assert_allclose(value.astype(float), right, rtol=2 * digits)
+    np.testing.assert_allclose(slope.astype(float), right_slope, rtol=8 * digits, atol=8 * digits * np.max(right_slope))
+
+
+def test_a_quantile_of_more_elements_than_float16_counts_is_found() -> None:
+    x = np.linspace(0, 1, 100_000).astype(np.float16)
+    assert abs(float(ps.trace(lambda v: np.percentile(v, 25), x)(x)) - 0.25) < 1e-3

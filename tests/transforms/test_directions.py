@@ -192,3 +192,40 @@ def test_an_infinite_slope_of_one_result_is_none_of_another() -> None:
         logarithm, double = ps.jacobian(f, mode=mode)(np.array([0.0, 1.0]))
         assert np.isinf(logarithm[0, 0])
         np.testing.assert_array_equal(double, [[2.0, 0.0], [0.0, 2.0]])
+
+
+def test_a_linear_function_gives_the_sizes_that_its_captures_tell() -> None:
+    """Its list reads a vector of sizes, and no array that has them."""
+
+    def f(s, x):
+        y, linear = ps.linearize(lambda t: np.tanh(x) + 0.3 * np.sin(t), s)
+        moved = linear(2.0)
+        return np.sum(y * moved), moved
+
+    program = ps.trace(ps.grad(f, has_aux=True), 0.5, ps.spec("float64", ["N"]))
+    for size in (0, 1, 3):
+        x = np.linspace(0.1, 0.9, size)
+        slope, moved = program(0.5, x)
+        np.testing.assert_allclose(moved, np.full(size, 0.6 * np.cos(0.5)))
+        wanted = np.sum(0.18 * np.cos(0.5) ** 2 - (np.tanh(x) + 0.3 * np.sin(0.5)) * 0.6 * np.sin(0.5))
+        np.testing.assert_allclose(slope, wanted, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a, u: np.sum(np.where(a > 0.8, a, u)),
+        lambda a, u: np.sum(np.where(a > 0.8, u, a)),
+        lambda a, u: np.sum(np.where(a > 0.8, a, u) * u),
+        lambda a, u: np.sum(np.where(u > 0.8, np.sin(a), 1.0)),
+    ],
+)
+def test_a_number_chosen_against_an_array_has_a_tangent_as_large_as_the_array(function: Callable[..., Any]) -> None:
+    program = ps.trace(
+        lambda a, u: ps.jvp(lambda q: function(q, u), (a,), (np.float64(1),))[1], 0.5, ps.spec("float64", ["N"])
+    )
+    for size in (0, 1, 3):
+        u = np.linspace(0.7, 1.4, size)
+        for a in (0.5, 0.9):
+            slope = (function(a + 1e-6, u) - function(a - 1e-6, u)) / 2e-6
+            np.testing.assert_allclose(program(a, u), slope, rtol=1e-8, atol=1e-8)

@@ -1,0 +1,87 @@
+"""A branch that is always taken becomes part of the block around it."""
+
+from collections.abc import Iterator, Mapping
+
+from primsplit.dims import Dim, Size, same
+from primsplit.ir import Block, Op, Type, Value, Var, inline, walk
+from primsplit.passes.rewrites.table import number
+from primsplit.passes.rewriting import Rewriter
+
+
+class Taking(Rewriter):
+    """A walk that takes the branches of Ifs whose condition is constant.
+
+    onnxruntime does so when it loads a file, and ends the process where such an If holds others and loops. What an If
+    declares of a size may be less than the branch tells: `sizes` has what the symbols turned out to be.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: dict[str, Dim] = {}
+        self.outermost: Block | None = None
+        self.read_anywhere: frozenset[Value | None] | None = None
+
+    def visit(self, op: Op) -> Op | None:
+        """None for an If whose branch is known."""
+        known = number(op.inputs[0]) if op.kind == "If" else None
+        if known is None:
+            return super().visit(op)
+        taken: Block = op.attributes["then_branch" if bool(known) else "else_branch"]
+        if not all(self._is_told(r.type, v) for r, v in zip(taken.results, op.outputs, strict=True)):
+            return super().visit(op)
+        ops: list[Op] = []
+        results = inline(taken, [], ops)
+        for inner in ops:
+            found = super().visit(self.read(inner))
+            self.kept += [] if found is None else [found]
+        for output, result in zip(op.outputs, map(self.value, results), strict=True):
+            self.replaced[output] = result
+            if self.is_read(output):
+                self._learn(output.type, result.type)
+        return None
+
+    def enter(self, block: Block) -> None:
+        """The first block that is entered holds all others."""
+        self.outermost = self.outermost or block
+        super().enter(block)
+
+    def is_read(self, var: Var) -> bool:
+        """True for what is read anywhere in the outermost block, as it was before the walk."""
+        if self.read_anywhere is None:
+            whole = self.outermost
+            self.read_anywhere = frozenset() if whole is None else frozenset(_read_in(whole))
+        return var in self.read_anywhere
+
+    def _learn(self, declared: Type, told: Type) -> None:
+        for size, known in zip(declared.shape or (), told.shape or (), strict=True):
+            if isinstance(size, Size) and size.symbol is not None and not same(size, known):
+                self.sizes.setdefault(size.symbol, known)
+
+    def _is_told(self, result: Type, output: Var) -> bool:
+        """True where a branch's result tells every size that its If declares.
+
+        What only the other branch keeps has no elements, which a pullback that is not run need not make sense of: it
+        must have no reader any more.
+        """
+        if result.dtype != output.type.dtype or result.shape is None or output.type.shape is None:
+            return False
+        pairs = [(a, b) for a, b in zip(result.shape, output.type.shape, strict=True) if not same(a, b)]
+        if self.is_read(output) and any(same(a, 0) for a, _ in pairs):
+            return False
+        return all(isinstance(b, Size) and b.symbol is not None for _, b in pairs)
+
+
+def _read_in(block: Block) -> Iterator[Value | None]:
+    """What the ops of a block and of its sub-blocks read, and what these give."""
+    yield from block.results
+    for op in walk(block):
+        yield from op.inputs
+        for inner in op.blocks():
+            yield from inner.results
+
+
+def with_sizes(block: Block, sizes: Mapping[str, Dim]) -> Block:
+    """The block with sizes in place of these symbols."""
+    ops: list[Op] = []
+    results = inline(block, block.params, ops, sizes)
+    return Block(block.name, block.params, tuple(ops), tuple(results))

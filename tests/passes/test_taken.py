@@ -1,0 +1,46 @@
+"""Branches that are always taken become part of what is around them."""
+
+import numpy as np
+
+import primsplit as ps
+from primsplit.ir import walk
+from primsplit.passes import optimize
+
+
+def kinds(program: ps.Program) -> set[str]:
+    return {op.kind for op in walk(optimize(program.block))}
+
+
+def test_a_branch_of_a_known_condition_is_taken_with_the_sizes_that_it_tells() -> None:
+    """What a branch keeps has sizes that only the run knows, until it is known which branch is run."""
+
+    def f(x):
+        first = ps.cond(np.array([1, 2]).sum() > 2, np.exp, np.sin, x)
+        return np.sum(ps.cond(np.bool_(False), np.cos, lambda v: v**3, first))
+
+    x = np.array([0.2, 0.7])
+    value, gradient = ps.trace(ps.value_and_grad(f), x)(x)
+    np.testing.assert_allclose(value, np.sum(np.exp(3 * x)))
+    np.testing.assert_allclose(gradient, 3 * np.exp(3 * x))
+    assert "If" not in kinds(ps.trace(ps.value_and_grad(f), x))
+
+
+def test_a_branch_in_a_branch_is_taken_where_both_conditions_are_known() -> None:
+    def inner(x, flag):
+        return ps.cond(flag, np.sin, np.cos, x)
+
+    def f(x, flag):
+        return ps.cond(np.logical_not(flag), lambda v: inner(v, flag), lambda v: v * inner(v, flag), x)
+
+    x = np.array(0.5)
+    program = ps.trace(lambda v: f(v, ps.map(lambda i: i > 0, np.array([1]))[0] * True), x)
+    np.testing.assert_allclose(program(x), 0.5 * np.sin(0.5))
+    known = ps.trace(lambda v: ps.grad(lambda u: f(u, np.bool_(True)))(v), x)
+    np.testing.assert_allclose(known(x), np.sin(0.5) + 0.5 * np.cos(0.5))
+    assert "If" not in kinds(known)
+
+
+def test_a_branch_that_only_the_run_knows_stays() -> None:
+    program = ps.trace(lambda x: ps.cond(x > 0, np.sin, np.cos, x), np.array(0.5))
+    assert "If" in kinds(program)
+    np.testing.assert_allclose([program(v) for v in (0.5, -0.5)], [np.sin(0.5), np.cos(0.5)])
