@@ -58,6 +58,8 @@ def linear_attention(
     [batch, length, key heads or 1]. Computed in float32 at least.
     """
     _check(update_rule, decay, beta, q_num_heads, kv_num_heads)
+    key, value = _beside(query, key), _beside(query, value)
+    decay, beta = (None if x is None else _beside(query, x) for x in (decay, beta))
     inner = np.float64 if query.dtype == np.float64 else np.float32
     count = (q_num_heads, kv_num_heads, kv_num_heads)
     q, k, v = (heads.split_heads(cast_to(x, inner), n) for x, n in zip((query, key, value), count, strict=True))
@@ -71,6 +73,12 @@ def linear_attention(
         made, state = _in_chunks(sequences, start, dims.maximum(dims.minimum(length, max(chunk_size, 1)), 1))
     dtype = query.dtype if past_state is None else past_state.dtype
     return cast_to(heads.joined_heads(made), query.dtype), cast_to(state, dtype)
+
+
+def _beside(query: Array, x: Array) -> Array:
+    """A sequence, which has the batch and the length of the queries where these are told in other names."""
+    shape = (*query.shape[:2], *x.shape[2:])
+    return x if dims.same_shape(x.shape, shape) else reshape_to(x, shape)
 
 
 def _piece(sequences: Sequence[Array | None], start: Array | None) -> tuple[Array, Array]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from primsplit import dims
 from primsplit.dims import Dim, Size
-from primsplit.infer.table import Site
+from primsplit.infer.table import Site, UnknownRank
 from primsplit.ir import SMALL, Type
 
 Sizes = tuple[Dim, ...]
@@ -19,7 +19,10 @@ def known_sizes(site: Site, result: Type) -> Sizes | None:
         return None
     if result.shape and not (isinstance(result.shape[0], int) and result.shape[0] <= SMALL):
         return None
-    found = reader(site)
+    try:
+        found = reader(site)
+    except UnknownRank:
+        return None
     return found if found is None or all(_fits(d, result) for d in found) else None
 
 

@@ -62,6 +62,7 @@ FIXED: Mapping[str, tuple[int | None, ...]] = {
     "SoftmaxCrossEntropyLoss": (None, None, 1),
     "SpaceToDepth": (4,),
     "TensorScatter": (None, None, 1),
+    "Upsample": (None, 1),
 }
 """The ranks of operators' inputs by position, None where any fits."""
 WINDOWS = frozenset(
@@ -114,11 +115,11 @@ def _of_inputs(node: onnx.NodeProto, ranks: Mapping[str, int], shapes: Shapes) -
     yield from ((name, rank) for name, rank in zip(node.input, found, strict=False) if name and rank is not None)
     if found and found[0] is not None:
         return
-    if node.op_type == "Einsum":
+    if node.op_type == "Einsum" and "equation" in attributes:
         yield from _of_equation(node.input, attributes["equation"].s.decode())
     elif given is not None and node.op_type == "Concat":
         yield from ((name, given) for name in node.input)
-    elif given is not None and node.op_type in KEEPING:
+    elif given is not None and node.op_type in KEEPING and node.input:
         yield node.input[0], given
 
 

@@ -20,11 +20,12 @@ from primsplit.infer import fresh
 from primsplit.ir import BFLOAT16, Block, Const, Type, Value, Var
 from primsplit.onnxio import gradient_node, shape_vectors
 from primsplit.onnxio.aligned import Known, Recorder, record_aligned
+from primsplit.onnxio.aligned.node import aligned
 from primsplit.onnxio.batch_scan import BATCH_SCAN
 from primsplit.onnxio.demands import demanded, of_rank
 from primsplit.onnxio.foreign import CURE, reason_of
 from primsplit.onnxio.modelfile import MOST_NODES
-from primsplit.onnxio.nested_nodes import KINDS, record_nested
+from primsplit.onnxio.nested_nodes import KINDS, Reading, record_nested
 from primsplit.onnxio.ranks import Widened, settled, widened_squeeze
 from primsplit.onnxio.sequence_graphs import record_if
 from primsplit.onnxio.sequence_loops import record_loop
@@ -33,7 +34,7 @@ from primsplit.onnxio.sequence_nodes import is_of_sequences, record_sequence
 from primsplit.onnxio.sequences import Entry, is_held, require_tensor
 from primsplit.onnxio.tensor_checks import external_path
 from primsplit.onnxio.tensors import Tensor
-from primsplit.onnxio.versions import differs, domain_of
+from primsplit.onnxio.versions import differs, domain_of, nodes_of
 from primsplit.ops import op
 from primsplit.schema import OPSET, exists
 from primsplit.tracing import Recording, close, emit, recording
@@ -162,10 +163,12 @@ class GraphReader:
         if kind in {"If", "SequenceMap"} or (kind == "Loop" and any(map(is_held, entries))):
             return self.node_with_graphs(kind, entries, {a.name: a.g for a in node.attribute})
         if is_of_sequences(kind, entries):
-            return (record_sequence(kind, entries, {a.name: self.attribute(a) for a in node.attribute}),)
+            attributes = {a.name: self.attribute(a) for a in node.attribute}
+            return (record_sequence(kind, entries, attributes, self.aligned),)
         inputs = [None if x is None else require_tensor(x, node.op_type) for x in entries]
         if kind in KINDS:
-            return record_nested(node, inputs, self.subgraph)
+            self.align_read_by(node)
+            return record_nested(node, inputs, Reading(self.subgraph, self.tensors_of, self.aligned))
         attributes = {a.name: self.attribute(a) for a in node.attribute}
         if kind == gradient_node.KIND:
             tensors = {n: v for n, v in self.values.items() if isinstance(v, Var | Const)}
@@ -174,15 +177,16 @@ class GraphReader:
             recorder = functools.partial(record_call, version=version)
             return self.with_ranks(recorder, kind, inputs, attributes, len(node.output))
         if any(v is not None and v.type.dtype == BFLOAT16 for v in inputs):
-            made = getattr(op, kind)(*(v and Array(v) for v in inputs), outputs=len(node.output), **attributes)
-            return tuple(x.value for x in as_list(made))
+            return self.with_ranks(_as_written, kind, inputs, attributes, len(node.output))
         return self.emitted(node.op_type, inputs, attributes, len(node.output))
 
     def emitted(
         self, kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int
     ) -> Sequence[Value]:
         """Record an operator of the standard."""
-        given = settled(kind, inputs, attributes, self.widened) if self.widened else inputs
+        given = list(settled(kind, inputs, attributes, self.widened) if self.widened else inputs)
+        if kind == "Split" and len(given) > 1 and given[1] is not None and given[1].sizes is None:
+            given[1] = op.Reshape(Array(given[1]), [outputs]).value
         return self.with_ranks(self.plain, kind, given, attributes, outputs)
 
     def with_ranks(
@@ -271,13 +275,25 @@ class GraphReader:
             results = [require_tensor(x, "a graph") for x in self.inner(graph, params)]
         return close(graph.name or "body", params, inner, results)
 
-    def inner(self, graph: onnx.GraphProto, given: Sequence[Entry]) -> list[Entry]:
+    def align_read_by(self, node: onnx.NodeProto) -> None:
+        """Align the values of unknown rank that the graphs of a node read, so that no step does."""
+        graphs = [a.g for a in node.attribute if a.type == onnx.AttributeProto.GRAPH]
+        for name in dict.fromkeys(n for graph in graphs for each in nodes_of(graph) for n in each.input):
+            value = self.values.get(name)
+            if isinstance(value, Var) and value.type.rank is None:
+                aligned(value, self.aligned)
+
+    def tensors_of(self, graph: onnx.GraphProto, given: Sequence[Value], known: Known) -> list[Value]:
+        """As `inner`, of a graph that gives tensors."""
+        return [require_tensor(x, "a graph") for x in self.inner(graph, given, known)]
+
+    def inner(self, graph: onnx.GraphProto, given: Sequence[Entry], known: Known | None = None) -> list[Entry]:
         """Record the nodes of a graph in a node here, its inputs standing for what is given; what its outputs are.
 
-        Its names end with it.
+        Its names end with it. `known` learns what values in it are aligned with.
         """
         outer, self.values = self.values, ChainMap({}, self.values)
-        outside, self.aligned = self.aligned, ChainMap({}, self.aligned)
+        outside, self.aligned = self.aligned, ChainMap({} if known is None else known, self.aligned)
         try:
             stored = {t.name: self.initializer(t) for t in graph.initializer}
             names = [v.name for v in graph.input if v.name not in stored]
@@ -304,6 +320,14 @@ class GraphReader:
         """Raise ParseError for an output that holds another dtype than it is declared; texts are told in two ways."""
         if declared != dtype and dtype.kind not in "OUT":
             raise ParseError(f"{self.path}: the output {name} is {dtype}, and declared {declared}")
+
+
+def _as_written(
+    kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int
+) -> tuple[Value, ...]:
+    """Record an operator as a user writes it, which minds what the pinned opset does not take."""
+    made = getattr(op, kind)(*(v and Array(v) for v in inputs), outputs=outputs, **attributes)
+    return tuple(x.value for x in as_list(made))
 
 
 @functools.cache

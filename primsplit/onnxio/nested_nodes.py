@@ -1,6 +1,8 @@
 """Loop and Scan of a file: their graphs recorded as blocks, with types that hold for every step."""
 
+import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,8 @@ import onnx.helper
 
 from primsplit.ir import Block, Type, Value
 from primsplit.nested import ScanForm, element, emit_loop, emit_scan, walks_of
+from primsplit.onnxio.aligned import Known
+from primsplit.onnxio.aligned.bodies import Inner, is_open, record_open_loop, record_open_scan
 from primsplit.onnxio.batch_scan import BATCH_SCAN, record_batch_scan
 from primsplit.onnxio.nested_bodies import Subgraph, after_steps, given, steady
 from primsplit.passes.hoist import without_invariants
@@ -16,13 +20,26 @@ from primsplit.passes.hoist import without_invariants
 KINDS = frozenset({"Loop", "Scan", BATCH_SCAN})
 
 
-def record_nested(node: onnx.NodeProto, inputs: Sequence[Value | None], subgraph: Subgraph) -> list[Value]:
-    """Record a node with graphs in it. `subgraph` records a graph, its inputs of the types given."""
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How graphs in a node are recorded: as a block, its inputs of the types given, or here, on values that are given.
+
+    `known` is what values of unknown rank are aligned with around the node.
+    """
+
+    subgraph: Subgraph
+    inner: Inner
+    known: Known
+
+
+def record_nested(node: onnx.NodeProto, inputs: Sequence[Value | None], reading: Reading) -> list[Value]:
+    """Record a node with graphs in it."""
     attributes = {a.name: a.g if a.type == onnx.AttributeProto.GRAPH else _plain(a) for a in node.attribute}
     if node.op_type == "Loop":
-        return _record_loop(inputs, attributes, subgraph)
-    record = record_batch_scan if node.domain else _record_scan
-    return record(inputs, attributes, subgraph)
+        return _record_loop(inputs, attributes, reading)
+    if node.domain:
+        return record_batch_scan(inputs, attributes, reading.subgraph)
+    return _record_scan(inputs, attributes, reading)
 
 
 def _plain(attribute: onnx.AttributeProto) -> Any:
@@ -30,28 +47,34 @@ def _plain(attribute: onnx.AttributeProto) -> Any:
     return list(value) if not isinstance(value, int | float | str | bytes) else value
 
 
-def _record_loop(inputs: Sequence[Value | None], attributes: Mapping[str, Any], subgraph: Subgraph) -> list[Value]:
+def _record_loop(inputs: Sequence[Value | None], attributes: Mapping[str, Any], reading: Reading) -> list[Value]:
     trips, condition, *rest = [*inputs, None, None][: max(len(inputs), 2)]
     inits = [given(v) for v in rest]
     counters = [Type(np.int64, ()), Type(np.bool_, ())]
 
     def record(carries: Sequence[Type]) -> Block:
-        return subgraph(attributes["body"], [*counters, *carries])
+        return reading.subgraph(attributes["body"], [*counters, *carries])
 
     body, types = steady(record, [v.type for v in inits], 2, 1)
+    if is_open(*types, *(r.type for r in body.results)):
+        return record_open_loop(trips, condition, inits, types, attributes["body"], reading.inner, reading.known)
     return emit_loop(trips, condition, without_invariants(body), inits, after_steps(types, inits))
 
 
-def _record_scan(inputs: Sequence[Value | None], attributes: Mapping[str, Any], subgraph: Subgraph) -> list[Value]:
+def _record_scan(inputs: Sequence[Value | None], attributes: Mapping[str, Any], reading: Reading) -> list[Value]:
     values = [given(v) for v in inputs]
     count = len(values) - int(attributes["num_scan_inputs"])
     reads = walks_of(attributes, "scan_input", len(values) - count)
     elements = [element(v.type, w) for v, w in zip(values[count:], reads, strict=True)]
 
     def record(carries: Sequence[Type]) -> Block:
-        return subgraph(attributes["body"], [*carries, *elements])
+        return reading.subgraph(attributes["body"], [*carries, *elements])
 
-    body, _ = steady(record, [v.type for v in values[:count]], 0, 0)
-    writes = walks_of(attributes, "scan_output", len(body.results) - count)
-    form = ScanForm(without_invariants(body), count, reads, writes)
+    body, types = steady(record, [v.type for v in values[:count]], 0, 0)
+    if is_open(*types, *(v.type for v in (*values, *body.results))):
+        write = functools.partial(walks_of, attributes, "scan_output")
+        return record_open_scan(values, types, attributes["body"], reads, write, reading.inner, reading.known)
+    form = ScanForm(
+        without_invariants(body), count, reads, walks_of(attributes, "scan_output", len(body.results) - count)
+    )
     return emit_scan(form, values[:count], values[count:])

@@ -16,8 +16,9 @@ from primsplit.control import switch
 from primsplit.errors import ParseError
 from primsplit.ir import Value
 from primsplit.onnxio import ragged
+from primsplit.onnxio.aligned import Known
 from primsplit.onnxio.known import known_number
-from primsplit.onnxio.sequence_pieces import Inputs, concat, split
+from primsplit.onnxio.sequence_pieces import Inputs, concat, split, split_of_unknown_rank
 from primsplit.onnxio.sequence_stacks import count_of, erased, inserted, unless
 from primsplit.onnxio.sequences import (
     MOST_ITEMS,
@@ -48,12 +49,15 @@ def is_of_sequences(kind: str, inputs: Inputs) -> bool:
     return kind in OPERATORS and (kind != "Identity" or any(map(is_held, inputs)))
 
 
-def record_sequence(kind: str, inputs: Inputs, attributes: Mapping[str, Any]) -> Entry:
-    """Record an operator of `OPERATORS`; the one output of it.
+def record_sequence(kind: str, inputs: Inputs, attributes: Mapping[str, Any], known: Known | None = None) -> Entry:
+    """Record an operator of `OPERATORS`; the one output of it. `known` is what values of unknown rank are aligned with.
 
     Raises ParseError for a position that a sequence does not have, UnsupportedFunction for what only a run could tell.
     """
-    return OPERATORS[kind]([*inputs, None, None, None], attributes)
+    given = [*inputs, None, None, None]
+    if kind == "SplitToSequence" and require_tensor(given[0], kind).type.rank is None:
+        return split_of_unknown_rank(given, attributes, {} if known is None else known)
+    return OPERATORS[kind](given, attributes)
 
 
 def _position(value: Value, count: int, kind: str, *, ends: int = 0) -> int | None:

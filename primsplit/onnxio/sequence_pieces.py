@@ -11,7 +11,9 @@ from primsplit.array import RANK_CURE, Array
 from primsplit.broadcasting import axis_first, int_scalar, reshape_to
 from primsplit.errors import ParseError
 from primsplit.ir import Const, Value
-from primsplit.onnxio import ragged
+from primsplit.onnxio import ragged, sequence_ranks
+from primsplit.onnxio.aligned import Known
+from primsplit.onnxio.aligned.node import aligned
 from primsplit.onnxio.known import known_array, known_number
 from primsplit.onnxio.sequences import (
     MOST_ITEMS,
@@ -43,10 +45,7 @@ def split(inputs: Inputs, attributes: Mapping[str, Any]) -> Entry:
     axis, keeps = int(attributes.get("axis", 0)), bool(attributes.get("keepdims", 1))
     rank = tensor.type.rank
     if tensor.type.shape is None or rank is None or not -rank <= axis < rank:
-        cure = RANK_CURE if tensor.type.rank is None else ""
-        raise ParseError(
-            f"SplitToSequence along axis {axis} of {tensor.type}", place=tracing.current().place, cure=cure
-        )
+        raise ParseError(f"SplitToSequence along axis {axis} of {tensor.type}", place=tracing.current().place)
     axis %= rank
     if inputs[1] is None:
         return _singles(tensor, axis, keeps=keeps)
@@ -70,6 +69,22 @@ def split(inputs: Inputs, attributes: Mapping[str, Any]) -> Entry:
     return _pieces(tensor, Const(np.array(counts, np.int64)), axis)
 
 
+def split_of_unknown_rank(inputs: Inputs, attributes: Mapping[str, Any], known: Known) -> Entry:
+    """Likewise where only the run knows how many axes the tensor has; `known` is what it may be aligned with."""
+    tensor = require_tensor(inputs[0], "SplitToSequence")
+    axis, keeps = int(attributes.get("axis", 0)), bool(attributes.get("keepdims", 1))
+    sizes = None if inputs[1] is None else require_tensor(inputs[1], "SplitToSequence")
+    side = aligned(tensor, known)
+    width = op.Gather(side.own_shape(), axis, axis=0)
+    if sizes is None or (sizes.type.rank == 0 and known_number(sizes) == 1):
+        return sequence_ranks.split(side, op.Expand(np.ones(1, np.int64), op.Unsqueeze(width, [0])), axis, keeps=keeps)
+    if sizes.type.rank is None:
+        told = f"SplitToSequence of {tensor.type} into sizes of {sizes.type}"
+        raise ParseError(told, place=tracing.current().place, cure=RANK_CURE)
+    parts = op.Cast(Array(sizes), to=onnx.TensorProto.INT64)
+    return sequence_ranks.split(side, _even_sizes(width, parts) if sizes.type.rank == 0 else parts, axis, keeps=True)
+
+
 def _singles(tensor: Value, axis: int, *, keeps: bool) -> Entry:
     """The parts of size 1 along an axis: one by one where there are few, else as a stack."""
     shape = tensor.type.shape or ()
@@ -89,9 +104,12 @@ def _even(tensor: Value, axis: int, count: dims.Dim, size: int) -> Entry:
 
 def _evenly(tensor: Value, number: Array, axis: int) -> Entry:
     """Parts of one size, which the run may compute; the last one is as long as is left."""
-    whole = op.Gather(op.Shape(Array(tensor)), axis, axis=0)
-    starts = op.Range(0, whole, number)
-    return ragged.split_along(tensor, op.Min(op.Sub(whole, starts), number), axis)
+    return ragged.split_along(tensor, _even_sizes(op.Gather(op.Shape(Array(tensor)), axis, axis=0), number), axis)
+
+
+def _even_sizes(whole: Array, number: Array) -> Array:
+    """The sizes of parts of one size; the last one is what is left."""
+    return op.Min(op.Sub(whole, op.Range(0, whole, number)), number)
 
 
 def _pieces(tensor: Value, sizes: Value, axis: int) -> Entry:
@@ -116,8 +134,7 @@ def concat(inputs: Inputs, attributes: Mapping[str, Any]) -> Entry:
         return _merged(held.tensor, axis, adds=adds)
     if isinstance(held, Ragged):
         if held.mixed:
-            why = "its elements have several numbers of axes"
-            raise refused("ConcatFromSequence of a sequence whose length only the run knows", why, "Join them apart.")
+            return _joined_alike(held, axis, adds=adds)
         if adds:
             return _merged(ragged.stacked(held), axis, adds=True)
         _require_axis(axis, held.rank, "the elements")
@@ -127,6 +144,19 @@ def concat(inputs: Inputs, attributes: Mapping[str, Any]) -> Entry:
     parts = [op.Unsqueeze(Array(v), [axis]) if adds else Array(v) for v in held.items]
     joined: Array = op.Concat(*parts, axis=axis)
     return joined.value
+
+
+def _joined_alike(held: Ragged, axis: int, *, adds: bool) -> Value:
+    """Elements joined of which only the run knows how many axes they have: all as many, or it fails."""
+    is_behind = axis >= 0
+    more = 1 if adds else 0
+    rows, rank = sequence_ranks.alike(held, (axis + 1 if axis >= 0 else -axis) - more, is_behind=is_behind)
+    count = held.rank + more
+    _require_axis(axis, count, "the elements")
+    if not adds:
+        return sequence_ranks.of_rank(ragged.joined_along(rows, axis % count), rank, is_behind=is_behind)
+    made = _merged(ragged.stacked(rows), axis, adds=True)
+    return sequence_ranks.of_rank(made, op.Add(rank, np.array([1])), is_behind=is_behind)
 
 
 def _require_axis(axis: int, rank: int, what: str) -> None:

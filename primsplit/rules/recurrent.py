@@ -13,7 +13,7 @@ from primsplit import tracing
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_like, reshape_to, zeros
 from primsplit.dims import Shape, at_least
-from primsplit.errors import MissingRule
+from primsplit.errors import MissingRule, ShapeError
 from primsplit.ops import op
 from primsplit.passes.compositions.gates import Layer, read_layer, turned
 from primsplit.passes.compositions.recurrent import part, reversed_to, within
@@ -54,9 +54,10 @@ def _rule(kind: str, inputs: Sequence[Array | None], attributes: dict[str, Any])
     hidden = _hidden_size(kind, r, attributes.get("hidden_size"))
     if not isinstance(r.shape[-1], int):
         w, r, b = _of_size(hidden, GATES[kind], len(how.backwards), (w, r, b))
-    outputs = getattr(op, kind)(x, w, r, b, lengths, *rest, outputs=1 + how.states, **how.attributes(hidden))
     state = (x.shape[1], hidden)
     shapes: list[Shape] = [(2 * w.shape[1],), *[state] * how.states, *([(3 * hidden,)] if kind == "LSTM" else [])]
+    rest = _measured(rest, shapes[1:], len(how.backwards))
+    outputs = getattr(op, kind)(x, w, r, b, lengths, *rest, outputs=1 + how.states, **how.attributes(hidden))
     optional = list(zip([b, *rest], shapes, strict=False))
 
     def one_direction(d: int, cotangents: Sequence[Array | None]) -> Gradients:
@@ -93,8 +94,16 @@ def _of_size(
     return reshape_to(w, (count, rows, w.shape[2])), reshape_to(r, (count, rows, hidden)), biases
 
 
+def _measured(states: Sequence[Array | None], shapes: Sequence[Shape], count: int) -> list[Array | None]:
+    """States and peepholes of sizes that only the run knows, of those that they have in a layer that runs."""
+    sides = zip(states, [*shapes, *[()] * len(states)], strict=False)
+    return [a if a is None or isinstance(a.shape[-1], int) else reshape_to(a, (count, *s)) for a, s in sides]
+
+
 def _hidden_size(kind: str, r: Array, told: int | None) -> int:
     hidden = r.shape[-1] if told is None else told
+    if isinstance(hidden, int) and not 0 <= hidden < 2**31:
+        raise ShapeError(f"{kind} cannot have a hidden size of {hidden}", place=tracing.user_place())
     if isinstance(hidden, int):
         return hidden
     raise MissingRule(

@@ -8,7 +8,7 @@ import numpy as np
 
 from primsplit import dims
 from primsplit.dims import Dim, Size
-from primsplit.errors import PrimsplitError, TraceError
+from primsplit.errors import PrimsplitError, ShapeError, TraceError
 from primsplit.ir import Const, Value, Var
 from primsplit.tracing.emission import emit
 from primsplit.tracing.places import user_place
@@ -16,7 +16,12 @@ from primsplit.tracing.stack import Source, current, dim_at, levels
 
 
 def size_vector(sizes: Sequence[Dim]) -> Value:
-    """An int64 vector of these sizes, read from the shapes of Vars where they are symbolic."""
+    """An int64 vector of these sizes, read from the shapes of Vars where they are symbolic.
+
+    Raises ShapeError for a number that int64 does not hold.
+    """
+    if far := [d for d in sizes if isinstance(d, int) and not -(2**63) <= d < 2**63]:
+        raise ShapeError(f"a size of {far[0]} is none that an array can have", place=user_place())
     if not any(isinstance(d, Size) for d in sizes):
         return Const(np.array(sizes, dtype=np.int64).reshape(-1))
     whole = _whole_shape(tuple(sizes))

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -196,3 +197,31 @@ def deep_branches(depth: int) -> bytes:
 
 def test_graphs_a_thousand_deep_are_refused(tmp_path: Path) -> None:
     refused(written(tmp_path, deep_branches(1000)), ParseError, "no valid model")
+
+
+def test_padding_that_no_size_can_undo_is_refused(tmp_path: Path) -> None:
+    """The gradient of a Conv pads by the negative, which int64 does not hold."""
+    text = f"""<ir_version: 8, opset_import: ["" : 18]> g (float[1,1,k] x) => (float[1,1,m] y)
+        <float[1,1,1] w = {{1.0}}> {{ y = Conv <pads = [{-(2**63)}, 0]> (x, w) }}"""
+    path = str(tmp_path / "model.onnx")
+    onnx.save(onnx.parser.parse_model(text), path)
+    with pytest.raises(PrimsplitError, match="none that an array can have"):
+        ps.split(ps.load(path))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "words"),
+    [
+        ("y = GRU <hidden_size = 9000000000000000000> (x, w, r)", "hidden size"),
+        ("a = Exp (x) y = Dropout ()", "0 inputs"),
+    ],
+)
+def test_a_node_that_its_operator_does_not_take_is_refused(nodes: str, words: str, tmp_path: Path) -> None:
+    """Beside values of unknown rank, whose ranks nodes are asked for."""
+    head = "(float[T,B,I] x, float[D,G,I] w, float[D,G,H] r) => (float[k,l,m,n] y)"
+    path = str(tmp_path / "model.onnx")
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 9]> g {head} {{ {nodes} }}')
+    model.graph.input[0].type.tensor_type.ClearField("shape")
+    onnx.save(model, path)
+    with pytest.raises(PrimsplitError, match=words):
+        ps.split(ps.load(path))

@@ -227,9 +227,6 @@ REFUSED = [
     ("an erasure of the one element at a position of the run",
      model("s = SequenceConstruct (a)  t = SequenceErase (s, i)  n = SequenceLength (t)  y = Cast <to = 11> (n)"),
      UnsupportedFunction, "one element"),
-    ("an insertion of another shape into a sequence of unknown length",
-     model(f"{SPLIT}  t = SequenceInsert (s, a)  y = ConcatFromSequence <axis = 0> (t)", "double[N] a"),
-     UnsupportedFunction, "several numbers of axes"),
     ("pieces without end",
      model("two = Constant <value = int64 {2}> ()  s = SplitToSequence (a, two)  y = ConcatFromSequence <axis = 0> (s)",
            "double[1000000000] a"),
@@ -245,16 +242,6 @@ REFUSED = [
      model("""s = SequenceConstruct (a, a)  t = SequenceConstruct (a)
            u = SequenceMap (s, t) <body = each (double[2] v, double[2] w) => (double[2] r) { r = Mul (v, w) }>
            y = ConcatFromSequence <axis = 0> (u)"""), ParseError, "one length, not 2, 1"),
-    ("branches that the run chooses, of several numbers of axes",
-     model("""z = Constant <value = int64 {0}> ()  f = Less (i, z)  k = ReduceSum <keepdims = 0> (b)
-           s = If (f) <then_branch = yes () => (seq(double[]) p) { p = SequenceConstruct (a, k) },
-                       else_branch = no () => (seq(double[]) q) { q = SequenceConstruct (a) }>
-           y = ConcatFromSequence <axis = 0> (s)"""), UnsupportedFunction, "several numbers of axes"),
-    ("a Loop that appends elements of other numbers of axes",
-     model("""k = ReduceSum <keepdims = 0> (a)  e = SequenceConstruct (k)  yes = Constant <value = bool {1}> ()
-           s = Loop (i, yes, e) <body = step (int64 n, bool c, seq(double[]) p) => (bool d, seq(double[]) q) {
-               d = Identity (c)  q = SequenceInsert (p, a) }>
-           y = ConcatFromSequence <axis = 0> (s)"""), UnsupportedFunction, "several numbers of axes"),
     ("a Loop that reads the sequence it appends to, whose elements are not declared",
      model("""e = SequenceEmpty <dtype = 11> ()  yes = Constant <value = bool {1}> ()
            s = Loop (i, yes, e) <body = step (int64 n, bool c, seq(double[]) p) => (bool d, seq(double[]) q) {
@@ -262,6 +249,36 @@ REFUSED = [
                q = SequenceInsert (p, r) }>
            y = ConcatFromSequence <axis = 0> (s)"""), UnsupportedFunction, "how many axes they have is not known"),
 ]  # fmt: skip
+
+
+UNLIKE = {
+    "an insertion": model(f"{SPLIT}  t = SequenceInsert (s, a)  y = ConcatFromSequence <axis = 0> (t)", "double[N] a"),
+    "branches": model("""z = Constant <value = int64 {0}> ()  f = Less (i, z)  k = ReduceSum <keepdims = 0> (b)
+           s = If (f) <then_branch = yes () => (seq(double[]) p) { p = SequenceConstruct (a, k) },
+                       else_branch = no () => (seq(double[]) q) { q = SequenceConstruct (a) }>
+           y = ConcatFromSequence <axis = 0> (s)"""),
+    "a Loop": model("""k = ReduceSum <keepdims = 0> (a)  e = SequenceConstruct (k)  yes = Constant <value = bool {1}> ()
+           s = Loop (i, yes, e) <body = step (int64 n, bool c, seq(double[]) p) => (bool d, seq(double[]) q) {
+               d = Identity (c)  q = SequenceInsert (p, a) }>
+           y = ConcatFromSequence <axis = 0> (s)"""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", UNLIKE.values(), ids=list(UNLIKE))
+def test_a_run_that_joins_elements_of_several_numbers_of_axes_fails(text: str, tmp_path: Path) -> None:
+    program = ps.load(saved(tmp_path, text))
+    sizes = [tuple(d if isinstance(d, int) else 2 for d in t.shape or ()) for t in program.types]
+    given = [np.full(s, -1 if t.dtype.kind == "i" else 0.5, t.dtype) for s, t in zip(sizes, program.types, strict=True)]
+    with pytest.raises(RunError):
+        program(*given)
+
+
+def test_elements_that_might_have_several_numbers_of_axes_are_joined_where_they_have_one(tmp_path: Path) -> None:
+    program = ps.load(saved(tmp_path, UNLIKE["branches"]))
+    made = ps.split(program, wrt=["a", "b"], seed="ones").joint()
+    a = np.array([0.5, 2.0])
+    for found, expected in zip(made(a, np.ones(3), np.array(1)), (a, np.ones(2), np.zeros(3)), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize(("text", "error", "told"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])

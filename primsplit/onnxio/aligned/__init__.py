@@ -29,12 +29,12 @@ def record_aligned(
 ) -> tuple[Value, ...] | None:
     """Record a node that reads values of unknown rank on what is aligned with them; None where that cannot be.
 
-    So is one that reads indices of unknown depth. None too where all is known.
+    So is one that reads indices of unknown depth, or a shape of unknown length. None too where all is known.
 
     `recorder` records the operator itself. `known` learns what is aligned with the results.
     """
     form, node = _FORMS.get(kind), Node(kind, values, attributes, outputs, known, recorder)
-    if form is None or not (node.open_ones() or indexing.is_deep(node)):
+    if form is None or not (node.open_ones() or indexing.is_deep(node) or layout.is_stretched(node)):
         return None
     made = form(node) or (None if kind not in cases.FORMS else cases.FORMS[kind](node))
     if made is None:

@@ -8,19 +8,16 @@ from primsplit.array import Array
 from primsplit.definitions.earlier import EARLIER
 from primsplit.ir import Block, Value
 from primsplit.nested import emit_if, record
-from primsplit.onnxio.aligned.node import MOST, Aligned, Form, Node
+from primsplit.onnxio.aligned.node import MEASURED, MOST, Aligned, Form, Node
 from primsplit.ops import op
 
 RANKS: Mapping[str, tuple[Sequence[int], Sequence[int]]] = {
-    **dict.fromkeys(("Conv", "ConvTranspose"), ((), (0, 1))),
+    **dict.fromkeys(("Conv", "ConvTranspose"), ((3, 4, 5), (0, 1))),
     **dict.fromkeys(("CenterCropPad", "Resize", f"{EARLIER}::Resize", f"{EARLIER}::Upsample"), ((1, 2, 3, 4, 5), (0,))),
     "GridSample": ((4, 5), (0, 1)),
     "RotaryEmbedding": ((3, 4), (0,)),
 }
-"""The ranks that an operator is written for, and the positions of the inputs that have that rank, as the result has.
-
-Kernels have that of pictures; where neither is known, nor are the kernel's sizes, which a gradient needs.
-"""
+"""The ranks that an operator is written for, and the positions of the inputs that have that rank, as the result has."""
 
 
 def by_rank(node: Node) -> list[Aligned] | None:
@@ -30,13 +27,17 @@ def by_rank(node: Node) -> list[Aligned] | None:
     """
     ranks, positions = RANKS[node.kind]
     known = next((r for i in positions if (r := node.given_rank(i)) is not None), None)
-    chosen = ranks if known is None else (known,)
+    axes = node.attribute("axes") or ()
+    least = max((a + 1 if a >= 0 else -a for a in axes), default=0)
+    chosen = [r for r in ranks if r >= least] if known is None else [known]
     if not chosen or not set(node.open_ones()) <= set(positions):
         return None
     rank = node.rank(positions[0])
 
     def of(rank: int) -> list[Value]:
         inner = Node(node.kind, node.values, node.attributes, 1, {}, node.recorder)
+        for position in MEASURED.get(node.kind, ()):
+            inner.measure(position, len(axes) or rank)
         (made,) = inner.settled({i: rank for i in positions if inner.is_open(i)})
         return [made.value if rank == MOST else op.Unsqueeze(made, list(range(MOST - rank))).value]
 

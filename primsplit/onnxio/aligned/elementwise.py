@@ -29,8 +29,8 @@ LIKE_FIRST = {
 }
 """Operators whose results have as many axes as the first input; the default of an attribute `axis`."""
 FROM_FRONT = frozenset(
-    {"BatchNormalization", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "GroupNormalization"}
-    | {"InstanceNormalization", "MeanVarianceNormalization", f"{EARLIER}::BatchNormalization"}
+    {"BatchNormalization", "GroupNormalization", "InstanceNormalization", "MeanVarianceNormalization"}
+    | {f"{EARLIER}::BatchNormalization"}
 )
 """Operators that count the first input's axes from the front; outputs beside the first are vectors."""
 
@@ -131,6 +131,14 @@ def _from_front(node: Node) -> list[Aligned | Array] | None:
     return [from_front(made[0], source.rank), *made[1:]]
 
 
+def _pooled(node: Node) -> list[Aligned]:
+    """The picture's axes as two, since onnxruntime pools along three at most."""
+    source = node.aligned(0)
+    count = len(source.wide.shape)
+    (made,) = node.record(_folded(source, 2, 4))
+    return [from_front(op.Unsqueeze(made, list(range(4, count))) if count > 4 else made, source.rank)]
+
+
 def _response(node: Node) -> list[Aligned]:
     """The picture's axes as two: the channels alone are normalized over."""
     source = node.aligned(0)
@@ -202,6 +210,7 @@ FORMS: dict[str, Form] = {
     **dict.fromkeys(FROM_FRONT, _from_front),
     **dict.fromkeys(("LayerNormalization", "RMSNormalization"), _normalized_layers),
     **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), _loss),
+    **dict.fromkeys(("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool"), _pooled),
     "DFT": _spectrum,
     "LRN": _response,
     "PRelu": _slopes,

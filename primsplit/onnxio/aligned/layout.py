@@ -8,7 +8,7 @@ from primsplit import dims
 from primsplit.array import Array
 from primsplit.definitions.earlier import EARLIER
 from primsplit.lifting import as_array
-from primsplit.onnxio.aligned.node import END, MOST, Aligned, Form, Node, along, from_front, led, of_sizes
+from primsplit.onnxio.aligned.node import END, MEASURED, MOST, Aligned, Form, Node, along, from_front, led, of_sizes
 from primsplit.ops import op
 
 
@@ -103,15 +103,19 @@ def _tiled(node: Node) -> Sequence[Aligned | Array]:
 
 def _of_vector(node: Node) -> Sequence[Aligned | Array] | None:
     """A number for each axis of the input."""
+    if node.attribute("axes") is not None:
+        return _along_axes(node) if node.is_open_first_alone() else None
     counts = [n for i in range(1, len(node.values)) if (n := _length(node, i))]
-    if not counts or not node.is_open_first_alone():
-        return None
-    return node.settled({0: counts[-1]}) if node.attribute("axes") is None else _along_axes(node)
+    return node.settled({0: counts[-1]}) if counts and node.is_open_first_alone() else None
 
 
 def _along_axes(node: Node) -> list[Aligned] | None:
-    """Along the axes of an attribute, all of which are counted from one side."""
+    """Along the axes of an attribute, all of which are counted from one side. Other pictures have few axes."""
     axes = node.attribute("axes")
+    if node.attribute("mode", "nearest") not in {"nearest", b"nearest"}:
+        return None
+    for position in MEASURED.get(node.kind, ()):
+        node.measure(position, len(axes))
     return along(node, axes[0]) if len({a < 0 for a in axes}) == 1 else None
 
 
@@ -144,6 +148,11 @@ def _with_new_axes(node: Node) -> list[Aligned] | None:
     rank = op.Add(source.rank, np.array([len(axes)]))
     made: Array = op.Unsqueeze(source.wide if axes[0] < 0 else source.front(), axes)
     return [Aligned(made, rank) if axes[0] < 0 else from_front(made, rank)]
+
+
+def is_stretched(node: Node) -> bool:
+    """True for an array that is expanded to a shape of unknown length."""
+    return node.kind == "Expand" and _length(node, 1) is None
 
 
 def _expanded(node: Node) -> list[Aligned] | None:

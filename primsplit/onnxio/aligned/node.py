@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.definitions.earlier import EARLIER
 from primsplit.errors import PrimsplitError
 from primsplit.ir import Const, Type, Value
 from primsplit.lifting import as_array
@@ -18,6 +19,8 @@ MOST = 8
 """The most axes that a value of unknown rank may have where a gradient is taken through it."""
 END = 2**31 - 1
 """Past the last axis."""
+MEASURED = {"CenterCropPad": (1,), "Resize": (2, 3), f"{EARLIER}::Resize": (1,), f"{EARLIER}::Upsample": (1,)}
+"""Inputs with a number for each axis, or each of the attribute `axes`."""
 Recorder = Callable[[str, Sequence[Value | None], Mapping[str, Any], int], Sequence[Value]]
 """Records an operator on these inputs, with these attributes and so many outputs."""
 
@@ -105,6 +108,17 @@ def closed(x: Array, before: int, rank: Array) -> Aligned:
     return of_sizes(x, own, rank, count)
 
 
+def aligned(value: Value, known: Known) -> Aligned:
+    """A value with leading axes of size 1, which `known` has or learns; as it is where its rank is known."""
+    if value.type.rank is not None:
+        return Aligned(Array(value), as_array(np.array([value.type.rank])))
+    if value not in known:
+        shape = op.Shape(Array(value))
+        rank = op.Shape(shape)
+        known[value] = Aligned(op.Reshape(Array(value), led(shape, rank, MOST), allowzero=1), rank)
+    return known[value]
+
+
 class Node:
     """An operator on inputs that may be of unknown rank. `known` are those that are aligned already."""
 
@@ -159,6 +173,12 @@ class Node:
         if value is not None and value.type.rank is None:
             self.values[position] = of_rank(value, rank)
 
+    def measure(self, position: int, length: int) -> None:
+        """Make an input that is a vector of unknown length one of this length; the run fails where it is another."""
+        value = self.value(position)
+        if value is not None and value.type.shape is not None and not isinstance(value.type.shape[0], int):
+            self.values[position] = op.Reshape(Array(value), [length]).value
+
     def settled(self, ranks: Mapping[int, int]) -> list[Array]:
         """The node recorded on inputs of these ranks by position, all that are unknown."""
         for position, rank in ranks.items():
@@ -177,13 +197,7 @@ class Node:
         value = self.values[position]
         if value is None:
             raise PrimsplitError("an input that is absent has no rank")
-        if value.type.rank is not None:
-            return Aligned(Array(value), as_array(np.array([value.type.rank])))
-        if value not in self.known:
-            shape = op.Shape(Array(value))
-            rank = op.Shape(shape)
-            self.known[value] = Aligned(op.Reshape(Array(value), led(shape, rank, MOST), allowzero=1), rank)
-        return self.known[value]
+        return aligned(value, self.known)
 
     def given(self, position: int) -> Array:
         """An input as it is, of known rank."""
