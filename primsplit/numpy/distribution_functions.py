@@ -1,7 +1,7 @@
 """SciPy's functions of distributions: Student's t, chi-square, F, gamma, binomial, Poisson; and inverses of the first.
 
-They are the incomplete gamma and beta functions at other arguments. In the parameters of shape they have no derivative,
-as these have none.
+They are the incomplete gamma and beta functions at other arguments, and have derivatives in all of these. That of an
+inverse in a shape is by the implicit function theorem.
 """
 
 import math
@@ -12,14 +12,14 @@ from primsplit.array import Array
 from primsplit.broadcasting import ones_like
 from primsplit.numpy import incomplete_beta, incomplete_gamma
 from primsplit.numpy.dense.loop import until
-from primsplit.numpy.incomplete import EPS, TINY, converged, held, in_float64, nothing
-from primsplit.numpy.incomplete_beta import beta_density
-from primsplit.numpy.incomplete_gamma import gamma_density
+from primsplit.numpy.exponential import log1p
+from primsplit.numpy.incomplete import EPS, TINY, converged, in_float64
+from primsplit.numpy.incomplete_beta import beta_density, beta_shapes_slope, digamma_rise
+from primsplit.numpy.incomplete_gamma import gamma_density, gamma_shape_slope
 from primsplit.numpy.special import betaln
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.numpy.units import unit
 from primsplit.ops import op
-from primsplit.passes.compositions.exponential import log1p
 
 Function = Callable[..., Any]
 Traced = Callable[..., Array]
@@ -103,11 +103,47 @@ def _t_density(df: Array, t: Array) -> Array:
     return op.Exp(-betaln(half, df * 0.5) - 0.5 * (df + 1.0) * log1p(t * t / df)) / op.Sqrt(df)
 
 
+def _freedom_growth(df: Array, t: Array) -> Array:
+    """The derivative of the logarithm of the density in df."""
+    square = t * t
+    rise = digamma_rise(df * 0.5, ones_like(df) * 0.5) * 0.5
+    growth: Array = rise + 0.5 * ((df + 1.0) * (square / (df + square)) / df - 1.0 / df - log1p(square / df))
+    return growth
+
+
 t_density = unit(
     "t_density",
     in_float64(_t_density),
-    lambda dz, df, t, z: nothing(dz),
+    lambda dz, df, t, z: dz * (z * _freedom_growth(df, t)),
     lambda dz, df, t, z: dz * (z * (-t * (df + 1.0) / (df + t * t))),
+)
+
+
+def _freedom_slope(df: Array, t: Array) -> Array:
+    """The derivative in df: that of the beta function's shape at a fixed t / sqrt(df), and t's part."""
+    shaped = beta_shapes_slope(df * 0.5, ones_like(df) * 0.5, df / (df + t * t), 1, 0)
+    slope: Array = -0.25 * op.Sign(t) * shaped - t_density(df, t) * t / (2.0 * df)
+    return slope
+
+
+def _freedom_curve(df: Array, t: Array) -> Array:
+    """The second derivative in df; 0 at t = 0, where the parts of the first one are not smooth."""
+    away = op.Where(op.Equal(t, 0.0), 1.0, t)
+    square = away * away
+    half, place = ones_like(df) * 0.5, df / (df + square)
+    moved = square / (df + square) / (df + square)
+    in_place = beta_density(df * 0.5, half, place) * (op.Log(place) + digamma_rise(df * 0.5, half))
+    shaped = 0.5 * beta_shapes_slope(df * 0.5, half, place, 2, 0) + in_place * moved
+    density = t_density(df, away) * (_freedom_growth(df, away) - op.Reciprocal(df))
+    value = -0.25 * op.Sign(away) * shaped - density * away / (2.0 * df)
+    return op.Where(op.Equal(t, 0.0), 0.0, value)
+
+
+t_freedom_slope = unit(
+    "t_freedom_slope",
+    in_float64(_freedom_slope),
+    lambda dz, df, t, z: dz * _freedom_curve(df, t),
+    lambda dz, df, t, z: dz * (t_density(df, t) * _freedom_growth(df, t)),
 )
 
 
@@ -124,16 +160,15 @@ def _stdtr(df: Array, t: Array) -> Array:
     return op.Where(op.Or(op.IsNaN(t), df <= 0.0), math.nan, value)
 
 
-_student = unit(
-    "stdtr", in_float64(_stdtr), lambda dz, df, t, z: nothing(dz), lambda dz, df, t, z: dz * t_density(df, t)
+stdtr = elementwise("stdtr")(
+    unit(
+        "stdtr",
+        in_float64(_stdtr),
+        lambda dz, df, t, z: dz * t_freedom_slope(df, t),
+        lambda dz, df, t, z: dz * t_density(df, t),
+    )
 )
-_freedom = held("stdtr", "df")
-
-
-@elementwise("stdtr")
-def stdtr(df: Array, t: Array) -> Array:
-    """Student's t distribution of df degrees of freedom."""
-    return _student(_freedom(df), t)
+"""Student's t distribution of df degrees of freedom."""
 
 
 # Inverses.
@@ -215,45 +250,37 @@ def _betaincinv(a: Array, b: Array, y: Array) -> Array:
     return _bounded(found, op.And(a > 0.0, b > 0.0), (y, 1.0 - y), 1.0)
 
 
-_gamma_inverse = unit(
-    "gammaincinv",
-    in_float64(lambda a, y: _gamma_inverse_of(a, (y, 1.0 - y))),
-    lambda dz, a, y, z: nothing(dz),
-    lambda dz, a, y, z: dz / gamma_density(a, z),
+def _quotient(slope: Array, density: Array) -> Array:
+    """How an inverse moves with a shape; 0 at the end where neither changes."""
+    none = op.Equal(slope, 0.0)
+    return op.Where(none, 0.0, -slope / op.Where(none, 1.0, density))
+
+
+def _inverse_unit(name: str, body: Traced, sign: float) -> Traced:
+    return elementwise(name)(
+        unit(
+            name,
+            in_float64(body),
+            lambda dz, a, y, z: dz * _quotient(gamma_shape_slope(a, z, 1), gamma_density(a, z)),
+            lambda dz, a, y, z: dz * sign / gamma_density(a, z),
+        )
+    )
+
+
+gammaincinv = _inverse_unit("gammaincinv", lambda a, y: _gamma_inverse_of(a, (y, 1.0 - y)), 1.0)
+"""The x with gammainc(a, x) = y."""
+gammainccinv = _inverse_unit("gammainccinv", lambda a, y: _gamma_inverse_of(a, (1.0 - y, y)), -1.0)
+"""The x with gammaincc(a, x) = y."""
+betaincinv = elementwise("betaincinv")(
+    unit(
+        "betaincinv",
+        in_float64(_betaincinv),
+        lambda dz, a, b, y, z: dz * _quotient(beta_shapes_slope(a, b, z, 1, 0), beta_density(a, b, z)),
+        lambda dz, a, b, y, z: dz * _quotient(beta_shapes_slope(a, b, z, 0, 1), beta_density(a, b, z)),
+        lambda dz, a, b, y, z: dz / beta_density(a, b, z),
+    )
 )
-_upper_gamma_inverse = unit(
-    "gammainccinv",
-    in_float64(lambda a, y: _gamma_inverse_of(a, (1.0 - y, y))),
-    lambda dz, a, y, z: nothing(dz),
-    lambda dz, a, y, z: -dz / gamma_density(a, z),
-)
-_beta_inverse = unit(
-    "betaincinv",
-    in_float64(_betaincinv),
-    lambda dz, a, b, y, z: nothing(dz),
-    lambda dz, a, b, y, z: nothing(dz),
-    lambda dz, a, b, y, z: dz / beta_density(a, b, z),
-)
-_gamma_shape, _upper_gamma_shape = held("gammaincinv", "a"), held("gammainccinv", "a")
-_first_shape, _second_shape = held("betaincinv", "a"), held("betaincinv", "b")
-
-
-@elementwise("gammaincinv")
-def gammaincinv(a: Array, y: Array) -> Array:
-    """The x with gammainc(a, x) = y."""
-    return _gamma_inverse(_gamma_shape(a), y)
-
-
-@elementwise("gammainccinv")
-def gammainccinv(a: Array, y: Array) -> Array:
-    """The x with gammaincc(a, x) = y."""
-    return _upper_gamma_inverse(_upper_gamma_shape(a), y)
-
-
-@elementwise("betaincinv")
-def betaincinv(a: Array, b: Array, y: Array) -> Array:
-    """The x with betainc(a, b, x) = y."""
-    return _beta_inverse(_first_shape(a), _second_shape(b), y)
+"""The x with betainc(a, b, x) = y."""
 
 
 @elementwise("chdtri")
@@ -281,13 +308,12 @@ def _stdtrit(df: Array, p: Array) -> Array:
     return op.Where(p < 0.5, -size, size)
 
 
-_t_inverse = unit(
-    "stdtrit", in_float64(_stdtrit), lambda dz, df, p, z: nothing(dz), lambda dz, df, p, z: dz / t_density(df, z)
+stdtrit = elementwise("stdtrit")(
+    unit(
+        "stdtrit",
+        in_float64(_stdtrit),
+        lambda dz, df, p, z: dz * _quotient(t_freedom_slope(df, z), t_density(df, z)),
+        lambda dz, df, p, z: dz / t_density(df, z),
+    )
 )
-_inverse_freedom = held("stdtrit", "df")
-
-
-@elementwise("stdtrit")
-def stdtrit(df: Array, p: Array) -> Array:
-    """The number that Student's t is below with probability p."""
-    return _t_inverse(_inverse_freedom(df), p)
+"""The number that Student's t is below with probability p."""

@@ -1,6 +1,7 @@
 """The incomplete gamma functions: a series and a continued fraction, in Loops that end where all have converged.
 
-The derivative in the last argument is the density. That in the shape has no closed form: refused.
+The derivative in the last argument is the density; those in the shape are carried along in the same Loops, as
+coefficients of Taylor's polynomials. Each is right to a part of its own size.
 """
 
 import math
@@ -8,7 +9,8 @@ import math
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.broadcasting import ones_like
+from primsplit.broadcasting import ones_like, sum_to
+from primsplit.calls.primitive import Function, primitive, rrule
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.incomplete import (
     EPS,
@@ -17,15 +19,24 @@ from primsplit.numpy.incomplete import (
     TINY,
     all_settled,
     converged,
-    held,
     in_float64,
     log_of_ratio,
-    nothing,
     number,
-    settled_factor,
     stirling_rest,
 )
-from primsplit.numpy.special import digamma, gamma_function
+from primsplit.numpy.jets import (
+    Jet,
+    Orders,
+    carried,
+    carries,
+    derivative,
+    every,
+    exponential,
+    parameters,
+    settled_jet,
+    zero,
+)
+from primsplit.numpy.special import digamma, gamma_function, polygamma
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.numpy.units import unit
 from primsplit.ops import op
@@ -49,37 +60,49 @@ def _power(a: Array, x: Array) -> Array:
     return op.Where(op.Equal(x, math.inf), 0.0, op.Where(a < STIRLINGS, plain, about))
 
 
-def _gamma_series(a: Array, x: Array) -> Array:
+def _gamma_series(a: Jet, x: Array) -> Jet:
     """The sum of x**n / ((a + 1) ... (a + n)) from n = 0 (NIST Digital Library of Mathematical Functions, 8.7.1)."""
 
-    def step(n: Array, term: Array, total: Array) -> list[Array]:
-        term = term * (x / (a + n))
-        return [n + 1.0, term, total + term]
+    def step(n: Array, *parts: Array) -> list[Array]:
+        term, total = carried(parts, a.most)
+        term = term * (a + n).divides(x)
+        return [n + 1.0, *carries(term), *carries(total + term)]
 
-    def settled(n: Array, term: Array, total: Array) -> Array:
-        return converged(term - total * (EPS / 4))
+    def settled(_: Array, *parts: Array) -> Array:
+        term, total = carried(parts, a.most)
+        return converged(_largest(term, total, EPS / 4))
 
-    ones = ones_like(x)
-    _, term, total = until(settled, step, [number(1.0), ones, ones], MOST)
-    return op.Where(term > total * EPS, math.nan, total)
+    one = carries(Jet({zero(a.most): ones_like(x)}, a.most))
+    _, *parts = until(settled, step, [number(1.0), *one, *one], MOST)
+    term, total = carried(parts, a.most)
+    return total.mapped(lambda t: op.Where(_largest(term, total, EPS) > 0.0, math.nan, t))
 
 
-def _gamma_fraction(a: Array, x: Array) -> Array:
+def _largest(term: Jet, total: Jet, part: float) -> Array:
+    """How far a coefficient of the term is above this part of the total's, at most."""
+    over = [op.Abs(t) - op.Abs(total.terms[o]) * part for o, t in term.terms.items()]
+    return op.Max(*over) if len(over) > 1 else over[0]
+
+
+def _gamma_fraction(a: Jet, x: Array) -> Jet:
     """The upper function over x**a exp(-x) (8.9.2, contracted), by Lentz's method in Thompson and Barnett's form."""
-    first = x + 1.0 - a
+    first, count = -a + (x + 1.0), len(every(a.most))
 
-    def step(n: Array, b: Array, c: Array, d: Array, value: Array, change: Array) -> list[Array]:
-        numerator = n * (a - n)
+    def step(n: Array, *parts: Array) -> list[Array]:
+        b, c, d, value = carried(parts[: 4 * count], a.most)
+        numerator = (a + (-n)) * n
         b = b + 2.0
-        d = op.Reciprocal(numerator * d + b)
-        c = b + numerator / c
-        factor, change = settled_factor(c * d)
-        return [n + 1.0, b, c, d, value * factor, change]
+        d = (numerator * d + b).divides(ones_like(x))
+        c = b + c.divides(numerator)
+        factor, change = settled_jet(c * d)
+        return [n + 1.0, *carries(b), *carries(c), *carries(d), *carries(value * factor), change]
 
-    start = op.Reciprocal(first)
-    carries = [number(1.0), first, ones_like(x) * (1 / TINY), start, start, ones_like(x)]
-    *_, value, change = until(all_settled, step, carries, MOST)
-    return op.Where(change > 16 * EPS, math.nan, value)
+    start = first.divides(ones_like(x))
+    far = Jet({zero(a.most): ones_like(x) * (1 / TINY)}, a.most)
+    given = [part for jet in (first, far, start, start) for part in carries(jet)]
+    *_, change = found = until(all_settled, step, [number(1.0), *given, ones_like(x)], MOST)
+    (value,) = carried(found[-1 - count : -1], a.most)
+    return value.mapped(lambda t: op.Where(change > 16 * EPS, math.nan, t))
 
 
 def _small_upper(a: Array, x: Array) -> Array:
@@ -98,22 +121,24 @@ def _gamma_parts(a: Array, x: Array) -> tuple[Array, Array]:
     by_fraction = op.And(inside, x > op.Max(a + 1.0, SMALL))
     by_series = op.And(inside, op.Not(by_fraction))
     power = _power(op.Where(inside, a, 1.0), op.Where(inside, x, 1.0))
-    low = power * _gamma_series(op.Where(by_series, a, 1.0), op.Where(by_series, x, 0.0))
-    shape = op.Where(by_fraction, a, 1.0)
-    high = power * shape * _gamma_fraction(shape, op.Where(by_fraction, x, 3.0))
+    (first,) = parameters([op.Where(by_series, a, 1.0)], (0,))
+    low = power * _gamma_series(first, op.Where(by_series, x, 0.0)).first()
+    (shape,) = parameters([op.Where(by_fraction, a, 1.0)], (0,))
+    high = power * shape.first() * _gamma_fraction(shape, op.Where(by_fraction, x, 3.0)).first()
     near = op.Where(op.And(by_series, x <= SMALL), x, 0.5)
     border = op.Where(near <= 0.5, -0.4 / op.Log(op.Min(near, 0.5)), near * SMALL)
     is_small = op.And(op.And(by_series, x <= SMALL), a <= border)
     small = _small_upper(op.Where(is_small, a, 0.5), op.Where(is_small, x, 0.5))
     upper = op.Where(by_fraction, high, op.Where(is_small, small, 1.0 - low))
-    return _at_ends(a, x, op.Where(by_fraction, 1.0 - high, low), 0.0), _at_ends(a, x, upper, 1.0)
+    lower = op.Where(op.Equal(a, 0.0), 1.0, op.Where(by_fraction, 1.0 - high, low))
+    return _at_ends(a, x, lower, 0.0, 1.0), _at_ends(a, x, op.Where(op.Equal(a, 0.0), 0.0, upper), 1.0, 0.0)
 
 
-def _at_ends(a: Array, x: Array, inside: Array, at_zero: float) -> Array:
+def _at_ends(a: Array, x: Array, inside: Array, at_zero: float, far: float) -> Array:
     """What SciPy gives for 0 and infinity; NaN for negative numbers, and for two zeros or two infinities."""
     none, endless = op.Equal(x, 0.0), op.Equal(x, math.inf)
     point, wide = op.Equal(a, 0.0), op.Equal(a, math.inf)
-    found = op.Where(op.Or(none, wide), np.asarray(at_zero), op.Where(op.Or(endless, point), 1.0 - at_zero, inside))
+    found = op.Where(op.Or(none, wide), np.asarray(at_zero), op.Where(endless, far, inside))
     undefined = op.Or(op.Or(a < 0.0, x < 0.0), op.Or(op.And(none, point), op.And(endless, wide)))
     undefined = op.Or(undefined, op.Or(op.IsNaN(a), op.IsNaN(x)))
     return op.Where(undefined, math.nan, found)
@@ -134,28 +159,63 @@ gamma_density = unit(
     lambda dz, a, x, z: dz * (z * (op.Where(op.Equal(a, 1.0), 0.0, (a - 1.0) / x) - 1.0)),
 )
 
-_lower = unit(
-    "gammainc",
-    in_float64(lambda a, x: _gamma_parts(a, x)[0]),
-    lambda dz, a, x, z: nothing(dz),
-    lambda dz, a, x, z: dz * gamma_density(a, x),
+
+def _shape_growth(a: Array, x: Array, order: int) -> Jet:
+    """x**a / gamma(a + 1) over its value at this shape, by the change of the shape."""
+    rates: dict[Orders, Array] = {(0,): a * 0.0, (1,): op.Log(x) - digamma(a + 1.0)}
+    for n in range(2, order + 1):
+        rates[n,] = polygamma(a + 1.0, n - 1) * (-1 / math.factorial(n))
+    return exponential(Jet(rates, (order,)))
+
+
+def _shape_slope(a: Array, x: Array, order: int) -> Array:
+    """The derivative of the lower function by the series, or of 1 less the upper one by the fraction; 0 at the ends."""
+    inside = op.And(op.And(a >= 0.0, a < math.inf), op.And(x > 0.0, x < math.inf))
+    by_fraction = op.And(inside, x > op.Max(a + 1.0, SMALL))
+    by_series = op.And(inside, op.Not(by_fraction))
+    shape, place = op.Where(inside, a, 1.0), op.Where(inside, x, 1.0)
+    growth = _shape_growth(shape, place, order)
+    (first,) = parameters([op.Where(by_series, shape, 1.0)], (order,))
+    low = derivative(growth * _gamma_series(first, op.Where(by_series, x, 0.0)))
+    (second,) = parameters([op.Where(by_fraction, shape, 1.0)], (order,))
+    high = derivative(growth * second * _gamma_fraction(second, op.Where(by_fraction, x, 3.0)))
+    return _at_ends(a, x, _power(shape, place) * op.Where(by_fraction, -high, low), 0.0, 0.0)
+
+
+@primitive
+def gamma_shape_slope(a: Array, x: Array, order: int) -> Array:
+    """The derivative of this order in the shape of the regularized lower incomplete gamma function, from order 1 on."""
+    return in_float64(lambda a, x: _shape_slope(a, x, order))(a, x)
+
+
+@rrule(gamma_shape_slope)
+def _gamma_shape_slope_rule(a: Array, x: Array, order: int) -> tuple[Array, Function]:
+    """The next derivative in the shape; in x that of the density."""
+
+    def pullback(dz: Array) -> tuple[Array, Array, None]:
+        growth = derivative(_shape_growth(a - 1.0, x, order))
+        density = gamma_density(a, x)
+        in_x = op.Where(op.Equal(density, 0.0), 0.0, density * growth)
+        return sum_to(dz * gamma_shape_slope(a, x, order + 1), a.shape), sum_to(dz * in_x, x.shape), None
+
+    return gamma_shape_slope(a, x, order), pullback
+
+
+gammainc = elementwise("gammainc")(
+    unit(
+        "gammainc",
+        in_float64(lambda a, x: _gamma_parts(a, x)[0]),
+        lambda dz, a, x, z: dz * gamma_shape_slope(a, x, 1),
+        lambda dz, a, x, z: dz * gamma_density(a, x),
+    )
 )
-_upper = unit(
-    "gammaincc",
-    in_float64(lambda a, x: _gamma_parts(a, x)[1]),
-    lambda dz, a, x, z: nothing(dz),
-    lambda dz, a, x, z: -dz * gamma_density(a, x),
+"""The regularized lower incomplete gamma function. About 6 sqrt(a) steps of 4 passes where x is near a."""
+gammaincc = elementwise("gammaincc")(
+    unit(
+        "gammaincc",
+        in_float64(lambda a, x: _gamma_parts(a, x)[1]),
+        lambda dz, a, x, z: -dz * gamma_shape_slope(a, x, 1),
+        lambda dz, a, x, z: -dz * gamma_density(a, x),
+    )
 )
-gamma_shape, upper_gamma_shape = held("gammainc", "a"), held("gammaincc", "a")
-
-
-@elementwise("gammainc")
-def gammainc(a: Array, x: Array) -> Array:
-    """The regularized lower incomplete gamma function. About 6 sqrt(a) steps of 4 passes where x is near a."""
-    return _lower(gamma_shape(a), x)
-
-
-@elementwise("gammaincc")
-def gammaincc(a: Array, x: Array) -> Array:
-    """The regularized upper incomplete gamma function."""
-    return _upper(upper_gamma_shape(a), x)
+"""The regularized upper incomplete gamma function."""

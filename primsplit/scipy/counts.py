@@ -10,7 +10,7 @@ from primsplit.numpy.special import polygamma as polygamma_of
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.numpy.zeta import lambert_lower, lambert_principal
 from primsplit.ops import op
-from primsplit.scipy.operands import floating
+from primsplit.scipy.operands import double, floating
 
 __all__ = ["comb", "factorial", "lambertw", "perm", "polygamma"]
 
@@ -50,10 +50,13 @@ def perm(N: Any, k: Any, exact: bool = False) -> Any:
 
 
 def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
-    """gamma(n + 1), 0 for negative n. Raises UnsupportedFunction for `exact`, and where complex numbers are meant."""
+    """gamma(n + 1) in float64, 0 for negative n.
+
+    Raises UnsupportedFunction for `exact`, and where complex numbers are meant.
+    """
     if exact or extend != "zero":
         raise unsupported("scipy.special.factorial with exact=True or extend")
-    n = array_like(floating(n))
+    n = array_like(double(n))
     return np.where(n < 0.0, 0.0, ELEMENTWISE["gamma"](np.where(n < 0.0, 0.0, n) + 1.0))
 
 

@@ -40,24 +40,24 @@ __all__ = [
 
 
 def euclidean(u: Any, v: Any, w: Any = None) -> Any:
-    """The root of the sum of squared differences."""
-    return minkowski(u, v, 2, w)
+    """The root of the sum of squared differences, in float64."""
+    return minkowski(double(u), double(v), 2, w)
 
 
 def sqeuclidean(u: Any, v: Any, w: Any = None) -> Any:
     """The sum of squared differences."""
-    return np.sum(_weighted((double(u) - double(v)) ** 2, w), axis=-1)
+    return _narrowed(np.sum(_weighted((double(u) - double(v)) ** 2, w), axis=-1), w, u, v)
 
 
 def cityblock(u: Any, v: Any, w: Any = None) -> Any:
     """The sum of absolute differences."""
-    return np.sum(_weighted(np.abs(double(u) - double(v)), w), axis=-1)
+    return _narrowed(np.sum(_weighted(np.abs(double(u) - double(v)), w), axis=-1), w, u, v)
 
 
 def chebyshev(u: Any, v: Any, w: Any = None) -> Any:
     """The largest absolute difference, of those with a positive weight."""
     apart = np.abs(double(u) - double(v))
-    return np.max(apart if w is None else np.where(double(w) > 0, apart, 0.0), axis=-1)
+    return _narrowed(np.max(apart if w is None else np.where(double(w) > 0, apart, 0.0), axis=-1), None, u, v)
 
 
 def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
@@ -65,7 +65,8 @@ def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
     apart = double(u) - double(v)
     if isinstance(p, int | float) and math.isinf(p):
         return chebyshev(u, v, w)
-    return np.linalg.norm(apart if w is None else apart * double(w) ** (1 / p), p, axis=-1)
+    found = np.linalg.norm(apart if w is None else apart * double(w) ** (1 / p), p, axis=-1)
+    return _narrowed(found, w, u, v)
 
 
 def canberra(u: Any, v: Any, w: Any = None) -> Any:
@@ -83,14 +84,14 @@ def braycurtis(u: Any, v: Any, w: Any = None) -> Any:
 
 def cosine(u: Any, v: Any, w: Any = None) -> Any:
     """1 less the cosine of the angle between the vectors."""
-    u, v = double(u), double(v)
-    across, own, other = (np.sum(_weighted(a * b, w), axis=-1) for a, b in ((u, v), (u, u), (v, v)))
-    return 1.0 - across / np.sqrt(own * other)
+    x, y = double(u), double(v)
+    across, own, other = (np.sum(_weighted(a * b, w), axis=-1) for a, b in ((x, y), (x, x), (y, y)))
+    return _narrowed(1.0 - across / np.sqrt(own * other), w, u, v)
 
 
 def correlation(u: Any, v: Any, w: Any = None, centered: bool = True) -> Any:
     """1 less the correlation of the elements."""
-    return cosine(_centred(u, w), _centred(v, w), w) if centered else cosine(u, v, w)
+    return _narrowed(cosine(_centred(u, w), _centred(v, w), w), w, u, v) if centered else cosine(u, v, w)
 
 
 def _centred(u: Any, w: Any) -> Any:
@@ -106,16 +107,21 @@ def seuclidean(u: Any, v: Any, V: Any) -> Any:
 def mahalanobis(u: Any, v: Any, VI: Any) -> Any:
     """The root of d VI d^T of the difference d, with the inverse `VI` of a covariance."""
     apart = double(u) - double(v)
-    return _root(np.sum((apart @ double(VI)) * apart, axis=-1))
+    return _narrowed(_root(np.sum((apart @ double(VI)) * apart, axis=-1)), None, u, v, VI)
 
 
 def jensenshannon(p: Any, q: Any, base: Any = None, *, axis: int = 0, keepdims: bool = False) -> Any:
     """The root of the Jensen-Shannon divergence of two distributions, which are scaled to sums of 1."""
-    p, q = double(p), double(q)
-    p, q = p / np.sum(p, axis=axis, keepdims=True), q / np.sum(q, axis=axis, keepdims=True)
-    middle = (p + q) / 2
-    found = np.sum(_relative(p, middle) + _relative(q, middle), axis=axis, keepdims=keepdims) / 2
-    return _root(found if base is None else found / np.log(base))
+    x, y = (v / np.sum(v, axis=axis, keepdims=True) for v in (double(p), double(q)))
+    middle = (x + y) / 2
+    found = np.sum(_relative(x, middle) + _relative(y, middle), axis=axis, keepdims=keepdims) / 2
+    return _narrowed(_root(found if base is None else found / np.log(base)), None, p, q, np.zeros(0, np.float32))
+
+
+def _narrowed(found: Any, w: Any, *given: Any) -> Any:
+    """A distance of float32 or float16 where all the vectors have that; weights are float64 in SciPy."""
+    dtype = np.result_type(*(array_like(x).dtype if holds_traced(x) else np.asarray(x).dtype for x in given))
+    return found.astype(dtype) if w is None and dtype.kind == "f" else found
 
 
 def _relative(p: Any, q: Any) -> Any:

@@ -16,6 +16,7 @@ from primsplit.numpy.linalg import square
 from primsplit.ops import op
 from primsplit.scipy.linalg import solve_triangular as solve_of
 from primsplit.scipy.linalg import toeplitz, windows
+from primsplit.scipy.operands import double
 
 __all__ = [
     "companion", "eigh_tridiagonal", "eigvalsh_tridiagonal", "hankel", "khatri_rao", "lu", "lu_factor", "lu_solve",
@@ -165,15 +166,16 @@ def khatri_rao(a: Any, b: Any) -> Any:
 
 
 def _of(c_or_cr: Any) -> Any:
-    return toeplitz(*c_or_cr) if isinstance(c_or_cr, tuple) else toeplitz(c_or_cr)
+    """The matrix in float64, as SciPy has it."""
+    return toeplitz(*map(double, c_or_cr)) if isinstance(c_or_cr, tuple) else toeplitz(double(c_or_cr))
 
 
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     """The solution of T x = b, T being the Toeplitz matrix of this column, or column and row; by elimination."""
-    return np.linalg.solve(_of(c_or_cr), array_like(b))
+    return np.linalg.solve(_of(c_or_cr), double(b))
 
 
 def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
     """T @ x, T being the Toeplitz matrix of this column, or column and row."""
-    found: Array = _of(c_or_cr) @ array_like(x)
+    found: Array = _of(c_or_cr) @ double(x)
     return found

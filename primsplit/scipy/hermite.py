@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import dims, tracing
-from primsplit.errors import ShapeError
+from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.lifting import array_like
 from primsplit.scipy.interpolate import Piecewise
 from primsplit.scipy.operands import double
@@ -34,7 +34,11 @@ def pchip(x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> Piecewise:
 def akima(x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: Any = None) -> Piecewise:
     """Akima1DInterpolator: H. Akima, J. ACM 17 (1970); it does not go on beyond its ends unless asked to."""
     if method not in {"akima", "makima"}:
-        raise NotImplementedError(f"`method`={method} is unsupported.")
+        raise UnsupportedFunction(
+            f"Akima1DInterpolator has no method {method!r}",
+            place=tracing.user_place(),
+            cure='Its methods are "akima" and "makima".',
+        )
     sites, values = _sites(x), _values(y, axis)
     place = _checked(sites, values, axis)
     _, rises = _rises(sites, values)

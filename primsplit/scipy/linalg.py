@@ -16,6 +16,7 @@ from primsplit.numpy.linalg import solve_matrix, square
 from primsplit.ops import op
 from primsplit.scipy.banded import solve_banded, solveh_banded
 from primsplit.scipy.frechet import give_rules, upper_right
+from primsplit.scipy.operands import double
 
 __all__ = [
     "block_diag",
@@ -192,8 +193,8 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 
 
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """The determinant."""
-    return np.linalg.det(a)
+    """The determinant, in float64 as in SciPy."""
+    return np.linalg.det(a if np.iscomplexobj(a) else double(a))
 
 
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:

@@ -6,6 +6,7 @@ import numpy as np
 
 from primsplit.numpy.dense.loop import identity_like
 from primsplit.numpy.linalg import matrices
+from primsplit.scipy.operands import double
 
 __all__ = ["solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_lyapunov", "solve_sylvester"]
 
@@ -27,7 +28,7 @@ solve_lyapunov = solve_continuous_lyapunov
 
 
 def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
-    """X with A X A^T - X + Q = 0: one system of n**2 equations, whichever method is named."""
-    first, right = matrices(a, q)
+    """X with A X A^T - X + Q = 0: one system of n**2 equations, whichever method is named; in float64."""
+    first, right = matrices(double(a), double(q))
     whole: Any = np.kron(first, first)
     return np.reshape(np.linalg.solve(identity_like(whole) - whole, np.ravel(right)), right.shape)

@@ -16,6 +16,7 @@ from primsplit.ops import op
 from primsplit.passes.compositions.limits import float_limits
 from primsplit.scipy.frechet import give_rules, upper_right
 from primsplit.scipy.linalg import expm, exponential_along
+from primsplit.scipy.operands import double
 
 __all__ = [
     "coshm",
@@ -43,8 +44,11 @@ def sqrtm(A: Any) -> Any:
 
 
 def logm(A: Any) -> Any:
-    """The principal logarithm of a matrix without real eigenvalues up to 0; NaN where there is none that is real."""
-    return _logarithm(square(A)[0])
+    """The principal logarithm of a matrix without real eigenvalues up to 0; NaN where there is none that is real.
+
+    In float64, as in SciPy.
+    """
+    return _logarithm(square(double(A))[0])
 
 
 def _size(a: Array) -> Array:
@@ -112,8 +116,8 @@ give_rules(_logarithm, _logarithm_along)
 
 
 def expm_frechet(A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True) -> Any:
-    """exp(A) and its derivative along E, or that alone."""
-    a, direction = square(A, E)
+    """exp(A) and its derivative along E, or that alone, in float64 as in SciPy."""
+    a, direction = square(double(A), double(E))
     found = exponential_along(a, direction)
     return (expm(a), found) if compute_expm else found
 

@@ -12,7 +12,7 @@ from primsplit.broadcasting import count_up
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.scipy.operands import floating
+from primsplit.scipy.operands import double, floating
 from primsplit.scipy.signal import slid
 
 __all__ = [
@@ -206,10 +206,10 @@ def gaussian_laplace(
 
 
 def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> tuple[Any, ...]:
-    """The mean place along each axis, weighted by the pixels of the whole image."""
+    """The mean place along each axis, weighted by the pixels of the whole image, in float64."""
     if labels is not None or index is not None:
         raise unsupported("scipy.ndimage.center_of_mass with labels")
-    image: Any = array_like(floating(input))
+    image: Any = array_like(double(input))
     total = np.sum(image)
     places = [cast_to(count_up(n), image.dtype) for n in image.shape]
     sums = [np.sum(image, axis=tuple(b for b in range(image.ndim) if b != a)) for a in range(image.ndim)]

@@ -65,10 +65,15 @@ def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", 
 
 
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
-    """The convolution by products of Fourier transforms; a direct one of sizes that only the run knows."""
+    """The convolution by products of Fourier transforms; a direct one of sizes that only the run knows.
+
+    Nothing of an array that is known to be empty; the direct one, which such sizes may turn out to need, gives zeros.
+    """
     a, v = _together(in1, in2)
     if axes is not None:
         raise unsupported("scipy.signal.fftconvolve with axes")
+    if any(dims.same(n, 0) for n in (*a.shape, *v.shape)):
+        return array_like(np.zeros(0))
     whole = [n + m - 1 for n, m in zip(a.shape, v.shape, strict=True)]
     if not all(isinstance(n, int) for n in whole):
         return convolve(a, v, mode)

@@ -133,10 +133,18 @@ def welch(x: Any, fs: Any, segments: Segments, scaling: str, axis: int, average:
 def _averaged_power(
     x: Any, fs: Any, segments: Segments, scaling: str = "density", axis: int = -1, average: str = "mean"
 ) -> Any:
-    rows = np.moveaxis(signal_of(x), axis, -1)
+    given = signal_of(x)
+    if _is_empty(given):
+        return given.real, given.real
+    rows = np.moveaxis(given, axis, -1)
     cut = _cut(rows, segments)
     found = _power(_transformed(rows, cut)) * _weights(cut, fs, scaling, rows)
     return cut.frequencies(fs), np.moveaxis(_averaged(found, average), -1, axis)
+
+
+def _is_empty(x: Any) -> bool:
+    """Whether it is known that a signal has no samples, of which SciPy gives none."""
+    return any(dims.same(n, 0) for n in x.shape)
 
 
 def _weights(cut: _Cut, fs: Any, scaling: str, x: Any) -> Any:
@@ -188,7 +196,10 @@ def periodogram(x: Any, fs: Any, segments: Segments, scaling: str, axis: int) ->
 
     Raises NumberAsked where only the run knows how long it is, and a window or `nfft` is asked for.
     """
-    signal = np.moveaxis(signal_of(x), axis, -1)
+    given = signal_of(x)
+    if _is_empty(given):
+        return given.real, given.real
+    signal = np.moveaxis(given, axis, -1)
     window, count = "boxcar" if segments.window is None else segments.window, segments.nfft
     if isinstance(signal.shape[-1], Size) and count is None and isinstance(window, str) and window == "boxcar":
         freqs, found = _of_any_length(signal, fs, segments.detrend, scaling, is_onesided=segments.return_onesided)

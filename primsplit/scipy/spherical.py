@@ -8,19 +8,23 @@ from primsplit.array import unsupported
 from primsplit.lifting import array_like
 from primsplit.numpy.bessel_orders import of_orders
 from primsplit.numpy.bessel_spherical import slope, spherical
-from primsplit.scipy.operands import floating
+from primsplit.scipy.operands import double, floating
 
 __all__ = ["spherical_in", "spherical_jn", "spherical_kn", "spherical_yn"]
 
 
 def _of_kind(kind: str, n: Any, z: Any, derivative: bool) -> Any:
-    """Raises UnsupportedFunction for an order that is traced, negative or too large."""
+    """The function in float64, but the last kind in the dtype of z.
+
+    Raises UnsupportedFunction for an order that is traced, negative or too large.
+    """
     name = f"spherical_{kind}n"
     order, function = array_like(n), slope if derivative else spherical
     known = order.known()
     if known is None or np.any(known < 0):
         raise unsupported(f"scipy.special.{name}, but of known orders,")
-    return of_orders(name, lambda x, v: function(x, kind, int(v)))(order, array_like(floating(z)))
+    given = array_like(floating(z) if kind == "k" else double(z))
+    return of_orders(name, lambda x, v: function(x, kind, int(v)))(order, given)
 
 
 def spherical_jn(n: Any, z: Any, derivative: bool = False) -> Any:

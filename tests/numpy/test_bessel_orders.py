@@ -69,7 +69,7 @@ def test_the_second_kind_of_orders_0_and_1(function: Any) -> None:
 
 def test_derivatives_of_negative_orders_agree_with_central_differences() -> None:
     for function in (sp.jv, sp.yv, sp.iv):
-        check_grads(lambda x, f=function: f(-0.7, x), np.array([0.7, 4.1]))
+        check_grads(lambda x, f=function: f(-0.7, x), np.array([0.7, 4.1]), symbolic=False)
 
 
 def test_derivatives_at_zero_are_right() -> None:

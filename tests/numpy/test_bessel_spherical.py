@@ -48,11 +48,11 @@ def test_derivatives_at_zero_are_right() -> None:
         check_grads(lambda x, f=function: f(np.arange(4)[:, None], x), np.array([0.0, 0.3]), symbolic=False)
 
 
-def test_float32_is_scipys() -> None:
+def test_the_dtype_of_float32_is_scipys() -> None:
     x = np.array([0.5, 3.0, 60.0], np.float32)
     for function in EVERY:
         found = ps.trace(lambda x, f=function: f(2, x), x)(x)
-        assert found.dtype == np.float32
+        assert found.dtype == function(2, x).dtype
         np.testing.assert_allclose(found, function(2, x.astype(float)), rtol=2e-6)
 
 

@@ -8,7 +8,7 @@ import pytest
 import scipy.interpolate as scipys
 
 import primsplit as ps
-from primsplit.errors import ShapeError
+from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.testing import check_grads
 
 SITES = np.array([0.0, 0.4, 1.0, 1.3, 2.0, 2.6, 3.1])
@@ -73,3 +73,11 @@ def test_another_number_of_sites_is_told_at_the_users_line() -> None:
         ps.trace(lambda y: scipys.PchipInterpolator(SITES[:3], np.sin(y))(0.5), VALUES)
     assert caught.value.place is not None
     assert caught.value.place.filename == __file__
+
+
+def test_a_method_that_akimas_interpolator_has_not_is_told_at_the_users_line() -> None:
+    with pytest.raises(UnsupportedFunction, match="no method 'linear'") as caught:
+        ps.trace(lambda y: scipys.Akima1DInterpolator(SITES, y, method="linear")(0.5), VALUES)
+    assert caught.value.place is not None
+    assert caught.value.place.filename == __file__
+    assert "makima" in str(caught.value)

@@ -117,3 +117,12 @@ def test_one_file_convolves_images_and_kernels_of_every_size(sizes: Any) -> None
         np.testing.assert_allclose(program(x, kernel), scipys.convolve2d(x, kernel, mode), rtol=1e-12, atol=1e-13)
     with pytest.raises(RunError):
         program(np.ones((5, 2)), np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("name", ["fftconvolve", "oaconvolve"])
+def test_a_convolution_with_nothing_is_nothing(name: str) -> None:
+    function = getattr(scipys, name)
+    for count in (0, 4):
+        x, kernel = np.ones(count), np.ones(3 if count == 0 else 0)
+        found = ps.trace(lambda x, k=kernel: function(x, k), x)(x)
+        np.testing.assert_array_equal(found, function(x, kernel))

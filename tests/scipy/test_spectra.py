@@ -138,3 +138,10 @@ def test_the_inverse_serves_every_number_of_segments_with_second_derivatives() -
     for size in (6, 2, 1):
         np.testing.assert_allclose(program(X[:size], Y[:size]), f(X[:size], Y[:size]), atol=1e-13)
     check_grads(f, X[:6], Y[:6], resize=(1,))
+
+
+@pytest.mark.parametrize("name", ["periodogram", "welch"])
+def test_a_signal_of_no_samples_has_no_frequencies(name: str) -> None:
+    function, none = getattr(scipys, name), np.zeros((2, 0))
+    for found, wanted in zip(ps.trace(lambda x: function(x), none)(none), function(none), strict=True):
+        assert found.shape == wanted.shape

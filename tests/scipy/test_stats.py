@@ -8,7 +8,6 @@ import pytest
 import scipy.stats
 
 import primsplit as ps
-from primsplit.errors import MissingRule
 from primsplit.scipy import stats
 from primsplit.scipy.stats.families import CONTINUOUS as FIRST
 from primsplit.scipy.stats.families import DISCRETE as FIRST_DISCRETE
@@ -68,8 +67,8 @@ SHAPES: dict[str, tuple[float, ...]] = {
 """Parameters of the families that have some; the others have none."""
 
 CONTINUOUS, DISCRETE = FIRST | FURTHER, FIRST_DISCRETE | FURTHER_DISCRETE
-POINTS = np.array([-2.7, -0.4, 0.0, 0.3, 0.9, 1.0, 1.8, 5.0, np.nan])
 OF_SHAPES = ("cdf", "sf", "logcdf", "logsf", "ppf")
+POINTS = np.array([-2.7, -0.4, 0.0, 0.3, 0.9, 1.0, 1.8, 5.0, np.nan])
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)
@@ -99,7 +98,7 @@ def test_a_family_has_first_and_second_derivatives_in_all_its_parameters(name: s
     x = np.array([0.25, 0.55, 0.83]) + AWAY.get(name, 0.0)
     place = (np.array([0.1, -0.04, 0.0]), np.array([1.4, 1.3, 2.0]))
     shapes = [np.full(3, s) for s in known]
-    rest = [m for m in methods if name in WITHOUT_FORM and m in OF_SHAPES]
+    rest = [m for m in methods if name in OF_INTEGRALS and m in OF_SHAPES]
     check_grads(of(name, [m for m in methods if m not in rest], known), x, *place, *shapes)
     if rest:
         check_grads(of(name, rest, known), x, *place)
@@ -107,15 +106,20 @@ def test_a_family_has_first_and_second_derivatives_in_all_its_parameters(name: s
         check_grads(of(name, ["ppf"], known), x % 1, *place)
 
 
-WITHOUT_FORM = ("beta", "chi", "chi2", "f", "gamma", "invgamma", "t")
-"""Families whose probabilities have no derivative in their shapes."""
+OF_INTEGRALS = ("beta", "chi", "chi2", "f", "gamma", "invgamma", "t")
+"""Families whose probabilities are incomplete gamma and beta functions; the tests of these have second derivatives."""
 
 
-@pytest.mark.parametrize("name", WITHOUT_FORM)
-def test_a_derivative_without_a_form_is_refused(name: str) -> None:
-    family, shapes = CONTINUOUS[name], SHAPES[name]
-    with pytest.raises(MissingRule, match="no closed form"):
-        ps.grad(lambda *s: family.cdf(0.7, *s))(*map(np.float64, shapes))
+@pytest.mark.parametrize("name", OF_INTEGRALS)
+def test_probabilities_and_quantiles_have_derivatives_in_their_shapes(name: str) -> None:
+    family, reference, known, step = CONTINUOUS[name], getattr(scipy.stats, name), np.array(SHAPES[name]), 1e-5
+    for method in [m for m in OF_SHAPES if m in family.methods]:
+        x = np.array([0.25, 0.55, 0.83])
+        found = ps.jacobian(lambda s, m=method, x=x: getattr(family, m)(x, *s))(known)
+        for i, column in enumerate(found.T):
+            ends = (known + sign * step * np.eye(len(known))[i] for sign in (1, -1))
+            high, low = (getattr(reference, method)(x, *end) for end in ends)
+            np.testing.assert_allclose(column, (high - low) / (2 * step), rtol=1e-7, atol=1e-9, err_msg=method)
 
 
 def test_the_gradient_of_a_density_outside_of_the_support_is_zero() -> None:

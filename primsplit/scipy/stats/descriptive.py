@@ -11,7 +11,7 @@ from primsplit.array import Array
 from primsplit.dims import Dim
 from primsplit.lifting import array_like
 from primsplit.numpy.axes import size_as
-from primsplit.numpy.ufuncs import ELEMENTWISE
+from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.scipy.operands import floating
 from primsplit.scipy.signatures import as_scipys
 
@@ -108,7 +108,7 @@ def zscore(a: Any, axis: Any, ddof: Any) -> Any:
 def sem(a: Any, axis: Any, ddof: Any, keepdims: Any) -> Any:
     """The standard deviation over the root of the number."""
     x, axis = _sample(a, axis)
-    return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / np.sqrt(_count(x, axis))
+    return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / np.sqrt(size_as(x.shape[axis], x.dtype))
 
 
 @as_scipys("scipy.stats")
@@ -168,8 +168,8 @@ class Line(NamedTuple):
 
 @as_scipys("scipy.stats")
 def linregress(x: Any, y: Any) -> Line:
-    """The line of least squares through points, and what is known of it."""
-    (first, _), (second, _) = _sample(x, 0), _sample(y, 0)
+    """The line of least squares through points, and what is known of it, in float64."""
+    (first, _), (second, _) = _sample(x, 0, np.float64), _sample(y, 0, np.float64)
     n = _count(first, 0)
     mean, centre = np.mean(first), np.mean(second)
     across, up = first - mean, second - centre
@@ -194,8 +194,9 @@ def boxcox_llf(lmb: Any, data: Any, axis: Any, keepdims: Any) -> Any:
 def iqr(x: Any, axis: Any, rng: Any, scale: Any, interpolation: Any, keepdims: Any) -> Any:
     """The distance of two percentiles."""
     scale = {"normal": 1.3489795003921634}.get(scale, scale) if isinstance(scale, str) else scale
-    low, high = np.percentile(array_like(floating(x)), list(rng), axis=axis, method=interpolation, keepdims=keepdims)
-    return (high - low) / scale
+    given = array_like(floating(x))
+    low, high = np.percentile(given, list(rng), axis=axis, method=interpolation, keepdims=keepdims)
+    return cast_to((high - low) / scale, given.dtype)
 
 
 @as_scipys("scipy.stats")
