@@ -7,19 +7,21 @@ a write to either is seen by the other, as in NumPy. The operators and methods l
 """
 
 import sys
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.asked import literal_size, missing_attribute, no_number
+from primsplit.asked import ComparedClass, length_of, missing_attribute, no_branch, no_number, rows_of
 from primsplit.dims import Dim, Shape, product
-from primsplit.errors import ConcretizationError, Place, TraceError, UnsupportedFunction
+from primsplit.errors import Place, TraceError, UnsupportedFunction
 from primsplit.ir import NOWHERE, Const, Type, Value, Var
-from primsplit.methods import ARRAYS, KEEPING, METHODS
+from primsplit.methods import ARRAYS, KEEPING, METHODS, ArrayMethod
 from primsplit.operators import Operators
+from primsplit.texts import formatted, shown
+from primsplit.views import View
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 HOOKS = frozenset({"ufunc", "condition", "again"})
@@ -43,27 +45,7 @@ def implements(*keys: Any) -> Callable[[_Function], _Function]:
 RANK_CURE = "Of a model, say the type of an input: ps.load(path, specs={'x': 'f32[N,3]'}), or --spec x:f32[N,3]."
 
 
-class View:
-    """What a view was taken from, how to read it anew, and how to write through it.
-
-    `write` is None where NumPy might have made a copy instead, which only the memory layout tells.
-    """
-
-    __slots__ = ("base", "read", "seen", "write")
-
-    def __init__(
-        self,
-        base: "Array",
-        read: Callable[["Array"], "Array"],
-        write: Callable[["Array", "Array"], "Array"] | None,
-    ) -> None:
-        self.base = base
-        self.read = read
-        self.write = write
-        self.seen = base.version
-
-
-class Array(Operators):
+class Array(Operators, metaclass=ComparedClass):
     """A traced array. `weak` marks a Python number, whose dtype gives way to the other operand's.
 
     `scalar` marks what is, where it has no axes, one of NumPy's numbers (`x[0]`, `x.sum()`) and no array without axes
@@ -147,9 +129,19 @@ class Array(Operators):
             view.base.poisoned = tracing.user_place() or NOWHERE
             view = view.base._view
 
+    @property
+    def recording(self) -> tracing.Recording:
+        """Where this was recorded."""
+        return self._recording
+
     def is_number(self) -> bool:
         """True for what cannot be written to: a number of Python's or NumPy's."""
         return (self.weak or self.scalar) and self.shape == () and self._view is None
+
+    def holding(self, value: Value) -> "Array":
+        """The handle itself, with another Value of the same elements."""
+        self._value = value
+        return self
 
     @property
     def view_of(self) -> View | None:
@@ -169,8 +161,10 @@ class Array(Operators):
 
         That is an `np.ndarray`, one of NumPy's numbers, or one of Python's.
         """
-        if not tracing.is_asked_by_user(sys._getframe(1)):
-            return Array
+        return self.numpys_class() if tracing.is_asked_by_user(sys._getframe(1)) else Array
+
+    def numpys_class(self) -> Any:
+        """What NumPy, or Python, would have here."""
         if self.weak and self.shape == ():
             return _PYTHONS.get(self.dtype.kind, float)
         return self.dtype.type if self.is_number() else np.ndarray
@@ -222,10 +216,17 @@ class Array(Operators):
         return self.size * self.dtype.itemsize
 
     def __repr__(self) -> str:
-        return f"Array({self._value.type})"
+        return shown(self, repr)
+
+    def __str__(self) -> str:
+        return shown(self, str)
 
     def __format__(self, how: str) -> str:
-        return format(self._number(f"the text {how!r}").item(), how) if how else repr(self)
+        return formatted(self, how)
+
+    def identity(self) -> Hashable:
+        """What tells the value that this stands for now from others."""
+        return self.value
 
     def __copy__(self) -> "Array":
         return self.copy()  # type: ignore[no-any-return]
@@ -233,18 +234,11 @@ class Array(Operators):
     def __deepcopy__(self, memo: dict[int, Any]) -> "Array":
         return self.copy()  # type: ignore[no-any-return]
 
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object")
-        return literal_size(self.shape[0], "len()")
-
-    def __iter__(self) -> Iterator["Array"]:
-        if not self.shape:
-            raise TypeError("iteration over a 0-d array")
-        return iter([self[i] for i in range(literal_size(self.shape[0], "iteration"))])
+    __len__ = ArrayMethod(length_of)
+    __iter__ = ArrayMethod(rows_of)
 
     def __contains__(self, item: object) -> bool:
-        raise no_number(self.type, "`in`")
+        return bool((self == item).any())
 
     # What only a run can answer.
 
@@ -255,13 +249,7 @@ class Array(Operators):
         path = tracing.current().path
         if path is not None:
             return path.decide(FUNCTIONS["condition"](self), tracing.user_place())
-        raise ConcretizationError(
-            "a branch depends on a value that is known only at run time",
-            place=tracing.user_place(),
-            because=(f"the condition is {self.dtype}[{','.join(map(str, self.shape))}]",),
-            cure="Use ps.cond, np.where for a choice by elements, ps.while_loop or ps.scan for a loop,\n"
-            "  or pass the value as a static Python argument.",
-        )
+        raise no_branch(self.type)
 
     def __float__(self) -> float:
         return float(self._number("float()"))
@@ -276,6 +264,8 @@ class Array(Operators):
         return int(self._number("an integer index"))
 
     def __hash__(self) -> int:  # type: ignore[override]  # a number that is known is a key, as NumPy's own are
+        if not self.is_number() and self.known() is None:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
         return hash(self._number("a hash")[()])
 
     def item(self, *args: int) -> Any:

@@ -1,10 +1,15 @@
 """What is asked of a traced array that only a run can answer, and what to write instead."""
 
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
 import numpy as np
 
 from primsplit import tracing
 from primsplit.dims import Dim, Size
-from primsplit.errors import MissingAttribute, NumberAsked
+from primsplit.errors import ConcretizationError, MissingAttribute, NumberAsked
 from primsplit.ir import Type
 
 
@@ -20,14 +25,47 @@ def literal_size(dim: Dim, what: str) -> int:
     return dim
 
 
+def length_of(x: Any) -> int:
+    """`len(x)`. Raises NumberAsked for a size that only the run knows, TypeError for an array without axes."""
+    if not x.shape:
+        raise TypeError(f"object of type '{x.dtype}' has no len()" if x.is_number() else "len() of unsized object")
+    return literal_size(x.shape[0], "len()")
+
+
+def rows_of(x: Any) -> Iterator[Any]:
+    """`iter(x)`. Raises as `length_of` does."""
+    if not x.shape:
+        raise TypeError(f"'{x.dtype}' object is not iterable" if x.is_number() else "iteration over a 0-d array")
+    return iter([x[i] for i in range(literal_size(x.shape[0], "iteration"))])
+
+
+class ComparedClass(type):
+    """The class of classes that stand for others: `type(x) == np.ndarray` would be False. Raises NumberAsked."""
+
+    def __eq__(cls, other: object) -> bool:
+        _refuse_comparison(sys._getframe(1))
+        return cls is other
+
+    __hash__ = type.__hash__
+
+
+def _refuse_comparison(frame: FrameType) -> None:
+    if tracing.is_recording() and tracing.is_users_own(frame):
+        raise NumberAsked(
+            "type() of a traced array is compared, which is none of NumPy's classes",
+            place=tracing.user_place(),
+            cure="Write isinstance(x, np.ndarray).",
+        )
+
+
 _INSTEAD = {
     "float()": "Write x.astype(float): a traced number stays traced.",
     "int()": "Write x.astype(int): a traced number stays traced.",
     "complex()": "Write x + 1j * y: a traced number stays traced.",
-    "`in`": "Write np.any(x == item).",
     "an integer index": "For table[x] write np.take(table, x, axis=0), for a loop of x steps ps.fori_loop.",
     "a hash": "Give dicts, sets and functools.cache a known key: a place, a name, a number that is no traced value.",
-    "the text": "Return the value from the function, and format it outside; a print may show its type, {x}.",
+    "the text": "Compare the value, not its text; or return it, and format it outside. What is printed, logged or\n"
+    "  raised may hold it.",
 }
 """What to write instead, by the beginning of what was asked."""
 
@@ -65,3 +103,14 @@ def missing_attribute(name: str) -> AttributeError:
     )
     error.again = name == "device"  # which SciPy's functions of arrays of any library ask for
     return error
+
+
+def no_branch(type: Type) -> ConcretizationError:
+    """The error for a branch where both ways of it cannot be recorded."""
+    return ConcretizationError(
+        "a branch depends on a value that is known only at run time",
+        place=tracing.user_place(),
+        because=(f"the condition is {type}",),
+        cure="Use ps.cond, np.where for a choice by elements, ps.while_loop or ps.scan for a loop,\n"
+        "  or pass the value as a static Python argument.",
+    )

@@ -2,6 +2,9 @@
 
 import linecache
 import os
+import threading
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 
@@ -34,16 +37,38 @@ class Place(NamedTuple):
         return f"{os.path.basename(self.filename)}:{self.line} in {self.function}"
 
 
+class _Thread(threading.local):
+    made: "list[PrimsplitError] | None" = None
+
+
+_thread = _Thread()
+
+
+@contextmanager
+def errors_made() -> "Iterator[list[PrimsplitError]]":
+    """The errors that are made inside, also those that somebody catches there."""
+    outer, inside = _thread.made, list[PrimsplitError]()
+    _thread.made = inside
+    try:
+        yield inside
+    finally:
+        _thread.made = outer
+        if outer is not None:
+            outer += inside
+
+
 class PrimsplitError(Exception):
     """What happened, the user's line, and the way out; printed in under ten lines.
 
     Parameters: `what` is one sentence; `place` the line it is about; `because` more facts, one a line;
     `cure` what to do next. `tape` is what was recorded, or being differentiated, when it was raised: a `listing.Tape`,
     whose text is a listing. `again` is True where the function may do without, run again with substitutes for NumPy's
-    functions: see `exploring.explored`.
+    functions: see `exploring.explored`. `made_at` is the instruction that made an array of known
+    numbers which it would write to: run again, that array may be a traced one.
     """
 
     again = False
+    made_at: Hashable | None = None
 
     def __init__(self, what: str, *, place: Place | None = None, because: tuple[str, ...] = (), cure: str = "") -> None:
         self.what = what
@@ -52,6 +77,8 @@ class PrimsplitError(Exception):
         self.cure = cure
         self.tape: object = None
         super().__init__(what)
+        if _thread.made is not None:
+            _thread.made.append(self)
 
     def __str__(self) -> str:
         lines = [self.what]

@@ -1,8 +1,13 @@
 """What a traced array's methods are, and which functions give an array where NumPy gives a number."""
 
-from typing import Any
+import sys
+from collections.abc import Callable
+from types import MethodType
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+
+from primsplit import tracing
 
 KEEPING = ("astype", "copy", np.conjugate)
 """Methods that make a number of a number, and an array without axes of one."""
@@ -25,3 +30,19 @@ METHODS: dict[str, Any] = {
     "sort": "sort_in_place", "squeeze": np.squeeze, "std": np.std, "sum": np.sum, "swapaxes": np.swapaxes,
     "take": np.take, "trace": np.trace, "transpose": "transpose", "var": np.var, "view": "view",
 }  # fmt: skip
+
+
+_Result = TypeVar("_Result")
+
+
+class ArrayMethod(Generic[_Result]):
+    """A method of arrays which numbers do not have: `hasattr(x[0], "__len__")` is False."""
+
+    def __init__(self, function: Callable[[Any], _Result]) -> None:
+        self.function = function
+
+    def __get__(self, array: Any, owner: type) -> Callable[[], _Result]:
+        # Python looks the method up in the same way for `iter(x)`, which would go on with x[0] and find no element.
+        if array.is_number() and tracing.is_attribute_asked(sys._getframe(1)):
+            raise AttributeError(f"a number has no {self.function.__name__}")
+        return MethodType(self.function, array)

@@ -4,9 +4,10 @@ A condition that only the run knows is answered first with True; the function is
 until every path has been recorded. What two paths record before they part is the same, and is kept once.
 """
 
+import dis
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from traceback import walk_tb
 from types import FrameType, TracebackType
@@ -19,7 +20,7 @@ from primsplit.array import FUNCTIONS, Array, implements
 from primsplit.branching.paths import Path, check_number
 from primsplit.branching.tree import PathTree
 from primsplit.dims import Dim, Size
-from primsplit.errors import NumberAsked, Place, PrimsplitError, ShapeError, TraceError
+from primsplit.errors import IndexingError, NumberAsked, Place, PrimsplitError, ShapeError, TraceError, errors_made
 from primsplit.ir import Value
 from primsplit.lifting import as_array
 from primsplit.ops import op
@@ -48,24 +49,31 @@ Run = Callable[[], tuple[Sequence[Array], trees.TreeSpec]]
 def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
     """What `run` returns, recorded in the current recording, whatever its branches depend on.
 
-    Where it asks a traced value for a number, it is run again with `substitutes` for the functions that ask.
+    Where it asks a traced value for a number, it is run again with `substitutes` for the functions that ask; and again
+    where it writes to an array of known numbers, which is a traced one then.
     Raises what the run raised that came further, of two at one place the second: it knows what the place means.
     """
     into = tracing.current()
     before = into.snapshot()
+    written: frozenset[Hashable] = frozenset()
     try:
         return _explored(run, before)
     except PrimsplitError as error:
-        substituted = FUNCTIONS["again"](run) if error.again else None
+        substituted = FUNCTIONS["again"](run, written) if error.again else None
         if substituted is None:
             raise
         first, count = error, len(into.ops)
-    into.restore(before)
-    try:
-        with substituted:
-            return _explored(run, before)
-    except PrimsplitError as second:
-        raise (second if len(into.ops) >= count or second.place == first.place else first) from None
+    while substituted is not None:
+        into.restore(before)
+        try:
+            with substituted:
+                return _explored(run, before)
+        except PrimsplitError as error:
+            second = error
+        is_new = second.made_at is not None and second.made_at not in written
+        written |= {second.made_at} if is_new else set()
+        substituted = FUNCTIONS["again"](run, written) if is_new else None
+    raise (second if len(into.ops) >= count or second.place == first.place else first) from None
 
 
 def _explored(run: Run, before: tracing.Snapshot) -> tuple[list[Array], trees.TreeSpec]:
@@ -101,8 +109,34 @@ def _only(path: Path) -> tuple[list[Array], trees.TreeSpec]:
     return path.results, path.spec
 
 
-_ENDS = (AssertionError, ValueError, ArithmeticError, RuntimeError)
-"""The errors that a path of the user's may end in."""
+def _ends(error: BaseException) -> bool:
+    """True for an error of the user's function itself, as opposed to one of a library that was given traced values.
+
+    That is what a `raise` of the user's raises, and what Python raises for the user's own names, places and numbers; of
+    types and attributes, where no traced array is named. It is np.linalg.LinAlgError, which is raised where NumPy does.
+    """
+    if isinstance(error, np.linalg.LinAlgError):
+        return True
+    if not _is_users(error.__traceback__):
+        return False
+    if isinstance(error, TypeError | AttributeError) and not _is_raised(error.__traceback__):
+        return Array.__name__ not in str(error) and "traced" not in str(error)
+    return isinstance(error, _OF_PYTHON) or _is_raised(error.__traceback__)
+
+
+_OF_PYTHON = (
+    AssertionError, ValueError, ArithmeticError, RuntimeError, LookupError, NameError, StopIteration, Warning,
+)  # fmt: skip
+"""What Python raises for values, places and names."""
+
+
+def _is_raised(trace: TracebackType | None) -> bool:
+    """True for an error that a `raise` statement raised."""
+    if trace is None:
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"
 
 
 def _follow(path: Path, run: Run) -> None:
@@ -110,22 +144,40 @@ def _follow(path: Path, run: Run) -> None:
     into = tracing.current()
     into.path = path if into.explores else None
     try:
-        with _errors_of_elements():
+        with _errors_of_elements(), _errors_not_caught():
             results, path.spec = run()
         path.results = [as_array(r) for r in results]
         path.values = [a.value for a in path.results]
     except PrimsplitError:
         raise
-    except Exception as error:
-        if not isinstance(error, _ENDS) or not path.taken or not _is_users(error.__traceback__):
+    except (Exception, SystemExit) as error:
+        if not path.taken or not _ends(error):
             if (asked := _asked_by_scipy(error)) is not None:
                 raise asked from error
             raise
         path.failure = error
-        path.failed_at = _last_place(error.__traceback__)
+        path.failed_at = _last_place(error.__traceback__, _is_no_substitutes)
     finally:
         into.path = None
     path.ops = into.ops
+
+
+@contextmanager
+def _errors_not_caught() -> Iterator[None]:
+    """Raise the first error that only a recording has, and that the user's own `except` caught."""
+    with errors_made() as made:
+        try:
+            yield
+        finally:
+            for error in made:
+                trace = error.__traceback__
+                if _is_recordings(error) and trace is not None and _is_users_file(trace.tb_frame.f_code.co_filename):
+                    raise error
+
+
+def _is_recordings(error: PrimsplitError) -> bool:
+    """True for an error in whose place NumPy would go on; False for one that NumPy has too, of a shape or an index."""
+    return (error.again or isinstance(error, TraceError)) and not isinstance(error, IndexingError)
 
 
 @contextmanager
@@ -162,7 +214,14 @@ def _size_asked(error: Exception) -> NumberAsked | None:
 
 def _array_asked(error: Exception) -> NumberAsked | None:
     """The error for a compiled function that takes NumPy's own arrays alone; None for any other."""
-    if not isinstance(error, TypeError) or not str(error).endswith(f"not {Array.__name__}"):
+    if str(error) == "Error setting single item of array.":  # by `known.flat[i] = x`, which hides what x said
+        return NumberAsked(
+            "a traced value is written into a NumPy array", place=_last_place(error.__traceback__, _is_users_file)
+        )
+    told = str(error)
+    if not isinstance(error, TypeError) or not (
+        told.endswith(f"not {Array.__name__}") or told.startswith("Iterator operand")
+    ):
         return None
     return NumberAsked(
         f"a compiled function cannot take a traced array: {error}",
@@ -171,7 +230,7 @@ def _array_asked(error: Exception) -> NumberAsked | None:
     )
 
 
-def _asked_by_scipy(error: Exception) -> NumberAsked | None:
+def _asked_by_scipy(error: BaseException) -> NumberAsked | None:
     """The error for a function of SciPy that failed on what is known only at run time; None for any other's."""
     name, place = "", None
     for frame, line in walk_tb(error.__traceback__):
@@ -190,6 +249,10 @@ def _asked_by_scipy(error: Exception) -> NumberAsked | None:
     )
 
 
+def _is_no_substitutes(filename: str) -> bool:
+    return not filename.startswith(_SUBSTITUTES)
+
+
 def _is_users_file(filename: str) -> bool:
     return not tracing.is_library(filename)
 
@@ -204,8 +267,8 @@ def _last_place(trace: TracebackType | None, where: Callable[[str], bool] = lamb
 
 
 def _is_users(trace: TracebackType | None) -> bool:
-    """True for an error raised on a line of the user's."""
-    place = _last_place(trace)
+    """True for an error raised on a line of the user's, or by a function of Python's that has a substitute."""
+    place = _last_place(trace, _is_no_substitutes)
     return place is not None and _is_users_file(place.filename)
 
 
@@ -219,6 +282,7 @@ def decide_size(a: Dim, relation: str, b: Dim) -> bool | None:
 
 
 _SIZES = os.path.dirname(dims.__file__) + os.sep
+_SUBSTITUTES = os.path.join(os.path.dirname(tracing.__path__[0]), "substitutes") + os.sep
 
 
 def _asked_by_user() -> bool:

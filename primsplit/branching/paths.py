@@ -50,7 +50,7 @@ class Path:
     results: list[Array] = field(default_factory=list)
     values: list[Value] = field(default_factory=list)
     spec: trees.TreeSpec | None = None
-    failure: Exception | None = None
+    failure: Exception | SystemExit | None = None
     failed_at: Place | None = None
     renaming: Renaming = field(default_factory=dict)
     sizes: dict[str, Dim] = field(default_factory=dict)

@@ -9,4 +9,5 @@ families = import_families(
     "padding", "polynomials", "products", "quantiles", "queries", "reductions", "refusals", "selecting", "sets",
     "slices", "spaces", "statistics", "ufunc_methods", "ufuncs",
     "complex", "fft",  # which take the functions before them for the parts
+    "failing",
 )  # fmt: skip

@@ -14,7 +14,7 @@ from primsplit.dims import Dim, Size
 from primsplit.lifting import as_array, holds_traced
 from primsplit.numpy.axes import array_like, size_as
 from primsplit.numpy.joining import joined_dtype, stack
-from primsplit.numpy.layout import as_shape, astype, fresh
+from primsplit.numpy.layout import as_shape, astype, fresh, maybe_copy
 from primsplit.numpy.ufuncs import call, cast_to
 from primsplit.ops import op
 
@@ -191,7 +191,7 @@ def tri(N: Any, M: Any = None, k: int = 0, dtype: npt.DTypeLike = float) -> Arra
     return cast_to(op.LessOrEqual(_distance(shape), k), dtype)
 
 
-@implements(np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
+@implements(np.asarray, np.asanyarray)
 def asarray(
     a: Any, dtype: npt.DTypeLike | None = None, order: Any = None, *, device: Any = None, copy: Any = None
 ) -> Array:
@@ -199,7 +199,30 @@ def asarray(
     found = from_nested(a)
     if dtype is not None and found.dtype != np.dtype(dtype):
         return astype(found, dtype)
-    return Array(found.value) if copy else found
+    return Array(found.value) if copy else laid_out(found, order)
+
+
+@implements(np.ascontiguousarray)
+def ascontiguousarray(a: Any, dtype: npt.DTypeLike | None = None) -> Array:
+    """The array with its rows one after the other: itself where they lie so, else a copy."""
+    return asarray(a, dtype, "C")
+
+
+@implements(np.asfortranarray)
+def asfortranarray(a: Any, dtype: npt.DTypeLike | None = None) -> Array:
+    """The array with its columns one after the other: itself where they lie so, else a copy."""
+    return asarray(a, dtype, "F")
+
+
+def laid_out(x: Array, order: Any) -> Array:
+    """`x` in the order "C" or "F": a copy where it is known to lie otherwise."""
+    if order not in {"C", "F"} or x.ndim == 0 or (x.contiguous and (order == "C" or x.ndim == 1)):
+        return x
+    if x.contiguous and sum(isinstance(d, int) and d > 1 for d in x.shape) > 1:
+        return fresh(Array(x.value), order)
+    found = maybe_copy(x, lambda source: Array(source.value))
+    found.contiguous = order == "C" or x.ndim == 1
+    return found
 
 
 @implements(np.array)
@@ -213,9 +236,9 @@ def array(
     ndmin: int = 0,
     ndmax: int = 0,
 ) -> Array:
-    """A copy of anything that holds numbers, traced ones included."""
+    """A copy of anything that holds numbers, traced ones included; without `copy` the array itself."""
     given = asarray(object, dtype)
-    found = fresh(Array(given.value), order, given)
+    found = fresh(Array(given.value), order, given) if copy else laid_out(given, order)
     return found[(None,) * (ndmin - found.ndim)] if found.ndim < ndmin else found
 
 

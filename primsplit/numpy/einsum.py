@@ -11,6 +11,7 @@ from primsplit.asked import literal_size
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like
 from primsplit.numpy.contraction import Labels, Term, sum_of_products
+from primsplit.numpy.layout import maybe_copy
 from primsplit.numpy.products import computed, operands, to_out
 from primsplit.numpy.ufuncs import cast_to
 
@@ -24,10 +25,14 @@ def einsum(*inputs: Any, out: Any = None, optimize: Any = False, dtype: Any = No
     missing = {x for term in labels for x in term if isinstance(x, tuple)} - set(wanted)
     if missing:
         raise ShapeError("einsum: the output needs an ellipsis, since an operand has one", place=tracing.user_place())
-    result = computed(
-        lambda *factors: sum_of_products([Term(*pair) for pair in zip(factors, labels, strict=True)], wanted), *arrays
-    )
-    return to_out(result, out)
+
+    def summed(*factors: Array) -> Array:
+        return sum_of_products([Term(*pair) for pair in zip(factors, labels, strict=True)], wanted)
+
+    if out is None and len(arrays) == 1 and set(wanted) == set(labels[0]):
+        # NumPy gives a view, which is no array of its own to write to.
+        return maybe_copy(arrays[0], lambda source: computed(summed, source))
+    return to_out(computed(summed, *arrays), out)
 
 
 @implements(np.einsum_path)

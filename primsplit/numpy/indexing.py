@@ -104,7 +104,7 @@ def setitem(x: Array, key: Any, new: Any) -> None:
 def as_written(new: Any, x: Array) -> Array:
     """What is written to `x`, in its dtype. Raises DtypeError where `x` is no traced array."""
     if not isinstance(x, Array):
-        raise plain_out("a traced value is written into a NumPy array")
+        raise plain_out("a traced value is written into a NumPy array", x)
     return cast_to(array_like(new), x.dtype)
 
 
@@ -144,7 +144,7 @@ _REDUCTIONS = {
 def ufunc_at(ufunc: np.ufunc, x: Any, key: Any, *operands: Any) -> None:
     """`ufunc.at(x, key, v)`: the ufunc applied once for each time that an element is named."""
     if not isinstance(x, Array):
-        raise plain_out(f"np.{ufunc.__name__}.at writes traced values into a NumPy array")
+        raise plain_out(f"np.{ufunc.__name__}.at writes traced values into a NumPy array", x)
     entries = read_key(x.shape, key)
     operand = [array_like(v) for v in operands]
     result_dtype = loop_dtypes(ufunc, [x, *operand])[-1]

@@ -46,7 +46,7 @@ def to_out(result: Array, out: Any) -> Array:
     if isinstance(out, Held):
         out = out.read()
     if not isinstance(out, Array):
-        raise plain_out("out= is a NumPy array, which a traced result cannot be written to")
+        raise plain_out("out= is a NumPy array, which a traced result cannot be written to", out)
     if not dims.same_shape(out.shape, result.shape) or out.dtype != result.dtype:
         raise ShapeError(f"out= must be a traced array of {result.type}", place=tracing.user_place())
     out.assign(result)

@@ -1,9 +1,13 @@
 """Whether this thread runs a function again, with other meanings of NumPy's names: see `primsplit.substitutes`."""
 
 import threading
-from collections.abc import Iterator
+import weakref
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.array import Array
@@ -11,6 +15,10 @@ from primsplit.array import Array
 
 class _Thread(threading.local):
     depth = 0
+    written: frozenset[tracing.Instruction] = frozenset()
+
+    def __init__(self) -> None:
+        self.made: dict[int, tuple[weakref.ref[Any], tracing.Instruction]] = {}
 
 
 _thread = _Thread()
@@ -22,13 +30,48 @@ def is_again() -> bool:
 
 
 @contextmanager
-def running_again() -> Iterator[None]:
-    """What is recorded inside belongs to a function that is run again."""
+def running_again(written: frozenset[tracing.Instruction]) -> Iterator[None]:
+    """What is recorded inside belongs to a function that is run again.
+
+    By the instructions `written`, NumPy makes arrays of known numbers that traced values are written to later.
+    """
     _thread.depth += 1
+    _thread.written = written
     try:
         yield
     finally:
         _thread.depth -= 1
+        _thread.made.clear()
+
+
+def is_written_later(made: npt.NDArray[Any], sources: Iterable[Any]) -> bool:
+    """True for a new array that traced values are written to later; where any other was made is remembered.
+
+    An array in the memory of one that it was made of is no new one.
+    """
+    if not is_again() or any(np.may_share_memory(made, s) for s in sources if isinstance(s, np.ndarray)):
+        return False
+    place = tracing.user_instruction()
+    if place is None or place in _thread.written:
+        return place is not None
+    owner = _owner(made)
+    _thread.made[id(owner)] = weakref.ref(owner), place
+    return False
+
+
+def made_at(array: Any) -> tracing.Instruction | None:
+    """Where the function that is run again made the memory of this array; None for what it was given, or holds."""
+    if not isinstance(array, np.ndarray):
+        return None
+    owner = _owner(array)
+    known, place = _thread.made.get(id(owner), (None, None))
+    return place if known is not None and known() is owner else None
+
+
+def _owner(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from primsplit.infer import broadcast_shapes
 from primsplit.ir import BFLOAT16, Const, is_held
 from primsplit.lifting import Held, array_like, as_array
 from primsplit.numpy.few_bits import to_few_bits
-from primsplit.numpy.second_run import known_arrays
+from primsplit.numpy.second_run import known_arrays, made_at
 from primsplit.numpy.writing import fitted
 from primsplit.ops import op
 from primsplit.trees import as_list
@@ -99,8 +99,10 @@ def _known_result(ufunc: np.ufunc, operands: Sequence[Array]) -> tuple[Array, ..
     known = known_arrays(operands)
     if known is None:
         return None
-    found = ufunc(*known)
-    return tuple(Array(tracing.constant(f)) for f in as_list(found))
+    found = tuple(Array(tracing.constant(f)) for f in as_list(ufunc(*known)))
+    for each in found:
+        each.contiguous = all(o.contiguous or o.ndim < 2 for o in operands)
+    return found
 
 
 HARMLESS = frozenset(
@@ -206,14 +208,15 @@ def cast_to(x: Array, dtype: npt.DTypeLike) -> Array:
     return op.Cast(x, to=wanted)
 
 
-def plain_out(what: str) -> DtypeError:
-    """The error for traced values that are written to a NumPy array."""
+def plain_out(what: str, target: Any) -> DtypeError:
+    """The error for traced values that are written to `target`, a NumPy array."""
     error = DtypeError(
         what,
         place=tracing.user_place(),
         cure="Make it from a traced array, np.zeros_like(x) say; what is kept from call to call is a ps.state.",
     )
     error.again = True
+    error.made_at = made_at(target)
     return error
 
 
@@ -224,7 +227,7 @@ def write_out(result: Array, out: Any, where: Any, casting: str) -> Any:
     if isinstance(out, Held):
         out = out.read()
     if not isinstance(out, Array):
-        raise plain_out("out= is a NumPy array, which a traced result cannot be written to")
+        raise plain_out("out= is a NumPy array, which a traced result cannot be written to", out)
     if not np.can_cast(result.dtype, out.dtype, casting=casting):  # type: ignore[arg-type]
         raise DtypeError(
             f"cannot write {result.dtype} into an array of {out.dtype} with casting {casting!r}",

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array
 from primsplit.lifting import holds_traced
 from primsplit.numpy import creation, diagonals, frequencies, spaces, strided
@@ -48,9 +49,8 @@ def _of_lists(original: Function) -> Function:
     """A function of lists of arrays, given lists of traced numbers among these."""
 
     def call(*args: Any, **options: Any) -> Any:
-        return tabled_results(
-            original(*map(_joined_inside, args), **{n: _joined_inside(v) for n, v in options.items()})
-        )
+        found = original(*map(_joined_inside, args), **{n: _joined_inside(v) for n, v in options.items()})
+        return tabled_results(found, (args, options))
 
     return original if original is np.block else call
 
@@ -82,17 +82,32 @@ def _listing(original: Function) -> Function:
         args = tuple(map(_joined, args))
         options = {n: _joined(v) for n, v in options.items()}
         arrays = [v for v in (*args, *options.values()) if isinstance(v, Array)]
-        known = known_arrays(arrays) if arrays and "out" not in options else None
+        known = known_arrays(arrays) if arrays and not options.keys() & {"out", "copy"} else None
         if known is None:
             found = original(*args, **options)
-            return found if "out" in options else tabled_results(found)
+            return found if "out" in options else tabled_results(found, (args, options))
         numbers = {id(a): k for a, k in zip(arrays, known, strict=True)}
         plain = original(
             *(numbers.get(id(a), a) for a in args), **{n: numbers.get(id(v), v) for n, v in options.items()}
         )
-        return tuple(_like(p, arrays) for p in plain) if isinstance(plain, tuple) else _like(plain, arrays)
+        if _is_view(plain, known):
+            return _known_views(original(*args, **options), plain)
+        return type(plain)(_like(p, arrays) for p in plain) if type(plain) in {tuple, list} else _like(plain, arrays)
 
     return call
+
+
+def _is_view(found: Any, given: Sequence[Any]) -> bool:
+    """True for an array, or arrays, in the memory of one of those given."""
+    parts = found if isinstance(found, tuple | list) else (found,)
+    return any(np.may_share_memory(p, g) for p in parts for g in given if isinstance(p, np.ndarray))
+
+
+def _known_views(views: Any, plain: Any) -> Any:
+    """Traced views of known arrays, with the numbers that NumPy's have."""
+    if isinstance(views, tuple | list):
+        return type(views)(_known_views(v, p) for v, p in zip(views, plain, strict=True))
+    return views.holding(tracing.constant(plain)) if type(views) is Array else views
 
 
 def _like(plain: Any, arrays: Sequence[Array]) -> Any:

@@ -15,6 +15,8 @@ from primsplit import dims
 from primsplit.array import FUNCTIONS, Array
 from primsplit.dims import Size
 from primsplit.lifting import holds_traced
+from primsplit.numpy.second_run import is_again
+from primsplit.substitutes.plain_arrays import Table
 from primsplit.substitutes.table import Substitute
 
 Function = Callable[..., Any]
@@ -62,10 +64,33 @@ def _sorted(values: Any, **options: Any) -> Any:
     return ordered[::-1] if options.get("reverse") else ordered
 
 
-BUILTINS = {
+class _TypeCalls(type):
+    """What `type(x)`, `isinstance(y, type)` and `issubclass(y, type)` mean."""
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        if len(args) == 1 and is_again():
+            (value,) = args
+            if isinstance(value, Array):
+                return value.numpys_class()
+            return np.ndarray if isinstance(value, Table) else builtins.type(value)
+        return builtins.type(*args, **options)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, builtins.type)
+
+    def __subclasscheck__(cls, subclass: Any) -> bool:
+        return issubclass(subclass, builtins.type)
+
+
+class _Type(type, metaclass=_TypeCalls):
+    """`type`, which gives NumPy's class of what stands for NumPy's arrays."""
+
+
+BUILTINS: dict[str, Any] = {
     "len": Substitute(builtins.len, _length),
     "min": Substitute(builtins.min, _extreme(builtins.min, lambda new, best: new < best, dims.minimum)),
     "max": Substitute(builtins.max, _extreme(builtins.max, lambda new, best: new > best, dims.maximum)),
     "sorted": Substitute(builtins.sorted, _sorted),
+    "type": _Type,
 }
 """What names of Python mean in a module whose function is run again."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from primsplit import tracing
 from primsplit.array import implements
 from primsplit.fingerprint import containers_read, is_library
 from primsplit.numpy.second_run import is_again, running_again
@@ -21,6 +22,7 @@ from primsplit.substitutes.science import register_loaded
 from primsplit.substitutes.table import ModuleSubstitute, methods, substitute_of
 
 ABSENT = object()
+Written = frozenset[tracing.Instruction]
 
 
 class _Slot:
@@ -90,13 +92,18 @@ class _Filled:
 
 
 @implements("again")
-def substituted(run: Callable[..., Any]) -> AbstractContextManager[None] | None:
-    """What gives names other meanings while `run` is run again; None where they have them already."""
-    return None if is_again() else _substituted(run)
+def substituted(
+    run: Callable[..., Any], written: frozenset[tracing.Instruction]
+) -> AbstractContextManager[None] | None:
+    """What gives names other meanings while `run` is run again; None where they have them already.
+
+    Arrays that NumPy makes by the instructions `written` are traced ones, since they are written to.
+    """
+    return None if is_again() else _substituted(run, written)
 
 
 @contextmanager
-def _substituted(run: Callable[..., Any]) -> Iterator[None]:
+def _substituted(run: Callable[..., Any], written: Written) -> Iterator[None]:
     """Names mean substitutes inside, for this thread: in the user's modules, and for `run` and what it calls."""
     with _Filled.lock:
         _Filled.users += 1
@@ -106,7 +113,7 @@ def _substituted(run: Callable[..., Any]) -> Iterator[None]:
             for slot in _open_slots(run):
                 slot.fill()
                 _Filled.slots.append(slot)
-        with running_again():
+        with running_again(written):
             yield
     finally:
         with _Filled.lock:

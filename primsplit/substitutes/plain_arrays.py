@@ -1,6 +1,7 @@
 """NumPy's arrays in a function that is run again: tables, which traced numbers index, and what may be written to."""
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,10 @@ from primsplit import tracing
 from primsplit.array import Array
 from primsplit.errors import TraceError
 from primsplit.ir import is_held
-from primsplit.lifting import as_array, holds_traced
+from primsplit.lifting import holds_traced
 from primsplit.numpy.complex.creation import constant
 from primsplit.numpy.complex.handle import PART_OF
-from primsplit.numpy.second_run import is_again
+from primsplit.numpy.second_run import is_again, is_written_later, made_at
 
 
 def writable(value: Any) -> Any:
@@ -30,12 +31,34 @@ def writable(value: Any) -> Any:
 
 def tabled(value: Any) -> Any:
     """A NumPy array as a Table; anything else as it is."""
-    return value.view(Table) if type(value) is np.ndarray and is_held(value.dtype) else value
+    return value.view(Table) if type(value) is np.ndarray and _can_be_held(value.dtype) else value
 
 
-def tabled_results(found: Any) -> Any:
-    """What a function of NumPy's gave, with its arrays as Tables."""
-    return type(found)(map(tabled, found)) if type(found) in {tuple, list} else tabled(found)
+def tabled_results(found: Any, given: Any = ()) -> Any:
+    """What a function of NumPy's made of what it was given, with its arrays as Tables."""
+    sources = [*_arrays(given)]
+    if type(found) in {tuple, list}:
+        return type(found)(_made(f, sources) for f in found)
+    return _made(found, sources)
+
+
+def _made(found: Any, sources: Sequence[Any]) -> Any:
+    if not isinstance(found, np.ndarray) or not _can_be_held(found.dtype):
+        return found
+    return writable(_plain(found)) if is_written_later(found, sources) else tabled(found)
+
+
+def _arrays(given: Any) -> Iterator[Any]:
+    """The arrays in nested lists, tuples and dictionaries."""
+    if isinstance(given, np.ndarray):
+        yield given
+    elif isinstance(given, list | tuple | dict):
+        for each in given.values() if isinstance(given, dict) else given:
+            yield from _arrays(each)
+
+
+def _can_be_held(dtype: np.dtype[Any]) -> bool:
+    return is_held(dtype) or dtype in PART_OF
 
 
 class Table(np.ndarray[Any, Any]):
@@ -47,24 +70,38 @@ class Table(np.ndarray[Any, Any]):
 
     def __getitem__(self, key: Any) -> Any:
         if is_again() and any(map(holds_traced, key if isinstance(key, tuple) else (key,))):
-            return as_array(self.view(np.ndarray))[key]
-        return super().__getitem__(key)
+            return writable(_plain(self))[key]
+        return _made(super().__getitem__(key), (self,))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if is_again() and any(map(holds_traced, (value, *(key if isinstance(key, tuple) else (key,))))):
-            raise _not_made()
+            raise _not_made(self)
         super().__setitem__(key, value)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         out = options.get("out", ())
         if any(map(holds_traced, inputs)):
-            if method == "at" or any(isinstance(v, Table) for v in out):
-                raise _not_made()
+            for target in inputs[:1] if method == "at" else out:
+                if isinstance(target, Table):
+                    raise _not_made(target)
             return NotImplemented
         if out:
             options["out"] = tuple(map(_plain, out))
         found = getattr(ufunc, method)(*map(_plain, inputs), **options)
-        return _given_back(found, out) if out else tabled_results(found)
+        return _given_back(found, out) if out else tabled_results(found, inputs)
+
+    @property
+    def flat(self) -> Any:
+        """The elements in a row."""
+        return _Elements(self)
+
+    @flat.setter
+    def flat(self, new: Any) -> None:
+        self[...] = np.reshape(new, self.shape) if np.size(new) == self.size else np.resize(new, self.shape)
+
+    def fill(self, value: Any) -> None:
+        """As in NumPy."""
+        self[...] = value
 
     def copy(self, order: Any = "C") -> Any:
         """A copy, which traced values can be written to."""
@@ -77,12 +114,65 @@ class Table(np.ndarray[Any, Any]):
         return writable(found) if is_again() else found
 
 
-def _not_made() -> TraceError:
-    return TraceError(
+def _method(name: str) -> Callable[..., Any]:
+    original = getattr(np.ndarray, name)
+
+    def call(self: Table, *args: Any, **options: Any) -> Any:
+        if is_again() and holds_traced([*args, *options.values()]):
+            return getattr(writable(_plain(self)), name)(*args, **options)
+        found = original(self, *args, **options)
+        return found if options.get("out") is not None else tabled_results(found, self)
+
+    return functools.wraps(original)(call)
+
+
+_MAKING = (
+    "all", "any", "argmax", "argmin", "argsort", "choose", "clip", "compress", "conj", "conjugate", "cumprod", "cumsum",
+    "dot", "flatten", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "reshape", "round", "searchsorted",
+    "std", "sum", "take", "trace", "var",
+)  # fmt: skip
+"""The methods that may make a new array."""
+for _name in _MAKING:
+    setattr(Table, _name, _method(_name))
+
+
+class _Elements:
+    """`x.flat` of a Table."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.own = _plain(table).flat
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.own, name)
+
+    def __len__(self) -> int:
+        return len(self.own)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.own)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array(self.own, dtype)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.table.ravel()[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if is_again() and holds_traced([key, value]):
+            raise _not_made(self.table)
+        self.own[key] = value
+
+
+def _not_made(table: Table) -> TraceError:
+    """The error for a write to a table: to one that the function made, it can be written when it is run once more."""
+    error = TraceError(
         "a traced value is written to an array of NumPy's, which holds known numbers",
         place=tracing.user_place(),
         cure="Write to a copy, made by table.copy(), and return it; what is kept from call to call is a ps.state.",
     )
+    error.made_at = made_at(table)
+    return error
 
 
 def _plain(value: Any) -> Any:

@@ -7,7 +7,10 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from primsplit.substitutes.table import Substitute, when_traced
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.substitutes.table import Substitute, register, substitute_of, when_traced
 
 MODULES = (
     *(
@@ -40,3 +43,22 @@ def untrimmed() -> Iterator[tuple[dict[str, Any], str, Any, Any]]:
 
 def _whole(coefficients: Any, *_: Any, **__: Any) -> Any:
     return coefficients
+
+
+def _of_polynomials(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of coefficients, given np.poly1d's of traced ones, of which NumPy would make arrays."""
+    known = substitute_of(original).again
+
+    def call(*args: Any, **options: Any) -> Any:
+        if not any(isinstance(a, np.poly1d) and isinstance(a.coeffs, Array) for a in args):
+            return known(*args, **options)
+        found = known(*(a.coeffs if isinstance(a, np.poly1d) else a for a in args), **options)
+        if original is np.polyval:
+            return found
+        return tuple(map(np.poly1d, found)) if isinstance(found, tuple) else np.poly1d(found)
+
+    return call
+
+
+for _function in (np.polyadd, np.polyder, np.polydiv, np.polyint, np.polymul, np.polysub, np.polyval):
+    register(_function, Substitute(_function, _of_polynomials(_function)))

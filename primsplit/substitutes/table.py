@@ -103,12 +103,15 @@ def holds_array(value: Any) -> bool:
 
 
 def when_traced(original: Function, traced: Function, known: Function | None = None) -> Substitute:
-    """Substitutes for a function that only traced arguments make another of; `known` is done to its own results."""
+    """Substitutes for a function that only traced arguments make another of.
+
+    `known` is done to its own results, and is given the arguments too.
+    """
 
     def call(*args: Any, **options: Any) -> Any:
         if any(map(holds_traced, (*args, *options.values()))):
             return traced(*args, **options)
         found = original(*args, **options)
-        return found if known is None else known(found)
+        return found if known is None else known(found, (args, options))
 
     return Substitute(original, call)

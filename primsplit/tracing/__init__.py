@@ -6,10 +6,13 @@ that Var a capture of the inner block. This stack and the table of rules are the
 
 from primsplit.tracing.emission import append, close, constant, emit, emit_call, inline
 from primsplit.tracing.places import (
+    Instruction,
     called_function,
     defined_at,
     is_asked_by_user,
     is_library,
+    is_users_own,
+    user_instruction,
     user_place,
     users_frames,
 )
@@ -28,10 +31,12 @@ from primsplit.tracing.stack import (
     resumed,
     value_for_example,
 )
+from primsplit.tracing.told import is_attribute_asked, is_caught, is_decided_by, is_told
 from primsplit.tracing.variables import name_after
 
 __all__ = [
     "Example",
+    "Instruction",
     "Path",
     "Recording",
     "Snapshot",
@@ -46,15 +51,21 @@ __all__ = [
     "fresh_stack",
     "inline",
     "is_asked_by_user",
+    "is_attribute_asked",
+    "is_caught",
+    "is_decided_by",
     "is_library",
     "is_open",
     "is_recording",
+    "is_told",
+    "is_users_own",
     "name_after",
     "readable_sizes",
     "recording",
     "resumed",
     "size_of",
     "size_vector",
+    "user_instruction",
     "user_place",
     "users_frames",
     "value_for_example",

@@ -46,6 +46,21 @@ def user_place() -> Place | None:
     return None
 
 
+class Instruction(NamedTuple):
+    """An instruction of the user's program, which is run once or many times."""
+
+    code: CodeType
+    at: int
+
+
+def user_instruction() -> Instruction | None:
+    """The instruction that the innermost frame outside of libraries is at."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    return None if frame is None else Instruction(frame.f_code, frame.f_lasti)
+
+
 class _Places(NamedTuple):
     """The places met so far in a code object, which is kept so that no other gets its `id`."""
 
@@ -79,6 +94,12 @@ def is_asked_by_user(frame: FrameType | None) -> bool:
             return False
         frame = frame.f_back
     return frame is not None
+
+
+def is_users_own(frame: FrameType) -> bool:
+    """True for a frame of no library at all, also none of the installed packages."""
+    filename = frame.f_code.co_filename
+    return "-packages" not in filename and not is_library(filename)
 
 
 def _asks_for_its_caller(code: CodeType) -> bool:

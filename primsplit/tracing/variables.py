@@ -1,7 +1,7 @@
 """The user's names for values: the variables that the result of an instruction is assigned to."""
 
 import dis
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from types import CodeType
 
 from primsplit.errors import Place
@@ -60,6 +60,11 @@ class Variables:
         self.place: Place | None = None
         self.hints: tuple[str, ...] = ()
         self.named: Sequence[Var] = ()
+        self.numbers: dict[Hashable, int] = {}
+
+    def number(self, value: Hashable) -> int:
+        """A number that no other value of the trace has, by which its text is told from others'."""
+        return self.numbers.setdefault(value, len(self.numbers))
 
     def take(self, stem: str) -> str:
         """The name, a number added to one that came before."""

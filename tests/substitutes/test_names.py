@@ -110,10 +110,6 @@ def asks_float(x: Any) -> Any:
     return float(x[0]) * 2
 
 
-def asks_in(x: Any) -> Any:
-    return x if 2.0 in x else x * 2
-
-
 def asks_list(x: Any) -> Any:
     return x.tolist()
 
@@ -143,10 +139,9 @@ def writes_to_a_table(x: Any) -> Any:
     ("function", "says", "line"),
     [
         (asks_float, "x.astype(float)", "return float(x[0]) * 2"),
-        (asks_in, "np.any(x == item)", "return x if 2.0 in x else x * 2"),
         (asks_list, "on the whole axis", "return x.tolist()"),
         (asks_key, "known key", "return {0.7: x}[x[0]]"),
-        (asks_text, "format it outside", 'return f"{x[0]:.3f}"'),
+        (asks_text, "Compare the value", 'return f"{x[0]:.3f}"'),
         (asks_range, "ps.fori_loop", "return sum(x[i] for i in range(x.shape[0]))"),
         (asks_random, "run time", "return np.random.default_rng(0).normal(x)"),
         (writes_to_a_table, "copy", "TABLE[0] = x[0]"),

@@ -88,3 +88,14 @@ def test_points_of_gausss_rules_are_numpys_where_a_function_is_run_again(name: s
         return np.sum(weights * values) * x
 
     check_grads(integral, np.array([0.7, 1.9]))
+
+
+def of_poly1d(x: Any) -> Any:
+    p, q = np.poly1d([1.0, *x]), np.poly1d(x)
+    quotient, rest = np.polydiv(p, np.poly1d([1.0, x[0]]))
+    derived = np.polyder(p)(0.3) + np.polyint(p)(0.5) + np.polyval(p, x) + np.polymul(p, q)(0.2)
+    return derived + np.polyadd(p, q)(0.1) + np.polysub(p, [1.0, 2.0])(0.4) + quotient(0.7) + rest(0.2)
+
+
+def test_functions_of_coefficients_take_poly1ds() -> None:
+    check_grads(of_poly1d, np.array([0.3, 1.2, -0.7]), symbolic=False)

@@ -103,9 +103,85 @@ def counted_by_arrays(x: Any) -> Any:
     return total * spline(x[0]) * np.array([x[0], 1.0])
 
 
+def an_assembled_matrix(x: Any) -> Any:
+    nodes = np.linspace(0.0, 1.0, 4)
+    stiffness, load = 0 * np.outer(nodes, nodes), nodes * 0.0
+    for k, element in enumerate(np.stack([np.arange(3), np.arange(1, 4)], axis=1)):
+        pair = np.ix_(element, element)
+        stiffness[pair] += x[k] / np.diff(nodes[element]) * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    load[1:-1] += x[2]
+    return np.linalg.solve(stiffness[1:, 1:], load[1:])
+
+
+def views_of_what_is_computed(x: Any) -> Any:
+    grid = np.arange(9.0).reshape(3, 3) * 1
+    turned, row, middle = grid.T, np.reshape(grid, 9), grid[1]
+    middle[0] = x[0]
+    row[8] = x[1]
+    turned[0, 2] += x[2]
+    return np.concatenate([grid, turned, row.reshape(3, 3), middle[None]])
+
+
+def results_of_methods(x: Any) -> Any:
+    rows, picked = np.arange(3.0).repeat(3).reshape(3, 3), np.arange(6)[np.array([1, 2, 3])].astype(float)
+    sums, product = (np.arange(3.0) + 1).cumsum(), np.ones((3, 3)).dot(np.arange(3.0))
+    rows[0], picked[1] = x, x[0]
+    sums[2] *= x[1]
+    product[0] -= x[2]
+    masked = np.roll(np.arange(3.0), 1)
+    masked[x > 0] = x[x > 0]
+    return rows @ picked + sums + product + masked
+
+
+def written_by_functions(x: Any) -> Any:
+    diagonal, put, copied = np.outer(np.arange(3.0), np.ones(3)), np.arange(4.0) * 2, np.arange(3.0) * 2
+    masked, added, result = np.arange(3.0) * 2, np.arange(3.0) * 2, np.arange(3.0) * 2
+    np.fill_diagonal(diagonal, x[0])
+    np.put(put, [0, 2], x[:2])
+    np.copyto(copied, x * 2)
+    np.putmask(masked, masked > 1, x)
+    np.add.at(added, [0, 0, 1], x)
+    np.multiply(x, 2.0, out=result)
+    np.sin(result, out=result)
+    return diagonal @ x + put[1:] * copied + masked * added * result
+
+
+def written_by_place(x: Any) -> Any:
+    even, filled, counts = np.arange(4.0).reshape(2, 2) * 2, np.arange(3.0) * 2, np.arange(3)
+    even.flat[1] = x[0]
+    even.flat[::3] = x[1]
+    filled.fill(x[0])
+    filled += x
+    counts[0] = np.argmax(x)
+    return even.sum() * filled * x[counts]
+
+
+def complex_waves(x: Any) -> Any:
+    wave = np.exp(1j * np.arange(3.0))
+    wave[0] = 1j * x[0]
+    wave *= x
+    return np.abs(wave + 0.1)
+
+
+class Rod:
+    def __init__(self) -> None:
+        self.heat = np.linspace(0.0, 1.0, 3) ** 2
+
+    def step(self, x: Any) -> None:
+        self.heat[1:-1] += x[0] * (self.heat[2:] - 2 * self.heat[1:-1] + self.heat[:-2])
+
+
+def written_in_an_object(x: Any) -> Any:
+    rod = Rod()
+    rod.step(x)
+    rod.step(x)
+    return rod.heat * x
+
+
 SERVED: list[Callable[[Any], Any]] = [
     in_objects, in_containers, in_an_object_made_inside, in_results_of_numpy, written_copies_of_what_is_computed,
-    counted_by_arrays,
+    counted_by_arrays, an_assembled_matrix, views_of_what_is_computed, results_of_methods, written_by_functions,
+    written_by_place, complex_waves, written_in_an_object,
     MESH.moved,
 ]  # fmt: skip
 
@@ -167,17 +243,16 @@ def at_places_of_a_table(x: Any) -> Any:
     return x
 
 
-def to_integers(x: Any) -> Any:
-    counts = np.arange(3)
-    counts[1] = x[0]
-    return counts * x
+def to_a_view_of_a_table(x: Any) -> Any:
+    MESH.points.reshape(4)[2:][0] = x[0]
+    return x
 
 
 WRITING = [
     (to_a_table, "MESH.points[0, 0] = x[0]"),
     (to_rows_of_a_table, "MESH.points[1] += x[0]"),
     (at_places_of_a_table, "np.add.at(MESH.points, (0, [1, 1]), x[0])"),
-    (to_integers, "counts[1] = x[0]"),
+    (to_a_view_of_a_table, "MESH.points.reshape(4)[2:][0] = x[0]"),
 ]
 
 

@@ -11,6 +11,7 @@ from primsplit.numpy.complex.dispatch import offers
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.complex.joining import astype
 from primsplit.numpy.complex.operands import as_complex, operand, part_dtype
+from primsplit.numpy.creation import laid_out
 
 _full = FUNCTIONS[np.full]
 
@@ -45,19 +46,38 @@ def ones(shape: Any, dtype: Any = None, order: str = "C", **options: Any) -> Com
     return full(shape, 1.0, dtype)
 
 
-@offers(np.asarray, np.asanyarray, np.ascontiguousarray, dtype_at=1)
+@offers(np.asarray, np.asanyarray, dtype_at=1)
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, **options: Any) -> Array:
     """An array of anything that holds numbers, traced and complex ones included."""
     found = _from_nested(a)
     if dtype is not None and found.dtype != np.dtype(dtype):
         return astype(found, dtype)
-    return _copied(found) if copy else found
+    return _copied(found) if copy else _laid_out(found, order)
+
+
+@offers(np.ascontiguousarray, dtype_at=1)
+def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
+    """The array with its rows one after the other: itself where they lie so, else a copy."""
+    return asarray(a, dtype, "C")
+
+
+@offers(np.asfortranarray, dtype_at=1)
+def asfortranarray(a: Any, dtype: Any = None) -> Array:
+    """The array with its columns one after the other: itself where they lie so, else a copy."""
+    return asarray(a, dtype, "F")
+
+
+def _laid_out(x: Array, order: Any) -> Array:
+    if not isinstance(x, ComplexArray):
+        return laid_out(x, order)
+    return ComplexArray(laid_out(x.real, order), laid_out(x.imag, order))
 
 
 @offers(np.array, dtype_at=1)
 def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", ndmin: int = 0, **_: Any) -> Array:
-    """A copy of anything that holds numbers, traced and complex ones included."""
-    found = _copied(asarray(object, dtype))
+    """A copy of anything that holds numbers, traced and complex ones included; without `copy` the array itself."""
+    given = asarray(object, dtype)
+    found = _copied(given) if copy else _laid_out(given, order)
     return found[(None,) * (ndmin - found.ndim)] if found.ndim < ndmin else found
 
 

@@ -7,13 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.array import Array, View
+from primsplit.array import Array
 from primsplit.broadcasting import zeros_like
 from primsplit.dims import Shape
 from primsplit.errors import DtypeError, TraceError, UnsupportedFunction
 from primsplit.ir import Type, Value
 from primsplit.methods import METHODS
 from primsplit.ops import op
+from primsplit.views import View
 
 COMPLEX_OF: dict[np.dtype[Any], np.dtype[Any]] = {
     np.dtype(np.float32): np.dtype(np.complex64),
@@ -111,8 +112,9 @@ class ComplexArray(Array):
         """What the parts are views of."""
         return self._part().view_of
 
-    def __repr__(self) -> str:
-        return f"ComplexArray({self.type})"
+    def identity(self) -> Hashable:
+        """What tells the values that this stands for now from others."""
+        return tuple(None if p is None else p.identity() for p in (self._real, self._imag))
 
     def is_number(self) -> bool:
         """True for a number of Python's or NumPy's."""

@@ -189,10 +189,10 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """
     z = mirrored(a, UPLO)
     found = hermitian_eigen(*z)
-    return EighResult(values_with(*z, *found), whole(_in_phase(Parts(*vectors_with(*z, *found)))))
+    return EighResult(values_with(*z, *found), whole(in_phase(Parts(*vectors_with(*z, *found)))))
 
 
-def _in_phase(vectors: Parts) -> Parts:
+def in_phase(vectors: Parts) -> Parts:
     """Columns whose elements of largest absolute value are real and positive."""
     sizes_of = _lengths(*vectors)
     place = op.ArgMax(sizes_of, axis=-2, keepdims=1)

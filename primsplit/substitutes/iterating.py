@@ -1,0 +1,98 @@
+"""np.nditer of traced arrays: the elements one by one, as arrays without axes that can be written to."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import FUNCTIONS, Array
+from primsplit.asked import literal_size
+from primsplit.errors import ShapeError, UnsupportedFunction
+from primsplit.numpy.axes import array_like
+from primsplit.substitutes.table import register, when_traced
+
+_FLAGS = {"multi_index", "c_index", "refs_ok", "zerosize_ok", "buffered"}
+
+
+class ElementIterator:
+    """What np.nditer gives of one traced array, or of several that broadcast, row by row.
+
+    Raises UnsupportedFunction for chunks, other axes, and results that it would make; NumberAsked for symbolic sizes.
+    """
+
+    def __init__(self, op: Any, flags: Sequence[str] = (), op_flags: Any = None, *rest: Any, **options: Any) -> None:
+        given = list(op) if isinstance(op, list | tuple) else [op]
+        if rest or options.keys() - {"order"} or {*flags} - _FLAGS or any(g is None for g in given):
+            raise UnsupportedFunction(
+                "np.nditer of traced arrays gives single elements of arrays that are there, in their own dtypes",
+                place=tracing.user_place(),
+                cure="Leave the other options away, and write to an array made by np.zeros.",
+            )
+        arrays = [array_like(g) for g in given]
+        self.operands = tuple(self._broadcast(arrays))
+        self.shape = tuple(literal_size(d, "np.nditer") for d in self.operands[0].shape)
+        self.ndim, self.itersize = len(self.shape), int(np.prod(self.shape))
+        self.reset()
+
+    @staticmethod
+    def _broadcast(arrays: Sequence[Array]) -> list[Array]:
+        """The arrays in one shape; those that have it are themselves, so that they can be written to."""
+        try:
+            spread = FUNCTIONS[np.broadcast_arrays](*arrays)
+        except ValueError as error:
+            raise ShapeError(str(error), place=tracing.user_place()) from None
+        return [a if a.shape == s.shape else s for a, s in zip(arrays, spread, strict=True)]
+
+    def reset(self) -> None:
+        """Go to the first element."""
+        self.iterindex = 0
+
+    @property
+    def finished(self) -> bool:
+        """True behind the last element."""
+        return self.iterindex >= self.itersize
+
+    @property
+    def index(self) -> int:
+        """The number of the element, counted row by row."""
+        return self.iterindex
+
+    @property
+    def multi_index(self) -> tuple[int, ...]:
+        """The place of the element."""
+        return tuple(map(int, np.unravel_index(self.iterindex, self.shape)))
+
+    @property
+    def value(self) -> Any:
+        """The element; of several arrays a tuple."""
+        found = tuple(a[(*self.multi_index, ...)] for a in self.operands)
+        return found[0] if len(found) == 1 else found
+
+    def iternext(self) -> bool:
+        """Go to the next element; False where there is none."""
+        self.iterindex += 1
+        return not self.finished
+
+    def __getitem__(self, operand: int) -> Any:
+        return self.operands[operand][(*self.multi_index, ...)]
+
+    def __setitem__(self, operand: int, new: Any) -> None:
+        self.operands[operand][self.multi_index] = new
+
+    def __len__(self) -> int:
+        return self.itersize
+
+    def __iter__(self) -> Iterator[Any]:
+        while not self.finished:
+            yield self.value
+            self.iterindex += 1
+
+    def __enter__(self) -> "ElementIterator":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.iterindex = self.itersize
+
+
+register(np.nditer, when_traced(np.nditer, ElementIterator))
