@@ -15,8 +15,8 @@ from primsplit.ir import Block, Var
 from primsplit.listing import names_of
 from primsplit.names import Names, name_captures
 from primsplit.parts import Split
-from primsplit.passes.rewritten import rewritten
 from primsplit.passes.seed import with_unit_seeds
+from primsplit.passes.written.rewritten import rewritten
 from primsplit.policies import Policy, check_policy, recomputed, with_policy
 from primsplit.programs.program import ARRAY, Program, flat_program
 from primsplit.programs.trace_program import Branches, Freeze, check_option, trace_program

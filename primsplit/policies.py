@@ -32,8 +32,8 @@ from primsplit.ir import NOWHERE, Block, Op, Type, Value, Var, free, is_call, li
 from primsplit.listing import names_of
 from primsplit.parts import Split
 from primsplit.passes.cse import merge_common
-from primsplit.passes.hoist import is_movable
 from primsplit.passes.later import computed_late
+from primsplit.passes.loops.hoist import is_movable
 from primsplit.passes.recompute import AGAIN, recomputing
 from primsplit.surgery import rebind
 from primsplit.tracing import fresh_stack, recording

@@ -40,7 +40,7 @@ from primsplit.parts import Split
 from primsplit.passes.cse import attribute_key
 from primsplit.passes.merge_scatter import merge_scatters
 from primsplit.passes.recompute import read_views_again
-from primsplit.passes.rewritten import rewritten
+from primsplit.passes.written.rewritten import rewritten
 from primsplit.policies import with_policy
 from primsplit.primal_list import PrimalList
 from primsplit.rule_run import run_rule

@@ -52,7 +52,7 @@ LAYERS: list[list[str]] = [
     ["split"],
     ["calls.boundaries"],
     ["batching"],
-    ["passes.fission", "passes.finish", "passes.repeats"],
+    ["passes.loops.fission", "passes.finish", "passes.repeats"],
     ["tangents.transposition", "calls.checkpoint"],
     ["tangents.pushforward"],
     ["tangents.frules"],

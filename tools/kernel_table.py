@@ -77,7 +77,7 @@ NEWER = {
     "MatMulInteger": frozenset({"int8", "uint8"}), "SpaceToDepth": frozenset({"int8", "uint8"}),
     "SplitToSequence": frozenset({"bool"}),
 }  # fmt: skip
-"""Those without another form: a file that holds one needs a newer onnxruntime. For Cos see `passes/cosines.py`."""
+"""Those without another form: a file that holds one needs a newer onnxruntime. For Cos see `passes/faults/cosines`."""
 GROUPS["EVERYDAY"] = frozenset({"float32", "float64", "float16", "int32", "int64"})
 # Attributes and input shapes without which a one-node model is refused before kernels are looked for.
 ATTRIBUTES: dict[str, dict[str, Any]] = {

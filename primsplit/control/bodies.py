@@ -22,7 +22,7 @@ from primsplit.control.structure import (
 )
 from primsplit.ir import Block, Type, Value, Var
 from primsplit.nested import VARYING, outside, visible, widened
-from primsplit.passes.hoist import without_invariants
+from primsplit.passes.loops.hoist import without_invariants
 
 Step = Callable[[Any, list[Array]], tuple[Any, Any]]
 

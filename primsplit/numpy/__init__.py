@@ -4,7 +4,7 @@ from primsplit.families import import_families
 
 families = import_families(
     __name__,
-    "bessel", "convolve", "creation", "cumulative", "diagonals", "einsum", "elementwise", "frequencies", "histograms",
+    "convolve", "creation", "cumulative", "diagonals", "einsum", "elementwise", "frequencies", "histograms",
     "indexing", "interpolation", "items", "joining", "layout", "linalg", "missing", "namespace", "norms", "ordering",
     "padding", "polynomials", "products", "quantiles", "queries", "reductions", "refusals", "selecting", "sets",
     "slices", "spaces", "statistics", "ufunc_methods", "ufuncs",

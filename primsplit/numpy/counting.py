@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array, unsupported
-from primsplit.numpy.special import gamma_function, gammaln, gammasgn
+from primsplit.numpy.special.gamma import gamma_function, gammaln, gammasgn
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.ops import op
 from primsplit.passes.compositions.signs import sin_pi

@@ -12,7 +12,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import count_up
 from primsplit.dims import maximum
 from primsplit.numpy.axes import array_like, size_as
-from primsplit.numpy.bessel import i0_of as i0
+from primsplit.numpy.special.bessel import i0_of as i0
 from primsplit.numpy.ufuncs import cast_to
 
 

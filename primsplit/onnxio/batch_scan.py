@@ -17,7 +17,7 @@ from primsplit.ir import Block, Type, Value
 from primsplit.nested import ScanForm, Walk, element, emit_scan, record
 from primsplit.onnxio.nested_bodies import Subgraph, given, steady
 from primsplit.ops import op
-from primsplit.passes.hoist import without_invariants
+from primsplit.passes.loops.hoist import without_invariants
 
 BATCH_SCAN = f"{EARLIER}::Scan"
 

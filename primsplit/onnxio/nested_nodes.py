@@ -15,7 +15,7 @@ from primsplit.onnxio.aligned import Known
 from primsplit.onnxio.aligned.bodies import Inner, is_open, record_open_loop, record_open_scan
 from primsplit.onnxio.batch_scan import BATCH_SCAN, record_batch_scan
 from primsplit.onnxio.nested_bodies import Subgraph, after_steps, given, steady
-from primsplit.passes.hoist import without_invariants
+from primsplit.passes.loops.hoist import without_invariants
 
 KINDS = frozenset({"Loop", "Scan", BATCH_SCAN})
 

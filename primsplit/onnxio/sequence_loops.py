@@ -41,7 +41,7 @@ from primsplit.onnxio.sequences import (
     told,
 )
 from primsplit.ops import op
-from primsplit.passes.hoist import without_invariants
+from primsplit.passes.loops.hoist import without_invariants
 
 MOST_STEPS = 256
 """The most steps of a Loop that are recorded one after the other."""

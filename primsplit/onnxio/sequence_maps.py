@@ -22,7 +22,7 @@ from primsplit.onnxio.sequences import (
     require_tensor,
 )
 from primsplit.ops import op
-from primsplit.passes.hoist import without_invariants
+from primsplit.passes.loops.hoist import without_invariants
 
 
 def record_map(inputs: Sequence[Entry | None], body: Graph, inner: Inner) -> list[Entry]:

@@ -2,14 +2,14 @@
 
 from primsplit.collector import paused
 from primsplit.ir import Block
-from primsplit.passes.constant_carries import read_constant_carries_outside
 from primsplit.passes.cse import Merging, merge_common
 from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.fold import Folding, fold_constants
+from primsplit.passes.loops.constant_carries import read_constant_carries_outside
+from primsplit.passes.loops.unused import drop_unused_carries
 from primsplit.passes.order import gradients_last
 from primsplit.passes.simplify import Simplifying, simplify
 from primsplit.passes.taken import Taking, with_sizes
-from primsplit.passes.unused import drop_unused_carries
 
 __all__ = ["drop_dead_code", "fold_constants", "gradients_last", "merge_common", "optimize", "simplify"]
 

@@ -4,30 +4,30 @@ from collections.abc import Sequence
 
 from primsplit.ir import Block, Op
 from primsplit.passes import gradients_last, optimize
-from primsplit.passes.axes import count_axes_from_front
-from primsplit.passes.cast_stacks import keep_cast_stacks
-from primsplit.passes.columns import write_vectors_as_columns
-from primsplit.passes.cosines import write_cosines
-from primsplit.passes.empty_layers import guard_empty_layers
-from primsplit.passes.empty_products import zero_empty_products
-from primsplit.passes.empty_scans import guard_empty_scans
-from primsplit.passes.fission import split_up_scans
+from primsplit.passes.faults.axes import count_axes_from_front
+from primsplit.passes.faults.cast_stacks import keep_cast_stacks
+from primsplit.passes.faults.columns import write_vectors_as_columns
+from primsplit.passes.faults.cosines import write_cosines
+from primsplit.passes.faults.empty_layers import guard_empty_layers
+from primsplit.passes.faults.empty_products import zero_empty_products
+from primsplit.passes.faults.empty_scans import guard_empty_scans
+from primsplit.passes.faults.neutral import keep_faint_constants
+from primsplit.passes.faults.precision import keep_double_products
+from primsplit.passes.faults.quotients import write_quotients
+from primsplit.passes.faults.reversals import reverse_at_least_one
+from primsplit.passes.faults.scan_axes import walk_first_axes
 from primsplit.passes.inline import inline_calls
 from primsplit.passes.later import LATER, write_later
 from primsplit.passes.legalize import legalize
-from primsplit.passes.matrices import pulled_as_matrices
-from primsplit.passes.narrow_products import swap_narrow_products
-from primsplit.passes.neutral import keep_faint_constants
-from primsplit.passes.operands_again import products_read_again
+from primsplit.passes.loops.fission import split_up_scans
+from primsplit.passes.loops.shared_loops import share_loops
 from primsplit.passes.order import results_apart
-from primsplit.passes.precision import keep_double_products
-from primsplit.passes.quotients import write_quotients
-from primsplit.passes.reversals import reverse_at_least_one
-from primsplit.passes.scan_axes import walk_first_axes
-from primsplit.passes.shared_loops import share_loops
-from primsplit.passes.stacks import join_stacks, keep_transposed_stacks
-from primsplit.passes.transposed import gemm_of_transposed
-from primsplit.passes.writes import join_writes
+from primsplit.passes.products.matrices import pulled_as_matrices
+from primsplit.passes.products.narrow_products import swap_narrow_products
+from primsplit.passes.products.operands_again import products_read_again
+from primsplit.passes.products.stacks import join_stacks, keep_transposed_stacks
+from primsplit.passes.products.transposed import gemm_of_transposed
+from primsplit.passes.written.writes import join_writes
 from primsplit.providers import Provider
 from primsplit.verify import verified
 

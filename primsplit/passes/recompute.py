@@ -6,7 +6,7 @@ from dataclasses import replace
 from primsplit.errors import ShapeError
 from primsplit.ir import Block, Op, Renaming, Value, Var, free, reads, rename, renamed
 from primsplit.parts import Split
-from primsplit.passes.hoist import is_movable
+from primsplit.passes.loops.hoist import is_movable
 
 VIEWS = frozenset({"Slice", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Identity"})
 """Operators that only rearrange their first input."""

@@ -12,7 +12,7 @@ from primsplit.ir import Block, Renaming, Type, Value, Var, rename, renamed
 from primsplit.nested import ScanForm, Walk, as_declared, element, emit_scan, record
 from primsplit.ops import op
 from primsplit.parts import Split
-from primsplit.passes.hoist import without_invariants
+from primsplit.passes.loops.hoist import without_invariants
 from primsplit.rules.branches import zeros_of
 from primsplit.rules.steps import Along, Kept, Turns
 

@@ -16,7 +16,7 @@ from primsplit.errors import ShapeError
 from primsplit.ir import Block, Op, Renaming, Type, Value, Var
 from primsplit.nested import VARYING, as_declared, emit_loop, outside, record, visible
 from primsplit.ops import op
-from primsplit.passes.hoist import without_invariants
+from primsplit.passes.loops.hoist import without_invariants
 from primsplit.rules.backward import Backward, element_type
 from primsplit.rules.branches import zeros_of
 from primsplit.rules.steps import Along

@@ -19,8 +19,8 @@ from primsplit.errors import ShapeError
 from primsplit.ir import Block, Op, Renaming, Type, Value, Var, rename
 from primsplit.nested import VARYING, Walk, visible
 from primsplit.parts import Split
-from primsplit.passes.cheap import cheap_captures
-from primsplit.passes.hoist import hoist
+from primsplit.passes.loops.cheap import cheap_captures
+from primsplit.passes.loops.hoist import hoist
 from primsplit.passes.recompute import recomputing
 from primsplit.rules.backward import Backward
 from primsplit.rules.growing import GrowingBackward
@@ -159,7 +159,7 @@ def _keep(turns: Turns, split: Split, outer: Sequence[Var], known: frozenset[str
     if turns.steps is None and not written and not stacked:
         stacked = [params[turns.count]]
     body = Block(turns.body.name, params, tuple(inside), (*results, *stacked))
-    # As the first sequence is walked: a Scan that goes one way all through can be split up, see `passes.fission`.
+    # As the first sequence is walked: a Scan that goes one way all through can be split up, see `passes.loops.fission`.
     way = Walk(reverse=bool(turns.sequences) and turns.sequences[0][1].reverse)
     writes = (*turns.writes, *(way for _ in stacked))
     outputs = turns.run(body, writes)

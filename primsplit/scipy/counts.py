@@ -6,9 +6,9 @@ import numpy as np
 
 from primsplit.array import Array, unsupported
 from primsplit.lifting import array_like
-from primsplit.numpy.special import polygamma as polygamma_of
+from primsplit.numpy.special.gamma import polygamma as polygamma_of
+from primsplit.numpy.special.zeta import lambert_lower, lambert_principal
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
-from primsplit.numpy.zeta import lambert_lower, lambert_principal
 from primsplit.ops import op
 from primsplit.scipy.operands import double, floating
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from primsplit.array import unsupported
 from primsplit.lifting import array_like
-from primsplit.numpy.bessel_orders import of_orders
-from primsplit.numpy.bessel_spherical import slope, spherical
+from primsplit.numpy.special.bessel_orders import of_orders
+from primsplit.numpy.special.bessel_spherical import slope, spherical
 from primsplit.scipy.operands import double, floating
 
 __all__ = ["spherical_in", "spherical_jn", "spherical_kn", "spherical_yn"]

@@ -19,7 +19,7 @@ from primsplit.ir import Block, Type, Value, Var
 from primsplit.lifting import Held, as_array
 from primsplit.ops import op
 from primsplit.parts import Split
-from primsplit.passes.rewritten import rewritten
+from primsplit.passes.written.rewritten import rewritten
 from primsplit.split import gradient_or_zeros, split_block
 from primsplit.transforms.failing import failing_alike
 

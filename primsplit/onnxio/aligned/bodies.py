@@ -16,7 +16,7 @@ from primsplit.nested import ScanForm, Walk, element, emit_loop, emit_scan
 from primsplit.onnxio.aligned.node import END, MOST, Aligned, Known, aligned, from_front, of_sizes
 from primsplit.onnxio.nested_bodies import after_steps, steady
 from primsplit.ops import op
-from primsplit.passes.hoist import without_invariants
+from primsplit.passes.loops.hoist import without_invariants
 
 Inner = Callable[[onnx.GraphProto, Sequence[Value], Known], Sequence[Value]]
 """Records a graph's nodes here on these values; what its outputs are. It reads and learns what is aligned with what."""

@@ -1,0 +1,10 @@
+"""The special functions of scipy.special that are ufuncs, and what they are computed with."""
+
+from primsplit.families import import_families
+
+families = import_families(
+    __name__,
+    "airy", "bessel", "bessel_orders", "bessel_second", "distribution_functions", "elliptic", "elliptic_incomplete",
+    "entropies", "error_functions", "gamma", "hypergeometric", "incomplete_beta", "incomplete_gamma", "integrals",
+    "robust_losses", "voigt", "wave_integrals", "zeta",
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""What is recognized in a program as its author wrote it, before it is differentiated."""
