@@ -28,7 +28,8 @@ def _raising(function: Callable[..., Any], told: str) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(a: Any, *args: Any, **options: Any) -> Any:
         found = function(a, *args, **options)
-        if not tracing.is_caught(np.linalg.LinAlgError, exploring.__file__):
+        follows = tracing.current().path is not None  # not where a rule is run, whoever wanted it
+        if not follows or not tracing.is_caught(np.linalg.LinAlgError, exploring.__file__):
             return found
         is_finite = _all_finite(found)
         if not is_finite:

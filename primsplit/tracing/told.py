@@ -7,7 +7,7 @@ import linecache
 import sys
 from types import FrameType
 
-from primsplit.tracing.places import is_library
+from primsplit.tracing.places import is_users_own
 
 _TELLING = frozenset({
     "print", "pprint", "debug", "info", "warning", "warn", "error", "critical", "exception", "log", "write",
@@ -38,7 +38,7 @@ def is_caught(error: type[Exception], outside: str) -> bool:
     names = {c.__name__ for c in error.__mro__}
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename != outside:
-        if not is_library(frame.f_code.co_filename):
+        if is_users_own(frame):
             nodes = _own(_nodes_around(frame))
             if any(_catches(node, inner, names) for node, inner in itertools.pairwise(nodes)):
                 return True

@@ -269,11 +269,11 @@ ROWS = [
         "a function that asks a traced number for its text",
         """
         def loss(x):
-            print(f"{x.sum():.2f}")
-            return x.sum()
+            label = str(x.sum())
+            return x.sum() if label == "1.0" else x
         """,
-        ("known only at run time", "format it outside"),
-        'print(f"{x.sum():.2f}")',
+        ("known only at run time", "Compare the value, not its text"),
+        'return x.sum() if label == "1.0" else x',
     ),
     Row(
         "a loop over an axis whose size only the run knows",
