@@ -18,6 +18,7 @@ import numpy.typing as npt
 from primsplit.errors import Place
 from primsplit.export import SplitProgram
 from primsplit.ir import Const, Type, walk
+from primsplit.programs.labels import input_names
 from primsplit.programs.program import ARRAY
 
 Scope = Mapping[str, Any]
@@ -95,15 +96,9 @@ def value_text(array: npt.NDArray[Any]) -> str:
 
 def _static_arguments(made: SplitProgram, function: Callable[..., Any]) -> Iterator[Frozen]:
     program = made.program
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        parameters = {}.values()
-    names = [p.name for p in parameters if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
-    for (kind, first, *rest), value in zip(program.arguments.paths(), program.static, strict=True):
+    for name, value in zip(input_names(function, program.arguments), program.static, strict=True):
         if value is not ARRAY:
-            own = names[first] if kind == 0 and first < len(names) else first
-            yield _frozen(f"argument {'.'.join(map(str, (own, *rest)))}", value, None)
+            yield _frozen(f"argument {name}", value, None)
 
 
 # What the functions read from outside.

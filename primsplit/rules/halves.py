@@ -32,17 +32,10 @@ def compared_wide(rule: Rule, when: When = lambda inputs, attributes: True) -> R
     @functools.wraps(rule)
     def wide(*inputs: Array | None, **attributes: Any) -> tuple[Any, Callable[..., Any]]:
         made, pullback = rule(*inputs, **attributes)
-        dtypes = {x.dtype for x in inputs if x is not None and x.dtype in HALVES}
-        if not dtypes or not when(inputs, attributes):
+        dtype = _half_among(inputs)
+        if dtype is None or not when(inputs, attributes):
             return made, pullback
-        (dtype,) = dtypes
-
-        def pulled(*cotangents: Array | None) -> list[Array | None]:
-            _, back = rule(*(_cast(x, np.float32) for x in inputs), **attributes)
-            found = back(*(_cast(dy, np.float32) for dy in cotangents))
-            return [_narrow(dx, dtype) for dx in as_list(found)]
-
-        return made, pulled
+        return made, lambda *cotangents: _pulled(_in_float32(rule, inputs, attributes)[1], cotangents, dtype)
 
     return wide
 
@@ -52,18 +45,33 @@ def computed_wide(rule: Rule) -> Rule:
 
     @functools.wraps(rule)
     def wide(*inputs: Array | None, **attributes: Any) -> tuple[Any, Callable[..., Any]]:
-        dtypes = {x.dtype for x in inputs if x is not None and x.dtype in HALVES}
-        if not dtypes:
+        dtype = _half_among(inputs)
+        if dtype is None:
             return rule(*inputs, **attributes)
-        (dtype,) = dtypes
-        made, back = rule(*(_cast(x, np.float32) for x in inputs), **attributes)
-
-        def pulled(*cotangents: Array | None) -> list[Array | None]:
-            return [_narrow(dx, dtype) for dx in as_list(back(*(_cast(dy, np.float32) for dy in cotangents)))]
-
-        return [_narrow(y, dtype) for y in as_list(made)], pulled
+        made, back = _in_float32(rule, inputs, attributes)
+        return [_narrow(y, dtype) for y in as_list(made)], lambda *cotangents: _pulled(back, cotangents, dtype)
 
     return wide
+
+
+def _half_among(inputs: Sequence[Array | None]) -> np.dtype[Any] | None:
+    """The dtype of 16 bits that some inputs have; None where there is none."""
+    dtypes = {x.dtype for x in inputs if x is not None and x.dtype in HALVES}
+    if not dtypes:
+        return None
+    (dtype,) = dtypes
+    return dtype
+
+
+def _in_float32(
+    rule: Rule, inputs: Sequence[Array | None], attributes: Mapping[str, Any]
+) -> tuple[Any, Callable[..., Any]]:
+    return rule(*(_cast(x, np.float32) for x in inputs), **attributes)
+
+
+def _pulled(back: Callable[..., Any], cotangents: Sequence[Array | None], dtype: np.dtype[Any]) -> list[Array | None]:
+    """What a pullback of float32 gives, in 16 bits."""
+    return [_narrow(dx, dtype) for dx in as_list(back(*(_cast(dy, np.float32) for dy in cotangents)))]
 
 
 def _cast(x: Array | None, dtype: Any) -> Array | None:

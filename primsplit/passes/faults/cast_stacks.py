@@ -5,6 +5,8 @@ for 16 bits it puts there itself. What the product is then written as has no typ
 behind it ends the process while the file is loaded.
 """
 
+from dataclasses import replace
+
 from primsplit.ir import Block, Op, Value, Var, renamed
 from primsplit.passes.faults.empty_products import BARRIERS
 from primsplit.passes.rewriting import Rewriter, made_again
@@ -32,7 +34,7 @@ class _Apart(Rewriter):
         if not apart:
             return super().visit(op)
         self.kept.extend(step for v, again in apart.items() for step in made_again(op, v, again))
-        return Op(op.kind, tuple(renamed(v, apart) for v in op.inputs), op.outputs, op.attributes, op.place, op.remark)
+        return replace(op, inputs=tuple(renamed(v, apart) for v in op.inputs))
 
     def follow(self, op: Op) -> None:
         """Remember Transposes, and what they may be moved behind."""
