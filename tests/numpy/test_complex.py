@@ -275,7 +275,7 @@ REFUSED: list[tuple[Callable[..., Any], type[Exception], str]] = [
     (lambda z: z.max(), UnsupportedFunction, "the method max"),
     (lambda z: np.arctan2(z, 1.0), UnsupportedFunction, "np.arctan2"),
     (lambda z: z < 1, UnsupportedFunction, "np.less"),
-    (lambda z: np.linalg.svd(z), UnsupportedFunction, "svd"),
+    (lambda z: np.linalg.svd(z[None]), UnsupportedFunction, "full_matrices"),
     (lambda z: float(z[0]), DtypeError, "z.real"),
     (lambda z: z.astype(float), UnsupportedFunction, "z.real"),
     (lambda z: z.real.__setitem__(0, z), DtypeError, "astype"),
