@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
 from types import ModuleType
 from typing import Any
 
@@ -122,13 +123,21 @@ def load_module(path: str) -> ModuleType:
             name = f"{package}.{name}"
             importable.append(root)
     sys.path[:0] = [place for place in importable if place not in sys.path]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    loader = _Loader(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader) if path.endswith(".py") else None
+    if spec is None:
         raise FileError(f"{path} is not Python: its name does not end in .py", cure=_named_as(path))
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    loader.exec_module(module)
     return module
+
+
+class _Loader(SourceFileLoader):
+    """Reads a user's file, and leaves no `__pycache__` beside it."""
+
+    def set_data(self, *_: object, **__: object) -> None:
+        """Nothing is written."""
 
 
 def _package(folder: str) -> tuple[str, str]:
