@@ -78,7 +78,9 @@ class PushedProgram:
         program = self.program
         inputs = [*program.inputs, *self.tangent_names]
         outputs = [*program.outputs, *self.result_names]
-        return flat_program(block, inputs, outputs, (), program.defaults, program.states)
+        tangents = range(len(program.outputs), len(outputs)) if program.gradients else ()
+        gradients = (*program.gradients, *tangents)
+        return flat_program(block, inputs, outputs, gradients, program.defaults, program.states)
 
     @cached_property
     def forward(self) -> Program:

@@ -16,6 +16,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import sum_to
 from primsplit.calls.primitive import Function, primitive
 from primsplit.calls.primitive import rrule as rule_of
+from primsplit.ir import Const
 from primsplit.numpy.arithmetic import literal_power
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.numpy.units import number, smallest
@@ -203,10 +204,17 @@ def _extreme(kind: str, beats: Callable[[Array, Array], Array]) -> None:
 
 
 def _shares_of_two(dz: Array, x: Array, y: Array, beats: Callable[[Array, Array], Array]) -> list[Array]:
-    """All of the cotangent to the winner; half each of a tie, and where one is NaN."""
-    first, second, half = beats(x, y), beats(y, x), dz * 0.5
-    dx = op.Where(first, dz, op.Where(second, 0.0, half))
-    dy = op.Where(second, dz, op.Where(first, 0.0, half))
+    """All of the cotangent to the winner; half each of a tie, and where one is NaN.
+
+    Where both have a share, the factor of a tie is made apart from the cotangent: a loop does so for all steps at once.
+    """
+    first, second = beats(x, y), beats(y, x)
+    if isinstance(x.value, Const) or isinstance(y.value, Const):
+        half = dz * 0.5
+        dx, dy = (op.Where(a, dz, op.Where(b, 0.0, half)) for a, b in ((first, second), (second, first)))
+    else:
+        share = dz * op.Where(op.Or(first, second), np.ones((), dz.dtype), np.full((), 0.5, dz.dtype))
+        dx, dy = op.Where(second, 0.0, share), op.Where(first, 0.0, share)
     return [sum_to(dx, x.shape), sum_to(dy, y.shape)]
 
 

@@ -15,6 +15,7 @@ from primsplit.ir import Block, Op, Renaming, Value, Var, live_ops, reads, renam
 from primsplit.parts import Split
 from primsplit.passes import optimize
 from primsplit.split import split_block
+from primsplit.tangents.choices import join_choices
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,8 @@ def transpose(linear: Block, count: int, stand_ins: Sequence[Value], at_hand: Se
     back = split_block(linear, range(first, len(linear.params)), range(len(linear.results)))
     given = dict(zip(seeds, stand_ins, strict=True))
     ops = _without_seeds([*back.primal.ops, *back.pullback.ops], back, given, (*at_hand, *back.cotangents), what)
-    lean = optimize(Block("", (), tuple(replace(op, remark="") for op in ops), back.pullback.results))
+    unmarked = tuple(replace(op, remark="") for op in ops)
+    lean = join_choices(optimize(Block("", (), unmarked, back.pullback.results)))
     found = {i - first: r for i, r in zip(back.targets, lean.results, strict=True)}
     return Transposed(lean.ops, back.cotangents, found)
 

@@ -36,6 +36,7 @@ GOES: dict[str, tuple[Callable[..., Any], list[str]]] = {
     "-x * 3": (lambda x: op.Mul(op.Neg(x), F32(3)), ["Mul"]),
     "-(x * 3)": (lambda x: op.Neg(op.Mul(x, F32(3))), ["Mul"]),
     "-(x + x)": (lambda x: op.Neg(op.Add(x, x)), ["Mul"]),
+    "-x - x": (lambda x: op.Sub(op.Neg(x), x), ["Mul"]),
     "3 / -x": (lambda x: op.Div(F32(3), op.Neg(x)), ["Div"]),
     "|-x|": (lambda x: op.Abs(op.Neg(x)), ["Abs"]),
     "||x||": (lambda x: op.Abs(op.Abs(x)), ["Abs"]),

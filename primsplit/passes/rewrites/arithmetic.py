@@ -122,6 +122,16 @@ def negated_double(site: Site) -> Rewritten:
     return site.becomes("Mul", [double.inputs[0], scalar(np.asarray(-2.0), site.type.dtype)])
 
 
+@rewrite("Sub")
+def negated_and_less(site: Site) -> Rewritten:
+    """-x - x = x * -2, as the derivative of a square that is subtracted has it."""
+    x, y = site.op.inputs
+    negated = site.maker(x, "Neg")
+    if negated is None or negated.inputs[0] is not y or not site.type.is_float:
+        return None
+    return site.becomes("Mul", [y, scalar(np.asarray(-2.0), site.type.dtype)])
+
+
 @rewrite("Not")
 def not_twice(site: Site) -> Rewritten:
     """Not not x = x."""

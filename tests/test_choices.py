@@ -1,0 +1,72 @@
+"""Choices that meet in a tangent list."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.infer import check_types
+from primsplit.ir import walk
+from primsplit.ops import op
+from primsplit.passes.finish import finish
+from primsplit.tangents.choices import join_choices
+from primsplit.testing.gradients import check_grads
+from tests.random_programs import run
+from tests.recording import kinds, record
+
+TYPES = ("bool[3]", "float64[3]", "float64[3]")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda c, x, y: op.Add(op.Where(c, x, 0.0), op.Where(c, 0.0, y)),
+        lambda c, x, y: op.Add(op.Where(c, 0.0, y), op.Where(c, x, 0.0)),
+    ],
+)
+def test_the_two_sides_of_a_choice_are_one_choice(function: Callable[..., Any]) -> None:
+    block = record(function, *TYPES)
+    joined = join_choices(block)
+    check_types(joined)
+    assert kinds(joined) == ["Where"]
+    inputs = [np.array([True, False, True]), np.array([1.0, np.inf, np.nan]), np.array([np.nan, 2.0, np.inf])]
+    assert np.array_equal(run(joined, inputs)[0], [1.0, 2.0, np.nan], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda c, x, y: op.Add(op.Where(c, x, 0.0), op.Where(c, y, 0.0)),
+        lambda c, x, y: op.Add(op.Where(c, x, 0.0), op.Where(op.Not(c), 0.0, y)),
+        lambda c, x, y: op.Add(op.Where(c, x, 1.0), op.Where(c, 0.0, y)),
+        lambda c, x, y: op.Add(z := op.Where(c, x, 0.0), op.Where(c, 0.0, op.Exp(z))),
+        lambda c, x, y: op.Add(op.Where(c, x[:1], 0.0), op.Where(c[:1], 0.0, y)),
+    ],
+    ids=["one side", "another condition", "no zero", "read twice", "another shape"],
+)
+def test_other_sums_are_left(function: Callable[..., Any]) -> None:
+    block = record(function, *TYPES)
+    assert join_choices(block) is block
+
+
+def choosing(x: Any, y: Any) -> Any:
+    """A loop whose steps choose."""
+
+    def step(carry: tuple[Any, Any], _: Any) -> tuple[tuple[Any, Any], None]:
+        a, b = carry
+        return (np.where(a > b, a * b, b - a), np.maximum(a, 0.5 * b)), None
+
+    return np.sum(ps.scan(step, (x, y), None, length=3)[0][0])
+
+
+def test_the_tangent_of_a_loop_that_chooses_has_one_choice_for_a_where_and_two_for_a_maximum() -> None:
+    x, y = np.array([0.3, 1.2]), np.array([0.7, 0.4])
+    program = ps.trace(lambda x, y, s, t: ps.jvp(choosing, (x, y), (s, t))[1], x, y, x, y)
+    loops = [op.attributes["body"] for op in walk(finish(program.block)) if op.kind == "Scan"]
+    tangent = min(
+        sum(op.kind == "Where" for op in body.ops) for body in loops if any(o.kind == "Where" for o in body.ops)
+    )
+    assert tangent <= 3
+    check_grads(choosing, x, y, modes=["forward", "reverse"])
