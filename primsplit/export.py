@@ -18,6 +18,7 @@ from primsplit.parts import Split
 from primsplit.passes.seed import with_unit_seeds
 from primsplit.passes.written.rewritten import rewritten
 from primsplit.policies import Policy, check_policy, recomputed, with_policy
+from primsplit.programs.compiled import Compiled
 from primsplit.programs.program import ARRAY, Program, flat_program
 from primsplit.programs.trace_program import Branches, Freeze, check_option, trace_program
 from primsplit.providers import Provider
@@ -191,7 +192,7 @@ class SplitProgram:
         return flat_program(block, inputs, self.gradient_names, gradients, self.program.defaults)
 
     def listing(self, style: str = "text") -> str:
-        """Primal and pullback as text, with what is captured and where each line comes from."""
+        """Primal and pullback, what is captured and where each line comes from; `style` as in `Program.listing`."""
         seeds = dict(zip(self.split.cotangents, self.cotangent_names, strict=True))
         return list_split(self.split, self.capture_names() | seeds, style)
 
@@ -239,10 +240,11 @@ def trace(
 
     Leaves that are neither arrays, specs nor floats are static arguments. The fields of a callable dataclass are inputs
     too, named `self.W`. Python branches on traced values are followed both ways; with `branches="error"` they are
-    refused, with "static" followed the way that the arrays given as specs go, and a run that would go another way fails
-    with a BranchError. With `freeze="error"`, an array from outside that is no `ps.param` is refused. The program has
-    states of its own, which start at their initial values. A Program is itself. Raises SpecError where a spec is
-    missing, or is not what a Program takes.
+    refused, with "static" followed the way that the arrays given as specs go, with "guard" also each way that a
+    function of `ps.guarded` recorded before, for specs of any sizes. A run that would go another way fails with a
+    BranchError: a Program, like its file, records nothing more. With `freeze="error"`, an array from outside that is no
+    `ps.param` is refused. The program has states of its own, which start at their initial values. A Program is itself.
+    Raises SpecError where a spec is missing, or is not what a Program takes.
     """
     if isinstance(function, Program):
         return trace_program(function, specs, named)
@@ -253,7 +255,8 @@ def trace(
         call = called(type(function))
         made = trace_program(call, (function, *specs), named, name, branches=branches, freeze=freeze)
     else:
-        made = trace_program(function, specs, named, branches=branches, freeze=freeze)
+        ways = function.ways() if isinstance(function, Compiled) else ()
+        made = trace_program(function, specs, named, branches=branches, freeze=freeze, ways=ways)
     return made.with_own_states()
 
 
@@ -286,6 +289,10 @@ def split(
     `policy` tells what the forward pass keeps for the pullback, which computes the rest again: "save_all",
     "recompute_cheap", "nothing", names of values, or a function of an op; see `policies`. Raises MissingRule at the
     user's line, SpecError for names that do not exist.
+
+    >>> made = ps.split(lambda x, w: np.tanh(x @ w), ps.spec("float32", ["N", 3]), ps.spec("float32", [3]), wrt="w")
+    >>> [row["kind"] for row in made.capture_table()], made.joint().inputs, made.joint().outputs
+    (['output', 'input'], ('x', 'w', 'd_y'), ('y', 'd_w'))
     """
     check_option("zeros", zeros, get_args(Zeros))
     check_option("seed", seed, get_args(Seed))

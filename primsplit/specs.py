@@ -29,7 +29,10 @@ SHORT = {
 def spec(dtype: npt.DTypeLike, shape: Iterable[Dim | str] | Dim = ()) -> Type:
     """An input of this dtype and shape, or size; a name in the shape is a size known only at run time.
 
-    Raises SpecError for a dtype or size that cannot be read.
+    Equal names are equal sizes, in all inputs of a function. Raises SpecError for a dtype or size that cannot be read.
+
+    >>> print(ps.spec("float32", ["N", "2*N + 1", 3]), ps.spec(np.int64))
+    float32[N,2*N + 1,3] int64
     """
     if isinstance(shape, str):
         raise SpecError(f"a shape is a list of sizes, not {shape!r}", cure='Write it like ["N", 3].')
@@ -124,6 +127,13 @@ def leaf_type(leaf: Any) -> Type | None:
             cure=f"Write ps.spec({told.dtype.name!r}, {sizes}).",
         )
     return None
+
+
+def may_be(given: Type, own: Type) -> bool:
+    """Whether an array of the one type may be of the other."""
+    if given.dtype != own.dtype or given.shape is None or own.shape is None:
+        return given.dtype == own.dtype
+    return len(given.shape) == len(own.shape) and all(map(dims.could_be, given.shape, own.shape))
 
 
 def _from_annotation(annotation: Any) -> Type:

@@ -143,6 +143,7 @@ def _follow(path: Path, run: Run) -> None:
     """Run the function along a path. An error that the function itself raises belongs to the path."""
     into = tracing.current()
     into.path = path if into.explores else None
+    active = () if into.examples is None else into.examples.active
     try:
         with _errors_of_elements(), _errors_not_caught():
             results, path.spec = run()
@@ -159,6 +160,8 @@ def _follow(path: Path, run: Run) -> None:
         path.failed_at = _last_place(error.__traceback__, _is_no_substitutes)
     finally:
         into.path = None
+        if into.examples is not None:
+            into.examples.active = active
     path.ops = into.ops
 
 

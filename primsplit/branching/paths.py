@@ -1,19 +1,19 @@
 """Path: one way through a function whose branches depend on traced values, and the answers that it gave."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.asked import no_number
+from primsplit.concretization import no_number
 from primsplit.dims import Dim
 from primsplit.errors import ConcretizationError, Place
 from primsplit.ir import Const, Op, Renaming, Value, Var
 
 DEEPEST = 64
-"""The most conditions that one path asks: a loop that asks again and again has no end."""
+"""The most conditions that one path asks of which both ways are recorded: a loop that asks again has no end."""
 MOST = 1024
 """The most paths of one function that are recorded, ..."""
 FEW = 64
@@ -68,13 +68,22 @@ class Path:
         if key in self.known:
             return self.known[key]
         index = len(self.taken)
-        if index >= DEEPEST:
-            raise endless(place, f"one path asks more than {DEEPEST} conditions")
-        told = tracing.value_for_example(condition)
-        outcome = self.answers[index] if index < len(self.answers) else True if told is None else bool(told)
-        self.taken.append(Decision(len(recorded), condition, outcome, place, settled=told is not None))
+        told = tracing.outcomes_for_examples(condition)
+        ways = {True, False} if told is None else set(told.values())
+        if sum(not d.settled for d in self.taken) >= DEEPEST or index >= MOST:
+            raise endless(place, f"one path asks more than {MOST if index >= MOST else DEEPEST} conditions")
+        outcome = self.answers[index] if index < len(self.answers) else True in ways
+        _go(told, outcome)
+        self.taken.append(Decision(len(recorded), condition, outcome, place, settled=len(ways) == 1))
         self.known[key] = outcome
         return outcome
+
+
+def _go(told: Mapping[int, bool] | None, outcome: bool) -> None:
+    """Keep those of the examples active for which a condition has this outcome."""
+    examples = tracing.current().examples
+    if told is not None and examples is not None:
+        examples.active = tuple(i for i, found in told.items() if found is outcome)
 
 
 def _meaning(value: Value | None, made_by: dict[Var, Op], depth: int) -> Any:

@@ -1,5 +1,6 @@
 """The paths of one function as one program: what they have in common once, and an If where they part."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,8 +13,8 @@ from primsplit.branching.paths import Path
 from primsplit.branching.raising import OTHER_WAY, raise_at_run_time
 from primsplit.dims import Dim, Size
 from primsplit.errors import DtypeError, Place, TraceError
-from primsplit.ir import Block, Const, Op, Type, Value, rename, renamed, same_array, same_data
-from primsplit.nested import record
+from primsplit.ir import Block, Const, Op, Type, Value, Var, reads, rename, renamed, same_array, same_data
+from primsplit.nested import emit_if, record
 from primsplit.ops import op
 
 
@@ -23,6 +24,7 @@ class PathTree:
     def __init__(self, paths: Sequence[Path], begin: int) -> None:
         self.paths = paths
         self.begin = begin
+        self.last_reads: dict[int, dict[Value, int]] = {}
         ended = [p for p in paths if p.failure is None]
         if not ended:
             raise next(p.failure for p in paths if p.failure is not None)
@@ -65,19 +67,23 @@ class PathTree:
         return [Array(v, weak=w) for v, w in zip(values, self.weak, strict=True)], self.spec
 
     def _part(self, group: Sequence[Path], depth: int, begin: int) -> list[Value]:
-        """Record what the paths of a group have in common from op `begin` on, and then the If that parts them."""
+        """Record what the paths of a group have in common from op `begin` on, and then the If that parts them.
+
+        Where they do not part, since all go the way that arrays told, what follows is in an If of its own up to the
+        next condition: ways of many conditions do not nest.
+        """
         lead = group[0]
-        is_whole = depth == len(lead.taken)
-        end = len(lead.ops) if is_whole else lead.taken[depth].position
-        for position in range(begin, end):
-            self._step(group, position)
-        if is_whole:
+        begin = self._steps(group, begin, _position(lead, depth))
+        while depth + 1 < len(lead.taken) and not _parts(group, depth):
+            self._emit_checked(group, depth)
+            depth, begin = depth + 1, _position(lead, depth + 1)
+        if depth == len(lead.taken):
             return self._results(lead)
         decision = lead.taken[depth]
         condition = renamed(decision.condition, lead.renaming)
         sides = [[p for p in group if p.taken[depth].outcome is outcome] for outcome in (True, False)]
         blocks = [
-            self._side(side, depth + 1, end) if side else self._not_recorded(condition, decision.place)
+            self._side(side, depth + 1, begin) if side else self._not_recorded(condition, decision.place)
             for side in sides
         ]
         into = tracing.current()
@@ -85,6 +91,52 @@ class PathTree:
         found = emit_joined_if(condition, blocks[0], blocks[1])
         into.place = None
         return found
+
+    def _emit_checked(self, group: Sequence[Path], depth: int) -> None:
+        """Record what the group does between a condition that it answers alike and the next one, which the If gives.
+
+        So the next is asked where this one came out as it was told, also where it does not depend on it.
+        """
+        lead, place = group[0], group[0].taken[depth].place
+        begin, end = _position(lead, depth), _position(lead, depth + 1)
+        wanted = self._read_after(group, depth, begin, end)
+        condition = renamed(lead.taken[depth].condition, lead.renaming)
+
+        def steps() -> list[Value]:
+            self._steps(group, begin, end)
+            return [renamed(row[0], lead.renaming) for row in wanted]
+
+        block = record("path", [], steps)
+        types = [r.type for r in block.results]
+        other = record("path", [], lambda: raise_at_run_time(condition, types, place, OTHER_WAY))
+        into = tracing.current()
+        into.place = place
+        sides = (block, other) if lead.taken[depth].outcome else (other, block)
+        found = emit_if(condition, *sides, types)
+        into.place = None
+        for row, value in zip(wanted, found, strict=True):
+            for path, old in zip(group, row, strict=True):
+                if isinstance(old, Var):
+                    path.renaming[old] = value
+
+    def _read_after(self, group: Sequence[Path], depth: int, begin: int, end: int) -> list[tuple[Value, ...]]:
+        """The next condition, and what is made from op `begin` to `end` and read later: for each path its own."""
+        found = {tuple(p.taken[depth + 1].condition for p in group): None}
+        made = [zip(*(p.ops[i].outputs for p in group), strict=True) for i in range(begin, end)]
+        for row in itertools.chain.from_iterable(made):
+            if any(self._last_reads(p).get(v, 0) >= end for p, v in zip(group, row, strict=True)):
+                found[row] = None
+        return list(found)
+
+    def _last_reads(self, path: Path) -> dict[Value, int]:
+        """After how many ops a value of a path is read last."""
+        known = self.last_reads.get(id(path))
+        if known is None:
+            known = {v: i for i, made in enumerate(path.ops) for v in reads(made)}
+            known.update((d.condition, max(known.get(d.condition, 0), d.position)) for d in path.taken)
+            known.update((v, len(path.ops)) for v in path.values)
+            self.last_reads[id(path)] = known
+        return known
 
     def _side(self, group: Sequence[Path], depth: int, begin: int) -> Block:
         with tracing.recording() as inner:
@@ -99,6 +151,11 @@ class PathTree:
             return raise_at_run_time(condition, types, place, OTHER_WAY)
 
         return record("path", [], values)
+
+    def _steps(self, group: Sequence[Path], begin: int, end: int) -> int:
+        for position in range(begin, end):
+            self._step(group, position)
+        return end
 
     @staticmethod
     def _step(group: Sequence[Path], position: int) -> None:
@@ -133,6 +190,16 @@ class PathTree:
         told = f"raises {type(path.failure).__name__}: {path.failure}".removesuffix(": ")
         types = [Type(d, m.type.shape) for m, d in zip(self.model.results, self.dtypes, strict=True)]
         return raise_at_run_time(renamed(path.taken[-1].condition, path.renaming), types, path.failed_at, told)
+
+
+def _position(path: Path, depth: int) -> int:
+    """After how many ops a path asks its next condition, or ends."""
+    return path.taken[depth].position if depth < len(path.taken) else len(path.ops)
+
+
+def _parts(group: Sequence[Path], depth: int) -> bool:
+    """True for paths that answer a condition differently."""
+    return len({p.taken[depth].outcome for p in group}) > 1
 
 
 def _told(path: Path) -> str:

@@ -46,6 +46,7 @@ class BranchesName(StrEnum):
 
     EXPLORE = "explore"
     ERROR = "error"
+    GUARD = "guard"
     STATIC = "static"
 
 
@@ -65,7 +66,6 @@ class DtypeName(StrEnum):
     BFLOAT16 = "bfloat16"
 
 
-Target = Annotated[str, typer.Argument(metavar="MODEL", help="A Python file, or one function of it: model.py:loss.")]
 TargetOrModel = Annotated[
     str, typer.Argument(metavar="MODEL", help="A Python file, one function of it (model.py:loss), or an ONNX model.")
 ]
@@ -83,7 +83,7 @@ Branches = Annotated[
     typer.Option(
         "--branches",
         help="Python branches on traced values: follow every path, refuse them, or follow the way of the examples (and "
-        "fail at run time on another).",
+        "fail at run time on another); guard: also each way that a function of ps.guarded took in its file.",
     ),
 ]
 Wrt = Annotated[

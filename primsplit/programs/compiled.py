@@ -2,30 +2,33 @@
 
 import functools
 import inspect
+import itertools
+import operator
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from typing import Any, get_args
 
 from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.errors import BranchError
-from primsplit.fingerprint import Same, fingerprint, watched_fingerprint
+from primsplit.errors import BranchError, SpecError
+from primsplit.fingerprint import Same, watched_fingerprint
 from primsplit.functionlike import FunctionLike, remade, require_function
 from primsplit.limited import Limited, Recent
 from primsplit.once import Turns
+from primsplit.programs.examples import Way
+from primsplit.programs.looks import leaf_key, look_of
 from primsplit.programs.program import Program
-from primsplit.programs.trace_program import Branches, trace_program
+from primsplit.programs.trace_program import Branches, check_option, trace_program
 from primsplit.rules.table import Epoch
-from primsplit.specs import leaf_type
 from primsplit.transforms import value_and_gradient, vector_jacobian
 from primsplit.transforms.gradient import Wrt
 from primsplit.transforms.vmap import Axes, batched_call
 from primsplit.unchanged import Unchanged
 
 Function = Callable[..., Any]
+Arguments = tuple[Any, ...]
+Place = tuple[Any, ...]
 CACHE_SIZE = 256
 
 
@@ -51,21 +54,36 @@ class Compiled(FunctionLike):
     """A function that records itself while another function is traced, and else runs as a cached Program.
 
     Threads may call it at the same time: one of them traces a signature, and onnxruntime runs one session for all.
-    `last` is the name of an argument that `record` takes after those of the function `of`.
+    `last` is the name of an argument that `record` takes after those of the function `of`; where it takes them
+    otherwise, `own` gives those of `of`. `branches` is what becomes of Python branches where it records itself: with
+    "guard" there is a program for each way that arrays went.
     """
 
     counted = True
     """Whether its traces count as traces of a function."""
 
-    def __init__(self, record: Function, of: Function, last: str = "") -> None:
+    def __init__(
+        self,
+        record: Function,
+        of: Function,
+        last: str = "",
+        *,
+        own: Callable[[Arguments], Arguments] | None = None,
+        branches: Branches = "explore",
+    ) -> None:
         require_function(of)
+        check_option("branches", branches, get_args(Branches))
         functools.update_wrapper(self, of, updated=())
         self.record = record
         self.of = of
         self.last = last
-        self.programs: Recent[Any, Program] = Recent(CACHE_SIZE)
+        self.own = own or (operator.itemgetter(slice(None, -1)) if last else tuple)
+        self.branches = branches
+        self.programs: Recent[Place, Program] = Recent(CACHE_SIZE)
+        self.met: dict[Place, Way] = {}
+        self.latest: Limited[Place, int] = Limited(CACHE_SIZE)
         self.known: Known | None = None
-        self.is_guarded: bool = isinstance(of, Compiled) and of.is_guarded
+        self.is_guarded: bool = branches == "guard" or (isinstance(of, Compiled) and of.is_guarded)
         self.statistics = Statistics()
         self.keeps_states = False
         self.lock = threading.Lock()
@@ -80,30 +98,43 @@ class Compiled(FunctionLike):
         if tracing.is_recording():
             return self.record(*args, **named)
         if self.is_guarded:
-            return self._run_guarded(args, named)
-        leaves, look = _look(args, named)
+            return self._guarded(args, named, lambda program: program(*args, **named))
+        leaves, look = look_of(args, named)
         known = self._known()
         program = known.programs.get(look)
         if program is not None:
             with self.lock:
                 self.statistics.hits += 1
             return program.run_leaves(leaves)
-        program = self._program(args, named, known)
+        program = self._program(self._place(args, named, known), args, named)
         result = program(*args, **named)
         if look is not None:
             known.programs[look] = program
         return result
 
-    def _run_guarded(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """Run the program of the guard's value; by its branches, the first that goes the way that the arguments go."""
-        attempt = 0
-        while True:
+    def _guarded(self, args: Arguments, named: dict[str, Any], run: Callable[[Program], Any]) -> Any:
+        """What `run` makes of the program of the guard's value; by its branches, of that which the arguments go by.
+
+        That is the one whose run does not fail. The one that answered last is tried first, and where none answers
+        another is recorded.
+        """
+        place = self._place(args, named, self._known())
+        if place[-1] is not BY_BRANCHES:
+            return run(self._program(place, args, named))
+        first = self.latest.get(place, 0)
+        for attempt in itertools.chain([first], (i for i in itertools.count() if i != first)):
+            program, is_new = self._found_or_made((attempt, *place), args, named)
             try:
-                return self._program(args, named, self._known(), attempt)(*args, **named)
+                result = run(program)
             except BranchError:
-                if self.guard_value(args, named) is not BY_BRANCHES:
+                if is_new:
                     raise
-            attempt += 1
+                continue
+            with self.lock:
+                self.statistics.hits += not is_new
+                self.latest[place] = attempt
+            return result
+        raise AssertionError("there is always another attempt")
 
     def _known(self) -> Known:
         """What is known of the function as it is now."""
@@ -119,6 +150,8 @@ class Compiled(FunctionLike):
         """Forget every program."""
         with self.lock:
             self.programs.clear()
+            self.met.clear()
+            self.latest.clear()
             self.known = None
 
     def run_into(self, out: Any, *args: Any, **named: Any) -> Any:
@@ -130,51 +163,92 @@ class Compiled(FunctionLike):
         return Same(self.record), self.of
 
     def program(self, *args: Any, **named: Any) -> Program:
-        """The program for these arguments' dtypes and shapes, the static ones' values, and what the function reads."""
-        return self._program(args, named, self._known())
+        """The program for these arguments' dtypes and shapes, the static ones' values, and what the function reads.
 
-    def _program(self, args: tuple[Any, ...], named: dict[str, Any], known: Known, attempt: int = 0) -> Program:
-        """The program recorded first, second and so on for arguments like these; by its branches there are several."""
+        Of those recorded for each way through the branches it is the one that answers for the arguments.
+        """
+        if not self.is_guarded:
+            return self._program(self._place(args, named, self._known()), args, named)
+
+        def asked(program: Program) -> Program:
+            if self.guard_value(args, named) is BY_BRANCHES:
+                program.run_at({}, *args, **named)
+            return program
+
+        made: Program = self._guarded(args, named, asked)
+        return made
+
+    def _place(self, args: Arguments, named: dict[str, Any], known: Known) -> Place:
+        """Under what the programs for these arguments are kept; the last part is the guard's value."""
         leaves, spec = trees.flatten((args, named))
-        guard = self.guard_value(args, named)
-        key = (spec, tuple(map(_leaf_key, leaves)), known.read, known.rules, attempt, guard)
+        return spec, tuple(map(leaf_key, leaves)), known.read, known.rules, self.guard_value(args, named)
+
+    def _program(self, place: Place, args: Arguments, named: dict[str, Any]) -> Program:
+        program, is_new = self._found_or_made((0, *place), args, named)
+        with self.lock:
+            self.statistics.hits += not is_new
+        return program
+
+    def _found_or_made(self, key: Place, args: Arguments, named: dict[str, Any]) -> tuple[Program, bool]:
+        """The program kept under a key, which begins with a number by the branches, and whether it was made now."""
         found = self._found(key)
         if found is not None:
-            return found
+            return found, False
         with self.turns.turn(key):
             found = self._found(key)
-            if found is None:
-                branches: Branches = "explore" if guard is None else "static"
-                name = getattr(self.of, "__name__", "")
-                found = trace_program(
-                    self.record,
-                    args,
-                    named,
-                    name=name,
-                    branches=branches,
-                    named_like=self.of if self.last or _takes(self.of, len(args)) else None,
-                    last=self.last,
-                    counted=self.counted,
-                )
-                self._keep(key, found)
-        return found
-
-    def _found(self, key: Any) -> Program | None:
-        with self.lock:
-            found = self.programs.used(key)
             if found is not None:
-                self.statistics.hits += 1
-            return found
+                return found, False
+            made = self._traced(args, named, self.branches if key[-1] is None else "static")
+            self._keep(key, made, args, named)
+        return made, True
 
-    def _keep(self, key: Any, made: Program) -> None:
+    def program_of_ways(self) -> Program:
+        """One program of all ways through the branches that were recorded; it fails where another is taken.
+
+        Raises SpecError where nothing was recorded.
+        """
+        ways = self.ways()
+        if not ways:
+            raise SpecError("nothing was recorded yet", cure="Call it on arrays of every way first.")
+        args, named = trees.unflatten(ways[-1].spec, ways[-1].leaves)
+        return self._traced(args, named, "guard", ways)
+
+    def _traced(self, args: Arguments, named: dict[str, Any], branches: Branches, ways: Sequence[Way] = ()) -> Program:
+        return trace_program(
+            self.record,
+            args,
+            named,
+            name=getattr(self.of, "__name__", ""),
+            branches=branches,
+            named_like=self.of if self.last or _takes(self.of, len(args)) else None,
+            last=self.last,
+            counted=self.counted,
+            ways=ways,
+        )
+
+    def _found(self, key: Place) -> Program | None:
+        with self.lock:
+            return self.programs.used(key)
+
+    def _keep(self, key: Place, made: Program, args: Arguments, named: dict[str, Any]) -> None:
         with self.lock:
             self.statistics.misses += 1
             self.keeps_states |= bool(made.states)
             self.programs[key] = made
+            if key[-1] is BY_BRANCHES:
+                self.met = {k: way for k, way in self.met.items() if k in self.programs}
+                self.met[key] = Way.of(args, named)
 
-    def guard_value(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def ways(self) -> list[Way]:
+        """Arguments for each way through the branches that was recorded."""
+        with self.lock:
+            return [self.met[key] for key in self.programs if key in self.met]
+
+    def guard_value(self, args: Arguments, named: dict[str, Any]) -> Any:
         """What the guard of a guarded function says of these arguments; None where there is no guard."""
-        return self.of.guard_value(args, named) if isinstance(self.of, Compiled) else None
+        if isinstance(self.of, Compiled) and self.of.is_guarded:
+            return self.of.guard_value(self.own(args), named)
+        return BY_BRANCHES if self.branches == "guard" else None
 
 
 def _takes(function: Function, count: int) -> bool:
@@ -190,67 +264,46 @@ BY_BRANCHES = "by its branches"
 """The guard of a function that is recorded for each way through its branches."""
 
 
-def _look(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Sequence[Any], Any]:
-    """The leaves of a call, and what tells at a glance that another call takes the same program.
-
-    That is None where a leaf is neither an array nor a number nor static, but a spec, say.
-    """
-    if not named and {*map(type, args)} == PLAIN:
-        return args, tuple([(a.dtype, a.shape) for a in args])
-    leaves, spec = trees.flatten((args, named))
-    looks = [_leaf_look(leaf) for leaf in leaves]
-    return leaves, None if None in looks else (spec, *looks)
-
-
-PLAIN = {np.ndarray}
-
-
-def _leaf_look(leaf: Any) -> Any:
-    if type(leaf) is np.ndarray:
-        return leaf.dtype, leaf.shape
-    if isinstance(leaf, np.generic):
-        return type(leaf), leaf.dtype
-    if type(leaf) is float:
-        return float
-    return fingerprint(leaf) if leaf_type(leaf) is None else None
-
-
-def _leaf_key(leaf: Any) -> Any:
-    found = leaf_type(leaf)
-    if found is None:
-        return fingerprint(leaf)
-    return found.key, isinstance(leaf, float) and not isinstance(leaf, np.generic)
-
-
 @remade
-def value_and_grad(function: Function, wrt: Wrt = 0, *, has_aux: bool = False) -> Compiled:
+def value_and_grad(
+    function: Function, wrt: Wrt = 0, *, has_aux: bool = False, branches: Branches = "explore"
+) -> Compiled:
     """The function that returns `(f(*args), gradient)`.
 
     `wrt` names the arguments to differentiate, by position or keyword: one, or several for a tuple of gradients.
     `f` returns a floating-point scalar, or with `has_aux` a pair of it and anything. Each gradient has the structure,
     shapes and dtypes of its argument. Raises DtypeError for an argument that is not floating point, ShapeError for a
     result that is no scalar, MissingRule where an operator has no derivative.
+
+    `branches` says, here and for the other transforms, what becomes of Python branches on traced values in calls on
+    arrays: "explore" records every way, "error" refuses them, "guard" records each way when arrays first take it,
+    however many there may be, and "static" that of the first arrays alone, so that others raise a BranchError. Inside
+    a traced function its own policy holds. `.statistics.misses` counts recordings; `export_guarded` writes them.
     """
 
     def value_and_gradient_of(*args: Any, **named: Any) -> Any:
         return value_and_gradient(function, args, named, wrt, has_aux=has_aux)
 
-    return Compiled(value_and_gradient_of, function)
+    return Compiled(value_and_gradient_of, function, branches=branches)
 
 
 @remade
-def grad(function: Function, wrt: Wrt = 0, *, has_aux: bool = False) -> Compiled:
-    """The gradient of a scalar function; with `has_aux`, the pair of gradient and aux. See `value_and_grad`."""
+def grad(function: Function, wrt: Wrt = 0, *, has_aux: bool = False, branches: Branches = "explore") -> Compiled:
+    """The gradient of a scalar function; with `has_aux`, the pair of gradient and aux. See `value_and_grad`.
+
+    >>> float(ps.grad(lambda x: x**3)(2.0))
+    12.0
+    """
 
     def gradient_of(*args: Any, **named: Any) -> Any:
         value, gradient = value_and_gradient(function, args, named, wrt, has_aux=has_aux)
         return (gradient, value[1]) if has_aux else gradient
 
-    return Compiled(gradient_of, function)
+    return Compiled(gradient_of, function, branches=branches)
 
 
 @remade
-def vmap(function: Function, in_axes: Axes = 0, out_axes: Axes = 0) -> Compiled:
+def vmap(function: Function, in_axes: Axes = 0, out_axes: Axes = 0, *, branches: Branches = "explore") -> Compiled:
     """The function of a batch: `f` of each example, stacked, in one program.
 
     `in_axes` says along which axis the examples of each positional argument lie: one axis for all, or a tuple with one
@@ -261,12 +314,15 @@ def vmap(function: Function, in_axes: Axes = 0, out_axes: Axes = 0) -> Compiled:
     a batch, and values whose size differs between examples, are computed in a loop over the examples.
     Raises ShapeError where the sizes of the mapped axes may differ, or where results of the examples would differ in
     shape, SpecError for axes that do not fit the arguments.
+
+    >>> ps.vmap(ps.grad(lambda w, x: np.sum(w * x) ** 2), in_axes=(None, 0))(np.ones(2), np.eye(2)).tolist()
+    [[2.0, 0.0], [0.0, 2.0]]
     """
 
     def batch_of(*args: Any, **named: Any) -> Any:
         return batched_call(function, args, named, in_axes, out_axes)
 
-    return Compiled(batch_of, function)
+    return Compiled(batch_of, function, branches=branches)
 
 
 def vjp(function: Function, *args: Any, wrt: Wrt | None = None, **named: Any) -> tuple[Any, Function]:
@@ -277,6 +333,10 @@ def vjp(function: Function, *args: Any, wrt: Wrt | None = None, **named: Any) ->
     repeatedly. Raises SpecError, ShapeError or DtypeError for a cotangent that does not fit, DtypeError for an argument
     that is not floating point, MissingRule where an operator has no derivative.
     What `f` writes to a state is kept once, when `f` is run; the pullback is that of the states before it.
+
+    >>> y, pullback = ps.vjp(np.multiply, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    >>> [x.tolist() for x in pullback(np.ones(2))]
+    [[3.0, 4.0], [1.0, 2.0]]
     """
     asked: Wrt = tuple(range(len(args))) if wrt is None else wrt
     if tracing.is_recording():
@@ -307,4 +367,4 @@ def _vjp_programs(of: Same, wrt: Wrt) -> tuple[Compiled, Compiled]:
         _, pullback = vector_jacobian(function, args, named, wrt)
         return pullback(cotangent)
 
-    return Compiled(function, function), Compiled(pulled, function)
+    return Compiled(function, function), Compiled(pulled, function, own=operator.itemgetter(slice(1, None)))

@@ -1,85 +1,313 @@
-"""`forward`: an elementwise function differentiated on the way forward, so that one number an element is kept."""
+"""Forward mode, products, Jacobians and Hessians of functions: called on arrays, traced once and run by onnxruntime.
+
+Like `grad`, each is an ordinary function again, and becomes part of a function that is being traced.
+"""
 
 import functools
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from primsplit import tracing
+from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.broadcasting import ones_like, sum_to
-from primsplit.calls.boundaries import primitive
-from primsplit.calls.primitive import Primitive, rrule
-from primsplit.errors import RuleError
-from primsplit.ir import is_call, walk
-from primsplit.lifting import as_array
-from primsplit.transforms.forward import jacobian_vector
+from primsplit.errors import DtypeError, ShapeError, SpecError
+from primsplit.fingerprint import Same
+from primsplit.functionlike import remade
+from primsplit.limited import Limited
+from primsplit.programs.compiled import CACHE_SIZE, Compiled
+from primsplit.programs.program import Program
+from primsplit.programs.pushed import PushedProgram, push_program
+from primsplit.programs.trace_program import Branches
+from primsplit.transforms.directions import hessian_of, jacobian_of, laplacian_of
+from primsplit.transforms.forward import (
+    as_tuple,
+    jacobian_vector,
+    linear_part,
+    value_gradient_and_product,
+)
+from primsplit.transforms.gradient import Wrt, check_differentiable, select_arguments
+from primsplit.transforms.linear import Mode
 
 Function = Callable[..., Any]
 
 
-def forward(function: Function) -> Primitive:
-    """`function`, an elementwise one of arrays that broadcast, as one op that keeps its derivatives alone.
+def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """`f(*primals)` and its derivative along the tangents.
 
-    Its forward pass computes the value and the derivative with respect to each argument, by forward mode; its pullback
-    multiplies. A long chain of elementwise operations so keeps one array an argument instead of one an operation. Use
-    as a decorator. Raises RuleError for a function with an operator that is not elementwise, whose gradient this would
-    not be.
+    Both are tuples with one value an argument; a tangent has its primal's structure, shapes and dtypes, and is None for
+    an argument (or a leaf of one) that stays as it is. The tangent of a result that is not floating point is None.
+    Raises SpecError, ShapeError or DtypeError where a tangent does not fit, MissingRule where there is no derivative.
+
+    >>> value, slope = ps.jvp(lambda x: x**2, (np.array([1.0, 3.0]),), (np.array([1.0, 0.5]),))
+    >>> value.tolist(), slope.tolist()
+    ([1.0, 9.0], [2.0, 3.0])
     """
-    made: Primitive = primitive(_checked(function))
-
-    @rrule(made)
-    def rule(*args: Any) -> tuple[Any, Function]:
-        arrays = [as_array(a) for a in args]
-        value, derivatives = None, []
-        for position, array in enumerate(arrays):
-            tangents = [ones_like(a) if i == position and a.type.is_float else None for i, a in enumerate(arrays)]
-            if array.type.is_float:
-                value, derivative = jacobian_vector(function, arrays, tangents)
-                derivatives.append(derivative)
-            else:
-                derivatives.append(None)
-        value = function(*args) if value is None else value
-
-        def pullback(dy: Array) -> tuple[Array | None, ...]:
-            pairs = zip(derivatives, arrays, strict=True)
-            return tuple(None if d is None else sum_to(dy * d, a.shape) for d, a in pairs)
-
-        return value, pullback
-
-    rule.__name__ = f"{made.name}_rule"
-    return made
+    if _is_traced((primals, tangents)):
+        return jacobian_vector(function, primals, tangents)
+    given = as_tuple(primals, "primals"), as_tuple(tangents, "tangents")
+    pair: tuple[Any, Any] = _jvp_program(Same(function))(*given)
+    return pair
 
 
-def _checked(function: Function) -> Function:
-    """The function, refused where it records an operator that is not elementwise."""
+@functools.lru_cache(CACHE_SIZE)
+def _jvp_program(of: Same) -> Compiled:
+    def jvp_of(primals: Any, tangents: Any) -> Any:
+        return jacobian_vector(of.value, primals, tangents)
 
-    @functools.wraps(function)
-    def checked(*args: Any) -> Any:
-        if not tracing.is_recording():
-            return function(*args)
-        into = tracing.current()
-        before = len(into.ops)
-        result = function(*args)
-        for recorded in into.ops[before:]:
-            for inner in (recorded, *(o for b in recorded.blocks() for o in walk(b))):
-                if not is_call(inner) and inner.kind not in ELEMENTWISE:
-                    raise RuleError(
-                        f"{getattr(function, '__name__', 'the function')} is given to ps.forward, and {inner.kind} is "
-                        "not elementwise",
-                        place=inner.place,
-                        cure="Leave ps.forward away, or keep it to the elementwise part.",
-                    )
-        return result
-
-    return checked
+    return Compiled(jvp_of, of.value, own=operator.itemgetter(0))
 
 
-ELEMENTWISE = frozenset({
-    "Abs", "Acos", "Acosh", "Add", "And", "Asin", "Asinh", "Atan", "Atanh", "Cast", "CastLike", "Ceil", "Celu", "Clip",
-    "Cos", "Cosh", "Div", "Elu", "Equal", "Erf", "Exp", "Floor", "Gelu", "Greater", "GreaterOrEqual", "HardSigmoid",
-    "HardSwish", "Identity", "IsInf", "IsNaN", "LeakyRelu", "Less", "LessOrEqual", "Log", "Max", "Mean", "Min", "Mish",
-    "Mod", "Mul", "Neg", "Not", "Or", "PRelu", "Pow", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid",
-    "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Sub", "Sum", "Tan", "Tanh", "ThresholdedRelu", "Where",
-    "Xor",
-})  # fmt: skip
-"""Operators whose every element depends on the elements at its place alone."""
+def linearize(function: Function, *primals: Any) -> tuple[Any, Function]:
+    """`f(*primals)`, and the linear function that maps tangents of the primals to the tangent of the result.
+
+    What the tangents do not change is computed once, here; a call of the linear function runs its list alone. It
+    takes one tangent a primal, with its structure, shapes and dtypes, None for zero; the tangent of a result that is
+    not floating point is None. Both raise what `jvp` raises.
+
+    >>> value, linear = ps.linearize(lambda x: x**2, np.array([1.0, 3.0]))
+    >>> linear(np.array([1.0, 0.0])).tolist(), linear(np.array([0.0, 1.0])).tolist()
+    ([2.0, 0.0], [0.0, 6.0])
+    """
+    if _is_traced(primals):
+        return linear_part(function, primals)
+    prepared = _linear_programs(Same(function))
+    return prepared.of(prepared.programs.program(*primals)).linearized(primals)
+
+
+class _Linear:
+    """The programs of a function, one a signature, each with its tangent list."""
+
+    def __init__(self, function: Function) -> None:
+        self.programs = Compiled(function, function)
+        self.pushed: Limited[int, PushedProgram] = Limited(CACHE_SIZE)
+
+    def of(self, program: Program) -> PushedProgram:
+        """The tangent list of a program, which it keeps, so that its id stays its own."""
+        known = self.pushed.get(id(program))
+        if known is None:
+            known = self.pushed[id(program)] = push_program(program)
+        return known
+
+
+@functools.lru_cache(CACHE_SIZE)
+def _linear_programs(of: Same) -> _Linear:
+    return _Linear(of.value)
+
+
+def _is_traced(tree: Any) -> bool:
+    return tracing.is_recording() or any(isinstance(x, Array) for x in trees.flatten(tree)[0])
+
+
+@remade
+def value_grad_and_hvp(function: Function, wrt: Wrt = 0, *, branches: Branches = "explore") -> Compiled:
+    """The function `(*args, v) -> (value, gradient, H v)` for the Hessian H of a scalar function.
+
+    `v`, like the gradient and the product, has the structure, shapes and dtypes of the argument in `wrt`: a tuple for
+    several. Forward over reverse, as one program: about twice the work of the gradient, whatever the size of H. Raises
+    SpecError, ShapeError or DtypeError for a `v` that does not fit, and what `value_and_grad` raises.
+
+    >>> value, gradient, product = ps.value_grad_and_hvp(lambda x: np.sum(x**3))(np.array([1.0, 2.0]), np.ones(2))
+    >>> float(value), gradient.tolist(), product.tolist()
+    (9.0, [3.0, 12.0], [6.0, 12.0])
+    """
+
+    def product_of(*args: Any, **named: Any) -> Any:
+        *positional, vector = _with_vector(args)
+        return value_gradient_and_product(function, positional, named, wrt, vector)
+
+    return Compiled(product_of, function, last="v", branches=branches)
+
+
+def hvp(
+    function: Function,
+    primals: Sequence[Any] | None = None,
+    v: Any = None,
+    *,
+    wrt: Wrt = 0,
+    branches: Branches = "explore",
+) -> Any:
+    """Products of a scalar function's Hessian with vectors.
+
+    `hvp(f)` is the prepared form, a function `(*args, v) -> H v` that is traced once; `hvp(f, primals, v)` is one
+    product at the arguments `primals`, a tuple. `v`, like the product, has the structure, shapes and dtypes of the
+    argument in `wrt`: a tuple for several. Raises what `value_grad_and_hvp` raises.
+
+    >>> ps.hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), np.ones(2)).tolist()
+    [6.0, 12.0]
+    """
+    if primals is None:
+        return _products_of(function, wrt, branches=branches)
+    if v is None:
+        raise SpecError("hvp(f, primals, v) has no v", place=tracing.user_place(), cure="Give the vector, or hvp(f).")
+    given = (*as_tuple(primals, "primals"), v)
+    if _is_traced(given):
+        return value_gradient_and_product(function, given[:-1], {}, wrt, v)[2]
+    return _kept_products(Same(function), wrt if isinstance(wrt, int | str) else tuple(wrt), branches)(*given)
+
+
+@remade
+def _products_of(function: Function, wrt: Wrt, *, branches: Branches = "explore") -> Compiled:
+    def product_of(*args: Any, **named: Any) -> Any:
+        *positional, vector = _with_vector(args)
+        return value_gradient_and_product(function, positional, named, wrt, vector)[2]
+
+    return Compiled(product_of, function, last="v", branches=branches)
+
+
+@functools.lru_cache(CACHE_SIZE)
+def _kept_products(of: Same, wrt: Wrt, branches: Branches) -> Compiled:
+    return _products_of(of.value, wrt, branches=branches)
+
+
+def _with_vector(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(args) < 2:
+        raise SpecError(
+            "a Hessian-vector product takes the function's arguments and then the vector",
+            place=tracing.user_place(),
+            cure="Call it like hvp(f)(x, v).",
+        )
+    return args
+
+
+@remade
+def jacobian(
+    function: Function,
+    wrt: Wrt = 0,
+    *,
+    mode: Mode | None = None,
+    chunk: int | None = None,
+    branches: Branches = "explore",
+) -> Compiled:
+    """The Jacobian of a function, in the structure of the result and, in it, of the argument in `wrt`.
+
+    Its arrays have the shape (*result, *argument); several arguments are a tuple. `mode="forward"` makes columns,
+    `"reverse"` rows; by default whichever are fewer. `chunk` directions are computed at a time, by default all at once.
+    Raises DtypeError for an argument or result that is not floating point, SpecError for a `mode` or `chunk` that is
+    none, MissingRule where an operator has no derivative.
+
+    >>> ps.jacobian(lambda x: np.array([x[0] * x[1], x[1]]))(np.array([2.0, 3.0])).tolist()
+    [[3.0, 2.0], [0.0, 1.0]]
+    """
+
+    def jacobian_at(*args: Any, **named: Any) -> Any:
+        return jacobian_of(function, args, named, wrt, mode=mode, chunk=chunk)[1]
+
+    return Compiled(jacobian_at, function, branches=branches)
+
+
+@remade
+def value_and_jacobian(
+    function: Function,
+    wrt: Wrt = 0,
+    *,
+    mode: Mode | None = None,
+    chunk: int | None = None,
+    branches: Branches = "explore",
+) -> Compiled:
+    """The function that returns `(f(*args), Jacobian)`; see `jacobian`."""
+
+    def both_at(*args: Any, **named: Any) -> Any:
+        return jacobian_of(function, args, named, wrt, mode=mode, chunk=chunk)
+
+    return Compiled(both_at, function, branches=branches)
+
+
+@remade
+def hessian(function: Function, wrt: Wrt = 0, *, chunk: int | None = None, branches: Branches = "explore") -> Compiled:
+    """The Hessian of a scalar function: arrays of shape (*a, *b) in the structure of the argument in `wrt`, twice.
+
+    Here a and b are the shapes of the argument's arrays, whose dtypes they have. `chunk` directions are computed at a
+    time, by default all at once. Raises SpecError for a `chunk` that is none, and what `value_and_grad` raises.
+
+    >>> ps.hessian(lambda x: x[0] ** 2 * x[1])(np.array([2.0, 3.0])).tolist()
+    [[6.0, 4.0], [4.0, 0.0]]
+    """
+
+    def hessian_at(*args: Any, **named: Any) -> Any:
+        return hessian_of(function, args, named, wrt, chunk=chunk)[2]
+
+    return Compiled(hessian_at, function, branches=branches)
+
+
+@remade
+def value_grad_and_hessian(
+    function: Function, wrt: Wrt = 0, *, chunk: int | None = None, branches: Branches = "explore"
+) -> Compiled:
+    """The function that returns `(value, gradient, Hessian)` of a scalar function; see `hessian`."""
+
+    def all_of(*args: Any, **named: Any) -> Any:
+        return hessian_of(function, args, named, wrt, chunk=chunk)
+
+    return Compiled(all_of, function, branches=branches)
+
+
+@remade
+def laplacian(
+    function: Function, wrt: Wrt = 0, *, chunk: int | None = None, branches: Branches = "explore"
+) -> Compiled:
+    """The sum of the second derivatives of a scalar function, over the elements of the argument in `wrt`.
+
+    A scalar of the argument's dtype; of several arguments all elements count. It is the trace of the Hessian, of which
+    the blocks of each array with itself are formed. `chunk` and errors are those of `hessian`.
+
+    >>> float(ps.laplacian(lambda x: np.sum(x**3))(np.array([1.0, 2.0])))
+    18.0
+    """
+
+    def laplacian_at(*args: Any, **named: Any) -> Any:
+        return laplacian_of(function, args, named, wrt, chunk=chunk)
+
+    return Compiled(laplacian_at, function, branches=branches)
+
+
+@remade
+def derivative(function: Function, wrt: int | str = 0, *, branches: Branches = "explore") -> Compiled:
+    """The derivative of a function of a number, in the structure, shapes and dtypes of its result.
+
+    The number is a Python float or a floating-point array without axes. One forward pass, however many elements the
+    result has. Raises ShapeError for an array with axes, DtypeError for an integer or a result that is not floating
+    point, MissingRule where an operator has no derivative.
+
+    >>> ps.derivative(lambda t: np.stack([t**2, t**3]))(2.0).tolist()
+    [4.0, 12.0]
+    """
+
+    def derivative_at(*args: Any, **named: Any) -> Any:
+        return _with_derivative(function, args, named, wrt)[1]
+
+    return Compiled(derivative_at, function, branches=branches)
+
+
+@remade
+def value_and_derivative(function: Function, wrt: int | str = 0, *, branches: Branches = "explore") -> Compiled:
+    """The function that returns `(f(x), derivative)` of a function of a number; see `derivative`."""
+
+    def both_at(*args: Any, **named: Any) -> Any:
+        return _with_derivative(function, args, named, wrt)
+
+    return Compiled(both_at, function, branches=branches)
+
+
+def _with_derivative(function: Function, args: tuple[Any, ...], named: dict[str, Any], wrt: int | str) -> Any:
+    ((key, x),) = select_arguments(function, args, named, wrt).items()
+    leaves, _ = trees.flatten(x)
+    if len(leaves) == 1 and isinstance(leaves[0], int):
+        raise DtypeError(
+            f"cannot differentiate with respect to {leaves[0]}: it is a static {type(leaves[0]).__name__}",
+            place=tracing.user_place(),
+            cure="Pass a float.",
+        )
+    if len(leaves) != 1 or not trees.is_array(leaves[0]) or getattr(leaves[0], "shape", ()) != ():
+        raise ShapeError(
+            "derivative takes a function of a number",
+            place=tracing.user_place(),
+            cure="Use ps.jacobian for an array, or ps.jvp along a direction.",
+        )
+
+    def along(number: Any) -> Any:
+        positional = [number if i == key else a for i, a in enumerate(args)]
+        return function(*positional, **{k: number if k == key else v for k, v in named.items()})
+
+    value, slope = jacobian_vector(along, (x,), (1.0,))
+    check_differentiable([a.type for a in trees.flatten(value)[0]], "derivative")
+    return value, slope

@@ -10,6 +10,7 @@ import numpy as np
 
 from primsplit import tracing, trees
 from primsplit.array import Array
+from primsplit.atomic_files import write_whole
 from primsplit.branching.raising import raise_at_run_time
 from primsplit.control import cond
 from primsplit.doors import save_models
@@ -22,7 +23,6 @@ from primsplit.programs.compiled import BY_BRANCHES, Compiled
 from primsplit.programs.program import ARRAY, Program
 from primsplit.programs.trace_program import check_option, trace_program
 from primsplit.providers import Provider
-from primsplit.whole import write_whole
 
 Function = Callable[..., Any]
 
@@ -35,11 +35,10 @@ class Guarded(Compiled):
     """
 
     def __init__(self, function: Function, guard: Function | None) -> None:
-        super().__init__(function, function)
+        super().__init__(function, function, branches="guard")
         if guard is not None:
             require_function(guard)
         self.guard = guard
-        self.is_guarded = True
 
     def guard_value(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """What the guard says of these arguments. Raises SpecError where that cannot be looked up."""
@@ -58,6 +57,10 @@ def guarded(function: Function, guard: Function | None = None) -> Guarded:
     the branches that the arguments take are part of the program. A value that was not met before makes a recording;
     `.statistics` counts them. Without a guard there is a recording for each way through the branches. Inside a traced
     function it is the function itself. Raises SpecError for a guard that is no number, text or tuple of such.
+
+    >>> root = ps.guarded(lambda x: np.sqrt(x) if x > 0 else 0.0 * x, lambda x: bool(x > 0))
+    >>> [float(ps.grad(root)(x)) for x in (4.0, -1.0)]
+    [0.25, 0.0]
     """
     return Guarded(function, guard)
 
@@ -68,29 +71,35 @@ def export_guarded(
     """Write what a guarded function, or a transform of one, has recorded; return the paths written.
 
     `form="joint"` makes one file that computes the guard, a scalar, and runs the program of its value; it fails for a
-    value that was not recorded. `form="variants"` makes a folder with one file for each value and `index.json`, which
-    says which is whose. `provider` is as for `export`. Raises SpecError where nothing was recorded, or recordings
-    differ in their arguments.
+    value that was not recorded. Without a guard the file asks the conditions of the branches, and fails at the first
+    that goes a way which no call took. `form="variants"` makes a folder with one file for each value of the guard and
+    `index.json`, which says which is whose. `provider` is as for `export`. Raises SpecError where nothing was recorded,
+    or recordings differ in their arguments.
     """
     check_option("form", form, ("joint", "variants"))
-    recorded, path = _recorded(target), os.fspath(path)
+    guard, path = guard_of(target), os.fspath(path)
+    recorded = _recorded(target)
+    if form == "variants" and guard is None:
+        raise SpecError(
+            "a function that is recorded by its branches has no values to tell files apart",
+            cure='form="joint" is one file of all that was recorded. Or give a guard: ps.guarded(f, guard).',
+        )
     if form == "variants":
         return _save_variants(recorded, path, provider)
-    program = _with_guard(target, recorded)
+    program = target.program_of_ways() if guard is None else _with_guard(guard, recorded)
     program.save(path, provider)
     return [path]
 
 
 def _recorded(target: Compiled) -> "OrderedDict[Any, Program]":
-    """The programs by the value of the guard."""
-    if guard_of(target) is None:
+    """The programs by the value of the guard, where there is one."""
+    if not (isinstance(target, Compiled) and target.is_guarded):
         raise SpecError(
             f"{getattr(target, '__name__', 'the function')} has no guard to put in a file",
             cure="Make it with ps.guarded(f, guard). Or export the function itself, with all its branches.",
         )
-    found: OrderedDict[Any, Program] = OrderedDict()
-    for key, program in target.programs.items():
-        found[key[-1]] = program
+    by_branches = guard_of(target) is None
+    found = OrderedDict((key if by_branches else key[-1], program) for key, program in target.programs.items())
     if not found:
         raise SpecError(
             "the guarded function has recorded nothing yet", cure="Call it once for each value of its guard."
@@ -107,12 +116,11 @@ def _recorded(target: Compiled) -> "OrderedDict[Any, Program]":
 
 
 def guard_of(target: Any) -> Function | None:
-    """The guard of a guarded function or of a transform of one."""
-    while isinstance(target, Compiled):
-        if isinstance(target, Guarded):
-            return target.guard
-        target = target.of
-    return None
+    """The guard of a guarded function or of a transform of one, as a function of the target's arguments."""
+    if isinstance(target, Guarded):
+        return target.guard
+    inner = guard_of(target.of) if isinstance(target, Compiled) else None
+    return inner and (lambda *args, **named: inner(*target.own(args), **named))
 
 
 def guard_value(guard: Function, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
@@ -145,17 +153,15 @@ def _save_variants(recorded: Mapping[Any, Program], folder: str, provider: Provi
     return [*(os.path.join(folder, name) for name in names.values()), index]
 
 
-def _with_guard(target: Compiled, recorded: Mapping[Any, Program]) -> Program:
+def _with_guard(guard: Function, recorded: Mapping[Any, Program]) -> Program:
     """One program that computes the guard and runs what was recorded for its value."""
     first = next(iter(recorded.values()))
-    guard = guard_of(target)
     values = list(recorded)
 
     def whole(*leaves: Any) -> Any:
         arrays = iter(leaves)
         args, named = trees.unflatten(first.arguments, [next(arrays) if s is ARRAY else s for s in first.static])
-        now = as_array(guard(*args, **named)) if guard is not None else as_array(False)
-        return _chosen(now, values, recorded, args, named)
+        return _chosen(as_array(guard(*args, **named)), values, recorded, args, named)
 
     program = trace_program(whole, first.types, {}, name=first.block.name)
     return Program(

@@ -2,27 +2,26 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import dims, tracing, trees
+from primsplit import tracing, trees
 from primsplit.calls.recorded import StandIn, merged
 from primsplit.collector import paused
 from primsplit.counters import Counters
-from primsplit.doors import make_session
 from primsplit.errors import FrozenArrayWarning, PrimsplitError, SpecError
 from primsplit.frames import explored_keeping
 from primsplit.functionlike import require_function
-from primsplit.ir import Block, Const, Op, Type, Value, Var, free, same_data, walk
+from primsplit.ir import Block, Const, Type, Var, same_data, walk
 from primsplit.literals import bytes_text
-from primsplit.names import NamedBlock, kept_apart
-from primsplit.passes.dead_code import drop_dead_code
+from primsplit.names import kept_apart
 from primsplit.programs.carried import Carried
+from primsplit.programs.examples import Examples, Way, example_sets
 from primsplit.programs.labels import input_names, output_names
 from primsplit.programs.program import ARRAY, Program
-from primsplit.specs import leaf_type
+from primsplit.specs import leaf_type, may_be
 from primsplit.states import State
 from primsplit.unrolled import report_unrolled
 
@@ -31,8 +30,17 @@ Function = Callable[..., Any]
 Freeze = Literal["allow", "error"]
 """What becomes of an array from outside of the function: it is part of the program, or refused."""
 
-Branches = Literal["explore", "error", "static"]
-"""What becomes of a Python branch on a traced value: every path is recorded, none is, or the one that arrays take."""
+Branches = Literal["explore", "error", "guard", "static"]
+"""What becomes of a Python branch on a traced value: every way is recorded, none is, those that arrays took, or the one
+that the arguments take."""
+
+
+class Told(NamedTuple):
+    """Whether branches are explored, and arrays for each leaf that tell the ways to explore: one set or several."""
+
+    explores: bool
+    examples: Sequence[Sequence[npt.NDArray[Any] | None]] = ()
+
 
 LARGE = 2**26
 """The bytes of an array from outside from which on its place in the program is reported."""
@@ -49,8 +57,11 @@ def trace_program(
     last: str = "",
     freeze: Freeze = "allow",
     counted: bool = True,
+    ways: Sequence[Way] = (),
 ) -> Program:
     """Trace `function` on specs: arrays, Types, annotations; other leaves are static arguments. `counted` as a trace.
+
+    With branches="guard" it is recorded for the ways that `ways` took, and the one that the arguments take.
 
     Inputs are called as the parameters of `named_like`, by default of `function`; see `labels.input_names` for `last`.
     Raises what the function raises, TraceError where it does what a recording cannot hold.
@@ -58,11 +69,9 @@ def trace_program(
     if isinstance(function, Program):
         return _of_its_types(function, trees.flatten((tuple(args), dict(named)))[0], named)
     require_function(function)
-    guarded = "A function that is recorded for each way when arrays first take it is ps.guarded(f)."
-    check_option("branches", branches, get_args(Branches), cure=guarded)
+    check_option("branches", branches, get_args(Branches))
     check_option("freeze", freeze, get_args(Freeze))
     leaves, spec = trees.flatten((tuple(args), dict(named)))
-    types = [leaf_type(x) for x in leaves]
     labels = input_names(function if named_like is None else named_like, spec, last)
     Counters.traces += counted
 
@@ -70,7 +79,25 @@ def trace_program(
         positional, keywords = trees.unflatten(spec, given)
         return function(*positional, **keywords)
 
-    block, result_spec, states = _record(name or _name(function), call, leaves, types, labels, branches)
+    own = Way(tuple(leaves), spec)
+    sets = example_sets(own, ways if branches == "guard" else None) if branches in {"guard", "static"} else ()
+    told = Told(branches != "error", sets)
+    return _program_of(name or _name(function), call, leaves, spec, labels, told=told, freeze=freeze)
+
+
+def _program_of(
+    name: str,
+    call: Callable[[Sequence[Any]], Any],
+    leaves: Sequence[Any],
+    spec: trees.TreeSpec,
+    labels: Sequence[str],
+    *,
+    told: Told,
+    freeze: Freeze,
+) -> Program:
+    """The program of a call on leaves, of which those with a type are inputs that are called as `labels` say."""
+    types = [leaf_type(x) for x in leaves]
+    block, result_spec, states = _record(name, call, leaves, types, labels, told)
     report_unrolled(block)
     constants = _outside_constants(block, freeze)
     carried = _carried(states)
@@ -113,7 +140,7 @@ def _of_its_types(program: Program, leaves: Sequence[Any], named: Mapping[str, A
     unfit = (
         f"{name} is {own}, not {given}"
         for name, own, leaf, given in zip(found.inputs, found.types, leaves, types, strict=False)
-        if given is not None and not isinstance(leaf, int | float | complex) and not _may_be(given, own)
+        if given is not None and not isinstance(leaf, int | float | complex) and not may_be(given, own)
     )
     if (told := next(unfit, None)) is not None or named or len(leaves) > len(found.inputs):
         raise SpecError(
@@ -124,31 +151,23 @@ def _of_its_types(program: Program, leaves: Sequence[Any], named: Mapping[str, A
     return found
 
 
-def _may_be(given: Type, own: Type) -> bool:
-    """Whether an array of the one type may be of the other."""
-    if given.dtype != own.dtype or given.shape is None or own.shape is None:
-        return given.dtype == own.dtype
-    return len(given.shape) == len(own.shape) and all(map(dims.could_be, given.shape, own.shape))
-
-
 def _record(
     name: str,
     call: Callable[[Sequence[Any]], Any],
     leaves: Sequence[Any],
     types: Sequence[Type | None],
     labels: Sequence[str],
-    branches: Branches,
+    told: Told,
 ) -> tuple[Block, trees.TreeSpec, dict[State, bool]]:
     """The block of a call on leaves, those with a type its parameters, and the structure of the result.
 
     The states that it meets are further parameters, and those that it writes to, which are True, further results.
     """
-    with paused(), tracing.fresh_stack(), tracing.recording(explores=branches != "error") as recorded:
+    with paused(), tracing.fresh_stack(), tracing.recording(explores=told.explores) as recorded:
         params = [None if t is None else recorded.param(t, n) for t, n in zip(types, labels, strict=True)]
         known: dict[Var, npt.NDArray[Any]] = {}
-        if branches == "static":
-            known.update({p: _known(x) for p, x in zip(params, leaves, strict=True) if p is not None})
-            recorded.example = _Example(known)
+        if told.examples:
+            recorded.examples = Examples(known, [_by_param(params, row) for row in told.examples])
         given = [(p, _stand_in(x, p.type)) for x, p in zip(leaves, params, strict=True) if p is not None]
         try:
             found = explored_keeping(name, given, lambda handles: call(merged(leaves, params, handles)), known)
@@ -159,6 +178,10 @@ def _record(
     block = tracing.close(name, [*(p for p, _ in given), *found.params.values()], recorded, results)
     states = {state: state in found.written for state in found.params if isinstance(state, State)}
     return block, found.result, states
+
+
+def _by_param(params: Sequence[Var | None], row: Sequence[npt.NDArray[Any] | None]) -> dict[Var, npt.NDArray[Any]]:
+    return {p: x for p, x in zip(params, row, strict=True) if p is not None and x is not None}
 
 
 def _outside_constants(block: Block, freeze: Freeze) -> list[Const]:
@@ -214,33 +237,6 @@ def _params(constants: Sequence[Const]) -> dict[str, Const]:
         if known is not const and not same_data(known, const):
             raise SpecError(f"two parameters are called {const.hint}", place=const.place)
     return found
-
-
-class _Example:
-    """Arrays for the inputs of a recording, which say which way its branches go."""
-
-    def __init__(self, arrays: dict[Var, npt.NDArray[Any]]) -> None:
-        self.arrays = arrays
-
-    def value_of(self, ops: Sequence[Op], wanted: Value) -> npt.NDArray[Any] | None:
-        """The number that the ops compute; None where they read more than the inputs."""
-        block = drop_dead_code(Block("condition", tuple(self.arrays), tuple(ops), (wanted,)))
-        if free(block):
-            return None
-        names = [f"x{i}" for i in range(len(block.params))]
-        session = make_session(NamedBlock(block, tuple(names), ("y",), (), {}))
-        found: npt.NDArray[Any] = session.run(dict(zip(names, self.arrays.values(), strict=True)))[0]
-        return found
-
-
-def _known(leaf: Any) -> npt.NDArray[Any]:
-    if isinstance(leaf, Type) or not trees.is_array(leaf):
-        raise SpecError(
-            "which way a branch goes is told by arrays, not by specs",
-            cure="Pass arrays as the arguments to record for; those of a file are its example_inputs().",
-        )
-    found = leaf_type(leaf)
-    return np.asarray(leaf, None if found is None else found.dtype)
 
 
 def _stand_in(leaf: Any, type: Type) -> StandIn:

@@ -18,7 +18,7 @@ from primsplit.tracing.places import (
 )
 from primsplit.tracing.sizes import size_of, size_vector
 from primsplit.tracing.stack import (
-    Example,
+    Examples,
     Path,
     Recording,
     Snapshot,
@@ -26,16 +26,16 @@ from primsplit.tracing.stack import (
     fresh_stack,
     is_open,
     is_recording,
+    outcomes_for_examples,
     readable_sizes,
     recording,
     resumed,
-    value_for_example,
 )
 from primsplit.tracing.told import is_attribute_asked, is_caught, is_decided_by, is_told
 from primsplit.tracing.variables import name_after
 
 __all__ = [
-    "Example",
+    "Examples",
     "Instruction",
     "Path",
     "Recording",
@@ -60,6 +60,7 @@ __all__ = [
     "is_told",
     "is_users_own",
     "name_after",
+    "outcomes_for_examples",
     "readable_sizes",
     "recording",
     "resumed",
@@ -68,5 +69,4 @@ __all__ = [
     "user_instruction",
     "user_place",
     "users_frames",
-    "value_for_example",
 ]

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Protocol
 
 from primsplit import ir
 from primsplit.dims import Size
@@ -20,11 +20,14 @@ class Path(Protocol):
         ...
 
 
-class Example(Protocol):
-    """Arrays for the inputs of a recording."""
+class Examples(Protocol):
+    """Sets of arrays for the inputs of a recording. `active` are those that go the way being recorded."""
 
-    def value_of(self, ops: Sequence[Op], wanted: Value) -> Any:
-        """What the ops compute for these arrays; None where they read more than the inputs."""
+    active: tuple[int, ...]
+    renaming: ir.Renaming
+
+    def outcomes(self, ops: Sequence[Op], condition: Value) -> dict[int, bool] | None:
+        """What the ops compute for each active set; None where the inputs alone do not tell."""
         ...
 
 
@@ -41,7 +44,7 @@ class Recording:
 
     __slots__ = (
         "bindings",
-        "example",
+        "examples",
         "explores",
         "known",
         "ops",
@@ -59,7 +62,7 @@ class Recording:
         self.outer = outer
         self.explores: bool = explores and (outer is None or outer.explores)
         self.path: Path | None = None
-        self.example: Example | None = None if outer is None else outer.example
+        self.examples: Examples | None = None if outer is None else outer.examples
         self.bindings: dict[Var, Value] = {}
         self.ops: list[Op] = []
         self.place: Place | None = place or (None if outer is None else outer.place)
@@ -195,14 +198,14 @@ def is_open(recording: Recording) -> bool:
     return recording is _stack.top or any(level is recording for level in levels())
 
 
-def value_for_example(wanted: Value) -> Any:
-    """The value that the example of the current recording gives; None where there is none, or it does not tell."""
-    example = current().example
-    if example is None:
+def outcomes_for_examples(condition: Value) -> dict[int, bool] | None:
+    """What a condition is for the current recording's examples; None where there are none, or they do not tell."""
+    examples = current().examples
+    if examples is None:
         return None
-    renaming: ir.Renaming = {}
+    renaming = examples.renaming
     ops: list[Op] = []
     for inner in reversed(list(levels())):
         renaming.update((p, ir.renamed(v, renaming)) for p, v in inner.bindings.items())
         ops += [ir.rename(op, renaming) for op in inner.ops]
-    return example.value_of(ops, ir.renamed(wanted, renaming))
+    return examples.outcomes(ops, ir.renamed(condition, renaming))

@@ -298,3 +298,26 @@ def test_python_branches_are_explored_refused_or_taken_as_the_example_goes(prims
     refused = primsplit("export", path, "--onnx", tmp_path / "no.onnx", "--branches", "error")
     assert refused.status == 1
     assert "a branch depends" in refused.error
+
+
+GUARDED = """
+import numpy as np, primsplit as ps
+@ps.guarded
+def loss(x: "f64[N]"):
+    total = np.sum(x)
+    while total > 1:
+        total = 0.5 * total
+    return total
+for start in (0.1, 1.0, 2.0):
+    loss(np.array([start, start]))
+"""
+
+
+def test_a_guarded_function_is_exported_with_the_ways_that_it_took(primsplit, model, tmp_path) -> None:
+    out = tmp_path / "out.onnx"
+    assert primsplit("export", model(GUARDED), "--onnx", out, "--branches", "guard").status == 0
+    gradient = ps.load(str(out))
+    for x, slope in (([0.5], 1.0), ([1.0, 0.5, 0.3], 0.5), ([3.0], 0.25)):
+        np.testing.assert_allclose(gradient(np.array(x))[1], [slope] * len(x))
+    with pytest.raises(BranchError):
+        gradient(np.array([9.0]))

@@ -77,7 +77,7 @@ def test_without_a_guard_each_way_is_recorded_when_it_is_taken() -> None:
     gradient = ps.grad(ps.guarded(low_or_high))
     found = [float(gradient(np.array([x]))[0]) for x in (0.1, 1.1, 0.5, 2.0)]
     np.testing.assert_allclose(found, [0.2, 3.63, 1.0, 12.0])
-    assert gradient.statistics.misses == 2
+    assert gradient.statistics == ps.programs.compiled.Statistics(hits=2, misses=2)
 
 
 def test_a_static_trace_fails_on_the_other_path() -> None:
@@ -129,6 +129,14 @@ def test_a_guard_that_cannot_be_looked_up_is_refused() -> None:
         ps.export_guarded(ps.guarded(low_or_high, is_high), "x.onnx")
 
 
-def test_the_policy_of_recording_each_way_is_named_where_it_is_asked_for() -> None:
-    with pytest.raises(SpecError, match=r"branches='guard' is none of(.|\n)*ps\.guarded\(f\)"):
-        ps.trace(low_or_high, ps.spec("float64", [1]), branches="guard")
+@pytest.mark.parametrize("guarded", [ps.guarded(low_or_high, is_high), ps.guarded(low_or_high)])
+def test_every_transform_of_a_guarded_function_asks_the_guard_of_its_own_arguments(guarded) -> None:
+    one = np.ones(1)
+    for x, value, slope, bend in ((0.5, 0.25, 1.0, 2.0), (2.0, 8.0, 12.0, 12.0)):
+        at = np.array([x])
+        assert ps.vjp(guarded, at)[1](1.0)[0] == slope
+        assert ps.jvp(guarded, (at,), (one,)) == (value, slope)
+        assert ps.linearize(guarded, at)[1](one) == slope
+        assert ps.hvp(guarded)(at, one) == ps.hvp(guarded, (at,), one) == bend
+        assert ps.value_grad_and_hvp(guarded)(at, one) == (value, slope, bend)
+        assert ps.hessian(guarded)(at) == bend
