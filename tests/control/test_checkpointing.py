@@ -61,7 +61,9 @@ def test_steps_that_are_only_counted_are_checkpointed_too() -> None:
 
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("checkpoint", ["sqrt", 1, 2, 4])
-@pytest.mark.parametrize("steps", [1, 2, 7, 12])
+@pytest.mark.parametrize(
+    "steps", [1, pytest.param(2, marks=pytest.mark.slow), 7, pytest.param(12, marks=pytest.mark.slow)]
+)
 def test_the_numbers_are_those_of_the_scan(checkpoint, reverse, steps) -> None:
     random = np.random.default_rng(steps)
     h, xs = random.normal(size=3), random.normal(size=steps)
@@ -136,3 +138,28 @@ def test_rows_of_nothing_have_sizes_that_only_a_vector_of_sizes_tells() -> None:
         moved = [first(p + s * np.cos(p), u + s * np.sin(u)) for s in (step, -step)]
         for a, b, c in zip(found, *moved, strict=True):
             np.testing.assert_allclose(a, (b - c) / (2 * step), rtol=1e-6, atol=1e-8)
+
+
+def test_steps_left_over_that_map_elements_have_a_second_derivative() -> None:
+    """Three steps are three parts of one, and what is left over is nothing."""
+
+    def turn(carry, element):
+        y, s = carry
+        return (np.tanh(ps.map(lambda e: np.sin(e * s) + np.sum(y), y)), s), y[0] * element
+
+    def f(y, s):
+        def step(given):
+            carry, count = given
+            return ps.scan(turn, carry, carry[0], checkpoint="sqrt")[0], count + 1
+
+        ((y, s), _) = ps.while_loop(lambda given: given[1] < 1, step, ((y, s), 0))
+        return np.sum(np.sin(y + s))
+
+    def steepness(y, s):
+        by_y, by_s = ps.grad(f, (0, 1))(y, s)
+        return np.sum(by_y**2) + by_s**2
+
+    y, step = np.array([0.1, 0.2, -0.3]), 1e-5
+    found = ps.grad(steepness)(y, 0.3)
+    moved = [[steepness(y + h * unit, 0.3) for unit in np.eye(3)] for h in (step, -step)]
+    np.testing.assert_allclose(found, np.subtract(*moved) / (2 * step), rtol=1e-6, atol=1e-10)

@@ -7,7 +7,7 @@ import numpy as np
 from primsplit.dims import Shape, is_one, same_shape
 from primsplit.errors import ShapeError
 from primsplit.infer import broadcast_shapes
-from primsplit.ir import Const, Op, Type, Value, same_types
+from primsplit.ir import Const, Op, Type, Value, Var, same_types
 from primsplit.passes.rewrites.table import Rewritten, Site, attribute, number, rewrite, scalar
 from primsplit.passes.rewriting import integers
 
@@ -68,7 +68,7 @@ def _is_full(site: Site) -> bool:
 def expand(site: Site) -> Rewritten:
     """An Expand that changes nothing; one of an Expand, where the outer alone says the shape; one to no elements.
 
-    onnxruntime 1.31.1 drops an Expand from size 1 to the literal size 0, as if it changed nothing.
+    onnxruntime 1.31.1 drops an Expand from size 1 to the literal size 0, as if it changed nothing: it is cut before.
     """
     x, shape = site.op.inputs
     literal = [d for d in site.type.shape or (1,) if isinstance(d, int)]
@@ -76,11 +76,24 @@ def expand(site: Site) -> Rewritten:
         return Const(np.zeros(literal, site.type.dtype))
     if x is None or same_types(x.type, site.type):
         return x
+    if empty := _emptied(x.type, site.type):
+        cut_sizes = [0 if i in empty else d for i, d in enumerate(x.type.shape or ())]
+        cut, zeros = Var(Type(x.type.dtype, cut_sizes)), Const(np.zeros(len(empty), np.int64))
+        site.add(site.op.beside("Slice", (x, zeros, zeros, Const(np.array(empty, np.int64))), (cut,)))
+        return site.becomes("Expand", [cut, shape])
     inner = site.maker(x, "Expand")
     sizes = None if shape is None else shape.sizes
     if inner is None or sizes is None or not same_shape(sizes, site.type.shape or ()):
         return None
     return site.becomes("Expand", [inner.inputs[0], shape])
+
+
+def _emptied(before: Type, after: Type) -> list[int]:
+    """The axes of a value that have the literal size 0 only when it is expanded."""
+    if before.shape is None or after.shape is None:
+        return []
+    pairs = enumerate(zip(before.shape, after.shape[len(after.shape) - len(before.shape) :], strict=True))
+    return [i for i, (d, wide) in pairs if isinstance(wide, int) and wide == 0 and not (isinstance(d, int) and d == 0)]
 
 
 @rewrite("Tile")
@@ -167,19 +180,20 @@ def broadcast_operand(site: Site) -> Rewritten:
 
 def _narrow(site: Site, value: Value) -> Value | None:
     """What was expanded to make this value."""
-    expanded = site.maker(value, "Expand")
-    if expanded is not None:
-        source = expanded.inputs[0]
+    if isinstance(value, Const):
+        found = number(value) if value.type.rank else None
+        return None if found is None else scalar(found, value.type.dtype)
+    made = site.made_by.get(value)
+    if made is None:
+        return None
+    if made.kind == "Expand":
+        source = made.inputs[0]
         return source if source is not None and source.type.shape is not None else None
-    reshaped = site.maker(value, *RESHAPES)
-    if reshaped is not None:
-        return _without_leading_ones(reshaped)
-    filled = site.maker(value, "ConstantOfShape")
-    if filled is not None:
-        given = filled.attributes.get("value")
+    if made.kind in RESHAPES:
+        return _without_leading_ones(made)
+    if made.kind == "ConstantOfShape":
+        given = made.attributes.get("value")
         return scalar(np.float32(0) if given is None else given.reshape(-1)[0], value.type.dtype)
-    if isinstance(value, Const) and value.type.rank and (found := number(value)) is not None:
-        return scalar(found, value.type.dtype)
     return None
 
 
