@@ -120,11 +120,14 @@ def gather_block_quantized(
     gather_axis: int = 0,
     quantize_axis: int = 1,
 ) -> Any:
-    """Rows of packed bytes, each block of the last axis less its zero point and scaled.
+    """What is gathered, each block along an axis less its zero point and scaled.
 
-    Raises UnsupportedFunction for what is not packed in bytes, or along other axes.
+    Bytes hold several integers of few bits each, and are gathered by row and scaled along the last axis. Raises
+    UnsupportedFunction for such along other axes, and where the blocks are along the axis that is gathered from.
     """
     rank = len(data.shape)
+    if data.dtype.name in {"int4", "uint4"}:
+        return _gathered(data, indices, scales, zero_points, gather_axis % rank, quantize_axis % rank, block_size)
     if data.dtype != np.uint8 or gather_axis % rank or quantize_axis % rank != rank - 1:
         raise UnsupportedFunction(
             "GatherBlockQuantized is read for bytes, gathered by row and scaled along the last axis"
@@ -141,6 +144,32 @@ def gather_block_quantized(
         fields = op.Slice(fields, [0], [blocks], [-1]) if fields.shape[-1] != blocks else fields
         zero = _repeated(op.Cast(fields, to=scales.dtype), block_size, count)
     return op.Mul(op.Sub(levels, zero), _repeated(chosen, block_size, count))
+
+
+def _gathered(
+    data: Array,
+    indices: Array,
+    scales: Array,
+    zero_points: Array | None,
+    gather_axis: int,
+    quantize_axis: int,
+    block_size: int,
+) -> Any:
+    """Integers of four bits, gathered as bytes, which onnxruntime can, with their scales and zero points."""
+    if gather_axis == quantize_axis:
+        raise UnsupportedFunction("GatherBlockQuantized is read for blocks along another axis than it gathers from")
+    if not indices.shape:  # onnxruntime takes no vector of one block
+        one = op.Unsqueeze(indices, [0])
+        return op.Squeeze(
+            _gathered(data, one, scales, zero_points, gather_axis, quantize_axis, block_size), [gather_axis]
+        )
+    wide = "int8" if data.dtype.name == "int4" else "uint8"
+    levels, zeros = (
+        None if x is None else op.Gather(op.Cast(x, to=wide), indices, axis=gather_axis) for x in (data, zero_points)
+    )
+    axis = quantize_axis + (len(indices.shape) - 1 if quantize_axis > gather_axis else 0)
+    steps = op.Gather(scales, indices, axis=gather_axis)
+    return op.DequantizeLinear(levels, steps, zeros, axis=axis, block_size=block_size)
 
 
 def _repeated(x: Array, block_size: int, count: int) -> Any:

@@ -16,12 +16,14 @@ from primsplit.broadcasting import full
 from primsplit.carriers import least_and_greatest
 from primsplit.definitions.calling import record_call
 from primsplit.definitions.table import defines
-from primsplit.ir import Const
+from primsplit.errors import MissingRule
+from primsplit.ir import Const, Op, Type
 from primsplit.ops import op
 from primsplit.passes.compositions.few_bits import per_element
 from primsplit.rules.quantization import sum_for
 
 STRAIGHT_THROUGH = "primsplit::StraightThrough"
+UNFOLLOWED = "primsplit::Unfollowed"
 
 
 def fake_quantize(
@@ -91,7 +93,9 @@ def _differentiated(
             levels = _through(x, scale, ones, zero, axis=axis, block_size=block_size, dtype=dtype, saturate=saturate)
         steps = op.Sub(levels, op.Where(inside, ratio, nothing))
         dscale = sum_for(op.Mul(dy, steps), scale, axis, block_size)
-        return (op.Where(inside, dy, nothing), dscale, None)[: 2 if zero is None else 3]
+        # One scale for each of a known number of entries may tell more of y's sizes than x does of its own.
+        dx = op.Where(inside, dy, nothing, types=[Type(dy.dtype, x.shape)])
+        return (dx, dscale, None)[: 2 if zero is None else 3]
 
     return y, pullback
 
@@ -155,5 +159,27 @@ def dequantized(integers: Array, scale: Array, zero: Array | None) -> Any:
 
 @defines(STRAIGHT_THROUGH, rule=_passed)
 def _exact(exact: Array, smooth: Array, *, outputs: int = 1) -> Any:
+    """The first of the two."""
+    return exact
+
+
+def unfollowed(exact: Array, numbers: Array, origin: Op) -> Array:
+    """The value of `exact`, whose derivative by `numbers` is refused, since it goes through integers of `origin`."""
+    told = origin.kind.removeprefix("call::")
+    return Array(record_call(UNFOLLOWED, [exact.value, numbers.value], {"told": f"{told} at {origin.place}"})[0])
+
+
+def _refused(exact: Array, numbers: Array, *, outputs: int, told: str) -> tuple[Any, Any]:
+    raise MissingRule(
+        "what is quantized has no derivative here, since it is not known what its integers become",
+        place=tracing.user_place(),
+        because=(f"they are read by {told}",),
+        cure="Let that operator work on numbers: put a DequantizeLinear before it and a QuantizeLinear behind. Where\n"
+        "the rank of an input is not known, say it: ps.load(path, specs={'x': 'f32[N,3]'}), or --spec x:f32[N,3].",
+    )
+
+
+@defines(UNFOLLOWED, rule=_refused)
+def _unfollowed(exact: Array, numbers: Array, *, outputs: int = 1, told: str) -> Any:
     """The first of the two."""
     return exact

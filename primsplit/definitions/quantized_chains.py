@@ -2,10 +2,11 @@
 
 `with_straight_through` walks a block. Where integers are read as numbers again (DequantizeLinear, or a Cast of an
 integer product), it finds what they stand for: the numbers that were quantized, or the product or convolution of
-those. The value stays that of the integers, bit by bit; the derivative is that of the numbers.
+those. The value stays that of the integers, bit by bit; the derivative is that of the numbers. Where an operator on the
+way makes others of them, of which it is not known what they stand for, the derivative is refused, since it is not 0.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,47 +14,28 @@ import numpy as np
 from primsplit import ir, tracing
 from primsplit.array import Array
 from primsplit.carriers import POWERS_OF_TWO, QUANTIZED
-from primsplit.definitions.fake_quantize import STRAIGHT_THROUGH, dequantized, fake_quantize, straight_through
+from primsplit.definitions.fake_quantize import (
+    STRAIGHT_THROUGH,
+    UNFOLLOWED,
+    dequantized,
+    fake_quantize,
+    straight_through,
+    unfollowed,
+)
+from primsplit.definitions.moved_integers import LAYOUT, moved
+from primsplit.definitions.quantized_meaning import Meaning, is_same, is_single, number
+from primsplit.dims import same_shape
 from primsplit.errors import PrimsplitError
-from primsplit.ir import Block, Const, Op, Value, Var, is_call, live_ops, renamed, same_data, walk
+from primsplit.ir import Block, Const, Op, Value, Var, is_call, live_ops, renamed, walk
 from primsplit.ops import op
 from primsplit.passes.rewrites.selection import is_lossless
 
 SOURCES = frozenset({"QuantizeLinear", "DynamicQuantizeLinear"})
 PRODUCTS = frozenset({"MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv"})
 QUANTIZING = SOURCES | PRODUCTS
-LAYOUT = frozenset(
-    {"DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "MaxPool"}
-    | {"Reshape", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"}
-)
-"""What moves integers, or chooses among them: the numbers of a common scale are moved and chosen in the same way."""
-
+OPENED = QUANTIZING | LAYOUT | {"DequantizeLinear"}
+TOLD = frozenset({f"call::{STRAIGHT_THROUGH}", f"call::{UNFOLLOWED}"})
 _UNIT = np.ones((), np.float32)
-
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """The numbers that integers stand for: `numbers` is `(integers - zero) scale` bit by bit, and has a derivative.
-
-    `along` is the axis of the scales and the size of their blocks, None for one scale.
-    """
-
-    numbers: Array
-    scale: Value
-    zero: Value | None
-    along: tuple[int, int] | None = None
-
-    def levels(self, zero: Value | None) -> Any:
-        """The integers less a zero point, with a derivative."""
-        found = op.Div(self.numbers, Array(self.scale))
-        if is_same(zero, self.zero):
-            return found
-        found = found if self.zero is None else op.Add(found, _number(self.zero))
-        return found if zero is None else op.Sub(found, _number(zero))
-
-
-def _number(value: Value) -> Any:
-    return op.Cast(Array(value), to="float32")
 
 
 def with_straight_through(block: Block) -> Block:
@@ -65,7 +47,7 @@ def with_straight_through(block: Block) -> Block:
     if not _quantizes(block):
         return block
     with tracing.fresh_stack():
-        return _Walk({}, {}, {}).run(block)
+        return _Walk({}, {}, {}, {}).run(block)
 
 
 def _quantizes(block: Block) -> bool:
@@ -78,7 +60,7 @@ def _is_opened(call: Op) -> bool:
     is_closed = "rule" in held or held.get("inline") is False
     if is_closed or not any(map(_holds_integers, (*call.inputs, *call.outputs))):
         return False
-    return any(step.kind in QUANTIZING or step.kind == "DequantizeLinear" for step in walk(held["body"]))
+    return any(step.kind in OPENED for step in walk(held["body"]))
 
 
 def _holds_integers(value: Value | None) -> bool:
@@ -89,34 +71,33 @@ def _holds_integers(value: Value | None) -> bool:
     return value.type.key[0] in QUANTIZED or (dtype.kind in "iu" and dtype.itemsize < 8)
 
 
-def is_same(a: Value | None, b: Value | None) -> bool:
-    """True for one value, or equal constants. No zero point is one of 0."""
-    if a is b:
-        return True
-    if isinstance(a, Const) and isinstance(b, Const):
-        return same_data(a, b)
-    return (a is None and _is_zero(b)) or (b is None and _is_zero(a))
-
-
-def _is_zero(value: Value | None) -> bool:
-    return isinstance(value, Const) and value.is_small and not np.any(value.numpy())
-
-
 class _Walk:
     """One walk. `origins` says which op made a Var, `meanings` what integers stand for, as far as it was asked.
 
-    `told` are numbers that have their derivative already.
+    `lost` are integers that come from quantized numbers by an op of which it is not known what it makes of them: that
+    op, and the numbers. `told` are numbers that have their derivative already.
     """
 
-    def __init__(self, replaced: dict[Var, Value], origins: dict[Var, Op], meanings: dict[Var, Meaning | None]) -> None:
+    def __init__(
+        self,
+        replaced: dict[Var, Value],
+        origins: dict[Var, Op],
+        meanings: dict[Var, Meaning | None],
+        lost: dict[Var, tuple[Op, Array]],
+    ) -> None:
         self.replaced = replaced
         self.origins = origins
         self.meanings = meanings
+        self.lost = lost
         self.told: set[Value | None] = set()
 
     def run(self, block: Block) -> Block:
         """The block, or sub-block, rewritten."""
-        self.told.update(s.inputs[0] for s in block.ops if s.kind == f"call::{STRAIGHT_THROUGH}")
+        for step in reversed(block.ops):
+            if step.kind in TOLD:
+                self.told.add(step.inputs[0])
+            elif step.kind == "Mul" and step.outputs[0] in self.told:  # as `dequantized` writes it
+                self.told.update(step.inputs)
         with tracing.recording() as recorded:
             for param in block.params:
                 recorded.learn(param)
@@ -150,28 +131,52 @@ class _Walk:
         self.origins.update((v, read) for v in step.outputs)
         for var in step.outputs:
             # Asked at once, a chain is followed by one step here rather than from its end, by all of them.
-            if _holds_integers(var):
-                self.meaning(var)
+            if _holds_integers(var) and self.meaning(var) is None:
+                self.lose(var, read)
 
     def inside(self, block: Block) -> Block:
         """A sub-block: what it learns of integers around it is recorded in it, and is not known outside."""
-        return _Walk(dict(self.replaced), dict(self.origins), dict(self.meanings)).run(block)
+        return _Walk(dict(self.replaced), dict(self.origins), dict(self.meanings), dict(self.lost)).run(block)
+
+    def lose(self, var: Var, origin: Op) -> None:
+        """Note that it is not known what these integers stand for, where they come from some that are known."""
+        blocks = [b for b in origin.attributes.values() if isinstance(b, Block)]
+        read = [*origin.inputs, *(v for b in blocks for s in walk(b) for v in s.inputs)]
+        for value in [v for v in (*read, *(r for b in blocks for r in b.results)) if isinstance(v, Var)]:
+            meaning = self.meanings.get(value)
+            if value in self.lost or meaning is not None:
+                self.lost[var] = self.lost[value] if meaning is None else (origin, meaning.numbers)
+                return
 
     def numbers(self, step: Op) -> Array | None:
         """What an op that reads integers as numbers is, with a derivative; None for any other op."""
         if step.kind not in {"DequantizeLinear", "Cast"} or not step.outputs[0].type.is_float:
             return None
         value = _present(step, 0)
+        meaning = self.meaning(value)
+        if meaning is None and not self.is_lost(value):
+            return None
         if step.kind == "DequantizeLinear":
             along = _along(step)
             found, is_exact = self.dequantized(value, _present(step, 1), _optional(step, 2), along)
             # What onnxruntime fuses, which rounds, depends on how the axis is written: a pair writes it in one way.
-            is_exact = is_exact and (_is_single(_present(step, 1)) or self.written(value) == _written(step))
-            return found if found is None or is_exact else _exact(step, found)
+            is_exact = is_exact and (is_single(_present(step, 1)) or self.written(value) == _written(step))
+            if found is not None:
+                return found if is_exact else _exact(step, found)
+        elif meaning is not None and meaning.along is None:
+            return _exact(step, op.Cast(meaning.levels(None), to=step.outputs[0].type.dtype))
+        return self.refusing(Array(tracing.emit(step.kind, step.inputs, step.attributes)[0]), value, step)
+
+    def is_lost(self, value: Value) -> bool:
+        """True for integers that come from quantized numbers, and stand for nothing that is known."""
+        return isinstance(value, Var) and value in self.lost
+
+    def refusing(self, exact: Array, value: Value, origin: Op) -> Array:
+        """Numbers read from integers, whose derivative is refused where those come from quantized numbers."""
         meaning = self.meaning(value)
-        if meaning is None or meaning.along is not None:
-            return None
-        return _exact(step, op.Cast(meaning.levels(None), to=step.outputs[0].type.dtype))
+        if isinstance(value, Var) and value in self.lost:
+            return unfollowed(exact, self.lost[value][1], self.lost[value][0])
+        return exact if meaning is None else unfollowed(exact, meaning.numbers, origin)
 
     def written(self, value: Value) -> int | None:
         """The axis of the quantization that made these integers, as it is written."""
@@ -184,14 +189,27 @@ class _Walk:
         meaning = self.meaning(value)
         if meaning is None:
             return None, False
-        is_same_scale = is_same(self.uncast(scale), self.uncast(meaning.scale))
-        if is_same_scale and is_same(zero, meaning.zero) and meaning.along in {None, along}:
+        is_same_scale = self.is_equal(self.uncast(scale), self.uncast(meaning.scale))
+        if is_same_scale and self.is_equal(zero, meaning.zero) and meaning.along in {None, along}:
             if scale.type.dtype == meaning.scale.type.dtype:
                 return meaning.numbers, True
             return op.Cast(meaning.numbers, to=scale.type.dtype), False
-        if meaning.along is not None or not _is_single(scale):
+        if meaning.along is not None or not is_single(scale):
             return None, False
         return op.Mul(meaning.levels(zero), Array(scale)), False
+
+    def is_equal(self, a: Value | None, b: Value | None) -> bool:
+        """True for what is the same, or repeated from the same in the same way."""
+        if is_same(a, b):
+            return True
+        if not (isinstance(a, Var) and isinstance(b, Var)) or a not in self.origins or b not in self.origins:
+            return False
+        if a.sizes is not None and b.sizes is not None:
+            return same_shape(a.sizes, b.sizes)
+        made, other = self.origins[a], self.origins[b]
+        if made.kind != other.kind or made.kind not in {"Expand", "Reshape"} or made.attributes != other.attributes:
+            return False
+        return all(map(self.is_equal, made.inputs, other.inputs))
 
     def uncast(self, scale: Value) -> Value:
         """What a scale was before it was read in a dtype that holds all its numbers."""
@@ -211,10 +229,11 @@ class _Walk:
         return self.meanings[value]
 
     def found(self, value: Var, origin: Op) -> Meaning | None:
-        position = origin.outputs.index(value)
+        if any(isinstance(v, Var) and v in self.lost for v in origin.inputs):
+            return None
         if origin.kind == "QuantizeLinear":
             return _of_quantized(origin)
-        if origin.kind == "DynamicQuantizeLinear" and position == 0:
+        if origin.kind == "DynamicQuantizeLinear" and value == origin.outputs[0]:
             _, scale, zero = origin.outputs
             return Meaning(fake_quantize(Array(_present(origin, 0)), Array(scale), Array(zero)), scale, zero)
         if origin.kind in {"MatMulInteger", "ConvInteger"}:
@@ -226,17 +245,12 @@ class _Walk:
             return self.concatenation(origin)
         if origin.kind == "Add":
             return self.shifted(origin)
-        if origin.kind in LAYOUT and (origin.kind != "MaxPool" or position == 0):
-            return self.moved(origin, position)
+        if origin.kind == "Cast" and is_lossless(_present(origin, 0).type.dtype, value.type.dtype):
+            return self.meaning(_present(origin, 0))
+        if origin.kind in LAYOUT:
+            meaning = self.meaning(_present(origin, 0))
+            return None if meaning is None else moved(origin, value, meaning)
         return None
-
-    def moved(self, origin: Op, position: int) -> Meaning | None:
-        meaning = self.meaning(_present(origin, 0))
-        if meaning is None or meaning.along is not None:
-            return None
-        count = 1 if origin.kind == "MaxPool" else len(origin.outputs)
-        made = tracing.emit(origin.kind, (meaning.numbers.value, *origin.inputs[1:]), origin.attributes, outputs=count)
-        return Meaning(Array(made[position]), meaning.scale, meaning.zero)
 
     def shifted(self, origin: Op) -> Meaning | None:
         """Integers without a zero point, and others of the same scale: the bias of a product."""
@@ -247,7 +261,7 @@ class _Walk:
             return None
         if other is not None and not (is_same(other.scale, found.scale) and is_same(other.zero, None)):
             return None
-        added = op.Mul(_number(right), Array(found.scale)) if other is None else other.numbers
+        added = op.Mul(number(right), Array(found.scale)) if other is None else other.numbers
         return Meaning(op.Add(found.numbers, added), found.scale, found.zero)
 
     def concatenation(self, origin: Op) -> Meaning | None:
@@ -264,7 +278,7 @@ class _Walk:
     def product(self, origin: Op, value: Var) -> Meaning | None:
         """A product or convolution of integers stands for that of the numbers, rounded to the result's integers."""
         scale, zero = _present(origin, 6), _optional(origin, 7)
-        if not _is_single(scale):
+        if not is_single(scale):
             return None
         is_matmul = origin.kind == "QLinearMatMul"
         left = self.operand(origin, 0, -2)
@@ -272,7 +286,7 @@ class _Walk:
         bias = _optional(origin, 8)
         if bias is not None:
             both = op.Mul(Array(_present(origin, 4)), Array(_present(origin, 1)))
-            bias = op.Mul(_number(bias), both).value
+            bias = op.Mul(number(bias), both).value
         made = _multiplied(origin, left, right, bias)
         given = Array(scale), None if zero is None else Array(zero)
         exact = dequantized(Array(value), *given)
@@ -285,26 +299,25 @@ class _Walk:
         found, _ = self.dequantized(value, scale, zero, along)
         if found is not None:
             return found
-        made: Array = op.DequantizeLinear(
-            Array(value), Array(scale), None if zero is None else Array(zero), axis=along[0]
-        )
-        return made
+        given = Array(scale), None if zero is None else Array(zero)
+        return self.refusing(op.DequantizeLinear(Array(value), *given, axis=along[0]), value, origin)
 
     def levels(self, origin: Op, position: int) -> Any:
         """An operand of an integer product less its zero point, as numbers with a derivative."""
         value, zero = _present(origin, position), _optional(origin, position + 2)
         meaning = self.meaning(value)
-        if meaning is not None and meaning.along is None and (zero is None or _is_single(zero)):
+        if meaning is not None and meaning.along is None and (zero is None or is_single(zero)):
             return meaning.levels(zero)
+        read = self.refusing(number(value), value, origin)
         if zero is None:
-            return _number(value)
-        shift = _number(zero)
-        if not _is_single(zero):
+            return read
+        shift = number(zero)
+        if not is_single(zero):
             # One zero point a filter, a row of the left operand, or a column of the right one.
             rank = len(value.type.shape or ())
             after = rank - 1 if origin.kind == "ConvInteger" else 1 - position
             shift = op.Unsqueeze(shift, list(range(1, after + 1))) if after else shift
-        return op.Sub(_number(value), shift)
+        return op.Sub(read, shift)
 
 
 def _exact(step: Op, smooth: Array) -> Array:
@@ -329,11 +342,6 @@ def _present(origin: Op, position: int) -> Value:
 
 def _optional(origin: Op, position: int) -> Value | None:
     return origin.inputs[position] if len(origin.inputs) > position else None
-
-
-def _is_single(value: Value) -> bool:
-    """True for a scale or zero point of all elements."""
-    return value.type.shape in {(), (1,)}
 
 
 def _written(step: Op) -> int:
@@ -361,4 +369,4 @@ def _of_quantized(origin: Op) -> Meaning | None:
         dtype=origin.outputs[0].type.dtype.name,
         saturate=origin.attributes.get("saturate", 1),
     )
-    return Meaning(numbers, scale, zero, None if _is_single(scale) else along)
+    return Meaning(numbers, scale, zero, None if is_single(scale) else along)

@@ -19,9 +19,10 @@ def declare(graph: onnx.GraphProto, specs: Specs, path: str) -> None:
     """Write the types of `specs` into a graph, and the ranks that its nodes demand of inputs without one.
 
     A size that takes the place of a named one does so in every input. A value inside of the graph has the rank that is
-    said of it. Raises SpecError for a name that the graph lacks, and for a type that does not fit the declared one.
+    said of it; what is said of a sequence or an optional value is said of the tensors in it. Raises SpecError for a
+    name that the graph lacks, and for a type that does not fit the declared one.
     """
-    inputs = {v.name: v for v in graph.input if v.type.HasField("tensor_type")}
+    inputs = {v.name: v for v in graph.input if tensor_type(v.type).elem_type}
     inner = {name for node in graph.node for name in node.output if name} if set(specs) - set(inputs) else set()
     for name, said in specs.items():
         if name not in inputs and name not in inner:
@@ -31,16 +32,23 @@ def declare(graph: onnx.GraphProto, specs: Specs, path: str) -> None:
             _rank(value, said, path)
         else:
             _narrow(graph, value, _type(said, value), path)
-    if any(not v.type.tensor_type.HasField("shape") for v in inputs.values()):
-        ranks = demanded(graph)
-        for value in inputs.values():
-            if not value.type.tensor_type.HasField("shape") and value.name in ranks:
-                _rank(value, ranks[value.name], path)
+    tensors = [v for v in inputs.values() if v.type.HasField("tensor_type")]
+    unranked = [v for v in tensors if not v.type.tensor_type.HasField("shape")]
+    ranks = demanded(graph) if unranked else {}
+    for value in unranked:
+        if value.name in ranks:
+            _rank(value, ranks[value.name], path)
+
+
+def tensor_type(type: onnx.TypeProto) -> onnx.TypeProto.Tensor:
+    """The type of a tensor, or of those in a sequence or an optional value; one that tells nothing of anything else."""
+    kind = type.optional_type.elem_type if type.HasField("optional_type") else type
+    return kind.sequence_type.elem_type.tensor_type if kind.HasField("sequence_type") else kind.tensor_type
 
 
 def _type(said: Any, value: onnx.ValueInfoProto) -> Type:
     """The type that is said of a value. Raises SpecError where it is none, or of another dtype than is declared."""
-    number = value.type.tensor_type.elem_type
+    number = tensor_type(value.type).elem_type
     declared = numpy_dtype(number) if number else None
     is_shape = isinstance(said, str) and said.strip().startswith("[")
     text = f"{declared or 'float32'}{said}" if is_shape else said
@@ -54,7 +62,7 @@ def _type(said: Any, value: onnx.ValueInfoProto) -> Type:
 
 def _narrow(graph: onnx.GraphProto, value: onnx.ValueInfoProto, said: Type, path: str) -> None:
     """Give a value the shape that is said of it. Raises SpecError where the declared one is another."""
-    tensor, sizes = value.type.tensor_type, said.shape or ()
+    tensor, sizes = tensor_type(value.type), said.shape or ()
     _rank(value, len(sizes), path)
     declared = [d.dim_value if d.HasField("dim_value") else d.dim_param for d in tensor.shape.dim]
     pairs = list(zip(declared, sizes, strict=True))
@@ -65,15 +73,16 @@ def _narrow(graph: onnx.GraphProto, value: onnx.ValueInfoProto, said: Type, path
     for dim, size in zip(tensor.shape.dim, sizes, strict=True):
         _write(dim, size)
     for other in graph.input:
-        for dim in other.type.tensor_type.shape.dim:
+        for dim in tensor_type(other.type).shape.dim:
             if dim.dim_param in named:
                 _write(dim, named[dim.dim_param])
 
 
 def _rank(value: onnx.ValueInfoProto, rank: int, path: str) -> None:
     """Give a value without a shape so many axes. Raises SpecError where it has another number of them."""
-    shape = value.type.tensor_type.shape
-    if not value.type.tensor_type.HasField("shape"):
+    tensor = tensor_type(value.type)
+    shape = tensor.shape
+    if not tensor.HasField("shape"):
         shape.SetInParent()
         shape.dim.extend(onnx.TensorShapeProto.Dimension() for _ in range(rank))
     if len(shape.dim) != rank:

@@ -184,10 +184,18 @@ def _short(proto: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def check_model(proto: onnx.ModelProto, path: str) -> None:
-    """Raise ParseError where onnx finds a model invalid. A value of unknown rank may be an input or an output."""
+    """Raise ParseError where onnx finds a model invalid.
+
+    A value of unknown rank may be an input or an output. Only the model's own inputs need a type.
+    """
+    whole, *inner = graphs(proto.graph)
+    untold = [*whole.output, *(v for g in inner for v in (*g.input, *g.output))]
+    untyped = [v for v in untold if v.type.WhichOneof("value") is None]
+    for value in untyped:
+        value.type.tensor_type.elem_type = onnx.TensorProto.FLOAT
     unranked = [
         value.type.tensor_type
-        for graph in graphs(proto.graph)
+        for graph in (whole, *inner)
         for value in (*graph.input, *graph.output, *graph.value_info)
         if value.type.HasField("tensor_type") and not value.type.tensor_type.HasField("shape")
     ]
@@ -200,6 +208,8 @@ def check_model(proto: onnx.ModelProto, path: str) -> None:
     finally:
         for tensor in unranked:
             tensor.ClearField("shape")
+        for value in untyped:
+            value.ClearField("type")
 
 
 def check_functions(proto: onnx.ModelProto, path: str) -> None:

@@ -10,7 +10,7 @@ import onnx
 import onnx.helper
 
 from primsplit.ir import Block, Type, Value
-from primsplit.nested import ScanForm, element, emit_loop, emit_scan, walks_of
+from primsplit.nested import ScanForm, Walk, element, emit_loop, emit_scan, walks_of
 from primsplit.onnxio.aligned import Known
 from primsplit.onnxio.aligned.bodies import Inner, is_open, record_open_loop, record_open_scan
 from primsplit.onnxio.batch_scan import BATCH_SCAN, record_batch_scan
@@ -38,6 +38,9 @@ def record_nested(node: onnx.NodeProto, inputs: Sequence[Value | None], reading:
     if node.op_type == "Loop":
         return _record_loop(inputs, attributes, reading)
     if node.domain:
+        is_whole = not inputs or inputs[0] is None
+        if is_whole and is_open(*(v.type for v in inputs if v is not None)):
+            return _record_open_batch(inputs[1:], attributes, reading)
         return record_batch_scan(inputs, attributes, reading.subgraph)
     return _record_scan(inputs, attributes, reading)
 
@@ -78,3 +81,22 @@ def _record_scan(inputs: Sequence[Value | None], attributes: Mapping[str, Any], 
         without_invariants(body), count, reads, walks_of(attributes, "scan_output", len(body.results) - count)
     )
     return emit_scan(form, values[:count], values[count:])
+
+
+def _record_open_batch(inputs: Sequence[Value | None], attributes: Mapping[str, Any], reading: Reading) -> list[Value]:
+    """A Scan of opset 8 over values of unknown rank, every step of each example."""
+    values = [given(v) for v in inputs]
+    count = len(values) - int(attributes["num_scan_inputs"])
+    reads = [Walk(0, bool(d)) for d in attributes.get("directions", [0] * (len(values) - count))]
+
+    def example(graph: onnx.GraphProto, rows: Sequence[Value], known: Known) -> list[Value]:
+        elements = [element(v.type, w) for v, w in zip(rows[count:], reads, strict=True)]
+        _, types = steady(lambda t: reading.subgraph(graph, [*t, *elements]), [v.type for v in rows[:count]], 0, 0)
+        return record_open_scan(rows, types, graph, reads, _from_first, reading.inner, known)
+
+    walks = _from_first(len(values))
+    return record_open_scan(values, [], attributes["body"], walks, _from_first, example, reading.known)
+
+
+def _from_first(count: int) -> tuple[Walk, ...]:
+    return (Walk(),) * count

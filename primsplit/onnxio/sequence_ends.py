@@ -10,6 +10,7 @@ from primsplit.errors import SpecError, UnsupportedFunction
 from primsplit.infer import fresh
 from primsplit.ir import Type, Value, Var
 from primsplit.onnxio.graph_reader import GraphReader, numpy_dtype
+from primsplit.onnxio.input_types import tensor_type
 from primsplit.onnxio.sequences import (
     Absent,
     Entry,
@@ -51,13 +52,6 @@ class Said:
 def _of_optional(type: onnx.TypeProto) -> onnx.TypeProto:
     """The type of what an optional value holds; any other type as it is."""
     return type.optional_type.elem_type if type.HasField("optional_type") else type
-
-
-def _element_of(type: onnx.TypeProto) -> int:
-    """The data type of a tensor, or of the elements of a sequence, also of an optional one; 0 for one not declared."""
-    kind = _of_optional(type)
-    tensor = kind.sequence_type.elem_type.tensor_type if kind.HasField("sequence_type") else kind.tensor_type
-    return int(tensor.elem_type)
 
 
 class Ends:
@@ -116,7 +110,7 @@ class Ends:
         name = declared.name
         if isinstance(entry, Absent):
             return None
-        number = _element_of(declared.type)
+        number = tensor_type(declared.type).elem_type
         if isinstance(entry, Maybe):
             self.add_element(entry.tensor, name, number)
             return 0.0

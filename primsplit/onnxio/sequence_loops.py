@@ -233,7 +233,8 @@ class Carried:
             f"{name} changes from step to step of a Loop, and only the run knows how many those are",
             place=tracing.current().place,
             because=(why,),
-            cure="Make the number of steps a constant, or append to the sequence only.",
+            cure="Make the number of steps a constant, append to the sequence only, or say what its elements are: "
+            "ps.load(path, specs={'x': 'f32[N,3]'}), or --spec x:f32[N,3].",
         )
 
     def results(self, found: Sequence[Value], count: int) -> list[Entry]:

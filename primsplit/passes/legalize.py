@@ -10,7 +10,7 @@ from typing import Any
 
 from primsplit.calls.recorded import open_inputs
 from primsplit.carriers import FLOAT8
-from primsplit.errors import DtypeError, UnsupportedFunction
+from primsplit.errors import DtypeError, PrimsplitError, UnsupportedFunction
 from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_call, own_symbols, rename, renamed
 from primsplit.limited import Limited
 from primsplit.passes.compositions.cuda import for_cuda
@@ -166,7 +166,12 @@ def _composed(op: Op, composition: Composition, provider: Provider) -> Block:
     )
     known = _cache.get(key)
     if known is None:
-        known = legalize(_record(op, composition), provider)
+        try:
+            known = legalize(_record(op, composition), provider)
+        except PrimsplitError as error:
+            if error.place is None or error.place is NOWHERE:
+                error.place = op.place
+            raise
         if not own_symbols(known):  # two uses must not share the name of a size that depends on data
             _cache[key] = known
     return known

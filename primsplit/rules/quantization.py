@@ -8,8 +8,9 @@ before these rules are asked.
 
 import numpy as np
 
+from primsplit import dims
 from primsplit.array import Array
-from primsplit.broadcasting import full, reshape_to
+from primsplit.broadcasting import full, reshape_to, sum_to
 from primsplit.ir import Type
 from primsplit.ops import op
 from primsplit.rules.table import Pullback, no_gradient, rrule
@@ -38,9 +39,9 @@ def sum_for(x: Array, scale: Array, axis: int, block_size: int) -> Array:
     rank = len(x.shape)
     if block_size:
         return _sum_of_blocks(x, scale, axis % rank, block_size)
-    if len(scale.shape) == 1 and scale.shape[0] != 1:
+    if len(scale.shape) == 1 and not dims.is_one(scale.shape[0]):
         axes = [i for i in range(rank) if i != axis % rank]
-        return op.ReduceSum(x, axes, keepdims=0, types=[scale.type]) if axes else x
+        return sum_to(op.ReduceSum(x, axes, keepdims=0) if axes else x, scale.shape)
     return reshape_to(op.ReduceSum(x, keepdims=0), scale.shape)
 
 

@@ -11,17 +11,16 @@ from typing import Any
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import reshape_like, reshape_to, zeros
+from primsplit.broadcasting import reshape_like, zeros
 from primsplit.dims import Shape, at_least
 from primsplit.errors import MissingRule, ShapeError
 from primsplit.ops import op
 from primsplit.passes.compositions.gates import Layer, read_layer, turned
-from primsplit.passes.compositions.recurrent import part, reversed_to, within
+from primsplit.passes.compositions.recurrent import measured, part, reversed_to, within
 from primsplit.rules.cells import Gradients, Run, gru_backward, lstm_backward, rnn_backward
 from primsplit.rules.table import Pullback, rrule
 
 Backward = Callable[[Run], Gradients]
-GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 BACKWARD: dict[str, Backward] = {"RNN": rnn_backward, "GRU": gru_backward, "LSTM": lstm_backward}
 
 
@@ -52,11 +51,9 @@ def _rule(kind: str, inputs: Sequence[Array | None], attributes: dict[str, Any])
     if x is None or w is None or r is None:
         raise MissingRule(f"{kind} needs its input, W and R")
     hidden = _hidden_size(kind, r, attributes.get("hidden_size"))
-    if not isinstance(r.shape[-1], int):
-        w, r, b = _of_size(hidden, GATES[kind], len(how.backwards), (w, r, b))
+    w, r, b, lengths, *rest = measured(how, hidden, x.shape[1], [x, w, r, b, lengths, *rest])
     state = (x.shape[1], hidden)
     shapes: list[Shape] = [(2 * w.shape[1],), *[state] * how.states, *([(3 * hidden,)] if kind == "LSTM" else [])]
-    rest = _measured(rest, shapes[1:], len(how.backwards))
     outputs = getattr(op, kind)(x, w, r, b, lengths, *rest, outputs=1 + how.states, **how.attributes(hidden))
     optional = list(zip([b, *rest], shapes, strict=False))
 
@@ -82,22 +79,6 @@ def _rule(kind: str, inputs: Sequence[Array | None], attributes: dict[str, Any])
     if how.is_batch_first:
         return (op.Transpose(outputs[0], perm=[2, 0, 1, 3]), *map(turned, outputs[1:])), pullback
     return outputs, pullback
-
-
-def _of_size(
-    hidden: int, gates: int, count: int, weights: tuple[Array, Array, Array | None]
-) -> tuple[Array, Array, Array | None]:
-    """Weights of sizes that only the run knows, of those that the attributes tell; a run in which they differ fails."""
-    w, r, b = weights
-    rows = gates * hidden
-    biases = None if b is None else reshape_to(b, (count, 2 * rows))
-    return reshape_to(w, (count, rows, w.shape[2])), reshape_to(r, (count, rows, hidden)), biases
-
-
-def _measured(states: Sequence[Array | None], shapes: Sequence[Shape], count: int) -> list[Array | None]:
-    """States and peepholes of sizes that only the run knows, of those that they have in a layer that runs."""
-    sides = zip(states, [*shapes, *[()] * len(states)], strict=False)
-    return [a if a is None or isinstance(a.shape[-1], int) else reshape_to(a, (count, *s)) for a, s in sides]
 
 
 def _hidden_size(kind: str, r: Array, told: int | None) -> int:

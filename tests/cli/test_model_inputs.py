@@ -165,8 +165,9 @@ def test_every_command_takes_the_type_of_an_input_that_has_no_rank(
 ) -> None:
     path = saved(
         """g (float x) => (float y) {
-  levels = Constant<value: tensor = int8[4] {1, 2, 3, 4}>()
-  scaled = DequantizeLinear<axis: int = 0>(levels, x)
+  scales = Constant<value: tensor = float[4] {0.0001, 0.0002, 0.0003, 0.0004}>()
+  levels = QuantizeLinear<axis: int = 0>(x, scales)
+  scaled = DequantizeLinear<axis: int = 0>(levels, scales)
   y = ReduceMean<keepdims: int = 0>(scaled)
 }"""
     )

@@ -5,8 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
+import onnx.numpy_helper
+import onnxruntime
 import pytest
+from onnx import helper
 
+import primsplit as ps
 from tests.definitions.drawing import drawing
 from tests.definitions.kernels import Node, check_gradient, check_node, defined, is_float
 
@@ -133,3 +138,39 @@ def test_weights_of_few_bits_are_used_in_float16_too(tmp_path: Path) -> None:
     row = node("MatMulNBits", draw(2, 32), bytes_of(3, 2, 8), draw(3, 2), constant=[1], **NBITS)
     inputs = [x.astype(np.float16) if is_float(x) else x for x in row.inputs]
     check_node(replace(row, inputs=inputs, outputs=["float16"]), tmp_path, tolerance=0.1, order=0)
+
+
+@pytest.mark.parametrize("name", ["int4", "uint4"])
+@pytest.mark.parametrize("has_zeros", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "gathered", "scaled"), [((10, 40), 0, 1), ((10, 40), 1, 0), ((6, 32, 5), 2, 1), ((6, 5, 32), 0, -1)]
+)
+@pytest.mark.parametrize("indices", [np.array([[3, 0], [1, 4]]), np.array(2)])
+def test_blocks_of_four_bits_are_gathered_along_any_axis(
+    name: str, has_zeros: bool, shape: tuple[int, ...], gathered: int, scaled: int, indices: np.ndarray, tmp_path: Path
+) -> None:
+    number = onnx.TensorProto.INT4 if name == "int4" else onnx.TensorProto.UINT4
+    random = np.random.default_rng(0)
+    sizes = [-(-n // 16) if axis == scaled % len(shape) else n for axis, n in enumerate(shape)]
+    low = -8 if name == "int4" else 0
+    levels, zeros = random.integers(low, low + 16, shape), random.integers(0, 7, sizes)
+    scales = random.uniform(0.1, 1.0, sizes).astype(np.float32)
+    nodes = [
+        helper.make_node(
+            "GatherBlockQuantized", ["d", "i", "s", "z"][: 4 if has_zeros else 3], ["n"], domain="com.microsoft",
+            gather_axis=gathered, quantize_axis=scaled, block_size=16,
+        ),
+        helper.make_node("Mul", ["n", "n"], ["y"]),
+    ]  # fmt: skip
+    stored = [helper.make_tensor("d", number, shape, levels.ravel()), onnx.numpy_helper.from_array(scales, "s")]
+    ends = [helper.make_tensor_value_info("i", 7, indices.shape)], [helper.make_tensor_value_info("y", 1, None)]
+    graph = helper.make_graph(nodes, "g", *ends, [*stored, helper.make_tensor("z", number, sizes, zeros.ravel())])
+    imports = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    path = str(tmp_path / "model.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=10), path)
+    value, slope = ps.split(ps.load(path), wrt="s", seed="ones").joint()(indices, scales)
+    expected = onnxruntime.InferenceSession(path).run(None, {"i": indices})[0]
+    np.testing.assert_allclose(value, expected, rtol=1e-5)
+    # Of a sum of squares, which is of the second degree in the scales.
+    np.testing.assert_allclose(np.vdot(slope, scales), 2 * expected.sum(), rtol=1e-4)
+    assert slope.shape == scales.shape

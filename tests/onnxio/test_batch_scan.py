@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper
@@ -87,3 +88,27 @@ def test_a_batch_of_no_sequences_gives_none(tmp_path: Path) -> None:
     program = ps.load(saved(tmp_path, np.float64, lengths=True, directions=(0, 0)))
     last, ys = program(np.zeros(0, np.int64), H[:0], XS[:0], ZS[:0], W)
     assert (last.shape, ys.shape) == ((0, 3, 2), (0, 4, 3, 2))
+
+
+def test_a_batch_of_sequences_may_be_of_unknown_rank(tmp_path: Path) -> None:
+    text = """<ir_version: 3, opset_import: ["" : 8]>
+    g (double c, double x) => (double d, double y) {
+      d, y = Scan <num_scan_inputs = 1, body = b (double h, double r) => (double n, double s) {
+        n = Add (h, r) s = Mul (n, n)
+      }> (, c, x)
+    }"""
+    model = onnx.parser.parse_model(text)
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.ClearField("shape")
+    path = str(tmp_path / "model.onnx")
+    onnx.save(model, path)
+    program = ps.load(path)
+    gradient = ps.split(program, of="y", seed="ones").joint()
+    for shape in ((2, 4, 3), (1, 2), (2, 3, 2, 2)):
+        x, start = RANDOM.standard_normal(shape), RANDOM.standard_normal((shape[0], *shape[2:]))
+        sums = start[:, None] + np.cumsum(x, axis=1)
+        _, value, by_start, by_x = gradient(start, x)
+        np.testing.assert_allclose(program(start, x)[0], sums[:, -1])
+        np.testing.assert_allclose(value, sums**2)
+        np.testing.assert_allclose(by_start, 2 * sums.sum(axis=1))
+        np.testing.assert_allclose(by_x, 2 * np.cumsum(sums[:, ::-1], axis=1)[:, ::-1])

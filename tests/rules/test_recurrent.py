@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import MissingRule
+from primsplit.errors import DtypeError, MissingRule
 from primsplit.ops import op
 from primsplit.passes.compositions.gates import NAMES, Activation
 from primsplit.testing.recurrent import recurrent
@@ -204,3 +204,34 @@ def test_a_layer_of_a_hidden_size_that_only_the_run_knows_is_refused_by_name() -
     shapes = [["T", 2, FROM], [1, "H", FROM], [1, "H", "H"]]
     with pytest.raises(MissingRule, match="RNN with hidden size H"):
         ps.split(op.RNN, *(ps.spec("float32", s) for s in shapes))
+
+
+@pytest.mark.parametrize("directions", [1, 2])
+@pytest.mark.parametrize("kind", list(GATES))
+def test_float64_weights_whose_sizes_the_attributes_tell_give_what_those_of_fixed_sizes_do(
+    kind: str, directions: int
+) -> None:
+    direction = "bidirectional" if directions == 2 else "forward"
+    arrays = [a.astype("d") for a in (sample(5, 2, FROM), *weights(kind, directions), sample(directions, 2, H))]
+    lengths = np.array([5, 2], np.int32)
+
+    def total(x: Any, w: Any, r: Any, b: Any, h: Any) -> Any:
+        outputs = getattr(op, kind)(
+            x, w, r, b, lengths, h, outputs=3 if kind == "LSTM" else 2, hidden_size=H, direction=direction
+        )
+        return np.sum(outputs[0] ** 2) + np.sum(np.sin(outputs[1]))
+
+    unknown = [
+        ps.spec("float64", [f"{name}{i}" for i in range(a.ndim)]) for name, a in zip("xwrbh", arrays, strict=True)
+    ]
+    np.testing.assert_allclose(ps.trace(total, *unknown)(*arrays), ps.trace(total, *arrays)(*arrays))
+    wanted = ps.split(total, *arrays, wrt=list(range(5))).joint()(*arrays)
+    for mine, theirs in zip(ps.split(total, *unknown, wrt=list(range(5))).joint()(*arrays), wanted, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12)
+
+
+def test_a_float64_layer_without_a_hidden_size_is_refused_at_its_line() -> None:
+    unknown = [ps.spec("float64", [f"{name}{i}" for i in range(3)]) for name in "xwr"]
+    program = ps.trace(lambda x, w, r: op.RNN(x, w, r, outputs=2)[0], *unknown)
+    with pytest.raises(DtypeError, match=r"cannot have the hidden size r2(.|\n)*test_recurrent.py(.|\n)*fixed sizes"):
+        program(sample(5, 2, FROM).astype("d"), *(w.astype("d") for w in weights("RNN", 1)[:2]))

@@ -240,3 +240,9 @@ def test_dilated_windows_of_one_axis_keep_their_channels_apart(known: bool) -> N
     for channel, tap, window in np.ndindex(2, 3, 3):
         wanted[0, channel, window + 2 * tap] += columns[0, 3 * channel + tap, window]
     np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_float64_kernel_of_unknown_sizes_is_refused_at_its_line() -> None:
+    program = ps.trace(op.Conv, ps.spec("float64", [1, 2, "A", "B"]), ps.spec("float64", [3, 2, "K", "L"]))
+    with pytest.raises(PrimsplitError, match=r"before the run, not \[K, L\](.|\n)*test_windows.py(.|\n)*in the spec"):
+        program(np.ones((1, 2, 5, 5)), np.ones((3, 2, 2, 2)))

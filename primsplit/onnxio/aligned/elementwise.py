@@ -8,6 +8,7 @@ from primsplit.array import Array
 from primsplit.definitions.earlier import EARLIER
 from primsplit.infer.elementwise import BINARY, COMPARISONS
 from primsplit.infer.reduction import REDUCTIONS
+from primsplit.ir import Type
 from primsplit.lifting import as_array
 from primsplit.onnxio.aligned.node import END, Aligned, Form, Node, along, from_front, led, of_sizes, trailed
 from primsplit.ops import op
@@ -194,10 +195,30 @@ def _loss(node: Node) -> list[Aligned | Array]:
 
 def _quantized(node: Node) -> Sequence[Aligned | Array] | None:
     """One scale for all, or one for each entry of an axis, or for each block of entries: then in as many axes."""
-    count = node.given_rank(1)
-    if count is None or node.is_open(2):
-        return None
-    return node.settled({0: count}) if count > 1 else along(node, node.attribute("axis", 1) if count else -1)
+    if node.attribute("block_size", 0):
+        counts = [count for i in range(3) if (count := node.given_rank(i)) is not None]
+        return node.settled(dict.fromkeys(node.open_ones(), counts[0])) if counts else None
+    axis, known, count = node.attribute("axis", 1), node.given_rank(0), node.given_rank(1)
+    if count is None and known is not None and not -known <= axis < known:
+        count = 0
+    if count is None:
+        return _scaled_along(node, axis)
+    for position in (1, 2):
+        node.settle(position, count)
+    return along(node, axis if count else -1) if known is None else node.record(*node.arrays())
+
+
+def _scaled_along(node: Node, axis: int) -> list[Aligned] | list[Array]:
+    """A scale and a zero point that may be one for all are repeated along the axis, as the entries are."""
+    source, is_open = node.aligned(0), node.is_open(0)
+    x = source.front() if is_open and axis >= 0 else source.wide
+    length = op.Shape(x, start=axis, end=axis + 1 if axis != -1 else END)
+    flat = [op.Reshape(Array(v), [-1]) for v in node.values[1:] if v is not None]
+    # Of another number of scales, which the operator refuses, no run gets further.
+    made = node.record(x, *(op.Expand(v, length, types=[Type(v.dtype, (x.shape[axis],))]) for v in flat))
+    if not is_open:
+        return made
+    return [from_front(made[0], source.rank) if axis >= 0 else Aligned(made[0], source.rank)]
 
 
 FORMS: dict[str, Form] = {

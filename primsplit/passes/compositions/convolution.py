@@ -114,7 +114,10 @@ def kernel_of(w: Array, kernel_shape: Sequence[int] | None) -> list[int]:
     """The kernel sizes, which must be numbers."""
     sizes = list(kernel_shape or w.shape[2:])
     if not all(isinstance(size, int) for size in sizes):
-        raise PrimsplitError("the kernel sizes of a float64 convolution are not known before the run")
+        raise PrimsplitError(
+            f"a float64 convolution needs the sizes of its kernel before the run, not {sizes}",
+            cure="Give the weights a fixed kernel size in the spec.",
+        )
     return [int(size) for size in sizes]
 
 

@@ -13,6 +13,7 @@ import onnx.helper
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to
 from primsplit.carriers import CARRIERS, POWERS_OF_TWO, least_and_greatest, limits
+from primsplit.dims import is_one
 from primsplit.ops import op
 from primsplit.passes.compositions.signs import is_negative
 
@@ -132,9 +133,9 @@ def per_element(values: Array, x: Array, axis: int, block_size: int) -> Any:
     if block_size:
         ones = op.Cast(op.ConstantOfShape(op.Shape(x), value=np.ones(1, np.int8)), to="int8")
         return op.DequantizeLinear(ones, values, axis=axis, block_size=block_size)
-    if values.shape == (1,):
-        return op.Squeeze(values, [0])
-    if values.shape == ():
+    if not values.shape:
         return values
+    if is_one(values.shape[0]):
+        return op.Squeeze(values, [0])
     rank = len(x.shape)
     return reshape_to(values, [values.shape[0] if i == axis % rank else 1 for i in range(rank)])

@@ -9,8 +9,8 @@ from typing import Any
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import zeros
-from primsplit.dims import Dim, at_least
+from primsplit.broadcasting import reshape_to, zeros
+from primsplit.dims import Dim, Shape, at_least
 from primsplit.errors import DtypeError
 from primsplit.infer import fresh
 from primsplit.ir import Type, Value
@@ -19,6 +19,7 @@ from primsplit.passes.compositions.gates import Activation, Layer, read_layer, s
 
 State = Sequence[Array]
 Cell = Callable[[Array, State], State]
+GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
 
 def layer(kind: str, make: Callable[..., Cell], *inputs: Array | None, **attributes: Any) -> tuple[Array, ...]:
@@ -26,11 +27,15 @@ def layer(kind: str, make: Callable[..., Cell], *inputs: Array | None, **attribu
     how = read_layer(kind, attributes)
     if how.is_batch_first:
         return spelt(kind, *inputs, **attributes)
-    x, w, r, b, lengths = (*inputs, None, None)[:5]
-    if x is None or w is None or r is None or not isinstance(r.shape[-1], int):
-        raise DtypeError(f"float64 {kind} takes weights of fixed sizes")
-    optional = [*inputs[5:], None, None, None][:3]
-    state = (x.shape[1], r.shape[-1])
+    given: list[Array | None] = [*inputs, None, None, None]
+    x, w, r = given[:3]
+    if x is None or w is None or r is None:
+        raise DtypeError(f"float64 {kind} takes its input, W and R")
+    hidden = attributes.get("hidden_size") or r.shape[-1]
+    if not isinstance(hidden, int):
+        raise DtypeError(f"float64 {kind} cannot have the hidden size {hidden}", cure="Give the weights fixed sizes.")
+    w, r, b, lengths, *optional = measured(how, hidden, x.shape[1], inputs)
+    state = (x.shape[1], hidden)
     found: list[State] = []
     for d, is_reversed in enumerate(how.backwards):
         bias = zeros((2 * w.shape[1],), x.dtype) if b is None else part(b, d)
@@ -45,6 +50,31 @@ def layer(kind: str, make: Callable[..., Cell], *inputs: Array | None, **attribu
         op.Concat(*(op.Unsqueeze(each[i], [1 if i == 0 else 0]) for each in found), axis=1 if i == 0 else 0)
         for i in range(1 + how.states)
     )
+
+
+def measured(how: Layer, hidden: int, batch: Dim, inputs: Sequence[Array | None]) -> tuple[Any, ...]:
+    """W, R, B, the lengths, two states and the peepholes of a layer, None for those that are absent.
+
+    Sizes that only the run knows are those that the hidden size tells; a run in which they differ fails.
+    """
+    given: list[Array | None] = [*inputs, *[None] * (8 - len(inputs))]
+    w, r, b, lengths = given[1:5]
+    count, rows = len(how.backwards), GATES[how.kind] * hidden
+    state: Shape = (batch, hidden)
+    shapes: list[Shape] = [state] * how.states + [(3 * hidden,)] * (how.kind == "LSTM")
+    features = () if w is None else w.shape[2:]
+    weights = [_of_shape(w, (count, rows, *features)), _of_shape(r, (count, rows, hidden))]
+    rest = [_of_shape(a, (count, *s)) for a, s in zip(given[5 : 5 + len(shapes)], shapes, strict=True)]
+    rest += given[5 + len(shapes) : 8]
+    return (*weights, _of_shape(b, (count, 2 * rows)), lengths, *rest)
+
+
+def _of_shape(x: Array | None, shape: Shape) -> Array | None:
+    if x is None or all(
+        isinstance(a, int) for a, wanted in zip(x.shape, shape, strict=False) if isinstance(wanted, int)
+    ):
+        return x
+    return reshape_to(x, shape)
 
 
 def part(x: Array, direction: int) -> Array:
