@@ -64,6 +64,7 @@ class Prepared:
         self._looks = [(a.dtype, a.shape) for a in self.inputs.values()]
         self._is_flat = program.arguments == trees.flatten(((0.0,) * len(self.inputs), {}))[1]
         self._result = trees.unflatten(program.result, list(self.outputs.values()))
+        self._arrays = [c.state.arrays for c in program.states]
         now = tuple(c.state.side for c in program.states)
         turned = tuple(s if c.output is None else 1 - s for s, c in zip(now, program.states, strict=True))
         self._bound = {sides: self._bind(sides) for sides in (now, turned)}
@@ -96,15 +97,23 @@ class Prepared:
         """Run on what is in `inputs`. Raises RunError; then states are as before, and `outputs` undefined."""
         states = self.program.states
         with CARRYING:
-            sides = tuple([c.state.side for c in states])
-            bound = self._bound.get(sides)
-            if bound is None:
-                bound = self._bound[sides] = self._bind(sides)
-            bound.run()
+            self._bound_now().run()
             for each in states:
                 if each.output is not None:
                     each.state.turn()
         return self._result
+
+    def _bound_now(self) -> Any:
+        """Every buffer bound, where the states' values are now: a check lets a state hold other arrays for a while."""
+        states = self.program.states
+        arrays = [c.state.arrays for c in states]
+        if any(held is not known for held, known in zip(arrays, self._arrays, strict=True)):
+            self._arrays, self._bound = arrays, {}
+        sides = tuple([c.state.side for c in states])
+        bound = self._bound.get(sides)
+        if bound is None:
+            bound = self._bound[sides] = self._bind(sides)
+        return bound
 
     def addresses(self) -> dict[str, tuple[int, ...]]:
         """Where the bound values lie in memory, by the names of inputs and outputs: of a state in both turns."""

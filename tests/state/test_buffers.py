@@ -9,6 +9,7 @@ import pytest
 import primsplit as ps
 from primsplit.counters import buffers
 from primsplit.errors import DtypeError, RunError, ShapeError, SpecError
+from primsplit.testing import check_grads
 
 Array = np.ndarray[Any, Any]
 A = np.fromfunction(lambda i, j: ((7 * i + 3 * j) % 11) / 11, (16, 32))
@@ -54,6 +55,29 @@ def stepping() -> Any:
         return 2 * moment
 
     return step
+
+
+def test_a_compiled_function_in_what_is_checked_reads_the_states_that_the_check_sets() -> None:
+    """A check sets states for a while; what the function compiled before, in it and after it follows."""
+    total = ps.state("total", np.array([1.0, -0.5]))
+    slope = ps.value_and_grad(lambda x: np.sum((x + total) ** 3))
+
+    def step(x: Array) -> Any:
+        value, gradient = slope(x)
+        total[...] = total + gradient
+        return value
+
+    def wanted(x: Array, before: Array) -> tuple[float, Array]:
+        return float(np.sum((x + before) ** 3)), before + 3 * (x + before) ** 2
+
+    x, before = np.array([0.3, 0.2]), np.array([1.0, -0.5])
+    for _ in range(2):
+        value, after = wanted(x, before)
+        np.testing.assert_allclose(step(x), value, rtol=1e-12)
+        np.testing.assert_allclose(total.now, after, rtol=1e-12)
+        before = after
+        check_grads(step, x, order=1)
+        np.testing.assert_array_equal(total.now, after)
 
 
 def test_a_prepared_program_hands_its_states_back_and_forth_between_two_buffers() -> None:
