@@ -8,7 +8,9 @@ The file takes `log_conductivity`, `start` and `measured`, and gives the misfit 
 prints a misfit that falls from 1.8e-3 to 3e-10; no cell's conductivity, 0.03 to 0.2, is off by more than 0.004.
 """
 
+import functools
 import sys
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,11 +32,19 @@ STENCIL = """
 """
 
 
+@functools.cache
+def stencil() -> Any:
+    """The loop nest of a step, made once: it keeps what it was compiled to."""
+    import primsplit as ps
+
+    return ps.loops(STENCIL, name="step")
+
+
 def temperatures(log_conductivity: Array, start: Array) -> Array:
     """Temperatures [B, H, W] after STEPS steps from those of B experiments; the conductivity [H, W] is below 1/4."""
     import primsplit as ps
 
-    step = ps.loops(STENCIL, name="step")
+    step = stencil()
     conductivity = np.exp(log_conductivity)
     return ps.scan(lambda u, _: (step(u, conductivity), None), start, np.zeros(STEPS))[0]
 

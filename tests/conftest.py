@@ -1,8 +1,10 @@
-"""Every test runs with the result of every transform checked."""
+"""Every test runs with the result of every transform checked, and with threads that wait asleep."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import onnxruntime
 import pytest
 
 from primsplit.verify import checking
@@ -24,3 +26,18 @@ def _draw_the_same_alone(request: pytest.FixtureRequest) -> None:
     if isinstance(rng, np.random.Generator):
         bits = rng.bit_generator
         bits.state = _first_states.setdefault(request.module.__name__, bits.state)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _threads_that_wait_asleep() -> Iterator[None]:
+    """onnxruntime's threads wait for work in a busy loop, which takes longer than the runs of small programs."""
+    load = onnxruntime.InferenceSession.__init__
+
+    def loaded(session: Any, model: Any, sess_options: Any = None, *args: Any, **named: Any) -> None:
+        options = onnxruntime.SessionOptions() if sess_options is None else sess_options
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        load(session, model, options, *args, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnxruntime.InferenceSession, "__init__", loaded)
+        yield

@@ -3,6 +3,7 @@
 `infer` never guesses: a size that it cannot tell gets a fresh symbol.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -90,14 +91,29 @@ def check_types(block: Block, *, closed: bool = True) -> None:
     for op in walk(block):
         if is_call(op) or any(op.blocks()):
             continue
-        inferred = infer(op.kind, op.inputs, op.attributes, len(op.outputs))
-        for var, (known, _) in zip(op.outputs, inferred, strict=True):
-            _check_output(op.kind, var, known)
+        if op.kind in elementwise.BY_TYPES and not op.attributes:
+            given = tuple(None if v is None else v.type for v in op.inputs)
+            _check_by_types(op.kind, given, tuple(v.type for v in op.outputs))
+        else:
+            _check_outputs(op.kind, op.inputs, op.attributes, tuple(v.type for v in op.outputs))
 
 
-def _check_output(kind: str, var: Var, type: Type) -> None:
-    if var.type.dtype != type.dtype or (type.rank is not None and var.type.rank not in {None, type.rank}):
-        raise PrimsplitError(f"{kind} gives {type}, but its output is declared {var.type}")
-    for declared, known in zip(var.type.shape or (), type.shape or (), strict=False):
-        if isinstance(declared, int) and isinstance(known, int) and declared != known:
-            raise PrimsplitError(f"{kind} gives {type}, but its output is declared {var.type}")
+@functools.lru_cache(4096)
+def _check_by_types(kind: str, inputs: tuple[Type | None, ...], outputs: tuple[Type, ...]) -> None:
+    """Most ops of a block are arithmetic on arrays of a few types: each combination is looked at once."""
+    _check_outputs(kind, [None if t is None else Var(t) for t in inputs], {}, outputs)
+
+
+def _check_outputs(
+    kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any], outputs: Sequence[Type]
+) -> None:
+    for declared, (known, _) in zip(outputs, infer(kind, inputs, attributes, len(outputs)), strict=True):
+        _check_output(kind, declared, known)
+
+
+def _check_output(kind: str, declared: Type, type: Type) -> None:
+    if declared.dtype != type.dtype or (type.rank is not None and declared.rank not in {None, type.rank}):
+        raise PrimsplitError(f"{kind} gives {type}, but its output is declared {declared}")
+    for size, known in zip(declared.shape or (), type.shape or (), strict=False):
+        if isinstance(size, int) and isinstance(known, int) and size != known:
+            raise PrimsplitError(f"{kind} gives {type}, but its output is declared {declared}")

@@ -81,6 +81,8 @@ BINARY = [
     "Xor",
 ]
 COMPARISONS = ["Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"]
+BY_TYPES = frozenset({*UNARY, *BINARY, *COMPARISONS, "IsNaN", "IsInf", "Sum", "Max", "Min", "Mean", "Where"})
+"""Those whose result types the types of their inputs decide, where they have no attributes."""
 
 
 @rule(*UNARY)

@@ -42,7 +42,8 @@ def directions(point: Arrays, random: np.random.Generator, most: int = 24) -> li
     scale = [np.maximum(np.abs(p), 1.0) * 0.1 for p in point]
     if total > most:
         return [
-            [random.standard_normal(p.shape) * s for p, s in zip(point, scale, strict=True)] for _ in range(most // 2)
+            [random.uniform(-1.0, 1.0, p.shape) * s for p, s in zip(point, scale, strict=True)]
+            for _ in range(most // 2)
         ]
     found = []
     for which, array in enumerate(point):

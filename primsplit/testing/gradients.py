@@ -1,7 +1,8 @@
 """check_grads: a function's exported value and gradients against plain NumPy and central differences."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from primsplit import trees
 from primsplit.export import SplitProgram, split
 from primsplit.programs.plain import plain_results, with_states
 from primsplit.programs.program import Program
-from primsplit.programs.pushed import push_program
+from primsplit.programs.pushed import PushedProgram, push_program
 from primsplit.specs import leaf_type, spec
 from primsplit.testing.differences import directional_derivative, directions, pairing
 from primsplit.testing.failures import GradientMismatch
@@ -22,17 +23,22 @@ AnyArray = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The errors allowed, relative to the size of what is compared, and the step of the differences."""
+    """The errors allowed, relative to the size of what is compared, and the step of the differences.
+
+    Where there are more than `most` coordinates, the differences are taken along random directions.
+    """
 
     gradient: float
     value: float
     step: float
     is_forward: bool = False
+    most: int = 24
 
 
 def check_grads(
     function: Function,
     *args: Any,
+    also_at: Sequence[Sequence[Any]] = (),
     order: int = 2,
     modes: Sequence[str] = ("reverse",),
     wrt: Any = None,
@@ -48,55 +54,73 @@ def check_grads(
     The value must be plain NumPy's, in dtype and shape exactly; gradients up to `order` (1 or 2) must agree with
     five-point central differences to `tolerance`, relative to the gradient's size. With `symbolic`, the function is
     traced again with each distinct size above 1 as a symbol, and run at the sizes in `resize` too, where plain NumPy
-    accepts that. With "forward" in `modes`, the tangents along a random direction must fit the gradients, everywhere.
-    `wrt` as in `ps.split`. `step` scales the differences. Raises GradientMismatch.
+    accepts that, and its gradients compared along a few directions. With "forward" in `modes`, the tangents along a
+    random direction must fit the gradients, everywhere. The same programs are checked at the arguments in `also_at`,
+    which have the same sizes. `wrt` as in `ps.split`. `step` scales the differences. Raises GradientMismatch.
     """
     random = np.random.default_rng(seed)
     allowed = Allowed(tolerance, value_tolerance, step, is_forward="forward" in modes)
-    made = split(function, *args, wrt=wrt)
-    joint = made.joint()
-    values = _check_file(made, joint, function, args, allowed, random)
+    exported = _Exported(split(function, *args, wrt=wrt))
+    points = (args, *also_at)
+    values = [_check_file(exported, function, point, allowed, random) for point in points]
     if order > 1:
-        _check_second_order(made, joint, args, values, allowed, random)
+        _check_second_order(exported, list(zip(points, values, strict=True)), allowed, random)
     specs, sizes = symbolic_specs(args)
     if not symbolic or not sizes:
         return
-    made = split(function, *specs, wrt=wrt)
-    joint = made.joint()
-    _check_file(made, joint, function, args, allowed, random)
+    exported = _Exported(split(function, *specs, wrt=wrt))
+    few = replace(allowed, most=4)
+    for point in points:
+        _check_file(exported, function, point, few, random)
     for size in resize:
         smaller = _resized(args, size)
-        if _works(made, function, smaller):
-            _check_file(made, joint, function, smaller, allowed, random)
+        if _works(exported.made, function, smaller):
+            _check_file(exported, function, smaller, few, random)
+
+
+class _Exported:
+    """A split with the programs that are made of it, each of them once."""
+
+    def __init__(self, made: SplitProgram) -> None:
+        self.made = made
+        self.joint = made.joint()
+
+    @cached_property
+    def pushed(self) -> tuple[PushedProgram, Program]:
+        """Forward mode, and its joint program."""
+        pushed = push_program(self.made.program, self.made.split.wrt, self.made.split.of)
+        return pushed, pushed.joint()
 
 
 def _check_second_order(
-    made: SplitProgram,
-    joint: Program,
-    args: Sequence[Any],
-    values: Sequence[AnyArray],
+    exported: _Exported,
+    points: Sequence[tuple[Sequence[Any], Sequence[AnyArray]]],
     allowed: Allowed,
     random: np.random.Generator,
 ) -> None:
-    """The gradients of the gradients, also with respect to the cotangents; the first were checked before."""
-    leaves = trees.flatten(tuple(args))[0]
-    given = [np.asarray(x) for x in leaves if leaf_type(x) is not None]
-    seeds = (
-        [] if made.seeded else [random.standard_normal(values[i].shape).astype(values[i].dtype) for i in made.split.of]
-    )
-    again = split(joint, of=made.gradient_names)
-    _check_file(again, again.joint(), joint, [*given, *seeds], allowed, random)
+    """The gradients of the gradients, also with respect to the cotangents; the first were checked before.
+
+    `points` are arguments with the function's results there.
+    """
+    made, joint = exported.made, exported.joint
+    again = _Exported(split(joint, of=made.gradient_names))
+    for args, values in points:
+        leaves = trees.flatten(tuple(args))[0]
+        given = [np.asarray(x) for x in leaves if leaf_type(x) is not None]
+        of = [] if made.seeded else [values[i] for i in made.split.of]
+        seeds = [random.standard_normal(v.shape).astype(v.dtype) for v in of]
+        _check_file(again, joint, [*given, *seeds], replace(allowed, most=12), random)
 
 
 def _check_file(
-    made: SplitProgram,
-    joint: Program,
+    exported: _Exported,
     function: Function,
     args: Sequence[Any],
     allowed: Allowed,
     random: np.random.Generator,
 ) -> list[AnyArray]:
-    """Check the values and gradients of `joint`, which is made of `made`. The values in plain NumPy."""
+    """Check the values and gradients of the joint program. The values in plain NumPy."""
+    made = exported.made
     leaves, structure = trees.flatten(tuple(args))
     positions = [i for i, x in enumerate(leaves) if leaf_type(x) is not None]
     point = with_states(made.program, [np.asarray(leaves[i]) for i in positions])
@@ -116,7 +140,7 @@ def _check_file(
     seeds = [np.asarray(random.standard_normal(expected[i].shape), expected[i].dtype) for i in of]
     if made.seeded:
         seeds = [np.ones_like(seed) for seed in seeds]
-    found = joint.session()(*point, *([] if made.seeded else seeds))
+    found = exported.joint.session()(*point, *([] if made.seeded else seeds))
     names = [*made.program.outputs, *made.gradient_names]
     for name, value, wanted in zip(names, found, expected, strict=False):
         _check_value(name, value, wanted, allowed.value)
@@ -132,21 +156,21 @@ def _check_file(
 
     _check_gradient(scalar, [point[i] for i in wrt], gradients, allowed, random)
     if allowed.is_forward:
-        _check_tangents(made, point, seeds, list(gradients.values()))
+        _check_tangents(exported, point, seeds, list(gradients.values()))
     return expected
 
 
 def _check_tangents(
-    made: SplitProgram,
+    exported: _Exported,
     point: Sequence[AnyArray],
     seeds: Sequence[AnyArray],
     gradients: Sequence[AnyArray],
 ) -> None:
     """<seeds, J v> = <gradients, v> along a random direction v."""
     random = np.random.default_rng(1)
-    pushed = push_program(made.program, made.split.wrt, made.split.of)
+    pushed, program = exported.pushed
     tangents = [np.asarray(random.standard_normal(point[i].shape), point[i].dtype) for i in pushed.pushed.wrt]
-    found = pushed.joint().session()(*point, *tangents)[len(made.program.outputs) :]
+    found = program.session()(*point, *tangents)[len(exported.made.program.outputs) :]
     left, right = pairing(seeds, found), pairing(gradients, tangents)
     size = sum(float(np.sum(np.abs(s * f))) for s, f in zip(seeds, found, strict=True))
     size += sum(float(np.sum(np.abs(g * t))) for g, t in zip(gradients, tangents, strict=True))
@@ -190,7 +214,7 @@ def _check_gradient(
         if array.shape != primal.shape or array.dtype != primal.dtype:
             raise GradientMismatch(f"{name} is {array.dtype}{array.shape} for an input {primal.dtype}{primal.shape}")
     size = max((float(np.max(np.abs(g), initial=0)) for g in gradient.values()), default=0.0)
-    for direction in directions(point, random):
+    for direction in directions(point, random, allowed.most):
         length = max((float(np.max(np.abs(d), initial=0)) for d in direction), default=0.0)
         found = pairing(list(gradient.values()), direction)
         wanted = directional_derivative(scalar, point, direction, allowed.step)

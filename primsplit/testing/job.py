@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from primsplit.errors import RuleError
+from primsplit.errors import PrimsplitError, RuleError
+from primsplit.export import SplitProgram
 from primsplit.ir import Block
 from primsplit.testing.failures import CheckFailed
 from primsplit.testing.reference import Reference
-from primsplit.testing.subject import Subject
+from primsplit.testing.subject import Subject, symbolic
 
 AnyArray = npt.NDArray[Any]
 Smooth = Callable[[Sequence[AnyArray]], list[AnyArray]]
@@ -51,8 +53,17 @@ class Report:
     dtypes: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A split at a point of its own or with sizes that are symbols, and the session of its joint program."""
+
+    made: SplitProgram
+    session: Any
+    point: Sequence[AnyArray]
+
+
 class Job:
-    """What the checks share."""
+    """What the checks share; what more than one of them compiles is compiled once."""
 
     def __init__(self, subject: Subject, wrt: Sequence[int], settings: Settings, random: np.random.Generator) -> None:
         self.subject = subject
@@ -75,6 +86,29 @@ class Job:
         self.values = self.reference(*subject.point)
         self.dtype = min((a.dtype for a in subject.point if a.dtype.kind == "f"), default=np.dtype(float)).name
         self.joint = self.made.joint()
+        self.points: dict[bool, list[list[AnyArray]]] = {}
+        self._symbolic: dict[bool, Compiled] = {}
+
+    def symbolic(self, *, separate: bool) -> Compiled:
+        """The split with symbols for sizes: one a size, or with `separate` one an axis. Raises CheckFailed."""
+        if separate not in self._symbolic:
+            point = self.subject.point
+            try:
+                made = self.subject.split(self.wrt, symbolic(point, separate=separate))
+            except PrimsplitError as error:
+                raise CheckFailed("sizes", f"cannot be split for symbolic sizes: {error}") from error
+            self._symbolic[separate] = Compiled(made, made.joint().session(), point)
+        return self._symbolic[separate]
+
+    @cached_property
+    def kinks(self) -> list[Compiled]:
+        """The split at each kink."""
+        found = []
+        for inputs, _ in self.settings.kinks:
+            there = Subject(self.subject.target, tuple(inputs), self.subject.attributes, self.subject.outputs)
+            made = there.split(self.wrt)
+            found.append(Compiled(made, made.joint().session(), there.point))
+        return found
 
     def seeds(self, values: Sequence[AnyArray] | None = None) -> list[AnyArray]:
         """Random cotangents for the floating-point results."""

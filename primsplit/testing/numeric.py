@@ -17,7 +17,7 @@ from primsplit.testing.failures import CheckFailed
 from primsplit.testing.gradients import cut
 from primsplit.testing.job import AnyArray, Job, Smooth, close, compare
 from primsplit.testing.reference import Reference
-from primsplit.testing.subject import Subject, symbolic
+from primsplit.testing.subject import Subject
 from primsplit.trees import as_list
 
 NUMPY_ERRORS = (ValueError, IndexError, RuntimeError, ZeroDivisionError, TypeError, PrimsplitError)
@@ -50,7 +50,7 @@ def _copy(value: Any) -> Any:
 def check_differences(job: Job) -> None:
     """Cotangents against central differences."""
     function = job.smooth(job.made.program.block, job.made.split.of)
-    for _ in range(2):
+    for most in (12, 4):
         seeds = job.seeds()
         _against_differences(
             job,
@@ -60,6 +60,7 @@ def check_differences(job: Job) -> None:
             gradients=job.gradients(seeds),
             seeds=seeds,
             check="differences",
+            most=most,
         )
 
 
@@ -107,20 +108,21 @@ def _against_differences(
 
 def check_sizes(job: Job) -> None:
     """The program of symbolic sizes at several sizes."""
-    subject = job.subject
     for separate in (False, True) if job.settings.separate else (False,):
-        try:
-            made = subject.split(job.wrt, symbolic(subject.point, separate=separate))
-        except PrimsplitError as error:
-            raise CheckFailed("sizes", f"cannot be split for symbolic sizes: {error}") from error
-        joint = made.joint().session()
+        compiled = job.symbolic(separate=separate)
         for point in points_of(job, separate=separate):
-            _check_size(job, made, joint, point)
+            _check_size(job, compiled.made, compiled.session, point)
             job.report.sizes.append(shapes(point))
 
 
-def points_of(job: Job, *, separate: bool) -> Iterator[list[AnyArray]]:
+def points_of(job: Job, *, separate: bool) -> list[list[AnyArray]]:
     """The point, and cut to the sizes asked for, where the target takes that."""
+    if separate not in job.points:
+        job.points[separate] = list(_points(job, separate=separate))
+    return job.points[separate]
+
+
+def _points(job: Job, *, separate: bool) -> Iterator[list[AnyArray]]:
     given = job.subject.point
     points = [given, *([cut(a, n) for a in given] for n in job.settings.sizes)]
     if separate:
@@ -210,12 +212,10 @@ def check_second_order(job: Job) -> None:
 
 def check_kinks(job: Job) -> None:
     """The stated convention at the points where there is no derivative."""
-    for inputs, expected in job.settings.kinks:
-        there = Subject(job.subject.target, tuple(inputs), job.subject.attributes, job.subject.outputs)
-        made = there.split(job.wrt)
-        values = Reference(made.program.block, None)(*there.point)
-        seeds = [np.ones_like(values[i]) for i in made.split.of]
-        found = made.joint().session()(*there.point, *seeds)[len(values) :]
+    for kink, (inputs, expected) in zip(job.kinks, job.settings.kinks, strict=True):
+        values = Reference(kink.made.program.block, None)(*kink.point)
+        seeds = [np.ones_like(values[i]) for i in kink.made.split.of]
+        found = kink.session(*kink.point, *seeds)[len(values) :]
         for position, (gradient, wanted) in enumerate(zip(found, expected, strict=True)):
             right = np.asarray(wanted, gradient.dtype)
             compare(f"cotangent {position} at the kink {inputs}", gradient, right, 1e-12, "kinks")

@@ -170,10 +170,9 @@ def check_files(job: Job) -> None:
 def check_counters(job: Job) -> None:
     """Nothing is traced, built or loaded by a second call."""
     seeds = job.seeds()
-    fresh = job.made.joint()
-    fresh(*job.subject.point, *seeds)
+    job.joint(*job.subject.point, *seeds)
     before = counts()
-    fresh(*job.subject.point, *seeds)
+    job.joint(*job.subject.point, *seeds)
     if counts() != before:
         raise CheckFailed("counters", "the second call traced or loaded something again")
     for op, _, _ in rules_of(job.made.program.block.ops):

@@ -57,17 +57,33 @@ def test_what_an_encoding_has_no_character_for_is_escaped(piped: Callable[..., A
     done = piped(encoding, "run", "größe.py")
     assert done.returncode == 0, done.stderr
     assert shown in done.stdout.decode(encoding)
-    done = piped(encoding, "run", "größe.py", "--json")
-    assert [row["name"] for row in json.loads(done.stdout.decode(encoding))["outputs"]] == ["y", "d_θ", "d_x"]
-    done = piped(encoding, "audit", "größe.py", "--style", "html")
-    assert ("θ" if encoding == "utf-8" else "&#952;") in done.stdout.decode(encoding)
 
 
-@pytest.mark.parametrize("arguments", [("check",), ("bench", "--runs", "2"), ("export",), ("audit",)])
-def test_no_progress_is_shown_where_there_is_no_terminal(piped: Callable[..., Any], arguments: tuple[str, ...]) -> None:
-    done = piped("utf-8", arguments[0], "größe.py", *arguments[1:])
+def test_in_json_and_html_it_is_escaped_as_they_do(piped: Callable[..., Any]) -> None:
+    done = piped("cp1252", "run", "größe.py", "--json")
+    assert [row["name"] for row in json.loads(done.stdout.decode("cp1252"))["outputs"]] == ["y", "d_θ", "d_x"]
+    for encoding, shown in (("ascii", "&#952;"), ("utf-8", "θ")):
+        assert shown in piped(encoding, "audit", "größe.py", "--style", "html").stdout.decode(encoding)
+
+
+def test_no_progress_is_shown_in_a_pipe(piped: Callable[..., Any]) -> None:
+    done = piped("utf-8", "check", "größe.py")
     assert done.returncode == 0
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("arguments", [("bench", "--runs", "2"), ("export",), ("audit",)])
+def test_no_progress_is_shown_where_there_is_no_terminal(
+    primsplit: Callable[..., Any],
+    model: Callable[..., Path],
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = primsplit(arguments[0], model(GREEK.replace("😀", "so")), *arguments[1:])
+    assert done.status == 0, done.error
+    assert done.error == ""
 
 
 def test_paragraphs_of_a_help_are_broken_by_the_terminal_alone(primsplit: Callable[..., Any]) -> None:

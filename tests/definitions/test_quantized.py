@@ -262,7 +262,7 @@ def test_integers_in_a_branch_stand_for_their_numbers(outside: bool, tmp_path: P
 
 
 def test_a_long_chain_of_products_is_followed_in_one_walk(tmp_path: Path) -> None:
-    x, count = draw(2, 3), 300
+    x, count = draw(2, 3), 120
     s = np.float32(0.05)
     nodes = [node("QuantizeLinear", "x s z", "q0"), node("DequantizeLinear", f"q{count} s z", "y")]
     nodes[1:1] = [node("QLinearMatMul", f"q{i} s z w ws wz s z", f"q{i + 1}") for i in range(count)]

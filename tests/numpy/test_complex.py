@@ -55,7 +55,6 @@ WITH_A_CONSTANT = 12
 @pytest.mark.parametrize("place", range(len(ELEMENTWISE)))
 def test_arithmetic_and_functions_are_numpys_and_have_right_gradients(place: int) -> None:
     function = of(ELEMENTWISE[place])
-    check_agrees(function, A, B, U, V, symbolic=False)
     check_grads(function, A, B, U, V, symbolic=False)
     if place != WITH_A_CONSTANT:
         program = ps.trace(function, *[ps.spec("float64", ["N", "M"])] * 4)
@@ -96,9 +95,7 @@ ARRAYS: list[Callable[..., Any]] = [
 
 @pytest.mark.parametrize("place", range(len(ARRAYS)))
 def test_functions_of_arrays_are_numpys_and_have_right_gradients(place: int) -> None:
-    function = of(ARRAYS[place])
-    check_agrees(function, A, B, U, V, symbolic=False)
-    check_grads(function, A, B, U, V, symbolic=False)
+    check_grads(of(ARRAYS[place]), A, B, U, V, symbolic=False)
 
 
 def test_powers_of_zero_are_numpys() -> None:

@@ -53,8 +53,8 @@ def test_what_phases_do_not_change_has_numpys_derivatives(shape: tuple[int, int]
 def test_singular_values_and_least_squares_are_numpys(shape: tuple[int, int]) -> None:
     a, b = random.normal(size=(2, *shape))
     right = random.normal(size=(shape[0], 2)) @ np.array([1.0, 1.0j])
-    check_grads(lambda a, b: np.linalg.svd(a + 1j * b, compute_uv=False), a, b)
-    check_grads(lambda a, b: np.linalg.svdvals(a + 1j * b), a, b)
+    check_grads(lambda a, b: np.linalg.svd(a + 1j * b, compute_uv=False), a, b, symbolic=shape in SHAPES[:2])
+    check_grads(lambda a, b: np.linalg.svdvals(a + 1j * b), a, b, symbolic=False, order=1)
 
     def solution(a: Any, b: Any) -> Any:
         x, residuals, rank, s = np.linalg.lstsq(a + 1j * b, right, rcond=None)

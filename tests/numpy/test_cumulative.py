@@ -62,14 +62,22 @@ def test_a_running_result_of_any_dtype_is_numpys(name: str, dtype: str) -> None:
     if name == "gradient" and dtype in {"bool", "uint8", "uint64", "int8"}:
         pytest.skip("NumPy's differences of these dtypes wrap around, or are none")
     data = np.random.default_rng(1).integers(0, 2 if dtype == "bool" else 5, (3, 4)).astype(dtype)
-    check_agrees(VALUES[name], data)
+    check_agrees(VALUES[name], data, symbolic=dtype in {"int8", "float16", "float64"})
+
+
+def running_product(x: Any) -> Any:
+    return np.cumprod(x, 0)
+
+
+def running_maximum(x: Any) -> Any:
+    return np.maximum.accumulate(x, 0)
 
 
 @pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 64, 65, 1024, 1025, 3000])
 def test_a_scan_is_right_around_the_sizes_of_its_blocks(size: int) -> None:
     data = 1 + 0.1 * np.random.default_rng(size).standard_normal((size, 2))
-    check_agrees(lambda x: np.cumprod(x, 0), data)
-    check_agrees(lambda x: np.maximum.accumulate(x, 0), data)
+    check_agrees(running_product, data)
+    check_agrees(running_maximum, data)
 
 
 def test_nan_stays_in_a_running_maximum_and_is_passed_over_by_nancumsum() -> None:

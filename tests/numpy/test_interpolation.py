@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import ShapeError
+from primsplit.errors import RunError, ShapeError
 from tests.numpy.agreement import check_agrees, check_grads
 
 POINTS = np.array([0.1, 0.8, 1.9, 2.5, 4.0])
@@ -114,3 +114,11 @@ def test_a_piecewise_function_takes_numbers_integers_and_nan() -> None:
     check_agrees(lambda x: np.piecewise(x, [x < 2, x > 4], [lambda v: v * 2, 7]), np.arange(6))
     with pytest.raises(ShapeError, match="2 or 3 functions"):
         ps.trace(lambda x: np.piecewise(x, [x < 0, x > 1], [1.0]), X)
+
+
+def test_no_points_are_interpolated_where_there_are_no_sample_points() -> None:
+    program = ps.trace(np.interp, *(ps.spec("float64", [n]) for n in "NMM"))
+    none = np.zeros(0)
+    assert program(none, none, none).shape == (0,)
+    with pytest.raises(RunError):
+        program(np.zeros(2), none, none)

@@ -135,7 +135,7 @@ def test_long_weights_are_not_handed_to_what_checks_and_infers(tmp_path: Path, m
 
 
 def test_a_chain_deeper_than_pythons_stack_is_loaded_differentiated_and_written(tmp_path: Path) -> None:
-    steps = 5000
+    steps = 1500
     model = linear()
     with_nodes(
         *(

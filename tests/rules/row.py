@@ -4,10 +4,13 @@
 Const is part of it.
 """
 
+import collections
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 
 import primsplit as ps
 from primsplit.ir import Const, Type
@@ -28,6 +31,23 @@ class Row:
     @property
     def arguments(self) -> dict[str, Any]:
         return {k: v for k, v in self.options.items() if k != "note"}
+
+
+MANY = 8
+"""The most rows of an operator that the fast tests sweep over."""
+
+
+def sampled(rows: Sequence[Row]) -> list[Any]:
+    """The rows as parameters of a test: of an operator with many, some all over them are fast, the others slow."""
+    totals = collections.Counter(row.kind for row in rows)
+    before: collections.Counter[str] = collections.Counter()
+    found = []
+    for row in rows:
+        place, total = before[row.kind], totals[row.kind]
+        before[row.kind] += 1
+        is_slow = total > MANY and place * MANY // total == (place - 1) * MANY // total
+        found.append(pytest.param(row, marks=[pytest.mark.slow] * is_slow))
+    return found
 
 
 def subject_of(row: Row, seed: int = 0) -> Subject:

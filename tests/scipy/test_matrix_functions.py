@@ -63,8 +63,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda a, q, b, r: sl.solve_discrete_are(a, q, symmetric(b), r @ r.T + np.eye(2)), (A, Q, B, Q.T[:, :2])
     ),
 }  # fmt: skip
-LARGE = ("logm far from the identity", "fractional_matrix_power")
-"""Programs that take seconds to build; other rows have these functions at symbolic sizes."""
+LARGE = ("logm", "logm far from the identity", "fractional_matrix_power", "coshm", "tanhm")
+"""Programs that take seconds to build; other tests have these functions, or their parts, at symbolic sizes."""
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

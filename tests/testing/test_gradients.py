@@ -74,6 +74,18 @@ def test_a_size_that_the_trace_froze_fails_with_symbols() -> None:
         check_grads(frozen, V)
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_gradient_that_is_wrong_at_other_arguments_alone_fails_where_these_are_checked_too(order: int) -> None:
+    @ps.primitive
+    def square(x: Any) -> Any:
+        return x * x
+
+    ps.rrule(square)(lambda x: (square(x), lambda dy: (dy * np.where(x > -2.0, 2.0 * x, x),)))
+    check_grads(square, V, also_at=[(2.0 * V,)], order=order)
+    with pytest.raises(GradientMismatch, match="central differences"):
+        check_grads(square, V, also_at=[(2.0 * V,), (-5.0 * V,)], order=order)
+
+
 def test_a_difference_of_a_polynomial_is_exact() -> None:
     found = directional_derivative(lambda a: float(a[0] ** 4), [np.array(2.0)], [np.array(1.0)], 1e-2)
     assert found == pytest.approx(32.0, rel=1e-12)

@@ -170,10 +170,26 @@ GRADIENTS: dict[str, tuple[Function, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", GRADIENTS)
+COMPOSED = {
+    "stdtr", "stdtrit", "chdtr", "chdtrc", "chdtri", "fdtr", "fdtrc", "fdtri", "gdtr", "gdtrc", "pdtr", "pdtrc", "bdtr",
+    "gammainccinv",
+}  # fmt: skip
+"""Arithmetic around incomplete gamma and beta functions and their inverses, whose programs are long."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in COMPOSED)) for n in GRADIENTS])
 def test_first_and_second_derivatives_agree_with_central_differences(name: str) -> None:
     function, args = GRADIENTS[name]
     check_grads(lambda *xs: function(*xs), *args, value_tolerance=1e-11, step=2e-3)
+
+
+@pytest.mark.parametrize("name", sorted(COMPOSED))
+def test_derivatives_in_all_arguments_and_second_ones_in_the_last_agree_with_central_differences(name: str) -> None:
+    function, (*shapes, last) = GRADIENTS[name]
+    options: dict[str, Any] = {"symbolic": False, "value_tolerance": 1e-11, "step": 2e-3}
+    check_grads(lambda x: function(*shapes, x), last, **options)
+    if shapes:
+        check_grads(lambda *xs: function(*xs), *shapes, last, order=1, **options)
 
 
 def test_the_derivative_of_expn_in_its_order_is_refused() -> None:

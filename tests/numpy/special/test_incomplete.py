@@ -54,8 +54,11 @@ def test_shapes_and_dtypes_are_scipys(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("a", [0.3, 1.0, 40.0])
 def test_first_and_second_derivatives_agree_with_central_differences(a: float) -> None:
-    check_grads(lambda x: sp.gammainc(a, x) + 2 * sp.gammaincc(a, x), between(0.3, 2.5, (5,)) * a)
-    check_grads(lambda x: sp.betainc(a, 3.5, x) + 2 * sp.betaincc(1.0, a, x), between(0.1, 0.9, (5,)))
+    is_first = a < 1  # the program is the same for each
+    check_grads(lambda x: sp.gammainc(a, x) + 2 * sp.gammaincc(a, x), between(0.3, 2.5, (5,)) * a, symbolic=is_first)
+    check_grads(
+        lambda x: sp.betainc(a, 3.5, x) + 2 * sp.betaincc(1.0, a, x), between(0.1, 0.9, (5,)), symbolic=is_first
+    )
 
 
 def test_the_gradient_at_the_ends_is_the_density_there() -> None:

@@ -114,7 +114,7 @@ def test_a_longer_recurrence_has_more_nodes_in_proportion() -> None:
         made = ps.split(lambda x: np.sum(recurrence(x, count)), ps.spec("float64", [count]))
         return kinds(made.joint()).total()
 
-    few, many = nodes(50), nodes(200)
+    few, many = nodes(25), nodes(100)
     assert many < 4.2 * few
 
 
