@@ -29,17 +29,23 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     at, points, values = (cast_to(array_like(a), np.float64) for a in (x, xp, fp))
     if points.ndim != 1 or values.ndim != 1 or not dims.could_be(points.shape[0], values.shape[0]):
         raise ShapeError("xp and fp must be vectors of the same length", place=tracing.user_place())
-    if dims.same(points.shape[0], 0):
+    if dims.same(points.shape[0], 0) and not any(dims.same(size, 0) for size in at.shape):
         raise ShapeError("array of sample points is empty", place=tracing.user_place())
     if period is not None:
         return _interpolated(*_periodic(at, points, values, period))
     found = _interpolated(at, points, values)
-    first, last = (op.Squeeze(slab(points, 0, *ends), [0]) for ends in ((0, 1), (-1, END)))
+    first, last = (_end(points, *ends) for ends in ((0, 1), (-1, END)))
     low, high = (
-        op.Squeeze(slab(values, 0, *ends), [0]) if given is None else cast_to(array_like(given), np.float64)
+        _end(values, *ends) if given is None else cast_to(array_like(given), np.float64)
         for given, ends in ((left, (0, 1)), (right, (-1, END)))
     )
     return op.Where(op.Less(at, first), low, op.Where(op.Greater(at, last), high, found))
+
+
+def _end(vector: Array, *place: int) -> Array:
+    """The first or the last element; of a vector without any a 0, which is for no point."""
+    found = slab(vector, 0, *place)
+    return op.Squeeze(found, [0]) if dims.above(vector.shape[0], 0) else op.ReduceSum(found, [0], keepdims=0)
 
 
 def _periodic(at: Array, points: Array, values: Array, period: Any) -> tuple[Array, Array, Array]:

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import onnx.helper
 
-from primsplit.errors import FileError, Place
+from primsplit.errors import FileError, Place, PrimsplitError
 from primsplit.infer.standard import type_proto
 from primsplit.ir import Block, Const, Loaded, Op, Type, Value, Var
 from primsplit.names import Names
@@ -19,6 +19,8 @@ from primsplit.schema import IR_VERSION, OPSET
 PRODUCER = "primsplit"
 LARGEST = 1_500_000_000
 """The most bytes of numbers in one protobuf, which must stay below 2 GiB."""
+DEEPEST = 31
+"""Graphs in graphs: protobuf reads a hundred messages in one another, and each takes three."""
 MADE_AGAIN = re.compile(r"gemm_(input|output)_shape|.*_token_\d+")
 """Names of constants that onnxruntime's optimizer made: from 1.26 on it fails where it is to make them once more."""
 
@@ -63,7 +65,8 @@ def to_model(
 ) -> Model:
     """The model of a block that has no captures. `inputs` and `outputs` name its parameters and results.
 
-    `defaults` are the numbers of inputs that a run may leave out: initializers of the inputs' names.
+    `defaults` are the numbers of inputs that a run may leave out: initializers of the inputs' names. Raises
+    PrimsplitError for sub-blocks more than `DEEPEST` deep.
 
     Constants are shared where they are the same object; a result that is a parameter or a constant, or is returned
     twice, goes through Identity, since ONNX wants a value of its own for each output.
@@ -116,6 +119,7 @@ class Writer:
         self.counts: dict[str, int] = {}
         self.told: dict[tuple[Place | None, str], list[onnx.StringStringEntryProto]] = {}
         self.types: dict[Any, onnx.TypeProto] = {}
+        self.depth = 0
 
     def declare(self, var: Var, name: str) -> None:
         """Let a Var have exactly this name."""
@@ -182,8 +186,16 @@ class Writer:
         node = into.node.add(op_type=kind, name=f"{kind}_{number}", input=inputs, metadata_props=self.metadata(op))
         if domain:
             node.domain = domain
+        if op.blocks() and self.depth == DEEPEST:
+            raise PrimsplitError(
+                f"branches and loops are nested more than {DEEPEST} deep, and a reader of ONNX files takes no more",
+                place=op.place,
+                cure="Write a loop that tests in each step with ps.while_loop, a long chain of tests with ps.switch.",
+            )
+        self.depth += 1
         for name, value in op.attributes.items():
             self.attribute(node.attribute, name, value)
+        self.depth -= 1
         for var in op.outputs:
             name = self.names.give(var)
             node.output.append(name)

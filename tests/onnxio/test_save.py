@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 import primsplit as ps
-from primsplit.errors import FileError
+from primsplit.errors import FileError, PrimsplitError
 
 rng = np.random.default_rng(5)
 W = rng.standard_normal((40, 30))
@@ -325,3 +326,19 @@ def test_a_copy_in_a_branch_is_no_node() -> None:
     file = ps.split(f, x).joint()
     np.testing.assert_allclose(file(x)[1], np.exp(x) / np.exp(x).sum() + [np.cos(1.0), 0.0, 0.0])
     np.testing.assert_array_equal(file(-x)[1], [1.0, 0.0, 0.0])
+
+
+def test_branches_deeper_than_a_reader_takes_are_refused_at_their_line() -> None:
+    def steps(count: int) -> Callable[[Any], Any]:
+        def f(x: Any) -> Any:
+            for _ in range(count):
+                if np.sum(x) > 10.0:
+                    break
+                x = x * 2.0
+            return np.sum(x)
+
+        return f
+
+    assert ps.grad(steps(25))(np.ones(2))[0] == 8.0
+    with pytest.raises(PrimsplitError, match=r"nested more than 31 deep[\s\S]*if np.sum[\s\S]*ps.while_loop"):
+        ps.grad(steps(40))(np.ones(2))
