@@ -60,6 +60,27 @@ class Block:
     params: tuple[Var, ...]
     ops: tuple[Op, ...]
     results: tuple[Value, ...]
+    _captures: tuple[Var, ...] | None = field(default=None, init=False, repr=False)
+    _kinds: frozenset[str] | None = field(default=None, init=False, repr=False)
+
+    @property
+    def captures(self) -> tuple[Var, ...]:
+        """The Vars that the block reads and does not define, in order of first use; found once."""
+        found = self._captures
+        if found is None:
+            found = tuple(_captures(self))
+            object.__setattr__(self, "_captures", found)
+        return found
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of its ops and of those in its sub-blocks; found once."""
+        found = self._kinds
+        if found is None:
+            own = {op.kind for op in self.ops}
+            found = frozenset(own.union(*(inner.kinds for op in self.ops for inner in op.blocks())))
+            object.__setattr__(self, "_kinds", found)
+        return found
 
     def __eq__(self, other: object) -> bool:
         """True for the same program up to the names of its Vars, the places and the remarks."""
@@ -75,7 +96,7 @@ def is_call(op: Op) -> bool:
 
 def has_blocks(op: Op) -> bool:
     """True for an op with sub-blocks that may capture, such as If; a call's body captures nothing."""
-    return bool(op.attributes) and not is_call(op) and any(op.blocks())
+    return bool(op.blocks()) and not is_call(op)
 
 
 def operands(op: Op) -> tuple[Value | None, ...]:
@@ -97,12 +118,16 @@ def reads(op: Op) -> Sequence[Var]:
     """The Vars that an op depends on: its inputs, and what its sub-blocks capture."""
     found = [value for value in op.inputs if isinstance(value, Var)]
     for inner in op.blocks():
-        found += free(inner)
+        found += inner.captures
     return found
 
 
-def free(block: Block) -> list[Var]:
+def free(block: Block) -> tuple[Var, ...]:
     """The Vars that a block reads and does not define (its captures), in order of first use."""
+    return block.captures
+
+
+def _captures(block: Block) -> Iterable[Var]:
     defined = set(block.params)
     found: dict[Var, None] = {}
     for op in block.ops:
@@ -113,7 +138,7 @@ def free(block: Block) -> list[Var]:
     for result in block.results:
         if isinstance(result, Var) and result not in defined:
             found[result] = None
-    return list(found)
+    return found
 
 
 def readers(ops: Iterable[Op], results: Iterable[Value]) -> dict[Var, list[Op | None]]:
@@ -133,7 +158,7 @@ def live_ops(ops: Iterable[Op], results: Iterable[Value]) -> list[Op]:
     wanted = {r for r in results if isinstance(r, Var)}
     kept: list[Op] = []
     for op in reversed(list(ops)):
-        if any(v in wanted for v in op.outputs):
+        if not wanted.isdisjoint(op.outputs):
             wanted.update(reads(op))
             kept.append(op)
     kept.reverse()

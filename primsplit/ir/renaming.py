@@ -35,7 +35,7 @@ def rename(
 
     `sizes` replaces symbols in the types of the fresh Vars.
     """
-    inputs = tuple(renamed(v, renaming) for v in op.inputs)
+    inputs = tuple([renamed(v, renaming) for v in op.inputs])
     outputs = []
     for var in op.outputs:
         chosen = renaming.get(var)
@@ -43,7 +43,7 @@ def rename(
             chosen = renaming[var] = _copy(var, sizes)
         outputs.append(chosen)
     attributes = op.attributes
-    if any(isinstance(value, Block) for value in attributes.values()):
+    if op.blocks():
         attributes = {
             name: rename_block(value, renaming, sizes) if isinstance(value, Block) else value
             for name, value in attributes.items()
@@ -53,7 +53,9 @@ def rename(
 
 
 def _copy(var: Var, sizes: Mapping[str, Dim]) -> Var:
-    known = var.sizes if not sizes or var.sizes is None else tuple(substitute(d, sizes) for d in var.sizes)
+    if not sizes:
+        return Var(var.type, var.hint, var.sizes)
+    known = None if var.sizes is None else tuple(substitute(d, sizes) for d in var.sizes)
     return Var(var.type.substitute(sizes), var.hint, known)
 
 

@@ -2,6 +2,7 @@
 
 from primsplit.collector import paused
 from primsplit.ir import Block
+from primsplit.passes.constant_branches import Taking, with_sizes
 from primsplit.passes.cse import Merging, merge_common
 from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.fold import Folding, fold_constants
@@ -9,7 +10,6 @@ from primsplit.passes.loops.constant_carries import read_constant_carries_outsid
 from primsplit.passes.loops.unused import drop_unused_carries
 from primsplit.passes.order import gradients_last
 from primsplit.passes.simplify import Simplifying, simplify
-from primsplit.passes.taken import Taking, with_sizes
 
 __all__ = ["drop_dead_code", "fold_constants", "gradients_last", "merge_common", "optimize", "simplify"]
 
@@ -23,19 +23,22 @@ class _Optimizing(Taking, Folding, Simplifying, Merging):
 def optimize(block: Block) -> Block:
     """The same function with fewer ops: the same bits out, folded constants aside, which are at least as accurate.
 
-    Repeated until nothing changes any more, at most `ROUNDS` times; one walk leaves little for the next.
+    One walk leaves nothing for another, but where it told sizes or ended carries of loops: it is repeated then, at most
+    `ROUNDS` times.
     """
     with paused():
-        block = _lean(block)
+        block = drop_dead_code(_with_fewer_carries(block))
         for _ in range(ROUNDS):
             walk = _Optimizing()
             found = walk.run(block)
-            if found is block:
+            told = with_sizes(found, walk.sizes) if walk.sizes else found
+            lean = _with_fewer_carries(told)
+            block = drop_dead_code(lean)
+            if lean is found:
                 break
-            block = _lean(with_sizes(found, walk.sizes) if walk.sizes else found)
     return block
 
 
-def _lean(block: Block) -> Block:
-    """The block without what nobody uses, and without carries that no step changes."""
-    return drop_dead_code(drop_unused_carries(read_constant_carries_outside(block)))
+def _with_fewer_carries(block: Block) -> Block:
+    """The block without carries that nobody uses, or that no step changes."""
+    return drop_unused_carries(read_constant_carries_outside(block))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.dims import Size
-from primsplit.ir import Block, Const, Op, Value, Var, is_call
+from primsplit.ir import Block, Const, Op, Value, Var
 from primsplit.passes.rewriting import Rewriter
 from primsplit.schema import exists, schema
 
@@ -64,13 +64,13 @@ class Merging(Rewriter):
 
 def _key(op: Op) -> Key | None:
     """What two ops must agree in to be the same; None for an op that is never merged."""
-    if is_call(op) or not is_deterministic(op.kind) or any(op.blocks()):
+    if not is_deterministic(op.kind) or op.blocks():
         return None
-    types = tuple(v.type.key for v in op.outputs)
+    types = tuple([v.type.key for v in op.outputs])
     sizes = op.outputs[0].sizes if len(op.outputs) == 1 else None
     if sizes is not None:
         return ("sizes", types, tuple(d.text if isinstance(d, Size) else d for d in sizes))
-    inputs = tuple(map(_input_key, op.inputs))
+    inputs = tuple([_input_key(v) for v in op.inputs])
     if op.kind in COMMUTATIVE:
         inputs = tuple(sorted(inputs, key=hash))
     return (op.kind, inputs, attribute_key(op.attributes), types)
@@ -83,9 +83,9 @@ def is_deterministic(kind: str) -> bool:
 
 
 def _input_key(value: Value | None) -> Key | None:
-    if isinstance(value, Const):
-        return constant_key(value)
-    return None if value is None else ("var", id(value))
+    if isinstance(value, Var):
+        return ("var", id(value))
+    return None if value is None else constant_key(value)
 
 
 def constant_key(value: Const) -> Key:

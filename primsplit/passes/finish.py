@@ -19,6 +19,7 @@ from primsplit.passes.faults.scan_axes import walk_first_axes
 from primsplit.passes.inline import inline_calls
 from primsplit.passes.later import LATER, write_later
 from primsplit.passes.legalize import legalize
+from primsplit.passes.loops.counted import scans_of_counted_loops
 from primsplit.passes.loops.fission import split_up_scans
 from primsplit.passes.loops.shared_loops import share_loops
 from primsplit.passes.order import results_apart
@@ -26,6 +27,7 @@ from primsplit.passes.products.matrices import pulled_as_matrices
 from primsplit.passes.products.narrow_products import swap_narrow_products
 from primsplit.passes.products.operands_again import products_read_again
 from primsplit.passes.products.stacks import join_stacks, keep_transposed_stacks
+from primsplit.passes.products.sums import sums_of_derivatives
 from primsplit.passes.products.transposed import gemm_of_transposed
 from primsplit.passes.written.writes import join_writes
 from primsplit.providers import Provider
@@ -52,6 +54,8 @@ def finish(
         return op.kind == LATER or (keep_calls and op.attributes.get("inline") is False)
 
     whole = share_loops(optimize(join_writes(inline_calls(block, keep=stays))))
+    counted = scans_of_counted_loops(whole)
+    whole = whole if counted is whole else optimize(counted)
     parted = split_up_scans(whole)
     # What is taken out of a Scan may come as calls: a form for all steps at once can be a loop over them.
     lean = whole if parted is whole else optimize(inline_calls(parted, keep=stays))
@@ -64,7 +68,7 @@ def finish(
     products = join_stacks(zero_empty_products(swap_narrow_products(gemm_of_transposed(columns))))
     if gradients:
         again = products_read_again(keep_transposed_stacks(products), gradients)
-        products = pulled_as_matrices(again, gradients)
+        products = sums_of_derivatives(pulled_as_matrices(again, gradients), gradients)
     sound = keep_faint_constants(keep_cast_stacks(keep_double_products(products, is_function=is_function)))
     written = write_quotients(write_cosines(sound))
     if not gradients:

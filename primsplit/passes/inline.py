@@ -2,19 +2,22 @@
 
 from collections.abc import Callable
 
-from primsplit.ir import Block, Op, Renaming, is_call, rename, renamed, walk
+from primsplit.ir import Block, Op, Renaming, is_call, rename, renamed
 from primsplit.passes.rewriting import Rewriter
 
 
 def inline_calls(block: Block, *, keep: Callable[[Op], bool] = lambda _: False) -> Block:
     """The block with every call, also inside sub-blocks and other calls, replaced by its program, but those to keep."""
-    return _Inliner(keep).run(block) if any(is_call(op) for op in walk(block)) else block
+    return _Inliner(keep).run(block)
 
 
 class _Inliner(Rewriter):
     def __init__(self, keep: Callable[[Op], bool]) -> None:
         super().__init__()
         self.keep = keep
+
+    def concerns(self, block: Block) -> bool:
+        return any(kind.startswith("call::") for kind in block.kinds)
 
     def visit(self, op: Op) -> Op | None:
         if not is_call(op) or self.keep(op):

@@ -93,6 +93,8 @@ def write_later(block: Block) -> Block:
 
 
 class _Writing(Rewriter):
+    kinds = frozenset({LATER})
+
     def visit(self, op: Op) -> Op | None:
         if op.kind != LATER:
             return op

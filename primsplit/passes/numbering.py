@@ -112,11 +112,19 @@ class Numbering:
         """The number of what is told by this key."""
         return self.numbers.setdefault(key, len(self.numbers))
 
+    @staticmethod
+    def key_of(value: Value | None) -> Hashable:
+        """What tells a constant, or a Var that no op made."""
+        if isinstance(value, Var):
+            return ("var", id(value))
+        return None if value is None else constant_key(value)
+
     def value(self, value: Value | None) -> int:
         """The number of a value."""
-        if isinstance(value, Var):
-            return self.of.setdefault(value, self.key(("var", id(value))))
-        return self.key(None if value is None else constant_key(value))
+        if isinstance(value, Var) and value in self.of:
+            return self.of[value]
+        number = self.key(self.key_of(value))
+        return self.of.setdefault(value, number) if isinstance(value, Var) else number
 
     def ops(self, ops: Iterable[Op]) -> list[Numbered]:
         """Number the ops in order; return the loops among them."""

@@ -1,11 +1,12 @@
 """What the passes share: replacing values while walking a block once, sub-blocks included."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
+from typing import ClassVar
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Type, Value, Var, is_call, reads, renamed, same_types
+from primsplit.ir import Block, Const, Op, Type, Value, Var, has_blocks, reads, renamed, same_types
 from primsplit.tracing import Recording, fresh_stack, recording
 
 Replaced = dict[Var, Value]
@@ -18,7 +19,11 @@ class Rewriter:
     outputs have been replaced; what it appends to `kept` comes before. Sub-blocks are walked before the op is visited,
     with the same replacements: what is replaced inside is not seen outside, since nobody outside reads it. Calls of
     traced functions stay closed. `enter` and `leave` are called around the walk of a block.
+
+    A pass that says in `kinds` which ops it is for does not walk the blocks that hold none of them.
     """
+
+    kinds: ClassVar[Set[str] | None] = None
 
     def __init__(self) -> None:
         self.replaced: Replaced = {}
@@ -36,6 +41,8 @@ class Rewriter:
 
     def run(self, block: Block) -> Block:
         """The block rewritten; the same object where nothing changes."""
+        if not self.concerns(block) and self.replaced.keys().isdisjoint(block.captures):
+            return block
         self.enter(block)
         outer, self.kept = self.kept, []
         changed = False
@@ -54,6 +61,10 @@ class Rewriter:
             return block
         return Block(block.name, block.params, tuple(kept), results)
 
+    def concerns(self, block: Block) -> bool:
+        """True for a block with ops that the pass is for."""
+        return self.kinds is None or not self.kinds.isdisjoint(block.kinds)
+
     def value(self, value: Value) -> Value:
         """What stands for this value now."""
         return renamed(value, self.replaced)
@@ -64,7 +75,7 @@ class Rewriter:
         if not self.replaced.keys().isdisjoint(inputs):
             inputs = tuple(renamed(v, self.replaced) for v in inputs)
         attributes = op.attributes
-        if attributes and not is_call(op) and any(isinstance(v, Block) for v in attributes.values()):
+        if has_blocks(op):
             attributes = self.inside(attributes)
         if inputs is op.inputs and attributes is op.attributes:
             return op

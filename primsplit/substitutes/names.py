@@ -135,12 +135,12 @@ def _open_slots(run: Callable[..., Any]) -> Iterator[_Slot]:
             yield from _of_cells(function)
             yield from _of_defaults(function)
     for namespace in namespaces.values():
-        yield from _of_names(namespace)
+        yield from _of_module(namespace)
     yield from _of_containers(tuple(v for v in _reached(run, {}) if _is_users(v)))
     for namespace, name, original, substitute in polynomials.untrimmed():
         yield _Slot(namespace, name, original, substitute)
     for namespace in polynomials.namespaces():
-        yield from _of_names(namespace)
+        yield from _of_module(namespace)
     if builtins.__import__ is not _importing:
         yield _Slot(vars(builtins), "__import__", builtins.__import__, _importing)
     for (owner, name), (original, substitute) in methods.items():
@@ -165,14 +165,18 @@ def _namespaces() -> Iterator[dict[str, Any]]:
             yield vars(module)
 
 
+def _of_module(namespace: dict[str, Any]) -> Iterator[_Slot]:
+    yield from _of_names(namespace)
+    for name, substitute in BUILTINS.items():
+        if name not in namespace:
+            yield _Slot(namespace, name, ABSENT, substitute)
+
+
 def _of_names(namespace: dict[str, Any]) -> Iterator[_Slot]:
     for name, value in list(namespace.items()):
         substitute = _substitute(value)
         if substitute is not value:
             yield _Slot(namespace, name, value, substitute)
-    for name, substitute in BUILTINS.items():
-        if name not in namespace:
-            yield _Slot(namespace, name, ABSENT, substitute)
 
 
 def _of_cells(function: types.FunctionType) -> Iterator[_Slot]:
@@ -184,11 +188,12 @@ def _of_cells(function: types.FunctionType) -> Iterator[_Slot]:
 
 
 def _of_defaults(function: types.FunctionType) -> Iterator[_Slot]:
-    given = function.__defaults__ or ()
-    made = tuple(map(_substitute, given))
-    if any(a is not b for a, b in zip(given, made, strict=True)):
-        yield _AttributeSlot(function, "__defaults__", given, made)
-    yield from (s for s in _of_names(function.__kwdefaults__ or {}) if s.original is not ABSENT)
+    if given := function.__defaults__:
+        made = tuple(map(_substitute, given))
+        if any(a is not b for a, b in zip(given, made, strict=True)):
+            yield _AttributeSlot(function, "__defaults__", given, made)
+    if function.__kwdefaults__:
+        yield from _of_names(function.__kwdefaults__)
 
 
 def _of_containers(users: Sequence[Any]) -> Iterator[_Slot]:

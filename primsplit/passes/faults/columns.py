@@ -23,6 +23,8 @@ def write_vectors_as_columns(block: Block, *, is_function: bool = False) -> Bloc
 class _Columns(Rewriter):
     """The walk; `turned` are the results of Transposes."""
 
+    kinds = frozenset({"MatMul"})
+
     def __init__(self, *, is_function: bool) -> None:
         super().__init__()
         self.turned: set[Value] = set()

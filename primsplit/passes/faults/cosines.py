@@ -20,6 +20,8 @@ def write_cosines(block: Block) -> Block:
 class _Cosines(Rewriter):
     """The walk."""
 
+    kinds = frozenset({"Cos"})
+
     def visit(self, op: Op) -> Op | None:
         """A cosine by the sine of half its angle."""
         x = op.inputs[0] if op.kind == "Cos" else None

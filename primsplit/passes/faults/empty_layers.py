@@ -15,7 +15,7 @@ from primsplit import dims, tracing
 from primsplit.array import Array
 from primsplit.errors import TraceError
 from primsplit.infer import infer
-from primsplit.ir import Block, Op, Value, Var, walk
+from primsplit.ir import Block, Op, Value, Var
 from primsplit.nested import record
 from primsplit.ops import op
 from primsplit.passes.rewriting import Rewriter, recorded_beside
@@ -25,10 +25,12 @@ KINDS = frozenset({"Einsum", "GRU", "LSTM"})
 
 def guard_empty_layers(block: Block) -> Block:
     """The block with each of these whose input may be empty inside an If."""
-    return _Guarding().run(block) if any(map(_is_guarded, walk(block))) else block
+    return _Guarding().run(block)
 
 
 class _Guarding(Rewriter):
+    kinds = KINDS | {"Pad"}
+
     def visit(self, op: Op) -> Op | None:
         """The op, or the If that takes the place of a layer."""
         if not _is_guarded(op) or _is_never_empty(op):

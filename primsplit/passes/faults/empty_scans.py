@@ -14,7 +14,7 @@ from primsplit import dims, tracing
 from primsplit.array import Array
 from primsplit.dims import Dim, Size
 from primsplit.errors import TraceError
-from primsplit.ir import Block, Op, Type, Value, Var, walk
+from primsplit.ir import Block, Op, Type, Value, Var
 from primsplit.nested import record
 from primsplit.ops import op
 from primsplit.passes.rewriting import Rewriter, recorded_beside
@@ -23,8 +23,6 @@ from primsplit.tracing import Recording
 
 def guard_empty_scans(block: Block) -> Block:
     """The block with each Scan whose length may be 0 inside an If, and the rows of Loops of their right sizes."""
-    if not any(inner.kind in {"Scan", "Loop"} for inner in walk(block)):
-        return block
     return _Guarding().run(block)
 
 
@@ -33,6 +31,8 @@ class _Guarding(Rewriter):
 
     What an op reads need not tell the sizes of what it stacks: a step may have them from a vector of sizes.
     """
+
+    kinds = frozenset({"Scan", "Loop"})
 
     def __init__(self) -> None:
         super().__init__()

@@ -25,6 +25,8 @@ def keep_faint_constants(block: Block) -> Block:
 class _Keeping(Rewriter):
     """The walk."""
 
+    kinds = frozenset(NEUTRAL)
+
     def visit(self, op: Op) -> Op | None:
         """An op with such a constant by the operators that onnxruntime does not look at."""
         if op.kind not in NEUTRAL or op.outputs[0].type.dtype != np.float64:

@@ -19,6 +19,8 @@ def write_quotients(block: Block) -> Block:
 class _Quotients(Rewriter):
     """The walk. `divisors` has n of each such product, by its result; `gone` are the reciprocals."""
 
+    kinds = frozenset({"Div"})
+
     def __init__(self) -> None:
         super().__init__()
         self.divisors: dict[Var, tuple[int, Value]] = {}

@@ -6,7 +6,7 @@ onnxruntime before 1.28 writes nothing where a sequence has the length 0, so tha
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.ir import Block, Const, Op, Value, walk
+from primsplit.ir import Block, Const, Op, Value
 from primsplit.ops import op
 from primsplit.passes.rewriting import Rewriter, recorded_beside
 
@@ -15,10 +15,12 @@ KIND = "ReverseSequence"
 
 def reverse_at_least_one(block: Block) -> Block:
     """The block whose reversals read lengths from 1 on; itself where it has none, or knows that they are."""
-    return _Reversals().run(block) if any(step.kind == KIND for step in walk(block)) else block
+    return _Reversals().run(block)
 
 
 class _Reversals(Rewriter):
+    kinds = frozenset({KIND})
+
     def visit(self, op: Op) -> Op | None:
         """The op, its lengths raised before it."""
         lengths = op.inputs[1] if op.kind == KIND else None

@@ -8,16 +8,18 @@ from dataclasses import replace
 
 from primsplit import dims
 from primsplit.broadcasting import inverse_permutation
-from primsplit.ir import Block, Op, Type, Value, Var, walk
+from primsplit.ir import Block, Op, Type, Value, Var
 from primsplit.passes.rewriting import Rewriter
 
 
 def walk_first_axes(block: Block) -> Block:
     """The block with each Scan walking, and stacking, along the first axis what may be empty."""
-    return _FirstAxes().run(block) if any(inner.kind == "Scan" for inner in walk(block)) else block
+    return _FirstAxes().run(block)
 
 
 class _FirstAxes(Rewriter):
+    kinds = frozenset({"Scan"})
+
     def visit(self, op: Op) -> Op | None:
         """The op, or a Scan between Transposes; the last of these."""
         if op.kind != "Scan":

@@ -18,7 +18,7 @@ from primsplit.batching.transform import batch_block
 from primsplit.broadcasting import reshape_to
 from primsplit.dependence import dependent
 from primsplit.dims import Dim, product
-from primsplit.ir import Block, Const, Op, Type, Value, Var, has_blocks, is_call, readers, reads, walk
+from primsplit.ir import Block, Const, Op, Type, Value, Var, has_blocks, is_call, readers, reads
 from primsplit.nested import ScanForm, Walk, emit_scan, visible
 from primsplit.ops import op as operators
 from primsplit.passes.cse import is_deterministic
@@ -29,13 +29,13 @@ from primsplit.passes.rewriting import Rewriter, recorded_beside
 
 def split_up_scans(block: Block) -> Block:
     """The block with less inside of its Scans; itself where there is none."""
-    if not any(op.kind == "Scan" for op in walk(block)):
-        return block
     return _SplittingUp().run(block)
 
 
 class _SplittingUp(Rewriter):
     """The walk. `zeros` are the values that are zero everywhere, where sums may begin."""
+
+    kinds = frozenset({"Scan"})
 
     def __init__(self) -> None:
         super().__init__()

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from primsplit.dims import Dim, Size
+from primsplit.dims import Dim, Size, same
 from primsplit.infer import fresh
 from primsplit.ir import Block, Op, Value, Var, has_blocks, inline, own_symbols, reads, same_types, walk
 from primsplit.nested import Walk, told_of
@@ -44,10 +44,8 @@ def _shared(block: Block) -> Block:
 
 def _with_one_less(block: Block) -> Block:
     """The block with the first two of its own loops joined that can be; itself where there are none."""
-    if sum(op.kind in LOOPS for op in block.ops) < 2:
-        return block
     numbering = Numbering()
-    loops = numbering.ops(block.ops)
+    loops = [numbering.loop(op) for op in _with_company(block)]
     for i, second in enumerate(loops):
         for first in loops[:i]:
             step = _same_steps(first, second) if first.runs(second) else _one_walk(block, first, second, numbering)
@@ -55,6 +53,30 @@ def _with_one_less(block: Block) -> Block:
             if joined is not None:
                 return joined
     return block
+
+
+def _with_company(block: Block) -> list[Op]:
+    """The block's own loops that there is another one for, as far as kinds, steps and starts tell."""
+    parts = [Parts(op) for op in block.ops if op.kind in LOOPS]
+    return [own.loop for own in parts if any(other is not own and _are_alike(own, other) for other in parts)]
+
+
+def _are_alike(one: Parts, other: Parts) -> bool:
+    """False for two loops that take different numbers of steps, or neither begin at a same value nor walk as one.
+
+    In an optimized block, equal values are the same Var, or constants.
+    """
+    if one.loop.kind != other.loop.kind or (one.is_scan and not _have_same(one.length, other.length)):
+        return False
+    if one.is_scan and all(not scan.body.kinds.isdisjoint(LOOPS) for scan in (one, other)):
+        return True
+    starts = [{Numbering.key_of(v) for v in parts.starts[parts.lead :]} for parts in (one, other)]
+    return not starts[0].isdisjoint(starts[1])
+
+
+def _have_same(one: Dim | None, other: Dim | None) -> bool:
+    """True for two lengths that are provably the same."""
+    return one is not None and other is not None and same(one, other)
 
 
 def _same_steps(first: Numbered, second: Numbered) -> Step:

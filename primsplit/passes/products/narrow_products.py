@@ -27,6 +27,8 @@ def swap_narrow_products(block: Block) -> Block:
 class _Narrow(Rewriter):
     """The walk; `around` is what precedes the innermost loop, `own` the values of its body."""
 
+    kinds = frozenset({"MatMul", "Gemm"})
+
     def __init__(self) -> None:
         super().__init__()
         self.around: list[Op] | None = None

@@ -32,6 +32,8 @@ def keep_transposed_stacks(block: Block) -> Block:
 class _Joining(Rewriter):
     """The walk; `raised` are the results of Unsqueezes: of what, and the new axis."""
 
+    kinds = frozenset({"Concat"})
+
     def __init__(self) -> None:
         super().__init__()
         self.raised: dict[Value | None, tuple[Value, int]] = {}

@@ -36,6 +36,8 @@ def gemm_of_transposed(block: Block) -> Block:
 class _Products(Rewriter):
     """The walk; `turned` are the results of Transposes of matrices, and what was transposed."""
 
+    kinds = frozenset({"MatMul"})
+
     def __init__(self) -> None:
         super().__init__()
         self.turned: dict[Value | None, Value | None] = {}
