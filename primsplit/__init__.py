@@ -26,11 +26,7 @@ with paused():
     from primsplit.numpy.namespace import NAMESPACE
     from primsplit.programs.caching import cached
     from primsplit.programs.compiled import grad, value_and_grad, vjp, vmap
-    from primsplit.programs.derivatives import forward
-    from primsplit.programs.guarding import export_guarded, guarded
-    from primsplit.programs.loading import load
-    from primsplit.programs.modes import export
-    from primsplit.programs.products import (
+    from primsplit.programs.derivatives import (
         derivative,
         hessian,
         hvp,
@@ -43,6 +39,10 @@ with paused():
         value_grad_and_hessian,
         value_grad_and_hvp,
     )
+    from primsplit.programs.elementwise_forward import forward
+    from primsplit.programs.guarding import export_guarded, guarded
+    from primsplit.programs.loading import load
+    from primsplit.programs.modes import export
     from primsplit.programs.program import Program
     from primsplit.scipy import adaptive as _adaptive  # noqa: F401  # what calls a function, and is differentiated
     from primsplit.scipy import optimize as _optimize  # noqa: F401

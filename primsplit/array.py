@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.asked import ComparedClass, length_of, missing_attribute, no_branch, no_number, rows_of
+from primsplit.concretization import ComparedClass, length_of, missing_attribute, no_branch, no_number, rows_of
 from primsplit.dims import Dim, Shape, product
 from primsplit.errors import Place, TraceError, UnsupportedFunction
 from primsplit.ir import NOWHERE, Const, Type, Value, Var
 from primsplit.methods import ARRAYS, KEEPING, METHODS, ArrayMethod
 from primsplit.operators import Operators
-from primsplit.texts import formatted, shown
+from primsplit.traced_text import formatted, shown
 from primsplit.views import View
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -46,8 +46,9 @@ RANK_CURE = "Of a model, say the type of an input: ps.load(path, specs={'x': 'f3
 
 
 class Array(Operators, metaclass=ComparedClass):
-    """A traced array. `weak` marks a Python number, whose dtype gives way to the other operand's.
+    """A traced array: what NumPy's functions, operators and methods record, `isinstance(x, ps.Array)` in a library.
 
+    `weak` marks a Python number, whose dtype gives way to the other operand's.
     `scalar` marks what is, where it has no axes, one of NumPy's numbers (`x[0]`, `x.sum()`) and no array without axes
     (`x[0, ...]`, `np.zeros(())`): `s += 1` makes a new number, which nobody sees who holds the old one. `contiguous`
     marks what is known to lie in memory row by row, so that `x.reshape(...)` is a view of it.

@@ -38,25 +38,25 @@ def _told_by(op: Op) -> Mapping[int, Bounds | None]:
     return {} if reader is None else reader(op)
 
 
-def _below(op: Op, source: int, axis: int) -> Bounds | None:
-    """Positions along an axis of an input."""
-    value: Value | None = op.inputs[source]
+def _below(op: Op, axis: int) -> Bounds | None:
+    """Positions along an axis of the first input."""
+    value: Value | None = op.inputs[0]
     shape = None if value is None else value.type.shape
     size: Dim | None = None if not shape or not -len(shape) <= axis < len(shape) else shape[axis]
     return (0, size - 1) if isinstance(size, int) and size > 0 else None
 
 
 def _lengths(op: Op) -> Mapping[int, Bounds | None]:
-    longest = _below(op, 0, op.attributes.get("layout", 0))
+    longest = _below(op, op.attributes.get("layout", 0))
     return {4: (1, 1 if longest is None else longest[1] + 1)}
 
 
 def _picked(op: Op) -> Mapping[int, Bounds | None]:
-    return {1: _below(op, 0, op.attributes.get("axis", 0))}
+    return {1: _below(op, op.attributes.get("axis", 0))}
 
 
 def _classes(op: Op) -> Mapping[int, Bounds | None]:
-    return {1: _below(op, 0, 1)}
+    return {1: _below(op, 1)}
 
 
 _READERS: Mapping[str, Callable[[Op], Mapping[int, Bounds | None]]] = {

@@ -14,7 +14,7 @@ from primsplit.dims import Dim
 from primsplit.errors import Place, PrimsplitError
 from primsplit.ir import NOWHERE, AnyArray, Attribute, Block, Const, Op, Type, Value, Var, check, is_call
 from primsplit.literals import dim_text
-from primsplit.words import read_dim
+from primsplit.tokens import read_dim
 
 Told = dict[str, Any]
 Item = TypeVar("Item")

@@ -52,7 +52,13 @@ def param(array: npt.ArrayLike, name: str) -> Any:
     """The array, as a parameter of the program that is being traced.
 
     Its numbers are part of the program, and `wrt=name` makes it an input with these numbers as its default, which has a
-    gradient. Outside of a trace it is the array itself.
+    gradient. Outside of a trace it is the array itself. Raises DtypeError for an array that a program cannot hold, such
+    as a masked one. Two arrays of one name make the trace raise SpecError.
+
+    >>> weights = np.array([1.0, 2.0])
+    >>> made = ps.split(lambda x: np.sum(ps.param(weights, "w") * x), ps.spec("float64", [2]), wrt="w")
+    >>> made.joint().outputs
+    ('y', 'd_w')
     """
     if not tracing.is_recording():
         return array

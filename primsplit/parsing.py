@@ -10,7 +10,7 @@ import onnx.helper
 from primsplit.errors import ParseError
 from primsplit.ir import AnyArray, Attribute, Block, Const, Op, Type, Value, Var
 from primsplit.literals import unquoted
-from primsplit.words import CLOSING, OPENING, Sentence, Token, elements, read_dim, sentences_of, split_sizes
+from primsplit.tokens import CLOSING, OPENING, Sentence, Token, elements, read_dim, sentences_of, split_sizes
 
 
 def parse(text: str, constants: Mapping[str, Any] | None = None, free: Mapping[str, Var] | None = None) -> Block:

@@ -53,7 +53,12 @@ def normal(
     """Numbers of a normal distribution with mean `loc` and standard deviation `scale`.
 
     `size` is a size or a tuple of sizes, which may be symbolic; None is the broadcast shape of the parameters. The
-    dtype is that of traced parameters, else float64.
+    dtype is floating point: `dtype`, or that of traced parameters, else float64. Raises ShapeError for parameters that
+    do not broadcast to `size`, DtypeError for another dtype, PrimsplitError for a seed that is no whole number from 0
+    on.
+
+    >>> ps.random.normal(0.0, 1.0, (2, 3), dtype="float32", seed=0).shape
+    (2, 3)
     """
     if not tracing.is_recording():
         return _plain(lambda rng: rng.normal(loc, scale, size), dtype, seed)
@@ -69,7 +74,7 @@ def uniform(
     dtype: npt.DTypeLike | None = None,
     seed: int | None = None,
 ) -> Any:
-    """Numbers evenly distributed over [low, high); rounding may give `high`. Size and dtype as in `normal`."""
+    """Numbers evenly distributed over [low, high); rounding may give `high`. Size, dtype and errors as in `normal`."""
     if not tracing.is_recording():
         return _plain(lambda rng: rng.uniform(low, high, size), dtype, seed)
     shape, wanted, (first, last) = _settle(size, dtype, low, high)
@@ -80,7 +85,7 @@ def uniform(
 def exponential(
     scale: Any = 1.0, size: Any = None, *, dtype: npt.DTypeLike | None = None, seed: int | None = None
 ) -> Any:
-    """Numbers of an exponential distribution with mean `scale`. Size and dtype as in `normal`."""
+    """Numbers of an exponential distribution with mean `scale`. Size, dtype and errors as in `normal`."""
     if not tracing.is_recording():
         return _plain(lambda rng: rng.exponential(scale, size), dtype, seed)
     shape, wanted, (mean,) = _settle(size, dtype, scale)
@@ -88,7 +93,7 @@ def exponential(
 
 
 def bernoulli(p: Any = 0.5, size: Any = None, *, dtype: npt.DTypeLike = bool, seed: int | None = None) -> Any:
-    """True with probability `p`, which gets no gradient. `size` as in `normal`."""
+    """True with probability `p`, which gets no gradient; in another `dtype`, 1. Size and errors as in `normal`."""
     if not tracing.is_recording():
         shape = np.shape(p) if size is None else size
         return _plain(lambda rng: rng.random(shape) < p, dtype, seed)
@@ -97,7 +102,14 @@ def bernoulli(p: Any = 0.5, size: Any = None, *, dtype: npt.DTypeLike = bool, se
 
 
 def permutation(x: Any, axis: int = 0, *, seed: int | None = None) -> Any:
-    """`x` with its parts along an axis in random order; for a size, the numbers below it. Gradients go back."""
+    """`x`, of any dtype, with its parts along an axis in random order; for a size, the numbers below it, int64.
+
+    Each part gets the gradient of the place that it was put at. Raises PrimsplitError for a seed that is no whole
+    number from 0 on, ShapeError for an axis that is none.
+
+    >>> sorted(ps.random.permutation(4).tolist())
+    [0, 1, 2, 3]
+    """
     if not tracing.is_recording():
         return np.random.default_rng(_whole(seed)).permutation(x, axis)
     if isinstance(x, int | np.integer | Size):
@@ -108,7 +120,10 @@ def permutation(x: Any, axis: int = 0, *, seed: int | None = None) -> Any:
 
 
 def shuffle(x: Any, axis: int = 0, *, seed: int | None = None) -> None:
-    """Put the parts of `x` along an axis in random order, in place."""
+    """Put the parts of `x` along an axis in random order, in place; see `permutation`.
+
+    Raises DtypeError in a trace for an array that is not traced.
+    """
     if not isinstance(x, Array):
         if tracing.is_recording():
             raise DtypeError(

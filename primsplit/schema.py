@@ -34,7 +34,6 @@ class Schema:
     required: frozenset[str]
     types: Mapping[str, frozenset[str]]
     deterministic: bool
-    has_body: bool
 
     def name(self, position: int) -> str:
         """The name of the input at this position."""
@@ -79,7 +78,6 @@ def schema(kind: str) -> Schema:
         },
         deterministic=name not in RANDOM
         and found.node_determinism != onnx.defs.OpSchema.NodeDeterminism.NonDeterministic,
-        has_body=bool(found.function_opset_versions or found.context_dependent_function_opset_versions),
     )
 
 

@@ -196,6 +196,14 @@ def state(name: str, initial: Any) -> Any:
     In a branch of `ps.cond` and under `ps.vmap`, where there would be several values or none, a write raises
     TraceError, as does a slot that is made inside of a function being traced. Raises SpecError for a name that is none,
     or an initial value that is no array of numbers.
+
+    >>> total = ps.state("total", np.zeros(()))
+    >>> def accumulate(x):
+    ...     total[...] = total + x
+    ...     return total * 1.0
+    >>> program = ps.trace(accumulate, ps.spec("float64"))
+    >>> [float(program(x)) for x in (1.0, 2.0)], program.inputs, program.outputs
+    ([1.0, 3.0], ('x', 'state.total.in'), ('y', 'state.total.out'))
     """
     if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
         raise SpecError(

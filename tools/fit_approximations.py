@@ -1,56 +1,24 @@
-"""Derive the polynomials and rational functions of the compositions, and those of integrals that are functions.
+"""Fit what the error functions, the gamma function and the exponential integrals are made of.
 
-    python tools/fit_approximations.py [NAME.py ...]      write these tables, or all; needs mpmath
-
-Each target is a smooth function on an interval. It is sampled at Chebyshev points and fitted in the relative sense by
-iterated linear least squares (Sanathanan and Koerner, IEEE Trans. Automat. Control 8, 1963), with Lawson's reweighting
-(1961) towards the least maximum. The largest relative error of each fit, at 50 digits, is written beside it; all are
-below 2e-17, a tenth of the rounding of a double.
+`python -m tools.fit_approximations [NAME.py ...]` writes these tables, or both; it needs mpmath.
 """
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import mpmath as mp
 
-FOLDER = Path(__file__).parent.parent / "primsplit" / "passes" / "compositions"
+from tools.rational_fits import Target, in_two_parts, write_table
+
 ERFCX_SCALE = 4
 ZERO_OF_DIGAMMA_GUESS = 1.4616321449683623
 ZERO_OF_EI_GUESS = 0.3725
 
 
-@dataclass(frozen=True)
-class Target:
-    """What to fit: a function on [low, high] by a numerator and a denominator of these degrees.
-
-    The origin of their powers is the low end where poles lie to the left of it: all coefficients of the denominator
-    are positive then, and nothing cancels.
-    """
-
-    name: str
-    formula: str
-    function: Callable[[Any], Any]
-    low: Any
-    high: Any
-    degrees: tuple[int, int]
-    origin: float = 0.0
-
-
-@dataclass(frozen=True)
-class Fit:
-    """Coefficients, constant first, in t, and the largest relative error."""
-
-    numerator: Sequence[Any]
-    denominator: Sequence[Any]
-    error: Any
-
-
 def targets() -> list[Target]:
-    """List everything that is fitted."""
+    """List what the error functions, the gamma function and its derivatives are made of."""
     zero = mp.findroot(mp.digamma, ZERO_OF_DIGAMMA_GUESS)
     scale = ERFCX_SCALE
     least = (mp.mpf("0.5") - scale) / (mp.mpf("0.5") + scale)
@@ -96,18 +64,6 @@ def targets() -> list[Target]:
             seventh,
             (9, 0),
         ),
-        *(
-            Target(
-                f"BESSEL_I{n}_TAIL",
-                f"exp(-x) sqrt(x) I{n}(x), in 1 / x",
-                partial(scaled_bessel, n),
-                mp.mpf("1e-5"),
-                mp.mpf(1) / 8,
-                (24, 0),
-                1 / 16,
-            )
-            for n in (0, 1)
-        ),
         Target(
             "ERFINV_FAR",
             "erfinv(y) / s, in s = sqrt(w) with w = -log(1 - y**2)",
@@ -117,42 +73,7 @@ def targets() -> list[Target]:
             (8, 8),
             6.0,
         ),
-        *oscillating_targets(),
     ]
-
-
-def oscillating_targets() -> list[Target]:
-    """List what J0 and J1 are made of: without their zeros up to 8, and the modulus of each phase from there on."""
-    made = []
-    for n in (0, 1):
-        product = "".join(f" (x**2 - j{n}{k}**2)" for k in (1, 2))
-        formula = f"J{n}(x) / ({'x ' if n else ''}{product.strip()}), in x**2"
-        made.append(Target(f"BESSEL_J{n}", formula, partial(without_zeros, n), mp.mpf("1e-12"), 64, (14, 0), 32.0))
-        for part, text in ((0, "the cosine's factor"), (1, "x times the sine's factor")):
-            name, formula = f"BESSEL_J{n}_{'PQ'[part]}", f"{text} in sqrt(pi x / 2) J{n}(x), in 1 / x**2"
-            low, high = mp.mpf("1e-6"), mp.mpf(1) / 64
-            made.append(Target(name, formula, partial(phase_factor, n, part), low, high, (6, 6)))
-    return made
-
-
-def without_zeros(order: int, v: Any) -> Any:
-    """J0 or J1 of sqrt(v) over the factors of its zeros up to 8."""
-    x = mp.sqrt(v)
-    first, second = (mp.besseljzero(order, k) for k in (1, 2))
-    return mp.besselj(order, x) / x**order / ((v - first**2) * (v - second**2))
-
-
-def phase_factor(order: int, part: int, v: Any) -> Any:
-    """P, or x Q, of Hankel's expansion (NIST Digital Library of Mathematical Functions, 10.17.3), as functions."""
-    x = 1 / mp.sqrt(v)
-    phase = x - (mp.mpf(order) / 2 + mp.mpf(1) / 4) * mp.pi
-    found = mp.sqrt(mp.pi * x / 2) * mp.expj(-phase) * mp.hankel1(order, x)
-    return x * found.imag if part else found.real
-
-
-def scaled_bessel(order: int, t: Any) -> Any:
-    """exp(-x) sqrt(x) I(x) of an order, as a function of t = 1 / x."""
-    return mp.exp(-1 / t) * mp.besseli(order, 1 / t) / mp.sqrt(t)
 
 
 def scaled_erfcx(x: Any) -> Any:
@@ -204,114 +125,20 @@ def trigamma_rest(v: Any) -> Any:
     return x**3 * (mp.psi(1, x) - 1 / x - 1 / (2 * x * x))
 
 
-def fit(target: Target, rounds: int = 8) -> Fit:
-    """The best of some rounds of reweighted least squares, in t = (x - centre) / half_width."""
-    top, bottom = target.degrees
-    count = 4 * (top + bottom + 2)
-    points = [mp.cos(mp.pi * (2 * i + 1) / (2 * count)) for i in range(count)]
-    centre, half = middle(target)
-    values = [target.function(centre + half * t) for t in points]
-    divisors, weights = [mp.mpf(1)] * count, [mp.mpf(1)] * count
-    fits = []
-    for _ in range(rounds):
-        rows = [
-            [mp.sqrt(weight) / (divisor * value) * entry for entry in equation(t, value, top, bottom)]
-            for t, value, divisor, weight in zip(points, values, divisors, weights, strict=True)
-        ]
-        solution = mp.lu_solve(mp.matrix([row[:-1] for row in rows]), mp.matrix([row[-1] for row in rows]))
-        numerator = [solution[i] for i in range(top + 1)]
-        denominator = [mp.mpf(1), *(solution[i] for i in range(top + 1, top + bottom + 1))]
-        divisors = [polynomial(denominator, t) for t in points]
-        errors = [
-            abs(polynomial(numerator, t) / divisor / value - 1)
-            for t, divisor, value in zip(points, divisors, values, strict=True)
-        ]
-        fits.append(Fit(numerator, denominator, max(errors)))
-        weights = [w * (e / max(errors) + mp.mpf("1e-3")) for w, e in zip(weights, errors, strict=True)]
-        weights = [w * count / mp.fsum(weights) for w in weights]
-    return min(fits, key=lambda one: one.error)
-
-
-def equation(t: Any, value: Any, top: int, bottom: int) -> list[Any]:
-    """One row of numerator(t) - value (denominator(t) - 1) = value, the right side last."""
-    return [t**i for i in range(top + 1)] + [-value * t**i for i in range(1, bottom + 1)] + [value]
-
-
-def middle(target: Target) -> tuple[Any, Any]:
-    """The centre and half the width of a target's interval."""
-    low, high = mp.mpf(target.low), mp.mpf(target.high)
-    return (low + high) / 2, (high - low) / 2
-
-
-def polynomial(coefficients: Sequence[Any], t: Any) -> Any:
-    """The value at t of a polynomial, constant first."""
-    return mp.polyval(list(reversed(coefficients)), t)
-
-
-def about(coefficients: Sequence[Any], centre: Any, half: Any) -> list[Any]:
-    """The coefficients in x of a polynomial given in t = (x - centre) / half."""
-    result = [mp.mpf(0)] * len(coefficients)
-    power = [mp.mpf(1)]
-    for coefficient in coefficients:
-        result = [r + coefficient * p for r, p in zip(result, power + [0] * len(result), strict=False)]
-        power = [(low - centre * high) / half for low, high in zip([0, *power], [*power, 0], strict=True)]
-    return result
-
-
-def written(target: Target) -> list[str]:
-    """The lines of one table entry."""
-    result = fit(target)
-    centre, half = middle(target)
-    origin = target.origin
-    top, bottom = (about(part, centre - origin, half) for part in (result.numerator, result.denominator))
-    unit = bottom[0]
-    top, bottom = [c / unit for c in top], [c / unit for c in bottom]
-    low, high = (mp.nstr(mp.chop(mp.mpf(end), mp.mpf("1e-11")), 6) for end in (target.low, target.high))
-    lines = [
-        f"# {target.formula}, for {low} to {high}; relative error {mp.nstr(result.error, 2)}",
-        f"{target.name} = Rational(",
-    ]
-    lines += tuple_of("numerator", top)
-    if len(bottom) > 1:
-        lines += tuple_of("denominator", bottom)
-    if origin:
-        lines.append(f"    origin={float(origin)!r},")
-    return [*lines, ")", ""]
-
-
-def tuple_of(name: str, coefficients: Sequence[Any]) -> list[str]:
-    """The lines of one tuple of coefficients."""
-    return [f"    {name}=(", *[f"        {written_number(c)}," for c in coefficients], "    ),"]
-
-
-def written_number(c: Any) -> str:
-    """A coefficient as the formatter writes it."""
-    return repr(float(c)).replace("e+", "e")
-
-
-def digamma_zero() -> list[str]:
-    """The lines of the positive zero of digamma."""
+def constants() -> list[str]:
+    """The lines of the constants beside the fits."""
     zero = mp.findroot(mp.digamma, ZERO_OF_DIGAMMA_GUESS)
-    high = float(zero)
     return [
+        f"ERFCX_SCALE = {ERFCX_SCALE}.0",
+        "",
         "# The positive zero of digamma, in two parts.",
-        f"DIGAMMA_ZERO = ({high!r}, {float(zero - mp.mpf(high))!r})",
+        f"DIGAMMA_ZERO = {in_two_parts(zero)}",
         "",
     ]
 
 
-def bessel_zeros() -> list[str]:
-    """The lines of the zeros of J0 and J1 up to 8."""
-    lines = ["# The first two positive zeros of J0 and of J1, each in two parts.", "BESSEL_J_ZEROS = ("]
-    for order in (0, 1):
-        zeros = [mp.besseljzero(order, k) for k in (1, 2)]
-        parts = [f"({float(z)!r}, {float(z - mp.mpf(float(z)))!r})" for z in zeros]
-        lines.append(f"    ({', '.join(parts)}),")
-    return [*lines, ")", ""]
-
-
 def integral_targets() -> list[Target]:
-    """List what the exponential integrals and the Bessel functions K0 and K1 are made of."""
+    """List what the exponential integrals are made of."""
     none = mp.mpf("1e-12")
     zero = mp.findroot(mp.ei, ZERO_OF_EI_GUESS)
     made = [
@@ -327,14 +154,6 @@ def integral_targets() -> list[Target]:
         Target("EXPI_FARTHER", scaled, scaled_expi, mp.mpf(1) / 24, mp.mpf(1) / 12, (10, 10)),
         Target("EXPI_FARTHEST", scaled, scaled_expi, none, mp.mpf(1) / 24, (24, 0), 1 / 48),
     ]
-    k0, k1 = "K0(x) + log(x / 2) I0(x), in x**2", "(K1(x) - 1 / x - log(x / 2) I1(x)) / x, in x**2"
-    made += [
-        Target("BESSEL_K0", k0, lambda v: second_kind(0, mp.sqrt(v)), none, 1, (8, 0)),
-        Target("BESSEL_K1", k1, lambda v: second_kind(1, mp.sqrt(v)), none, 1, (8, 0)),
-    ]
-    for n in (0, 1):
-        formula = f"exp(x) sqrt(x) K{n}(x), in 1 / x"
-        made.append(Target(f"BESSEL_K{n}_TAIL", formula, partial(scaled_second_kind, n), none, 1, (10, 10)))
     return made
 
 
@@ -348,57 +167,19 @@ def scaled_expi(t: Any) -> Any:
     return mp.exp(-1 / t) * mp.ei(1 / t) / t
 
 
-def second_kind(order: int, x: Any) -> Any:
-    """What the logarithm leaves of K0, or the logarithm and the pole of K1, over x."""
-    rest = mp.besselk(order, x) + (-1) ** order * mp.log(x / 2) * mp.besseli(order, x)
-    return (rest - 1 / x) / x if order else rest
-
-
-def scaled_second_kind(order: int, t: Any) -> Any:
-    """exp(x) sqrt(x) K(x) of an order, as a function of t = 1 / x."""
-    return mp.exp(1 / t) * mp.besselk(order, 1 / t) / mp.sqrt(t)
-
-
 def expi_zero() -> list[str]:
     """The lines of the zero of Ei."""
     zero = mp.findroot(mp.ei, ZERO_OF_EI_GUESS)
-    high = float(zero)
-    return ["# The zero of Ei, in two parts.", f"EXPI_ZERO = ({high!r}, {float(zero - mp.mpf(high))!r})", ""]
+    return ["# The zero of Ei, in two parts.", f"EXPI_ZERO = {in_two_parts(zero)}", ""]
 
 
-def constants() -> list[str]:
-    """The lines of the constants beside the fits of the compositions."""
-    return [f"ERFCX_SCALE = {ERFCX_SCALE}.0", "", *digamma_zero(), *bessel_zeros()]
-
-
-TABLES: dict[str, tuple[Callable[[], list[str]], Callable[[], list[Target]]]] = {
+TABLES: dict[str, tuple[Callable[[], Sequence[str]], Callable[[], Sequence[Target]]]] = {
     "coefficients.py": (constants, targets),
     "integral_coefficients.py": (expi_zero, integral_targets),
 }
 """What stands first in each table, and what is fitted."""
 
 
-def write_table(name: str, command: str, first: Sequence[str], fitted: Sequence[Target]) -> None:
-    """Write the table that a command makes: what stands first in it, and the fits."""
-    lines = [
-        f'"""Coefficients of special functions. Made by `python {command}`; do not edit."""',
-        "",
-        "from primsplit.passes.compositions.rational import Rational",
-        "",
-        *first,
-    ]
-    for target in fitted:
-        lines += written(target)
-    (FOLDER / name).write_text("\n".join(lines[:-1]) + "\n")
-
-
-def main(names: Sequence[str]) -> None:
-    """Write the tables of these names."""
-    mp.mp.dps = 100
-    for name in names or TABLES:
-        first, fitted = TABLES[name]
-        write_table(name, "tools/fit_approximations.py", first(), fitted())
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    for name in sys.argv[1:] or TABLES:
+        write_table(name, "fit_approximations", *TABLES[name])

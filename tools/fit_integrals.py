@@ -7,7 +7,7 @@ from typing import Any
 
 import mpmath as mp
 
-from tools.fit_approximations import Target, write_table
+from tools.rational_fits import Target, write_table
 
 FRESNEL_FROM = 1.6
 """Where the auxiliary functions of Fresnel's integrals start."""
@@ -80,5 +80,4 @@ def wave_far(v: Any) -> tuple[Any, Any]:
 
 
 if __name__ == "__main__":
-    mp.mp.dps = 100
-    write_table("wave_coefficients.py", "-m tools.fit_integrals", [], targets())
+    write_table("wave_coefficients.py", "fit_integrals", list, targets)

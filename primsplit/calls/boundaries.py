@@ -25,6 +25,16 @@ def primitive(
     of each name by keyword, may write to it, and finds it so the next time that the same line calls it: a starting
     point from the last solution, running statistics. Each call site keeps its own; its rules get them too. See
     `ps.state` for how a program and a file carry them.
+
+    Its arguments and result may be nested; arguments that are no arrays are static, and it is recorded once for each
+    signature. What it returns for NumPy arrays outside of a trace is what the function itself does. Raises TraceError
+    where it has a rule and reads a traced value that is no argument.
+
+    >>> @ps.primitive
+    ... def softplus(x):
+    ...     return np.log1p(np.exp(x))
+    >>> [op.kind for op in ps.trace(lambda x: softplus(x) + 1.0, ps.spec("float64")).block.ops]
+    ['call::softplus', 'Add']
     """
 
     def made(given: Function) -> Primitive:

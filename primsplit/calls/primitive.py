@@ -113,7 +113,7 @@ class Primitive(FunctionLike):
         if outer and (self.rule is not None or self.frule is not None):
             body, result_spec = self._alone(leaves, arrays, spec)
             outer = free(body)
-        return Block(body.name, (*body.params, *outer), body.ops, body.results), outer, result_spec
+        return Block(body.name, (*body.params, *outer), body.ops, body.results), list(outer), result_spec
 
     def _alone(
         self, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec
@@ -185,7 +185,17 @@ def rrule(target: Primitive, *, staged: bool = False, first_order_only: bool = F
     of each array, and returns the rule. It runs once for each call site and signature, however often the call is traced
     and differentiated, and may prepare what depends on shapes and static arguments alone; what it prepares is that
     site's own. `ps.counts().builds` counts its runs. With `first_order_only`, second derivatives, which would
-    differentiate the pullback, raise RuleError.
+    differentiate the pullback, raise RuleError. Raises RuleError for a target that is no primitive; a rule whose
+    results do not fit its primitive raises it where it is used.
+
+    >>> @ps.primitive
+    ... def clipped(x):
+    ...     return np.clip(x, -1.0, 1.0)
+    >>> @ps.rrule(clipped)
+    ... def straight_through(x):
+    ...     return clipped(x), lambda dz: (dz,)
+    >>> ps.grad(lambda x: np.sum(clipped(x)))(np.array([0.5, 3.0])).tolist()
+    [1.0, 1.0]
     """
     check_primitive(target, "rrule")
 
@@ -265,7 +275,10 @@ def _once(x: Array, name: str) -> Array:
 
 
 def opt_out(target: Primitive) -> None:
-    """Take a primitive's rules away: it is differentiated through its own program again. Raises RuleError."""
+    """Take a primitive's rules away: it is differentiated through its own program again.
+
+    Raises RuleError for anything but a primitive.
+    """
     check_primitive(target, "opt_out")
     target.rule = target.frule = None
     target.bodies.clear()
@@ -273,7 +286,11 @@ def opt_out(target: Primitive) -> None:
 
 @primitive
 def stop_gradient(x: Any) -> Any:
-    """`x`, through which no gradient flows."""
+    """`x`, an array of any dtype or nested arrays, through which no gradient flows.
+
+    >>> float(ps.grad(lambda x: x * ps.stop_gradient(x))(3.0))
+    3.0
+    """
     return x
 
 

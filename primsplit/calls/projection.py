@@ -17,6 +17,15 @@ def project_to(primal: Any) -> Callable[[Any], Array | None]:
     It sums a cotangent over the axes along which `primal` was broadcast, and casts it to `primal`'s dtype. It answers
     None to None, and where `primal` is no floating-point array. Nothing of `primal` is captured but its shape. Raises
     ShapeError for a cotangent with fewer axes than `primal`. (ProjectTo of ChainRulesCore.)
+
+    >>> @ps.primitive
+    ... def scaled(x, factor):
+    ...     return x * factor
+    >>> @ps.rrule(scaled)
+    ... def rule(x, factor):
+    ...     return scaled(x, factor), lambda dz: (dz * factor, ps.project_to(factor)(dz * x))
+    >>> float(ps.grad(lambda x, factor: np.sum(scaled(x, factor)), wrt=1)(np.array([1.0, 2.0]), 3.0))
+    3.0
     """
     array = as_array(primal)
     wanted, shape = array.type, array.shape

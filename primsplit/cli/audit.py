@@ -63,12 +63,7 @@ def audit(
         print_json(found["frozen"] if frozen else found)
         return
     if not frozen:
-        _show_program(found)
-        if found["states"]:
-            _show_states(found["states"])
-        _show_captures(found)
-        if found["recomputed"]:
-            _show_recomputed(found["recomputed"])
+        _show_split(found)
     _show_frozen(found["frozen"])
 
 
@@ -79,6 +74,15 @@ def _show_listing(text: str, style: Style, *, json: bool) -> None:
         print_page(text)
     else:
         print(text)
+
+
+def _show_split(found: dict[str, Any]) -> None:
+    _show_program(found)
+    if found["states"]:
+        _show_states(found["states"])
+    _show_captures(found)
+    if found["recomputed"]:
+        _show_recomputed(found["recomputed"])
 
 
 def _show_program(found: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
+from primsplit.atomic_files import write_whole
 from primsplit.cli import options
 from primsplit.cli.arrays import Arrays, as_declared, as_stored, read_arrays
 from primsplit.cli.failures import command
@@ -22,7 +23,6 @@ from primsplit.programs.plain import arrays_of
 from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram
 from primsplit.specs import check_array, check_names
-from primsplit.whole import write_whole
 
 
 @command

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from primsplit.atomic_files import write_whole
 from primsplit.cli.arrays import Arrays, as_declared, as_stored, read_arrays
 from primsplit.errors import SpecError
 from primsplit.ir import Type
 from primsplit.names import StatePair
 from primsplit.specs import check_array
-from primsplit.whole import write_whole
 
 
 def read_states(pairs: Sequence[StatePair], path: str | None) -> Arrays:

@@ -121,7 +121,7 @@ class _Reverse:
         self.cotangents: dict[int, list[Chosen]] = {}
         self.shapes: dict[str, tuple[Linear, ...]] = {}
         self.origins = origins
-        self.names = _names(nest, origins)
+        self.names = _names(origins)
         self.current: dict[str, str] = {name: self.names[name] for name in given}
         self.counts: Counter[str] = Counter(self.current.values())
         self.active, self.active_arrays = _active(nest, tracked)
@@ -238,7 +238,7 @@ def _origins(nest: LoopSet) -> dict[str, str]:
     return origins
 
 
-def _names(nest: LoopSet, origins: Mapping[str, str]) -> dict[str, str]:
+def _names(origins: Mapping[str, str]) -> dict[str, str]:
     """What the cotangent of each array is called: `d_A`, or with another d where the nest has an array of that name."""
     taken = set(origins)
     names = {}

@@ -256,6 +256,10 @@ def loops(nest: str | Function, *, functions: Mapping[str, Function] | None = No
     those that it sees. Raises ParseError for a nest that cannot be read, ShapeError and IndexingError where arrays do
     not fit it, UnsupportedFunction in a trace where it has no form in ONNX. Outside of a trace it is then run in
     Python, with an InterpretedNestWarning.
+
+    >>> distances = ps.loops("d[i,j] := (x[i,k] - y[j,k]) ** 2")
+    >>> distances(np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([[1.0, 0.0]])).tolist()
+    [[1.0], [1.0]]
     """
     if isinstance(nest, str):
         read = parse_notation(nest, functions=functions or (), name=name)

@@ -85,13 +85,12 @@ class Scopes:
         for key, (function, line) in frame.pending.items():
             self._arrive(key, function, self.lines.reduce(function, line, [frame.loop]))
 
-    def store_all(self, array: str | None = None) -> None:
-        """Store what elements of an array hold, or of all arrays in the innermost frame."""
-        frames = self.frames if array is not None else self.frames[-1:]
-        for frame in frames:
-            for element, cell in list(frame.cells.items()):
-                if not cell.stored and array in {None, element[0]}:
-                    self._store(frame, element, cell)
+    def store_all(self) -> None:
+        """Store what elements of arrays hold in the innermost frame."""
+        frame = self.frames[-1]
+        for element, cell in list(frame.cells.items()):
+            if not cell.stored:
+                self._store(frame, element, cell)
 
     def masked(self, value: int, other: int | None) -> int:
         """The value where the branches that are open are taken, else `other`; the value alone where that is None."""

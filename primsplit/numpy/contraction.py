@@ -5,7 +5,7 @@ kept in both are batch axes), by Mul and ReduceSum where no axis is left free, o
 """
 
 import string
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -134,12 +134,12 @@ def _in_pairs(path: Sequence[Sequence[int]], count: int) -> list[tuple[int, ...]
 def _contract_all(terms: Sequence[Term], wanted: set[Label], order: Sequence[Label]) -> Term:
     if len(terms) == 1:
         return terms[0].summed([label for label in terms[0].labels if label not in wanted])
-    left, right = (_without_own(term, other, wanted) for term, other in ((terms[0], terms[1]), (terms[1], terms[0])))
+    left, right = (without_own(term, other, wanted) for term, other in ((terms[0], terms[1]), (terms[1], terms[0])))
     return contract(left, right, wanted, order)
 
 
-def _without_own(term: Term, other: Term, wanted: set[Label]) -> Term:
-    """The term summed over labels that are its own and not wanted."""
+def without_own(term: Term, other: Term, wanted: Collection[Label]) -> Term:
+    """The term summed over labels that only it has and nobody wants."""
     return term.summed([label for label in term.labels if label not in wanted and label not in other.labels])
 
 

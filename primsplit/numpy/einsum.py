@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array, implements
-from primsplit.asked import literal_size
+from primsplit.concretization import literal_size
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like
 from primsplit.numpy.contraction import Labels, Term, sum_of_products

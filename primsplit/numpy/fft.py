@@ -62,7 +62,8 @@ def _moved(a: Any, axis: Any) -> _Moved:
     parts = given.parts if isinstance(given, ComplexArray) else (given, None)
     real, imaginary = (None if p is None else transpose(_computed(p), order) for p in parts)
     if real is None:
-        real = op.ConstantOfShape(op.Shape(imaginary), value=np.zeros(1, imaginary.dtype), types=[imaginary.type])  # type: ignore[union-attr]
+        assert imaginary is not None
+        real = op.ConstantOfShape(op.Shape(imaginary), value=np.zeros(1, imaginary.dtype), types=[imaginary.type])
     return _Moved(real, imaginary, place)
 
 

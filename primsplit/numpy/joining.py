@@ -16,7 +16,7 @@ from primsplit.ir import BFLOAT16, Type
 from primsplit.numpy.axes import END, array_like, delivered, one_axis, reaching, slab
 from primsplit.numpy.indexing import as_view
 from primsplit.numpy.layout import atleast_1d, atleast_2d, atleast_3d, moveaxis, reshape
-from primsplit.numpy.ufuncs import cast_to
+from primsplit.numpy.ufuncs import Casting, cast_to
 from primsplit.ops import op
 from primsplit.trees import as_list
 
@@ -31,14 +31,14 @@ def joined_dtype(arrays: Sequence[Array]) -> np.dtype[Any]:
     return np.result_type(*found) if len(found) > 1 else next(iter(found))
 
 
-def _together(arrays: Sequence[Any], dtype: npt.DTypeLike | None, casting: str) -> list[Array]:
+def _together(arrays: Sequence[Any], dtype: npt.DTypeLike | None, casting: Casting) -> list[Array]:
     """The arrays in one dtype. Raises ShapeError for none, DtypeError where `casting` forbids the dtype."""
     given = [array_like(a) for a in arrays]
     if not given:
         raise ShapeError("need at least one array to concatenate", place=tracing.user_place())
     wanted = joined_dtype(given) if dtype is None else np.dtype(dtype)
     for array in given:
-        if dtype is not None and not np.can_cast(array.dtype, wanted, casting):  # type: ignore[arg-type]
+        if dtype is not None and not np.can_cast(array.dtype, wanted, casting):
             raise DtypeError(
                 f"Cannot cast array data from {array.dtype} to {wanted} according to the rule {casting!r}",
                 place=tracing.user_place(),
@@ -52,7 +52,11 @@ def _concatenated(arrays: Sequence[Array], axis: int) -> Array:
 
 @implements(np.concatenate)
 def concatenate(
-    arrays: Any, axis: int | None = 0, out: Any = None, dtype: npt.DTypeLike | None = None, casting: str = "same_kind"
+    arrays: Any,
+    axis: int | None = 0,
+    out: Any = None,
+    dtype: npt.DTypeLike | None = None,
+    casting: Casting = "same_kind",
 ) -> Array:
     """The arrays one after the other along an axis that they have; in a row for None."""
     given = _together(list(arrays), dtype, casting)
@@ -65,7 +69,7 @@ def concatenate(
 
 @implements(np.stack)
 def stack(
-    arrays: Any, axis: int = 0, out: Any = None, *, dtype: npt.DTypeLike | None = None, casting: str = "same_kind"
+    arrays: Any, axis: int = 0, out: Any = None, *, dtype: npt.DTypeLike | None = None, casting: Casting = "same_kind"
 ) -> Array:
     """Arrays of one shape along a new axis."""
     given = _together(list(arrays), dtype, casting)
@@ -77,14 +81,14 @@ def stack(
 
 
 @implements(np.hstack)
-def hstack(tup: Any, *, dtype: npt.DTypeLike | None = None, casting: str = "same_kind") -> Array:
+def hstack(tup: Any, *, dtype: npt.DTypeLike | None = None, casting: Casting = "same_kind") -> Array:
     """Joined along axis 1, or along the only axis."""
     given = as_list(atleast_1d(*tup))
     return concatenate(given, 0 if given[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 @implements(np.vstack)
-def vstack(tup: Any, *, dtype: npt.DTypeLike | None = None, casting: str = "same_kind") -> Array:
+def vstack(tup: Any, *, dtype: npt.DTypeLike | None = None, casting: Casting = "same_kind") -> Array:
     """Joined as rows."""
     return concatenate(as_list(atleast_2d(*tup)), 0, dtype=dtype, casting=casting)
 

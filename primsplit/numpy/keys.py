@@ -106,8 +106,8 @@ def _apart(entry: Entry) -> Entry:
     return replace(entry, is_apart=True) if isinstance(entry, Fancy) else entry
 
 
-def _refused(what: str, cure: str = "") -> IndexingError:
-    return IndexingError(what, place=tracing.user_place(), cure=cure)
+def _refused(what: str) -> IndexingError:
+    return IndexingError(what, place=tracing.user_place())
 
 
 def _as_index(part: Any) -> Any:

@@ -15,7 +15,7 @@ from primsplit.errors import DtypeError, ShapeError, TraceError
 from primsplit.infer import broadcast_shapes
 from primsplit.infer.layout import left_over
 from primsplit.numpy.axes import array_like, many_axes, one_axis
-from primsplit.numpy.ufuncs import cast_to
+from primsplit.numpy.ufuncs import Casting, cast_to
 from primsplit.numpy.writing import fitted
 from primsplit.ops import op
 
@@ -358,13 +358,13 @@ def astype(
     x: Array,
     dtype: npt.DTypeLike | None,
     order: str = "K",
-    casting: str = "unsafe",
+    casting: Casting = "unsafe",
     subok: bool = True,
     copy: bool = True,
 ) -> Array:
     """A copy in another dtype. Raises DtypeError where `casting` forbids it."""
     wanted = np.dtype(dtype)
-    if casting != "unsafe" and not np.can_cast(x.dtype, wanted, casting):  # type: ignore[arg-type]
+    if casting != "unsafe" and not np.can_cast(x.dtype, wanted, casting):
         raise DtypeError(
             f"cannot cast from {x.dtype} to {wanted} according to the rule {casting!r}", place=tracing.user_place()
         )

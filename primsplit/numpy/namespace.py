@@ -41,10 +41,13 @@ def dispatched(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Namespace:
-    """What `x.__array_namespace__()` is for a traced array.
+    """NumPy for traced functions, `from primsplit import numpy as np`; what `x.__array_namespace__()` is.
 
     Functions of arrays are NumPy's own, which dispatch; those that make arrays, or do not dispatch on each of their
-    arguments, are primsplit's while a function is traced.
+    arguments, are primsplit's while a function is traced: they take sizes that only the run knows.
+
+    >>> ps.trace(lambda x: x + ps.numpy.arange(x.shape[0]), ps.spec("float64", ["N"]))(np.zeros(3)).tolist()
+    [0.0, 1.0, 2.0]
     """
 
     def __init__(self, module: Any = np) -> None:

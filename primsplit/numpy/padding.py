@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from primsplit.ops import op
 
 FEW = 8
 """Up to so many copies are joined; more are expanded."""
+
+Copied = Literal["edge", "reflect", "symmetric", "wrap"]
+"""The modes of np.pad whose margins are elements of the array."""
 
 
 @implements(np.repeat)
@@ -208,7 +211,7 @@ def _with_size(x: Array, axis: int, size: Dim) -> tuple[Dim, ...]:
     return (*x.shape[:axis], size, *x.shape[axis + 1 :])
 
 
-def _pad_copied(x: Array, axis: int, before: Dim, after: Dim, mode: str) -> Array:
+def _pad_copied(x: Array, axis: int, before: Dim, after: Dim, mode: Copied) -> Array:
     """Margins that are gathered from the array: only they are, the middle is joined as it is."""
     size = x.shape[axis]
     if dims.same(before, 0) and dims.same(after, 0):
@@ -219,7 +222,7 @@ def _pad_copied(x: Array, axis: int, before: Dim, after: Dim, mode: str) -> Arra
                 f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'",
                 place=tracing.user_place(),
             )
-        source = np.pad(np.arange(size), (before, after), mode)  # type: ignore[call-overload]
+        source = np.pad(np.arange(size), (before, after), mode)
         margins: Any = [source[:before], source[before + size :]]
     else:
         front = op.Sub(count_up(before), size_as(before, np.int64))

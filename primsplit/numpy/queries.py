@@ -11,6 +11,7 @@ from primsplit.errors import DtypeError
 from primsplit.ir import BFLOAT16
 from primsplit.lifting import as_array
 from primsplit.numpy.axes import array_like, many_axes
+from primsplit.numpy.ufuncs import Casting
 
 
 @implements(np.shape)
@@ -70,11 +71,11 @@ def _promotable(value: Any) -> Any:
 
 
 @implements(np.can_cast)
-def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+def can_cast(from_: Any, to: Any, casting: Casting = "safe") -> bool:
     """Whether the rule lets this dtype be cast."""
     source = from_.dtype if isinstance(from_, Array) else from_
     target = to.dtype if isinstance(to, Array) else to
-    return bool(np.can_cast(source, target, casting))  # type: ignore[arg-type]
+    return bool(np.can_cast(source, target, casting))
 
 
 @implements(np.common_type)

@@ -18,7 +18,7 @@ from primsplit.numpy.joining import joined_dtype
 from primsplit.numpy.keys import as_int64, places_of
 from primsplit.numpy.layout import as_shape, reshape
 from primsplit.numpy.padding import resize
-from primsplit.numpy.ufuncs import cast_to, select
+from primsplit.numpy.ufuncs import Casting, cast_to, select
 from primsplit.ops import op
 
 
@@ -196,11 +196,11 @@ def putmask(a: Array, mask: Any, values: Any) -> None:
 
 
 @implements(np.copyto)
-def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+def copyto(dst: Any, src: Any, casting: Casting = "same_kind", where: Any = True) -> None:
     """Write `src` to `dst` where `where` is True. Raises DtypeError where `casting` forbids it."""
     source = as_array(src) if not isinstance(src, list | tuple) else array_like(src)
     new = as_written(source, dst)
-    if not source.weak and not np.can_cast(source.dtype, dst.dtype, casting):  # type: ignore[arg-type]
+    if not source.weak and not np.can_cast(source.dtype, dst.dtype, casting):
         raise DtypeError(
             f"Cannot cast array data from {source.dtype} to {dst.dtype} according to the rule {casting!r}",
             place=tracing.user_place(),

@@ -5,7 +5,7 @@ are found by name too, so SciPy is never imported.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,8 @@ from primsplit.trees import as_list
 Elementwise = Callable[..., Any]
 ELEMENTWISE: dict[str, Elementwise] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
+Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
+"""Which conversions NumPy admits."""
 
 
 def elementwise(*names: str) -> Callable[[Elementwise], Elementwise]:
@@ -70,7 +72,7 @@ def call_ufunc(
     *inputs: Any,
     out: Any = None,
     where: Any = True,
-    casting: str = "same_kind",
+    casting: Casting = "same_kind",
     dtype: npt.DTypeLike | None = None,
     **unused: Any,
 ) -> Any:
@@ -171,9 +173,11 @@ def loop_dtypes(
     if any(a.dtype == BFLOAT16 for a in arrays):
         return _bfloat16_loop(ufunc, arrays)
     asked: list[Any] = [_promotable(a) for a in arrays]
-    chosen = {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout}
+    chosen: dict[str, Any] = (
+        {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout}
+    )
     try:
-        return ufunc.resolve_dtypes((*asked, *(None,) * ufunc.nout), **chosen)  # type: ignore[arg-type]
+        return ufunc.resolve_dtypes((*asked, *(None,) * ufunc.nout), **chosen)
     except TypeError:
         told = " and ".join(str(a.dtype) for a in arrays)
         raise DtypeError(f"np.{ufunc.__name__} does not take {told}", place=tracing.user_place()) from None
@@ -220,7 +224,7 @@ def plain_out(what: str, target: Any) -> DtypeError:
     return error
 
 
-def write_out(result: Array, out: Any, where: Any, casting: str) -> Any:
+def write_out(result: Array, out: Any, where: Any, casting: Casting) -> Any:
     """`result` written to `out` where `where` is True. An `out` that is no traced array cannot be written to."""
     if out is None:
         return select(where, result, zeros_like(result))
@@ -228,7 +232,7 @@ def write_out(result: Array, out: Any, where: Any, casting: str) -> Any:
         out = out.read()
     if not isinstance(out, Array):
         raise plain_out("out= is a NumPy array, which a traced result cannot be written to", out)
-    if not np.can_cast(result.dtype, out.dtype, casting=casting):  # type: ignore[arg-type]
+    if not np.can_cast(result.dtype, out.dtype, casting=casting):
         raise DtypeError(
             f"cannot write {result.dtype} into an array of {out.dtype} with casting {casting!r}",
             place=tracing.user_place(),

@@ -5,10 +5,10 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 
+from primsplit.atomic_files import file_of
 from primsplit.errors import FileError
 from primsplit.onnxio.save import Model, place, serialize
 from primsplit.onnxio.tensors import copy_bytes, size_in_file
-from primsplit.whole import file_of
 
 ALIGNMENT = 65536
 """Where data begin in a file of data: at a multiple of what every system maps into memory in one piece."""

@@ -26,6 +26,8 @@ from primsplit.tracing import defined_at
 from primsplit.userfile import UserFile
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
+SEED = 0
+"""Where there is no example, the same arrays are drawn each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Arguments:
 
 
 def arguments_of(
-    file: UserFile, texts: Mapping[str, str] | None = None, dtype: npt.DTypeLike | None = None, seed: int = 0
+    file: UserFile, texts: Mapping[str, str] | None = None, dtype: npt.DTypeLike | None = None
 ) -> Arguments:
     """The arguments of a file's function. `texts` go before the file's own `specs`; `dtype` is for every floating one.
 
@@ -66,7 +68,7 @@ def arguments_of(
     cast = None if dtype is None else read_dtype(dtype)
     specs = [_spec(n, x, said.get(n), annotated.get(n), cast) for n, x in zip(names, leaves, strict=True)]
     sizes = _sizes(names, specs, leaves)
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(SEED)
     values = [_value(s, x, sizes, random) for s, x in zip(specs, leaves, strict=True)]
     drawn = any(isinstance(x, Type) for x in leaves)
     function: Any = file.function
@@ -200,7 +202,6 @@ def _number(dim: Dim, sizes: Mapping[str, int]) -> int:
 def draw_arrays(
     types: Mapping[str, Type],
     texts: Mapping[str, str],
-    seed: int = 0,
     *,
     ranges: Mapping[str, tuple[float, float]] | None = None,
     known: Mapping[str, tuple[Type, npt.NDArray[Any]]] | None = None,
@@ -224,7 +225,7 @@ def draw_arrays(
     symbolic = (s for t in found.values() for d in t.shape or () for s in sorted(symbols(d)))
     for symbol in dict.fromkeys(symbolic):
         sizes.setdefault(symbol, 3 + len(sizes))
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(SEED)
     return {name: np.asarray(_value(t, t, sizes, random, ranges.get(name))) for name, t in found.items()}
 
 

@@ -208,7 +208,11 @@ def cached(
     With `store`, a folder, recordings are kept there for other processes, which read them rather than trace the
     function, as long as its code, what it reads, the rules and the versions are the same. Processes may share a folder.
     A damaged file is told with a StoreWarning and written again. What the folder holds is data: reading it runs none
-    of it. May be used as a decorator, with or without arguments.
+    of it. May be used as a decorator, with or without arguments. Raises what the function raises when it is traced.
+
+    >>> energy = ps.cached(lambda x: np.sum(x**2))
+    >>> [float(energy(np.ones(n))) for n in (2, 3, 2)], energy.statistics.misses
+    ([2.0, 3.0, 2.0], 2)
     """
     if function is None:
         return lambda given: Cached(given, name, maxsize, store)

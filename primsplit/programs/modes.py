@@ -110,6 +110,13 @@ def export(
     onnxruntime that the files are for: "cpu", or "cuda", where float64 takes other ways.
     Raises FileError where the path cannot be written, SpecError for a mode, form, provider or name that is none, and
     for what is said of a Split again, ShapeError where a mode needs a scalar, MissingRule where there is no derivative.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     (path,) = ps.export(lambda x: np.tanh(x), ps.spec("float32", ["N"]), path=f"{folder}/tanh.onnx")
+    ...     model = ps.load(path)
+    >>> model.inputs, model.outputs
+    (('x', 'd_y'), ('y', 'd_x'))
     """
     path = os.fspath(path)
     if isinstance(target, SplitProgram):

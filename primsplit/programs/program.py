@@ -324,7 +324,7 @@ class Program:
         return self._session
 
     def to_onnx(self, provider: Provider = "cpu") -> Any:
-        """The program as an `onnx.ModelProto`, for this execution provider of onnxruntime."""
+        """The program as an `onnx.ModelProto`, for "cpu" or "cuda". Raises DtypeError for what has no kernel there."""
         return make_proto(self.named.on(provider))
 
     def save(self, path: str | os.PathLike[str], provider: Provider = "cpu") -> None:
@@ -332,7 +332,7 @@ class Program:
         save_models([(self.named.on(provider), os.fspath(path))])
 
     def listing(self, style: str = "text") -> str:
-        """The program as text that a person can read."""
+        """The program as "text", as "python" that traces to it, or a page of "html". Raises SpecError for others."""
         return list_blocks((self.block,), dict(zip(self.block.params, self.inputs, strict=True)), style)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
+from primsplit.atomic_files import write_whole
 from primsplit.calls.boundaries import Bounded
 from primsplit.calls.flat_rules import Flat
 from primsplit.calls.portable import References, portable, read_structure, told_structure
@@ -28,7 +29,6 @@ from primsplit.fingerprint import fingerprint, objects_read
 from primsplit.ir import Attribute, Block, Op
 from primsplit.rules.table import BLOCK_RULES, FRULES, RULES, Epoch
 from primsplit.trees import TreeSpec
-from primsplit.whole import write_whole
 
 FORMAT = 1
 Recorded = tuple[Block, TreeSpec]

@@ -1,4 +1,4 @@
-"""Derivative rules, one operator family a file."""
+"""Derivative rules, one operator family a file; each puts its own into `rules.table`, as `primsplit rules` prints."""
 
 from primsplit.families import import_families
 

@@ -221,7 +221,7 @@ def _channels_innermost(x: Array, dy: Array, windows: Windows, channels: int, gr
     spread = [s * c for s, c in zip(windows.strides, lasts, strict=True)]
     found = op.Conv(image, kernel, group=group, pads=pads, strides=[*windows.dilations], dilations=spread)
     taps = tuple(k * c for k, c in zip(windows.kernel, lasts, strict=True))
-    split = reshape_to(_first_taps(found, replace(windows, kernel=taps), 2), (results, *windows.kernel, channels))
+    split = reshape_to(_first_taps(found, replace(windows, kernel=taps)), (results, *windows.kernel, channels))
     return transpose(split, [0, 1 + rank, *range(1, 1 + rank)])
 
 
@@ -244,7 +244,7 @@ def _one_dimension_up(x: Array, dy: Array, windows: Windows, channels: int, grou
     pads = [*windows.before, 0, *_read_after(windows), 0]
     steps, spread = [*windows.dilations, 1], [*windows.strides, 1]
     found = op.Conv(image, kernel, group=group, pads=pads, strides=steps, dilations=spread)
-    split = reshape_to(_first_taps(found, windows, 2), (results, *windows.kernel, channels))
+    split = reshape_to(_first_taps(found, windows), (results, *windows.kernel, channels))
     return transpose(split, [0, 1 + rank, *range(1, 1 + rank)])
 
 
@@ -266,18 +266,18 @@ def _by_exchange(x: Array, dy: Array, windows: Windows, channels: Dim, group: in
         )
     kernel = transpose(dy, [1, 0, *spatial])
     turned = replace(windows, strides=windows.dilations, dilations=windows.strides).attributes()
-    found = _first_taps(op.Conv(image, kernel, group=group, **turned), windows, 2)
+    found = _first_taps(op.Conv(image, kernel, group=group, **turned), windows)
     return transpose(found, [1, 0, *spatial])
 
 
-def _first_taps(found: Array, windows: Windows, first: int) -> Array:
-    """As many along the axes from `first` on as the kernel has taps."""
-    axes = [first + i for i, k in enumerate(windows.kernel) if not same(found.shape[first + i], k)]
+def _first_taps(found: Array, windows: Windows) -> Array:
+    """As many along the axes from 2 on as the kernel has taps."""
+    axes = [2 + i for i, k in enumerate(windows.kernel) if not same(found.shape[2 + i], k)]
     if not axes:
         return found
     shape = list(found.shape)
     for axis in axes:
-        shape[axis] = windows.kernel[axis - first]
+        shape[axis] = windows.kernel[axis - 2]
     ends = [shape[axis] for axis in axes]
     return op.Slice(found, [0] * len(axes), ends, axes, types=[Type(found.dtype, shape)])
 
@@ -303,28 +303,28 @@ def conv_transpose(
         x, w, b, auto_pad=text(auto_pad), group=group, kernel_shape=kernel_shape, strides=strides,
         dilations=dilations, pads=pads, output_padding=output_padding, output_shape=output_shape,
     )  # fmt: skip
-    rank = len(x.shape) - 2
-    made = z.shape[2:]
-    windows = windows_over(made, kernel, strides=strides, dilations=dilations, pads=pads)
+    given = windows_over(z.shape[2:], kernel, strides=strides, dilations=dilations, pads=pads)
     if text(auto_pad) == "VALID":
-        windows = replace(windows, before=(0,) * rank, after=(0,) * rank)
-    windows = replace(windows, counts=x.shape[2:])
+        none = (0,) * given.rank
+        given = replace(given, before=none, after=none)
+    windows = replace(given, counts=x.shape[2:])
     if output_shape or text(auto_pad).startswith("SAME"):
-        extra = output_padding or [0] * rank
-        rows = zip(x.shape[2:], windows.strides, windows.spans, extra, made, strict=True)
-        ends = [
-            halves((n - 1) * step + add + span - size, upper=text(auto_pad) == "SAME_UPPER")
-            for n, step, span, add, size in rows
-        ]
-        windows = replace(windows, before=tuple(e[0] for e in ends), after=tuple(e[1] for e in ends))
+        windows = _fitted(windows, output_padding or [0] * windows.rank, upper=text(auto_pad) == "SAME_UPPER")
 
     def pullback(dz: Array) -> list[Array | None]:
         held, over = dz, windows
         if not windows.is_literal:
             held, over = padded(dz, windows.before, windows.after), windows.whole
         dx = op.Conv(held, w, group=group, kernel_shape=kernel_shape, **over.attributes())
-        dx = _first_taps(dx, replace(over, kernel=x.shape[2:]), 2)
+        dx = _first_taps(dx, replace(over, kernel=x.shape[2:]))
         dw = weight_cotangent(held, x, over, w.shape[1], group)
         return [_as(dx, x), _as(dw, w), *([] if b is None else [_sum_of_channels(dz)])]
 
     return z, pullback
+
+
+def _fitted(windows: Windows, extra: Sequence[int], *, upper: bool) -> Windows:
+    """The windows padded so that as many as there are, and `extra` elements behind them, just cover the array."""
+    rows = zip(windows.counts, windows.strides, windows.spans, extra, windows.sizes, strict=True)
+    ends = [halves((n - 1) * step + add + span - size, upper=upper) for n, step, span, add, size in rows]
+    return replace(windows, before=tuple(e[0] for e in ends), after=tuple(e[1] for e in ends))

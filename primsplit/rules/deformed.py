@@ -70,11 +70,10 @@ def deform_conv(
         d_columns, d_w = made.cotangents(made.columns(read.values, factor), dy)
         d_mask = None if mask is None else reshape_to(op.ReduceSum(op.Mul(d_columns, read.values), [-1]), mask.shape)
         d_read = d_columns if factor is None else op.Mul(d_columns, factor)
-        d_x = reshape_to(image_of(made.image, op.Mul(read.weights, d_read), read.places), x.shape)
-        slopes = moved(op.ReduceSum(op.Mul(read.pixels, d_read), [-1], keepdims=0), read.axes)
+        d_x, d_offset = made.cotangents_of_reading(read, d_read)
         d_b = None if b is None else reshape_like(op.ReduceSum(dy, [0, 2, 3], keepdims=0), b)
         count = 5 if mask is not None else 4 if b is not None else 3
-        return [d_x, d_w, reshape_to(made.interleaved(slopes), offset.shape), d_b, d_mask][:count]
+        return [d_x, d_w, reshape_to(d_offset, offset.shape), d_b, d_mask][:count]
 
     return y, pullback
 
@@ -189,7 +188,13 @@ class _Deformed:
         d_w = op.ReduceSum(op.MatMul(seeds, op.Transpose(columns, perm=[0, 1, 3, 2])), [0], keepdims=0)
         return d_read, reshape_to(d_w, self.w.shape)
 
-    def interleaved(self, slopes: Sequence[Array]) -> Array:
+    def cotangents_of_reading(self, read: _Read, d_read: Array) -> tuple[Array, Array]:
+        """The cotangents of the array and of the offsets [images, taps, 2, windows], by that of the readings."""
+        d_image = image_of(self.image, op.Mul(read.weights, d_read), read.places)
+        slopes = moved(op.ReduceSum(op.Mul(read.pixels, d_read), [-1], keepdims=0), read.axes)
+        return reshape_to(d_image, self.x.shape), self._interleaved(slopes)
+
+    def _interleaved(self, slopes: Sequence[Array]) -> Array:
         """One number an axis, side by side for each tap: [images, taps, 2, windows]."""
         split = [reshape_to(s, (self.images, self.taps, 1, product(self.places))) for s in slopes]
         return op.Concat(*split, axis=2)

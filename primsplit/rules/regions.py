@@ -122,17 +122,21 @@ def roi_align(
         weight = op.Unsqueeze(reduce(op.Mul, [axis.weights for axis in spread]), [-1])
         rows = op.Unsqueeze(op.Transpose(dz, perm=[0, 2, 3, 1]), [3, 4])
         pixels = read_rows(x, places)
-        if text(mode) == "max":
-            share = op.Mul(rows, _largest(op.Mul(pixels, weight), axes))
-        else:
-            count = op.Max(op.Mul(axes[0].count, axes[1].count), 1.0)
-            share = op.Div(rows, op.Unsqueeze(count, [1, 2, 3, 4, 5]))
+        share = _share(rows, pixels, weight, axes, text(mode))
         products = op.ReduceSum(op.Mul(pixels, share), [-1], keepdims=0)
         d_rois = _regions(moved(products, spread), axes)
         d_rois = reshape_like(op.Mul(d_rois, spatial_scale), rois)
         return [image_of(x, op.Mul(weight, share), places), d_rois, None]
 
     return z, pullback
+
+
+def _share(rows: Array, pixels: Array, weight: Array, axes: Sequence[Points], mode: str) -> Array:
+    """What each product of a bin gets of the bin's cotangent: the largest all of it, or each a part of the mean."""
+    if mode == "max":
+        return op.Mul(rows, _largest(op.Mul(pixels, weight), axes))
+    count = op.Max(op.Mul(axes[0].count, axes[1].count), 1.0)
+    return op.Div(rows, op.Unsqueeze(count, [1, 2, 3, 4, 5]))
 
 
 def _points(rois: Array, sizes: Sequence[Dim], bins: Sequence[int], ratio: int, *, is_centred: bool) -> list[Points]:

@@ -18,8 +18,6 @@ from primsplit.ir import Type
 from primsplit.ops import op
 from primsplit.schema import text
 
-LAST = np.iinfo(np.int64).max
-
 
 @dataclass(frozen=True)
 class Windows:

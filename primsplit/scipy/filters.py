@@ -6,7 +6,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import unsupported
-from primsplit.asked import literal_size
+from primsplit.concretization import literal_size
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like
 from primsplit.scipy.operands import floating

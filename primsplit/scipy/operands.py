@@ -1,11 +1,18 @@
-"""What SciPy's functions make of their arguments first: arrays of floats, traced or NumPy's."""
+"""What SciPy's functions make of their arguments first: arrays of floats, traced or NumPy's; functions with `args`."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.ufuncs import cast_to
+
+
+def with_args(function: Callable[..., Any], args: Any) -> Callable[..., Any]:
+    """The function with SciPy's `args` behind what it is called on; what is no tuple is one of them."""
+    rest = args if isinstance(args, tuple) else (args,)
+    return lambda *own: function(*own, *rest)
 
 
 def floating(x: Any) -> Any:

@@ -14,8 +14,8 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array, unsupported
-from primsplit.asked import literal_size
 from primsplit.broadcasting import count_up
+from primsplit.concretization import literal_size
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.ufuncs import cast_to

@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, unsupported
-from primsplit.asked import literal_size
+from primsplit.concretization import literal_size
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.ir import Value

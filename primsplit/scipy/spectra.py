@@ -7,8 +7,8 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import unsupported
-from primsplit.asked import literal_size
 from primsplit.broadcasting import count_up
+from primsplit.concretization import literal_size
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like

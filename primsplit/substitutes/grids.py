@@ -39,7 +39,8 @@ def _line(given: slice) -> Array:
     start = 0 if given.start is None else given.start
     step = 1 if given.step is None else given.step
     if isinstance(step, complex):
-        return linspace(start, given.stop, int(abs(step)))  # type: ignore[no-any-return]  # without retstep, an Array
+        spread: Array = linspace(start, given.stop, int(abs(step)))
+        return spread
     return arange(start, given.stop, step)
 
 

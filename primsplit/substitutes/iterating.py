@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array
-from primsplit.asked import literal_size
+from primsplit.concretization import literal_size
 from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.numpy.axes import array_like
 from primsplit.substitutes.table import register, when_traced

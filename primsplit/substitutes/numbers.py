@@ -49,8 +49,8 @@ _UFUNCS = {
 
 
 def _log(x: Array, base: Any = math.e) -> Array:
-    found = ELEMENTWISE["log"](x)
-    return found if base is math.e else found / ELEMENTWISE["log"](base)  # type: ignore[no-any-return]
+    found: Array = ELEMENTWISE["log"](x)
+    return found if base is math.e else found / ELEMENTWISE["log"](base)
 
 
 def _hypot(*sides: Any) -> Array:
@@ -63,7 +63,8 @@ def _remainder(x: Array, y: Array) -> Array:
     size = ELEMENTWISE["fabs"](y)
     left = ELEMENTWISE["fabs"](ELEMENTWISE["fmod"](x, 2.0 * y))
     multiple = np.where(left <= 0.5 * size, 0.0, np.where(left < 1.5 * size, 1.0, 2.0))
-    return np.copysign(1.0, x) * (left - multiple * size)  # type: ignore[no-any-return]
+    found: Array = np.copysign(1.0, x) * (left - multiple * size)
+    return found
 
 
 def _dist(p: Iterable[Any], q: Iterable[Any]) -> Any:

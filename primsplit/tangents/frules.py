@@ -20,7 +20,16 @@ def frule(target: Primitive | str, *, staged: bool = False) -> Callable[[Functio
     argument (in the argument's structure, None where there is none) to the output's tangent, None for zero. A
     primitive without a reverse rule is differentiated in reverse by transposing this one; an operator's forward rule
     goes before the one that its pullback gives. With `staged`, for primitives alone, what is decorated is a builder of
-    the rule: see `rrule`.
+    the rule: see `rrule`. Raises RuleError for a target that is neither, and for an operator's staged rule.
+
+    >>> @ps.primitive
+    ... def cubed(x):
+    ...     return x**3
+    >>> @ps.frule(cubed)
+    ... def forward(x):
+    ...     return cubed(x), lambda tx: 3.0 * x**2 * tx
+    >>> float(ps.jvp(cubed, (2.0,), (1.0,))[1]), float(ps.grad(cubed)(2.0))
+    (12.0, 12.0)
     """
     if isinstance(target, str):
         if staged:

@@ -28,39 +28,6 @@ Wrt = int | str | Sequence[int | str]
 
 
 @dataclass(frozen=True, slots=True)
-class Differentiated:
-    """A traced call: its split, the values of the arguments that it is differentiated in, and two structures.
-
-    The last results are what it writes to `states`, which have no cotangent.
-    """
-
-    split: Split
-    inputs: list[Array]
-    wrt: trees.TreeSpec
-    result: trees.TreeSpec
-    states: tuple[Slot, ...]
-
-    @property
-    def results(self) -> tuple[Value, ...]:
-        """The results of the primal that are the function's own."""
-        results = self.split.primal.results
-        return results[: len(results) - len(self.states)]
-
-
-def differentiate(function: Function, args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt) -> Differentiated:
-    """Trace `function` at these arguments and split it with respect to those in `wrt`.
-
-    The other arguments, and what the function closes over, are captures. Raises SpecError for a `wrt` that names no
-    argument, DtypeError for one that is not floating point.
-    """
-    traced = trace_call(function, args, named, wrt)
-    block = traced.block
-    wanted = range(len(block.params))
-    split = split_block(rewritten(block, wanted, traced.floats), wanted, traced.floats)
-    return Differentiated(split, traced.inputs, traced.wrt, traced.result, traced.states)
-
-
-@dataclass(frozen=True, slots=True)
 class TracedCall:
     """A call as a block of the arguments in `wrt`, the values of these, and two structures.
 
@@ -97,6 +64,19 @@ def trace_call(function: Function, args: Sequence[Any], named: Mapping[str, Any]
 
     kept = record_keeping(getattr(function, "__name__", "f"), [StandIn.of(a) for a in inputs], call)
     return TracedCall(kept.block, inputs, spec, kept.result, kept.states)
+
+
+def differentiate(
+    function: Function, args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt
+) -> tuple[TracedCall, Split]:
+    """Trace `function` at these arguments and split it with respect to those in `wrt`.
+
+    The other arguments, and what the function closes over, are captures. What it writes to states has no cotangent.
+    Raises SpecError for a `wrt` that names no argument, DtypeError for one that is not floating point.
+    """
+    traced = trace_call(function, args, named, wrt)
+    wanted = range(len(traced.block.params))
+    return traced, split_block(rewritten(traced.block, wanted, traced.floats), wanted, traced.floats)
 
 
 def own_handles(tree: Any) -> Any:
@@ -176,9 +156,8 @@ def value_and_gradient(
     function: Function, args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt, *, has_aux: bool = False
 ) -> tuple[Any, Any]:
     """Record `function` and its gradient; return (value, gradient in the structure of the arguments in `wrt`)."""
-    made = differentiate(function, args, named, wrt)
+    made, split = differentiate(function, args, named, wrt)
     _check_scalar(made, has_aux)
-    split = made.split
     joint = split.joint()
     # With aux, only the first result is differentiated: the other seeds are zeros.
     seeds = [_seed(s, first=i == 0) for i, s in enumerate(split.cotangents)]
@@ -220,7 +199,7 @@ def check_differentiable(types: Sequence[Type], what: str) -> None:
         )
 
 
-def _check_scalar(made: Differentiated, has_aux: bool) -> None:
+def _check_scalar(made: TracedCall, has_aux: bool) -> None:
     results = made.results
     parts = made.result.children()
     if has_aux and not (made.result.type in {tuple, list} and len(parts) == 2 and parts[0].is_leaf()):
@@ -231,14 +210,14 @@ def _check_scalar(made: Differentiated, has_aux: bool) -> None:
         )
     if not has_aux and len(results) != 1:
         raise ShapeError(
-            f"a gradient is that of one scalar result, and {made.split.primal.name} has {len(results) or 'none'}",
+            f"a gradient is that of one scalar result, and {made.block.name} has {len(results) or 'none'}",
             place=tracing.user_place(),
             cure="Return one number, use has_aux=True, or ps.vjp for several results.",
         )
     first = results[0].type
     if first.shape != () or not first.is_float:
         raise ShapeError(
-            f"a gradient is that of a floating-point scalar result, and that of {made.split.primal.name} is {first}",
+            f"a gradient is that of a floating-point scalar result, and that of {made.block.name} is {first}",
             place=tracing.user_place(),
             cure="Sum the result, or use ps.vjp with a cotangent.",
         )
@@ -252,8 +231,7 @@ def vector_jacobian(
     The pullback may be called any number of times; it takes the result's structure, None for zeros. It raises
     SpecError, ShapeError or DtypeError for a cotangent that does not fit.
     """
-    made = differentiate(function, args, named, wrt)
-    split = made.split
+    made, split = differentiate(function, args, named, wrt)
     results, captured = record_primal(split.primal, split.captures, made.inputs)
     own = len(made.results)
     store(made.states, [Array(v) for v in results[own:]])

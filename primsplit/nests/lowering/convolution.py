@@ -19,7 +19,7 @@ from primsplit.nested import emit_if, record
 from primsplit.nests.lowering.bands import BLOCK, added_back, correlated, taps_of
 from primsplit.nests.lowering.space import Space
 from primsplit.nests.lowering.windows import cut, turned
-from primsplit.numpy.contraction import Label, Term
+from primsplit.numpy.contraction import Label, Term, without_own
 from primsplit.ops import op
 from primsplit.rules.convolution import weight_cotangent
 from primsplit.rules.windows import Windows
@@ -71,8 +71,8 @@ class Convolution:
         ends = [label for w in windows for label in (w.axis, w.outer)]
         self.space = space
         self.windows = windows
-        self.image = _without_own(image, kernel, (*kept, *ends))
-        self.kernel = _without_own(kernel, image, (*kept, *inner))
+        self.image = without_own(image, kernel, (*kept, *ends))
+        self.kernel = without_own(kernel, image, (*kept, *inner))
         self.roles = Roles.of(
             [loop for loop in self.image.labels if loop not in ends],
             [loop for loop in self.kernel.labels if loop not in inner],
@@ -239,8 +239,3 @@ def _turned(array: Array, steps: Sequence[int]) -> Array:
     for axis, step in enumerate(steps):
         array = turned(array, axis + 2) if step < 0 else array
     return array
-
-
-def _without_own(term: Term, other: Term, wanted: Sequence[Label]) -> Term:
-    """The term summed over the loops that only it has and nobody wants."""
-    return term.summed([label for label in term.labels if label not in wanted and label not in other.labels])

@@ -83,7 +83,6 @@ def _called(
     out: Any = None,
     where: Any = True,
     dtype: npt.DTypeLike | None = None,
-    casting: str = "same_kind",
     **unused: Any,
 ) -> Any:
     """A ufunc of complex operands, with NumPy's promotion. Raises DtypeError and ShapeError at the user's line."""

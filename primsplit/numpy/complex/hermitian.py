@@ -69,11 +69,18 @@ def hermitian_eigen(x: Array, y: Array) -> Eigen:
     def is_settled(a: Array, b: Array, *_: Array) -> Array:
         return op.Equal(op.ReduceSum(op.Cast(excess(_lengths(a, b), 0.5), to=np.int32), keepdims=0), 0)
 
-    both, scale = to_unit(op.Concat(x, y, axis=-1))
-    start = [op.Slice(both, [0], size(x, -1), [-1], types=[x.type])]
-    start += [op.Slice(both, size(x, -1), [2**62], [-1], types=[x.type])]
+    start, scale = _to_unit(x, y)
     a, b, *rows = until(is_settled, sweep, [*start, identity_like(x), zeros_like(x)], MOST)
     return _finished(a, excess(_lengths(a, b), SLACK), Parts(*rows), scale)
+
+
+def _to_unit(x: Array, y: Array) -> tuple[Parts, Array]:
+    """The matrix over a power of two near the largest of its parts, and that power."""
+    both, scale = to_unit(op.Concat(x, y, axis=-1))
+    count = size(x, -1)
+    first = op.Slice(both, [0], count, [-1], types=[x.type])
+    second = op.Slice(both, count, [2**62], [-1], types=[x.type])
+    return Parts(first, second), scale
 
 
 def _lengths(a: Array, b: Array) -> Array:

@@ -1,7 +1,7 @@
 """Functions that do the same to both parts: of shape and order, and sums."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,6 @@ from primsplit.array import FUNCTIONS, Array
 from primsplit.numpy.complex.dispatch import offers
 from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.operands import as_complex, holds_complex, part_dtype
-
-Function = Callable[..., Any]
 
 SHAPES: tuple[Any, ...] = (
     "reshape", "transpose", "flatten", "flat", "copy", np.reshape, np.ravel, np.transpose, np.matrix_transpose,

@@ -16,7 +16,7 @@ from primsplit.calls.primitive import Function, primitive, rrule
 from primsplit.numpy.axes import array_like
 from primsplit.numpy.ufuncs import cast_to, elementwise
 from primsplit.ops import op
-from primsplit.passes.compositions.coefficients import (
+from primsplit.passes.compositions.bessel_coefficients import (
     BESSEL_I0_TAIL,
     BESSEL_I1_TAIL,
     BESSEL_J0,

@@ -126,14 +126,14 @@ def _of_ratio_rule(x: Array, kind: str, above: int, below: int) -> tuple[Array, 
     return of_ratio(x, kind, above, below), pullback
 
 
-def _valid(x: Array, order: float, function: Ordered, *, finite: bool = True) -> Array:
+def _valid(x: Array, order: float, function: Ordered) -> Array:
     """A function of |x|: odd or even for a whole order, else NaN below 0; NaN for what is not finite, as in SciPy."""
     value = function(op.Abs(x), order)
     if order % 1:
         value = op.Where(x < 0.0, math.nan, value)
     elif order % 2:
         value = op.Where(x < 0.0, -value, value)
-    return op.Where(op.Equal(op.Abs(x), math.inf), math.nan, value) if finite else value
+    return op.Where(op.Equal(op.Abs(x), math.inf), math.nan, value)
 
 
 # J and Y.

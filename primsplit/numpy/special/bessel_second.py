@@ -1,4 +1,4 @@
-"""The modified Bessel functions K0 and K1, scaled too, by fits. Coefficients: tools/fit_approximations.py.
+"""The modified Bessel functions K0 and K1, scaled too, by fits. Coefficients: tools/fit_bessel.py.
 
 NIST Digital Library of Mathematical Functions, 10.31.1 and 10.31.2 near 0, 10.40.2 far out; the derivatives are
 10.29.3 and 10.29.4.
@@ -12,8 +12,8 @@ from primsplit.numpy.special.incomplete import TINY
 from primsplit.numpy.ufuncs import Elementwise, elementwise
 from primsplit.numpy.units import unit
 from primsplit.ops import op
+from primsplit.passes.compositions.bessel_coefficients import BESSEL_K0, BESSEL_K0_TAIL, BESSEL_K1, BESSEL_K1_TAIL
 from primsplit.passes.compositions.error_function import in_float64
-from primsplit.passes.compositions.integral_coefficients import BESSEL_K0, BESSEL_K0_TAIL, BESSEL_K1, BESSEL_K1_TAIL
 from primsplit.passes.compositions.rational import Rational
 
 TAILS: tuple[Rational, Rational] = (BESSEL_K0_TAIL, BESSEL_K1_TAIL)

@@ -2,7 +2,8 @@
 
 Attributes are keywords with ONNX's names and defaults. Errors are in units in the last place, the largest on a random
 and special-value grid of all float64 arguments; below the smallest normal float, a few of the smallest float.
-CORRECTED stands apart: onnxruntime has the kernel, whose relative error grows without bound in the left tail.
+Sigmoid stands apart: onnxruntime has the kernel, whose relative error grows without bound in the left tail, so that
+its logarithm and reciprocal are wrong there.
 """
 
 import math
@@ -114,6 +115,3 @@ COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "PRelu": prelu,
     "ThresholdedRelu": thresholded_relu,
 }
-
-# The kernel exists in every float dtype, but it is not accurate enough to take its logarithm or reciprocal.
-CORRECTED = {"Sigmoid": sigmoid}

@@ -79,8 +79,7 @@ def resize(
         else:
             at = old_positions(x, axis, to, coordinate_transformation_mode)
         if antialias and mode != "nearest":
-            ratio = to.number if to.by_scale else to.number / op.Cast(size(x, axis), to=np.float64)
-            x = smooth_axis(x, axis, at, ratio, how)
+            x = smooth_axis(x, axis, at, to.ratio(x, axis), how)
         else:
             x = resize_axis(x, axis, at, how)
     for axis, is_out in outside:
@@ -167,6 +166,10 @@ class _Length:
     new: Array
     length: Array
     by_scale: bool
+
+    def ratio(self, x: Array, axis: int) -> Array:
+        """The scale, also where a size was told."""
+        return self.number if self.by_scale else self.number / op.Cast(size(x, axis), to=np.float64)
 
 
 @dataclass(frozen=True)

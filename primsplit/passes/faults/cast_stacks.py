@@ -7,8 +7,8 @@ behind it ends the process while the file is loaded.
 
 from dataclasses import replace
 
-from primsplit.ir import Block, Op, Value, Var, renamed
-from primsplit.passes.faults.empty_products import BARRIERS
+from primsplit.ir import Block, Op, Var, renamed
+from primsplit.passes.faults.moved_transposes import Reached, moves_first
 from primsplit.passes.rewriting import Rewriter, made_again
 
 
@@ -18,16 +18,19 @@ def keep_cast_stacks(block: Block) -> Block:
 
 
 class _Apart(Rewriter):
-    """The walk. `moved` are values that a Transpose of the first axis may be moved behind, `cast` those cast since."""
+    """The walk. `moved` are values that a Transpose of the first axis may be moved to, `cast` those cast since."""
+
+    kinds = frozenset({"MatMul"})
 
     def __init__(self) -> None:
         super().__init__()
-        self.moved: set[Value | None] = set()
-        self.cast: set[Value | None] = set()
+        self.moved = Reached(moves_first)
+        self.cast = Reached(lambda op: op.kind == "Cast" and self.moved.meets(op))
 
     def visit(self, op: Op) -> Op | None:
         """A product of stacks, with what makes its operands again in front of it."""
-        self.follow(op)
+        self.moved.follow(op)
+        self.cast.follow(op)
         if op.kind != "MatMul" or all(v is None or v.type.rank == 2 for v in op.inputs):
             return super().visit(op)
         apart = {v: Var(v.type, v.hint, v.sizes) for v in op.inputs if isinstance(v, Var) and self.is_suspected(v)}
@@ -36,21 +39,6 @@ class _Apart(Rewriter):
         self.kept.extend(step for v, again in apart.items() for step in made_again(op, v, again))
         return replace(op, inputs=tuple(renamed(v, apart) for v in op.inputs))
 
-    def follow(self, op: Op) -> None:
-        """Remember Transposes, and what they may be moved behind."""
-        if op.kind == "Transpose" and _moves_first(op):
-            self.moved.update(op.outputs)
-        elif op.kind not in BARRIERS and not self.moved.isdisjoint(op.inputs):
-            self.moved.update(op.outputs)
-            if op.kind == "Cast" or not self.cast.isdisjoint(op.inputs):
-                self.cast.update(op.outputs)
-
     def is_suspected(self, value: Var) -> bool:
         """True for an operand that has been, or will be, cast after such a Transpose."""
         return value in self.cast or (value in self.moved and value.type.dtype.itemsize == 2)
-
-
-def _moves_first(transpose: Op) -> bool:
-    """True for a Transpose that puts another axis first; without `perm` it is the last."""
-    perm = transpose.attributes.get("perm")
-    return perm is None or (len(perm) > 0 and perm[0] != 0)

@@ -7,7 +7,6 @@ A fused Transpose that makes the first axis one of the matrices' ends the proces
 Transpose behind what works element by element, and fuses it then, so that what comes after one is suspected too.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -20,30 +19,30 @@ from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, rename, r
 from primsplit.ops import op as operators
 from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.faults.empty_layers import alone, unless_empty
+from primsplit.passes.faults.moved_transposes import Reached, moves_first, permutation
 from primsplit.passes.rewriting import Rewriter
 
 
 def zero_empty_products(block: Block) -> Block:
     """The block with zeros chosen in place of the products that onnxruntime does not write; itself without such."""
-    return drop_dead_code(_Zeroing().run(block))
-
-
-BARRIERS = frozenset({"Reshape", "Flatten", "MatMul", "Gemm", "Gather", "GatherND", "If", "Loop", "Scan"})
-"""What no Transpose is moved behind, among others."""
+    found = _Zeroing().run(block)
+    return block if found is block else drop_dead_code(found)
 
 
 class _Zeroing(Rewriter):
     """The walk.
 
     `turned` are the results of Transposes, with these. `swapped` are values that a Transpose of the last two axes may
-    be moved behind, `moved` those that one which moves the first axis may.
+    be moved to, `moved` those that one of a stack which moves the first axis may.
     """
+
+    kinds = frozenset({"MatMul"})
 
     def __init__(self) -> None:
         super().__init__()
         self.turned: dict[Value, Op] = {}
-        self.swapped: set[Value] = set()
-        self.moved: set[Value] = set()
+        self.swapped = Reached(_swaps_last)
+        self.moved = Reached(lambda op: len(permutation(op)) > 2 and moves_first(op))
 
     def visit(self, op: Op) -> Op | None:
         """A product, and after it the choice of zeros where its axis is empty; or an If around it."""
@@ -72,17 +71,11 @@ class _Zeroing(Rewriter):
         return made[-1]
 
     def follow(self, op: Op) -> None:
-        """Remember Transposes, and what they may be moved behind."""
-        perm: Sequence[int] = op.attributes.get("perm", ()) if op.kind == "Transpose" else ()
+        """Remember Transposes, and what they may be moved to."""
         if op.kind == "Transpose":
             self.turned[op.outputs[0]] = op
-        if len(perm) > 2 and [p - len(perm) for p in perm[-2:]] == [-1, -2]:
-            self.swapped.update(op.outputs)
-        if len(perm) > 2 and perm[0] != 0:
-            self.moved.update(op.outputs)
-        for found in (self.swapped, self.moved):
-            if op.kind not in BARRIERS and not found.isdisjoint(op.inputs):
-                found.update(op.outputs)
+        self.swapped.follow(op)
+        self.moved.follow(op)
 
     def is_unwritten(self, op: Op, a: Shape, b: Shape) -> bool:
         """True for a product that would not be written if its axis were empty, which it may be."""
@@ -104,7 +97,7 @@ class _Zeroing(Rewriter):
 
     def is_ending(self, op: Op, a: Shape, b: Shape) -> bool:
         """True for a product of stacks with a fused Transpose that ends the process if an axis is empty, as one may."""
-        return min(len(a), len(b)) > 2 and not self.moved.isdisjoint(op.inputs) and _may_be_empty(a, b)
+        return min(len(a), len(b)) > 2 and self.moved.meets(op) and _may_be_empty(a, b)
 
     def guarded(self, op: Op, left: Value, right: Value) -> Op:
         """An If around the product, which takes in Transposes that onnxruntime fuses with it."""
@@ -114,7 +107,7 @@ class _Zeroing(Rewriter):
         before = [rename(turn, renaming) for turn in turns.values()]
         whole = alone(replace(op, inputs=tuple(renamed(v, renaming) for v in arrays)), before)
         read = [source for v in arrays if (source := turns[v].inputs[0] if v in turns else v) is not None]
-        perms = [turns[v].attributes["perm"] if v in turns else None for v in arrays]
+        perms = [permutation(turns[v]) if v in turns else None for v in arrays]
 
         def nothing() -> list[Value]:
             a, b = (Array(v) if p is None else operators.Transpose(v, perm=p) for v, p in zip(read, perms, strict=True))
@@ -123,6 +116,12 @@ class _Zeroing(Rewriter):
         *made, guarded = unless_empty(replace(op, inputs=tuple(read)), read, whole=whole, nothing=nothing)
         self.kept.extend(made)
         return guarded
+
+
+def _swaps_last(op: Op) -> bool:
+    """True for a Transpose of a stack that turns its matrices."""
+    order = permutation(op)
+    return len(order) > 2 and order[-2:] == (len(order) - 1, len(order) - 2)
 
 
 def _may_be_empty(*shapes: Shape) -> bool:

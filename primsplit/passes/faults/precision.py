@@ -15,6 +15,7 @@ import numpy as np
 
 from primsplit import dims
 from primsplit.ir import Block, Const, Op, Value, Var, is_call, renamed
+from primsplit.passes.faults.moved_transposes import Reached
 from primsplit.passes.rewriting import made_again
 
 SCALINGS = frozenset({"Mul", "Div"})
@@ -99,12 +100,11 @@ def _is_number(value: Value | None, numbers: Collection[Var]) -> bool:
     return value in numbers
 
 
-def _turned(block: Block, outside: Collection[Var]) -> set[Value | None]:
+def _turned(block: Block, outside: Collection[Var]) -> Reached:
     """The Vars to which a Transpose may be moved, or those from outside."""
-    found: set[Value | None] = set(outside)
+    found = Reached(lambda op: op.kind == "Transpose", STOPS, outside)
     for op in block.ops:
-        if op.kind == "Transpose" or (op.kind not in STOPS and not found.isdisjoint(op.inputs)):
-            found.update(op.outputs)
+        found.follow(op)
     return found
 
 

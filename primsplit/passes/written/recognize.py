@@ -7,6 +7,7 @@ or NaN. A layer norm written out stays: onnxruntime's operator takes the varianc
 
 import math
 from collections.abc import Iterator
+from itertools import chain, permutations
 
 from primsplit.ir import Block, Const, Op, Value, Var, readers
 from primsplit.passes.dead_code import drop_dead_code
@@ -91,14 +92,9 @@ def _gelu(op: Op, seen: Ops) -> Op | None:
     """x/2 (1 + erf(x / sqrt 2)), its three factors in any order; in float32, which onnxruntime has a kernel for."""
     if op.kind != "Mul" or op.outputs[0].type.dtype.name != "float32":
         return None
-    for factors in _triples(op, seen):
-        for i, first in enumerate(factors):
-            x, other = (v for j, v in enumerate(factors) if j != i)
-            if not is_number(first, 0.5):
-                continue
-            for source, rest in ((x, other), (other, x)):
-                if isinstance(source, Var) and _is_one_plus_erf(rest, source, seen):
-                    return Op("Gelu", (source,), op.outputs, {"approximate": "none"}, op.place)
+    for half, x, rest in chain.from_iterable(map(permutations, _triples(op, seen))):
+        if is_number(half, 0.5) and isinstance(x, Var) and _is_one_plus_erf(rest, x, seen):
+            return Op("Gelu", (x,), op.outputs, {"approximate": "none"}, op.place)
     return None
 
 

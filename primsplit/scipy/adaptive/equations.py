@@ -12,6 +12,7 @@ from primsplit.errors import ShapeError
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.scipy.adaptive.runge_kutta import Control, Function, Steps, Tableau, between, integrate
+from primsplit.scipy.operands import with_args
 
 __all__ = ["odeint", "solve_ivp"]
 
@@ -54,15 +55,15 @@ def solve_ivp(
     if method not in METHODS or events is not None:
         what = "events" if events is not None else f"method={method!r}"
         raise unsupported(f"scipy.integrate.solve_ivp with {what}")
-    span = (_number(t_span[0]), _number(t_span[1]))
-    y0 = _vector(y0)
+    span, y0 = (_number(t_span[0]), _number(t_span[1])), _vector(y0)
     control = Control(
         np.maximum(options.get("rtol", 1e-3), 100 * np.finfo(np.float64).eps),
         options.get("atol", 1e-6),
         options.get("max_step", np.inf),
         options.get("first_step"),
     )
-    steps = integrate(_function(fun, args or ()), span, y0, _tableau(METHODS[method]), control)
+    f = _slopes(with_args(fun, tuple(args) if isinstance(args, list) else args or ()))
+    steps = integrate(f, span, y0, _tableau(METHODS[method]), control)
     reached = np.concatenate([np.reshape(span[0], (1,)), steps.ends])
     is_done = reached[-1] == span[1]
     sol = (lambda t: _between(steps, span, y0, t)) if dense_output else None
@@ -112,8 +113,8 @@ def odeint(
     if full_output:
         raise unsupported("scipy.integrate.odeint with full_output")
     times, y0 = cast_to(array_like(t), np.float64), _vector(y0)
-    ordered = _function(func, args if isinstance(args, tuple) else (args,))
-    f = ordered if tfirst else _function(lambda t, y, *rest: func(y, t, *rest), args)
+    given = with_args(func, args)
+    f = _slopes(given if tfirst else lambda t, y: given(y, t))
     rtol, atol = (1.49012e-9 if given is None else np.asarray(given) / 10 for given in (rtol, atol))
     control = Control(rtol, atol, hmax or np.inf, h0 or None)
     span = (times[0], times[-1])
@@ -121,9 +122,9 @@ def odeint(
     return np.concatenate([y0[None], found[1:]])
 
 
-def _function(fun: Callable[..., Any], args: Any) -> Function:
-    rest = args if isinstance(args, tuple | list) else (args,)
-    return lambda t, y: cast_to(array_like(fun(t, y, *rest)), np.float64).reshape(y.shape)
+def _slopes(fun: Callable[..., Any]) -> Function:
+    """The right side of y' = fun(t, y), float64 in the shape of y."""
+    return lambda t, y: cast_to(array_like(fun(t, y)), np.float64).reshape(y.shape)
 
 
 def _tableau(name: str) -> Tableau:

@@ -22,6 +22,7 @@ from primsplit.lifting import array_like
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.scipy.operands import with_args
 from primsplit.scipy.optimize.implicit import recorded
 
 __all__ = ["dblquad", "quad"]
@@ -69,8 +70,7 @@ def quad(
     refused = next((name for name, value in told.items() if value is not None), None)
     if refused is not None:
         raise unsupported(f"scipy.integrate.quad with {refused}")
-    rest = args if isinstance(args, tuple) else (args,)
-    integrand = _at_points(lambda x: func(x, *rest))
+    integrand = _at_points(with_args(func, args))
     f, low, high = _finite(integrand, a, b)
     starts, widths, error = map(stop_gradient, _intervals(f, low, high, epsabs / 100, epsrel / 100, limit))
     places = starts[:, None] + widths[:, None] * NODES
@@ -81,11 +81,11 @@ def quad(
 
 def dblquad(func: Callable[..., Any], a: Any, b: Any, gfun: Any, hfun: Any, args: Any = (), **tolerances: Any) -> Any:
     """The integral of func(y, x, *args) over y from gfun(x) to hfun(x), and over x from a to b, and the outer error."""
-    rest = args if isinstance(args, tuple) else (args,)
+    f = with_args(func, args)
 
     def inner(x: Any) -> Any:
         low, high = (g(x) if callable(g) else g for g in (gfun, hfun))
-        return quad(lambda y: func(y, x, *rest), low, high, **tolerances)[0]
+        return quad(lambda y: f(y, x), low, high, **tolerances)[0]
 
     return quad(inner, a, b, **tolerances)
 

@@ -14,6 +14,7 @@ from primsplit.ir import Type
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.scipy.operands import with_args
 from primsplit.scipy.optimize.brackets import Stop, brent
 from primsplit.scipy.optimize.brackets import bisect as halves
 from primsplit.scipy.optimize.brackets import ridder as ridders
@@ -37,12 +38,6 @@ class Root(NamedTuple):
     method: str
 
 
-def _with(f: Function, args: Any) -> Function:
-    """The function of its first argument."""
-    rest = args if isinstance(args, tuple) else (args,)
-    return lambda x: f(x, *rest)
-
-
 def _between(name: str, search: Callable[[Stop], Any]) -> Callable[..., Any]:
     """A search between two points, whose f has opposite signs there; NaN where SciPy raises."""
 
@@ -57,7 +52,7 @@ def _between(name: str, search: Callable[[Stop], Any]) -> Callable[..., Any]:
         full_output: bool = False,
         disp: bool = True,
     ) -> Any:
-        made = recorded(_with(f, args), NUMBER)
+        made = recorded(with_args(f, args), NUMBER)
         ends = [_number(x) for x in (a, b)]
         return _told(name, root_of(name, [made], ends, search(Stop(xtol, rtol, maxiter))), full_output=full_output)
 
@@ -109,7 +104,7 @@ def newton(
     """
     start = stop_gradient(cast_to(array_like(x0), np.float64))
     argument = StandIn(start.type, scalar=start.shape == ())
-    functions = [recorded(_with(f, args), argument) for f in (func, fprime, fprime2) if f is not None]
+    functions = [recorded(with_args(f, args), argument) for f in (func, fprime, fprime2) if f is not None]
     if fprime is None:
         # SciPy's second point: a little away from the first one.
         away = start * (1 + 1e-4) + np.where(start >= 0, 1e-4, -1e-4)
@@ -126,7 +121,7 @@ def fixed_point(
 ) -> Any:
     """x = func(x), elements of an array x together; NaN where SciPy raises."""
     start = stop_gradient(cast_to(array_like(x0), np.float64))
-    function = _with(func, args)
+    function = with_args(func, args)
     argument = StandIn(start.type, scalar=start.shape == ())
     residual = recorded(lambda x: x - cast_to(array_like(function(x)), np.float64), argument)
     search = repeated(xtol, maxiter, accelerated=method == "del2")

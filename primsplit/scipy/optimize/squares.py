@@ -16,6 +16,7 @@ from primsplit.numpy.axes import size_as
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.scipy.operands import with_args
 from primsplit.scipy.optimize.implicit import recorded, root_of
 from primsplit.transforms.directions import jacobian_of
 from primsplit.transforms.gradient import vector_jacobian
@@ -129,8 +130,7 @@ def leastsq(
 
     With `full_output` also the inverse of J^T J, what the function is there, and no words.
     """
-    given = args if isinstance(args, tuple) else (args,)
-    fit = least_squares(lambda x: func(x, *given), x0)
+    fit = least_squares(with_args(func, args), x0)
     flag = np.where(fit.success, 1, 5)
     if not full_output:
         return fit.x, flag

@@ -10,6 +10,7 @@ from primsplit.calls.recorded import StandIn
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.scipy.operands import with_args
 from primsplit.scipy.optimize.implicit import Function, recorded, root_of
 from primsplit.scipy.optimize.systems import damped_newton
 
@@ -45,7 +46,7 @@ def fsolve(
     x = _solved(func, np.atleast_1d(array_like(x0)), args, xtol)
     if not full_output:
         return x
-    fvec = array_like(func(x, *_tuple(args)))
+    fvec = array_like(with_args(func, args)(x))
     return x, {"fvec": fvec}, np.where(_is_found(x), 1, 5), ""
 
 
@@ -64,17 +65,13 @@ def root(
         args,
         1.49012e-8 if tol is None else tol,
     )
-    return Solution(x, _is_found(x), fun(x, *_tuple(args)))
+    return Solution(x, _is_found(x), with_args(fun, args)(x))
 
 
 def _solved(function: Function, x0: Any, args: Any, xtol: float) -> Array:
     start = stop_gradient(cast_to(x0, np.float64))
-    made = recorded(lambda x: function(x, *_tuple(args)), StandIn(start.type))
+    made = recorded(with_args(function, args), StandIn(start.type))
     return root_of("root", [made], [start], damped_newton(xtol), coupled=True)
-
-
-def _tuple(args: Any) -> tuple[Any, ...]:
-    return args if isinstance(args, tuple) else (args,)
 
 
 def _is_found(x: Array) -> Array:

@@ -132,7 +132,7 @@ CONTINUOUS: dict[str, Continuous] = {
 """Distributions of real numbers, by SciPy's names."""
 
 
-def _choices(n: Any, k: Any) -> Any:
+def log_choices(n: Any, k: Any) -> Any:
     """The logarithm of the number of ways to choose k of n."""
     return _gammaln(n + 1) - _gammaln(k + 1) - _gammaln(n - k + 1)
 
@@ -141,7 +141,7 @@ DISCRETE: dict[str, Discrete] = {
     "bernoulli": Discrete("p", lambda k, p: _xlogy(k, p) + _xlog1py(1 - k, -p), high=lambda p: 1.0),
     "binom": Discrete(
         "n p",
-        lambda k, n, p: _choices(n, k) + _xlogy(k, p) + _xlog1py(n - k, -p),
+        lambda k, n, p: log_choices(n, k) + _xlogy(k, p) + _xlog1py(n - k, -p),
         high=lambda n, p: n,
         parts=(
             lambda k, n, p: special("betaincc")(k + 1, n - k, p),

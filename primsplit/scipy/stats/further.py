@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.scipy.stats.families import log_choices
 from primsplit.scipy.stats.kinds import TINY, Continuous, Discrete, special
 
 _betaln, _gammaln, _log_ndtr, _i0e = map(special, ("betaln", "gammaln", "log_ndtr", "i0e"))
@@ -177,14 +178,10 @@ FURTHER: dict[str, Continuous] = {
 """Distributions of real numbers, by SciPy's names."""
 
 
-def _choices(n: Any, k: Any) -> Any:
-    return _gammaln(n + 1) - _gammaln(k + 1) - _gammaln(n - k + 1)
-
-
 FURTHER_DISCRETE: dict[str, Discrete] = {
     "betabinom": Discrete(
         "n a b",
-        lambda k, n, a, b: _choices(n, k) + _betaln(k + a, n - k + b) - _betaln(a, b),
+        lambda k, n, a, b: log_choices(n, k) + _betaln(k + a, n - k + b) - _betaln(a, b),
         high=lambda n, a, b: n,
     ),
     "logser": Discrete("p", lambda k, p: _xlogy(k, p) - np.log(k) - np.log(-np.log1p(-p)), low=1),

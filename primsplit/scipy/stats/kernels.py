@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import dims, tracing
-from primsplit.asked import literal_size
+from primsplit.concretization import literal_size
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like
 from primsplit.numpy.axes import size_as

@@ -1,8 +1,11 @@
 """A product over no elements is zero, whatever memory held before."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
+import onnx
+import onnx.parser
 import pytest
 
 import primsplit as ps
@@ -96,6 +99,19 @@ def test_the_first_axis_may_move_into_the_matrices(side, axes) -> None:
         for array, gradient in zip(arrays, gradients, strict=True):
             np.testing.assert_allclose(np.sum(gradient), n * m * 4 * k * np.cos(k), rtol=1e-5)
             assert gradient.shape == array.shape
+
+
+BACKWARDS = """<ir_version: 10, opset_import: ["" : 21]>
+agraph (float[K,M] a, float[N,K,4] b) => (float[N,M,4] y) { t = Transpose (a)  y = MatMul (t, b) }
+"""
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_transpose_that_does_not_say_its_order_is_taken_in(number, tmp_path: Path) -> None:
+    onnx.save(onnx.parser.parse_model(BACKWARDS), tmp_path / "backwards.onnx")
+    program = ps.load(str(tmp_path / "backwards.onnx"))
+    a, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones((number, 2, 4), np.float32)
+    np.testing.assert_array_equal(program(a, b), a.T @ b)
 
 
 def test_a_stack_that_is_surely_there_is_repeated_without_a_look() -> None:

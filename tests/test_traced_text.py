@@ -65,7 +65,7 @@ def test_what_is_decided_by_the_text_of_a_traced_value_is_refused(name: str) -> 
     with pytest.raises(NumberAsked) as caught:
         ps.trace(DECIDING[name], X)
     told = str(caught.value)
-    assert "test_texts.py" in told
+    assert "test_traced_text.py" in told
     assert len(told.splitlines()) < 10
 
 

@@ -8,8 +8,8 @@ from typing import BinaryIO
 import pytest
 
 import primsplit as ps
+from primsplit.atomic_files import write_whole
 from primsplit.errors import FileError
-from primsplit.whole import write_whole
 
 
 def _half(file: BinaryIO) -> None:

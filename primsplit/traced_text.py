@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 from primsplit import tracing
-from primsplit.asked import no_number
+from primsplit.concretization import no_number
 from primsplit.ir import Type
 
 _OURS = os.path.dirname(__file__) + os.sep

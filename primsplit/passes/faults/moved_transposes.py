@@ -1,0 +1,51 @@
+"""Where onnxruntime may move a Transpose to: past what works element by element, to a product that it is fused with.
+
+It does so while a file is loaded, after everything here. What is written around its fused products therefore asks not
+whether a Transpose stands before a product, but whether one may come to.
+"""
+
+from collections.abc import Callable, Iterable, Set
+
+from primsplit.ir import Op, Value
+
+BARRIERS = frozenset({"Reshape", "Flatten", "MatMul", "Gemm", "Gather", "GatherND", "If", "Loop", "Scan"})
+"""What no Transpose is moved past, among others."""
+
+
+class Reached:
+    """The values that certain Transposes may be moved to, found by following the ops in their order.
+
+    `starts` tells whether an op is such a Transpose; `values` are reached already. None is moved past `barriers`.
+    """
+
+    def __init__(
+        self, starts: Callable[[Op], bool], barriers: Set[str] = BARRIERS, values: Iterable[Value | None] = ()
+    ) -> None:
+        self.starts = starts
+        self.barriers = barriers
+        self.values = set(values)
+
+    def follow(self, op: Op) -> None:
+        """Tell of the next op, whose results are reached where one of its inputs is."""
+        if self.starts(op) or (op.kind not in self.barriers and self.meets(op)):
+            self.values.update(op.outputs)
+
+    def meets(self, op: Op) -> bool:
+        """True where the op reads a value that is reached."""
+        return not self.values.isdisjoint(op.inputs)
+
+    def __contains__(self, value: Value | None) -> bool:
+        return value in self.values
+
+
+def permutation(op: Op) -> tuple[int, ...]:
+    """How a Transpose orders the axes, which is backwards unless it says; () for any other op, or an unknown rank."""
+    if op.kind != "Transpose":
+        return ()
+    given = op.attributes.get("perm")
+    return tuple(reversed(range(op.outputs[0].type.rank or 0))) if given is None else tuple(given)
+
+
+def moves_first(op: Op) -> bool:
+    """True for a Transpose that puts another axis first, or of an unknown rank."""
+    return op.kind == "Transpose" and permutation(op)[:1] != (0,)
