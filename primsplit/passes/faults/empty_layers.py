@@ -1,8 +1,9 @@
-"""GRU and LSTM over no steps or for no examples; Einsum and circular padding of arrays without elements.
+"""GRU and LSTM over no steps or for no examples; Einsum, circular padding and chosen sums without elements.
 
 onnxruntime ends the process at a batch of 0, at a GRU of no steps, and at an Einsum that has to turn an empty operand.
 An If gives the zeros that the other recurrent layers, and sums over nothing, give for such arrays. Of nothing, it pads
-with zeros, too, and refuses to pad with the array's other end.
+with zeros, too, and refuses to pad with the array's other end. A ReduceSum along axes that only the run knows sums,
+up to 1.28, along all of them where the array is empty and there are none.
 """
 
 import functools
@@ -29,25 +30,31 @@ def guard_empty_layers(block: Block) -> Block:
 
 
 class _Guarding(Rewriter):
-    kinds = KINDS | {"Pad"}
+    kinds = KINDS | {"Pad", "ReduceSum"}
 
     def visit(self, op: Op) -> Op | None:
         """The op, or the If that takes the place of a layer."""
         if not _is_guarded(op) or _is_never_empty(op):
             return super().visit(op)
-        nothing = functools.partial(_padded, op) if _is_circular(op) else None
-        *before, guarded = unless_empty(op, _arrays(op), nothing=nothing)
+        of_nothing = _padded if _is_circular(op) else _summed if op.kind == "ReduceSum" else _zeros
+        *before, guarded = unless_empty(op, _arrays(op), nothing=functools.partial(of_nothing, op))
         self.kept.extend(before)
         return guarded
 
 
 def _is_guarded(op: Op) -> bool:
-    return op.kind in KINDS or _is_circular(op)
+    return op.kind in KINDS or _is_circular(op) or _is_chosen_sum(op)
 
 
 def _is_circular(op: Op) -> bool:
     """True for a Pad that repeats the array's other end."""
     return op.kind == "Pad" and op.attributes.get("mode") in {"wrap", b"wrap"}
+
+
+def _is_chosen_sum(op: Op) -> bool:
+    """True for a ReduceSum along axes that may turn out to be none, and then gives the array."""
+    chosen = op.inputs[1] if op.kind == "ReduceSum" and len(op.inputs) > 1 else None
+    return isinstance(chosen, Var) and op.attributes.get("noop_with_empty_axes", 0) == 1
 
 
 def _is_never_empty(layer: Op) -> bool:
@@ -89,6 +96,16 @@ def alone(layer: Op, before: Sequence[Op] = ()) -> Block:
 
 def _padded(layer: Op) -> Sequence[Value]:
     return tracing.emit("Pad", layer.inputs, {**layer.attributes, "mode": "constant"})
+
+
+def _summed(total: Op) -> Sequence[Value]:
+    """The sum along these axes and a new one in front, so that there is one."""
+    x, axes = (Array(v) for v in total.inputs if v is not None)
+    from_front = op.Where(op.Less(axes, 0), op.Add(axes, op.Size(op.Shape(x))), axes)
+    behind = op.Concat([0], op.Add(from_front, 1), axis=0)
+    keepdims = int(total.attributes.get("keepdims", 1))
+    found = op.ReduceSum(op.Unsqueeze(x, [0]), behind, keepdims=keepdims)
+    return [op.Reshape(found, op.Shape(found, start=keepdims), allowzero=1, types=[total.outputs[0].type]).value]
 
 
 def _zeros(layer: Op) -> list[Value]:

@@ -76,3 +76,28 @@ def test_circular_padding_of_no_rows_has_the_right_shape() -> None:
     assert program(np.ones((0, 3), np.float32)).shape == (1, 7)
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     np.testing.assert_array_equal(program(x), np.pad(x, [(0, 1), (2, 2)], mode="wrap"))
+
+
+def chosen_sum(x: Any, axes: Any) -> Any:
+    return op.ReduceSum(x, axes, keepdims=1, noop_with_empty_axes=1)
+
+
+def test_a_sum_along_axes_that_the_run_knows_has_an_axis_to_sum_along_where_it_is_empty() -> None:
+    program = ps.trace(chosen_sum, ps.spec("float64", ["N", "M"]), ps.spec("int64", ["K"]))
+    written = finish(program.block)
+    (choice,) = (step for step in written.ops if step.kind == "If")
+    sums = [step for step in walk(choice.attributes["then_branch"]) if step.kind == "ReduceSum"]
+    assert not any(step.attributes.get("noop_with_empty_axes") for step in sums)
+    run = program.session()
+    for shape in ((0, 3), (0, 1), (2, 0), (2, 3)):
+        x = np.arange(float(np.prod(shape))).reshape(shape)
+        for axes in ((), (0,), (1,), (-1,), (0, 1)):
+            wanted = np.sum(x, axes, keepdims=True) if axes else x
+            found = run(x, np.array(axes, np.int64))[0]
+            assert found.shape == wanted.shape
+            np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_sum_of_what_is_never_empty_stands_alone() -> None:
+    program = ps.trace(chosen_sum, ps.spec("float64", [2, 3]), ps.spec("int64", ["K"]))
+    assert [step.kind for step in finish(program.block).ops] == ["ReduceSum"]
