@@ -27,10 +27,18 @@ class Op:
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     place: Place | None = None
     remark: str = ""
+    _blocks: "tuple[Block, ...] | None" = field(default=None, init=False, repr=False)
+    _reads: tuple[Var, ...] | None = field(default=None, init=False, repr=False)
 
     def blocks(self) -> Sequence["Block"]:
-        """The sub-blocks, such as the branches of an If."""
-        return [value for value in self.attributes.values() if isinstance(value, Block)] if self.attributes else ()
+        """The sub-blocks, such as the branches of an If; found once."""
+        if not self.attributes:
+            return ()
+        found = self._blocks
+        if found is None:
+            found = tuple([value for value in self.attributes.values() if isinstance(value, Block)])
+            object.__setattr__(self, "_blocks", found)
+        return found
 
     def beside(
         self,
@@ -116,9 +124,11 @@ def walk(block: Block) -> Iterator[Op]:
 
 def reads(op: Op) -> Sequence[Var]:
     """The Vars that an op depends on: its inputs, and what its sub-blocks capture."""
-    found = [value for value in op.inputs if isinstance(value, Var)]
-    for inner in op.blocks():
-        found += inner.captures
+    found = op._reads
+    if found is None:
+        inputs = [value for value in op.inputs if isinstance(value, Var)]
+        found = (*inputs, *(v for inner in op.blocks() for v in inner.captures))
+        object.__setattr__(op, "_reads", found)
     return found
 
 

@@ -6,11 +6,12 @@ which stacks what either does. For two Scans whose steps run the same loop, the 
 they become one Scan, whose step runs that loop once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from primsplit.dims import Dim, Size, same
+from primsplit.dims import Dim, Size
 from primsplit.infer import fresh
 from primsplit.ir import Block, Op, Value, Var, has_blocks, inline, own_symbols, reads, same_types, walk
 from primsplit.nested import Walk, told_of
@@ -56,27 +57,26 @@ def _with_one_less(block: Block) -> Block:
 
 
 def _with_company(block: Block) -> list[Op]:
-    """The block's own loops that there is another one for, as far as kinds, steps and starts tell."""
-    parts = [Parts(op) for op in block.ops if op.kind in LOOPS]
-    return [own.loop for own in parts if any(other is not own and _are_alike(own, other) for other in parts)]
+    """The block's own loops that may have something in common with another one.
 
-
-def _are_alike(one: Parts, other: Parts) -> bool:
-    """False for two loops that take different numbers of steps, or neither begin at a same value nor walk as one.
-
-    In an optimized block, equal values are the same Var, or constants.
+    That is a value to begin with, or the walk of Scans that run loops in their steps, and the number of steps. In an
+    optimized block equal values are the same Var, or constants.
     """
-    if one.loop.kind != other.loop.kind or (one.is_scan and not _have_same(one.length, other.length)):
-        return False
-    if one.is_scan and all(not scan.body.kinds.isdisjoint(LOOPS) for scan in (one, other)):
-        return True
-    starts = [{Numbering.key_of(v) for v in parts.starts[parts.lead :]} for parts in (one, other)]
-    return not starts[0].isdisjoint(starts[1])
+    found = [(op, _offered(Parts(op))) for op in block.ops if op.kind in LOOPS]
+    offered = Counter(key for _, keys in found for key in keys)
+    return [op for op, keys in found if any(offered[key] > 1 for key in keys)]
 
 
-def _have_same(one: Dim | None, other: Dim | None) -> bool:
-    """True for two lengths that are provably the same."""
-    return one is not None and other is not None and same(one, other)
+def _offered(loop: Parts) -> set[Hashable]:
+    """What a loop of as many steps must offer as well to be joined with this one."""
+    length = loop.length if loop.is_scan else None
+    steps = length.text if isinstance(length, Size) else length
+    if loop.is_scan and steps is None:
+        return set()
+    keys: set[Hashable] = {(loop.is_scan, steps, Numbering.key_of(v)) for v in loop.starts[loop.lead :]}
+    if loop.is_scan and not loop.body.kinds.isdisjoint(LOOPS):
+        keys.add((steps, "walk"))
+    return keys
 
 
 def _same_steps(first: Numbered, second: Numbered) -> Step:
