@@ -284,7 +284,6 @@ REFUSED: list[tuple[Callable[..., Any], type[Exception], str]] = [
     (lambda z: ps.scan(lambda c, x: (c * x, c), z[0], z.real), TraceError, "z.real and z.imag"),
     (lambda z: z + np.ones(3, np.clongdouble), DtypeError, "complex256"),
     (lambda z: np.cross(z, 1j * np.ones(3)), UnsupportedFunction, "np.cross"),
-    (lambda z: np.linalg.norm(z[None], 2), UnsupportedFunction, "the matrix norm 2"),
 ]
 
 

@@ -75,3 +75,11 @@ def test_the_vectors_of_a_singular_value_0_are_nan() -> None:
 def test_columns_that_complete_a_basis_are_refused() -> None:
     with pytest.raises(UnsupportedFunction, match="full_matrices=False"):
         ps.trace(lambda a: np.linalg.svd(1j * a)[1], np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("order", [2, -2, "nuc"])
+def test_norms_of_singular_values_are_numpys(order: Any) -> None:
+    a, b = random.normal(size=(2, 2, 3, 4))
+    check_grads(lambda a, b: np.linalg.matrix_norm(a + 1j * b, ord=order), a, b, symbolic=False, order=1)
+    check_grads(lambda a, b: np.linalg.norm(a[0] + 1j * b[0], order), a, b, symbolic=False)
+    check_grads(lambda a, b: np.linalg.norm(a + 1j * b, order, (2, 0), True), a, b, symbolic=False, order=1)

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import FUNCTIONS, Array
+from primsplit.numpy.axes import one_axis
 from primsplit.numpy.complex import functions
 from primsplit.numpy.complex.dispatch import offers
-from primsplit.numpy.complex.handle import ComplexArray, refused
+from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.complex.operands import as_complex, operand, pair_of, part_dtype
 from primsplit.numpy.units import same
 from primsplit.ops import op
@@ -93,19 +94,31 @@ for _truth in (np.any, np.all, np.count_nonzero, np.nonzero, np.flatnonzero, np.
     _of_truth(_truth)
 
 
+SPECTRAL: dict[Any, float] = {2: np.inf, -2: -np.inf, "nuc": 1}
+"""The norm of its singular values that a norm of a matrix is."""
+
+
 def _of_size(key: Any) -> None:
     """Register a norm, which reads the sizes of the elements alone, unless it asks for singular values."""
     of_sizes = FUNCTIONS[key]
 
     @offers(key)
     def norm(x: Any, /, *args: Any, **options: Any) -> Any:
-        order = options.get("ord", args[0] if args else None)
-        axis = options.get("axis", args[1] if len(args) > 1 else None)
-        count = np.ndim(x) if axis is None else len(axis) if isinstance(axis, tuple | list) else 1
+        z = as_complex(x)
+        given = dict(zip(("ord", "axis", "keepdims"), args, strict=False)) | options
+        axes = (-2, -1) if given.get("axis") is None else given["axis"]
+        count = np.ndim(x) if given.get("axis") is None else len(axes) if isinstance(axes, tuple | list) else 1
         is_of_matrix = key is np.linalg.matrix_norm or (key is np.linalg.norm and count == 2)
-        if is_of_matrix and order in {2, -2, "nuc"}:
-            raise refused(f"the matrix norm {order!r}", "Use the norms 'fro', 1, -1, inf or -inf.")
-        return of_sizes(np.abs(as_complex(x)), *args, **options)
+        if is_of_matrix and given.get("ord") in SPECTRAL:
+            return _spectral(z, axes, SPECTRAL[given["ord"]], keepdims=given.get("keepdims", False))
+        return of_sizes(np.abs(z), *args, **options)
+
+
+def _spectral(z: ComplexArray, axes: tuple[int, int], order: float, *, keepdims: Any) -> Any:
+    matrices: Any = z
+    values = np.linalg.svdvals(np.moveaxis(matrices, axes, (-2, -1)))
+    found = np.linalg.vector_norm(values, axis=-1, ord=order)
+    return np.expand_dims(found, tuple(sorted(one_axis(a, z.ndim) for a in axes))) if keepdims else found
 
 
 for _norm in (np.linalg.norm, np.linalg.vector_norm, np.linalg.matrix_norm):
