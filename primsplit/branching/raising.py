@@ -49,11 +49,6 @@ def raising_op(ops: Iterable[Op]) -> Op | None:
     return next((op for op in ops if op.kind == RAISES), None)
 
 
-def raises(block: Block) -> bool:
-    """True for a block that ends in an error."""
-    return raising_op(block.ops) is not None
-
-
 def is_settled(block: Block) -> bool:
     """True for a block with a branch that was recorded one way only, as the arrays at hand took it."""
     return any(op.kind == RAISES and op.remark == OTHER_WAY for op in walk(block))

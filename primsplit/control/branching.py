@@ -44,7 +44,8 @@ def cond(condition: Any, true_function: Function, false_function: Function, *ope
 def switch(index: Any, functions: Sequence[Function], *operands: Any) -> Any:
     """`functions[index](*operands)`, the integer index held to the first and the last of them.
 
-    The functions give the same structure, dtypes and numbers of axes. In the file it is a chain of Ifs.
+    The functions give the same structure, dtypes and numbers of axes. In the file it is a chain of Ifs. Raises
+    DtypeError for an index that is no integer, ShapeError for one of several elements, or where there is no function.
     """
     if not functions:
         raise ShapeError("switch takes at least one function", place=tracing.user_place())

@@ -83,7 +83,11 @@ def _recorded(
 
 
 def mapped(function: Function, xs: Any) -> Any:
-    """`function` of each element of `xs` along its first axis, stacked; `ps.map`."""
+    """`function` of each element of `xs` along its first axis, stacked; `ps.map`.
+
+    `xs` are nested arrays of shape [N, ...], and N may be a symbol or 0; what `function` gives, nested arrays too, has
+    an axis of N in front. Raises ShapeError for arrays of different N, and where there is none.
+    """
 
     def body(carry: tuple[()], x: Any) -> tuple[tuple[()], Any]:
         return carry, function(x)

@@ -154,9 +154,9 @@ def _transposed(x: Array) -> Array:
     return op.Transpose(x, perm=[1, 0])
 
 
-def _parts(x: Array, count: int, axis: int = -1) -> tuple[Array, ...]:
-    size = x.shape[axis]
-    found: tuple[Array, ...] = op.Split(x, [size // count if isinstance(size, int) else 0] * count, axis=axis)
+def _parts(x: Array, count: int) -> tuple[Array, ...]:
+    size = x.shape[-1]
+    found: tuple[Array, ...] = op.Split(x, [size // count if isinstance(size, int) else 0] * count, axis=-1)
     return found
 
 
