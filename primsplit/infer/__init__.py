@@ -9,7 +9,7 @@ from typing import Any
 
 from primsplit.carriers import CARRIERS, FLOAT8, TYPE_STRINGS
 from primsplit.dims import Dim
-from primsplit.errors import DtypeError, PrimsplitError
+from primsplit.errors import DtypeError, PrimsplitError, ShapeError
 from primsplit.infer import contraction, elementwise, indexing, layout, normalization, reduction, spatial, windows
 from primsplit.infer.broadcast import broadcast_shapes
 from primsplit.infer.layout import slice_size
@@ -34,6 +34,7 @@ def infer(kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, An
     found = schema(kind)
     _check_arity(found, inputs, attributes)
     _check_dtypes(found, inputs)
+    _check_vectors(found, inputs)
     site = Site(kind, inputs, attributes, outputs)
     rule = RULES.get(kind)
     try:
@@ -52,6 +53,20 @@ def _check_arity(found: Schema, inputs: Sequence[Value | None], attributes: Mapp
         raise PrimsplitError(f"{found.kind} has no attribute {', '.join(sorted(unknown))}")
     if missing := found.required - set(attributes):
         raise PrimsplitError(f"{found.kind} needs its attribute {', '.join(sorted(missing))}")
+
+
+VECTORS: Mapping[str, Sequence[int]] = {
+    **dict.fromkeys((*reduction.REDUCTIONS, "Expand", "Reshape", "Squeeze", "Tile"), (1,)),
+    "ConstantOfShape": (0,), "Pad": (1, 3), "Slice": (1, 2, 3, 4),
+}  # fmt: skip
+"""The inputs that hold one number for each axis. A lone axis of an Unsqueeze may be a scalar."""
+
+
+def _check_vectors(found: Schema, inputs: Sequence[Value | None]) -> None:
+    for position in VECTORS.get(found.kind, ()):
+        value = inputs[position] if position < len(inputs) else None
+        if value is not None and value.type.rank not in {None, 1}:
+            raise ShapeError(f"{found.name(position)} of {found.kind} must be a vector, not {value.type}")
 
 
 def _check_dtypes(found: Schema, inputs: Sequence[Value | None]) -> None:

@@ -107,7 +107,7 @@ def _shaped(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
 
 
 def _axes(values: AnyArray, rank: int) -> tuple[int, ...]:
-    return tuple(int(a) % rank for a in values)
+    return tuple(int(a) % rank for a in values.reshape(-1))
 
 
 def _squeeze(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
@@ -115,7 +115,7 @@ def _squeeze(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
 
 
 def _unsqueeze(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
-    return np.expand_dims(inputs[0], _axes(inputs[1], inputs[0].ndim + len(inputs[1])))
+    return np.expand_dims(inputs[0], _axes(inputs[1], inputs[0].ndim + inputs[1].size))
 
 
 def _slice(inputs: Inputs, attributes: Attributes) -> AnyArray | None:

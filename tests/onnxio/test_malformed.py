@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import onnx
 import onnx.parser
 import pytest
@@ -225,3 +226,40 @@ def test_a_node_that_its_operator_does_not_take_is_refused(nodes: str, words: st
     onnx.save(model, path)
     with pytest.raises(PrimsplitError, match=words):
         ps.split(ps.load(path))
+
+
+SCALARS = {
+    "axes of ReduceSum": "a = Constant<value: tensor = int64 {1}>() y = ReduceSum(x, a)",
+    "axes of Squeeze": "a = Constant<value: tensor = int64 {1}>() y = Squeeze(x, a)",
+    "shape of Reshape": "a = Constant<value: tensor = int64 {2}>() y = Reshape(x, a)",
+    "repeats of Tile": "a = Constant<value: tensor = int64 {2}>() y = Tile(x, a)",
+    "starts of Slice": "a = Constant<value: tensor = int64 {0}>() y = Slice(x, a, a)",
+    "pads of Pad": "a = Constant<value: tensor = int64 {1}>() y = Pad(x, a)",
+    "input of ConstantOfShape": "a = Constant<value: tensor = int64 {2}>() y = ConstantOfShape(a)",
+}
+
+
+@pytest.mark.parametrize("told", SCALARS)
+def test_a_number_in_the_place_of_a_vector_is_refused_at_its_node(told: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "model.onnx")
+    onnx.save(
+        onnx.parser.parse_model(
+            f'<ir_version: 9, opset_import: ["": 21]> g (float[2,1] x) => (float y) {{ {SCALARS[told]} }}'
+        ),
+        path,
+    )
+    with pytest.raises(ShapeError, match=f"{told} must be a vector, not int64") as caught:
+        ps.load(path)
+    assert told.rsplit(maxsplit=1)[-1] in str(caught.value).splitlines()[1]
+
+
+def test_one_axis_of_an_unsqueeze_may_be_a_number(tmp_path: Path) -> None:
+    path = str(tmp_path / "model.onnx")
+    text = "s = Shape(x) a = Constant<value: tensor = int64 {0}>() y = Unsqueeze(s, a)"
+    onnx.save(
+        onnx.parser.parse_model(
+            f'<ir_version: 9, opset_import: ["": 21]> g (float[2,3] x) => (int64[1,2] y) {{ {text} }}'
+        ),
+        path,
+    )
+    assert ps.load(path)(np.ones((2, 3), np.float32)).tolist() == [[2, 3]]
