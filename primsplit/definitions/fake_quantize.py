@@ -11,7 +11,7 @@ import numpy as np
 from onnx.helper import np_dtype_to_tensor_dtype
 
 from primsplit import tracing
-from primsplit.array import Array
+from primsplit.array import RANK_CURE, Array
 from primsplit.broadcasting import full
 from primsplit.carriers import least_and_greatest
 from primsplit.definitions.calling import record_call
@@ -174,8 +174,8 @@ def _refused(exact: Array, numbers: Array, *, outputs: int, told: str) -> tuple[
         "what is quantized has no derivative here, since it is not known what its integers become",
         place=tracing.user_place(),
         because=(f"they are read by {told}",),
-        cure="Let that operator work on numbers: put a DequantizeLinear before it and a QuantizeLinear behind. Where\n"
-        "the rank of an input is not known, say it: ps.load(path, specs={'x': 'f32[N,3]'}), or --spec x:f32[N,3].",
+        cure="Let that operator work on numbers: put a DequantizeLinear before it and a QuantizeLinear behind.\n"
+        f"Where a rank is not known: {RANK_CURE}",
     )
 
 

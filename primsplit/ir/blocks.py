@@ -72,15 +72,6 @@ class Block:
     _kinds: frozenset[str] | None = field(default=None, init=False, repr=False)
 
     @property
-    def captures(self) -> tuple[Var, ...]:
-        """The Vars that the block reads and does not define, in order of first use; found once."""
-        found = self._captures
-        if found is None:
-            found = tuple(_captures(self))
-            object.__setattr__(self, "_captures", found)
-        return found
-
-    @property
     def kinds(self) -> frozenset[str]:
         """The kinds of its ops and of those in its sub-blocks; found once."""
         found = self._kinds
@@ -123,21 +114,25 @@ def walk(block: Block) -> Iterator[Op]:
 
 
 def reads(op: Op) -> Sequence[Var]:
-    """The Vars that an op depends on: its inputs, and what its sub-blocks capture."""
+    """The Vars that an op depends on: its inputs, and what its sub-blocks capture; found once."""
     found = op._reads
     if found is None:
         inputs = [value for value in op.inputs if isinstance(value, Var)]
-        found = (*inputs, *(v for inner in op.blocks() for v in inner.captures))
+        found = (*inputs, *(v for inner in op.blocks() for v in free(inner)))
         object.__setattr__(op, "_reads", found)
     return found
 
 
 def free(block: Block) -> tuple[Var, ...]:
-    """The Vars that a block reads and does not define (its captures), in order of first use."""
-    return block.captures
+    """The Vars that a block reads and does not define (its captures), in order of first use; found once."""
+    found = block._captures
+    if found is None:
+        found = tuple(_captured(block))
+        object.__setattr__(block, "_captures", found)
+    return found
 
 
-def _captures(block: Block) -> Iterable[Var]:
+def _captured(block: Block) -> Iterable[Var]:
     defined = set(block.params)
     found: dict[Var, None] = {}
     for op in block.ops:

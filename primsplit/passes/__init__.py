@@ -31,6 +31,8 @@ def optimize(block: Block) -> Block:
         for _ in range(ROUNDS):
             walk = _Optimizing()
             found = walk.run(block)
+            if found is block:
+                break
             told = with_sizes(found, walk.sizes) if walk.sizes else found
             lean = _with_fewer_carries(told)
             block = drop_dead_code(lean)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Type, Value, Var, has_blocks, reads, renamed, same_types
+from primsplit.ir import Block, Const, Op, Type, Value, Var, free, has_blocks, reads, renamed, same_types
 from primsplit.tracing import Recording, fresh_stack, recording
 
 Replaced = dict[Var, Value]
@@ -41,7 +41,7 @@ class Rewriter:
 
     def run(self, block: Block) -> Block:
         """The block rewritten; the same object where nothing changes."""
-        if not self.concerns(block) and self.replaced.keys().isdisjoint(block.captures):
+        if not self.concerns(block) and self.replaced.keys().isdisjoint(free(block)):
             return block
         self.enter(block)
         outer, self.kept = self.kept, []
