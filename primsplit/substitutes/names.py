@@ -19,7 +19,7 @@ from primsplit.substitutes import polynomials
 from primsplit.substitutes.builtin import BUILTINS
 from primsplit.substitutes.plain_arrays import tabled
 from primsplit.substitutes.science import register_loaded
-from primsplit.substitutes.table import ModuleSubstitute, methods, substitute_of
+from primsplit.substitutes.table import ModuleSubstitute, is_stood_in_for, methods, substitute_of
 
 ABSENT = object()
 Written = frozenset[tracing.Instruction]
@@ -64,6 +64,19 @@ class _AttributeSlot(_Slot):
 
     def _put(self, value: Any) -> None:
         setattr(self.holder, self.name, value)
+
+
+class _BuiltinsSlot(_Slot):
+    """The names of Python's own that a module lacks: one slot, since every module of the user's has them all."""
+
+    def fill(self) -> None:
+        self.holder.update(self.substitute)
+
+    def restore(self) -> None:
+        """Take them away again, but for those that the user has put something else in the place of."""
+        for name, substitute in self.substitute.items():
+            if self.holder.get(name) is substitute:
+                del self.holder[name]
 
 
 class _ElementSlot(_Slot):
@@ -132,8 +145,9 @@ def _open_slots(run: Callable[..., Any]) -> Iterator[_Slot]:
             yield from (slot for slot in _of_cells(function) if callable(slot.original))
         else:
             namespaces.setdefault(id(function.__globals__), function.__globals__)
-            yield from _of_cells(function)
-            yield from _of_defaults(function)
+            if _holds_something(function):
+                yield from _of_cells(function)
+                yield from _of_defaults(function)
     for namespace in namespaces.values():
         yield from _of_module(namespace)
     yield from _of_containers(tuple(v for v in _reached(run, {}) if _is_users(v)))
@@ -167,16 +181,16 @@ def _namespaces() -> Iterator[dict[str, Any]]:
 
 def _of_module(namespace: dict[str, Any]) -> Iterator[_Slot]:
     yield from _of_names(namespace)
-    for name, substitute in BUILTINS.items():
-        if name not in namespace:
-            yield _Slot(namespace, name, ABSENT, substitute)
+    if lacking := {n: s for n, s in BUILTINS.items() if n not in namespace}:
+        yield _BuiltinsSlot(namespace, "", ABSENT, lacking)
 
 
 def _of_names(namespace: dict[str, Any]) -> Iterator[_Slot]:
     for name, value in list(namespace.items()):
-        substitute = _substitute(value)
-        if substitute is not value:
-            yield _Slot(namespace, name, value, substitute)
+        if type(value) in _COMPOSED or is_stood_in_for(value):
+            substitute = _substitute(value)
+            if substitute is not value:
+                yield _Slot(namespace, name, value, substitute)
 
 
 def _of_cells(function: types.FunctionType) -> Iterator[_Slot]:
@@ -229,6 +243,10 @@ def _substitute(value: Any) -> Any:
     return _bound(value) if type(value) is types.MethodType else substitute_of(value)
 
 
+_COMPOSED = frozenset({np.ndarray, tuple, functools.partial, types.MethodType})
+"""What may have a substitute without being registered itself."""
+
+
 def _bound(method: types.MethodType) -> Any:
     """Substitutes for a bound method of a library's object or class; the method itself where nothing does."""
     owner = substitute_of(method.__self__)
@@ -238,31 +256,43 @@ def _bound(method: types.MethodType) -> Any:
     return method if found is None else types.MethodType(found, method.__self__)
 
 
+def _holds_something(function: types.FunctionType) -> bool:
+    """False for most functions of a module, which hold nothing but their code."""
+    return bool(function.__closure__ or function.__defaults__ or function.__kwdefaults__ or function.__dict__)
+
+
 def _reached(run: Callable[..., Any], namespaces: dict[int, dict[str, Any]]) -> list[Any]:
     """What `run` and the user's functions hold in cells, defaults, attributes, partials and methods."""
-    seen: dict[int, Any] = {}
-    waiting: list[Any] = [run]
-    waiting += (v for n in namespaces.values() for v in list(n.values()) if isinstance(v, types.FunctionType))
+    functions = [v for n in namespaces.values() for v in list(n.values()) if type(v) is types.FunctionType]
+    seen: dict[int, Any] = {id(f): f for f in functions if not _holds_something(f)}
+    waiting: list[Any] = [run, *(f for f in functions if id(f) not in seen)]
     while waiting:
         value = waiting.pop()
-        if id(value) in seen:
-            continue
-        seen[id(value)] = value
-        if isinstance(value, types.MethodType):
-            waiting.append(value.__func__)
-        elif isinstance(value, functools.partial):
-            waiting += [value.func, *value.args]
-        elif type(value) is np.vectorize:
-            waiting.append(value.pyfunc)
-        elif isinstance(value, types.FunctionType):
-            contents = [_content(c) for c in value.__closure__ or ()]
-            waiting += contents
-            if is_library(value.__module__ or ""):  # whose lists of arguments hold objects of the user's
-                waiting += (v for c in contents if type(c) in {list, tuple} for v in c if _is_users(v))
-            waiting += (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
-            waiting += vars(value).values()
-        elif callable(value) and hasattr(value, "depends_on"):
-            waiting += (v for v in vars(value).values() if callable(v))
-        elif callable(value):
-            waiting.append(vars(type(value)).get("__call__"))
+        if id(value) not in seen:
+            seen[id(value)] = value
+            waiting += _held_by(value)
     return [*seen.values()]
+
+
+def _held_by(value: Any) -> list[Any]:
+    """What a function, method, partial or object that is called holds itself."""
+    if isinstance(value, types.FunctionType):
+        return _held_by_function(value)
+    if isinstance(value, types.MethodType):
+        return [value.__func__]
+    if isinstance(value, functools.partial):
+        return [value.func, *value.args]
+    if type(value) is np.vectorize:
+        return [value.pyfunc]
+    if not callable(value):
+        return []
+    if hasattr(value, "depends_on"):
+        return [v for v in vars(value).values() if callable(v)]
+    return [vars(type(value)).get("__call__")]
+
+
+def _held_by_function(function: types.FunctionType) -> list[Any]:
+    held = [_content(c) for c in function.__closure__ or ()]
+    if is_library(function.__module__ or ""):  # whose lists of arguments hold objects of the user's
+        held += [v for c in held if type(c) in {list, tuple} for v in c if _is_users(v)]
+    return [*held, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(), *vars(function).values()]

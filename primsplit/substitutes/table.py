@@ -73,9 +73,14 @@ def substitute_of(value: Any) -> Any:
     return _substitutes.get(id(value), value)
 
 
+def is_stood_in_for(value: Any) -> bool:
+    """True for a library's module, function or object that has a substitute."""
+    return id(value) in _substitutes
+
+
 def is_function(value: Any) -> bool:
     """True for a function or object that has a substitute, False for a module."""
-    return id(value) in _substitutes and not isinstance(_substitutes[id(value)], ModuleSubstitute)
+    return is_stood_in_for(value) and not isinstance(_substitutes[id(value)], ModuleSubstitute)
 
 
 methods: dict[tuple[type, str], tuple[Any, Any]] = {}
