@@ -16,7 +16,7 @@ from primsplit.infer.layout import slice_size
 from primsplit.infer.sizes import known_sizes
 from primsplit.infer.standard import infer_by_standard
 from primsplit.infer.table import RULES, Site, UnknownRank, fresh, reserve
-from primsplit.ir import Block, Type, Value, Var, check, is_call, walk
+from primsplit.ir import Block, Op, Type, Value, Var, check, is_call, walk
 from primsplit.schema import Schema, schema
 
 __all__ = ["broadcast_shapes", "check_types", "families", "fresh", "infer", "reserve", "slice_size"]
@@ -104,13 +104,18 @@ def check_types(block: Block, *, closed: bool = True) -> None:
     """`check`, and every op's output types agree with what is inferred from its inputs."""
     check(block, closed=closed)
     for op in walk(block):
-        if is_call(op) or any(op.blocks()):
-            continue
-        if op.kind in elementwise.BY_TYPES and not op.attributes:
-            given = tuple(None if v is None else v.type for v in op.inputs)
-            _check_by_types(op.kind, given, tuple(v.type for v in op.outputs))
-        else:
-            _check_outputs(op.kind, op.inputs, op.attributes, tuple(v.type for v in op.outputs))
+        if not (is_call(op) or any(op.blocks())):
+            _check_op(op)
+
+
+@functools.lru_cache(16384)
+def _check_op(op: Op) -> None:
+    """An op never changes: each is looked at once, although one transform after another is checked."""
+    if op.kind in elementwise.BY_TYPES and not op.attributes:
+        given = tuple(None if v is None else v.type for v in op.inputs)
+        _check_by_types(op.kind, given, tuple(v.type for v in op.outputs))
+    else:
+        _check_outputs(op.kind, op.inputs, op.attributes, tuple(v.type for v in op.outputs))
 
 
 @functools.lru_cache(4096)
