@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.dims import Size
-from primsplit.ir import Block, Const, Op, Value, Var
+from primsplit.ir import Block, Const, Op, Value, Var, dtype_name
 from primsplit.passes.rewriting import Rewriter
 from primsplit.schema import exists, schema
 
@@ -101,7 +101,7 @@ def attribute_key(attributes: Mapping[str, Any]) -> Key:
 
 def _attribute(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        return (value.dtype.name, value.shape, value.tobytes())
+        return (dtype_name(value.dtype), value.shape, value.tobytes())
     return (
         type(value).__name__,
         repr(value) if isinstance(value, int | float | str | bytes | list | tuple) else id(value),

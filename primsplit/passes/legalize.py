@@ -125,7 +125,7 @@ def find_composition(op: Op) -> Composition | None:
             return None
         if is_odd(op):
             return SPELT[op.kind]
-        first = next((v.type.dtype.name for v in op.inputs if v is not None), "")
+        first = next((v.type.key[0] for v in op.inputs if v is not None), "")
         return CORRECTED.get((op.kind, first))
     if HALVES & {v.type.key[0] for v in op.inputs if v is not None}:
         return through_float32(op.kind, [v.type.dtype for v in op.outputs])

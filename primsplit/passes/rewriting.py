@@ -47,13 +47,13 @@ class Rewriter:
         outer, self.kept = self.kept, []
         changed = False
         for op in block.ops:
-            read = self.read(op)
-            found = self.visit(read)
+            found = self.visit(self.read(op))
             changed = changed or found is not op
             if found is not None:
                 self.kept.append(found)
-                for var in found.outputs:
-                    self.replaced.pop(var, None)
+                if self.replaced:
+                    for var in found.outputs:
+                        self.replaced.pop(var, None)
         results = tuple(self.value(r) for r in block.results)
         self.leave(block)
         kept, self.kept = self.kept, outer
@@ -72,10 +72,10 @@ class Rewriter:
     def read(self, op: Op) -> Op:
         """The op with its inputs and sub-blocks rewritten; the same object where nothing changes."""
         inputs = op.inputs
-        if not self.replaced.keys().isdisjoint(inputs):
+        if self.replaced and not self.replaced.keys().isdisjoint(inputs):
             inputs = tuple(renamed(v, self.replaced) for v in inputs)
         attributes = op.attributes
-        if has_blocks(op):
+        if attributes and has_blocks(op):
             attributes = self.inside(attributes)
         if inputs is op.inputs and attributes is op.attributes:
             return op

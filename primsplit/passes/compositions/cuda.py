@@ -31,7 +31,7 @@ def for_cuda(step: Op) -> Composition | None:
     alone; batch normalization has no training mode since opset 14; blocks are dequantized from four bits only. Resize
     by a region is wrong in float16, where it is not done before the run: of an identity matrix along one axis.
     """
-    first = next((v.type.dtype.name for v in step.inputs if v is not None), "")
+    first = next((v.type.key[0] for v in step.inputs if v is not None), "")
     match step.kind:
         case "Conv" if is_correlation(step):
             return correlate

@@ -90,7 +90,7 @@ def _flat(product: Op) -> tuple[Shape, Shape] | None:
     None where there are more, or where a literal is 0, which -1 cannot stand beside.
     """
     left, right = product.inputs
-    if left is None or left.type.rank is None or left.type.rank < 3 or left.type.dtype.name not in DTYPES:
+    if left is None or left.type.rank is None or left.type.rank < 3 or left.type.key[0] not in DTYPES:
         return None
     if not _is_matrix(right):
         return None
@@ -119,4 +119,4 @@ def _shape(value: Value | None) -> Shape:
 
 
 def _is_matrix(value: Value | None) -> bool:
-    return value is not None and value.type.rank == 2 and value.type.dtype.name in DTYPES
+    return value is not None and value.type.rank == 2 and value.type.key[0] in DTYPES

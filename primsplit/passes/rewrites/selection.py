@@ -42,7 +42,7 @@ def cast(site: Site) -> Rewritten:
     source = None if inner is None else inner.inputs[0]
     if source is None or not is_lossless(source.type.dtype, x.type.dtype):
         return None
-    if site.type.dtype.name not in {"bool", "float32", "float64"} and site.type.dtype.kind not in "iu":
+    if site.type.key[0] not in {"bool", "float32", "float64"} and site.type.dtype.kind not in "iu":
         return None
     return source if source.type.dtype == site.type.dtype else site.becomes("Cast", [source], site.op.attributes)
 

@@ -103,7 +103,7 @@ def _norm(last: Op, program: _Program) -> _Norm | None:
 
 def _quotients(op: Op, program: _Program) -> Iterator[tuple[Op, Op]]:
     """The Sub of a quotient, or of a product with a reciprocal, and what makes the divisor or the reciprocal."""
-    if op.kind not in {"Div", "Mul"} or op.outputs[0].type.dtype.name not in DTYPES:
+    if op.kind not in {"Div", "Mul"} or op.outputs[0].type.key[0] not in DTYPES:
         return
     kinds = ("Sqrt",) if op.kind == "Div" else ("Reciprocal", "call::reciprocal_root")
     for one, other in (op.inputs,) if op.kind == "Div" else (op.inputs, op.inputs[::-1]):

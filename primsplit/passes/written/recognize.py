@@ -90,7 +90,7 @@ def axes_of(reduction: Op) -> tuple[int, ...]:
 
 def _gelu(op: Op, seen: Ops) -> Op | None:
     """x/2 (1 + erf(x / sqrt 2)), its three factors in any order; in float32, which onnxruntime has a kernel for."""
-    if op.kind != "Mul" or op.outputs[0].type.dtype.name != "float32":
+    if op.kind != "Mul" or op.outputs[0].type.key[0] != "float32":
         return None
     for half, x, rest in chain.from_iterable(map(permutations, _triples(op, seen))):
         if is_number(half, 0.5) and isinstance(x, Var) and _is_one_plus_erf(rest, x, seen):
