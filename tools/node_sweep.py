@@ -242,7 +242,6 @@ SAID = {"right", "right, partly zero", "not differentiable", "refused", "zero"}
 
 GROUPS = {
     "ImageDecoder": "ImageDecoder: onnxruntime has no kernel",
-    "LabelEncoder|TreeEnsemble": "trees and keys of ai.onnx.ml: values without a slope",
     "rank of this value": "a rank that only the run knows",
     "Sequence|sequence|elements that a Loop": "sequences whose length or shapes only the run knows",
     "cannot load the program": "onnxruntime refuses the model: text in a locale that the machine lacks",

@@ -11,7 +11,7 @@ families = import_families(
     "gelu", "group_query", "keys", "linear_attention", "machine_learning", "microsoft_attention",
     "microsoft_rotary", "microsoft_states", "normalization", "optimizers", "packed_attention", "quantized",
     "quantized_experts", "quantized_recurrent", "relative_bias", "repeated_words", "revisions", "rotary", "scatter",
-    "skip_normalization", "sparse_attention", "spectra", "streams", "support_vectors",
+    "skip_normalization", "sparse_attention", "spectra", "streams", "support_vectors", "tree_ensembles",
 )  # fmt: skip
 
 __all__ = ["DEFINITIONS", "Definition", "defines", "definition_of", "families", "record_call"]

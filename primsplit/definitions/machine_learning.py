@@ -151,8 +151,6 @@ def _refused(kind: str, because: str) -> None:
     defines(f"ai.onnx.ml::{kind}")(refuse)
 
 
-for _kind in ("TreeEnsemble", "TreeEnsembleClassifier", "TreeEnsembleRegressor"):
-    _refused(_kind, "it walks trees, and its value is constant between their thresholds, so that it has no gradient")
 for _kind in ("ZipMap", "CastMap", "DictVectorizer"):
     _refused(_kind, "it makes or takes maps, which are no tensors")
 _refused("CategoryMapper", "it looks its input up among keys, which has no gradient")

@@ -247,7 +247,7 @@ def test_the_gradient_of_a_pipeline_with_categories_is_that_of_its_numbers(tmp_p
 @pytest.mark.parametrize(
     ("name", "attributes", "reason"),
     [
-        ("TreeEnsembleRegressor", {"n_targets": 1}, "walks trees"),
+        ("ZipMap", {"classlabels_int64s": [1]}, "takes maps"),
         ("CategoryMapper", {"cats_int64s": [1], "cats_strings": ["a"]}, "looks its input up"),
     ],
 )
