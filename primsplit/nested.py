@@ -41,7 +41,8 @@ def joined(a: Type, b: Type, known: frozenset[str]) -> Type:
     Raises DtypeError for another dtype.
     """
     if a.dtype != b.dtype:
-        raise DtypeError(f"the two sides of a branch differ: {a} and {b}")
+        place = tracing.current().place or tracing.user_place()
+        raise DtypeError(f"the two sides of a branch differ: {a} and {b}", place=place)
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
         return Type(a.dtype, None)
     sides = zip(a.shape, b.shape, strict=True)

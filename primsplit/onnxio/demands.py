@@ -72,6 +72,8 @@ SPATIAL = {"kernel_shape": 1, "strides": 1, "dilations": 1, "output_padding": 1,
 """Attributes of windows, and how many numbers they have for each axis of the picture."""
 VECTORS = {"Pad": (1,), "Resize": (2, 3), "Tile": (1,), "Upsample": (1,)}
 """Inputs with a number for each axis of the first one; Pad has two."""
+NUMBERS = {"Pad": ("pads", "paddings"), "Upsample": ("scales",)}
+"""Attributes of earlier versions that tell the same numbers."""
 
 
 def demanded(graph: onnx.GraphProto) -> dict[str, int]:
@@ -133,14 +135,18 @@ def _by_position(node: onnx.NodeProto, attributes: Attributes, shapes: Shapes) -
     if kind in WINDOWS and kind not in FIXED:
         rank = _of_window(node, attributes, shapes)
         return (rank, rank, 1 if kind in {"Conv", "ConvTranspose"} else None)
-    for name in ("pads", "paddings"):
-        if kind == "Pad" and name in attributes:
-            return (len(attributes[name].ints) // 2,)
+    for name in NUMBERS.get(kind, ()):
+        if name in attributes:
+            told = attributes[name]
+            return (len(told.ints or told.floats) // (2 if kind == "Pad" else 1),)
     if kind in VECTORS and "axes" not in attributes and (kind != "Pad" or len(node.input) < 4):
-        vectors = [shapes.get(name, ()) for i, name in enumerate(node.input) if i in VECTORS[kind]]
+        positions = (1,) if kind == "Resize" and node.domain.startswith(EARLIER) else VECTORS[kind]
+        vectors = [shapes.get(name, ()) for i, name in enumerate(node.input) if i in positions]
         counts = [shape[0] for shape in vectors if len(shape) == 1 and shape[0]]
         rank = counts[0] // (2 if kind == "Pad" else 1) if counts else None
         return (rank, *FIXED.get(kind, ())[1:])
+    if "spatial" in attributes and not attributes["spatial"].i:
+        return ()  # a BatchNormalization with statistics for each element
     return FIXED.get(kind, ())
 
 

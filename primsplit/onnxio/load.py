@@ -81,13 +81,16 @@ def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bo
         raise UnsupportedFunction(f"{reader.path}: the outputs hold no tensor")
     block = with_masked_rows(with_straight_through(close(graph.name or "model", ends.params, recorded, ends.results)))
     block = with_quiet_sides(block, everywhere=safe_where)
-    names, outputs = (tuple(kept_apart(n)) for n in (ends.inputs, ends.outputs))
+    names = kept_apart(ends.inputs)
+    # An output may be an input or a weight itself, under its name; a file with a gradient names them apart.
+    taken = [*names, *params]
+    outputs = tuple(kept_apart([*taken, *ends.outputs])[len(taken) :])
     types = {name: param.type for name, param in zip(names, block.params, strict=True)}
     states = read_states({p.key: p.value for p in file.proto.metadata_props}, types)
     carried = {name for pair in states for name in (pair.input, pair.output)}
     given = tuple(a for v, a in zip(inputs, arguments, strict=True) if v.name not in carried)
     returned = tuple(r for v, r in zip(graph.output, results, strict=True) if v.name not in carried)
-    return Model(block, names, outputs, params, given, returned, states)
+    return Model(block, tuple(names), outputs, params, given, returned, states)
 
 
 def _in_own_domains(proto: onnx.ModelProto) -> onnx.ModelProto:

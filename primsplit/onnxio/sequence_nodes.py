@@ -55,6 +55,8 @@ def record_sequence(kind: str, inputs: Inputs, attributes: Mapping[str, Any], kn
     Raises ParseError for a position that a sequence does not have, UnsupportedFunction for what only a run could tell.
     """
     given = [*inputs, None, None, None]
+    if kind == "ConcatFromSequence":
+        return concat(given, attributes, known)
     if kind == "SplitToSequence" and require_tensor(given[0], kind).type.rank is None:
         return split_of_unknown_rank(given, attributes, {} if known is None else known)
     return OPERATORS[kind](given, attributes)

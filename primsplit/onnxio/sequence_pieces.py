@@ -12,7 +12,7 @@ from primsplit.broadcasting import axis_first, int_scalar, reshape_to
 from primsplit.errors import ParseError
 from primsplit.ir import Const, Value
 from primsplit.onnxio import ragged, sequence_ranks
-from primsplit.onnxio.aligned import Known
+from primsplit.onnxio.aligned import Known, record_aligned
 from primsplit.onnxio.aligned.node import aligned
 from primsplit.onnxio.known import known_array, known_number
 from primsplit.onnxio.sequences import (
@@ -126,8 +126,11 @@ def _pieces(tensor: Value, sizes: Value, axis: int) -> Entry:
     return Listed(tuple(p.value for p in as_list(op.Split(Array(tensor), parts, axis=axis, outputs=count))))
 
 
-def concat(inputs: Inputs, attributes: Mapping[str, Any]) -> Entry:
-    """The elements joined along one of their axes, or a new one; the run fails where they do not fit."""
+def concat(inputs: Inputs, attributes: Mapping[str, Any], known: Known | None = None) -> Entry:
+    """The elements joined along one of their axes, or a new one; the run fails where they do not fit.
+
+    `known` is what elements of unknown rank are aligned with.
+    """
     held = require_sequence(inputs[0], "ConcatFromSequence")
     axis, adds = int(attributes["axis"]), bool(attributes.get("new_axis", 0))
     if isinstance(held, Stacked):
@@ -141,9 +144,22 @@ def concat(inputs: Inputs, attributes: Mapping[str, Any]) -> Entry:
         return ragged.joined_along(held, axis % held.rank)
     if not held.items:
         raise ParseError("ConcatFromSequence joins an empty sequence", place=tracing.current().place)
-    parts = [op.Unsqueeze(Array(v), [axis]) if adds else Array(v) for v in held.items]
-    joined: Array = op.Concat(*parts, axis=axis)
-    return joined.value
+    return _joined(held.items, axis, {} if known is None else known, adds=adds)
+
+
+def _joined(items: Sequence[Value], axis: int, known: Known, *, adds: bool) -> Value:
+    """Elements of a known number joined."""
+
+    def plain(kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any], _: int) -> Sequence[Value]:
+        return tracing.emit(kind, inputs, attributes)
+
+    def recorded(kind: str, *inputs: Value, **attributes: Any) -> Value:
+        told = record_aligned(kind, inputs, attributes, 1, known, plain)
+        return (plain(kind, inputs, attributes, 1) if told is None else told)[0]
+
+    axes = Const(np.array([axis]))
+    parts = [recorded("Unsqueeze", v, axes) for v in items] if adds else items
+    return recorded("Concat", *parts, axis=axis)
 
 
 def _joined_alike(held: Ragged, axis: int, *, adds: bool) -> Value:

@@ -72,11 +72,12 @@ def squeeze(x: Array, axes: Array | None = None) -> tuple[Array, Pullback]:
 
 @rrule("Unsqueeze")
 def unsqueeze(x: Array, axes: Array) -> tuple[Array, Pullback]:
-    """Squeezing undoes it."""
+    """Squeezing undoes it; its axes are a vector, where a single one may be a number here."""
     z = op.Unsqueeze(x, axes)
 
     def pullback(dz: Array) -> tuple[Array, None]:
-        return op.Squeeze(dz, axes, types=[x.type]), None
+        vector = axes if axes.ndim else op.Reshape(axes, [1])
+        return op.Squeeze(dz, vector, types=[x.type]), None
 
     return z, pullback
 

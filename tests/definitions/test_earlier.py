@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.numpy_helper
 import onnxruntime
 import pytest
 from onnx import helper
@@ -235,6 +236,27 @@ def test_the_gradient_of_an_old_operator_is_that_of_its_meaning(name: str, tmp_p
     fixed = case.inputs[1:] if case.kind in {"Resize", "Upsample"} else ()
     moved = case.inputs[: len(case.inputs) - len(fixed)]
     check_grads(lambda *x: program(*x, *fixed), *moved, symbolic=False, step=1e-3)
+
+
+@pytest.mark.parametrize("name", ["linear at (1.5, 1.6) in opset 7", "linear, smaller", "nearest, smaller and larger"])
+def test_the_factors_of_an_old_operator_tell_the_rank_of_what_it_reads(name: str, tmp_path: Path) -> None:
+    case = SINCE_SEVEN[name]
+
+    def unranked(x: np.ndarray) -> str:
+        path = saved(tmp_path, case.opset, case.kind, (x, *case.inputs[1:]), [x], case.attributes)
+        model = onnx.load(path)
+        for value in (model.graph.input[0], model.graph.output[0]):
+            value.type.tensor_type.ClearField("shape")
+        fixed = (onnx.numpy_helper.from_array(v, f"x{i}") for i, v in enumerate(case.inputs) if i)
+        model.graph.initializer.extend(fixed)
+        onnx.save(model, path)
+        return path
+
+    x = X.astype(np.float32)
+    session = onnxruntime.InferenceSession(unranked(x), providers=["CPUExecutionProvider"])
+    program = ps.load(unranked(X))
+    np.testing.assert_allclose(program(X), session.run(None, {"x0": x})[0], rtol=1e-5, atol=1e-6)
+    check_grads(program, X, symbolic=False, step=1e-3)
 
 
 def test_what_a_dropout_keeps_is_of_the_inputs_dtype(tmp_path: Path) -> None:

@@ -215,6 +215,13 @@ def test_padding_that_no_size_can_undo_is_refused(tmp_path: Path) -> None:
     [
         ("y = GRU <hidden_size = 9000000000000000000> (x, w, r)", "hidden size"),
         ("a = Exp (x) y = Dropout ()", "0 inputs"),
+        (
+            (
+                "s = ReduceSum <keepdims = 0> (w) c = Cast <to = 9> (s) y = If (c) <then_branch = t () => (float p) "
+                "{ p = Exp (w) }, else_branch = e () => (double q) { q = Cast <to = 11> (w) }>"
+            ),
+            "two sides of a branch differ(?s:.)*in If",
+        ),
     ],
 )
 def test_a_node_that_its_operator_does_not_take_is_refused(nodes: str, words: str, tmp_path: Path) -> None:
@@ -255,11 +262,13 @@ def test_a_number_in_the_place_of_a_vector_is_refused_at_its_node(told: str, tmp
 
 def test_one_axis_of_an_unsqueeze_may_be_a_number(tmp_path: Path) -> None:
     path = str(tmp_path / "model.onnx")
-    text = "s = Shape(x) a = Constant<value: tensor = int64 {0}>() y = Unsqueeze(s, a)"
+    text = "s = Shape(x) a = Constant<value: tensor = int64 {0}>() t = Unsqueeze(s, a) y = Unsqueeze(x, a)"
     onnx.save(
         onnx.parser.parse_model(
-            f'<ir_version: 9, opset_import: ["": 21]> g (float[2,3] x) => (int64[1,2] y) {{ {text} }}'
+            f'<ir_version: 9, opset_import: ["": 21]> g (float[2,3] x) => (int64[1,2] t, float[1,2,3] y) {{ {text} }}'
         ),
         path,
     )
-    assert ps.load(path)(np.ones((2, 3), np.float32)).tolist() == [[2, 3]]
+    program, x = ps.load(path), np.ones((2, 3), np.float32)
+    assert program(x)[0].tolist() == [[2, 3]]
+    np.testing.assert_array_equal(ps.split(program, of="y").joint()(x, 2 * x[None])[-1], 2 * x)

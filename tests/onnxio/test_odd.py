@@ -77,6 +77,22 @@ def test_a_negative_size_is_one_that_the_exporter_did_not_know(tmp_path: Path) -
     runs(written(tmp_path, model), tmp_path)
 
 
+@pytest.mark.parametrize("name", ["x", "W"])
+def test_an_output_that_is_an_input_or_a_weight_has_a_name_of_its_own(name: str, tmp_path: Path) -> None:
+    model = linear()
+    rows = helper.make_tensor_value_info(name, 1, [None, 2] if name == "W" else [None, 3])
+    model.graph.output.append(rows)
+    joint = ps.split(ps.load(written(tmp_path, model)), wrt=["x", "W"], seed="ones").joint()
+    assert joint.outputs == ("y", f"{name}_1", "d_x", "d_W")
+    x = np.ones((2, 3), np.float32)
+    given = {"x": x, "W": W}
+    found = dict(zip(joint.outputs, joint(*(given[i] for i in joint.inputs)), strict=True))
+    np.testing.assert_array_equal(found[f"{name}_1"], given[name])
+    slope = 1 - np.tanh(x @ W) ** 2
+    np.testing.assert_allclose(found["d_x"], slope @ W.T + (name == "x"), atol=1e-5)
+    np.testing.assert_allclose(found["d_W"], x.T @ slope + (name == "W"), atol=1e-5)
+
+
 def test_inputs_and_outputs_of_unknown_rank_are_admitted(tmp_path: Path) -> None:
     model = linear()
     cleared("graph.output.0.type.tensor_type.shape")(model)

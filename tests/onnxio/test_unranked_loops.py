@@ -117,6 +117,11 @@ PIECES = {
         "s = SplitToSequence <keepdims = 0> (x) b = ConcatFromSequence <axis = -1, new_axis = 1> (s) y = Mul (b, b)",
         STEPS,
     ),
+    "two joined": ("a = Sin (x) s = SequenceConstruct (x, a) y = ConcatFromSequence <axis = 0> (s)", STEPS),
+    "two stacked": (
+        "a = Sin (x) s = SequenceConstruct (x, a) b = ConcatFromSequence <axis = 1, new_axis = 1> (s) y = Mul (b, b)",
+        STEPS,
+    ),
     "columns": ("s = SplitToSequence <axis = -1> (x) b = ConcatFromSequence <axis = -2> (s) y = Mul (b, b)", STEPS[1:]),
     "columns without their axis": (
         ("s = SplitToSequence <axis = -1, keepdims = 0> (x) i = Constant <value = int64 {1}> () b = SequenceAt (s, i) "

@@ -211,5 +211,5 @@ FORMS: dict[str, Form] = {
     "Transpose": _turned,
     "Unsqueeze": _with_new_axes,
     f"{EARLIER}::Pad": _padded_by_attribute,
-    f"{EARLIER}::Upsample": _of_vector,
+    **dict.fromkeys((f"{EARLIER}::Resize", f"{EARLIER}::Upsample"), _of_vector),
 }
