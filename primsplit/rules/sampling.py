@@ -203,7 +203,8 @@ def _reflected(pixels: Array, last: Array, how: Sampling) -> Array:
 def affine_grid(theta: Array, size: Array, *, align_corners: int) -> tuple[Array, Pullback]:
     """A grid is its places in homogeneous coordinates times theta; the places are the grid of the identity."""
     z = op.AffineGrid(theta, size, align_corners=align_corners)
-    rank = theta.shape[1]
+    given = size.shape[0]
+    rank = given - 2 if isinstance(given, int) else theta.shape[1]
     if not isinstance(rank, int):
         raise ShapeError(f"AffineGrid takes matrices of fixed sizes, not {theta.type}", place=tracing.user_place())
 
@@ -218,6 +219,6 @@ def affine_grid(theta: Array, size: Array, *, align_corners: int) -> tuple[Array
         )
         homogeneous = op.Concat(places, full((points, 1), np.ones((), theta.dtype)), axis=1)
         rows = op.Transpose(reshape_to(dz, (theta.shape[0], points, rank)), perm=[0, 2, 1])
-        return op.MatMul(rows, homogeneous), None
+        return reshape_to(op.MatMul(rows, homogeneous), theta.shape), None
 
     return z, pullback

@@ -81,6 +81,15 @@ def test_einsum_of_every_kind_of_equation(equation: str, shapes: Shapes) -> None
     check_grads(in_numpy(operator, lambda *inputs: np.einsum(equation, *inputs)), *arrays(shapes))
 
 
+def test_det_of_matrices_whose_size_only_the_run_knows() -> None:
+    joint = ps.split(lambda x: op.Det(x), ps.spec("float64", ["B", "N", "N"])).joint()
+    for size in (0, 1, 5):
+        x, seed = arrays([(2, size, size), (2,)])
+        value, slope = joint(x, seed)
+        np.testing.assert_allclose(value, np.linalg.det(x), rtol=1e-12)
+        np.testing.assert_allclose(slope, (seed * value)[:, None, None] * np.linalg.inv(x).swapaxes(1, 2), rtol=1e-9)
+
+
 def test_det_of_a_singular_float32_matrix_has_its_cofactors() -> None:
     a = np.diag(np.array([2, 0, 3, 4], "float32"))
     _, found = ps.split(op.Det, ps.spec("float32", ["N", "N"])).joint().session()(a)

@@ -38,13 +38,14 @@ def test_a_position_halfway_moves_by_the_difference_of_its_neighbours() -> None:
     np.testing.assert_array_equal(found[1], [[[[4.0, 0.0]]]])
 
 
+@pytest.mark.parametrize("sizes", [[1, 2, 3], ["N", "R", "C"]], ids=["literal", "symbolic"])
 @pytest.mark.parametrize("align", [0, 1])
-def test_the_gradient_of_an_affine_map_sums_the_places_that_it_maps(align: int) -> None:
+def test_the_gradient_of_an_affine_map_sums_the_places_that_it_maps(align: int, sizes: list[Any]) -> None:
     def f(theta: Any) -> Any:
         return op.AffineGrid(theta, [1, 1, 2, 3], align_corners=align)
 
     seed = np.zeros((1, 2, 3, 2))
     seed[0, 1, 2, 0] = 1.0
-    _, found = ps.split(f, ps.spec("float64", [1, 2, 3])).joint()(np.zeros((1, 2, 3)), seed)
+    _, found = ps.split(f, ps.spec("float64", sizes)).joint()(np.zeros((1, 2, 3)), seed)
     corner = [1.0, 1.0] if align else [2 / 3, 1 / 2]
     np.testing.assert_allclose(found, [[[*corner, 1.0], [0.0, 0.0, 0.0]]])

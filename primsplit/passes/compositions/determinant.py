@@ -1,4 +1,4 @@
-"""Det in float64: Gaussian elimination with partial pivoting, written out for a matrix of known size."""
+"""Det in float64: Gaussian elimination with partial pivoting, written out for a matrix of known size, else a Loop."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,17 +6,20 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.errors import PrimsplitError
+from primsplit.broadcasting import count_up, expand_to, int_scalar
+from primsplit.ir import Type, Value
+from primsplit.lifting import as_array
+from primsplit.nested import emit_loop, record
 from primsplit.ops import op
 
 LAST, SECOND_LAST = np.array([-1]), np.array([-2])
 
 
 def det(x: Array) -> Array:
-    """The determinants of [..., n, n]; n is a number, and about 20 n operators are made."""
+    """The determinants of [..., n, n]; where n is a number, about 20 n operators are made."""
     n = x.shape[-1]
     if not isinstance(n, int):
-        raise PrimsplitError("the size of the matrix whose float64 determinant is taken is not known before the run")
+        return _det_of_any_size(x)
     if n == 0:
         return op.Expand(np.ones((), x.dtype), list(x.shape[:-2]))
     product, rest = eliminate(x, n)
@@ -43,6 +46,32 @@ def eliminate(x: Array, n: int) -> tuple[Array, Array]:
     after = op.Slice(row, np.array([1]), np.array([n]), LAST)
     signed = op.Where(op.Equal(place, 0), pivot, op.Neg(pivot))
     return signed, op.Sub(tail, op.Mul(op.Div(head, divisor), after))
+
+
+def _det_of_any_size(x: Array) -> Array:
+    """The same, one column a step; the rows that are done with stay where they are."""
+    size = x.shape[-1]
+    single = (*x.shape[:-2], 1, 1)
+
+    def step(k: Array, go: Array, left: Array, product: Array) -> list[Value]:
+        number = op.Unsqueeze(count_up(size), [1])
+        column = op.Gather(left, op.Unsqueeze(k, [0]), axis=-1)
+        place = op.ArgMax(op.Where(op.Less(number, k), -1.0, op.Abs(column)), axis=-2, keepdims=1)
+        pivot = op.GatherElements(column, place, axis=-2)
+        chosen, is_first = op.Equal(number, place), op.Equal(number, k)
+        first = op.Gather(left, op.Unsqueeze(k, [0]), axis=-2)
+        row = op.ReduceSum(op.Where(chosen, left, 0.0), SECOND_LAST, keepdims=1)
+        swapped = op.Where(is_first, row, op.Where(chosen, first, left))
+        head = op.Gather(swapped, op.Unsqueeze(k, [0]), axis=-1)
+        share = op.Where(op.Greater(number, k), op.Div(head, op.Where(op.Equal(pivot, 0.0), 1.0, pivot)), 0.0)
+        rest = op.Identity(op.Sub(swapped, op.Mul(share, row)), types=[x.type])
+        signed = op.Where(op.Equal(place, k), pivot, op.Neg(pivot))
+        return [go.value, rest.value, op.Identity(op.Mul(product, signed), types=[product.type]).value]
+
+    start = expand_to(as_array(np.ones((1, 1), x.dtype)), single)
+    body = record("column", [Type(np.int64, ()), Type(np.bool_, ()), x.type, start.type], step)
+    found = emit_loop(int_scalar(op.Shape(x, start=-1)).value, None, body, [x.value, start.value])
+    return op.Squeeze(Array(found[1]), np.array([-2, -1]))
 
 
 COMPOSITIONS: dict[str, Callable[..., Any]] = {"Det": det}

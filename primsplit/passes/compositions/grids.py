@@ -15,7 +15,8 @@ def affine_grid(theta: Array, size: Array, *, align_corners: int = 0) -> Array:
     A place is its coordinates, that along the last axis of the image first, and a 1. They are the middles of pixels
     between -1 and 1, or with `align_corners` go from -1 to 1; a single pixel is then at 1, where onnxruntime has it.
     """
-    rank = 3 if theta.shape[1] == 3 else 2
+    given = size.shape[0]
+    rank = given - 2 if isinstance(given, int) else 3 if theta.shape[1] == 3 else 2
     shape = op.Slice(size, [2], [rank + 2])
     spread = tuple(fresh("pixels") for _ in range(rank))
     places = []

@@ -116,13 +116,15 @@ def through_float32(kind: str, results: Sequence[np.dtype[Any]] = ()) -> Composi
 
 
 # Kernels that exist and refuse some attributes, give a wrong or an inaccurate result, or are many times slower: by
-# operator, then dtype. Those of the scatters know no reduction of 16-bit floats.
+# operator, then dtype. Those of the scatters know no reduction of 16-bit floats; those of the transforms, between casts
+# that onnxruntime inserts, write a transform of a computed length over what is shorter.
 CORRECTED: dict[tuple[str, str], Composition] = {
     **{(kind, "int64"): made for kind, made in integers.CORRECTED.items()},
     ("Pow", "int32"): integers.power,
     **{("BatchNormalization", t): normalization.batch_normalization for t in ("float16", "float32", "float64")},
     **{("Bernoulli", dtype): random.bernoulli for dtype in ("float16", "float32", "float64")},
     **{(kind, dtype): through_float32(kind) for kind in ("ScatterElements", "ScatterND") for dtype in HALVES},
+    **{(kind, "float16"): through_float32(kind) for kind in ("DFT", "STFT")},
     **{(kind, "float64"): made for kind, made in recurrent.COMPOSITIONS.items()},
     ("GroupNormalization", "float64"): normalization.group_normalization,
     ("AffineGrid", "float64"): grids.affine_grid,
