@@ -17,6 +17,7 @@ import numpy as np
 from primsplit.array import FUNCTIONS, HOOKS
 from primsplit.definitions.families import DEFINITIONS
 from primsplit.doors import kinds_in_file
+from primsplit.numpy.complex.arithmetic import ALWAYS_COMPLEX
 from primsplit.numpy.refusals import BECAUSE
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.rules import table
@@ -82,7 +83,7 @@ def traced_names() -> dict[str, bool]:
     Such a function of NumPy's has the name `refused`.
     """
     found = {name_of(key): function for key, function in FUNCTIONS.items() if key not in HOOKS}
-    found.update((ufunc_name(key), function) for key, function in ELEMENTWISE.items())
+    found.update((ufunc_name(key), function) for key, function in (*ELEMENTWISE.items(), *ALWAYS_COMPLEX.items()))
     return {
         **{name: function.__name__ == "refused" for name, function in found.items()},
         **dict.fromkeys(served_names(), False),

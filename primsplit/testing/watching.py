@@ -20,6 +20,7 @@ from primsplit.fingerprint import is_library
 from primsplit.ir import Op, Var, reads, walk
 from primsplit.lifting import Held
 from primsplit.names import NamedBlock
+from primsplit.numpy.complex.arithmetic import ALWAYS_COMPLEX
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.rules.table import BLOCK_RULES, RULES
@@ -77,6 +78,7 @@ class Watcher:
         calling._body = self._definition(calling._body)
         self._table(FUNCTIONS, name_of)
         self._table(ELEMENTWISE, ufunc_name)
+        self._table(ALWAYS_COMPLEX, ufunc_name)
         self._substitutes()
 
     def _check(self, check: Callable[..., Any]) -> Callable[..., Any]:

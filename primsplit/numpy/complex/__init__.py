@@ -11,5 +11,5 @@ from primsplit.families import import_families
 families = import_families(
     __name__,
     "arithmetic", "functions", "powers", "dispatch", "indexing", "linear", "joining", "creation", "products",
-    "questions", "systems", "factors", "hermitian", "singular",
+    "questions", "systems", "factors", "hermitian", "singular", "special",
 )  # fmt: skip

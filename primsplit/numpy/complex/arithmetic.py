@@ -17,6 +17,9 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 ELEMENTWISE: dict[str, Callable[..., Any]] = {}
 """A ufunc's name, and a function of Pairs that gives a Pair, or an Array where the result is real."""
 
+ALWAYS_COMPLEX: dict[str, Callable[..., Any]] = {}
+"""Likewise the ufuncs whose results are complex for real arrays, too: functions of Pairs that give Pairs."""
+
 
 def elementwise(*names: str) -> Callable[[_Function], _Function]:
     """Register the complex form of these ufuncs."""

@@ -13,7 +13,7 @@ from primsplit.broadcasting import expand_to
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.infer import broadcast_shapes
 from primsplit.numpy import ufuncs
-from primsplit.numpy.complex.arithmetic import ELEMENTWISE
+from primsplit.numpy.complex.arithmetic import ALWAYS_COMPLEX, ELEMENTWISE
 from primsplit.numpy.complex.handle import OFFERED, ComplexArray, refused
 from primsplit.numpy.complex.operands import (
     Pair,
@@ -66,7 +66,8 @@ def _either(real: Function, whole: Function, dtype_at: int | None) -> Function:
 @implements("ufunc")
 def apply_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """What `ufunc.method(*inputs, **options)` is for traced arrays."""
-    if not any(map(holds_complex, (*inputs, *options.values()))) and not is_complex_dtype(options.get("dtype")):
+    is_real = not any(map(holds_complex, (*inputs, *options.values()))) and not is_complex_dtype(options.get("dtype"))
+    if is_real and ufunc.__name__ not in ALWAYS_COMPLEX:
         return ufuncs.apply_ufunc(ufunc, method, *inputs, **options)
     if method == "reduce" and ufunc.__name__ in REDUCED:
         options.setdefault("axis", 0)
@@ -88,7 +89,7 @@ def _called(
     """A ufunc of complex operands, with NumPy's promotion. Raises DtypeError and ShapeError at the user's line."""
     name = ufunc.__name__
     given, out = [operand(x) for x in inputs[: ufunc.nin]], inputs[ufunc.nin :] or out
-    if name not in ELEMENTWISE and name not in PRODUCTS:
+    if not (name in ELEMENTWISE or name in ALWAYS_COMPLEX or name in PRODUCTS):
         raise refused(f"np.{name}")
     if where is not True:
         raise refused(f"np.{name} with where=", "Choose with np.where afterwards.")
@@ -100,7 +101,9 @@ def _called(
         error.place = tracing.user_place()
         raise
     part = loop_part(ufunc, given, dtype)
-    result = ELEMENTWISE[name](*(pair_of(a, part) for a in given))
+    result = (ALWAYS_COMPLEX if name in ALWAYS_COMPLEX else ELEMENTWISE)[name](*(pair_of(a, part) for a in given))
+    if ufunc.nout > 1:
+        return tuple(map(made, result))
     found = made(result) if isinstance(result, Pair) else Array(result.value)
     found.scalar = True
     return delivered(found, out)

@@ -122,7 +122,7 @@ def loop_part(ufunc: np.ufunc, operands: Sequence[Array], dtype: npt.DTypeLike |
     except TypeError:
         told = " and ".join(str(a.dtype) for a in operands)
         raise DtypeError(f"np.{ufunc.__name__} does not take {told}", place=tracing.user_place()) from None
-    return part_dtype(found[0])
+    return part_dtype(next(d for d in found if d.kind == "c"))
 
 
 def _promotable(array: Array) -> Any:

@@ -4,7 +4,7 @@ from primsplit.families import import_families
 
 families = import_families(
     __name__,
-    "airy", "bessel", "bessel_orders", "bessel_second", "distribution_functions", "elliptic", "elliptic_incomplete",
-    "entropies", "error_functions", "gamma", "hypergeometric", "incomplete_beta", "incomplete_gamma", "integrals",
-    "robust_losses", "voigt", "wave_integrals", "zeta",
+    "airy", "bessel", "bessel_orders", "bessel_second", "carlson", "distribution_functions", "elliptic",
+    "elliptic_incomplete", "entropies", "error_functions", "gamma", "hypergeometric", "incomplete_beta",
+    "incomplete_gamma", "integrals", "kelvin", "owens_t", "robust_losses", "struve", "voigt", "wave_integrals", "zeta",
 )  # fmt: skip

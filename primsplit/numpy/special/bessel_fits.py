@@ -38,7 +38,7 @@ class Fit:
         return horner(self.coefficients, x * (2.0 / self.high) - 1.0)
 
 
-def _fitted(function: Callable[[Numbers], Numbers], high: float) -> Fit:
+def fitted(function: Callable[[Numbers], Numbers], high: float) -> Fit:
     """The interpolant at Chebyshev's points.
 
     It is worked out here: in a second run NumPy's own polynomials stand for traced ones.
@@ -71,7 +71,7 @@ def _laplace(order: float, scale: Numbers) -> Numbers:
 @functools.cache
 def second_tail(order: float) -> Fit:
     """exp(x) sqrt(2 x / pi) K(x) in 1 / x, for x >= SECOND_FROM; DLMF 10.32.8."""
-    return _fitted(lambda inverse: _laplace(abs(order), inverse / 2).real, 1 / SECOND_FROM)
+    return fitted(lambda inverse: _laplace(abs(order), inverse / 2).real, 1 / SECOND_FROM)
 
 
 @functools.cache
@@ -85,7 +85,17 @@ def hankel_tails(order: float) -> tuple[Fit, Fit]:
         return _laplace(abs(order), np.sqrt(square) * 0.5j)
 
     high = HANKEL_FROM**-2
-    return _fitted(lambda v: factor(v).real, high), _fitted(lambda v: factor(v).imag / np.sqrt(v), high)
+    return fitted(lambda v: factor(v).real, high), fitted(lambda v: factor(v).imag / np.sqrt(v), high)
+
+
+@functools.cache
+def turned_tail(order: float, turn: float, start: float) -> tuple[Fit, Fit]:
+    """The parts of exp(z) sqrt(2 z / pi) K(z) in 1 / x, for z = x exp(i pi turn) with |turn| < 1, and x >= start."""
+
+    def tail(inverse: Numbers) -> Numbers:
+        return _laplace(order, inverse * (0.5 * np.exp(-1j * np.pi * turn)))
+
+    return fitted(lambda v: tail(v).real, 1 / start), fitted(lambda v: tail(v).imag, 1 / start)
 
 
 @functools.cache
@@ -102,7 +112,7 @@ def first_tail(order: float, start: float) -> Fit:
         found: Numbers = sums * np.exp(order**2 / 2 * inverse) / (math.gamma(order + 0.5) * math.sqrt(2 * math.pi))
         return found
 
-    return _fitted(scaled, 1 / start)
+    return fitted(scaled, 1 / start)
 
 
 def power_series(order: float, end: float, sign: float) -> tuple[float, ...]:

@@ -1,7 +1,6 @@
-"""Carlson's symmetric elliptic integrals, Legendre's incomplete ones, Jacobi's functions, and the mean of both means.
+"""Legendre's incomplete elliptic integrals, Jacobi's functions, and the mean of both means.
 
-B. C. Carlson, Numerical computation of real or complex elliptic integrals, Numer. Algorithms 10 (1995) 13-26; NIST
-Digital Library of Mathematical Functions, chapters 19 and 22. The derivatives are those of the steps.
+NIST Digital Library of Mathematical Functions, chapters 19 and 22. The derivatives are those of the steps.
 """
 
 import math
@@ -10,133 +9,14 @@ from collections.abc import Callable
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to
 from primsplit.infer import broadcast_shapes
+from primsplit.numpy.special.carlson import rd_of_roots, rf_of_roots
 from primsplit.numpy.special.elliptic import ellipe, ellipk
 from primsplit.numpy.special.incomplete import in_float64
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.ops import op
 
-STEPS = 16
-"""A step brings the arguments four times closer; of zeros and small numbers some steps first make ordinary ones."""
 MEANS = 12
 """From 1 and 1e-150 the arithmetic and the geometric mean meet in so many steps."""
-
-Three = tuple[Array, Array, Array]
-
-
-def _duplicated(roots: Three, squares: Three) -> tuple[Three, Array]:
-    """The arguments of the duplication theorem (19.26.18), from the square roots of these and these; and lambda."""
-    x, y, z = roots
-    total = x * y + x * z + y * z
-    first, second, third = ((s + total) * 0.25 for s in squares)
-    return (first, second, third), total
-
-
-def _roots(values: Three) -> Three:
-    x, y, z = (op.Sqrt(v) for v in values)
-    return x, y, z
-
-
-def _first(roots: Three) -> Array:
-    """RF of squares (19.36.1)."""
-    x, y, z = roots
-    values = (x * x, y * y, z * z)
-    for _ in range(STEPS):
-        values, _ = _duplicated(roots, values)
-        roots = _roots(values)
-    mean = (values[0] + values[1] + values[2]) * (1 / 3)
-    over = op.Reciprocal(mean)
-    x, y = (mean - values[0]) * over, (mean - values[1]) * over
-    z = -x - y
-    second, third = x * y - z * z, x * y * z
-    return op.Sqrt(over) * (1.0 - second * (1 / 10) + third * (1 / 14) + second * second * (1 / 24))
-
-
-def _second(roots: Three) -> Array:
-    """RD of squares, symmetric in the first two (19.36.2)."""
-    x, y, z = roots
-    values = (x * x, y * y, z * z)
-    total, weight = z * 0.0, 3.0
-    for _ in range(STEPS):
-        root, old = roots[2], values[2]
-        values, between = _duplicated(roots, values)
-        total = total + op.Reciprocal(root * (old + between)) * weight
-        roots, weight = _roots(values), weight * 0.25
-    mean = (values[0] + values[1] + 3.0 * values[2]) * (1 / 5)
-    over = op.Reciprocal(mean)
-    x, y = (mean - values[0]) * over, (mean - values[1]) * over
-    z = (x + y) * (-1 / 3)
-    second, third = x * y - 6.0 * (z * z), (3.0 * (x * y) - 8.0 * (z * z)) * z
-    return total + over * op.Sqrt(over) * (1.0 - second * (3 / 14) + third * (1 / 6)) * (weight / 3)
-
-
-def _where_defined(defined: Array, given: Three, function: Callable[[Three], Array]) -> Array:
-    """The function of the square roots; NaN elsewhere."""
-    x, y, z = (op.Sqrt(op.Where(defined, g, 1.0)) for g in given)
-    return op.Where(defined, function((x, y, z)), math.nan)
-
-
-def _none_below(*given: Array) -> Array:
-    """Whether no number is negative or NaN, and two of three at most are 0 at once."""
-    least = op.Min(*given)
-    return op.Not(op.Or(least < 0.0, op.IsNaN(least)))
-
-
-@elementwise("elliprf")
-def elliprf(x: Array, y: Array, z: Array) -> Array:
-    """Carlson's RF; infinite where two numbers are 0, NaN below 0."""
-
-    def value(x: Array, y: Array, z: Array) -> Array:
-        pole = op.Equal(op.Max(op.Min(x, y), op.Min(op.Max(x, y), z)), 0.0)
-        found = _where_defined(op.And(_none_below(x, y, z), op.Not(pole)), (x, y, z), _first)
-        return op.Where(op.And(_none_below(x, y, z), pole), math.inf, found)
-
-    return in_float64(value)(x, y, z)
-
-
-@elementwise("elliprd")
-def elliprd(x: Array, y: Array, z: Array) -> Array:
-    """Carlson's RD; infinite where z, or x and y, are 0, NaN below 0."""
-
-    def value(x: Array, y: Array, z: Array) -> Array:
-        pole = op.Or(op.Equal(z, 0.0), op.Equal(op.Max(x, y), 0.0))
-        found = _where_defined(op.And(_none_below(x, y, z), op.Not(pole)), (x, y, z), _second)
-        return op.Where(op.And(_none_below(x, y, z), pole), math.inf, found)
-
-    return in_float64(value)(x, y, z)
-
-
-@elementwise("elliprc")
-def elliprc(x: Array, y: Array) -> Array:
-    """Carlson's RC, RF of a number and another one twice; of a negative one its principal value (19.2.20)."""
-
-    def value(x: Array, y: Array) -> Array:
-        is_negative = y < 0.0
-        first, second = op.Where(is_negative, x - y, x), op.Where(is_negative, -y, y)
-        factor = op.Sqrt(op.Where(is_negative, x / op.Where(is_negative, x - y, 1.0), 1.0))
-        pole = op.Equal(y, 0.0)
-        defined = op.And(_none_below(x, second), op.Not(pole))
-        found = factor * _where_defined(defined, (first, second, second), _first)
-        return op.Where(op.And(pole, x >= 0.0), math.inf, found)
-
-    return in_float64(value)(x, y)
-
-
-@elementwise("elliprg")
-def elliprg(x: Array, y: Array, z: Array) -> Array:
-    """Carlson's RG, with the middle one of the numbers in the place of z, so that nothing cancels (19.21.10)."""
-
-    def value(x: Array, y: Array, z: Array) -> Array:
-        low, high = op.Min(x, y), op.Max(x, y)
-        least, most = op.Min(low, z), op.Max(high, z)
-        middle = op.Max(low, op.Min(high, z))
-        defined = op.And(_none_below(x, y, z), middle > 0.0)
-        given = (least, most, middle)
-        first, second = (_where_defined(defined, given, f) for f in (_first, _second))
-        safe = op.Where(defined, middle, 1.0)
-        found = middle * first + (middle - least) * (most - middle) * second * (1 / 3) + op.Sqrt(least * (most / safe))
-        return op.Where(op.Equal(middle, 0.0), op.Sqrt(most), found) * 0.5
-
-    return in_float64(value)(x, y, z)
 
 
 # Legendre's integrals.
@@ -176,15 +56,15 @@ def _delta(sine: Array, cosine: Array, m: Array) -> Array:
 def _legendre_first(sine: Array, cosine: Array, m: Array) -> tuple[Array, Array]:
     """Equation 19.25.5."""
     one = cosine * 0.0 + 1.0
-    return sine * _first((cosine, _delta(sine, cosine, m), one)), ellipk(m)
+    return sine * rf_of_roots((cosine, _delta(sine, cosine, m), one)), ellipk(m)
 
 
 def _legendre_second(sine: Array, cosine: Array, m: Array) -> tuple[Array, Array]:
     """Equations 19.25.9 for m below 0 and 19.25.10 above, whose terms are positive."""
     one, delta = cosine * 0.0 + 1.0, _delta(sine, cosine, m)
     is_negative = m < 0.0
-    first = _first((cosine, delta, one))
-    second = _second((cosine, op.Where(is_negative, delta, one), op.Where(is_negative, one, delta)))
+    first = rf_of_roots((cosine, delta, one))
+    second = rd_of_roots((cosine, op.Where(is_negative, delta, one), op.Where(is_negative, one, delta)))
     cube = sine * (sine * sine) * (m * (1 / 3))
     below = sine * first - cube * second
     above = (1.0 - m) * (sine * first + cube * second) + m * (sine * cosine / delta)

@@ -97,7 +97,7 @@ def _erfc(x: Array) -> Array:
 
 def _erfcx(x: Array) -> Array:
     a = op.Abs(x)
-    square, correction = _exact_square(a)
+    square, correction = exact_square(a)
     growth = op.Exp(square) * op.Exp(correction)
     right = _erfcx_of_positive(a)
     far = op.Where(x < 0.0, 2.0 * growth - right, right)
@@ -107,7 +107,7 @@ def _erfcx(x: Array) -> Array:
 def _ndtr(x: Array) -> Array:
     a = op.Abs(x)
     z = a * ROOT_HALF
-    square, correction = _exact_square(a)
+    square, correction = exact_square(a)
     tail = op.Exp(square * -0.5) * op.Exp(correction * -0.5) * (_erfcx_of_positive(z) * 0.5)
     near = 0.5 + 0.5 * _erf_near(x * ROOT_HALF)
     return op.Where(z < NEAR, near, op.Where(x < 0.0, tail, 1.0 - tail))
@@ -143,7 +143,7 @@ def _erf_near(x: Array) -> Array:
 
 
 def _erfc_of_positive(a: Array) -> Array:
-    square, correction = _exact_square(a)
+    square, correction = exact_square(a)
     return op.Exp(-square) * op.Exp(-correction) * _erfcx_of_positive(a)
 
 
@@ -153,7 +153,7 @@ def _erfcx_of_positive(a: Array) -> Array:
     return 0.5 * ERFCX(t) / (a + 0.5)
 
 
-def _exact_square(a: Array) -> tuple[Array, Array]:
+def exact_square(a: Array) -> tuple[Array, Array]:
     """a**2 as an exact number and a small one; beyond 40, where exp(-a**2) is 0, some large number."""
     bounded = op.Clip(a, 0.0, 40.0)
     rounded = op.Floor(bounded * GRAIN) * (1.0 / GRAIN)

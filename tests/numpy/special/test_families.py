@@ -26,6 +26,7 @@ SHAPES = np.array([0.3, 1.0, 2.2, 17.0])[:, None]
 ANGLES = np.concatenate([np.linspace(-7, 7, 31), [0.0, 1e-9, np.pi / 2]])
 PARAMETERS = np.array([-1e4, -2.0, -0.1, 0.0, 1e-9, 0.3, 0.99, 1.5, np.nan])[:, None]
 THREE = (np.array([1e-9, 0.4, 2.0])[:, None, None], np.array([0.0, 0.3, 1e5])[:, None], np.array([0.7, 1e-3, 2.0]))
+RATIOS = np.array([-np.inf, -3.0, -1.0, 0.0, 1e-9, 0.3, 1.0001, 1e9, np.inf, np.nan])
 
 
 def lambert(x: Any, branch: int = 0) -> Any:
@@ -50,6 +51,8 @@ VALUES: dict[str, tuple[Function, tuple[Any, ...], float]] = {
     "shichi": (lambda x: np.stack(sp.shichi(x)), (BOTH,), 64),
     "ellipkinc": (sp.ellipkinc, (ANGLES, PARAMETERS), 32), "ellipeinc": (sp.ellipeinc, (ANGLES, PARAMETERS), 64),
     "elliprf": (sp.elliprf, THREE, 16), "elliprd": (sp.elliprd, THREE, 32), "elliprg": (sp.elliprg, THREE, 16),
+    "elliprj": (sp.elliprj, (*(a[..., None] for a in THREE), np.array([0.7, -0.3, 1e-7, 1e9])), 1024),
+    "owens_t": (sp.owens_t, (np.array([-2.0, 0.0, 1e-9, 0.7, 1.3, 50.0, np.inf, np.nan])[:, None], RATIOS), 32),
     "elliprc": (sp.elliprc, (np.array([0.0, 1e-9, 0.4, 2.0]), np.array([[0.3], [7.0], [0.4], [-2.0]])), 16),
     "agm": (sp.agm, (np.array([-3.0, 0.0, 1e-200, 0.4, 7.0, np.nan]), np.array([[-1.0], [0.0], [2.0], [0.4]])), 16),
     "binom": (lambda n: sp.binom(n, 3), (np.linspace(-3, 9, 25),), 64),
@@ -128,6 +131,19 @@ def test_jacobis_functions_are_scipys() -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=4e-14)
 
 
+@pytest.mark.parametrize(
+    ("h", "a", "exact"),
+    [
+        (0.25, 1.5, 0.149155894992056453), (5.125, 0.3, 6.60669581996900315e-8),
+        (20.0, 3.5, 1.37681205930311685e-89), (36.0, 1.0, 2.09131203289864167e-284),
+    ],
+)  # fmt: skip
+def test_owens_function_is_mpmaths_in_its_tails(h: float, a: float, exact: float) -> None:
+    """SciPy's is wrong there."""
+    number = ps.spec("float64", [])
+    np.testing.assert_allclose(ps.trace(lambda h, a: sp.owens_t(h, a), number, number)(h, a), exact, rtol=1e-15)
+
+
 X = np.array([0.3, 1.7, 2.9])
 P = np.array([0.15, 0.55, 0.8])
 WIDE = np.array([-0.4, 0.7, 1.9, 4.3])
@@ -142,6 +158,9 @@ GRADIENTS: dict[str, tuple[Function, tuple[Any, ...]]] = {
     "ellipkinc at a right angle": (sp.ellipkinc, (np.array([np.pi / 2, 0.0]), P[:2])),
     "ellipj": (lambda u, m: np.stack(sp.ellipj(u, m)), (WIDE[:3], P)),
     **{name: (getattr(sp, name), (X, X[::-1] + 0.2, X * X)) for name in ("elliprf", "elliprd", "elliprg")},
+    "elliprg of equal numbers": (sp.elliprg, (np.array([1.3, 1.0]), np.array([1.3, 2.0]), np.array([0.6, 2.0]))),
+    "elliprj": (sp.elliprj, (X, X[::-1], X * X, np.array([0.7, -0.3, 40.0]))),
+    "owens_t": (sp.owens_t, (np.array([0.0, -0.6, 1.1, 2.0]), np.array([0.4, -1.7, 1.0, 0.3]))),
     **{name: (getattr(sp, name), (X, X[::-1] + 0.2)) for name in ("elliprc", "agm")},
     "zeta of two": (lambda x, q: sp.zeta(x, q), (X + 1.2, X)),
     "zeta": (lambda x: sp.zeta(x), (np.array([-2.3, 0.4, 2.2]),)),
@@ -172,9 +191,9 @@ GRADIENTS: dict[str, tuple[Function, tuple[Any, ...]]] = {
 
 COMPOSED = {
     "stdtr", "stdtrit", "chdtr", "chdtrc", "chdtri", "fdtr", "fdtrc", "fdtri", "gdtr", "gdtrc", "pdtr", "pdtrc", "bdtr",
-    "gammainccinv",
+    "gammainccinv", "elliprj",
 }  # fmt: skip
-"""Arithmetic around incomplete gamma and beta functions and their inverses, whose programs are long."""
+"""A Loop, and arithmetic around incomplete gamma and beta functions and their inverses, whose programs are long."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in COMPOSED)) for n in GRADIENTS])
