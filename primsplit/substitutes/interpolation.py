@@ -12,6 +12,7 @@ from primsplit.array import unsupported
 from primsplit.lifting import array_like, holds_traced
 from primsplit.scipy.hermite import akima, hermite, pchip
 from primsplit.scipy.interpolate import Piecewise, integral, on_grid, piecewise, placed, spline_of_values
+from primsplit.scipy.radial import RadialBasis, of_known
 from primsplit.substitutes.table import register, register_method, when_traced
 
 KINDS = {"slinear": 1, "linear": 1, "quadratic": 2, "cubic": 3}
@@ -26,9 +27,14 @@ class _Interpolants:
     hermite = staticmethod(hermite)
     pchip = staticmethod(pchip)
     akima = staticmethod(akima)
+    radial_of_values = staticmethod(RadialBasis)
 
     def __init__(self, module: ModuleType) -> None:
         self.module: Any = module
+
+    def radial(self, made: Any, x: Any) -> Any:
+        """RBFInterpolator."""
+        return of_known(made)(x)
 
     def polynomial(self, made: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """A piecewise polynomial: CubicSpline, PchipInterpolator, Akima1DInterpolator and their like."""
@@ -207,6 +213,7 @@ METHODS = (
     ("UnivariateSpline", "integral", "fitted_integral"),
     ("interp1d", "__call__", "table"),
     ("RegularGridInterpolator", "__call__", "grid"),
+    ("RBFInterpolator", "__call__", "radial"),
 )
 """The methods of SciPy's interpolants that may be given traced arrays, and which of `_Interpolants` each becomes."""
 MAKERS = {
@@ -219,6 +226,7 @@ MAKERS = {
     "CubicHermiteSpline": "hermite",
     "PchipInterpolator": "pchip",
     "Akima1DInterpolator": "akima",
+    "RBFInterpolator": "radial_of_values",
 }
 """What makes an interpolant of traced values."""
 
