@@ -1,8 +1,9 @@
 """Random numbers that a program draws when it runs: `ps.random.normal(0.0, 1.0, (3, N))`.
 
 The functions are named and called as those of NumPy's generators; outside of a trace they give NumPy arrays. What is
-drawn has no gradient, while `loc + scale * draw` has one in `loc` and `scale`, which may be traced. A pullback reads
-the numbers that the forward pass drew: it never draws again, in whatever form a split is saved.
+drawn has no gradient, while `loc + scale * draw` has one in `loc` and `scale`, which may be traced. Gamma, beta,
+chi-squared, Student's and Dirichlet numbers have gradients in their shapes too, as quantiles move with them. A pullback
+reads the numbers that the forward pass drew: it never draws again, in whatever form a split is saved.
 
 `seed` is a whole number. With it a program gives the same numbers each time that it is loaded, though not NumPy's
 numbers: the file holds a number made from the seed, and each run goes on where the last one stopped. Without it they
@@ -28,18 +29,15 @@ from primsplit.infer import broadcast_shapes
 from primsplit.numpy.axes import array_like, one_axis
 from primsplit.numpy.exponential import log1p
 from primsplit.numpy.layout import as_shape
+from primsplit.numpy.special.gamma_draws import WIDE, log_gamma_draw, moved_beta, moved_gamma
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.numpy.units import common_dtype, number
 from primsplit.ops import op
 
-__all__ = ["bernoulli", "exponential", "normal", "permutation", "shuffle", "uniform"]
-
-WIDE = np.dtype(np.float64)
-"""What is drawn before it is rounded to the dtype asked for.
-
-onnxruntime's generator is linear: of two float32 draws whose seeds are neighbours, as those of unseeded operators are,
-the first numbers agree in four digits. A float64 draw takes two numbers of the generator, which hides that.
-"""
+__all__ = [
+    "bernoulli", "beta", "chisquare", "dirichlet", "exponential", "gamma", "normal", "permutation", "shuffle",
+    "standard_t", "uniform",
+]  # fmt: skip
 
 
 def normal(
@@ -92,6 +90,61 @@ def exponential(
     return _scaled(cast_to(-log1p(-_drawn("Uniform", shape, seed)), wanted), mean)
 
 
+def gamma(
+    shape: Any, scale: Any = 1.0, size: Any = None, *, dtype: npt.DTypeLike | None = None, seed: int | None = None
+) -> Any:
+    """Numbers of a gamma distribution with mean `shape * scale`; for a `shape` not above 0 NaN. Else as in `normal`.
+
+    Its gradient in the shape is that of its quantile: what makes the gradient of a mean right.
+    """
+    if not tracing.is_recording():
+        return _plain(lambda rng: rng.gamma(shape, scale, size), dtype, seed)
+    wide, wanted, (form, factor) = _settle(size, dtype, shape, scale)
+    return _scaled(cast_to(_gamma(form, wide, seed), wanted), factor)
+
+
+def chisquare(df: Any, size: Any = None, *, dtype: npt.DTypeLike | None = None, seed: int | None = None) -> Any:
+    """Numbers of a chi-squared distribution with `df` degrees of freedom, above 0. Else as in `gamma`."""
+    if not tracing.is_recording():
+        return _plain(lambda rng: rng.chisquare(df, size), dtype, seed)
+    shape, wanted, (freedom,) = _settle(size, dtype, df)
+    return cast_to(_gamma(freedom, shape, seed, 0.5) * 2.0, wanted)
+
+
+def beta(a: Any, b: Any, size: Any = None, *, dtype: npt.DTypeLike | None = None, seed: int | None = None) -> Any:
+    """Numbers of a beta distribution with shapes `a` and `b`, above 0. Else as in `gamma`."""
+    if not tracing.is_recording():
+        return _plain(lambda rng: rng.beta(a, b, size), dtype, seed)
+    shape, wanted, (first, second) = _settle(size, dtype, a, b)
+    return cast_to(_beta(first, second, shape, seed), wanted)
+
+
+def standard_t(df: Any, size: Any = None, *, dtype: npt.DTypeLike | None = None, seed: int | None = None) -> Any:
+    """Numbers of Student's distribution with `df` degrees of freedom, above 0. Else as in `gamma`."""
+    if not tracing.is_recording():
+        return _plain(lambda rng: rng.standard_t(df, size), dtype, seed)
+    shape, wanted, (freedom,) = _settle(size, dtype, df)
+    half = expand_to(cast_to(freedom, WIDE), shape) * 0.5
+    drawn = _drawn("Normal", shape, seed, place=3) * op.Sqrt(half / _gamma(freedom, shape, seed, 0.5))
+    return cast_to(drawn, wanted)
+
+
+def dirichlet(alpha: Any, size: Any = None, *, dtype: npt.DTypeLike | None = None, seed: int | None = None) -> Any:
+    """Vectors of positive numbers whose sum is 1, [*size, k], for shapes `alpha` [k], above 0. Else as in `gamma`.
+
+    Each number but the last is a part, of a beta distribution, of what those before it leave.
+    """
+    if not tracing.is_recording():
+        return _plain(lambda rng: rng.dirichlet(alpha, size), dtype, seed)
+    (count,), wanted, (given,) = _settle(None, dtype, alpha)
+    lead, shapes = () if size is None else as_shape(size), cast_to(given, WIDE)
+    last: Any = np.cumsum(shapes[::-1])[::-1]
+    parts: Any = _beta(shapes[:-1], last[1:], (*lead, count - 1), seed)
+    one: Any = op.Cast(expand_to(array_like(np.ones(())), (*lead, 1)), to=WIDE)
+    left = np.concatenate([one, np.cumprod(1.0 - parts, axis=-1)], axis=-1)
+    return cast_to(left * np.concatenate([parts, one], axis=-1), wanted)
+
+
 def bernoulli(p: Any = 0.5, size: Any = None, *, dtype: npt.DTypeLike = bool, seed: int | None = None) -> Any:
     """True with probability `p`, which gets no gradient; in another `dtype`, 1. Size and errors as in `normal`."""
     if not tracing.is_recording():
@@ -139,14 +192,29 @@ def shuffle(x: Any, axis: int = 0, *, seed: int | None = None) -> None:
 # How a program draws.
 
 
-def _drawn(kind: str, shape: Shape, seed: int | None) -> Array:
-    """A standard draw in float64, of the numbers of one run."""
+def _drawn(kind: str, shape: Shape, seed: int | None, *, place: int = 0) -> Array:
+    """A standard draw in float64, of the numbers of one run. `place` tells draws of one function apart."""
     if shape and all(isinstance(d, int) for d in shape):
-        literal: Array = getattr(op, f"Random{kind}")(shape=list(shape), dtype=WIDE, seed=_attribute(seed))
+        literal: Array = getattr(op, f"Random{kind}")(shape=list(shape), dtype=WIDE, seed=_attribute(seed, place))
         return literal
     like = expand_to(array_like(np.zeros((), np.float32)), shape)
-    found: Array = getattr(op, f"Random{kind}Like")(like, dtype=WIDE, seed=_attribute(seed))
+    found: Array = getattr(op, f"Random{kind}Like")(like, dtype=WIDE, seed=_attribute(seed, place))
     return found
+
+
+def _gamma(form: Array, shape: Shape, seed: int | None, part: float = 1.0) -> Array:
+    """Gamma numbers in float64, of this part of the shapes given."""
+    wide = expand_to(cast_to(form, WIDE), shape) * part
+    return moved_gamma(wide, op.Exp(log_gamma_draw(wide, _attributes(seed))))
+
+
+def _beta(a: Array, b: Array, shape: Shape, seed: int | None) -> Array:
+    """Beta numbers in float64: the part that one gamma number is of two, by their logarithms, as both may vanish."""
+    wide = [expand_to(cast_to(form, WIDE), shape) for form in (a, b)]
+    both = op.Concat(*(op.Unsqueeze(form, [0]) for form in wide), axis=0)
+    drawn = log_gamma_draw(both, _attributes(seed))
+    first, second = op.Split(drawn, axis=0, num_outputs=2)
+    return moved_beta(*wide, op.Squeeze(op.Sigmoid(first - second), [0]))
 
 
 def _order(size: Dim, seed: int | None) -> Array:
@@ -195,13 +263,19 @@ def _whole(seed: Any) -> int | None:
     return int(seed)
 
 
-def _attribute(seed: int | None) -> float | None:
-    """The operator's attribute for a seed: a whole number that float32 holds.
+def _attribute(seed: int | None, place: int = 0) -> float | None:
+    """The operator's attribute for a seed, the one at a place of many: a whole number that float32 holds.
 
     It is scrambled, because onnxruntime's generator gives small seeds numbers that are multiples of each other.
     """
     whole = _whole(seed)
-    return None if whole is None else float((int(np.random.SeedSequence(whole).generate_state(1)[0]) >> 8) + 1)
+    if whole is None:
+        return None
+    return float((int(np.random.SeedSequence(whole).generate_state(place + 1)[place]) >> 8) + 1)
+
+
+def _attributes(seed: int | None) -> list[float | None]:
+    return [_attribute(seed, place) for place in range(3)]
 
 
 def _plain(draw: Callable[[Any], Any], dtype: npt.DTypeLike | None, seed: int | None) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+import scipy.special as sp
 
 import primsplit as ps
 from primsplit import random
@@ -32,6 +33,12 @@ DISTRIBUTIONS: dict[str, tuple[Callable[..., Any], float, float]] = {
     "exponential": (random.exponential, 1.0, 1.0),
     "exponential of scale": (lambda **o: random.exponential(2.5, **o), 2.5, 2.5),
     "bernoulli": (lambda **o: random.bernoulli(0.2, **o), 0.2, 0.4),
+    "gamma": (lambda **o: random.gamma(2.25, 2.0, **o), 4.5, 3.0),
+    "gamma of a small shape": (lambda **o: random.gamma(0.25, **o), 0.25, 0.5),
+    "chisquare": (lambda **o: random.chisquare(4.5, **o), 4.5, 3.0),
+    "beta": (lambda **o: random.beta(0.5, 1.5, **o), 0.25, 0.25),
+    "standard_t": (lambda **o: random.standard_t(8.0, **o), 0.0, (8 / 6) ** 0.5),
+    "dirichlet": (lambda size, seed: random.dirichlet([0.5, 1.0, 0.5], size, seed=seed)[..., 1], 0.5, 12**-0.5),
 }
 
 
@@ -47,8 +54,12 @@ def test_draws_have_the_mean_and_deviation_of_their_distribution(name: str, seed
         np.testing.assert_allclose(np.corrcoef(found[1:], found[:-1])[0, 1], 0, atol=0.03)
 
 
+def of_shape_2(**options: Any) -> Any:
+    return random.gamma(2.0, **options)
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
-@pytest.mark.parametrize("draw", [random.normal, random.uniform, random.exponential])
+@pytest.mark.parametrize("draw", [random.normal, random.uniform, random.exponential, of_shape_2])
 def test_a_draw_has_the_dtype_and_shape_asked_for_inside_and_outside_of_a_trace(draw: Any, dtype: str) -> None:
     for size, shape in ((None, ()), (3, (3,)), ((2, 0), (2, 0)), ((), ())):
         inside = run(lambda x, s=size: (draw(size=s, dtype=dtype), x)[0], X)
@@ -114,7 +125,7 @@ def test_neighbouring_seeds_draw_unrelated_first_numbers() -> None:
 
 
 def test_each_run_and_each_draw_without_a_seed_is_fresh() -> None:
-    program = ps.trace(lambda x: (random.normal(size=x.shape), random.normal(size=x.shape)), N)
+    program = ps.trace(lambda x: tuple(draw(size=x.shape) for draw in (random.normal, *[of_shape_2] * 2)), N)
     runs = [draw for _ in range(2) for draw in program(np.zeros(5))]
     for i, a in enumerate(runs):
         for b in runs[:i]:
@@ -173,6 +184,66 @@ def test_parameters_have_gradients_through_the_draw(name: str) -> None:
     a, b = np.array([0.5, 1.0, 1.5, 2.0]), np.array([2.5, 3.0, 4.0, 5.0])
     z, *found = ps.split(draw, N, N).joint().session()(a, b, np.ones(4))
     np.testing.assert_allclose(found, slopes(a, b, z), rtol=1e-12)
+
+
+QUANTILES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]] = {
+    "gamma": (
+        lambda a, b: random.gamma(a, b),
+        lambda z, a, b: sp.gammainc(a, z / b),
+        lambda u, a, b: sp.gammaincinv(a, u) * b,
+    ),
+    "beta": (
+        lambda a, b: random.beta(a, b),
+        lambda z, a, b: sp.betainc(a, b, z),
+        lambda u, a, b: sp.betaincinv(a, b, u),
+    ),
+    "chisquare": (
+        lambda a, b: random.chisquare(a) * b,
+        lambda z, a, b: sp.chdtr(a, z / b),
+        lambda u, a, b: sp.chdtri(a, 1 - u) * b,
+    ),
+}
+"""The draw of two parameters, its distribution function and that one's inverse."""
+
+
+@pytest.mark.parametrize("name", QUANTILES)
+def test_shapes_have_gradients_how_the_quantile_of_the_draw_moves(name: str) -> None:
+    draw, distribution, inverse = QUANTILES[name]
+    given, step = (np.array([0.5, 1.0, 1.5, 8.0]), np.array([2.5, 0.3, 4.0, 5.0])), 1e-5
+    z, *found = ps.split(draw, N, N).joint().session()(*given, np.ones(4))
+    chance = distribution(z, *given)
+    for i, slope in enumerate(found):
+        ends = [inverse(chance, *(g + h * (j == i) for j, g in enumerate(given))) for h in (step, -step)]
+        np.testing.assert_allclose(slope, (ends[0] - ends[1]) / (2 * step), rtol=1e-5, atol=1e-9)
+
+
+def test_students_numbers_move_with_their_freedom() -> None:
+    found = ps.grad(lambda n: np.mean(random.standard_t(n, MANY, seed=1) ** 2))(np.float64(9.0))
+    np.testing.assert_allclose(found, -2 / 7**2, atol=0.02)
+
+
+def test_shapes_that_are_none_give_no_numbers_and_small_ones_never_a_quotient_of_zeros() -> None:
+    shapes = np.array([0.0, -1.0, np.nan, np.inf, 1e-4, 1e7])
+    found = run(lambda a: random.gamma(a), shapes)
+    np.testing.assert_array_equal(np.isnan(found), [True] * 4 + [False] * 2)
+    assert np.isfinite(run(lambda a: random.beta(a, a, 999), np.float64(1e-4))).all()
+    assert np.isfinite(run(lambda a: random.dirichlet(a * np.ones(4), 99), np.float64(1e-4))).all()
+
+
+def test_dirichlet_vectors_sum_to_one_and_move_with_their_shapes() -> None:
+    shapes = np.array([0.3, 2.0, 0.7, 1.5])
+    program = ps.trace(lambda a: random.dirichlet(a, (3, 2)), N)
+    for count in (4, 1):
+        found = program(shapes[:count])
+        assert found.shape == (3, 2, count)
+        np.testing.assert_allclose(found.sum(-1), 1.0)
+
+    def mean(a: Any) -> Any:
+        return np.mean(random.dirichlet(a, 4000, seed=3), axis=0)
+
+    found, wanted = ps.jacobian(mean)(shapes), (np.eye(4) - shapes[:, None] / 4.5) / 4.5
+    np.testing.assert_allclose(found, wanted, atol=0.02)
+    assert random.dirichlet(shapes, 2).shape == (2, 4)
 
 
 def noisy(x: Any) -> Any:

@@ -250,7 +250,7 @@ def _betaincinv(a: Array, b: Array, y: Array) -> Array:
     return _bounded(found, op.And(a > 0.0, b > 0.0), (y, 1.0 - y), 1.0)
 
 
-def _quotient(slope: Array, density: Array) -> Array:
+def quantile_slope(slope: Array, density: Array) -> Array:
     """How an inverse moves with a shape; 0 at the end where neither changes."""
     none = op.Equal(slope, 0.0)
     return op.Where(none, 0.0, -slope / op.Where(none, 1.0, density))
@@ -261,7 +261,7 @@ def _inverse_unit(name: str, body: Traced, sign: float) -> Traced:
         unit(
             name,
             in_float64(body),
-            lambda dz, a, y, z: dz * _quotient(gamma_shape_slope(a, z, 1), gamma_density(a, z)),
+            lambda dz, a, y, z: dz * quantile_slope(gamma_shape_slope(a, z, 1), gamma_density(a, z)),
             lambda dz, a, y, z: dz * sign / gamma_density(a, z),
         )
     )
@@ -275,8 +275,8 @@ betaincinv = elementwise("betaincinv")(
     unit(
         "betaincinv",
         in_float64(_betaincinv),
-        lambda dz, a, b, y, z: dz * _quotient(beta_shapes_slope(a, b, z, 1, 0), beta_density(a, b, z)),
-        lambda dz, a, b, y, z: dz * _quotient(beta_shapes_slope(a, b, z, 0, 1), beta_density(a, b, z)),
+        lambda dz, a, b, y, z: dz * quantile_slope(beta_shapes_slope(a, b, z, 1, 0), beta_density(a, b, z)),
+        lambda dz, a, b, y, z: dz * quantile_slope(beta_shapes_slope(a, b, z, 0, 1), beta_density(a, b, z)),
         lambda dz, a, b, y, z: dz / beta_density(a, b, z),
     )
 )
@@ -312,7 +312,7 @@ stdtrit = elementwise("stdtrit")(
     unit(
         "stdtrit",
         in_float64(_stdtrit),
-        lambda dz, df, p, z: dz * _quotient(t_freedom_slope(df, z), t_density(df, z)),
+        lambda dz, df, p, z: dz * quantile_slope(t_freedom_slope(df, z), t_density(df, z)),
         lambda dz, df, p, z: dz / t_density(df, z),
     )
 )
