@@ -88,6 +88,10 @@ class _Scattered:
     def depth(self) -> Dim:
         return (self.indices.type.shape or ())[-1]
 
+    @property
+    def reads(self) -> tuple[Value, ...]:
+        return (self.zeros, self.indices, self.updates)
+
 
 @dataclass(frozen=True, slots=True)
 class _Padded:
@@ -97,6 +101,10 @@ class _Padded:
     axis: int
     start: int
     end: int
+
+    @property
+    def reads(self) -> tuple[Value, ...]:
+        return (self.value,)
 
 
 def _scattered(value: Value, sums: _Sums) -> _Scattered | None:
@@ -170,6 +178,7 @@ def _merged(root: Op, leaves: Sequence[Value], sums: _Sums) -> list[Op] | None:
         else:
             rest.append(leaf)
     joins: list[Callable[[], Array]] = []
+    read = [*rest, *(v for group in groups.values() for _, found in group for v in found.reads)]
     for group in groups.values():
         for layer in [group] if isinstance(group[0][1], _Scattered) else _layers(group):
             if len(layer) == 1:
@@ -178,7 +187,7 @@ def _merged(root: Op, leaves: Sequence[Value], sums: _Sums) -> list[Op] | None:
                 joins.append(_joining([found for _, found in layer], root))
     if not joins:
         return None
-    return _recorded(root, rest, joins)
+    return _recorded(root, rest, joins, read)
 
 
 def _layers(group: list[tuple[Value, _Padded]]) -> list[list[tuple[Value, _Padded]]]:
@@ -202,10 +211,12 @@ def _joining(found: Sequence[Any], root: Op) -> Callable[[], Array]:
     return lambda: _one_concat(found, root.outputs[0].type)
 
 
-def _recorded(root: Op, rest: Sequence[Value], joins: Sequence[Callable[[], Array]]) -> list[Op]:
-    """The ops of the sum; the last one makes the Var that the root made."""
+def _recorded(root: Op, rest: Sequence[Value], joins: Sequence[Callable[[], Array]], read: Sequence[Value]) -> list[Op]:
+    """The ops of the sum, which `read` these values; the last one makes the Var that the root made."""
     with fresh_stack(), recording(place=root.place or NOWHERE, remark=root.remark) as recorded:
-        recorded.learn(root.outputs[0])
+        for value in read:
+            if isinstance(value, Var):
+                recorded.learn(value)
         parts = [*(Array(v) for v in rest), *(join() for join in joins)]
         total = parts[0]
         for part in parts[1:]:

@@ -43,6 +43,11 @@ def pairs(x: Any, count: int) -> Any:
     return sum(x[i, i] * x[i + 1, i] for i in range(count))
 
 
+def tables(x: Any, count: int) -> Any:
+    places = np.arange(4).reshape(2, 2)
+    return np.sum(np.sin(x[places]) * x[places[::-1]]) * count
+
+
 @pytest.mark.parametrize("size", [201, "N"])
 def test_reading_elements_one_by_one_makes_one_scatter(size: int | str) -> None:
     few = kinds(lambda x: weighted(x, 20), size)
@@ -83,7 +88,15 @@ def test_a_scatter_that_is_used_otherwise_is_left_alone() -> None:
 
 @pytest.mark.parametrize(
     ("function", "shape"),
-    [(weighted, (6,)), (neighbours, (6,)), (columns, (5, 3)), (pieces, (13,)), (overlapping, (8,)), (pairs, (7, 7))],
+    [
+        (weighted, (6,)),
+        (neighbours, (6,)),
+        (columns, (5, 3)),
+        (pieces, (13,)),
+        (overlapping, (8,)),
+        (pairs, (7, 7)),
+        (tables, (4, 3, 2)),
+    ],
 )
 def test_joined_scatters_have_the_same_gradient(function: Callable[[Any, int], Any], shape: tuple[int, ...]) -> None:
     check_grads(lambda x: function(x, 6), random.standard_normal(shape), resize=())
