@@ -98,14 +98,19 @@ class UserFile:
             ) from None
 
 
+def read_target(target: str) -> tuple[str, str | None]:
+    """The path and the function's name of `model.py` or `model.py:function`."""
+    match = _TARGET.match(target)
+    return (target, None) if match is None else (match["path"], match["name"] or None)
+
+
 def load(target: str) -> UserFile:
     """The function that `model.py` or `model.py:function` means.
 
     Without a name it is the file's `main`, or its only public function. Raises FileError where the file cannot be
     read or is not Python, SpecError where it is not clear which function is meant; and what running the file raises.
     """
-    match = _TARGET.match(target)
-    path, name = (target, None) if match is None else (match["path"], match["name"] or None)
+    path, name = read_target(target)
     module = load_module(path)
     function, is_main = _find(module, path, name)
     return UserFile(path, module, function, is_main)

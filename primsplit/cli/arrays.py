@@ -24,14 +24,19 @@ def read_arrays(path: str, names: list[str]) -> Arrays:
         raise FileError(f"{path} is no .npz or .npy file of arrays, or is not whole") from None
     if not isinstance(loaded, np.ndarray):
         with loaded:
-            return {name: _member(loaded, name, path) for name in loaded.files}
+            return {name: _native(_member(loaded, name, path)) for name in loaded.files}
     if len(names) != 1:
         raise SpecError(
             f"{os.path.basename(path)} holds one array, and there are {len(names)} inputs",
             because=(f"the inputs are {', '.join(names)}",),
             cure="Save them together: np.savez('inputs.npz', **{name: array}).",
         )
-    return {names[0]: loaded}
+    return {names[0]: _native(loaded)}
+
+
+def _native(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array in this machine's order of bytes."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _member(loaded: Any, name: str, path: str) -> npt.NDArray[Any]:
@@ -41,6 +46,9 @@ def _member(loaded: Any, name: str, path: str) -> npt.NDArray[Any]:
     except (BadZipFile, EOFError, OSError) as error:
         raise FileError(f"cannot read {name} of {path}: {error}") from None
     except ValueError as error:
+        if "allow_pickle" in str(error):
+            told = f"{name} of {path} is an array of Python objects"
+            raise FileError(told, cure="Save numbers: np.asarray(x, float).") from None
         raise FileError(
             f"cannot read {name} of {path}: {error}", cure="Save numbers of 8 bits as their bytes: x.view(np.uint8)."
         ) from None

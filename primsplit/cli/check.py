@@ -10,10 +10,11 @@ from rich.text import Text
 
 from primsplit.cli import options
 from primsplit.cli.failures import NotRightError, command, user_output_to_stderr
-from primsplit.cli.late import check_file, open_file, open_pair
+from primsplit.cli.late import check_derived, check_file, open_file, open_pair
 from primsplit.cli.loaded import LoadedModel, Subject, name_of, read_subject
 from primsplit.cli.options import FormName
 from primsplit.cli.output import console, print_json, progress_console, table
+from primsplit.programs.modes import save_derived
 
 COLOURS = {"ok": "green", "wrong": "red", "unclear": "yellow"}
 
@@ -27,6 +28,7 @@ def check(
     ] = None,
     spec: options.Spec = None,
     wrt: options.Wrt = None,
+    mode: options.Mode = None,
     form: options.Form = FormName.JOINT,
     dtype: options.Dtype = None,
     tolerance: Annotated[
@@ -42,20 +44,19 @@ def check(
 ) -> None:
     """Compare the exported file with the function itself, run by onnxruntime and by plain NumPy.
 
-    Values are compared with the function's own, gradients with central differences of it in float64. An ONNX model is
-    run by the standard's reference, at random inputs where --inputs gives none. The exit status is 1 unless every row
-    is ok.
+    Values are compared with the function's own, derivatives with central differences of it in float64; the Hessian and
+    products with it, with those of the gradient that is beside them. An ONNX model is run by the standard's reference,
+    at random inputs where --inputs gives none. The exit status is 1 unless every row is ok.
     """
-    made = read_subject(
-        target, spec, wrt, dtype, quiet=json, told=options.Told(length, absent, inputs, ranges, safe_where=safe_where)
-    )
+    told = options.Told(length, absent, inputs, ranges, safe_where=safe_where)
+    made = read_subject(target, spec, wrt, dtype, quiet=json, told=told, mode=mode)
     with tempfile.TemporaryDirectory(prefix="primsplit-") as scratch:
         path = onnx or os.path.join(scratch, "fresh.onnx")
         if onnx is None:
-            made.split.save(path, form.value)
-        rows = _rows(made, _open(path, form), tolerance, seed, quiet=json)
+            save_derived(made.derived, path, made.mode, form.value)
+        rows = _rows(made, _open(path, made.mode, form), tolerance, seed, quiet=json)
     right = all(r["verdict"] == "ok" for r in rows)
-    answer = {"function": name_of(made), "file": onnx, "form": form.value, "rows": rows, "ok": right}
+    answer = {"function": name_of(made), "file": onnx, "form": form.value, "mode": made.mode, "rows": rows, "ok": right}
     if json:
         print_json(answer)
     else:
@@ -64,20 +65,25 @@ def check(
         raise NotRightError
 
 
-def _open(path: str, form: FormName) -> Any:
-    if form is not FormName.SPLIT:
+def _open(path: str, mode: str, form: FormName) -> Any:
+    second = "linear" if mode == "linearize" else "backward" if form is FormName.SPLIT else None
+    if second is None:
         return open_file(path)
     stem = os.path.splitext(path)[0]
-    return open_pair(f"{stem}.forward.onnx", f"{stem}.backward.onnx")
+    return open_pair(f"{stem}.forward.onnx", f"{stem}.{second}.onnx")
 
 
 def _rows(made: Subject, file: Any, tolerance: float | None, seed: int, *, quiet: bool) -> list[dict[str, Any]]:
-    given = made.arguments
+    given, outputs = made.arguments, len(made.split.program.outputs)
     against = "the reference" if isinstance(made, LoadedModel) else "plain NumPy"
-    checking = check_file(
-        made.split, given.function, given.values, file, tolerance=tolerance, seed=seed, against=against
-    )
-    total = len(made.split.program.outputs) + len(made.split.gradient_names)
+    parts: tuple[Any, ...] = (made.split, given.function, given.values, file)
+    named: dict[str, Any] = {"tolerance": tolerance, "seed": seed, "against": against}
+    if made.derived is made.split:
+        checking = check_file(*parts, **named)
+        total = outputs + len(made.split.gradient_names)
+    else:
+        checking = check_derived(made.derived, *parts, second=made.mode in {"hvp", "hessian"}, **named)
+        total = len(checking.program.outputs)
     rows = []
     with Progress(console=progress_console(quiet=quiet), transient=True) as bar, user_output_to_stderr():
         task = bar.add_task("checking", total=total)

@@ -10,6 +10,7 @@ from primsplit.cli import options
 from primsplit.cli.failures import command
 from primsplit.cli.grad import grad
 from primsplit.cli.options import Exported, FormName, progress
+from primsplit.cli.overwriting import keep_apart
 from primsplit.cli.summary import tell
 from primsplit.errors import SpecError
 from primsplit.programs.modes import save_derived
@@ -56,6 +57,7 @@ def export(
     options.Told(length, absent, safe_where=safe_where).refuse()
     started = time.perf_counter()
     made = Exported(target, spec, wrt, dtype, quiet=json, mode=mode, chunk=chunk, branches=branches, policy=policy)
+    keep_apart("--onnx", onnx, made.file.path)
     path = os.path.splitext(os.path.basename(made.file.path))[0] + ".onnx" if onnx is None else onnx
     with progress(f"writing {path}", quiet=json):
         paths = save_derived(made.derived, path, made.mode, form.value, provider.value)

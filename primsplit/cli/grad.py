@@ -9,6 +9,7 @@ import typer
 from primsplit.cli import options
 from primsplit.cli.failures import command
 from primsplit.cli.options import FormName, progress
+from primsplit.cli.overwriting import keep_apart
 from primsplit.cli.summary import tell
 from primsplit.errors import SpecError
 from primsplit.programs.modes import derive, read_mode, save_derived
@@ -48,7 +49,9 @@ def grad(
     Initializers that are differentiated become inputs that keep their numbers as defaults. A scalar output is seeded
     with 1; any other output y has a cotangent input d_y.
     """
-    _check_paths(model, onnx)
+    if model.endswith(".py"):
+        raise SpecError(f"{model} is no ONNX model", cure=f"For Python files there is primsplit export {model}.")
+    keep_apart("--onnx", onnx, model)
     started = time.perf_counter()
     with progress(f"differentiating {model}", quiet=json):
         kind = read_mode("gradient" if mode is None else mode.value)
@@ -64,11 +67,3 @@ def grad(
     with progress(f"writing {path}", quiet=json):
         paths = save_derived(made, path, kind, form.value, provider.value)
     tell(os.path.basename(model), made, paths, form.value, time.perf_counter() - started, json=json)
-
-
-def _check_paths(model: str, onnx: str | None) -> None:
-    """Raise SpecError for a Python file, and for a gradient that would be written over its model."""
-    if model.endswith(".py"):
-        raise SpecError(f"{model} is no ONNX model", cure=f"For Python files there is primsplit export {model}.")
-    if onnx is not None and os.path.exists(onnx) and os.path.exists(model) and os.path.samefile(onnx, model):
-        raise SpecError(f"--onnx {onnx} is the model itself", cure="Name another file for its gradient.")

@@ -24,6 +24,13 @@ def check_file(*args: Any, **named: Any) -> Any:
     return FileCheck(*args, **named)
 
 
+def check_derived(*args: Any, **named: Any) -> Any:
+    """The comparisons of a file of another derivative: see `testing.derived.DerivedCheck`."""
+    from primsplit.testing.derived import DerivedCheck
+
+    return DerivedCheck(*args, **named)
+
+
 def reference_function(block: Any) -> Any:
     """A block as a function of arrays, run by the standard's reference: in float64 on arrays of other dtypes."""
     from primsplit.testing.reference import Reference

@@ -2,25 +2,27 @@
 
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from primsplit import trees
 from primsplit.cli.arrays import Arrays, as_declared, read_arrays
 from primsplit.cli.late import reference_function
-from primsplit.cli.options import DtypeName, Exported, Told, progress, read_policy, read_ranges, read_specs
+from primsplit.cli.options import DtypeName, Exported, ModeName, Told, progress, read_policy, read_ranges, read_specs
 from primsplit.domains import integer_bounds
 from primsplit.errors import SpecError
-from primsplit.export import split
+from primsplit.export import SplitProgram
 from primsplit.ir import Type
 from primsplit.programs.arguments import Arguments, Call, draw_arrays
+from primsplit.programs.modes import derive, gradient_beside, read_mode
 from primsplit.programs.program import Program
 from primsplit.specs import check_array
 
 
 class LoadedModel:
-    """A model, its gradient, and inputs to run them on: drawn ones, and its own numbers for differentiated weights.
+    """A model, its derivative, and inputs to run them on: drawn ones, and its own numbers for differentiated weights.
 
-    `model` is the program as the file has it; `split` that of the gradient, whose weights may be inputs.
+    `model` is the program as the file has it; `derived` and `split` have differentiated weights as inputs.
     """
 
     def __init__(
@@ -32,6 +34,7 @@ class LoadedModel:
         *,
         quiet: bool,
         told: Told,
+        mode: ModeName | None = ModeName.GRADIENT,
         policy: list[str] | None = None,
     ) -> None:
         if dtype is not None:
@@ -41,9 +44,16 @@ class LoadedModel:
             self.name = os.path.basename(path)
             self.path = path
             self.model: Program = _with_ranks(told.load(path), path, texts, told)
-            self.split = split(self.model, wrt=wrt or None, policy=read_policy(policy))
+            self.mode = read_mode((mode or ModeName.GRADIENT).value)
+            self._wrt = wrt or None
+            self.derived = derive(self.model, mode=self.mode, wrt=self._wrt, policy=read_policy(policy))
         self._texts = texts
         self._told = told
+
+    @cached_property
+    def split(self) -> SplitProgram:
+        """The gradient, whatever was derived."""
+        return gradient_beside(self.derived, self.model, mode=self.mode, wrt=self._wrt)
 
     @property
     def arguments(self) -> Arguments:
@@ -115,13 +125,14 @@ def read_subject(
     *,
     quiet: bool,
     told: Told,
+    mode: ModeName | None = ModeName.GRADIENT,
     policy: list[str] | None = None,
 ) -> Subject:
     """What a command is about: a model for a path that ends in .onnx, else a function of a Python file."""
     if target.endswith(".onnx"):
-        return LoadedModel(target, spec, wrt, dtype, quiet=quiet, told=told, policy=policy)
+        return LoadedModel(target, spec, wrt, dtype, quiet=quiet, told=told, mode=mode, policy=policy)
     told.refuse()
-    return Exported(target, spec, wrt, dtype, quiet=quiet, policy=policy)
+    return Exported(target, spec, wrt, dtype, quiet=quiet, mode=mode, policy=policy)
 
 
 def name_of(subject: Subject) -> str:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property, partial
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +16,7 @@ from primsplit.export import SplitProgram
 from primsplit.policies import POLICIES
 from primsplit.programs.arguments import arguments_of
 from primsplit.programs.loading import load as load_model
-from primsplit.programs.modes import derive, read_mode
+from primsplit.programs.modes import Derived, derive, gradient_beside, read_mode
 from primsplit.programs.program import Program
 from primsplit.specs import SHORT
 from primsplit.userfile import load
@@ -262,17 +263,16 @@ class Exported:
             self.arguments = arguments_of(self.file, texts, None if dtype is None else dtype.value)
             told.update(f"tracing {self.file.name}")
             args, named = self.arguments.specs
-            asked = wrt or self.file.wrt
             self.mode = read_mode(mode.value if mode is not None else self.file.mode or "gradient")
-            named = {**named, "branches": branches.value, "policy": read_policy(policy)}
-            self.derived = derive(self.file.function, *args, mode=self.mode, wrt=asked, chunk=chunk, **named)
+            named = {**named, "branches": branches.value, "wrt": wrt or self.file.wrt}
+            made = derive(self.file.function, *args, mode=self.mode, chunk=chunk, policy=read_policy(policy), **named)
+            self.derived: Derived = made
+            self._gradient = partial(gradient_beside, made, self.file.function, *args, mode=self.mode, **named)
 
-    @property
+    @cached_property
     def split(self) -> SplitProgram:
-        """The gradient. Raises SpecError where something else was derived."""
-        if not isinstance(self.derived, SplitProgram):
-            raise SpecError("this command is for gradients")
-        return self.derived
+        """The gradient, whatever was derived."""
+        return self._gradient()
 
 
 def progress(text: str, *, quiet: bool = False) -> Any:

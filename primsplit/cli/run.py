@@ -14,6 +14,7 @@ from primsplit.cli.failures import command
 from primsplit.cli.late import open_file
 from primsplit.cli.options import Exported, progress
 from primsplit.cli.output import console, print_json, table
+from primsplit.cli.overwriting import keep_apart
 from primsplit.cli.states import read_states, write_states
 from primsplit.errors import SpecError
 from primsplit.export import SplitProgram
@@ -23,6 +24,7 @@ from primsplit.programs.plain import arrays_of
 from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram
 from primsplit.specs import check_array, check_names
+from primsplit.userfile import read_target
 
 
 @command
@@ -56,6 +58,8 @@ def run(
 
     What a program keeps from run to run starts at its first values, or with --state where the last run left it.
     """
+    keep_apart("--out", out, read_target(target)[0], inputs)
+    keep_apart("--state", state, read_target(target)[0], inputs)
     if target.endswith(".onnx"):
         if spec or wrt or dtype:
             raise SpecError("--spec, --wrt and --dtype are for Python files: an ONNX file has its inputs already")

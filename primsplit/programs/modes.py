@@ -86,6 +86,15 @@ def derive(
     return push_program(program, inputs, results)
 
 
+def gradient_beside(derived: Derived, function: Function, *specs: Any, mode: Kind, **named: Any) -> SplitProgram:
+    """The gradient of what `derive` was given; of a function to be traced alone, with respect to nothing."""
+    if isinstance(derived, SplitProgram):
+        return derived
+    if mode == "value" and isinstance(derived, Program):
+        return split(derived, wrt=[], of=[])
+    return split(function, *specs, **named)
+
+
 def export(
     target: Function | SplitProgram,
     *specs: Any,

@@ -29,6 +29,16 @@ def with_states(program: Program, given: Sequence[AnyArray]) -> list[AnyArray]:
     return [arrays[name] for name in program.inputs]
 
 
+def as_given(array: AnyArray, leaf: Any) -> Any:
+    """A copy of an array in the form of the argument that it stands for: a number of the same class where that is one.
+
+    NumPy takes a float for a weak number, and a np.float64 not.
+    """
+    if isinstance(leaf, np.generic):
+        return array[()].copy()
+    return float(array) if isinstance(leaf, float) else array.copy()
+
+
 def plain_results(
     program: Program, function: Callable[..., Any], call: Call, arrays: Sequence[AnyArray]
 ) -> list[AnyArray]:

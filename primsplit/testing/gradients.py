@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import trees
+from primsplit.errors import PrimsplitError
 from primsplit.export import SplitProgram, split
-from primsplit.programs.plain import plain_results, with_states
+from primsplit.programs.plain import as_given, plain_results, with_states
 from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram, push_program
 from primsplit.specs import leaf_type, spec
@@ -19,6 +20,9 @@ from primsplit.testing.failures import GradientMismatch
 
 Function = Callable[..., Any]
 AnyArray = npt.NDArray[Any]
+
+SHORTER = (1.0, 0.1, 0.01)
+"""The steps that are tried, in units of the longest: a parameter of 0.01 bends a function within one of 0.001."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,8 @@ def check_grads(
     traced again with each distinct size above 1 as a symbol, and run at the sizes in `resize` too, where plain NumPy
     accepts that, and its gradients compared along a few directions. With "forward" in `modes`, the tangents along a
     random direction must fit the gradients, everywhere. The same programs are checked at the arguments in `also_at`,
-    which have the same sizes. `wrt` as in `ps.split`. `step` scales the differences. Raises GradientMismatch.
+    which have the same sizes. `wrt` as in `ps.split`, for both orders. `step` scales the differences; where they do not
+    agree, shorter ones are tried. Raises GradientMismatch.
     """
     random = np.random.default_rng(seed)
     allowed = Allowed(tolerance, value_tolerance, step, is_forward="forward" in modes)
@@ -68,7 +73,7 @@ def check_grads(
     specs, sizes = symbolic_specs(args)
     if not symbolic or not sizes:
         return
-    exported = _Exported(split(function, *specs, wrt=wrt))
+    exported = _Exported(_split_of_any_size(function, specs, wrt))
     few = replace(allowed, most=4)
     for point in points:
         _check_file(exported, function, point, few, random)
@@ -76,6 +81,15 @@ def check_grads(
         smaller = _resized(args, size)
         if _works(exported.made, function, smaller):
             _check_file(exported, function, smaller, few, random)
+
+
+def _split_of_any_size(function: Function, specs: Sequence[Any], wrt: Any) -> SplitProgram:
+    """The split for sizes that only the run knows. An error of it tells how to do without."""
+    try:
+        return split(function, *specs, wrt=wrt)
+    except PrimsplitError as error:
+        error.cure = f"{error.cure}\n  To check it at the sizes of its arguments alone, pass symbolic=False.".lstrip()
+        raise
 
 
 class _Exported:
@@ -98,12 +112,13 @@ def _check_second_order(
     allowed: Allowed,
     random: np.random.Generator,
 ) -> None:
-    """The gradients of the gradients, also with respect to the cotangents; the first were checked before.
+    """The gradients of the gradients, by the same inputs and the cotangents; the first were checked before.
 
     `points` are arguments with the function's results there.
     """
     made, joint = exported.made, exported.joint
-    again = _Exported(split(joint, of=made.gradient_names))
+    wrt = [*(made.program.inputs[i] for i in made.split.wrt), *made.seed_names]
+    again = _Exported(split(joint, wrt=wrt, of=made.gradient_names))
     for args, values in points:
         leaves = trees.flatten(tuple(args))[0]
         given = [np.asarray(x) for x in leaves if leaf_type(x) is not None]
@@ -129,7 +144,7 @@ def _check_file(
         moved = list(leaves)
         given = [arrays[i] for i in made.program.given]
         for position, array in zip(positions, given, strict=True):
-            moved[position] = _as_given(array, leaves[position])
+            moved[position] = as_given(array, leaves[position])
         return plain_results(made.program, function, (trees.unflatten(structure, moved), {}), arrays)
 
     expected = plain(point)
@@ -180,15 +195,6 @@ def _check_tangents(
         )
 
 
-def _as_given(array: Any, leaf: Any) -> Any:
-    """A copy of an array in the form of the argument that it stands for: a number where that is one."""
-    if isinstance(leaf, np.generic):
-        return np.asarray(array)[()]
-    if isinstance(leaf, float):
-        return float(array)
-    return array.copy() if isinstance(array, np.ndarray) else array
-
-
 def _check_value(name: str, value: AnyArray, wanted: AnyArray, tolerance: float) -> None:
     value = np.asarray(value)
     if value.dtype != wanted.dtype or value.shape != wanted.shape:
@@ -217,12 +223,17 @@ def _check_gradient(
     for direction in directions(point, random, allowed.most):
         length = max((float(np.max(np.abs(d), initial=0)) for d in direction), default=0.0)
         found = pairing(list(gradient.values()), direction)
-        wanted = directional_derivative(scalar, point, direction, allowed.step)
-        error = abs(found - wanted)
-        if not error <= allowed.gradient * max(abs(wanted), size * length, 1e-3):
+        for shorter in SHORTER:
+            wanted = directional_derivative(scalar, point, direction, allowed.step * shorter)
+            error = abs(found - wanted)
+            if error <= allowed.gradient * max(abs(wanted), size * length, 1e-3):
+                break
+        else:
+            rounded = sorted({p.dtype.name for p in point} - {"float64"})
             raise GradientMismatch(
                 f"a directional derivative is {found:.12g}, and {wanted:.12g} by central differences "
                 f"(error {error:.2g}) along {[d.round(3).tolist() for d in direction]}"
+                + (f"; differences of {rounded[0]} have few digits: pass float64 arrays" if rounded else "")
             )
 
 

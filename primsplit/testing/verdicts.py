@@ -1,15 +1,12 @@
 """An exported file against the function it was made from: values against plain NumPy, gradients against differences.
 
 Derivatives are five-point central differences of the function itself in float64, along single elements of small
-inputs and along random directions of large ones, with steps made smaller until two of them agree. A gradient that
-misses them is right where its program, evaluated in float64, meets them, and the file is no further from that than
-NumPy is in the program's own dtypes: in float32, 1 - p of a p near 1 has few digits left, and so has the slope of a
-saturated sigmoid.
+inputs and along random directions of large ones: see `lines`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -19,24 +16,19 @@ from primsplit import trees
 from primsplit.errors import SpecError
 from primsplit.export import SplitProgram
 from primsplit.ir import BFLOAT16, Type
-from primsplit.programs.plain import arrays_of, plain_results
+from primsplit.programs.plain import arrays_of, as_given, plain_results
 from primsplit.programs.program import ARRAY
-from primsplit.testing.differences import directional_derivative
+from primsplit.testing.lines import ROUNDINGS, ROUNDS, Errors, Line, Verdict, compared
 from primsplit.testing.reference import evaluate
 
 Array = npt.NDArray[Any]
 Outputs = Mapping[str, Array]
-Verdict = Literal["ok", "wrong", "unclear"]
 
 TOLERANCES = {"float64": (1e-10, 1e-6), "float32": (1e-4, 1e-3), "float16": (2e-2, 5e-2), "bfloat16": (1e-1, 2e-1)}
 """The relative errors admitted of values and of gradients, by the dtype that they are computed in."""
 
-ROUNDINGS = 4
-"""How many times as far from float64 a file may be as the function is in NumPy, in its own dtypes."""
-ROUNDS = "within rounding"
-
-STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
 FEW, MANY_DIRECTIONS = 12, 6
+_NOTHING = Line(0.0, "ok", "no elements")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +45,14 @@ class Row:
     def as_dict(self) -> dict[str, Any]:
         """For JSON; an infinite error is None."""
         return {**asdict(self), "error": self.error if np.isfinite(self.error) else None}
+
+
+def difference_row(name: str, derivative: Array, lines: Sequence[Line]) -> Row:
+    """The row of a derivative that was compared along these lines: it is as right as the worst of them."""
+    worst = max(lines, key=lambda line: ("ok", "unclear", "wrong").index(line.verdict), default=_NOTHING)
+    error = max((line.error for line in lines if line.verdict == worst.verdict), default=0.0)
+    note = worst.note or next((line.note for line in lines if line.note), "")
+    return Row(name, told_type(derivative), "central differences", error, worst.verdict, note)
 
 
 class FileCheck:
@@ -79,7 +79,7 @@ class FileCheck:
         self.leaves, self.structure = trees.flatten(values)
         self.positions = [i for i, s in enumerate(made.program.static) if s is ARRAY]
         self.point = arrays_of(made.program, values)
-        self.wide = [_wide(x) for x in self.point]
+        self.wide = [in_float64(x) for x in self.point]
         self.evaluated: dict[int, tuple[Array, Array]] | None = None
         self.height = 0.0
 
@@ -88,28 +88,35 @@ class FileCheck:
         moved = list(self.leaves)
         given = [arrays[i] for i in self.made.program.given]
         for position, array in zip(self.positions, given, strict=True):
-            moved[position] = (
-                array[()].copy() if array.ndim == 0 and _is_number(self.leaves[position]) else array.copy()
-            )
+            moved[position] = as_given(array, self.leaves[position])
         with np.errstate(all="ignore"):
             return plain_results(self.made.program, self.function, trees.unflatten(self.structure, moved), arrays)
 
     def rows(self) -> Iterator[Row]:
         """The comparisons, one after the other: they take a while."""
         made = self.made
-        expected = self.plain(self.wide)
-        own = self._promised()
-        cotangents = [self._cotangent(i, e, o) for i, (e, o) in enumerate(zip(expected, own, strict=True))]
-        feeds = dict(zip(made.program.inputs, self.point, strict=True))
-        feeds.update({n: cotangents[i] for n, i in zip(made.cotangent_names, made.split.of, strict=True)})
-        found = self.file(feeds)
-        if missing := [n for n in (*made.program.outputs, *made.gradient_names) if n not in found]:
+        expected, own = self.plain(self.wide), self._promised()
+        cotangents = self._cotangents(expected, own)
+        seeds = {n: cotangents[i] for n, i in zip(made.cotangent_names, made.split.of, strict=True)}
+        found = self._found(seeds, [*made.program.outputs, *made.gradient_names])
+        yield from self._value_rows(found, expected, own)
+        yield from self._gradient_rows(found, expected, cotangents)
+
+    def _found(self, more: Outputs, names: Sequence[str]) -> Outputs:
+        """What the file gives for the inputs and what else it is given. Raises SpecError where it lacks a name."""
+        found = self.file({**dict(zip(self.made.program.inputs, self.point, strict=True)), **more})
+        if missing := [n for n in names if n not in found]:
             raise SpecError(f"the file does not give {', '.join(missing)}", because=(f"it gives {', '.join(found)}",))
-        wides = [_wide(c) for c in cotangents]
+        return found
+
+    def _value_rows(self, found: Outputs, expected: Sequence[Array], own: Sequence[Array]) -> Iterator[Row]:
+        for name, wide, value in zip(self.made.program.outputs, expected, own, strict=True):
+            yield self._value_row(name, found[name], wide, value)
+
+    def _gradient_rows(self, found: Outputs, expected: Sequence[Array], cotangents: Sequence[Array]) -> Iterator[Row]:
+        made, wides = self.made, [in_float64(c) for c in cotangents]
         with np.errstate(all="ignore"):
             self.height = float(sum(np.sum(np.abs(expected[i] * wides[i])) for i in made.split.of))
-        for name, wide, value in zip(made.program.outputs, expected, own, strict=True):
-            yield self._value_row(name, found[name], wide, value)
         for position, name in zip(made.differentiated, made.gradient_names, strict=True):
             yield self._gradient_row(position, name, found[name], wides)
 
@@ -125,6 +132,9 @@ class FileCheck:
         types = [r.type for r in self.made.program.block.results]
         return [x.astype(t.dtype) for x, t in zip(own, types, strict=True)]
 
+    def _cotangents(self, expected: Sequence[Array], own: Sequence[Array]) -> list[Array]:
+        return [self._cotangent(i, e, o) for i, (e, o) in enumerate(zip(expected, own, strict=True))]
+
     def _cotangent(self, position: int, expected: Array, own: Array) -> Array:
         if position not in self.made.split.of:
             return np.zeros_like(expected)
@@ -133,9 +143,9 @@ class FileCheck:
         return self.random.standard_normal(expected.shape).astype(own.dtype)
 
     def _value_row(self, name: str, value: Array, wide: Array, own: Array) -> Row:
-        told = _told(value)
+        told = told_type(value)
         if value.dtype != own.dtype or value.shape != own.shape:
-            note = f"{self.against} gives {_told(own)}"
+            note = f"{self.against} gives {told_type(own)}"
             return Row(name, told, self.against, np.inf, "wrong", note)
         if value.dtype.name not in TOLERANCES:
             wrong = int(np.sum(value != own))
@@ -145,31 +155,28 @@ class FileCheck:
         if not finite.all():
             same = np.array_equal(np.isfinite(value), finite)
             return Row(name, told, self.against, np.inf, "unclear" if same else "wrong", "not finite at these inputs")
-        error = float(np.max(np.abs(_wide(value) - wide), initial=0.0)) / (size or 1.0)
-        if error <= self._value_tolerance(value):
+        error = float(np.max(np.abs(in_float64(value) - wide), initial=0.0)) / (size or 1.0)
+        if error <= self._tolerances(value)[0]:
             return Row(name, told, self.against, error, "ok")
-        rounding = float(np.max(np.abs(_wide(own) - wide), initial=0.0)) / (size or 1.0)
+        rounding = float(np.max(np.abs(in_float64(own) - wide), initial=0.0)) / (size or 1.0)
         is_rounding = error <= ROUNDINGS * rounding
         return Row(name, told, self.against, error, "ok" if is_rounding else "wrong", ROUNDS if is_rounding else "")
 
-    def _value_tolerance(self, value: Array) -> float:
-        """The tolerance of the least precise dtype at work: a float64 result of float32 inputs has their digits."""
-        dtypes = {a.dtype.name for a in (value, *self.point)} & set(TOLERANCES)
-        return max(TOLERANCES[name][0] for name in dtypes)
+    def _tolerances(self, array: Array) -> tuple[float, float]:
+        """Those of the least precise dtype at work: a float64 result of float32 inputs has their digits."""
+        dtypes = {a.dtype.name for a in (array, *self.point)} & set(TOLERANCES)
+        return max(TOLERANCES[name] for name in dtypes)
 
     def _gradient_row(self, position: int, name: str, gradient: Array, cotangents: Sequence[Array]) -> Row:
         primal = self.point[position]
-        told = _told(gradient)
+        told = told_type(gradient)
         if gradient.shape != primal.shape or gradient.dtype != primal.dtype:
-            note = f"the input is {_told(primal)}"
+            note = f"the input is {told_type(primal)}"
             return Row(name, told, "central differences", np.inf, "wrong", note)
-        wide = _wide(gradient)
+        wide = in_float64(gradient)
         with np.errstate(all="ignore"):
             lines = [self._line(position, d, wide, cotangents) for d in self._directions(position, wide)]
-        worst = max(lines, key=lambda line: ("ok", "unclear", "wrong").index(line.verdict), default=_NOTHING)
-        error = max((line.error for line in lines if line.verdict == worst.verdict), default=0.0)
-        note = worst.note or next((line.note for line in lines if line.note), "")
-        return Row(name, told, "central differences", error, worst.verdict, note)
+        return difference_row(name, gradient, lines)
 
     def _directions(self, position: int, gradient: Array) -> list[Array]:
         """Single elements where there are few; else random directions, and the elements with the largest slopes."""
@@ -191,41 +198,28 @@ class FileCheck:
             units += [self.random.standard_normal(x.shape) * scale for _ in range(MANY_DIRECTIONS)]
         return units
 
-    def _line(self, position: int, direction: Array, gradient: Array, cotangents: Sequence[Array]) -> "_Line":
+    def _line(self, position: int, direction: Array, gradient: Array, cotangents: Sequence[Array]) -> Line:
         """The comparison along one direction."""
         of = self.made.split.of
 
-        def scalar(moved: list[Array]) -> float:
+        def scalar(moved: list[Array]) -> Array:
             arrays = list(self.wide)
             arrays[position] = moved[0]
             results = self.plain(arrays)
-            return float(sum(np.sum(results[i] * cotangents[i]) for i in of))
+            return np.asarray(sum(np.sum(results[i] * cotangents[i]) for i in of))
 
-        point, along = [self.wide[position]], [direction]
-        tolerance = TOLERANCES[self.point[position].dtype.name][1] if self.tolerance is None else self.tolerance
-        found = float(np.sum(gradient * direction))
-        if not np.isfinite(found):
-            return _Line(np.inf, "wrong", "not finite")
+        found = np.sum(gradient * direction)
         steep = float(np.max(np.abs(gradient), initial=0.0) * np.max(np.abs(direction), initial=0.0))
         size = max(float(np.sqrt(np.sum((gradient * direction) ** 2))), 1e-3 * steep)
-        best, doubt, step = _settled(scalar, point, along, 0.1 * tolerance, size)
-        noise = 50 * np.finfo(np.float64).eps * self.height / step
-        size = max(size, abs(best))
-        error = abs(found - best)
-        relative = error / size if size > noise else 0.0
-        if error <= tolerance * size + noise:
-            return _Line(relative, "ok")
-        exact, rounding = self._rounded(position, cotangents, direction)
-        rounding += self.height * float(ml_dtypes.finfo(self.point[position].dtype).eps)  # type: ignore[no-untyped-call]
-        if abs(exact - best) <= 0.1 * tolerance * size + noise and abs(found - exact) <= ROUNDINGS * rounding:
-            return _Line(relative, "ok", ROUNDS)
-        if _is_subgradient(scalar, point, along, found, tolerance * size):
-            return _Line(0.0, "ok", "at a kink")
-        if not doubt <= tolerance * size:
-            return _Line(relative if np.isfinite(relative) else np.inf, "unclear", "the differences do not settle")
-        return _Line(relative, "wrong", f"{found:.9g}, differences say {best:.9g}")
+        errors = Errors(
+            self._tolerance(gradient), size, self.height, lambda: self._rounded(position, cotangents, direction)
+        )
+        return compared(found, scalar, [self.wide[position]], [direction], errors)
 
-    def _rounded(self, position: int, cotangents: Sequence[Array], direction: Array) -> tuple[float, float]:
+    def _tolerance(self, derivative: Array) -> float:
+        return self._tolerances(derivative)[1] if self.tolerance is None else self.tolerance
+
+    def _rounded(self, position: int, cotangents: Sequence[Array], direction: Array) -> tuple[Array, float]:
         """The slope along the direction by the gradient's program in float64, and how far its own dtypes may be off."""
         if self.evaluated is None:
             made, block = self.made, self.made.joint().block
@@ -234,54 +228,20 @@ class FileCheck:
             pairs = list(zip(evaluate(block, wide), evaluate(block, own, None), strict=True))
             self.evaluated = dict(zip(made.differentiated, pairs[len(made.program.outputs) :], strict=True))
         exact, rounded = self.evaluated[position]
-        return float(np.sum(exact * direction)), float(np.sum(np.abs((_wide(rounded) - exact) * direction)))
+        rounding = float(np.sum(np.abs((in_float64(rounded) - exact) * direction)))
+        return np.sum(exact * direction), rounding + self.height * epsilon(self.point[position])
 
 
-def _settled(
-    scalar: Callable[[list[Array]], float], point: list[Array], along: list[Array], tolerance: float, size: float
-) -> tuple[float, float, float]:
-    """The derivative at the step where it changed least from the step before, that change, and the step."""
-    best, doubt, step, previous = np.nan, np.inf, STEPS[0], np.nan
-    for candidate in STEPS:
-        now = directional_derivative(scalar, point, along, candidate)
-        gap = abs(now - previous)
-        if gap < doubt:
-            best, doubt, step = now, gap, candidate
-        if doubt <= tolerance * max(size, abs(best)):
-            break
-        previous = now
-    return best, doubt, step
+def epsilon(array: Array) -> float:
+    """What an array of this dtype rounds at 1."""
+    return float(ml_dtypes.finfo(array.dtype).eps)  # type: ignore[no-untyped-call]
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    error: float
-    verdict: Verdict
-    note: str = ""
-
-
-_NOTHING = _Line(0.0, "ok", "no elements")
-
-
-def _is_subgradient(
-    scalar: Callable[[list[Array]], float], point: list[Array], along: list[Array], found: float, margin: float
-) -> bool:
-    """True where the one-sided slopes differ and the derivative found is between them, the ends included."""
-    step = 1e-5
-    here, (right, left) = scalar(point), (scalar([point[0] + s * step * along[0]]) for s in (1, -1))
-    slopes = sorted(((right - here) / step, (here - left) / step))
-    rough = 1e-3 * max(abs(slopes[0]), abs(slopes[1]))
-    return slopes[1] - slopes[0] > 10 * (margin + rough) and slopes[0] - rough <= found <= slopes[1] + rough
-
-
-def _wide(array: Array) -> Array:
+def in_float64(array: Array) -> Array:
     """A floating-point array in float64; others as they are."""
     return array.astype(np.float64) if array.dtype.name in TOLERANCES else array
 
 
-def _told(array: Array) -> str:
+def told_type(array: Array) -> str:
+    """The array's dtype and shape, as rows tell them."""
     return str(Type(array.dtype, array.shape))
-
-
-def _is_number(leaf: Any) -> bool:
-    return isinstance(leaf, np.generic | float)

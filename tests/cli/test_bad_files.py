@@ -150,12 +150,29 @@ def test_a_python_file_is_no_model_for_grad(primsplit: Callable[..., Any], model
     assert (done.status, "primsplit export" in done.error) == (1, True)
 
 
-def test_a_gradient_is_not_written_over_its_model(
-    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+@pytest.mark.parametrize(
+    ("read", "arguments"),
+    [
+        ("loss.onnx", ["grad", "loss.onnx", "--onnx", "loss.onnx"]),
+        ("model.py", ["export", "model.py", *X, "--onnx", "model.py"]),
+        ("loss.onnx", ["run", "loss.onnx", "--inputs", "in.npz", "--out", "loss.onnx"]),
+        ("model.py", ["run", "model.py:loss", *X, "--inputs", "in.npz", "--out", "model.py"]),
+        ("in.npz", ["run", "loss.onnx", "--inputs", "in.npz", "--out", "in.npz"]),
+        ("loss.onnx", ["run", "loss.onnx", "--inputs", "in.npz", "--state", "loss.onnx"]),
+    ],
+)
+def test_what_is_read_is_not_written_over(
+    primsplit: Callable[..., Any],
+    model: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    read: str,
+    arguments: list[str],
 ) -> None:
-    path = tmp_path / "loss.onnx"
-    assert primsplit("export", model(GOOD), *X, "--onnx", path, "--mode", "value").status == 0
-    before = path.read_bytes()
-    done = primsplit("grad", path, "--onnx", path)
-    assert (done.status, "is the model itself" in done.error) == (1, True)
-    assert path.read_bytes() == before
+    monkeypatch.chdir(tmp_path)
+    assert primsplit("export", model(GOOD), *X, "--onnx", "loss.onnx", "--mode", "value").status == 0
+    np.savez("in.npz", x=np.ones(3))
+    before = (tmp_path / read).read_bytes()
+    done = primsplit(*arguments)
+    assert (done.status, "would be written over" in done.error) == (1, True), done.error
+    assert (tmp_path / read).read_bytes() == before

@@ -70,6 +70,17 @@ ROWS = [
         arguments=("--spec", "x:f64[2,3]", "--spec", "w:f64[4,5]"),
     ),
     Row(
+        "an axis of unknown size that compiled code walks along, and tells in words of its own",
+        """
+        from functools import reduce
+        def loss(x):
+            return reduce(lambda a, b: a * b, x)
+        """,
+        ("iteration asks for the size N", "ps.scan"),
+        "return reduce(lambda a, b: a * b, x)",
+        arguments=("--spec", "x:f64[N]"),
+    ),
+    Row(
         "an input without a spec",
         """
         def loss(x, y):

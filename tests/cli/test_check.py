@@ -101,6 +101,24 @@ def test_every_precision_is_compared_with_differences_in_float64(
     assert all(r["error"] < most for r in done.json["rows"])
 
 
+def test_a_python_number_beside_float32_is_weak_in_numpy_too(
+    primsplit: Callable[..., Any], model: Callable[..., Path]
+) -> None:
+    """The gradient of such a number is float64, and has the digits of float32."""
+    path = model("""
+        import numpy as np
+
+        def loss(x, rate):
+            return 1.0 - np.sum(np.tanh(rate * x) / 3)
+
+        def example_inputs():
+            return np.array([0.3, 0.7, 1.9], np.float32), 0.7
+        """)
+    done = primsplit("check", path, "--json")
+    assert done.status == 0, done.out
+    assert [r["type"] for r in done.json["rows"]] == ["float32", "float32[3]", "float64"]
+
+
 def test_parameters_at_zero_are_moved_all_the_same(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
     path = model("""
         import numpy as np
@@ -250,6 +268,72 @@ def test_a_file_of_another_mode_is_told(
         primsplit("export", path, "--mode", mode, "--onnx", tmp_path / "other.onnx")
         done = primsplit("check", path, "--onnx", tmp_path / "other.onnx")
         assert (done.status, told in done.error) == (1, True), done.error
+
+
+SECOND = """
+import numpy as np
+import primsplit as ps
+
+@ps.primitive
+def sine(x):
+    return np.sin(x)
+
+@ps.primitive
+def cosine(x):
+    return np.cos(x)
+
+ps.rrule(sine)(lambda x: (sine(x), lambda dy: (FIRST * dy * cosine(x),)))
+ps.rrule(cosine)(lambda x: (cosine(x), lambda dy: (SECOND * dy * np.sin(x),)))
+
+def main(x, k):
+    return np.sum(k * sine(x))
+
+def example_inputs():
+    return np.linspace(0.3, 1.0, 3), np.float32(2.0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "first", "second", "names", "wrong"),
+    [
+        ("jvp", 1, 1, ["y", "t_y"], []),
+        ("jvp", 2, 1, ["y", "t_y"], ["t_y"]),
+        ("linearize", 1, 1, ["y", "t_y"], []),
+        ("linearize", 2, 1, ["y", "t_y"], ["t_y"]),
+        ("jacobian", 1, 1, ["y", "j_x", "j_k"], []),
+        ("jacobian", 2, 1, ["y", "j_x", "j_k"], ["j_x"]),
+        ("hvp", 1, -1, ["y", "d_x", "d_k", "t_d_x", "t_d_k"], []),
+        ("hvp", 1, 1, ["y", "d_x", "d_k", "t_d_x", "t_d_k"], ["t_d_x"]),
+        ("hessian", 1, -1, ["y", "d_x", "d_k", "h_x_x", "h_x_k", "h_k_x", "h_k_k"], []),
+        ("hessian", 1, 1, ["y", "d_x", "d_k", "h_x_x", "h_x_k", "h_k_x", "h_k_k"], ["h_x_x"]),
+        ("value", 2, 2, ["y"], []),
+    ],
+)
+def test_every_output_of_each_mode_is_checked(
+    primsplit: Callable[..., Any],
+    model: Callable[..., Path],
+    mode: str,
+    first: int,
+    second: int,
+    names: list[str],
+    wrong: list[str],
+) -> None:
+    text = SECOND.replace("FIRST", str(first)).replace("SECOND", str(second)) + f"\nmode = {mode!r}\n"
+    done = primsplit("check", model(text), "--json")
+    assert done.status == bool(wrong), done.out
+    assert [r["name"] for r in done.json["rows"]] == names
+    assert [r["name"] for r in done.json["rows"] if r["verdict"] == "wrong"] == wrong
+    assert done.json["mode"] == mode
+
+
+@pytest.mark.parametrize("mode", ["jvp", "jacobian", "hvp", "hessian", "value"])
+def test_a_models_derivatives_of_each_mode_are_checked(
+    primsplit: Callable[..., Any], tmp_path: Path, mode: str
+) -> None:
+    weights = np.linspace(-1.0, 1.0, 3)
+    ps.trace(lambda x: np.sum(np.tanh(x @ weights) ** 2), ps.spec("float32", [4, 3])).save(tmp_path / "model.onnx")
+    done = primsplit("check", tmp_path / "model.onnx", "--mode", mode, "--json")
+    assert done.status == 0, done.out + done.error
 
 
 def test_several_results_are_checked_with_random_cotangents(

@@ -151,6 +151,17 @@ def test_numbers_of_few_bits_go_through_numpys_files(primsplit: Callable[..., An
         np.testing.assert_array_equal(out["z"].view(np.uint8), x.view(np.uint8))
 
 
+def test_bytes_in_another_order_are_read_and_python_objects_are_told(
+    primsplit: Callable[..., Any], exported: Path, tmp_path: Path
+) -> None:
+    inputs = {"params.w": np.array([1.0, -1.0], ">f8"), "params.b": np.array(2.0), "x": np.ones((1, 2))}
+    np.savez(tmp_path / "in.npz", **inputs)
+    assert primsplit("run", exported, "--inputs", tmp_path / "in.npz").status == 0
+    np.savez(tmp_path / "in.npz", **{**inputs, "x": np.array([[1.0, None]])})
+    done = primsplit("run", exported, "--inputs", tmp_path / "in.npz")
+    assert (done.status, "x of " in done.error, "Python objects" in done.error) == (1, True, True)
+
+
 def test_an_array_that_numpy_writes_and_cannot_read_is_told(primsplit: Callable[..., Any], tmp_path: Path) -> None:
     np.savez(tmp_path / "in.npz", x=np.ones(3, ml_dtypes.float8_e5m2))
     path = tmp_path / "f.onnx"

@@ -86,6 +86,29 @@ def test_a_gradient_that_is_wrong_at_other_arguments_alone_fails_where_these_are
         check_grads(square, V, also_at=[(2.0 * V,), (-5.0 * V,)], order=order)
 
 
+def test_what_bends_within_a_step_is_checked_with_shorter_ones() -> None:
+    check_grads(lambda x: np.arctan(300.0 * x), np.array([0.002, 0.7]))
+
+
+def test_the_second_derivatives_are_of_what_is_asked_alone() -> None:
+    """The function jumps where the keys, which nobody differentiates, change their order."""
+    check_grads(lambda x, keys: np.sum(x[np.argsort(keys)] ** 3 * V), V, np.array([1.0, 1.0 + 1e-9, 2.0]), wrt=0)
+
+
+def test_a_function_that_needs_its_sizes_is_told_how_to_be_checked() -> None:
+    def steps(x: Any) -> Any:
+        return sum(x[i] ** 2 for i in range(len(x)))
+
+    check_grads(steps, V, symbolic=False)
+    with pytest.raises(ps.PrimsplitError, match="pass symbolic=False"):
+        check_grads(steps, V)
+
+
+def test_differences_of_float32_are_told_to_have_few_digits() -> None:
+    with pytest.raises(GradientMismatch, match="float32 have few digits"):
+        check_grads(lambda x: np.sin(x), V.astype(np.float32), value_tolerance=1e-6)
+
+
 def test_a_difference_of_a_polynomial_is_exact() -> None:
     found = directional_derivative(lambda a: float(a[0] ** 4), [np.array(2.0)], [np.array(1.0)], 1e-2)
     assert found == pytest.approx(32.0, rel=1e-12)

@@ -1,0 +1,106 @@
+"""A derivative along one direction, compared with central differences in float64.
+
+Differences are taken with steps made smaller until two of them agree. A derivative that misses them is right where its
+program, evaluated in float64, meets them, and it is no further from that than NumPy is in the program's own dtypes: in
+float32, 1 - p of a p near 1 has few digits left, and so has the slope of a saturated sigmoid. At a kink any slope
+between those of the two sides is right.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit.testing.differences import derivatives
+
+Array = npt.NDArray[Any]
+Verdict = Literal["ok", "wrong", "unclear"]
+Function = Callable[[list[Array]], Array]
+
+ROUNDINGS = 4
+"""How many times as far from float64 a file may be as the function is in NumPy, in its own dtypes."""
+ROUNDS = "within rounding"
+
+STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The result of one comparison; the error is relative."""
+
+    error: float
+    verdict: Verdict
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """What may be off: `tolerance` relative to `size`, or to the derivative where that is larger.
+
+    `height` is how large the numbers are that differences are taken of. `rounded()` gives the derivative by its program
+    in float64, and how far that may be off in its own dtypes.
+    """
+
+    tolerance: float
+    size: float
+    height: float
+    rounded: Callable[[], tuple[Array, float]]
+
+
+def compared(found: Array, function: Function, point: list[Array], along: list[Array], errors: Errors) -> Line:
+    """`found`, told to be the derivative of the function at the point along a direction, against differences."""
+    if not np.all(np.isfinite(found)):
+        return Line(np.inf, "wrong", "not finite")
+    tolerance = errors.tolerance
+    best, doubt, step = _settled(function, point, along, 0.1 * tolerance, errors.size)
+    noise = 50 * np.finfo(np.float64).eps * errors.height / step
+    size = max(errors.size, _largest(best))
+    error = _largest(found - best)
+    relative = error / size if size > noise else 0.0
+    if error <= tolerance * size + noise:
+        return Line(relative, "ok")
+    exact, rounding = errors.rounded()
+    if _largest(exact - best) <= 0.1 * tolerance * size + noise and _largest(found - exact) <= ROUNDINGS * rounding:
+        return Line(relative, "ok", ROUNDS)
+    if _is_subgradient(function, point, along, found, best, tolerance * size):
+        return Line(0.0, "ok", "at a kink")
+    if not doubt <= tolerance * size:
+        return Line(relative if np.isfinite(relative) else np.inf, "unclear", "the differences do not settle")
+    worst = np.unravel_index(np.argmax(np.abs(found - best)), best.shape)
+    return Line(relative, "wrong", f"{found[worst]:.9g}, differences say {best[worst]:.9g}")
+
+
+def _largest(array: Array) -> float:
+    return float(np.max(np.abs(array), initial=0.0))
+
+
+def _settled(
+    function: Function, point: list[Array], along: list[Array], tolerance: float, size: float
+) -> tuple[Array, float, float]:
+    """The derivative at the step where it changed least from the step before, that change, and the step."""
+    best, doubt, step = np.asarray(np.nan), np.inf, STEPS[0]
+    previous: Array | None = None
+    for candidate in STEPS:
+        (now,) = derivatives(lambda moved: [function(moved)], point, along, candidate)
+        gap = np.inf if previous is None else _largest(now - previous)
+        if previous is None or gap < doubt:
+            best, doubt, step = now, gap, candidate
+        if doubt <= tolerance * max(size, _largest(best)):
+            break
+        previous = now
+    return best, doubt, step
+
+
+def _is_subgradient(
+    function: Function, point: list[Array], along: list[Array], found: Array, best: Array, margin: float
+) -> bool:
+    """True where each element that misses the differences lies between one-sided slopes that differ, ends included."""
+    step = 1e-5
+    here = np.asarray(function(point))
+    right, left = (np.asarray(function([p + s * step * d for p, d in zip(point, along, strict=True)])) for s in (1, -1))
+    low, high = np.sort([(right - here) / step, (here - left) / step], axis=0)
+    rough = 1e-3 * np.maximum(np.abs(low), np.abs(high))
+    is_kink = (high - low > 10 * (margin + rough)) & (low - rough <= found) & (found <= high + rough)
+    return bool(np.all(is_kink | (np.abs(found - best) <= margin)))
