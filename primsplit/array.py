@@ -24,7 +24,7 @@ from primsplit.traced_text import formatted, shown
 from primsplit.views import View
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
-HOOKS = frozenset({"ufunc", "condition", "again"})
+HOOKS = frozenset({"ufunc", "condition", "again", "whole number"})
 """The keys that stand for no function of NumPy."""
 
 
@@ -256,7 +256,7 @@ class Array(Operators, metaclass=ComparedClass):
         return float(self._number("float()"))
 
     def __int__(self) -> int:
-        return int(self._number("int()"))
+        return int(self._number("int()", is_cut=True))
 
     def __complex__(self) -> complex:
         return complex(self._number("complex()"))
@@ -287,8 +287,11 @@ class Array(Operators, metaclass=ComparedClass):
         value = self.value
         return value.numpy() if isinstance(value, Const) else None
 
-    def _number(self, what: str) -> npt.NDArray[Any]:
+    def _number(self, what: str, *, is_cut: bool = False) -> npt.NDArray[Any]:
+        """The elements, or the whole number (`is_cut`: the whole part) that the arrays of a guard tell."""
         known = self.known()
+        if known is None:
+            known = FUNCTIONS["whole number"](self, is_cut=is_cut)
         if known is None:
             raise no_number(self.type, what)
         return known

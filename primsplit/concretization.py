@@ -14,8 +14,11 @@ from primsplit.ir import Type
 
 
 def literal_size(dim: Dim, what: str) -> int:
-    """The size, where it is a literal. Raises NumberAsked, telling what asked for it."""
+    """The size, where it is a literal or the arrays of a guard tell it. Raises NumberAsked, telling what asked."""
     if isinstance(dim, Size):
+        told = Size.told(dim)
+        if told is not None:
+            return told
         raise NumberAsked(
             f"{what} asks for the size {dim}, which is known only at run time",
             place=tracing.user_place(),

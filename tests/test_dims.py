@@ -1,10 +1,13 @@
 """Sizes: polynomials in symbols, whose equality and order are never guessed."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import primsplit as ps
 from primsplit import dims
 from primsplit.dims import Dim, Size, symbol
 from primsplit.errors import UndecidableSize
@@ -177,3 +180,29 @@ def test_asking_a_symbolic_size_for_an_integer_says_what_to_do() -> None:
         bool(N)
     assert bool(N + 1)
     assert isinstance(N, Size)
+
+
+def test_pythons_operators_on_a_size_give_what_they_give_of_an_integer() -> None:
+    def numbers(x: Any) -> Any:
+        n = x.shape[0]
+        bits = (
+            n >> 1,
+            1 << n,
+            n << 2,
+            n & 6,
+            9 & n,
+            n | 4,
+            n ^ 5,
+            ~n,
+            abs(n - 3),
+            *divmod(n, 2),
+            round(n),
+            round(n, -1),
+        )
+        assert "N" in f"{n:>3d}" or n == int(f"{n:>3d}")
+        return x.sum() * 2.0**-n, *(np.asarray(number) * 1 for number in (2**n, *bits))
+
+    program = ps.trace(numbers, ps.spec("float64", ["N"]))
+    for n in (0, 1, 2, 7):
+        for found, wanted in zip(program(np.ones(n)), numbers(np.ones(n)), strict=True):
+            assert (found, found.dtype) == (wanted, wanted.dtype)

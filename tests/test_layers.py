@@ -33,7 +33,7 @@ LAYERS: list[list[str]] = [
     ["nested"],
     ["branching.raising", "branching.joining"],
     ["branching.paths"],
-    ["branching.tree"],
+    ["branching.tree", "branching.whole_numbers"],
     ["branching.exploring"],
     ["calls.recorded"],
     ["frames"],

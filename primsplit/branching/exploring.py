@@ -19,6 +19,7 @@ from primsplit import dims, tracing, trees
 from primsplit.array import FUNCTIONS, Array, implements
 from primsplit.branching.paths import Path, check_number
 from primsplit.branching.tree import PathTree
+from primsplit.branching.whole_numbers import numbers_told
 from primsplit.dims import Dim, Size
 from primsplit.errors import IndexingError, NumberAsked, Place, PrimsplitError, ShapeError, TraceError, errors_made
 from primsplit.ir import Value
@@ -50,7 +51,8 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
     """What `run` returns, recorded in the current recording, whatever its branches depend on.
 
     Where it asks a traced value for a number, it is run again with `substitutes` for the functions that ask; and again
-    where it writes to an array of known numbers, which is a traced one then.
+    where it writes to an array of known numbers, which is a traced one then; and at last, where there are examples,
+    with the whole numbers that they tell.
     Raises what the run raised that came further, of two at one place the second: it knows what the place means.
     """
     into = tracing.current()
@@ -63,15 +65,18 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
         if substituted is None:
             raise
         first, count = error, len(into.ops)
+    told = False
     while substituted is not None:
         into.restore(before)
         try:
-            with substituted:
+            with substituted, numbers_told(into.examples if told else None):
                 return _explored(run, before)
         except PrimsplitError as error:
             second = error
         is_new = second.made_at is not None and second.made_at not in written
         written |= {second.made_at} if is_new else set()
+        if not is_new and not told and second.again and into.examples is not None:
+            told = is_new = True
         substituted = FUNCTIONS["again"](run, written) if is_new else None
     raise (second if len(into.ops) >= count or second.place == first.place else first) from None
 
@@ -186,17 +191,26 @@ def _is_recordings(error: PrimsplitError) -> bool:
 @contextmanager
 def _errors_of_elements() -> Iterator[None]:
     """Raise the error that NumPy hides behind one of its own: of an array's elements, of a size, of an attribute."""
+    made: list[PrimsplitError] = []
     try:
-        yield
+        with errors_made() as made:
+            yield
     except (TypeError, ValueError, AttributeError) as error:
         if isinstance(error, PrimsplitError):
             raise
         hidden = error.__cause__ or error.__context__
         if isinstance(hidden, PrimsplitError):
             raise hidden from None
-        if (asked := _size_asked(error) or _array_asked(error)) is not None:
+        if (asked := _size_asked(error) or _array_asked(error) or _replaced(made, error)) is not None:
             raise asked from error
         raise
+
+
+def _replaced(made: Sequence[PrimsplitError], error: Exception) -> PrimsplitError | None:
+    """The error that compiled code, such as functools.reduce, replaced by this one of its own, at the same line."""
+    last = next((e for e in reversed(made) if _is_recordings(e)), None)
+    here = _last_place(error.__traceback__, _is_users_file)
+    return last if last is not None and last.place is not None and last.place.whole_line == here else None
 
 
 def _size_asked(error: Exception) -> NumberAsked | None:
@@ -222,6 +236,12 @@ def _array_asked(error: Exception) -> NumberAsked | None:
             "a traced value is written into a NumPy array", place=_last_place(error.__traceback__, _is_users_file)
         )
     told = str(error)
+    if told.startswith("expected a sequence of integers") and f"'{Array.__name__}(" in told:  # by np.zeros(n)
+        return NumberAsked(
+            "a size is known only at run time",
+            place=_last_place(error.__traceback__, _is_users_file),
+            cure="Make the array as large as it may get, take np.arange(n), or loop with ps.fori_loop.",
+        )
     if not isinstance(error, TypeError) or not (
         told.endswith(f"not {Array.__name__}") or told.startswith("Iterator operand")
     ):

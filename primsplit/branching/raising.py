@@ -36,7 +36,7 @@ def raise_at_run_time(condition: Value, types: Sequence[Type], place: Place | No
 
 
 def _beyond(index: Array, type: Type) -> Value:
-    missing = op.Gather(np.zeros(1, type.dtype), index)
+    missing = op.Gather(tracing.constant(np.zeros(1, type.dtype)), index)
     if not type.shape:
         return missing.value
     # The sizes are never read: what is expanded fails before.

@@ -70,6 +70,11 @@ def _arithmetic(
     return forward, reflected
 
 
+def _lifted(python: Callable[[Any, Any], Any]) -> tuple[Callable[["Size", Any], Any], Callable[["Size", Any], Any]]:
+    """An operator and its reflection that lead out of the polynomials: a traced number's."""
+    return lambda self, other: python(Size.lift(self), other), lambda self, other: python(other, Size.lift(self))
+
+
 def _add(a: Dim, b: Dim) -> Dim:
     return _collect([*_terms(a), *_terms(b)])
 
@@ -126,7 +131,7 @@ class Size:
 
     The modules that know more than polynomials set what its operators ask for: `order.py` the proofs, `lifting.py` the
     traced scalar that stands for the size where arithmetic leaves the integers, and the user's line,
-    `branching/exploring.py` the way to go where only the run can answer.
+    `branching/exploring.py` the way to go where only the run can answer, `branching/whole_numbers.py` the number there.
     """
 
     __slots__ = ("_hash", "terms", "text")
@@ -134,6 +139,7 @@ class Size:
     lift: ClassVar[Callable[["Size"], Any]]
     place: ClassVar[Callable[[], Place | None]] = lambda: None
     decide: ClassVar[Callable[[Dim, str, Dim], bool | None]] = lambda a, relation, b: None
+    told: ClassVar[Callable[[Dim], int | None]] = lambda size: None
     terms: Terms
     text: str
 
@@ -166,16 +172,33 @@ class Size:
     def __neg__(self) -> Dim:
         return _collect((m, -c) for m, c in self.terms)
 
-    def __truediv__(self, other: Any) -> Any:
-        return Size.lift(self) / other
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return other / Size.lift(self)
+    __truediv__, __rtruediv__ = _lifted(operator.truediv)
+    __lshift__, __rlshift__ = _lifted(operator.lshift)
+    __rshift__, __rrshift__ = _lifted(operator.rshift)
+    __and__, __rand__ = _lifted(operator.and_)
+    __or__, __ror__ = _lifted(operator.or_)
+    __xor__, __rxor__ = _lifted(operator.xor)
+    _power, __rpow__ = _lifted(operator.pow)
 
     def __pow__(self, other: Any) -> Any:
         if isinstance(other, int) and other >= 0:
             return product([self] * other)
-        return Size.lift(self) ** other
+        return self._power(other)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __abs__(self) -> Any:
+        return abs(Size.lift(self))
+
+    def __invert__(self) -> Dim:
+        return -self - 1
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return self if digits is None or digits >= 0 else round(Size.lift(self), digits)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.text, spec.rstrip("dn,_"))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         lifted = [Size.lift(i) if isinstance(i, Size) else i for i in inputs]
@@ -210,6 +233,9 @@ class Size:
         return float(self.__index__())
 
     def __index__(self) -> int:
+        told = Size.told(self)
+        if told is not None:
+            return told
         raise UndecidableSize(
             f"the size {self} is known only at run time, and a Python integer was asked of it",
             place=Size.place(),

@@ -1,5 +1,6 @@
 """NumPy's counting of values in bins. Weights carry a gradient; the values do not."""
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import expand_to, reshape_to
+from primsplit.dims import Dim, Size
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.infer import fresh
 from primsplit.ir import Type
@@ -29,18 +31,19 @@ def counted(places: Array, weights: Array, size: Any) -> Array:
 
 
 @implements(np.bincount)
-def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
+def bincount(x: Any, /, weights: Any = None, minlength: Dim = 0) -> Array:
     """np.bincount: as many bins as the largest value asks for, at least `minlength`."""
     values = array_like(x)
     if values.dtype.kind not in "iub" or values.ndim != 1:
         raise DtypeError("np.bincount takes integers along one axis", place=tracing.user_place())
     places = cast_to(values, np.int64)
     known = places.known()
-    if known is not None:
-        size: Any = max(int(known.max(initial=-1)) + 1, minlength)
+    least = minlength if isinstance(minlength, Size) else operator.index(minlength)
+    if known is not None and isinstance(least, int):
+        size: Any = max(int(known.max(initial=-1)) + 1, least)
     else:
         largest = op.Add(op.ReduceMax(op.Concat(places, np.array([-1]), axis=0), keepdims=1), 1)
-        size = op.Max(largest, np.array([minlength]))
+        size = op.Max(largest, [least])
     if weights is None:
         added = expand_to(array_like(np.ones((), np.int64)), places.shape)
     else:

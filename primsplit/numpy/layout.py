@@ -95,10 +95,12 @@ def reshape(x: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
 
     if copy:
         return fresh(Array(forward(x).value), order)
-    if x.contiguous and order != "F":
-        shape = x.shape
-        return fresh(view_by(x, forward, lambda new: reshape_to(new, shape)))
-    return maybe_copy(x, forward)
+    if order == "F" or not (x.contiguous or x.ndim < 2):
+        return maybe_copy(x, forward)
+    shape = x.shape
+    found = view_by(x, forward, lambda new: reshape_to(new, shape))
+    # The elements of one axis are evenly spaced, wherever they lie, and so are their rows.
+    return fresh(found) if x.contiguous else found
 
 
 def resolved_shape(shape: Shape, wanted: Sequence[Dim]) -> tuple[Dim, ...]:
@@ -118,8 +120,11 @@ def resolved_shape(shape: Shape, wanted: Sequence[Dim]) -> tuple[Dim, ...]:
 
 @implements(np.ravel)
 def ravel(x: Any, order: str = "C") -> Array:
-    """All elements in a row."""
-    return reshape(x, -1, order)
+    """All elements in a row, one beside the other."""
+    x = array_like(x)
+    if x.contiguous:
+        return reshape(x, -1, order)
+    return maybe_copy(x, lambda source: reshape(source, -1, order, copy=True))
 
 
 @implements("flat")

@@ -59,6 +59,8 @@ def apply_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> A
             raise unsupported(f"{ufunc.__name__}.{method}")
         return numbers_of(method, METHODS[method](ufunc, *inputs, **options), options)
     if ufunc.__name__ not in ELEMENTWISE:
+        if ufunc.types == [f"{'O' * ufunc.nin}->{'O' * ufunc.nout}"] and not options:
+            return FUNCTIONS["ufunc of objects"](ufunc, *inputs)
         error = unsupported(f"the ufunc {ufunc.__name__}")
         error.again = ufunc.__name__.startswith("_")  # SciPy's own, whose public function may be stood in for
         raise error

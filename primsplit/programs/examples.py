@@ -49,6 +49,7 @@ class Examples:
         self.sets: list[Arrays] = [dict(own) for own in sets]
         self.active = tuple(range(len(sets)))
         self.renaming: Renaming = {}
+        self.tells_numbers = False
 
     def outcomes(self, ops: Sequence[Op], condition: Value) -> dict[int, bool] | None:
         """What a condition that the ops compute is for each active set; None where the inputs alone do not tell.
@@ -59,6 +60,10 @@ class Examples:
         if any(value is None for value in found.values()):
             return None
         return {i: bool(value) for i, value in found.items()}
+
+    def value(self, ops: Sequence[Op], wanted: Value) -> npt.NDArray[Any] | None:
+        """What the ops compute for the first active set; None where the inputs alone do not tell."""
+        return self._value(self.sets[self.active[0]], ops, wanted)
 
     def _value(self, own: Arrays, ops: Sequence[Op], wanted: Value) -> npt.NDArray[Any] | None:
         given = {**self.shared, **own}

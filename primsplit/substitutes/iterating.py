@@ -1,4 +1,4 @@
-"""np.nditer of traced arrays: the elements one by one, as arrays without axes that can be written to."""
+"""np.nditer of traced arrays: the elements one by one, as arrays without axes that can be written to; np.broadcast."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -38,11 +38,7 @@ class ElementIterator:
     @staticmethod
     def _broadcast(arrays: Sequence[Array]) -> list[Array]:
         """The arrays in one shape; those that have it are themselves, so that they can be written to."""
-        try:
-            spread = FUNCTIONS[np.broadcast_arrays](*arrays)
-        except ValueError as error:
-            raise ShapeError(str(error), place=tracing.user_place()) from None
-        return [a if a.shape == s.shape else s for a, s in zip(arrays, spread, strict=True)]
+        return [a if a.shape == s.shape else s for a, s in zip(arrays, _in_one_shape(arrays), strict=True)]
 
     def reset(self) -> None:
         """Go to the first element."""
@@ -95,4 +91,27 @@ class ElementIterator:
         self.iterindex = self.itersize
 
 
+class BroadcastElements:
+    """What np.broadcast gives of arrays: the shape that they have together, and their elements as tuples."""
+
+    def __init__(self, *given: Any) -> None:
+        self.operands = _in_one_shape([array_like(g) for g in given])
+        self.shape = self.operands[0].shape
+        self.size = self.operands[0].size
+        self.nd = self.ndim = len(self.shape)
+        self.numiter = len(given)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        for place in np.ndindex(*(literal_size(d, "np.broadcast") for d in self.shape)):
+            yield tuple(array[place] for array in self.operands)
+
+
+def _in_one_shape(arrays: Sequence[Array]) -> list[Array]:
+    try:
+        return list(FUNCTIONS[np.broadcast_arrays](*arrays))
+    except ValueError as error:
+        raise ShapeError(str(error), place=tracing.user_place()) from None
+
+
 register(np.nditer, when_traced(np.nditer, ElementIterator))
+register(np.broadcast, when_traced(np.broadcast, BroadcastElements))

@@ -1,13 +1,14 @@
-"""Substitutes for np.vectorize: its function is recorded once, for one element, and mapped over all of them."""
+"""np.vectorize and np.frompyfunc: the function is recorded once, for one element, and mapped over all of them."""
 
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from primsplit import dims, tracing, trees
-from primsplit.array import FUNCTIONS, Array
+from primsplit.array import FUNCTIONS, Array, implements
 from primsplit.broadcasting import expand_to, reshape_to
 from primsplit.control.scanning import mapped
 from primsplit.dims import Dim, Shape
@@ -31,6 +32,20 @@ def _over_elements(made: "np.vectorize", given: dict[Any, Any], positions: int) 
     walked = [k for k in given if k not in made.excluded]
     arrays = FUNCTIONS[np.broadcast_arrays](*(array_like(given[k]) for k in walked))
     return _mapped(_one(made, given, walked, positions), arrays, arrays[0].shape)
+
+
+@implements("ufunc of objects")
+def call_ufunc_of_objects(ufunc: np.ufunc, *given: Any) -> Any:
+    """What calls a ufunc of `np.frompyfunc`. The numbers keep a dtype, where NumPy gives an array of objects."""
+    arrays = FUNCTIONS[np.broadcast_arrays](*(array_like(x) for x in given))
+    return _mapped(lambda elements: ufunc(*map(_boxed, elements)), arrays, arrays[0].shape)
+
+
+def _boxed(element: Array) -> npt.NDArray[Any]:
+    """The element as an object, which NumPy hands to the function as it is."""
+    box = np.empty((), object)
+    box[()] = Array(element.value, scalar=True)
+    return box
 
 
 def _over_cores(made: "np.vectorize", given: dict[Any, Any], positions: int) -> Any:

@@ -3,7 +3,9 @@
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy.typing as npt
 
 from primsplit import ir
 from primsplit.dims import Size
@@ -21,13 +23,21 @@ class Path(Protocol):
 
 
 class Examples(Protocol):
-    """Sets of arrays for the inputs of a recording. `active` are those that go the way being recorded."""
+    """Sets of arrays for the inputs of a recording. `active` are those that go the way being recorded.
+
+    `tells_numbers` where they also answer what asks a traced value for a whole number.
+    """
 
     active: tuple[int, ...]
     renaming: ir.Renaming
+    tells_numbers: bool
 
     def outcomes(self, ops: Sequence[Op], condition: Value) -> dict[int, bool] | None:
         """What the ops compute for each active set; None where the inputs alone do not tell."""
+        ...
+
+    def value(self, ops: Sequence[Op], wanted: Value) -> npt.NDArray[Any] | None:
+        """What the ops compute for the first active set; None where the inputs alone do not tell."""
         ...
 
 
@@ -201,11 +211,22 @@ def is_open(recording: Recording) -> bool:
 def outcomes_for_examples(condition: Value) -> dict[int, bool] | None:
     """What a condition is for the current recording's examples; None where there are none, or they do not tell."""
     examples = current().examples
-    if examples is None:
+    return None if examples is None else examples.outcomes(*_as_examples_know(examples, condition))
+
+
+def number_for_examples(value: Value) -> npt.NDArray[Any] | None:
+    """What a value is for the first active one of the current recording's examples; None where they do not say."""
+    examples = current().examples
+    if examples is None or not examples.tells_numbers:
         return None
+    return examples.value(*_as_examples_know(examples, value))
+
+
+def _as_examples_know(examples: Examples, value: Value) -> tuple[list[Op], Value]:
+    """The ops recorded so far, and a value, by the names that the examples' recording has for what they read."""
     renaming = examples.renaming
     ops: list[Op] = []
     for inner in reversed(list(levels())):
         renaming.update((p, ir.renamed(v, renaming)) for p, v in inner.bindings.items())
         ops += [ir.rename(op, renaming) for op in inner.ops]
-    return examples.outcomes(ops, ir.renamed(condition, renaming))
+    return ops, ir.renamed(value, renaming)

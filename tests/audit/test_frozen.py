@@ -85,6 +85,15 @@ def test_calls_of_random_generators_are_told_for_scalars_too() -> None:
     assert {v.value for v in found} == {"drawn while tracing"}
 
 
+def test_what_makes_a_path_fail_is_not_frozen() -> None:
+    def f(x: Any) -> Any:
+        if x[0] > 1:
+            raise ValueError("too large")
+        return x * 2
+
+    assert frozen_values(ps.split(f, X), f) == []
+
+
 def test_draws_of_the_program_are_not_frozen() -> None:
     def f(x: Any) -> Any:
         return (x * ps.random.normal(size=3)).sum()

@@ -271,9 +271,30 @@ def writes_to_rows_of_complex_numbers(x: Any) -> Any:
     return made.real, made.imag
 
 
+def writes_to_rows_of_a_column(x: Any) -> Any:
+    made = x.copy()
+    column = made[:, 0, 1]
+    column.reshape(2, 2)[1] = 3 * column[:2]
+    product = column * 1
+    product.reshape(1, -1)[0, 2] = x[0, 0, 0]
+    return made, product
+
+
+def reads_a_column_after_its_raveled_write(x: Any) -> Any:
+    made = x.copy()
+    made[:, 0, 1].ravel()[0] = 1.0
+    return made
+
+
 @pytest.mark.parametrize(
     "function",
-    [fills_rows_by_places, writes_to_a_row_of_rows, writes_to_reshaped_copies, writes_to_rows_of_complex_numbers],
+    [
+        fills_rows_by_places,
+        writes_to_a_row_of_rows,
+        writes_to_reshaped_copies,
+        writes_to_rows_of_complex_numbers,
+        writes_to_rows_of_a_column,
+    ],
 )
 def test_a_reshaped_new_array_is_a_view(function: Callable[[Any], Any]) -> None:
     for found, wanted in zip(ps.trace(function, X)(X), function(X), strict=True):
@@ -301,6 +322,7 @@ REFUSED: list[tuple[Callable[[Any], Any], type[PrimsplitError], str]] = [
     (reads_reshaped_after_write, TraceError, "memory layout"),
     (reads_columns_after_write, TraceError, "memory layout"),
     (reads_base_of_poisoned, TraceError, "memory layout"),
+    (reads_a_column_after_its_raveled_write, TraceError, "memory layout"),
     (writes_to_broadcast, TraceError, "read-only"),
     (writes_to_diagonal, TraceError, "read-only"),
     (lambda x: x.__setitem__(0, np.ones(4)), ShapeError, "could not broadcast"),

@@ -74,6 +74,7 @@ FUNCTIONS: dict[str, Row] = {
     "linspace": (lambda v, w: np.linspace(v, w, 4), (V, W)),
     "gradient": (lambda x: np.gradient(np.concatenate([x, x**2]), axis=0), (X,)),
     "bincount": (lambda v: np.bincount(np.arange(v.shape[0]), v**2, 7), (V,)),
+    "bincount of a size": (lambda v: np.bincount(np.arange(v.shape[0]) // 2, v**2, v.shape[0] + 1) + v.sum(), (V,)),
     "histogram": (lambda v: np.histogram(0.0 * v + 0.5, 3, (0.0, 1.0), weights=v**2)[0], (V,)),
     "histogram2d": (lambda v: np.histogram2d(v * 0, v * 0, 2, weights=v**2)[0], (V,)),
     "histogramdd": (lambda x, v: np.histogramdd(x * 0, 2, [(-1.0, 1.0)], weights=v**2)[0], (V[:, None], V)),

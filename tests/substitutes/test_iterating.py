@@ -1,4 +1,4 @@
-"""np.nditer of traced arrays: read and written element by element."""
+"""np.nditer and np.broadcast of traced arrays: read and written element by element."""
 
 from collections.abc import Callable
 from typing import Any
@@ -52,7 +52,15 @@ def of_two(x: Any) -> Any:
     return y
 
 
-@pytest.mark.parametrize("function", [read, written, by_place, step_by_step, of_two], ids=lambda f: f.__name__)
+def broadcast(x: Any) -> Any:
+    both = np.broadcast(x, x[0])
+    assert (both.shape, both.size, both.ndim, both.numiter) == ((2, 3), 6, 2, 2)
+    return sum(a * b**2 for a, b in both) * np.ones(np.broadcast(x[:, :1], x[0]).shape)
+
+
+@pytest.mark.parametrize(
+    "function", [read, written, by_place, step_by_step, of_two, broadcast], ids=lambda f: f.__name__
+)
 def test_elements_are_read_and_written_as_by_numpy(function: Callable[[Any], Any]) -> None:
     check_grads(function, X, symbolic=False, value_tolerance=1e-12)
 

@@ -1,4 +1,4 @@
-"""`np.vectorize` of a user's function: recorded once for all elements, with signatures and what is excluded."""
+"""`np.vectorize` and `np.frompyfunc` of a user's function: recorded once for all elements; signatures, exclusions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,6 +35,18 @@ def vectorized_functions(x: Any) -> Any:
 
 def test_vectorized_functions_are_recorded_as_they_stand() -> None:
     check_grads(vectorized_functions, X, symbolic=False, value_tolerance=1e-12)
+
+
+leaky = np.frompyfunc(lambda v: v if v > 0 else 0.1 * v, 1, 1)
+both = np.frompyfunc(lambda a, b: (a * b if a > b else np.sin(a), a + b), 2, 2)
+
+
+def test_ufuncs_of_python_functions_are_recorded_with_numbers_for_objects() -> None:
+    def function(x: Any) -> Any:
+        product, total = both(x[:, None], x)
+        return product.astype(float) @ x + total.astype(float).sum(axis=0), leaky(x).astype(float), 2 * leaky(x[2])
+
+    check_grads(function, X)
 
 
 def test_a_vectorized_function_is_recorded_once_for_any_number_of_elements() -> None:
