@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import optree
 
+from primsplit import tracing
 from primsplit.array import Array
 from primsplit.dims import Size
 from primsplit.ir import Type, Var
@@ -66,6 +67,21 @@ def as_list(returned: Any) -> list[Any]:
 def is_array(leaf: Any) -> bool:
     """True for a leaf that is an array of the program; other leaves are static."""
     return isinstance(leaf, Array | np.ndarray | np.generic | float | Size) and not isinstance(leaf, bool)
+
+
+def owned(tree: Any) -> Any:
+    """The same with arrays of its own: what a function writes to its arguments stays inside of it.
+
+    In a trace these are handles of traced arrays, outside of one copies.
+    """
+    leaves, spec = flatten(tree)
+    return unflatten(spec, [_owned(x) for x in leaves])
+
+
+def _owned(leaf: Any) -> Any:
+    if type(leaf) is Array:
+        return Array(leaf.value, weak=leaf.weak, scalar=leaf.scalar)
+    return leaf.copy() if type(leaf) is np.ndarray and not tracing.is_recording() else leaf
 
 
 def brief(spec: TreeSpec) -> str:

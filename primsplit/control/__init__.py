@@ -1,6 +1,7 @@
 """Control flow that is recorded: `cond`, `switch`, `scan`, `while_loop`, `fori_loop`, `map`, with JAX's meanings.
 
-On plain arrays, outside of a trace, each is the Python loop or branch that it stands for.
+On plain arrays, outside of a trace, each is the Python loop or branch that it stands for. What a body writes to the
+arrays that it is given stays inside of it.
 """
 
 from primsplit.control.branching import cond, switch

@@ -37,7 +37,8 @@ def cond(condition: Any, true_function: Function, false_function: Function, *ope
     require_function(false_function)
     known = as_array(condition).known() if tracing.is_recording() else np.asarray(condition)
     if known is not None:
-        return true_function(*operands) if _only(known, "a condition") else false_function(*operands)
+        chosen = true_function if _only(known, "a condition") else false_function
+        return chosen(*trees.owned(operands))
     return choose(scalar_condition(condition), [false_function, true_function], operands)
 
 
@@ -50,13 +51,13 @@ def switch(index: Any, functions: Sequence[Function], *operands: Any) -> Any:
     if not functions:
         raise ShapeError("switch takes at least one function", place=tracing.user_place())
     if not tracing.is_recording():
-        return functions[_held(_only(np.asarray(index), "an index"), functions)](*operands)
+        return functions[_held(_only(np.asarray(index), "an index"), functions)](*trees.owned(operands))
     array = as_array(index)
     if array.dtype.kind not in "iu":
         raise DtypeError(f"the index of switch must be an integer, not {array.dtype}", place=tracing.user_place())
     known = array.known()
     if known is not None:
-        return functions[_held(_only(known, "an index"), functions)](*operands)
+        return functions[_held(_only(known, "an index"), functions)](*trees.owned(operands))
     return _halved(array, list(functions), 0, operands)
 
 

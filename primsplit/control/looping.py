@@ -27,7 +27,7 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
     if not tracing.is_recording():
         carry = init
         while np.asarray(condition(carry)).item():
-            carry = body(carry)
+            carry = body(trees.owned(carry))
         return carry
 
     def recorded(carried: Carried) -> tuple[Any, Any]:
@@ -56,7 +56,7 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
     if not tracing.is_recording():
         carry = init
         for i in range(int(lower), int(upper)):
-            carry = body(i, carry)
+            carry = body(i, trees.owned(carry))
         return carry
     first, last = _integer(lower), _integer(upper)
 

@@ -174,7 +174,7 @@ def _plain(body: Function, init: Any, xs: Any, length: Any, *, reverse: bool) ->
     count = len(leaves[0]) if leaves else int(length)
     carry, collected = init, []
     for i in reversed(range(count)) if reverse else range(count):
-        carry, y = _pair(body(carry, trees.unflatten(spec, [x[i] for x in leaves])))
+        carry, y = _pair(body(trees.owned(carry), trees.owned(trees.unflatten(spec, [x[i] for x in leaves]))))
         collected.append(y)
     if not collected:
         return carry, _no_outputs(body, init, leaves, spec)

@@ -40,6 +40,12 @@ class Guarded(Compiled):
             require_function(guard)
         self.guard = guard
 
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """What the function writes to its arguments stays inside of it, in a trace too."""
+        if not tracing.is_recording():
+            return super().__call__(*args, **named)
+        return super().__call__(*trees.owned(args), **trees.owned(named))
+
     def guard_value(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """What the guard says of these arguments. Raises SpecError where that cannot be looked up."""
         return BY_BRANCHES if self.guard is None else guard_value(self.guard, args, named)

@@ -18,7 +18,6 @@ from primsplit.transforms.gradient import (
     Function,
     Wrt,
     check_fits,
-    own_handles,
     record_primal,
     replace_arguments,
     select_arguments,
@@ -54,7 +53,7 @@ def push_call(function: Function, args: Sequence[Any], positions: Sequence[int] 
 
     def call(handles: list[Array]) -> Any:
         given = dict(zip(chosen, handles, strict=True))
-        others = own_handles(leaves)
+        others = trees.owned(leaves)
         return function(*trees.unflatten(spec, [given.get(i, x) for i, x in enumerate(others)]))
 
     stand_ins = [StandIn.of(arrays[i]) for i in chosen]

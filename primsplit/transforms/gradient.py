@@ -58,7 +58,7 @@ def trace_call(function: Function, args: Sequence[Any], named: Mapping[str, Any]
     inputs = [_differentiable(x) for x in leaves]
 
     def call(handles: list[Array]) -> Any:
-        others, by_name = own_handles((tuple(args), dict(named)))
+        others, by_name = trees.owned((tuple(args), dict(named)))
         positional, keywords = replace_arguments(others, by_name, trees.unflatten(spec, handles))
         return function(*positional, **keywords)
 
@@ -77,14 +77,6 @@ def differentiate(
     traced = trace_call(function, args, named, wrt)
     wanted = range(len(traced.block.params))
     return traced, split_block(rewritten(traced.block, wanted, traced.floats), wanted, traced.floats)
-
-
-def own_handles(tree: Any) -> Any:
-    """The same with handles of its own for traced arrays: what a function writes to an argument stays inside of it."""
-    leaves, spec = trees.flatten(tree)
-    return trees.unflatten(
-        spec, [Array(x.value, weak=x.weak, scalar=x.scalar) if type(x) is Array else x for x in leaves]
-    )
 
 
 def select_arguments(

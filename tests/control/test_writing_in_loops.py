@@ -133,3 +133,60 @@ def test_a_loop_over_an_axis_serves_its_length_alone_and_says_so() -> None:
     whole = ps.split(lambda xs: (np.arange(1, xs.shape[0] + 1) * xs).sum(), ps.spec("float64", ["N"])).joint()
     for n in (5, 3, 10, 0):
         np.testing.assert_array_equal(whole(np.ones(n))[1], np.arange(1, n + 1))
+
+
+def doubled(*given):
+    """What is given last, doubled in place."""
+    row = given[-1]
+    row *= 2
+    return row
+
+
+def _summed_in_place(total, row):
+    total += row
+    return total, total
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda y: ps.cond(y[0] > 0, doubled, doubled, y),
+        lambda y: ps.cond(True, doubled, doubled, y),
+        lambda y: ps.switch(0, [doubled], y),
+        lambda y: ps.fori_loop(0, 2, doubled, y),
+        lambda y: ps.while_loop(lambda row: row[0] < 4, doubled, y),
+        lambda y: ps.map(doubled, np.stack([y, y])),
+        ps.checkpoint(doubled),
+        ps.guarded(doubled),
+        ps.cached(doubled),
+        ps.vmap(doubled),
+        lambda y: ps.scan(_summed_in_place, y, np.stack([y, y, y]))[1],
+    ],
+    ids=[
+        "cond",
+        "cond of a known",
+        "switch",
+        "fori_loop",
+        "while_loop",
+        "map",
+        "checkpoint",
+        "guarded",
+        "cached",
+        "vmap",
+        "scan",
+    ],
+)
+def test_what_a_body_writes_to_what_it_is_given_stays_inside_of_it(given) -> None:
+    def f(x):
+        y = x * 1.0
+        return given(y), y
+
+    x = np.array([1.0, 2.0])
+    found, left = f(x)
+    np.testing.assert_array_equal(left, x)
+    np.testing.assert_array_equal(ps.trace(f, x)(x)[0], found)
+
+
+def test_rows_that_a_scan_stacks_are_those_of_their_steps() -> None:
+    rows = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_array_equal(ps.scan(_summed_in_place, np.zeros(2), rows)[1], np.cumsum(rows, axis=0))
