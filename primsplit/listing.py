@@ -21,6 +21,7 @@ from primsplit.errors import Place
 from primsplit.ir import Block, Op, Value, Var, free, is_call
 from primsplit.literals import WORDS, Constants, bytes_text, quoted, type_text
 from primsplit.names import Names, variables
+from primsplit.orders import SUMMED
 
 MARGIN = 100
 """Headers and calls that are longer than this are broken over several lines."""
@@ -174,7 +175,7 @@ class _Printer:
     def comment(self, op: Op) -> str:
         place = op.place.whole_line if op.place is not None and op.place.filename else None
         if place is None:
-            return op.remark
+            return "" if op.remark == SUMMED else op.remark
         told = f"{place.filename.rpartition('/')[2]}:{place.line}"
         if place != self.last and not op.remark and place.source:
             source = place.source

@@ -36,7 +36,7 @@ class PrimalList:
             if isinstance(result, Var) and result in defined:
                 names.setdefault(result, output)
         sizes = _sizes(primal, pairs)
-        self.ops.extend(rename(inner, names, place=op.place, sizes=sizes) for inner in primal.ops)
+        self.ops.extend(rename(inner, names, place=op.place, remark=op.remark, sizes=sizes) for inner in primal.ops)
         for result, output in pairs:
             found = renamed(result, names)
             if found is not output:

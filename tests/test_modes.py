@@ -1,5 +1,6 @@
 """Derivatives as files: what goes in and out, by name, and the numbers."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.errors import ShapeError, SpecError
+from primsplit.programs.modes import derive
 from primsplit.testing import check_model
 
 PARAMS = {"w": ps.spec("float64", [2]), "b": ps.spec("float64")}
@@ -169,3 +171,23 @@ def test_paths_may_be_path_objects(tmp_path: Path) -> None:
     assert ps.export(loss, PARAMS, X, path=tmp_path / "g.onnx", mode="hessian") == [str(tmp_path / "g.onnx")]
     ps.trace(loss, PARAMS, X).save(tmp_path / "h.onnx")
     assert ps.load(tmp_path / "h.onnx").inputs == ("params.b", "params.w", "x")
+
+
+def test_a_product_is_the_same_program_through_every_door() -> None:
+    def loss(w, x):
+        return np.sum(np.tanh(np.tanh(x @ w) @ w))
+
+    w, x = np.eye(3), np.ones((4, 3))
+    exported = operators(derive(loss, w, x, mode="hvp", wrt=0).joint())
+    assert operators(ps.value_grad_and_hvp(loss).program(w, x, w)) == exported
+    assert operators(ps.trace(lambda *given: ps.value_grad_and_hvp(loss)(*given), w, x, w)) == exported
+    alone = operators(ps.hvp(loss).program(w, x, w))
+    assert alone == operators(ps.trace(ps.hvp(loss), w, x, w))
+    assert alone < exported
+    step = ps.trace(lambda w, x: w - 0.1 * ps.grad(loss)(w, x), w, x)
+    assert (step.gradients, ps.trace(ps.grad(loss), w, x).gradients) == ((), (0,))
+
+
+def operators(program: ps.Program) -> Counter[str]:
+    """How often the file has each operator."""
+    return Counter(node.op_type for node in program.to_onnx().graph.node)

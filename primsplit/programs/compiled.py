@@ -98,7 +98,7 @@ class Compiled(FunctionLike):
         if tracing.is_recording():
             return self.record(*args, **named)
         if self.is_guarded:
-            return self._guarded(args, named, lambda program: program(*args, **named))
+            return self.answered(lambda program: program(*args, **named), args, named)
         leaves, look = look_of(args, named)
         known = self._known()
         program = known.programs.get(look)
@@ -112,11 +112,11 @@ class Compiled(FunctionLike):
             known.programs[look] = program
         return result
 
-    def _guarded(self, args: Arguments, named: dict[str, Any], run: Callable[[Program], Any]) -> Any:
-        """What `run` makes of the program of the guard's value; by its branches, of that which the arguments go by.
+    def answered(self, run: Callable[[Program], Any], args: Arguments, named: dict[str, Any]) -> Any:
+        """What `run` makes of the program of these arguments.
 
-        That is the one whose run does not fail. The one that answered last is tried first, and where none answers
-        another is recorded.
+        Where it is recorded by its branches, that is the one whose run does not fail. The one that answered last is
+        tried first, and where none answers another is recorded.
         """
         place = self._place(args, named, self._known())
         if place[-1] is not BY_BRANCHES:
@@ -167,15 +167,13 @@ class Compiled(FunctionLike):
 
         Of those recorded for each way through the branches it is the one that answers for the arguments.
         """
-        if not self.is_guarded:
-            return self._program(self._place(args, named, self._known()), args, named)
 
         def asked(program: Program) -> Program:
             if self.guard_value(args, named) is BY_BRANCHES:
                 program.run_at({}, *args, **named)
             return program
 
-        made: Program = self._guarded(args, named, asked)
+        made: Program = self.answered(asked, args, named)
         return made
 
     def _place(self, args: Arguments, named: dict[str, Any], known: Known) -> Place:
@@ -277,8 +275,9 @@ def value_and_grad(
 
     `branches` says, here and for the other transforms, what becomes of Python branches on traced values in calls on
     arrays: "explore" records every way, "error" refuses them, "guard" records each way when arrays first take it,
-    however many there may be, and "static" that of the first arrays alone, so that others raise a BranchError. Inside
-    a traced function its own policy holds. `.statistics.misses` counts recordings; `export_guarded` writes them.
+    however many there may be, and "static" that of the first arrays alone, so that others raise a BranchError. With
+    "guard" and "static" a whole number asked of a traced value (`int(x)`, `range(n)`, `names[n]`) is such a way too.
+    Inside a traced function its own policy holds. `.statistics.misses` counts recordings; `export_guarded` writes them.
     """
 
     def value_and_gradient_of(*args: Any, **named: Any) -> Any:
@@ -325,13 +324,16 @@ def vmap(function: Function, in_axes: Axes = 0, out_axes: Axes = 0, *, branches:
     return Compiled(batch_of, function, branches=branches)
 
 
-def vjp(function: Function, *args: Any, wrt: Wrt | None = None, **named: Any) -> tuple[Any, Function]:
+def vjp(
+    function: Function, *args: Any, wrt: Wrt | None = None, branches: Branches = "explore", **named: Any
+) -> tuple[Any, Function]:
     """`f(*args)` and its pullback: a function from a cotangent of the result to those of the arguments.
 
     By default the cotangents of all positional arguments, as a tuple; of those that `wrt` names, where it does: of one,
     or of several as a tuple. A cotangent has the structure, shapes and dtypes of the result. The pullback may be called
-    repeatedly. Raises SpecError, ShapeError or DtypeError for a cotangent that does not fit, DtypeError for an argument
-    that is not floating point, MissingRule where an operator has no derivative.
+    repeatedly. `branches` is that of `value_and_grad`. Raises SpecError, ShapeError or DtypeError for a cotangent that
+    does not fit, DtypeError for an argument that is not floating point, MissingRule where an operator has no
+    derivative.
     What `f` writes to a state is kept once, when `f` is run; the pullback is that of the states before it.
 
     >>> y, pullback = ps.vjp(np.multiply, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
@@ -344,7 +346,7 @@ def vjp(function: Function, *args: Any, wrt: Wrt | None = None, **named: Any) ->
     leaves, _ = trees.flatten((args, named))
     if any(isinstance(x, Array) for x in leaves):
         return vector_jacobian(function, args, named, asked)
-    primal, pulled = _vjp_programs(Same(function), asked if isinstance(asked, int | str) else tuple(asked))
+    primal, pulled = _vjp_programs(Same(function), asked if isinstance(asked, int | str) else tuple(asked), branches)
     result = primal(*args, **named)
     if not primal.keeps_states:
         return result, lambda cotangent: pulled(cotangent, *args, **named)
@@ -353,13 +355,14 @@ def vjp(function: Function, *args: Any, wrt: Wrt | None = None, **named: Any) ->
     then = {c.state: c.state.buffers[c.output is not None].copy() for c in states}
 
     def at_states(cotangent: Any) -> Any:
-        return pulled.program(cotangent, *args, **named).run_at(then, cotangent, *args, **named)
+        given = (cotangent, *args)
+        return pulled.answered(lambda program: program.run_at(then, *given, **named), given, named)
 
     return result, at_states
 
 
 @functools.lru_cache(CACHE_SIZE)
-def _vjp_programs(of: Same, wrt: Wrt) -> tuple[Compiled, Compiled]:
+def _vjp_programs(of: Same, wrt: Wrt, branches: Branches) -> tuple[Compiled, Compiled]:
     """The function, and its pullback as a function of the cotangent and the arguments, each traced once a signature."""
     function: Function = of.value
 
@@ -367,4 +370,5 @@ def _vjp_programs(of: Same, wrt: Wrt) -> tuple[Compiled, Compiled]:
         _, pullback = vector_jacobian(function, args, named, wrt)
         return pullback(cotangent)
 
-    return Compiled(function, function), Compiled(pulled, function, own=operator.itemgetter(slice(1, None)))
+    own = operator.itemgetter(slice(1, None))
+    return Compiled(function, function, branches=branches), Compiled(pulled, function, own=own, branches=branches)

@@ -31,12 +31,15 @@ from primsplit.transforms.linear import Mode
 Function = Callable[..., Any]
 
 
-def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+def jvp(
+    function: Function, primals: Sequence[Any], tangents: Sequence[Any], *, branches: Branches = "explore"
+) -> tuple[Any, Any]:
     """`f(*primals)` and its derivative along the tangents.
 
     Both are tuples with one value an argument; a tangent has its primal's structure, shapes and dtypes, and is None for
     an argument (or a leaf of one) that stays as it is. The tangent of a result that is not floating point is None.
-    Raises SpecError, ShapeError or DtypeError where a tangent does not fit, MissingRule where there is no derivative.
+    `branches` is that of `value_and_grad`. Raises SpecError, ShapeError or DtypeError where a tangent does not fit,
+    MissingRule where there is no derivative.
 
     >>> value, slope = ps.jvp(lambda x: x**2, (np.array([1.0, 3.0]),), (np.array([1.0, 0.5]),))
     >>> value.tolist(), slope.tolist()
@@ -45,24 +48,24 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     if _is_traced((primals, tangents)):
         return jacobian_vector(function, primals, tangents)
     given = as_tuple(primals, "primals"), as_tuple(tangents, "tangents")
-    pair: tuple[Any, Any] = _jvp_program(Same(function))(*given)
+    pair: tuple[Any, Any] = _jvp_program(Same(function), branches)(*given)
     return pair
 
 
 @functools.lru_cache(CACHE_SIZE)
-def _jvp_program(of: Same) -> Compiled:
+def _jvp_program(of: Same, branches: Branches) -> Compiled:
     def jvp_of(primals: Any, tangents: Any) -> Any:
         return jacobian_vector(of.value, primals, tangents)
 
-    return Compiled(jvp_of, of.value, own=operator.itemgetter(0))
+    return Compiled(jvp_of, of.value, own=operator.itemgetter(0), branches=branches)
 
 
-def linearize(function: Function, *primals: Any) -> tuple[Any, Function]:
+def linearize(function: Function, *primals: Any, branches: Branches = "explore") -> tuple[Any, Function]:
     """`f(*primals)`, and the linear function that maps tangents of the primals to the tangent of the result.
 
     What the tangents do not change is computed once, here; a call of the linear function runs its list alone. It
     takes one tangent a primal, with its structure, shapes and dtypes, None for zero; the tangent of a result that is
-    not floating point is None. Both raise what `jvp` raises.
+    not floating point is None. `branches` is that of `value_and_grad`. Both raise what `jvp` raises.
 
     >>> value, linear = ps.linearize(lambda x: x**2, np.array([1.0, 3.0]))
     >>> linear(np.array([1.0, 0.0])).tolist(), linear(np.array([0.0, 1.0])).tolist()
@@ -70,15 +73,18 @@ def linearize(function: Function, *primals: Any) -> tuple[Any, Function]:
     """
     if _is_traced(primals):
         return linear_part(function, primals)
-    prepared = _linear_programs(Same(function))
-    return prepared.of(prepared.programs.program(*primals)).linearized(primals)
+    prepared = _linear_programs(Same(function), branches)
+    pair: tuple[Any, Function] = prepared.programs.answered(
+        lambda program: prepared.of(program).linearized(primals), primals, {}
+    )
+    return pair
 
 
 class _Linear:
     """The programs of a function, one a signature, each with its tangent list."""
 
-    def __init__(self, function: Function) -> None:
-        self.programs = Compiled(function, function)
+    def __init__(self, function: Function, branches: Branches) -> None:
+        self.programs = Compiled(function, function, branches=branches)
         self.pushed: Limited[int, PushedProgram] = Limited(CACHE_SIZE)
 
     def of(self, program: Program) -> PushedProgram:
@@ -90,8 +96,8 @@ class _Linear:
 
 
 @functools.lru_cache(CACHE_SIZE)
-def _linear_programs(of: Same) -> _Linear:
-    return _Linear(of.value)
+def _linear_programs(of: Same, branches: Branches) -> _Linear:
+    return _Linear(of.value, branches)
 
 
 def _is_traced(tree: Any) -> bool:

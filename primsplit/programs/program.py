@@ -20,6 +20,7 @@ from primsplit.frames import store
 from primsplit.ir import Block, Const, Type
 from primsplit.lifting import as_array
 from primsplit.names import NamedBlock
+from primsplit.orders import derivatives_of
 from primsplit.passes.promote import promote
 from primsplit.passes.repeats import fold_repeats
 from primsplit.programs.carried import CARRYING, Carried, Values, run_carrying
@@ -35,7 +36,7 @@ class Program:
 
     `inputs` and `outputs` name the block's parameters and results; `arguments` and `result` are their structure.
     Leaves of the arguments that are no arrays are static: a call must give them the same value. `gradients` are the
-    positions of results that are gradients, which a file computes last. `params` are a loaded model's initializers;
+    positions of results that are derivatives, which a file computes last. `params` are a loaded model's initializers;
     `defaults` the numbers that a file keeps for inputs; `narrowed` makes the program of a model whose inputs have the
     ranks that it is given by name. `states` are inputs and results that calls hand on, and no part of the arguments and
     the result: `given` and `returned` are the positions of the others.
@@ -50,7 +51,7 @@ class Program:
         arguments: trees.TreeSpec,
         result: trees.TreeSpec,
         static: Sequence[Any],
-        gradients: Sequence[int] = (),
+        gradients: Sequence[int] | None = None,
         params: Mapping[str, Const] | None = None,
         defaults: Mapping[str, Const] | None = None,
         narrowed: Callable[[Mapping[str, int]], "Program"] | None = None,
@@ -62,7 +63,7 @@ class Program:
         self.arguments = arguments
         self.result = result
         self.static = tuple(static)
-        self.gradients = tuple(gradients)
+        self.gradients = derivatives_of(block) if gradients is None else tuple(gradients)
         self.params = dict(params or {})
         self.defaults = dict(defaults or {})
         self.states = tuple(states)

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from primsplit import dims
 from primsplit.dims import Shape
-from primsplit.ir import Block, Const, Op, Type, Value, Var, live_ops
+from primsplit.ir import Block, Const, Op, Type, Value, Var
+from primsplit.orders import ops_of_values
 from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.products.stacks import sizes_of
 
@@ -27,7 +28,7 @@ def pulled_as_matrices(block: Block, gradients: Sequence[int]) -> Block:
     """The block with the elementwise ops that only results in `gradients`, by position, need on matrices."""
     if not any(map(_has_axes, block.ops)):
         return block
-    early = set(map(id, live_ops(block.ops, (r for i, r in enumerate(block.results) if i not in gradients))))
+    early = set(map(id, ops_of_values(block, gradients)))
     walk = _Walk()
     for op in block.ops:
         if id(op) in early:

@@ -8,7 +8,8 @@ layer; beside a product the passes are nothing.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from primsplit.ir import Block, Const, Op, Value, Var, live_ops, reads, renamed
+from primsplit.ir import Block, Const, Op, Value, Var, reads, renamed
+from primsplit.orders import ops_of_values
 from primsplit.passes.recompute import VIEWS
 
 PRODUCTS = frozenset({"Gemm", "MatMul", "Conv"})
@@ -26,7 +27,7 @@ def products_read_again(block: Block, gradients: Sequence[int]) -> Block:
     `gradients` are the positions of the results that are not the value. The block itself where nothing is gained: where
     the array is not read so late by anything else, or where something else than a product reads the value.
     """
-    primal = live_ops(block.ops, (r for i, r in enumerate(block.results) if i not in gradients))
+    primal = ops_of_values(block, gradients)
     early = set(map(id, primal))
     late = [op for op in block.ops if id(op) not in early]
     kept = {*block.params, *(v for op in late for v in reads(op))}

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Value, Var, live_ops, reads, same_types
+from primsplit.ir import Block, Const, Op, Value, Var, reads, same_types
+from primsplit.orders import ops_of_values
 from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.rewriting import Rewriter, integers
 
@@ -24,8 +25,7 @@ NEAR = 3
 
 def sums_of_derivatives(block: Block, gradients: Sequence[int]) -> Block:
     """The block with sums rewritten in what only the results in `gradients`, by position, need."""
-    primal = live_ops(block.ops, (r for i, r in enumerate(block.results) if i not in gradients))
-    early = {v for op in primal for v in op.outputs}
+    early = {v for op in ops_of_values(block, gradients) for v in op.outputs}
     found = _Adding(early).run(block)
     return block if found is block else drop_dead_code(found)
 
@@ -57,7 +57,7 @@ class _Adding(Rewriter):
 
     def visit(self, op: Op) -> Op | None:
         """A sum in a cheaper form, or the op."""
-        if op.outputs[0] not in self.early and op.outputs[0].type.dtype.name in DTYPES:
+        if op.outputs[0] not in self.early and op.outputs[0].type.key[0] in DTYPES:
             if op.kind == "Add":
                 op = self.added_before(op) or self.in_product(op) or op
             elif op.kind == "ReduceSum":

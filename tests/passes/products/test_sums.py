@@ -1,6 +1,7 @@
 """Sums in derivatives: in products, before reductions, and left alone elsewhere."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,12 @@ SUMS: dict[str, tuple[Callable[..., Any], list[str]]] = {
 }
 
 
+def derivative(function: Callable[..., Any], *types: str) -> Block:
+    """What is recorded, as part of a pullback."""
+    block = record(function, *types)
+    return replace(block, ops=tuple(replace(op, remark="pullback of f") for op in block.ops))
+
+
 def inputs_of(rows: int) -> list[Any]:
     random = np.random.default_rng(rows)
     return [random.standard_normal(s) for s in ((rows, 3), (3, 4), (rows, 5), (4, 5))]
@@ -42,7 +49,7 @@ def inputs_of(rows: int) -> list[Any]:
 @pytest.mark.parametrize("rows", [0, 1, 6])
 def test_what_is_added_to_a_product_is_its_third_operand(name: str, rows: int) -> None:
     function, wanted = SUMS[name]
-    block = record(function, *MATRICES)
+    block = derivative(function, *MATRICES)
     found = sums_of_derivatives(block, [0])
     check_types(found)
     assert found is block if wanted is None else kinds(found) == wanted
@@ -51,7 +58,7 @@ def test_what_is_added_to_a_product_is_its_third_operand(name: str, rows: int) -
 
 
 def test_a_value_is_left_as_it_rounds() -> None:
-    block = record(SUMS["MatMul + Gemm"][0], *MATRICES)
+    block = derivative(SUMS["MatMul + Gemm"][0], *MATRICES)
     assert sums_of_derivatives(block, []) is block
 
 
@@ -62,14 +69,14 @@ def test_a_loop_of_the_value_is_left_and_one_of_a_derivative_is_not() -> None:
 
         return op.Identity(ps.scan(step, x, None, length=2)[0])
 
-    block = record(f, "float64[2,3]", "float64[3,3]")
+    block = derivative(f, "float64[2,3]", "float64[3,3]")
     assert sums_of_derivatives(block, []) is block
     (body,) = [b for op in sums_of_derivatives(block, [0]).ops for b in op.blocks()]
     assert "Gemm" in kinds(body)
 
 
 def test_a_product_over_an_axis_that_may_be_empty_is_left() -> None:
-    block = record(lambda x, y: op.Add(op.MatMul(x, y), op.MatMul(x, y * 2.0)), "float64[3,N]", "float64[N,4]")
+    block = derivative(lambda x, y: op.Add(op.MatMul(x, y), op.MatMul(x, y * 2.0)), "float64[3,N]", "float64[N,4]")
     assert sums_of_derivatives(block, [0]) is block
 
 
@@ -78,7 +85,7 @@ def test_a_product_around_a_loop_stays_there() -> None:
         product = op.MatMul(x, a)
         return ps.scan(lambda carry, _: (op.Add(carry, product), None), product, None, length=4)[0]
 
-    block = record(lambda x, a: op.Identity(f(x, a)), "float64[2,3]", "float64[3,3]")
+    block = derivative(lambda x, a: op.Identity(f(x, a)), "float64[2,3]", "float64[3,3]")
     found = sums_of_derivatives(block, [0])
     assert "MatMul" in kinds(found)
     inputs = [np.arange(6.0).reshape(2, 3), np.arange(9.0).reshape(3, 3)]
@@ -96,7 +103,7 @@ def summed(*arrays: Any) -> Any:
 def test_little_is_added_before_it_is_summed(count: int) -> None:
     names = ", ".join(f"x{i}" for i in range(count))
     f = eval(f"lambda {names}: summed({names})", {"summed": summed})
-    block = record(f, *["float64[4,3]"] * count)
+    block = derivative(f, *["float64[4,3]"] * count)
     found = sums_of_derivatives(block, [0])
     check_types(found)
     assert kinds(found).count("ReduceSum") == 1
@@ -120,7 +127,7 @@ def two_sums(first: list[int], second: list[int]) -> Callable[..., Any]:
     ids=["other rows", "other axes", "much", "of unknown size"],
 )
 def test_other_sums_are_left(function: Callable[..., Any], types: list[str]) -> None:
-    block = record(function, *types)
+    block = derivative(function, *types)
     assert sums_of_derivatives(block, [0]) is block
 
 
@@ -143,7 +150,7 @@ def test_a_sum_of_sums_is_one(first: list[int], second: list[int], keepdims: int
     def f(x: Any) -> Any:
         return op.ReduceSum(op.ReduceSum(x, first, keepdims=keepdims), second, keepdims=keepdims)
 
-    block = record(f, "float64[2,N,3]")
+    block = derivative(f, "float64[2,N,3]")
     found = sums_of_derivatives(block, [0])
     check_types(found)
     assert kinds(found) == ["ReduceSum"]
@@ -161,5 +168,5 @@ def test_a_sum_of_sums_is_one(first: list[int], second: list[int], keepdims: int
     ids=["another rank", "read twice", "no sum"],
 )
 def test_sums_of_other_things_are_left(function: Callable[..., Any]) -> None:
-    block = record(function, "float64[2,N,3]")
+    block = derivative(function, "float64[2,N,3]")
     assert sums_of_derivatives(block, [0]) is block
