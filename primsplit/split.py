@@ -35,7 +35,7 @@ from primsplit.ir import (
 from primsplit.limited import Limited
 from primsplit.listing import Tape
 from primsplit.ops import op as operators
-from primsplit.orders import remark_of, tell_order
+from primsplit.orders import SUMMED, remark_of, tell_order
 from primsplit.parts import Split
 from primsplit.passes.cse import attribute_key
 from primsplit.passes.merge_scatter import merge_scatters
@@ -100,6 +100,10 @@ class _Composition:
             tell_order(error, op)
             error.tape = Tape(self.block, op)
             raise
+        except Exception as error:
+            types = ", ".join(str(v.type) for v in op.inputs if v is not None)
+            error.add_note(f"in the rule of {op.kind.removeprefix('call::')}, for {types}, at {op.place}")
+            raise
 
     def _why_wanted(self, op: Op) -> tuple[str, ...]:
         """Which input of the program the op's gradient is wanted for."""
@@ -113,7 +117,7 @@ class _Composition:
         """Inline the pullbacks in reverse, adding up cotangents that arrive on several paths."""
         block = self.block
         results = tuple(map(self.primal.value, block.results))
-        with recording(place=NOWHERE) as recorded:
+        with recording(place=NOWHERE, remark=SUMMED) as recorded:
             seeds = [recorded.param(results[i].type, f"d_{_hint(results[i], i)}") for i in self.of]
             cotangents: dict[Var, Array] = {}
             for seed, position in zip(seeds, self.of, strict=True):

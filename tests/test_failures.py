@@ -153,3 +153,16 @@ def test_a_rule_that_returns_something_else_is_refused() -> None:
     ps.rrule(double)(lambda x: double(x))
     with pytest.raises(RuleError, match="must return its output and a function"):
         ps.grad(lambda x: total(double(x)))(X)
+
+
+def test_an_error_of_a_rules_own_code_tells_whose_rule_it_is_and_for_what() -> None:
+    @ps.primitive
+    def looked_up(x: Any) -> Any:
+        return x * 2.0
+
+    ps.rrule(looked_up)(lambda x: (looked_up(x), lambda dy: {}["scale"] * dy))
+    with pytest.raises(KeyError) as caught:
+        ps.grad(lambda x: total(looked_up(x)))(X)
+    (note,) = caught.value.__notes__
+    assert "in the rule of looked_up, for float64[3], at " in note
+    assert "test_failures.py" in note

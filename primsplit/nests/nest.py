@@ -14,6 +14,7 @@ from primsplit import tracing
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to, ones_like
 from primsplit.calls.primitive import Primitive
+from primsplit.costs import THRESHOLD
 from primsplit.dims import Shape
 from primsplit.errors import DtypeError, InterpretedNestWarning, PrimsplitError, SpecError, UnsupportedFunction
 from primsplit.functionlike import remade, require_function
@@ -99,9 +100,12 @@ class Nest(Primitive):
         except TypeError:
             raise DtypeError(f"{name} is a whole number, not {value!r}", place=tracing.user_place()) from None
 
-    def derive(self, tracked: Collection[str] | str | None = None) -> Derivation:
-        """The nest's derivative with respect to some arguments, by name; by default to all arrays of real numbers."""
-        return derive(self.loopset, self._tracked(tracked))
+    def derive(self, tracked: Collection[str] | str | None = None, *, threshold: float = THRESHOLD) -> Derivation:
+        """The nest's derivative with respect to some arguments, by name; by default to all arrays of real numbers.
+
+        What costs less than `threshold` is computed again rather than kept: 0 keeps all that is not read from an array.
+        """
+        return derive(self.loopset, self._tracked(tracked), threshold=threshold)
 
     def _tracked(self, tracked: Collection[str] | str | None) -> frozenset[str]:
         """The arguments of these names; of all but whole numbers and arrays that indices are read from, for None."""
@@ -115,9 +119,14 @@ class Nest(Primitive):
             raise SpecError(told, because=(f"its arrays are {', '.join(arrays)}",))
         return frozenset(wanted)
 
-    def listing(self, tracked: Collection[str] | str | None = None) -> str:
-        """The nest, one operation a line; with `tracked`, its derivative with respect to these arguments too."""
-        return list_nest(self.loopset) if tracked is None else list_derivation(self.derive(tracked))
+    def listing(self, tracked: Collection[str] | str | None = None, *, threshold: float = THRESHOLD) -> str:
+        """The nest, one operation a line; with `tracked`, its derivative with respect to these arguments too.
+
+        `threshold` is that of `derive`.
+        """
+        return (
+            list_nest(self.loopset) if tracked is None else list_derivation(self.derive(tracked, threshold=threshold))
+        )
 
     def gradient_listing(self, tracked: Collection[str] | str | None = None) -> str:
         """What each of these arguments gets of the results' cotangents, `d_y` of `y`, in one expression where it can.

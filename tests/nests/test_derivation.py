@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import primsplit as ps
 from primsplit.errors import SpecError
 from primsplit.nests.derivation import Derivation, derive
 from primsplit.nests.functions import FUNCTIONS
@@ -247,7 +248,7 @@ def test_what_is_kept_follows_the_costs(text: str, by_cost: list[Any], all_kept:
 
 
 def test_the_values_that_the_loss_of_the_thread_keeps_are_the_distance_and_the_logarithms_argument() -> None:
-    derivation = derive(parse_notation(LOG1P), ["C"], threshold=0.0)
+    derivation = ps.loops(LOG1P).derive("C", threshold=0.0)
     kept = [derivation.forward.operations[temporary.line] for temporary in derivation.temporaries]
     assert [line.function for line in kept] == ["subtract", "multiply"]
     (read,) = [line for line in derivation.forward.operations if line.function == "log1p"]
