@@ -132,6 +132,17 @@ def test_each_run_and_each_draw_without_a_seed_is_fresh() -> None:
             assert not np.any(a == b)
 
 
+def test_draws_in_different_loops_and_branches_are_different() -> None:
+    def draws(x: Any) -> list[Any]:
+        first, second = (ps.scan(lambda c, _: (c, random.normal()), x, None, length=3)[1] for _ in range(2))
+        taken = ps.cond(x > 5.0, lambda: x, lambda: random.normal())
+        return [*first, *second, taken, random.normal(), *random.normal(size=2)]
+
+    drawn = np.concatenate([run(draws, 0.0) for _ in range(2)])
+    assert len(drawn) == 20
+    assert np.min(np.diff(np.sort(drawn[:10]))) > 0
+
+
 def test_two_draws_of_one_seed_are_equal_and_are_two_operators() -> None:
     program = ps.trace(lambda x: [random.uniform(size=x.shape, seed=2) for _ in range(2)], N)
     first, second = program(np.zeros(5))

@@ -14,7 +14,7 @@ from primsplit.infer.standard import type_proto
 from primsplit.ir import Block, Const, Loaded, Op, Type, Value, Var
 from primsplit.names import Names
 from primsplit.onnxio.tensors import fill, size_in_file, type_number
-from primsplit.schema import IR_VERSION, OPSET
+from primsplit.schema import IR_VERSION, OPSET, RANDOM
 
 PRODUCER = "primsplit"
 LARGEST = 1_500_000_000
@@ -119,6 +119,7 @@ class Writer:
         self.counts: dict[str, int] = {}
         self.told: dict[tuple[Place | None, str], list[onnx.StringStringEntryProto]] = {}
         self.types: dict[Any, onnx.TypeProto] = {}
+        self.draws: set[int] = set()
         self.depth = 0
 
     def declare(self, var: Var, name: str) -> None:
@@ -183,6 +184,8 @@ class Writer:
         domain, _, kind = op.kind.rpartition("::")
         number = self.counts[kind] = self.counts.get(kind, 0) + 1
         inputs = [self.read(v) for v in op.inputs]
+        if kind in RANDOM and "seed" not in op.attributes:
+            self.set_apart(into)
         node = into.node.add(op_type=kind, name=f"{kind}_{number}", input=inputs, metadata_props=self.metadata(op))
         if domain:
             node.domain = domain
@@ -201,6 +204,16 @@ class Writer:
             node.output.append(name)
             if name not in ends:
                 into.value_info.add(name=name, type=self.type(var.type))
+
+    def set_apart(self, into: Into) -> None:
+        """Write copies of a constant until the place of the next node is that of no draw in another graph.
+
+        Where a draw has no seed, onnxruntime makes one of the process's and of the node's place among those of its
+        graph: in the bodies of two loops, or before one and inside of it, two draws would be one.
+        """
+        while len(into.node) in self.draws:
+            self.copy(Const(np.zeros((), np.bool_)), self.names.give(Var(Type(np.bool_, ())), "apart"), into)
+        self.draws.add(len(into.node))
 
     def metadata(self, op: Op) -> list[onnx.StringStringEntryProto]:
         """What a node says of where it comes from."""
