@@ -27,8 +27,9 @@ def primitive(
     `ps.state` for how a program and a file carry them.
 
     Its arguments and result may be nested; arguments that are no arrays are static, and it is recorded once for each
-    signature. What it returns for NumPy arrays outside of a trace is what the function itself does. Raises TraceError
-    where it has a rule and reads a traced value that is no argument.
+    signature. What it returns for NumPy arrays outside of a trace is what the function itself does; what it writes to
+    its arguments stays inside of it. Raises TraceError where it has a rule and reads a traced value that is no
+    argument.
 
     >>> @ps.primitive
     ... def softplus(x):

@@ -57,7 +57,8 @@ class Primitive(FunctionLike):
 
     def __call__(self, *args: Any, **static: Any) -> Any:
         if not tracing.is_recording():
-            return self.function(*args, **static)
+            given, named = trees.owned((args, static))
+            return self.function(*given, **named)
         leaves, spec = trees.flatten((args, static))
         arrays = [as_array(x) if trees.is_array(x) else None for x in leaves]
         body, outer, result_spec = self._body(leaves, arrays, spec)
