@@ -15,7 +15,8 @@ with the standard.
 import argparse
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
@@ -32,14 +33,17 @@ from primsplit.programs.plain import arrays_of
 from primsplit.providers import Provider
 from primsplit.runtime import Session
 from tests.nests.corpus import CORPUS
-from tests.rules.row import subject_of
+from tests.nests.corpus import Row as Nest
+from tests.rules.row import Row, subject_of
 from tests.rules.rows import ROWS
 from tests.rules.test_dtypes import is_differentiated, rounded
 
 ROOT = Path(__file__).resolve().parents[2]
 Arrays = dict[str, np.ndarray[Any, Any]]
-Exported = tuple[str, SplitProgram, list[Any]]
-"""What a file is called, its program, and the arguments of the function."""
+Exported = tuple[SplitProgram, list[Any]]
+"""A program, and the arguments of the function."""
+Entry = tuple[str, Callable[[], Exported | None]]
+"""What a file is called, and what makes its program; None where the dtype has none."""
 
 
 def main() -> None:
@@ -56,41 +60,51 @@ def main() -> None:
     dtypes = (asked.dtype,) if asked.dtype else ("float64", "float32")
     programs = () if asked.dtype else (None, "nothing")
     tables = (table(dtype) for dtype in dtypes for table in (rows, nests, transforms))
-    for name, made, arguments in chain(*tables, *(models(policy) for policy in programs)):
-        if asked.named in name:
+    for name, make in chain(*tables, *(models(policy) for policy in programs)):
+        if asked.named in name and (exported := make()) is not None:
             written += 1
-            write(folder / f"{written:04d}", name, made, arguments, asked.provider)
+            write(folder / f"{written:04d}", name, *exported, asked.provider)
     print(f"{written} files in {folder}")
 
 
-def rows(dtype: str) -> Iterator[Exported]:
+def rows(dtype: str) -> Iterator[Entry]:
     """Each row of the table of rules at a point of its domain; in fewer bits those that hold, and compute, there."""
     for row in ROWS:
-        subject = subject_of(row)
-        if dtype != "float64":
-            if not is_differentiated(row):
-                continue
-            subject = rounded(subject, dtype, wide=False)
-        wrt = [i for i, p in enumerate(subject.point) if np.asarray(p).dtype.kind == "f"]
-        try:
-            made = subject.split(wrt)
-            made.joint().to_onnx()
-        except DtypeError:
-            continue
-        yield f"{dtype} {row}", made, list(subject.point)
+        yield f"{dtype} {row}", partial(exported_row, row, dtype)
 
 
-def nests(dtype: str) -> Iterator[Exported]:
-    """Each nest of the corpus, with respect to all its floats; sizes are symbols where they may be."""
+def exported_row(row: Row, dtype: str) -> Exported | None:
+    """The value and gradient of a rule."""
+    subject = subject_of(row)
+    if dtype != "float64":
+        if not is_differentiated(row):
+            return None
+        subject = rounded(subject, dtype, wide=False)
+    wrt = [i for i, p in enumerate(subject.point) if np.asarray(p).dtype.kind == "f"]
+    try:
+        made = subject.split(wrt)
+        made.joint().to_onnx()
+    except DtypeError:
+        return None
+    return made, list(subject.point)
+
+
+def nests(dtype: str) -> Iterator[Entry]:
+    """Each nest of the corpus."""
     for row in CORPUS:
-        nest = ps.loops(row.text)
-        axes = dict(zip(row.arrays, row.axes.split(";"), strict=False))
-        given = {name: rounded_to(dtype, row.arrays[name]) for name in nest.names}
-        arrays = {name: a for name, a in given.items() if isinstance(a, np.ndarray)}
-        specs = {name: ps.spec(a.dtype, axes.get(name, "").split() or a.shape) for name, a in arrays.items()}
-        wrt = [i for i, a in enumerate(given.values()) if getattr(a, "dtype", np.dtype(int)).kind == "f"]
-        made = ps.split(nest, *({**given, **specs}[name] for name in nest.names), wrt=wrt)
-        yield f"{dtype} nest {row.text}", made, list(arrays.values())
+        yield f"{dtype} nest {row.text}", partial(exported_nest, row, dtype)
+
+
+def exported_nest(row: Nest, dtype: str) -> Exported:
+    """A nest with respect to all its floats; sizes are symbols where they may be."""
+    nest = ps.loops(row.text)
+    axes = dict(zip(row.arrays, row.axes.split(";"), strict=False))
+    given = {name: rounded_to(dtype, row.arrays[name]) for name in nest.names}
+    arrays = {name: a for name, a in given.items() if isinstance(a, np.ndarray)}
+    specs = {name: ps.spec(a.dtype, axes.get(name, "").split() or a.shape) for name, a in arrays.items()}
+    wrt = [i for i, a in enumerate(given.values()) if getattr(a, "dtype", np.dtype(int)).kind == "f"]
+    made = ps.split(nest, *({**given, **specs}[name] for name in nest.names), wrt=wrt)
+    return made, list(arrays.values())
 
 
 def rounded_to(dtype: str, value: Any) -> Any:
@@ -121,22 +135,30 @@ TRANSFORMS: dict[str, Any] = {
 }
 
 
-def transforms(dtype: str) -> Iterator[Exported]:
+def transforms(dtype: str) -> Iterator[Entry]:
     """Transforms of a function with a checkpoint, a loop and a branch."""
+    for name, function in TRANSFORMS.items():
+        yield f"{dtype} {name} of energy", partial(exported_transform, function, dtype)
+
+
+def exported_transform(function: Any, dtype: str) -> Exported:
+    """The value and gradient of a transform, of any number of rows."""
     random = np.random.default_rng(6)
     x, w = (rounded_to(dtype, 0.5 * random.standard_normal(shape)) for shape in ((5, 3), (3, 3)))
-    for name, function in TRANSFORMS.items():
-        yield f"{dtype} {name} of energy", ps.split(function, ps.spec(dtype, ["N", 3]), w), [x, w]
+    return ps.split(function, ps.spec(dtype, ["N", 3]), w), [x, w]
 
 
-def models(policy: str | None) -> Iterator[Exported]:
-    """Each program in `models/`, at its example inputs; those with states give the states that come next."""
-    policies = None if policy is None else [policy]
+def models(policy: str | None) -> Iterator[Entry]:
+    """Each program in `models/`."""
     for path in sorted((ROOT / "models").glob("*.py")):
-        subject = read_subject(str(path), None, None, None, quiet=True, told=Told(), policy=policies)
-        program = subject.split.program
-        name = path.stem if policy is None else f"{path.stem} by {policy}"
-        yield name, subject.split, list(arrays_of(program, subject.arguments.values))
+        yield path.stem if policy is None else f"{path.stem} by {policy}", partial(exported_model, path, policy)
+
+
+def exported_model(path: Path, policy: str | None) -> Exported:
+    """A program at its example inputs; one with states gives the states that come next."""
+    policies = None if policy is None else [policy]
+    subject = read_subject(str(path), None, None, None, quiet=True, told=Told(), policy=policies)
+    return subject.split, list(arrays_of(subject.split.program, subject.arguments.values))
 
 
 def write(stem: Path, name: str, made: SplitProgram, arguments: list[Any], provider: Provider) -> None:
