@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from primsplit import trees
 from primsplit.calls.primitive import Primitive
 from primsplit.functionlike import remade
 from primsplit.policies import Cheap, Policy, check_policy
@@ -18,10 +17,6 @@ class Checkpointed(Primitive):
         check_policy(policy)
         super().__init__(function)
         self.policy: Policy = policy if isinstance(policy, str | Cheap) or callable(policy) else tuple(policy)
-
-    def __call__(self, *args: Any, **static: Any) -> Any:
-        """What the function writes to its arguments stays inside of it, on plain arrays too."""
-        return super().__call__(*trees.owned(args), **trees.owned(static))
 
     def depends_on(self) -> tuple[Any, ...]:
         """The policy too."""

@@ -48,12 +48,10 @@ class _Slot:
         return _content(self.holder)
 
     def _put(self, value: Any) -> None:
-        if not isinstance(self.holder, dict):
-            self.holder.cell_contents = value
-        elif value is ABSENT:
-            self.holder.pop(self.name, None)
-        else:
+        if isinstance(self.holder, dict):
             self.holder[self.name] = value
+        else:
+            self.holder.cell_contents = value
 
 
 class _AttributeSlot(_Slot):
