@@ -24,7 +24,7 @@ from primsplit.traced_text import formatted, shown
 from primsplit.views import View
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
-HOOKS = frozenset({"ufunc", "condition", "again", "ufunc of objects", "whole number"})
+HOOKS = frozenset({"ufunc", "condition", "again", "joins", "ufunc of objects", "whole number"})
 """The keys that stand for no function of NumPy."""
 
 

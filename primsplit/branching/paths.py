@@ -9,7 +9,7 @@ from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.concretization import no_number
 from primsplit.dims import Dim
-from primsplit.errors import ConcretizationError, Place
+from primsplit.errors import ConcretizationError, Place, TraceError
 from primsplit.ir import Const, Op, Renaming, Value, Var
 
 DEEPEST = 64
@@ -25,6 +25,18 @@ WAYS_OUT = (
     "Write it with ps.cond, or np.where for a choice by elements; a loop with ps.while_loop, ps.fori_loop or ps.scan;\n"
     "  or pass what it depends on as a static Python argument."
 )
+
+
+class Endless(ConcretizationError):
+    """A function has more paths than are recorded."""
+
+
+class NotJoined(TraceError):
+    """A branch at a line of a file cannot be recorded as one If, and why."""
+
+    def __init__(self, at: tuple[str, int], why: str) -> None:
+        super().__init__(why)
+        self.at = at
 
 
 class Decision(NamedTuple):
@@ -104,21 +116,21 @@ def check_number(paths: Sequence[Path], pending: int) -> None:
     place = paths[-1].taken[-1].place
     if count > MOST:
         raise endless(place, f"it has more than {MOST} paths")
-    if _asks_for_order(place) or sum(len(p.ops) for p in paths) > LONGEST:
+    if asks_for_order(place) or sum(len(p.ops) for p in paths) > LONGEST:
         raise endless(place, f"it has more than {len(paths)} paths, and records too much on them")
 
 
-def endless(place: Place | None, why: str) -> ConcretizationError:
+def endless(place: Place | None, why: str) -> Endless:
     """The error of a function that has more paths than are recorded."""
-    error = ConcretizationError(
+    error = Endless(
         f"the function branches on traced values without end: {why}",
         place=place,
         cure=WAYS_OUT,
     )
-    error.again = _asks_for_order(place)
+    error.again = asks_for_order(place)
     return error
 
 
-def _asks_for_order(place: Place | None) -> bool:
+def asks_for_order(place: Place | None) -> bool:
     """True where Python's `min`, `max` or `sorted` asks: it may do without branches, see `substitutes.builtin`."""
     return place is not None and re.search(r"\b(min|max|sorted)\(", place.source) is not None

@@ -197,6 +197,18 @@ def _position(path: Path, depth: int) -> int:
     return path.taken[depth].position if depth < len(path.taken) else len(path.ops)
 
 
+def begin_alike(path: Path, other: Path, begin: int) -> bool:
+    """True for two runs of a function that record the same from op `begin` up to the first condition of the first."""
+    seen = Path(())
+    for made, again in itertools.zip_longest(path.ops[begin : _position(path, 0)], other.ops[begin:]):
+        if made is None:
+            break
+        if again is None or not _alike(made, again, seen):
+            return False
+        seen.renaming.update(zip(again.outputs, made.outputs, strict=True))
+    return True
+
+
 def _parts(group: Sequence[Path], depth: int) -> bool:
     """True for paths that answer a condition differently."""
     return len({p.taken[depth].outcome for p in group}) > 1

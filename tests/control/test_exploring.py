@@ -132,10 +132,11 @@ def test_more_paths_than_are_recorded_are_refused(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(paths, "MOST", 100)
 
     def split_sum(x):
-        total = 0.0
+        taken = []
         for i in range(12):
-            total = total + np.exp(x[i]) if x[i] > 0 else total
-        return total
+            if x[i] > 0:
+                taken += [np.exp(x[i])]
+        return sum(taken, 0.0)
 
     with pytest.raises(ConcretizationError, match="more than 100 paths"):
         ps.trace(split_sum, ps.spec("float64", [12]))

@@ -1,0 +1,178 @@
+"""What the errors of a recorded function mean: the user's own, NumPy's, and those that only a recording has."""
+
+import dis
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from traceback import walk_tb
+from types import TracebackType
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.array import Array
+from primsplit.dims import Size
+from primsplit.errors import IndexingError, NumberAsked, Place, PrimsplitError, TraceError, errors_made
+
+_SUBSTITUTES = os.path.join(os.path.dirname(tracing.__path__[0]), "substitutes") + os.sep
+
+
+def is_the_functions(error: BaseException) -> bool:
+    """True for an error of the user's function itself, as opposed to one of a library that was given traced values.
+
+    That is what a `raise` of the user's raises, and what Python raises for the user's own names, places and numbers; of
+    types and attributes, where no traced array is named. It is np.linalg.LinAlgError, which is raised where NumPy does,
+    and the ZeroDivisionError of a polynomial's quotient.
+    """
+    if isinstance(error, np.linalg.LinAlgError | ZeroDivisionError):
+        return True
+    if not _is_users(error.__traceback__):
+        return False
+    if isinstance(error, TypeError | AttributeError) and not _is_raised(error.__traceback__):
+        return Array.__name__ not in str(error) and "traced" not in str(error)
+    return isinstance(error, OF_PYTHON) or _is_raised(error.__traceback__)
+
+
+OF_PYTHON = (
+    AssertionError, ValueError, ArithmeticError, RuntimeError, LookupError, NameError, StopIteration, Warning,
+)  # fmt: skip
+"""What Python raises for values, places and names."""
+
+
+def _is_raised(trace: TracebackType | None) -> bool:
+    """True for an error that a `raise` statement raised."""
+    if trace is None:
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"
+
+
+@contextmanager
+def errors_not_caught() -> Iterator[None]:
+    """Raise the first error that only a recording has, and that the user's own `except` caught."""
+    with errors_made() as made:
+        try:
+            yield
+        finally:
+            for error in made:
+                trace = error.__traceback__
+                if _is_recordings(error) and trace is not None and _is_users_file(trace.tb_frame.f_code.co_filename):
+                    raise error
+
+
+def _is_recordings(error: PrimsplitError) -> bool:
+    """True for an error in whose place NumPy would go on; False for one that NumPy has too, of a shape or an index."""
+    return (error.again or isinstance(error, TraceError)) and not isinstance(error, IndexingError)
+
+
+@contextmanager
+def errors_of_elements() -> Iterator[None]:
+    """Raise the error that NumPy hides behind one of its own: of an array's elements, of a size, of an attribute."""
+    made: list[PrimsplitError] = []
+    try:
+        with errors_made() as made:
+            yield
+    except (TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, PrimsplitError):
+            raise
+        hidden = error.__cause__ or error.__context__
+        if isinstance(hidden, PrimsplitError):
+            raise hidden from None
+        if (asked := _size_asked(error) or _array_asked(error) or _replaced(made, error)) is not None:
+            raise asked from error
+        raise
+
+
+def _replaced(made: Sequence[PrimsplitError], error: Exception) -> PrimsplitError | None:
+    """The error that compiled code, such as functools.reduce, replaced by this one of its own, at the same line."""
+    last = next((e for e in reversed(made) if _is_recordings(e)), None)
+    here = _last_place(error.__traceback__, _is_users_file)
+    return last if last is not None and last.place is not None and last.place.whole_line == here else None
+
+
+def _size_asked(error: Exception) -> NumberAsked | None:
+    """The error for a function of NumPy that would not take a size which only the run knows; None for any other."""
+    frame = next((frame for frame, _ in reversed(list(walk_tb(error.__traceback__)))), None)
+    if frame is None or not str(frame.f_globals.get("__name__")).startswith("numpy"):
+        return None
+    size = next((v for v in frame.f_locals.values() if isinstance(v, Size)), None)
+    if size is None:
+        return None
+    return NumberAsked(
+        f"np.{frame.f_code.co_name} takes no size that is known only at run time: {error}",
+        place=_last_place(error.__traceback__, _is_users_file),
+        because=(f"it was given {size}",),
+        cure="Give the axis a fixed size in the spec, or write it with np.arange and the size.",
+    )
+
+
+def _array_asked(error: Exception) -> NumberAsked | None:
+    """The error for a compiled function that takes NumPy's own arrays alone; None for any other."""
+    if str(error) == "Error setting single item of array.":  # by `known.flat[i] = x`, which hides what x said
+        return NumberAsked(
+            "a traced value is written into a NumPy array", place=_last_place(error.__traceback__, _is_users_file)
+        )
+    told = str(error)
+    if told.startswith("expected a sequence of integers") and f"'{Array.__name__}(" in told:  # by np.zeros(n)
+        return NumberAsked(
+            "a size is known only at run time",
+            place=_last_place(error.__traceback__, _is_users_file),
+            cure="Make the array as large as it may get, take np.arange(n), or loop with ps.fori_loop.",
+        )
+    if not isinstance(error, TypeError) or not (
+        told.endswith(f"not {Array.__name__}") or told.startswith("Iterator operand")
+    ):
+        return None
+    return NumberAsked(
+        f"a compiled function cannot take a traced array: {error}",
+        place=_last_place(error.__traceback__, _is_users_file),
+        cure="Call a function that is served (spsolve for splu, say), or give it a rule: @ps.primitive, @ps.rrule.",
+    )
+
+
+def asked_by_scipy(error: BaseException) -> NumberAsked | None:
+    """The error for a function of SciPy that failed on what is known only at run time; None for any other's."""
+    name, place = "", None
+    for frame, line in walk_tb(error.__traceback__):
+        code, module = frame.f_code, str(frame.f_globals.get("__name__"))
+        if not tracing.is_library(code.co_filename):
+            name, place = "", Place(code.co_filename, line, code.co_name)
+        elif not name and module.startswith("scipy."):
+            name = f"{module}.{code.co_qualname}"
+    if not name or place is None:
+        return None
+    return NumberAsked(
+        f"{name} raised {type(error).__name__} for values that are known only at run time",
+        place=place,
+        because=(str(error).partition("\n")[0],),
+        cure="Put the line into a function with @ps.primitive and give it a rule with @ps.rrule.",
+    )
+
+
+def _is_no_substitutes(filename: str) -> bool:
+    return not filename.startswith(_SUBSTITUTES)
+
+
+def _is_users_file(filename: str) -> bool:
+    return not tracing.is_library(filename)
+
+
+def place_of(error: BaseException) -> Place | None:
+    """The innermost place that the error went through, outside of substitutes."""
+    return _last_place(error.__traceback__, _is_no_substitutes)
+
+
+def _last_place(trace: TracebackType | None, where: Callable[[str], bool] = lambda _: True) -> Place | None:
+    """The innermost place of a traceback in such a file."""
+    found = [(frame.f_code, line) for frame, line in walk_tb(trace) if where(frame.f_code.co_filename)]
+    if not found:
+        return None
+    code, line = found[-1]
+    return Place(code.co_filename, line, code.co_name)
+
+
+def _is_users(trace: TracebackType | None) -> bool:
+    """True for an error raised on a line of the user's, or by a function of Python's that has a substitute."""
+    place = _last_place(trace, _is_no_substitutes)
+    return place is not None and _is_users_file(place.filename)

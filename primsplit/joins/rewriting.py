@@ -1,0 +1,256 @@
+"""A user's file with the statements that may be joined written so that both of their sides are run.
+
+    if test:                    def true(v):
+        v = a                       v = a
+    else:                           return v,
+        v = b                   def false(v):
+                                    v = b
+                                    return v,
+                                v, = joins.statement(0, test, true, false)
+
+Its functions have this code while a function is run again, and their own afterwards.
+"""
+
+import ast
+import functools
+import gc
+import itertools
+import linecache
+import threading
+import types
+from collections.abc import Iterator, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from primsplit.joins.statements import Effects, Refused, always_assigned, effects, names_of_others, own_names
+
+_TRUE, _FALSE = "_true_side", "_false_side"
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Join:
+    """A statement or expression that may be joined: where it is, what its sides do, and what both always assign."""
+
+    at: tuple[str, int]
+    effects: Effects
+    names: tuple[str, ...]
+    always: frozenset[str]
+
+
+class _Writer(ast.NodeTransformer):
+    """Writes the joins of a file, where a line of the test was asked about and is not left out."""
+
+    def __init__(self, filename: str, asked: Set[int], left_out: Set[int], helper: str) -> None:
+        self.filename, self.asked, self.left_out, self.helper = filename, asked, left_out, helper
+        self.joins: list[Join] = []
+        self.own: set[str] | None = None
+        """The names of the function that are seen nowhere else; None outside of functions."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return self._visit_scope(node, own_names(node) - names_of_others(node))
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return self._visit_scope(node, None)
+
+    def _visit_scope(self, node: ast.AST, own: set[str] | None) -> ast.AST:
+        outer, self.own = self.own, own
+        self.generic_visit(node)
+        self.own = outer
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        node.body = self._without_continue(node.body)
+        return self.generic_visit(node)
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        node.body = self._without_continue(node.body)
+        return self.generic_visit(node)
+
+    def _without_continue(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """The body of a loop, with what follows an `if` that ends in `continue` in its `else` instead."""
+        for k, node in enumerate(body):
+            if isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], ast.Continue):
+                rest = self._without_continue(body[k + 1 :]) or [ast.Pass()]
+                made = ast.If(node.test, node.body[:-1] or [ast.Pass()], rest)
+                return [*body[:k], ast.fix_missing_locations(ast.copy_location(made, node))]
+        return body
+
+    def visit_If(self, node: ast.If) -> Any:
+        join = self._join(node, [node.test], [*node.body, *node.orelse])
+        if join is not None:
+            always = always_assigned(node.body) & always_assigned(node.orelse)
+            join = Join(join.at, join.effects, join.names, frozenset(always))
+        self.generic_visit(node)
+        if join is None:
+            return node
+        sides = [self._side(_TRUE, join, node.body), self._side(_FALSE, join, node.orelse or [ast.Pass()])]
+        call = self._call("statement", join, node.test, [ast.Name(_TRUE, ast.Load()), ast.Name(_FALSE, ast.Load())])
+        last: ast.stmt = ast.Expr(call)
+        if join.names:
+            targets: list[ast.expr] = [ast.Name(n, ast.Store()) for n in join.names]
+            last = ast.Assign([ast.Tuple(targets, ast.Store())], call)
+        made: list[ast.stmt] = [*sides, last]
+        for statement in made:
+            ast.copy_location(statement, node)
+            ast.fix_missing_locations(statement)
+        return made
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        join = self._join(node, [node.test], [node.body, node.orelse])
+        self.generic_visit(node)
+        if join is None or join.names:
+            return node
+        made = self._call("choice", join, node.test, [_later(node.body), _later(node.orelse)])
+        return ast.fix_missing_locations(ast.copy_location(made, node))
+
+    def _join(self, node: ast.stmt | ast.expr, tests: Sequence[ast.expr], parts: Sequence[ast.AST]) -> Join | None:
+        """What to join; None for what is not asked about, or may not be."""
+        (test,) = tests
+        lines = range(test.lineno, (test.end_lineno or test.lineno) + 1)
+        if self.own is None or self.asked.isdisjoint(lines) or node.lineno in self.left_out:
+            return None
+        try:
+            of_test, found = effects(tests), effects(parts)
+        except Refused:
+            return None
+        names = tuple(sorted(found.assigned | found.written))
+        if of_test.assigned or of_test.written or not self.own.issuperset(names):
+            return None
+        found.read |= of_test.read
+        found.handed |= of_test.handed
+        found.calls |= of_test.calls
+        found.inner |= of_test.inner
+        return Join((self.filename, node.lineno), found, names, frozenset())
+
+    @staticmethod
+    def _side(name: str, join: Join, body: Sequence[ast.stmt]) -> ast.FunctionDef:
+        params = ast.arguments([], [ast.arg(n) for n in join.names], None, [], [], None, [])
+        end = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in join.names], ast.Load()))
+        made = ast.parse(f"def {name}(): pass").body[0]
+        if not isinstance(made, ast.FunctionDef):
+            raise TypeError(made)
+        made.args, made.body = params, [*body, end]
+        return made
+
+    def _call(self, method: str, join: Join, test: ast.expr, sides: Sequence[ast.expr]) -> ast.Call:
+        self.joins.append(join)
+        number = ast.Constant(len(self.joins) - 1)
+        return ast.Call(self._helper(method), [number, self._test(test), *sides], [])
+
+    def _helper(self, method: str) -> ast.Attribute:
+        return ast.Attribute(ast.Name(self.helper, ast.Load()), method, ast.Load())
+
+    def _test(self, node: ast.expr) -> ast.expr:
+        """The test as one truth value, whatever `and`, `or`, `not` and chains of comparisons it is made of."""
+        if isinstance(node, ast.BoolOp):
+            method = "all_of" if isinstance(node.op, ast.And) else "any_of"
+            return ast.Call(self._helper(method), [_later(self._test(v)) for v in node.values], [])
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return ast.Call(self._helper("none_of"), [_later(self._test(node.operand))], [])
+        if isinstance(node, ast.Compare) and len(node.ops) > 1:
+            terms = itertools.pairwise([node.left, *node.comparators])
+            pairs = [ast.Compare(a, [o], [b]) for o, (a, b) in zip(node.ops, terms, strict=True)]
+            return ast.Call(self._helper("all_of"), [_later(p) for p in pairs], [])
+        return node
+
+
+def _later(node: ast.expr) -> ast.Lambda:
+    """The expression as a function of nothing."""
+    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), node)
+
+
+Codes = dict[tuple[str, int], types.CodeType]
+
+
+def _functions_of(code: types.CodeType) -> Codes:
+    """The code of the functions in a module's code, by qualified name and first line."""
+    found: Codes = {}
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            found[const.co_qualname, const.co_firstlineno] = const
+            found |= _functions_of(const)
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(filename: str, text: str) -> tuple[ast.Module, Codes]:
+    tree = ast.parse(text, filename)
+    return tree, _functions_of(compile(tree, filename, "exec", dont_inherit=True))
+
+
+def _named_like_their_function(code: types.CodeType, name: str = "") -> types.CodeType:
+    """The code, with the sides of joins named like the functions that they are in."""
+    own = name if code.co_name in {_TRUE, _FALSE} else code.co_name
+    consts = (_named_like_their_function(c, own) if isinstance(c, types.CodeType) else c for c in code.co_consts)
+    return code.replace(co_name=own, co_consts=tuple(consts))
+
+
+class Rewriting:
+    """Functions of one file, each with the code that it is to have: what their tests ask at some lines is joined."""
+
+    def __init__(self, filename: str, asked: Set[int], left_out: Set[int]) -> None:
+        self.helper = f"_joins_{next(_numbers)}"
+        self.joins: list[Join] = []
+        self.codes: list[tuple[types.FunctionType, types.CodeType]] = []
+        text = "".join(linecache.getlines(filename))
+        try:
+            _, before = _parsed(filename, text)
+        except (SyntaxError, ValueError):
+            return
+        writer = _Writer(filename, asked, left_out, self.helper)
+        tree = writer.visit(ast.parse(text, filename))
+        if not writer.joins:
+            return
+        self.joins = writer.joins
+        after = _functions_of(_named_like_their_function(compile(tree, filename, "exec", dont_inherit=True)))
+        for function in _functions_in(filename):
+            key = (function.__code__.co_qualname, function.__code__.co_firstlineno)
+            old, new = before.get(key), after.get(key)
+            if old is None or new is None or new == old or original(function) != old:
+                continue
+            if new.co_freevars == old.co_freevars:
+                self.codes.append((function, new))
+
+
+def _functions_in(filename: str) -> list[types.FunctionType]:
+    """The functions that a file has defined."""
+    functions = [v for v in gc.get_objects() if type(v) is types.FunctionType]
+    return [f for f in functions if f.__code__.co_filename == filename]
+
+
+class _Installed:
+    """Which codes each function has been given, over its own."""
+
+    lock = threading.Lock()
+    codes: ClassVar[dict[types.FunctionType, list[types.CodeType]]] = {}
+
+
+def original(function: types.FunctionType) -> types.CodeType:
+    """The function's own code."""
+    return _Installed.codes.get(function, [function.__code__])[0]
+
+
+@contextmanager
+def installed(rewriting: Rewriting, helper: Any) -> Iterator[None]:
+    """Functions have their new code inside, and find the helper that it calls."""
+    names = [f.__globals__ for f, _ in rewriting.codes]
+    with _Installed.lock:
+        for function, code in rewriting.codes:
+            _Installed.codes.setdefault(function, [function.__code__]).append(code)
+            function.__code__ = code
+        for held in names:
+            held[rewriting.helper] = helper
+    try:
+        yield
+    finally:
+        with _Installed.lock:
+            for function, code in rewriting.codes:
+                codes = _Installed.codes[function]
+                codes.remove(code)
+                function.__code__ = codes[-1]
+                if len(codes) == 1:
+                    del _Installed.codes[function]
+            for held in names:
+                held.pop(rewriting.helper, None)

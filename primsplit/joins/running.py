@@ -1,0 +1,301 @@
+"""What a joined statement does: both of its sides are recorded, as one If that gives the names their values."""
+
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from types import FrameType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing, trees
+from primsplit.array import Array, implements
+from primsplit.branching.exploring import scalar_condition
+from primsplit.branching.paths import NotJoined
+from primsplit.control.branching import choose
+from primsplit.control.structure import own_handle
+from primsplit.errors import Place, PrimsplitError
+from primsplit.joins.harmless import UNKNOWN, is_harmless, may_be_given, meaning
+from primsplit.joins.rewriting import Join, Rewriting, installed
+from primsplit.ops import op
+from primsplit.substitutes.table import ModuleSubstitute, Substitute
+
+Side = Callable[..., tuple[Any, ...]]
+
+
+class NotAssigned:
+    """What a name holds that a side of the statement at `at` leaves without a value. Whatever is done to it refuses."""
+
+    def __init__(self, at: tuple[str, int]) -> None:
+        self.at = at
+
+    def refuse(self, *_: Any) -> Any:
+        """Raise NotJoined."""
+        raise NotJoined(self.at, "a name that it assigns on one side only is read later")
+
+
+for _name in (
+    "__abs__", "__add__", "__array__", "__array_ufunc__", "__bool__", "__call__", "__eq__", "__float__", "__ge__",
+    "__getattr__", "__getitem__", "__gt__", "__index__", "__int__", "__iter__", "__le__", "__len__", "__lt__",
+    "__matmul__", "__mul__", "__ne__", "__neg__", "__pow__", "__radd__", "__rmatmul__", "__rmul__", "__rpow__",
+    "__rsub__", "__rtruediv__", "__str__", "__sub__", "__truediv__",
+):  # fmt: skip
+    setattr(NotAssigned, _name, NotAssigned.refuse)
+
+
+class _Joining(threading.local):
+    """Whether this thread runs a function with joins."""
+
+    depth = 0
+
+
+_joining = _Joining()
+
+
+class Joins:
+    """What the joined statements of a file call."""
+
+    def __init__(self, joins: Sequence[Join]) -> None:
+        self.joins = joins
+
+    def statement(self, number: int, test: Any, true: Side, false: Side) -> tuple[Any, ...]:
+        """The values that the statement's names have after it."""
+        join, frame = self.joins[number], sys._getframe(1)
+        missing = NotAssigned(join.at)
+        given = [frame.f_locals.get(name, missing) for name in join.names]
+        if not _is_unknown(test):
+            return (true if test else false)(*given)
+        return _Statement(join, frame, given, true, false).joined(test)
+
+    def choice(self, number: int, test: Any, true: Callable[[], Any], false: Callable[[], Any]) -> Any:
+        """The value of `a if test else b`."""
+        if not _is_unknown(test):
+            return true() if test else false()
+        join, frame = self.joins[number], sys._getframe(1)
+        made = Join(join.at, join.effects, ("the value",), frozenset({"the value"}))
+        sides = (lambda _: (true(),)), (lambda _: (false(),))
+        return _Statement(made, frame, [NotAssigned(join.at)], *sides).joined(test)[0]
+
+    @staticmethod
+    def all_of(*terms: Callable[[], Any]) -> Any:
+        """`a and b and c`, as a condition."""
+        return _combined(terms, op.And, decides=False)
+
+    @staticmethod
+    def any_of(*terms: Callable[[], Any]) -> Any:
+        """`a or b or c`, as a condition."""
+        return _combined(terms, op.Or, decides=True)
+
+    @staticmethod
+    def none_of(term: Callable[[], Any]) -> Any:
+        """`not a`, as a condition."""
+        value = term()
+        return Array(op.Not(_truth(value)).value) if _is_unknown(value) else not value
+
+
+def _combined(terms: Sequence[Callable[[], Any]], combine: Callable[..., Any], *, decides: bool) -> Any:
+    """Terms that are known decide, in their order, as in Python; those that only the run knows are combined."""
+    unknown: list[Array] = []
+    for term in terms:
+        value = term()
+        if _is_unknown(value):
+            unknown.append(_truth(value))
+        elif bool(value) is decides:
+            if not unknown:
+                return decides
+            unknown.append(_truth(np.bool_(decides)))
+            break
+    if not unknown:
+        return not decides
+    found = unknown[0]
+    for other in unknown[1:]:
+        found = combine(found, other)
+    return found
+
+
+def _truth(value: Any) -> Array:
+    return Array(scalar_condition(value))
+
+
+def _is_unknown(test: Any) -> bool:
+    """True for a condition that only the run knows, in a function that is run with joins."""
+    return _joining.depth > 0 and type(test) is Array and test.known() is None
+
+
+class _Statement:
+    """A statement that is joined: what its names hold before it, and what each run of a side gives them."""
+
+    def __init__(self, join: Join, frame: FrameType, given: Sequence[Any], true: Side, false: Side) -> None:
+        self.join, self.given = join, given
+        self.sides = {True: true, False: false}
+        self.runs: list[tuple[Sequence[Any], Sequence[Any]]] = []
+        names = frame.f_locals
+        unknown = join.effects.assigned | join.effects.inner
+
+        def lookup(name: str) -> Any:
+            return UNKNOWN if name in unknown else names.get(name, meaning(name, frame.f_globals))
+
+        for callee in sorted(join.effects.calls):
+            if not is_harmless(callee, lookup):
+                raise self.refusal(f"it calls {'.'.join(callee).lstrip('.')}")
+        read = {name: names.get(name, meaning(name, frame.f_globals)) for name in join.effects.read}
+        for name, value in read.items():
+            if name in join.effects.handed and not (_is_missing(value) or may_be_given(value)):
+                raise self.refusal(f"it reads {name}")
+        self.read = [value for name, value in read.items() if name not in join.names]
+        self._check_writes()
+
+    def refusal(self, why: str) -> NotJoined:
+        return NotJoined(self.join.at, why)
+
+    def _check_writes(self) -> None:
+        """What is written to is shown under one name alone."""
+        written = [v for n, v in zip(self.join.names, self.given, strict=True) if n in self.join.effects.written]
+        arrays = [v for v in written if _is_array(v)]
+        if any(not _is_array(v) and not _is_number(v) and not _is_missing(v) for v in written):
+            raise self.refusal("it writes to what is no traced array")
+        if not arrays:
+            return
+        others = [v for v in self.given if not any(v is a for a in arrays)]
+        leaves = trees.leaves_or_none([*others, *self.read])
+        roots = [_root(v) for v in (*leaves, *arrays) if _is_array(v)]
+        if len({id(r) for r in roots}) < len(roots) or any(_may_hold_arrays(v) for v in leaves):
+            raise self.refusal("it writes to an array that other names may show")
+
+    def joined(self, test: Array) -> tuple[Any, ...]:
+        """Record the If; return what the names hold after it."""
+        try:
+            found = choose(scalar_condition(test), [self._run(False), self._run(True)], ())
+        except NotJoined:
+            raise
+        except PrimsplitError as error:
+            raise self.refusal(error.what) from error
+        except Exception as error:
+            raise self.refusal(f"a side raises {type(error).__name__}: {error}") from error
+        for _, made in self.runs:
+            roots = [id(_root(v)) for v in trees.leaves_or_none(list(made)) if _is_array(v)]
+            if len({*roots}) < len(roots):
+                raise self.refusal("two names show one array")
+        return tuple(self._after(k, name, found) for k, name in enumerate(self.join.names))
+
+    def _run(self, which: bool) -> Callable[[], dict[str, Any]]:
+        """The side as a function of nothing: the values of its names that are numbers or arrays."""
+
+        def side() -> dict[str, Any]:
+            own = [self._own(n, v) for n, v in zip(self.join.names, self.given, strict=True)]
+            made = self.sides[which](*own)
+            self.runs.append((own, made))
+            return {n: v for n, v in zip(self.join.names, made, strict=True) if self._is_chosen(n) and _is_value(v)}
+
+        side.__name__ = "then" if which else "else"
+        return side
+
+    def _own(self, name: str, value: Any) -> Any:
+        """What a side has under the name: a handle of its own where it may write to it."""
+        return own_handle(value) if name in self.join.effects.written and _is_array(value) else value
+
+    def _is_chosen(self, name: str) -> bool:
+        """False for a name that may be without a value after the statement."""
+        return name in self.join.always or not _is_missing(self.given[self.join.names.index(name)])
+
+    def _after(self, k: int, name: str, found: Mapping[str, Any]) -> Any:
+        made = [after[k] for _, after in self.runs]
+        given = self.given[k]
+        if not self._is_chosen(name):
+            return NotAssigned(self.join.at)
+        if name in self.join.effects.written and _is_array(given):
+            if any(after[k] is not own[k] for own, after in self.runs):
+                raise self.refusal(f"it both writes to {name} and gives it another array")
+            given.assign(found[name])
+            return given
+        if all(_is_same(made[0], other) for other in made[1:]):
+            return made[0]
+        if name not in found:
+            raise self.refusal(f"{name} is no number or array")
+        return self._unaliased(name, made, found[name])
+
+    def _unaliased(self, name: str, made: Sequence[Any], found: Any) -> Any:
+        """The chosen array; where a side gave the name an array that was there before, writing to either is refused."""
+        before, leaves = trees.leaves_or_none([*self.given, *self.read]), trees.leaves_or_none(list(made))
+        if any(_is_array(v) and v.shape == () for v in leaves):
+            raise self.refusal(f"{name} is an array without axes")
+        old = {id(v): v for v in leaves if _was_there(v, before)}
+        if not old:
+            return found
+        (base, *others) = old.values()
+        if others or type(found) is not Array or not _is_array(base):
+            raise self.refusal(f"{name} is one of several arrays, which may be written to later")
+        return found.viewing(base, lambda _: found, None)
+
+
+def _was_there(value: Any, before: Sequence[Any]) -> bool:
+    """True for an array from before the statement, and for a view of one."""
+    if _is_array(value):
+        return tracing.is_open(_root(value).recording)
+    return type(value) is np.ndarray and (value.base is not None or any(value is b for b in before))
+
+
+def _root(array: Array) -> Array:
+    while array.view_of is not None:
+        array = array.view_of.base
+    return array
+
+
+def _is_missing(value: Any) -> bool:
+    return type(value) is NotAssigned
+
+
+def _is_array(value: Any) -> bool:
+    """True for a traced array that can be written to."""
+    return type(value) is Array and not value.is_number()
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is Array or isinstance(value, int | float | complex | np.generic)
+
+
+def _is_value(value: Any) -> bool:
+    """True for what an If may give."""
+    if type(value) is tuple:
+        return all(map(_is_value, value))
+    return _is_number(value) or type(value) is np.ndarray
+
+
+def _may_hold_arrays(value: Any) -> bool:
+    """False for what surely shows no traced array but itself."""
+    if isinstance(value, FunctionType):
+        return value.__closure__ is not None or bool(value.__defaults__)
+    plain = int | float | complex | str | bytes | range | np.generic | np.ndarray | np.ufunc | np.dtype | type | None
+    modules = ModuleType | ModuleSubstitute | Substitute
+    return not (type(value) is Array or _is_missing(value) or isinstance(value, plain | modules))
+
+
+def _is_same(value: Any, other: Any) -> bool:
+    """True for one object, and for equal constants of Python's."""
+    if value is other:
+        return True
+    return type(value) is type(other) and type(value) in {int, bool, str, float, complex} and repr(value) == repr(other)
+
+
+@implements("joins")
+def joined(asked: Set[Place], left_out: Set[tuple[str, int]]) -> AbstractContextManager[None] | None:
+    """What lets the statements that asked at these places be joined, but for those left out; None where none may be."""
+    rewritten = []
+    for filename in sorted({p.filename for p in asked}):
+        lines = {p.line for p in asked if p.filename == filename}
+        rewriting = Rewriting(filename, lines, {line for name, line in left_out if name == filename})
+        rewritten += [rewriting] if rewriting.codes else []
+    return _with_joins(rewritten) if rewritten else None
+
+
+@contextmanager
+def _with_joins(rewritten: Sequence[Rewriting]) -> Iterator[None]:
+    with ExitStack() as stack:
+        for rewriting in rewritten:
+            stack.enter_context(installed(rewriting, Joins(rewriting.joins)))
+        _joining.depth += 1
+        try:
+            yield
+        finally:
+            _joining.depth -= 1

@@ -1,0 +1,159 @@
+"""Which `if` statements may be joined: those whose sides do nothing but give values to names and elements.
+
+Both sides of such a statement can be run one after the other, and what they give is chosen from afterwards.
+"""
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+Callee = tuple[str, ...]
+"""What is called, as it is written: ("np", "sin")."""
+
+
+@dataclass
+class Effects:
+    """What statements or expressions do: the names they read and assign, and what they call.
+
+    `written` are the names whose array they may write to, `inner` those that a comprehension gives to elements, and
+    `handed` those that are read for more than an attribute.
+    """
+
+    read: set[str] = field(default_factory=set)
+    handed: set[str] = field(default_factory=set)
+    assigned: set[str] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)
+    calls: set[Callee] = field(default_factory=set)
+    inner: set[str] = field(default_factory=set)
+
+
+class Refused(Exception):
+    """The statement does more than to give values to names and elements."""
+
+
+def effects(nodes: Iterable[ast.AST], *, returns: bool = False) -> Effects:
+    """What the statements or expressions do. Raises Refused for one that may do anything else.
+
+    `returns` lets them return, as those of a whole function do.
+    """
+    reader = _Reader(returns)
+    for node in nodes:
+        reader.visit(node)
+    return reader.found
+
+
+def names_of_others(function: ast.FunctionDef) -> set[str]:
+    """The names of a function that others see too: its module, what encloses it, and functions in it."""
+    found: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            found.update(node.names)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and node is not function:
+            found.update(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+    return found
+
+
+def own_names(function: ast.FunctionDef) -> set[str]:
+    """The names that a function assigns, and its parameters."""
+    stored = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return stored | {a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)}
+
+
+def always_assigned(statements: Iterable[ast.stmt]) -> set[str]:
+    """The names that have a value after the statements, whichever branches they take."""
+    found: set[str] = set()
+    for statement in statements:
+        if isinstance(statement, ast.If):
+            found |= always_assigned(statement.body) & always_assigned(statement.orelse)
+        elif not isinstance(statement, ast.For):
+            names = (n for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+            found |= {n.id for n in names}
+    return found
+
+
+_HARMLESS = (
+    ast.If, ast.Pass, ast.Expr, ast.Assign, ast.AnnAssign, ast.expr_context, ast.operator, ast.unaryop, ast.cmpop,
+    ast.boolop, ast.Constant, ast.Load, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Tuple, ast.List,
+    ast.Starred, ast.keyword, ast.Slice, ast.JoinedStr, ast.FormattedValue, ast.ListComp, ast.GeneratorExp,
+)  # fmt: skip
+"""What does nothing but what its parts do."""
+
+
+class _Reader(ast.NodeVisitor):
+    """Collects effects, and stops at what may have others."""
+
+    def __init__(self, returns: bool) -> None:
+        self.found = Effects()
+        self.returns = returns
+
+    def generic_visit(self, node: ast.AST) -> None:
+        if not isinstance(node, _HARMLESS):
+            raise Refused
+        super().generic_visit(node)
+
+    def visit_Return(self, node: ast.Return) -> None:
+        if not self.returns:
+            raise Refused
+        super().generic_visit(node)
+
+    def visit_For(self, node: ast.For) -> None:
+        if node.orelse:
+            raise Refused
+        super().generic_visit(node)
+
+    def visit_comprehension(self, node: ast.comprehension) -> None:
+        if not isinstance(node.target, ast.Name) or node.is_async:
+            raise Refused
+        self.found.inner.add(node.target.id)
+        for part in (node.iter, *node.ifs):
+            self.visit(part)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Store):
+            self.found.assigned.add(node.id)
+        else:
+            self.found.read.add(node.id)
+            self.found.handed.add(node.id)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        """Of an array, it writes to it; of a number, it gives the name another one."""
+        if isinstance(node.target, ast.Name):
+            self.found.assigned.add(node.target.id)
+            self.found.written.add(node.target.id)
+        else:
+            self.visit(node.target)
+        self.visit(node.value)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        if isinstance(node.ctx, ast.Store):
+            if not isinstance(node.value, ast.Name):
+                raise Refused
+            self.found.written.add(node.value.id)
+        self.visit(node.value)
+        self.visit(node.slice)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        if not isinstance(node.ctx, ast.Load):
+            raise Refused
+        if isinstance(node.value, ast.Name):
+            self.found.read.add(node.value.id)
+        else:
+            self.visit(node.value)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if any(k.arg is None or k.arg.startswith(("out", "overwrite")) for k in node.keywords):
+            raise Refused
+        self.found.calls.add(_written_as(node.func))
+        for part in (node.func, *node.args, *node.keywords):
+            self.visit(part)
+
+
+def _written_as(node: ast.expr) -> Callee:
+    """`np.linalg.norm` as its names; of a method of an expression, an empty name and its own."""
+    if isinstance(node, ast.Name):
+        return (node.id,)
+    if not isinstance(node, ast.Attribute):
+        raise Refused
+    return (
+        (*_written_as(node.value), node.attr) if isinstance(node.value, ast.Name | ast.Attribute) else ("", node.attr)
+    )

@@ -1,0 +1,309 @@
+"""Functions of more branches than can be followed one by one: both sides of a branch become one If."""
+
+import contextlib
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.branching import paths
+from primsplit.errors import ConcretizationError
+from tests.numpy.agreement import check_grads
+
+rng = np.random.default_rng(5)
+
+
+def sines_or_squares(x):
+    total, scale = 0.0, 1.0
+    for value in x:
+        if value > 0:
+            total = total + value**2
+        else:
+            total, scale = total - np.sin(value) * scale, 0.9 * scale
+    return total
+
+
+def bouncing(x):
+    height, speed, heat = x[0], x[1], 0.0
+    for _ in range(80):
+        speed = speed - 9.81 * 0.01
+        height = height + speed * 0.01
+        if height < 0 and speed < 0:
+            height, speed = -height, -0.8 * speed
+            heat = heat + speed**2
+    return height + heat
+
+
+def saturating(value):
+    scaled = 2.0 * value
+    return scaled + np.tanh(scaled)
+
+
+def many_ways(x):
+    total = x[0] * 0
+    for k in range(30):
+        value = x[k % 3] * (k + 1)
+        if 0 < value < 3:
+            saturated = saturating(value)
+            total += saturated
+        elif value > 8 or value < -8:
+            total = total - value
+        elif not value > 4:
+            total = total * 0.5
+        total = total + (value if value > 1 else -value * value)
+    return total
+
+
+def sorted_by_exchange(x):
+    x, n = x.copy(), len(x)
+    for last in range(n - 1, 0, -1):
+        for k in range(last):
+            if x[k] > x[k + 1]:
+                x[k], x[k + 1] = x[k + 1], x[k]
+    return x * np.arange(1.0, n + 1.0)
+
+
+def marked_rows(x):
+    rows = x.reshape(3, 3).copy()
+    top = rows[0]
+    for k in range(3):
+        for j in range(3):
+            if rows[k, j] < 0:
+                rows[k, j] = rows[k, j] ** 2
+            else:
+                rows[k] = rows[k] * 2.0
+    return rows.sum(axis=0) * top
+
+
+def kept_in_vectors(x):
+    best, weight = x[:3], 1.0
+    for k in range(9):
+        candidate = np.roll(x, k)[:3]
+        if candidate.sum() > best.sum():
+            best = candidate * 1.0
+            weight = weight * 0.9
+    return best * weight
+
+
+def flags(x):
+    is_falling, total = False, 0.0
+    for value in x:
+        if value < 0:
+            is_falling = True
+        if is_falling and value > 0:
+            total = total + value
+        else:
+            total, is_falling = total - 0.5 * value, False
+    return total
+
+
+def skips(x):
+    total = 0.0
+    for k, value in enumerate(x):
+        if value < 0:
+            continue
+        total += math.sqrt(value)
+        if k > 4 and value < 1:
+            total = total * 0.9
+            continue
+        total = total + max(value, 0.2) * min(value, x[0])
+    return total
+
+
+class Clamp:
+    """A method with branches."""
+
+    def __init__(self, limit):
+        self.limit = limit
+
+    def __call__(self, x):
+        found = x * 0
+        for k, value in enumerate(x):
+            found[k] = value if value < self.limit else self.limit + 0.1 * (value - self.limit)
+        return found
+
+
+NINE = rng.standard_normal(9)
+
+
+@pytest.mark.parametrize(
+    ("function", "x"),
+    [
+        (sines_or_squares, NINE),
+        (bouncing, np.array([1.0, 0.3])),
+        (many_ways, np.array([0.413, -0.317, 0.731])),
+        (sorted_by_exchange, NINE),
+        (marked_rows, NINE),
+        (kept_in_vectors, NINE),
+        (flags, NINE),
+        (skips, np.tile(NINE, 3) + 0.1),
+        (Clamp(0.3), NINE),
+    ],
+)
+def test_values_and_gradients_are_those_of_the_function(function: Callable[..., Any], x: Any) -> None:
+    check_grads(function, x, order=2, symbolic=False)
+
+
+def appends(x):
+    seen, total = [], 0.0
+    for value in x:
+        if value > 0:
+            seen.append(value)
+        else:
+            total = total + value
+    return total + len(seen)
+
+
+def counts(x):
+    count, total = 0, 0.0
+    for value in x:
+        if value > 0:
+            count += 1
+        total = total + value * x[count % 3]
+    return total
+
+
+def closes_over(x):
+    last = x[0] * 0
+
+    def doubled():
+        return last * 2.0
+
+    total = 0.0
+    for value in x:
+        if value > 0:
+            last = value * 1.0
+            total = total + doubled()
+    return total
+
+
+def shares_an_array(x):
+    left, right, both = x[:3] * 1.0, x[3:6] * 1.0, 0.0
+    for value in x:
+        taken = left if value > 0 else right
+        taken += value
+        both = both + left * right
+    return both
+
+
+def two_names(x):
+    first, second = x[:3] * 1.0, x[3:6] * 1.0
+    for value in x:
+        if value > 0:
+            first = second = x[:3] * value
+        first += value
+    return first * second
+
+
+def takes_from_an_iterator(x):
+    numbers, total = iter(range(1, 20)), 0.0
+    for value in x:
+        if value > 0:
+            total = total + value * sum(n for n, _ in zip(numbers, range(2), strict=False))
+        else:
+            total = total - value * sum(n for n, _ in zip(numbers, range(1), strict=False))
+    return total
+
+
+class Counter:
+    """Whose method has an effect."""
+
+    def __init__(self):
+        self.count = 0.0
+
+    def next(self):
+        self.count += 1.0
+        return self.count
+
+
+def asks_an_object(x):
+    counter, total = Counter(), 0.0
+    for value in x:
+        if value > 0:
+            total = total + value * counter.next()
+        total = total - value
+    return total * counter.count
+
+
+def handed_on(x):
+    counter, total = Counter(), 0.0
+    count = counter.next
+    for value in x:
+        if value > 0:
+            total = total + value * np.apply_along_axis(lambda _: count(), 0, np.zeros((2, 2))).sum()
+        else:
+            total = total - value * sum(count() for _ in range(3))
+    return total
+
+
+def assigned_on_one_side(x):
+    total = 0.0
+    for value in x:
+        if value > 0:
+            found = value * 3.0
+        if value > 0:
+            total, found = total + found, 0.0
+        else:
+            total = total - value
+    return total
+
+
+def texts(x):
+    kind, total = "none", 0.0
+    for value in x:
+        if value > 0:
+            kind = "up"
+        elif value < -0.5:
+            kind = "down"
+        total = total + value * len(kind)
+    return total
+
+
+def view_written_before(x):
+    rows = x[:6].reshape(2, 3).copy()
+    top, total = rows[0], 0.0
+    for k in range(7):
+        if x[k] > 0:
+            top = top * 2.0
+        top[0] = x[k]
+        total = total + rows.sum()
+    return total + top.sum()
+
+
+OTHERS = [
+    appends, counts, closes_over, shares_an_array, two_names, takes_from_an_iterator, asks_an_object, handed_on,
+    assigned_on_one_side, texts, view_written_before,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", OTHERS)
+def test_what_does_more_is_right_or_refused(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seven numbers are 128 paths, in each of which a list, a counter or an iterator is another."""
+    monkeypatch.setattr(paths, "MOST", paths.FEW + 1)
+    for x in (NINE[:7], -NINE[:7]):
+        wanted = function(x)
+        with contextlib.suppress(ps.PrimsplitError):
+            np.testing.assert_allclose(ps.trace(function, x)(x), wanted, rtol=1e-12)
+
+
+def test_what_cannot_become_one_if_is_told() -> None:
+    def listing(x):
+        total = 0.0
+        for value in x:
+            if value > 0:
+                print("positive")
+            total = total + value
+        return total
+
+    with pytest.raises(ConcretizationError, match=r"branch at line \d+ cannot become one If: it calls print"):
+        ps.trace(listing, np.ones(70))
+
+
+def test_a_function_has_its_own_code_afterwards() -> None:
+    code, names = sines_or_squares.__code__, set(sines_or_squares.__globals__)
+    ps.trace(sines_or_squares, np.ones(12))
+    assert sines_or_squares.__code__ is code
+    assert set(sines_or_squares.__globals__) == names
