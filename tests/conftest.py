@@ -1,5 +1,6 @@
 """Every test runs with the result of every transform checked, and with threads that wait asleep."""
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +9,11 @@ import onnxruntime
 import pytest
 
 from primsplit.verify import checking
+
+
+def pytest_configure() -> None:
+    """Workers, one a core, whose NumPy and SciPy do not wait for threads to solve a small system."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 @pytest.fixture(autouse=True)
