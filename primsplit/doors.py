@@ -78,18 +78,18 @@ def save_models(programs: Sequence[tuple[NamedBlock, str]]) -> None:
         write_models([(make_model(named, every), path) for named, path in programs])
 
 
-def save_functions(name: str, joint: NamedBlock, forward: NamedBlock, backward: NamedBlock, path: str) -> None:
-    """Write a split as one file whose forward and pullback are model-local functions. Raises FileError."""
+def save_functions(joint: NamedBlock, functions: Mapping[str, NamedBlock], path: str) -> None:
+    """Write what calls these model-local functions one after another, and is `joint` from outside. Raises FileError."""
     from primsplit.onnxio.files import write_models
     from primsplit.onnxio.functions import to_function_model
     from primsplit.onnxio.states import told_states
     from primsplit.passes.carrying import dtypes_to_carry, in_carriers, told_dtypes
 
     with paused():
-        names = dtypes_to_carry(joint.block, forward.block, backward.block)
+        names = dtypes_to_carry(joint.block, *(named.block for named in functions.values()))
         told = {**told_dtypes(joint, names), **told_states(joint.states)}
-        joint, forward, backward = (in_carriers(named, names) for named in (joint, forward, backward))
-        write_models([(to_function_model(name, joint, forward, backward, told), path)])
+        called = {name: in_carriers(named, names) for name, named in functions.items()}
+        write_models([(to_function_model(in_carriers(joint, names), called, told), path)])
 
 
 def read_model(

@@ -9,7 +9,6 @@ from textwrap import shorten
 from typing import Any, Literal, get_args
 
 from primsplit.audit.styles import list_split
-from primsplit.doors import save_functions, save_models
 from primsplit.errors import SpecError
 from primsplit.ir import Block, Var
 from primsplit.listing import names_of
@@ -19,6 +18,7 @@ from primsplit.passes.seed import with_unit_seeds
 from primsplit.passes.written.rewritten import rewritten
 from primsplit.policies import Policy, check_policy, recomputed, with_policy
 from primsplit.programs.compiled import Compiled
+from primsplit.programs.forms import Form, save_in_form
 from primsplit.programs.program import ARRAY, Program, flat_program
 from primsplit.programs.trace_program import Branches, Freeze, check_option, trace_program
 from primsplit.providers import Provider
@@ -26,8 +26,6 @@ from primsplit.specs import specs_from_annotations
 from primsplit.split import split_block
 from primsplit.zeros import with_gradients
 
-Form = Literal["joint", "split", "functions"]
-FORMS: tuple[str, ...] = get_args(Form)
 Zeros = Literal["materialize", "omit", "error"]
 Seed = Literal["input", "ones"]
 Wrt = int | str | Sequence[int | str] | None
@@ -41,6 +39,8 @@ class SplitProgram:
     input. `differentiated` are the positions of the inputs that have a gradient output. `policy` says what the forward
     pass keeps.
     """
+
+    second_file, second_function = "backward", "pullback"
 
     def __init__(
         self,
@@ -191,6 +191,10 @@ class SplitProgram:
         gradients = range(len(self.gradient_names))
         return flat_program(block, inputs, self.gradient_names, gradients, self.program.defaults)
 
+    def passes(self) -> tuple[Program, Program]:
+        """The forward and the backward program."""
+        return self.forward, self.backward
+
     def listing(self, style: str = "text") -> str:
         """Primal and pullback, what is captured and where each line comes from; `style` as in `Program.listing`."""
         seeds = dict(zip(self.split.cotangents, self.cotangent_names, strict=True))
@@ -202,21 +206,7 @@ class SplitProgram:
         `provider` is the execution provider of onnxruntime that they are for, "cpu" or "cuda". Two files appear
         together or not at all. Raises FileError, SpecError for another form or provider.
         """
-        if not isinstance(form, str) or form not in FORMS:
-            raise SpecError(f"there is no form {form!r}", cure=f"The forms are {', '.join(FORMS)}.")
-        path = os.fspath(path)
-        if form == "joint":
-            self.joint().save(path, provider)
-            return [path]
-        if form == "functions":
-            joint, *parts = (program.named.on(provider) for program in (self.joint(), self.forward, self.backward))
-            save_functions(self.program.block.name, joint, parts[0], parts[1], path)
-            return [path]
-        stem = os.path.splitext(path)[0]
-        paths = [f"{stem}.forward.onnx", f"{stem}.backward.onnx"]
-        pair = [program.named.on(provider) for program in (self.forward, self.backward)]
-        save_models(list(zip(pair, paths, strict=True)))
-        return paths
+        return save_in_form(self, os.fspath(path), form, provider)
 
 
 def _lines(split: Split) -> dict[Var, dict[str, str]]:

@@ -36,6 +36,10 @@ X = ps.spec("float64", ["N", 2])
 def run(path: str, feeds: dict[str, Any]) -> dict[str, Any]:
     """The file's outputs by name, run without primsplit."""
     check_model(onnx.load(path))
+    return outputs_of(path, feeds)
+
+
+def outputs_of(path: str, feeds: dict[str, Any]) -> dict[str, Any]:
     session = onnxruntime.InferenceSession(path)
     names = [o.name for o in session.get_outputs()]
     given = {i.name: np.asarray(feeds[i.name]) for i in session.get_inputs()}
@@ -83,6 +87,25 @@ def test_a_product_file_gives_value_gradient_and_product(tmp_path: Path) -> None
     for name in ("d_params.w", "d_params.b"):
         wanted = differences(lambda p, n=name: run(path, {**p, **tangents})[n], "params.w", tangents["t_params.w"])
         np.testing.assert_allclose(found[f"t_{name}"], wanted, rtol=1e-7)
+
+
+@pytest.mark.parametrize("mode", ["jvp", "hvp"])
+def test_the_tangents_of_a_gradient_are_a_function_or_a_file_of_their_own(tmp_path: Path, mode: Any) -> None:
+    """Row H6: the gradient is a local function, and its tangent list another."""
+    direction = {"t_params.w": np.array([1.0, 2.0]), "t_params.b": np.array(0.5)}
+
+    def written(form: Any) -> list[str]:
+        return ps.export(loss, PARAMS, X, mode=mode, form=form, wrt="params", path=tmp_path / f"{form}.onnx")
+
+    wanted = run(*written("joint"), POINT | direction)
+    (functions,), (forward, linear) = written("functions"), written("split")
+    model = onnx.load(functions)
+    assert [(n.domain, n.op_type) for n in model.graph.node] == [("ps", "loss"), ("ps", "loss__tangent")]
+    kept = run(forward, POINT)
+    onnx.checker.check_model(model, full_check=True)
+    for found in (outputs_of(functions, POINT | direction), kept | run(linear, POINT | kept | direction)):
+        for name, value in wanted.items():
+            np.testing.assert_allclose(found[name], value, rtol=1e-13, err_msg=name)
 
 
 def test_a_jacobian_file(tmp_path: Path) -> None:
@@ -133,7 +156,8 @@ WRONG = [
     ("an unknown mode", {"mode": "sideways"}, SpecError, "gradient, jvp, linearize"),
     ("a chunk of a gradient", {"chunk": 2}, SpecError, "chunk=2 is for a jacobian or hessian"),
     ("a chunk of a product", {"chunk": 2, "mode": "hvp"}, SpecError, "and not for mode='hvp'"),
-    ("functions of a jvp", {"mode": "jvp", "form": "functions"}, SpecError, "for gradients"),
+    ("functions of a jacobian", {"mode": "jacobian", "form": "functions"}, SpecError, "for what has two passes"),
+    ("an unknown form of a jvp", {"mode": "jvp", "form": "whole"}, SpecError, "there is no form 'whole'"),
 ]
 
 

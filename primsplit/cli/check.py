@@ -66,10 +66,10 @@ def check(
 
 
 def _open(path: str, mode: str, form: FormName) -> Any:
-    second = "linear" if mode == "linearize" else "backward" if form is FormName.SPLIT else None
-    if second is None:
+    is_pair = form is FormName.SPLIT or (mode == "linearize" and form is FormName.JOINT)
+    if not is_pair:
         return open_file(path)
-    stem = os.path.splitext(path)[0]
+    stem, second = os.path.splitext(path)[0], "backward" if mode == "gradient" else "linear"
     return open_pair(f"{stem}.forward.onnx", f"{stem}.{second}.onnx")
 
 

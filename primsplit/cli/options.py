@@ -93,7 +93,9 @@ Wrt = Annotated[
 ]
 Form = Annotated[
     FormName,
-    typer.Option("--form", help="One graph, a forward and a backward file, or one file with two functions in it."),
+    typer.Option(
+        "--form", help="One graph, a forward and a backward (or linear) file, or one file with two functions in it."
+    ),
 ]
 Mode = Annotated[
     ModeName | None,
@@ -171,7 +173,7 @@ def read_specs(texts: list[str] | None) -> dict[str, str]:
     """The texts of `--spec` by name. Raises SpecError for one without a colon, or a name given twice."""
     found: dict[str, str] = {}
     for text in texts or []:
-        name, colon, said = text.partition(":")
+        name, colon, said = text.rpartition(":")
         if not colon or not name.strip():
             raise SpecError(f"cannot read --spec {text}", cure="Write it like --spec x:f32[N,3].")
         if name.strip() in found:

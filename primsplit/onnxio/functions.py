@@ -1,7 +1,8 @@
-"""A split as one model whose forward pass and pullback are model-local functions.
+"""A derivative as one model whose forward pass and pullback (or tangent list) are model-local functions.
 
-The main graph is thin: it calls `ps::<name>`, which gives the results and what the pullback reads, and then
-`ps::<name>__pullback`. From outside, the file is the joint form: the same inputs, outputs and names.
+The main graph is thin: it calls `ps::<name>`, which gives the results and what the second pass reads, and then
+`ps::<name>__pullback` or `ps::<name>__tangent`. From outside, the file is the joint form: the same inputs, outputs and
+names.
 """
 
 from collections.abc import Mapping
@@ -21,16 +22,12 @@ DOMAIN = "ps"
 
 
 def to_function_model(
-    name: str,
-    joint: NamedBlock,
-    forward: NamedBlock,
-    backward: NamedBlock,
-    metadata: Mapping[str, str] | None = None,
+    joint: NamedBlock, functions: Mapping[str, NamedBlock], metadata: Mapping[str, str] | None = None
 ) -> Model:
-    """The model of a split with the functions `<name>` and `<name>__pullback` in the domain `ps`."""
-    main = _Main(name, joint, metadata)
-    main.call(name, forward)
-    main.call(f"{name}__pullback", backward)
+    """The model that calls these functions, of the domain `ps`, one after another."""
+    main = _Main(next(iter(functions)), joint, metadata)
+    for name, program in functions.items():
+        main.call(name, program)
     for output in joint.outputs:
         main.graph.output.append(main.writer.value_info(output, main.types[output]))
     return Model(main.proto, main.stored.waiting)

@@ -15,7 +15,6 @@ from primsplit.array import Array
 from primsplit.collector import paused
 from primsplit.errors import ShapeError, SpecError
 from primsplit.export import (
-    Form,
     SplitProgram,
     Wrt,
     select_inputs,
@@ -27,6 +26,7 @@ from primsplit.export import (
 from primsplit.ir import Block
 from primsplit.names import kept_apart
 from primsplit.policies import Policy, check_policy
+from primsplit.programs.forms import Form
 from primsplit.programs.program import Program, flat_program
 from primsplit.programs.pushed import PushedProgram, push_program
 from primsplit.providers import Provider
@@ -110,11 +110,12 @@ def export(
 ) -> list[str]:
     """Write a function, Program or Split with its derivative as ONNX; return the paths written.
 
-    `specs`, `wrt`, `of`, `policy` and what else is named are those of `split`. `mode` is "gradient" (`form` "joint"
-    writes one graph, "split" a forward and a backward file, "functions" one file with forward and pullback as
-    model-local functions); "jvp", which takes a tangent `t_x` for each input in `wrt` and gives `t_y`; "linearize", the
-    same as a forward and a linear file; "hvp", value, gradient and product with the Hessian of a scalar function;
-    "jacobian" or "hessian", whole, `chunk` directions at a time; "value", the function alone. A function that keeps
+    `specs`, `wrt`, `of`, `policy` and what else is named are those of `split`. `mode` is "gradient"; "jvp", which takes
+    a tangent `t_x` for each input in `wrt` and gives `t_y`; "linearize", the same as a forward and a linear file;
+    "hvp", value, gradient and product with the Hessian of a scalar function; "jacobian" or "hessian", whole, `chunk`
+    directions at a time; "value", the function alone. `form` "joint" writes one graph; where there are two passes,
+    "split" writes a forward and a backward (or linear) file, and "functions" one file with forward pass and pullback
+    (or tangent list) as model-local functions. A function that keeps
     states (`ps.state`) has an input and an output for each in every file. `provider` is the execution provider of
     onnxruntime that the files are for: "cpu", or "cuda", where float64 takes other ways.
     Raises FileError where the path cannot be written, SpecError for a mode, form, provider or name that is none, and
@@ -148,15 +149,14 @@ def save_derived(made: Derived, path: str, mode: Kind, form: Form = "joint", pro
 
     Raises SpecError for a form that the mode has not, and for a gradient with respect to nothing.
     """
-    if not isinstance(made, SplitProgram) and form != "joint":
-        raise SpecError(f"form={form!r} is for gradients, and not for mode={mode!r}")
+    if isinstance(made, Program):
+        if form != "joint":
+            raise SpecError(f"form={form!r} is for what has two passes, and not for mode={mode!r}")
+        made.save(path, provider)
+        return [path]
     if isinstance(made, SplitProgram):
         _check_wrt(made)
-        return made.save(path, form, provider)
-    if isinstance(made, PushedProgram):
-        return made.save(path, pair=mode == "linearize", provider=provider)
-    made.save(path, provider)
-    return [path]
+    return made.save(path, "split" if mode == "linearize" and form == "joint" else form, provider)
 
 
 def _check_wrt(made: SplitProgram) -> None:

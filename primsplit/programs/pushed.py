@@ -1,6 +1,5 @@
 """A Program with its tangent list: `PushedProgram`, and the programs and files that are made of it."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -9,11 +8,11 @@ import numpy as np
 
 from primsplit import tracing, trees
 from primsplit.audit.styles import list_blocks
-from primsplit.doors import save_models
 from primsplit.errors import DtypeError
 from primsplit.ir import Block, Type, Value, Var
 from primsplit.names import Names, name_captures
 from primsplit.programs.carried import run_carrying
+from primsplit.programs.forms import Form, save_in_form
 from primsplit.programs.prepared import ARRAYS
 from primsplit.programs.program import ARRAY, Program, flat_program
 from primsplit.providers import Provider
@@ -28,6 +27,8 @@ class PushedProgram:
 
     Names in the files: inputs and results keep theirs; the tangent of an input or result `x` is `t_x`.
     """
+
+    second_file, second_function = "linear", "tangent"
 
     def __init__(self, program: Program, pushed: Pushforward) -> None:
         self.program = program
@@ -102,24 +103,21 @@ class PushedProgram:
         inputs = [*(names[c] for c in self.captures), *self.tangent_names, *(names[p] for p in more)]
         return flat_program(block, inputs, self.result_names, (), self.program.defaults)
 
+    def passes(self) -> tuple[Program, Program]:
+        """The forward and the linear program."""
+        return self.forward, self.linear
+
     def listing(self, style: str = "text") -> str:
         """Primal and tangent list as text."""
         names = self.capture_names() | dict(zip(self.pushed.tangents, self.tangent_names, strict=True))
         return list_blocks((self.primal, self.tangent), names, style)
 
-    def save(self, path: str, *, pair: bool = False, provider: Provider = "cpu") -> list[str]:
-        """Write one file, or as a pair `<stem>.forward.onnx` and `<stem>.linear.onnx`; return the paths.
+    def save(self, path: str, form: Form = "joint", provider: Provider = "cpu") -> list[str]:
+        """Write one file, or for `form="split"` `<stem>.forward.onnx` and `<stem>.linear.onnx`; return the paths.
 
-        Two files appear together or not at all. Raises FileError.
+        Raises FileError, SpecError for another form or provider.
         """
-        if not pair:
-            self.joint().save(path, provider)
-            return [path]
-        stem = os.path.splitext(path)[0]
-        paths = [f"{stem}.forward.onnx", f"{stem}.linear.onnx"]
-        programs = [program.named.on(provider) for program in (self.forward, self.linear)]
-        save_models(list(zip(programs, paths, strict=True)))
-        return paths
+        return save_in_form(self, path, form, provider)
 
     def _with_zeros(self, block: Block, lead: int) -> Block:
         """The block with a tangent for each result in `of`: zeros for one that does not depend on the inputs."""

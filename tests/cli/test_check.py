@@ -50,6 +50,15 @@ def test_a_right_gradient_passes_in_each_form(
     assert all(r["error"] < 1e-6 for r in done.json["rows"])
 
 
+@pytest.mark.parametrize(("mode", "form"), [("hvp", "functions"), ("jvp", "split"), ("linearize", "joint")])
+def test_a_right_tangent_passes_in_each_form(
+    primsplit: Callable[..., Any], model: Callable[..., Path], mode: str, form: str
+) -> None:
+    done = primsplit("check", model(_with(3.0, 4)), "--mode", mode, "--form", form, "--json")
+    assert done.status == 0, done.error
+    assert {r["verdict"] for r in done.json["rows"]} == {"ok"}
+
+
 @pytest.mark.parametrize("size", [4, 400])
 @pytest.mark.parametrize("factor", [3.0001, -3.0, 0.0])
 def test_a_wrong_rule_fails_and_the_input_is_named(

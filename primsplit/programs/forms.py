@@ -1,0 +1,50 @@
+"""The files of a derivative of two programs, a forward pass and what comes after it: one graph, two, or functions."""
+
+import os
+from typing import Literal, Protocol, get_args
+
+from primsplit.doors import save_functions, save_models
+from primsplit.errors import SpecError
+from primsplit.programs.program import Program
+from primsplit.providers import Provider
+
+Form = Literal["joint", "split", "functions"]
+FORMS: tuple[str, ...] = get_args(Form)
+
+
+class TwoPasses(Protocol):
+    """A program that is made of two, such as the split of one."""
+
+    program: Program
+    second_file: str
+    second_function: str
+
+    def joint(self) -> Program:
+        """Both as one program."""
+
+    def passes(self) -> tuple[Program, Program]:
+        """The two: the second takes what the first gives, by name."""
+
+
+def save_in_form(made: TwoPasses, path: str, form: Form, provider: Provider) -> list[str]:
+    """Write both passes; return the paths.
+
+    "joint" is one graph; "split" the files `<stem>.forward.onnx` and `<stem>.<second file>.onnx`, which appear together
+    or not at all; "functions" one file that calls the functions `<name>` and `<name>__<second function>`. Raises
+    FileError, and SpecError for another form or provider.
+    """
+    if not isinstance(form, str) or form not in FORMS:
+        raise SpecError(f"there is no form {form!r}", cure=f"The forms are {', '.join(FORMS)}.")
+    if form == "joint":
+        made.joint().save(path, provider)
+        return [path]
+    first, second = (program.named.on(provider) for program in made.passes())
+    if form == "split":
+        stem = os.path.splitext(path)[0]
+        paths = [f"{stem}.forward.onnx", f"{stem}.{made.second_file}.onnx"]
+        save_models([(first, paths[0]), (second, paths[1])])
+        return paths
+    name = made.program.block.name
+    functions = {name: first, f"{name}__{made.second_function}": second}
+    save_functions(made.joint().named.on(provider), functions, path)
+    return [path]
