@@ -28,10 +28,10 @@ from primsplit import dims, tracing
 from primsplit.costs import COSTS, THRESHOLD, cost
 from primsplit.dims import Dim, Size
 from primsplit.errors import SpecError
-from primsplit.ir import NOWHERE, Block, Op, Type, Value, Var, free, is_call, live_ops, reads
+from primsplit.ir import NOWHERE, Block, Comparison, Op, Type, Value, Var, free, is_call, live_ops, reads
 from primsplit.listing import names_of
 from primsplit.parts import Split
-from primsplit.passes.cse import merge_common
+from primsplit.passes.cse import Merging
 from primsplit.passes.later import computed_late
 from primsplit.passes.loops.hoist import is_movable
 from primsplit.passes.recompute import AGAIN, recomputing
@@ -132,7 +132,7 @@ def _named(split: Split, wanted: Collection[str], names: Mapping[Var, str]) -> s
 
 def _saving_all(split: Split) -> Split:
     """The split whose pullback reads of the primal whatever it would compute again."""
-    merged = merge_common(split.joint())
+    merged = _MergingCalls().run(split.joint())
     made = _made_by(split)
     gradients = merged.results[len(split.primal.results) :]
     ops = live_ops((op for op in merged.ops if op.outputs[0] not in made), gradients)
@@ -263,6 +263,25 @@ def _put_off(before: Split, after: Split) -> Split:
         var.hint = f"{var.hint}_again"
     late = computed_late(ops[:count], ops[count:], after.pullback.results, after.cotangents)
     return _of_pullback(after, Block(after.pullback.name, (), tuple(late), after.pullback.results))
+
+
+class _MergingCalls(Merging):
+    """Computes every value once, those of equal calls too, but for calls inside of branches and loops."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[Op] = []
+
+    def visit(self, op: Op) -> Op | None:
+        """None for a call whose outputs are there already."""
+        if len(self.scopes) > 1 or not is_call(op) or not is_movable(op):
+            return super().visit(op)
+        known = next((c for c in self.calls if Comparison().ops(c, op)), None)
+        if known is None:
+            self.calls.append(op)
+            return op
+        self.replaced.update(zip(op.outputs, known.outputs, strict=True))
+        return None
 
 
 def _of_pullback(split: Split, pullback: Block) -> Split:

@@ -45,6 +45,18 @@ def test_a_policy_tells_which_values_are_stored(policy: Any, kept: set[str]) -> 
     assert stored(made) == dict.fromkeys(kept, "8*N")
 
 
+def test_save_all_keeps_both_arrays_of_a_nest_and_the_default_none() -> None:
+    """Row P20: the thread's loss. The square that both passes compute is a call."""
+    nest = ps.loops("loss := log1p(0.25 * (c[i] - 18)**2)")
+    default, all_saved = (ps.split(nest, ps.spec("float64", ["N"]), policy=p) for p in ("default", "save_all"))
+    assert stored(default) == {}
+    assert list(stored(all_saved).values()) == ["8*N", "8*N"]
+    assert [op.kind for op in all_saved.pullback.ops].count("call::square") == 0
+    c = np.array([17.0, 18.0, 20.5])
+    slopes = 0.5 * (c - 18) / (1 + 0.25 * (c - 18) ** 2)
+    np.testing.assert_allclose(all_saved.joint()(c)[1], slopes, rtol=1e-14)
+
+
 def test_what_is_computed_again_is_told_with_its_line_and_cost() -> None:
     made = ps.split(quadratic_log, ps.spec("float64", ["N"]), policy="recompute_cheap")
     rows = {row["name"]: row for row in made.recomputed_table()}

@@ -12,9 +12,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.dims import Dim, Size
-from primsplit.fingerprint import fingerprint
 from primsplit.ir import (
-    Attribute,
     Block,
     Comparison,
     Const,
@@ -237,11 +235,6 @@ class _Likeness(Comparison):
         elif not _same_constant(a, b):
             self.read.append((a, b))
         return b not in self._inner
-
-    def attributes(self, a: Attribute, b: Attribute) -> bool:
-        if super().attributes(a, b):
-            return True
-        return callable(a) and callable(b) and fingerprint(a) == fingerprint(b)
 
     def types(self, a: Type, b: Type) -> bool:
         if a.dtype != b.dtype or a.shape is None or b.shape is None:
