@@ -173,6 +173,20 @@ def test_division_does_not_ask_whether_the_sizes_in_calls_are_equal() -> None:
     assert str((half * 4) // third) == "floordiv(4*floordiv(M, 2), floordiv(N, 3))"
 
 
+@pytest.mark.parametrize(("quotient", "text"), [
+    (lambda n, m: (n // 3 + 1) // 4, "floordiv(N + 3, 12)"),
+    (lambda n, m: (n // 3 - 2) // 4, "floordiv(N + 6, 12) - 1"),
+    (lambda n, m: ((n + 31) // 32 + 31) // 32, "floordiv(N + 1023, 1024)"),
+    (lambda n, m: (n // -3) // 4, "floordiv(floordiv(N, -3), 4)"),
+    (lambda n, m: (n // 3 + m) // 4, "floordiv(M + floordiv(N, 3), 4)"),
+    (lambda n, m: (2 * (n // 3)) // 3, "floordiv(2*floordiv(N, 3), 3)"),
+])  # fmt: skip
+def test_a_quotient_of_a_quotient_by_numbers_is_one_quotient(quotient: Any, text: str) -> None:
+    assert str(quotient(N, M)) == text
+    for n in range(0, 70, 3):
+        assert dims.evaluate(quotient(N, M), {"N": n, "M": 5}) == quotient(n, 5)
+
+
 def test_asking_a_symbolic_size_for_an_integer_says_what_to_do() -> None:
     with pytest.raises(UndecidableSize, match="known only at run time"):
         range(N)  # type: ignore[call-overload]

@@ -43,7 +43,7 @@ def reshape(site: Site) -> Outputs:
     """Each example in its new shape; a vector of sizes that only the run knows gets the batch in front."""
     known = site.op.inputs[1]
     wanted = site.result().shape
-    if known is not None and known.sizes is not None and wanted is not None:
+    if known is not None and known.sizes is not None and wanted is not None and all(map(tracing.is_readable, wanted)):
         return reshape_to(site.input(0), (site.size, *wanted))
     sizes = _told_sizes(site)
     whole = op.Concat(Array(tracing.size_vector([site.size])), sizes, axis=0)

@@ -6,7 +6,7 @@ value of the symbols, and raise `UndecidableSize` otherwise; inside primsplit `s
 only if equality is proven.
 """
 
-from primsplit.dims.joins import maximum, meet, minimum
+from primsplit.dims.joins import broadcast_arguments, maximum, meet, minimum
 from primsplit.dims.order import above, at_least, could_be, lower_bound
 from primsplit.dims.size import (
     LONG,
@@ -40,6 +40,7 @@ __all__ = [
     "abbreviated",
     "above",
     "at_least",
+    "broadcast_arguments",
     "could_be",
     "evaluate",
     "exact_quotient",

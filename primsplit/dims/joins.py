@@ -34,12 +34,13 @@ def broadcast(*sizes: Dim) -> Dim:
     """`broadcast(...)` of symbolic sizes: flat, sorted and without repetition, so that it is associative."""
     flat: dict[str, Dim] = {}
     for size in sizes:
-        flat.update((str(d), d) for d in _broadcast_arguments(size))
+        flat.update((str(d), d) for d in broadcast_arguments(size))
     chosen = [flat[text] for text in sorted(flat)]
     return chosen[0] if len(chosen) == 1 else call("broadcast", *chosen)
 
 
-def _broadcast_arguments(size: Dim) -> tuple[Dim, ...]:
+def broadcast_arguments(size: Dim) -> tuple[Dim, ...]:
+    """What a `broadcast(...)` is made of; any other size alone."""
     if isinstance(size, Size) and len(size.terms) == 1 and size.terms[0][1] == 1 and len(size.terms[0][0]) == 1:
         atom = size.terms[0][0][0]
         if isinstance(atom, Call) and atom.function == "broadcast":

@@ -88,14 +88,22 @@ def _multiply(a: Dim, b: Dim) -> Dim:
 
 
 def floor_divide(dividend: Dim, divisor: Dim) -> Dim:
-    """`dividend // divisor`; whole multiples are divided out, the rest stays a call."""
+    """`dividend // divisor`; whole multiples are divided out, the rest stays a call: one, of a call too."""
     if isinstance(divisor, int) and divisor > 0 and isinstance(dividend, Size):
         whole = _collect((m, c // divisor) for m, c in dividend.terms if m and c % divisor == 0)
         constant = next((c for m, c in dividend.terms if not m), 0)
         rest = _collect((*((m, c) for m, c in dividend.terms if m and c % divisor), ((), constant % divisor)))
-        return whole + constant // divisor + (call("floordiv", rest, divisor) if isinstance(rest, Size) else 0)
+        return whole + constant // divisor + (_floored(rest, divisor) if isinstance(rest, Size) else 0)
     exact = exact_quotient(dividend, divisor)
     return call("floordiv", dividend, divisor) if exact is None else exact
+
+
+def _floored(dividend: "Size", divisor: int) -> Dim:
+    """`dividend // divisor` as a call: (a // b + c) // d is (a + b*c) // (b*d)."""
+    match dividend.terms:
+        case [((Call("floordiv", (inner, int(before))),), 1), *rest] if before > 0 and all(not m for m, _ in rest):
+            return floor_divide(inner + before * sum(c for _, c in rest), before * divisor)
+    return call("floordiv", dividend, divisor)
 
 
 def remainder(dividend: Dim, divisor: Dim) -> Dim:

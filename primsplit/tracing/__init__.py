@@ -16,7 +16,7 @@ from primsplit.tracing.places import (
     user_place,
     users_frames,
 )
-from primsplit.tracing.sizes import size_of, size_vector
+from primsplit.tracing.sizes import is_readable, size_of, size_vector
 from primsplit.tracing.stack import (
     Examples,
     Path,
@@ -57,6 +57,7 @@ __all__ = [
     "is_decided_by",
     "is_library",
     "is_open",
+    "is_readable",
     "is_recording",
     "is_told",
     "is_users_own",

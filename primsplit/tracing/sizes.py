@@ -2,7 +2,7 @@
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -52,6 +52,13 @@ def size_of(dim: Dim) -> Value:
     if known is None:
         known = into.known[dim.text] = _read(dim)
     return known
+
+
+def is_readable(dim: Dim) -> bool:
+    """True for a size that values here tell, or tell all symbols of: one that they do not, its own op may tell."""
+    if isinstance(dim, int) or _find_known(dim.text) is not None or _find_source(dim.text) is not None:
+        return True
+    return dim.symbol is None and all(is_readable(dims.symbol(name)) for name in dims.symbols(dim))
 
 
 def _read(dim: Size) -> Value:
@@ -132,12 +139,27 @@ def _product(monomial: dims.Monomial, *, whole: bool) -> Value | None:
 
 def _call(atom: dims.Call) -> Value:
     if atom.function == "broadcast":
-        return _with_sizes(functools.reduce(_broadcast, [size_of(a) for a in atom.arguments]), atom)
+        return _with_sizes(functools.reduce(_broadcast, map(size_of, _broadcast_parts(atom))), atom)
     left, right = (size_of(a) for a in atom.arguments)
     if atom.function == "floordiv" and not dims.at_least(atom.arguments[0], 0):
         # Div truncates towards zero; taking the remainder off first makes it a floor.
         left = emit("Sub", [left, emit("Mod", [left, right])[0]])[0]
     return _with_sizes(emit(_OPERATORS[atom.function], [left, right])[0], atom)
+
+
+def _broadcast_parts(atom: dims.Call) -> Iterable[Dim]:
+    """Sizes that broadcast to this one: its arguments, or what they made with each other where one cannot be read."""
+    parts = [a if is_readable(a) else _made_with_others(a, atom) for a in atom.arguments]
+    return {str(part): part for part in parts}.values()
+
+
+def _made_with_others(argument: Dim, atom: dims.Call) -> Dim:
+    """A size that can be read, a broadcast of this argument and others of the atom's; the argument if there is none."""
+    wanted = {str(a) for a in atom.arguments}
+    for size in (dims.parse(name) for level in levels() for name in level.sources):
+        if str(argument) in {str(part) for part in dims.broadcast_arguments(size)} <= wanted:
+            return size
+    return argument
 
 
 def _broadcast(left: Value, right: Value) -> Value:

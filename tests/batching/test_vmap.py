@@ -97,6 +97,18 @@ def test_the_size_of_the_batch_may_be_known_only_at_run_time(size: int) -> None:
     same(second, np.min(x, axis=1).sum(axis=1)[:, None] * np.ones(2))
 
 
+def test_a_size_with_a_name_of_its_own_is_that_of_one_example() -> None:
+    """The size of the product is told by its operator alone: its text is too long to be computed from the symbols."""
+
+    def outer(x: Any, y: Any) -> Any:
+        return np.outer(np.concatenate([x, x[1:], y]), np.concatenate([y, y[1:], x])).reshape(-1)
+
+    rows, columns = (f"number_of_{name}_of_the_table" for name in ("the_first_rows", "the_last_columns"))
+    program = ps.trace(ps.vmap(outer), ps.spec("float64", ["B", rows]), ps.spec("float64", ["B", columns]))
+    x, y = RANDOM.normal(size=(3, 4)), RANDOM.normal(size=(3, 2))
+    same(program(x, y), np.stack([outer(*pair) for pair in zip(x, y, strict=True)]))
+
+
 def test_a_shape_is_that_of_one_example_and_no_batch() -> None:
     def shaped(x: Any) -> Any:
         return op.Shape(x), op.Size(x), x.reshape(-1, x.shape[0])

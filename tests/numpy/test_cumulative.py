@@ -109,3 +109,11 @@ def test_a_running_sum_along_the_last_axis_is_transposed_only_where_that_is_fast
     for dtype, transposes in (("float32", 2), ("float64", 0)):
         program = ps.trace(lambda x: np.cumsum(x, axis=1), ps.spec(dtype, ["N", "M"]))
         assert [op.kind for op in program.block.ops].count("Transpose") == transposes
+
+
+def test_rows_of_a_running_product_of_symbolic_size_are_a_batch() -> None:
+    program = ps.trace(ps.jacobian(np.cumprod, mode="reverse"), ps.spec("float64", ["N"]))
+    for size in (0, 1, 4):
+        x = np.linspace(0.5, 2.0, size)
+        rows = np.tril(np.divide.outer(np.cumprod(x), x))
+        np.testing.assert_allclose(program(x), rows, rtol=1e-12)

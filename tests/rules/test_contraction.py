@@ -81,6 +81,22 @@ def test_einsum_of_every_kind_of_equation(equation: str, shapes: Shapes) -> None
     check_grads(in_numpy(operator, lambda *inputs: np.einsum(equation, *inputs)), *arrays(shapes))
 
 
+@pytest.mark.parametrize("rows", [(1, 5, 5), (5, 1, 1), (1, 1, 5), (1, 1, 1)])
+def test_einsum_along_an_axis_whose_size_a_sum_of_two_arrays_made(rows: tuple[int, int, int]) -> None:
+    def function(x: Any, y: Any, z: Any) -> Any:
+        return np.sum(op.Einsum(x + y, z, equation="bi,bj->bij"))
+
+    specs = [ps.spec("float64", [size, 2]) for size in ("N", "M", "K")]
+    x, y, z = arrays([(size, 2) for size in rows])
+    value, *found = ps.split(function, *specs).joint()(x, y, z)
+    long = max(rows)
+    left, right = np.broadcast_to(x + y, (long, 2)), np.broadcast_to(z, (long, 2))
+    np.testing.assert_allclose(value, np.einsum("bi,bj->", left, right))
+    for gradient, factor, given in zip(found, (right, right, left), (x, y, z), strict=True):
+        each = np.repeat(factor.sum(axis=1, keepdims=True), 2, axis=1)
+        np.testing.assert_allclose(gradient, each if len(given) == long else each.sum(axis=0, keepdims=True))
+
+
 def test_det_of_matrices_whose_size_only_the_run_knows() -> None:
     joint = ps.split(lambda x: op.Det(x), ps.spec("float64", ["B", "N", "N"])).joint()
     for size in (0, 1, 5):
