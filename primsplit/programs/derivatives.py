@@ -186,10 +186,11 @@ def jacobian(
 ) -> Compiled:
     """The Jacobian of a function, in the structure of the result and, in it, of the argument in `wrt`.
 
-    Its arrays have the shape (*result, *argument); several arguments are a tuple. `mode="forward"` makes columns,
-    `"reverse"` rows; by default whichever are fewer. `chunk` directions are computed at a time, by default all at once.
-    Raises DtypeError for an argument or result that is not floating point, SpecError for a `mode` or `chunk` that is
-    none, MissingRule where an operator has no derivative.
+    Its arrays have the shape (*result, *argument); several arguments are a tuple. `mode="forward"` makes columns, which
+    are tangents of the result's dtype, `"reverse"` rows, gradients of the argument's; by default whichever are fewer.
+    `chunk` directions are computed at a time, by default all at once. Raises DtypeError for an argument or result that
+    is not floating point, SpecError for a `mode` or `chunk` that is none, MissingRule where an operator has no
+    derivative.
 
     >>> ps.jacobian(lambda x: np.array([x[0] * x[1], x[1]]))(np.array([2.0, 3.0])).tolist()
     [[3.0, 2.0], [0.0, 1.0]]

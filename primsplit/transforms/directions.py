@@ -115,8 +115,9 @@ def jacobian_blocks(
 ) -> tuple[list[Value], dict[int, list[Array]]]:
     """The results of a block recorded at these inputs, and its Jacobian: for each result in `of` one array a parameter.
 
-    The arrays are (*result, *parameter), by forward mode from columns, in reverse from rows; by default whichever are
-    fewer. What the block draws is drawn once, for results and derivatives alike.
+    The arrays are (*result, *parameter), by forward mode from columns, of the result's dtype, in reverse from rows, of
+    the parameter's; by default whichever are fewer. What the block draws is drawn once, for results and derivatives
+    alike.
     """
     check_directions(mode, chunk)
     way, given = mode or fewer(block, of), range(len(inputs))
@@ -127,7 +128,9 @@ def jacobian_blocks(
     def made(result: int, parameter: int) -> Array:
         ends = Array(results[result]), inputs[parameter]
         rows = stacked.get((parameter, result) if way == "forward" else (result, parameter))
-        return zeros((*ends[0].shape, *ends[1].shape), ends[0].dtype) if rows is None else make(rows, *ends)
+        if rows is not None:
+            return make(rows, *ends)
+        return zeros((*ends[0].shape, *ends[1].shape), ends[0 if way == "forward" else 1].dtype)
 
     return results, {i: [made(i, p) for p in given] for i in of}
 

@@ -29,6 +29,13 @@ def test_chunks_of_any_width_make_the_same_jacobian(mode: Any, width: int | None
     np.testing.assert_allclose(ps.jacobian(layer, mode=mode, chunk=width)(x), layer_slope(x), rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize(("mode", "dtypes"), [("forward", "ddff"), ("reverse", "fdfd")])
+def test_columns_have_the_results_dtype_and_rows_the_arguments(mode: Any, dtypes: str) -> None:
+    """Also where a result does not depend on an argument."""
+    both = ps.jacobian(lambda x, y: (x * y, x), (0, 1), mode=mode)(np.ones(3, np.float32), np.ones(3))
+    assert "".join(block.dtype.char for row in both for block in row) == dtypes
+
+
 def test_value_and_jacobian_come_together() -> None:
     value, jacobian = ps.value_and_jacobian(lambda x: np.stack([x[0] ** 2 + x[1], x[0] * x[1]]))(np.array([2.0, 3.0]))
     assert value.tolist() == [7.0, 6.0]
