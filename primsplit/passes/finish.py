@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from primsplit.ir import Block, Op
 from primsplit.passes import gradients_last, optimize
 from primsplit.passes.faults.axes import count_axes_from_front
+from primsplit.passes.faults.captured_dequantized import copy_captured_dequantized
 from primsplit.passes.faults.cast_stacks import keep_cast_stacks
 from primsplit.passes.faults.columns import write_vectors_as_columns
 from primsplit.passes.faults.cosines import write_cosines
@@ -70,7 +71,7 @@ def finish(
         again = products_read_again(keep_transposed_stacks(products), gradients)
         products = sums_of_derivatives(pulled_as_matrices(again, gradients), gradients)
     sound = keep_faint_constants(keep_cast_stacks(keep_double_products(products, is_function=is_function)))
-    written = write_quotients(write_cosines(sound))
+    written = copy_captured_dequantized(write_quotients(write_cosines(sound)))
     if not gradients:
         return verified(written)
     return verified(gradients_last(results_apart(written), range(len(written.results))))
