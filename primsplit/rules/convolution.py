@@ -16,7 +16,7 @@ from primsplit.ir import Type
 from primsplit.ops import op
 from primsplit.passes.kernels import KERNELS
 from primsplit.rules.table import Pullback, rrule
-from primsplit.rules.windows import Windows, literal, padded, tap, transposed, windows_over
+from primsplit.rules.windows import Windows, literal, padded, tap, transposed, unpadded, windows_over
 from primsplit.schema import text
 
 SHORT = 200
@@ -55,7 +55,7 @@ def conv(
     def pullback(dy: Array) -> list[Array | None]:
         dx = image_cotangent(dy, w, windows, group)
         if not given.is_literal:
-            dx = padded(dx, tuple(-p for p in given.before), tuple(-p for p in given.after))
+            dx = unpadded(dx, given)
         dw = weight_cotangent(image(), dy, windows, w.shape[1], group)
         return [_as(dx, x), _as(dw, w), *([] if b is None else [_sum_of_channels(dy)])]
 

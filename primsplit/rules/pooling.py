@@ -16,7 +16,7 @@ from primsplit.ir import Type
 from primsplit.ops import op
 from primsplit.rules.halves import compared_wide
 from primsplit.rules.table import Pullback, rrule
-from primsplit.rules.windows import Windows, literal, padded, tap, transposed, windows_over
+from primsplit.rules.windows import Windows, literal, padded, tap, transposed, unpadded, windows_over
 
 
 def exact(windows: Windows) -> Windows:
@@ -104,7 +104,7 @@ def _to_first_of_windows(x: Array, y: Array, dy: Array, over: Windows) -> Array:
     for axis in range(over.rank):
         top, below = stages[over.rank - axis], stages[over.rank - axis - 1]
         dy = _to_first(below, top, dy, whole, axis)
-    return padded(dy, tuple(-b for b in over.before), tuple(-a for a in over.after))
+    return unpadded(dy, over)
 
 
 def _plain(x: Array, windows: Windows, axis: int | None = None) -> Array:
@@ -307,7 +307,7 @@ def spread_means(g: Array, windows: Windows) -> Array:
     spread = reshape_to(transposed(flat, Array(tracing.constant(shares)), over), (*g.shape[:2], *over.sizes))
     if windows.is_literal:
         return spread
-    return padded(spread, tuple(-b for b in windows.before), tuple(-a for a in windows.after))
+    return unpadded(spread, windows)
 
 
 @rrule("LpPool")

@@ -117,12 +117,26 @@ def windows_over(
 
 def padded(x: Array, before: Shape, after: Shape, value: float = 0.0) -> Array:
     """`x` with its trailing axes longer, or shorter where the padding is negative."""
+    sizes = x.shape[len(x.shape) - len(before) :]
+    grown = tuple(n + b + a for n, b, a in zip(sizes, before, after, strict=True))
+    return _resized(x, before, after, grown, value)
+
+
+def unpadded(x: Array, windows: Windows) -> Array:
+    """What holds the windows' padding, `[..., *windows.whole.sizes]`, without it: `[..., *windows.sizes]`.
+
+    These sizes are declared: a long size with the padding is a symbol, which less the padding is not seen to be them.
+    """
+    before, after = (tuple(-p for p in pads) for pads in (windows.before, windows.after))
+    return _resized(x, before, after, windows.sizes)
+
+
+def _resized(x: Array, before: Shape, after: Shape, sizes: Shape, value: float = 0.0) -> Array:
     if all(not isinstance(p, Size) and p == 0 for p in (*before, *after)):
         return x
     lead = (0,) * (len(x.shape) - len(before))
     amounts = Array(tracing.size_vector([*lead, *before, *lead, *after]))
-    grown = (n + b + a for n, b, a in zip(x.shape[len(lead) :], before, after, strict=True))
-    declared = Type(x.dtype, (*x.shape[: len(lead)], *grown))
+    declared = Type(x.dtype, (*x.shape[: len(lead)], *sizes))
     return op.Pad(x, amounts, np.asarray(value, x.dtype) if value else None, types=[declared])
 
 

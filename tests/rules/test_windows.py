@@ -53,6 +53,17 @@ def test_average_pool_with_same_padding_and_dilations(auto_pad: str, stride: int
     assert_derivative(lambda x: average_pool(x, **options), [x], found, dy)
 
 
+@pytest.mark.parametrize("auto_pad", SAME)
+def test_a_pool_of_a_pool_has_the_sizes_of_its_input_however_long_they_are(auto_pad: str) -> None:
+    options = {"kernel_shape": [3], "strides": [2], "auto_pad": auto_pad}
+    x = image(1, 2, 19)
+    spec = ps.spec("float64", ["N", 2, "L"])
+    value, found, dy = gradients(lambda x: op.AveragePool(op.AveragePool(x, **options), **options), x, specs=[spec])
+    wanted = average_pool(average_pool(x, **options), **options)
+    np.testing.assert_allclose(value, wanted, rtol=1e-13)
+    assert_derivative(lambda x: average_pool(average_pool(x, **options), **options), [x], found, dy)
+
+
 @pytest.mark.parametrize("include", [0, 1])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_average_pool_with_padding_dilation_and_ceil_mode(include: int, dtype: Any) -> None:
