@@ -185,7 +185,7 @@ def _goes_on(condition: Value | None, body: Block) -> bool:
 
     A step may end a Loop whose first condition is absent too: so runtimes have it, where the standard ignores that.
     """
-    sources = {step.outputs[0]: step.inputs[0] for step in body.ops if step.kind == "Identity"}
+    sources = {step.outputs[0]: step.inputs[0] for step in body.ops if step.kind in {"Identity", "Reshape"}}
     after: Value | None = body.results[0]
     while after in sources:
         after = sources[after]

@@ -296,8 +296,8 @@ class GraphReader:
         outside, self.aligned = self.aligned, ChainMap({} if known is None else known, self.aligned)
         try:
             stored = {t.name: self.initializer(t) for t in graph.initializer}
-            names = [v.name for v in graph.input if v.name not in stored]
-            self.values.update(zip(names, given, strict=True))
+            inputs = [v for v in graph.input if v.name not in stored]
+            self.values.update((v.name, _as_declared(v, x)) for v, x in zip(inputs, given, strict=True))
             self.record(graph, tracing.current())
             return self.results(graph.output)
         finally:
@@ -320,6 +320,17 @@ class GraphReader:
         """Raise ParseError for an output that holds another dtype than it is declared; texts are told in two ways."""
         if declared != dtype and dtype.kind not in "OUT":
             raise ParseError(f"{self.path}: the output {name} is {dtype}, and declared {declared}")
+
+
+def _as_declared(declared: onnx.ValueInfoProto, given: Entry) -> Entry:
+    """What stands for an input of a graph: a Loop gives its number and condition as vectors where those are declared.
+
+    The standard has them as scalars; onnxruntime gives the body what it says that it takes.
+    """
+    dims_told = declared.type.tensor_type.shape.dim
+    if isinstance(given, Var | Const) and given.type.rank == 0 and [d.dim_value for d in dims_told] == [1]:
+        return op.Reshape(Array(given), [1]).value
+    return given
 
 
 def _as_written(

@@ -20,7 +20,7 @@ from primsplit.names import StatePair, kept_apart
 from primsplit.onnxio.graph_reader import GraphReader
 from primsplit.onnxio.input_types import Specs, declare
 from primsplit.onnxio.local_functions import inlined
-from primsplit.onnxio.modelfile import ModelFile, graphs, read_file
+from primsplit.onnxio.modelfile import CONTRIB, ModelFile, graphs, read_file
 from primsplit.onnxio.running_order import in_running_order
 from primsplit.onnxio.sequence_ends import Ends, Said
 from primsplit.onnxio.states import read_states
@@ -60,6 +60,7 @@ def load_model(path: str, said: Said, specs: Specs | None = None, *, safe_where:
         proto = inlined(_in_own_domains(in_running_order(file.proto)), path)
         versions = {domain_of(o.domain): o.version for o in proto.opset_import}
         proto = lowered(proto) if versions.get("", OPSET) > OPSET else converted(proto, path)
+        _tell_nearest(proto.graph)
         declare(proto.graph, specs or {}, path)
         _reserve_sizes(proto)
         return _read(file, proto, Ends(GraphReader(path, versions), said), safe_where=safe_where)
@@ -102,7 +103,7 @@ def _in_own_domains(proto: onnx.ModelProto) -> onnx.ModelProto:
             n for n in nodes if n.op_type in STRANGERS and not onnx.defs.has(n.op_type, max_inclusive_version=version)
         ]
         earlier = [n for n in nodes if version < CHANGED.get(n.op_type, 0)]
-        for domain, moved, number in ((FOREIGN, strangers, 1), (f"{EARLIER}.{version}", earlier, version)):
+        for domain, moved, number in ((CONTRIB, strangers, 1), (f"{EARLIER}.{version}", earlier, version)):
             for node in moved:
                 node.domain = domain
             if moved:
@@ -119,7 +120,22 @@ def _import(holder: onnx.ModelProto | onnx.FunctionProto, domain: str, number: i
 STRANGERS = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})
 """What onnxruntime has in the standard's domain at any opset, and the standard from its opset 17 on, or not at all."""
 
-FOREIGN = "com.microsoft"
+
+def _tell_nearest(graph: onnx.GraphProto) -> None:
+    """Tell TensorFlow's nearest neighbours by half pixels: the floor of s is s - 1/2 rounded, a half up.
+
+    `tf_half_pixel_for_nn` was of opset 11 alone; tf2onnx writes it at every opset, and onnxruntime reads it.
+    """
+    for node in nodes_of(graph):
+        is_resize = node.op_type == "Resize" and domain_of(node.domain) == ""
+        said = {a.name: a for a in node.attribute} if is_resize else {}
+        read = [said[name].s if name in said else b"" for name in ("mode", *NEAREST)]
+        if read[0] in {b"", b"nearest"} and read[1:] == [b"tf_half_pixel_for_nn", b"floor"]:
+            for name, value in NEAREST.items():
+                said[name].s = value
+
+
+NEAREST = {"coordinate_transformation_mode": b"half_pixel", "nearest_mode": b"round_prefer_ceil"}
 
 
 def _reserve_sizes(proto: onnx.ModelProto) -> None:

@@ -28,6 +28,9 @@ MOST_NODES = 10_000_000
 """The most nodes that model-local functions may be inlined to."""
 
 
+CONTRIB = "com.microsoft"
+
+
 @dataclass(frozen=True, slots=True)
 class ModelFile:
     """A file's model. In `proto` long initializers are inputs; `tensors` are all initializers by name, in order."""
@@ -40,12 +43,23 @@ class ModelFile:
 def read_file(path: str) -> ModelFile:
     """Read a model. Raises FileError where there is no file to read, ParseError where it holds no valid model."""
     proto = _parsed(path)
+    _import_contrib(proto)
     try:
         _check(proto, path)
     except UnicodeDecodeError as error:
         raise invalid(path, error) from None
     tensors = {t.name: t for t in proto.graph.initializer}
     return ModelFile(path, _short(proto), tensors)
+
+
+def _import_contrib(proto: onnx.ModelProto) -> None:
+    """Import onnxruntime's own operators where a model has some and no import: tf2onnx forgets it for graphs in nodes.
+
+    onnxruntime reads such a model, the checker of onnx does not.
+    """
+    used = (node.domain for graph in graphs(proto.graph) for node in graph.node)
+    if CONTRIB in used and all(o.domain != CONTRIB for o in proto.opset_import):
+        proto.opset_import.append(onnx.helper.make_opsetid(CONTRIB, 1))
 
 
 def _check(proto: onnx.ModelProto, path: str) -> None:

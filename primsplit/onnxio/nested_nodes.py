@@ -9,12 +9,15 @@ import numpy as np
 import onnx
 import onnx.helper
 
+from primsplit import nested
+from primsplit.array import Array
 from primsplit.ir import Block, Type, Value
 from primsplit.nested import ScanForm, Walk, element, emit_loop, emit_scan, walks_of
 from primsplit.onnxio.aligned import Known
 from primsplit.onnxio.aligned.bodies import Inner, is_open, record_open_loop, record_open_scan
 from primsplit.onnxio.batch_scan import BATCH_SCAN, record_batch_scan
 from primsplit.onnxio.nested_bodies import Subgraph, after_steps, given, steady
+from primsplit.ops import op
 from primsplit.passes.loops.hoist import without_invariants
 
 KINDS = frozenset({"Loop", "Scan", BATCH_SCAN})
@@ -52,16 +55,28 @@ def _plain(attribute: onnx.AttributeProto) -> Any:
 
 def _record_loop(inputs: Sequence[Value | None], attributes: Mapping[str, Any], reading: Reading) -> list[Value]:
     trips, condition, *rest = [*inputs, None, None][: max(len(inputs), 2)]
+    condition = None if condition is None else _scalar(condition)
     inits = [given(v) for v in rest]
     counters = [Type(np.int64, ()), Type(np.bool_, ())]
+    graph = attributes["body"]
+    names = [v.name for v in graph.input]
+
+    def step(*params: Array) -> list[Value]:
+        again, *made = reading.inner(graph, [p.value for p in params], {})
+        return [_scalar(again), *made]
 
     def record(carries: Sequence[Type]) -> Block:
-        return reading.subgraph(attributes["body"], [*counters, *carries])
+        return nested.record(graph.name or "body", [*counters, *carries], step, names)
 
     body, types = steady(record, [v.type for v in inits], 2, 1)
     if is_open(*types, *(r.type for r in body.results)):
-        return record_open_loop(trips, condition, inits, types, attributes["body"], reading.inner, reading.known)
+        return record_open_loop(trips, condition, inits, types, graph, reading.inner, reading.known)
     return emit_loop(trips, condition, without_invariants(body), inits, after_steps(types, inits))
+
+
+def _scalar(condition: Value) -> Value:
+    """A condition of a Loop without axes; a file may tell it as a vector of one element."""
+    return op.Reshape(Array(condition), np.zeros(0, np.int64)).value if condition.type.rank == 1 else condition
 
 
 def _record_scan(inputs: Sequence[Value | None], attributes: Mapping[str, Any], reading: Reading) -> list[Value]:

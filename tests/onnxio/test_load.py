@@ -345,6 +345,31 @@ def test_an_operator_outside_the_standard_is_named_with_its_node(tmp_path: Path)
         ps.load(str(path))
 
 
+@pytest.mark.parametrize("rounding", ["floor", "ceil"])
+def test_tensorflows_nearest_neighbours_are_those_of_its_formula(rounding: str, tmp_path: Path) -> None:
+    """Place i of n reads (i + 1/2) old / n, rounded; tf2onnx writes this mode at every opset."""
+    how = {"coordinate_transformation_mode": "tf_half_pixel_for_nn", "mode": "nearest", "nearest_mode": rounding}
+    nodes = [
+        helper.make_node("Constant", [], ["sizes"], value_ints=[1, 7]),
+        helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], **how),
+    ]
+    ends = [helper.make_tensor_value_info(name, 11, None) for name in "xy"]
+    model = ps.load(saved(tmp_path, nodes, inputs=ends[:1], outputs=ends[1:]), specs={"x": "f64[1,4]"})
+    places = [min(int(getattr(np, rounding)((i + 0.5) * 4 / 7)), 3) for i in range(7)]
+    x, dy = np.array([[1.0, 2.0, 4.0, 8.0]]), np.arange(7.0)[None]
+    value, gradient = ps.split(model).joint()(x, dy)
+    np.testing.assert_array_equal(value, x[:, places])
+    np.testing.assert_array_equal(gradient[0], np.bincount(places, dy[0], 4))
+
+
+def test_onnxruntimes_own_operators_need_no_import(tmp_path: Path) -> None:
+    """onnxruntime reads such models, and tf2onnx writes them."""
+    path = saved(tmp_path, [helper.make_node("Gelu", ["x"], ["f"], domain="com.microsoft"), *layer()])
+    x = rng.standard_normal((2, 3)).astype(np.float32)
+    wanted = onnxruntime.InferenceSession(path).run(None, {"x": x})[0]
+    np.testing.assert_allclose(ps.load(path)(x), wanted, rtol=1e-5)
+
+
 def test_an_unknown_name_in_wrt_is_answered_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(ps.PrimsplitError, match="initializers are W, b"):
         ps.split(ps.load(saved(tmp_path, layer())), wrt="weights")

@@ -132,6 +132,40 @@ def test_a_scan_along_other_axes_and_from_the_end_has_its_gradient(model) -> Non
     check_grads(loss, h, xs, zs, w, order=2, symbolic=False)
 
 
+ONE_BY_ONE = """
+agraph (double[4, 2] x, double[2] w) => (double[2] y, double[M, 1, 2] rows) {
+  most = Constant <value_int = 4> ()
+  going = Constant <value = bool[1] {1}> ()
+  y, rows = Loop (most, going, w) <
+    body = step (int64[1] i, bool[1] c, double[2] v) => (bool[1] again, double[2] next, double[1, 2] row) {
+      again = Identity (c)
+      one = Constant <value_ints = [1]> ()
+      end = Add (i, one)
+      zero = Constant <value_ints = [0]> ()
+      read = Slice (x, i, end, zero)
+      row = Mul (read, v)
+      flat = Squeeze (row, zero)
+      next = Sin (flat)
+    }
+  >
+}
+"""
+
+
+def test_a_step_is_told_its_number_as_a_vector_where_it_says_so(model) -> None:
+    """As onnxruntime has it; tf2onnx writes such loops."""
+    loaded = model(ONE_BY_ONE)
+    x, w = np.arange(8.0).reshape(4, 2) / 10, np.array([0.5, -0.8])
+    v, rows = w, []
+    for line in x:
+        rows.append(line * v)
+        v = np.sin(rows[-1])
+    value, stacked = loaded(x, w)
+    np.testing.assert_allclose(value, v, rtol=1e-13)
+    np.testing.assert_allclose(stacked[:, 0], rows, rtol=1e-13)
+    check_grads(lambda x, w: loaded(x, w)[0], x, w, symbolic=False)
+
+
 def test_scans_and_branches_nest(model) -> None:
     loaded = model(NESTED)
     x = np.array([[0.3, -0.2, 0.5], [-0.4, 0.1, 0.6]])

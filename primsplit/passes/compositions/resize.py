@@ -305,6 +305,7 @@ TRANSFORMATIONS: dict[str, Callable[[Array, Positions, Array, _Length], Array]] 
     "pytorch_half_pixel": _pytorch_half_pixel,
     "align_corners": _align_corners,
     "asymmetric": lambda place, back, old, to: back(place),
+    "tf_half_pixel_for_nn": lambda place, back, old, to: back(place + 0.5),
 }
 
 
