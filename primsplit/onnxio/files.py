@@ -65,14 +65,14 @@ def _put(names: Sequence[str], scratch: str, folder: str) -> None:
     """Move the files into the folder; where one cannot be put, those before it become again what they were."""
     files = {name: file_of(os.path.join(folder, name)) for name in names}
     earlier = {name: _kept(files[name], os.path.join(scratch, f"{name}.earlier")) for name in names}
-    put: list[str] = []
     try:
         for name in names:
             os.replace(os.path.join(scratch, name), files[name])
-            put.append(name)
-    except OSError:
-        for name in put:
+    except BaseException:  # an interrupt between two of them too
+        for name in names:
             path, kept = files[name], earlier[name]
+            if os.path.exists(os.path.join(scratch, name)):
+                continue
             if kept is None:
                 os.unlink(path)
             else:

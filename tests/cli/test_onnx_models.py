@@ -49,6 +49,15 @@ def test_the_sizes_of_the_inputs_are_those_of_spec(primsplit: Callable[..., Any]
     assert "random inputs" in primsplit("check", network).out
 
 
+def test_a_name_with_a_colon_has_a_spec(primsplit: Callable[..., Any], network: Path) -> None:
+    """TensorFlow's values are called so."""
+    proto = onnx.load(str(network))
+    proto.graph.input[0].name = proto.graph.node[0].input[0] = "serving_default_x:0"
+    onnx.save(proto, str(network))
+    done = primsplit("check", network, "--spec", "serving_default_x:0:f32[7,3]", "--json")
+    assert [row["type"] for row in done.json["rows"]] == ["float32[7,2]", "float32[7,3]"]
+
+
 def test_a_wrong_gradient_file_is_found(primsplit: Callable[..., Any], network: Path, tmp_path: Path) -> None:
     path = tmp_path / "gradient.onnx"
     assert primsplit("grad", network, "--onnx", path).status == 0
