@@ -72,14 +72,26 @@ def nanmin(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> 
     return _nan_extremum("min", a, axis, out, keepdims)
 
 
+def _taken(x: Array, where: Any) -> Array:
+    """The numbers, NaN where `where` does not hold."""
+    return x if where is True else op.Where(array_like(where), x, np.asarray(np.nan, x.dtype))
+
+
 @implements(np.nanmean)
 def nanmean(
-    a: Any, axis: Any = None, dtype: npt.DTypeLike | None = None, out: Any = None, keepdims: Any = False
+    a: Any,
+    axis: Any = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Any = None,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
 ) -> Array:
     """np.nanmean."""
     x = array_like(a)
     if not x.type.is_float:
-        return mean(x, axis, dtype, out, keepdims)
+        return mean(x, axis, dtype, out, keepdims, where=where)
+    x = _taken(x, where)
     result = np.dtype(dtype) if dtype is not None else x.dtype
     wide = cast_to(x, np.float32 if is_half(x) and dtype is None else result)
     axes = many_axes(axis, x.ndim)
@@ -89,12 +101,20 @@ def nanmean(
 
 @implements(np.nanvar)
 def nanvar(
-    a: Any, axis: Any = None, dtype: npt.DTypeLike | None = None, out: Any = None, ddof: Any = 0, keepdims: Any = False
+    a: Any,
+    axis: Any = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
 ) -> Array:
     """np.nanvar; NaN where no degree of freedom is left."""
     x = array_like(a)
     if not x.type.is_float:
-        return var(x, axis, dtype, out, ddof, keepdims)
+        return var(x, axis, dtype, out, ddof, keepdims, where=where)
+    x = _taken(x, where)
     result = np.dtype(dtype) if dtype is not None else x.dtype
     wide = cast_to(x, np.float32 if is_half(x) and dtype is None else result)
     axes = many_axes(axis, x.ndim)

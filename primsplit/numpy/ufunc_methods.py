@@ -9,7 +9,7 @@ import numpy.typing as npt
 from primsplit import tracing
 from primsplit.array import Array, unsupported
 from primsplit.dims import Size
-from primsplit.errors import ConcretizationError, ShapeError
+from primsplit.errors import ConcretizationError, IndexingError, ShapeError
 from primsplit.numpy import cumulative, reductions
 from primsplit.numpy.axes import array_like, delivered, many_axes, one_axis, slab
 from primsplit.numpy.reductions import reduced
@@ -115,6 +115,7 @@ def accumulate(
     elif name in {"logaddexp", "logaddexp2"} and x.type.is_float:
         found = scanned(x, place, ufunc, -np.inf)
     else:
+        x = cast_to(x, np.bool_) if name.startswith("logical_") else x
         pieces = _pieces(ufunc, "accumulate", x, place)
         steps = pieces[:1]
         for piece in pieces[1:]:
@@ -139,6 +140,11 @@ def reduceat(
             cure="Give the axis a fixed size in the spec and pass the starts as a plain list.",
         )
     starts = [int(i) for i in known]
+    if any(not 0 <= start < size for start in starts):
+        raise IndexingError(
+            f"a start of {starts} is out of bounds in np.{ufunc.__name__}.reduceat [0, {size})",
+            place=tracing.user_place(),
+        )
     parts = []
     for start, end in zip(starts, [*starts[1:], size], strict=True):
         stop = end if end > start else start + 1

@@ -59,6 +59,17 @@ def test_a_stable_logsumexp_has_no_overflow_and_no_nan() -> None:
     np.testing.assert_allclose(gradient, [[share, 1 - share], [0, 0], [0, 1]], rtol=1e-12)
 
 
+def test_a_start_that_is_out_of_bounds_is_refused_as_in_numpy() -> None:
+    with pytest.raises(IndexError, match="out of bounds in np"):
+        ps.trace(lambda x: np.add.reduceat(x, [0, 3]), np.zeros(3))
+
+
+def test_logical_or_accumulates_truth_values() -> None:
+    x = np.array([0, 2, 0])
+    found = ps.trace(lambda x: np.logical_or.accumulate(x), x)(x)
+    np.testing.assert_array_equal(found, np.logical_or.accumulate(x), strict=True)
+
+
 def test_reduceat_along_a_size_known_only_at_run_time_is_one_error_at_the_users_line() -> None:
     with pytest.raises(ConcretizationError, match="reduceat needs known starts") as caught:
         ps.trace(lambda x: np.add.reduceat(x, [0, 2]), ps.spec("float64", ["N"]))
