@@ -23,6 +23,8 @@ MODULES = (
 )  # fmt: skip
 TRIMMING = {"trimseq", "trimcoef", "trim_zeros"}
 """Functions that drop coefficients."""
+SHIFTING = {"polymulx", "chebmulx", "legmulx", "hermmulx", "hermemulx", "lagmulx"}
+"""Products with x."""
 
 
 def namespaces() -> Iterator[dict[str, Any]]:
@@ -38,11 +40,45 @@ def untrimmed() -> Iterator[tuple[dict[str, Any], str, Any, Any]]:
         for name in TRIMMING & namespace.keys():
             original: Callable[..., Any] = namespace[name]
             if not isinstance(original, Substitute):
-                yield namespace, name, original, when_traced(original, _whole)
+                yield namespace, name, original, when_traced(original, _whole(original))
+        if "mapdomain" in namespace and not isinstance(namespace["mapdomain"], Substitute):
+            mapped = namespace["mapdomain"]
+            yield namespace, "mapdomain", mapped, Substitute(mapped, _of_series(mapped))
+        for name in SHIFTING & namespace.keys():
+            original = namespace[name]
+            if not isinstance(original, Substitute):
+                yield namespace, name, original, when_traced(original, _shifted(original))
 
 
-def _whole(coefficients: Any, *_: Any, **__: Any) -> Any:
-    return coefficients
+def _whole(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that drops coefficients only where all of them are known."""
+
+    def call(coefficients: Any, *args: Any, **options: Any) -> Any:
+        known = coefficients.known() if isinstance(coefficients, Array) else None
+        return coefficients if known is None else original(known, *args, **options)
+
+    return call
+
+
+def _of_series(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The map of one interval to another, of a polynomial too, of which NumPy would make an array of objects."""
+
+    def call(x: Any, old: Any, new: Any) -> Any:
+        if not hasattr(x, "convert"):
+            return original(x, old, new)
+        offset, scale = np.polynomial.polyutils.mapparms(old, new)
+        return offset + scale * x
+
+    return call
+
+
+def _shifted(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A product with x, which asks a single coefficient whether it is 0: that of two, of which the second is 0."""
+
+    def call(c: Any) -> Any:
+        return original(np.append(c, 0.0))[:-1] if np.size(c) == 1 else original(c)
+
+    return call
 
 
 def _of_polynomials(original: Callable[..., Any]) -> Callable[..., Any]:

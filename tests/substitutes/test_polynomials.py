@@ -33,6 +33,13 @@ FUNCTIONS: dict[str, Function] = {
     "Legendre": lambda c: Legendre(c).integ()(AT),
     "HermiteE": lambda c: HermiteE(c)(AT),
     "Laguerre": lambda c: Laguerre(c)(AT) + Laguerre([0.5, 1.0])(c[0]),
+    "Polynomial's quotient and rest": lambda c: np.append(
+        (Polynomial(c) // Polynomial(c[:2])).coef, (Polynomial(c) % Polynomial([1.0, 2.0])).coef
+    ),
+    "Polynomial of another basis": lambda c: (
+        chebyshev.cheb2poly(c) * np.arange(4.0) + legendre.poly2leg(c) + Chebyshev(c).convert(kind=Polynomial).coef
+    ),
+    "a fit's powers": lambda c: Polynomial.fit(np.arange(4.0), c, 2).convert().coef[:3],
     "polyval": lambda c: powers.polyval(0.3, c) + powers.polyval(AT, c),
     "polyval of columns": lambda c: powers.polyval(0.3, c.reshape(2, 2)),
     "polyder and polyint": lambda c: powers.polyder(c) + powers.polyint(c)[:3],
