@@ -12,7 +12,7 @@ from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.ufuncs import cast_to
 
-__all__ = ["Piecewise", "integral", "on_grid", "piecewise"]
+__all__ = ["Piecewise", "integral", "lines", "on_grid", "piecewise"]
 
 
 def piecewise(coefficients: Any, breaks: Any, x: Any, *, order: int = 0, extrapolate: Any = True) -> Any:
@@ -115,6 +115,15 @@ def spline_of_values(
         raise ShapeError(f"{count} sites have {y.shape[0]} values along axis {axis}", place=tracing.user_place())
     matrix, breaks = make(np.eye(count))
     return Piecewise(np.tensordot(matrix, y, axes=1), breaks, extrapolate, axis)
+
+
+def lines(x: Any, y: Any, axis: int, *, extrapolate: Any) -> Piecewise:
+    """The lines between values at ascending sites, both of which may be traced."""
+    sites: Any = cast_to(array_like(x), np.float64)
+    given: Any = cast_to(array_like(y), np.float64)
+    values = np.moveaxis(given, axis, 0)
+    slopes = np.diff(values, axis=0) / np.diff(sites).reshape((-1, *(1,) * (values.ndim - 1)))
+    return Piecewise(np.stack([slopes, values[:-1]]), sites, extrapolate, axis)
 
 
 def placed(found: Any, rank: int, axis: int) -> Any:

@@ -23,6 +23,7 @@ __all__ = [
     "correlate1d",
     "gaussian_filter",
     "gaussian_filter1d",
+    "gaussian_gradient_magnitude",
     "gaussian_laplace",
     "laplace",
     "prewitt",
@@ -203,6 +204,20 @@ def gaussian_laplace(
         raise unsupported("scipy.ndimage.gaussian_laplace with axes")
     orders = [[2 if a == b else 0 for b in range(image.ndim)] for a in range(image.ndim)]
     return as_given(sum(gaussian_filter(image, sigma, o, None, mode, cval, **options) for o in orders), input)
+
+
+def gaussian_gradient_magnitude(
+    input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None,
+    **options: Any,
+) -> Any:  # fmt: skip
+    """The root of the sum of the squares of a Gaussian's first derivatives."""
+    check_output(output)
+    image = floating(input)
+    if axes is not None:
+        raise unsupported("scipy.ndimage.gaussian_gradient_magnitude with axes")
+    orders = [[1 if a == b else 0 for b in range(image.ndim)] for a in range(image.ndim)]
+    squares = [gaussian_filter(image, sigma, o, None, mode, cval, **options) ** 2 for o in orders]
+    return as_given(np.sqrt(sum(squares)), input)
 
 
 def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> tuple[Any, ...]:

@@ -80,22 +80,22 @@ def _filtered(
     """What is of a rank in each window; a float rank is a part of the window's size, None its half."""
     check_output(output)
     image: Any = array_like(floating(input))
-    chosen = _axes(axes, image.ndim)
+    chosen = chosen_axes(axes, image.ndim)
     if not isinstance(mode, str):
         raise unsupported("a filter by rank with a mode for each axis")
     picked = _footprint(size, footprint, len(chosen))
     if picked.ndim != len(chosen):
         raise ShapeError(f"a footprint of shape {picked.shape} for {len(chosen)} axes", place=tracing.user_place())
     place = _place(rank, int(picked.sum()))
-    windows = _windows(image, picked, chosen, mode, cval, [origin] * len(chosen) if np.ndim(origin) == 0 else origin)
-    if place in {0, len(windows) - 1}:
-        found = np.min(np.stack(windows), axis=0) if place == 0 else np.max(np.stack(windows), axis=0)
+    parts = windows(image, picked, chosen, mode, cval, [origin] * len(chosen) if np.ndim(origin) == 0 else origin)
+    if place in {0, len(parts) - 1}:
+        found = np.min(np.stack(parts), axis=0) if place == 0 else np.max(np.stack(parts), axis=0)
     else:
-        found = np.sort(np.stack(windows), axis=0)[place]
+        found = np.sort(np.stack(parts), axis=0)[place]
     return as_given(found, input)
 
 
-def _axes(axes: Any, rank: int) -> list[int]:
+def chosen_axes(axes: Any, rank: int) -> list[int]:
     listed = range(rank) if axes is None else (axes,) if isinstance(axes, int) else axes
     return [a % rank for a in listed]
 
@@ -120,7 +120,7 @@ def _place(rank: int | float | None, count: int) -> int:
     return rank % count
 
 
-def _windows(image: Any, picked: Any, axes: list[int], mode: str, cval: Any, origins: Any) -> list[Any]:
+def windows(image: Any, picked: Any, axes: list[int], mode: str, cval: Any, origins: Any) -> list[Any]:
     """The image moved to each element of the footprint."""
     before = {a: n // 2 + shift for a, n, shift in zip(axes, picked.shape, origins, strict=True)}
     counts = dict(zip(axes, picked.shape, strict=True))

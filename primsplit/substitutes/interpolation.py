@@ -10,9 +10,11 @@ import numpy as np
 
 from primsplit.array import unsupported
 from primsplit.lifting import array_like, holds_traced
+from primsplit.scipy.cubic import cubic_spline
 from primsplit.scipy.hermite import akima, hermite, pchip
-from primsplit.scipy.interpolate import Piecewise, integral, on_grid, piecewise, placed, spline_of_values
+from primsplit.scipy.interpolate import Piecewise, integral, lines, on_grid, piecewise, placed, spline_of_values
 from primsplit.scipy.radial import RadialBasis, of_known
+from primsplit.scipy.tables import LINES, Stepped
 from primsplit.substitutes.table import register, register_method, when_traced
 
 KINDS = {"slinear": 1, "linear": 1, "quadratic": 2, "cubic": 3}
@@ -112,8 +114,9 @@ class _Interpolants:
         return on_grid(made.grid, made.values, xi, method=method, fill=fill)
 
     def cubic(self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None) -> Piecewise:
-        """CubicSpline of traced values."""
-        _check_ends(bc_type)
+        """CubicSpline of traced sites or values, or with traced slopes at its ends."""
+        if holds_traced(x) or not _is_linear(bc_type):
+            return cubic_spline(x, y, axis, bc_type, extrapolate)
 
         def make(values: Any) -> tuple[Any, Any]:
             found = self.module.CubicSpline(x, values, bc_type=bc_type)
@@ -123,12 +126,15 @@ class _Interpolants:
 
     def interpolating(
         self, x: Any, y: Any, k: int = 3, t: Any = None, bc_type: Any = None, axis: int = 0, check_finite: bool = True
-    ) -> Piecewise:
-        """make_interp_spline of traced values."""
-        _check_ends(bc_type)
+    ) -> Any:
+        """make_interp_spline of traced values, and of traced sites for lines and cubic splines."""
+        if holds_traced(x) and t is None and bc_type is None and k in {1, 3}:
+            return cubic_spline(x, y, axis) if k == 3 else lines(x, y, axis, extrapolate=True)
+        if not _is_linear(bc_type):
+            raise unsupported(f"a spline of traced values with bc_type={bc_type!r}")
 
         def make(values: Any) -> tuple[Any, Any]:
-            return _of_spline(self.module.make_interp_spline(x, values, k=k, t=t, bc_type=bc_type))
+            return of_spline(self.module.make_interp_spline(x, values, k=k, t=t, bc_type=bc_type))
 
         return spline_of_values(make, x, y, True, axis)
 
@@ -139,7 +145,7 @@ class _Interpolants:
         count = len(t) - k - 1
 
         def make(values: Any) -> tuple[Any, Any]:
-            return _of_spline(self.module.BSpline(t, values, k))
+            return of_spline(self.module.BSpline(t, values, k))
 
         given: Any = array_like(c)
         used = np.moveaxis(np.moveaxis(given, axis, 0)[:count], 0, axis)
@@ -178,16 +184,20 @@ class _Interpolants:
         bounds_error: Any = None,
         fill_value: Any = np.nan,
         assume_sorted: bool = False,
-    ) -> Piecewise:
-        """interp1d of traced values at ascending sites."""
+    ) -> Any:
+        """interp1d of traced values at ascending sites, which may be traced too."""
         is_open = isinstance(fill_value, str)
-        if kind not in KINDS or not (is_open or np.all(np.isnan(fill_value))) or np.any(np.diff(x) <= 0):
-            raise unsupported(f"scipy.interpolate.interp1d of traced values with kind={kind!r} and a fill value")
+        is_nan = not is_open and not isinstance(fill_value, tuple) and not holds_traced(fill_value)
+        is_ascending = holds_traced(x) or np.all(np.diff(x) > 0)
+        if not is_ascending:
+            raise unsupported("scipy.interpolate.interp1d of traced values at sites that do not ascend")
+        if kind not in KINDS or kind in LINES or not (is_open or (is_nan and np.all(np.isnan(fill_value)))):
+            return Stepped(x, y, kind, axis, fill_value)
         made = self.interpolating(x, y, KINDS[kind], axis=axis % np.ndim(y))
         return Piecewise(made.c, made.x, is_open, made.axis)
 
 
-def _of_spline(made: Any) -> tuple[Any, Any]:
+def of_spline(made: Any) -> tuple[Any, Any]:
     """The coefficients of the pieces of a BSpline, and their ends."""
     breaks = np.unique(made.t[made.k : len(made.t) - made.k])
     return _pieces(lambda m: made(breaks[:-1], nu=m), made.k), breaks
@@ -198,10 +208,10 @@ def _pieces(derivative: Callable[[int], Any], degree: int) -> Any:
     return np.stack([derivative(m) / math.factorial(m) for m in range(degree, -1, -1)])
 
 
-def _check_ends(bc_type: Any) -> None:
+def _is_linear(bc_type: Any) -> bool:
+    """Whether the conditions at the ends are known to leave a spline linear in its values."""
     ends = bc_type if isinstance(bc_type, tuple) else (bc_type,)
-    if not all(e is None or (isinstance(e, str) and e in ENDS) for e in ends):
-        raise unsupported(f"a spline of traced values with bc_type={bc_type!r}")
+    return all(e is None or (isinstance(e, str) and e in ENDS) for e in ends)
 
 
 METHODS = (

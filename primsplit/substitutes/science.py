@@ -14,25 +14,35 @@ from primsplit.scipy import (
     fft,
     filters,
     integrate,
+    labelled,
     linalg,
     matrix_equations,
     matrix_functions,
+    morphology,
     ndimage,
+    noise,
     ranks,
+    rates,
     resampling,
+    responses,
+    rosenbrock,
     signal,
     sparse_systems,
+    spatial,
     special,
     spectra,
     stats,
+    waveforms,
     whole_signals,
 )
-from primsplit.scipy.stats import descriptive, kernels
+from primsplit.scipy.stats import circular, descriptive, distances, hypotheses, kernels, ordinal, scores, trimmed
 from primsplit.substitutes.interpolation import register_interpolation
 from primsplit.substitutes.refused import register_refused
 from primsplit.substitutes.rotations import register_rotations
+from primsplit.substitutes.scattered import register_scattered
 from primsplit.substitutes.solving import SOLVERS, solving
 from primsplit.substitutes.sparse import register_sparse
+from primsplit.substitutes.splines import register_splines
 from primsplit.substitutes.table import ModuleSubstitute, register, register_method, when_traced
 
 MODULES: dict[str, tuple[ModuleType, ...]] = {
@@ -41,17 +51,20 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "scipy.linalg.blas": (blas,),
     "scipy.integrate": (integrate,),
     "scipy.spatial.distance": (distance,),
-    "scipy.signal": (signal, filters, spectra, whole_signals),
-    "scipy.ndimage": (ndimage, ranks, resampling),
+    "scipy.signal": (signal, filters, spectra, whole_signals, rates, waveforms, responses, noise),
+    "scipy.ndimage": (ndimage, ranks, resampling, morphology, labelled),
+    "scipy.spatial": (spatial,),
+    "scipy.optimize": (rosenbrock,),
     "scipy.fft": (fft,),
     "scipy.sparse.linalg": (sparse_systems,),
-    "scipy.stats": (descriptive,),
+    "scipy.stats": (descriptive, scores, trimmed, ordinal, distances, circular, hypotheses),
 }
 """What stands in for the functions of a module, by the names in `__all__`."""
 CLASSES = {
-    "scipy.sparse": register_sparse, "scipy.interpolate": register_interpolation,
-    "scipy.spatial.transform": register_rotations,
-}  # fmt: skip
+    "scipy.sparse": (register_sparse,),
+    "scipy.interpolate": (register_interpolation, register_splines, register_scattered),
+    "scipy.spatial.transform": (register_rotations,),
+}
 _done: set[str] = set()
 
 
@@ -85,7 +98,7 @@ class _FrozenSubstitute:
 
 def register_loaded() -> None:
     """Register the modules of SciPy that were loaded since the last time."""
-    for name in ("scipy", *MODULES, *CLASSES, "scipy.spatial", "scipy.optimize"):
+    for name in ("scipy", *MODULES, *CLASSES):
         if name in sys.modules and name not in _done:
             _done.add(name)
             register(sys.modules[name], ModuleSubstitute(sys.modules[name]))
@@ -97,9 +110,9 @@ def _register(name: str) -> None:
     for function, traced in SOLVERS.get(name, {}).items():
         given: Any = getattr(sys.modules[name], function)
         register(given, solving(given, traced))
-    if name in CLASSES:
-        CLASSES[name](sys.modules[name])
-    elif name == "scipy.stats":
+    for register_classes in CLASSES.get(name, ()):
+        register_classes(sys.modules[name])
+    if name == "scipy.stats":
         for distribution in stats.DISTRIBUTIONS:
             original: Any = getattr(sys.modules[name], distribution)
             register(original, _DistributionSubstitute(original, distribution))
@@ -117,6 +130,15 @@ def _register_frozen(module: Any) -> None:
         for method in FROZEN:
             if hasattr(type(sample), method):
                 register_method(type(sample), method, functools.partial(_of_frozen, method))
+    for name, attributes in stats.FROZEN_PARAMETERS.items():
+        owner = getattr(sys.modules["scipy.stats._multivariate"], f"{name}_frozen")
+        for method in set(stats.DISTRIBUTIONS[name].methods) & {"pdf", "logpdf", "pmf", "logpmf"}:
+            register_method(owner, method, functools.partial(_of_frozen_vectors, name, attributes, method))
+
+
+def _of_frozen_vectors(name: str, attributes: tuple[str, ...], method: str, frozen: Any, x: Any) -> Any:
+    """A method of a frozen distribution of vectors or matrices, at traced numbers."""
+    return getattr(stats.Frozen(name, *(getattr(frozen, a) for a in attributes)), method)(x)
 
 
 def _register_kernels(module: Any) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from primsplit.array import FUNCTIONS
 from primsplit.scipy.stats import DISTRIBUTIONS
-from primsplit.substitutes import interpolation, rotations, sparse
+from primsplit.substitutes import interpolation, rotations, scattered, sparse, splines
 from primsplit.substitutes.refused import REFUSED
 from primsplit.substitutes.science import MODULES
 from primsplit.substitutes.solving import SOLVERS
@@ -41,6 +41,7 @@ def served_names() -> Iterator[str]:
     yield "scipy.stats.gaussian_kde"
     yield from (f"scipy.spatial.transform.Rotation.{name}" for name in rotations.MAKERS)
     owners = {owner for owner, _, _ in interpolation.METHODS} | interpolation.MAKERS.keys()
+    owners |= splines.MAKERS.keys() | scattered.FUNCTIONS.keys() | {"RectBivariateSpline"}
     yield from (f"scipy.interpolate.{name}" for name in owners)
     yield from (f"scipy.sparse.{name}" for name in (*sparse.CLASSES, *sparse.FUNCTIONS))
 

@@ -19,6 +19,8 @@ GRID = (np.array([0.0, 0.5, 1.0, 2.0]), np.array([0.0, 1.0, 3.0]))
 FIELD = np.random.default_rng(0).standard_normal((4, 3))
 POINTS = np.array([[0.3, 0.6], [1.4, 2.2], [0.7, 1.7]])
 KNOTS = np.array([0.0, 0.0, 0.0, 0.6, 0.9, 1.4, 2.6, 2.6, 2.6])
+CORNERS = np.array([[0.0, 0.0], [0.1, 1.0], [1.0, 0.2], [1.1, 1.0], [0.5, 0.6], [0.3, 0.2]])
+SURFACE = scipys.RectBivariateSpline(*GRID, FIELD, kx=3, ky=2)
 Function = Callable[[Any], Any]
 
 AT_POINTS: dict[str, Function] = {
@@ -56,6 +58,14 @@ AT_POINTS: dict[str, Function] = {
     "interp1d nearest": lambda x: x * scipys.interp1d(SITES, VALUES, kind="nearest")(x),
     "interp1d previous": lambda x: x * scipys.interp1d(SITES, VALUES, kind="previous")(x),
     "interp1d next": lambda x: x * scipys.interp1d(SITES, VALUES, kind="next")(x),
+    "splev": lambda x: scipys.splev(x, scipys.splrep(SITES, VALUES), der=1),
+    "splev's ends": lambda x: (
+        x * scipys.splev(2 * x - 1, scipys.splrep(SITES, VALUES), ext=3),
+        x * scipys.splev(2 * x - 1, scipys.splrep(SITES, VALUES, k=2), ext=1),
+    ),
+    "RectBivariateSpline": lambda x: SURFACE.ev(x[0] * 0.8, x[1]) * SURFACE.ev(x[0] * 0.8, x[1] * 3 - 2, dx=1),
+    "RectBivariateSpline's grid": lambda x: SURFACE(np.sort(x[0]) * 0.9, np.sort(x[1])),
+    "LinearNDInterpolator": lambda x: scipys.LinearNDInterpolator(CORNERS, SEVERAL, 0.3)(x / 3, x[0] / 3),
     "a fill value outside": lambda x: scipys.interp1d(SITES, VALUES, bounds_error=False, fill_value=0.5)(3 * x),
 }
 OF_VALUES: dict[str, Function] = {
@@ -87,6 +97,41 @@ OF_VALUES: dict[str, Function] = {
         (GRID[1], SITES[:2]), y.reshape(3, 2), bounds_error=False, fill_value=None
     )((y[:3] + 1.2, y[3:])),
     "interp1d cubic": lambda y: scipys.interp1d(SITES, y, kind="cubic", fill_value="extrapolate")(AT),
+    "interp1d with fill values": lambda y: scipys.interp1d(
+        SITES, np.outer([1.0, 2.0], y), bounds_error=False, fill_value=(-1.0, y[0])
+    )(AT * 2 - 1),
+    "interp1d in steps": lambda y: sum(
+        scipys.interp1d(SITES, y, kind=k)(AT) * (i + y[0])
+        for i, k in enumerate(("nearest", "nearest-up", "previous", "next"))
+    ),
+    "CubicSpline that repeats": lambda y: scipys.CubicSpline(SITES, np.append(y[:5], y[0]), bc_type="periodic")(3 * AT),
+    "CubicSpline of known ends": lambda y: scipys.CubicSpline(SITES, y, bc_type=((1, y[0]), (2, 0.3)))(AT),
+    "splrep": lambda y: (
+        scipys.splev(AT[0], scipys.splrep(SITES, y), der=1) * scipys.splev(1.1, scipys.splrep(SITES, y))
+    ),
+    "splint": lambda y: scipys.splint(-0.3, y[0] + 2.0, scipys.splrep(SITES, y, k=2)),
+    "UnivariateSpline": lambda y: scipys.UnivariateSpline(SITES, y, s=0)(AT) * y[0],
+    "InterpolatedUnivariateSpline": lambda y: scipys.InterpolatedUnivariateSpline(SITES, y).integral(0.4, 9.0) * y,
+    "LSQUnivariateSpline": lambda y: scipys.LSQUnivariateSpline(SITES, y, [1.1], k=2)(AT) * y[0],
+    "make_lsq_spline": lambda y: scipys.make_lsq_spline(SITES, y, KNOTS[[0, 1, 2, 4, 6, 7, 8]], 2)(AT) * y[0],
+    "make_smoothing_spline": lambda y: scipys.make_smoothing_spline(SITES, y, lam=0.1)(AT) * y[0],
+    "interpn": lambda y: scipys.interpn((GRID[1], SITES[:2]), y.reshape(3, 2), POINTS * [1.0, 0.1]) * y[0],
+    "griddata": lambda y: scipys.griddata(CORNERS, y, (y[:2] + 0.4, y[2:4] + 0.6), fill_value=0.5),
+    "griddata of the nearest": lambda y: scipys.griddata(CORNERS, y, POINTS / 3, method="nearest") * y[:3],
+    "LinearNDInterpolator": lambda y: scipys.LinearNDInterpolator(CORNERS, np.outer(y, [1.0, 2.0]))(POINTS / 3) * y[0],
+    "NearestNDInterpolator": lambda y: scipys.NearestNDInterpolator(CORNERS, y)(0.2, 0.4) * y,
+    "pchip_interpolate": lambda y: scipys.pchip_interpolate(SITES, y, AT[0], der=1),
+}
+OF_SITES: dict[str, Callable[[Any, Any], Any]] = {
+    "CubicSpline": lambda x, y: scipys.CubicSpline(x, y)(AT),
+    "CubicSpline of three sites": lambda x, y: scipys.CubicSpline(x[:3], y[:3])(AT),
+    "CubicSpline of two sites": lambda x, y: scipys.CubicSpline(x[:2], y[:2])(AT),
+    "a free end of three sites": lambda x, y: scipys.CubicSpline(x[:3], y[:3], bc_type=("not-a-knot", "natural"))(AT),
+    "CubicSpline of ends": lambda x, y: scipys.CubicSpline(x, y, bc_type=((2, 0.3), "clamped"))(AT, 1),
+    "CubicSpline that repeats": lambda x, y: scipys.CubicSpline(x, np.append(y[:5], y[0]), bc_type="periodic")(3 * AT),
+    "several values": lambda x, y: scipys.CubicSpline(x[:4], np.outer([1.0, 2.0], y[:4]), axis=1).integrate(0.2, 2.2),
+    "make_interp_spline": lambda x, y: scipys.make_interp_spline(x, y)(AT) * scipys.make_interp_spline(x, y, k=1)(AT),
+    "interp1d": lambda x, y: scipys.interp1d(x, y)(AT),
 }
 
 
@@ -104,6 +149,13 @@ def test_a_spline_of_traced_values_is_scipys_with_gradients(name: str) -> None:
     f = OF_VALUES[name]
     np.testing.assert_allclose(ps.trace(f, VALUES)(VALUES), f(VALUES), rtol=1e-10, atol=1e-11)
     check_grads(f, VALUES, order=2, symbolic=False, step=1e-3)
+
+
+@pytest.mark.parametrize("name", OF_SITES)
+def test_a_spline_of_traced_sites_is_scipys_with_gradients(name: str) -> None:
+    f = OF_SITES[name]
+    np.testing.assert_allclose(ps.trace(f, SITES, VALUES)(SITES, VALUES), f(SITES, VALUES), rtol=1e-10, atol=1e-11)
+    check_grads(f, SITES, VALUES, symbolic=False, step=1e-3)
 
 
 @pytest.mark.parametrize("method", ["linear", "nearest"])
@@ -140,9 +192,14 @@ def test_points_outside_are_not_a_number_where_scipy_raises_or_says_so() -> None
 
 def test_what_has_no_form_is_told_at_the_users_line() -> None:
     for function in (
-        lambda y: scipys.CubicSpline(SITES, y, bc_type="periodic")(AT),
-        lambda y: scipys.CubicSpline(y, SITES)(AT),
-        lambda y: scipys.interp1d(SITES, y, kind="nearest")(AT),
+        lambda y: scipys.make_interp_spline(SITES, y, bc_type="periodic")(AT),
+        lambda y: scipys.make_interp_spline(y, SITES, k=2)(AT),
+        lambda y: scipys.interp1d(SITES[::-1], y, kind="nearest")(AT),
+        lambda y: scipys.splrep(SITES, y, s=1.0),
+        lambda y: scipys.UnivariateSpline(SITES, y),
+        lambda y: scipys.griddata(CORNERS, y, POINTS, method="cubic"),
+        lambda y: scipys.griddata(y.reshape(3, 2), SITES[:3], POINTS),
+        lambda y: scipys.CloughTocher2DInterpolator(CORNERS, VALUES)(y, y),
         lambda y: scipys.BSpline(KNOTS, y, 2, extrapolate=False)(AT),
         lambda y: scipys.PPoly(y.reshape(3, 2), [2.0, 1.0, 0.0])(AT),
         lambda y: scipys.RegularGridInterpolator((SITES[::-1],), y)(AT[0, :, None]),

@@ -30,7 +30,7 @@ def of(name: str, methods: Sequence[str], known: tuple[float, ...] = ()) -> Call
     return at
 
 
-@pytest.mark.parametrize("name", [name for name in stats.norm.methods if name not in QUANTILES])
+@pytest.mark.parametrize("name", [name for name in stats.norm.own if name not in QUANTILES])
 def test_a_function_of_the_normal_distribution_is_scipys(name: str) -> None:
     function, reference = getattr(stats.norm, name), getattr(scipy.stats.norm, name)
     far = np.array([-30.0, -9.0, 9.0, 30.0])
@@ -46,7 +46,7 @@ def test_a_quantile_of_the_normal_distribution_is_scipys(name: str) -> None:
 
 def test_the_normal_distribution_has_first_and_second_derivatives_in_all_its_parameters() -> None:
     place = (np.array([0.1, -0.4, 0.3]), np.array([0.7, 1.3, 2.0]))
-    check_grads(of("norm", [m for m in stats.norm.methods if m not in QUANTILES]), X, *place)
+    check_grads(of("norm", [m for m in stats.norm.own if m not in QUANTILES]), X, *place)
     check_grads(of("norm", QUANTILES), np.array([0.1, 0.5, 0.8]), *place)
 
 
@@ -78,12 +78,12 @@ def test_the_functions_of_a_family_are_scipys(name: str) -> None:
 
     def all_of(x: Any, **options: float) -> tuple[Any, ...]:
         given = family if isinstance(x, ps.Array) else reference
-        return tuple(getattr(given, method)(x, *shapes, **options) for method in family.methods)
+        return tuple(getattr(given, method)(x, *shapes, **options) for method in family.own)
 
     options: list[dict[str, float]] = [{}, {"loc": 0.2, "scale": 1.3}]
     every = ps.trace(lambda x: [all_of(x, **placed) for placed in options], POINTS)(POINTS)
     for placed, found in zip(options, every, strict=True):
-        for method, one, wanted in zip(family.methods, found, all_of(POINTS, **placed), strict=True):
+        for method, one, wanted in zip(family.own, found, all_of(POINTS, **placed), strict=True):
             smallest = 1e-15 if method == "logcdf" else 1e-300  # SciPy takes the logarithm of a number near 1
             np.testing.assert_allclose(one, wanted, rtol=1e-12, atol=smallest, err_msg=method)
 
@@ -102,7 +102,7 @@ OF_INTEGRALS = ("beta", "chi", "chi2", "f", "gamma", "invgamma", "t")
     ],
 )
 def test_a_family_has_first_and_second_derivatives_in_all_its_parameters(name: str) -> None:
-    methods, known = [m for m in CONTINUOUS[name].methods if m != "ppf"], SHAPES.get(name, ())
+    methods, known = [m for m in CONTINUOUS[name].own if m not in QUANTILES], SHAPES.get(name, ())
     x = np.array([0.25, 0.55, 0.83]) + AWAY.get(name, 0.0)
     place = (np.array([0.1, -0.04, 0.0]), np.array([1.4, 1.3, 2.0]))
     shapes = [np.full(3, s) for s in known]
@@ -117,7 +117,7 @@ def test_a_family_has_first_and_second_derivatives_in_all_its_parameters(name: s
 @pytest.mark.parametrize("name", OF_INTEGRALS)
 def test_probabilities_and_quantiles_have_derivatives_in_their_shapes(name: str) -> None:
     family, reference, known, step = CONTINUOUS[name], getattr(scipy.stats, name), np.array(SHAPES[name]), 1e-5
-    methods, x = [m for m in OF_SHAPES if m in family.methods], np.array([0.25, 0.55, 0.83])
+    methods, x = [m for m in OF_SHAPES if m in family.own], np.array([0.25, 0.55, 0.83])
     every = ps.jacobian(lambda s: np.stack([getattr(family, m)(x, *s) for m in methods]))(known)
     for method, found in zip(methods, every, strict=True):
         for i, column in enumerate(found.T):
@@ -147,14 +147,14 @@ def test_a_family_of_integers_is_scipys(name: str) -> None:
     family, reference, parameters = DISCRETE[name], getattr(scipy.stats, name), PARAMETERS[name]
 
     def all_of(k: Any) -> tuple[Any, ...]:
-        rest = [getattr(family, method)(k, *parameters) for method in family.methods[2:]]
+        rest = [getattr(family, method)(k, *parameters) for method in family.own[2:]]
         return family.logpmf(k, *parameters), family.pmf(k, *parameters, loc=1), *rest
 
     for counts in (COUNTS, COUNTS + 0.5, COUNTS.astype(float)):
         logarithms, moved, *rest = ps.trace(all_of, counts)(counts)
         np.testing.assert_allclose(logarithms, reference.logpmf(counts, *parameters), rtol=1e-12)
         np.testing.assert_allclose(moved, reference.pmf(counts, *parameters, loc=1), rtol=1e-12)
-        for method, found in zip(family.methods[2:], rest, strict=True):
+        for method, found in zip(family.own[2:], rest, strict=True):
             np.testing.assert_allclose(found, getattr(reference, method)(counts, *parameters), rtol=1e-11)
 
 
@@ -168,9 +168,48 @@ def test_a_family_of_integers_has_first_and_second_derivatives_in_its_parameters
 
     def at(*parameters: Any) -> Any:
         family = getattr(scipy.stats, name)
-        return np.stack([getattr(family, m)(1, *counts, *parameters) for m in DISCRETE[name].methods])
+        return np.stack([getattr(family, m)(1, *counts, *parameters) for m in DISCRETE[name].own])
 
     check_grads(at, *(p * np.array([0.7, 1.0, 1.4]) for p in number))
+
+
+OF_PARAMETERS = [n for n, d in stats.DISTRIBUTIONS.items() if "var" in d.methods]
+"""Families whose means and variances are known."""
+
+
+@pytest.mark.parametrize("name", OF_PARAMETERS)
+def test_moments_have_first_and_second_derivatives(name: str) -> None:
+    distribution = stats.DISTRIBUTIONS[name]
+    shapes = {"pareto": (3.4,), "dirichlet": (np.array([0.7, 1.3, 2.2]),)}.get(
+        name, SHAPES.get(name, PARAMETERS.get(name, ()))
+    )
+    places = () if name == "dirichlet" else (0.3,) if name in DISCRETE else (0.3, 1.4)
+    methods = [m for m in ("mean", "var", "std", "entropy") if m in distribution.methods]
+    counts, numbers = shapes[: name in COUNTED], shapes[name in COUNTED :]
+
+    def at(*given: Any) -> Any:
+        return tuple(getattr(getattr(scipy.stats, name), m)(*counts, *given) for m in methods)
+
+    check_grads(at, *(np.asarray(g) for g in (*numbers, *places)), symbolic=False)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=pytest.mark.slow) if n in OF_INTEGRALS else n
+        for n, d in stats.DISTRIBUTIONS.items()
+        if "median" in d.methods
+    ],
+)
+def test_the_middle_has_first_and_second_derivatives(name: str) -> None:
+    known = SHAPES.get(name, ())
+
+    def at(share: Any, loc: Any, scale: Any) -> Any:
+        family = getattr(scipy.stats, name)
+        ends = family.interval(share, *known, loc, scale)
+        return *ends, family.median(*known, loc, scale), family.isf(share, *known, loc, scale)
+
+    check_grads(at, np.array(0.6), np.array(0.3), np.array(1.4), symbolic=False)
 
 
 SPREAD = np.array([[1.3, 0.4, 0.1], [0.4, 0.9, -0.2], [0.1, -0.2, 0.7]])
@@ -193,6 +232,55 @@ def test_a_normal_distribution_of_vectors_is_scipys(given: tuple[Any, ...]) -> N
         return normal.logpdf(x, mean, cov), normal.pdf(x, mean, cov)
 
     check_grads(through, *given, resize=(2,))  # SciPy drops an axis of one vector, a file keeps the rank
+
+
+MATRICES: dict[str, Callable[..., Any]] = {
+    "multivariate_t": lambda x, c: (
+        scipy.stats.multivariate_t.logpdf(x, x[0], c, 3.3),
+        scipy.stats.multivariate_t.pdf(x, shape=c, df=x[0, 0] + 4),
+    ),
+    "matrix_normal": lambda x, c: (
+        scipy.stats.matrix_normal.logpdf(x, 0.5 * x, x[0, 0] + 2, c),
+        scipy.stats.matrix_normal.pdf(x, 0.1 * x, colcov=c),
+    ),
+    "wishart": lambda x, c: (
+        scipy.stats.wishart.logpdf(c, 5.0, x.T @ x + c),
+        1e3 * scipy.stats.wishart.pdf(x.T @ x + c, 4, c),
+    ),
+    "invwishart": lambda x, c: (
+        scipy.stats.invwishart.logpdf(c, 5.0, x.T @ x + c),
+        scipy.stats.invwishart.pdf(x.T @ x + c, 4, c),
+    ),
+    "a normal distribution's entropy": lambda x, c: scipy.stats.multivariate_normal.entropy(x[0], c),
+    "dirichlet": lambda x, c: (
+        scipy.stats.dirichlet.logpdf(np.diag(c) / np.trace(c), x[0] + 2),
+        scipy.stats.dirichlet.pdf([0.2, 0.5], x[0] + 2),
+    ),
+    "multinomial": lambda x, c: (
+        scipy.stats.multinomial.logpmf([[1, 2, 0], [3, 0, 0], [1, 1, 0]], 3, np.diag(c) / np.trace(c))[:2],
+        x * scipy.stats.multinomial.pmf([1, 1, 1], 3, np.diag(c) / np.trace(c)),
+    ),
+    "frozen ones": lambda x, c: (
+        OUTSIDE.logpdf(x),
+        scipy.stats.dirichlet([2.0, 1.3, 0.6]).logpdf(np.diag(c) / np.trace(c)),
+    ),
+}
+OUTSIDE = scipy.stats.multivariate_normal([0.1, 0.2, -0.3], SPREAD)
+
+
+def _listed(found: Any) -> tuple[Any, ...]:
+    return found if isinstance(found, tuple) else (found,)
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_a_distribution_of_vectors_or_matrices_is_scipys(name: str) -> None:
+    def f(x: Any, root: Any) -> Any:
+        return MATRICES[name](x, root @ root.T)
+
+    given = np.linspace(-1, 1, 6).reshape(2, 3), SPREAD
+    for one, wanted in zip(_listed(ps.trace(f, *given)(*given)), _listed(f(*given)), strict=True):
+        np.testing.assert_allclose(one, wanted, rtol=1e-10)
+    check_grads(f, *given, symbolic=False)
 
 
 def mixed(x: Any) -> Any:

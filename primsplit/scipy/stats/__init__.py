@@ -1,12 +1,17 @@
 """scipy.stats for traced arrays: densities and tails of distributions, in SciPy's names and arguments."""
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from primsplit.array import unsupported
 from primsplit.scipy.stats.families import CONTINUOUS, DISCRETE
 from primsplit.scipy.stats.further import FURTHER, FURTHER_DISCRETE
+from primsplit.scipy.stats.kinds import Continuous, Discrete
+from primsplit.scipy.stats.matrices import InverseWishart, MatrixNormal, MultivariateT, Wishart
+from primsplit.scipy.stats.moments import MOMENTS
 from primsplit.scipy.stats.multivariate import MultivariateNormal
 from primsplit.scipy.stats.normal import Normal
+from primsplit.scipy.stats.simplex import Dirichlet, Multinomial
 
 
 class Distribution(Protocol):
@@ -17,17 +22,32 @@ class Distribution(Protocol):
         """The functions that there are."""
 
 
+def knowing_moments(families: Mapping[str, Continuous | Discrete]) -> dict[str, Continuous | Discrete]:
+    """The families, with their means and variances where these are known."""
+    return {n: family.knowing(MOMENTS[n]) if n in MOMENTS else family for n, family in families.items()}
+
+
 norm = Normal()
 
 DISTRIBUTIONS: dict[str, Distribution] = {
     "norm": norm,
     "multivariate_normal": MultivariateNormal(),
-    **CONTINUOUS,
-    **DISCRETE,
-    **FURTHER,
-    **FURTHER_DISCRETE,
+    "multivariate_t": MultivariateT(),
+    "matrix_normal": MatrixNormal(),
+    "wishart": Wishart(),
+    "invwishart": InverseWishart(),
+    "dirichlet": Dirichlet(),
+    "multinomial": Multinomial(),
+    **knowing_moments({**CONTINUOUS, **DISCRETE, **FURTHER, **FURTHER_DISCRETE}),
 }
 """The distributions by SciPy's names."""
+
+FROZEN_PARAMETERS = {
+    "multivariate_normal": ("mean", "cov"), "multivariate_t": ("loc", "shape", "df"),
+    "matrix_normal": ("mean", "rowcov", "colcov"), "wishart": ("df", "scale"), "invwishart": ("df", "scale"),
+    "dirichlet": ("alpha",), "multinomial": ("n", "p"),
+}  # fmt: skip
+"""The attributes of SciPy's frozen distributions of vectors and matrices that hold their parameters."""
 
 
 class Frozen:
@@ -43,4 +63,4 @@ class Frozen:
         if name not in distribution.methods:
             raise unsupported(f"{name} of scipy.stats.{self.name}")
         function = getattr(distribution, name)
-        return lambda x: function(x, *self.parameters, **self.named)
+        return lambda *x: function(*x, *self.parameters, **self.named)

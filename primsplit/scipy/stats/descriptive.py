@@ -1,4 +1,4 @@
-"""scipy.stats' summaries of samples, traced: means, moments, scores, correlations, entropies, distances.
+"""scipy.stats' summaries of samples, traced: means, moments, correlations, entropies.
 
 Their signatures are SciPy's own. What is not taken here, as `nan_policy`, has SciPy's default, or is refused.
 """
@@ -8,50 +8,37 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.dims import Dim
 from primsplit.lifting import array_like
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.scipy.operands import floating
 from primsplit.scipy.signatures import as_scipys
+from primsplit.scipy.stats.samples import count_of, sample
 
 __all__ = [
-    "boxcox_llf", "entropy", "gmean", "hmean", "iqr", "kurtosis", "linregress", "median_abs_deviation", "moment",
-    "pearsonr", "pmean", "sem", "skew", "variation", "wasserstein_distance", "zscore",
+    "entropy", "gmean", "hmean", "iqr", "kurtosis", "linregress", "median_abs_deviation", "moment", "pearsonr",
+    "pmean", "sem", "skew", "variation",
 ]  # fmt: skip
-
-
-def _sample(a: Any, axis: Any, dtype: Any = None) -> tuple[Any, Any]:
-    """The numbers, and the axis along which they are a sample: all of them in a row for None."""
-    given: Any = array_like(floating(a))
-    if dtype is not None:
-        given = given.astype(dtype)
-    return (np.ravel(given), 0) if axis is None else (given, axis)
-
-
-def _count(x: Any, axis: int) -> Any:
-    size: Dim = x.shape[axis]
-    return size if isinstance(size, int) else size_as(size, x.dtype)
 
 
 @as_scipys("scipy.stats")
 def pmean(a: Any, p: Any, axis: Any, dtype: Any, weights: Any, keepdims: Any) -> Any:
     """The power mean."""
-    x, axis = _sample(a, axis, dtype)
+    x, axis = sample(a, axis, dtype)
     return _average(x**p, axis, weights, keepdims=keepdims) ** (1 / p)
 
 
 @as_scipys("scipy.stats")
 def gmean(a: Any, axis: Any, dtype: Any, weights: Any, keepdims: Any) -> Any:
     """The geometric mean."""
-    x, axis = _sample(a, axis, dtype)
+    x, axis = sample(a, axis, dtype)
     return np.exp(_average(np.log(x), axis, weights, keepdims=keepdims))
 
 
 @as_scipys("scipy.stats")
 def hmean(a: Any, axis: Any, dtype: Any, weights: Any, keepdims: Any) -> Any:
     """The harmonic mean."""
-    x, axis = _sample(a, axis, dtype)
+    x, axis = sample(a, axis, dtype)
     return 1 / _average(1 / x, axis, weights, keepdims=keepdims)
 
 
@@ -70,7 +57,7 @@ def _central(x: Any, axis: int, order: int, *, keepdims: Any = False) -> Any:
 @as_scipys("scipy.stats")
 def moment(a: Any, order: Any, axis: Any, center: Any, keepdims: Any) -> Any:
     """The mean of a power of the distances from the mean, or from `center`."""
-    x, axis = _sample(a, axis)
+    x, axis = sample(a, axis)
     if center is None:
         return _central(x, axis, order, keepdims=keepdims)
     return np.mean((x - center) ** order, axis=axis, keepdims=keepdims)
@@ -79,54 +66,46 @@ def moment(a: Any, order: Any, axis: Any, center: Any, keepdims: Any) -> Any:
 @as_scipys("scipy.stats")
 def skew(a: Any, axis: Any, bias: Any, keepdims: Any) -> Any:
     """The third central moment over the cube of the standard deviation; corrected without `bias`."""
-    x, axis = _sample(a, axis)
+    x, axis = sample(a, axis)
     found = _central(x, axis, 3, keepdims=keepdims) / _central(x, axis, 2, keepdims=keepdims) ** 1.5
-    n = _count(x, axis)
+    n = count_of(x, axis)
     return found if bias else found * np.sqrt((n - 1.0) * n) / (n - 2.0)
 
 
 @as_scipys("scipy.stats")
 def kurtosis(a: Any, axis: Any, fisher: Any, bias: Any, keepdims: Any) -> Any:
     """The fourth central moment over the square of the variance, less 3 with `fisher`; corrected without `bias`."""
-    x, axis = _sample(a, axis)
+    x, axis = sample(a, axis)
     found = _central(x, axis, 4, keepdims=keepdims) / _central(x, axis, 2, keepdims=keepdims) ** 2
-    n = _count(x, axis)
+    n = count_of(x, axis)
     if not bias:
         found = ((n**2 - 1.0) * found - 3 * (n - 1.0) ** 2) / ((n - 2.0) * (n - 3.0)) + 3
     return found - 3 if fisher else found
 
 
 @as_scipys("scipy.stats")
-def zscore(a: Any, axis: Any, ddof: Any) -> Any:
-    """The distances from the mean in standard deviations."""
-    given: Any = array_like(floating(a))
-    mean, scale = (f(given, axis=axis, keepdims=True) for f in (np.mean, lambda x, **o: np.std(x, ddof=ddof, **o)))
-    return (given - mean) / scale
-
-
-@as_scipys("scipy.stats")
 def sem(a: Any, axis: Any, ddof: Any, keepdims: Any) -> Any:
     """The standard deviation over the root of the number."""
-    x, axis = _sample(a, axis)
+    x, axis = sample(a, axis)
     return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / np.sqrt(size_as(x.shape[axis], x.dtype))
 
 
 @as_scipys("scipy.stats")
 def variation(a: Any, axis: Any, ddof: Any, keepdims: Any) -> Any:
     """The standard deviation over the mean."""
-    x, axis = _sample(a, axis)
+    x, axis = sample(a, axis)
     return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / np.mean(x, axis=axis, keepdims=keepdims)
 
 
 @as_scipys("scipy.stats")
 def entropy(pk: Any, qk: Any, base: Any, axis: Any, keepdims: Any) -> Any:
     """The entropy of probabilities, which are made to sum to 1, or their relative entropy to others."""
-    p, axis = _sample(pk, axis)
+    p, axis = sample(pk, axis)
     p = p / np.sum(p, axis=axis, keepdims=True)
     if qk is None:
         terms = ELEMENTWISE["entr"](p)
     else:
-        q, _ = _sample(qk, axis)
+        q, _ = sample(qk, axis)
         terms = ELEMENTWISE["rel_entr"](p, q / np.sum(q, axis=axis, keepdims=True))
     found = np.sum(terms, axis=axis, keepdims=keepdims)
     return found if base is None else found / np.log(base)
@@ -142,14 +121,14 @@ class Correlation(NamedTuple):
 @as_scipys("scipy.stats")
 def pearsonr(x: Any, y: Any, axis: Any) -> Correlation:
     """The correlation of two samples of more than two, and its two-sided p-value."""
-    (first, place), (second, _) = _sample(x, axis), _sample(y, axis)
+    (first, place), (second, _) = sample(x, axis), sample(y, axis)
     first, second = (v - np.mean(v, axis=place, keepdims=True) for v in (first, second))
     over = np.sqrt(np.sum(first * first, axis=place) * np.sum(second * second, axis=place))
     r = np.sum(first * second, axis=place) / over
-    return Correlation(r, _two_sided(r, _count(first, place)))
+    return Correlation(r, two_sided(r, count_of(first, place)))
 
 
-def _two_sided(r: Any, n: Any) -> Any:
+def two_sided(r: Any, n: Any) -> Any:
     freedom = np.asarray(n - 2.0) if not isinstance(n, Array) else n - 2.0
     t = np.abs(r) * np.sqrt(freedom / (1 - r * r))
     return 2 * ELEMENTWISE["stdtr"](np.zeros_like(t) + freedom, -t)
@@ -169,25 +148,15 @@ class Line(NamedTuple):
 @as_scipys("scipy.stats")
 def linregress(x: Any, y: Any) -> Line:
     """The line of least squares through points, and what is known of it, in float64."""
-    (first, _), (second, _) = _sample(x, 0, np.float64), _sample(y, 0, np.float64)
-    n = _count(first, 0)
+    (first, _), (second, _) = sample(x, 0, np.float64), sample(y, 0, np.float64)
+    n = count_of(first, 0)
     mean, centre = np.mean(first), np.mean(second)
     across, up = first - mean, second - centre
     xx, yy, xy = np.mean(across * across), np.mean(up * up), np.mean(across * up)
     slope = xy / xx
     r = xy / np.sqrt(xx * yy)
     error = np.sqrt((1 - r * r) * yy / xx / (n - 2.0))
-    return Line(slope, centre - slope * mean, r, _two_sided(r, n), error, error * np.sqrt(xx + mean * mean))
-
-
-@as_scipys("scipy.stats")
-def boxcox_llf(lmb: Any, data: Any, axis: Any, keepdims: Any) -> Any:
-    """The log-likelihood of Box and Cox's transformation with this exponent."""
-    x, axis = _sample(data, axis)
-    logarithms = np.log(x)
-    moved = ELEMENTWISE["boxcox"](x, np.zeros_like(x) + lmb)
-    spread = np.log(np.var(moved, axis=axis, keepdims=keepdims))
-    return (lmb - 1) * np.sum(logarithms, axis=axis, keepdims=keepdims) - _count(x, axis) / 2 * spread
+    return Line(slope, centre - slope * mean, r, two_sided(r, n), error, error * np.sqrt(xx + mean * mean))
 
 
 @as_scipys("scipy.stats")
@@ -202,16 +171,7 @@ def iqr(x: Any, axis: Any, rng: Any, scale: Any, interpolation: Any, keepdims: A
 @as_scipys("scipy.stats")
 def median_abs_deviation(x: Any, axis: Any, center: Any, scale: Any) -> Any:
     """The median of the distances from the median."""
-    given, axis = _sample(x, axis)
+    given, axis = sample(x, axis)
     scale = 0.6744897501960817 if scale == "normal" else scale
     center = np.median if center is None else center
     return np.median(np.abs(given - center(given, axis=axis, keepdims=True)), axis=axis) / scale
-
-
-@as_scipys("scipy.stats")
-def wasserstein_distance(u_values: Any, v_values: Any) -> Any:
-    """The area between the distribution functions of two samples."""
-    (u, _), (v, _) = _sample(u_values, None), _sample(v_values, None)
-    whole = np.sort(np.concatenate([u, v]))
-    shares = [np.searchsorted(np.sort(x), whole[:-1], side="right") / _count(x, 0) for x in (u, v)]
-    return np.sum(np.abs(shares[0] - shares[1]) * np.diff(whole))

@@ -1,14 +1,16 @@
 """What a family of distributions has, made of the logarithm of its standard density and what else is known of it."""
 
+import copy
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from primsplit.array import Array
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
+from primsplit.scipy.stats.moments import Moments
 from primsplit.scipy.stats.normal import standardized
 
 Function = Callable[..., Any]
@@ -17,7 +19,59 @@ TINY = float(np.finfo(np.float64).tiny)
 """Where a density begins that has no value at 0."""
 
 
-class Continuous:
+class _Known:
+    """What is told by the parameters alone, where `moments` are known; float64, as in SciPy."""
+
+    names: tuple[str, ...]
+    own: tuple[str, ...]
+    """The functions of a number and the parameters."""
+    moments: Moments | None = None
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The functions that there are."""
+        middle = ("median", "interval") if "ppf" in self.own else ()
+        if self.moments is None:
+            return (*self.own, *middle)
+        return (*self.own, *middle, "mean", "var", "std", *(("entropy",) if self.moments.entropy else ()))
+
+    def knowing(self, moments: Moments) -> Self:
+        """The family, with its moments."""
+        found = copy.copy(self)
+        found.moments = moments
+        return found
+
+    def _parameters(self, parameters: tuple[Any, ...], named: dict[str, Any]) -> tuple[list[Any], Any, Any]:
+        """The shapes, the place and the scale, which is 1 where there is none."""
+        found = _bound(self.names, parameters, named)
+        count = len(self.names) - (2 if "scale" in self.names else 1)
+        return found[:count], found[count], found[-1] if "scale" in self.names else 1.0
+
+    def mean(self, *parameters: Any, **named: Any) -> Any:
+        """The mean."""
+        assert self.moments is not None
+        shapes, loc, scale = self._parameters(parameters, named)
+        return loc + scale * self.moments.mean(*shapes)
+
+    def var(self, *parameters: Any, **named: Any) -> Any:
+        """The variance."""
+        assert self.moments is not None
+        shapes, loc, scale = self._parameters(parameters, named)
+        return self.moments.variance(*shapes) * scale**2 + 0.0 * loc
+
+    def std(self, *parameters: Any, **named: Any) -> Any:
+        """The standard deviation."""
+        return np.sqrt(self.var(*parameters, **named))
+
+    def entropy(self, *parameters: Any, **named: Any) -> Any:
+        """The differential entropy."""
+        assert self.moments is not None
+        assert self.moments.entropy is not None
+        shapes, loc, scale = self._parameters(parameters, named)
+        return self.moments.entropy(*shapes) + np.log(scale) + 0.0 * loc
+
+
+class Continuous(_Known):
     """`logpdf(x, *shapes, loc=0, scale=1)` and its kin, whose arguments may all be traced; float64, as in SciPy.
 
     `density` is the log density of the standard distribution between `low` and `high`, `tail` the log of the
@@ -44,7 +98,8 @@ class Continuous:
         self.parts = parts
         self.quantile = quantile
         probabilities = ("cdf", "logcdf", "sf", "logsf") if tail or parts else ()
-        self.methods = ("pdf", "logpdf", *probabilities, *(("ppf",) if quantile else ()))
+        quantiles = ("ppf", "isf") if quantile else ()
+        self.own = ("pdf", "logpdf", *probabilities, *quantiles)
 
     def logpdf(self, x: Any, *parameters: Any, **named: Any) -> Any:
         """The logarithm of the density; -inf outside of the support."""
@@ -93,6 +148,19 @@ class Continuous:
         found = loc + scale * self.quantile(np.where(is_chance, chance, 0.5), *shapes)
         return np.where(is_chance, found, np.nan)
 
+    def isf(self, q: Any, *parameters: Any, **named: Any) -> Any:
+        """The number that a draw is above with probability `q`, by that of the rest, of which a tiny one is rounded."""
+        return self.ppf(1.0 - cast_to(array_like(q), np.float64), *parameters, **named)
+
+    def median(self, *parameters: Any, **named: Any) -> Any:
+        """The number that a draw is below as often as above."""
+        return self.ppf(0.5, *parameters, **named)
+
+    def interval(self, confidence: Any, *parameters: Any, **named: Any) -> tuple[Any, Any]:
+        """The ends of the middle part of this probability."""
+        tail = 0.5 * (1.0 - cast_to(array_like(confidence), np.float64))
+        return self.ppf(tail, *parameters, **named), self.ppf(1.0 - tail, *parameters, **named)
+
     def _part(self, which: int, x: Any, parameters: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """The probability of a smaller number, or of a larger one."""
         assert self.parts is not None
@@ -116,7 +184,7 @@ def _log_of(chance: Any, rest: Any) -> Any:
     return np.where(is_large, np.log1p(-np.where(is_large, rest, 0.0)), np.log(np.where(is_large, 1.0, chance)))
 
 
-class Discrete:
+class Discrete(_Known):
     """`logpmf(k, *shapes, loc=0)` and `pmf`, from the log probability of integers from `low` to `high(*shapes)`."""
 
     def __init__(
@@ -133,7 +201,7 @@ class Discrete:
         self.low = low
         self.high = high
         self.parts = parts
-        self.methods = ("pmf", "logpmf", *(("cdf", "sf", "logcdf", "logsf") if parts else ()))
+        self.own = ("pmf", "logpmf", *(("cdf", "sf", "logcdf", "logsf") if parts else ()))
 
     def logpmf(self, k: Any, *parameters: Any, **named: Any) -> Any:
         """The logarithm of the probability; -inf for what is no integer of the support."""

@@ -20,13 +20,13 @@ class MultivariateNormal:
     a vector, the diagonal.
     """
 
-    methods = ("pdf", "logpdf")
+    methods = ("pdf", "logpdf", "entropy")
 
     def logpdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         """The logarithm of the density at the vectors along the last axis of `x`; axes of one vector are dropped."""
         if allow_singular:
             raise ShapeError("multivariate_normal with allow_singular=True is not known", place=tracing.user_place())
-        points, centre, spread = _shaped(x, mean, cov)
+        points, centre, spread = shaped(x, mean, cov)
         factor = np.linalg.cholesky(spread)
         white = np.linalg.solve(factor, (points - centre)[..., None])[..., 0]
         size = spread.shape[-1]
@@ -38,8 +38,19 @@ class MultivariateNormal:
         """The density."""
         return np.exp(self.logpdf(x, mean, cov, allow_singular))
 
+    def entropy(self, mean: Any = None, cov: Any = 1) -> Any:
+        """The entropy, which does not depend on the mean."""
+        _, centre, spread = shaped(0.0 if mean is None else mean, mean, cov)
+        return 0.5 * (centre.shape[-1] * (1 + math.log(2 * math.pi)) + log_determinant(spread))
 
-def _shaped(x: Any, mean: Any, cov: Any) -> tuple[Array, Array, Array]:
+
+def log_determinant(matrix: Any) -> Any:
+    """That of a positive definite matrix, by its Cholesky factor."""
+    factor = np.linalg.cholesky(matrix)
+    return 2 * np.sum(np.log(np.diagonal(factor, axis1=-2, axis2=-1)), axis=-1)
+
+
+def shaped(x: Any, mean: Any, cov: Any) -> tuple[Array, Array, Array]:
     """The points [..., d], the mean [d] and the covariance [d, d]."""
     points, spread = (cast_to(array_like(v), np.float64) for v in (x, cov))
     centre = cast_to(array_like(0.0 if mean is None else mean), np.float64)

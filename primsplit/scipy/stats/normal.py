@@ -16,7 +16,9 @@ class Normal:
     A scale that is not positive gives NaN or a number of no meaning, where SciPy gives NaN.
     """
 
-    methods = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+    own = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+    """The functions of a number and the parameters."""
+    methods = (*own, "median", "interval", "mean", "var", "std", "entropy")
 
     def pdf(self, x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         """The density."""
@@ -50,6 +52,31 @@ class Normal:
     def isf(self, q: Any, loc: Any = 0, scale: Any = 1) -> Any:
         """The number that a draw is above with probability `q`."""
         return array_like(loc) - _quantile(q) * array_like(scale)
+
+    def mean(self, loc: Any = 0, scale: Any = 1) -> Any:
+        """The mean."""
+        return cast_to(array_like(loc) + 0.0 * array_like(scale), np.float64)
+
+    def median(self, loc: Any = 0, scale: Any = 1) -> Any:
+        """The number that a draw is below as often as above."""
+        return self.mean(loc, scale)
+
+    def var(self, loc: Any = 0, scale: Any = 1) -> Any:
+        """The variance."""
+        return cast_to(array_like(scale) ** 2 + 0.0 * array_like(loc), np.float64)
+
+    def std(self, loc: Any = 0, scale: Any = 1) -> Any:
+        """The standard deviation."""
+        return cast_to(array_like(scale) + 0.0 * array_like(loc), np.float64)
+
+    def entropy(self, loc: Any = 0, scale: Any = 1) -> Any:
+        """The differential entropy."""
+        return 0.5 * (1 + math.log(2 * math.pi)) + np.log(self.std(loc, scale))
+
+    def interval(self, confidence: Any, loc: Any = 0, scale: Any = 1) -> tuple[Any, Any]:
+        """The ends of the middle part of this probability."""
+        tail = 0.5 * (1.0 - cast_to(array_like(confidence), np.float64))
+        return self.ppf(tail, loc, scale), self.isf(tail, loc, scale)
 
 
 def _quantile(q: Any) -> Array:

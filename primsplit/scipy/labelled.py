@@ -1,0 +1,61 @@
+"""scipy.ndimage's summaries of the pixels that have a label, traced, in float64; labels may be traced integers too."""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit.lifting import array_like, holds_traced
+from primsplit.scipy.operands import double, floating
+
+__all__ = ["maximum", "mean", "minimum", "standard_deviation", "sum_labels", "variance"]
+
+
+def _marked(input: Any, labels: Any, index: Any) -> tuple[Any, Any]:
+    """The pixels in a row, and which of them belong to each label, in rows of the label's shape."""
+    image: Any = array_like(floating(input))
+    if labels is None:
+        return np.ravel(image), np.ones_like(np.ravel(image), dtype=bool)
+    given = array_like(labels) if holds_traced(labels) else np.asarray(labels)
+    marks = np.ravel(np.broadcast_to(given, image.shape))
+    if index is None:
+        return np.ravel(image), marks > 0
+    wanted = np.asarray(index)
+    return np.ravel(image), marks == wanted[..., None]
+
+
+def sum_labels(input: Any, labels: Any = None, index: Any = None) -> Any:
+    """The sum of the pixels of each label."""
+    pixels, marks = _marked(double(input), labels, index)
+    return np.sum(np.where(marks, pixels, 0.0), axis=-1)
+
+
+def mean(input: Any, labels: Any = None, index: Any = None) -> Any:
+    """The mean of the pixels of each label; NaN where there are none."""
+    pixels, marks = _marked(double(input), labels, index)
+    return np.sum(np.where(marks, pixels, 0.0), axis=-1) / np.sum(marks, axis=-1)
+
+
+def variance(input: Any, labels: Any = None, index: Any = None) -> Any:
+    """The variance of the pixels of each label; NaN where there are none."""
+    pixels, marks = _marked(double(input), labels, index)
+    count = np.sum(marks, axis=-1)
+    centre = np.sum(np.where(marks, pixels, 0.0), axis=-1) / count
+    apart = np.where(marks, pixels - centre[..., None], 0.0)
+    return np.sum(apart * apart, axis=-1) / count
+
+
+def standard_deviation(input: Any, labels: Any = None, index: Any = None) -> Any:
+    """The standard deviation of the pixels of each label."""
+    return np.sqrt(variance(input, labels, index))
+
+
+def maximum(input: Any, labels: Any = None, index: Any = None) -> Any:
+    """The largest pixel of each label, 0 where there are none; equal ones share the gradient."""
+    return -minimum(-array_like(floating(input)), labels, index)
+
+
+def minimum(input: Any, labels: Any = None, index: Any = None) -> Any:
+    """The smallest pixel of each label, 0 where there are none; equal ones share the gradient."""
+    pixels, marks = _marked(input, labels, index)
+    found = np.min(np.where(marks, pixels, np.inf), axis=-1)
+    return np.where(np.any(marks, axis=-1), found, 0.0)

@@ -1,0 +1,116 @@
+"""Distributions of matrices, and Student's t of vectors, by the logarithms of their densities."""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from primsplit.concretization import literal_size
+from primsplit.lifting import array_like
+from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
+from primsplit.scipy.special import multigammaln
+from primsplit.scipy.stats.multivariate import log_determinant, shaped
+
+LOG_TWO = math.log(2)
+
+
+def _double(value: Any) -> Any:
+    return cast_to(array_like(value), np.float64)
+
+
+def _spread(value: Any, size: Any) -> Any:
+    """A covariance, which may be a number or the diagonal."""
+    given = _double(value)
+    return given if given.ndim == 2 else given * np.eye(size)
+
+
+def _squeezed(found: Any) -> Any:
+    """Without axes of one element, which SciPy drops."""
+    return np.squeeze(found, tuple(i for i, d in enumerate(found.shape) if isinstance(d, int) and d == 1))
+
+
+class _Density(ABC):
+    """What has a density by its logarithm."""
+
+    methods = ("pdf", "logpdf")
+
+    def pdf(self, *args: Any, **options: Any) -> Any:
+        """The density."""
+        return np.exp(self.logpdf(*args, **options))
+
+    @abstractmethod
+    def logpdf(self, *args: Any, **options: Any) -> Any:
+        """The logarithm of the density."""
+
+
+class MultivariateT(_Density):
+    """`multivariate_t.logpdf(x, loc, shape, df)`; the shape must be positive definite: NaN where it is not."""
+
+    def logpdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
+        """The logarithm of the density at the vectors along the last axis."""
+        points, centre, spread = shaped(x, loc, shape)
+        size = literal_size(spread.shape[-1], "scipy.stats.multivariate_t")
+        freedom = _double(df)
+        white = np.linalg.solve(np.linalg.cholesky(spread), (points - centre)[..., None])[..., 0]
+        gammaln = ELEMENTWISE["gammaln"]
+        lead = gammaln(0.5 * (freedom + size)) - gammaln(0.5 * freedom) - size / 2 * np.log(math.pi * freedom)
+        away = np.log1p(np.sum(white * white, axis=-1) / freedom)
+        return _squeezed(lead - 0.5 * log_determinant(spread) - 0.5 * (freedom + size) * away)
+
+
+class MatrixNormal(_Density):
+    """`matrix_normal.logpdf(X, mean, rowcov, colcov)`, whose covariances may be numbers or diagonals."""
+
+    def logpdf(self, X: Any, mean: Any = None, rowcov: Any = 1, colcov: Any = 1) -> Any:
+        """The logarithm of the density at matrices [..., rows, columns]."""
+        given = _double(X)
+        rows, columns = (literal_size(n, "scipy.stats.matrix_normal") for n in given.shape[-2:])
+        apart = given if mean is None else given - _double(mean)
+        across, down = _spread(rowcov, rows), _spread(colcov, columns)
+        white = np.linalg.solve(np.linalg.cholesky(across), apart)
+        white = np.linalg.solve(np.linalg.cholesky(down), np.swapaxes(white, -1, -2))
+        logs = columns * log_determinant(across) + rows * log_determinant(down)
+        return _squeezed(-0.5 * (rows * columns * math.log(2 * math.pi) + logs + np.sum(white**2, axis=(-2, -1))))
+
+
+class Wishart(_Density):
+    """`wishart.logpdf(x, df, scale)` at matrices [size, size, ...], which are read as Cholesky's factors are."""
+
+    def logpdf(self, x: Any, df: Any, scale: Any) -> Any:
+        """The logarithm of the density."""
+        given, spread, freedom, size = _of_scale(x, df, scale)
+        rest = (
+            0.5 * _ratio_trace(given, spread) + _wishart_scale(freedom, size) + 0.5 * freedom * log_determinant(spread)
+        )
+        return _squeezed(0.5 * (freedom - size - 1) * log_determinant(given) - rest)
+
+
+class InverseWishart(_Density):
+    """`invwishart.logpdf(x, df, scale)` at matrices [size, size, ...], which are read as Cholesky's factors are."""
+
+    def logpdf(self, x: Any, df: Any, scale: Any) -> Any:
+        """The logarithm of the density."""
+        given, spread, freedom, size = _of_scale(x, df, scale)
+        rest = 0.5 * _ratio_trace(spread, given) + _wishart_scale(freedom, size)
+        log_x = 0.5 * (freedom + size + 1) * log_determinant(given)
+        return _squeezed(0.5 * freedom * log_determinant(spread) - log_x - rest)
+
+
+def _ratio_trace(a: Any, b: Any) -> Any:
+    """The trace of b**-1 a, the squares of L_b**-1 L_a."""
+    white = np.linalg.solve(np.linalg.cholesky(b), np.linalg.cholesky(a))
+    return np.sum(white * white, axis=(-2, -1))
+
+
+def _of_scale(x: Any, df: Any, scale: Any) -> tuple[Any, Any, Any, int]:
+    """The matrices [..., size, size], their scale, the degrees of freedom and the size."""
+    given = _double(x)
+    given = np.moveaxis(given, (0, 1), (-2, -1)) if given.ndim > 2 else np.atleast_2d(given)
+    spread = _double(scale)
+    size = literal_size(spread.shape[-1], "scipy.stats.wishart") if spread.ndim == 2 else given.shape[-1]
+    return given, _spread(spread, size), _double(df), size
+
+
+def _wishart_scale(freedom: Any, size: int) -> Any:
+    return 0.5 * LOG_TWO * size * freedom + multigammaln(0.5 * freedom, size)

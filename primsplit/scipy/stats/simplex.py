@@ -1,0 +1,82 @@
+"""Distributions of shares and counts: Dirichlet's and the multinomial."""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit.lifting import array_like
+from primsplit.numpy.axes import size_as
+from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
+
+
+def _double(value: Any) -> Any:
+    return cast_to(array_like(value), np.float64)
+
+
+def _log_beta(alpha: Any) -> Any:
+    gammaln = ELEMENTWISE["gammaln"]
+    return np.sum(gammaln(alpha)) - gammaln(np.sum(alpha))
+
+
+class Dirichlet:
+    """`dirichlet.logpdf(x, alpha)`: shares along the first axis, all of them or all but the last.
+
+    That they sum to 1, for which SciPy raises, is not checked.
+    """
+
+    methods = ("pdf", "logpdf", "mean", "var", "entropy")
+
+    def logpdf(self, x: Any, alpha: Any) -> Any:
+        """The logarithm of the density."""
+        shares, weights = _double(x), _double(alpha)
+        if shares.shape[0] != weights.shape[0]:
+            shares = np.concatenate([shares, 1 - np.sum(shares, axis=0, keepdims=True)])
+        powers = weights.reshape((-1, *(1,) * (shares.ndim - 1)))
+        return np.sum(ELEMENTWISE["xlogy"](powers - 1, shares), axis=0) - _log_beta(weights)
+
+    def pdf(self, x: Any, alpha: Any) -> Any:
+        """The density."""
+        return np.exp(self.logpdf(x, alpha))
+
+    def mean(self, alpha: Any) -> Any:
+        """The mean of each share."""
+        weights = _double(alpha)
+        return weights / np.sum(weights)
+
+    def var(self, alpha: Any) -> Any:
+        """The variance of each share."""
+        weights = _double(alpha)
+        total = np.sum(weights)
+        return weights * (total - weights) / (total * total * (total + 1))
+
+    def entropy(self, alpha: Any) -> Any:
+        """The entropy."""
+        weights = _double(alpha)
+        digamma = ELEMENTWISE["psi"]
+        total = np.sum(weights)
+        rest = (total - size_as(weights.shape[0], np.float64)) * digamma(total)
+        return _log_beta(weights) + rest - np.sum((weights - 1) * digamma(weights))
+
+
+class Multinomial:
+    """`multinomial.logpmf(x, n, p)`: counts along the last axis; the last probability is the rest, as in SciPy.
+
+    Parameters out of range give numbers of no meaning, where SciPy gives NaN.
+    """
+
+    methods = ("pmf", "logpmf")
+
+    def logpmf(self, x: Any, n: Any, p: Any) -> Any:
+        """The logarithm of the probability; -inf for what are no counts of this sum."""
+        counts, total, chances = _double(x), _double(n), _double(p)
+        rest = 1 - np.sum(chances[..., :-1], axis=-1, keepdims=True)
+        chances = np.concatenate([chances[..., :-1], rest], axis=-1)
+        is_outside = np.any((counts < 0) | (counts != np.floor(counts)), axis=-1) | (np.sum(counts, axis=-1) != total)
+        held = np.where(is_outside[..., None], 0.0, counts)
+        gammaln = ELEMENTWISE["gammaln"]
+        terms = np.sum(ELEMENTWISE["xlogy"](held, chances) - gammaln(held + 1), axis=-1)
+        return np.where(is_outside, -np.inf, gammaln(total + 1) + terms)
+
+    def pmf(self, x: Any, n: Any, p: Any) -> Any:
+        """The probability."""
+        return np.exp(self.logpmf(x, n, p))

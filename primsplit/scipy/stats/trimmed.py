@@ -1,0 +1,124 @@
+"""scipy.stats' summaries of a part of a sample: what lies between limits, or what is left without the outermost."""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit.concretization import literal_size
+from primsplit.lifting import array_like
+from primsplit.scipy.operands import floating
+from primsplit.scipy.signatures import as_scipys
+from primsplit.scipy.stats.samples import count_of, sample
+
+__all__ = ["kstat", "tmax", "tmean", "tmin", "trim_mean", "trimboth", "tsem", "tstd", "tvar"]
+
+
+def _within(x: Any, limits: Any, inclusive: Any) -> Any:
+    """Which numbers lie between the limits; None for no limit."""
+    low, high = (None, None) if limits is None else limits
+    inside: Any = np.ones_like(x, dtype=bool)
+    if low is not None:
+        inside = inside & ((x >= low) if inclusive[0] else (x > low))
+    if high is not None:
+        inside = inside & ((x <= high) if inclusive[1] else (x < high))
+    return inside
+
+
+@as_scipys("scipy.stats")
+def tmean(a: Any, limits: Any, inclusive: Any, axis: Any, keepdims: Any) -> Any:
+    """The mean of what is between the limits."""
+    x, axis = sample(a, axis)
+    return _moments(x, _within(x, limits, inclusive), axis, keepdims=keepdims)[0]
+
+
+def _moments(x: Any, inside: Any, axis: Any, *, keepdims: Any, ddof: Any = 0) -> tuple[Any, Any, Any]:
+    """The mean and variance of the numbers inside, and how many they are."""
+    count = np.sum(inside, axis=axis, keepdims=True, dtype=x.dtype)
+    mean = np.sum(np.where(inside, x, 0.0), axis=axis, keepdims=True) / count
+    apart = np.where(inside, x - mean, 0.0)
+    spread = np.sum(apart * apart, axis=axis, keepdims=True) / (count - ddof)
+    found = (mean, spread, count)
+    return found if keepdims else tuple(np.squeeze(v, axis) for v in found)
+
+
+@as_scipys("scipy.stats")
+def tvar(a: Any, limits: Any, inclusive: Any, axis: Any, ddof: Any, keepdims: Any) -> Any:
+    """The variance of what is between the limits."""
+    x, axis = sample(a, axis)
+    return _moments(x, _within(x, limits, inclusive), axis, keepdims=keepdims, ddof=ddof)[1]
+
+
+@as_scipys("scipy.stats")
+def tstd(a: Any, limits: Any, inclusive: Any, axis: Any, ddof: Any, keepdims: Any) -> Any:
+    """The standard deviation of what is between the limits."""
+    return np.sqrt(tvar(a, limits, inclusive, axis, ddof, keepdims=keepdims))
+
+
+@as_scipys("scipy.stats")
+def tsem(a: Any, limits: Any, inclusive: Any, axis: Any, ddof: Any, keepdims: Any) -> Any:
+    """The standard error of the mean of what is between the limits."""
+    x, axis = sample(a, axis)
+    _, spread, count = _moments(x, _within(x, limits, inclusive), axis, keepdims=keepdims, ddof=ddof)
+    return np.sqrt(spread / count)
+
+
+@as_scipys("scipy.stats")
+def tmin(a: Any, lowerlimit: Any, axis: Any, inclusive: Any, keepdims: Any) -> Any:
+    """The smallest number that is not below a limit; NaN where there is none."""
+    x, axis = sample(a, axis)
+    inside = _within(x, (lowerlimit, None), (inclusive, True))
+    found = np.min(np.where(inside, x, np.inf), axis=axis, keepdims=keepdims)
+    return np.where(np.any(inside, axis=axis, keepdims=keepdims), found, np.nan)
+
+
+@as_scipys("scipy.stats")
+def tmax(a: Any, upperlimit: Any, axis: Any, inclusive: Any, keepdims: Any) -> Any:
+    """The largest number that is not above a limit; NaN where there is none."""
+    limit = None if upperlimit is None else -upperlimit
+    return -tmin(-array_like(floating(a)), limit, axis, inclusive, keepdims=keepdims)
+
+
+def _inner(a: Any, share: float, axis: Any) -> tuple[Any, Any]:
+    """The numbers in order without a share of them at each end, and their axis. Raises ValueError as SciPy does."""
+    x, axis = sample(a, axis)
+    count = literal_size(x.shape[axis], "scipy.stats.trim_mean")
+    cut = int(share * count)
+    if 2 * cut > count:
+        raise ValueError("Proportion too big.")
+    ordered = np.moveaxis(np.sort(x, axis=axis), axis, 0)[cut : count - cut]
+    return np.moveaxis(ordered, 0, axis), axis
+
+
+@as_scipys("scipy.stats")
+def trim_mean(a: Any, proportiontocut: Any, axis: Any, keepdims: Any) -> Any:
+    """The mean without a share of the numbers at each end."""
+    left, axis = _inner(a, proportiontocut, axis)
+    return np.mean(left, axis=axis, keepdims=keepdims)
+
+
+@as_scipys("scipy.stats")
+def trimboth(a: Any, proportiontocut: Any, axis: Any) -> Any:
+    """The numbers without a share of them at each end, in ascending order, which SciPy does not promise."""
+    return _inner(a, proportiontocut, axis)[0]
+
+
+@as_scipys("scipy.stats")
+def kstat(data: Any, n: Any, axis: Any, keepdims: Any) -> Any:
+    """The unbiased estimate of a cumulant, of order 1 to 4, from the central moments.
+
+    Kendall and Stuart, The Advanced Theory of Statistics I, eqs. 12.28-12.29. Raises ValueError for another order.
+    """
+    if n not in {1, 2, 3, 4}:
+        raise ValueError("k-statistics only supported for 1<=n<=4")
+    x, axis = sample(data, axis)
+    mean = np.mean(x, axis=axis, keepdims=True)
+    count = count_of(x, axis) * 1.0
+    if n == 1:
+        return mean if keepdims else np.squeeze(mean, axis)
+    second, third, fourth = (np.mean((x - mean) ** k, axis=axis, keepdims=keepdims) for k in (2, 3, 4))
+    if n == 2:
+        return second * count / (count - 1)
+    if n == 3:
+        return third * count**2 / ((count - 1) * (count - 2))
+    lead = count**2 / ((count - 1) * (count - 2) * (count - 3))
+    return lead * ((count + 1) * fourth - 3 * (count - 1) * second**2)

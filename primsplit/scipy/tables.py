@@ -1,0 +1,52 @@
+"""scipy.interpolate.interp1d of traced sites or values: lines between them, or steps."""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import unsupported
+from primsplit.lifting import array_like
+from primsplit.scipy.interpolate import lines, placed
+from primsplit.scipy.operands import double
+
+__all__ = ["LINES", "Stepped"]
+
+LINES, STEPS = ("linear", "slinear"), ("nearest", "nearest-up", "previous", "next")
+
+
+class Stepped:
+    """What `interp1d` gives: values at `x`, of an axis of `y`; beyond the sites a fill value, or its outer pieces.
+
+    `fill` is a number, one below and one above, or "extrapolate". The sites ascend; a place halfway between two has the
+    value of the lower one for "nearest".
+    """
+
+    def __init__(self, x: Any, y: Any, kind: str, axis: int, fill: Any) -> None:
+        if kind not in (*LINES, *STEPS):
+            raise unsupported(f"scipy.interpolate.interp1d of traced values with kind={kind!r} and a fill value")
+        given: Any = array_like(double(y))
+        self.axis = axis % given.ndim
+        self.sites, self.values = array_like(double(x)), np.moveaxis(given, self.axis, 0)
+        self.kind, self.fill = kind, fill
+
+    def __call__(self, x: Any) -> Any:
+        """The values at `x`, whose axes take the place of that of the sites."""
+        asked: Any = array_like(double(x))
+        found = self._inside(asked)
+        if not isinstance(self.fill, str):
+            below, above = self.fill if isinstance(self.fill, tuple) else (self.fill, self.fill)
+            place = asked.reshape((*asked.shape, *(1,) * (self.values.ndim - 1)))
+            found = np.where(place < self.sites[0], below, np.where(place > self.sites[-1], above, found))
+        return placed(found, asked.ndim, self.axis)
+
+    def _inside(self, x: Any) -> Any:
+        if self.kind in LINES:
+            return lines(self.sites, self.values, 0, extrapolate=True)(x)
+        if self.kind in {"nearest", "nearest-up"}:
+            middles = 0.5 * (self.sites[1:] + self.sites[:-1])
+            place = np.searchsorted(middles, x, side="left" if self.kind == "nearest" else "right")
+        elif self.kind == "previous":
+            place = np.maximum(np.searchsorted(self.sites, x, side="right") - 1, 0)
+        else:
+            place = np.minimum(np.searchsorted(self.sites, x, side="left"), self.sites.shape[0] - 1)
+        return np.take(self.values, place, axis=0)

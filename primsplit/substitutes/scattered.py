@@ -1,0 +1,100 @@
+"""Substitutes for scipy.interpolate's interpolants on grids and between scattered points, called as functions."""
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import Array, unsupported
+from primsplit.lifting import array_like, holds_traced
+from primsplit.scipy.hermite import pchip
+from primsplit.scipy.interpolate import on_grid
+from primsplit.scipy.triangles import Nearest, Triangulated, griddata
+from primsplit.substitutes.table import register, register_method, when_traced
+
+
+def _triangulation(corners: Any) -> Any:
+    """Delaunay's simplices of known points, [count, axes + 1]."""
+    return sys.modules["scipy.spatial"].Delaunay(corners).simplices
+
+
+def _known(points: Any, name: str) -> Any:
+    """The points [count, axes], which are known. Raises UnsupportedFunction where they are traced."""
+    parts = points if isinstance(points, tuple) else (points,)
+    found: list[Any] = [
+        p.known() if isinstance(p, Array) else None if holds_traced(p) else np.asarray(p) for p in parts
+    ]
+    if any(f is None for f in found):
+        raise unsupported(f"scipy.interpolate.{name} of traced points")
+    return np.asarray(np.stack(found, axis=-1) if isinstance(points, tuple) else found[0], np.float64)
+
+
+def _interpn(
+    points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True, fill_value: Any = np.nan
+) -> Any:
+    """interpn on a known grid; a point outside gives the fill value, NaN where SciPy would raise."""
+    if holds_traced(points) or method not in {"linear", "nearest"} or any(np.any(np.diff(p) <= 0) for p in points):
+        raise unsupported(f"scipy.interpolate.interpn with method={method!r}, or of such a grid,")
+    if isinstance(xi, tuple):
+        xi = np.stack(np.broadcast_arrays(*map(array_like, xi)), axis=-1)
+    return on_grid(points, values, xi, method=method, fill=np.nan if bounds_error else fill_value)
+
+
+def _griddata(
+    points: Any, values: Any, xi: Any, method: str = "linear", fill_value: Any = np.nan, rescale: bool = False
+) -> Any:
+    """griddata of known points."""
+    corners = _known(points, "griddata")
+    if rescale or corners.ndim != 2 or corners.shape[1] < 2:
+        raise unsupported("scipy.interpolate.griddata along a line, or with rescale,")
+    return griddata(corners, values, xi, method, fill_value, _triangulation)
+
+
+def _linear(points: Any, values: Any, fill_value: Any = np.nan, rescale: bool = False) -> Triangulated:
+    """LinearNDInterpolator of traced values at known points."""
+    if rescale or hasattr(points, "simplices"):
+        raise unsupported("scipy.interpolate.LinearNDInterpolator with rescale, or of a triangulation,")
+    corners = _known(points, "LinearNDInterpolator")
+    return Triangulated(corners, _triangulation(corners), values, fill_value)
+
+
+def _nearest(x: Any, y: Any, rescale: bool = False, tree_options: Any = None) -> Nearest:
+    """NearestNDInterpolator of traced values at known points."""
+    if rescale:
+        raise unsupported("scipy.interpolate.NearestNDInterpolator with rescale")
+    return Nearest(_known(x, "NearestNDInterpolator"), y)
+
+
+def _at_linear(made: Any, *args: Any) -> Any:
+    """A LinearNDInterpolator at traced places; UnsupportedFunction for its kin."""
+    if type(made).__name__ != "LinearNDInterpolator":
+        raise unsupported(f"scipy.interpolate.{type(made).__name__}")
+    values = made.values.reshape((len(made.points), *made.values_shape))
+    return Triangulated(made.points, made.tri.simplices, values, made.fill_value)(*args)
+
+
+def _at_nearest(made: Any, *args: Any) -> Any:
+    """A NearestNDInterpolator at traced places."""
+    return Nearest(made.points, made.values)(*args)
+
+
+def _monotone(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
+    """pchip_interpolate."""
+    made = pchip(xi, yi, axis)
+    return made(x, der) if np.ndim(der) == 0 else [made(x, d) for d in der]
+
+
+FUNCTIONS: dict[str, Any] = {
+    "interpn": _interpn, "griddata": _griddata, "LinearNDInterpolator": _linear, "NearestNDInterpolator": _nearest,
+    "pchip_interpolate": _monotone,
+}  # fmt: skip
+
+
+def register_scattered(module: ModuleType) -> None:
+    """Let traced arrays be given to these of `scipy.interpolate`."""
+    for name, traced in FUNCTIONS.items():
+        original: Any = getattr(module, name)
+        register(original, when_traced(original, traced))
+    register_method(module.LinearNDInterpolator, "__call__", _at_linear)
+    register_method(module.NearestNDInterpolator, "__call__", _at_nearest)

@@ -1,0 +1,155 @@
+"""Substitutes for scipy.interpolate's older splines, FITPACK's, and for those that fit: linear in traced values."""
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import unsupported
+from primsplit.lifting import array_like, holds_traced
+from primsplit.scipy.interpolate import Piecewise, piecewise, spline_of_values
+from primsplit.substitutes.interpolation import of_spline
+from primsplit.substitutes.table import register, register_method, when_traced
+
+
+class Fitted(Piecewise):
+    """What UnivariateSpline and its kin give, of traced values."""
+
+    def integral(self, a: Any, b: Any) -> Any:
+        """The integral between two places, of what is 0 outside of the sites."""
+        return self.integrate(np.clip(a, self.x[0], self.x[-1]), np.clip(b, self.x[0], self.x[-1]))
+
+
+class _Splines:
+    """What stands in for the functions of one `scipy.interpolate`."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module: Any = module
+
+    def splrep(
+        self, x: Any, y: Any, w: Any = None, xb: Any = None, xe: Any = None, k: int = 3, task: int = 0, s: Any = None,
+        t: Any = None, full_output: int = 0, per: int = 0, quiet: int = 1,
+    ) -> tuple[Any, Any, int]:  # fmt: skip
+        """The knots, coefficients and order of the spline through traced values; smoothing is not known."""
+        if holds_traced(x) or any(v is not None for v in (w, xb, xe, t)) or s or task or per or full_output:
+            raise unsupported("scipy.interpolate.splrep of traced values, but for splrep(x, y, k=k, s=0),")
+        count = len(x)
+        columns = [self.module.splrep(x, column, k=k, s=0) for column in np.eye(count)]
+        matrix = np.stack([c for _, c, _ in columns], axis=1)
+        return columns[0][0], matrix @ array_like(y), k
+
+    def splev(self, x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
+        """A spline, or its derivative, at `x`; 0 outside with ext=1, with ext=3 the ends' values but for slopes."""
+        if ext not in {0, 1, 3}:
+            raise unsupported(f"scipy.interpolate.splev with ext={ext}")
+        knots, coefficients, order = tck
+        if isinstance(coefficients, list | tuple):
+            return [self.splev(x, (knots, c, order), der, ext) for c in coefficients]
+        count = len(knots) - order - 1
+        coefficients = array_like(coefficients)[:count]
+        matrix, breaks = of_spline(self.module.BSpline(knots, np.eye(count), order))
+        place: Any = array_like(x)
+        held = np.clip(place, breaks[0], breaks[-1]) if ext == 3 and not der else place
+        found = piecewise(np.tensordot(matrix, coefficients, axes=1), breaks, held, order=der)
+        return np.where((place < breaks[0]) | (place > breaks[-1]), 0.0, found) if ext == 1 else found
+
+    def splint(self, a: Any, b: Any, tck: Any, full_output: int = 0) -> Any:
+        """The integral of a spline, which is 0 outside of its knots."""
+        if full_output or isinstance(tck[1], list | tuple):
+            raise unsupported("scipy.interpolate.splint of curves, or with full_output,")
+        knots, coefficients, order = tck
+        count = len(knots) - order - 1
+        matrix, breaks = of_spline(self.module.BSpline(knots, np.eye(count), order))
+        made = Fitted(np.tensordot(matrix, array_like(coefficients)[:count], axes=1), breaks, extrapolate=True)
+        return made.integral(a, b)
+
+    def univariate(
+        self, x: Any, y: Any, w: Any = None, bbox: Any = (None, None), k: int = 3, s: Any = None, ext: Any = 0,
+        check_finite: bool = False,
+    ) -> Fitted:  # fmt: skip
+        """UnivariateSpline of traced values, which goes through them (s=0)."""
+        if s is None or s != 0:
+            raise unsupported("scipy.interpolate.UnivariateSpline of traced values, but for s=0,")
+        return self.interpolated(x, y, w, bbox, k, ext)
+
+    def interpolated(
+        self, x: Any, y: Any, w: Any = None, bbox: Any = (None, None), k: int = 3, ext: Any = 0,
+        check_finite: bool = False,
+    ) -> Fitted:  # fmt: skip
+        """InterpolatedUnivariateSpline of traced values at known sites."""
+        if holds_traced(x) or tuple(bbox) != (None, None) or ext not in {0, "extrapolate"}:
+            raise unsupported("such a scipy.interpolate.UnivariateSpline of traced values")
+        return self._fitted(lambda v: self.module.InterpolatedUnivariateSpline(x, v, k=k), x, y, k)
+
+    def least_squares(
+        self, x: Any, y: Any, t: Any, w: Any = None, bbox: Any = (None, None), k: int = 3, ext: Any = 0,
+        check_finite: bool = False,
+    ) -> Fitted:  # fmt: skip
+        """LSQUnivariateSpline of traced values at known sites."""
+        if any(map(holds_traced, (x, t, w))) or tuple(bbox) != (None, None) or ext not in {0, "extrapolate"}:
+            raise unsupported("such a scipy.interpolate.LSQUnivariateSpline of traced values")
+        return self._fitted(lambda v: self.module.LSQUnivariateSpline(x, v, t, w=w, k=k), x, y, k)
+
+    def _fitted(self, fit: Any, x: Any, y: Any, order: int) -> Fitted:
+        """A spline that is linear in its values, by what it is for each of them alone."""
+
+        def make(values: Any) -> tuple[Any, Any]:
+            knots, columns = None, []
+            for column in values.T:
+                knots, coefficients, _ = fit(column)._eval_args
+                columns.append(coefficients[: len(knots) - order - 1])
+            return of_spline(self.module.BSpline(knots, np.stack(columns, axis=1), order))
+
+        found = spline_of_values(make, x, y, True, 0)
+        return Fitted(found.c, found.x, found.extrapolate)
+
+    def lsq(
+        self, x: Any, y: Any, t: Any, k: int = 3, w: Any = None, axis: int = 0, check_finite: bool = True, *,
+        method: str = "qr",
+    ) -> Piecewise:  # fmt: skip
+        """make_lsq_spline of traced values."""
+        if holds_traced(t) or holds_traced(w):
+            raise unsupported("scipy.interpolate.make_lsq_spline of traced knots or weights")
+        return spline_of_values(lambda v: of_spline(self.module.make_lsq_spline(x, v, t, k, w)), x, y, True, axis)
+
+    def smoothing(self, x: Any, y: Any, w: Any = None, lam: Any = None, *, axis: int = 0) -> Piecewise:
+        """make_smoothing_spline of traced values with a known penalty."""
+        if holds_traced(w) or lam is None or holds_traced(lam):
+            raise unsupported("scipy.interpolate.make_smoothing_spline of traced values without a known lam")
+        return spline_of_values(lambda v: of_spline(self.module.make_smoothing_spline(x, v, w, lam)), x, y, True, axis)
+
+    def surface(self, made: Any, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True) -> Any:
+        """A BivariateSpline at traced places, on a grid of them or at pairs; the edge goes on beyond it."""
+        first, second, coefficients = made.tck
+        sides = []
+        for knots, order, at, derivative in ((first, made.degrees[0], x, dx), (second, made.degrees[1], y, dy)):
+            count = len(knots) - order - 1
+            matrix, breaks = of_spline(self.module.BSpline(knots, np.eye(count), order))
+            held = np.clip(array_like(at), breaks[0], breaks[-1])
+            sides.append(piecewise(matrix, breaks, held, order=derivative))
+        table = coefficients.reshape(sides[0].shape[-1], sides[1].shape[-1])
+        if grid:
+            return sides[0] @ table @ np.swapaxes(sides[1], -1, -2)
+        return np.sum((sides[0] @ table) * sides[1], axis=-1)
+
+    def at_pairs(self, made: Any, xi: Any, yi: Any, dx: int = 0, dy: int = 0) -> Any:
+        """`BivariateSpline.ev`."""
+        return self.surface(made, xi, yi, dx, dy, grid=False)
+
+
+MAKERS = {
+    "splrep": "splrep", "splev": "splev", "splint": "splint", "UnivariateSpline": "univariate",
+    "InterpolatedUnivariateSpline": "interpolated", "LSQUnivariateSpline": "least_squares", "make_lsq_spline": "lsq",
+    "make_smoothing_spline": "smoothing",
+}  # fmt: skip
+"""What makes a spline of traced values, or asks one."""
+
+
+def register_splines(module: ModuleType) -> None:
+    """Let traced arrays be given to the splines of `scipy.interpolate`."""
+    ours = _Splines(module)
+    for name, own in MAKERS.items():
+        original: Any = getattr(module, name)
+        register(original, when_traced(original, getattr(ours, own)))
+    register_method(module.BivariateSpline, "__call__", ours.surface)
+    register_method(module.BivariateSpline, "ev", ours.at_pairs)
