@@ -45,8 +45,6 @@ with paused():
     from primsplit.programs.loading import load
     from primsplit.programs.modes import export
     from primsplit.programs.program import Program
-    from primsplit.scipy import adaptive as _adaptive  # noqa: F401  # what calls a function, and is differentiated
-    from primsplit.scipy import optimize as _optimize  # noqa: F401
     from primsplit.specs import spec
     from primsplit.states import state
     from primsplit.tangents.frules import frule

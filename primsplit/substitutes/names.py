@@ -13,12 +13,12 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import implements
+from primsplit.families import import_families
 from primsplit.fingerprint import containers_read, is_library
 from primsplit.numpy.second_run import is_again, running_again
 from primsplit.substitutes import polynomials
 from primsplit.substitutes.builtin import BUILTINS
 from primsplit.substitutes.plain_arrays import tabled
-from primsplit.substitutes.science import register_loaded
 from primsplit.substitutes.table import ModuleSubstitute, is_stood_in_for, methods, substitute_of
 
 ABSENT = object()
@@ -120,7 +120,7 @@ def _substituted(run: Callable[..., Any], written: Written) -> Iterator[None]:
         _Filled.users += 1
     try:
         with _Filled.lock:
-            register_loaded()
+            _register_scipys()
             for slot in _open_slots(run):
                 slot.fill()
                 _Filled.slots.append(slot)
@@ -133,6 +133,13 @@ def _substituted(run: Callable[..., Any], written: Written) -> Iterator[None]:
                 for slot in reversed(_Filled.slots):
                     slot.restore()
                 _Filled.slots.clear()
+
+
+def _register_scipys() -> None:
+    """Register what stands in for SciPy's functions, where it is loaded; only then are ours imported."""
+    if "scipy" in sys.modules:
+        *_, science = import_families("primsplit", "scipy.adaptive", "scipy.optimize", "substitutes.science")
+        science.register_loaded()
 
 
 def _open_slots(run: Callable[..., Any]) -> Iterator[_Slot]:

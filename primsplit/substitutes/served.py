@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from primsplit.array import FUNCTIONS
+from primsplit.families import import_families
 from primsplit.scipy.stats import DISTRIBUTIONS
 from primsplit.substitutes import interpolation, rotations, scattered, sparse, splines
 from primsplit.substitutes.refused import REFUSED
@@ -14,6 +15,7 @@ from primsplit.substitutes.science import MODULES
 from primsplit.substitutes.solving import SOLVERS
 from primsplit.substitutes.table import is_function
 
+families = import_families("primsplit.scipy", "adaptive", "optimize")
 POLYNOMIALS = ("chebyshev", "hermite", "hermite_e", "laguerre", "legendre")
 LOADED = {
     "np": np,

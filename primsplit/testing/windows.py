@@ -179,7 +179,9 @@ def conv_transpose(
             there = tuple(p * s + t * d for p, s, t, d in zip(place, steps, at, spread, strict=True))
             found = np.einsum("ngc,gco->ngo", split[_at(place)], flat[..., tap])
             result[_at(there)] += found.reshape(x.shape[0], -1)
-    cut: AnyArray = result[_at([slice(low, f - high) for f, (low, high) in zip(full, cuts, strict=True)])]
+    longer = np.pad(result, [(0, 0), (0, 0), *((max(-low, 0), max(-high, 0)) for low, high in cuts)])
+    kept = [slice(max(low, 0), n - max(high, 0)) for n, (low, high) in zip(longer.shape[2:], cuts, strict=True)]
+    cut: AnyArray = longer[_at(kept)]
     return cut if b is None else cut + b.reshape(-1, *(1 for _ in full))
 
 

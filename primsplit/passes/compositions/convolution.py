@@ -1,6 +1,9 @@
-"""Convolutions in float64 (or any dtype that MatMul has), as one matrix product with the windows unfolded."""
+"""Convolutions in float64 (or any dtype that MatMul has), as one matrix product with the windows unfolded.
 
-from collections.abc import Callable, Sequence
+Those of negative pads are spelt by onnxruntime's own.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,6 +69,30 @@ def conv_transpose(
         for k in range(len(windows.taps))
     ]
     return with_bias(fold(taps, windows, extra), bias)
+
+
+def is_cut(attributes: Mapping[str, Any]) -> bool:
+    """True where pads are negative, which onnxruntime refuses."""
+    return any(pad < 0 for pad in attributes.get("pads", ()))
+
+
+def conv_of_cut(x: Array, w: Array, bias: Array | None = None, *, pads: Sequence[int], **attributes: Any) -> Array:
+    """Conv with what negative pads take off its array cut off before."""
+    ends = _two_ends([min(pad, 0) for pad in pads])
+    return op.Conv(padded(x, *ends), w, bias, pads=[max(pad, 0) for pad in pads], **attributes)
+
+
+def lengthened_conv_transpose(
+    x: Array, w: Array, bias: Array | None = None, *, pads: Sequence[int], **attributes: Any
+) -> Array:
+    """ConvTranspose, the zeros that negative pads lengthen its sum by appended before the bias is added."""
+    found = op.ConvTranspose(x, w, pads=[max(pad, 0) for pad in pads], **attributes)
+    return with_bias(padded(found, *_two_ends([max(-pad, 0) for pad in pads])), bias)
+
+
+def _two_ends(pads: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+    """What lies before each axis, and what lies after it."""
+    return pads[: len(pads) // 2], pads[len(pads) // 2 :]
 
 
 def padded_to(
@@ -157,3 +184,6 @@ def with_bias(y: Array, bias: Array | None) -> Array:
 
 
 COMPOSITIONS: dict[str, Callable[..., Any]] = {"Conv": conv, "ConvTranspose": conv_transpose, "Col2Im": col2im}
+SPELT: dict[str, Callable[..., Any]] = {
+    "Col2Im": col2im, "Conv": conv_of_cut, "ConvTranspose": lengthened_conv_transpose,
+}  # fmt: skip

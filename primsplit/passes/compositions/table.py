@@ -59,7 +59,7 @@ COMPOSITIONS: dict[str, Composition] = dict(chain.from_iterable(family.items() f
 
 SPELT: dict[str, Composition] = {
     **recurrent.SPELT, **spectrum.SPELT, "Pad": windows.every_axis_padded, **normalization.SPELT,
-    **pooling.SPELT, **resize.SPELT, "Col2Im": convolution.col2im,
+    **pooling.SPELT, **resize.SPELT, **convolution.SPELT,
 }  # fmt: skip
 """Operators written with every attribute said, or in others' terms, where they are odd as they stand."""
 
@@ -69,8 +69,8 @@ def is_odd(step: Op) -> bool:
 
     onnx's inference takes `onesided` of STFT for 0 where it is not given; onnxruntime counts the indices of MaxUnpool
     over `output_shape`, where that is given, moves a Transpose wrongly past a Pad of some axes, fails on a
-    GroupNormalization of no images, and mixes the channels of a dilated Col2Im unless its image has two axes. Older
-    ones count padding wrongly in AveragePool; for transforms see `spectrum.py`.
+    GroupNormalization of no images, refuses negative pads of convolutions, and mixes the channels of a dilated Col2Im
+    unless its image has two axes. Older ones count padding wrongly in AveragePool; for transforms see `spectrum.py`.
     """
     match step.kind:
         case "STFT":
@@ -85,6 +85,8 @@ def is_odd(step: Op) -> bool:
         case "GroupNormalization":
             shape = () if step.inputs[0] is None else step.inputs[0].type.shape
             return shape is not None and not all(dims.above(d, 0) for d in shape)
+        case "Conv" | "ConvTranspose":
+            return convolution.is_cut(step.attributes)
         case "Col2Im":
             dilations = step.attributes.get("dilations", ())
             return len(dilations) != 2 and any(d != 1 for d in dilations)
