@@ -212,6 +212,15 @@ def test_the_middle_has_first_and_second_derivatives(name: str) -> None:
     check_grads(at, np.array(0.6), np.array(0.3), np.array(1.4), symbolic=False)
 
 
+@pytest.mark.parametrize("name", [n for n, d in stats.DISTRIBUTIONS.items() if "isf" in d.methods])
+def test_a_quantile_of_a_small_part_is_scipys(name: str) -> None:
+    known = SHAPES.get(name, ())
+    far = np.array([0.0, 1e-200, 1e-18, 1e-9, 0.3, 0.5, 0.75, 0.999, 1.0])
+    far = far[4:] if name == "f" else far  # where SciPy takes the quantile of 1 - q
+    found = ps.trace(lambda q: getattr(scipy.stats, name).isf(q, *known), far)(far)
+    np.testing.assert_allclose(found, getattr(scipy.stats, name).isf(far, *known), rtol=1e-9, atol=1e-15)
+
+
 SPREAD = np.array([[1.3, 0.4, 0.1], [0.4, 0.9, -0.2], [0.1, -0.2, 0.7]])
 NORMALS: list[tuple[str, tuple[Any, ...]]] = [
     ("many points", (np.linspace(-1, 1, 12).reshape(4, 3), np.array([0.1, -0.3, 0.5]), SPREAD)),

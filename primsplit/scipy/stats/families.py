@@ -8,7 +8,9 @@ import numpy as np
 from primsplit.scipy.stats.kinds import TINY, Continuous, Discrete, special
 
 _betaln, _gammaln, _log_ndtr, _xlog1py, _xlogy = map(special, ("betaln", "gammaln", "log_ndtr", "xlog1py", "xlogy"))
-_gammainc, _gammaincc, _gammaincinv, _ndtri = map(special, ("gammainc", "gammaincc", "gammaincinv", "ndtri"))
+_gammainc, _gammaincc, _gammaincinv, _gammainccinv, _ndtri = map(
+    special, ("gammainc", "gammaincc", "gammaincinv", "gammainccinv", "ndtri")
+)
 
 
 def _t(z: Any, df: Any) -> Any:
@@ -22,9 +24,20 @@ def _laplace_tail(z: Any) -> Any:
     return np.where(is_right, right, np.log1p(-0.5 * np.exp(np.where(is_right, 0.0, z))))
 
 
+def _laplace_quantile(q: Any) -> Any:
+    return np.where(q < 0.5, np.log(2 * np.minimum(q, 0.5)), -np.log(2 * np.minimum(1 - q, 0.5)))
+
+
 def _tangent(angle: Any, is_pole: Any) -> Any:
     """tan, infinite where the angle is a right one but for rounding."""
     return np.where(is_pole, np.copysign(np.inf, angle), np.tan(np.where(is_pole, 0.0, angle)))
+
+
+def _cotangent(angle: Any) -> Any:
+    """1 / tan between 0 and pi, infinite at both."""
+    is_small = angle < 0.5
+    small = 1 / np.tan(np.where(is_small, angle, 0.5))
+    return np.where(is_small, small, _tangent(math.pi / 2 - np.where(is_small, 0.5, angle), angle == math.pi))
 
 
 CONTINUOUS: dict[str, Continuous] = {
@@ -35,12 +48,14 @@ CONTINUOUS: dict[str, Continuous] = {
         high=1.0,
         parts=(lambda z, a, b: special("betainc")(a, b, z), lambda z, a, b: special("betaincc")(a, b, z)),
         quantile=lambda q, a, b: special("betaincinv")(a, b, q),
+        above=lambda q, a, b: 1 - special("betaincinv")(b, a, q),
     ),
     "cauchy": Continuous(
         "",
         lambda z: -math.log(math.pi) - np.log1p(z * z),
         parts=(lambda z: np.arctan2(1.0, -z) / math.pi, lambda z: np.arctan2(1.0, z) / math.pi),
-        quantile=lambda q: _tangent(math.pi * (q - 0.5), np.abs(q - 0.5) == 0.5),
+        quantile=lambda q: -_cotangent(math.pi * q),
+        above=lambda q: _cotangent(math.pi * q),
     ),
     "chi2": Continuous(
         "df",
@@ -48,23 +63,32 @@ CONTINUOUS: dict[str, Continuous] = {
         low=0.0,
         parts=(lambda z, df: _gammainc(df / 2, z / 2), lambda z, df: _gammaincc(df / 2, z / 2)),
         quantile=lambda q, df: 2 * _gammaincinv(df / 2, q),
+        above=lambda q, df: 2 * _gammainccinv(df / 2, q),
     ),
-    "expon": Continuous("", lambda z: -z, low=0.0, tail=lambda z: -z, quantile=lambda q: -np.log1p(-q)),
+    "expon": Continuous(
+        "", lambda z: -z, low=0.0, tail=lambda z: -z, quantile=lambda q: -np.log1p(-q), above=lambda q: -np.log(q)
+    ),
     "gamma": Continuous(
         "a",
         lambda z, a: _xlogy(a - 1, z) - z - _gammaln(a),
         low=0.0,
         parts=(lambda z, a: _gammainc(a, z), lambda z, a: _gammaincc(a, z)),
         quantile=lambda q, a: _gammaincinv(a, q),
+        above=lambda q, a: _gammainccinv(a, q),
     ),
     "gumbel_l": Continuous(
-        "", lambda z: z - np.exp(z), tail=lambda z: -np.exp(z), quantile=lambda q: np.log(-np.log1p(-q))
+        "",
+        lambda z: z - np.exp(z),
+        tail=lambda z: -np.exp(z),
+        quantile=lambda q: np.log(-np.log1p(-q)),
+        above=lambda q: np.log(-np.log(q)),
     ),
     "gumbel_r": Continuous(
         "",
         lambda z: -z - np.exp(-z),
         parts=(lambda z: np.exp(-np.exp(-z)), lambda z: -np.expm1(-np.exp(-z))),
         quantile=lambda q: -np.log(-np.log(q)),
+        above=lambda q: -np.log(-np.log1p(-q)),
     ),
     "halfcauchy": Continuous(
         "",
@@ -72,6 +96,7 @@ CONTINUOUS: dict[str, Continuous] = {
         low=0.0,
         parts=(lambda z: np.arctan(z) * (2 / math.pi), lambda z: np.arctan2(1.0, z) * (2 / math.pi)),
         quantile=lambda q: _tangent(math.pi / 2 * q, q == 1),
+        above=lambda q: _cotangent(math.pi / 2 * q),
     ),
     "halfnorm": Continuous(
         "",
@@ -79,6 +104,7 @@ CONTINUOUS: dict[str, Continuous] = {
         low=0.0,
         tail=lambda z: math.log(2) + _log_ndtr(-z),
         quantile=lambda q: _ndtri(0.5 + q / 2),
+        above=lambda q: -_ndtri(q / 2),
     ),
     "invgamma": Continuous(
         "a",
@@ -90,13 +116,15 @@ CONTINUOUS: dict[str, Continuous] = {
         "",
         lambda z: -np.abs(z) - math.log(2),
         tail=_laplace_tail,
-        quantile=lambda q: np.where(q < 0.5, np.log(2 * np.minimum(q, 0.5)), -np.log(2 * np.minimum(1 - q, 0.5))),
+        quantile=_laplace_quantile,
+        above=lambda q: -_laplace_quantile(q),
     ),
     "logistic": Continuous(
         "",
         lambda z: -np.abs(z) - 2 * np.log1p(np.exp(-np.abs(z))),
         tail=lambda z: -np.logaddexp(0.0, z),
         quantile=special("logit"),
+        above=lambda q: -special("logit")(q),
     ),
     "lognorm": Continuous(
         "s",
@@ -104,6 +132,7 @@ CONTINUOUS: dict[str, Continuous] = {
         low=TINY,
         tail=lambda z, s: _log_ndtr(-np.log(z) / s),
         quantile=lambda q, s: np.exp(s * _ndtri(q)),
+        above=lambda q, s: np.exp(-s * _ndtri(q)),
     ),
     "pareto": Continuous(
         "b",
@@ -111,15 +140,23 @@ CONTINUOUS: dict[str, Continuous] = {
         low=1.0,
         tail=lambda z, b: -b * np.log(z),
         quantile=lambda q, b: (1 - q) ** (-1 / b),
+        above=lambda q, b: q ** (-1 / b),
     ),
     "t": Continuous(
         "df",
         _t,
         parts=(lambda z, df: special("stdtr")(df, z), lambda z, df: special("stdtr")(df, -z)),
         quantile=lambda q, df: special("stdtrit")(df, q),
+        above=lambda q, df: -special("stdtrit")(df, q),
     ),
     "uniform": Continuous(
-        "", lambda z: 0.0 * z, low=0.0, high=1.0, tail=lambda z: np.log1p(-z), quantile=lambda q: q
+        "",
+        lambda z: 0.0 * z,
+        low=0.0,
+        high=1.0,
+        tail=lambda z: np.log1p(-z),
+        quantile=lambda q: q,
+        above=lambda q: 1 - q,
     ),
     "weibull_min": Continuous(
         "c",
@@ -127,6 +164,7 @@ CONTINUOUS: dict[str, Continuous] = {
         low=0.0,
         tail=lambda z, c: -(z**c),
         quantile=lambda q, c: (-np.log1p(-q)) ** (1 / c),
+        above=lambda q, c: (-np.log(q)) ** (1 / c),
     ),
 }  # fmt: skip
 """Distributions of real numbers, by SciPy's names."""

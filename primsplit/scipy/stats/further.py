@@ -97,6 +97,7 @@ FURTHER: dict[str, Continuous] = {
         low=0.0,
         parts=(lambda z, n, m: special("fdtr")(n, m, z), lambda z, n, m: special("fdtrc")(n, m, z)),
         quantile=lambda q, n, m: special("fdtri")(n, m, q),
+        above=lambda q, n, m: 1 / special("fdtri")(m, n, q),
     ),
     "fisk": Continuous(
         "c",
@@ -104,6 +105,7 @@ FURTHER: dict[str, Continuous] = {
         low=0.0,
         tail=lambda z, c: -np.log1p(z**c),
         quantile=lambda q, c: (q / (1 - q)) ** (1 / c),
+        above=lambda q, c: ((1 - q) / q) ** (1 / c),
     ),
     "genextreme": Continuous(
         "c", _extreme, parts=(lambda z, c: _extreme_parts(z, c)[0], lambda z, c: _extreme_parts(z, c)[1])
@@ -144,6 +146,7 @@ FURTHER: dict[str, Continuous] = {
         low=0.0,
         tail=lambda z, c: -c * np.log1p(z),
         quantile=lambda q, c: np.expm1(-np.log1p(-q) / c),
+        above=lambda q, c: np.expm1(-np.log(q) / c),
     ),
     "maxwell": Continuous(
         "",
@@ -167,6 +170,7 @@ FURTHER: dict[str, Continuous] = {
         low=0.0,
         tail=lambda z: -z * z / 2,
         quantile=lambda q: np.sqrt(-2 * np.log1p(-q)),
+        above=lambda q: np.sqrt(-2 * np.log(q)),
     ),
     "rice": Continuous("b", lambda z, b: np.log(z) - (z - b) ** 2 / 2 + np.log(_i0e(z * b)), low=0.0),
     "skewnorm": Continuous("a", lambda z, a: math.log(2) - z * z / 2 - HALF_LOG_TWO_PI + _log_ndtr(a * z)),

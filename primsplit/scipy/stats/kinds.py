@@ -76,7 +76,8 @@ class Continuous(_Known):
 
     `density` is the log density of the standard distribution between `low` and `high`, `tail` the log of the
     probability of a larger number; or `parts` are the probabilities of a smaller and a larger number. `quantile` is
-    the inverse of the first. Where a parameter is out of its range, SciPy gives NaN, this a number of no meaning.
+    the inverse of the first, `above` that of the second. Where a parameter is out of its range, SciPy gives NaN, this a
+    number of no meaning.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class Continuous(_Known):
         tail: Function | None = None,
         parts: tuple[Function, Function] | None = None,
         quantile: Function | None = None,
+        above: Function | None = None,
     ) -> None:
         self.names = (*shapes.split(), "loc", "scale")
         self.density = density
@@ -97,8 +99,9 @@ class Continuous(_Known):
         self.tail = tail
         self.parts = parts
         self.quantile = quantile
+        self.above = above
         probabilities = ("cdf", "logcdf", "sf", "logsf") if tail or parts else ()
-        quantiles = ("ppf", "isf") if quantile else ()
+        quantiles = (*(("ppf",) if quantile else ()), *(("isf",) if above else ()))
         self.own = ("pdf", "logpdf", *probabilities, *quantiles)
 
     def logpdf(self, x: Any, *parameters: Any, **named: Any) -> Any:
@@ -142,15 +145,19 @@ class Continuous(_Known):
     def ppf(self, q: Any, *parameters: Any, **named: Any) -> Any:
         """The number that a draw is below with probability `q`; NaN where that is none."""
         assert self.quantile is not None
+        return self._inverted(self.quantile, q, parameters, named)
+
+    def isf(self, q: Any, *parameters: Any, **named: Any) -> Any:
+        """The number that a draw is above with probability `q`; NaN where that is none."""
+        assert self.above is not None
+        return self._inverted(self.above, q, parameters, named)
+
+    def _inverted(self, inverse: Function, q: Any, parameters: tuple[Any, ...], named: dict[str, Any]) -> Any:
         *shapes, loc, scale = _bound(self.names, parameters, named)
         chance = cast_to(array_like(q), np.float64)
         is_chance = (chance >= 0) & (chance <= 1)
-        found = loc + scale * self.quantile(np.where(is_chance, chance, 0.5), *shapes)
+        found = loc + scale * inverse(np.where(is_chance, chance, 0.5), *shapes)
         return np.where(is_chance, found, np.nan)
-
-    def isf(self, q: Any, *parameters: Any, **named: Any) -> Any:
-        """The number that a draw is above with probability `q`, by that of the rest, of which a tiny one is rounded."""
-        return self.ppf(1.0 - cast_to(array_like(q), np.float64), *parameters, **named)
 
     def median(self, *parameters: Any, **named: Any) -> Any:
         """The number that a draw is below as often as above."""
