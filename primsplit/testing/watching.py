@@ -25,7 +25,7 @@ from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.rules.table import BLOCK_RULES, RULES
 from primsplit.scipy.stats import DISTRIBUTIONS
-from primsplit.substitutes import interpolation, science, sparse
+from primsplit.substitutes import interpolation, scattered, science, sparse, splines
 from primsplit.substitutes.served import served_names
 from primsplit.substitutes.table import Substitute
 
@@ -149,8 +149,9 @@ class Watcher:
         given, indexed = Substitute.__call__, Substitute.__getitem__
         watched: Any = Substitute
         watched.__call__, watched.__getitem__ = call, element
-        for module, prefix in ((interpolation, "scipy.interpolate"), (sparse, "scipy.sparse")):
-            self._methods(module, prefix)
+        for module in (interpolation, scattered, splines):
+            self._methods(module, "scipy.interpolate")
+        self._methods(sparse, "scipy.sparse")
         given_to: Any = science
         of_frozen, of_kernels = given_to._of_frozen, given_to._of_kernels
         given_to._of_frozen = lambda method, made, x: self._function(
