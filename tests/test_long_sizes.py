@@ -7,6 +7,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.dims import LONG
+from primsplit.ops import op
 from primsplit.testing import check_grads
 
 X = np.array([0.3, 1.2, -0.7, 0.9])
@@ -66,3 +67,18 @@ def test_a_gradient_of_nothing_has_no_elements(axes: tuple[int, int]) -> None:
     assert value == np.sum(w)
     assert d_x.shape == axes
     np.testing.assert_allclose(d_w, np.ones(axes[1]))
+
+
+def test_a_rule_reads_a_product_of_long_sizes_from_what_has_it() -> None:
+    """Where no value has the factors; this rule lays its rows out in one axis."""
+    sizes = ["B" * 50, "N" * 50, "M" * 50]
+
+    def f(x: Any, scale: Any) -> Any:
+        return op.LayerNormalization(np.reshape(x, (x.shape[0], -1, 256)), scale)
+
+    x, scale = np.random.default_rng(0).standard_normal((2, 1, 3, 256)).astype(np.float32), np.ones(256, np.float32)
+    made = ps.split(f, ps.spec("float32", [*sizes, 256]), scale, wrt=[1]).joint()
+    deviations = x - x.mean(-1, keepdims=True)
+    wanted = (deviations / np.sqrt((deviations**2).mean(-1, keepdims=True) + 1e-5)).reshape(2, 3, 256)
+    for found, expected in zip(made(x, scale, wanted), (wanted, (wanted**2).sum((0, 1))), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4)

@@ -56,13 +56,14 @@ def size_of(dim: Dim) -> Value:
 
 def is_readable(dim: Dim) -> bool:
     """True for a size that values here tell, or tell all symbols of: one that they do not, its own op may tell."""
-    if isinstance(dim, int) or _find_known(dim.text) is not None or _find_source(dim.text) is not None:
+    if isinstance(dim, int) or _find_known(dim.text) is not None or _find_source(_as_held(dim).text) is not None:
         return True
     return dim.symbol is None and all(is_readable(dims.symbol(name)) for name in dims.symbols(dim))
 
 
 def _read(dim: Size) -> Value:
     """The size read from a value that has it, or computed from sizes that can be read."""
+    dim = _as_held(dim)
     source = _find_source(dim.text)
     if source is not None:
         return _solved(dim, source)
@@ -70,6 +71,12 @@ def _read(dim: Size) -> Value:
         part = _readable_part(dim)
         return _compute(dim) if part is None else emit("Add", [size_of(part), size_of(dim - part)])[0]
     raise TraceError(f"the size {dim} cannot be read: no value here has it as a size", place=user_place())
+
+
+def _as_held(dim: Size) -> Size:
+    """The size by the symbol that stands for a long one in the types of values, where one has it; else itself."""
+    short = dims.abbreviated(dim)
+    return short if isinstance(short, Size) and _find_source(short.text) is not None else dim
 
 
 def _readable_part(dim: Size) -> Size | None:
@@ -125,7 +132,7 @@ def _compute(dim: Size) -> Value:
 def _product(monomial: dims.Monomial, *, whole: bool) -> Value | None:
     """The product of atoms, read as one where a value has it as a size; None for no atoms."""
     together = Size(((monomial, 1),))
-    if len(monomial) > 1 and not whole and _find_source(together.text) is not None:
+    if len(monomial) > 1 and not whole and _find_source(_as_held(together).text) is not None:
         return size_of(together)
     result: Value | None = None
     for atom in monomial:
