@@ -228,7 +228,7 @@ def slots_of(name: str, initial: Any) -> Any:
 
 def _slot(name: str, initial: Any, owner: object) -> State:
     array = None if isinstance(initial, Array) else np.asarray(initial)
-    if array is None or not is_held(array.dtype) or array.dtype.isbuiltin != 1:
+    if array is None or not is_held(array.dtype) or array.dtype.kind not in "biuf":
         told = f"a {type(initial).__name__}" if array is None else f"an array of {array.dtype}"
         raise SpecError(
             f"the state {name} cannot start as {told}",

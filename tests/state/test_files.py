@@ -106,6 +106,12 @@ def test_a_file_that_is_loaded_and_saved_again_is_the_same_to_its_driver(file: s
     assert driven(str(again), 3)[0] == driven(file, 3)[0]
 
 
+def test_a_state_starts_as_numbers_that_were_read_from_a_file() -> None:
+    """Their dtype may be another object than NumPy's own float32, one that tells its byte order."""
+    weights = ps.state("weights", START.view(START.dtype.newbyteorder("=")))
+    np.testing.assert_array_equal(ps.trace(lambda x: weights * x, START)(START), START**2)
+
+
 def averaging() -> Any:
     mean = ps.state("mean", np.zeros(3))
 
