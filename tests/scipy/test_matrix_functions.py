@@ -67,7 +67,10 @@ LARGE = ("logm", "logm far from the identity", "fractional_matrix_power", "coshm
 """Programs that take seconds to build; other tests have these functions, or their parts, at symbolic sizes."""
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+LONG = {"fractional_matrix_power", "logm far from the identity", "polar left"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in FUNCTIONS])
 def test_it_is_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]
     options: dict[str, Any] = {"symbolic": name not in LARGE, "value_tolerance": 1e-9}

@@ -102,7 +102,9 @@ GRADIENTS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", GRADIENTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "spline_filter")) for n in GRADIENTS]
+)
 def test_gradients_agree_with_central_differences(name: str) -> None:
     function, args = GRADIENTS[name]
     sizes_are_known = name == "affine_transform"

@@ -58,7 +58,9 @@ def test_what_is_special_is_scipys() -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-14, err_msg=f"{function}")
 
 
-@pytest.mark.parametrize("function", [sp.kn, sp.yn, sp.jn, sp.jve, sp.yve, *EVERY])
+@pytest.mark.parametrize(
+    "function", [sp.kn, sp.yn, sp.jn, sp.jve, pytest.param(sp.yve, marks=pytest.mark.slow), *EVERY]
+)
 def test_derivatives_agree_with_central_differences(function: Any) -> None:
     """To second order for whole orders; for halves the first, since the second is made of the first of two orders."""
     x = np.array([0.4, 2.1, 4.1, 9.4])
@@ -79,6 +81,7 @@ def test_the_second_kind_of_orders_0_and_1(function: Any) -> None:
     check_grads(lambda x: function(x), np.array([0.4, 2.1, 9.4]))
 
 
+@pytest.mark.slow
 def test_derivatives_of_negative_orders_agree_with_central_differences() -> None:
     for function in (sp.jv, sp.iv):
         check_grads(lambda x, f=function: f(-0.7, x), np.array([0.7, 4.1]), symbolic=False)
@@ -90,6 +93,7 @@ def test_derivatives_at_zero_are_right() -> None:
         check_grads(lambda x, f=function: f(np.arange(4)[:, None], x), np.array([0.0, 0.3]), symbolic=False)
 
 
+@pytest.mark.slow
 def test_orders_may_be_an_array() -> None:
     x, orders = np.array([0.5, 3.0, 9.0]), np.array([[0], [3], [-1], [0.7]])
     for function in EVERY:

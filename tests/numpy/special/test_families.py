@@ -191,7 +191,7 @@ GRADIENTS: dict[str, tuple[Function, tuple[Any, ...]]] = {
 
 COMPOSED = {
     "stdtr", "stdtrit", "chdtr", "chdtrc", "chdtri", "fdtr", "fdtrc", "fdtri", "gdtr", "gdtrc", "pdtr", "pdtrc", "bdtr",
-    "gammainccinv", "elliprj",
+    "gammainccinv", "betaincinv", "elliprj",
 }  # fmt: skip
 """A Loop, and arithmetic around incomplete gamma and beta functions and their inverses, whose programs are long."""
 
@@ -202,7 +202,9 @@ def test_first_and_second_derivatives_agree_with_central_differences(name: str) 
     check_grads(lambda *xs: function(*xs), *args, value_tolerance=1e-11, step=2e-3)
 
 
-@pytest.mark.parametrize("name", sorted(COMPOSED))
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "stdtrit")) for n in sorted(COMPOSED)]
+)
 def test_derivatives_in_all_arguments_and_second_ones_in_the_last_agree_with_central_differences(name: str) -> None:
     function, (*shapes, last) = GRADIENTS[name]
     options: dict[str, Any] = {"symbolic": False, "value_tolerance": 1e-11, "step": 2e-3}
