@@ -14,7 +14,7 @@ import numpy as np
 
 from primsplit import dims, tracing, trees
 from primsplit.array import FUNCTIONS, Array, implements
-from primsplit.branching.paths import FEW, MOST, Endless, NotJoined, Path, check_number
+from primsplit.branching.paths import FEW, MOST, Endless, NotJoined, Path, asks_for_order, check_number
 from primsplit.branching.tree import PathTree, begin_alike
 from primsplit.branching.users_errors import (
     OF_PYTHON,
@@ -76,7 +76,7 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
         into.restore(before)
         try:
             with substituted, numbers_told(into.examples if told else None):
-                return _explored(run, before)
+                return _explored(run, before, is_again=True)
         except PrimsplitError as error:
             second = error
         is_new = second.made_at is not None and second.made_at not in written
@@ -87,11 +87,12 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
     raise (second if len(into.ops) >= count or second.place == first.place else first) from None
 
 
-def _explored(run: Run, before: tracing.Snapshot) -> tuple[list[Array], trees.TreeSpec]:
+def _explored(run: Run, before: tracing.Snapshot, *, is_again: bool = False) -> tuple[list[Array], trees.TreeSpec]:
     """What `run` returns, recorded in the current recording after what it held `before`.
 
     `run` makes its own handles of the arguments, calls the function, and returns the leaves of the result and their
-    structure. It is called once for each path; where these are many, with the branches joined that may be.
+    structure. It is called once for each path; where these are many, with the branches joined that may be. `is_again`
+    says that it is run with `substitutes`.
     Raises ConcretizationError where the paths do not end or `branches` is "error", TraceError where paths give results
     of another structure.
     """
@@ -101,7 +102,7 @@ def _explored(run: Run, before: tracing.Snapshot) -> tuple[list[Array], trees.Tr
         exploration.follow(FEW)
     except Endless as error:
         failure = error
-        if error.again:
+        if error.again and not is_again:
             raise
     if failure is None and not exploration.pending:
         return exploration.recorded()
@@ -113,6 +114,9 @@ def _explored(run: Run, before: tracing.Snapshot) -> tuple[list[Array], trees.Tr
             raise failure
         exploration.follow(MOST)
     except Endless as error:
+        if joining.asked_for_number is not None:
+            raise joining.asked_for_number from error
+        error.again = error.again or any(map(asks_for_order, joining.asked))
         error.because += joining.reasons()
         raise
     return exploration.recorded()
@@ -160,6 +164,8 @@ class _Joining:
         self.first = exploration.paths[0]
         self.asked = exploration.asked()
         self.left_out: dict[tuple[str, int], str] = {}
+        self.asked_for_number: PrimsplitError | None = None
+        """The error of a run with joins that substitutes may do without."""
 
     def recorded(self) -> tuple[list[Array], trees.TreeSpec] | None:
         """What the function returns; None where it has too many paths all the same."""
@@ -181,7 +187,9 @@ class _Joining:
                 continue
             except Endless:
                 pass
-            except (PrimsplitError, TypeError, AttributeError, *OF_PYTHON):
+            except (PrimsplitError, TypeError, AttributeError, *OF_PYTHON) as error:
+                if isinstance(error, PrimsplitError) and error.again:
+                    self.asked_for_number = error
                 return None
             self.asked |= exploration.asked()
             if len(self.asked) == known:

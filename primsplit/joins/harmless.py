@@ -1,4 +1,4 @@
-"""Which calls change nothing: those of functions that compute, and of the user's functions that only do that."""
+"""What changes nothing where it is called or read: functions that compute, and objects whose parts only do that."""
 
 import ast
 import builtins
@@ -8,7 +8,7 @@ import inspect
 import math
 import textwrap
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.fingerprint import is_library
 from primsplit.joins.statements import Callee, Effects, Refused, effects
+from primsplit.tracing import is_library as is_librarys_file
 
 Lookup = Callable[[str], Any]
 
@@ -23,7 +24,7 @@ UNKNOWN = object()
 """What is looked up and not known before the statement runs."""
 
 _WRITERS = frozenset(
-    {"at", "copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle", "setitem"}
+    {"at", "copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle", "setitem", "rvs"}
 )
 """NumPy's and Python's functions that write to an argument."""
 _METHODS = frozenset({
@@ -54,51 +55,170 @@ def is_harmless(callee: Callee, lookup: Lookup, callers: frozenset[types.CodeTyp
         return _computes(owner, first, callers)
     if isinstance(owner, Array | np.ndarray | np.generic | int | float | complex):
         return rest[-1] in _METHODS
+    if _is_users_object(owner):
+        method = inspect.getattr_static(owner, rest[-1], None)
+        return isinstance(method, types.FunctionType) and _is_harmless_function(method, callers)
     return _module(owner) in _MODULES and _computes(getattr(owner, rest[-1], None), rest[-1], callers)
 
 
-def may_be_given(value: Any, callers: frozenset[types.CodeType] = frozenset()) -> bool:
-    """True for what may be handed on to a harmless call: no iterator, and nothing that does more when it is called."""
-    if hasattr(type(value), "__next__"):
+def what_does_more(found: Effects, lookup: Lookup, callers: frozenset[types.CodeType] = frozenset()) -> str | None:
+    """The name of the first thing that the statements read which may do more when it is read; None where all is well.
+
+    `lookup` gives what a name means; what they make themselves is made of that.
+    """
+    for chain in sorted({(name,) for name in found.read} | found.attributes):
+        value = lookup(chain[0])
+        for name in chain[1:]:
+            value = UNKNOWN if value is UNKNOWN else inspect.getattr_static(value, name, UNKNOWN)
+        if value is not UNKNOWN and not _may_be_read(value, callers):
+            return ".".join(chain)
+    return None
+
+
+def _may_be_read(value: Any, callers: frozenset[types.CodeType]) -> bool:
+    """True where it and all that it holds may be read, called and counted as often as one likes."""
+    return all(_does_no_more(part, callers) for part in _parts(value))
+
+
+def is_reached(container: Any, value: Any) -> bool:
+    """True where a value is, holds or may look up a container."""
+    for part in _parts(value):
+        if part is container:
+            return True
+        function = getattr(part, "__func__", part)
+        if isinstance(function, types.FunctionType) and not is_library(function.__module__ or ""):
+            defaults = function.__defaults__ or function.__kwdefaults__
+            if function.__closure__ or defaults or any(v is container for v in function.__globals__.values()):
+                return True
+    return False
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """The value, and all that it holds."""
+    seen: set[int] = set()
+    left = [value]
+    while left:
+        part = left.pop()
+        if id(part) not in seen:
+            seen.add(id(part))
+            yield part
+            left += _held(part)
+
+
+def _held(value: Any) -> list[Any]:
+    """What a container or an object of the user's holds."""
+    if isinstance(value, dict):
+        return [*value.values()]
+    if isinstance(value, list | tuple | set | frozenset):
+        return [*value]
+    if not _is_users_object(value):
+        return []
+    slots = (getattr(value, s, None) for kind in type(value).__mro__ for s in getattr(kind, "__slots__", ()))
+    return [*getattr(value, "__dict__", {}).values(), *slots]
+
+
+def _does_no_more(value: Any, callers: frozenset[types.CodeType]) -> bool:
+    """True for what is no iterator, draws no random numbers, and does nothing but compute when it is called or read."""
+    value = getattr(value, "__func__", value) if isinstance(value, types.MethodType) else value
+    if _module(value).startswith("numpy.random") and not isinstance(value, types.ModuleType):
         return False
-    if isinstance(value, types.FunctionType) and not is_library(value.__module__ or ""):
-        return _is_harmless_function(value, callers)
-    if not callable(value) or isinstance(
-        value, Array | type | np.ufunc | types.FunctionType | types.BuiltinFunctionType
-    ):
+    if isinstance(value, types.FunctionType):
+        return is_library(value.__module__ or "") or _is_harmless_function(value, callers)
+    if isinstance(value, types.BuiltinFunctionType):
+        return value.__self__ is None or isinstance(value.__self__, types.ModuleType)
+    if isinstance(value, np.ufunc):
+        return any(set(types_of) - {*"O->"} for types_of in value.types)
+    if isinstance(value, Array | type):
         return True
-    return hasattr(value, "original")
+    if hasattr(type(value), "__next__") or getattr(value, "default_factory", None) is not None:
+        return False
+    if _is_users_object(value):
+        return all(_is_quiet(n, m, callers) for kind in type(value).__mro__ for n, m in _members(kind))
+    return not callable(value) or hasattr(value, "original")
+
+
+def _is_users_object(value: Any) -> bool:
+    """True for an object whose class, or a class that it comes from, is the user's."""
+    kinds = type(value).__mro__
+    return type(value) is not Array and not all(is_library(kind.__module__) for kind in kinds)
+
+
+def _members(kind: type) -> list[tuple[str, Any]]:
+    """What the user wrote into a class."""
+    return [] if is_library(kind.__module__) else [*vars(kind).items()]
+
+
+_NOT_ASKED = frozenset({
+    "__init__", "__new__", "__post_init__", "__call__", "__str__", "__repr__", "__format__", "__hash__", "__del__",
+    "__init_subclass__", "__class_getitem__", "__setattr__", "__delattr__", "__setitem__", "__delitem__", "__set__",
+    "__enter__", "__exit__", "__reduce__", "__getstate__", "__setstate__", "__copy__", "__deepcopy__",
+    "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__", "__imatmul__",
+})  # fmt: skip
+"""The methods with a meaning in Python that no expression without a call asks for; those that write are no joins."""
+
+
+def _is_quiet(name: str, member: Any, callers: frozenset[types.CodeType]) -> bool:
+    """False for what a class has that an expression may run, and that does more than to compute."""
+    if isinstance(member, property):
+        member = member.fget
+    elif not isinstance(member, types.FunctionType):
+        return not hasattr(type(member), "__get__") or isinstance(member, _READ_ONLY)
+    elif name in _NOT_ASKED or not (name in _METHODS or (name.startswith("__") and name.endswith("__"))):
+        return True
+    if not isinstance(member, types.FunctionType) or is_librarys_file(member.__code__.co_filename):
+        return True
+    return member.__code__.co_filename.startswith("<") or _is_harmless_function(member, callers)
+
+
+_READ_ONLY = (
+    staticmethod, classmethod, types.MemberDescriptorType, types.GetSetDescriptorType, types.BuiltinFunctionType, type,
+)  # fmt: skip
+"""The kinds of descriptor that give a method or what an object holds."""
 
 
 def _computes(function: Any, name: str, callers: frozenset[types.CodeType]) -> bool:
     """True for a function that writes to nothing that it did not make."""
     if isinstance(function, types.FunctionType) and not is_library(function.__module__ or ""):
         return _is_harmless_function(function, callers)
-    if getattr(builtins, name, None) is getattr(function, "original", function):
+    original = getattr(function, "original", function)
+    if getattr(builtins, name, None) is original:
         return name in _OF_PYTHON
-    return name not in _WRITERS and _module(function) in _MODULES
+    if name in _WRITERS or _module(function) not in _MODULES:
+        return False
+    return not isinstance(original, types.BuiltinFunctionType | np.ufunc) or _does_no_more(original, callers)
 
 
 def _module(value: Any) -> str:
-    """The top package that a module or function is of."""
+    """The top package that a module or function is of; of what draws random numbers, its module."""
     value = getattr(value, "original", value)
     name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
     if isinstance(value, np.ufunc):
         return "numpy"
-    return (name or "").partition(".")[0]
+    name = name if isinstance(name, str) else ""
+    return name if name.startswith("numpy.random") else name.partition(".")[0]
 
 
 @functools.lru_cache(maxsize=4096)
 def _effects_of(code: types.CodeType) -> Effects | None:
     """What a function's statements do; None where that may be more than to give values to its own names."""
     try:
-        (node,) = ast.parse(textwrap.dedent(inspect.getsource(code))).body
-        if not isinstance(node, ast.FunctionDef) or node.decorator_list:
-            return None
-        found = effects(node.body, returns=True)
+        statements = _statements_of(code)
+        found = effects(statements, returns=True)
     except (OSError, TypeError, SyntaxError, ValueError, Refused):
         return None
     return None if found.written or not found.assigned <= {*code.co_varnames, *code.co_cellvars} else found
+
+
+def _statements_of(code: types.CodeType) -> Sequence[ast.AST]:
+    """What a function or lambda is made of. Raises Refused where its source tells no such thing."""
+    if code.co_name == "<lambda>":
+        whole = ast.parse("".join(inspect.findsource(code)[0]))
+        (found,) = [n for n in ast.walk(whole) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
+        return [found.body]
+    (node,) = ast.parse(textwrap.dedent(inspect.getsource(code))).body
+    if not isinstance(node, ast.FunctionDef) or node.decorator_list:
+        raise Refused
+    return node.body
 
 
 def _is_harmless_function(function: types.FunctionType, callers: frozenset[types.CodeType]) -> bool:
@@ -116,9 +236,11 @@ def _is_harmless_function(function: types.FunctionType, callers: frozenset[types
         return cells[name].cell_contents if name in cells else meaning(name, function.__globals__)
 
     inside = callers | {code}
-    given = (lookup(name) for name in found.handed)
-    return all(v is UNKNOWN or may_be_given(v, inside) for v in given) and all(
-        is_harmless(c, lookup, inside) for c in found.calls
+    defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+    return (
+        all(_may_be_read(v, inside) for v in defaults)
+        and what_does_more(found, lookup, inside) is None
+        and all(is_harmless(c, lookup, inside) for c in found.calls)
     )
 
 

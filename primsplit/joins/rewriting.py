@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from primsplit.joins.plainer import RESULT, as_choice, with_one_return, without_continue
 from primsplit.joins.statements import Effects, Refused, always_assigned, effects, names_of_others, own_names
 
 _TRUE, _FALSE = "_true_side", "_false_side"
@@ -49,7 +50,10 @@ class _Writer(ast.NodeTransformer):
         """The names of the function that are seen nowhere else; None outside of functions."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._visit_scope(node, own_names(node) - names_of_others(node))
+        own = own_names(node) - names_of_others(node)
+        if RESULT not in own and with_one_return(node, self._asks):
+            own.add(RESULT)
+        return self._visit_scope(node, own)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         return self._visit_scope(node, None)
@@ -61,21 +65,16 @@ class _Writer(ast.NodeTransformer):
         return node
 
     def visit_For(self, node: ast.For) -> ast.AST:
-        node.body = self._without_continue(node.body)
+        node.body = without_continue(node.body)
         return self.generic_visit(node)
 
     def visit_While(self, node: ast.While) -> ast.AST:
-        node.body = self._without_continue(node.body)
+        node.body = without_continue(node.body)
         return self.generic_visit(node)
 
-    def _without_continue(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """The body of a loop, with what follows an `if` that ends in `continue` in its `else` instead."""
-        for k, node in enumerate(body):
-            if isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], ast.Continue):
-                rest = self._without_continue(body[k + 1 :]) or [ast.Pass()]
-                made = ast.If(node.test, node.body[:-1] or [ast.Pass()], rest)
-                return [*body[:k], ast.fix_missing_locations(ast.copy_location(made, node))]
-        return body
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        node.value = as_choice(node.value)
+        return self.generic_visit(node)
 
     def visit_If(self, node: ast.If) -> Any:
         join = self._join(node, [node.test], [*node.body, *node.orelse])
@@ -108,21 +107,25 @@ class _Writer(ast.NodeTransformer):
     def _join(self, node: ast.stmt | ast.expr, tests: Sequence[ast.expr], parts: Sequence[ast.AST]) -> Join | None:
         """What to join; None for what is not asked about, or may not be."""
         (test,) = tests
-        lines = range(test.lineno, (test.end_lineno or test.lineno) + 1)
-        if self.own is None or self.asked.isdisjoint(lines) or node.lineno in self.left_out:
+        if self.own is None or not self._asks(test) or node.lineno in self.left_out:
             return None
         try:
             of_test, found = effects(tests), effects(parts)
         except Refused:
             return None
         names = tuple(sorted(found.assigned | found.written))
-        if of_test.assigned or of_test.written or not self.own.issuperset(names):
+        is_renamed = any(n.startswith("__") for n in names)  # in a class, where Python gives it another name
+        if of_test.assigned or of_test.written or is_renamed or not self.own.issuperset(names):
             return None
         found.read |= of_test.read
-        found.handed |= of_test.handed
+        found.attributes |= of_test.attributes
         found.calls |= of_test.calls
         found.inner |= of_test.inner
         return Join((self.filename, node.lineno), found, names, frozenset())
+
+    def _asks(self, test: ast.expr) -> bool:
+        """True for a test with a line where a condition was asked."""
+        return not self.asked.isdisjoint(range(test.lineno, (test.end_lineno or test.lineno) + 1))
 
     @staticmethod
     def _side(name: str, join: Join, body: Sequence[ast.stmt]) -> ast.FunctionDef:

@@ -16,7 +16,8 @@ from primsplit.branching.paths import NotJoined
 from primsplit.control.branching import choose
 from primsplit.control.structure import own_handle
 from primsplit.errors import Place, PrimsplitError
-from primsplit.joins.harmless import UNKNOWN, is_harmless, may_be_given, meaning
+from primsplit.joins.containers import chosen, is_container, is_shared, values_of
+from primsplit.joins.harmless import UNKNOWN, is_harmless, meaning, what_does_more
 from primsplit.joins.rewriting import Join, Rewriting, installed
 from primsplit.ops import op
 from primsplit.substitutes.table import ModuleSubstitute, Substitute
@@ -36,10 +37,12 @@ class NotAssigned:
 
 
 for _name in (
-    "__abs__", "__add__", "__array__", "__array_ufunc__", "__bool__", "__call__", "__eq__", "__float__", "__ge__",
-    "__getattr__", "__getitem__", "__gt__", "__index__", "__int__", "__iter__", "__le__", "__len__", "__lt__",
-    "__matmul__", "__mul__", "__ne__", "__neg__", "__pow__", "__radd__", "__rmatmul__", "__rmul__", "__rpow__",
-    "__rsub__", "__rtruediv__", "__str__", "__sub__", "__truediv__",
+    "__abs__", "__add__", "__and__", "__array__", "__array_ufunc__", "__bool__", "__call__", "__contains__",
+    "__divmod__", "__eq__", "__float__", "__floordiv__", "__ge__", "__getattr__", "__getitem__", "__gt__",
+    "__index__", "__int__", "__invert__", "__iter__", "__le__", "__len__", "__lt__", "__matmul__", "__mod__",
+    "__mul__", "__ne__", "__neg__", "__or__", "__pow__", "__radd__", "__rfloordiv__", "__rmatmul__", "__rmod__",
+    "__rmul__", "__round__", "__rpow__", "__rsub__", "__rtruediv__", "__setitem__", "__str__", "__sub__",
+    "__truediv__",
 ):  # fmt: skip
     setattr(NotAssigned, _name, NotAssigned.refuse)
 
@@ -80,12 +83,12 @@ class Joins:
     @staticmethod
     def all_of(*terms: Callable[[], Any]) -> Any:
         """`a and b and c`, as a condition."""
-        return _combined(terms, op.And, decides=False)
+        return _combined(terms, decides=False)
 
     @staticmethod
     def any_of(*terms: Callable[[], Any]) -> Any:
         """`a or b or c`, as a condition."""
-        return _combined(terms, op.Or, decides=True)
+        return _combined(terms, decides=True)
 
     @staticmethod
     def none_of(term: Callable[[], Any]) -> Any:
@@ -94,24 +97,31 @@ class Joins:
         return Array(op.Not(_truth(value)).value) if _is_unknown(value) else not value
 
 
-def _combined(terms: Sequence[Callable[[], Any]], combine: Callable[..., Any], *, decides: bool) -> Any:
-    """Terms that are known decide, in their order, as in Python; those that only the run knows are combined."""
-    unknown: list[Array] = []
-    for term in terms:
+def _combined(terms: Sequence[Callable[[], Any]], *, decides: bool) -> Any:
+    """Terms in their order: one that is `decides` ends it, and those behind are not computed, as in Python."""
+    for k, term in enumerate(terms):
         value = term()
         if _is_unknown(value):
-            unknown.append(_truth(value))
-        elif bool(value) is decides:
-            if not unknown:
-                return decides
-            unknown.append(_truth(np.bool_(decides)))
-            break
-    if not unknown:
-        return not decides
-    found = unknown[0]
-    for other in unknown[1:]:
-        found = combine(found, other)
-    return found
+            return _behind(value, terms[k + 1 :], decides=decides)
+        if bool(value) is decides:
+            return decides
+    return not decides
+
+
+def _behind(first: Array, rest: Sequence[Callable[[], Any]], *, decides: bool) -> Any:
+    """A term that only the run knows, and those behind it: in an If, as what the first rules out may have no value."""
+    if not rest:
+        return first
+
+    def ended() -> Any:
+        return np.bool_(decides)
+
+    def others() -> Any:
+        found = _combined(rest, decides=decides)
+        return _truth(found) if _is_unknown(found) else np.bool_(found)
+
+    sides = (others, ended) if decides else (ended, others)
+    return choose(scalar_condition(first), list(sides), ())
 
 
 def _truth(value: Any) -> Array:
@@ -136,14 +146,17 @@ class _Statement:
         def lookup(name: str) -> Any:
             return UNKNOWN if name in unknown else names.get(name, meaning(name, frame.f_globals))
 
+        def given_or_meant(name: str) -> Any:
+            value = names.get(name, meaning(name, frame.f_globals))
+            return UNKNOWN if _is_missing(value) else value
+
+        if (read := what_does_more(join.effects, given_or_meant)) is not None:
+            raise self.refusal(f"it reads {read}")
         for callee in sorted(join.effects.calls):
             if not is_harmless(callee, lookup):
                 raise self.refusal(f"it calls {'.'.join(callee).lstrip('.')}")
-        read = {name: names.get(name, meaning(name, frame.f_globals)) for name in join.effects.read}
-        for name, value in read.items():
-            if name in join.effects.handed and not (_is_missing(value) or may_be_given(value)):
-                raise self.refusal(f"it reads {name}")
-        self.read = [value for name, value in read.items() if name not in join.names]
+        read_before = map(given_or_meant, join.effects.read - {*join.names})
+        self.read = [value for value in read_before if value is not UNKNOWN]
         self._check_writes()
 
     def refusal(self, why: str) -> NotJoined:
@@ -153,8 +166,12 @@ class _Statement:
         """What is written to is shown under one name alone."""
         written = [v for n, v in zip(self.join.names, self.given, strict=True) if n in self.join.effects.written]
         arrays = [v for v in written if _is_array(v)]
-        if any(not _is_array(v) and not _is_number(v) and not _is_missing(v) for v in written):
-            raise self.refusal("it writes to what is no traced array")
+        if not all(_is_array(v) or _is_number(v) or _is_missing(v) or is_container(v) for v in written):
+            raise self.refusal("it writes to what is no traced array, list or dictionary")
+        for container in filter(is_container, written):
+            others = [v for v in self.given if v is not container]
+            if len(others) < len(self.given) - 1 or is_shared(container, [*others, *self.read]):
+                raise self.refusal("it writes to a list or dictionary that other names may show")
         if not arrays:
             return
         others = [v for v in self.given if not any(v is a for a in arrays)]
@@ -186,14 +203,23 @@ class _Statement:
             own = [self._own(n, v) for n, v in zip(self.join.names, self.given, strict=True)]
             made = self.sides[which](*own)
             self.runs.append((own, made))
-            return {n: v for n, v in zip(self.join.names, made, strict=True) if self._is_chosen(n) and _is_value(v)}
+            return {
+                n: v for n, v in zip(self.join.names, made, strict=True) if self._is_chosen(n) and self._may_give(n, v)
+            }
 
         side.__name__ = "then" if which else "else"
         return side
 
     def _own(self, name: str, value: Any) -> Any:
         """What a side has under the name: a handle of its own where it may write to it."""
-        return own_handle(value) if name in self.join.effects.written and _is_array(value) else value
+        if name not in self.join.effects.written:
+            return value
+        return own_handle(value) if _is_array(value) else value.copy() if is_container(value) else value
+
+    def _may_give(self, name: str, value: Any) -> bool:
+        """True for what the If may give the name, or a container that the name had before."""
+        is_filled = name in self.join.effects.written and is_container(value)
+        return all(map(_is_number, values_of(value))) if is_filled else _is_value(value)
 
     def _is_chosen(self, name: str) -> bool:
         """False for a name that may be without a value after the statement."""
@@ -204,9 +230,13 @@ class _Statement:
         given = self.given[k]
         if not self._is_chosen(name):
             return NotAssigned(self.join.at)
-        if name in self.join.effects.written and _is_array(given):
+        if name in self.join.effects.written and (_is_array(given) or is_container(given)):
             if any(after[k] is not own[k] for own, after in self.runs):
                 raise self.refusal(f"it both writes to {name} and gives it another array")
+            if is_container(given):
+                if (why := chosen(given, made, found.get(name), _is_same)) is not None:
+                    raise self.refusal(f"{why}: {name}")
+                return given
             given.assign(found[name])
             return given
         if all(_is_same(made[0], other) for other in made[1:]):

@@ -16,11 +16,11 @@ class Effects:
     """What statements or expressions do: the names they read and assign, and what they call.
 
     `written` are the names whose array they may write to, `inner` those that a comprehension gives to elements, and
-    `handed` those that are read for more than an attribute.
+    `attributes` what they read of names without calling it: ("self", "mass").
     """
 
     read: set[str] = field(default_factory=set)
-    handed: set[str] = field(default_factory=set)
+    attributes: set[Callee] = field(default_factory=set)
     assigned: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
     calls: set[Callee] = field(default_factory=set)
@@ -113,7 +113,6 @@ class _Reader(ast.NodeVisitor):
             self.found.assigned.add(node.id)
         else:
             self.found.read.add(node.id)
-            self.found.handed.add(node.id)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         """Of an array, it writes to it; of a number, it gives the name another one."""
@@ -135,25 +134,30 @@ class _Reader(ast.NodeVisitor):
     def visit_Attribute(self, node: ast.Attribute) -> None:
         if not isinstance(node.ctx, ast.Load):
             raise Refused
-        if isinstance(node.value, ast.Name):
-            self.found.read.add(node.value.id)
-        else:
-            self.visit(node.value)
+        if (chain := _names_of(node)) is not None:
+            self.found.attributes.add(chain)
+        self.visit(node.value)
 
     def visit_Call(self, node: ast.Call) -> None:
         if any(k.arg is None or k.arg.startswith(("out", "overwrite")) for k in node.keywords):
             raise Refused
         self.found.calls.add(_written_as(node.func))
-        for part in (node.func, *node.args, *node.keywords):
+        self.visit(node.func.value if isinstance(node.func, ast.Attribute) else node.func)
+        for part in (*node.args, *node.keywords):
             self.visit(part)
 
 
-def _written_as(node: ast.expr) -> Callee:
-    """`np.linalg.norm` as its names; of a method of an expression, an empty name and its own."""
+def _names_of(node: ast.expr) -> Callee | None:
+    """`np.linalg.norm` as its names; None for what does not begin with a name."""
     if isinstance(node, ast.Name):
         return (node.id,)
-    if not isinstance(node, ast.Attribute):
+    owner = _names_of(node.value) if isinstance(node, ast.Attribute) else None
+    return (*owner, node.attr) if owner is not None and isinstance(node, ast.Attribute) else None
+
+
+def _written_as(node: ast.expr) -> Callee:
+    """What is called, as its names; of a method of an expression, an empty name and its own."""
+    names = _names_of(node)
+    if names is None and not isinstance(node, ast.Attribute):
         raise Refused
-    return (
-        (*_written_as(node.value), node.attr) if isinstance(node.value, ast.Name | ast.Attribute) else ("", node.attr)
-    )
+    return ("", node.attr) if names is None and isinstance(node, ast.Attribute) else names or ()

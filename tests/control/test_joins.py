@@ -1,5 +1,6 @@
 """Functions of more branches than can be followed one by one: both sides of a branch become one If."""
 
+import collections
 import contextlib
 import math
 from collections.abc import Callable
@@ -28,7 +29,7 @@ def sines_or_squares(x):
 
 def bouncing(x):
     height, speed, heat = x[0], x[1], 0.0
-    for _ in range(80):
+    for _ in range(12):
         speed = speed - 9.81 * 0.01
         height = height + speed * 0.01
         if height < 0 and speed < 0:
@@ -44,7 +45,7 @@ def saturating(value):
 
 def many_ways(x):
     total = x[0] * 0
-    for k in range(30):
+    for k in range(7):
         value = x[k % 3] * (k + 1)
         if 0 < value < 3:
             saturated = saturating(value)
@@ -113,6 +114,63 @@ def skips(x):
     return total
 
 
+def tariff(value):
+    """Ends at several places."""
+    if value < 0.2:
+        return 0.1 * value
+    if value < 0.8:
+        half = value * value
+        if half < 0.3:
+            return half - 0.05
+        return half
+    return 2.0 * value
+
+
+def tariffs(x):
+    cube, total = (lambda value: value**3), 0.0
+    for k in range(2):
+        for value in x:
+            total = total + tariff(abs(value) * (k + 1) * 0.5)
+            if cube(value) > 0.1:
+                total = total - cube(value)
+    return total
+
+
+def exchanged_in_a_list(x):
+    numbers, counted = list(x), {"swaps": 0, "last": 0.0}
+    for last in range(len(numbers) - 1, 0, -1):
+        for k in range(last):
+            if numbers[k] > numbers[k + 1]:
+                numbers[k], numbers[k + 1] = numbers[k + 1], numbers[k]
+                counted["swaps"] += 1
+                counted["last"] = numbers[k] ** 2
+    return sum(k * v for k, v in enumerate(numbers)) * counted["last"] + counted["swaps"]
+
+
+def remembers(x):
+    is_hit, total = False, 0.0
+    for value in x:
+        is_hit = is_hit or value > 1.0
+        if is_hit and max(value, 0.0) < 0.5:
+            total, is_hit = total + min(value, 0.35), value > 0.1
+        else:
+            total = total - value**2
+    return total
+
+
+TABLE = np.array([0.5, 0.1, 0.9])
+
+
+def looks_up(x):
+    count, total = 0, 0.0
+    for value in x:
+        if count < 3 and TABLE[count] > 0.2:
+            total = total + value
+        if value > 0:
+            count = count + 1
+    return total * count
+
+
 class Clamp:
     """A method with branches."""
 
@@ -139,7 +197,11 @@ NINE = rng.standard_normal(9)
         (marked_rows, NINE),
         (kept_in_vectors, NINE),
         (flags, NINE),
-        (skips, np.tile(NINE, 3) + 0.1),
+        (looks_up, NINE),
+        (skips, NINE + 0.1),
+        (tariffs, NINE[:6]),
+        (exchanged_in_a_list, NINE[:7]),
+        (remembers, np.concatenate([NINE, NINE * 0.9 + 0.4])),
         (Clamp(0.3), NINE),
     ],
 )
@@ -273,9 +335,95 @@ def view_written_before(x):
     return total + top.sum()
 
 
+class Counted:
+    """What counts how often it is read."""
+
+    def __init__(self):
+        self.count = 0.0
+        self.numbers = iter([float(k) for k in range(40)])
+
+    def counted(self, *_):
+        self.count += 1.0
+        return self.count
+
+    value = property(counted)
+
+
+def container_shown_twice(x):
+    left, right, total = [1.0, 2.0], [3.0, 4.0], 0.0
+    for value in x:
+        shown = left
+        if value > 0:
+            shown = right
+        shown[0] = shown[0] + value
+        if value > 0.5:
+            right[1] = value
+            total = total + shown[1]
+        total = total + left[0] + 2 * right[0]
+    return total
+
+
+def object_read(x):
+    quiet, total = Counted(), 0.0
+    for value in x:
+        if value > 0:
+            total = total + value * quiet.value
+        total = total - value
+    return total * quiet.count
+
+
+def iterator_held(x):
+    quiet, total = Counted(), 0.0
+    for value in x:
+        if value > 0:
+            for number, _ in zip(quiet.numbers, range(2), strict=False):
+                total = total + value * number
+        total = total - value
+    return total * next(quiet.numbers)
+
+
+def method_handed_on(x):
+    quiet, total = Counted(), 0.0
+    for value in x:
+        if value > 0:
+            total = total + value * np.apply_along_axis(quiet.counted, 0, np.zeros((2, 2))).sum()
+        total = total - value
+    return total * quiet.count
+
+
+def ufunc_of_python(x):
+    quiet, total = Counted(), 0.0
+    counted = np.frompyfunc(quiet.counted, 1, 1)
+    for value in x:
+        if value > 0:
+            total = total + value * counted(0.5)
+        total = total - value
+    return total * quiet.count
+
+
+def default_of_dictionary(x):
+    seen, total = collections.defaultdict(float), 0.0
+    for k, value in enumerate(x):
+        if value > 0:
+            total = total + value + seen[k]
+        total = total - value
+    return total * len(seen)
+
+
+def random_draws(x):
+    np.random.seed(0)
+    total = 0.0
+    for value in x:
+        if value > 0:
+            total = total + value * np.random.rand()
+        total = total - value
+    return total * np.random.rand()
+
+
 OTHERS = [
     appends, counts, closes_over, shares_an_array, two_names, takes_from_an_iterator, asks_an_object, handed_on,
-    assigned_on_one_side, texts, view_written_before,
+    assigned_on_one_side, texts, view_written_before, object_read, container_shown_twice, iterator_held,
+    method_handed_on, ufunc_of_python, default_of_dictionary, random_draws,
 ]  # fmt: skip
 
 
