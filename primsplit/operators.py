@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from primsplit.dims import Size
+from primsplit.errors import TraceError
+from primsplit.tracing import user_place
 
 _Operand = TypeVar("_Operand", bound="Operators")
 
@@ -14,7 +16,8 @@ def _binary(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
     def operator(self: _Operand, other: Any) -> Any:
         if _comes_first(other):
             return NotImplemented
-        return _weakened(self.__array_ufunc__(ufunc, "__call__", self, other), self, other)
+        left, right = _of_python(ufunc, self, other)
+        return _weakened(left.__array_ufunc__(ufunc, "__call__", left, right), left, right)
 
     return operator
 
@@ -36,7 +39,8 @@ def _weakened(result: Any, *operands: Any) -> Any:
 
 def _reflected(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
     def operator(self: _Operand, other: Any) -> Any:
-        return _weakened(self.__array_ufunc__(ufunc, "__call__", other, self), self, other)
+        left, right = _of_python(ufunc, other, self)
+        return _weakened(right.__array_ufunc__(ufunc, "__call__", left, right), left, right)
 
     return operator
 
@@ -44,7 +48,8 @@ def _reflected(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
 def _in_place(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
     def operator(self: _Operand, other: Any) -> Any:
         if self.is_number():
-            return _weakened(self.__array_ufunc__(ufunc, "__call__", self, other), self, other)
+            left, right = _of_python(ufunc, self, other)
+            return _weakened(left.__array_ufunc__(ufunc, "__call__", left, right), left, right)
         self.__array_ufunc__(ufunc, "__call__", self, other, out=(self,))
         return self
 
@@ -53,9 +58,50 @@ def _in_place(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
 
 def _unary(ufunc: np.ufunc) -> Callable[[_Operand], _Operand]:
     def operator(self: _Operand) -> Any:
-        return _weakened(self.__array_ufunc__(ufunc, "__call__", self), self)
+        (whole,) = _of_python(ufunc, self)
+        return _weakened(whole.__array_ufunc__(ufunc, "__call__", whole), whole)
 
     return operator
+
+
+_KEEPING_TRUTH = frozenset({
+    np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.equal, np.not_equal, np.less, np.less_equal, np.greater,
+    np.greater_equal,
+})  # fmt: skip
+"""The operators to which truth values are no whole numbers in Python."""
+
+
+def _of_python(ufunc: np.ufunc, *operands: Any) -> tuple[Any, ...]:
+    """The operands, those that are all Python's truth values as the whole numbers that they are there.
+
+    Raises TraceError for a power of Python's integers with a traced exponent: a float where that is negative.
+    """
+    if ufunc in _KEEPING_TRUTH or not all(_is_pythons(o, "bi") for o in operands):
+        return operands
+    if ufunc is np.power and isinstance(operands[1], Operators):
+        raise TraceError(
+            "a power of Python's integers, whose exponent only the run knows, is an integer or a float",
+            place=user_place(),
+            cure="Write the base as a float, 10.0 ** n.",
+        )
+    return tuple(map(_whole, operands)) if all(_is_pythons(o, "b") for o in operands) else operands
+
+
+def _is_pythons(operand: Any, kinds: str) -> bool:
+    """True for a Python number of these kinds, "b" or "i", traced or not."""
+    traced: Any = operand if isinstance(operand, Operators) else None
+    if traced is not None:
+        return bool(traced.weak and traced.dtype.kind in kinds and traced.is_number())
+    return (type(operand) is bool and "b" in kinds) or (type(operand) is int and "i" in kinds)
+
+
+def _whole(operand: Any) -> Any:
+    traced: Any = operand
+    if not isinstance(operand, Operators):
+        return int(traced)
+    whole = traced.astype(np.int64)
+    whole.weak = True
+    return whole
 
 
 def _rounded(self: "Operators", ndigits: int | None = None) -> Any:

@@ -105,3 +105,27 @@ def test_a_python_number_gives_way_in_operators_and_not_in_ufuncs(expression: Ca
     found = ps.trace(expression, x, 0.5)(x, 0.5)
     assert found.dtype == expression(x, 0.5).dtype
     np.testing.assert_allclose(found, expression(x, 0.5))
+
+
+OF_TRUTHS: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": lambda t, u: t + u, "difference": lambda t, u: t - u, "product": lambda t, u: t * u + t * True,
+    "negative": lambda t, u: -t + (+u), "complement": lambda t, u: ~t + abs(u), "quotient": lambda t, u: t / True,
+    "conjunction": lambda t, u: (t & u) + (t | u), "shift": lambda t, u: t << u, "in place": lambda t, u: u.__add__(t),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:Bitwise inversion")
+@pytest.mark.parametrize("expression", OF_TRUTHS.values(), ids=list(OF_TRUTHS))
+def test_pythons_truth_values_are_whole_numbers(expression: Callable[[Any, Any], Any]) -> None:
+    def function(x: Any) -> Any:
+        return expression(x[0].item() > 0, x[1].item() > 0) * 1.5
+
+    program = ps.trace(function, ps.spec("float64", [2]))
+    for x in (np.array([1.0, 2.0]), np.array([1.0, -2.0]), np.array([-1.0, 2.0])):
+        np.testing.assert_array_equal(program(x), function(x))
+
+
+def test_a_power_of_pythons_integers_has_a_known_exponent() -> None:
+    assert ps.trace(lambda x: round(x[0].item()) ** 3 * 1.0, np.array([2.2]))(np.array([2.2])) == 8.0
+    with pytest.raises(ps.PrimsplitError, match="whose exponent only the run knows"):
+        ps.trace(lambda x: 10 ** -round(x[0].item()), np.array([2.2]))
