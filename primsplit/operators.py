@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from primsplit.dims import Size
+from primsplit.dims import Size, at_least
 from primsplit.errors import TraceError
 from primsplit.tracing import user_place
 
@@ -78,7 +78,7 @@ def _of_python(ufunc: np.ufunc, *operands: Any) -> tuple[Any, ...]:
     """
     if ufunc in _KEEPING_TRUTH or not all(_is_pythons(o, "bi") for o in operands):
         return operands
-    if ufunc is np.power and isinstance(operands[1], Operators):
+    if ufunc is np.power and isinstance(operands[1], Operators) and not _is_size(operands[1]):
         raise TraceError(
             "a power of Python's integers, whose exponent only the run knows, is an integer or a float",
             place=user_place(),
@@ -93,6 +93,11 @@ def _is_pythons(operand: Any, kinds: str) -> bool:
     if traced is not None:
         return bool(traced.weak and traced.dtype.kind in kinds and traced.is_number())
     return (type(operand) is bool and "b" in kinds) or (type(operand) is int and "i" in kinds)
+
+
+def _is_size(number: Any) -> bool:
+    """True for sizes, which are not negative, and what is computed of them and is not either."""
+    return number.value.sizes is not None and all(at_least(size, 0) for size in number.value.sizes)
 
 
 def _whole(operand: Any) -> Any:

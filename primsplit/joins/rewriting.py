@@ -55,6 +55,9 @@ class _Writer(ast.NodeTransformer):
             own.add(RESULT)
         return self._visit_scope(node, own)
 
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return self._visit_scope(node, None)
+
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         return self._visit_scope(node, None)
 
@@ -152,11 +155,16 @@ class _Writer(ast.NodeTransformer):
             return ast.Call(self._helper(method), [_later(self._test(v)) for v in node.values], [])
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return ast.Call(self._helper("none_of"), [_later(self._test(node.operand))], [])
-        if isinstance(node, ast.Compare) and len(node.ops) > 1:
+        if isinstance(node, ast.Compare) and len(node.ops) > 1 and not _calls(node.comparators[:-1]):
             terms = itertools.pairwise([node.left, *node.comparators])
             pairs = [ast.Compare(a, [o], [b]) for o, (a, b) in zip(node.ops, terms, strict=True)]
             return ast.Call(self._helper("all_of"), [_later(p) for p in pairs], [])
         return node
+
+
+def _calls(nodes: Sequence[ast.expr]) -> bool:
+    """True for expressions that call something, which is to be called once."""
+    return any(isinstance(inner, ast.Call) for node in nodes for inner in ast.walk(node))
 
 
 def _later(node: ast.expr) -> ast.Lambda:
@@ -178,9 +186,9 @@ def _functions_of(code: types.CodeType) -> Codes:
 
 
 @functools.lru_cache(maxsize=64)
-def _parsed(filename: str, text: str) -> tuple[ast.Module, Codes]:
-    tree = ast.parse(text, filename)
-    return tree, _functions_of(compile(tree, filename, "exec", dont_inherit=True))
+def _as_written(filename: str, text: str) -> Codes:
+    """The code of a file's functions. Raises SyntaxError or ValueError for what is no Python."""
+    return _functions_of(compile(text, filename, "exec", dont_inherit=True))
 
 
 def _named_like_their_function(code: types.CodeType, name: str = "") -> types.CodeType:
@@ -199,7 +207,7 @@ class Rewriting:
         self.codes: list[tuple[types.FunctionType, types.CodeType]] = []
         text = "".join(linecache.getlines(filename))
         try:
-            _, before = _parsed(filename, text)
+            before = _as_written(filename, text)
         except (SyntaxError, ValueError):
             return
         writer = _Writer(filename, asked, left_out, self.helper)

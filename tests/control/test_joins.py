@@ -270,6 +270,14 @@ def takes_from_an_iterator(x):
     return total
 
 
+def calls_between(x):
+    counter, total = Counter(), 0.0
+    for k, value in enumerate(x):
+        if 0 < counter.next() * (value if k % 2 else 1.0) < 3:
+            total = total + value
+    return total * counter.count
+
+
 class Counter:
     """Whose method has an effect."""
 
@@ -421,6 +429,7 @@ def random_draws(x):
 
 
 OTHERS = [
+    calls_between,
     appends, counts, closes_over, shares_an_array, two_names, takes_from_an_iterator, asks_an_object, handed_on,
     assigned_on_one_side, texts, view_written_before, object_read, container_shown_twice, iterator_held,
     method_handed_on, ufunc_of_python, default_of_dictionary, random_draws,
