@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 import scipy.special as sp
 
 import primsplit as ps
@@ -25,6 +26,7 @@ def test_what_is_special_is_scipys() -> None:
     np.testing.assert_equal(airy(np.array([120.0, 1e5]))[0], [0.0, 0.0])
 
 
+@pytest.mark.slow
 def test_gradients_agree_with_central_differences() -> None:
     weights = np.array([[1.0], [-2.0], [0.5], [0.3]])
 
@@ -32,6 +34,12 @@ def test_gradients_agree_with_central_differences() -> None:
         return np.stack(sp.airy(x)) * weights
 
     check_grads(f, np.array([-3.2, -0.4, 0.0, 0.7, 2.1]))
+
+
+def test_each_derivative_is_the_next_function() -> None:
+    x = np.array([-3.2, 0.0, 2.1])
+    values, slopes = ps.jvp(lambda x: np.stack(sp.airy(x)), (x,), (np.ones(3),))
+    np.testing.assert_allclose(slopes, np.stack([values[1], x * values[0], values[3], x * values[2]]), rtol=1e-12)
 
 
 def test_float32_is_scipys() -> None:
