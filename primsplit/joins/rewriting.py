@@ -80,10 +80,8 @@ class _Writer(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_If(self, node: ast.If) -> Any:
-        join = self._join(node, [node.test], [*node.body, *node.orelse])
-        if join is not None:
-            always = always_assigned(node.body) & always_assigned(node.orelse)
-            join = Join(join.at, join.effects, join.names, frozenset(always))
+        always = always_assigned(node.body) & always_assigned(node.orelse)
+        join = self._join(node, [*node.body, *node.orelse], frozenset(always))
         self.generic_visit(node)
         if join is None:
             return node
@@ -100,20 +98,19 @@ class _Writer(ast.NodeTransformer):
         return made
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
-        join = self._join(node, [node.test], [node.body, node.orelse])
+        join = self._join(node, [node.body, node.orelse], frozenset())
         self.generic_visit(node)
         if join is None or join.names:
             return node
         made = self._call("choice", join, node.test, [_later(node.body), _later(node.orelse)])
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
-    def _join(self, node: ast.stmt | ast.expr, tests: Sequence[ast.expr], parts: Sequence[ast.AST]) -> Join | None:
+    def _join(self, node: ast.If | ast.IfExp, sides: Sequence[ast.AST], always: frozenset[str]) -> Join | None:
         """What to join; None for what is not asked about, or may not be."""
-        (test,) = tests
-        if self.own is None or not self._asks(test) or node.lineno in self.left_out:
+        if self.own is None or not self._asks(node.test) or node.lineno in self.left_out:
             return None
         try:
-            of_test, found = effects(tests), effects(parts)
+            of_test, found = effects([node.test]), effects(sides)
         except Refused:
             return None
         names = tuple(sorted(found.assigned | found.written))
@@ -124,7 +121,7 @@ class _Writer(ast.NodeTransformer):
         found.attributes |= of_test.attributes
         found.calls |= of_test.calls
         found.inner |= of_test.inner
-        return Join((self.filename, node.lineno), found, names, frozenset())
+        return Join((self.filename, node.lineno), found, names, always)
 
     def _asks(self, test: ast.expr) -> bool:
         """True for a test with a line where a condition was asked."""

@@ -199,11 +199,9 @@ def gaussian_laplace(
 ) -> Any:  # fmt: skip
     """The sum of the second derivatives of a Gaussian."""
     check_output(output)
-    image = floating(input)
     if axes is not None:
         raise unsupported("scipy.ndimage.gaussian_laplace with axes")
-    orders = [[2 if a == b else 0 for b in range(image.ndim)] for a in range(image.ndim)]
-    return as_given(sum(gaussian_filter(image, sigma, o, None, mode, cval, **options) for o in orders), input)
+    return as_given(sum(_gaussian_derivatives(2, input, sigma, mode, cval, **options)), input)
 
 
 def gaussian_gradient_magnitude(
@@ -212,12 +210,16 @@ def gaussian_gradient_magnitude(
 ) -> Any:  # fmt: skip
     """The root of the sum of the squares of a Gaussian's first derivatives."""
     check_output(output)
-    image = floating(input)
     if axes is not None:
         raise unsupported("scipy.ndimage.gaussian_gradient_magnitude with axes")
-    orders = [[1 if a == b else 0 for b in range(image.ndim)] for a in range(image.ndim)]
-    squares = [gaussian_filter(image, sigma, o, None, mode, cval, **options) ** 2 for o in orders]
-    return as_given(np.sqrt(sum(squares)), input)
+    return as_given(np.sqrt(sum(d**2 for d in _gaussian_derivatives(1, input, sigma, mode, cval, **options))), input)
+
+
+def _gaussian_derivatives(order: int, input: Any, sigma: Any, mode: Any, cval: Any, **options: Any) -> list[Any]:
+    """A Gaussian's derivative of this order along each axis."""
+    image = floating(input)
+    orders = [[order if a == b else 0 for b in range(image.ndim)] for a in range(image.ndim)]
+    return [gaussian_filter(image, sigma, o, None, mode, cval, **options) for o in orders]
 
 
 def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> tuple[Any, ...]:

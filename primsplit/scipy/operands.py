@@ -27,3 +27,8 @@ def floating(x: Any) -> Any:
 def double(x: Any) -> Any:
     """A traced or NumPy array of float64."""
     return cast_to(array_like(x), np.float64) if holds_traced(x) else np.asarray(x, np.float64)
+
+
+def traced_double(x: Any) -> Any:
+    """A traced array of float64."""
+    return cast_to(array_like(x), np.float64)

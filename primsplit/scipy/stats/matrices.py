@@ -7,27 +7,18 @@ from typing import Any
 import numpy as np
 
 from primsplit.concretization import literal_size
-from primsplit.lifting import array_like
-from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
+from primsplit.numpy.ufuncs import ELEMENTWISE
+from primsplit.scipy.operands import traced_double
 from primsplit.scipy.special import multigammaln
-from primsplit.scipy.stats.multivariate import log_determinant, shaped
+from primsplit.scipy.stats.multivariate import log_determinant, shaped, squeezed
 
 LOG_TWO = math.log(2)
 
 
-def _double(value: Any) -> Any:
-    return cast_to(array_like(value), np.float64)
-
-
 def _spread(value: Any, size: Any) -> Any:
     """A covariance, which may be a number or the diagonal."""
-    given = _double(value)
+    given = traced_double(value)
     return given if given.ndim == 2 else given * np.eye(size)
-
-
-def _squeezed(found: Any) -> Any:
-    """Without axes of one element, which SciPy drops."""
-    return np.squeeze(found, tuple(i for i, d in enumerate(found.shape) if isinstance(d, int) and d == 1))
 
 
 class _Density(ABC):
@@ -51,12 +42,13 @@ class MultivariateT(_Density):
         """The logarithm of the density at the vectors along the last axis."""
         points, centre, spread = shaped(x, loc, shape)
         size = literal_size(spread.shape[-1], "scipy.stats.multivariate_t")
-        freedom = _double(df)
-        white = np.linalg.solve(np.linalg.cholesky(spread), (points - centre)[..., None])[..., 0]
+        freedom = traced_double(df)
+        factor = np.linalg.cholesky(spread)
+        white = np.linalg.solve(factor, (points - centre)[..., None])[..., 0]
         gammaln = ELEMENTWISE["gammaln"]
         lead = gammaln(0.5 * (freedom + size)) - gammaln(0.5 * freedom) - size / 2 * np.log(math.pi * freedom)
         away = np.log1p(np.sum(white * white, axis=-1) / freedom)
-        return _squeezed(lead - 0.5 * log_determinant(spread) - 0.5 * (freedom + size) * away)
+        return squeezed(lead - 0.5 * log_determinant(factor) - 0.5 * (freedom + size) * away)
 
 
 class MatrixNormal(_Density):
@@ -64,14 +56,13 @@ class MatrixNormal(_Density):
 
     def logpdf(self, X: Any, mean: Any = None, rowcov: Any = 1, colcov: Any = 1) -> Any:
         """The logarithm of the density at matrices [..., rows, columns]."""
-        given = _double(X)
+        given = traced_double(X)
         rows, columns = (literal_size(n, "scipy.stats.matrix_normal") for n in given.shape[-2:])
-        apart = given if mean is None else given - _double(mean)
-        across, down = _spread(rowcov, rows), _spread(colcov, columns)
-        white = np.linalg.solve(np.linalg.cholesky(across), apart)
-        white = np.linalg.solve(np.linalg.cholesky(down), np.swapaxes(white, -1, -2))
+        apart = given if mean is None else given - traced_double(mean)
+        across, down = (np.linalg.cholesky(_spread(v, n)) for v, n in ((rowcov, rows), (colcov, columns)))
+        white = np.linalg.solve(down, np.swapaxes(np.linalg.solve(across, apart), -1, -2))
         logs = columns * log_determinant(across) + rows * log_determinant(down)
-        return _squeezed(-0.5 * (rows * columns * math.log(2 * math.pi) + logs + np.sum(white**2, axis=(-2, -1))))
+        return squeezed(-0.5 * (rows * columns * math.log(2 * math.pi) + logs + np.sum(white**2, axis=(-2, -1))))
 
 
 class Wishart(_Density):
@@ -79,11 +70,10 @@ class Wishart(_Density):
 
     def logpdf(self, x: Any, df: Any, scale: Any) -> Any:
         """The logarithm of the density."""
-        given, spread, freedom, size = _of_scale(x, df, scale)
-        rest = (
-            0.5 * _ratio_trace(given, spread) + _wishart_scale(freedom, size) + 0.5 * freedom * log_determinant(spread)
-        )
-        return _squeezed(0.5 * (freedom - size - 1) * log_determinant(given) - rest)
+        given, spread, freedom, size = _factors(x, df, scale)
+        rest = 0.5 * _ratio_trace(given, spread) + 0.5 * freedom * log_determinant(spread)
+        rest = rest + _wishart_scale(freedom, size)
+        return squeezed(0.5 * (freedom - size - 1) * log_determinant(given) - rest)
 
 
 class InverseWishart(_Density):
@@ -91,25 +81,25 @@ class InverseWishart(_Density):
 
     def logpdf(self, x: Any, df: Any, scale: Any) -> Any:
         """The logarithm of the density."""
-        given, spread, freedom, size = _of_scale(x, df, scale)
+        given, spread, freedom, size = _factors(x, df, scale)
         rest = 0.5 * _ratio_trace(spread, given) + _wishart_scale(freedom, size)
         log_x = 0.5 * (freedom + size + 1) * log_determinant(given)
-        return _squeezed(0.5 * freedom * log_determinant(spread) - log_x - rest)
+        return squeezed(0.5 * freedom * log_determinant(spread) - log_x - rest)
 
 
 def _ratio_trace(a: Any, b: Any) -> Any:
-    """The trace of b**-1 a, the squares of L_b**-1 L_a."""
-    white = np.linalg.solve(np.linalg.cholesky(b), np.linalg.cholesky(a))
+    """The trace of b**-1 a by their Cholesky factors, of which it is the squares of the quotient."""
+    white = np.linalg.solve(b, a)
     return np.sum(white * white, axis=(-2, -1))
 
 
-def _of_scale(x: Any, df: Any, scale: Any) -> tuple[Any, Any, Any, int]:
-    """The matrices [..., size, size], their scale, the degrees of freedom and the size."""
-    given = _double(x)
+def _factors(x: Any, df: Any, scale: Any) -> tuple[Any, Any, Any, int]:
+    """The Cholesky factors of the matrices [..., size, size] and of their scale, the degrees of freedom, the size."""
+    given = traced_double(x)
     given = np.moveaxis(given, (0, 1), (-2, -1)) if given.ndim > 2 else np.atleast_2d(given)
-    spread = _double(scale)
+    spread = traced_double(scale)
     size = literal_size(spread.shape[-1], "scipy.stats.wishart") if spread.ndim == 2 else given.shape[-1]
-    return given, _spread(spread, size), _double(df), size
+    return np.linalg.cholesky(given), np.linalg.cholesky(_spread(spread, size)), traced_double(df), size
 
 
 def _wishart_scale(freedom: Any, size: int) -> Any:

@@ -30,9 +30,8 @@ class MultivariateNormal:
         factor = np.linalg.cholesky(spread)
         white = np.linalg.solve(factor, (points - centre)[..., None])[..., 0]
         size = spread.shape[-1]
-        log_scale = np.sum(np.log(np.diagonal(factor))) + 0.5 * math.log(2 * math.pi) * size
-        found = -0.5 * np.sum(white * white, axis=-1) - log_scale
-        return np.squeeze(found, tuple(i for i, d in enumerate(found.shape) if isinstance(d, int) and d == 1))
+        log_scale = 0.5 * log_determinant(factor) + 0.5 * math.log(2 * math.pi) * size
+        return squeezed(-0.5 * np.sum(white * white, axis=-1) - log_scale)
 
     def pdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         """The density."""
@@ -41,12 +40,16 @@ class MultivariateNormal:
     def entropy(self, mean: Any = None, cov: Any = 1) -> Any:
         """The entropy, which does not depend on the mean."""
         _, centre, spread = shaped(0.0 if mean is None else mean, mean, cov)
-        return 0.5 * (centre.shape[-1] * (1 + math.log(2 * math.pi)) + log_determinant(spread))
+        return 0.5 * (centre.shape[-1] * (1 + math.log(2 * math.pi)) + log_determinant(np.linalg.cholesky(spread)))
 
 
-def log_determinant(matrix: Any) -> Any:
-    """That of a positive definite matrix, by its Cholesky factor."""
-    factor = np.linalg.cholesky(matrix)
+def squeezed(found: Any) -> Any:
+    """Without axes of one element, which SciPy drops."""
+    return np.squeeze(found, tuple(i for i, d in enumerate(found.shape) if isinstance(d, int) and d == 1))
+
+
+def log_determinant(factor: Any) -> Any:
+    """That of the positive definite matrix with this Cholesky factor."""
     return 2 * np.sum(np.log(np.diagonal(factor, axis1=-2, axis2=-1)), axis=-1)
 
 

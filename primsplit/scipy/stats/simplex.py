@@ -4,13 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.lifting import array_like
 from primsplit.numpy.axes import size_as
-from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
-
-
-def _double(value: Any) -> Any:
-    return cast_to(array_like(value), np.float64)
+from primsplit.numpy.ufuncs import ELEMENTWISE
+from primsplit.scipy.operands import traced_double
 
 
 def _log_beta(alpha: Any) -> Any:
@@ -28,7 +24,7 @@ class Dirichlet:
 
     def logpdf(self, x: Any, alpha: Any) -> Any:
         """The logarithm of the density."""
-        shares, weights = _double(x), _double(alpha)
+        shares, weights = traced_double(x), traced_double(alpha)
         if shares.shape[0] != weights.shape[0]:
             shares = np.concatenate([shares, 1 - np.sum(shares, axis=0, keepdims=True)])
         powers = weights.reshape((-1, *(1,) * (shares.ndim - 1)))
@@ -40,18 +36,18 @@ class Dirichlet:
 
     def mean(self, alpha: Any) -> Any:
         """The mean of each share."""
-        weights = _double(alpha)
+        weights = traced_double(alpha)
         return weights / np.sum(weights)
 
     def var(self, alpha: Any) -> Any:
         """The variance of each share."""
-        weights = _double(alpha)
+        weights = traced_double(alpha)
         total = np.sum(weights)
         return weights * (total - weights) / (total * total * (total + 1))
 
     def entropy(self, alpha: Any) -> Any:
         """The entropy."""
-        weights = _double(alpha)
+        weights = traced_double(alpha)
         digamma = ELEMENTWISE["psi"]
         total = np.sum(weights)
         rest = (total - size_as(weights.shape[0], np.float64)) * digamma(total)
@@ -68,7 +64,7 @@ class Multinomial:
 
     def logpmf(self, x: Any, n: Any, p: Any) -> Any:
         """The logarithm of the probability; -inf for what are no counts of this sum."""
-        counts, total, chances = _double(x), _double(n), _double(p)
+        counts, total, chances = traced_double(x), traced_double(n), traced_double(p)
         rest = 1 - np.sum(chances[..., :-1], axis=-1, keepdims=True)
         chances = np.concatenate([chances[..., :-1], rest], axis=-1)
         is_outside = np.any((counts < 0) | (counts != np.floor(counts)), axis=-1) | (np.sum(counts, axis=-1) != total)
