@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit.dims import Size, at_least
 from primsplit.errors import TraceError
-from primsplit.tracing import user_place
+from primsplit.tracing import is_caught, user_place
 
 _Operand = TypeVar("_Operand", bound="Operators")
 
@@ -71,11 +71,17 @@ _KEEPING_TRUTH = frozenset({
 """The operators to which truth values are no whole numbers in Python."""
 
 
+_DIVIDING = frozenset({np.true_divide, np.floor_divide, np.remainder, np.divmod, np.power})
+
+
 def _of_python(ufunc: np.ufunc, *operands: Any) -> tuple[Any, ...]:
     """The operands, those that are all Python's truth values as the whole numbers that they are there.
 
-    Raises TraceError for a power of Python's integers with a traced exponent: a float where that is negative.
+    Raises TraceError for a power of Python's integers with a traced exponent: a float where that is negative; and
+    ZeroDivisionError on a path of its own where the user's code catches it.
     """
+    if ufunc in _DIVIDING and all(_is_pythons(o, "bif") for o in operands) and is_caught(ZeroDivisionError):
+        _raise_for_zero(ufunc, *operands)
     if ufunc in _KEEPING_TRUTH or not all(_is_pythons(o, "bi") for o in operands):
         return operands
     if ufunc is np.power and isinstance(operands[1], Operators) and not _is_size(operands[1]):
@@ -87,12 +93,20 @@ def _of_python(ufunc: np.ufunc, *operands: Any) -> tuple[Any, ...]:
     return tuple(map(_whole, operands)) if all(_is_pythons(o, "b") for o in operands) else operands
 
 
+def _raise_for_zero(ufunc: np.ufunc, left: Any, right: Any) -> None:
+    """Raise ZeroDivisionError where Python does, which these numbers decide."""
+    if ufunc is not np.power and right == 0:
+        raise ZeroDivisionError("division by zero")
+    if ufunc is np.power and right < 0 and left == 0:
+        raise ZeroDivisionError("0.0 cannot be raised to a negative power")
+
+
 def _is_pythons(operand: Any, kinds: str) -> bool:
-    """True for a Python number of these kinds, "b" or "i", traced or not."""
+    """True for a Python number of these kinds, of "b", "i" and "f", traced or not."""
     traced: Any = operand if isinstance(operand, Operators) else None
     if traced is not None:
         return bool(traced.weak and traced.dtype.kind in kinds and traced.is_number())
-    return (type(operand) is bool and "b" in kinds) or (type(operand) is int and "i" in kinds)
+    return {bool: "b", int: "i", float: "f"}.get(type(operand), "?") in kinds
 
 
 def _is_size(number: Any) -> bool:

@@ -22,6 +22,7 @@ from primsplit.branching.users_errors import (
     errors_not_caught,
     errors_of_elements,
     is_the_functions,
+    packages_through,
     place_of,
 )
 from primsplit.branching.whole_numbers import numbers_told
@@ -55,9 +56,9 @@ Run = Callable[[], tuple[Sequence[Array], trees.TreeSpec]]
 def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
     """What `run` returns, recorded in the current recording, whatever its branches depend on.
 
-    Where it asks a traced value for a number, it is run again with `substitutes` for the functions that ask; and again
-    where it writes to an array of known numbers, which is a traced one then; and at last, where there are examples,
-    with the whole numbers that they tell.
+    Where it asks a traced value for a number, it is run again with `substitutes` for the functions that ask, in the
+    user's modules and in the installed packages that asked; and again where it writes to an array of known numbers,
+    which is a traced one then; and at last, where there are examples, with the whole numbers that they tell.
     Raises what the run raised that came further, of two at one place the second: it knows what the place means.
     """
     into = tracing.current()
@@ -66,8 +67,10 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
     try:
         return _explored(run, before)
     except PrimsplitError as error:
+        packages = packages_through(error)
         # NumPy's polynomials drop coefficients on some paths, whose shapes meet others: run again, they keep them.
-        substituted = FUNCTIONS["again"](run, written) if error.again or isinstance(error, ShapeError) else None
+        is_served = error.again or isinstance(error, ShapeError)
+        substituted = FUNCTIONS["again"](run, written, packages) if is_served else None
         if substituted is None:
             raise
         first, count = error, len(into.ops)
@@ -79,11 +82,13 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
                 return _explored(run, before, is_again=True)
         except PrimsplitError as error:
             second = error
-        is_new = second.made_at is not None and second.made_at not in written
-        written |= {second.made_at} if is_new else set()
+        known = written, packages
+        written |= {second.made_at} - {None}
+        packages |= packages_through(second)
+        is_new = (written, packages) != known
         if not is_new and not told and second.again and into.examples is not None:
             told = is_new = True
-        substituted = FUNCTIONS["again"](run, written) if is_new else None
+        substituted = FUNCTIONS["again"](run, written, packages) if is_new else None
     raise (second if len(into.ops) >= count or second.place == first.place else first) from None
 
 
@@ -134,7 +139,7 @@ class _Exploration:
         """Record the paths that are pending, until there are more than so many. Raises Endless."""
         into = tracing.current()
         while self.pending and len(self.paths) + len(self.pending) <= most:
-            path = Path(self.pending.pop())
+            path = Path(self.pending.pop(), __file__)
             into.restore(self.before)
             self.paths.append(path)
             _follow(path, self.run)

@@ -57,6 +57,7 @@ class Path:
     """One way through the function: the answers given to its conditions, and what it recorded."""
 
     answers: tuple[bool, ...]
+    caller: str = ""
     taken: list[Decision] = field(default_factory=list)
     ops: list[Op] = field(default_factory=list)
     results: list[Array] = field(default_factory=list)

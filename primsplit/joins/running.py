@@ -1,5 +1,6 @@
 """What a joined statement does: both of its sides are recorded, as one If that gives the names their values."""
 
+import itertools
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -13,9 +14,11 @@ from primsplit import tracing, trees
 from primsplit.array import Array, implements
 from primsplit.branching.exploring import scalar_condition
 from primsplit.branching.paths import NotJoined
+from primsplit.branching.raising import raising_op
 from primsplit.control.branching import choose
 from primsplit.control.structure import own_handle
 from primsplit.errors import Place, PrimsplitError
+from primsplit.ir import walk
 from primsplit.joins.containers import chosen, is_container, is_shared, values_of
 from primsplit.joins.harmless import UNKNOWN, is_harmless, meaning, what_does_more
 from primsplit.joins.rewriting import Join, Rewriting, installed
@@ -182,6 +185,8 @@ class _Statement:
 
     def joined(self, test: Array) -> tuple[Any, ...]:
         """Record the If; return what the names hold after it."""
+        into = tracing.current()
+        before = len(into.ops)
         try:
             found = choose(scalar_condition(test), [self._run(False), self._run(True)], ())
         except NotJoined:
@@ -190,6 +195,9 @@ class _Statement:
             raise self.refusal(error.what) from error
         except Exception as error:
             raise self.refusal(f"a side raises {type(error).__name__}: {error}") from error
+        sides = (block for made in into.ops[before:] for block in made.blocks())
+        if raising_op(itertools.chain.from_iterable(map(walk, sides))) is not None:
+            raise self.refusal("a side may raise")  # what a `try` around the statement may catch
         for _, made in self.runs:
             roots = [id(_root(v)) for v in trees.leaves_or_none(list(made)) if _is_array(v)]
             if len({*roots}) < len(roots):

@@ -13,6 +13,7 @@ from primsplit.array import Array
 from primsplit.errors import ShapeError
 from primsplit.lifting import as_array
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
+from primsplit.substitutes.number_errors import raise_as_python
 from primsplit.substitutes.table import ModuleSubstitute, Substitute, holds_array, register, when_traced
 
 Function = Callable[..., Any]
@@ -29,10 +30,12 @@ def _number(name: str, x: Any) -> Array:
 
 
 def _of_numbers(name: str, traced: Function, dtype: type = float) -> Substitute:
-    """Substitutes for a function of numbers. What raises there gives NaN or inf."""
+    """Substitutes for a function of numbers. What raises there gives NaN or inf, unless the user's code catches it."""
 
     def call(*args: Any) -> Any:
-        found = traced(*(_number(name, a) for a in args))
+        numbers = [_number(name, a) for a in args]
+        raise_as_python(name, *numbers)
+        found = traced(*numbers)
         return Array((cast_to(found, dtype) if dtype is int else found).value, weak=True)
 
     return when_traced(getattr(math, name), call)

@@ -15,7 +15,9 @@ from primsplit.tracing.variables import Variables
 
 
 class Path(Protocol):
-    """The way through a function's branches that is being recorded."""
+    """The way through a function's branches that is being recorded. `caller` is the file of what calls the function."""
+
+    caller: str
 
     def decide(self, condition: Value, place: Place | None) -> bool:
         """The answer of this path to a condition that only the run knows."""

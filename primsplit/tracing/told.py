@@ -5,9 +5,13 @@ import functools
 import itertools
 import linecache
 import sys
+from collections.abc import Mapping
 from types import FrameType
+from typing import Any
 
-from primsplit.tracing.places import is_users_own
+from primsplit.errors import TraceError
+from primsplit.tracing.places import is_users_own, user_place
+from primsplit.tracing.stack import current
 
 _TELLING = frozenset({
     "print", "pprint", "debug", "info", "warning", "warn", "error", "critical", "exception", "log", "write",
@@ -30,20 +34,48 @@ def is_decided_by(frame: FrameType) -> bool:
     return any(_is_text(inner) and _decides(node, inner) for node, inner in itertools.pairwise(nodes))
 
 
-def is_caught(error: type[Exception], outside: str) -> bool:
-    """True where the user's code that led here would catch such an error, as far as the names of its handlers tell.
+def is_caught(error: type[Exception]) -> bool:
+    """True where the function that is recorded would catch such an error, as far as names are its handlers.
 
-    `outside` is the file of what called the function that is traced: what is around that is not asked.
+    False where a rule is run, whoever wanted it. Raises TraceError where the error would be caught around the call of
+    a function that is recorded on its own, such as a side of ps.cond: it does not leave that.
     """
-    names = {c.__name__ for c in error.__mro__}
+    path = current().path
+    if path is None:
+        return False
+    catching = False
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename != outside:
-        if is_users_own(frame):
-            nodes = _own(_nodes_around(frame))
-            if any(_catches(node, inner, names) for node, inner in itertools.pairwise(nodes)):
-                return True
+    while frame is not None and frame.f_code.co_filename != path.caller:
+        catching = catching or _has_handler(frame, error)
         frame = frame.f_back
-    return False
+    if not catching and _is_caught_around(frame, path.caller, error):
+        raise TraceError(
+            f"{error.__name__} may be raised here, in a function that is recorded on its own, and be caught around it",
+            place=user_place(),
+            cure="Catch it in the function itself, or choose with a condition before it is raised.",
+        )
+    return catching
+
+
+def _is_caught_around(frame: FrameType | None, caller: str, error: type[Exception]) -> bool:
+    """True where a function that is recorded would catch it, around the innermost of those: not what calls them all."""
+    found = False
+    pending = False
+    while frame is not None:
+        if frame.f_code.co_filename == caller:
+            found, pending = found or pending, False
+        else:
+            pending = pending or _has_handler(frame, error)
+        frame = frame.f_back
+    return found
+
+
+def _has_handler(frame: FrameType, error: type[Exception]) -> bool:
+    """True where the user's source has the instruction of the frame in a `try` with a handler for the error."""
+    if not frame.f_code.co_exceptiontable or not is_users_own(frame):
+        return False
+    nodes = _own(_nodes_around(frame))
+    return any(_catches(node, inner, error, frame) for node, inner in itertools.pairwise(nodes))
 
 
 def _own(nodes: list[ast.AST]) -> list[ast.AST]:
@@ -52,12 +84,29 @@ def _own(nodes: list[ast.AST]) -> list[ast.AST]:
     return nodes[defined[-1] :] if defined else nodes
 
 
-def _catches(node: ast.AST, inner: ast.AST, names: set[str]) -> bool:
-    """True for a `try` with `inner` in its body and a handler for one of these names."""
+def _catches(node: ast.AST, inner: ast.AST, error: type[Exception], frame: FrameType) -> bool:
+    """True for a `try` with `inner` in its body and a handler for the error."""
     if not isinstance(node, ast.Try) or inner not in node.body:
         return False
-    kinds = [h.type.elts if isinstance(h.type, ast.Tuple) else [h.type] for h in node.handlers]
-    return any(k is None or _last_name(k) in names for each in kinds for k in each)
+    return any(h.type is None or _may_be(error, _meant(h.type, frame)) for h in node.handlers)
+
+
+def _may_be(error: type[Exception], handled: Any) -> bool:
+    if isinstance(handled, tuple):
+        return any(_may_be(error, each) for each in handled)
+    return isinstance(handled, type) and issubclass(error, handled)
+
+
+def _meant(named: ast.expr, frame: FrameType) -> Any:
+    """What the names of an expression mean in the frame; None for what is more than names."""
+    if isinstance(named, ast.Tuple):
+        return tuple(_meant(each, frame) for each in named.elts)
+    if isinstance(named, ast.Attribute):
+        return getattr(_meant(named.value, frame), named.attr, None)
+    if not isinstance(named, ast.Name):
+        return None
+    spaces: tuple[Mapping[str, Any], ...] = (frame.f_locals, frame.f_globals, frame.f_builtins)
+    return next((space[named.id] for space in spaces if named.id in space), None)
 
 
 def _last_name(node: ast.expr) -> str:
