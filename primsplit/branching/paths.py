@@ -18,12 +18,14 @@ MOST = 1024
 """The most paths of one function that are recorded, ..."""
 FEW = 64
 """... where more than these do not compare for Python's `min`, `max` or `sorted`, ..."""
+SHALLOW = 16
+"""... or where one path asks more conditions than these, each an If inside another: those that may be are joined."""
 LONGEST = 2**18
-"""... and record no more ops than this in all."""
+"""The most ops that are recorded in all where the paths are more than FEW."""
 
 WAYS_OUT = (
     "Write it with ps.cond, or np.where for a choice by elements; a loop with ps.while_loop, ps.fori_loop or ps.scan;\n"
-    "  or pass what it depends on as a static Python argument."
+    "  or pass what it depends on as a static Python argument. On arrays, branches='guard' records the ways they take."
 )
 
 

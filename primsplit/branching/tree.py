@@ -25,6 +25,7 @@ class PathTree:
         self.paths = paths
         self.begin = begin
         self.last_reads: dict[int, dict[Value, int]] = {}
+        _fail_without_result(paths)
         ended = [p for p in paths if p.failure is None]
         if not ended:
             raise next(p.failure for p in paths if p.failure is not None)
@@ -190,6 +191,25 @@ class PathTree:
         told = f"raises {type(path.failure).__name__}: {path.failure}".removesuffix(": ")
         types = [Type(d, m.type.shape) for m, d in zip(self.model.results, self.dtypes, strict=True)]
         return raise_at_run_time(renamed(path.taken[-1].condition, path.renaming), types, path.failed_at, told)
+
+
+def _fail_without_result(paths: Sequence[Path]) -> None:
+    """Let a path fail that returns None where others return arrays: it falls off the end of the function.
+
+    So `if x > 0: return a` and `elif x <= 0: return b` are all the ways of numbers, NaN apart.
+    """
+    ended = [p for p in paths if p.failure is None]
+    without = [p for p in ended if _is_nothing(p.spec)]
+    if len(without) < len(ended):
+        for path in without:
+            path.failure, path.failed_at = TypeError("the function returns None here"), path.taken[-1].place
+
+
+def _is_nothing(spec: trees.TreeSpec | None) -> bool:
+    """True for the structure of None, or of a function's None and the values of states."""
+    nothing = trees.flatten(None)[1]
+    result, *values = spec.children() if spec is not None and spec.num_children == 2 else (spec,)
+    return result == nothing and all(v.type is list for v in values)
 
 
 def _position(path: Path, depth: int) -> int:

@@ -23,21 +23,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from primsplit.joins.exits import Steps, with_steps
 from primsplit.joins.plainer import RESULT, as_choice, with_one_return, without_continue
 from primsplit.joins.statements import Effects, Refused, always_assigned, effects, names_of_others, own_names
 
-_TRUE, _FALSE = "_true_side", "_false_side"
+_TRUE, _FALSE, _STEP = "_true_side", "_false_side", "_step"
 _numbers = itertools.count()
 
 
 @dataclass(frozen=True)
 class Join:
-    """A statement or expression that may be joined: where it is, what its sides do, and what both always assign."""
+    """A statement or expression that may be joined: where it is, what its sides do, and what both always assign.
+
+    Of the steps of a loop, `ended` is the name that tells that it has.
+    """
 
     at: tuple[str, int]
     effects: Effects
     names: tuple[str, ...]
     always: frozenset[str]
+    ended: str = ""
 
 
 class _Writer(ast.NodeTransformer):
@@ -50,6 +55,7 @@ class _Writer(ast.NodeTransformer):
         """The names of the function that are seen nowhere else; None outside of functions."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        with_steps(node, self._asks)
         own = own_names(node) - names_of_others(node)
         if RESULT not in own and with_one_return(node, self._asks):
             own.add(RESULT)
@@ -91,11 +97,63 @@ class _Writer(ast.NodeTransformer):
         if join.names:
             targets: list[ast.expr] = [ast.Name(n, ast.Store()) for n in join.names]
             last = ast.Assign([ast.Tuple(targets, ast.Store())], call)
-        made: list[ast.stmt] = [*sides, last]
-        for statement in made:
-            ast.copy_location(statement, node)
-            ast.fix_missing_locations(statement)
-        return made
+        return self._at(node, [*sides, last])
+
+    def visit_Steps(self, node: Steps) -> list[ast.stmt]:
+        join = self._join_steps(node)
+        self.generic_visit(node)
+        if join is None:
+            is_over: ast.expr = ast.Name(node.ended, ast.Load())
+            body = [s for part in node.parts for s in (*part.body, ast.If(is_over, [ast.Break()], []))]
+            return self._loop(node, node.target, node.iter, body)
+        self.joins.append(join)
+        number = len(self.joins) - 1
+        names: list[ast.expr] = [ast.Name(n, ast.Store()) for n in join.names]
+
+        def asked(what: str) -> ast.Attribute:
+            return ast.Attribute(ast.Name(f"_loop_{number}", ast.Load()), what, ast.Load())
+
+        def given(call: str, *args: ast.expr) -> ast.stmt:
+            return ast.Assign([ast.Tuple(names, ast.Store())], ast.Call(asked(call), [*args], []))
+
+        body = []
+        for part in _with_item(node):
+            body += [
+                self._side(_STEP, join, part),
+                given("done", ast.Name(_STEP, ast.Load())),
+                ast.If(asked("is_over"), [ast.Break()], []),
+            ]
+        made = ast.Call(self._helper("loop"), [ast.Constant(number)], [])
+        items = node.iter and ast.Call(asked("items"), [node.iter], [])
+        return [
+            *self._at(node, [ast.Assign([ast.Name(f"_loop_{number}", ast.Store())], made)]),
+            *self._loop(node, node.target and ast.Name(node.item, ast.Store()), items, body),
+            *self._at(node, [given("after")]),
+        ]
+
+    def _join_steps(self, node: Steps) -> Join | None:
+        """The parts of a loop as what to join; None where they do more than to give values to names and elements."""
+        try:
+            found = effects(itertools.chain.from_iterable(_with_item(node)))
+        except Refused:
+            return None
+        names = tuple(sorted(found.assigned | found.written))
+        if self.own is None or node.lineno in self.left_out or not self.own.issuperset(names):
+            return None
+        found.read.discard(node.item)
+        return Join((self.filename, node.lineno), found, names, frozenset(), node.ended)
+
+    def _loop(
+        self, node: Steps, target: ast.expr | None, items: ast.expr | None, body: list[ast.stmt]
+    ) -> list[ast.stmt]:
+        """A `for` where there is something to go through, or a `while` without an end of its own."""
+        if target is None or items is None:
+            return self._at(node, [ast.While(ast.Constant(True), body, [])])
+        return self._at(node, [ast.For(target, items, body, [])])
+
+    @staticmethod
+    def _at(node: ast.AST, made: Sequence[ast.stmt]) -> list[ast.stmt]:
+        return [ast.fix_missing_locations(ast.copy_location(m, node)) for m in made]
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         join = self._join(node, [node.body, node.orelse], frozenset())
@@ -159,6 +217,14 @@ class _Writer(ast.NodeTransformer):
         return node
 
 
+def _with_item(node: Steps) -> list[list[ast.stmt]]:
+    """The parts of a loop, of which the first gives its target what the loop goes through."""
+    first: list[ast.stmt] = []
+    if node.target is not None:
+        first = [ast.copy_location(ast.Assign([node.target], ast.Name(node.item, ast.Load())), node)]
+    return [(first if k == 0 else []) + part.body for k, part in enumerate(node.parts)]
+
+
 def _calls(nodes: Sequence[ast.expr]) -> bool:
     """True for expressions that call something, which is to be called once."""
     return any(isinstance(inner, ast.Call) for node in nodes for inner in ast.walk(node))
@@ -190,7 +256,7 @@ def _as_written(filename: str, text: str) -> Codes:
 
 def _named_like_their_function(code: types.CodeType, name: str = "") -> types.CodeType:
     """The code, with the sides of joins named like the functions that they are in."""
-    own = name if code.co_name in {_TRUE, _FALSE} else code.co_name
+    own = name if code.co_name in {_TRUE, _FALSE, _STEP} else code.co_name
     consts = (_named_like_their_function(c, own) if isinstance(c, types.CodeType) else c for c in code.co_consts)
     return code.replace(co_name=own, co_consts=tuple(consts))
 

@@ -7,6 +7,8 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from primsplit.joins.exits import Part, Steps
+
 Callee = tuple[str, ...]
 """What is called, as it is written: ("np", "sin")."""
 
@@ -65,7 +67,7 @@ def always_assigned(statements: Iterable[ast.stmt]) -> set[str]:
     for statement in statements:
         if isinstance(statement, ast.If):
             found |= always_assigned(statement.body) & always_assigned(statement.orelse)
-        elif not isinstance(statement, ast.For):
+        elif not isinstance(statement, ast.For | ast.While | Steps):
             names = (n for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
             found |= {n.id for n in names}
     return found
@@ -85,6 +87,8 @@ class _Reader(ast.NodeVisitor):
     def __init__(self, returns: bool) -> None:
         self.found = Effects()
         self.returns = returns
+        self.loops = 0
+        """How many loops of the statements are around what is read."""
 
     def generic_visit(self, node: ast.AST) -> None:
         if not isinstance(node, _HARMLESS):
@@ -96,10 +100,32 @@ class _Reader(ast.NodeVisitor):
             raise Refused
         super().generic_visit(node)
 
-    def visit_For(self, node: ast.For) -> None:
+    def visit_For(self, node: ast.For | ast.While) -> None:
         if node.orelse:
             raise Refused
+        self._visit_loop(node)
+
+    def visit_While(self, node: ast.While) -> None:
+        self.visit_For(node)
+
+    def visit_Steps(self, node: Steps) -> None:
+        self._visit_loop(node)
+
+    def visit_Part(self, node: Part) -> None:
         super().generic_visit(node)
+
+    def _visit_loop(self, node: ast.AST) -> None:
+        self.loops += 1
+        super().generic_visit(node)
+        self.loops -= 1
+
+    def visit_Break(self, node: ast.Break | ast.Continue) -> None:
+        if not self.loops:
+            raise Refused
+        super().generic_visit(node)
+
+    def visit_Continue(self, node: ast.Continue) -> None:
+        self.visit_Break(node)
 
     def visit_comprehension(self, node: ast.comprehension) -> None:
         if not isinstance(node.target, ast.Name) or node.is_async:

@@ -288,3 +288,20 @@ def test_a_handler_around_the_trace_is_none_of_the_function() -> None:
         pytest.fail("nothing is raised")
     assert "If" not in [op.kind for op in (*program.block.ops, *library.block.ops)]
     assert np.isnan(program(-X)).any()
+
+
+def test_a_path_off_the_end_of_a_function_fails() -> None:
+    """Two tests that are all the ways of numbers: only NaN takes neither."""
+
+    def signed(x: Any) -> Any:
+        if x > 0:
+            return x**2
+        if x <= 0:
+            return -x
+        return None
+
+    slope = ps.grad(signed)
+    assert [slope(x) for x in (3.0, -2.0)] == [6.0, -1.0]
+    with pytest.raises(ps.PrimsplitError, match="returns None") as caught:
+        slope(np.nan)
+    assert "if x <= 0" in str(caught.value)

@@ -1,0 +1,219 @@
+"""Loops that end where the numbers say so, written as parts that are done while the loop has not ended.
+
+    for k in range(100):            ended = False
+        a                           for k in range(100):
+            if c:                       a               # the first part
+                break                   if c:
+            b                               ended = True
+    else:                               b               # the second, which is done if not ended
+        d                           if not ended:
+                                        d
+
+A `while` has its test as the first statement of its parts, and a `return` is an end after which the function returns:
+the names that it reads have the values from then.
+"""
+
+import ast
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+
+Asks = Callable[[ast.expr], bool]
+_ENDED = "_joined_ended"
+
+
+class Part(ast.stmt):
+    """Statements of a loop that are done where it has not ended."""
+
+    _fields = ("body",)
+
+    def __init__(self, body: list[ast.stmt]) -> None:
+        super().__init__()
+        self.body = body
+
+
+class Steps(ast.stmt):
+    """A loop of which no statement breaks or returns; `target` and `iter` are those of a `for`.
+
+    `ended` is the name that is true once it has ended, and `item` that of what a `for` has come to.
+    """
+
+    _fields = ("target", "iter", "parts")
+
+    def __init__(self, loop: ast.For | ast.While, parts: list[Part], number: int) -> None:
+        super().__init__()
+        self.target: ast.expr | None = getattr(loop, "target", None)
+        self.iter: ast.expr | None = getattr(loop, "iter", None)
+        self.parts = parts
+        self.ended, self.item = f"{_ENDED}_{number}", f"_joined_item_{number}"
+
+
+class _NotPlain(Exception):
+    """A loop is left in a way that has no place here."""
+
+
+def with_steps(function: ast.FunctionDef, asks: Asks) -> None:
+    """Write the loops of a function as Steps where one of the tests that end them is one that `asks` tells of."""
+    writer = _Loops(asks)
+    function.body = writer.in_body(function.body)
+
+
+class _Loops(ast.NodeTransformer):
+    def __init__(self, asks: Asks) -> None:
+        self.asks = asks
+        self.numbers = itertools.count()
+
+    def in_body(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        found: list[ast.stmt] = []
+        for node in body:
+            made = self.visit(node)
+            found += made if isinstance(made, list) else [made]
+        return found
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        return self._in_steps(node, node.body)
+
+    def visit_While(self, node: ast.While) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        if node.orelse:
+            return node
+        if isinstance(node.test, ast.Constant):
+            return self._in_steps(node, node.body)
+        last = _at(node.test, ast.If(ast.UnaryOp(ast.Not(), node.test), [_at(node.test, ast.Break())], []))
+        return self._in_steps(node, [last, *node.body])
+
+    def _in_steps(self, node: ast.For | ast.While, body: list[ast.stmt]) -> ast.AST | list[ast.stmt]:
+        if not any(self.asks(test) for test in _tests_of_exits(body)):
+            return node
+        number = next(self.numbers)
+        ends = _Ends(number)
+        try:
+            steps = Steps(node, ends.parts(body), number)
+        except _NotPlain:
+            return node
+        names = (ends.ended, *(name for name, _, _ in ends.returns))
+        before: list[ast.stmt] = [_at(node, _give(name, False)) for name in names]
+        after: list[ast.stmt] = []
+        if node.orelse:
+            test = next(test for test in _tests_of_exits(body))
+            after.append(_at(test, ast.If(_not(ends.ended), node.orelse, [])))
+        for name, test, last in ends.returns:
+            after.append(_at(test, ast.If(ast.Name(name, ast.Load()), [last], [])))
+        return [*before, _at(node, steps), *after]
+
+
+class _Ends:
+    """The ends of one loop: the name that tells that it ended, and one for each `return`, with its test."""
+
+    def __init__(self, number: int) -> None:
+        self.ended, self.returned = f"{_ENDED}_{number}", f"_joined_returned_{number}"
+        self.returns: list[tuple[str, ast.expr, ast.Return]] = []
+
+    def parts(self, body: Sequence[ast.stmt]) -> list[Part]:
+        """The body of the loop, cut behind what may end it."""
+        for k, node in enumerate(body):
+            if isinstance(node, ast.If) and _leaves(node) and not _goes_on([node]) and len(body) > k + 1:
+                then, otherwise = (side and self.written(side, node.test) for side in (node.body, node.orelse))
+                first = _at(node, ast.If(node.test, then, otherwise))
+                return [Part([*body[:k], first]), *self.parts(body[k + 1 :])]
+            if _leaves(node):
+                break
+        return [Part(self.written(body))]
+
+    def written(self, body: Sequence[ast.stmt], test: ast.expr | None = None) -> list[ast.stmt]:
+        """Statements that give names their values where they left the loop. `test` is the last one asked."""
+        for k, node in enumerate(body):
+            if isinstance(node, ast.Continue):
+                return [*body[:k], _at(node, ast.Pass())]
+            if isinstance(node, ast.Break | ast.Return):
+                return [*body[:k], *self._end(node, test)]
+            if not _leaves(node):
+                continue
+            if not isinstance(node, ast.If):
+                raise _NotPlain
+            return [*body[:k], *self._branch(node, body[k + 1 :])]
+        return [*body] or [ast.Pass()]
+
+    def _end(self, node: ast.Break | ast.Return, test: ast.expr | None) -> list[ast.stmt]:
+        ended = _at(node, _give(self.ended, True))
+        if isinstance(node, ast.Break):
+            return [ended]
+        if test is None:
+            raise _NotPlain
+        name = f"{self.returned}_{len(self.returns)}"
+        self.returns.append((name, test, node))
+        return [_at(node, _give(name, True)), ended]
+
+    def _branch(self, node: ast.If, rest: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """An `if` of which a side leaves, with what follows in the side that goes on, or else behind a test."""
+        then, otherwise = [*node.body], [*node.orelse]
+        behind: list[ast.stmt] = []
+        if _always_leaves(then):
+            otherwise += rest
+        elif otherwise and _always_leaves(otherwise):
+            then += rest
+        elif rest:
+            if _goes_on([node]):
+                raise _NotPlain
+            behind = [_at(node.test, ast.If(_not(self.ended), self.written(rest, node.test), []))]
+        made = ast.If(node.test, self.written(then, node.test), self.written(otherwise, node.test))
+        return [_at(node, made), *behind]
+
+
+def _own_exits(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
+    """The statements that leave the loop whose body this is, or go on with its next step."""
+    for node in body:
+        if isinstance(node, ast.Break | ast.Return | ast.Continue):
+            yield node
+        elif isinstance(node, ast.For | ast.While | ast.AsyncFor):
+            yield from (inner for inner in _own_exits(node.body) if isinstance(inner, ast.Return))
+            yield from _own_exits(node.orelse)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):
+            yield from _own_exits([*ast.iter_child_nodes(node)])
+
+
+def _leaves(node: ast.stmt) -> bool:
+    return next(_own_exits([node]), None) is not None
+
+
+def _goes_on(body: Sequence[ast.stmt]) -> bool:
+    """True for statements with a `continue` of the loop."""
+    return any(isinstance(inner, ast.Continue) for inner in _own_exits(body))
+
+
+def _always_leaves(body: Sequence[ast.stmt]) -> bool:
+    """True for statements after which nothing of the step is run."""
+    last = body[-1] if body else None
+    if isinstance(last, ast.If):
+        return _always_leaves(last.body) and _always_leaves(last.orelse)
+    return isinstance(last, ast.Break | ast.Return | ast.Continue)
+
+
+def _tests_of_exits(body: Sequence[ast.stmt]) -> Iterator[ast.expr]:
+    """The tests of the branches in which a loop is left."""
+    for node in body:
+        if isinstance(node, ast.If) and any(not isinstance(e, ast.Continue) for e in _own_exits([node])):
+            yield node.test
+            yield from _tests_of_exits([*node.body, *node.orelse])
+
+
+def _give(name: str, value: bool) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value))
+
+
+def _not(name: str) -> ast.expr:
+    return ast.UnaryOp(ast.Not(), ast.Name(name, ast.Load()))
+
+
+def _at(node: ast.AST, made: ast.stmt) -> ast.stmt:
+    """The statement, at the lines of another node."""
+    return ast.fix_missing_locations(ast.copy_location(made, node))

@@ -1,0 +1,109 @@
+"""What a joined loop does: each of its parts is recorded as one If, which keeps the values where the loop has ended."""
+
+import itertools
+import sys
+from collections.abc import Mapping, Sequence
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.branching.paths import MOST, NotJoined
+from primsplit.joins.one_if import NotAssigned, Side, Statement, is_missing, is_same
+from primsplit.joins.rewriting import Join
+from primsplit.joins.unknown import is_unknown
+
+
+class Loop:
+    """A loop that goes on while its numbers may not have ended it.
+
+    What a part of it gives is kept where the loop had not ended before. What Python knows of a name without the
+    numbers, such as a counter, has its value in what follows as if the loop went on: it would not be run otherwise.
+    """
+
+    def __init__(self, join: Join) -> None:
+        self.join = join
+        self.ended: Any = False
+        self.is_over = False
+        self.kept: dict[str, Any] = {}
+        """The values after the loop of those names whose value in what follows is another."""
+        self.may_go_on = True
+        self.count = 0
+
+    def items(self, iterable: Any) -> Any:
+        """What the loop goes through."""
+        self.may_go_on = _is_held(iterable)
+        return iterable
+
+    def done(self, part: Side) -> tuple[Any, ...]:
+        """The values that the names have in the parts that follow."""
+        frame, names = sys._getframe(1), self.join.names
+        missing = NotAssigned(self.join.at)
+        given = [frame.f_locals.get(name, missing) for name in names]
+        self.count += 1
+        made = self._kept_or(part, given, frame) if is_unknown(self.ended) else part(*given)
+        ended = made[names.index(self.join.ended)]
+        self.is_over = not is_unknown(ended) and bool(ended)
+        self.ended = self.kept.get(self.join.ended, ended)
+        return made
+
+    def _kept_or(self, part: Side, given: Sequence[Any], frame: FrameType) -> tuple[Any, ...]:
+        if not self.may_go_on:
+            raise NotJoined(self.join.at, "the loop takes what it goes through from an iterator")
+        if self.count > MOST:
+            raise NotJoined(self.join.at, f"the loop has more than {MOST} parts")
+        names = self.join.names
+        lives: list[tuple[Any, ...]] = []
+
+        def live(*own: Any) -> tuple[Any, ...]:
+            lives.append(part(*(g if n in self.kept else o for n, g, o in zip(names, given, own, strict=True))))
+            return lives[-1]
+
+        before = [self.kept.get(name, value) for name, value in zip(names, given, strict=True)]
+        merged = _Step(self.join, frame, before, lambda *own: own, live).joined(self.ended)
+        return tuple(self._next(name, [made[k] for made in lives], merged[k]) for k, name in enumerate(names))
+
+    def _next(self, name: str, made: Sequence[Any], merged: Any) -> Any:
+        """What a name is in the next step. Where each run of this step gave it the same number, it is that."""
+        is_known = not isinstance(made[0], Array | np.ndarray) and not is_missing(made[0])
+        if is_known and all(is_same(made[0], other) for other in made[1:]) and merged is not made[0]:
+            self.kept[name] = merged
+            return made[0]
+        self.kept.pop(name, None)
+        return merged
+
+    def after(self) -> tuple[Any, ...]:
+        """What the names hold after the loop."""
+        frame = sys._getframe(1)
+        missing = NotAssigned(self.join.at)
+        return tuple(self.kept.get(n, frame.f_locals.get(n, missing)) for n in self.join.names)
+
+
+class _Step(Statement):
+    """A step of a loop, or none where that has ended. What cannot be chosen of a name is not read after the loop."""
+
+    def _is_chosen(self, name: str) -> bool:
+        return not is_missing(self.given[self.join.names.index(name)])
+
+    def _after(self, k: int, name: str, found: Mapping[str, Any]) -> Any:
+        made = [after[k] for _, after in self.runs]
+        differs = not all(is_same(made[0], other) for other in made[1:])
+        if name not in found and differs and name not in self.join.effects.written:
+            return NotAssigned(self.join.at)
+        return super()._after(k, name, found)
+
+
+_HELD = (
+    range, list, tuple, str, dict, np.ndarray, Array, itertools.product, itertools.combinations, itertools.permutations,
+    *map(type, ({}.keys(), {}.values(), {}.items(), iter([]), iter(()), iter(range(0)), reversed([]), iter({}))),
+)  # fmt: skip
+"""What gives its items to everyone who goes through it, as often as asked, and what goes through such a thing."""
+
+
+def _is_held(iterable: Any) -> bool:
+    """True for what nobody misses an item of that a loop has taken and not used."""
+    if isinstance(iterable, enumerate | zip):
+        reduced = iterable.__reduce__()
+        return isinstance(reduced, tuple) and all(_is_held(p) for p in reduced[1] if not isinstance(p, int))
+    return type(iterable) in _HELD

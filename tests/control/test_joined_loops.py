@@ -1,0 +1,208 @@
+"""Loops of many steps that end where the numbers say so: each step is recorded once, whether it is taken or not."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.errors import ConcretizationError
+
+Function = Callable[[Any], Any]
+
+
+def newton(x: Any) -> Any:
+    guess = x[0]
+    for _ in range(40):
+        change = (guess - x[1] * np.sin(guess) - x[0]) / (1 - x[1] * np.cos(guess))
+        guess = guess - change
+        if abs(change) < 1e-12:
+            break
+    return guess
+
+
+def newton_while(x: Any) -> Any:
+    guess, change, count = x[0], 1.0, 0
+    while abs(change) > 1e-12 and count < 50:
+        change = (guess - x[1] * np.sin(guess) - x[0]) / (1 - x[1] * np.cos(guess))
+        guess = guess - change
+        count += 1
+    return guess + 10 * count
+
+
+def newton_return(x: Any) -> Any:
+    guess = x[0]
+    for count in range(60):
+        change = (guess - x[1] * np.sin(guess) - x[0]) / (1 - x[1] * np.cos(guess))
+        guess -= change
+        if abs(change) < 1e-12:
+            return guess * (1 + count)
+    raise RuntimeError("no root")
+
+
+def counted(x: Any) -> Any:
+    total = 0.0
+    for k in range(30):
+        total = total + x[0] * k
+        if total > 8.07 * x[2]:
+            break
+        total = total + x[1]
+    return total * (k + 1)
+
+
+def not_found(x: Any) -> Any:
+    place = -1.0
+    for k in range(25):
+        if x[0] * k > 4.13:
+            place = x[0] * k
+            break
+    else:
+        place = x[1] ** 2
+    return place * x[2]
+
+
+def from_within(x: Any) -> Any:
+    level, speed = x[0], x[1]
+    for k in range(30):
+        if level < 1.03:
+            speed = speed * 1.1
+            if speed > 3.0:
+                speed = speed + x[2]
+                break
+        level = level * 0.9
+        if k % 7 == 3:
+            continue
+        speed = speed + 0.01 * level
+    return level + speed**2
+
+
+def forever(x: Any) -> Any:
+    k, total = 0, x[0]
+    while True:
+        k += 1
+        total = total * 0.9 + x[1]
+        if total > 2.0:
+            return total * x[2]
+        if k == 25:
+            break
+    return -total + k
+
+
+def in_place(x: Any) -> Any:
+    state = x.copy()
+    for k, (rate, other) in enumerate(zip(np.linspace(0.1, 0.3, 20), x[::-1].repeat(7), strict=False)):
+        state -= rate * (state - other)
+        state[k % 3] *= 0.95
+        if np.sum(state**2) < 1.0:
+            break
+    return np.sum(state * x) + k
+
+
+def inside_another(x: Any) -> Any:
+    roots = np.zeros(3)
+    for i in range(3):
+        root = 1.5
+        for count in range(25):
+            change = (root**2 - abs(x[i])) / (2 * root)
+            if change > 0.5:
+                change = 0.5 + 0.1 * change
+            root, steps = root - change, count
+            if abs(change) < 1e-10:
+                break
+        roots[i] = root * (1 + 0.01 * steps)
+    return np.sum(roots * x)
+
+
+def root_of(value: Any) -> Any:
+    guess = 1.0 + value
+    for _ in range(30):
+        following = 0.5 * (guess + value / guess)
+        if math.fabs(following - guess) < 1e-13:
+            return following
+        guess = following
+    return guess
+
+
+def in_helpers(x: Any) -> Any:
+    return sum(root_of(abs(value) + 0.5) for value in x)
+
+
+def nested_ends(x: Any) -> Any:
+    total = 0.0
+    for i in range(8):
+        for j in range(8):
+            total = total + x[0] * i + x[1] * j
+            if total > 30.17:
+                return total * x[2]
+            if x[1] * j > 2.03:
+                break
+        if total > 20.07:
+            break
+    return total
+
+
+LOOPS: list[Function] = [
+    newton, newton_while, newton_return, counted, not_found, from_within, forever, in_place, inside_another, in_helpers,
+    nested_ends,
+]  # fmt: skip
+POINTS = [np.array(p) for p in ([1.0, 0.3, 0.7], [0.4, 0.9, 2.0], [2.0, 0.1, 0.31], [0.2, 0.02, 1.3])]
+
+
+@pytest.mark.parametrize("function", LOOPS, ids=lambda f: f.__name__)
+def test_a_loop_that_the_numbers_end_is_what_python_does(function: Function) -> None:
+    differentiated = ps.value_and_grad(function)
+    for x in POINTS:
+        value, slope = differentiated(x)
+        np.testing.assert_allclose(value, function(x), rtol=1e-12)
+        steps = 1e-6 * np.eye(3)
+        np.testing.assert_allclose(
+            slope, [(function(x + h) - function(x - h)) / 2e-6 for h in steps], rtol=1e-5, atol=1e-7
+        )
+
+
+def test_a_program_grows_with_the_steps_and_not_with_their_ways() -> None:
+    def counts(limit: int) -> int:
+        def function(x: Any) -> Any:
+            for _ in range(limit):
+                x = x - 0.1 * np.sin(x)
+                if abs(x) < 0.5:
+                    break
+            return x
+
+        return sum(1 for _ in _ops(ps.trace(function, 2.0).block))
+
+    assert counts(80) - counts(60) == counts(60) - counts(40) < 200
+
+
+def _ops(block: Any) -> Any:
+    for op in block.ops:
+        yield op
+        for inner in op.blocks():
+            yield from _ops(inner)
+
+
+def test_what_comes_from_an_iterator_is_not_taken_before_its_time() -> None:
+    def shared(x: Any) -> Any:
+        weights = iter([float(k) for k in range(1, 25)])
+        for weight in (w for w in weights):
+            x = x * 0.9 + 0.01 * weight
+            if x < 1.0:
+                break
+        return x * next(weights, 7.0)
+
+    program = ps.trace(shared, 3.0)
+    for x in (3.0, 1.0, 30.0):
+        np.testing.assert_allclose(program(x), shared(x), rtol=1e-12)
+
+
+def test_a_loop_without_end_is_refused_at_its_line() -> None:
+    def endless(x: Any) -> Any:
+        while x > 1:
+            x = 0.5 * x
+        return x
+
+    with pytest.raises(ConcretizationError, match="while x > 1") as refused:
+        ps.grad(endless)(9.0)
+    assert "ps.while_loop" in str(refused.value)
