@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.concretization import ComparedClass, length_of, missing_attribute, no_branch, no_number, rows_of
+from primsplit.concretization import ComparedClass, kind_of, length_of, missing_attribute, no_branch, no_number, rows_of
 from primsplit.dims import Dim, Shape, product
 from primsplit.errors import Place, TraceError, UnsupportedFunction
 from primsplit.ir import NOWHERE, Const, Type, Value, Var
-from primsplit.methods import ARRAYS, KEEPING, METHODS, ArrayMethod
+from primsplit.methods import ARRAYS, KEEPING, METHODS, ArrayMethod, called
 from primsplit.operators import Operators
-from primsplit.traced_text import formatted, shown
+from primsplit.traced_text import formatted, is_only_spelled, shown
 from primsplit.views import View
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -162,7 +162,7 @@ class Array(Operators, metaclass=ComparedClass):
 
         That is an `np.ndarray`, one of NumPy's numbers, or one of Python's.
         """
-        return self.numpys_class() if tracing.is_asked_by_user(sys._getframe(1)) else Array
+        return kind_of(self, frame) if tracing.is_asked_by_user(frame := sys._getframe(1)) else Array
 
     def numpys_class(self) -> Any:
         """What NumPy, or Python, would have here."""
@@ -253,6 +253,8 @@ class Array(Operators, metaclass=ComparedClass):
         raise no_branch(self.type)
 
     def __float__(self) -> float:
+        if self.known() is None and is_only_spelled(sys._getframe(1)):
+            return float("nan")  # which "%.3f" spells, for people
         return float(self._number("float()"))
 
     def __int__(self) -> int:
@@ -283,9 +285,9 @@ class Array(Operators, metaclass=ComparedClass):
         return np.asarray(self._number("a NumPy array (np.asarray, np.array or a function that calls it)"), dtype)
 
     def known(self) -> npt.NDArray[Any] | None:
-        """The elements, where this is a constant of the program."""
+        """The elements, where this is a constant of the program that no input may replace."""
         value = self.value
-        return value.numpy() if isinstance(value, Const) else None
+        return value.numpy() if isinstance(value, Const) and not value.is_param else None
 
     def _number(self, what: str, *, is_cut: bool = False) -> npt.NDArray[Any]:
         """The elements, or the whole number (`is_cut`: the whole part) that the arrays of a guard tell."""
@@ -306,7 +308,7 @@ class Array(Operators, metaclass=ComparedClass):
     ) -> Any:
         if function not in FUNCTIONS:
             raise unsupported(f"{getattr(function, '__module__', 'numpy')}.{function.__name__}")
-        return numbers_of(function, FUNCTIONS[function](*args, **options), options)
+        return numbers_of(function, called(FUNCTIONS[function], function, args, options), options)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         return FUNCTIONS["namespace"]()

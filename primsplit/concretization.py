@@ -1,6 +1,8 @@
 """What is asked of a traced array that only a run can answer, and what to write instead."""
 
+import builtins
 import sys
+from abc import ABCMeta
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
@@ -53,12 +55,33 @@ class ComparedClass(type):
 
 
 def _refuse_comparison(frame: FrameType) -> None:
-    if tracing.is_recording() and tracing.is_users_own(frame):
+    if tracing.is_recording() and tracing.is_users_own(frame.f_code.co_filename):
         raise NumberAsked(
             "type() of a traced array is compared, which is none of NumPy's classes",
             place=tracing.user_place(),
             cure="Write isinstance(x, np.ndarray).",
         )
+
+
+_OF_ABSTRACT = ABCMeta.__instancecheck__.__code__
+
+
+def kind_of(x: Any, frame: FrameType) -> type:
+    """What `x.__class__` is where the frame asks for it: NumPy's class.
+
+    Raises NumberAsked where an abstract class asks, such as Iterable, that goes by the methods of a class: those of
+    traced arrays too, which have more than numbers have.
+    """
+    kind: type = x.numpys_class()
+    abstract = frame.f_locals["cls"] if frame.f_code is _OF_ABSTRACT else object
+    if abstract is not object and issubclass(builtins.type(x), abstract) and not issubclass(kind, abstract):
+        raise NumberAsked(
+            f"isinstance(x, {abstract.__name__}) asks for methods, and a traced array has more than {kind.__name__}",
+            place=tracing.user_place(),
+            because=(f"it is {x.type}",),
+            cure="Ask for np.ndim(x), or for isinstance(x, np.ndarray).",
+        )
+    return kind
 
 
 _INSTEAD = {
@@ -104,7 +127,7 @@ def missing_attribute(name: str) -> AttributeError:
         f"a traced array has no {name}: it is an array without memory",
         place=tracing.user_place(),
     )
-    error.again = name == "device"  # which SciPy's functions of arrays of any library ask for
+    error.again = name in {"device", "flags"}  # which functions of SciPy ask for
     return error
 
 

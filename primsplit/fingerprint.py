@@ -66,12 +66,12 @@ def objects_read(value: Any) -> list[Any]:
     return [met for _, met in reading.seen.values()]
 
 
-def containers_read(value: Any) -> list[Any]:
-    """The dictionaries, lists, classes and objects of the user's that `fingerprint` looks into."""
+def containers_read(value: Any, packages: frozenset[str]) -> list[Any]:
+    """The dictionaries, lists, classes and objects, the user's and of these packages, that `fingerprint` looks into."""
     looking = _Looking()
     looking.of(value, DEPTH)
     met = [m for _, m in looking.seen.values()]
-    return [m for m in met if isinstance(m, dict | list) or _is_users(m if isinstance(m, type) else type(m))]
+    return [m for m in met if isinstance(m, dict | list) or _is_of(packages, m if isinstance(m, type) else type(m))]
 
 
 def watched_fingerprint(value: Any) -> tuple[Any, Unchanged]:
@@ -199,9 +199,11 @@ class _Reading:
         """A value that code reads which names these attributes: of a module, only those count."""
         if not isinstance(value, types.ModuleType):
             return self.of(value, depth)
-        if id(value) in self.seen or depth == 0 or is_library(value.__name__):
+        if id(value) in self.seen or depth == 0:
             return Same(value)
         self.seen[id(value)] = (len(self.seen), value)
+        if is_library(value.__name__):
+            return Same(value)
         held = vars(value)
         for name in names:
             self.unchanged.entry(held, name)
@@ -226,9 +228,10 @@ def _is_opaque(kind: type) -> bool:
     return _top(kind.__module__) in OPAQUE and not (kind in HOLDERS or f"{kind.__module__}.".startswith(TABLES))
 
 
-def _is_users(kind: type) -> bool:
-    """True for a class that is the user's own, or a plain holder of attributes."""
-    return kind is types.SimpleNamespace or not is_library(kind.__module__)
+def _is_of(packages: frozenset[str], kind: type) -> bool:
+    """True for a class that is the user's own, or one of these packages, or a plain holder of attributes."""
+    is_theirs = package_of(kind.__module__) in packages or not is_library(kind.__module__)
+    return kind is types.SimpleNamespace or is_theirs
 
 
 def _unwrapped(value: Any) -> Any:
@@ -241,11 +244,15 @@ def _unwrapped(value: Any) -> Any:
 def _attributes(value: Any) -> dict[str, Any] | None:
     """The attributes that an object holds, in its dictionary and its slots; None where it has neither."""
     held = getattr(value, "__dict__", None)
-    slots = [n for kind in type(value).__mro__ for n in _slots(kind)]
-    if held is None and not slots:
+    if held is None and not any(any(_slots(kind)) for kind in type(value).__mro__):
         return None
-    found = {n: getattr(value, n) for n in slots if hasattr(value, n)}
-    return {**found, **(held or {})}
+    return {**members(value), **(held or {})}
+
+
+def members(value: Any) -> dict[str, Any]:
+    """The attributes that an object holds in its slots."""
+    slots = [n for kind in type(value).__mro__ for n in _slots(kind)]
+    return {n: getattr(value, n) for n in slots if hasattr(value, n)}
 
 
 def _held_by(value: Any) -> list[Any]:
@@ -280,6 +287,12 @@ def is_library(module: str) -> bool:
         return True
     file = getattr(sys.modules.get(module), "__file__", None)
     return file is not None and file.startswith(_installed())
+
+
+def package_of(module: str) -> str:
+    """The installed package that a module is part of; "" for the user's modules, and for libraries known here."""
+    known = OPAQUE | sys.stdlib_module_names
+    return _top(module) if is_library(module) and _top(module) not in known else ""
 
 
 @functools.cache

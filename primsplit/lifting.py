@@ -19,6 +19,14 @@ class Held:
     read: Callable[[], Any]
 
 
+def array_held(value: Any) -> Array | None:
+    """What an object of the user's says is its array, by `__array__`, where that is a traced one."""
+    if isinstance(value, np.ndarray | np.generic | Array | Held) or not hasattr(type(value), "__array__"):
+        return None
+    held = value.__array__()
+    return held if isinstance(held, Array) else None
+
+
 def lift(value: Any, dtype: npt.DTypeLike | None = None) -> Value:
     """The Value of anything that may stand for an array: an Array, NumPy array, number, size, or list of those sizes.
 
@@ -28,7 +36,7 @@ def lift(value: Any, dtype: npt.DTypeLike | None = None) -> Value:
         return value.value
     if isinstance(value, Var | Const):
         return value
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, np.ndarray | np.generic | np.flatiter):
         return _constant(plain(value))
     if isinstance(value, Size):
         return _scalar_size(value)
@@ -38,6 +46,8 @@ def lift(value: Any, dtype: npt.DTypeLike | None = None) -> Value:
         return Const(np.asarray(value, dtype=dtype))
     if isinstance(value, list | tuple) and all(isinstance(v, int | Size) for v in value):
         return tracing.size_vector(value)
+    if (held := array_held(value)) is not None:
+        return held.value
     error = TraceError(
         f"{type(value).__name__} cannot stand for an array in a traced function",
         place=tracing.user_place(),
@@ -67,7 +77,7 @@ def param(array: npt.ArrayLike, name: str) -> Any:
     return Array(found)
 
 
-def plain(value: npt.NDArray[Any] | np.generic) -> npt.NDArray[Any]:
+def plain(value: "npt.NDArray[Any] | np.generic | np.flatiter[Any]") -> npt.NDArray[Any]:
     """The value as a NumPy array. Raises DtypeError for a matrix or masked array, whose operators mean other things."""
     if isinstance(value, np.matrix | np.ma.MaskedArray):
         raise DtypeError(

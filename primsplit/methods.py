@@ -1,7 +1,9 @@
 """What a traced array's methods are, and which functions give an array where NumPy gives a number."""
 
+import functools
+import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from types import MethodType
 from typing import Any, Generic, TypeVar
 
@@ -46,3 +48,20 @@ class ArrayMethod(Generic[_Result]):
         if array.is_number() and tracing.is_attribute_asked(sys._getframe(1)):
             raise AttributeError(f"a number has no {self.function.__name__}")
         return MethodType(self.function, array)
+
+
+def called(implementation: Callable[..., Any], function: Any, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """What stands in for a function, whose first argument may be given by NumPy's name for it: `np.pad(array=x)`."""
+    if not args and (first := _first_name(function)) in options:
+        return implementation(options[first], **{n: v for n, v in options.items() if n != first})
+    return implementation(*args, **options)
+
+
+@functools.cache
+def _first_name(function: Any) -> str:
+    """What the first parameter is called; nothing where it has no name."""
+    try:
+        first = next(iter(inspect.signature(function).parameters.values()))
+    except (ValueError, TypeError, StopIteration):
+        return ""
+    return first.name if first.kind is first.POSITIONAL_OR_KEYWORD else ""

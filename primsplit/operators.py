@@ -22,6 +22,26 @@ def _binary(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
     return operator
 
 
+def _compared(ufunc: np.ufunc) -> Callable[[_Operand, Any], Any]:
+    """`==` or `!=`; of None and a text too, which equal no number."""
+    general = _binary(ufunc)
+
+    def operator(self: _Operand, other: Any) -> Any:
+        if other is None or isinstance(other, str):
+            return _each(self, ufunc is np.not_equal)
+        return general(self, other)
+
+    return operator
+
+
+def _each(array: Any, answer: bool) -> Any:
+    """The answer for each element, as NumPy gives it."""
+    if array.is_number():
+        return answer if array.weak else np.bool_(answer)
+    is_known = all(isinstance(d, int) for d in array.shape)
+    return np.full(array.shape, answer) if is_known else np.full_like(array, answer, dtype=bool)
+
+
 def _comes_first(other: Any) -> bool:
     """True for an operand that NumPy would let answer instead: one without ufuncs, such as a sparse matrix."""
     if hasattr(other, "__array_ufunc__"):
@@ -192,8 +212,8 @@ class Operators:
     __irshift__ = _in_place(np.right_shift)
     __divmod__ = _binary(np.divmod)
     __rdivmod__ = _reflected(np.divmod)
-    __eq__ = _binary(np.equal)  # type: ignore[assignment]  # elementwise, as in NumPy
-    __ne__ = _binary(np.not_equal)  # type: ignore[assignment]  # likewise
+    __eq__ = _compared(np.equal)  # elementwise, as in NumPy
+    __ne__ = _compared(np.not_equal)
     __lt__ = _binary(np.less)
     __le__ = _binary(np.less_equal)
     __gt__ = _binary(np.greater)

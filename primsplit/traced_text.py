@@ -4,6 +4,7 @@ A text that stands alone, `str(x)` or `f"{x}"`, refuses to be compared, searched
 a key. What becomes part of a longer text is told apart by a number that no other value of the trace has.
 """
 
+import dis
 import os
 import sys
 from collections.abc import Callable, Hashable
@@ -119,3 +120,10 @@ def formatted(array: _Handle, how: str) -> str:
     if tracing.is_decided_by(frame) or (how and not tracing.is_told(frame)):
         raise no_number(array.type, f"the text {how!r}" if how else "the text")
     return text
+
+
+def is_only_spelled(frame: FrameType) -> bool:
+    """True where the frame asks for a number by `"%.3f" % x` alone, and its text is told to people."""
+    asking = next((i for i in dis.get_instructions(frame.f_code) if i.offset == frame.f_lasti), None)
+    is_remainder = asking is not None and asking.opname == "BINARY_OP" and asking.argrepr == "%"
+    return is_remainder and not tracing.is_decided_by(frame) and tracing.is_told(frame)

@@ -1,5 +1,6 @@
 """Arrays from outside of a traced function: part of the program, refused, or parameters by name."""
 
+import math
 import warnings
 
 import numpy as np
@@ -52,6 +53,21 @@ def test_a_named_parameter_stands_before_keyword_arguments() -> None:
         made.joint()(x, 2 * WEIGHTS, 5.0)[0],
     ):
         np.testing.assert_allclose(found, np.tanh(x * 2 * WEIGHTS).sum() + 5.0)
+
+
+def test_a_parameter_stays_one_in_a_function_that_is_run_again() -> None:
+    def f(x, w):
+        listed = np.array([x[0], 1.0, 2.0])
+        total = np.sum(np.exp(w) * x * listed) + math.sin(w[1]) * x[0]
+        return total if w[0] > 0 else total + w[0]
+
+    x = np.array([0.3, 0.4, -0.2])
+    joint = ps.split(lambda x: f(x, ps.param(WEIGHTS, "w")), ps.spec("float64", [3]), wrt="w").joint()
+    for w in (WEIGHTS, -WEIGHTS):
+        value, slope = joint(x, w)
+        np.testing.assert_allclose(value, f(x, w))
+        steps = 1e-6 * np.eye(3)
+        np.testing.assert_allclose(slope, [(f(x, w + s) - f(x, w - s)) / 2e-6 for s in steps], rtol=1e-6)
 
 
 def test_two_parameters_of_one_name_are_refused() -> None:

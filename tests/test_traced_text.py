@@ -39,6 +39,17 @@ def with_a_unit(x: Any) -> Any:
     return x * {"0.3 m": 2.0}.get(str(x[0]) + " m", 1.0)
 
 
+def message_of(x: Any) -> str:
+    message = f"about {x[0]:.1f}"
+    return message  # noqa: RET504  # what is tested
+
+
+def chosen_by_name(x: Any) -> Any:
+    message = f"about {x[0]:.1f}"
+    print(message if message != "about 0.3" else "")
+    return x
+
+
 DECIDING: dict[str, Callable[[Any], Any]] = {
     "str ==": lambda x: 2 * x if str(x[0]) == "0.3" else x,
     "repr ==": lambda x: 2 * x if repr(x) == "array([0.3, 1.2, 2. ])" else x,
@@ -54,8 +65,10 @@ DECIDING: dict[str, Callable[[Any], Any]] = {
     "longer key": lambda x: x * {"v0.3": 2.0}[f"v{x[0]}"],
     "float": lambda x: x * float(str(x[0])),
     "int": lambda x: x * int(repr(x[0])),
+    "% of digits": lambda x: 2 * x if "v%.1f" % x[0] == "v0.3" else x,  # noqa: UP031  # what is tested
     "digits": lambda x: x * (f"about {x[0]:.1f}" == "about 0.3"),
     "complex": lambda x: x * (str(x[0] * 1j) == "0.3j"),
+    "returned by name": lambda x: x * (message_of(x) == "about 0.3"), "chosen by name": chosen_by_name,
     "remembered": remembered_by_text, "matched": matched, "rounded": rounded_by_text, "with a unit": with_a_unit,
 }  # fmt: skip
 
@@ -86,7 +99,11 @@ def test_a_text_with_digits_is_the_message_of_an_error() -> None:
     def checked(x: Any) -> Any:
         if x[0] < 0:
             raise ValueError(f"negative: {x[0]:.2f}")
-        assert x[1] > 1, f"too small: {x[1]:.3e}"
+        message = f"too small: {x[1]:.3e}" + "!"
+        if not x[1] > 1:
+            raise ValueError(message)
+        if x[2] > 9:
+            raise ValueError("too large: %.3e" % x[2])  # noqa: UP031  # what is tested
         return np.sqrt(x)
 
     program = ps.trace(checked, X)
@@ -95,6 +112,8 @@ def test_a_text_with_digits_is_the_message_of_an_error() -> None:
         program(-X)
     with pytest.raises(ps.PrimsplitError, match="too small: "):
         program(X / 2)
+    with pytest.raises(ps.PrimsplitError, match="too large: nan"):
+        program(X * 6)
 
 
 def test_texts_of_two_values_differ_and_those_of_one_value_do_not() -> None:

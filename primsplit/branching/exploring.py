@@ -8,20 +8,31 @@ import os
 import sys
 from collections.abc import Callable, Hashable, Sequence
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from primsplit import dims, tracing, trees
 from primsplit.array import FUNCTIONS, Array, implements
-from primsplit.branching.paths import FEW, MOST, Endless, NotJoined, Path, asks_for_order, check_number
+from primsplit.branching.paths import (
+    DEEPEST,
+    FEW,
+    MOST,
+    SHALLOW,
+    Endless,
+    NotJoined,
+    Path,
+    asks_for_order,
+    check_number,
+)
 from primsplit.branching.tree import PathTree, begin_alike
 from primsplit.branching.users_errors import (
     OF_PYTHON,
-    asked_by_scipy,
+    asked_by_library,
     errors_not_caught,
     errors_of_elements,
     is_the_functions,
+    packages_read,
     packages_through,
     place_of,
 )
@@ -61,35 +72,60 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
     which is a traced one then; and at last, where there are examples, with the whole numbers that they tell.
     Raises what the run raised that came further, of two at one place the second: it knows what the place means.
     """
-    into = tracing.current()
-    before = into.snapshot()
-    written: frozenset[Hashable] = frozenset()
+    before = tracing.current().snapshot()
     try:
         return _explored(run, before)
     except PrimsplitError as error:
-        packages = packages_through(error)
         # NumPy's polynomials drop coefficients on some paths, whose shapes meet others: run again, they keep them.
         is_served = error.again or isinstance(error, ShapeError)
-        substituted = FUNCTIONS["again"](run, written, packages) if is_served else None
-        if substituted is None:
+        needs = Needs(frozenset(), packages_through(error))
+        if not is_served or FUNCTIONS["again"](run, *needs) is None:
             raise
-        first, count = error, len(into.ops)
-    told = False
-    while substituted is not None:
+        first = error
+    return _explored_again(run, before, first, needs)
+
+
+class Needs(NamedTuple):
+    """What a run that is run again needs: arrays made at these places are traced, these packages mean substitutes."""
+
+    written: frozenset[Hashable]
+    packages: frozenset[str]
+
+    def more(self, error: PrimsplitError, run: Run) -> "Needs":
+        """The needs that the error tells; where it tells no new ones, the packages that `run` reads.
+
+        The objects of those may hold the array that is written to.
+        """
+        found = Needs(self.written | {error.made_at} - {None}, self.packages | packages_through(error))
+        if error.again and found == self:
+            return Needs(self.written, self.packages | packages_read(run))
+        return found
+
+
+def _explored_again(
+    run: Run, before: tracing.Snapshot, first: PrimsplitError, needs: Needs
+) -> tuple[list[Array], trees.TreeSpec]:
+    """What `run` returns with substitutes, where without them it raised `first`. Raises as `explored` does."""
+    into = tracing.current()
+    count = len(into.ops)
+    told, is_new = False, True
+    while is_new:
         into.restore(before)
         try:
-            with substituted, numbers_told(into.examples if told else None):
+            with FUNCTIONS["again"](run, *needs), numbers_told(into.examples if told else None):
                 return _explored(run, before, is_again=True)
         except PrimsplitError as error:
             second = error
-        known = written, packages
-        written |= {second.made_at} - {None}
-        packages |= packages_through(second)
-        is_new = (written, packages) != known
+        except Exception:
+            if first.__cause__ is None:
+                raise
+            second = first  # it tells what a library's function raised already
+        more = needs.more(second, run)
+        is_new, needs = more != needs, more
         if not is_new and not told and second.again and into.examples is not None:
             told = is_new = True
-        substituted = FUNCTIONS["again"](run, written, packages) if is_new else None
-    raise (second if len(into.ops) >= count or second.place == first.place else first) from None
+    told_better = second if len(into.ops) >= count or second.place == first.place else first
+    raise told_better from told_better.__cause__
 
 
 def _explored(run: Run, before: tracing.Snapshot, *, is_again: bool = False) -> tuple[list[Array], trees.TreeSpec]:
@@ -104,7 +140,7 @@ def _explored(run: Run, before: tracing.Snapshot, *, is_again: bool = False) -> 
     exploration = _Exploration(run, before)
     failure: Endless | None = None
     try:
-        exploration.follow(FEW)
+        exploration.follow(FEW, SHALLOW)
     except Endless as error:
         failure = error
         if error.again and not is_again:
@@ -135,10 +171,10 @@ class _Exploration:
         self.paths: list[Path] = []
         self.pending: list[tuple[bool, ...]] = [()]
 
-    def follow(self, most: int) -> None:
-        """Record the paths that are pending, until there are more than so many. Raises Endless."""
+    def follow(self, most: int, deepest: int = DEEPEST) -> None:
+        """Record the paths that are pending, until there are more than so many, or deeper ones. Raises Endless."""
         into = tracing.current()
-        while self.pending and len(self.paths) + len(self.pending) <= most:
+        while self.pending and len(self.paths) + len(self.pending) <= most and self._depth() <= deepest:
             path = Path(self.pending.pop(), __file__)
             into.restore(self.before)
             self.paths.append(path)
@@ -147,6 +183,10 @@ class _Exploration:
             unknown = [i for i, d in enumerate(path.taken) if i >= len(path.answers) and not d.settled]
             self.pending += [(*answers[:i], False) for i in unknown]
             check_number(self.paths, len(self.pending))
+
+    def _depth(self) -> int:
+        """How many conditions the path that was recorded last has asked."""
+        return sum(not d.settled for d in self.paths[-1].taken) if self.paths else 0
 
     def recorded(self) -> tuple[list[Array], trees.TreeSpec]:
         """The paths as one program."""
@@ -229,7 +269,7 @@ def _follow(path: Path, run: Run) -> None:
         raise
     except (Exception, SystemExit) as error:
         if not path.taken or not is_the_functions(error):
-            if (asked := asked_by_scipy(error)) is not None:
+            if (asked := asked_by_library(error)) is not None:
                 raise asked from error
             raise
         path.failure = error

@@ -2,10 +2,11 @@
 
 import dis
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from traceback import walk_tb
-from types import TracebackType
+from types import ModuleType, TracebackType
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from primsplit import tracing
 from primsplit.array import Array
 from primsplit.dims import Size
 from primsplit.errors import IndexingError, NumberAsked, Place, PrimsplitError, TraceError, errors_made
+from primsplit.fingerprint import objects_read, package_of
 
 _SUBSTITUTES = os.path.join(os.path.dirname(tracing.__path__[0]), "substitutes") + os.sep
 
@@ -107,6 +109,11 @@ def _size_asked(error: Exception) -> NumberAsked | None:
     )
 
 
+_OF_FITTED_MODELS = "\n  A fitted model is a function too: ps.load what skl2onnx.to_onnx writes of it."
+_NOT_TAKEN = re.compile(rf"(not|got|convert) '?{Array.__name__}\b|^object supporting the buffer API required")
+"""What compiled functions say of a type."""
+
+
 def _array_asked(error: Exception) -> NumberAsked | None:
     """The error for a compiled function that takes NumPy's own arrays alone; None for any other."""
     if str(error) == "Error setting single item of array.":  # by `known.flat[i] = x`, which hides what x said
@@ -120,26 +127,32 @@ def _array_asked(error: Exception) -> NumberAsked | None:
             place=_last_place(error.__traceback__, _is_users_file),
             cure="Make the array as large as it may get, take np.arange(n), or loop with ps.fori_loop.",
         )
-    if not isinstance(error, TypeError) or not (
-        told.endswith(f"not {Array.__name__}") or told.startswith("Iterator operand")
-    ):
+    if not isinstance(error, TypeError) or not (_NOT_TAKEN.search(told) or told.startswith("Iterator operand")):
         return None
     return NumberAsked(
         f"a compiled function cannot take a traced array: {error}",
         place=_last_place(error.__traceback__, _is_users_file),
-        cure="Call a function that is served (spsolve for splu, say), or give it a rule: @ps.primitive, @ps.rrule.",
+        cure="Call a function that is served (spsolve for splu, say), or give it a rule: @ps.primitive, @ps.rrule."
+        + (_OF_FITTED_MODELS if "sklearn" in _packages(error) else ""),
     )
 
 
-def asked_by_scipy(error: BaseException) -> NumberAsked | None:
-    """The error for a function of SciPy that failed on what is known only at run time; None for any other's."""
+def asked_by_library(error: BaseException) -> NumberAsked | None:
+    """The error for a function of SciPy that failed on what is known only at run time; None for the user's own error.
+
+    Likewise for one of an installed package that names the class of traced arrays.
+    """
     name, place = "", None
+    is_told = re.search(rf"\b{Array.__name__}\b", str(error)) is not None
     for frame, line in walk_tb(error.__traceback__):
         code, module = frame.f_code, str(frame.f_globals.get("__name__"))
-        if not tracing.is_library(code.co_filename):
+        is_packages = is_told and bool(package_of(module))
+        if not tracing.is_library(code.co_filename) and not is_packages:
             name, place = "", Place(code.co_filename, line, code.co_name)
-        elif not name and module.startswith("scipy."):
+        elif not name and (is_packages or module.startswith("scipy.")):
             name = f"{module}.{code.co_qualname}"
+    if not name and is_told and not _is_raised(error.__traceback__):
+        name = "a library's function"  # which leaves no frames of its own
     if not name or place is None:
         return None
     return NumberAsked(
@@ -150,12 +163,52 @@ def asked_by_scipy(error: BaseException) -> NumberAsked | None:
     )
 
 
+def tell_caller(error: PrimsplitError) -> None:
+    """Tell the user's own line that called an installed package, where the error is about a line of that."""
+    if error.place is None or tracing.is_users_own(error.place.filename):
+        return
+    places = [_last_place(trace, _is_users_own) for trace in _traces(error)]
+    called = next((place for place in places if place is not None), None)
+    if called is not None and not any(line.startswith("called at") for line in error.because):
+        source = called.source
+        error.because = (f"called at {called}" + (f":  {source}" if source else ""), *error.because)
+
+
+def _is_users_own(filename: str) -> bool:
+    return tracing.is_users_own(filename) and _is_users_file(filename)
+
+
+def _traces(error: BaseException) -> list[TracebackType]:
+    """Where the error was raised, and the one that it stands for: compiled functions keep no frames of theirs."""
+    return [e.__traceback__ for e in (error, error.__cause__, error.__context__) if e is not None and e.__traceback__]
+
+
+def packages_read(run: Callable[..., object]) -> frozenset[str]:
+    """The installed packages of the functions, classes and modules that a function reads."""
+    modules = [o.__name__ if isinstance(o, ModuleType) else getattr(o, "__module__", None) for o in objects_read(run)]
+    return frozenset(package for name in modules if isinstance(name, str) and (package := package_of(name)))
+
+
+def packages_through(error: PrimsplitError) -> frozenset[str]:
+    """The installed packages that an error which substitutes may do without went through."""
+    return _packages(error) if error.again or error.made_at else frozenset()
+
+
+def _packages(error: BaseException) -> frozenset[str]:
+    met = {str(frame.f_globals.get("__name__")) for trace in _traces(error) for frame, _ in walk_tb(trace)}
+    return frozenset(package for module in met if (package := package_of(module)))
+
+
 def _is_no_substitutes(filename: str) -> bool:
     return not filename.startswith(_SUBSTITUTES)
 
 
 def _is_users_file(filename: str) -> bool:
-    return not tracing.is_library(filename)
+    return not tracing.is_library(filename) and not filename.endswith(_CYTHONS)
+
+
+_CYTHONS = (".pyx", ".pxd", "<stringsource>", "View.MemoryView")
+"""What functions that Cython compiled leave in a traceback, which is no line that runs."""
 
 
 def place_of(error: BaseException) -> Place | None:

@@ -238,7 +238,8 @@ def array(
 ) -> Array:
     """A copy of anything that holds numbers, traced ones included; without `copy` the array itself."""
     given = asarray(object, dtype)
-    found = fresh(Array(given.value), order, given) if copy else laid_out(given, order)
+    is_copy = copy is np._CopyMode.ALWAYS if isinstance(copy, np._CopyMode) else copy
+    found = fresh(Array(given.value), order, given) if is_copy else laid_out(given, order)
     return found[(None,) * (ndmin - found.ndim)] if found.ndim < ndmin else found
 
 

@@ -387,6 +387,7 @@ def astype_function(x: Array, dtype: npt.DTypeLike | None, /, *, copy: bool = Tr
 @implements("view")
 def view(x: Array, dtype: npt.DTypeLike | None = None, type: Any = None) -> Array:
     """The same elements, written together. To read the bytes as another dtype is refused."""
-    if dtype is not None and np.dtype(dtype) != x.dtype:
+    is_class = dtype is np.ndarray  # of which it is an array already
+    if dtype is not None and not is_class and np.dtype(dtype) != x.dtype:
         raise unsupported("view, which reads bytes as another dtype,")
     return permuted_view(x, list(range(x.ndim)))

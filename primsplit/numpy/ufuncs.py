@@ -15,7 +15,7 @@ from primsplit.array import FUNCTIONS, Array, implements, numbers_of, unsupporte
 from primsplit.broadcasting import zeros_like
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.infer import broadcast_shapes
-from primsplit.ir import BFLOAT16, Const, is_held
+from primsplit.ir import BFLOAT16, is_held
 from primsplit.lifting import Held, array_like, as_array
 from primsplit.numpy.few_bits import to_few_bits
 from primsplit.numpy.second_run import known_arrays, made_at
@@ -206,7 +206,7 @@ def cast_to(x: Array, dtype: npt.DTypeLike) -> Array:
         return x
     if not is_held(wanted):
         raise DtypeError(f"arrays of dtype {wanted} cannot be part of a program", place=tracing.user_place())
-    known = None if isinstance(x.value, Const) and x.value.is_param else x.known()
+    known = x.known()
     if known is not None:
         return Array(tracing.constant(known.astype(wanted)))
     if wanted.isbuiltin == 2 and wanted != BFLOAT16:

@@ -1,6 +1,7 @@
 """Writing through an index key: the array that `x[key] = v` makes of `x`, in operators."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import count_up, expand_to, inverse_permutation, reshape_to, transpose, zeros
 from primsplit.calls.primitive import stop_gradient
 from primsplit.dims import Dim, Shape
-from primsplit.errors import ShapeError, TraceError
+from primsplit.errors import ShapeError
 from primsplit.numpy.keys import END, WHOLE, Bound, Cut, Entry, Fancy, Mask, New, Take, index_vector
 from primsplit.numpy.reading import block_place, index_matrix, read_basic
 from primsplit.ops import op
@@ -37,12 +38,16 @@ def write(x: Array, entries: Sequence[Entry], v: Array, reduction: str = "none")
         if chosen is not None:
             return chosen
     if any(isinstance(e, Fancy) and e.is_made for e in entries):
-        raise TraceError(
-            "a mask without axes takes one value here, not one for each True",
-            place=tracing.user_place(),
-            cure="Write x = np.where(condition, v, x).",
-        )
+        return _write_made(x, entries, v, reduction)
     return _scatter(x, entries, v, reduction)
+
+
+def _write_made(x: Array, entries: Sequence[Entry], v: Array, reduction: str) -> Array:
+    """`x` written through masks without axes, each with an axis of size 1 made for it, which goes again."""
+    own = [e for e in entries if not isinstance(e, New)]
+    axes = [a for a, e in enumerate(own) if isinstance(e, Fancy) and e.is_made]
+    placed = [replace(e, is_made=False) if isinstance(e, Fancy) else e for e in entries]
+    return op.Squeeze(write(op.Unsqueeze(x, axes), placed, v, reduction), axes)
 
 
 def labels_of(entries: Sequence[Entry], block: int) -> list[Label]:

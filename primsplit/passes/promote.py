@@ -1,6 +1,6 @@
 """Constants of a block turned into parameters."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,15 +9,22 @@ from primsplit.ir import Block, Const, Value, Var, free, is_call
 
 
 def promote(block: Block, constants: Sequence[Const]) -> Block:
-    """The block with these constants, found by identity, as further parameters in their order."""
-    params = {id(c): Var(c.type, c.hint, c.sizes if c.type.rank == 1 else None) for c in constants}
+    """The block with these constants as further parameters in their order.
+
+    They are found by identity; one that `ps.param` made, by its name: each path of a function makes its own.
+    """
+    params = {_key(c): Var(c.type, c.hint, c.sizes if c.type.rank == 1 else None) for c in constants}
     made = _replaced(block, params)
     return Block(made.name, (*made.params, *params.values()), made.ops, made.results)
 
 
-def _replaced(block: Block, params: dict[int, Var]) -> Block:
+def _key(value: Value | None) -> int | str:
+    return value.hint if isinstance(value, Const) and value.is_param else id(value)
+
+
+def _replaced(block: Block, params: Mapping[int | str, Var]) -> Block:
     def read(value: Value | None) -> Value | None:
-        return params.get(id(value), value)
+        return params.get(_key(value), value)
 
     ops = []
     for op in block.ops:
@@ -26,7 +33,7 @@ def _replaced(block: Block, params: dict[int, Var]) -> Block:
         if is_call(op):
             inputs, attributes = _with_captures(inputs, attributes)
         ops.append(replace(op, inputs=inputs, attributes=attributes))
-    results = tuple(params.get(id(r), r) for r in block.results)
+    results = tuple(params.get(_key(r), r) for r in block.results)
     return Block(block.name, block.params, tuple(ops), results)
 
 

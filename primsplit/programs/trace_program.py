@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing, trees
+from primsplit.branching.users_errors import tell_caller
 from primsplit.calls.recorded import StandIn, merged
 from primsplit.collector import paused
 from primsplit.counters import Counters
@@ -172,6 +173,7 @@ def _record(
         try:
             found = explored_keeping(name, given, lambda handles: call(merged(leaves, params, handles)), known)
         except PrimsplitError as error:
+            tell_caller(error)
             raise error.with_traceback(tracing.users_frames(error.__traceback__)) from error.__cause__
         written = [found.written[state] for state in found.params if state in found.written]
         results = [a.value for a in (*found.results, *written)]

@@ -91,7 +91,7 @@ def _order_of(pivots: Any) -> Any:
 def qr(
     a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False, **_: Any
 ) -> Any:
-    """Q and R, whole or "economic", or R alone; whole ones have a gradient where there are no more rows than columns.
+    """Q and R, whole or "economic", or R alone; a whole Q has a gradient where there are no more rows than columns.
 
     Raises UnsupportedFunction for pivots.
     """

@@ -9,6 +9,7 @@ from primsplit import tracing
 from primsplit.array import Array
 from primsplit.calls.primitive import primitive
 from primsplit.errors import ShapeError
+from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.complex.matrices import halved, of_halves, square_parts, whole
 from primsplit.numpy.dense.loop import identity_like, loop, swapped
 from primsplit.numpy.dense.triangular import solve_triangular as triangular_unit
@@ -298,7 +299,7 @@ give_rules(_exponential, exponential_along)
 
 def block_diag(*arrs: Any) -> Any:
     """The matrix with these blocks on its diagonal, and zeros elsewhere; a vector is a row."""
-    blocks = [np.atleast_2d(a) for a in arrs]
+    blocks: list[Any] = [np.atleast_2d(array_like(a) if holds_traced(a) else a) for a in arrs]
     widths = [block.shape[1] for block in blocks]
     padded = (np.pad(block, ((0, 0), (sum(widths[:i]), sum(widths[i + 1 :])))) for i, block in enumerate(blocks))
     return np.concatenate(list(padded), axis=0)

@@ -7,7 +7,8 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array
-from primsplit.lifting import holds_traced
+from primsplit.lifting import array_held, holds_traced
+from primsplit.methods import called
 from primsplit.numpy import creation, diagonals, frequencies, spaces, strided
 from primsplit.numpy.second_run import is_again, known_arrays, running_plainly
 from primsplit.numpy.windows import WINDOWS
@@ -27,12 +28,22 @@ def _unlike(traced: Function) -> Function:
     return call
 
 
+def _of_held(make: Function) -> Function:
+    """What makes an array of anything, given what an object of the user's says is its array where that is traced."""
+
+    def call(x: Any, *args: Any, **options: Any) -> Any:
+        held = array_held(x)
+        return make(x if held is None else held, *args, **options)
+
+    return call
+
+
 def _maker(original: Function, traced: Function) -> Function:
     """A function whose results people write into."""
 
     def make(*args: Any, **options: Any) -> Any:
         if any(map(holds_traced, (*args, *options.values()))):
-            return traced(*args, **options)
+            return called(traced, original, args, options)
         return writable(original(*args, **options))
 
     return make
@@ -197,6 +208,9 @@ TAKING: dict[Function, Function] = {
 """What takes traced arguments that NumPy does not dispatch on."""
 
 
+HELD: tuple[Function, ...] = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray)
+"""What makes an array of any object that says what its array is."""
+
 MODULES = (np, np.linalg, np.fft, np.lib, np.lib.stride_tricks)
 
 
@@ -227,6 +241,7 @@ def _register_all() -> None:
     table |= {f: _UfuncSubstitute(f, _listing(f)) for f in ufuncs}
     table |= {f: Substitute(f, _maker(f, _unlike(traced))) for f, traced in MADE.items()}
     table |= {f: when_traced(f, _unlike(traced), tabled_results) for f, traced in TAKING.items()}
+    table |= {f: Substitute(f, _of_held(table[f].again)) for f in HELD}
     table |= {f: Substitute(f, _plain(f)) for f in RULES}
     table |= {
         np.ndenumerate: Substitute(np.ndenumerate, _enumerated),

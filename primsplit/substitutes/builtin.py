@@ -6,7 +6,11 @@ already has the same value and the same gradient, and needs no branch.
 
 import builtins
 import functools
+import sys
+import typing
+from abc import ABCMeta
 from collections.abc import Callable
+from types import UnionType
 from typing import Any
 
 import numpy as np
@@ -64,15 +68,30 @@ def _sorted(values: Any, **options: Any) -> Any:
     return ordered[::-1] if options.get("reverse") else ordered
 
 
+def _is_instance(x: Any, kinds: Any) -> bool:
+    """`isinstance`; an abstract class such as Iterable goes by what NumPy would have in the place of a traced array."""
+    if not isinstance(x, Array):
+        return isinstance(x, kinds)
+    each = kinds if isinstance(kinds, tuple) else typing.get_args(kinds) if isinstance(kinds, UnionType) else None
+    if each is not None:
+        return any(_is_instance(x, kind) for kind in each)
+    asks = getattr(builtins.type(kinds), "__instancecheck__", None)
+    if asks is not type.__instancecheck__ and asks is not ABCMeta.__instancecheck__:
+        return isinstance(x, kinds)
+    return kinds in Array.__mro__[:-1] or issubclass(x.numpys_class(), kinds)
+
+
 class _TypeCalls(type):
     """What `type(x)`, `isinstance(y, type)` and `issubclass(y, type)` mean."""
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
         if len(args) == 1 and is_again():
             (value,) = args
-            if isinstance(value, Array):
-                return value.numpys_class()
-            return np.ndarray if isinstance(value, Table) else builtins.type(value)
+            kind = value.numpys_class() if isinstance(value, Array) else builtins.type(value)
+            named = sys._getframe(1).f_globals.get(kind.__name__)  # what `type(x) is float` compares it with
+            if isinstance(value, Table):
+                return np.ndarray
+            return named if getattr(named, "original", None) is kind else kind
         return builtins.type(*args, **options)
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -91,6 +110,7 @@ BUILTINS: dict[str, Any] = {
     "min": Substitute(builtins.min, _extreme(builtins.min, lambda new, best: new < best, dims.minimum)),
     "max": Substitute(builtins.max, _extreme(builtins.max, lambda new, best: new > best, dims.maximum)),
     "sorted": Substitute(builtins.sorted, _sorted),
+    "isinstance": Substitute(builtins.isinstance, _is_instance),
     "type": _Type,
 }
 """What names of Python mean in a module whose function is run again."""

@@ -1,7 +1,8 @@
-"""The names of the user's modules, and the cells of a function, that mean substitutes while a function is run again."""
+"""The names that mean substitutes while a function is run again: the user's, a package's that asked, and of cells."""
 
 import builtins
 import functools
+import importlib.machinery
 import sys
 import threading
 import types
@@ -14,14 +15,16 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import implements
 from primsplit.families import import_families
-from primsplit.fingerprint import containers_read, is_library
+from primsplit.fingerprint import containers_read, is_library, members, package_of
 from primsplit.numpy.second_run import is_again, running_again
 from primsplit.substitutes import polynomials
 from primsplit.substitutes.builtin import BUILTINS
+from primsplit.substitutes.classes import NUMBERS, stands_in
 from primsplit.substitutes.plain_arrays import tabled
 from primsplit.substitutes.table import ModuleSubstitute, is_stood_in_for, methods, substitute_of
 
 ABSENT = object()
+_COMPILED = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 Written = frozenset[tracing.Instruction]
 
 
@@ -64,6 +67,13 @@ class _AttributeSlot(_Slot):
         setattr(self.holder, self.name, value)
 
 
+class _MemberSlot(_AttributeSlot):
+    """An attribute of an object whose class has `__slots__`, which may be frozen, and what it held."""
+
+    def _put(self, value: Any) -> None:
+        object.__setattr__(self.holder, self.name, value)
+
+
 class _BuiltinsSlot(_Slot):
     """The names of Python's own that a module lacks: one slot, since every module of the user's has them all."""
 
@@ -95,32 +105,44 @@ def _content(cell: types.CellType) -> Any:
 
 
 class _Filled:
-    """The slots that are filled, and how many threads run something again; the last one restores them."""
+    """The slots that are filled, and how many threads run something again; the last one restores them.
+
+    `packages` are the installed packages whose slots are filled as the user's are.
+    """
 
     lock = threading.Lock()
     slots: ClassVar[list[_Slot]] = []
+    packages: ClassVar[frozenset[str]] = frozenset()
     users = 0
+
+
+def _is_left(module: str | None) -> bool:
+    """True for a module whose names keep their meaning: one of a library that has not asked for a number."""
+    name = module or ""
+    return is_library(name) and package_of(name) not in _Filled.packages
 
 
 @implements("again")
 def substituted(
-    run: Callable[..., Any], written: frozenset[tracing.Instruction]
+    run: Callable[..., Any], written: Written, packages: frozenset[str]
 ) -> AbstractContextManager[None] | None:
     """What gives names other meanings while `run` is run again; None where they have them already.
 
-    Arrays that NumPy makes by the instructions `written` are traced ones, since they are written to.
+    Arrays that NumPy makes by the instructions `written` are traced ones, since they are written to. The modules of
+    the installed `packages` are taken for the user's.
     """
-    return None if is_again() else _substituted(run, written)
+    return None if is_again() else _substituted(run, written, packages)
 
 
 @contextmanager
-def _substituted(run: Callable[..., Any], written: Written) -> Iterator[None]:
+def _substituted(run: Callable[..., Any], written: Written, packages: frozenset[str]) -> Iterator[None]:
     """Names mean substitutes inside, for this thread: in the user's modules, and for `run` and what it calls."""
     with _Filled.lock:
         _Filled.users += 1
     try:
         with _Filled.lock:
             _register_scipys()
+            _Filled.packages |= packages
             for slot in _open_slots(run):
                 slot.fill()
                 _Filled.slots.append(slot)
@@ -133,6 +155,7 @@ def _substituted(run: Callable[..., Any], written: Written) -> Iterator[None]:
                 for slot in reversed(_Filled.slots):
                     slot.restore()
                 _Filled.slots.clear()
+                _Filled.packages = frozenset()
 
 
 def _register_scipys() -> None:
@@ -146,7 +169,7 @@ def _open_slots(run: Callable[..., Any]) -> Iterator[_Slot]:
     """What to fill that is not filled yet."""
     namespaces = {id(n): n for n in _namespaces()}
     for function in (v for v in _reached(run, namespaces) if isinstance(v, types.FunctionType)):
-        if is_library(function.__module__ or ""):
+        if _is_left(function.__module__):
             yield from (slot for slot in _of_cells(function) if callable(slot.original))
         else:
             namespaces.setdefault(id(function.__globals__), function.__globals__)
@@ -173,29 +196,31 @@ _original_import = builtins.__import__
 def _importing(name: str, globals: Any = None, *rest: Any, **options: Any) -> Any:
     """The import statement: a substitute for what the user's own code imports while it is run again."""
     found = _original_import(name, globals, *rest, **options)
-    is_users = is_again() and globals is not None and not is_library(globals.get("__name__") or "")
+    is_users = is_again() and globals is not None and not _is_left(globals.get("__name__"))
     return substitute_of(found) if is_users else found
 
 
 def _namespaces() -> Iterator[dict[str, Any]]:
-    """The dictionaries of the user's modules."""
+    """The dictionaries of the user's modules, and of those written in Python of the packages that asked."""
     for name, module in list(sys.modules.items()):
-        if isinstance(module, types.ModuleType) and not is_library(name):
+        if isinstance(module, types.ModuleType) and not _is_left(name) and not _is_compiled(module):
             yield vars(module)
+
+
+def _is_compiled(module: types.ModuleType) -> bool:
+    """True for a module in C, whose functions read its names and take NumPy's own arrays alone."""
+    return (getattr(module, "__file__", None) or "").endswith(_COMPILED)
 
 
 def _of_module(namespace: dict[str, Any]) -> Iterator[_Slot]:
     yield from _of_names(namespace)
-    if lacking := {n: s for n, s in BUILTINS.items() if n not in namespace}:
+    meant = {**BUILTINS, **NUMBERS} if stands_in(namespace) else BUILTINS
+    if lacking := {n: s for n, s in meant.items() if n not in namespace}:
         yield _BuiltinsSlot(namespace, "", ABSENT, lacking)
 
 
 def _of_names(namespace: dict[str, Any]) -> Iterator[_Slot]:
-    for name, value in list(namespace.items()):
-        if type(value) in _COMPOSED or is_stood_in_for(value):
-            substitute = _substitute(value)
-            if substitute is not value:
-                yield _Slot(namespace, name, value, substitute)
+    yield from _of_values(_Slot, namespace, [*namespace.items()])
 
 
 def _of_cells(function: types.FunctionType) -> Iterator[_Slot]:
@@ -216,26 +241,46 @@ def _of_defaults(function: types.FunctionType) -> Iterator[_Slot]:
 
 
 def _of_containers(users: Sequence[Any]) -> Iterator[_Slot]:
-    """The arrays in the lists, dictionaries, objects and classes that these functions and objects read."""
-    for container in containers_read(users):
+    """What the lists, dictionaries, objects and classes hold that these functions and objects read."""
+    for container in containers_read(users, _Filled.packages):
+        if _is_read_only(container):
+            continue
         if isinstance(container, list):
-            yield from _of_arrays(_ElementSlot, container, enumerate(container))
+            yield from _of_values(_ElementSlot, container, enumerate(container))
+            yield from _of_generated(container)
         elif isinstance(container, type):
-            yield from _of_arrays(_AttributeSlot, container, vars(container).items())
+            unbound = [(n, v) for n, v in vars(container).items() if not hasattr(type(v), "__get__")]
+            yield from _of_values(_AttributeSlot, container, unbound)
         else:
             held = container if isinstance(container, dict) else getattr(container, "__dict__", {})
-            yield from _of_arrays(_Slot, held, held.items())
+            yield from _of_values(_Slot, held, held.items())
+            yield from _of_generated(held.values())
+            yield from _of_values(_MemberSlot, container, members(container).items())
 
 
-def _of_arrays(slot: type[_Slot], holder: Any, named: Iterable[tuple[Any, Any]]) -> list[_Slot]:
-    arrays = [(n, v, _substitute(v)) for n, v in named if type(v) in {np.ndarray, tuple}]
-    return [slot(holder, n, v, substitute) for n, v, substitute in arrays if substitute is not v]
+def _of_generated(values: Iterable[Any]) -> Iterator[_Slot]:
+    """The names of functions whose code was generated, such as sympy.lambdify's: they are no module's."""
+    for function in list(values):
+        if type(function) is types.FunctionType and function.__globals__.get("__name__") not in sys.modules:
+            yield from _of_module(function.__globals__)
+
+
+def _is_read_only(container: Any) -> bool:
+    """True for a list or dictionary of a class that has something else done when an element is written."""
+    own = next((kind for kind in (list, dict) if isinstance(container, kind)), None)
+    return own is not None and type(container).__setitem__ is not own.__setitem__
+
+
+def _of_values(slot: type[_Slot], holder: Any, named: Iterable[tuple[Any, Any]]) -> list[_Slot]:
+    """The slots of those that something stands in for."""
+    found = [(n, v, _substitute(v)) for n, v in named if type(v) in _COMPOSED or is_stood_in_for(v)]
+    return [slot(holder, n, v, substitute) for n, v, substitute in found if substitute is not v]
 
 
 def _is_users(value: Any) -> bool:
     """True for a function or class that the user wrote, and for objects of such a class."""
     kinds = types.FunctionType | types.MethodType | type
-    return not is_library((value if isinstance(value, kinds) else type(value)).__module__ or "")
+    return not _is_left((value if isinstance(value, kinds) else type(value)).__module__)
 
 
 def _substitute(value: Any) -> Any:
@@ -298,6 +343,6 @@ def _held_by(value: Any) -> list[Any]:
 
 def _held_by_function(function: types.FunctionType) -> list[Any]:
     held = [_content(c) for c in function.__closure__ or ()]
-    if is_library(function.__module__ or ""):  # whose lists of arguments hold objects of the user's
+    if _is_left(function.__module__):  # whose lists of arguments hold objects of the user's
         held += [v for c in held if type(c) in {list, tuple} for v in c if _is_users(v)]
     return [*held, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(), *vars(function).values()]

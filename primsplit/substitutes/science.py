@@ -12,6 +12,7 @@ from primsplit.scipy import (
     distance,
     factorizations,
     fft,
+    fftpack,
     filters,
     integrate,
     labelled,
@@ -56,6 +57,7 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "scipy.spatial": (spatial,),
     "scipy.optimize": (rosenbrock,),
     "scipy.fft": (fft,),
+    "scipy.fftpack": (fftpack,),
     "scipy.sparse.linalg": (sparse_systems,),
     "scipy.stats": (descriptive, scores, trimmed, ordinal, distances, circular, hypotheses),
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 from primsplit.scipy.assembled import Assembled, assembled, dense, is_sparse, of_diagonals
 from primsplit.scipy.sparse import product
-from primsplit.substitutes.table import register, register_method, when_traced
+from primsplit.substitutes.table import register, register_method, when_unknown
 
 CLASSES = tuple(
     f"{form}_{kind}" for form in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil") for kind in ("array", "matrix")
@@ -69,7 +69,7 @@ def register_sparse(module: ModuleType) -> None:
         owner = getattr(module, form)
         for name, traced in METHODS.items():
             register_method(owner, name, traced)
-        register(owner, when_traced(owner, functools.partial(assembled, form)))
+        register(owner, when_unknown(owner, functools.partial(assembled, form)))
     for name, traced in FUNCTIONS.items():
         original: Any = getattr(module, name)
-        register(original, when_traced(original, traced))
+        register(original, when_unknown(original, traced))

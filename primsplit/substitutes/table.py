@@ -6,6 +6,7 @@ from typing import Any
 
 from primsplit.array import Array
 from primsplit.lifting import holds_traced
+from primsplit.methods import called
 from primsplit.numpy.second_run import is_again
 
 Function = Callable[..., Any]
@@ -107,6 +108,23 @@ def holds_array(value: Any) -> bool:
     return isinstance(value, Array) or (isinstance(value, list | tuple) and any(map(holds_array, value)))
 
 
+def is_unknown(value: Any) -> bool:
+    """True for a traced array whose elements only the run knows, and for lists and tuples with one in them."""
+    if isinstance(value, Array):
+        return value.known() is None
+    return any(map(is_unknown, value)) if isinstance(value, list | tuple) else holds_traced(value)
+
+
+def when_unknown(original: Function, traced: Function) -> Substitute:
+    """Substitutes for a function of NumPy's arrays, which known ones are: all that has another form is unknown."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        is_traced = any(map(is_unknown, (*args, *options.values())))
+        return (traced if is_traced else original)(*args, **options)
+
+    return Substitute(original, call)
+
+
 def when_traced(original: Function, traced: Function, known: Function | None = None) -> Substitute:
     """Substitutes for a function that only traced arguments make another of.
 
@@ -115,7 +133,7 @@ def when_traced(original: Function, traced: Function, known: Function | None = N
 
     def call(*args: Any, **options: Any) -> Any:
         if any(map(holds_traced, (*args, *options.values()))):
-            return traced(*args, **options)
+            return called(traced, original, args, options)
         found = original(*args, **options)
         return found if known is None else known(found, (args, options))
 

@@ -96,9 +96,8 @@ def is_asked_by_user(frame: FrameType | None) -> bool:
     return frame is not None
 
 
-def is_users_own(frame: FrameType) -> bool:
-    """True for a frame of no library at all, also none of the installed packages."""
-    filename = frame.f_code.co_filename
+def is_users_own(filename: str) -> bool:
+    """True for a file of no library at all, also none of the installed packages."""
     return "-packages" not in filename and not is_library(filename)
 
 

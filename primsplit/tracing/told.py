@@ -5,7 +5,7 @@ import functools
 import itertools
 import linecache
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
@@ -22,10 +22,10 @@ _TELLING = frozenset({
 def is_told(frame: FrameType) -> bool:
     """True where the expression that the frame evaluates is printed, logged, or the message of an error.
 
-    False where the source cannot be read.
+    Also where it gets a name first that the function reads for nothing else. False where the source cannot be read.
     """
     nodes = _nodes_around(frame)
-    return any(_tells(node, inner) for node, inner in zip(nodes, [*nodes[1:], None], strict=True))
+    return _are_told(nodes) or _is_told_by_name(nodes)
 
 
 def is_decided_by(frame: FrameType) -> bool:
@@ -72,7 +72,7 @@ def _is_caught_around(frame: FrameType | None, caller: str, error: type[Exceptio
 
 def _has_handler(frame: FrameType, error: type[Exception]) -> bool:
     """True where the user's source has the instruction of the frame in a `try` with a handler for the error."""
-    if not frame.f_code.co_exceptiontable or not is_users_own(frame):
+    if not frame.f_code.co_exceptiontable or not is_users_own(frame.f_code.co_filename):
         return False
     nodes = _own(_nodes_around(frame))
     return any(_catches(node, inner, error, frame) for node, inner in itertools.pairwise(nodes))
@@ -158,6 +158,49 @@ def _decides(node: ast.AST, inner: ast.AST) -> bool:
     if isinstance(node, ast.Subscript):
         return inner is node.slice
     return isinstance(node, ast.Compare) or (isinstance(node, ast.Match) and inner is node.subject)
+
+
+def _are_told(nodes: Sequence[ast.AST]) -> bool:
+    """True where one of these nodes, each in the one before, shows the next."""
+    return any(_tells(node, inner) for node, inner in zip(nodes, [*nodes[1:], None], strict=True))
+
+
+def _is_told_by_name(nodes: Sequence[ast.AST]) -> bool:
+    """True for a text whose name in the function is read only where it is told, and decides nothing there."""
+    places = [k for k, n in enumerate(nodes) if isinstance(n, ast.stmt)]
+    scopes = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    assigned = nodes[places[-1]] if places else None
+    if not (scopes and isinstance(assigned, ast.Assign) and all(map(_makes_text, nodes[places[-1] + 1 :]))):
+        return False
+    names = {target.id if isinstance(target, ast.Name) else "" for target in assigned.targets}
+    outside = {name for n in ast.walk(scopes[-1]) if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names}
+    reads = [read for name in names for read in _reads(scopes[-1], name)]
+    return "" not in names and not names & outside and all(_are_told(r) and not _is_asked_of(r) for r in reads)
+
+
+def _makes_text(node: ast.AST) -> bool:
+    """True for what a text is put together by."""
+    if isinstance(node, ast.Call):
+        return _makes_text(node.func)
+    if isinstance(node, ast.Attribute):
+        return node.attr == "format"
+    return isinstance(node, ast.JoinedStr | ast.FormattedValue | ast.BinOp | ast.Constant)
+
+
+def _reads(node: ast.AST, name: str, around: tuple[ast.AST, ...] = ()) -> Iterator[tuple[ast.AST, ...]]:
+    """Where a name is read: the nodes that hold the place, the outermost first."""
+    around = (*around, node)
+    if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+        yield around
+    for child in ast.iter_child_nodes(node):
+        yield from _reads(child, name, around)
+
+
+def _is_asked_of(nodes: Sequence[ast.AST]) -> bool:
+    """True where a choice or a comparison is among the nodes of the last statement."""
+    asking = ast.Compare | ast.Subscript | ast.BoolOp | ast.IfExp | ast.Match
+    places = [k for k, n in enumerate(nodes) if isinstance(n, ast.stmt)]
+    return any(isinstance(n, asking) for n in nodes[places[-1] :])
 
 
 def _tells(node: ast.AST, inner: ast.AST | None) -> bool:

@@ -14,6 +14,9 @@ X = np.random.default_rng(0).standard_normal((4, 3))
 DIFFERENTIABLE: dict[str, Callable[[Any], Any]] = {
     "zeros_like, ones_like and full_like": lambda x: x * np.ones_like(x) + np.zeros_like(x) + np.full_like(x, 3.0),
     "full_like of a traced number": lambda x: np.full_like(x, x[0, 0]),
+    "array with a copy where one is needed": lambda x: (
+        np.array(x, copy=np._CopyMode.IF_NEEDED) + np.array(x, copy=None)
+    ),
     "linspace between arrays": lambda x: np.linspace(x[0], x[1], 5),
     "linspace from a traced number, without the end": lambda x: np.linspace(x[0, 0], 2, 4, endpoint=False),
     "linspace on a last axis": lambda x: np.linspace(0, x[1], 5, axis=-1),

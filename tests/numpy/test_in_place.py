@@ -38,6 +38,16 @@ def chained(y: Any, v: Any) -> None:
     y *= row.sum()
 
 
+def masked_numbers(y: Any, v: Any) -> None:
+    """A number's own mask, as code for arrays of any shape has it, and one for whole rows; one of two is True."""
+    for number, is_low in ((y[0, 0, 0], y[0, 0, 0] < y[0, 0, 1]), (y[0, 0, 1], y[0, 0, 0] >= y[0, 0, 1])):
+        copy = np.ones_like(number)
+        copy[is_low] = np.sin(number[is_low]) * v[0, 0]
+        y[0, 0, 2] += copy
+    y[0][is_low] = y[1][is_low] * v[is_low]
+    y[2][~is_low] = y[1][~is_low] * v[~is_low]
+
+
 def view_of_view(y: Any, v: Any) -> None:
     rest = y[1:]
     first = rest[0]
@@ -115,6 +125,7 @@ WRITES: dict[str, Write] = {
     "a mask by as many values": lambda y, v: y.__setitem__(y > 0, np.cos(y)[y > 0]),
     "a mask and an index array": setting((np.array([True, False, True, False]), [0, 1]), lambda v: v[:2]),
     "a mask without axes": setting(np.True_, lambda v: v),
+    "masks without axes by as many values": masked_numbers,
     "add.at": at(np.add, ([0, 2, 0],), lambda v: v),
     "add.at with a slice and indices": at(np.add, (whole, [1, 1]), lambda v: v[:2]),
     "add.at with a slice": at(np.add, slice(1, 3), lambda v: v),

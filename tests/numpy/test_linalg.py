@@ -47,6 +47,7 @@ LINALG: list[tuple[str, Callable[..., Any], list[Array]]] = [
     ("qr of a square matrix", np.linalg.qr, [normal(4, 4)]),
     ("qr of a wide matrix", np.linalg.qr, [normal(3, 5)]),
     ("qr, R alone", lambda a: np.linalg.qr(a, mode="r"), [normal(5, 3)]),
+    ("qr, R of the complete one", lambda a: np.linalg.qr(a, mode="complete").R, [normal(5, 3)]),
     ("matrix_power", lambda a: np.linalg.matrix_power(a, 5), [normal(3, 3)]),
     ("matrix_power, negative", lambda a: np.linalg.matrix_power(a, -2), [regular(3, 3)]),
     ("tensorsolve", np.linalg.tensorsolve, [(normal(6, 6) + 3 * np.eye(6)).reshape(2, 3, 6), normal(2, 3)]),
@@ -355,7 +356,7 @@ def test_what_numpy_refuses_is_refused_at_the_users_line(function: Callable[...,
     assert refused.value.place.filename == __file__
 
 
-def test_a_complete_qr_has_its_value_and_refuses_a_gradient() -> None:
+def test_a_complete_q_has_its_value_and_refuses_a_gradient() -> None:
     a = normal(4, 2)
     for found, wanted in zip(
         session(lambda a: np.linalg.qr(a, mode="complete"), [4, 2])(a), np.linalg.qr(a, mode="complete"), strict=True

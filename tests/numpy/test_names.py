@@ -101,6 +101,17 @@ def test_questions_about_dtypes_are_answered_while_tracing() -> None:
 
 
 def test_reading_the_bytes_as_another_dtype_is_refused_and_the_same_dtype_is_a_view() -> None:
-    check_grads(lambda x: x.view() * x, X)
+    check_grads(lambda x: x.view() * x + x.view(np.ndarray), X)
     with pytest.raises(ps.PrimsplitError):
         ps.trace(lambda x: x.view(np.int64), X)
+
+
+def named_first(x: Any) -> Any:
+    padded = np.pad(array=x, pad_width=1, mode="edge")
+    turned = np.rot90(m=np.roll(a=np.transpose(a=x), shift=1, axis=0))
+    return padded[1:-1, 1:-1] * turned * np.sum(a=x, axis=0) * np.append(arr=x, values=[2.0])[-1]
+
+
+def test_the_first_argument_may_have_numpys_name() -> None:
+    check_grads(named_first, X, resize=())
+    check_grads(lambda x: named_first(x) * np.array([x[0, 0], 1.0])[0], X, resize=())

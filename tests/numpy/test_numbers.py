@@ -125,6 +125,17 @@ def test_pythons_truth_values_are_whole_numbers(expression: Callable[[Any, Any],
         np.testing.assert_array_equal(program(x), function(x))
 
 
+@pytest.mark.parametrize("other", [None, "auto"])
+def test_no_number_equals_none_or_a_text(other: Any) -> None:
+    def f(x: Any) -> Any:
+        assert x[0].item() != other
+        assert (x[0],) != (other,)
+        assert x[1] not in [other, other]
+        return np.where(x == other, 2.0 * x, x) * (x != other)
+
+    check_grads(f, X)
+
+
 def test_a_power_of_pythons_integers_has_a_known_exponent() -> None:
     assert ps.trace(lambda x: round(x[0].item()) ** 3 * 1.0, np.array([2.2]))(np.array([2.2])) == 8.0
     with pytest.raises(ps.PrimsplitError, match="whose exponent only the run knows"):

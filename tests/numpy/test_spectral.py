@@ -148,7 +148,7 @@ def test_a_symbolic_size_may_be_zero_or_one(function: Callable[..., Any], shape:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4)])
-def test_full_matrices_are_bases_and_have_no_gradient(shape: tuple[int, int], dtype: str) -> None:
+def test_full_matrices_are_bases_and_several_added_vectors_have_no_gradient(shape: tuple[int, int], dtype: str) -> None:
     a = normal(*shape).astype(dtype)
     u, s, vh = session(np.linalg.svd, ["M", "N"], dtype=dtype)(a)
     tolerance = 50 * float(np.finfo(dtype).eps)
@@ -161,6 +161,18 @@ def test_full_matrices_are_bases_and_have_no_gradient(shape: tuple[int, int], dt
     if shape[0] != shape[1]:
         with pytest.raises(MissingRule, match="full_matrices"):
             ps.split(lambda a: sum(np.sum(part) for part in np.linalg.svd(a)[::2]), a)
+
+
+def null_vector(a: Any) -> Any:
+    """As the direct linear transform finds a homography."""
+    v = np.linalg.svd(a)[2][..., -1, :]
+    return v[..., :-1] / v[..., -1:]
+
+
+@pytest.mark.parametrize("a", [normal(2, 4, 5), np.eye(2, 3) * 2 + [0.0, 0.0, 1.0]], ids=["a batch", "equal values"])
+def test_a_single_vector_that_completes_the_basis_has_its_gradient(a: Array) -> None:
+    check_grads(null_vector, a, symbolic=False)
+    check_grads(lambda x: np.linalg.svd(x)[0][..., -1] ** 2, np.swapaxes(a, -1, -2), symbolic=False)
 
 
 SYMMETRIC = {

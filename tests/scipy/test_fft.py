@@ -1,4 +1,4 @@
-"""scipy.fft: SciPy's values by its own names on traced arrays, of every type, norm and length, and gradients."""
+"""scipy.fft and scipy.fftpack: SciPy's values by its own names, of every type, norm and length, and gradients."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.fft
+import scipy.fftpack
 
 import primsplit as ps
 from primsplit.errors import ShapeError
@@ -60,6 +61,16 @@ FORMS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "rfftn and back": (lambda x: scipy.fft.irfftn(scipy.fft.rfftn(x) ** 2, s=x.shape), TABLE),
     "rfft2 and back": (lambda x: scipy.fft.irfft2(scipy.fft.rfft2(x) ** 2, s=x.shape), TABLE),
     "shifts": (lambda x: scipy.fft.fftshift(x) * scipy.fft.ifftshift(x), X),
+    "older cosines": (lambda x: scipy.fftpack.dct(x, norm="ortho") * scipy.fftpack.idct(x, 2, 7), X),
+    "older sines": (lambda x: scipy.fftpack.dst(x, 4) * scipy.fftpack.idst(x, type=3, axis=0), X),
+    "older cosines of tables": (
+        lambda x: scipy.fftpack.dctn(x, axes=[0]) * scipy.fftpack.idctn(x, shape=x.shape),
+        TABLE,
+    ),
+    "older sines of tables": (lambda x: scipy.fftpack.dstn(x) * scipy.fftpack.idstn(x, 3, norm="ortho"), TABLE),
+    "older fft": (lambda x: scipy.fftpack.ifft(scipy.fftpack.fft(x, 7) ** 2, overwrite_x=True).real, X),
+    "older fft2": (lambda x: scipy.fftpack.ifft2(scipy.fftpack.fft2(x) ** 2).real, TABLE),
+    "older fftn": (lambda x: scipy.fftpack.ifftn(scipy.fftpack.fftn(x, axes=[0]) ** 2, shape=x.shape).real, TABLE),
 }
 
 

@@ -81,6 +81,7 @@ MIRRORS: list[tuple[str, Any, tuple[Any, ...]]] = [
     ("solveh_banded", lambda m, a, b, c: m.solveh_banded(np.stack([a, b]), c[:, 0]), (*BANDS[1:], RIGHT)),
     ("solveh_banded", lambda m, a, b, c: m.solveh_banded(np.stack([a, b]), c, lower=True), (*BANDS[:0:-1], RIGHT)),
     ("block_diag", lambda m, a, b, c: m.block_diag(a, b, c), (FULL, RIGHT, RIGHT[0])),
+    ("block_diag of lists", lambda m, a: m.block_diag([[a[0, 0], 1.0], [2, a[1, 1]]], [a[0, 1]]), (FULL,)),
     ("toeplitz", lambda m, a: m.toeplitz(a), (RIGHT[:, 0],)),
     ("toeplitz", lambda m, a, b: m.toeplitz(a, b), (RIGHT[:, 0], RIGHT[1])),
     ("circulant", lambda m, a: m.circulant(a), (RIGHT[:, 0],)),

@@ -80,7 +80,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "secants of two points": lambda p: newton(lambda x: np.exp(x) - p[1], 0.5, x1=0.7),
     "Halley's steps": van_der_waals,
     "Newton's steps of an array": lambda p: newton(cube, np.ones(2), lambda x, a: 3 * x * x, (p,)),
-    "secants of an array": lambda p: newton(cube, np.ones(2), args=(p,)),
+    "secants of an array": lambda p: newton(cube, np.ones(2), args=[p]),
     "a bracket": lambda p: root_scalar(lambda x, e: x - e * np.sin(x) - p[1], args=(p[0],), bracket=[0, 6]).root,
     "a bracket by name": lambda p: root_scalar(lambda x: x * x - p[1], method="bisect", bracket=(0, 6)).root,
     "a point": lambda p: root_scalar(lambda x: p[0] * x**2 - p[1], x0=p[1], fprime=lambda x: 2 * p[0] * x).root,

@@ -243,6 +243,27 @@ def test_a_normal_distribution_of_vectors_is_scipys(given: tuple[Any, ...]) -> N
     check_grads(through, *given, resize=(2,))  # SciPy drops an axis of one vector, a file keeps the rank
 
 
+@pytest.mark.parametrize("rank", [3, 2, 1])
+def test_a_normal_distribution_of_a_lower_rank_is_scipys(rank: int) -> None:
+    root = np.random.default_rng(rank).standard_normal((3, rank))
+
+    def f(scale: Any, along: Any) -> Any:
+        normal = scipy.stats.multivariate_normal
+        cov = scale * (root @ np.diag(np.exp(along[:rank])) @ root.T)
+        inside = root @ along[:rank]
+        return normal.logpdf(inside, np.zeros(3), cov, allow_singular=True), normal.pdf(inside, None, cov, True)
+
+    check_grads(f, np.array(0.7), np.array([0.3, -0.2, 0.5]), symbolic=False)
+
+
+def test_what_lies_outside_of_a_singular_normal_distribution_has_no_density() -> None:
+    def f(x: Any) -> Any:
+        return scipy.stats.multivariate_normal.logpdf(x, np.zeros(2), np.diag([2.0, 0.0]), allow_singular=True)
+
+    points = np.array([[0.3, 0.0], [0.3, 0.1]])
+    np.testing.assert_allclose(ps.trace(f, points)(points), f(points))
+
+
 MATRICES: dict[str, Callable[..., Any]] = {
     "multivariate_t": lambda x, c: (
         scipy.stats.multivariate_t.logpdf(x, x[0], c, 3.3),

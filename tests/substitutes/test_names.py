@@ -107,7 +107,7 @@ def test_other_threads_do_not_notice() -> None:
 
 
 def asks_float(x: Any) -> Any:
-    return float(x[0]) * 2
+    return x[0].__float__() * 2
 
 
 def asks_list(x: Any) -> Any:
@@ -138,7 +138,7 @@ def writes_to_a_table(x: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "says", "line"),
     [
-        (asks_float, "x.astype(float)", "return float(x[0]) * 2"),
+        (asks_float, "x.astype(float)", "return x[0].__float__() * 2"),
         (asks_list, "on the whole axis", "return x.tolist()"),
         (asks_key, "known key", "return {0.7: x}[x[0]]"),
         (asks_text, "Compare the value", 'return f"{x[0]:.3f}"'),

@@ -1,5 +1,6 @@
 """What plain NumPy, `math` and SciPy do not hand over is served all the same: lists, buffers, tables and sizes."""
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
@@ -159,11 +160,44 @@ def frozen_distributions(x: Any) -> Any:
     return x * (made.logpdf(x).sum() + made.cdf(0.3)) + known.pdf(x) + known.ppf(0.9) + PRIOR.mean()
 
 
+class Priors:
+    """Functions and distributions that a class, an object and their lists hold."""
+
+    rate = scipy.stats.expon
+
+    def __init__(self) -> None:
+        self.location = scipy.stats.norm
+        self.links: dict[str, Any] = {"log": math.exp, "tables": [TABLE]}
+
+
+PRIORS = Priors()
+
+
+def held_by_an_object(x: Any) -> Any:
+    known = PRIORS.location.logpdf(x, x[0]) + PRIORS.rate.logpdf(x * x) + PRIORS.links["log"](x[1])
+    return known * PRIORS.links["tables"][0][np.argsort(x)]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Slotted:
+    """An object without a dictionary."""
+
+    table: Any
+
+
+SLOTTED = Slotted(TABLE)
+
+
+def held_in_slots(x: Any) -> Any:
+    return SLOTTED.table[np.argsort(x)] * x
+
+
 SERVED: list[Callable[[Any], Any]] = [
     rotation, filled_by_elements, filled_by_rows, written_identity, added_at_traced_places, written_copy,
     written_where_a_mask_says, copies_in_an_order, indexed_table, lists_of_numbers, joined_in_brackets,
     special_functions, normal_distribution, linear_algebra, imported_inside, names_of_functions,
     statistics_of_elements, lists_beside_arrays, indexed_by_range, frozen_distributions,
+    held_by_an_object, held_in_slots,
 ]  # fmt: skip
 
 

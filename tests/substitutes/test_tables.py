@@ -178,11 +178,43 @@ def written_in_an_object(x: Any) -> Any:
     return rod.heat * x
 
 
+@dataclasses.dataclass
+class Cell:
+    vectors: Any
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array(self.vectors, dtype=dtype)
+
+
+def held_by_an_object_that_stands_for_it(x: Any) -> Any:
+    vectors = np.zeros((3, 3))
+    vectors[:] = Cell(np.diag(TABLE[1:]))
+    vectors[0, 1:] = x[:2]
+    vectors[1] = Cell(x**2)
+    return np.linalg.det(np.asarray(Cell(vectors))) * np.array(Cell(x))
+
+
+class Joint:
+    """A joint of a robot as people generate it: its function's names are no module's."""
+
+    def __init__(self) -> None:
+        names: dict[str, Any] = {"array": np.array, "sin": np.sin}
+        exec("def turn(q): return array([[sin(q), 1.0], [q, 2.0]])", names)
+        self.turn: Callable[[Any], Any] = names["turn"]
+
+
+JOINTS = [Joint()]
+
+
+def generated_functions_of_objects(x: Any) -> Any:
+    return JOINTS[0].turn(x[0]) @ x[:2] * x[-1]
+
+
 SERVED: list[Callable[[Any], Any]] = [
     in_objects, in_containers, in_an_object_made_inside, in_results_of_numpy, written_copies_of_what_is_computed,
     counted_by_arrays, an_assembled_matrix, views_of_what_is_computed, results_of_methods, written_by_functions,
     written_by_place, complex_waves, written_in_an_object,
-    MESH.moved,
+    MESH.moved, held_by_an_object_that_stands_for_it, generated_functions_of_objects,
 ]  # fmt: skip
 
 

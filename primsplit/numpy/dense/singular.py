@@ -10,6 +10,7 @@ from primsplit.array import Array
 from primsplit.calls.primitive import primitive, rrule
 from primsplit.errors import MissingRule
 from primsplit.ir import Type
+from primsplit.numpy.dense import lu
 from primsplit.numpy.dense.loop import cut, diagonal, identity_like, on_diagonal, rows_at, size, swapped, until
 from primsplit.numpy.dense.qr import complete_q, reduced_qr, tall_qr
 from primsplit.numpy.dense.rotations import (
@@ -256,6 +257,10 @@ def _pseudo_inverse(a: Array, cutoff: Array) -> tuple[Array, Pullback]:
 @primitive
 def completion(u: Array) -> Array:
     """Columns [..., m, m - k] that make orthonormal columns U [..., m, k] a basis."""
+    return _completing(u)
+
+
+def _completing(u: Array) -> Array:
     rows, columns = u.shape[-2:]
     whole = complete_q(u)
     return op.Identity(cut(whole, size(u, -1), None, -1), types=[Type(u.dtype, (*u.shape[:-2], rows, rows - columns))])
@@ -265,6 +270,37 @@ def completion(u: Array) -> Array:
 def _completion(u: Array) -> Any:
     """Refused: the vectors that complete the basis are not a smooth function of U."""
     raise MissingRule(
-        "svd with full_matrices=True has no gradient in the vectors that complete the basis: they are arbitrary",
+        "svd with full_matrices=True has no gradient in several vectors that complete the basis: they are arbitrary",
         cure="Use full_matrices=False.",
     )
+
+
+@primitive
+def normal(u: Array) -> Array:
+    """The one column [..., n + 1, 1] that makes orthonormal columns U [..., n + 1, n] a basis."""
+    return _completing(u)
+
+
+@rrule(normal)
+def _normal(u: Array) -> tuple[Array, Pullback]:
+    """No tangent: `normal_with` takes A itself for its own."""
+    return normal(u), lambda _: (None,)
+
+
+@primitive
+def normal_with(a: Array, vector: Array) -> Array:
+    """The unit vector [..., n + 1, 1] at right angles to the columns of A [..., n + 1, n], with its derivative."""
+    return op.Identity(vector)
+
+
+@rrule(normal_with)
+def _normal_with(a: Array, vector: Array) -> tuple[Array, Pullback]:
+    """dA = -c (A^+ dc)^T, from A^T c = 0; [A c]^-1 dc starts with A^+ dc. Without full rank it is infinite or NaN."""
+    c = normal_with(a, vector)
+
+    def pullback(dc: Array) -> tuple[Array | None, ...]:
+        whole = op.Concat(a, c, axis=-1, types=[Type(a.dtype, (*a.shape[:-1], a.shape[-2]))])
+        z = cut(lu.solve(whole, dc), 0, -1, -2)
+        return op.Neg(op.MatMul(c, swapped(z))), None
+
+    return c, pullback

@@ -4,14 +4,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from primsplit import tracing
+from primsplit import dims, tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import full
 from primsplit.errors import UnsupportedFunction
 from primsplit.numpy.dense import cholesky as cholesky_unit
 from primsplit.numpy.dense import determinant, lu, small
 from primsplit.numpy.dense import qr as qr_unit
-from primsplit.numpy.dense.loop import swapped, upper
+from primsplit.numpy.dense.loop import swapped
 from primsplit.numpy.linalg.operands import matrices, square
 from primsplit.ops import op
 
@@ -44,19 +44,21 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Q and R with orthonormal columns of Q, LAPACK's signs. The gradient needs full rank of the first columns.
 
-    A wide matrix is [X Y] with a square X = Q U: then R = [U, Q^T Y].
+    A wide matrix is [X Y] with a square X = Q U: then R = [U, Q^T Y]. The complete Q has no gradient, its R has.
     """
     (a,) = matrices(a)
-    if mode == "complete":
-        q = qr_unit.complete_q(a)
-        return QRResult(q, upper(op.MatMul(swapped(q), a)))
-    if mode not in {"reduced", "r"}:
+    if mode not in {"reduced", "r", "complete"}:
         raise UnsupportedFunction(
             f"np.linalg.qr with mode={mode!r} has no form for traced arrays",
             place=tracing.user_place(),
             cure="Use mode='reduced' or mode='r'.",
         )
     q, r = qr_unit.reduced_qr(a)
+    if mode == "complete":
+        rows, columns = a.shape[-2:]
+        below = [(0, 0)] * (len(a.shape) - 2) + [(0, rows - dims.minimum(rows, columns)), (0, 0)]
+        whole: Any = np.pad(r, below)
+        return QRResult(qr_unit.complete_q(a), whole)
     return r if mode == "r" else QRResult(q, r)
 
 

@@ -67,25 +67,27 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     """U, S and Vh; S alone with compute_uv=False.
 
     The element of largest absolute value of each column of U is positive, where LAPACK's signs are arbitrary. The
-    derivative of the vectors of equal singular values is infinite or NaN: there is none. What full_matrices adds to a
-    matrix that is not square has no gradient.
+    derivative of the vectors of equal singular values is infinite or NaN: there is none. Of what full_matrices adds to
+    a matrix that is not square, a single vector has a gradient, several have none.
     """
     a = _mirrored(a, "L") if hermitian else matrices(a)[0]
     if not compute_uv:
         return singular.singular_values(a)
     u, s, vh = singular.svd(a)
     if full_matrices:
-        u, vh = _full(u), swapped(_full(swapped(vh)))
+        u, vh = _full(u, a), swapped(_full(swapped(vh), swapped(a)))
     return SVDResult(u, s, vh)
 
 
-def _full(u: Array) -> Array:
-    """Orthonormal columns completed to a basis."""
+def _full(u: Array, a: Array) -> Array:
+    """Orthonormal columns, which span those of A, completed to a basis."""
     rows, columns = u.shape[-2:]
     if dims.same(rows, columns):
         return u
     whole = type(u.type)(u.dtype, (*u.shape[:-2], rows, rows))
-    return op.Concat(u, singular.completion(u), axis=-1, types=[whole])
+    is_one = dims.same(rows, columns + 1)
+    added = singular.normal_with(a, singular.normal(u)) if is_one else singular.completion(u)
+    return op.Concat(u, added, axis=-1, types=[whole])
 
 
 @implements(np.linalg.svdvals)

@@ -104,7 +104,7 @@ def newton(
     """
     start = stop_gradient(cast_to(array_like(x0), np.float64))
     argument = StandIn(start.type, scalar=start.shape == ())
-    functions = [recorded(with_args(f, args), argument) for f in (func, fprime, fprime2) if f is not None]
+    functions = [recorded(with_args(f, tuple(args)), argument) for f in (func, fprime, fprime2) if f is not None]
     if fprime is None:
         # SciPy's second point: a little away from the first one.
         away = start * (1 + 1e-4) + np.where(start >= 0, 1e-4, -1e-4)
@@ -121,7 +121,7 @@ def fixed_point(
 ) -> Any:
     """x = func(x), elements of an array x together; NaN where SciPy raises."""
     start = stop_gradient(cast_to(array_like(x0), np.float64))
-    function = with_args(func, args)
+    function = with_args(func, tuple(args))
     argument = StandIn(start.type, scalar=start.shape == ())
     residual = recorded(lambda x: x - cast_to(array_like(function(x)), np.float64), argument)
     search = repeated(xtol, maxiter, accelerated=method == "del2")

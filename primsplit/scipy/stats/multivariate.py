@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import tracing
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to
-from primsplit.errors import ShapeError
+from primsplit.calls.primitive import stop_gradient
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import cast_to
 
@@ -16,22 +15,22 @@ from primsplit.numpy.ufuncs import cast_to
 class MultivariateNormal:
     """`multivariate_normal.logpdf(x, mean, cov)`, whose arguments may all be traced; float64, as in SciPy.
 
-    The covariance must have full rank: NaN, where SciPy raises, unless it is positive definite. It may be a number or
-    a vector, the diagonal.
+    The covariance must have full rank unless `allow_singular`: NaN, where SciPy raises, unless it is positive definite.
+    It may be a number or a vector, the diagonal. A derivative is that along covariances of the same rank.
     """
 
     methods = ("pdf", "logpdf", "entropy")
 
     def logpdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         """The logarithm of the density at the vectors along the last axis of `x`; axes of one vector are dropped."""
-        if allow_singular:
-            raise ShapeError("multivariate_normal with allow_singular=True is not known", place=tracing.user_place())
         points, centre, spread = shaped(x, mean, cov)
-        factor = np.linalg.cholesky(spread)
-        white = np.linalg.solve(factor, (points - centre)[..., None])[..., 0]
-        size = spread.shape[-1]
-        log_scale = 0.5 * log_determinant(factor) + 0.5 * math.log(2 * math.pi) * size
-        return squeezed(-0.5 * np.sum(white * white, axis=-1) - log_scale)
+        offset = points - centre
+        if not allow_singular:
+            return squeezed(_log_density(offset, spread, spread.shape[-1]))
+        null, smallest = null_space(spread)
+        beyond = np.sum((offset @ null) ** 2, axis=-1)
+        found = _log_density(offset, spread + null @ null.T, spread.shape[-1] - np.sum(null * null))
+        return squeezed(np.where(np.sqrt(stop_gradient(beyond)) < smallest, found + 0.5 * beyond, -np.inf))
 
     def pdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         """The density."""
@@ -41,6 +40,25 @@ class MultivariateNormal:
         """The entropy, which does not depend on the mean."""
         _, centre, spread = shaped(0.0 if mean is None else mean, mean, cov)
         return 0.5 * (centre.shape[-1] * (1 + math.log(2 * math.pi)) + log_determinant(np.linalg.cholesky(spread)))
+
+
+def _log_density(offset: Any, spread: Any, rank: Any) -> Any:
+    """The logarithm of the density at these offsets from the mean, scaled as in a space of `rank` dimensions."""
+    factor = np.linalg.cholesky(spread)
+    white = np.linalg.solve(factor, offset[..., None])[..., 0]
+    log_scale = 0.5 * log_determinant(factor) + 0.5 * math.log(2 * math.pi) * rank
+    return -0.5 * np.sum(white * white, axis=-1) - log_scale
+
+
+def null_space(spread: Any) -> tuple[Any, Any]:
+    """The eigenvectors [d, d] whose eigenvalues SciPy takes for 0, the other columns 0; and the bound of those.
+
+    They have no gradient. With N their projector, det(C + N) is the pseudo-determinant of C, (C + N)^-1 - N its
+    pseudo-inverse, so that both are differentiated without eigenvectors, which equal eigenvalues have no derivative of.
+    """
+    values, vectors = np.linalg.eigh(stop_gradient(spread))
+    smallest = 1e6 * np.finfo(np.float64).eps * np.max(np.abs(values))
+    return vectors * (values <= smallest), smallest
 
 
 def squeezed(found: Any) -> Any:
