@@ -17,7 +17,7 @@ DEEPEST = 64
 MOST = 1024
 """The most paths of one function that are recorded, ..."""
 FEW = 64
-"""... where more than these do not compare for Python's `min`, `max` or `sorted`, ..."""
+"""... where more than these do not compare for Python's `min`, `sorted` or `all`, ..."""
 SHALLOW = 16
 """... or where one path asks more conditions than these, each an If inside another: those that may be are joined."""
 LONGEST = 2**18
@@ -135,5 +135,5 @@ def endless(place: Place | None, why: str) -> Endless:
 
 
 def asks_for_order(place: Place | None) -> bool:
-    """True where Python's `min`, `max` or `sorted` asks: it may do without branches, see `substitutes.builtin`."""
-    return place is not None and re.search(r"\b(min|max|sorted)\(", place.source) is not None
+    """True where Python's `min`, `sorted` or `all` asks: it may do with less branches, see `substitutes.builtin`."""
+    return place is not None and re.search(r"(?<![\w.])(min|max|sorted|all|any)\(", place.source) is not None

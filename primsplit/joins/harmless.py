@@ -34,8 +34,8 @@ _METHODS = frozenset({
 })  # fmt: skip
 """Methods of arrays and numbers that compute."""
 _OF_PYTHON = frozenset({
-    "abs", "bool", "complex", "divmod", "enumerate", "float", "int", "isinstance", "len", "max", "min", "pow", "range",
-    "reversed", "round", "sum", "tuple", "zip",
+    "abs", "all", "any", "bool", "complex", "divmod", "enumerate", "float", "int", "isinstance", "len", "max", "min",
+    "pow", "range", "reversed", "round", "sum", "tuple", "zip",
 })  # fmt: skip
 _MODULES = frozenset({"numpy", "scipy", math.__name__, cmath.__name__})
 

@@ -1,7 +1,7 @@
 """Substitutes for functions of Python's own that compare traced numbers, or ask for a size that only the run knows.
 
 `min`, `max` and `sorted` compare, and every comparison would be a branch. A choice between two values that are there
-already has the same value and the same gradient, and needs no branch.
+already has the same value and the same gradient, and needs no branch. `all` and `any` are one condition of several.
 """
 
 import builtins
@@ -9,7 +9,7 @@ import functools
 import sys
 import typing
 from abc import ABCMeta
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import UnionType
 from typing import Any
 
@@ -68,6 +68,21 @@ def _sorted(values: Any, **options: Any) -> Any:
     return ordered[::-1] if options.get("reverse") else ordered
 
 
+def _of_conditions(decides: bool, combined: np.ufunc) -> Function:
+    """`all` or `any`: one condition of all those that only the run knows. One that `decides` ends it, as in Python."""
+
+    def call(values: Iterable[Any]) -> Any:
+        unknown: list[Array] = []
+        for value in values:
+            if isinstance(value, Array) and value.known() is None:
+                unknown.append(Array(FUNCTIONS["condition"](value)))
+            elif bool(value) is decides:
+                return decides
+        return Array(functools.reduce(combined, unknown).value, weak=True) if unknown else not decides
+
+    return call
+
+
 def _is_instance(x: Any, kinds: Any) -> bool:
     """`isinstance`; an abstract class such as Iterable goes by what NumPy would have in the place of a traced array."""
     if not isinstance(x, Array):
@@ -110,6 +125,8 @@ BUILTINS: dict[str, Any] = {
     "min": Substitute(builtins.min, _extreme(builtins.min, lambda new, best: new < best, dims.minimum)),
     "max": Substitute(builtins.max, _extreme(builtins.max, lambda new, best: new > best, dims.maximum)),
     "sorted": Substitute(builtins.sorted, _sorted),
+    "all": Substitute(builtins.all, _of_conditions(False, np.logical_and)),
+    "any": Substitute(builtins.any, _of_conditions(True, np.logical_or)),
     "isinstance": Substitute(builtins.isinstance, _is_instance),
     "type": _Type,
 }

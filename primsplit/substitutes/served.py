@@ -32,8 +32,7 @@ def served_names() -> Iterator[str]:
     """The functions and classes that traced values may be given to: SciPy's too where it is not loaded."""
     for prefix, module in LOADED.items():
         for name, value in vars(module).items():
-            is_dtype = isinstance(value, type) and issubclass(value, np.generic)
-            if is_function(value) and not (is_dtype or isinstance(value, np.ufunc)) and value not in FUNCTIONS:
+            if is_function(value) and not isinstance(value, np.ufunc) and value not in FUNCTIONS:
                 yield f"{prefix}.{name}"
     for module_name, ours in MODULES.items():
         yield from (f"{module_name}.{name}" for own in ours for name in own.__all__)

@@ -254,3 +254,22 @@ def test_a_class_of_numbers_is_itself_where_it_converts_nothing_traced() -> None
     found: list[Any] = []
     ps.trace(lambda x: found.append(uses_of_classes(x)) or x, X)
     assert found[-1] == uses_of_classes(X)
+
+
+def shifted_sum(*values: Any) -> Any:
+    if all(v == -math.inf for v in values):
+        return -math.inf
+    return max(values) + math.log(sum(math.exp(v - max(values)) for v in values))
+
+
+def of_many_conditions(x: Any) -> Any:
+    total = shifted_sum(x[2], x[0])
+    for k in range(7):
+        total = shifted_sum(total, x[k % 3], 0.5 * x[(k + 1) % 3])
+        if any(v > 0.13 * k for v in x) and not all(v > -0.3 for v in x):
+            total = 0.9 * total + x[1]
+    return total
+
+
+def test_all_and_any_of_many_are_one_condition() -> None:
+    check_grads(of_many_conditions, X, also_at=[(-X,), (np.abs(X),)], symbolic=False)
