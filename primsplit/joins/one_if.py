@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from types import FrameType, FunctionType, ModuleType
+from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -215,6 +215,8 @@ def _may_hold_arrays(value: Any) -> bool:
     """False for what surely shows no traced array but itself."""
     if isinstance(value, FunctionType):
         return value.__closure__ is not None or bool(value.__defaults__)
+    if isinstance(value, BuiltinFunctionType):
+        return not isinstance(value.__self__, ModuleType)  # the list whose method it is
     plain = int | float | complex | str | bytes | range | np.generic | np.ndarray | np.ufunc | np.dtype | type | None
     modules = ModuleType | ModuleSubstitute | Substitute
     return not (type(value) is Array or is_missing(value) or isinstance(value, plain | modules))

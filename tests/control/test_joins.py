@@ -184,6 +184,17 @@ class Clamp:
         return found
 
 
+def marked_cells(x):
+    cells = np.zeros((3, 3))
+    for i in range(3):
+        for j in range(3):
+            here = x[3 * i + j] * (1 + 0.1 * i)
+            if abs(here) > 0.15 * len(cells):
+                scaled = here * round(1.7)
+                cells[i, j] = scaled + cells[i - 1, j] ** 2
+    return np.sum(cells * cells)
+
+
 NINE = rng.standard_normal(9)
 
 
@@ -195,6 +206,7 @@ NINE = rng.standard_normal(9)
         (many_ways, np.array([0.413, -0.317, 0.731])),
         (sorted_by_exchange, NINE),
         (marked_rows, NINE),
+        (marked_cells, NINE),
         (kept_in_vectors, NINE),
         (flags, NINE),
         (looks_up, NINE),
