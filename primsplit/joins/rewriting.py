@@ -53,6 +53,8 @@ class _Writer(ast.NodeTransformer):
         self.joins: list[Join] = []
         self.own: set[str] | None = None
         """The names of the function that are seen nowhere else; None outside of functions."""
+        self.followed: set[str] = set()
+        """The names that tell the ends of loops that are not joined: what gives them a value is followed both ways."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         with_steps(node, self._asks)
@@ -101,6 +103,8 @@ class _Writer(ast.NodeTransformer):
 
     def visit_Steps(self, node: Steps) -> list[ast.stmt]:
         join = self._join_steps(node)
+        if join is None:
+            self.followed.add(node.ended)
         self.generic_visit(node)
         if join is None:
             is_over: ast.expr = ast.Name(node.ended, ast.Load())
@@ -174,6 +178,8 @@ class _Writer(ast.NodeTransformer):
         names = tuple(sorted(found.assigned | found.written))
         is_renamed = any(n.startswith("__") for n in names)  # in a class, where Python gives it another name
         if of_test.assigned or of_test.written or is_renamed or not self.own.issuperset(names):
+            return None
+        if not self.followed.isdisjoint(names):
             return None
         found.read |= of_test.read
         found.attributes |= of_test.attributes
