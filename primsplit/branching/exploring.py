@@ -15,7 +15,7 @@ import numpy as np
 from primsplit import dims, tracing, trees
 from primsplit.array import FUNCTIONS, Array, implements
 from primsplit.branching.paths import (
-    DEEPEST,
+    COSTLY,
     FEW,
     MOST,
     SHALLOW,
@@ -140,7 +140,7 @@ def _explored(run: Run, before: tracing.Snapshot, *, is_again: bool = False) -> 
     exploration = _Exploration(run, before)
     failure: Endless | None = None
     try:
-        exploration.follow(FEW, SHALLOW)
+        exploration.follow(FEW, gives_up=True)
     except Endless as error:
         failure = error
         if error.again and not is_again:
@@ -171,10 +171,13 @@ class _Exploration:
         self.paths: list[Path] = []
         self.pending: list[tuple[bool, ...]] = [()]
 
-    def follow(self, most: int, deepest: int = DEEPEST) -> None:
-        """Record the paths that are pending, until there are more than so many, or deeper ones. Raises Endless."""
+    def follow(self, most: int, *, gives_up: bool = False) -> None:
+        """Record the paths that are pending, until there are more than so many. Raises Endless.
+
+        With `gives_up` also until it takes long: until one is deep, or all are many ops.
+        """
         into = tracing.current()
-        while self.pending and len(self.paths) + len(self.pending) <= most and self._depth() <= deepest:
+        while self.pending and len(self.paths) + len(self.pending) <= most and not (gives_up and self._takes_long()):
             path = Path(self.pending.pop(), __file__)
             into.restore(self.before)
             self.paths.append(path)
@@ -184,9 +187,11 @@ class _Exploration:
             self.pending += [(*answers[:i], False) for i in unknown]
             check_number(self.paths, len(self.pending))
 
-    def _depth(self) -> int:
-        """How many conditions the path that was recorded last has asked."""
-        return sum(not d.settled for d in self.paths[-1].taken) if self.paths else 0
+    def _takes_long(self) -> bool:
+        count, ops = COSTLY
+        depth = sum(not d.settled for d in self.paths[-1].taken) if self.paths else 0
+        many = len(self.paths) + len(self.pending) > count
+        return depth > SHALLOW or (many and sum(len(p.ops) for p in self.paths) > ops)
 
     def recorded(self) -> tuple[list[Array], trees.TreeSpec]:
         """The paths as one program."""

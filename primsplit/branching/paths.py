@@ -20,6 +20,8 @@ FEW = 64
 """... where more than these do not compare for Python's `min`, `sorted` or `all`, ..."""
 SHALLOW = 16
 """... or where one path asks more conditions than these, each an If inside another: those that may be are joined."""
+COSTLY = 8, 2**11
+"""... or where more paths than these record more ops than these in all."""
 LONGEST = 2**18
 """The most ops that are recorded in all where the paths are more than FEW."""
 

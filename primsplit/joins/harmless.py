@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.fingerprint import is_library
+from primsplit.fingerprint import is_library, package_of
 from primsplit.joins.statements import Callee, Effects, Refused, effects
 from primsplit.tracing import is_library as is_librarys_file
 
@@ -178,7 +178,8 @@ _READ_ONLY = (
 
 def _computes(function: Any, name: str, callers: frozenset[types.CodeType]) -> bool:
     """True for a function that writes to nothing that it did not make."""
-    if isinstance(function, types.FunctionType) and not is_library(function.__module__ or ""):
+    module = getattr(function, "__module__", None) or ""
+    if isinstance(function, types.FunctionType) and (package_of(module) or not is_library(module)):
         return _is_harmless_function(function, callers)
     original = getattr(function, "original", function)
     if getattr(builtins, name, None) is original:
