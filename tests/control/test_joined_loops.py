@@ -15,7 +15,7 @@ Function = Callable[[Any], Any]
 
 def newton(x: Any) -> Any:
     guess = x[0]
-    for _ in range(40):
+    for _ in range(20):
         change = (guess - x[1] * np.sin(guess) - x[0]) / (1 - x[1] * np.cos(guess))
         guess = guess - change
         if abs(change) < 1e-12:
@@ -25,7 +25,7 @@ def newton(x: Any) -> Any:
 
 def newton_while(x: Any) -> Any:
     guess, change, count = x[0], 1.0, 0
-    while abs(change) > 1e-12 and count < 50:
+    while abs(change) > 1e-12 and count < 18:
         change = (guess - x[1] * np.sin(guess) - x[0]) / (1 - x[1] * np.cos(guess))
         guess = guess - change
         count += 1
@@ -34,7 +34,7 @@ def newton_while(x: Any) -> Any:
 
 def newton_return(x: Any) -> Any:
     guess = x[0]
-    for count in range(60):
+    for count in range(18):
         change = (guess - x[1] * np.sin(guess) - x[0]) / (1 - x[1] * np.cos(guess))
         guess -= change
         if abs(change) < 1e-12:
@@ -162,7 +162,7 @@ def test_a_loop_that_the_numbers_end_is_what_python_does(function: Function) -> 
         )
 
 
-def test_a_program_grows_with_the_steps_and_not_with_their_ways() -> None:
+def test_a_program_grows_with_its_steps_and_not_with_their_ways() -> None:
     def counts(limit: int) -> int:
         def function(x: Any) -> Any:
             for _ in range(limit):
@@ -173,7 +173,7 @@ def test_a_program_grows_with_the_steps_and_not_with_their_ways() -> None:
 
         return sum(1 for _ in _ops(ps.trace(function, 2.0).block))
 
-    assert counts(80) - counts(60) == counts(60) - counts(40) < 200
+    assert counts(30) - counts(25) == counts(25) - counts(20) < 50
 
 
 def _ops(block: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.branching import paths
+from primsplit.branching import exploring, paths
 from primsplit.errors import ConcretizationError
 from tests.numpy.agreement import check_grads
 
@@ -209,7 +209,7 @@ NINE = rng.standard_normal(9)
         (marked_cells, NINE),
         (kept_in_vectors, NINE),
         (flags, NINE),
-        (looks_up, NINE),
+        (looks_up, NINE[:7]),
         (skips, NINE + 0.1),
         (tariffs, NINE[:6]),
         (exchanged_in_a_list, NINE[:7]),
@@ -451,7 +451,9 @@ OTHERS = [
 @pytest.mark.parametrize("function", OTHERS)
 def test_what_does_more_is_right_or_refused(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven numbers are 128 paths, in each of which a list, a counter or an iterator is another."""
-    monkeypatch.setattr(paths, "MOST", paths.FEW + 1)
+    monkeypatch.setattr(paths, "MOST", 17)
+    for module in (paths, exploring):
+        monkeypatch.setattr(module, "FEW", 16)
     for x in (NINE[:7], -NINE[:7]):
         wanted = function(x)
         with contextlib.suppress(ps.PrimsplitError):
