@@ -128,7 +128,7 @@ class _Writer(ast.NodeTransformer):
                 ast.If(asked("is_over"), [ast.Break()], []),
             ]
         made = ast.Call(self._helper("loop"), [ast.Constant(number)], [])
-        items = node.iter and ast.Call(asked("items"), [node.iter], [])
+        items = node.iter and ast.Call(asked("items"), [node.iter], [_made_here(node.iter)])
         return [
             *self._at(node, [ast.Assign([ast.Name(f"_loop_{number}", ast.Store())], made)]),
             *self._loop(node, node.target and ast.Name(node.item, ast.Store()), items, body),
@@ -229,6 +229,12 @@ def _with_item(node: Steps) -> list[list[ast.stmt]]:
     if node.target is not None:
         first = [ast.copy_location(ast.Assign([node.target], ast.Name(node.item, ast.Load())), node)]
     return [(first if k == 0 else []) + part.body for k, part in enumerate(node.parts)]
+
+
+def _made_here(items: ast.expr) -> ast.keyword:
+    """Whether what a loop goes through is an `enumerate` or `zip` that nothing else has seen."""
+    is_call = isinstance(items, ast.Call) and isinstance(items.func, ast.Name) and items.func.id in {"enumerate", "zip"}
+    return ast.keyword("is_made_here", ast.Constant(is_call))
 
 
 def _calls(nodes: Sequence[ast.expr]) -> bool:

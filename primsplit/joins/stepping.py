@@ -31,9 +31,9 @@ class Loop:
         self.may_go_on = True
         self.count = 0
 
-    def items(self, iterable: Any) -> Any:
+    def items(self, iterable: Any, *, is_made_here: bool) -> Any:
         """What the loop goes through."""
-        self.may_go_on = _is_held(iterable)
+        self.may_go_on = _is_held(iterable, is_made_here=is_made_here)
         return iterable
 
     def done(self, part: Side) -> tuple[Any, ...]:
@@ -96,14 +96,42 @@ class _Step(Statement):
 
 _HELD = (
     range, list, tuple, str, dict, np.ndarray, Array, itertools.product, itertools.combinations, itertools.permutations,
-    *map(type, ({}.keys(), {}.values(), {}.items(), iter([]), iter(()), iter(range(0)), reversed([]), iter({}))),
+    *map(type, ({}.keys(), {}.values(), {}.items())),
 )  # fmt: skip
-"""What gives its items to everyone who goes through it, as often as asked, and what goes through such a thing."""
+"""What gives its items to everyone who goes through it, or may be gone through without a loss."""
+_ITERATORS = frozenset(
+    map(type, (iter([]), iter(()), iter(range(0)), reversed([]), iter(""), iter({}), iter(np.ones(1))))
+)
 
 
-def _is_held(iterable: Any) -> bool:
-    """True for what nobody misses an item of that a loop has taken and not used."""
+def _is_held(iterable: Any, *, is_made_here: bool) -> bool:
+    """True for what nobody misses an item of that a loop has taken and not used.
+
+    `is_made_here` says that `enumerate` or `zip` is called where the loop begins.
+    """
     if isinstance(iterable, enumerate | zip):
-        reduced = iterable.__reduce__()
-        return isinstance(reduced, tuple) and all(_is_held(p) for p in reduced[1] if not isinstance(p, int))
+        return is_made_here and _owns_all(iterable)
     return type(iterable) in _HELD
+
+
+def _owns_all(pairs: Any) -> bool:
+    """True for an `enumerate` or `zip` that alone goes through all of its iterators."""
+    alone = _ALONE[type(pairs)]
+    for k, count in enumerate(_holders(pairs)):
+        part = _parts(pairs)[k]
+        if count > alone or not (type(part) in _ITERATORS or (type(part) in _ALONE and _owns_all(part))):
+            return False
+    return True
+
+
+def _parts(pairs: Any) -> list[Any]:
+    return [part for part in pairs.__reduce__()[1] if not isinstance(part, int)]
+
+
+def _holders(pairs: Any) -> list[int]:
+    """How many references there are to each iterator, those of this count included."""
+    return [sys.getrefcount(part) for part in _parts(pairs)]
+
+
+_ALONE = {kind: _holders(kind([0]))[0] for kind in (enumerate, zip)}
+"""How many those are to an iterator that nothing else goes through."""

@@ -183,18 +183,66 @@ def _ops(block: Any) -> Any:
             yield from _ops(inner)
 
 
-def test_what_comes_from_an_iterator_is_not_taken_before_its_time() -> None:
-    def shared(x: Any) -> Any:
-        weights = iter([float(k) for k in range(1, 25)])
-        for weight in (w for w in weights):
-            x = x * 0.9 + 0.01 * weight
-            if x < 1.0:
-                break
-        return x * next(weights, 7.0)
+WEIGHTS = [float(k) for k in range(1, 25)]
 
-    program = ps.trace(shared, 3.0)
+
+def ended_early(x: Any, weights: Any) -> Any:
+    for weight in weights:
+        x = x * 0.9 + 0.01 * weight
+        if x < 1.0:
+            break
+    return x
+
+
+def through_a_generator(x: Any) -> Any:
+    weights = iter(WEIGHTS)
+    return ended_early(x, (w for w in weights)) * next(weights, 7.0)
+
+
+def through_an_iterator(x: Any) -> Any:
+    weights = iter(WEIGHTS)
+    return ended_early(x, weights) * next(weights, 7.0)
+
+
+def through_its_pairs(x: Any) -> Any:
+    weights = iter(WEIGHTS)
+    for number, weight in enumerate(weights):
+        x = x * 0.9 + 0.01 * weight + 0.001 * number
+        if x < 1.0:
+            break
+    return x * next(weights, 7.0)
+
+
+def through_pairs_that_have_a_name(x: Any) -> Any:
+    pairs = zip(range(30), WEIGHTS, strict=False)
+    for number, weight in pairs:
+        x = x * 0.9 + 0.01 * weight + 0.001 * number
+        if x < 1.0:
+            break
+    return x * next(pairs, (7.0, 7.0))[1]
+
+
+ITERATING = [through_a_generator, through_an_iterator, through_its_pairs, through_pairs_that_have_a_name]
+
+
+@pytest.mark.parametrize("function", ITERATING, ids=lambda f: f.__name__)
+def test_what_comes_from_an_iterator_is_not_taken_before_its_time(function: Function) -> None:
+    program = ps.trace(function, 3.0)
     for x in (3.0, 1.0, 30.0):
-        np.testing.assert_allclose(program(x), shared(x), rtol=1e-12)
+        np.testing.assert_allclose(program(x), function(x), rtol=1e-12)
+
+
+def test_pairs_of_lists_and_arrays_are_joined() -> None:
+    def blended(x: Any) -> Any:
+        total = 0.0
+        for k, (rate, value) in enumerate(zip(np.linspace(0.1, 0.9, 70), [*x] * 35, strict=True)):
+            total = total + rate * value
+            if total > 3.01:
+                return total * k
+        return total
+
+    x = np.array([0.1, 0.3])
+    np.testing.assert_allclose(ps.trace(blended, x)(x), blended(x), rtol=1e-12)
 
 
 def test_a_loop_without_end_is_refused_at_its_line() -> None:
