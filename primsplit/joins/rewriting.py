@@ -142,7 +142,7 @@ class _Writer(ast.NodeTransformer):
         except Refused:
             return None
         names = tuple(sorted(found.assigned | found.written))
-        if self.own is None or node.lineno in self.left_out or not self.own.issuperset(names):
+        if node.lineno in self.left_out or not self._is_own(names):
             return None
         found.read.discard(node.item)
         return Join((self.filename, node.lineno), found, names, frozenset(), node.ended)
@@ -176,16 +176,17 @@ class _Writer(ast.NodeTransformer):
         except Refused:
             return None
         names = tuple(sorted(found.assigned | found.written))
-        is_renamed = any(n.startswith("__") for n in names)  # in a class, where Python gives it another name
-        if of_test.assigned or of_test.written or is_renamed or not self.own.issuperset(names):
-            return None
-        if not self.followed.isdisjoint(names):
+        if of_test.assigned or of_test.written or not self._is_own(names) or not self.followed.isdisjoint(names):
             return None
         found.read |= of_test.read
         found.attributes |= of_test.attributes
         found.calls |= of_test.calls
         found.inner |= of_test.inner
         return Join((self.filename, node.lineno), found, names, always)
+
+    def _is_own(self, names: Sequence[str]) -> bool:
+        """True for names of the function that nothing else sees; Python gives `__name` another name in a class."""
+        return self.own is not None and self.own.issuperset(names) and not any(n.startswith("__") for n in names)
 
     def _asks(self, test: ast.expr) -> bool:
         """True for a test with a line where a condition was asked."""
