@@ -18,8 +18,8 @@ MOST = 1024
 """The most paths of one function that are recorded, ..."""
 FEW = 64
 """... where more than these do not compare for Python's `min`, `sorted` or `all`, ..."""
-SHALLOW = 16
-"""... or where one path asks more conditions than these, each an If inside another: those that may be are joined."""
+SHALLOW = 12
+"""... or where one path asks more conditions than these, each an If inside another: onnxruntime loads few of those."""
 COSTLY = 8, 2**11
 """... or where more paths than these record more ops than these in all."""
 LONGEST = 2**18

@@ -183,7 +183,7 @@ def _ops(block: Any) -> Any:
             yield from _ops(inner)
 
 
-WEIGHTS = [float(k) for k in range(1, 25)]
+WEIGHTS = [float(k) for k in range(1, 15)]
 
 
 def ended_early(x: Any, weights: Any) -> Any:
