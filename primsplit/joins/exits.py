@@ -17,6 +17,8 @@ import ast
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 
+from primsplit.joins.plainer import at
+
 Asks = Callable[[ast.expr], bool]
 _ENDED = "_joined_ended"
 
@@ -53,21 +55,13 @@ class _NotPlain(Exception):
 
 def with_steps(function: ast.FunctionDef, asks: Asks) -> None:
     """Write the loops of a function as Steps where one of the tests that end them is one that `asks` tells of."""
-    writer = _Loops(asks)
-    function.body = writer.in_body(function.body)
+    _Loops(asks).generic_visit(function)
 
 
 class _Loops(ast.NodeTransformer):
     def __init__(self, asks: Asks) -> None:
         self.asks = asks
         self.numbers = itertools.count()
-
-    def in_body(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
-        found: list[ast.stmt] = []
-        for node in body:
-            made = self.visit(node)
-            found += made if isinstance(made, list) else [made]
-        return found
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         return node
@@ -88,7 +82,7 @@ class _Loops(ast.NodeTransformer):
             return node
         if isinstance(node.test, ast.Constant):
             return self._in_steps(node, node.body)
-        last = _at(node.test, ast.If(ast.UnaryOp(ast.Not(), node.test), [_at(node.test, ast.Break())], []))
+        last = at(node.test, ast.If(ast.UnaryOp(ast.Not(), node.test), [at(node.test, ast.Break())], []))
         return self._in_steps(node, [last, *node.body])
 
     def _in_steps(self, node: ast.For | ast.While, body: list[ast.stmt]) -> ast.AST | list[ast.stmt]:
@@ -101,14 +95,14 @@ class _Loops(ast.NodeTransformer):
         except _NotPlain:
             return node
         names = (ends.ended, *(name for name, _, _ in ends.returns))
-        before: list[ast.stmt] = [_at(node, _give(name, False)) for name in names]
+        before: list[ast.stmt] = [at(node, _give(name, False)) for name in names]
         after: list[ast.stmt] = []
         if node.orelse:
-            test = next(test for test in _tests_of_exits(body))
-            after.append(_at(test, ast.If(_not(ends.ended), node.orelse, [])))
+            test = next(_tests_of_exits(body))
+            after.append(at(test, ast.If(_not(ends.ended), node.orelse, [])))
         for name, test, last in ends.returns:
-            after.append(_at(test, ast.If(ast.Name(name, ast.Load()), [last], [])))
-        return [*before, _at(node, steps), *after]
+            after.append(at(test, ast.If(ast.Name(name, ast.Load()), [last], [])))
+        return [*before, at(node, steps), *after]
 
 
 class _Ends:
@@ -123,7 +117,7 @@ class _Ends:
         for k, node in enumerate(body):
             if isinstance(node, ast.If) and _leaves(node) and not _goes_on([node]) and len(body) > k + 1:
                 then, otherwise = (side and self.written(side, node.test) for side in (node.body, node.orelse))
-                first = _at(node, ast.If(node.test, then, otherwise))
+                first = at(node, ast.If(node.test, then, otherwise))
                 return [Part([*body[:k], first]), *self.parts(body[k + 1 :])]
             if _leaves(node):
                 break
@@ -133,7 +127,7 @@ class _Ends:
         """Statements that give names their values where they left the loop. `test` is the last one asked."""
         for k, node in enumerate(body):
             if isinstance(node, ast.Continue):
-                return [*body[:k], _at(node, ast.Pass())]
+                return [*body[:k], at(node, ast.Pass())]
             if isinstance(node, ast.Break | ast.Return):
                 return [*body[:k], *self._end(node, test)]
             if not _leaves(node):
@@ -144,14 +138,14 @@ class _Ends:
         return [*body] or [ast.Pass()]
 
     def _end(self, node: ast.Break | ast.Return, test: ast.expr | None) -> list[ast.stmt]:
-        ended = _at(node, _give(self.ended, True))
+        ended = at(node, _give(self.ended, True))
         if isinstance(node, ast.Break):
             return [ended]
         if test is None:
             raise _NotPlain
         name = f"{self.returned}_{len(self.returns)}"
         self.returns.append((name, test, node))
-        return [_at(node, _give(name, True)), ended]
+        return [at(node, _give(name, True)), ended]
 
     def _branch(self, node: ast.If, rest: Sequence[ast.stmt]) -> list[ast.stmt]:
         """An `if` of which a side leaves, with what follows in the side that goes on, or else behind a test."""
@@ -164,9 +158,9 @@ class _Ends:
         elif rest:
             if _goes_on([node]):
                 raise _NotPlain
-            behind = [_at(node.test, ast.If(_not(self.ended), self.written(rest, node.test), []))]
+            behind = [at(node.test, ast.If(_not(self.ended), self.written(rest, node.test), []))]
         made = ast.If(node.test, self.written(then, node.test), self.written(otherwise, node.test))
-        return [_at(node, made), *behind]
+        return [at(node, made), *behind]
 
 
 def _own_exits(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
@@ -212,8 +206,3 @@ def _give(name: str, value: bool) -> ast.stmt:
 
 def _not(name: str) -> ast.expr:
     return ast.UnaryOp(ast.Not(), ast.Name(name, ast.Load()))
-
-
-def _at(node: ast.AST, made: ast.stmt) -> ast.stmt:
-    """The statement, at the lines of another node."""
-    return ast.fix_missing_locations(ast.copy_location(made, node))

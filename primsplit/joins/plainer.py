@@ -16,7 +16,7 @@ def without_continue(body: list[ast.stmt]) -> list[ast.stmt]:
         if isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], ast.Continue):
             rest = without_continue(body[k + 1 :]) or [ast.Pass()]
             made = ast.If(node.test, node.body[:-1] or [ast.Pass()], rest)
-            return [*body[:k], _at(node, made)]
+            return [*body[:k], at(node, made)]
     return body
 
 
@@ -44,7 +44,7 @@ def with_one_return(function: ast.FunctionDef, asks: Callable[[ast.expr], bool])
     if body is None:
         return False
     last = function.body[-1]
-    function.body = [*body, _at(last, ast.Return(ast.Name(RESULT, ast.Load())))]
+    function.body = [*body, at(last, ast.Return(ast.Name(RESULT, ast.Load())))]
     return True
 
 
@@ -60,7 +60,7 @@ def _with_result(body: Sequence[ast.stmt]) -> list[ast.stmt] | None:
         then, otherwise = _sides(node, body[k + 1 :])
         if then is None or otherwise is None:
             return None
-        return [*body[:k], _at(node, ast.If(node.test, then, otherwise))]
+        return [*body[:k], at(node, ast.If(node.test, then, otherwise))]
     return [*body, _result(body[-1], ast.Constant(None))] if body else None
 
 
@@ -73,7 +73,7 @@ def _sides(node: ast.If, rest: Sequence[ast.stmt]) -> tuple[list[ast.stmt] | Non
         then += rest
     elif rest:
         return None, None
-    return _with_result(then), _with_result(otherwise or [_at(node, ast.Pass())])
+    return _with_result(then), _with_result(otherwise or [at(node, ast.Pass())])
 
 
 def _ends(body: Sequence[ast.stmt]) -> bool:
@@ -94,9 +94,9 @@ def _returns(node: ast.AST) -> bool:
 
 
 def _result(node: ast.stmt, value: ast.expr) -> ast.stmt:
-    return _at(node, ast.Assign([ast.Name(RESULT, ast.Store())], value))
+    return at(node, ast.Assign([ast.Name(RESULT, ast.Store())], value))
 
 
-def _at(node: ast.stmt, made: ast.stmt) -> ast.stmt:
-    """The statement, at the lines of another."""
+def at(node: ast.AST, made: ast.stmt) -> ast.stmt:
+    """The statement, at the lines of another node."""
     return ast.fix_missing_locations(ast.copy_location(made, node))

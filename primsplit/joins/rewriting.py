@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from primsplit.joins.exits import Steps, with_steps
-from primsplit.joins.plainer import RESULT, as_choice, with_one_return, without_continue
+from primsplit.joins.plainer import RESULT, as_choice, at, with_one_return, without_continue
 from primsplit.joins.statements import Effects, Refused, always_assigned, effects, names_of_others, own_names
 
 _TRUE, _FALSE, _STEP = "_true_side", "_false_side", "_step"
@@ -157,7 +157,7 @@ class _Writer(ast.NodeTransformer):
 
     @staticmethod
     def _at(node: ast.AST, made: Sequence[ast.stmt]) -> list[ast.stmt]:
-        return [ast.fix_missing_locations(ast.copy_location(m, node)) for m in made]
+        return [at(node, m) for m in made]
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         join = self._join(node, [node.body, node.orelse], frozenset())

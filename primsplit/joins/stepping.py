@@ -116,12 +116,9 @@ def _is_held(iterable: Any, *, is_made_here: bool) -> bool:
 
 def _owns_all(pairs: Any) -> bool:
     """True for an `enumerate` or `zip` that alone goes through all of its iterators."""
-    alone = _ALONE[type(pairs)]
-    for k, count in enumerate(_holders(pairs)):
-        part = _parts(pairs)[k]
-        if count > alone or not (type(part) in _ITERATORS or (type(part) in _ALONE and _owns_all(part))):
-            return False
-    return True
+    if max(_holders(pairs), default=0) > _ALONE[type(pairs)]:
+        return False
+    return all(type(part) in _ITERATORS or (type(part) in _ALONE and _owns_all(part)) for part in _parts(pairs))
 
 
 def _parts(pairs: Any) -> list[Any]:

@@ -102,10 +102,10 @@ class _TypeCalls(type):
     def __call__(cls, *args: Any, **options: Any) -> Any:
         if len(args) == 1 and is_again():
             (value,) = args
-            kind = value.numpys_class() if isinstance(value, Array) else builtins.type(value)
-            named = sys._getframe(1).f_globals.get(kind.__name__)  # what `type(x) is float` compares it with
             if isinstance(value, Table):
                 return np.ndarray
+            kind = value.numpys_class() if isinstance(value, Array) else builtins.type(value)
+            named = sys._getframe(1).f_globals.get(kind.__name__)  # what `type(x) is float` compares it with
             return named if getattr(named, "original", None) is kind else kind
         return builtins.type(*args, **options)
 
