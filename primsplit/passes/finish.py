@@ -23,6 +23,7 @@ from primsplit.passes.legalize import legalize
 from primsplit.passes.loops.counted import scans_of_counted_loops
 from primsplit.passes.loops.fission import split_up_scans
 from primsplit.passes.loops.shared_loops import share_loops
+from primsplit.passes.loops.tiles import work_in_tiles
 from primsplit.passes.order import results_apart
 from primsplit.passes.products.matrices import pulled_as_matrices
 from primsplit.passes.products.narrow_products import swap_narrow_products
@@ -70,6 +71,8 @@ def finish(
     if gradients:
         again = products_read_again(keep_transposed_stacks(products), gradients)
         products = sums_of_derivatives(pulled_as_matrices(again, gradients), gradients)
+    if provider == "cpu" and not is_function:
+        products = work_in_tiles(products)
     sound = keep_faint_constants(keep_cast_stacks(keep_double_products(products, is_function=is_function)))
     written = copy_captured_dequantized(write_quotients(write_cosines(sound)))
     if not gradients:

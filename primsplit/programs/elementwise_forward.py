@@ -9,6 +9,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import ones_like, sum_to
 from primsplit.calls.boundaries import primitive
 from primsplit.calls.primitive import Primitive, rrule
+from primsplit.dependence import ELEMENTWISE
 from primsplit.errors import RuleError
 from primsplit.ir import is_call, walk
 from primsplit.lifting import as_array
@@ -77,14 +78,3 @@ def _checked(function: Function) -> Function:
         return result
 
     return checked
-
-
-ELEMENTWISE = frozenset({
-    "Abs", "Acos", "Acosh", "Add", "And", "Asin", "Asinh", "Atan", "Atanh", "Cast", "CastLike", "Ceil", "Celu", "Clip",
-    "Cos", "Cosh", "Div", "Elu", "Equal", "Erf", "Exp", "Floor", "Gelu", "Greater", "GreaterOrEqual", "HardSigmoid",
-    "HardSwish", "Identity", "IsInf", "IsNaN", "LeakyRelu", "Less", "LessOrEqual", "Log", "Max", "Mean", "Min", "Mish",
-    "Mod", "Mul", "Neg", "Not", "Or", "PRelu", "Pow", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid",
-    "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Sub", "Sum", "Tan", "Tanh", "ThresholdedRelu", "Where",
-    "Xor",
-})  # fmt: skip
-"""Operators whose every element depends on the elements at its place alone."""
