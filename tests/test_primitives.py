@@ -48,9 +48,9 @@ def times(x: Any, y: Any) -> Any:
 
 @ps.rrule(times)
 def _times(x: Any, y: Any) -> Any:
-    """Row P2: the rule of a product, in the form in which rule authors write it."""
+    """Row P2: the rule of a product, in the form in which rule authors write it: each cotangent put off."""
     to_x, to_y = ps.project_to(x), ps.project_to(y)
-    return times(x, y), lambda dz: (to_x(dz * y), to_y(dz * x))
+    return times(x, y), lambda dz: (lambda: to_x(dz * y), lambda: to_y(dz * x))
 
 
 @pytest.mark.parametrize(
@@ -60,6 +60,27 @@ def _times(x: Any, y: Any) -> Any:
 def test_a_rule_projects_its_cotangents_onto_its_arguments(wide: tuple[int, ...], narrow: tuple[int, ...]) -> None:
     random = np.random.default_rng(0)
     check_grads(times, random.normal(size=wide), random.normal(size=narrow))
+
+
+def test_what_is_put_off_and_not_asked_for_is_not_in_the_split() -> None:
+    split = ps.split(times, np.ones((2, 3)), np.ones(3), wrt=1)
+    assert [op.kind for op in split.backward.block.ops] == ["Mul", "ReduceSum"]
+    assert len(split.captures) == 1
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_a_nested_cotangent_may_be_put_off_in_part_in_a_rule_of_first_order(staged: bool) -> None:
+    @ps.primitive
+    def scaled(p: Any, x: Any) -> Any:
+        return p["a"] * x + p["b"]
+
+    def rule(p: Any, x: Any) -> Any:
+        return scaled(p, x), lambda dz: ({"a": lambda: dz * x, "b": dz}, lambda: dz * p["a"])
+
+    ps.rrule(scaled, staged=staged, first_order_only=True)((lambda *_: rule) if staged else rule)
+    p = {"a": np.array([2.0, 3.0]), "b": np.array([1.0, 1.0])}
+    d_p, d_x = ps.grad(lambda p, x: scaled(p, x).sum(), (0, 1))(p, np.array([5.0, 7.0]))
+    assert [d_p["a"].tolist(), d_p["b"].tolist(), d_x.tolist()] == [[5.0, 7.0], [1.0, 1.0], [2.0, 3.0]]
 
 
 def test_a_projection_gives_the_dtype_of_the_argument_and_none_where_it_has_no_tangent() -> None:

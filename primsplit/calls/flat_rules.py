@@ -90,7 +90,7 @@ class FlatRule(Flat):
     ) -> list[Array | None]:
         given = [zeros_like(o) if c is None else c for o, c in zip(outputs, cotangents, strict=True)]
         with without_states():
-            found = trees.as_list(pullback(trees.unflatten(self.result_spec, given)))
+            found = trees.as_list(settled(pullback(trees.unflatten(self.result_spec, given))))
         if len(found) != len(args):
             raise RuleError(
                 f"the rule of {self.primitive.name} returned {len(found)} cotangents for {len(args)} arguments",
@@ -102,6 +102,14 @@ class FlatRule(Flat):
             flat.extend(_argument_cotangents(argument, cotangent, self.primitive.name, pullback))
         missing = sum(self.traced) - len(flat)
         return flat + [None] * missing
+
+
+def settled(cotangents: Any) -> Any:
+    """What a pullback returned, with what it put off as a function without arguments computed."""
+    leaves, spec = trees.flatten(cotangents)
+    if not any(map(callable, leaves)):
+        return cotangents
+    return trees.unflatten(spec, [leaf() if callable(leaf) else leaf for leaf in leaves])
 
 
 def _argument_cotangents(argument: Any, cotangent: Any, name: str, pullback: Function) -> list[Array | None]:
@@ -123,7 +131,6 @@ def _argument_cotangents(argument: Any, cotangent: Any, name: str, pullback: Fun
         raise RuleError(
             f"the rule of {name} returned a cotangent that is no array: {error.what}",
             place=defined_at(pullback),
-            cure="Return the cotangents themselves, as expressions: what nobody asks for is left out of the pullback.",
         ) from None
 
 

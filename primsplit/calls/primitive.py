@@ -7,7 +7,7 @@ from typing import Any
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.branching.raising import is_settled
-from primsplit.calls.flat_rules import FlatForward, FlatRule
+from primsplit.calls.flat_rules import FlatForward, FlatRule, settled
 from primsplit.calls.recorded import StandIn, merged, record_call
 from primsplit.calls.staging import Site, Staged, call_site
 from primsplit.errors import RuleError, TraceError
@@ -180,7 +180,8 @@ def rrule(target: Primitive, *, staged: bool = False, first_order_only: bool = F
     """Give a primitive its reverse rule.
 
     The rule takes the primitive's arguments and returns its output and `pullback`, a function from the output's
-    cotangent (in the output's structure) to one cotangent an argument, None where there is no tangent.
+    cotangent (in the output's structure) to one cotangent an argument, None where there is no tangent. It may put one
+    off, as a function without arguments; but what nobody asks for is left out of the split anyway.
 
     With `staged`, what is decorated is a builder of the rule: it takes the primitive's arguments, a Type in the place
     of each array, and returns the rule. It runs once for each call site and signature, however often the call is traced
@@ -242,7 +243,7 @@ class FirstOrder:
         given = [as_array(x) for x in leaves]
         with tracing.recording(place=tracing.current().place, remark=tracing.current().remark) as inner:
             params = [inner.param(a.type) for a in given]
-            found, structure = trees.flatten(pullback(trees.unflatten(spec, [Array(p) for p in params])))
+            found, structure = trees.flatten(settled(pullback(trees.unflatten(spec, [Array(p) for p in params]))))
             results = [as_array(x).value for x in found]
         block = tracing.close(self.name, params, inner, results)
         captured = free(block)
