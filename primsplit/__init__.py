@@ -3,13 +3,13 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from primsplit.collector import paused
+from primsplit.collector import lasting
 
 if TYPE_CHECKING:
     from primsplit.nests.nest import loops
 
 # A third of what an import takes would be the collector's, which finds nothing.
-with paused():
+with lasting():
     from primsplit import joins as joins
     from primsplit import random, rules
     from primsplit import substitutes as substitutes

@@ -15,3 +15,13 @@ def paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+@contextmanager
+def lasting() -> Iterator[None]:
+    """The same for what is made once and stays: the collector takes it for old, and does not begin with a look at it."""
+    with paused():
+        yield
+        if not gc.get_freeze_count():
+            gc.freeze()
+            gc.unfreeze()
