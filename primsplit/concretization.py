@@ -2,6 +2,7 @@
 
 import builtins
 import sys
+import typing
 from abc import ABCMeta
 from collections.abc import Iterator
 from types import FrameType
@@ -24,7 +25,7 @@ def literal_size(dim: Dim, what: str) -> int:
         raise NumberAsked(
             f"{what} asks for the size {dim}, which is known only at run time",
             place=tracing.user_place(),
-            cure="Work on the whole axis at once, loop over it with ps.scan, or give it a fixed size in the spec.\n"
+            cure="Work on the whole axis at once, loop with ps.scan or ps.fori_loop, or give it a fixed size.\n"
             "  To calculate with it, write x.shape[0].",
         )
     return dim
@@ -45,7 +46,19 @@ def rows_of(x: Any) -> Iterator[Any]:
 
 
 class ComparedClass(type):
-    """The class of classes that stand for others: `type(x) == np.ndarray` would be False. Raises NumberAsked."""
+    """The class of classes that stand for others: `type(x) == np.ndarray` would be False. Raises NumberAsked.
+
+    So would `isinstance(x, typing.Sized)` be wrong, which goes by the type of `x` without asking it for its class.
+    """
+
+    @property  # type: ignore[misc]  # object's may be written to
+    def __class__(cls) -> Any:
+        frame = sys._getframe(1)
+        if frame.f_code is _OF_TYPING and frame.f_back is not None:
+            given = next((v for v in frame.f_back.f_locals.values() if builtins.type(v) is cls), None)
+            if given is not None and tracing.is_asked_by_user(frame):
+                _refuse_methods(given, frame.f_locals["self"].__origin__)
+        return builtins.type(cls)
 
     def __eq__(cls, other: object) -> bool:
         _refuse_comparison(sys._getframe(1))
@@ -64,6 +77,7 @@ def _refuse_comparison(frame: FrameType) -> None:
 
 
 _OF_ABSTRACT = ABCMeta.__instancecheck__.__code__
+_OF_TYPING = builtins.type(typing.Sized).__subclasscheck__.__code__
 
 
 def kind_of(x: Any, frame: FrameType) -> type:
@@ -72,16 +86,21 @@ def kind_of(x: Any, frame: FrameType) -> type:
     Raises NumberAsked where an abstract class asks, such as Iterable, that goes by the methods of a class: those of
     traced arrays too, which have more than numbers have.
     """
+    if frame.f_code is _OF_ABSTRACT:
+        _refuse_methods(x, frame.f_locals["cls"])
     kind: type = x.numpys_class()
-    abstract = frame.f_locals["cls"] if frame.f_code is _OF_ABSTRACT else object
-    if abstract is not object and issubclass(builtins.type(x), abstract) and not issubclass(kind, abstract):
+    return kind
+
+
+def _refuse_methods(x: Any, abstract: type) -> None:
+    kind = x.numpys_class()
+    if issubclass(builtins.type(x), abstract) and not issubclass(kind, abstract):
         raise NumberAsked(
             f"isinstance(x, {abstract.__name__}) asks for methods, and a traced array has more than {kind.__name__}",
             place=tracing.user_place(),
             because=(f"it is {x.type}",),
             cure="Ask for np.ndim(x), or for isinstance(x, np.ndarray).",
         )
-    return kind
 
 
 _INSTEAD = {

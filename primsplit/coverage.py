@@ -96,7 +96,8 @@ def name_of(key: Any) -> str:
     if isinstance(key, str):
         return {"getitem": "x[i]", "setitem": "x[i] = y"}.get(key, f"x.{key}")
     module = getattr(key, "__module__", "numpy") or "numpy"
-    return f"{module.replace('numpy', 'np', 1)}.{getattr(key, '__name__', key)}"
+    written = module.replace("numpy", "np", 1).replace("lib.scimath", "emath")
+    return f"{written}.{getattr(key, '__name__', key)}"
 
 
 def ufunc_name(name: str) -> str:

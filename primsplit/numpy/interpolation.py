@@ -9,7 +9,7 @@ from primsplit import dims, tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import reshape_to, zeros_like
 from primsplit.calls.primitive import stop_gradient
-from primsplit.errors import ShapeError
+from primsplit.errors import DtypeError, ShapeError
 from primsplit.numpy.axes import END, array_like, one_axis, size_as, slab
 from primsplit.numpy.cumulative import cumsum, difference
 from primsplit.numpy.indexing import getitem, setitem
@@ -79,15 +79,22 @@ def _interpolated(at: Array, points: Array, values: Array) -> Array:
 def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * np.pi) -> Array:
     """np.unwrap: whole periods are taken off where elements jump by more than half of one.
 
-    An element's gradient is 1, the period's how many were added.
+    An element's gradient is 1, the period's how many were added. Raises DtypeError where the period and the elements
+    have no sign.
     """
     x, span = array_like(p), array_like(period)
     place = one_axis(axis, x.ndim)
     dtype = common_dtype(x, span)
-    x, span = cast_to(x, dtype), cast_to(span, dtype)
-    steps = difference(x, place)
+    if dtype.kind == "u":
+        raise DtypeError(
+            f"np.unwrap takes half a period off, which {dtype} cannot hold",
+            place=tracing.user_place(),
+            cure="Cast to a signed integer or a float first: x.astype(int).",
+        )
+    rises = difference(x, place)
+    x, span, steps = (cast_to(v, dtype) for v in (x, span, rises))
     least = cast_to(span, np.float64) / 2 if discont is None else array_like(discont)
-    small = op.Less(*(cast_to(v, common_dtype(steps, least)) for v in (abs(steps), least)))
+    small = op.Less(*(cast_to(v, common_dtype(rises, least)) for v in (abs(rises), least)))
     turns = op.Where(small, np.zeros((), dtype), _turns(steps, span))
     added = cast_to(cumsum(op.Mul(stop_gradient(turns), span), place), dtype)
     first = zeros_like(slab(x, place, 0, 1))

@@ -23,9 +23,13 @@ END = 2**62
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Take:
-    """One element of an axis, which goes away. `index` is an int, a Size or an int64 Array without axes."""
+    """One element of an axis, which goes away. `index` is an int, a Size or an int64 Array without axes.
+
+    `is_apart` marks one that an ellipsis for no axes separates from index arrays behind it.
+    """
 
     index: Bound
+    is_apart: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +58,7 @@ class Fancy:
     """An axis indexed by an integer array.
 
     `mask` is the mask that the axis belongs to, if any. `is_made` marks the axis of a mask without axes, which is new.
-    `is_apart` marks one that an ellipsis for no axes separates from other index arrays.
+    `is_apart` marks one that an ellipsis for no axes separates from index arrays behind it.
     """
 
     index: Array
@@ -103,7 +107,7 @@ def read_key(shape: Shape, key: Any) -> list[Entry]:
 
 
 def _apart(entry: Entry) -> Entry:
-    return replace(entry, is_apart=True) if isinstance(entry, Fancy) else entry
+    return replace(entry, is_apart=True) if isinstance(entry, Fancy | Take) else entry
 
 
 def _refused(what: str) -> IndexingError:

@@ -9,7 +9,7 @@ from primsplit.array import Array, implements
 from primsplit.broadcasting import reshape_to
 from primsplit.numpy.axes import array_like, delivered, many_axes
 from primsplit.numpy.cumulative import cumprod, cumsum
-from primsplit.numpy.reductions import extremum, is_half, mean, product, reduced, total
+from primsplit.numpy.reductions import check_not_empty, extremum, is_half, mean, product, reduced, total
 from primsplit.numpy.statistics import freedom, safe_root, var
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
@@ -52,6 +52,7 @@ def nancumprod(a: Any, axis: Any = None, dtype: npt.DTypeLike | None = None, out
 def _nan_extremum(which: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Array:
     x = array_like(a)
     axes = many_axes(axis, x.ndim)
+    check_not_empty(f"nan{which}", x, axes)
     if not x.type.is_float:
         return delivered(extremum(which, x, axes, keepdims), out)
     kind, worst = ("ReduceMax", -np.inf) if which == "max" else ("ReduceMin", np.inf)

@@ -234,9 +234,9 @@ _make("nanpercentile", percent=True, skip_nan=True)
 
 def _median(a: Any, axis: Any, out: Any, keepdims: Any, *, skip_nan: bool) -> Array:
     """The middle element, or the mean of the two middle ones."""
-    x = array_like(a)
+    given = array_like(a)
+    x = given if given.type.is_float else cast_to(given, np.float64)
     axes = many_axes(axis, x.ndim)
-    dtype = x.dtype if x.type.is_float else np.dtype(np.float64)
     sample = _Sample(x, axes, skip_nan=skip_nan)
     lower: Any
     upper: Any
@@ -246,12 +246,12 @@ def _median(a: Any, axis: Any, out: Any, keepdims: Any, *, skip_nan: bool) -> Ar
         whole = sample.counted_as(np.int64)
         whole = whole if whole.ndim else reshape_to(whole, (1,))
         lower, upper = op.Div(op.Sub(whole, 1), 2), op.Div(whole, 2)
-    wide = np.dtype(np.float32) if is_half(x) else dtype
+    wide = np.dtype(np.float32) if is_half(x) else x.dtype
     if isinstance(lower, np.ndarray) and lower[0] == upper[0]:
-        found = cast_to(sample.at(lower), dtype)
+        found = sample.at(lower)
     else:
         low, high = cast_to(sample.at(lower), wide), cast_to(sample.at(upper), wide)
-        found = cast_to(low * 0.5 + high * 0.5, dtype)
+        found = cast_to(low * 0.5 + high * 0.5, x.dtype)
     return delivered(_placed(sample.guarded(found, 1), (), x.ndim, axes, bool(keepdims)), out)
 
 

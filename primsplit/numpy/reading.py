@@ -68,8 +68,8 @@ def block_place(entries: Sequence[Entry]) -> int:
 
     An int counts as an index array where there is one.
     """
-    places = [i for i, e in enumerate(entries) if isinstance(e, Fancy | Take)]
-    apart = [i for i in places if isinstance(entry := entries[i], Fancy) and entry.is_apart]
+    picks = [(i, e) for i, e in enumerate(entries) if isinstance(e, Fancy | Take)]
+    places, apart = [i for i, _ in picks], [i for i, e in picks if e.is_apart]
     if places[-1] - places[0] + 1 != len(places) or (apart and apart[-1] != places[-1]):
         return 0
     return places[0]

@@ -99,7 +99,9 @@ def _extremum(which: str, a: Any, axis: Any, out: Any, keepdims: Any, initial: A
     x = array_like(a)
     axes = many_axes(axis, x.ndim)
     if initial is None:
-        _check_not_empty(which, x, axes, where)
+        if where is not True:
+            raise ShapeError(f"np.{which} with where= needs initial=", place=tracing.user_place())
+        check_not_empty(which, x, axes, cure="Pass initial=, the result for no elements.")
     else:
         x = masked(x, where, np.asarray(initial))
     result = extremum(which, x, axes, keepdims)
@@ -109,14 +111,13 @@ def _extremum(which: str, a: Any, axis: Any, out: Any, keepdims: Any, initial: A
     return delivered(result, out)
 
 
-def _check_not_empty(which: str, x: Array, axes: Sequence[int], where: Any) -> None:
-    if where is not True:
-        raise ShapeError(f"np.{which} with where= needs initial=", place=tracing.user_place())
+def check_not_empty(which: str, x: Array, axes: Sequence[int], *, cure: str = "") -> None:
+    """Raise ShapeError where axes are known to have no elements."""
     if axes and dims.same(count_along(x, axes), 0):
         raise ShapeError(
             f"np.{which} of no elements: the shape is [{','.join(map(str, x.shape))}]",
             place=tracing.user_place(),
-            cure="Pass initial=, the result for no elements.",
+            cure=cure,
         )
 
 

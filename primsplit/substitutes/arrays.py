@@ -13,6 +13,7 @@ from primsplit.numpy import creation, diagonals, frequencies, spaces, strided
 from primsplit.numpy.second_run import is_again, known_arrays, running_plainly
 from primsplit.numpy.windows import WINDOWS
 from primsplit.substitutes.grids import Grid, from_function, indices
+from primsplit.substitutes.number_types import CALLED
 from primsplit.substitutes.plain_arrays import tabled_results, writable
 from primsplit.substitutes.table import ModuleSubstitute, Substitute, holds_array, register, when_traced
 
@@ -236,6 +237,7 @@ def _register_all() -> None:
     listing = [f for f in FUNCTIONS if callable(f) and f not in JOINING]
     ufuncs = [v for v in vars(np).values() if isinstance(v, np.ufunc)]
     table: dict[Any, Any] = {module: ModuleSubstitute(module) for module in MODULES}
+    table[np] = ModuleSubstitute(np, called=CALLED)
     table |= {f: Substitute(f, _listing(f)) for f in listing}
     table |= {f: Substitute(f, _of_lists(f)) for f in JOINING}
     table |= {f: _UfuncSubstitute(f, _listing(f)) for f in ufuncs}

@@ -9,7 +9,7 @@ import functools
 import sys
 import typing
 from abc import ABCMeta
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import UnionType
 from typing import Any
 
@@ -31,41 +31,73 @@ def _length(x: Any) -> Any:
     return x.shape[0] if isinstance(x, Array) and x.shape else builtins.len(x)
 
 
+def _range(*bounds: Any) -> Any:
+    """`range`; of a size that only the run knows, its numbers as an array, which is an index: no loop goes over it."""
+    unknown = any(isinstance(b, Size) and Size.told(b) is None for b in bounds)
+    return FUNCTIONS[np.arange](*bounds) if unknown else builtins.range(*bounds)
+
+
 def _extreme(original: Function, is_better: Function, of_sizes: Function) -> Function:
-    """`min` or `max`: the first of the best, as in Python."""
+    """`min` or `max`: the first of the best, as in Python, by a `key` if there is one."""
 
     def pick(best: Any, new: Any) -> Any:
         if not (isinstance(best, Array) or isinstance(new, Array)):
             are_sizes = holds_traced((best, new)) and isinstance(best, int | Size) and isinstance(new, int | Size)
             return of_sizes(best, new) if are_sizes else original(best, new)
-        condition = is_better(new, best)
-        known = condition.known()
-        if known is not None:
-            return new if known else best
-        chosen = FUNCTIONS[np.where](Array(FUNCTIONS["condition"](condition)), new, best)
-        return Array(chosen.value, weak=_is_weak(best) and _is_weak(new), scalar=True)
+        return _chosen(is_better(new, best), new, best)
+
+    def pick_by_key(best: tuple[Any, Any], new: tuple[Any, Any]) -> tuple[Any, Any]:
+        condition = is_better(new[1], best[1])
+        if not isinstance(condition, Array):
+            return new if condition else best
+        return _chosen(condition, new[0], best[0]), _chosen(condition, new[1], best[1])
 
     def call(*args: Any, **options: Any) -> Any:
-        if options or not args:
+        if options.keys() - {"key"} or not args:
             return original(*args, **options)
-        values = list(args[0]) if len(args) == 1 else list(args)
-        return functools.reduce(pick, values) if any(map(holds_traced, values)) else original(values)
+        values, key = list(args[0]) if len(args) == 1 else list(args), options.get("key")
+        if key is None:
+            return functools.reduce(pick, values) if any(map(holds_traced, values)) else original(values)
+        keys = [key(v) for v in values]
+        if not (any(map(holds_traced, keys)) and all(map(_is_number, (*values, *keys)))):
+            return original(values, key=key)
+        return functools.reduce(pick_by_key, zip(values, keys, strict=True))[0]
 
     return call
+
+
+def _chosen(condition: Array, new: Any, best: Any) -> Any:
+    """The one or the other number, without a branch."""
+    known = condition.known()
+    if known is not None:
+        return new if known else best
+    chosen = FUNCTIONS[np.where](Array(FUNCTIONS["condition"](condition)), new, best)
+    return Array(chosen.value, weak=_is_weak(best) and _is_weak(new), scalar=True)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) or (isinstance(value, Array) and value.shape == ())
 
 
 def _is_weak(value: Any) -> bool:
     return value.weak if isinstance(value, Array) else not isinstance(value, np.generic | np.ndarray)
 
 
-def _sorted(values: Any, **options: Any) -> Any:
+def _sorted(values: Any, *, key: Any = None, reverse: Any = False) -> Any:
     listed = list(values)
-    traced = [v for v in listed if isinstance(v, Array) and v.shape == ()]
-    is_plain = options.keys() <= {"reverse"} and len({getattr(v, "dtype", None) for v in listed}) == 1
-    if not (traced and is_plain):
-        return sorted(listed, **options)
-    ordered = list(FUNCTIONS[np.sort](FUNCTIONS[np.stack](listed)))
-    return ordered[::-1] if options.get("reverse") else ordered
+    keys = listed if key is None else [key(v) for v in listed]
+    if not (any(isinstance(k, Array) for k in keys) and _are_alike(listed) and _are_alike(keys)):
+        return sorted(listed, key=key, reverse=reverse)
+    onward = -1 if reverse else 1  # turned round before and after, equal ones stay in order
+    order = FUNCTIONS[np.argsort](FUNCTIONS[np.stack](keys[::onward]), kind="stable")
+    weak = all(map(_is_weak, listed))
+    ordered = FUNCTIONS[np.stack](listed[::onward])[order]
+    return [Array(v.value, weak=weak, scalar=True) for v in ordered][::onward]
+
+
+def _are_alike(values: Sequence[Any]) -> bool:
+    """True for numbers of one kind, which an array holds as they are."""
+    return all(map(_is_number, values)) and len({getattr(v, "dtype", type(v)) for v in values}) == 1
 
 
 def _of_conditions(decides: bool, combined: np.ufunc) -> Function:
@@ -87,6 +119,8 @@ def _is_instance(x: Any, kinds: Any) -> bool:
     """`isinstance`; an abstract class such as Iterable goes by what NumPy would have in the place of a traced array."""
     if not isinstance(x, Array):
         return isinstance(x, kinds)
+    if builtins.type(kinds) is builtins.type(typing.Sized):
+        kinds = typing.get_origin(kinds)
     each = kinds if isinstance(kinds, tuple) else typing.get_args(kinds) if isinstance(kinds, UnionType) else None
     if each is not None:
         return any(_is_instance(x, kind) for kind in each)
@@ -122,6 +156,7 @@ class _Type(type, metaclass=_TypeCalls):
 
 BUILTINS: dict[str, Any] = {
     "len": Substitute(builtins.len, _length),
+    "range": Substitute(builtins.range, _range),
     "min": Substitute(builtins.min, _extreme(builtins.min, lambda new, best: new < best, dims.minimum)),
     "max": Substitute(builtins.max, _extreme(builtins.max, lambda new, best: new > best, dims.maximum)),
     "sorted": Substitute(builtins.sorted, _sorted),

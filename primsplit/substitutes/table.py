@@ -1,9 +1,11 @@
 """Substitutes for functions of libraries, and the table of it."""
 
 import functools
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from primsplit import tracing
 from primsplit.array import Array
 from primsplit.lifting import holds_traced
 from primsplit.methods import called
@@ -38,17 +40,23 @@ class Substitute:
 class ModuleSubstitute:
     """A module, or an object used like one, whose functions are stood in for.
 
-    `own` are substitutes for attributes that are no objects of their own, such as methods.
+    `own` are substitutes for attributes that are no objects of their own, such as methods, `called` for classes where
+    they are called.
     """
 
-    def __init__(self, original: Any, own: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, original: Any, own: Mapping[str, Any] | None = None, called: Mapping[str, Function] | None = None
+    ) -> None:
         self.original = original
         self.own = dict(own or {})
+        self.called = dict(called or {})
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.original, name)
         if not is_again():
             return found
+        if name in self.called and tracing.is_called(sys._getframe(1), name):
+            return self.called[name]
         return self.own[name] if name in self.own else substitute_of(found)
 
     def __dir__(self) -> list[str]:
@@ -59,6 +67,8 @@ class ModuleSubstitute:
 
 
 _substitutes: dict[int, Any] = {}
+originals = _substitutes.keys()
+"""The ids of what has a substitute."""
 _kept: list[Any] = []
 """The originals, so that no other object gets their place in memory."""
 

@@ -32,7 +32,7 @@ from primsplit.tracing.stack import (
     recording,
     resumed,
 )
-from primsplit.tracing.told import is_attribute_asked, is_caught, is_decided_by, is_told
+from primsplit.tracing.told import is_attribute_asked, is_called, is_caught, is_decided_by, is_told
 from primsplit.tracing.variables import name_after
 
 __all__ = [
@@ -53,6 +53,7 @@ __all__ = [
     "inline",
     "is_asked_by_user",
     "is_attribute_asked",
+    "is_called",
     "is_caught",
     "is_decided_by",
     "is_library",

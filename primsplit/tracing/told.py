@@ -119,6 +119,17 @@ def is_attribute_asked(frame: FrameType) -> bool:
     return bool(calls) and isinstance(calls[-1].func, ast.Name) and calls[-1].func.id in {"hasattr", "getattr"}
 
 
+def is_called(frame: FrameType, attribute: str) -> bool:
+    """True where the attribute that the frame is reading is called: `f` in `np.f(x)`. False without the source."""
+    return any(
+        isinstance(node, ast.Call)
+        and node.func is inner
+        and isinstance(inner, ast.Attribute)
+        and inner.attr == attribute
+        for node, inner in itertools.pairwise(_nodes_around(frame))
+    )
+
+
 def _nodes_around(frame: FrameType) -> list[ast.AST]:
     """The nodes of the source that hold the instruction of the frame, the outermost first."""
     tree = _parsed("".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals)))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import RunError, ShapeError
+from primsplit.errors import DtypeError, RunError, ShapeError
 from tests.numpy.agreement import check_agrees, check_grads
 
 POINTS = np.array([0.1, 0.8, 1.9, 2.5, 4.0])
@@ -82,6 +82,9 @@ def test_unwrapping_keeps_numpys_dtype_and_its_answer_to_half_a_period() -> None
     check_agrees(lambda p: np.unwrap(p, period=5), np.array([0, 1, 3, -1, 0, 2, 4, 1]))
     check_agrees(lambda p: np.unwrap(p, period=4), np.array([0.0, 2.0, 0.0, 1.0, -1.0, 3.0, np.nan, 1.0]))
     check_agrees(np.unwrap, PHASES.astype(np.float32))
+    check_agrees(np.unwrap, np.array([1, 5, 250, 3, 120], np.uint8))  # whose differences wrap
+    with pytest.raises(DtypeError, match="which uint8 cannot hold"):
+        ps.trace(lambda p: np.unwrap(p, period=4), np.zeros(3, np.uint8))
     for n in (0, 1):
         np.testing.assert_array_equal(ps.trace(np.unwrap, ps.spec("float64", ["N"]))(np.ones(n)), np.ones(n))
 

@@ -80,6 +80,12 @@ def test_unique_takes_every_integer_and_truth_values(dtype: str) -> None:
     check_agrees(lambda x: np.unique(x, axis=0), given, symbolic=False)
 
 
+@pytest.mark.parametrize(("shape", "axis"), [((2, 0), 0), ((2, 0), 1), ((0, 2), 0), ((2, 3, 0), 1), ((2, 3, 2), 1)])
+def test_unique_of_rows_without_elements_is_one_row(shape: tuple[int, ...], axis: int) -> None:
+    options = {"return_index": True, "return_inverse": True, "return_counts": True, "axis": axis}
+    check_agrees(lambda x: np.unique(x, **options), RANDOM.integers(0, 2, shape).astype(float))
+
+
 TABLE = np.sort(RANDOM.standard_normal(100))
 WANTED = np.concatenate([RANDOM.standard_normal(20), TABLE[:5], [np.inf, -np.inf]]).reshape(3, 9)
 

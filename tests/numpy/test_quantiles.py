@@ -60,6 +60,7 @@ def test_the_median_of_no_elements_is_nan(shape: tuple[int, ...]) -> None:
         warnings.simplefilter("ignore")
         check_agrees(lambda x: np.median(x, -1), np.ones(shape))
         check_agrees(np.median, np.ones(shape))
+        check_agrees(lambda x: np.nanmedian(x, -1), np.ones(shape, int))
 
 
 def test_a_quantile_outside_its_range_is_one_error_at_the_users_line() -> None:

@@ -130,6 +130,7 @@ def test_a_maximum_over_a_size_that_is_zero_at_run_time_is_minus_infinity() -> N
         (lambda x: np.sum(x, axis=2), ShapeError, "axis 2 is out of bounds for an array with 2 axes"),
         (lambda x: np.sum(x, axis=(0, 0)), ShapeError, "names an axis twice"),
         (lambda x: np.max(x[:0]), ShapeError, "np.max of no elements: the shape is [0,5]"),
+        (lambda x: np.fmax.reduce(x[:, :0], axis=1), ShapeError, "np.nanmax of no elements: the shape is [3,0]"),
         (lambda x: np.max(x, where=x > 0), ShapeError, "needs initial="),
         (lambda x: np.mean(x, dtype=np.int64), DtypeError, "a mean in int64 is no mean"),
     ],

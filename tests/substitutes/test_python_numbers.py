@@ -3,6 +3,7 @@
 import functools
 import math
 import numbers
+import typing
 from collections.abc import Callable, Hashable, Iterable, Sized
 from math import exp
 from typing import Any
@@ -60,6 +61,7 @@ def test_a_python_number_stays_one() -> None:
     assert ps.trace(lambda x: x * math.sin(x[0]), x)(x).dtype == np.float32
     assert ps.trace(lambda x: x * math.dist(x, [1, 2, 3]) + math.modf(x[0])[1], x)(x).dtype == np.float32
     assert ps.trace(lambda x: x * np.sum([x[0], x[1]]), x)(x).dtype == np.float32
+    assert ps.trace(lambda x: x * sorted(x.tolist())[1] * max(x.tolist(), key=abs), x)(x).dtype == np.float32
 
 
 def elements_as_python_numbers(x: Any) -> Any:
@@ -83,6 +85,13 @@ def extremes_of_many(x: Any) -> Any:
     return max(x) * min(v * v for v in x) + ordered[1] ** 2 + sorted(x)[2] + max(0, x[0]) + min(x[1], 0.5)
 
 
+def extremes_by_keys(x: Any) -> Any:
+    by_size = sorted(x, key=abs)
+    falling = sorted(x, key=lambda v: np.cos(v), reverse=True)
+    nearest = min(range(len(x)), key=lambda i: (x[i] - 0.4) ** 2)
+    return max(x, key=lambda v: v * v) * by_size[0] + falling[1] ** 3 + nearest * x[0] + max(x[1], 0.1, key=math.sin)
+
+
 def warped_distance(x: Any) -> Any:
     """Dynamic time warping: a minimum of three for each pair."""
     n, m = 5, 4
@@ -94,7 +103,7 @@ def warped_distance(x: Any) -> Any:
     return total[-1, -1]
 
 
-@pytest.mark.parametrize("function", [extremes_of_many, warped_distance], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [extremes_of_many, extremes_by_keys, warped_distance], ids=lambda f: f.__name__)
 def test_extremes_of_python_choose_without_a_branch_where_there_would_be_too_many(function: Any) -> None:
     x = np.random.default_rng(0).normal(size=10)
     check_grads(function, x, symbolic=False)
@@ -107,6 +116,8 @@ def test_the_first_of_equal_extremes_is_chosen() -> None:
     x = np.array([2.0] * 8)
     np.testing.assert_array_equal(ps.grad(lambda x: max(x))(x), np.eye(8)[0])
     np.testing.assert_array_equal(ps.grad(lambda x: min(x))(x), np.eye(8)[0])
+    np.testing.assert_array_equal(ps.grad(lambda x: max(x, key=lambda v: v * v))(x), np.eye(8)[0])
+    np.testing.assert_array_equal(ps.grad(lambda x: sorted(x, key=abs, reverse=True)[1])(x), np.eye(8)[1])
 
 
 def test_extremes_of_sizes_are_sizes() -> None:
@@ -117,6 +128,24 @@ def test_extremes_of_sizes_are_sizes() -> None:
     for n in (0, 1, 2, 5):
         x = np.arange(1.0, n + 1)
         np.testing.assert_allclose(made(x), f(x))
+
+
+def picked(x: Any, labels: Any) -> Any:
+    """Cross entropy as people write it."""
+    logs = x - np.log(np.sum(np.exp(x), axis=1, keepdims=True))
+    logs[range(len(x)), labels] *= 2.0
+    return -logs[range(len(x)), labels].mean() + len(range(len(x)))
+
+
+def test_a_range_of_a_size_is_an_index_and_no_loop() -> None:
+    made = ps.split(picked, ps.spec("float64", ["N", 3]), ps.spec("int64", ["N"]), wrt="x").joint()
+    for n in (1, 4):
+        x, labels = np.sin(np.arange(3.0 * n)).reshape(n, 3), np.arange(n) % 3
+        value, slope = made(x, labels)
+        np.testing.assert_allclose(value, picked(x.copy(), labels))
+        np.testing.assert_allclose(slope, ps.grad(picked)(x, labels))
+    with pytest.raises(ps.PrimsplitError, match=r"(?s)iteration asks for the size N.*ps\.fori_loop"):
+        ps.trace(lambda x: sum(x[i] for i in range(len(x))), ps.spec("float64", ["N"]))
 
 
 def test_a_class_is_asked_for_as_numpy_would_answer() -> None:
@@ -157,6 +186,8 @@ def test_an_abstract_class_goes_by_what_numpy_would_have(point: Any) -> None:
     assert not isinstance(X, Hashable)
     check_grads(of_any_shape, point, symbolic=False)
     check_grads(lambda x: of_any_shape(x[0]) * (2.0 if isinstance(x, Hashable) else x), X, symbolic=False)
+    check_grads(lambda x: np.sin(x) if isinstance(x, typing.Iterable) else x * x, point)
+    check_grads(lambda x: 2.0 * x if isinstance(x, typing.Hashable) else x * x, point, symbolic=False)
 
 
 def by_class(x: Any) -> Any:
@@ -195,6 +226,27 @@ def test_classes_of_numbers_convert_traced_ones() -> None:
     assert [whole(x) for x in (-1.7, -0.2, 0.0, 2.9)] == [-1, 0, 0, 2]
     single = np.ones(2, np.float32)
     assert ps.trace(lambda x: x * float(x[0]), single)(single).dtype == np.float32
+
+
+def of_numpys_classes(x: Any) -> Any:
+    single, whole = np.float32(x), np.int64(x[1]) + np.uint8(np.bool_(x[2]))
+    turned = np.complex64(x[0], x[1]) * np.complex128(2 + 1j) + np.complex128(x[2])
+    assert x.dtype.type is np.float64
+    assert type(x[0]) is np.float64
+    return single * np.float32(0.5), np.float64(single[1]) * whole, np.float64(x) is x, turned.imag, np.double(len(x))
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_classes_of_numpy_convert_traced_numbers_where_they_are_called() -> None:
+    made = ps.trace(of_numpys_classes, X)(X)
+    for found, wanted in zip(made, of_numpys_classes(X), strict=True):
+        assert np.asarray(found).dtype == np.asarray(wanted).dtype
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    check_grads(lambda x: np.float64(np.sum(x)) ** 2 * np.float64([x[0], 1.5]), X, symbolic=False)
+    with pytest.raises(ps.PrimsplitError, match=r"np\.matrix has no form for traced arrays"):
+        ps.trace(lambda x: np.matrix(x) * 2, X)
+    with pytest.raises(ps.PrimsplitError, match=r"x.astype\(np.float64\) for np.float64\(x\)"):
+        ps.trace(lambda x: [kind(x[0]) for kind in (np.float64,)], X)
 
 
 def answered(x: Any) -> Any:

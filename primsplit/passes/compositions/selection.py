@@ -1,4 +1,4 @@
-"""One-hot encodings and positions, in the dtypes that onnxruntime leaves out."""
+"""One-hot encodings, positions and distinct rows, in the dtypes that onnxruntime leaves out."""
 
 import functools
 from collections.abc import Callable
@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import dims
 from primsplit.array import Array
-from primsplit.broadcasting import zeros
+from primsplit.broadcasting import reshape_to, zeros
 from primsplit.ops import op
 from primsplit.passes.compositions.axes import along, from_front, positions, size
 
@@ -58,6 +59,18 @@ def eye_like(x: Array, *, k: int = 0, dtype: int | None = None) -> Array:
     return op.Cast(ones, to=x.dtype if dtype is None else dtype)
 
 
+def unique_rows(x: Array, *, axis: int, sorted: int = 1) -> tuple[Array, ...]:
+    """Unique along an axis where another may be empty, which ends onnxruntime's process: a 0 is put behind each row."""
+    axis = from_front(axis, x.ndim)
+    order = [axis, *(i for i in range(x.ndim) if i != axis)]
+    front = op.Transpose(x, perm=order)
+    rows = reshape_to(front, (front.shape[0], dims.product(front.shape[1:])))
+    longer = op.Concat(rows, zeros((front.shape[0], 1), x.dtype), axis=1)
+    values, *places = op.Unique(longer, axis=0, sorted=sorted, outputs=4)
+    kept = reshape_to(op.Slice(values, [0], [-1], [1]), (values.shape[0], *front.shape[1:]))
+    return op.Transpose(kept, perm=np.argsort(order).tolist()), *places
+
+
 COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "EyeLike": eye_like,
     "OneHot": one_hot,
@@ -65,3 +78,5 @@ COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "Hardmax": hardmax,
     "Mean": mean,
 }
+
+SPELT: dict[str, Callable[..., Any]] = {"Unique": unique_rows}

@@ -59,7 +59,7 @@ COMPOSITIONS: dict[str, Composition] = dict(chain.from_iterable(family.items() f
 
 SPELT: dict[str, Composition] = {
     **recurrent.SPELT, **spectrum.SPELT, "Pad": windows.every_axis_padded, **normalization.SPELT,
-    **pooling.SPELT, **resize.SPELT, **convolution.SPELT,
+    **pooling.SPELT, **resize.SPELT, **convolution.SPELT, **selection.SPELT,
 }  # fmt: skip
 """Operators written with every attribute said, or in others' terms, where they are odd as they stand."""
 
@@ -69,8 +69,9 @@ def is_odd(step: Op) -> bool:
 
     onnx's inference takes `onesided` of STFT for 0 where it is not given; onnxruntime counts the indices of MaxUnpool
     over `output_shape`, where that is given, moves a Transpose wrongly past a Pad of some axes, fails on a
-    GroupNormalization of no images, refuses negative pads of convolutions, and mixes the channels of a dilated Col2Im
-    unless its image has two axes. Older ones count padding wrongly in AveragePool; for transforms see `spectrum.py`.
+    GroupNormalization of no images and on a Unique of rows without elements, refuses negative pads of convolutions, and
+    mixes the channels of a dilated Col2Im unless its image has two axes. Older ones count padding wrongly in
+    AveragePool; for transforms see `spectrum.py`.
     """
     match step.kind:
         case "STFT":
@@ -82,9 +83,8 @@ def is_odd(step: Op) -> bool:
         case "Pad":
             data, axes = step.inputs[0], step.inputs[3] if len(step.inputs) > 3 else None
             return axes is not None and data is not None and data.type.shape is not None
-        case "GroupNormalization":
-            shape = () if step.inputs[0] is None else step.inputs[0].type.shape
-            return shape is not None and not all(dims.above(d, 0) for d in shape)
+        case "GroupNormalization" | "Unique":
+            return _may_be_empty(step)
         case "Conv" | "ConvTranspose":
             return convolution.is_cut(step.attributes)
         case "Col2Im":
@@ -95,6 +95,15 @@ def is_odd(step: Op) -> bool:
         case "Resize":
             return resize.is_rounded(step) or resize.is_long(step)
     return gates.is_odd(step.kind, step.attributes)
+
+
+def _may_be_empty(step: Op) -> bool:
+    """True where an axis may have no elements, other than the one that a Unique goes along."""
+    shape = None if step.inputs[0] is None else step.inputs[0].type.shape
+    along = step.attributes.get("axis")
+    if shape is None or (step.kind == "Unique" and along is None):
+        return False
+    return not all(dims.above(d, 0) for i, d in enumerate(shape) if along is None or i != along % len(shape))
 
 
 HALVES = frozenset({"float16", "bfloat16"})
