@@ -112,26 +112,36 @@ def remainder(dividend: Dim, divisor: Dim) -> Dim:
 
 
 def exact_quotient(dividend: Dim, divisor: Dim) -> Dim | None:
-    """The polynomial q with q * divisor == dividend, or None where there is no such monomial division."""
-    if isinstance(dividend, int) and isinstance(divisor, int):
-        return dividend // divisor if divisor and dividend % divisor == 0 else None
+    """The polynomial q with q * divisor == dividend, or None where there is none: long division by the leading term."""
+    if not (pieces := _terms(divisor)):
+        return None
     if same(dividend, divisor):
         return 1
-    pieces = _terms(divisor)
-    if len(pieces) != 1:
-        return None
-    monomial, coefficient = pieces[0]
+    lead, coefficient = max(pieces, key=_degree)
     quotient: list[tuple[Monomial, int]] = []
-    for other, factor in _terms(dividend):
-        rest = list(other)
-        for atom in monomial:
-            if atom not in rest:
-                return None
-            rest.remove(atom)
-        if factor % coefficient:
+    while rest := _terms(dividend):
+        monomial, factor = max(rest, key=_degree)
+        over = _without(monomial, lead)
+        if over is None or factor % coefficient:
             return None
-        quotient.append((tuple(rest), factor // coefficient))
+        quotient.append((over, factor // coefficient))
+        dividend = dividend - _collect(quotient[-1:]) * divisor
     return _collect(quotient)
+
+
+def _degree(term: tuple[Monomial, int]) -> tuple[int, list[str]]:
+    """What orders monomials: a product keeps the order of its factors."""
+    return len(term[0]), [str(atom) for atom in term[0]]
+
+
+def _without(monomial: Monomial, part: Monomial) -> Monomial | None:
+    """The monomial divided by another; None where that is no factor of it."""
+    rest = list(monomial)
+    for atom in part:
+        if atom not in rest:
+            return None
+        rest.remove(atom)
+    return tuple(rest)
 
 
 class Size:

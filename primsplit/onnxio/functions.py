@@ -25,7 +25,7 @@ def to_function_model(
     joint: NamedBlock, functions: Mapping[str, NamedBlock], metadata: Mapping[str, str] | None = None
 ) -> Model:
     """The model that calls these functions, of the domain `ps`, one after another."""
-    main = _Main(next(iter(functions)), joint, metadata)
+    main = _Main(joint, functions, metadata)
     for name, program in functions.items():
         main.call(name, program)
     for output in joint.outputs:
@@ -36,13 +36,16 @@ def to_function_model(
 class _Main:
     """The thin graph: calls, and the types of the values that they read and give, by name."""
 
-    def __init__(self, name: str, joint: NamedBlock, metadata: Mapping[str, str] | None) -> None:
-        self.proto = new_model(name, metadata)
+    def __init__(
+        self, joint: NamedBlock, functions: Mapping[str, NamedBlock], metadata: Mapping[str, str] | None
+    ) -> None:
+        self.proto = new_model(next(iter(functions)), metadata)
         self.proto.opset_import.add(domain=DOMAIN, version=1)
         self.graph = self.proto.graph
         self.functions = Functions(self.proto, joint.provider)
         self.stored = Initializers(self.graph)
-        self.writer = Writer(self.stored.hold, {*joint.inputs, *joint.outputs})
+        programs = (joint, *functions.values())
+        self.writer = Writer(self.stored.hold, {n for p in programs for n in (*p.inputs, *p.outputs)})
         self.ends = frozenset(joint.outputs)
         self.types = {n: p.type for n, p in zip(joint.inputs, joint.block.params, strict=True)}
         self.graph.input.extend(self.writer.value_info(n, t) for n, t in self.types.items())

@@ -2,17 +2,17 @@
 
 import functools
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from primsplit import dims
-from primsplit.dims import Dim, Size
+from primsplit.dims import Dim, Size, is_one
 from primsplit.errors import PrimsplitError, ShapeError, TraceError
 from primsplit.ir import Const, Value, Var
 from primsplit.tracing.emission import emit
 from primsplit.tracing.places import user_place
-from primsplit.tracing.stack import Source, current, dim_at, levels
+from primsplit.tracing.stack import Source, current, dim_at, levels, primitive_part
 
 
 def size_vector(sizes: Sequence[Dim]) -> Value:
@@ -55,10 +55,15 @@ def size_of(dim: Dim) -> Value:
 
 
 def is_readable(dim: Dim) -> bool:
-    """True for a size that values here tell, or tell all symbols of: one that they do not, its own op may tell."""
+    """True for a size that values here tell, or tell all atoms of: one that they do not, its own op may tell."""
     if isinstance(dim, int) or _find_known(dim.text) is not None or _find_source(_as_held(dim).text) is not None:
         return True
-    return dim.symbol is None and all(is_readable(dims.symbol(name)) for name in dims.symbols(dim))
+    match dim.terms:
+        case [([str()], 1)]:
+            return False
+        case [([dims.Call() as atom], 1)]:
+            return all(map(is_readable, atom.arguments)) or _from_quotient(atom) is not None
+    return all(is_readable(Size((((atom,), 1),))) for monomial, _ in dim.terms for atom in monomial)
 
 
 def _read(dim: Size) -> Value:
@@ -67,10 +72,14 @@ def _read(dim: Size) -> Value:
     source = _find_source(dim.text)
     if source is not None:
         return _solved(dim, source)
-    if dim.symbol is None:
-        part = _readable_part(dim)
-        return _compute(dim) if part is None else emit("Add", [size_of(part), size_of(dim - part)])[0]
-    raise TraceError(f"the size {dim} cannot be read: no value here has it as a size", place=user_place())
+    if dim.symbol is not None:
+        raise TraceError(f"the size {dim} cannot be read: no value here has it as a size", place=user_place())
+    if not is_readable(dim):
+        if (found := _readable_factor(dim)) is not None:
+            return emit("Mul", [size_of(found[0]), size_of(found[1])])[0]
+        if (part := _readable_part(dim)) is not None:
+            return emit("Add", [size_of(part), size_of(dim - part)])[0]
+    return _compute(dim)
 
 
 def _as_held(dim: Size) -> Size:
@@ -79,16 +88,31 @@ def _as_held(dim: Size) -> Size:
     return short if isinstance(short, Size) and _find_source(short.text) is not None else dim
 
 
-def _readable_part(dim: Size) -> Size | None:
-    """A size of some value that is part of this sum, where a symbol of the sum cannot be read by itself."""
-    if all(_find_source(name) is not None for name in dims.symbols(dim)):
-        return None
-    for source in (source for level in levels() for source in level.sources.values()):
-        part = dim_at(source)
-        rest = dim - part
-        if len(part.terms) > 1 and (isinstance(rest, int) or len(rest.terms) < len(dim.terms)):
-            return part
+def _readable_factor(dim: Size) -> tuple[Size, Dim] | None:
+    """A size of some value that divides this one, and the quotient, which can be read too."""
+    for factor in _sizes_here():
+        quotient = dims.exact_quotient(dim, factor)
+        if quotient is not None and not is_one(quotient) and is_readable(quotient):
+            return factor, quotient
     return None
+
+
+def _readable_part(dim: Size) -> Size | None:
+    """A size of some value that is part of this sum, what is left of which can be read, or is shorter at least."""
+    shorter = None
+    for part in _sizes_here():
+        rest = dim - part
+        if isinstance(rest, int) or is_readable(rest):
+            return part
+        if shorter is None and len(part.terms) > 1 and len(rest.terms) < len(dim.terms):
+            shorter = part
+    return shorter
+
+
+def _sizes_here() -> Iterator[Size]:
+    """The sizes of values, and what they can be solved for."""
+    for full in [dim_at(source) for level in levels() for source in level.sources.values()]:
+        yield from (full, primitive_part(full))
 
 
 def _find_known(text: str) -> Value | None:
@@ -100,13 +124,13 @@ def _find_source(name: str) -> Source | None:
 
 
 def _solved(dim: Size, source: Source) -> Value:
-    """The size read from an axis that it is, or that is `a*dim + b`."""
+    """The size read from an axis that it is, or that is `a*dim + b`, and dim its primitive part."""
     var, axis = source
     (value,) = emit("Shape", [var], {"start": axis, "end": axis + 1})
     full = dim_at(source)
     if full.text == dim.text:
         return value
-    slope = next(c for m, c in full.terms if m)
+    slope = next(c for m, c in full.terms if m) // dim.terms[0][1]
     offset = next((c for m, c in full.terms if not m), 0)
     (value,) = emit("Sub", [value, Const(np.array([offset]))])
     return emit("Div", [value, Const(np.array([slope]))])[0]
@@ -147,11 +171,32 @@ def _product(monomial: dims.Monomial, *, whole: bool) -> Value | None:
 def _call(atom: dims.Call) -> Value:
     if atom.function == "broadcast":
         return _with_sizes(functools.reduce(_broadcast, map(size_of, _broadcast_parts(atom))), atom)
-    left, right = (size_of(a) for a in atom.arguments)
-    if atom.function == "floordiv" and not dims.at_least(atom.arguments[0], 0):
+    arguments = atom.arguments if is_readable(atom.arguments[0]) else _from_quotient(atom) or atom.arguments
+    left, right = map(size_of, arguments)
+    if atom.function == "floordiv" and not dims.at_least(arguments[0], 0):
         # Div truncates towards zero; taking the remainder off first makes it a floor.
         left = emit("Sub", [left, emit("Mod", [left, right])[0]])[0]
     return _with_sizes(emit(_OPERATORS[atom.function], [left, right])[0], atom)
+
+
+def _from_quotient(atom: dims.Call) -> tuple[Dim, int] | None:
+    """For `a // (b*d)`, where only `(a - b*c) // b` can be read: that and c added, and d, whose quotient it is too."""
+    dividend, divisor = atom.arguments
+    if atom.function != "floordiv" or not isinstance(divisor, int):
+        return None
+    for size, before, step in _quotients():
+        added = dims.exact_quotient(dividend - before, step)
+        if isinstance(added, int) and divisor % step == 0 < divisor // step:
+            return size + added, divisor // step
+    return None
+
+
+def _quotients() -> Iterator[tuple[Size, Dim, int]]:
+    """The sizes here that are a size divided by a number, and both."""
+    for found in _sizes_here():
+        match found:
+            case Size(terms=[([dims.Call("floordiv", (dividend, int(divisor)))], 1)]) as size:
+                yield size, dividend, divisor
 
 
 def _broadcast_parts(atom: dims.Call) -> Iterable[Dim]:

@@ -1,5 +1,6 @@
 """The stack of recordings: what is being recorded in this thread, and what may be read there."""
 
+import math
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -106,21 +107,23 @@ class Recording:
             if isinstance(dim, int):
                 continue
             self.sources.setdefault(dim.text, (var, axis))
-            if (name := _only_atom(dim)) is not None:
-                known = self.sources.get(name)
-                if known is None or (dim.text == name and dim_at(known).text != name):
-                    self.sources[name] = (var, axis)
+            part = primitive_part(dim)
+            name = part.symbol or part.text
+            known = self.sources.get(name)
+            if known is None or (dim.text == name and dim_at(known).text != name):
+                self.sources[name] = (var, axis)
 
 
 Snapshot = tuple[list[Op], dict[str, Value], dict[str, Source], dict[str, int]]
 
 
-def _only_atom(dim: Size) -> str | None:
-    """The symbol, or the function of sizes, of a size `a*atom + b`, which can be solved for it."""
+def primitive_part(dim: Size) -> Size:
+    """The s of a size `a*s + b` whose numbers have no divisor in common: what the size is solved for."""
     if dim.symbol is not None:
-        return dim.symbol
-    found = [m for m, _ in dim.terms if m]
-    return str(found[0][0]) if len(found) == 1 and len(found[0]) == 1 else None
+        return dim
+    varying = [(m, c) for m, c in dim.terms if m]
+    common = math.gcd(*(c for _, c in varying)) * (1 if varying[0][1] > 0 else -1)
+    return Size(tuple((m, c // common) for m, c in varying))
 
 
 def dim_at(source: Source) -> Size:

@@ -81,6 +81,7 @@ FUNCTIONS: dict[str, Row] = {
     "nancumsum": (lambda x: np.nancumsum(x, axis=1) * np.nancumprod(x, axis=1), (X,)),
     "nanquantile": (lambda x: np.nanquantile(x, 0.3, axis=0) + np.nanpercentile(x, 60, axis=0), (X,)),
     "nanvar": (lambda x: np.nanvar(np.concatenate([x, x**2]), axis=0, ddof=1), (X,)),
+    "interp": (lambda x: np.interp([0.1, 2.5], np.arange(2.0 * x.size), np.concatenate([x, x**2]).reshape(-1)), (X,)),
     "corrcoef": (lambda v, w: np.corrcoef(np.r_[v, 2.0, -1.0], np.r_[w, 0.5, 3.0]), (V, W)),
     "cross": (lambda v, w: np.cross(np.stack([v, w, v * w], 1), np.stack([w, v**2, v], 1)), (V, W)),
     "linalg.cross": (lambda v, w: np.linalg.cross(np.stack([v, w, v * w]), np.stack([w, v**2, v]), axis=0), (V, W)),
@@ -91,9 +92,11 @@ FUNCTIONS: dict[str, Row] = {
     "fft2": (lambda x, y: parts(np.fft.fft2(x + 1j * y)) + parts(np.fft.ifft2(x + 1j * y)), (X, Y)),
     "fftn": (lambda x, y: parts(np.fft.fftn(x + 1j * y)) + parts(np.fft.ifftn(x + 1j * y)), (X, Y)),
     "rfft2": (lambda x: parts(np.fft.rfft2(x)) + parts(np.fft.rfftn(x)), (X,)),
+    "rfft": (lambda x: parts(np.fft.rfft(x[:, ::2])), (X,)),
+    "rfft of an even length": (lambda x: parts(np.fft.rfft(np.concatenate([x[::3], x] * 2).reshape(-1))), (X,)),
     "irfft2": (lambda x, y: np.fft.irfft2(twice(x, y)) * np.fft.irfftn(1j * twice(x, y)), (X, Y)),
 }
-NONE = {"bincount", "poly", "polyfit"}
+NONE = {"bincount", "interp", "poly", "polyfit", "rfft of an even length"}
 """Of nothing NumPy has no answer, or one of another dtype or rank."""
 
 

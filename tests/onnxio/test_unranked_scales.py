@@ -8,7 +8,6 @@ import onnx.parser
 import pytest
 
 import primsplit as ps
-from primsplit.errors import MissingRule
 
 HEAD = '<ir_version: 9, opset_import: ["" : 19]>'
 READ = "n = DequantizeLinear <axis = {axis}> (q, s) y = Mul (n, n)"
@@ -50,9 +49,10 @@ def test_integers_are_read_with_a_scale_that_may_be_one_for_all(
         assert slope.shape == scale.shape
 
 
-def test_numbers_are_quantized_with_a_scale_of_unknown_rank(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unranked", [("s", "y"), ("x", "s", "y")])
+def test_numbers_are_quantized_with_a_scale_of_unknown_rank(unranked: tuple[str, ...], tmp_path: Path) -> None:
     text = f"g (float[4,3] x, float s) => (float y) {{ {PAIR.format(axis=1)} }}"
-    gradient = ps.split(loaded(tmp_path, text, "s", "y"), wrt=["x", "s"], seed="ones").joint()
+    gradient = ps.split(loaded(tmp_path, text, *unranked), wrt=["x", "s"], seed="ones").joint()
     x = (np.arange(12).reshape(4, 3) / 7).astype(np.float32)
     for scale in (SCALES[0], SCALES[2]):
         levels = np.round(x / scale)
@@ -61,11 +61,3 @@ def test_numbers_are_quantized_with_a_scale_of_unknown_rank(tmp_path: Path) -> N
         np.testing.assert_allclose(dx, 2 * levels * scale, rtol=1e-5)
         steps = 2 * levels * scale * (levels - x / scale)
         np.testing.assert_allclose(dscale, steps.sum(axis=0) if scale.ndim else steps.sum(), rtol=1e-3, atol=1e-5)
-
-
-def test_where_neither_rank_is_known_the_gradient_of_what_is_quantized_is_refused(tmp_path: Path) -> None:
-    program = loaded(tmp_path, f"g (float[4,3] x, float s) => (float y) {{ {PAIR.format(axis=1)} }}", "x", "s", "y")
-    x = np.full((2, 3), 0.3, np.float32)
-    np.testing.assert_allclose(program(x, SCALES[2]), (np.round(x / SCALES[2]) * SCALES[2]) ** 2, rtol=1e-5)
-    with pytest.raises(MissingRule, match=r"at model\.onnx:2 in QuantizeLinear"):
-        ps.split(program, wrt="x")

@@ -49,3 +49,21 @@ def test_the_gradient_of_an_affine_map_sums_the_places_that_it_maps(align: int, 
     _, found = ps.split(f, ps.spec("float64", sizes)).joint()(np.zeros((1, 2, 3)), seed)
     corner = [1.0, 1.0] if align else [2 / 3, 1 / 2]
     np.testing.assert_allclose(found, [[[*corner, 1.0], [0.0, 0.0, 0.0]]])
+
+
+def test_pixels_are_counted_where_the_batch_is_a_multiple_of_the_image() -> None:
+    """As all pairs of two images are sampled: no value has the batch's factors alone, and the sizes are sums."""
+
+    def f(x: Any, grid: Any) -> Any:
+        batch, rows, columns = x.shape
+        images = np.pad(x, ((0, 0), (1, 0), (0, 0)))[:, None].repeat(columns, 1)
+        images = images.reshape(batch * columns, 1, rows + 1, columns)
+        return op.GridSample(images, grid, align_corners=1)
+
+    specs = ps.spec("float64", ["N", "R", "C"]), ps.spec("float64", ["N*C", 1, 2, 2])
+    made = ps.split(f, *specs, wrt="x").joint()
+    for shape in ((2, 3, 4), (1, 1, 1)):
+        x, grid = RANDOM.random(shape), RANDOM.uniform(-1, 1, (shape[0] * shape[2], 1, 2, 2))
+        seed = RANDOM.random((len(grid), 1, 1, 2))
+        y, slope = made(x, grid, seed)
+        np.testing.assert_allclose((slope * x).sum(), (y * seed).sum(), err_msg="a sample is linear in the image")

@@ -27,10 +27,14 @@ Recorder = Callable[[str, Sequence[Value | None], Mapping[str, Any], int], Seque
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """A value's elements with leading axes of size 1, and how many of the axes are its own, an int64 vector of one."""
+    """A value's elements with leading axes of size 1, and how many of the axes are its own, an int64 vector of one.
+
+    `turned` has the elements with those axes behind, where they were made so.
+    """
 
     wide: Array
     rank: Array
+    turned: Array | None = None
 
     def own_shape(self) -> Array:
         """The sizes of the value's own axes."""
@@ -44,6 +48,8 @@ class Aligned:
 
     def front(self) -> Array:
         """The elements with the axes of size 1 behind the value's own, which are then counted from the front."""
+        if self.turned is not None:
+            return self.turned
         shape = self.own_shape()
         return op.Reshape(self.wide, trailed(shape, self.rank, len(self.wide.shape)), allowzero=1)
 
@@ -92,7 +98,7 @@ def from_front(x: Array, rank: Array) -> Aligned:
     """A value whose own axes are the first ones of an array, and whose others are of size 1."""
     count = len(x.shape)
     own = op.Slice(op.Shape(x), [0], rank)
-    return Aligned(op.Reshape(x, led(own, rank, count), allowzero=1), rank)
+    return Aligned(op.Reshape(x, led(own, rank, count), allowzero=1), rank, turned=x)
 
 
 def of_sizes(x: Array, sizes: Array, rank: Array, most: int) -> Aligned:
