@@ -198,8 +198,9 @@ class _Exploration:
         paths = self.paths
         if len(paths) == 1 and (not paths[0].taken or paths[0].failure is not None):
             return _only(paths[0])
+        tree = PathTree(paths, len(self.before[0]))  # where they do not fit, what the last one recorded tells how far
         tracing.current().restore(self.before)
-        return PathTree(paths, len(self.before[0])).record()
+        return tree.record()
 
     def asked(self) -> set[Place]:
         """Where the paths have asked conditions."""

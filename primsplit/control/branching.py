@@ -1,6 +1,7 @@
 """`cond` and `switch`: one of several functions is run, and only that one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -100,10 +101,22 @@ def _called(first: int, end: int) -> str:
 
 
 def choose(
-    condition: Value, sides: Sequence[Function], operands: Sequence[Any], *, called: tuple[str, str] = ("false", "true")
+    condition: Value,
+    sides: Sequence[Function],
+    operands: Sequence[Any],
+    *,
+    called: tuple[str, str] = ("false", "true"),
+    besides: Callable[[int], Mapping[str, Any]] | None = None,
 ) -> Any:
-    """Record an If of two functions, the false one first; `called` is what an error calls them."""
+    """Record an If of two functions, the false one first; `called` is what an error calls them.
+
+    `besides` tells, once both have been recorded, which values from outside each gives besides: by name, as the sides
+    give theirs.
+    """
     recorded = [_Side(side, operands) for side in sides]
+    if besides is not None:
+        for k, side in enumerate(recorded):
+            side.add(besides(k))
     low, high = recorded
     false, true = called
     require_same_structure(
@@ -146,6 +159,16 @@ class _Side:
             return [a.value for a in self.results]
 
         self.recorded = record(getattr(function, "__name__", "branch"), [], body)
+
+    def add(self, more: Mapping[str, Any]) -> None:
+        """Let the branch, which gives a dictionary, give more: values from outside of it, or its own once more."""
+        if not more:
+            return
+        own = {id(a): v for a, v in zip(self.results, self.recorded.results, strict=True)}
+        leaves, spec = trees.flatten(trees.unflatten(self.spec, self.results) | more)
+        self.results, self.spec = [as_array(x) for x in leaves], spec
+        values = tuple(own.get(id(a)) or a.value for a in self.results)
+        self.recorded = replace(self.recorded, results=values)
 
     def block(self, dtypes: Sequence[Any]) -> Block:
         """The branch as a block whose results have these dtypes."""

@@ -10,7 +10,7 @@
                                         d
 
 A `while` has its test as the first statement of its parts, and a `return` is an end after which the function returns:
-the names that it reads have the values from then.
+the names that it reads have the values from then. So is a `raise`, and an `assert` is a branch with one.
 """
 
 import ast
@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterator, Sequence
 from primsplit.joins.plainer import at
 
 Asks = Callable[[ast.expr], bool]
+_LAST = ast.Return | ast.Raise
+"""What ends the function with the loop."""
 _ENDED = "_joined_ended"
 
 
@@ -85,6 +87,12 @@ class _Loops(ast.NodeTransformer):
         last = at(node.test, ast.If(ast.UnaryOp(ast.Not(), node.test), [at(node.test, ast.Break())], []))
         return self._in_steps(node, [last, *node.body])
 
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        if not self.asks(node.test):
+            return node
+        error = ast.Call(ast.Name("AssertionError", ast.Load()), [node.msg] if node.msg else [], [])
+        return at(node, ast.If(ast.UnaryOp(ast.Not(), node.test), [at(node, ast.Raise(error))], []))
+
     def _in_steps(self, node: ast.For | ast.While, body: list[ast.stmt]) -> ast.AST | list[ast.stmt]:
         if not any(self.asks(test) for test in _tests_of_exits(body)):
             return node
@@ -106,11 +114,11 @@ class _Loops(ast.NodeTransformer):
 
 
 class _Ends:
-    """The ends of one loop: the name that tells that it ended, and one for each `return`, with its test."""
+    """The ends of one loop: the name that tells that it ended, and one for each `return` or `raise`, with its test."""
 
     def __init__(self, number: int) -> None:
         self.ended, self.returned = f"{_ENDED}_{number}", f"_joined_returned_{number}"
-        self.returns: list[tuple[str, ast.expr, ast.Return]] = []
+        self.returns: list[tuple[str, ast.expr, ast.Return | ast.Raise]] = []
 
     def parts(self, body: Sequence[ast.stmt]) -> list[Part]:
         """The body of the loop, cut behind what may end it."""
@@ -128,7 +136,7 @@ class _Ends:
         for k, node in enumerate(body):
             if isinstance(node, ast.Continue):
                 return [*body[:k], at(node, ast.Pass())]
-            if isinstance(node, ast.Break | ast.Return):
+            if isinstance(node, ast.Break | _LAST):
                 return [*body[:k], *self._end(node, test)]
             if not _leaves(node):
                 continue
@@ -137,7 +145,7 @@ class _Ends:
             return [*body[:k], *self._branch(node, body[k + 1 :])]
         return [*body] or [ast.Pass()]
 
-    def _end(self, node: ast.Break | ast.Return, test: ast.expr | None) -> list[ast.stmt]:
+    def _end(self, node: ast.Break | ast.Return | ast.Raise, test: ast.expr | None) -> list[ast.stmt]:
         ended = at(node, _give(self.ended, True))
         if isinstance(node, ast.Break):
             return [ended]
@@ -166,10 +174,10 @@ class _Ends:
 def _own_exits(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
     """The statements that leave the loop whose body this is, or go on with its next step."""
     for node in body:
-        if isinstance(node, ast.Break | ast.Return | ast.Continue):
+        if isinstance(node, ast.Break | ast.Continue | _LAST):
             yield node
         elif isinstance(node, ast.For | ast.While | ast.AsyncFor):
-            yield from (inner for inner in _own_exits(node.body) if isinstance(inner, ast.Return))
+            yield from (inner for inner in _own_exits(node.body) if isinstance(inner, _LAST))
             yield from _own_exits(node.orelse)
         elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):
             yield from _own_exits([*ast.iter_child_nodes(node)])
@@ -189,7 +197,7 @@ def _always_leaves(body: Sequence[ast.stmt]) -> bool:
     last = body[-1] if body else None
     if isinstance(last, ast.If):
         return _always_leaves(last.body) and _always_leaves(last.orelse)
-    return isinstance(last, ast.Break | ast.Return | ast.Continue)
+    return isinstance(last, ast.Break | ast.Continue | _LAST)
 
 
 def _tests_of_exits(body: Sequence[ast.stmt]) -> Iterator[ast.expr]:

@@ -37,6 +37,10 @@ _OF_PYTHON = frozenset({
     "abs", "all", "any", "bool", "complex", "divmod", "enumerate", "float", "int", "isinstance", "len", "max", "min",
     "pow", "range", "reversed", "round", "sum", "tuple", "zip",
 })  # fmt: skip
+_TELLING = frozenset({
+    "print", "debug", "info", "warning", "warn", "error", "critical", "exception", "log",
+})  # fmt: skip
+"""What shows a text to people, of Python's `builtins`, `logging` and `warnings`: while the function is recorded."""
 _MODULES = frozenset({"numpy", "scipy", math.__name__, cmath.__name__})
 
 
@@ -55,9 +59,11 @@ def is_harmless(callee: Callee, lookup: Lookup, callers: frozenset[types.CodeTyp
         return _computes(owner, first, callers)
     if isinstance(owner, Array | np.ndarray | np.generic | int | float | complex):
         return rest[-1] in _METHODS
-    if _is_users_object(owner):
+    if is_users_object(owner):
         method = inspect.getattr_static(owner, rest[-1], None)
         return isinstance(method, types.FunctionType) and _is_harmless_function(method, callers)
+    if _module(owner) in {"logging", "warnings"}:
+        return rest[-1] in _TELLING
     return _module(owner) in _MODULES and _computes(getattr(owner, rest[-1], None), rest[-1], callers)
 
 
@@ -111,7 +117,7 @@ def _held(value: Any) -> list[Any]:
         return [*value.values()]
     if isinstance(value, list | tuple | set | frozenset):
         return [*value]
-    if not _is_users_object(value):
+    if not is_users_object(value):
         return []
     slots = (getattr(value, s, None) for kind in type(value).__mro__ for s in getattr(kind, "__slots__", ()))
     return [*getattr(value, "__dict__", {}).values(), *slots]
@@ -132,12 +138,12 @@ def _does_no_more(value: Any, callers: frozenset[types.CodeType]) -> bool:
         return True
     if hasattr(type(value), "__next__") or getattr(value, "default_factory", None) is not None:
         return False
-    if _is_users_object(value):
+    if is_users_object(value):
         return all(_is_quiet(n, m, callers) for kind in type(value).__mro__ for n, m in _members(kind))
     return not callable(value) or hasattr(value, "original")
 
 
-def _is_users_object(value: Any) -> bool:
+def is_users_object(value: Any) -> bool:
     """True for an object whose class, or a class that it comes from, is the user's."""
     kinds = type(value).__mro__
     return type(value) is not Array and not all(is_library(kind.__module__) for kind in kinds)
@@ -183,7 +189,7 @@ def _computes(function: Any, name: str, callers: frozenset[types.CodeType]) -> b
         return _is_harmless_function(function, callers)
     original = getattr(function, "original", function)
     if getattr(builtins, name, None) is original:
-        return name in _OF_PYTHON
+        return name in _OF_PYTHON or name in _TELLING
     if name in _WRITERS or _module(function) not in _MODULES:
         return False
     return not isinstance(original, types.BuiltinFunctionType | np.ufunc) or _does_no_more(original, callers)

@@ -16,34 +16,30 @@ from primsplit.control.branching import choose
 from primsplit.control.structure import own_handle
 from primsplit.errors import PrimsplitError
 from primsplit.ir import walk
-from primsplit.joins.containers import chosen, is_container, is_shared, values_of
-from primsplit.joins.harmless import UNKNOWN, is_harmless, meaning, what_does_more
+from primsplit.joins.harmless import UNKNOWN, is_harmless, is_reached, meaning, what_does_more
+from primsplit.joins.journal import content, journal
+from primsplit.joins.places import Places
 from primsplit.joins.rewriting import Join
+from primsplit.nested import same_everywhere
 from primsplit.substitutes.table import ModuleSubstitute, Substitute
 
+_OLD, _IS_NEW = "what was ", "another than "
+"""What an If gives of a name beside its value: the array that it had before, and whether that is another one."""
 Side = Callable[..., tuple[Any, ...]]
 
 
 class NotAssigned:
-    """What a name holds that a side of the statement at `at` leaves without a value. Whatever is done to it refuses."""
+    """What a name holds that a side of the statement at `at` leaves without a value, or with one that no If gives."""
 
-    def __init__(self, at: tuple[str, int]) -> None:
-        self.at = at
-
-    def refuse(self, *_: Any) -> Any:
-        """Raise NotJoined."""
-        raise NotJoined(self.at, "a name that it assigns on one side only is read later")
+    def __init__(self, at: tuple[str, int], why: str = "a name that it assigns on one side only is read later") -> None:
+        self.at, self.why = at, why
 
 
-for _name in (
-    "__abs__", "__add__", "__and__", "__array__", "__array_ufunc__", "__bool__", "__call__", "__contains__",
-    "__divmod__", "__eq__", "__float__", "__floordiv__", "__ge__", "__getattr__", "__getitem__", "__gt__",
-    "__index__", "__int__", "__invert__", "__iter__", "__le__", "__len__", "__lt__", "__matmul__", "__mod__",
-    "__mul__", "__ne__", "__neg__", "__or__", "__pow__", "__radd__", "__rfloordiv__", "__rmatmul__", "__rmod__",
-    "__rmul__", "__round__", "__rpow__", "__rsub__", "__rtruediv__", "__setitem__", "__str__", "__sub__",
-    "__truediv__",
-):  # fmt: skip
-    setattr(NotAssigned, _name, NotAssigned.refuse)
+def read(value: Any) -> Any:
+    """The value of a name that is read. Raises NotJoined where it may have none."""
+    if is_missing(value):
+        raise NotJoined(value.at, value.why)
+    return value
 
 
 class Statement:
@@ -53,6 +49,8 @@ class Statement:
         self.join, self.given = join, given
         self.sides = {True: true, False: false}
         self.runs: list[tuple[Sequence[Any], Sequence[Any]]] = []
+        self.places = Places()
+        self.found: dict[tuple[int, ...], Any] = {}
         names = frame.f_locals
         unknown = join.effects.assigned | join.effects.inner
 
@@ -79,12 +77,6 @@ class Statement:
         """What is written to is shown under one name alone."""
         written = [v for n, v in zip(self.join.names, self.given, strict=True) if n in self.join.effects.written]
         arrays = [v for v in written if _is_array(v)]
-        if not all(_is_array(v) or _is_number(v) or is_missing(v) or is_container(v) for v in written):
-            raise self.refusal("it writes to what is no traced array, list or dictionary")
-        for container in filter(is_container, written):
-            others = [v for v in self.given if v is not container]
-            if len(others) < len(self.given) - 1 or is_shared(container, [*others, *self.read]):
-                raise self.refusal("it writes to a list or dictionary that other names may show")
         if not arrays:
             return
         others = [v for v in self.given if not any(v is a for a in arrays)]
@@ -97,47 +89,84 @@ class Statement:
         """Record the If; return what the names hold after it."""
         into = tracing.current()
         before = len(into.ops)
+        sides = [self._run(False), self._run(True)]
         try:
-            found = choose(scalar_condition(test), [self._run(False), self._run(True)], ())
+            found = choose(scalar_condition(test), sides, (), besides=self._besides)
         except NotJoined:
             raise
         except PrimsplitError as error:
             raise self.refusal(error.what) from error
         except Exception as error:
             raise self.refusal(f"a side raises {type(error).__name__}: {error}") from error
-        sides = (block for made in into.ops[before:] for block in made.blocks())
-        if raising_op(itertools.chain.from_iterable(map(walk, sides))) is not None:
+        blocks = (block for made in into.ops[before:] for block in made.blocks())
+        if raising_op(itertools.chain.from_iterable(map(walk, blocks))) is not None:
             raise self.refusal("a side may raise")  # what a `try` around the statement may catch
-        for _, made in self.runs:
-            roots = [id(_root(v)) for v in trees.leaves_or_none(list(made)) if _is_array(v)]
+        self._check_shown_once()
+        for k, given in enumerate(self.given):
+            if self._is_written_array(k):
+                self.found[tuple(id(own[k]) for own, _ in self.runs)] = given
+        names = tuple(self._after(k, name, found) for k, name in enumerate(self.join.names))
+        self.places.settle(lambda name, made: self._chosen(name, made, found))
+        return names
+
+    def _besides(self, which: int) -> Mapping[str, Any]:
+        if self.places.have_other_keys():
+            raise self.refusal("a list, a dictionary or an object has another length after one of its sides")
+        return self.places.left_by(bool(which))
+
+    def _check_shown_once(self) -> None:
+        """Two names or places show one array only where they do so whichever side is run."""
+        named = [[made[k] for _, made in self.runs] for k in range(len(self.join.names))]
+        rows = {tuple(map(id, row)): row for row in (*named, *self.places.rows().values())}
+        for k, (own, made) in enumerate(self.runs):
+            left = [own[name] for name in self._rebound() if made[name] is not own[name]]
+            leaves = trees.leaves_or_none([*left, *(row[k] for row in rows.values())])
+            roots = [id(_root(v)) for v in leaves if _is_array(v) or type(v) is np.ndarray]
             if len({*roots}) < len(roots):
                 raise self.refusal("two names show one array")
-        return tuple(self._after(k, name, found) for k, name in enumerate(self.join.names))
 
     def _run(self, which: bool) -> Callable[[], dict[str, Any]]:
         """The side as a function of nothing: the values of its names that are numbers or arrays."""
 
         def side() -> dict[str, Any]:
-            own = [self._own(n, v) for n, v in zip(self.join.names, self.given, strict=True)]
-            made = self.sides[which](*own)
+            own = [own_handle(v) if self._is_written_array(k) else v for k, v in enumerate(self.given)]
+            with journal(self.join.at, self._is_known) as changed:
+                made = self.sides[which](*own)
+                values = {
+                    n: _copied(v)
+                    for n, v in zip(self.join.names, made, strict=True)
+                    if self._is_chosen(n) and self._may_give(n, v)
+                }
+                for k in self._rebound():
+                    values |= {_OLD + self.join.names[k]: own[k], _IS_NEW + self.join.names[k]: made[k] is not own[k]}
             self.runs.append((own, made))
-            return {
-                n: v for n, v in zip(self.join.names, made, strict=True) if self._is_chosen(n) and self._may_give(n, v)
-            }
+            mine = [id(v) for v in made if _is_container(v) and not self._is_known(v)]
+            changes = [c for c in changed.changes if id(c.owner) not in mine]
+            return values | self.places.given(which, changes, _is_value)
 
         side.__name__ = "then" if which else "else"
         return side
 
-    def _own(self, name: str, value: Any) -> Any:
-        """What a side has under the name: a handle of its own where it may write to it."""
-        if name not in self.join.effects.written:
-            return value
-        return own_handle(value) if _is_array(value) else value.copy() if is_container(value) else value
+    def _is_known(self, value: Any) -> bool:
+        """True where what was there before the statement may show a list, a dictionary or an array of known numbers."""
+        value = _root(value)
+        before = (other for other in (*self.given, *self.read) if not is_missing(other))
+        return not isinstance(value, np.ndarray | list | dict) or any(is_reached(value, other) for other in before)
+
+    def _is_written_array(self, k: int) -> bool:
+        """True for a name with an array to which a side may write: it has a handle of its own."""
+        return self.join.names[k] in self.join.effects.written and _is_array(self.given[k])
+
+    def _rebound(self) -> list[int]:
+        """The names with an array to which a side may write, and that a side may give another array."""
+        names = enumerate(self.join.names)
+        return [k for k, n in names if n in self.join.effects.bound and self._is_written_array(k)]
 
     def _may_give(self, name: str, value: Any) -> bool:
-        """True for what the If may give the name, or a container that the name had before."""
-        is_filled = name in self.join.effects.written and is_container(value)
-        return all(map(_is_number, values_of(value))) if is_filled else _is_value(value)
+        """True for what the If may give the name; of lists and dictionaries, those of numbers that the side made."""
+        if name in self.join.effects.written and _is_container(value):
+            return all(map(_is_number, content(value).values())) and not self._is_known(value)
+        return _is_value(value)
 
     def _is_chosen(self, name: str) -> bool:
         """False for a name that may be without a value after the statement."""
@@ -148,27 +177,41 @@ class Statement:
         given = self.given[k]
         if not self._is_chosen(name):
             return NotAssigned(self.join.at)
-        if name in self.join.effects.written and (_is_array(given) or is_container(given)):
-            if any(after[k] is not own[k] for own, after in self.runs):
-                raise self.refusal(f"it both writes to {name} and gives it another array")
-            if is_container(given):
-                if (why := chosen(given, made, found.get(name), is_same)) is not None:
-                    raise self.refusal(f"{why}: {name}")
+        if self._is_written_array(k):
+            given.assign(found.get(_OLD + name, found[name]))
+            kept = [after[k] is own[k] for own, after in self.runs]
+            if all(kept):
                 return given
-            given.assign(found[name])
-            return given
+            new = self._chosen(name, made, found)
+            return self._either(name, new, given, found[_IS_NEW + name]) if any(kept) else new
+        if name not in found and not all(is_same(made[0], other) for other in made[1:]):
+            return NotAssigned(self.join.at, f"{name} is no number or array")
+        return self._chosen(name, made, found)
+
+    def _either(self, name: str, new: Array, given: Array, is_new: Array) -> Array:
+        """What is a new array or the one that the name had, as `is_new` tells: writing to it writes to that one too."""
+        if new.view_of is not None or not same_everywhere(new.shape, given.shape):
+            raise self.refusal(f"it both writes to {name} and gives it another array")
+        either = _Either(is_new, own_handle(new))
+        return new.viewing(given, either.read, either.write)
+
+    def _chosen(self, name: str, made: Sequence[Any], found: Mapping[str, Any]) -> Any:
+        """What a name or place holds that holds one of `made` after each run of a side."""
         if all(is_same(made[0], other) for other in made[1:]):
             return made[0]
         if name not in found:
             raise self.refusal(f"{name} is no number or array")
-        return self._unaliased(name, made, found[name])
+        row = tuple(map(id, made))
+        if row not in self.found:
+            self.found[row] = self._unaliased(name, made, found[name])
+        return self.found[row]
 
     def _unaliased(self, name: str, made: Sequence[Any], found: Any) -> Any:
         """The chosen array; where a side gave the name an array that was there before, writing to either is refused."""
-        before, leaves = trees.leaves_or_none([*self.given, *self.read]), trees.leaves_or_none(list(made))
+        leaves = trees.leaves_or_none(list(made))
         if any(_is_array(v) and v.shape == () for v in leaves):
             raise self.refusal(f"{name} is an array without axes")
-        old = {id(v): v for v in leaves if _was_there(v, before)}
+        old = {id(v): v for v in leaves if self._was_there(v)}
         if not old:
             return found
         (base, *others) = old.values()
@@ -176,18 +219,48 @@ class Statement:
             raise self.refusal(f"{name} is one of several arrays, which may be written to later")
         return found.viewing(base, lambda _: found, None)
 
+    def _was_there(self, value: Any) -> bool:
+        """True for an array from before the statement, and for a view of one."""
+        if _is_array(value):
+            return tracing.is_open(_root(value).recording)
+        return type(value) is np.ndarray and self._is_known(value)
 
-def _was_there(value: Any, before: Sequence[Any]) -> bool:
-    """True for an array from before the statement, and for a view of one."""
-    if _is_array(value):
-        return tracing.is_open(_root(value).recording)
-    return type(value) is np.ndarray and (value.base is not None or any(value is b for b in before))
+
+class _Either:
+    """The view that is an array of its own where `is_new`, and else its base."""
+
+    def __init__(self, is_new: Array, own: Array) -> None:
+        self.is_new, self.own = is_new, own
+
+    def read(self, base: Array) -> Any:
+        """What it shows after a write to its base."""
+        return np.where(self.is_new, self.own, base)
+
+    def write(self, base: Array, written: Array) -> Any:
+        """What its base holds after a write to it."""
+        self.own = own_handle(written)
+        return np.where(self.is_new, base, written)
 
 
-def _root(array: Array) -> Array:
-    while array.view_of is not None:
-        array = array.view_of.base
+def _is_container(value: Any) -> bool:
+    return type(value) is list or type(value) is dict
+
+
+def _copied(value: Any) -> Any:
+    return value.copy() if _is_container(value) else value
+
+
+def _root(array: Any) -> Any:
+    """The array that this one is a view of, or itself."""
+    while (base := _base(array)) is not None:
+        array = base
     return array
+
+
+def _base(array: Any) -> Any:
+    if type(array) is Array:
+        return None if array.view_of is None else array.view_of.base
+    return array.base if type(array) is np.ndarray else None
 
 
 def is_missing(value: Any) -> bool:

@@ -8,27 +8,31 @@
                                     return v,
                                 v, = joins.statement(0, test, true, false)
 
-Its functions have this code while a function is run again, and their own afterwards.
+What a side writes to, as in `a[i] = b` or `a.v = b`, it asks for as `joins.changing(a)`: see `journal`.
 """
 
 import ast
-import functools
-import gc
 import itertools
-import linecache
-import threading
-import types
-from collections.abc import Iterator, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from primsplit.joins.exits import Steps, with_steps
 from primsplit.joins.plainer import RESULT, as_choice, at, with_one_return, without_continue
-from primsplit.joins.statements import Effects, Refused, always_assigned, effects, names_of_others, own_names
+from primsplit.joins.statements import (
+    FILLING,
+    Effects,
+    Refused,
+    always_assigned,
+    effects,
+    names_of_others,
+    own_names,
+    stored,
+)
 
 _TRUE, _FALSE, _STEP = "_true_side", "_false_side", "_step"
-_numbers = itertools.count()
+SIDES = frozenset({_TRUE, _FALSE, _STEP})
+"""What the functions are called that a side is written as."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class Join:
     ended: str = ""
 
 
-class _Writer(ast.NodeTransformer):
+class Writer(ast.NodeTransformer):
     """Writes the joins of a file, where a line of the test was asked about and is not left out."""
 
     def __init__(self, filename: str, asked: Set[int], left_out: Set[int], helper: str) -> None:
@@ -53,6 +57,10 @@ class _Writer(ast.NodeTransformer):
         self.joins: list[Join] = []
         self.own: set[str] | None = None
         """The names of the function that are seen nowhere else; None outside of functions."""
+        self.uncertain: set[str] = set()
+        """The names of the function that a join may leave without a value, which is asked at each read of them."""
+        self.joined = 0
+        """How many joins are around what is visited."""
         self.followed: set[str] = set()
         """The names that tell the ends of loops that are not joined: what gives them a value is followed both ways."""
 
@@ -61,7 +69,8 @@ class _Writer(ast.NodeTransformer):
         own = own_names(node) - names_of_others(node)
         if RESULT not in own and with_one_return(node, self._asks):
             own.add(RESULT)
-        return self._visit_scope(node, own)
+        joined = (n for n in ast.walk(node) if isinstance(n, Steps) or (isinstance(n, ast.If) and self._asks(n.test)))
+        return self._visit_scope(node, own, {name for n in joined for name in stored(n)} & own)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
         return self._visit_scope(node, None)
@@ -69,11 +78,17 @@ class _Writer(ast.NodeTransformer):
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         return self._visit_scope(node, None)
 
-    def _visit_scope(self, node: ast.AST, own: set[str] | None) -> ast.AST:
-        outer, self.own = self.own, own
+    def _visit_scope(self, node: ast.AST, own: set[str] | None, uncertain: Set[str] = frozenset()) -> ast.AST:
+        outer = self.own, self.uncertain
+        self.own, self.uncertain = own, {*uncertain}
         self.generic_visit(node)
-        self.own = outer
+        self.own, self.uncertain = outer
         return node
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id not in self.uncertain or not isinstance(node.ctx, ast.Load):
+            return node
+        return ast.fix_missing_locations(ast.copy_location(ast.Call(self._helper("read"), [node], []), node))
 
     def visit_For(self, node: ast.For) -> ast.AST:
         node.body = without_continue(node.body)
@@ -90,7 +105,7 @@ class _Writer(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> Any:
         always = always_assigned(node.body) & always_assigned(node.orelse)
         join = self._join(node, [*node.body, *node.orelse], frozenset(always))
-        self.generic_visit(node)
+        self._visit_inside(node, join)
         if join is None:
             return node
         sides = [self._side(_TRUE, join, node.body), self._side(_FALSE, join, node.orelse or [ast.Pass()])]
@@ -105,7 +120,7 @@ class _Writer(ast.NodeTransformer):
         join = self._join_steps(node)
         if join is None:
             self.followed.add(node.ended)
-        self.generic_visit(node)
+        self._visit_inside(node, join)
         if join is None:
             is_over: ast.expr = ast.Name(node.ended, ast.Load())
             body = [s for part in node.parts for s in (*part.body, ast.If(is_over, [ast.Break()], []))]
@@ -161,11 +176,46 @@ class _Writer(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         join = self._join(node, [node.body, node.orelse], frozenset())
-        self.generic_visit(node)
+        self._visit_inside(node, join)
         if join is None or join.names:
             return node
         made = self._call("choice", join, node.test, [_later(node.body), _later(node.orelse)])
         return ast.fix_missing_locations(ast.copy_location(made, node))
+
+    def _visit_inside(self, node: ast.AST, join: Join | None) -> None:
+        self.joined += join is not None
+        self.generic_visit(node)
+        self.joined -= join is not None
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        return self._noted(node, ast.Constant(node.attr))
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        return self._noted(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        in_place = ast.keyword("in_place", ast.Constant(True))
+        node.value = self.visit(node.value)
+        if isinstance(node.target, ast.Name):
+            name = self.visit_Name(ast.Name(node.target.id, ast.Load()))
+            return [*self._at(node, [ast.Expr(ast.Call(self._helper("changing"), [name], []))]), node]
+        attribute = [ast.Constant(node.target.attr)] if isinstance(node.target, ast.Attribute) else []
+        node.target = self._noted(node.target, *attribute, keywords=[in_place])
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if self.joined and isinstance(node.func, ast.Attribute) and node.func.attr in FILLING:
+            owner = ast.Call(self._helper("filling"), [node.func.value], [])
+            node.func.value = ast.fix_missing_locations(ast.copy_location(owner, node.func.value))
+        return self.generic_visit(node)
+
+    def _noted(self, node: Any, *attribute: ast.expr, keywords: Sequence[ast.keyword] = ()) -> Any:
+        """An attribute or element that a side sets, of an owner that is noted before."""
+        self.generic_visit(node)
+        if self.joined and isinstance(node.ctx, ast.Store):
+            owner = ast.Call(self._helper("changing"), [node.value, *attribute], [*keywords])
+            node.value = ast.fix_missing_locations(ast.copy_location(owner, node.value))
+        return node
 
     def _join(self, node: ast.If | ast.IfExp, sides: Sequence[ast.AST], always: frozenset[str]) -> Join | None:
         """What to join; None for what is not asked about, or may not be."""
@@ -176,7 +226,13 @@ class _Writer(ast.NodeTransformer):
         except Refused:
             return None
         names = tuple(sorted(found.assigned | found.written))
-        if of_test.assigned or of_test.written or not self._is_own(names) or not self.followed.isdisjoint(names):
+        if (
+            of_test.assigned
+            or of_test.written
+            or of_test.fills
+            or not self._is_own(names)
+            or not self.followed.isdisjoint(names)
+        ):
             return None
         found.read |= of_test.read
         found.attributes |= of_test.attributes
@@ -210,6 +266,11 @@ class _Writer(ast.NodeTransformer):
     def _helper(self, method: str) -> ast.Attribute:
         return ast.Attribute(ast.Name(self.helper, ast.Load()), method, ast.Load())
 
+    def _calls(self, nodes: Sequence[ast.expr]) -> bool:
+        """True for expressions that call something, which is to be called once."""
+        calls = (inner.func for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Call))
+        return any(ast.dump(called) != ast.dump(self._helper("read")) for called in calls)
+
     def _test(self, node: ast.expr) -> ast.expr:
         """The test as one truth value, whatever `and`, `or`, `not` and chains of comparisons it is made of."""
         if isinstance(node, ast.BoolOp):
@@ -217,7 +278,7 @@ class _Writer(ast.NodeTransformer):
             return ast.Call(self._helper(method), [_later(self._test(v)) for v in node.values], [])
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return ast.Call(self._helper("none_of"), [_later(self._test(node.operand))], [])
-        if isinstance(node, ast.Compare) and len(node.ops) > 1 and not _calls(node.comparators[:-1]):
+        if isinstance(node, ast.Compare) and len(node.ops) > 1 and not self._calls(node.comparators[:-1]):
             terms = itertools.pairwise([node.left, *node.comparators])
             pairs = [ast.Compare(a, [o], [b]) for o, (a, b) in zip(node.ops, terms, strict=True)]
             return ast.Call(self._helper("all_of"), [_later(p) for p in pairs], [])
@@ -238,106 +299,6 @@ def _made_here(items: ast.expr) -> ast.keyword:
     return ast.keyword("is_made_here", ast.Constant(is_call))
 
 
-def _calls(nodes: Sequence[ast.expr]) -> bool:
-    """True for expressions that call something, which is to be called once."""
-    return any(isinstance(inner, ast.Call) for node in nodes for inner in ast.walk(node))
-
-
 def _later(node: ast.expr) -> ast.Lambda:
     """The expression as a function of nothing."""
     return ast.Lambda(ast.arguments([], [], None, [], [], None, []), node)
-
-
-Codes = dict[tuple[str, int], types.CodeType]
-
-
-def _functions_of(code: types.CodeType) -> Codes:
-    """The code of the functions in a module's code, by qualified name and first line."""
-    found: Codes = {}
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            found[const.co_qualname, const.co_firstlineno] = const
-            found |= _functions_of(const)
-    return found
-
-
-@functools.lru_cache(maxsize=64)
-def _as_written(filename: str, text: str) -> Codes:
-    """The code of a file's functions. Raises SyntaxError or ValueError for what is no Python."""
-    return _functions_of(compile(text, filename, "exec", dont_inherit=True))
-
-
-def _named_like_their_function(code: types.CodeType, name: str = "") -> types.CodeType:
-    """The code, with the sides of joins named like the functions that they are in."""
-    own = name if code.co_name in {_TRUE, _FALSE, _STEP} else code.co_name
-    consts = (_named_like_their_function(c, own) if isinstance(c, types.CodeType) else c for c in code.co_consts)
-    return code.replace(co_name=own, co_consts=tuple(consts))
-
-
-class Rewriting:
-    """Functions of one file, each with the code that it is to have: what their tests ask at some lines is joined."""
-
-    def __init__(self, filename: str, asked: Set[int], left_out: Set[int]) -> None:
-        self.helper = f"_joins_{next(_numbers)}"
-        self.joins: list[Join] = []
-        self.codes: list[tuple[types.FunctionType, types.CodeType]] = []
-        text = "".join(linecache.getlines(filename))
-        try:
-            before = _as_written(filename, text)
-        except (SyntaxError, ValueError):
-            return
-        writer = _Writer(filename, asked, left_out, self.helper)
-        tree = writer.visit(ast.parse(text, filename))
-        if not writer.joins:
-            return
-        self.joins = writer.joins
-        after = _functions_of(_named_like_their_function(compile(tree, filename, "exec", dont_inherit=True)))
-        for function in _functions_in(filename):
-            key = (function.__code__.co_qualname, function.__code__.co_firstlineno)
-            old, new = before.get(key), after.get(key)
-            if old is None or new is None or new == old or original(function) != old:
-                continue
-            if new.co_freevars == old.co_freevars:
-                self.codes.append((function, new))
-
-
-def _functions_in(filename: str) -> list[types.FunctionType]:
-    """The functions that a file has defined."""
-    functions = [v for v in gc.get_objects() if type(v) is types.FunctionType]
-    return [f for f in functions if f.__code__.co_filename == filename]
-
-
-class _Installed:
-    """Which codes each function has been given, over its own."""
-
-    lock = threading.Lock()
-    codes: ClassVar[dict[types.FunctionType, list[types.CodeType]]] = {}
-
-
-def original(function: types.FunctionType) -> types.CodeType:
-    """The function's own code."""
-    return _Installed.codes.get(function, [function.__code__])[0]
-
-
-@contextmanager
-def installed(rewriting: Rewriting, helper: Any) -> Iterator[None]:
-    """Functions have their new code inside, and find the helper that it calls."""
-    names = [f.__globals__ for f, _ in rewriting.codes]
-    with _Installed.lock:
-        for function, code in rewriting.codes:
-            _Installed.codes.setdefault(function, [function.__code__]).append(code)
-            function.__code__ = code
-        for held in names:
-            held[rewriting.helper] = helper
-    try:
-        yield
-    finally:
-        with _Installed.lock:
-            for function, code in rewriting.codes:
-                codes = _Installed.codes[function]
-                codes.remove(code)
-                function.__code__ = codes[-1]
-                if len(codes) == 1:
-                    del _Installed.codes[function]
-            for held in names:
-                held.pop(rewriting.helper, None)

@@ -11,8 +11,10 @@ from primsplit.array import Array, implements
 from primsplit.branching.exploring import scalar_condition
 from primsplit.control.branching import choose
 from primsplit.errors import Place
-from primsplit.joins.one_if import NotAssigned, Side, Statement
-from primsplit.joins.rewriting import Join, Rewriting, installed
+from primsplit.joins.installing import Rewriting, installed
+from primsplit.joins.journal import changing, filling
+from primsplit.joins.one_if import NotAssigned, Side, Statement, read
+from primsplit.joins.rewriting import Join
 from primsplit.joins.stepping import Loop
 from primsplit.joins.unknown import is_unknown, joining
 from primsplit.ops import op
@@ -23,6 +25,10 @@ class Joins:
 
     def __init__(self, joins: Sequence[Join]) -> None:
         self.joins = joins
+
+    read = staticmethod(read)
+    changing = staticmethod(changing)
+    filling = staticmethod(filling)
 
     def statement(self, number: int, test: Any, true: Side, false: Side) -> tuple[Any, ...]:
         """The values that the statement's names have after it."""
@@ -40,7 +46,7 @@ class Joins:
         join, frame = self.joins[number], sys._getframe(1)
         made = Join(join.at, join.effects, ("the value",), frozenset({"the value"}))
         sides = (lambda _: (true(),)), (lambda _: (false(),))
-        return Statement(made, frame, [NotAssigned(join.at)], *sides).joined(test)[0]
+        return read(Statement(made, frame, [NotAssigned(join.at)], *sides).joined(test)[0])
 
     def loop(self, number: int) -> Loop:
         """A loop whose end may be in the numbers."""

@@ -17,16 +17,25 @@ Callee = tuple[str, ...]
 class Effects:
     """What statements or expressions do: the names they read and assign, and what they call.
 
-    `written` are the names whose array they may write to, `inner` those that a comprehension gives to elements, and
-    `attributes` what they read of names without calling it: ("self", "mass").
+    Of those assigned, `bound` are given a value by `=`. `written` are the names whose array they may write to, `inner`
+    those that a comprehension gives to elements, and `attributes` what they read of names without calling it:
+    ("self", "mass"). `fills` where they call a method that changes lists or dictionaries.
     """
 
     read: set[str] = field(default_factory=set)
     attributes: set[Callee] = field(default_factory=set)
     assigned: set[str] = field(default_factory=set)
+    bound: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
     calls: set[Callee] = field(default_factory=set)
     inner: set[str] = field(default_factory=set)
+    fills: bool = False
+
+
+FILLING = frozenset({
+    "append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault", "sort", "update",
+})  # fmt: skip
+"""The methods that change a list or a dictionary."""
 
 
 class Refused(Exception):
@@ -55,10 +64,14 @@ def names_of_others(function: ast.FunctionDef) -> set[str]:
     return found
 
 
+def stored(node: ast.AST) -> set[str]:
+    """The names that are given values somewhere in a node."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
 def own_names(function: ast.FunctionDef) -> set[str]:
     """The names that a function assigns, and its parameters."""
-    stored = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return stored | {a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)}
+    return stored(function) | {a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)}
 
 
 def always_assigned(statements: Iterable[ast.stmt]) -> set[str]:
@@ -68,8 +81,7 @@ def always_assigned(statements: Iterable[ast.stmt]) -> set[str]:
         if isinstance(statement, ast.If):
             found |= always_assigned(statement.body) & always_assigned(statement.orelse)
         elif not isinstance(statement, ast.For | ast.While | Steps):
-            names = (n for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-            found |= {n.id for n in names}
+            found |= stored(statement)
     return found
 
 
@@ -137,6 +149,7 @@ class _Reader(ast.NodeVisitor):
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Store):
             self.found.assigned.add(node.id)
+            self.found.bound.add(node.id)
         else:
             self.found.read.add(node.id)
 
@@ -150,24 +163,27 @@ class _Reader(ast.NodeVisitor):
         self.visit(node.value)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
-        if isinstance(node.ctx, ast.Store):
-            if not isinstance(node.value, ast.Name):
-                raise Refused
+        if isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
             self.found.written.add(node.value.id)
+        elif not isinstance(node.ctx, ast.Load) and (self.returns or isinstance(node.ctx, ast.Del)):
+            raise Refused
         self.visit(node.value)
         self.visit(node.slice)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        if not isinstance(node.ctx, ast.Load):
+        if isinstance(node.ctx, ast.Del) or (isinstance(node.ctx, ast.Store) and self.returns):
             raise Refused
-        if (chain := _names_of(node)) is not None:
+        if isinstance(node.ctx, ast.Load) and (chain := _names_of(node)) is not None:
             self.found.attributes.add(chain)
         self.visit(node.value)
 
     def visit_Call(self, node: ast.Call) -> None:
-        if any(k.arg is None or k.arg.startswith(("out", "overwrite")) for k in node.keywords):
+        if any(k.arg is None or k.arg.startswith(("out", "overwrite", "file")) for k in node.keywords):
             raise Refused
-        self.found.calls.add(_written_as(node.func))
+        if not self.returns and isinstance(node.func, ast.Attribute) and node.func.attr in FILLING:
+            self.found.fills = True
+        else:
+            self.found.calls.add(_written_as(node.func))
         self.visit(node.func.value if isinstance(node.func, ast.Attribute) else node.func)
         for part in (*node.args, *node.keywords):
             self.visit(part)

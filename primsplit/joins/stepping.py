@@ -2,7 +2,7 @@
 
 import itertools
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
@@ -81,17 +81,10 @@ class Loop:
 
 
 class _Step(Statement):
-    """A step of a loop, or none where that has ended. What cannot be chosen of a name is not read after the loop."""
+    """A step of a loop, or none where that has ended."""
 
     def _is_chosen(self, name: str) -> bool:
         return not is_missing(self.given[self.join.names.index(name)])
-
-    def _after(self, k: int, name: str, found: Mapping[str, Any]) -> Any:
-        made = [after[k] for _, after in self.runs]
-        differs = not all(is_same(made[0], other) for other in made[1:])
-        if name not in found and differs and name not in self.join.effects.written:
-            return NotAssigned(self.join.at)
-        return super()._after(k, name, found)
 
 
 _HELD = (

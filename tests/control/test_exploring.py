@@ -1,5 +1,7 @@
 """Plain Python branches on traced values: every path is recorded, none is frozen."""
 
+import math
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -354,3 +356,12 @@ def test_an_error_of_the_users_own_function_inside_of_scipy_stays_what_it_is() -
 
     with pytest.raises(KeyError, match="mine"):
         ps.grad(lambda a: scipy.optimize.brentq(failing, 0.0, 1.0) * a)(2.0)
+
+
+def test_the_error_of_the_run_that_came_further_is_told() -> None:
+    def differently(x):
+        sine = math.sin(x)
+        return [sine] if sine > 0 else [sine, sine]
+
+    with pytest.raises(TraceError, match="return results of another structure"):
+        ps.trace(differently, 0.5)

@@ -1,4 +1,7 @@
-"""Loops of many steps that end where the numbers say so: each step is recorded once, whether it is taken or not."""
+"""Loops of many steps that end where the numbers say so: each step is recorded once, whether it is taken or not.
+
+PYTEST_DONT_REWRITE: functions with an `assert` have the code that they have at a user's.
+"""
 
 import math
 from collections.abc import Callable
@@ -143,7 +146,32 @@ def nested_ends(x: Any) -> Any:
     return total
 
 
+def checked(x: Any) -> Any:
+    level = x[0]
+    for k in range(25):
+        if abs(level) > 1e3:
+            raise OverflowError("too large")
+        assert level > -5.0, "too small"
+        level = level - 0.3 * (level - x[1])
+        if level < x[2] * 0.5:
+            return level + k
+    return level
+
+
+def caught(x: Any) -> Any:
+    total = x[0]
+    try:
+        for k in range(25):
+            total = total * 1.1 + x[1]
+            if total > 5.03:
+                raise ValueError(k)
+    except ValueError:
+        total = total * x[2]
+    return total
+
+
 LOOPS: list[Function] = [
+    checked, caught,
     newton, newton_while, newton_return, counted, not_found, from_within, forever, in_place, inside_another, in_helpers,
     nested_ends,
 ]  # fmt: skip
@@ -243,6 +271,28 @@ def test_pairs_of_lists_and_arrays_are_joined() -> None:
 
     x = np.array([0.1, 0.3])
     np.testing.assert_allclose(ps.trace(blended, x)(x), blended(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("level", "told"), [(2e3, "OverflowError: too large"), (-9.0, "AssertionError: too small")])
+def test_a_loop_raises_where_the_function_does(level: float, told: str) -> None:
+    program = ps.value_and_grad(checked)
+    program(POINTS[0])
+    with pytest.raises(ps.PrimsplitError, match=told):
+        program(np.array([level, 1.0, 0.7]))
+
+
+def test_a_name_without_a_value_is_not_taken_for_one() -> None:
+    def labelled(x: Any) -> Any:
+        label = None
+        for _ in range(70):
+            if x > 2:
+                break
+            label = "slow"
+            x = x * 0.9 + 0.5
+        return x - 100 if label is None else x
+
+    with pytest.raises(ConcretizationError, match="a name that it assigns on one side only"):
+        ps.trace(labelled, 1.0)
 
 
 def test_a_loop_without_end_is_refused_at_its_line() -> None:

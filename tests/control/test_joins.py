@@ -195,6 +195,48 @@ def marked_cells(x):
     return np.sum(cells * cells)
 
 
+class Cart:
+    """What is pushed, with a list and another object of its own."""
+
+    def __init__(self, place):
+        self.place, self.pushes, self.history, self.wheel = place, 0, [0.0, 1.0], self
+
+
+def pushes(x):
+    cart, seen, table = Cart(x[0]), [], [[0.0, 1.0], [2.0, 3.0]]
+    same, row = cart, table[0]
+    for k, value in enumerate(x):
+        if value > 0:
+            cart.place += value * same.place
+            cart.wheel.pushes += 1
+            cart.history[k % 2] = value
+            table[k % 2][0] *= value
+            seen.append(value * 2.0)
+            print(f"{value:.2f}")
+        elif value < -0.2:
+            same.place, row[1] = -value, row[1] + same.place
+            seen.append(row[0])
+        else:
+            made = [value]
+            made.append(cart.place)
+            seen.append(made[0] * made[1])
+    told = sum(v * k for k, v in enumerate(seen)) + sum(cart.history)
+    return told + same.place * cart.pushes + table[0][0] * table[0][1] + sum(table[1])
+
+
+def written_and_replaced(x):
+    state, total = x[:3] * 1.0, 0.0
+    first, part = state, state[:2]
+    for k, value in enumerate(x):
+        if value > 0:
+            state[k % 3] = value
+            state = state * 0.5
+        state[0] = state[0] + value
+        first[1] += 0.1
+        total = total + part[0] * part[1] + state[2]
+    return total + np.sum(state * first)
+
+
 NINE = rng.standard_normal(9)
 
 
@@ -213,6 +255,8 @@ NINE = rng.standard_normal(9)
         (skips, NINE + 0.1),
         (tariffs, NINE[:6]),
         (exchanged_in_a_list, NINE[:7]),
+        (pushes, NINE[:7]),
+        (written_and_replaced, NINE[:6]),
         (remembers, np.concatenate([NINE, NINE * 0.9 + 0.4])),
         (Clamp(0.3), NINE),
     ],
@@ -440,7 +484,79 @@ def random_draws(x):
     return total * np.random.rand()
 
 
+def numbers_of_another_name(x):
+    marks, total = np.zeros(3), 0.0
+    for value in x:
+        if value > 0:
+            shown = marks
+            shown[0] = 1.0
+        total = total + value * marks[0]
+    return total
+
+
+def added_in_place(x):
+    marks, total = [np.zeros(3)], 0.0
+    for value in x:
+        if value > 0:
+            marks[0] += 1.0
+        total = total + value * marks[0][1]
+    return total
+
+
+class Bounded:
+    """What sets more than it is given."""
+
+    def __init__(self):
+        self.held, self.sets = 0.0, 0
+
+    @property
+    def value(self):
+        return self.held
+
+    @value.setter
+    def value(self, given):
+        self.held, self.sets = given, self.sets + 1
+
+
+def sets_a_property(x):
+    bounded, total = Bounded(), 0.0
+    for value in x:
+        if value > 0:
+            bounded.value = value
+        total = total + value * bounded.held
+    return total * bounded.sets
+
+
+def keeps_an_array(x):
+    box, total = Cart(x[:2] * 1.0), 0.0
+    for value in x:
+        shown = x[2:4] * value
+        if value > 0:
+            box.place = shown
+        shown[0] = 5.0
+        total = total + np.sum(box.place)
+    return total
+
+
+def appends_behind(x):
+    seen, total = [], 0.0
+    for value in x:
+        if value > 0 and seen.append(value) is None:
+            total = total + value
+    return total * len(seen)
+
+
+def is_not_assigned(x):
+    kind, total = None, 0.0
+    for value in x:
+        if value > 0:
+            kind = "up"
+        total = total + (value if kind is None else 2.0 * value)
+    return total
+
+
 OTHERS = [
+    numbers_of_another_name, added_in_place, sets_a_property, keeps_an_array, appends_behind, is_not_assigned,
     calls_between,
     appends, counts, closes_over, shares_an_array, two_names, takes_from_an_iterator, asks_an_object, handed_on,
     assigned_on_one_side, texts, view_written_before, object_read, container_shown_twice, iterator_held,
@@ -465,12 +581,12 @@ def test_what_cannot_become_one_if_is_told() -> None:
         total = 0.0
         for value in x:
             if value > 0:
-                print("positive")
+                input("positive")
             total = total + value
         return total
 
-    with pytest.raises(ConcretizationError, match=r"branch at line \d+ cannot become one If: it calls print"):
-        ps.trace(listing, np.ones(70))
+    with pytest.raises(ConcretizationError, match=r"branch at line \d+ cannot become one If: it calls input"):
+        ps.trace(listing, -np.ones(70))
 
 
 def test_a_function_has_its_own_code_afterwards() -> None:

@@ -1,0 +1,148 @@
+"""What a side of a joined statement changes in lists, dictionaries and objects: noted, and undone after its run."""
+
+import inspect
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.branching.paths import NotJoined
+from primsplit.joins.harmless import is_users_object
+
+Content = dict[Any, Any]
+"""What a list holds by position, a dictionary by key, an object by attribute."""
+
+
+class Change(NamedTuple):
+    """What one list, dictionary or object held before a side and after it."""
+
+    owner: Any
+    before: Content
+    after: Content
+
+    def values(self) -> list[tuple[int, Any]]:
+        """What is another object after the side, by its position."""
+        before = [*self.before.values()]
+        after = enumerate(self.after.values())
+        return [(k, v) for k, v in after if k >= len(before) or v is not before[k]]
+
+
+class Journal:
+    """What one run of a side has changed. `is_known` tells of an array whether it was there before."""
+
+    def __init__(self, at: tuple[str, int], is_known: Callable[[Any], bool]) -> None:
+        self.at, self.is_known = at, is_known
+        self.noted: dict[int, tuple[Any, Content]] = {}
+        self.changes: list[Change] = []
+
+    def note(self, owner: Any, attribute: str | None = None) -> None:
+        """Remember what an owner holds, of which an element or an attribute is about to be another one.
+
+        Raises NotJoined for what may do more than to hold it.
+        """
+        if isinstance(owner, Array | int | float | complex | str | tuple | np.generic) and attribute is None:
+            return  # traced arrays have handles of the side's own, and the others do not change
+        if type(owner) is np.ndarray and attribute is None and not self.is_known(owner):
+            return
+        if not (_is_container(owner) if attribute is None else _only_holds(owner, attribute)):
+            raise NotJoined(self.at, "it writes to what is no traced array, list, dictionary or plain object")
+        self.noted.setdefault(id(owner), (owner, content(owner)))
+
+    def note_values(self, owner: Any, attribute: str | None) -> None:
+        """Note also what the owner holds that `+=` changes in place."""
+        held = content(owner) if attribute is not None or _is_container(owner) else {}
+        for name, value in held.items():
+            if attribute in (None, name) and any(hasattr(type(value), m) for m in _IN_PLACE):
+                self.note(value)
+
+    def undo(self) -> None:
+        """Give everything what it held before. What nothing else holds was made by the side, and is gone."""
+        changes = [Change(owner, before, content(owner)) for owner, before in self.noted.values()]
+        self.noted.clear()
+        for k in range(len(changes)):
+            put(changes[k].owner, changes[k].before)
+        self.changes = [c for c in changes if sys.getrefcount(c[0]) > _ALONE]
+
+
+class _Open(threading.local):
+    """The journals of the sides that this thread is in."""
+
+    def __init__(self) -> None:
+        self.journals: list[Journal] = []
+
+
+_open = _Open()
+_IN_PLACE = ("__iadd__", "__isub__", "__imul__", "__itruediv__", "__ior__", "__iand__")
+_ALONE = 2
+"""How many references there are to what only a tuple holds: the tuple's, and that of the count."""
+
+
+@contextmanager
+def journal(at: tuple[str, int], is_known: Callable[[Any], bool]) -> Iterator[Journal]:
+    """A journal of what is done inside, which is undone afterwards; then it tells the changes."""
+    made = Journal(at, is_known)
+    _open.journals.append(made)
+    try:
+        yield made
+    finally:
+        _open.journals.pop()
+        made.undo()
+
+
+def changing(owner: Any, attribute: str | None = None, *, in_place: bool = False) -> Any:
+    """The owner of an element or attribute that is set next, `in_place` by `+=`, where a side is run noted."""
+    if _open.journals:
+        _open.journals[-1].note(owner, attribute)
+        if in_place:
+            _open.journals[-1].note_values(owner, attribute)
+    return owner
+
+
+def filling(owner: Any) -> Any:
+    """The owner of a method that changes lists and dictionaries, where a side is run noted."""
+    if _open.journals and not _is_container(owner):
+        raise NotJoined(_open.journals[-1].at, "it calls a method that may change more than a list or dictionary")
+    return changing(owner)
+
+
+def content(owner: Any) -> Content:
+    """What a list, dictionary or object holds."""
+    if type(owner) is list:
+        return dict(enumerate(owner))
+    return dict(owner) if type(owner) is dict else dict(vars(owner))
+
+
+def put(owner: Any, held: Content) -> None:
+    """Let a list, dictionary or object hold this instead."""
+    if type(owner) is list:
+        owner[:] = held.values()
+    else:
+        names = owner if type(owner) is dict else vars(owner)
+        names.clear()
+        names.update(held)
+
+
+def hold(owner: Any, held: Content) -> None:
+    """Let a list, dictionary or object hold this from now on, also where a side is run noted."""
+    if _open.journals:
+        _open.journals[-1].noted.setdefault(id(owner), (owner, content(owner)))
+    put(owner, held)
+
+
+def _is_container(owner: Any) -> bool:
+    return type(owner) is list or type(owner) is dict
+
+
+def _only_holds(owner: Any, attribute: str) -> bool:
+    """True for an object of the user's that holds what it is given as an attribute, and does nothing else."""
+    kind = type(owner)
+    if not is_users_object(owner) or isinstance(owner, type | types.ModuleType) or not hasattr(owner, "__dict__"):
+        return False
+    if any(getattr(kind, m) is not getattr(object, m) for m in ("__setattr__", "__getattribute__")):
+        return False
+    return not hasattr(type(inspect.getattr_static(kind, attribute, None)), "__set__")

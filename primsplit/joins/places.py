@@ -1,0 +1,61 @@
+"""What the sides of a joined statement change in lists, dictionaries and objects, and what these hold after the If."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from primsplit.joins.journal import Change, hold
+
+Place = tuple[int, int]
+"""The id of an owner, and a position among what it holds."""
+
+
+class Places:
+    """The elements and attributes that runs of the sides have changed."""
+
+    def __init__(self) -> None:
+        self.owners: dict[int, Change] = {}
+        self.runs: list[tuple[bool, dict[int, Change]]] = []
+        self.changed: dict[bool, set[Place]] = {False: set(), True: set()}
+
+    def given(self, which: bool, changes: Sequence[Change], is_value: Callable[[Any], bool]) -> dict[str, Any]:
+        """Remember what a run of a side has changed; return those values that an If may give, by name."""
+        found = {id(change.owner): change for change in changes}
+        self.runs.append((which, found))
+        self.owners |= {key: change for key, change in found.items() if key not in self.owners}
+        values = {(key, k): v for key, change in found.items() for k, v in change.values()}
+        self.changed[which] |= values.keys()
+        return {self._name(place): v for place, v in values.items() if is_value(v)}
+
+    def have_other_keys(self) -> bool:
+        """True where a list, dictionary or object has other keys after one side than after another."""
+        return any([*after] != [*contents[0]] for contents in map(self._after, self.owners) for after in contents[1:])
+
+    def left_by(self, which: bool) -> dict[str, Any]:
+        """What a side leaves as it was, of what the other changes: the values from before."""
+        left = self.changed[not which] - self.changed[which]
+        return {self._name((key, k)): [*self.owners[key].before.values()][k] for key, k in left}
+
+    def rows(self) -> dict[Place, list[Any]]:
+        """What each place that is changed holds after each run."""
+        held = {key: [[*after.values()] for after in self._after(key)] for key in self.owners}
+        return {(key, k): [values[k] for values in held[key]] for key, k in self.changed[False] | self.changed[True]}
+
+    def settle(self, chosen: Callable[[str, Sequence[Any]], Any]) -> None:
+        """Let each owner hold what is chosen, by name, of what it holds after the runs."""
+        rows = self.rows()
+        for key, change in self.owners.items():
+            held = dict(self._after(key)[0])
+            for k, name in enumerate(held):
+                if (key, k) in rows:
+                    held[name] = chosen(self._name((key, k)), rows[key, k])
+            hold(change.owner, held)
+
+    def _after(self, key: int) -> list[dict[Any, Any]]:
+        """What an owner holds after each run."""
+        return [changes[key].after if key in changes else self.owners[key].before for _, changes in self.runs]
+
+    def _name(self, place: Place) -> str:
+        """What the If calls the place: its key, and the number of its owner."""
+        key, k = place
+        name = [*self.owners[key].after][k]
+        return f"{name if isinstance(name, str | int) else k} of {[*self.owners].index(key)}"
