@@ -289,6 +289,7 @@ def is_library(module: str) -> bool:
     return file is not None and file.startswith(_installed())
 
 
+@functools.cache
 def package_of(module: str) -> str:
     """The installed package that a module is part of; "" for the user's modules, and for libraries known here."""
     known = OPAQUE | sys.stdlib_module_names

@@ -1,6 +1,8 @@
 """Every test runs with the result of every transform checked, and with threads that wait asleep."""
 
+import gc
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +16,25 @@ from primsplit.verify import checking
 def pytest_configure() -> None:
     """Workers, one a core, whose NumPy and SciPy do not wait for threads to solve a small system."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """What was collected lives to the end: Python's collector, off until here, seldom walks it."""
+    gc.set_threshold(50_000, 10, 10)
+    gc.enable()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _alone(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test sees no other file of tests: a function that is run again has names put into all of the user's modules."""
+    others = {
+        n: m for n, m in sys.modules.items() if n.rpartition(".")[2].startswith("test_") and m is not request.module
+    }
+    for name in others:
+        del sys.modules[name]
+    yield
+    sys.modules.update(others)
 
 
 @pytest.fixture(autouse=True)

@@ -70,7 +70,9 @@ def test_it_is_written_in_every_form(form: Any, tmp_path: Any) -> None:
             np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
-@pytest.mark.parametrize("policy", ["nothing", "recompute_cheap", ["e"], lambda op: op.kind == "Exp"])
+@pytest.mark.parametrize(
+    "policy", ["nothing", pytest.param("recompute_cheap", marks=pytest.mark.slow), ["e"], lambda op: op.kind == "Exp"]
+)
 def test_a_second_derivative_keeps_no_more_of_it_than_its_arguments_and_what_the_policy_says(policy: Any) -> None:
     def layer(x: Any, w: Any) -> Any:
         e = np.exp(x * w)

@@ -21,7 +21,7 @@ from primsplit.substitutes import polynomials
 from primsplit.substitutes.builtin import BUILTINS
 from primsplit.substitutes.classes import NUMBERS, stands_in
 from primsplit.substitutes.plain_arrays import tabled
-from primsplit.substitutes.table import ModuleSubstitute, is_stood_in_for, methods, substitute_of
+from primsplit.substitutes.table import ModuleSubstitute, methods, originals, substitute_of
 
 ABSENT = object()
 _COMPILED = tuple(importlib.machinery.EXTENSION_SUFFIXES)
@@ -273,7 +273,7 @@ def _is_read_only(container: Any) -> bool:
 
 def _of_values(slot: type[_Slot], holder: Any, named: Iterable[tuple[Any, Any]]) -> list[_Slot]:
     """The slots of those that something stands in for."""
-    found = [(n, v, _substitute(v)) for n, v in named if type(v) in _COMPOSED or is_stood_in_for(v)]
+    found = [(n, v, _substitute(v)) for n, v in named if type(v) in _COMPOSED or id(v) in originals]
     return [slot(holder, n, v, substitute) for n, v, substitute in found if substitute is not v]
 
 
@@ -312,10 +312,14 @@ def _holds_something(function: types.FunctionType) -> bool:
 
 
 def _reached(run: Callable[..., Any], namespaces: dict[int, dict[str, Any]]) -> list[Any]:
-    """What `run` and the user's functions hold in cells, defaults, attributes, partials and methods."""
+    """What `run` and the user's functions hold in cells, defaults, attributes, partials and methods.
+
+    Functions that hold nothing and read the names of these namespaces alone, as most do, are left out.
+    """
     functions = [v for n in namespaces.values() for v in list(n.values()) if type(v) is types.FunctionType]
-    seen: dict[int, Any] = {id(f): f for f in functions if not _holds_something(f)}
-    waiting: list[Any] = [run, *(f for f in functions if id(f) not in seen)]
+    others = [f for f in functions if id(f.__globals__) not in namespaces or _holds_something(f)]
+    seen: dict[int, Any] = {}
+    waiting: list[Any] = [run, *others]
     while waiting:
         value = waiting.pop()
         if id(value) not in seen:

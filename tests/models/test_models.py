@@ -161,7 +161,11 @@ def test_every_model_has_a_demo_here() -> None:
     assert {p.stem for p in MODELS.glob("*.py")} == set(DEMOS)
 
 
-@pytest.mark.parametrize("name", DEMOS)
+LONG = {"bayesian_logistic", "heat_conduction"}
+"""Demos of thousands of steps: slow tests."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in DEMOS])
 def test_a_model_is_exported_checked_and_put_to_use(name: str, tmp_path: Path) -> None:
     model, file = MODELS / f"{name}.py", tmp_path / f"{name}.onnx"
     _primsplit("export", model, "--onnx", file)

@@ -1,6 +1,6 @@
 """np.linalg and scipy.linalg of complex matrices inside of a traced function: NumPy's values, and gradients."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -66,13 +66,25 @@ SEVERAL: dict[str, tuple[Function, tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", ONE)
+LONG = {
+    "eigvalsh, upper", "eigh, vectors", "qr, R alone", "cholesky, upper", "matrix_power of the inverse",
+    "pinv, with rtol",
+}  # fmt: skip
+"""Options of functions that other rows differentiate: slow tests."""
+
+
+def slowly(names: Iterable[str], long: Collection[str]) -> list[Any]:
+    """The names as parameters of a test, which is slow for those that are long."""
+    return [pytest.param(n, marks=[pytest.mark.slow] * (n in long)) for n in names]
+
+
+@pytest.mark.parametrize("name", slowly(ONE, LONG))
 def test_a_function_of_complex_matrices_is_numpys_with_gradients(name: str) -> None:
     function = ONE[name]
     check_grads(lambda a, b: parts(function(a + 1j * b)), SEVERAL_X, SEVERAL_Y, value_tolerance=1e-10, resize=(1, 0, 3))
 
 
-@pytest.mark.parametrize("name", SEVERAL)
+@pytest.mark.parametrize("name", slowly(SEVERAL, LONG))
 def test_complex_systems_and_factors_of_any_shape_are_numpys_with_gradients(name: str) -> None:
     function, given = SEVERAL[name]
     check_grads(lambda *g: parts(function(*g)), *given, value_tolerance=1e-10)
@@ -92,7 +104,7 @@ SCIPYS: dict[str, tuple[Function, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SCIPYS)
+@pytest.mark.parametrize("name", slowly(SCIPYS, {"eigh", "solve, symmetric"}))
 def test_a_function_of_complex_matrices_is_scipys_with_gradients(name: str) -> None:
     function, given = SCIPYS[name]
     check_grads(lambda *g: parts(function(*g)), *given, value_tolerance=1e-10, resize=(1,))

@@ -35,7 +35,11 @@ def test_singular_vectors_are_numpys_in_the_phases_that_are_told(shape: tuple[in
         np.testing.assert_allclose(found, numpys, atol=1e-13)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+ALIKE = [pytest.param(s, marks=[pytest.mark.slow] * (s in SHAPES[2:3])) for s in SHAPES]
+"""A wide matrix's program is a tall one's but for transposes: a slow test."""
+
+
+@pytest.mark.parametrize("shape", ALIKE)
 def test_what_phases_do_not_change_has_numpys_derivatives(shape: tuple[int, int]) -> None:
     a, b = random.normal(size=(2, *shape))
     count = min(shape)
@@ -49,7 +53,7 @@ def test_what_phases_do_not_change_has_numpys_derivatives(shape: tuple[int, int]
     check_grads(loss, a, b, symbolic=False)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", ALIKE)
 def test_singular_values_and_least_squares_are_numpys(shape: tuple[int, int]) -> None:
     a, b = random.normal(size=(2, *shape))
     right = random.normal(size=(shape[0], 2)) @ np.array([1.0, 1.0j])

@@ -82,6 +82,7 @@ SPECTRAL: dict[str, tuple[Callable[..., Any], Array]] = {
 
 ONCE = {
     "eigvalsh of the upper triangle of a batch",
+    "the polar factor",
     "svdvals of a batch of wide matrices",
     "svd of a symmetric matrix",
     "the least singular value along other axes",

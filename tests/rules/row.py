@@ -33,7 +33,7 @@ class Row:
         return {k: v for k, v in self.options.items() if k != "note"}
 
 
-MANY = 8
+MANY = 6
 """The most rows of an operator that the fast tests sweep over."""
 
 

@@ -42,8 +42,7 @@ INTEGRALS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", INTEGRALS)
 def test_an_integral_is_scipys_with_first_and_second_derivatives(name: str) -> None:
     function = INTEGRALS[name]
-    np.testing.assert_allclose(ps.trace(lambda p: function(p), P)(P), function(P), rtol=1e-9)
-    check_grads(lambda p: function(p), P, symbolic=False, value_tolerance=1e-8)
+    check_grads(lambda p: function(p), P, symbolic=False, value_tolerance=1e-9)
 
 
 EQUATIONS: dict[str, Callable[[Any], Any]] = {
@@ -60,10 +59,7 @@ EQUATIONS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", EQUATIONS)
 def test_a_solution_is_scipys_with_its_gradient(name: str) -> None:
     function = EQUATIONS[name]
-    found, wanted = ps.trace(lambda p: function(p), P)(P), function(P)
-    assert found.shape == wanted.shape
-    np.testing.assert_allclose(found, wanted, rtol=1e-10)
-    check_grads(lambda p: function(p), P, order=1, symbolic=False, tolerance=1e-5, value_tolerance=1e-9)
+    check_grads(lambda p: function(p), P, order=1, symbolic=False, tolerance=1e-5, value_tolerance=1e-10)
 
 
 def test_at_coarse_tolerances_the_gradient_is_as_near_to_the_exact_one_as_the_solution() -> None:
@@ -107,11 +103,12 @@ def test_odeint_is_as_near_as_its_tolerances_with_its_gradient(first: bool) -> N
             return odeint(lambda t, y, p: oscillator(y, t, p), [1.0, 0.0], times, args=(p,), tfirst=True)
         return odeint(oscillator, [1.0, 0.0], times, (p,), rtol=1e-11, atol=1e-11)
 
-    np.testing.assert_allclose(ps.trace(function, P)(P), function(P), atol=2e-7)
+    found = ps.trace(function, P)(P)
+    np.testing.assert_allclose(found, function(P), atol=2e-7)
     damping = P[1] / 2
     speed = np.sqrt(P[0] - damping**2)
     exact = np.exp(-damping * times) * (np.cos(speed * times) + damping / speed * np.sin(speed * times))
-    np.testing.assert_allclose(ps.trace(function, P)(P)[:, 0], exact, atol=1e-8)
+    np.testing.assert_allclose(found[:, 0], exact, atol=1e-8)
     check_grads(lambda p: function(p)[-1], P, order=1, symbolic=False, tolerance=1e-5, value_tolerance=1e-6)
 
 

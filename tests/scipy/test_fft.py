@@ -77,7 +77,6 @@ FORMS: dict[str, tuple[Callable[[Any], Any], Any]] = {
 @pytest.mark.parametrize("name", FORMS)
 def test_a_transform_in_the_forms_of_scipy_has_its_values_and_gradients(name: str) -> None:
     function, x = FORMS[name]
-    np.testing.assert_allclose(ps.trace(lambda x: function(x), x)(x), function(x), rtol=1e-12, atol=1e-13)
     check_grads(lambda x: function(x), x, resize=(2 if "alone" in name else 1,))
 
 

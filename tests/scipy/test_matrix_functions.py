@@ -67,7 +67,11 @@ LARGE = ("logm", "logm far from the identity", "fractional_matrix_power", "coshm
 """Programs that take seconds to build; other tests have these functions, or their parts, at symbolic sizes."""
 
 
-LONG = {"fractional_matrix_power", "logm far from the identity", "polar left"}
+LONG = {
+    "fractional_matrix_power", "logm far from the identity", "polar left", "sqrtm of a covariance",
+    "expm_frechet alone", "lu with rows in place", "lu with a permutation", "lu_solve transposed", "qr economic",
+}  # fmt: skip
+"""Options of functions that other rows differentiate, and what is long: slow tests."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in FUNCTIONS])

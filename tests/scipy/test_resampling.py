@@ -68,7 +68,9 @@ def test_values_of_every_order_are_scipys(order: int) -> None:
         check_values(name, order, "mirror")
 
 
-@pytest.mark.parametrize("mode", ["reflect", "mirror", "nearest", "grid-wrap"])
+@pytest.mark.parametrize(
+    "mode", ["reflect", "grid-wrap", *(pytest.param(m, marks=pytest.mark.slow) for m in ("mirror", "nearest"))]
+)
 def test_a_spline_goes_through_the_pixels(mode: str) -> None:
     places = np.indices(IMAGE.shape)
     for order in range(6):
@@ -102,9 +104,11 @@ GRADIENTS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "spline_filter")) for n in GRADIENTS]
-)
+LONG = {"spline_filter", "map_coordinates, wrapped", "shift to the edge"}
+"""Programs like those of other rows, or of many poles: slow tests."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in GRADIENTS])
 def test_gradients_agree_with_central_differences(name: str) -> None:
     function, args = GRADIENTS[name]
     sizes_are_known = name == "affine_transform"

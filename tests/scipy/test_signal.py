@@ -110,7 +110,14 @@ OF_KNOWN_LENGTH = {
 """Rows of functions that ask how many samples there are."""
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+BY_TRANSFORMS = [f"{name} {mode}" for name in ("fftconvolve", "oaconvolve") for mode in ("full", "valid")]
+"""The parts that are kept are those of `convolve`, for vectors, shorter vectors and matrices: slow tests."""
+NAMES = [
+    pytest.param(n, marks=[pytest.mark.slow] * any(n.startswith(each) for each in BY_TRANSFORMS)) for n in FUNCTIONS
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_it_is_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]
     are_filters = [x.size < LONG.size or x is SECTIONS for x in given]

@@ -80,7 +80,6 @@ def test_it_is_scipys_with_gradients(name: str) -> None:
     def f(x: Any, y: Any, m: Any) -> Any:
         return parts(FUNCTIONS[name](x, y, m))
 
-    agree(ps.trace(f, X, Y, ROWS)(X, Y, ROWS), f(X, Y, ROWS), 1e-11)
     single = tuple(x.astype(np.float32) for x in (X, Y, ROWS))
     agree(ps.trace(f, *single)(*single), f(*single), 2e-3 if "angles" in name or "phases" in name else 3e-5)
     check_grads(f, X, Y, ROWS, order=1, symbolic=False, step=1e-6)

@@ -140,9 +140,17 @@ FUNCTIONS: dict[str, Row] = {
 }  # fmt: skip
 LOOSE = {"leastsq": 1e-7, "fsolve": 1e-7, "newton": 1e-9}
 """Where SciPy's own answer is right to no more than this."""
+SIZED_ELSEWHERE = {
+    "solve_continuous_are", "solve_discrete_are", "eigh_tridiagonal", "eigvalsh_tridiagonal", "multivariate_normal",
+    "convolve2d", "correlate2d", "pearsonr", "linregress", "sem", "zscore", "Rotation.from_matrix",
+    "Rotation.from_rotvec", "Rotation.from_quat",
+}  # fmt: skip
+"""Functions whose own tests differentiate them at symbolic sizes, too: slow tests."""
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SIZED_ELSEWHERE)) for n in FUNCTIONS]
+)
 def test_a_function_of_any_sizes_is_scipys_with_second_derivatives(name: str) -> None:
     function, args = FUNCTIONS[name]
     check_grads(lambda *given: function(*given), *args, value_tolerance=LOOSE.get(name, 1e-10))

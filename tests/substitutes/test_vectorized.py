@@ -76,9 +76,6 @@ SIGNATURES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 def test_a_vectorized_function_with_a_signature_takes_the_axes_that_it_names(name: str) -> None:
     vectorized, given = SIGNATURES[name]
     check_grads(lambda *args: vectorized(*args), *given, order=2, symbolic=False)
-    found, wanted = ps.trace(lambda *args: vectorized(*args), *given)(*given), vectorized(*given)
-    for a, b in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-13)
 
 
 def test_axes_of_a_signature_that_differ_are_told_at_the_users_line() -> None:

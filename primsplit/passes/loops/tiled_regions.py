@@ -21,7 +21,7 @@ STAYS = 2**18
 """Bytes up to which what every tile reads, or adds to, stays in the cache."""
 LAUNCH = 2**15
 """An op costs as much as so many bytes that go to memory or come from it, whatever it does."""
-GAIN = 0.75
+GAIN = 0.65
 """How much of the time the tiles may take of what the whole arrays take."""
 FLOPS = 4
 """Multiplications in the time of a byte that goes to memory."""
@@ -163,7 +163,8 @@ class Region:
             shared = [v for v, axis in given.items() if axis is None]
             added = op.outputs * 3 if tiling.result is None else ()
             again += sum(size for v in (*shared, *added) if (size := _bytes(v)) > STAYS)
-        once = sum(map(_bytes, (*self.walked, *self.kept)))
+        # onnxruntime copies a step's results to where they are stacked.
+        once = sum(map(_bytes, (*self.walked, *self.kept, *self.kept)))
         return computing + fetched, computing + once + steps * again
 
     def _alive(self) -> int:

@@ -18,8 +18,8 @@ MODIFIED = (sp.iv, sp.kv, sp.ive, sp.kve)
 EVERY = (*ORDINARY, *MODIFIED)
 
 
-ORDERS = [0, 1, 8, -2, 0.3, 2.5, 20.5, -1.5]
-MORE = [2, 20, -1, -7, 0.5, 1.7, 7.25, -0.5, -2.3]
+ORDERS = [0, 8, -2, 0.3, 20.5]
+MORE = [1, 2, 20, -1, -7, 0.5, 2.5, -1.5, 1.7, 7.25, -0.5, -2.3]
 
 
 @pytest.mark.parametrize("order", [*ORDERS, *(pytest.param(v, marks=pytest.mark.slow) for v in MORE)])
