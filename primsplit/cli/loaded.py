@@ -10,7 +10,7 @@ from primsplit.cli.arrays import Arrays, as_declared, read_arrays
 from primsplit.cli.late import reference_function
 from primsplit.cli.options import DtypeName, Exported, ModeName, Told, progress, read_policy, read_ranges, read_specs
 from primsplit.domains import integer_bounds
-from primsplit.errors import SpecError
+from primsplit.errors import ParseError, SpecError
 from primsplit.export import SplitProgram
 from primsplit.ir import Type
 from primsplit.programs.arguments import Arguments, Call, draw_arrays
@@ -43,7 +43,7 @@ class LoadedModel:
         with progress(f"differentiating {path}", quiet=quiet):
             self.name = os.path.basename(path)
             self.path = path
-            self.model: Program = _with_ranks(told.load(path), path, texts, told)
+            self.model: Program = _with_ranks(path, texts, told)
             self.mode = read_mode((mode or ModeName.GRADIENT).value)
             self._wrt = wrt or None
             self.derived = derive(self.model, mode=self.mode, wrt=self._wrt, policy=read_policy(policy))
@@ -107,8 +107,14 @@ class LoadedModel:
         return sorted(rows, key=lambda row: -int(row["bytes"]))
 
 
-def _with_ranks(model: Program, path: str, texts: Mapping[str, str], told: Told) -> Program:
-    """The model, its inputs of unknown rank of the types that are said of them."""
+def _with_ranks(path: str, texts: Mapping[str, str], told: Told) -> Program:
+    """The model, its inputs of unknown rank of the types that are said of them, all inputs where it needs that."""
+    try:
+        model = told.load(path)
+    except ParseError:
+        if not texts:
+            raise
+        return told.load(path, texts)
     types = dict(zip(model.inputs, model.types, strict=True))
     unranked = {name: text for name, text in texts.items() if name in types and types[name].rank is None}
     return told.load(path, unranked) if unranked else model

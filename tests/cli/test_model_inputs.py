@@ -165,10 +165,14 @@ def test_every_command_takes_the_type_of_an_input_that_has_no_rank(
 ) -> None:
     path = saved(
         """g (float x) => (float y) {
-  scales = Constant<value: tensor = float[4] {0.0001, 0.0002, 0.0003, 0.0004}>()
-  levels = QuantizeLinear<axis: int = 0>(x, scales)
-  scaled = DequantizeLinear<axis: int = 0>(levels, scales)
-  y = ReduceMean<keepdims: int = 0>(scaled)
+  one = Constant<value_int: int = 1>()
+  whole = Cast<to: int = 7>(x)
+  none = Sub(whole, whole)
+  ones = Add(none, one)
+  parts = SplitToSequence<axis: int = 0>(x, ones)
+  joined = ConcatFromSequence<axis: int = 0>(parts)
+  squares = Mul(joined, joined)
+  y = ReduceMean<keepdims: int = 0>(squares)
 }"""
     )
     model = onnx.load(path)
