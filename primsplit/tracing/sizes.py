@@ -181,9 +181,9 @@ def _call(atom: dims.Call) -> Value:
 
 def _from_quotient(atom: dims.Call) -> tuple[Dim, int] | None:
     """For `a // (b*d)`, where only `(a - b*c) // b` can be read: that and c added, and d, whose quotient it is too."""
-    dividend, divisor = atom.arguments
-    if atom.function != "floordiv" or not isinstance(divisor, int):
+    if atom.function != "floordiv" or not isinstance(divisor := atom.arguments[1], int):
         return None
+    dividend = atom.arguments[0]
     for size, before, step in _quotients():
         added = dims.exact_quotient(dividend - before, step)
         if isinstance(added, int) and divisor % step == 0 < divisor // step:
