@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from primsplit.costs import COSTS
-from primsplit.ir import Block, Op, Type, Value, Var, has_blocks, is_call, reads
+from primsplit.ir import Block, Const, Op, Type, Value, Var, has_blocks, is_call, reads
 from primsplit.passes.loops.tiled_ops import Tiling, literal, tilings
 
 CACHE = 2**24
@@ -33,11 +33,12 @@ VIEWS = frozenset({"Identity", "Reshape", "Squeeze", "Unsqueeze"})
 def row_counts(block: Block) -> list[int]:
     """The numbers of rows that much has."""
     sizes: Counter[int] = Counter()
-    for value in {*block.params, *(v for op in block.ops for v in (*op.inputs, *op.outputs) if v is not None)}:
-        shape, size = literal(value) or (), _bytes(value)
-        rows = next((d for d in shape if d != 1), 1)
-        if size >= LARGE:
-            sizes[rows] += size
+    values: set[Value] = {v for op in block.ops for v in op.inputs if isinstance(v, Const) and v.type.shape}
+    values.update(block.params, (v for op in block.ops for v in op.outputs if v.type.shape))
+    for value in values:
+        shape = literal(value)
+        if shape is not None and (size := _bytes(value)) >= LARGE:
+            sizes[next((d for d in shape if d != 1), 1)] += size
     return sorted(rows for rows, size in sizes.items() if size >= CACHE)
 
 
