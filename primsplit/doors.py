@@ -62,8 +62,8 @@ SMALL = 2**24
 def _is_small(block: Block) -> bool:
     """True where all that the block computes surely fits in so many bytes."""
     total = 0
-    for size in (v.type.nbytes() for op in block.ops for v in op.outputs):
-        if not isinstance(size, int):
+    for size in (v.type.literal_nbytes() for op in block.ops for v in op.outputs):
+        if size is None:
             return False
         total += size
     return total <= SMALL

@@ -82,6 +82,17 @@ class Type:
         """The bytes that one value takes; None for an unknown rank."""
         return None if self.shape is None else product(self.shape) * self.dtype.itemsize
 
+    def literal_nbytes(self) -> int | None:
+        """The bytes that one value takes, where all of its sizes are literal."""
+        if self.shape is None:
+            return None
+        total = self.dtype.itemsize
+        for dim in self.shape:
+            if not isinstance(dim, int):
+                return None
+            total *= dim
+        return total
+
 
 def same_types(a: Type, b: Type) -> bool:
     """True only where the two types are equal whatever the symbols are."""

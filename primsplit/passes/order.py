@@ -86,8 +86,13 @@ def _worth_waiting(block: Block, common: Sequence[Op], cones: Mapping[int, Seque
 
 def _bytes(values: Iterable[Value]) -> int | None:
     """The bytes of these values, None where a size is not literal."""
-    sizes = [value.type.nbytes() for value in values]
-    return sum(n for n in sizes if isinstance(n, int)) if all(isinstance(n, int) for n in sizes) else None
+    total = 0
+    for value in values:
+        size = value.type.literal_nbytes()
+        if size is None:
+            return None
+        total += size
+    return total
 
 
 def _owners(block: Block, gradients: Sequence[int]) -> list[int]:

@@ -83,8 +83,8 @@ class Examples:
 
 
 def _is_small(value: Var) -> bool:
-    size = value.type.nbytes()
-    return isinstance(size, int) and size <= SMALL
+    size = value.type.literal_nbytes()
+    return size is not None and size <= SMALL
 
 
 def example_sets(own: Way, ways: Sequence[Way] | None) -> list[list[npt.NDArray[Any] | None]]:

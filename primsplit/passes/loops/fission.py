@@ -175,8 +175,8 @@ MUCH = 2**13
 
 
 def _is_much(value: Value) -> bool:
-    size = value.type.nbytes()
-    return isinstance(size, int) and size >= MUCH
+    size = value.type.literal_nbytes()
+    return size is not None and size >= MUCH
 
 
 def _behind(body: Block, count: int, sums: Sequence[Sum], front: set[int], batched: Collection[int]) -> list[Op]:

@@ -36,15 +36,14 @@ def row_counts(block: Block) -> list[int]:
     values: set[Value] = {v for op in block.ops for v in op.inputs if isinstance(v, Const) and v.type.shape}
     values.update(block.params, (v for op in block.ops for v in op.outputs if v.type.shape))
     for value in values:
-        shape = literal(value)
-        if shape is not None and (size := _bytes(value)) >= LARGE:
-            sizes[next((d for d in shape if d != 1), 1)] += size
+        if (size := _bytes(value)) >= LARGE:
+            sizes[next((d for d in literal(value) or () if d != 1), 1)] += size
     return sorted(rows for rows, size in sizes.items() if size >= CACHE)
 
 
 def _bytes(value: Value) -> int:
     """The bytes of a value, 0 where they are not known."""
-    return math.prod(literal(value) or (0,)) * value.type.dtype.itemsize
+    return value.type.literal_nbytes() or 0
 
 
 def _divisor(rows: int, most: int) -> int:

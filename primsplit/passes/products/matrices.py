@@ -69,8 +69,8 @@ class _Walk:
         made, shape = op.outputs[0], op.outputs[0].type.shape
         if shape is None or len(shape) < 3 or sizes_of(shape) is None:
             return False
-        size = made.type.nbytes()
-        if isinstance(size, int) and size <= SMALL:
+        size = made.type.literal_nbytes()
+        if size is not None and size <= SMALL:
             return False
         views = [found for v in op.inputs if (found := _shape_within(v, shape)) is not None]
         if len(views) < len(op.inputs):

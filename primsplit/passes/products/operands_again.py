@@ -87,8 +87,8 @@ def _is_at_hand(value: Value | None, kept: set[Var]) -> bool:
 
 
 def _is_small(value: Value | None) -> bool:
-    size = None if value is None else value.type.nbytes()
-    return isinstance(size, int) and size <= SMALL
+    size = None if value is None else value.type.literal_nbytes()
+    return size is not None and size <= SMALL
 
 
 def _reading(op: Op, instead: Mapping[Var, Var]) -> Op:

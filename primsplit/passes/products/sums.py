@@ -169,5 +169,5 @@ def _axes_of(op: Op) -> set[int]:
 
 
 def _is_small(value: Value | None) -> bool:
-    size = None if value is None else value.type.nbytes()
-    return isinstance(size, int) and size <= SMALL
+    size = None if value is None else value.type.literal_nbytes()
+    return size is not None and size <= SMALL
