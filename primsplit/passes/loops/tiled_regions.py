@@ -27,6 +27,8 @@ FLOPS = 4
 """Multiplications in the time of a byte that goes to memory."""
 SLOW = 80.0
 """The cost of an element of an operator that the table of costs does not have."""
+ROUNDS = 8
+"""How often ops are taken out of a region, before it is left as it is: those taken out take others with them."""
 VIEWS = frozenset({"Identity", "Reshape", "Squeeze", "Unsqueeze"})
 
 
@@ -55,12 +57,25 @@ def _divisor(rows: int, most: int) -> int:
 def region_of(block: Block, rows: int) -> "Region":
     """The ops that go along axes with so many rows; what others read of them lies in tiles one after the other."""
     refused: set[int] = set()
-    while True:
+    for _ in range(ROUNDS):
         region = Region(block, rows, refused)
-        scattered = {v for v in region.kept if not _is_tile_by_tile(v, region.axes[v])}
+        scattered = _scattered(region)
         if not scattered:
             return region
-        refused.update(id(op) for op, _ in region.inside if op.outputs[0] in scattered)
+        refused |= scattered
+    return Region(block, rows, {id(op) for op in block.ops})
+
+
+def _scattered(region: "Region") -> set[int]:
+    """The ops, by id, whose tiles lie apart in the array that others read, such ops too."""
+    wanted = set(region.kept)
+    found: set[int] = set()
+    for op, tiling in reversed(region.inside):
+        made = op.outputs[0]
+        if made in wanted and tiling.result is not None and not _is_tile_by_tile(made, tiling.result):
+            found.add(id(op))
+            wanted.update(reads(op))
+    return found
 
 
 def _is_tile_by_tile(value: Value, axis: int) -> bool:
@@ -138,15 +153,15 @@ class Region:
     @property
     def tile(self) -> int:
         """The rows of a tile, so that what is alive of it together fits into the cache; a divisor if there is one."""
-        most = max(1, TILE * self.rows // max(1, self._alive()))
+        most = min(self.rows, max(1, TILE * self.rows // max(1, self._alive())))
         found = _divisor(self.rows, most)
         return found if 2 * found >= most else most
 
     @property
     def saved(self) -> float:
         """The time that tiles save, in bytes that go to memory or come from it; 0 where they are not worth it."""
-        if self._alive() < CACHE:
-            return 0.0
+        if not CACHE <= self._alive() <= TILE * self.rows or self.tile == self.rows:
+            return 0.0  # nothing is beyond the cache, or a single row is
         whole, in_tiles = self._times(self.rows // self.tile)
         return max(0.0, GAIN * whole - in_tiles)
 

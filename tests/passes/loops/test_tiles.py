@@ -9,8 +9,11 @@ import onnx
 import pytest
 
 import primsplit as ps
+from primsplit.ops import op
 from primsplit.passes.loops import tiled_regions
+from primsplit.passes.loops.tiled_regions import region_of
 from primsplit.testing import check_grads
+from tests.recording import record
 
 rng = np.random.default_rng(5)
 
@@ -18,7 +21,7 @@ rng = np.random.default_rng(5)
 @pytest.fixture
 def _in_tiles_of_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """A processor with next to no cache, for which whatever can be tiled is."""
-    for name, value in {"CACHE": 1, "LARGE": 1, "TILE": 128, "LAUNCH": 0, "STAYS": 2**40, "GAIN": 1e9}.items():
+    for name, value in {"CACHE": 1, "LARGE": 1, "TILE": 256, "LAUNCH": 0, "STAYS": 2**40, "GAIN": 1e9}.items():
         monkeypatch.setattr(tiled_regions, name, value)
 
 
@@ -91,6 +94,20 @@ def test_a_file_for_cuda_has_whole_arrays(tmp_path: Path) -> None:
     x = rng.standard_normal((50_000, 50))
     ps.split(density, x[0], x, x[:, 0], wrt="w").joint().save(str(tmp_path / "file.onnx"), "cuda")
     assert not {"Scan", "Loop"} & {node.op_type for node in onnx.load(tmp_path / "file.onnx").graph.node}
+
+
+@pytest.mark.usefixtures("_in_tiles_of_little")
+def test_a_long_chain_along_columns_is_given_up_at_once() -> None:
+    """The tiles of each op's result would lie apart: each op that stays behind takes the one before it along."""
+
+    def chain(x: Any) -> Any:
+        found = op.Transpose(x, perm=[1, 0])
+        for _ in range(100):
+            found = op.Mul(found, found)
+        return op.CumSum(found, np.int64(1))
+
+    block = record(chain, "float64[40,6]")
+    assert region_of(block, 40).inside == [], "after more rounds than there are for ops one by one"
 
 
 PROGRAMS: dict[str, Callable[..., Any]] = {
