@@ -12,6 +12,7 @@ from primsplit.ops import op
 from primsplit.passes import fold_constants
 from primsplit.passes.evaluation import EVALUATORS
 from primsplit.runtime import Session
+from tests.random_programs import run
 from tests.recording import kinds, record
 
 F32, F64, I64 = np.float32, np.float64, np.int64
@@ -158,3 +159,14 @@ def test_constants_fold_through_several_ops_and_into_branches() -> None:
     factor = after.ops[0].inputs[1]
     assert isinstance(factor, Const)
     assert factor.numpy() == 3.0
+
+
+def test_a_sum_of_minus_zeros_alone_keeps_its_sign() -> None:
+    """NumPy's is 0.0."""
+
+    def total(x: Any) -> Any:
+        return op.ReduceSum(op.Mul(op.Expand(np.float32(-1.0), np.array([3])), np.float32(0.0)), np.array([0])) + x
+
+    block = record(total, "float32[1]")
+    found = run(fold_constants(block), [np.full(1, -0.0, np.float32)])
+    assert np.signbit(found[0]).all()
