@@ -4,12 +4,13 @@ An axis goes along the rows where its size is a multiple of their number: a row 
 side.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from primsplit.dependence import ELEMENTWISE
-from primsplit.ir import Op, Value
-from primsplit.passes.rewriting import integers
+from primsplit.ir import Op
+from primsplit.passes.rewriting import integers, literal_shape
 
 Literal = tuple[int, ...]
 """A shape of literal sizes."""
@@ -42,17 +43,10 @@ def tilings(op: Op, rows: int) -> Iterator[Tiling]:
         return
     if any(v.type.dtype.kind not in "biuf" for v in (*op.inputs, *op.outputs) if v is not None):
         return
-    shapes = [() if v is None else literal(v) for v in op.inputs]
-    result = literal(op.outputs[0])
+    shapes = [() if v is None else literal_shape(v.type) for v in op.inputs]
+    result = literal_shape(op.outputs[0].type)
     if result is not None and all(s is not None for s in shapes):
         yield from rule(op, [s for s in shapes if s is not None], result, rows)
-
-
-def literal(value: Value) -> Literal | None:
-    """The shape of a value, where all its sizes are literal."""
-    shape = value.type.shape
-    sizes = () if shape is None else tuple(d for d in shape if isinstance(d, int))
-    return None if shape is None or len(sizes) < len(shape) else sizes
 
 
 def _elementwise(op: Op, shapes: Shapes, result: Literal, rows: int) -> Iterator[Tiling]:
@@ -111,17 +105,10 @@ def _reshape(op: Op, shapes: Shapes, result: Literal, rows: int) -> Iterator[Til
     """An axis with as many elements before it goes along the same rows, with as many places of each as it is longer."""
     rest = (None,) * (len(shapes) - 1)
     for axis in _axes(shapes[0], rows):
-        before = _product(shapes[0][:axis])
+        before = math.prod(shapes[0][:axis])
         for other in _axes(result, rows):
-            if _product(result[:other]) == before:
+            if math.prod(result[:other]) == before:
                 yield Tiling((axis, *rest), other, writes_shape=op.kind == "Reshape")
-
-
-def _product(sizes: Literal) -> int:
-    found = 1
-    for size in sizes:
-        found *= size
-    return found
 
 
 def _expand(op: Op, shapes: Shapes, result: Literal, rows: int) -> Iterator[Tiling]:
@@ -133,6 +120,7 @@ def _expand(op: Op, shapes: Shapes, result: Literal, rows: int) -> Iterator[Tili
 
 
 def _reduce(op: Op, shapes: Shapes, result: Literal, rows: int) -> Iterator[Tiling]:
+    del result
     rank = len(shapes[0])
     told = integers(op.inputs[1]) if len(op.inputs) > 1 and op.inputs[1] is not None else ()
     if told is None or (not told and op.attributes.get("noop_with_empty_axes", 0)):
@@ -145,7 +133,6 @@ def _reduce(op: Op, shapes: Shapes, result: Literal, rows: int) -> Iterator[Tili
             yield Tiling((axis, *rest), list(kept).index(axis))
         elif op.kind == "ReduceSum":
             yield Tiling((axis, *rest), None)
-    del result
 
 
 def _along_others(op: Op, shapes: Shapes, result: Literal, rows: int) -> Iterator[Tiling]:

@@ -4,12 +4,15 @@ import math
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from primsplit.costs import COSTS
 from primsplit.ir import Block, Const, Op, Type, Value, Var, has_blocks, is_call, reads
-from primsplit.passes.loops.tiled_ops import Tiling, literal, tilings
+from primsplit.passes.loops.tiled_ops import Tiling, tilings
+from primsplit.passes.order import VIEWS
+from primsplit.passes.rewriting import literal_shape
 
 CACHE = 2**24
 """Bytes that are alive together from which on they surely go to memory between two ops."""
@@ -29,7 +32,6 @@ SLOW = 80.0
 """The cost of an element of an operator that the table of costs does not have."""
 ROUNDS = 8
 """How often ops are taken out of a region, before it is left as it is: those taken out take others with them."""
-VIEWS = frozenset({"Identity", "Reshape", "Squeeze", "Unsqueeze"})
 
 
 def row_counts(block: Block) -> list[int]:
@@ -39,7 +41,7 @@ def row_counts(block: Block) -> list[int]:
     values.update(block.params, (v for op in block.ops for v in op.outputs if v.type.shape))
     for value in values:
         if (size := _bytes(value)) >= LARGE:
-            sizes[next((d for d in literal(value) or () if d != 1), 1)] += size
+            sizes[next((d for d in literal_shape(value.type) or () if d != 1), 1)] += size
     return sorted(rows for rows, size in sizes.items() if size >= CACHE)
 
 
@@ -79,7 +81,7 @@ def _scattered(region: "Region") -> set[int]:
 
 
 def _is_tile_by_tile(value: Value, axis: int) -> bool:
-    return math.prod((literal(value) or ())[:axis]) == 1
+    return math.prod((literal_shape(value.type) or ())[:axis]) == 1
 
 
 @dataclass
@@ -144,23 +146,23 @@ class Region:
         else:
             self.axes[op.outputs[0]] = tiling.result
 
-    @property
+    @cached_property
     def kept(self) -> list[Var]:
         """What ops after the region read of it, and results."""
         wanted = {v for op in self.after for v in reads(op)} | {v for v in self.block.results if isinstance(v, Var)}
         return [op.outputs[0] for op, tiling in self.inside if tiling.result is not None and op.outputs[0] in wanted]
 
-    @property
+    @cached_property
     def tile(self) -> int:
         """The rows of a tile, so that what is alive of it together fits into the cache; a divisor if there is one."""
-        most = min(self.rows, max(1, TILE * self.rows // max(1, self._alive())))
+        most = min(self.rows, max(1, TILE * self.rows // max(1, self._alive)))
         found = _divisor(self.rows, most)
         return found if 2 * found >= most else most
 
-    @property
+    @cached_property
     def saved(self) -> float:
         """The time that tiles save, in bytes that go to memory or come from it; 0 where they are not worth it."""
-        if not CACHE <= self._alive() <= TILE * self.rows or self.tile == self.rows:
+        if not CACHE <= self._alive <= TILE * self.rows or self.tile == self.rows:
             return 0.0  # nothing is beyond the cache, or a single row is
         whole, in_tiles = self._times(self.rows // self.tile)
         return max(0.0, GAIN * whole - in_tiles)
@@ -182,6 +184,7 @@ class Region:
         once = sum(map(_bytes, (*self.walked, *self.kept, *self.kept)))
         return computing + fetched, computing + once + steps * again
 
+    @cached_property
     def _alive(self) -> int:
         """The most bytes of arrays with these rows that are there together when the ops run one after the other."""
         last = {v: k for k, (op, _) in enumerate(self.inside) for v in op.inputs if v in self.axes}
@@ -217,5 +220,5 @@ def _computing(op: Op) -> float:
 
 def _contracted(op: Op) -> int:
     """The length of the axis that a product of matrices sums over."""
-    shape = literal(op.inputs[0]) if op.inputs[0] is not None else None
+    shape = literal_shape(op.inputs[0].type) if op.inputs[0] is not None else None
     return (shape or (1,))[0 if op.attributes.get("transA", 0) else -1]

@@ -13,8 +13,8 @@ import numpy as np
 
 from primsplit.dims import Dim
 from primsplit.ir import Block, Const, Op, Type, Value, Var, inline, rename_block
-from primsplit.passes.loops.tiled_ops import literal
 from primsplit.passes.loops.tiled_regions import Region, region_of, row_counts
+from primsplit.passes.rewriting import literal_shape
 
 
 def work_in_tiles(block: Block) -> Block:
@@ -133,13 +133,13 @@ class _Writing:
 
     def tiled(self, value: Value, rows: int) -> Type:
         """The type of so many rows of a value."""
-        shape = list(literal(value) or ())
+        shape = list(literal_shape(value.type) or ())
         shape[self.region.axes[value]] = rows * self.places(value)
         return Type(value.type.dtype, shape)
 
     def places(self, value: Value) -> int:
         """How many places a row has along its axis of a value."""
-        return (literal(value) or ())[self.region.axes[value]] // self.region.rows
+        return (literal_shape(value.type) or ())[self.region.axes[value]] // self.region.rows
 
     def taken(self, value: Value, start: Value, end: Value, rows: int) -> Op:
         """An op that takes rows out of a value."""
