@@ -43,7 +43,9 @@ def lift(value: Any, dtype: npt.DTypeLike | None = None) -> Value:
     if isinstance(value, Held):
         return lift(value.read())
     if isinstance(value, bool | int | float):
-        return Const(np.asarray(value, dtype=dtype))
+        number = np.asarray(value, dtype=dtype)
+        number.flags.writeable = False
+        return Const(number)
     if isinstance(value, list | tuple) and all(isinstance(v, int | Size) for v in value):
         return tracing.size_vector(value)
     if (held := array_held(value)) is not None:

@@ -55,11 +55,8 @@ def _operator(found: Schema) -> Callable[..., Any]:
 
     def operator(*inputs: Any, outputs: int = required, types: Sequence[Type] | None = None, **attributes: Any) -> Any:
         values = lift_inputs(found, inputs)
-        if any(v is not None and v.type.dtype == BFLOAT16 and not _admits(found, i) for i, v in enumerate(values)):
-            return _through_float32(operator, values, outputs, attributes, BFLOAT16)
-        moved = next((v.type.dtype for v in values if v is not None and v.type.key[0] in FLOAT8), None)
-        if moved is not None and found.kind in _WIDENED and not _admits_all(found, values):
-            return _through_float32(operator, values, outputs, attributes, moved)
+        if (narrow := _not_taken(found, values)) is not None:
+            return _through_float32(operator, values, outputs, attributes, narrow)
         given = {k: _attribute(k, v) for k, v in attributes.items() if v is not None}
         if found.kind == "Split" and outputs == 1:
             outputs = given["num_outputs"] if "num_outputs" in given else len(inputs[1])
@@ -70,6 +67,19 @@ def _operator(found: Schema) -> Callable[..., Any]:
 
     operator.__name__ = operator.__qualname__ = found.kind
     return operator
+
+
+def _not_taken(found: Schema, values: Sequence[Value | None]) -> np.dtype[Any] | None:
+    """The dtype of few bits that an input has and the standard does not take there."""
+    for position, value in enumerate(values):
+        name = "" if value is None else value.type.key[0]
+        if value is None or name not in _FEW_BITS:
+            continue
+        if name in FLOAT8 and found.kind in _WIDENED and not _admits_all(found, values):
+            return value.type.dtype
+        if value.type.dtype == BFLOAT16 and not _admits(found, position):
+            return BFLOAT16
+    return None
 
 
 def _admits(found: Schema, position: int) -> bool:
@@ -108,12 +118,15 @@ def _cast(value: Value, dtype: np.dtype[Any]) -> Value:
 
 
 _ALL_OUTPUTS = frozenset({"TopK"})
+_FEW_BITS = FLOAT8 | {BFLOAT16.name}
 _WIDENED = MOVING - {"Expand"}
 """What moves floats of eight bits in float32. A conversion is put before an Expand, which has to do without it."""
 
 
 def lift_inputs(found: Schema, inputs: Sequence[Any]) -> list[Value | None]:
     """The Values of an operator's inputs; Python numbers get the dtype of the inputs that share their type variable."""
+    if all(isinstance(value, Array) for value in inputs):
+        return [array.value for array in inputs]
     trimmed = list(inputs)
     while trimmed and trimmed[-1] is None:
         trimmed.pop()

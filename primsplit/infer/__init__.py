@@ -31,18 +31,33 @@ def infer(kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, An
 
     Raises DtypeError for dtypes the operator does not take, ShapeError for shapes that do not fit.
     """
-    found = schema(kind)
-    _check_arity(found, inputs, attributes)
-    _check_dtypes(found, inputs)
-    _check_vectors(found, inputs)
+    types: Sequence[Type] = ()
+    if kind in elementwise.BY_TYPES and not attributes and outputs == 1:
+        types = _types_by_types(kind, tuple([None if v is None else v.type for v in inputs]))
+        if types[0].is_float:
+            return [(types[0], None)]
     site = Site(kind, inputs, attributes, outputs)
-    rule = RULES.get(kind)
-    try:
-        types = infer_by_standard(site) if rule is None else rule(site)
-    except UnknownRank:
-        types = infer_by_standard(site)
+    types = types or _types(site)
     first = known_sizes(site, types[0])
     return [(found, first if i == 0 else None) for i, found in enumerate(types)]
+
+
+@functools.lru_cache(4096)
+def _types_by_types(kind: str, inputs: tuple[Type | None, ...]) -> Sequence[Type]:
+    """Most ops of a program are arithmetic on arrays of a few types: each combination is looked at once."""
+    return _types(Site(kind, [None if t is None else Var(t) for t in inputs], {}, 1))
+
+
+def _types(site: Site) -> Sequence[Type]:
+    found = schema(site.kind)
+    _check_arity(found, site.inputs, site.attributes)
+    _check_dtypes(found, site.inputs)
+    _check_vectors(found, site.inputs)
+    rule = RULES.get(site.kind)
+    try:
+        return infer_by_standard(site) if rule is None else rule(site)
+    except UnknownRank:
+        return infer_by_standard(site)
 
 
 def _check_arity(found: Schema, inputs: Sequence[Value | None], attributes: Mapping[str, Any]) -> None:
@@ -111,24 +126,10 @@ def check_types(block: Block, *, closed: bool = True) -> None:
 @functools.lru_cache(16384)
 def _check_op(op: Op) -> None:
     """An op never changes: each is looked at once, although one transform after another is checked."""
-    if op.kind in elementwise.BY_TYPES and not op.attributes:
-        given = tuple(None if v is None else v.type for v in op.inputs)
-        _check_by_types(op.kind, given, tuple(v.type for v in op.outputs))
-    else:
-        _check_outputs(op.kind, op.inputs, op.attributes, tuple(v.type for v in op.outputs))
-
-
-@functools.lru_cache(4096)
-def _check_by_types(kind: str, inputs: tuple[Type | None, ...], outputs: tuple[Type, ...]) -> None:
-    """Most ops of a block are arithmetic on arrays of a few types: each combination is looked at once."""
-    _check_outputs(kind, [None if t is None else Var(t) for t in inputs], {}, outputs)
-
-
-def _check_outputs(
-    kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any], outputs: Sequence[Type]
-) -> None:
-    for declared, (known, _) in zip(outputs, infer(kind, inputs, attributes, len(outputs)), strict=True):
-        _check_output(kind, declared, known)
+    inferred = infer(op.kind, op.inputs, op.attributes, len(op.outputs))
+    for declared, (known, _) in zip(op.outputs, inferred, strict=True):
+        if declared.type is not known:
+            _check_output(op.kind, declared.type, known)
 
 
 def _check_output(kind: str, declared: Type, type: Type) -> None:

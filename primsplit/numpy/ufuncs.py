@@ -161,8 +161,11 @@ def _own(result: Array, operands: Sequence[Array]) -> Array:
 
 
 def _check_broadcast(arrays: Sequence[Array]) -> None:
+    shapes = [shape for a in arrays if (shape := a.shape)]
+    if len(shapes) < 2:
+        return
     try:
-        broadcast_shapes(*(a.shape for a in arrays))
+        broadcast_shapes(*shapes)
     except ShapeError as error:
         error.place = tracing.user_place()
         raise

@@ -41,7 +41,7 @@ class Rewriter:
 
     def run(self, block: Block) -> Block:
         """The block rewritten; the same object where nothing changes."""
-        if not self.concerns(block) and self.replaced.keys().isdisjoint(free(block)):
+        if not self.concerns(block) and not (self.replaced and any(v in self.replaced for v in free(block))):
             return block
         self.enter(block)
         outer, self.kept = self.kept, []
