@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from primsplit.dependence import SHAPES
 from primsplit.ir import Op, Value, Var, reads
 from primsplit.rules.table import RULES
 
@@ -14,6 +15,13 @@ def active_vars(ops: Iterable[Op], sources: Iterable[Var]) -> set[Var]:
         if (entry is None or entry.form != "no_gradient") and any(v in active for v in reads(op)):
             active.update(v for v in op.outputs if v.type.is_float)
     return active
+
+
+def dead_ends(ops: Iterable[Op], source: Var) -> list[Op]:
+    """The ops that depend on more than the shape of the source, and whose outputs do not vary smoothly with it."""
+    ops = [op for op in ops if op.kind not in SHAPES]
+    active = active_vars(ops, [source])
+    return [op for op in ops if any(v in active for v in reads(op)) and not any(v in active for v in op.outputs)]
 
 
 def needed_vars(ops: Sequence[Op], active: set[Var], results: Iterable[Value]) -> set[Var]:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from textwrap import shorten
 from typing import Any, Literal, get_args
 
+from primsplit.activity import dead_ends
 from primsplit.audit.styles import list_split
 from primsplit.errors import SpecError
-from primsplit.ir import Block, Var
+from primsplit.ir import Block, Var, live_ops
 from primsplit.listing import names_of
 from primsplit.names import Names, name_captures
 from primsplit.parts import Split
@@ -140,6 +141,23 @@ class SplitProgram:
 
     def _differentiated(self) -> list[tuple[Var, str]]:
         return [(self.primal.params[i], self.program.inputs[i]) for i in self.differentiated]
+
+    def zero_table(self) -> list[dict[str, Any]]:
+        """One row a gradient that is 0 whatever the input is: its name, the input's, and what it acts `through`.
+
+        Those are the operators of which it alone reaches the results, and which do not vary smoothly with it.
+        """
+        live = live_ops(self.primal.ops, [self.primal.results[i] for i in self.split.of])
+        found = zip(self.differentiated, self.gradient_names, self._differentiated(), strict=True)
+        return [
+            {
+                "name": gradient,
+                "input": name,
+                "through": list(dict.fromkeys(f"{op.kind} at {op.place}" for op in dead_ends(live, param))),
+            }
+            for position, gradient, (param, name) in found
+            if position not in self.split.targets
+        ]
 
     @property
     def cotangent_names(self) -> list[str]:

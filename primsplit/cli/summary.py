@@ -10,6 +10,9 @@ from primsplit.programs.modes import Derived
 from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram
 
+SHOWN = 4
+"""How many operators without a tangent are named for a gradient that is 0."""
+
 
 def tell(name: str, made: Derived, paths: Sequence[str], form: str, seconds: float, *, json: bool) -> None:
     """Print the files, their inputs and outputs, and the number of operators; as JSON where asked."""
@@ -29,6 +32,7 @@ def _answer(name: str, made: Derived, paths: Sequence[str], form: str, seconds: 
         "inputs": [{"name": n, "type": str(t)} for n, t in zip(joint.inputs, joint.types, strict=True)],
         "outputs": [{"name": n, "type": str(r.type)} for n, r in zip(joint.outputs, joint.block.results, strict=True)],
         "without_rank": _without_rank(joint),
+        "zero": made.zero_table() if isinstance(made, SplitProgram) else [],
         "operators": _operators(made),
         "seconds": round(seconds, 3),
     }
@@ -61,6 +65,11 @@ def _show(answer: dict[str, Any]) -> None:
     rows = [("in", v["name"], v["type"]) for v in answer["inputs"]]
     rows += [("out", v["name"], v["type"]) for v in answer["outputs"]]
     out.print(table(("", "name", "type"), rows))
+    for row in answer["zero"]:
+        ends = row["through"]
+        told = ", ".join(ends if len(ends) <= SHOWN else [*ends[:SHOWN], f"{len(ends) - SHOWN} more"])
+        why = f"acts on the results through operators without a tangent alone: {told}" if told else "acts on no result"
+        out.print(f"\n{row['name']} is 0: {row['input']} {why}.", markup=False)
     if missing := answer["without_rank"]:
         told = "no rank, as in the model. onnxruntime runs such a file, onnx.checker refuses it."
         out.print(f"\n{', '.join(missing)}: {told}\nTo say the rank: --spec '{missing[0]}:[N,3]'.", markup=False)

@@ -76,3 +76,19 @@ def test_a_model_of_integers_alone_says_which_weights_there_are(tmp_path: Path) 
         assert not out.exists()
     done = CliRunner().invoke(app, ["export", path, "--onnx", str(out), "--wrt", "params"])
     assert done.exit_code == 0, done.output
+
+
+def test_a_gradient_that_is_zero_everywhere_is_told_with_what_stops_it(tmp_path: Path) -> None:
+    source, out = tmp_path / "steps.py", tmp_path / "steps.onnx"
+    source.write_text("import numpy as np\ndef f(x, y, z):\n    return np.sum(np.floor(x)) * len(y) + z\n")
+    wanted = ["export", str(source), *(a for n in ("x:f64[3]", "y:f64[2]", "z:f64[]") for a in ("--spec", n))]
+    done = CliRunner().invoke(app, [*wanted, "--onnx", str(out)])
+    assert done.exit_code == 0, done.output
+    told = " ".join(done.output.split())
+    assert (
+        "d_x is 0: x acts on the results through operators without a tangent alone: Floor at steps.py:3 in f." in told
+    )
+    assert "d_y is 0: y acts on no result." in told
+    assert "d_z is 0" not in told
+    given = {"x": np.array([0.5, 1.5, 2.5]), "y": np.ones(2), "z": np.array(1.0)}
+    assert [float(np.sum(v)) for v in onnxruntime.InferenceSession(str(out)).run(None, given)] == [7.0, 0.0, 0.0, 1.0]
