@@ -144,6 +144,14 @@ def _without(monomial: Monomial, part: Monomial) -> Monomial | None:
     return tuple(rest)
 
 
+def _lone_symbol(terms: Terms) -> str | None:
+    if len(terms) == 1:
+        (monomial, coefficient) = terms[0]
+        if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], str):
+            return monomial[0]
+    return None
+
+
 class Size:
     """A size known only at run time: an integer polynomial in symbols and calls. Immutable.
 
@@ -152,7 +160,7 @@ class Size:
     `branching/exploring.py` the way to go where only the run can answer, `branching/whole_numbers.py` the number there.
     """
 
-    __slots__ = ("_hash", "terms", "text")
+    __slots__ = ("_hash", "symbol", "terms", "text")
     compare: ClassVar[Callable[[Dim, str, Dim], bool]]
     lift: ClassVar[Callable[["Size"], Any]]
     place: ClassVar[Callable[[], Place | None]] = lambda: None
@@ -160,10 +168,13 @@ class Size:
     told: ClassVar[Callable[[Dim], int | None]] = lambda size: None
     terms: Terms
     text: str
+    symbol: str | None
+    """The name, where this is a lone symbol."""
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self.text = " + ".join(_term_text(m, c) for m, c in terms).replace("+ -", "- ")
+        self.symbol = _lone_symbol(terms)
         self._hash = hash(self.text)
 
     def __repr__(self) -> str:
@@ -171,15 +182,6 @@ class Size:
 
     def __hash__(self) -> int:
         return self._hash
-
-    @property
-    def symbol(self) -> str | None:
-        """The name, where this is a lone symbol."""
-        if len(self.terms) == 1:
-            (monomial, coefficient) = self.terms[0]
-            if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], str):
-                return monomial[0]
-        return None
 
     __add__, __radd__ = _arithmetic(_add, operator.add)
     __sub__, __rsub__ = _arithmetic(_subtract, operator.sub)

@@ -115,7 +115,7 @@ class Writer:
         self.hold = hold
         self.names = Names(taken)
         self.initializers: dict[Any, str] = {}
-        self.kept: list[Const] = []
+        self.constants: dict[Const, str] = {}
         self.counts: dict[str, int] = {}
         self.told: dict[tuple[Place | None, str], list[onnx.StringStringEntryProto]] = {}
         self.types: dict[Any, onnx.TypeProto] = {}
@@ -162,14 +162,17 @@ class Writer:
 
     def initializer(self, const: Const) -> str:
         """The name of the value that holds a constant; constants that are the same data share one."""
+        found = self.constants.get(const)
+        if found is not None:
+            return found
         key = data_key(const)
         known = self.initializers.get(key)
         if known is None:
-            self.kept.append(const)
             hint = "" if MADE_AGAIN.fullmatch(const.hint) else const.hint
             known = self.names.give(Var(const.type), hint or f"c{len(self.initializers)}")
             self.initializers[key] = known
             self.hold(const, known)
+        self.constants[const] = known
         return known
 
     def node(self, op: Op, into: Into, ends: Collection[str] = ()) -> None:
@@ -186,9 +189,20 @@ class Writer:
         inputs = [self.read(v) for v in op.inputs]
         if kind in RANDOM and "seed" not in op.attributes:
             self.set_apart(into)
-        node = into.node.add(op_type=kind, name=f"{kind}_{number}", input=inputs, metadata_props=self.metadata(op))
+        outputs = [self.names.give(v) for v in op.outputs]
+        node = into.node.add(
+            op_type=kind, name=f"{kind}_{number}", input=inputs, output=outputs, metadata_props=self.metadata(op)
+        )
         if domain:
             node.domain = domain
+        if op.attributes:
+            self.attributes(op, node.attribute)
+        for name, var in zip(outputs, op.outputs, strict=True):
+            if name not in ends:
+                into.value_info.add(name=name, type=self.type(var.type))
+
+    def attributes(self, op: Op, into: Any) -> None:
+        """Add an op's attributes to its node's."""
         if op.blocks() and self.depth == DEEPEST:
             raise PrimsplitError(
                 f"branches and loops are nested more than {DEEPEST} deep, and a reader of ONNX files takes no more",
@@ -197,13 +211,8 @@ class Writer:
             )
         self.depth += 1
         for name, value in op.attributes.items():
-            self.attribute(node.attribute, name, value)
+            self.attribute(into, name, value)
         self.depth -= 1
-        for var in op.outputs:
-            name = self.names.give(var)
-            node.output.append(name)
-            if name not in ends:
-                into.value_info.add(name=name, type=self.type(var.type))
 
     def set_apart(self, into: Into) -> None:
         """Write copies of a constant until the place of the next node is that of no draw in another graph.

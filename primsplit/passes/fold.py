@@ -47,10 +47,14 @@ def _known_sizes(var: Var) -> Const | None:
 def _folded(op: Op) -> Const | None:
     if op.kind in {"Shape", "Size"}:
         return _shape(op)
-    if op.kind not in EVALUATORS or not op.inputs or not is_deterministic(op.kind):
+    constants: list[Const] = []
+    for given in op.inputs:
+        if not isinstance(given, Const):
+            return None
+        constants.append(given)
+    if not constants or op.kind not in EVALUATORS or not is_deterministic(op.kind):
         return None
-    constants = [v for v in op.inputs if isinstance(v, Const)]
-    if len(constants) != len(op.inputs) or not _is_worth(op.outputs[0].type, constants):
+    if not _is_worth(op.outputs[0].type, constants):
         return None
     value = evaluate(op.kind, [c.numpy() for c in constants], op.attributes)
     if value is None or value.nbytes > _budget(constants):

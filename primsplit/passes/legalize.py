@@ -66,7 +66,7 @@ class _Legalizer(Rewriter):
 
 
 def _dtypes(op: Op) -> tuple[str, ...]:
-    return tuple("" if v is None else v.type.key[0] for v in (*op.inputs, *op.outputs))
+    return tuple(["" if v is None else v.type.key[0] for v in (*op.inputs, *op.outputs)])
 
 
 _runs: dict[tuple[str, tuple[str, ...], bool, bool], bool] = {}

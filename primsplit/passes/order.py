@@ -28,20 +28,20 @@ def gradients_last(block: Block, gradients: Sequence[int]) -> Block:
     owner = _owners(block, gradients)
     common: list[Op] = []
     cones: dict[int, list[Op]] = {}
-    ready: dict[Var, int] = {}
-    waits: dict[int, int] = {}
     for op, position in zip(block.ops, owner, strict=True):
-        if position == SHARED:
-            common.append(op)
-            ready.update((v, len(common)) for v in op.outputs)
-        else:
-            cones.setdefault(position, []).append(op)
-            waits[position] = max(waits.get(position, 0), *(ready.get(v, 0) for v in reads(op)), 0)
+        (common if position == SHARED else cones.setdefault(position, [])).append(op)
+    waits = _waits(common, cones) if len(cones) > 1 else dict.fromkeys(cones, 0)
     late = _worth_waiting(block, common, cones)
     waiting = sorted((p for p in cones if p in late), key=lambda p: waits[p])
     last = sorted((p for p in cones if p not in late), key=lambda p: waits[p], reverse=True)
     ops = (*common, *(op for position in (*waiting, *last) for op in cones[position]))
     return Block(block.name, block.params, ops, block.results)
+
+
+def _waits(common: Sequence[Op], cones: Mapping[int, Sequence[Op]]) -> dict[int, int]:
+    """How many of the common ops each gradient waits for."""
+    ready = {v: done for done, op in enumerate(common, 1) for v in op.outputs}
+    return {p: max((ready.get(v, 0) for op in ops for v in reads(op)), default=0) for p, ops in cones.items()}
 
 
 def results_apart(block: Block) -> Block:
@@ -108,6 +108,7 @@ def _owners(block: Block, gradients: Sequence[int]) -> list[int]:
         mine = found.pop() if len(found) == 1 else SHARED
         owner.append(mine)
         for var in reads(op):
-            leads[var] = mine if leads.get(var, mine) == mine else SHARED
+            if leads.setdefault(var, mine) != mine:
+                leads[var] = SHARED
     owner.reverse()
     return owner

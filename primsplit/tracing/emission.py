@@ -48,8 +48,10 @@ def emit(
         literal = np.array([int(d) for d in first], dtype=known.dtype)
         return (Const(literal.reshape([int(d) for d in known.shape or ()])),)
     made = tuple(
-        Var((known if types is None else types[i]).abbreviated(), sizes=sizes)
-        for i, (known, sizes) in enumerate(inferred)
+        [
+            Var((known if types is None else types[i]).abbreviated(), sizes=sizes)
+            for i, (known, sizes) in enumerate(inferred)
+        ]
     )
     into.variables.name(made, place)
     append(Op(kind, tuple(inputs), made, attributes, place, into.remark))
@@ -72,8 +74,7 @@ def append(op: Op) -> None:
     into = current()
     into.ops.append(op)
     for var in op.outputs:
-        if var.type.shape and any(not isinstance(d, int) for d in var.type.shape):
-            into.learn(var)
+        into.learn(var)
 
 
 def close(name: str, params: Sequence[Var], recorded: Recording, results: Sequence[Value]) -> Block:

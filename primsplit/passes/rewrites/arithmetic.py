@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.ir import Value, same_types
+from primsplit.ir import Const, Value, same_types
 from primsplit.passes.rewrites.table import Rewritten, Site, number, rewrite, scalar
 
 
@@ -180,9 +180,9 @@ def _is_normal(value: float, dtype: np.dtype[Any]) -> bool:
 def powers_of_two(site: Site) -> Rewritten:
     """(x * 2^j) * 2^k = x * 2^(j+k) for j, k >= 0: smaller factors may round a denormal number in between."""
     x, y = site.op.inputs
-    x, y = (x, y) if _power_of_two(y) is not None else (y, x)
+    x, y = (x, y) if isinstance(y, Const) else (y, x)
     inner = site.maker(x, "Mul")
-    outer_factor = _power_of_two(y)
+    outer_factor = None if inner is None else _power_of_two(y)
     if inner is None or outer_factor is None or y is None:
         return None
     source, constant = inner.inputs if _power_of_two(inner.inputs[1]) is not None else inner.inputs[::-1]
