@@ -17,6 +17,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import sum_to
 from primsplit.numpy.exponential import expit
 from primsplit.ops import later, op
+from primsplit.rules.halves import compared_wide
 from primsplit.rules.table import Pullback, no_gradient, partials, rrule
 
 no_gradient("Hardmax")
@@ -187,6 +188,7 @@ def log_softmax(x: Array, *, axis: int) -> tuple[Array, Pullback]:
 
 
 @rrule("Clip")
+@compared_wide
 def clip(x: Array, *bounds: Array | None) -> tuple[Array, Pullback]:
     """The input gets the cotangent where it is unchanged; crossed bounds give all that is cut off to the upper one."""
     low, high = (*bounds, None, None)[:2]

@@ -22,6 +22,7 @@ LARGEST: dict[str, Callable[[Any], Any]] = {
     "of two": lambda x: op.Max(op.Sin(x), op.Cos(x)),
     "of three": lambda x: op.Max(op.Sin(x), op.Cos(x), op.Tanh(x)),
     "the least of three": lambda x: op.Min(op.Sin(x), op.Cos(x), op.Tanh(x)),
+    "up to a bound": lambda x: op.Clip(op.Sin(x), np.zeros((), x.dtype), np.full((), 0.75, x.dtype)),
     "into an array": lambda x: op.ScatterElements(
         op.Sin(x), np.zeros((2, 4, 1, 8), np.int64), op.Slice(x, [0], [1], [2]), axis=2, reduction="max"
     ),
