@@ -12,6 +12,7 @@ from primsplit.definitions.attention import scores
 from primsplit.definitions.microsoft_rotary import rotated
 from primsplit.definitions.skip_normalization import inverse_deviation
 from primsplit.definitions.table import defines
+from primsplit.definitions.window_cache import window_cache
 from primsplit.dims import Dim
 from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.ir import Type
@@ -60,8 +61,12 @@ def group_query_attention(
     `last_words` is, for each row, the position of its last word, `total` how many words the longest row has. In a row
     that is padded on its right, what belongs to no word has a value that nobody should read.
     """
-    if (k_quant_type, v_quant_type) != ("NONE", "NONE") or sliding_window_cache:
-        raise UnsupportedFunction("GroupQueryAttention with a quantized or sliding cache is read by no definition")
+    if (k_quant_type, v_quant_type) != ("NONE", "NONE"):
+        raise UnsupportedFunction("GroupQueryAttention with a quantized cache is read by no definition")
+    if sliding_window_cache and (past_key is None or attention_bias is not None or outputs > 3):
+        raise UnsupportedFunction(
+            "GroupQueryAttention with a sliding cache is read with a past, and without attention_bias or output_qk"
+        )
     q, k, v = _heads_of(query, key, value, num_heads, kv_num_heads)
     if query_norm is not None and key_norm is not None:
         q, k = (
@@ -76,17 +81,25 @@ def group_query_attention(
     if do_rotary and cosines is not None and sines is not None:
         turned = places if positions is None else _positions(positions, length)
         q, k = (rotated(x, turned, cosines, sines, interleaved=rotary_interleaved) for x in (q, k))
+    kept, keys = (k, v), None
     if past_key is not None and past_value is not None:
-        rows = _sources(past, length, past_key.shape[2], total)
-        k, v = _together(past_key, k, rows), _together(past_value, v, rows)
-    seen = _seen(places, words, k.shape[2], causal=bool(causal), window=local_window_size)
+        pairs = ((past_key, k), (past_value, v))
+        if sliding_window_cache:
+            cache = window_cache(past, words, length, past_key.shape[2], local_window_size)
+            kept, keys = tuple(_together(*pair, cache.kept) for pair in pairs), op.Unsqueeze(cache.positions, [1, 2])
+            k, v = (_together(*pair, cache.read) for pair in pairs)
+        else:
+            rows = _sources(past, length, past_key.shape[2], total)
+            k, v = kept = tuple(_together(*pair, rows) for pair in pairs)
+    keys = heads.counted(0, k.shape[2]) if keys is None else keys
+    seen = _seen(places, words, keys, causal=bool(causal), window=local_window_size)
     logits = _capped(scores(q, k, scale or heads.default_scale(q)), softcap)
     logits = logits if attention_bias is None else op.Add(logits, attention_bias, types=[logits.type])
     hidden = op.Where(seen, logits, np.asarray(-np.inf, q.dtype), types=[logits.type])
     shares = _shares(hidden, sinks, smooth=smooth_softmax == 1)
     product = op.MatMul(heads.grouped(shares, kv_num_heads), v)
     y = heads.joined_heads(heads.ungrouped(product, num_heads, length))
-    return y, k, v, shares if qk_output == 2 else op.Where(seen, logits, np.zeros((), q.dtype), types=[logits.type])
+    return y, *kept, shares if qk_output == 2 else op.Where(seen, logits, np.zeros((), q.dtype), types=[logits.type])
 
 
 def _positions(given: Array, length: Dim) -> Any:
@@ -139,9 +152,8 @@ def _together(past: Array, new: Array, rows: Array) -> Any:
     return op.Transpose(chosen, perm=[0, 2, 1, 3], types=[Type(new.dtype, shape)])
 
 
-def _seen(places: Array, words: Array, total: Dim, *, causal: bool, window: int) -> Any:
-    """Which words each query may attend: [batch, 1, queries, words]."""
-    keys = heads.counted(0, total)
+def _seen(places: Array, words: Array, keys: Array, *, causal: bool, window: int) -> Any:
+    """Which words, at these positions, each query may attend: [batch, 1, queries, words]."""
     here = op.Unsqueeze(places, [1, 3])
     if not causal:
         return op.Less(keys, op.Unsqueeze(words, [1, 2, 3]))

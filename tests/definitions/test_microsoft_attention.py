@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from primsplit.errors import RunError
+from primsplit.errors import RunError, ShapeError
 from tests.definitions.drawing import drawing
 from tests.definitions.kernels import Node, check_gradient, check_node, defined, is_float, kernel
 
@@ -134,6 +134,27 @@ GROUPED = [
 ]
 
 
+def windowed(inputs: list[object], room: int, last: list[int], *, names: bool = False, softcap: float = 0.0) -> Node:
+    """Attention whose cache has room for this many words; at these last words all of it is taken."""
+    rows = len(last)
+    past = [draw(rows, 2, room, 8), draw(rows, 2, room, 8)]
+    return Node(
+        "com.microsoft::GroupQueryAttention",
+        [*inputs, *past, ints(*last), np.asarray(max(last) + 1, np.int32)],
+        {**GROUPS, "sliding_window_cache": 1, "local_window_size": 3, "softcap": softcap},
+        (F, F, F),
+        {i: [rows, 2, "C", 8] for i in (3, 4)} if names else {},
+    )
+
+
+WINDOWED = [
+    windowed(NEXT, 3, [4, 2]),
+    windowed(NEXT, 4, [5, 3], softcap=1.5),
+    windowed(LATER, 5, [7], names=True),
+    windowed([draw(1, 6, 32), draw(1, 6, 16), draw(1, 6, 16)], 3, [5]),
+]
+
+
 def title(row: Node) -> str:
     given = "".join("x" if x is not None else "-" for x in row.inputs)
     return f"{row.kind.rpartition('::')[2]}-{given}-{','.join(f'{k}={v}' for k, v in row.attributes.items())}"
@@ -172,7 +193,13 @@ def test_packed_heads_are_read_apart(tmp_path: Path) -> None:
         check_gradient(together, tmp_path, order=1)
 
 
-@pytest.mark.parametrize("row", GROUPED, ids=title)
+@pytest.mark.parametrize("names", [False, True])
+def test_a_cache_that_cannot_hold_its_window_is_refused(names: bool, tmp_path: Path) -> None:
+    with pytest.raises((ShapeError, RunError), match=r"cannot hold a window of 3|out of bounds|indices element"):
+        defined(windowed(NEXT, 2, [4, 2], names=names), tmp_path / "node.onnx")
+
+
+@pytest.mark.parametrize("row", GROUPED + WINDOWED, ids=title)
 def test_grouped_attention_is_what_its_kernel_computes(row: Node, tmp_path: Path) -> None:
     check_node(row, tmp_path, order=2 if row.declared else 1, step=2e-3)
 
