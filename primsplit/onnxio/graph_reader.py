@@ -156,7 +156,7 @@ class GraphReader:
         if not is_defined and kind not in {gradient_node.KIND, BATCH_SCAN}:
             self.check_standard(node, domain, kind)
         if kind == "Constant":
-            return (self.constant(node.attribute[0]),)
+            return (self.constant(node.attribute),)
         entries = [self.value(name) for name in node.input]
         while entries and entries[-1] is None:
             entries.pop()
@@ -185,6 +185,8 @@ class GraphReader:
     ) -> Sequence[Value]:
         """Record an operator of the standard."""
         given = list(settled(kind, inputs, attributes, self.widened) if self.widened else inputs)
+        if kind == "Split" and len(given) < 2 and "num_outputs" not in attributes:
+            raise ParseError("Split is told neither the sizes of its parts nor their number")
         if kind == "Split" and len(given) > 1 and given[1] is not None and given[1].sizes is None:
             given[1] = op.Reshape(Array(given[1]), [outputs]).value
         return self.with_ranks(self.plain, kind, given, attributes, outputs)
@@ -241,8 +243,11 @@ class GraphReader:
         if version > OPSET and differs(kind, version):
             raise UnsupportedFunction(f"{where} of opset {version}, which is another operator than that of {OPSET}")
 
-    def constant(self, attribute: onnx.AttributeProto) -> Const:
-        """The value of a Constant node."""
+    def constant(self, attributes: Sequence[onnx.AttributeProto]) -> Const:
+        """The value of a Constant node, from its one attribute."""
+        if not attributes:
+            raise ParseError("a Constant has no value: a call of a function leaves it out")
+        attribute = attributes[0]
         if attribute.name == "value":
             return Const(self.tensor(attribute.t))
         dtypes = {"value_int": np.int64, "value_ints": np.int64, "value_float": np.float32, "value_floats": np.float32}

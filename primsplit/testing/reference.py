@@ -26,6 +26,11 @@ AnyArray = npt.NDArray[Any]
 Step = tuple[Op, tuple[AnyArray, ...]]
 Running = Generator[Step, None, list[AnyArray]]
 Environment = dict[Var, AnyArray]
+NUMBERS: Mapping[str, Mapping[int, tuple[int, ...]]] = {
+    "NonMaxSuppression": dict.fromkeys((2, 3, 4), (1,)),
+    "OneHot": {1: ()},
+}
+"""Inputs of one number, which may be a scalar or a vector by the standard, and the shape that onnx.reference takes."""
 
 
 def evaluate(block: Block, arrays: Sequence[npt.ArrayLike], dtype: npt.DTypeLike | None = np.float64) -> list[AnyArray]:
@@ -200,9 +205,11 @@ def _runner(op: Op, attributes: dict[str, Any], wide: np.dtype[Any] | None) -> A
     if several is not None and len(op.outputs) > 1:
         return lambda inputs: several(*inputs, **attributes)
     evaluator = _evaluator(op, attributes, wide)
+    shapes = NUMBERS.get(op.kind, {})
 
     def run(inputs: Sequence[AnyArray | None]) -> Any:
-        return evaluator.run(None, {f"x{i}": a for i, a in enumerate(inputs) if a is not None})
+        given = {i: a for i, a in enumerate(inputs) if a is not None}
+        return evaluator.run(None, {f"x{i}": a.reshape(shapes.get(i, a.shape)) for i, a in given.items()})
 
     return run
 

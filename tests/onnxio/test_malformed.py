@@ -110,6 +110,11 @@ REFUSED: dict[str, tuple[Edit, type[PrimsplitError], str]] = {
     "too many outputs": (with_nodes(node("Tanh", "x", "y a b")), ParseError, "output size 3"),
     "a needed input left out": (with_nodes(helper.make_node("MatMul", ["x", ""], ["y"])), ParseError, "input 1"),
     "matrices that do not fit": (weights(dims=[2, 3]), ShapeError, "inner sizes 3 and 2"),
+    "parts without sizes or a number": (
+        lambda model: (opsets(18)(model), with_nodes(node("Split", "x", "y z"))(model)),
+        ParseError,
+        "neither the sizes",
+    ),
     "an attribute of another type": (with_nodes(node("Softmax", "x", "y", axis=1.5)), ParseError, "axis"),
     "an attribute that lies about its type": (attribute(type=onnx.AttributeProto.TENSOR), ParseError, "axis"),
     "an attribute without a type": (attribute(type=0), ParseError, "axis"),

@@ -1,5 +1,6 @@
 """The reference evaluator against plain NumPy, onnxruntime, and numbers worked out by hand."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,20 @@ def test_elements_are_gathered_along_a_negative_axis_too(axis: int) -> None:
     program = ps.trace(lambda x: op.GatherElements(x, indices, axis=axis), ps.spec("float64", [3, 5]))
     x = np.arange(15.0).reshape(3, 5)
     np.testing.assert_array_equal(evaluate(program.block, [x])[0], program.session()(x)[0])
+
+
+@pytest.mark.parametrize("one", [np.array, lambda n: np.array([n])])
+def test_a_number_may_be_a_vector_of_one_element(one: Callable[[Any], Any]) -> None:
+    def chosen(boxes: Any, scores: Any) -> Any:
+        picks = op.NonMaxSuppression(boxes, scores, one(2), one(np.float32(0.5)), one(np.float32(0.0)))
+        return op.OneHot(picks[:, 2], one(4), np.array([0.0, 1.0]))
+
+    program = ps.trace(chosen, ps.spec("float32", [1, 3, 4]), ps.spec("float32", [1, 1, 3]))
+    boxes = np.array([[[0, 0, 1, 1], [0, 0, 1, 0.9], [2, 2, 3, 3]]], np.float32)
+    scores = np.array([[[0.5, 0.9, 0.7]]], np.float32)
+    expected = np.eye(4)[[1, 2]]
+    for found in (evaluate(program.block, [boxes, scores])[0], program.session()(boxes, scores)[0]):
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize(("x", "y"), [(7, 2), (-7, 2), (7, -2), (-7, -2)])
