@@ -5,13 +5,14 @@ inliner leaves such calls as they are. So those functions are checked beside the
 domain of their own, where neither sees what they mean, until the whole model is one graph.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import onnx
 import onnx.helper
 import onnx.inliner
 
-from primsplit.onnxio.modelfile import check_functions, check_model, invalid
+from primsplit.errors import UnsupportedFunction
+from primsplit.onnxio.modelfile import Key, call_key, check_functions, check_model, function_key, invalid
 from primsplit.onnxio.versions import converted, domain_of, nodes_of, version_of
 from primsplit.schema import OPSET
 
@@ -28,9 +29,41 @@ def inlined(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
     if not proto.functions:
         return proto
     check_functions(proto, path)
+    _give_defaults(proto, path)
     if strangers:
         return _inlined_in_one_opset(proto, strangers, path)
     return _inlined(proto, path)
+
+
+def _give_defaults(proto: onnx.ModelProto, path: str) -> None:
+    """Write the attributes that a call leaves out, and that its function has a default for, at the call.
+
+    onnx's inliner drops what refers to an attribute that is left out.
+    """
+    functions = {function_key(f): f for f in proto.functions}
+    for node in (n for holder in (proto.graph, *proto.functions) for n in nodes_of(holder)):
+        if function := functions.get(call_key(node)):
+            given = {a.name for a in node.attribute}
+            node.attribute.extend(a for a in function.attribute_proto if a.name not in given)
+            if absent := set(function.attribute) - given:
+                _check_handed_on(function, absent, functions, path)
+
+
+def _check_handed_on(
+    function: onnx.FunctionProto, absent: set[str], functions: Mapping[Key, onnx.FunctionProto], path: str
+) -> None:
+    """Refuse an absent attribute that the function hands on to one with a default: other calls may give it."""
+    for inner in (n for n in nodes_of(function) if call_key(n) in functions):
+        called = functions[call_key(inner)]
+        handed = {a.name for a in inner.attribute if a.ref_attr_name in absent}
+        if lost := sorted(handed & {a.name for a in called.attribute_proto}):
+            raise UnsupportedFunction(
+                f"{path}: a call of {function.name} leaves out what {called.name}, which it calls, has a default for: "
+                f"{', '.join(lost)}",
+                cure=f"Give {function.name} that default too.",
+            )
+        if handed:
+            _check_handed_on(called, handed, functions, path)
 
 
 def _check_apart(proto: onnx.ModelProto, strangers: list[onnx.FunctionProto], path: str) -> None:

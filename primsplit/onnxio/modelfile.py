@@ -226,20 +226,34 @@ def check_model(proto: onnx.ModelProto, path: str) -> None:
             value.ClearField("type")
 
 
+Key = tuple[str, str, str]
+"""The domain, name and overload that tell a function from the others of its model."""
+
+
+def function_key(function: onnx.FunctionProto) -> Key:
+    """The key of a function."""
+    return function.domain, function.name, function.overload
+
+
+def call_key(node: onnx.NodeProto) -> Key:
+    """The key of the function that a node calls, if it calls one."""
+    return node.domain, node.op_type, node.overload
+
+
 def check_functions(proto: onnx.ModelProto, path: str) -> None:
     """Refuse functions that call themselves, and those that make an absurdly large model where they are inlined."""
-    functions = {(f.domain, f.name): f for f in proto.functions}
-    sizes: dict[Any, int] = {}
-    within: set[Any] = set()
+    functions = {function_key(f): f for f in proto.functions}
+    sizes: dict[Key, int] = {}
+    within: set[Key] = set()
 
     def size(nodes: Any) -> int:
         total = 0
         for node in nodes:
-            called = functions.get((node.domain, node.op_type))
+            key = call_key(node)
+            called = functions.get(key)
             if called is None:
                 total += 1 + sum(size(graph.node) for graph in _inside(node))
                 continue
-            key = (node.domain, node.op_type)
             if key in within:
                 raise ParseError(f"{path} is no valid model: its function {called.name} calls itself")
             if key not in sizes:

@@ -10,7 +10,7 @@ import onnx.parser
 import pytest
 
 import primsplit as ps
-from primsplit.errors import ParseError
+from primsplit.errors import ParseError, UnsupportedFunction
 
 X = np.random.default_rng(0).standard_normal((2, 3, 4))
 
@@ -65,6 +65,44 @@ def test_a_function_of_another_opset_has_a_gradient(tmp_path: Path) -> None:
     x = np.sin(X)
     expected = 2 * x.sum(axis=1, keepdims=True) * np.cos(X)
     np.testing.assert_allclose(gradient(X)[-1], np.broadcast_to(expected, X.shape), rtol=1e-12)
+
+
+DEFAULTS = """<ir_version: 9, opset_import: ["" : 18, "local" : 1]>
+    m (double[N] x) => (double[N] y) { a = local.outer (x)  y = local.inner <k = 0.125> (a) }
+    <domain: "local", opset_import: ["" : 18, "local" : 1]>
+    outer <j : float = 0.5> (x) => (y) { a = local.inner <k : float = @j> (x)  y = local.inner (a) }
+    <domain: "local", opset_import: ["" : 18]>
+    inner <k : float = 0.25> (x) => (y) {
+        c = Constant <value_float : float = @k> ()  d = CastLike (c, x)  e = LeakyRelu <alpha : float = @k> (x)
+        y = Mul (d, e) }"""
+
+
+def test_an_attribute_that_a_call_leaves_out_is_the_functions_default(tmp_path: Path) -> None:
+    path = str(tmp_path / "model.onnx")
+    onnx.save(onnx.parser.parse_model(DEFAULTS), path)
+    below, above = (0.5 * 0.25 * 0.125) ** 2, 0.5 * 0.25 * 0.125
+    value, slope = ps.split(ps.load(path), seed="ones").joint()(np.array([-1.0, 2.0]))
+    np.testing.assert_array_equal(value, [-below, 2 * above])
+    np.testing.assert_array_equal(slope, [below, above])
+    onnx.save(onnx.parser.parse_model(DEFAULTS.replace("<j : float = 0.5>", "<j>")), path)
+    with pytest.raises(UnsupportedFunction, match="leaves out what inner, which it calls, has a default for: k"):
+        ps.load(path)
+    onnx.save(onnx.parser.parse_model(DEFAULTS.replace("<k : float = 0.25>", "<k>")), path)
+    with pytest.raises(ParseError, match="a Constant has no value"):
+        ps.load(path)
+
+
+def test_a_function_may_call_another_of_its_name(tmp_path: Path) -> None:
+    """onnxruntime refuses that; the standard tells functions apart by their overloads too."""
+    text = """<ir_version: 10, opset_import: ["" : 18, "local" : 1]>
+        m (double[N] x) => (double[N] y) { y = local.f (x) }
+        <domain: "local", opset_import: ["" : 18, "local" : 1]> f (x) => (y) { y = local.f (x) }
+        <domain: "local", opset_import: ["" : 18], overload: "inner"> f (x) => (y) { y = Sin (x) }"""
+    model = onnx.parser.parse_model(text)
+    model.functions[0].node[0].overload = "inner"
+    path = str(tmp_path / "model.onnx")
+    onnx.save(model, path)
+    np.testing.assert_allclose(ps.load(path)(X.ravel()), np.sin(X.ravel()))
 
 
 def test_a_function_of_another_opset_is_checked_too(tmp_path: Path) -> None:
