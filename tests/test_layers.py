@@ -54,7 +54,7 @@ LAYERS: list[list[str]] = [
     ["split"],
     ["calls.boundaries"],
     ["batching"],
-    ["passes.loops.fission", "passes.finish", "passes.repeats"],
+    ["passes.loops.fission", "passes.loops.taken_along", "passes.finish", "passes.repeats"],
     ["tangents.choices"],
     ["tangents.transposition", "calls.checkpoint"],
     ["tangents.pushforward"],

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from primsplit.ir import Block, Op
 from primsplit.passes import gradients_last, optimize
+from primsplit.passes.copies import read_past_copies
 from primsplit.passes.faults.axes import count_axes_from_front
 from primsplit.passes.faults.captured_dequantized import copy_captured_dequantized
 from primsplit.passes.faults.cast_stacks import keep_cast_stacks
@@ -23,6 +24,7 @@ from primsplit.passes.legalize import legalize
 from primsplit.passes.loops.counted import scans_of_counted_loops
 from primsplit.passes.loops.fission import split_up_scans
 from primsplit.passes.loops.shared_loops import share_loops
+from primsplit.passes.loops.taken_along import take_along
 from primsplit.passes.loops.tiles import work_in_tiles
 from primsplit.passes.order import results_apart
 from primsplit.passes.products.matrices import pulled_as_matrices
@@ -58,6 +60,8 @@ def finish(
     whole = share_loops(optimize(join_writes(inline_calls(block, keep=stays))))
     counted = scans_of_counted_loops(whole)
     whole = whole if counted is whole else optimize(counted)
+    along = take_along(whole)
+    whole = whole if along is whole else optimize(along)
     parted = split_up_scans(whole)
     # What is taken out of a Scan may come as calls: a form for all steps at once can be a loop over them.
     lean = whole if parted is whole else optimize(inline_calls(parted, keep=stays))
@@ -73,6 +77,7 @@ def finish(
         products = sums_of_derivatives(pulled_as_matrices(again, gradients), gradients)
     if provider == "cpu" and not is_function:
         products = work_in_tiles(products)
+    products = read_past_copies(products)
     sound = keep_faint_constants(keep_cast_stacks(keep_double_products(products, is_function=is_function)))
     written = copy_captured_dequantized(write_quotients(write_cosines(sound)))
     if not gradients:

@@ -162,7 +162,7 @@ def _front(body: Block, count: int, batched: Collection[int]) -> list[Op]:
     in_front: list[Op] = []
     needed: set[Var] = set()
     for op in reversed(found):
-        if op.kind not in ELEMENTWISE or not _is_much(op.outputs[0]) or not needed.isdisjoint(op.outputs):
+        if op.kind not in ELEMENTWISE or not is_much(op.outputs[0]) or not needed.isdisjoint(op.outputs):
             needed.update(reads(op))
             in_front.append(op)
     return in_front[::-1]
@@ -174,7 +174,8 @@ MUCH = 2**13
 """Bytes of one step from which on passes over memory for all steps cost more than ops in the body."""
 
 
-def _is_much(value: Value) -> bool:
+def is_much(value: Value) -> bool:
+    """True for a value of a step that is surely of so many bytes."""
     size = value.type.literal_nbytes()
     return size is not None and size >= MUCH
 

@@ -50,7 +50,8 @@ def _with_one_less(block: Block) -> Block:
     for i, second in enumerate(loops):
         for first in loops[:i]:
             step = _same_steps(first, second) if first.runs(second) else _one_walk(block, first, second, numbering)
-            joined = None if step is None else _Join(block, first.loop, second.loop, step).block()
+            join = None if step is None else Join(block, first.loop, second.loop, step)
+            joined = join.block() if join is not None and join.is_shared else None
             if joined is not None:
                 return joined
     return block
@@ -129,7 +130,7 @@ def _carried(block: Block, scan: Parts, sequence: Value | None, numbering: Numbe
     return None
 
 
-class _Join:
+class Join:
     """Two loops of a block to become one, in whose step the parameters `step` of the second are known."""
 
     def __init__(self, block: Block, first: Parts, second: Parts, step: Step) -> None:
@@ -157,11 +158,15 @@ class _Join:
         found += [(v, last[k]) for v, k in zip(self.second.last, known, strict=True) if v and isinstance(k, Var)]
         return {v: other for v, other in found if other is not None and same_types(v.type, other.type)}
 
+    @property
+    def is_shared(self) -> bool:
+        """True where the two have carries in common, or run the same loop in their steps."""
+        return bool(self.shared) or len(self.own) < self.second.count
+
     def block(self) -> Block | None:
-        """The block with one loop for the two; None where the second cannot come first, or they share nothing."""
+        """The block with one loop for the two; None where the second cannot come first."""
         taken = [v for k, v in enumerate(self.second.last) if k not in self.own and v is not None]
-        is_shared = bool(self.shared) or len(self.own) < self.second.count
-        if not is_shared or any(v not in self.replaced for v in taken):
+        if any(v not in self.replaced for v in taken):
             return None
         loop = self.loop()
         ops = self.around.ops

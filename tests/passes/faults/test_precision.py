@@ -44,6 +44,13 @@ def test_a_factor_beside_a_product_costs_no_digits(function: Callable[..., Any],
         assert np.sum(gradient * direction) == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-10)
 
 
+def test_a_factor_of_what_is_pulled_back_as_a_matrix_costs_no_digits() -> None:
+    gradients = ps.vmap(ps.grad(lambda row: np.sum(np.tanh(row[None] @ B / 5.0) ** 2)))
+    hidden = np.tanh(A @ B / 5.0)
+    expected = 2.0 * hidden * (1.0 - hidden**2) / 5.0 @ B.T
+    np.testing.assert_allclose(ps.trace(gradients, ps.spec("float64", ["N", 6]))(A), expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("is_inside", [False, True], ids=["beside", "around a branch"])
 def test_a_factor_that_is_folded_from_longer_constants_costs_no_digits(is_inside: bool) -> None:
     parts = np.array([1 / 3, 1 / 7])
