@@ -207,6 +207,16 @@ def test_a_linear_function_called_again_and_again_refuses_what_does_not_fit() ->
             linear(*wrong)
 
 
+def test_a_linear_function_becomes_part_of_what_is_traced() -> None:
+    _, linear = ps.linearize(lambda x, y, n: np.sin(x) * y + n, X, V, 2)
+    rows = ps.vmap(lambda t: linear(t, None, None))(np.eye(X.size))
+    np.testing.assert_allclose(rows, np.diag(np.cos(X) * V))
+    squares = ps.grad(lambda t: np.sum(linear(t, V, None) ** 2))
+    np.testing.assert_allclose(squares(X), 2 * (np.cos(X) * V * X + np.sin(X) * V) * np.cos(X) * V)
+    with pytest.raises(ShapeError):
+        ps.vmap(lambda t: linear(t, None, None))(np.eye(X.size + 1))
+
+
 def test_a_linear_function_of_a_list_takes_a_list() -> None:
     _, linear = ps.linearize(lambda xs, ys: xs[0] * xs[1], [X, V], [])
     np.testing.assert_allclose(linear([V, V], []), V * V + X * V)

@@ -325,6 +325,7 @@ WRONG = [
     ("no tuple of primals", lambda: ps.jvp(square, np.ones(2), np.ones(2)), SpecError, "primals must be a tuple"),  # type: ignore[arg-type]
     ("a product without v", lambda: ps.hvp(square, (np.ones(2),)), SpecError, "has no v"),
     ("an integer's derivative", lambda: ps.derivative(lambda n: n**2.0)(3), DtypeError, "static int"),
+    ("a leaf without a gradient", lambda: ps.grad(lambda p: p["a"])({"a": 1.0, "kind": "relu"}), DtypeError, "p.kind"),
     ("a cotangent's structure", lambda: pulled((np.ones(2),)), SpecError, "another structure than the result"),
     ("a cotangent for a tuple", lambda: pulled(np.ones(2)), SpecError, "another structure than the result"),
     ("a cotangent's shape", lambda: pulled((np.ones(3), 1.0)), ShapeError, "cotangent of a float64[2]"),

@@ -7,18 +7,20 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing, trees
+from primsplit.array import Array
 from primsplit.audit.styles import list_blocks
 from primsplit.errors import DtypeError
 from primsplit.ir import Block, Type, Value, Var
+from primsplit.lifting import as_array
 from primsplit.names import Names, name_captures
 from primsplit.programs.carried import run_carrying
 from primsplit.programs.forms import Form, save_in_form
 from primsplit.programs.prepared import ARRAYS
-from primsplit.programs.program import ARRAY, Program, flat_program
+from primsplit.programs.program import ARRAY, Program, flat_program, inline_block
 from primsplit.providers import Provider
 from primsplit.specs import check_array
 from primsplit.tangents.pushforward import Pushforward, push_block
-from primsplit.transforms.forward import tangent_leaves
+from primsplit.transforms.forward import match_tangents, tangent_leaves
 from primsplit.zeros import zeros_op
 
 
@@ -134,13 +136,13 @@ class PushedProgram:
         return Block(block.name, tuple(params), tuple(ops), (*block.results[:lead], *tangents))
 
     def linearized(self, primals: Sequence[Any]) -> tuple[Any, Callable[..., Any]]:
-        """The value at `primals`, and the linear function there, which runs the tangent list alone."""
+        """The value at `primals`, and the linear function there, which runs the tangent list alone, or records it."""
         program, forward, linear = self.program, self.forward, self.linear
         arrays = dict(zip(program.given_names, program.check_arrays(program.bind(tuple(primals), {})), strict=True))
         arrays |= {c.input: c.state.now.copy() for c in program.states}
         known = arrays | run_carrying(forward.session(), program.states, forward.outputs, arrays)
         kept = {name: known[name] for name in linear.inputs if name in known}
-        spec = trees.flatten(tuple(primals))[1]
+        leaves, spec = trees.flatten(tuple(primals))
         moved = [arrays[program.inputs[i]] for i in self.pushed.wrt]
         is_flat = spec == trees.flatten((0.0,) * len(moved))[1] and self.pushed.wrt == tuple(range(len(moved)))
         exact = [(a.dtype, a.shape) for a in moved] if is_flat else None
@@ -148,12 +150,24 @@ class PushedProgram:
         def linear_function(*tangents: Any) -> Any:
             if {*map(type, tangents)} == ARRAYS and [(t.dtype, t.shape) for t in tangents] == exact:
                 given = dict(zip(self.tangent_names, tangents, strict=True))
+            elif tracing.is_recording():
+                given = self._traced_tangents(match_tangents(spec, leaves, tangents), arrays)
             else:
                 given = self._tangents(tangent_leaves(spec, tangents), arrays)
-            found = dict(zip(self.pushed.of, linear.session().run(kept | given), strict=True))
+            found = dict(zip(self.pushed.of, _results(linear, kept | given), strict=True))
             return trees.unflatten(program.result, [found.get(i) for i in program.returned])
 
         return trees.unflatten(program.result, [known[program.outputs[i]] for i in program.returned]), linear_function
+
+    def _traced_tangents(self, leaves: Sequence[Array | None], arrays: Mapping[str, Any]) -> dict[str, Array]:
+        """The values for the tangent inputs: zeros for None."""
+        program = self.program
+        given = [leaf for leaf, static in zip(leaves, program.static, strict=True) if static is ARRAY]
+        inputs = dict(zip(program.given, given, strict=True))
+        return {
+            name: as_array(np.zeros_like(arrays[program.inputs[i]])) if (tangent := inputs[i]) is None else tangent
+            for i, name in zip(self.pushed.wrt, self.tangent_names, strict=True)
+        }
 
     def _tangents(self, leaves: Sequence[Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
         """The arrays for the tangent inputs: zeros for None. Raises DtypeError or ShapeError."""
@@ -178,6 +192,14 @@ class PushedProgram:
             check_array(array, name, Type(primal.dtype, primal.shape), {})
             arrays_of_tangents[name] = array
         return arrays_of_tangents
+
+
+def _results(linear: Program, given: Mapping[str, Any]) -> Sequence[Any]:
+    """What the linear program makes of these inputs: run, or become part of the function being traced."""
+    if tracing.is_recording():
+        return inline_block(linear.block, linear.inputs, [as_array(given[name]) for name in linear.inputs])
+    found: Sequence[Any] = linear.session().run(given)
+    return found
 
 
 def push_program(program: Program, wrt: Sequence[int] | None = None, of: Sequence[int] | None = None) -> PushedProgram:

@@ -55,7 +55,7 @@ def trace_call(function: Function, args: Sequence[Any], named: Mapping[str, Any]
     """Trace `function` at these arguments; those in `wrt` are parameters, all else is captured."""
     chosen = select_arguments(function, args, named, wrt)
     leaves, spec = trees.flatten(chosen)
-    inputs = [_differentiable(x) for x in leaves]
+    inputs = _differentiable(function, leaves, spec)
 
     def call(handles: list[Array]) -> Any:
         others, by_name = trees.owned((tuple(args), dict(named)))
@@ -127,21 +127,23 @@ def replace_arguments(
     return positional, {k: chosen.get(k, v) for k, v in named.items()}
 
 
-def _differentiable(leaf: Any) -> Array:
-    if not (trees.is_array(leaf) or isinstance(leaf, Held)) or isinstance(leaf, Size):
-        raise DtypeError(
-            f"cannot differentiate with respect to {reprlib.repr(leaf)}: it is a static {type(leaf).__name__}",
-            place=tracing.user_place(),
-            cure="Pass a float or a floating-point array.",
-        )
-    array = as_array(leaf)
-    if not array.type.is_float:
-        raise DtypeError(
-            f"cannot differentiate with respect to an argument of {array.dtype}",
-            place=tracing.user_place(),
-            cure="Convert it to floating point, or leave it out of wrt.",
-        )
-    return array
+def _differentiable(function: Function, leaves: Sequence[Any], spec: trees.TreeSpec) -> list[Array]:
+    """The leaves of the arguments in `wrt` as arrays. Raises DtypeError for one that is not floating point."""
+    for position, leaf in enumerate(leaves):
+        is_static = not (trees.is_array(leaf) or isinstance(leaf, Held)) or isinstance(leaf, Size)
+        if is_static or not as_array(leaf).type.is_float:
+            first, *inside = trees.paths(spec)[position]
+            names = _positional_names(function)
+            name = names[first] if isinstance(first, int) and first < len(names) else f"argument {first}"
+            what = f"a static {type(leaf).__name__}, {reprlib.repr(leaf)}" if is_static else str(as_array(leaf).type)
+            raise DtypeError(
+                f"cannot differentiate with respect to {'.'.join([name, *map(str, inside)])}: it is {what}",
+                place=tracing.user_place(),
+                cure="Pass what has no gradient as an argument of its own, which wrt leaves out."
+                if inside
+                else "Pass a float or a floating-point array, or leave it out of wrt.",
+            )
+    return [as_array(leaf) for leaf in leaves]
 
 
 def value_and_gradient(
