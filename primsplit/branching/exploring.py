@@ -174,11 +174,12 @@ class _Exploration:
     def follow(self, most: int, *, gives_up: bool = False) -> None:
         """Record the paths that are pending, until there are more than so many. Raises Endless.
 
-        With `gives_up` also until it takes long: until one is deep, or all are many ops.
+        Those that part first are followed first: what is behind them is counted soonest, so that too many are known
+        to be too many after few. With `gives_up` also until it takes long: until one is deep, or all are many ops.
         """
         into = tracing.current()
         while self.pending and len(self.paths) + len(self.pending) <= most and not (gives_up and self._takes_long()):
-            path = Path(self.pending.pop(), __file__)
+            path = Path(self.pending.pop(0), __file__)
             into.restore(self.before)
             self.paths.append(path)
             _follow(path, self.run)
@@ -189,9 +190,12 @@ class _Exploration:
 
     def _takes_long(self) -> bool:
         count, ops = COSTLY
-        depth = sum(not d.settled for d in self.paths[-1].taken) if self.paths else 0
         many = len(self.paths) + len(self.pending) > count
-        return depth > SHALLOW or (many and sum(len(p.ops) for p in self.paths) > ops)
+        return self.is_deep() or (many and sum(len(p.ops) for p in self.paths) > ops)
+
+    def is_deep(self) -> bool:
+        """True where the last path asks more conditions than should be inside of one another."""
+        return bool(self.paths) and sum(not d.settled for d in self.paths[-1].taken) > SHALLOW
 
     def recorded(self) -> tuple[list[Array], trees.TreeSpec]:
         """The paths as one program."""
@@ -230,10 +234,13 @@ class _Joining:
             try:
                 with joined:
                     exploration.follow(FEW)
-                    if not exploration.pending:
+                    is_deep = exploration.is_deep() and not exploration.asked() <= self.asked
+                    if not exploration.pending and not is_deep:
                         is_same = begin_alike(self.first, exploration.paths[0], len(self.before[0]))
                         return exploration.recorded() if is_same else None
             except NotJoined as error:
+                if error.at in self.left_out:
+                    return None
                 self.left_out[error.at] = error.what
                 continue
             except Endless:

@@ -3,18 +3,20 @@
 import ast
 import builtins
 import cmath
+import collections
 import functools
 import inspect
 import math
 import textwrap
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from primsplit.array import Array
 from primsplit.fingerprint import is_library, package_of
+from primsplit.joins.holders import HELPER, held, is_users_object, reached
 from primsplit.joins.statements import Callee, Effects, Refused, effects
 from primsplit.tracing import is_library as is_librarys_file
 
@@ -30,7 +32,7 @@ _WRITERS = frozenset(
 _METHODS = frozenset({
     "all", "any", "argmax", "argmin", "astype", "clip", "conj", "conjugate", "copy", "cumprod", "cumsum", "diagonal",
     "dot", "flatten", "item", "max", "mean", "min", "prod", "ravel", "repeat", "reshape", "round", "squeeze", "std",
-    "sum", "swapaxes", "take", "trace", "transpose", "var",
+    "sum", "swapaxes", "take", "trace", "transpose", "var", "_replace",
 })  # fmt: skip
 """Methods of arrays and numbers that compute."""
 _OF_PYTHON = frozenset({
@@ -61,9 +63,10 @@ def is_harmless(callee: Callee, lookup: Lookup, callers: frozenset[types.CodeTyp
         return rest[-1] in _METHODS
     if is_users_object(owner):
         method = inspect.getattr_static(owner, rest[-1], None)
-        return isinstance(method, types.FunctionType) and _is_harmless_function(method, callers)
-    if _module(owner) in {"logging", "warnings"}:
-        return rest[-1] in _TELLING
+        bound = UNKNOWN if rest[-1] in getattr(owner, "__dict__", {}) else owner
+        return isinstance(method, types.FunctionType) and _is_harmless_function(method, callers, bound)
+    if _module(owner) in {"logging", "warnings", "contextlib"}:
+        return rest[-1] in _TELLING or rest[-1] in {"catch_warnings", "nullcontext"}
     return _module(owner) in _MODULES and _computes(getattr(owner, rest[-1], None), rest[-1], callers)
 
 
@@ -83,44 +86,7 @@ def what_does_more(found: Effects, lookup: Lookup, callers: frozenset[types.Code
 
 def _may_be_read(value: Any, callers: frozenset[types.CodeType]) -> bool:
     """True where it and all that it holds may be read, called and counted as often as one likes."""
-    return all(_does_no_more(part, callers) for part in _parts(value))
-
-
-def is_reached(container: Any, value: Any) -> bool:
-    """True where a value is, holds or may look up a container."""
-    for part in _parts(value):
-        if part is container:
-            return True
-        function = getattr(part, "__func__", part)
-        if isinstance(function, types.FunctionType) and not is_library(function.__module__ or ""):
-            defaults = function.__defaults__ or function.__kwdefaults__
-            if function.__closure__ or defaults or any(v is container for v in function.__globals__.values()):
-                return True
-    return False
-
-
-def _parts(value: Any) -> Iterator[Any]:
-    """The value, and all that it holds."""
-    seen: set[int] = set()
-    left = [value]
-    while left:
-        part = left.pop()
-        if id(part) not in seen:
-            seen.add(id(part))
-            yield part
-            left += _held(part)
-
-
-def _held(value: Any) -> list[Any]:
-    """What a container or an object of the user's holds."""
-    if isinstance(value, dict):
-        return [*value.values()]
-    if isinstance(value, list | tuple | set | frozenset):
-        return [*value]
-    if not is_users_object(value):
-        return []
-    slots = (getattr(value, s, None) for kind in type(value).__mro__ for s in getattr(kind, "__slots__", ()))
-    return [*getattr(value, "__dict__", {}).values(), *slots]
+    return all(_does_no_more(part, callers) for part in reached([value], held))
 
 
 def _does_no_more(value: Any, callers: frozenset[types.CodeType]) -> bool:
@@ -141,12 +107,6 @@ def _does_no_more(value: Any, callers: frozenset[types.CodeType]) -> bool:
     if is_users_object(value):
         return all(_is_quiet(n, m, callers) for kind in type(value).__mro__ for n, m in _members(kind))
     return not callable(value) or hasattr(value, "original")
-
-
-def is_users_object(value: Any) -> bool:
-    """True for an object whose class, or a class that it comes from, is the user's."""
-    kinds = type(value).__mro__
-    return type(value) is not Array and not all(is_library(kind.__module__) for kind in kinds)
 
 
 def _members(kind: type) -> list[tuple[str, Any]]:
@@ -178,6 +138,7 @@ def _is_quiet(name: str, member: Any, callers: frozenset[types.CodeType]) -> boo
 
 _READ_ONLY = (
     staticmethod, classmethod, types.MemberDescriptorType, types.GetSetDescriptorType, types.BuiltinFunctionType, type,
+    type(vars(collections.namedtuple("_", "field"))["field"]),
 )  # fmt: skip
 """The kinds of descriptor that give a method or what an object holds."""
 
@@ -185,6 +146,8 @@ _READ_ONLY = (
 def _computes(function: Any, name: str, callers: frozenset[types.CodeType]) -> bool:
     """True for a function that writes to nothing that it did not make."""
     module = getattr(function, "__module__", None) or ""
+    if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
+        return function.__new__.__code__.co_filename.startswith("<")  # a NamedTuple's, which Python made
     if isinstance(function, types.FunctionType) and (package_of(module) or not is_library(module)):
         return _is_harmless_function(function, callers)
     original = getattr(function, "original", function)
@@ -207,13 +170,20 @@ def _module(value: Any) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _effects_of(code: types.CodeType) -> Effects | None:
-    """What a function's statements do; None where that may be more than to give values to its own names."""
+    """What a function's statements do; None where that may be more than to give values to its own names.
+
+    A function whose file is rewritten notes what else it sets.
+    """
+    is_noted = any(name.startswith(HELPER) for name in code.co_names)
     try:
         statements = _statements_of(code)
-        found = effects(statements, returns=True)
+        found = effects(statements, returns=True, is_noted=is_noted)
     except (OSError, TypeError, SyntaxError, ValueError, Refused):
         return None
-    return None if found.written or not found.assigned <= {*code.co_varnames, *code.co_cellvars} else found
+    own = {*code.co_varnames, *code.co_cellvars}
+    if is_noted:
+        return found if found.assigned <= own.union(code.co_freevars) else None
+    return None if found.written or not found.assigned <= own else found
 
 
 def _statements_of(code: types.CodeType) -> Sequence[ast.AST]:
@@ -228,8 +198,13 @@ def _statements_of(code: types.CodeType) -> Sequence[ast.AST]:
     return node.body
 
 
-def _is_harmless_function(function: types.FunctionType, callers: frozenset[types.CodeType]) -> bool:
-    """True for a function of the user's whose statements give values to its own names, and whose calls are harmless."""
+def _is_harmless_function(
+    function: types.FunctionType, callers: frozenset[types.CodeType], bound: Any = UNKNOWN
+) -> bool:
+    """True for a function of the user's whose statements give values to its own names, and whose calls are harmless.
+
+    `bound` is the object whose method it is.
+    """
     code = function.__code__
     found = _effects_of(code)
     if found is None or code in callers:
@@ -239,7 +214,8 @@ def _is_harmless_function(function: types.FunctionType, callers: frozenset[types
 
     def lookup(name: str) -> Any:
         if name in own:
-            return UNKNOWN
+            is_bound = code.co_argcount > 0 and name == code.co_varnames[0] and name not in found.assigned
+            return bound if is_bound else UNKNOWN
         return cells[name].cell_contents if name in cells else meaning(name, function.__globals__)
 
     inside = callers | {code}

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+from primsplit.joins.holders import HELPER
 from primsplit.joins.rewriting import SIDES, Join, Writer
 
 _numbers = itertools.count()
@@ -45,7 +46,7 @@ class Rewriting:
     """Functions of one file, each with the code that it is to have: what their tests ask at some lines is joined."""
 
     def __init__(self, filename: str, asked: Set[int], left_out: Set[int]) -> None:
-        self.helper = f"_joins_{next(_numbers)}"
+        self.helper = f"{HELPER}{next(_numbers)}"
         self.joins: list[Join] = []
         self.codes: list[tuple[types.FunctionType, types.CodeType]] = []
         text = "".join(linecache.getlines(filename))

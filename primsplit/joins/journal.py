@@ -12,7 +12,7 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.branching.paths import NotJoined
-from primsplit.joins.harmless import is_users_object
+from primsplit.joins.holders import is_users_object
 
 Content = dict[Any, Any]
 """What a list holds by position, a dictionary by key, an object by attribute."""
@@ -103,6 +103,20 @@ def changing(owner: Any, attribute: str | None = None, *, in_place: bool = False
     return owner
 
 
+def changing_in_call(owner: Any, attribute: str | None = None, *, in_place: bool = False) -> Any:
+    """As `changing`, in a function that a side may call, where nothing tells whether an array is known outside."""
+    if _open.journals and type(owner) is np.ndarray and attribute is None:
+        raise NotJoined(_open.journals[-1].at, "it calls what writes to an array of known numbers")
+    return changing(owner, attribute, in_place=in_place)
+
+
+def sharing(name: Callable[[], Any]) -> None:
+    """Note the one name that a function reads, which others read too, and which is given another value next."""
+    if _open.journals:
+        (cell,) = name.__closure__ or ()
+        _open.journals[-1].noted.setdefault(id(cell), (cell, content(cell)))
+
+
 def filling(owner: Any) -> Any:
     """The owner of a method that changes lists and dictionaries, where a side is run noted."""
     if _open.journals and not _is_container(owner):
@@ -110,17 +124,35 @@ def filling(owner: Any) -> Any:
     return changing(owner)
 
 
+_SHARED = "a shared name"
+
+
+def _contents(cell: types.CellType) -> list[Any]:
+    """What a name that functions share has: a value or none."""
+    try:
+        return [cell.cell_contents]
+    except ValueError:
+        return []
+
+
 def content(owner: Any) -> Content:
-    """What a list, dictionary or object holds."""
+    """What a list, dictionary, object or shared name holds."""
     if type(owner) is list:
         return dict(enumerate(owner))
+    if isinstance(owner, types.CellType):
+        return dict(zip([_SHARED], _contents(owner), strict=False))
     return dict(owner) if type(owner) is dict else dict(vars(owner))
 
 
 def put(owner: Any, held: Content) -> None:
-    """Let a list, dictionary or object hold this instead."""
+    """Let a list, dictionary, object or shared name hold this instead."""
     if type(owner) is list:
         owner[:] = held.values()
+    elif isinstance(owner, types.CellType):
+        if held:
+            owner.cell_contents = held[_SHARED]
+        elif _contents(owner):
+            del owner.cell_contents
     else:
         names = owner if type(owner) is dict else vars(owner)
         names.clear()

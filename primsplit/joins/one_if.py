@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,12 @@ from primsplit.control.branching import choose
 from primsplit.control.structure import own_handle
 from primsplit.errors import PrimsplitError
 from primsplit.ir import walk
-from primsplit.joins.harmless import UNKNOWN, is_harmless, is_reached, meaning, what_does_more
+from primsplit.joins.harmless import UNKNOWN, is_harmless, meaning, what_does_more
+from primsplit.joins.holders import hides, reached, seen
 from primsplit.joins.journal import content, journal
 from primsplit.joins.places import Places
 from primsplit.joins.rewriting import Join
 from primsplit.nested import same_everywhere
-from primsplit.substitutes.table import ModuleSubstitute, Substitute
 
 _OLD, _IS_NEW = "what was ", "another than "
 """What an If gives of a name beside its value: the array that it had before, and whether that is another one."""
@@ -80,9 +80,10 @@ class Statement:
         if not arrays:
             return
         others = [v for v in self.given if not any(v is a for a in arrays)]
-        leaves = trees.leaves_or_none([*others, *self.read])
-        roots = [_root(v) for v in (*leaves, *arrays) if _is_array(v)]
-        if len({id(r) for r in roots}) < len(roots) or any(_may_hold_arrays(v) for v in leaves):
+        parts = [*reached([v for v in (*others, *self.read) if not is_missing(v)], seen)]
+        roots = [id(_root(v)) for v in arrays]
+        shown = {id(_root(v)) for v in parts if _is_array(v)}
+        if len({*roots}) < len(roots) or not shown.isdisjoint(roots) or any(map(hides, parts)):
             raise self.refusal("it writes to an array that other names may show")
 
     def joined(self, test: Array) -> tuple[Any, ...]:
@@ -150,8 +151,10 @@ class Statement:
     def _is_known(self, value: Any) -> bool:
         """True where what was there before the statement may show a list, a dictionary or an array of known numbers."""
         value = _root(value)
+        if not isinstance(value, np.ndarray | list | dict):
+            return True
         before = (other for other in (*self.given, *self.read) if not is_missing(other))
-        return not isinstance(value, np.ndarray | list | dict) or any(is_reached(value, other) for other in before)
+        return any(part is value or hides(part) for part in reached(before, seen))
 
     def _is_written_array(self, k: int) -> bool:
         """True for a name with an array to which a side may write: it has a handle of its own."""
@@ -279,20 +282,9 @@ def _is_number(value: Any) -> bool:
 
 def _is_value(value: Any) -> bool:
     """True for what an If may give."""
-    if type(value) is tuple:
+    if type(value) is tuple or (isinstance(value, tuple) and hasattr(value, "_fields")):
         return all(map(_is_value, value))
     return _is_number(value) or type(value) is np.ndarray
-
-
-def _may_hold_arrays(value: Any) -> bool:
-    """False for what surely shows no traced array but itself."""
-    if isinstance(value, FunctionType):
-        return value.__closure__ is not None or bool(value.__defaults__)
-    if isinstance(value, BuiltinFunctionType):
-        return not isinstance(value.__self__, ModuleType)  # the list whose method it is
-    plain = int | float | complex | str | bytes | range | np.generic | np.ndarray | np.ufunc | np.dtype | type | None
-    modules = ModuleType | ModuleSubstitute | Substitute
-    return not (type(value) is Array or is_missing(value) or isinstance(value, plain | modules))
 
 
 def is_same(value: Any, other: Any) -> bool:

@@ -8,7 +8,8 @@
                                     return v,
                                 v, = joins.statement(0, test, true, false)
 
-What a side writes to, as in `a[i] = b` or `a.v = b`, it asks for as `joins.changing(a)`: see `journal`.
+What a side writes to, as in `a[i] = b` or `a.v = b`, it asks for as `joins.changing(a)`: see `journal`. So does every
+function of the file, which a side may call.
 """
 
 import ast
@@ -24,6 +25,7 @@ from primsplit.joins.statements import (
     Effects,
     Refused,
     always_assigned,
+    declared,
     effects,
     names_of_others,
     own_names,
@@ -57,6 +59,8 @@ class Writer(ast.NodeTransformer):
         self.joins: list[Join] = []
         self.own: set[str] | None = None
         """The names of the function that are seen nowhere else; None outside of functions."""
+        self.shared: set[str] = set()
+        """The names of the function that functions in it, or around it, see too."""
         self.uncertain: set[str] = set()
         """The names of the function that a join may leave without a value, which is asked at each read of them."""
         self.joined = 0
@@ -66,11 +70,19 @@ class Writer(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         with_steps(node, self._asks)
-        own = own_names(node) - names_of_others(node)
+        others = names_of_others(node)
+        shared = (own_names(node) & others) - declared(node, ast.Global)
+        own = own_names(node) - others
         if RESULT not in own and with_one_return(node, self._asks):
             own.add(RESULT)
         joined = (n for n in ast.walk(node) if isinstance(n, Steps) or (isinstance(n, ast.If) and self._asks(n.test)))
-        return self._visit_scope(node, own, {name for n in joined for name in stored(n)} & own)
+        self._visit_scope(node, own, {name for n in joined for name in stored(n)} & own, shared)
+        if bound := shared - declared(node, ast.Nonlocal):
+            node.body = [*self._at(node.body[0], [_bound(bound)]), *node.body]
+        return node
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> list[ast.stmt]:
+        return [node, *self._at(node, [self._sharing(name) for name in node.names])]
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
         return self._visit_scope(node, None)
@@ -78,11 +90,13 @@ class Writer(ast.NodeTransformer):
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         return self._visit_scope(node, None)
 
-    def _visit_scope(self, node: ast.AST, own: set[str] | None, uncertain: Set[str] = frozenset()) -> ast.AST:
-        outer = self.own, self.uncertain
-        self.own, self.uncertain = own, {*uncertain}
+    def _visit_scope(
+        self, node: ast.AST, own: set[str] | None, uncertain: Set[str] = frozenset(), shared: Set[str] = frozenset()
+    ) -> ast.AST:
+        outer = self.own, self.uncertain, self.shared
+        self.own, self.uncertain, self.shared = own, {*uncertain}, {*shared}
         self.generic_visit(node)
-        self.own, self.uncertain = outer
+        self.own, self.uncertain, self.shared = outer
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -156,7 +170,7 @@ class Writer(ast.NodeTransformer):
             found = effects(itertools.chain.from_iterable(_with_item(node)))
         except Refused:
             return None
-        names = tuple(sorted(found.assigned | found.written))
+        names = self._given(found)
         if node.lineno in self.left_out or not self._is_own(names):
             return None
         found.read.discard(node.item)
@@ -198,34 +212,45 @@ class Writer(ast.NodeTransformer):
         node.value = self.visit(node.value)
         if isinstance(node.target, ast.Name):
             name = self.visit_Name(ast.Name(node.target.id, ast.Load()))
-            return [*self._at(node, [ast.Expr(ast.Call(self._helper("changing"), [name], []))]), node]
+            return [*self._at(node, [ast.Expr(ast.Call(self._changing(), [name], []))]), node]
         attribute = [ast.Constant(node.target.attr)] if isinstance(node.target, ast.Attribute) else []
         node.target = self._noted(node.target, *attribute, keywords=[in_place])
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if self.joined and isinstance(node.func, ast.Attribute) and node.func.attr in FILLING:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in FILLING:
             owner = ast.Call(self._helper("filling"), [node.func.value], [])
             node.func.value = ast.fix_missing_locations(ast.copy_location(owner, node.func.value))
         return self.generic_visit(node)
 
     def _noted(self, node: Any, *attribute: ast.expr, keywords: Sequence[ast.keyword] = ()) -> Any:
-        """An attribute or element that a side sets, of an owner that is noted before."""
+        """An attribute or element that is set, of an owner that is noted before."""
         self.generic_visit(node)
-        if self.joined and isinstance(node.ctx, ast.Store):
-            owner = ast.Call(self._helper("changing"), [node.value, *attribute], [*keywords])
+        if isinstance(node.ctx, ast.Store):
+            owner = ast.Call(self._changing(), [node.value, *attribute], [*keywords])
             node.value = ast.fix_missing_locations(ast.copy_location(owner, node.value))
         return node
 
+    def _changing(self) -> ast.Attribute:
+        return self._helper("changing" if self.joined else "changing_in_call")
+
+    def _sharing(self, name: str) -> ast.stmt:
+        return ast.Expr(ast.Call(self._helper("sharing"), [_later(ast.Name(name, ast.Load()))], []))
+
+    def _given(self, found: Effects) -> tuple[str, ...]:
+        """The names to which a join gives values; those that are shared are noted instead."""
+        return tuple(sorted((found.assigned | found.written) - self.shared))
+
     def _join(self, node: ast.If | ast.IfExp, sides: Sequence[ast.AST], always: frozenset[str]) -> Join | None:
-        """What to join; None for what is not asked about, or may not be."""
-        if self.own is None or not self._asks(node.test) or node.lineno in self.left_out:
+        """What to join; None for what is not asked about, or may not be. In a side any branch may be asked about."""
+        is_asked = self.joined > 0 or self._asks(node.test)
+        if self.own is None or not is_asked or node.lineno in self.left_out:
             return None
         try:
             of_test, found = effects([node.test]), effects(sides)
         except Refused:
             return None
-        names = tuple(sorted(found.assigned | found.written))
+        names = self._given(found)
         if (
             of_test.assigned
             or of_test.written
@@ -248,20 +273,21 @@ class Writer(ast.NodeTransformer):
         """True for a test with a line where a condition was asked."""
         return not self.asked.isdisjoint(range(test.lineno, (test.end_lineno or test.lineno) + 1))
 
-    @staticmethod
-    def _side(name: str, join: Join, body: Sequence[ast.stmt]) -> ast.FunctionDef:
+    def _side(self, name: str, join: Join, body: Sequence[ast.stmt]) -> ast.FunctionDef:
         params = ast.arguments([], [ast.arg(n) for n in join.names], None, [], [], None, [])
         end = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in join.names], ast.Load()))
         made = ast.parse(f"def {name}(): pass").body[0]
         if not isinstance(made, ast.FunctionDef):
             raise TypeError(made)
-        made.args, made.body = params, [*body, end]
+        shared = sorted(self.shared.intersection(*map(stored, [ast.Module([*body], [])])))
+        noted = [ast.Nonlocal(shared), *map(self._sharing, shared)] if shared else []
+        made.args, made.body = params, [*noted, *body, end]
         return made
 
     def _call(self, method: str, join: Join, test: ast.expr, sides: Sequence[ast.expr]) -> ast.Call:
         self.joins.append(join)
         number = ast.Constant(len(self.joins) - 1)
-        return ast.Call(self._helper(method), [number, self._test(test), *sides], [])
+        return ast.Call(self._helper(method), [number, self._test(test, number), *sides], [])
 
     def _helper(self, method: str) -> ast.Attribute:
         return ast.Attribute(ast.Name(self.helper, ast.Load()), method, ast.Load())
@@ -271,17 +297,17 @@ class Writer(ast.NodeTransformer):
         calls = (inner.func for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Call))
         return any(ast.dump(called) != ast.dump(self._helper("read")) for called in calls)
 
-    def _test(self, node: ast.expr) -> ast.expr:
-        """The test as one truth value, whatever `and`, `or`, `not` and chains of comparisons it is made of."""
+    def _test(self, node: ast.expr, number: ast.Constant) -> ast.expr:
+        """The test of a join as one truth value, whatever `and`, `or`, `not` and chains of comparisons make it."""
         if isinstance(node, ast.BoolOp):
             method = "all_of" if isinstance(node.op, ast.And) else "any_of"
-            return ast.Call(self._helper(method), [_later(self._test(v)) for v in node.values], [])
+            return ast.Call(self._helper(method), [number, *(_later(self._test(v, number)) for v in node.values)], [])
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return ast.Call(self._helper("none_of"), [_later(self._test(node.operand))], [])
+            return ast.Call(self._helper("none_of"), [_later(self._test(node.operand, number))], [])
         if isinstance(node, ast.Compare) and len(node.ops) > 1 and not self._calls(node.comparators[:-1]):
             terms = itertools.pairwise([node.left, *node.comparators])
             pairs = [ast.Compare(a, [o], [b]) for o, (a, b) in zip(node.ops, terms, strict=True)]
-            return ast.Call(self._helper("all_of"), [_later(p) for p in pairs], [])
+            return ast.Call(self._helper("all_of"), [number, *map(_later, pairs)], [])
         return node
 
 
@@ -291,6 +317,12 @@ def _with_item(node: Steps) -> list[list[ast.stmt]]:
     if node.target is not None:
         first = [ast.copy_location(ast.Assign([node.target], ast.Name(node.item, ast.Load())), node)]
     return [(first if k == 0 else []) + part.body for k, part in enumerate(node.parts)]
+
+
+def _bound(names: Set[str]) -> ast.stmt:
+    """What makes names those of the function that it is in, also where sides alone assign them."""
+    given: list[ast.stmt] = [ast.Assign([ast.Name(n, ast.Store())], ast.Constant(None)) for n in sorted(names)]
+    return ast.If(ast.Constant(False), given, [])
 
 
 def _made_here(items: ast.expr) -> ast.keyword:

@@ -9,10 +9,11 @@ import numpy as np
 
 from primsplit.array import Array, implements
 from primsplit.branching.exploring import scalar_condition
+from primsplit.branching.paths import NotJoined
 from primsplit.control.branching import choose
 from primsplit.errors import Place
 from primsplit.joins.installing import Rewriting, installed
-from primsplit.joins.journal import changing, filling
+from primsplit.joins.journal import changing, changing_in_call, filling, journal, sharing
 from primsplit.joins.one_if import NotAssigned, Side, Statement, read
 from primsplit.joins.rewriting import Join
 from primsplit.joins.stepping import Loop
@@ -28,7 +29,9 @@ class Joins:
 
     read = staticmethod(read)
     changing = staticmethod(changing)
+    changing_in_call = staticmethod(changing_in_call)
     filling = staticmethod(filling)
+    sharing = staticmethod(sharing)
 
     def statement(self, number: int, test: Any, true: Side, false: Side) -> tuple[Any, ...]:
         """The values that the statement's names have after it."""
@@ -52,15 +55,13 @@ class Joins:
         """A loop whose end may be in the numbers."""
         return Loop(self.joins[number])
 
-    @staticmethod
-    def all_of(*terms: Callable[[], Any]) -> Any:
+    def all_of(self, number: int, *terms: Callable[[], Any]) -> Any:
         """`a and b and c`, as a condition."""
-        return _combined(terms, decides=False)
+        return _combined(terms, self.joins[number].at, decides=False)
 
-    @staticmethod
-    def any_of(*terms: Callable[[], Any]) -> Any:
+    def any_of(self, number: int, *terms: Callable[[], Any]) -> Any:
         """`a or b or c`, as a condition."""
-        return _combined(terms, decides=True)
+        return _combined(terms, self.joins[number].at, decides=True)
 
     @staticmethod
     def none_of(term: Callable[[], Any]) -> Any:
@@ -69,19 +70,22 @@ class Joins:
         return Array(op.Not(_truth(value)).value) if is_unknown(value) else not value
 
 
-def _combined(terms: Sequence[Callable[[], Any]], *, decides: bool) -> Any:
+def _combined(terms: Sequence[Callable[[], Any]], at: tuple[str, int], *, decides: bool) -> Any:
     """Terms in their order: one that is `decides` ends it, and those behind are not computed, as in Python."""
     for k, term in enumerate(terms):
         value = term()
         if is_unknown(value):
-            return _behind(value, terms[k + 1 :], decides=decides)
+            return _behind(value, terms[k + 1 :], at, decides=decides)
         if bool(value) is decides:
             return decides
     return not decides
 
 
-def _behind(first: Array, rest: Sequence[Callable[[], Any]], *, decides: bool) -> Any:
-    """A term that only the run knows, and those behind it: in an If, as what the first rules out may have no value."""
+def _behind(first: Array, rest: Sequence[Callable[[], Any]], at: tuple[str, int], *, decides: bool) -> Any:
+    """A term that only the run knows, and those behind it: in an If, as what the first rules out may have no value.
+
+    Raises NotJoined where computing them changes anything.
+    """
     if not rest:
         return first
 
@@ -91,7 +95,10 @@ def _behind(first: Array, rest: Sequence[Callable[[], Any]], *, decides: bool) -
     known: list[bool | None] = []
 
     def others() -> Any:
-        found = _combined(rest, decides=decides)
+        with journal(at, lambda _: True) as changed:
+            found = _combined(rest, at, decides=decides)
+            if changed.noted:
+                raise NotJoined(at, "its condition changes what it reads")
         known.append(None if is_unknown(found) else bool(found))
         return _truth(found) if is_unknown(found) else np.bool_(found)
 

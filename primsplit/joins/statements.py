@@ -4,7 +4,7 @@ Both sides of such a statement can be run one after the other, and what they giv
 """
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from primsplit.joins.exits import Part, Steps
@@ -38,16 +38,20 @@ FILLING = frozenset({
 """The methods that change a list or a dictionary."""
 
 
+_CONTEXTS = frozenset({"errstate", "printoptions", "catch_warnings", "nullcontext"})
+"""What a `with` may be of, in NumPy and Python."""
+
+
 class Refused(Exception):
     """The statement does more than to give values to names and elements."""
 
 
-def effects(nodes: Iterable[ast.AST], *, returns: bool = False) -> Effects:
+def effects(nodes: Iterable[ast.AST], *, returns: bool = False, is_noted: bool = True) -> Effects:
     """What the statements or expressions do. Raises Refused for one that may do anything else.
 
-    `returns` lets them return, as those of a whole function do.
+    `returns` lets them return, as those of a whole function do. What they set need not be told where it `is_noted`.
     """
-    reader = _Reader(returns)
+    reader = _Reader(returns, is_noted)
     for node in nodes:
         reader.visit(node)
     return reader.found
@@ -56,12 +60,39 @@ def effects(nodes: Iterable[ast.AST], *, returns: bool = False) -> Effects:
 def names_of_others(function: ast.FunctionDef) -> set[str]:
     """The names of a function that others see too: its module, what encloses it, and functions in it."""
     found: set[str] = set()
-    for node in ast.walk(function):
+    for node in _of_scope(function):
         if isinstance(node, ast.Global | ast.Nonlocal):
             found.update(node.names)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and node is not function:
-            found.update(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+        elif isinstance(node, _SCOPES):
+            found |= _free(node)
     return found
+
+
+_SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+def _of_scope(node: ast.AST) -> Iterator[ast.AST]:
+    """What a function is made of; of functions in it, themselves alone."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(child, _SCOPES):
+            yield from _of_scope(child)
+
+
+def _free(function: ast.AST) -> set[str]:
+    """The names that a function may read or assign which are not its own."""
+    parts = [*_of_scope(function)]
+    used = {n.id for n in parts if isinstance(n, ast.Name)}.union(*(_free(n) for n in parts if isinstance(n, _SCOPES)))
+    declared = {name for n in parts if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names}
+    own = {a.arg for a in parts if isinstance(a, ast.arg)}
+    if not any(isinstance(n, ast.ClassDef | ast.comprehension) for n in parts):  # whose names are others
+        own |= {n.id for n in parts if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return (used | declared) - (own - declared)
+
+
+def declared(function: ast.FunctionDef, kind: type[ast.Global | ast.Nonlocal]) -> set[str]:
+    """The names that a function declares to be its module's, or those of a function around it."""
+    return {name for node in _of_scope(function) if isinstance(node, kind) for name in node.names}
 
 
 def stored(node: ast.AST) -> set[str]:
@@ -96,9 +127,9 @@ _HARMLESS = (
 class _Reader(ast.NodeVisitor):
     """Collects effects, and stops at what may have others."""
 
-    def __init__(self, returns: bool) -> None:
+    def __init__(self, returns: bool, is_noted: bool) -> None:
         self.found = Effects()
-        self.returns = returns
+        self.returns, self.is_noted = returns, is_noted
         self.loops = 0
         """How many loops of the statements are around what is read."""
 
@@ -111,6 +142,19 @@ class _Reader(ast.NodeVisitor):
         if not self.returns:
             raise Refused
         super().generic_visit(node)
+
+    def visit_With(self, node: ast.With) -> None:
+        """What is in force inside of `np.errstate(...)` and its like matters to nothing that is traced."""
+        calls = [item.context_expr for item in node.items if item.optional_vars is None]
+        names = [_names_of(call.func) for call in calls if isinstance(call, ast.Call)]
+        if not all(name and name[-1] in _CONTEXTS for name in names) or len(names) < len(node.items):
+            raise Refused
+        for part in (*calls, *node.body):
+            self.visit(part)
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
+        if not (self.returns and self.is_noted):
+            raise Refused
 
     def visit_For(self, node: ast.For | ast.While) -> None:
         if node.orelse:
@@ -165,13 +209,13 @@ class _Reader(ast.NodeVisitor):
     def visit_Subscript(self, node: ast.Subscript) -> None:
         if isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
             self.found.written.add(node.value.id)
-        elif not isinstance(node.ctx, ast.Load) and (self.returns or isinstance(node.ctx, ast.Del)):
+        elif not isinstance(node.ctx, ast.Load) and (isinstance(node.ctx, ast.Del) or not self.is_noted):
             raise Refused
         self.visit(node.value)
         self.visit(node.slice)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        if isinstance(node.ctx, ast.Del) or (isinstance(node.ctx, ast.Store) and self.returns):
+        if isinstance(node.ctx, ast.Del) or (isinstance(node.ctx, ast.Store) and not self.is_noted):
             raise Refused
         if isinstance(node.ctx, ast.Load) and (chain := _names_of(node)) is not None:
             self.found.attributes.add(chain)
@@ -180,7 +224,7 @@ class _Reader(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         if any(k.arg is None or k.arg.startswith(("out", "overwrite", "file")) for k in node.keywords):
             raise Refused
-        if not self.returns and isinstance(node.func, ast.Attribute) and node.func.attr in FILLING:
+        if self.is_noted and isinstance(node.func, ast.Attribute) and node.func.attr in FILLING:
             self.found.fills = True
         else:
             self.found.calls.add(_written_as(node.func))

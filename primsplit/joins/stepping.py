@@ -66,8 +66,7 @@ class Loop:
 
     def _next(self, name: str, made: Sequence[Any], merged: Any) -> Any:
         """What a name is in the next step. Where each run of this step gave it the same number, it is that."""
-        is_known = not isinstance(made[0], Array | np.ndarray) and not is_missing(made[0])
-        if is_known and all(is_same(made[0], other) for other in made[1:]) and merged is not made[0]:
+        if _is_pythons(made[0]) and all(is_same(made[0], other) for other in made[1:]) and merged is not made[0]:
             self.kept[name] = merged
             return made[0]
         self.kept.pop(name, None)
@@ -78,6 +77,13 @@ class Loop:
         frame = sys._getframe(1)
         missing = NotAssigned(self.join.at)
         return tuple(self.kept.get(n, frame.f_locals.get(n, missing)) for n in self.join.names)
+
+
+def _is_pythons(value: Any) -> bool:
+    """True for what Python knows without the numbers: no array, and nothing that holds one."""
+    if isinstance(value, tuple):
+        return all(map(_is_pythons, value))
+    return not isinstance(value, Array | np.ndarray) and not is_missing(value)
 
 
 class _Step(Statement):

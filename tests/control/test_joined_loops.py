@@ -5,7 +5,7 @@ PYTEST_DONT_REWRITE: functions with an `assert` have the code that they have at 
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -170,8 +170,23 @@ def caught(x: Any) -> Any:
     return total
 
 
+class Swing(NamedTuple):
+    angle: Any
+    speed: Any
+
+
+def swinging(x: Any) -> Any:
+    swing, pair = Swing(x[0], x[1]), (x[2], 1)
+    for _ in range(14):
+        swing = Swing(swing.angle + 0.3 * swing.speed, swing.speed - 0.3 * np.sin(swing.angle))
+        pair = (pair[0] * 0.9 + swing.angle, pair[1] + 1)
+        if swing.angle < -0.2:
+            break
+    return swing.angle * pair[0] + swing.speed * pair[1]
+
+
 LOOPS: list[Function] = [
-    checked, caught,
+    checked, caught, swinging,
     newton, newton_while, newton_return, counted, not_found, from_within, forever, in_place, inside_another, in_helpers,
     nested_ends,
 ]  # fmt: skip

@@ -4,7 +4,7 @@ import collections
 import contextlib
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -237,6 +237,74 @@ def written_and_replaced(x):
     return total + np.sum(state * first)
 
 
+class Tank:
+    """What is filled by methods, which are called on one side alone."""
+
+    def __init__(self):
+        self.level, self.spilled, self.fills, self.history = 0.5, 0.0, 0, [0.0, 1.0]
+
+    def fill(self, amount):
+        self.level, self.fills = self.level * 0.9 + amount, self.fills + 1
+        if self.level > 1:
+            self.spill(self.level - 1)
+        self.history[0] += amount * self.level
+        return self.level
+
+    def spill(self, amount):
+        self.spilled += amount
+        self.history.append(amount)
+        self.level = 1.0 + 0.1 * self.history.pop()
+
+
+def filled_by_methods(x):
+    tank, total, calls = Tank(), 0.0, 0
+
+    def count(weight):
+        nonlocal total, calls
+        total, calls = total + weight * tank.level, calls + 1
+
+    for value in x:
+        if value > 0:
+            total = total + tank.fill(value)
+        elif value < -0.3:
+            count(value)
+        else:
+            calls += 2
+    return total * calls + tank.level * tank.fills + tank.spilled + sum(tank.history)
+
+
+class Ball(NamedTuple):
+    height: Any
+    speed: Any
+
+
+def states_of_a_ball(x):
+    ball = Ball(x[0], x[1])
+    for value in x:
+        with np.errstate(all="ignore"):
+            if ball.height < 0:
+                ball = ball._replace(speed=-0.8 * ball.speed)
+            elif value > 0.3:
+                with np.errstate(all="ignore"):
+                    ball = Ball(ball.height * 0.9, value)
+        ball = Ball(ball.height + 0.3 * ball.speed, ball.speed - 0.2 * value)
+    return ball.height * ball.speed
+
+
+def halved_in_brackets(x):
+    """The first way is told by Python's numbers alone: that the last test is asked is seen when others are joined."""
+    low, high = 0.0, 3.0
+    for _ in range(14):
+        middle = 0.5 * (low + high)
+        if middle**3 > x[0] + x[1]:
+            high = middle
+        else:
+            low = middle
+        if high - low < 1e-3 * (1 + low):
+            break
+    return middle - (middle**3 - x[0] - x[1]) / (3 * middle**2)
+
+
 NINE = rng.standard_normal(9)
 
 
@@ -259,6 +327,9 @@ NINE = rng.standard_normal(9)
         (written_and_replaced, NINE[:6]),
         (remembers, np.concatenate([NINE, NINE * 0.9 + 0.4])),
         (Clamp(0.3), NINE),
+        (filled_by_methods, NINE[:6]),
+        (states_of_a_ball, NINE[:7]),
+        (halved_in_brackets, np.array([2.3, 1.4])),
     ],
 )
 def test_values_and_gradients_are_those_of_the_function(function: Callable[..., Any], x: Any) -> None:
@@ -555,7 +626,71 @@ def is_not_assigned(x):
     return total
 
 
+MARKS = {"of others": np.zeros(3)}
+
+
+def marks():
+    return MARKS["of others"]
+
+
+def numbers_of_a_module(x):
+    MARKS["of others"], total = np.zeros(3), 0.0
+    for value in x:
+        if value > 0:
+            shown = marks()
+            shown[0] = 1.0
+        total = total + value * marks()[0]
+    return total
+
+
+def counts_behind(x):
+    calls, total = 0, 0.0
+
+    def next_call():
+        nonlocal calls
+        calls += 1
+        return calls
+
+    for value in x:
+        if value > 0 and next_call() * value < 2:
+            total = total + value
+    return total * calls
+
+
+def written_by_a_method(x):
+    marked, total = Marked(x[:3] * 1.0), 0.0
+    for value in x:
+        first = marked.place
+        if value > 0:
+            marked.mark(value)
+        total = total + np.sum(first * marked.place)
+    return total
+
+
+class Marked:
+    def __init__(self, place):
+        self.place = place
+
+    def mark(self, value):
+        self.place[0] = value
+
+
+def shared_on_one_side(x):
+    total = 0.0
+
+    def doubled():
+        return last * 2.0
+
+    for value in x:
+        if value > 0:
+            last = value
+        if value > 0:
+            total = total + doubled()
+    return total
+
+
 OTHERS = [
+    numbers_of_a_module, counts_behind, written_by_a_method, shared_on_one_side,
     numbers_of_another_name, added_in_place, sets_a_property, keeps_an_array, appends_behind, is_not_assigned,
     calls_between,
     appends, counts, closes_over, shares_an_array, two_names, takes_from_an_iterator, asks_an_object, handed_on,

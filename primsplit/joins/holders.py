@@ -1,0 +1,104 @@
+"""What holds what: the lists, arrays and objects that statements may come to from the names that they read."""
+
+import functools
+import itertools
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.dims import Size
+from primsplit.fingerprint import is_library
+from primsplit.substitutes.table import ModuleSubstitute, Substitute
+
+HELPER = "_joins_"
+"""What the names begin with that functions of a rewritten file call."""
+
+
+def is_users_object(value: Any) -> bool:
+    """True for an object whose class, or a class that it comes from, is the user's."""
+    kinds = type(value).__mro__
+    return type(value) is not Array and not all(is_library(kind.__module__) for kind in kinds)
+
+
+def reached(values: Iterable[Any], holds: Callable[[Any], list[Any]]) -> Iterator[Any]:
+    """The values and all that they hold, each once."""
+    seen: set[int] = set()
+    left = [*values]
+    while left:
+        part = left.pop()
+        if id(part) not in seen:
+            seen.add(id(part))
+            yield part
+            left += holds(part)
+
+
+def held(value: Any) -> list[Any]:
+    """What a container or an object of the user's holds."""
+    if isinstance(value, dict):
+        return [*value.values()]
+    if isinstance(value, list | tuple | set | frozenset):
+        return [*value]
+    if not is_users_object(value):
+        return []
+    slots = (getattr(value, s, None) for kind in type(value).__mro__ for s in getattr(kind, "__slots__", ()))
+    return [*getattr(value, "__dict__", {}).values(), *slots]
+
+
+def seen(value: Any) -> list[Any]:
+    """What something holds or, as a function, method, class or module, may read when it is called."""
+    if isinstance(value, types.MethodType):
+        return [value.__self__, value.__func__]
+    if isinstance(value, staticmethod | classmethod):
+        return [value.__func__]
+    if isinstance(value, property):
+        return [value.fget, value.fset]
+    if isinstance(value, functools.partial):
+        return [value.func, value.args, value.keywords]
+    if isinstance(value, types.BuiltinFunctionType):
+        return [] if isinstance(value.__self__, types.ModuleType) else [value.__self__]
+    if isinstance(value, types.ModuleType):
+        return [] if is_library(value.__name__) else [*vars(value).values()]
+    if isinstance(value, types.FunctionType):
+        return [] if is_library(value.__module__ or "") else _seen_by_function(value)
+    kinds = value.__mro__ if isinstance(value, type) else type(value).__mro__
+    return [*itertools.chain.from_iterable(map(_of_class, kinds)), *held(value)]
+
+
+def hides(value: Any) -> bool:
+    """True for what may hold more than is seen: an object of a library's, or one that comes from its class."""
+    if type(value) in {np.ndarray, Array}:
+        return bool(value.dtype.hasobject)
+    kinds = (kind for kind in type(value).__mro__ if kind is not object and is_library(kind.__module__))
+    return not all(issubclass(kind, _OPEN) or kind.__module__ in _HOLD_NOTHING for kind in kinds)
+
+
+_OPEN = (
+    Size, Substitute, ModuleSubstitute, int, float, complex, str, bytes, type(None), type(NotImplemented), range,
+    slice, np.generic, np.ndarray, np.ufunc, np.dtype, np.random.Generator, type, property, dict, list, tuple, set,
+    frozenset, functools.partial, staticmethod, classmethod, types.ModuleType, types.FunctionType, types.MethodType,
+    types.BuiltinFunctionType, types.MemberDescriptorType, types.GetSetDescriptorType, types.CodeType,
+)  # fmt: skip
+"""The kinds that hold no arrays, or whose parts are seen."""
+_HOLD_NOTHING = frozenset({"abc", "_abc", "enum", "logging", "typing"})
+
+
+def _of_class(kind: type) -> list[Any]:
+    """What the user wrote into a class, and what Python made of it apart from its own records."""
+    own = {} if is_library(kind.__module__) else vars(kind)
+    return [v for name, v in own.items() if isinstance(v, types.FunctionType) or not name.startswith("__")]
+
+
+def _seen_by_function(function: types.FunctionType) -> list[Any]:
+    """What a function of the user's finds under the names that it reads."""
+    cells = (cell.cell_contents for cell in function.__closure__ or () if cell != types.CellType())
+    of_module = (function.__globals__[n] for n in _names(function.__code__) if n in function.__globals__)
+    return [*cells, *of_module, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """The names that code reads which are not its own, and that of the functions in it."""
+    inner = (const for const in code.co_consts if isinstance(const, types.CodeType))
+    return {n for n in code.co_names if not n.startswith(HELPER)}.union(*map(_names, inner))
