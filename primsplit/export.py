@@ -322,8 +322,8 @@ def with_asked_params(program: Program, wrt: Wrt) -> Program:
     """The program with the initializers that `wrt` names as inputs; `params` names all that are floating point."""
     asked = _asked(wrt, "wrt")
     if "params" in asked and "params" not in program.inputs:
-        asked += [name for name, value in program.params.items() if value.type.is_float]
-    names = [key for key in asked if isinstance(key, str) and key in program.params]
+        asked += [name for name, value in program.initializers.items() if value.type.is_float]
+    names = [key for key in asked if isinstance(key, str) and key in program.initializers]
     return program.with_inputs(names) if names else program
 
 
@@ -358,8 +358,8 @@ def select_inputs(program: Program, wrt: Wrt) -> list[int]:
         if not floats:
             what = "is no input" if not found else "is not floating point"
             because = [f"the inputs are {', '.join(program.inputs)}"]
-            if program.params:
-                because.append(f"the initializers are {shorten(', '.join(program.params), 300)}")
+            if program.initializers:
+                because.append(f"the initializers are {shorten(', '.join(program.initializers), 300)}")
             raise SpecError(f"wrt={key!r} {what}", because=tuple(because))
         chosen.extend(floats)
     return sorted(set(chosen))

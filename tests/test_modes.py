@@ -133,7 +133,7 @@ def test_the_weights_of_a_loaded_model_have_products_too(tmp_path: Path) -> None
     weights = np.array([[0.5, 0.2], [-1.0, 0.3]])
     ps.trace(lambda x: np.sum(np.tanh(x @ weights) ** 2), X).save(str(tmp_path / "model.onnx"))
     model = ps.load(str(tmp_path / "model.onnx"))
-    (name,) = [n for n, v in model.params.items() if v.type.shape == (2, 2)]
+    (name,) = [n for n, v in model.params.items() if v.shape == (2, 2)]
     (path,) = ps.export(model, mode="hvp", wrt=name, path=str(tmp_path / "f.onnx"))
     tangent = np.array([[1.0, 0.0], [0.0, 2.0]])
     found = run(path, {"x": POINT["x"], name: weights, f"t_{name}": tangent})

@@ -98,7 +98,7 @@ class LoadedModel:
     def frozen(self) -> list[dict[str, Any]]:
         """The initializers that are no inputs, the largest first, as `audit` lists frozen values."""
         rows = []
-        for name, value in self.split.program.params.items():
+        for name, value in self.split.program.initializers.items():
             size = value.type.nbytes()
             shown = str(value.numpy().tolist()) if value.is_small and (value.type.shape or ()) in {(), (1,)} else ""
             rows.append(

@@ -22,8 +22,8 @@ def load(
     """The program of an ONNX model: its inputs in their order in, a result or a tuple of them out.
 
     A sequence is a list of arrays, whose tensors are the inputs `x.0`, `x.1`; `lengths` says how many an input has.
-    An optional input is an array, or None where `given` says False of it. `.params` are the initializers by name, read
-    from the file when their numbers are asked for; a call may name arrays that take their place, as in
+    An optional input is an array, or None where `given` says False of it. `.params` are the initializers by name,
+    arrays that are read from the file when they are asked for; a call may name others that take their place, as in
     `model(x, **weights)`. Inside a traced function a call of it becomes part of the trace.
 
     `specs` says the types of inputs that the file leaves open, `{"x": "f32[N,3]"}`, or how many axes they have,
@@ -50,7 +50,7 @@ def load(
         arguments=arguments,
         result=trees.flatten(results)[1],
         static=[ARRAY] * len(leaves),
-        params=model.params,
+        initializers=model.params,
         narrowed=lambda ranks: load(
             path, lengths=lengths, given=given, specs={**(specs or {}), **ranks}, safe_where=safe_where
         ),

@@ -162,7 +162,7 @@ def save_derived(made: Derived, path: str, mode: Kind, form: Form = "joint", pro
 def _check_wrt(made: SplitProgram) -> None:
     if made.split.wrt:
         return
-    names = list(made.program.params)
+    names = list(made.program.initializers)
     raise SpecError(
         "no input is floating point, so there is nothing to differentiate",
         because=(f"the initializers are {shorten(', '.join(names), 300)}",) if names else (),

@@ -26,6 +26,7 @@ from primsplit.passes.repeats import fold_repeats
 from primsplit.programs.carried import CARRYING, Carried, Values, run_carrying
 from primsplit.programs.nothing import nothing_to_run
 from primsplit.programs.prepared import ARRAYS, Prepared, prepared_for, prepared_if_small
+from primsplit.programs.weights import Weights
 from primsplit.providers import Provider
 from primsplit.specs import check_array
 from primsplit.states import State
@@ -36,7 +37,7 @@ class Program:
 
     `inputs` and `outputs` name the block's parameters and results; `arguments` and `result` are their structure.
     Leaves of the arguments that are no arrays are static: a call must give them the same value. `gradients` are the
-    positions of results that are derivatives, which a file computes last. `params` are a loaded model's initializers;
+    positions of results that are derivatives, which a file computes last. `initializers` are a loaded model's;
     `defaults` the numbers that a file keeps for inputs; `narrowed` makes the program of a model whose inputs have the
     ranks that it is given by name. `states` are inputs and results that calls hand on, and no part of the arguments and
     the result: `given` and `returned` are the positions of the others.
@@ -52,7 +53,7 @@ class Program:
         result: trees.TreeSpec,
         static: Sequence[Any],
         gradients: Sequence[int] | None = None,
-        params: Mapping[str, Const] | None = None,
+        initializers: Mapping[str, Const] | None = None,
         defaults: Mapping[str, Const] | None = None,
         narrowed: Callable[[Mapping[str, int]], "Program"] | None = None,
         states: Sequence[Carried] = (),
@@ -64,7 +65,7 @@ class Program:
         self.result = result
         self.static = tuple(static)
         self.gradients = derivatives_of(block) if gradients is None else tuple(gradients)
-        self.params = dict(params or {})
+        self.initializers = dict(initializers or {})
         self.defaults = dict(defaults or {})
         self.states = tuple(states)
         taken, made = {c.input for c in self.states}, {c.output for c in self.states}
@@ -91,6 +92,11 @@ class Program:
     def types(self) -> tuple[Type, ...]:
         """The type of each array input."""
         return tuple(p.type for p in self.block.params)
+
+    @property
+    def params(self) -> Weights:
+        """A loaded model's initializers, and what `ps.param` named, as arrays by name."""
+        return Weights(self.initializers)
 
     @property
     def state(self) -> Values:
@@ -164,14 +170,14 @@ class Program:
     def _params_among(self, named: Mapping[str, Any]) -> tuple[str, ...]:
         """The params that keyword arguments give, but for those that the program takes as its own."""
         _, own = trees.unflatten(self.arguments, self.static)
-        return tuple(name for name in self.params if name in named and name not in own)
+        return tuple(name for name in self.initializers if name in named and name not in own)
 
     def with_inputs(self, names: Sequence[str]) -> "Program":
         """The program with these of its `params` as further inputs; a file keeps their numbers as defaults."""
         found = self._with_inputs.get(tuple(names))
         if found is not None:
             return found
-        chosen, narrowed = {name: self.params[name] for name in names}, self._narrowed
+        chosen, narrowed = {name: self.initializers[name] for name in names}, self._narrowed
         own, named = trees.unflatten(self.arguments, self.static)
         static, arguments = trees.flatten(((*own, *(ARRAY for _ in chosen)), named))
         block = promote(self.block, list(chosen.values()))
@@ -185,7 +191,7 @@ class Program:
             arguments=arguments,
             result=self.result,
             static=static,
-            params={name: value for name, value in self.params.items() if name not in chosen},
+            initializers={name: value for name, value in self.initializers.items() if name not in chosen},
             defaults={**self.defaults, **chosen},
             narrowed=None if narrowed is None else (lambda ranks: narrowed(ranks).with_inputs(names)),
             states=self.states,
@@ -266,7 +272,7 @@ class Program:
                     f"inputs: {_first_names(self.inputs)}",
                     f"traced: {trees.brief(self.arguments)}",
                     f"given:  {trees.brief(spec)}",
-                    *([f"params: {_first_names(self.params)}"] if self.params and named else []),
+                    *([f"params: {_first_names(self.initializers)}"] if self.initializers and named else []),
                 ),
             )
         arrays = []

@@ -106,7 +106,7 @@ def _program_of(
     outputs = output_names(result_spec, labels)
     return Program(
         block,
-        params=_params(constants),
+        initializers=_params(constants),
         inputs=[*inputs, *(c.input for c in carried)],
         outputs=[*outputs, *(c.output for c in carried if c.output is not None)],
         arguments=spec,

@@ -126,7 +126,7 @@ def test_weights_that_do_not_fit_are_refused_by_name(
 def test_a_step_of_training_is_one_file(tmp_path: Path) -> None:
     """The loaded model's gradient and Adam's update: 1,000 steps by onnxruntime, between two sets of buffers."""
     model = ps.load(saved(tmp_path, layer()))
-    weights = {name: value.numpy() for name, value in model.params.items()}
+    weights = model.params
 
     def step(weights: Any, mean: Any, square: Any, time: Any, x: Any) -> Any:
         loss, slopes = ps.value_and_grad(lambda w: (model(x, **w) - 0.25) ** 2)(weights)
