@@ -8,6 +8,7 @@ from typing import Any
 from primsplit.array import unsupported
 from primsplit.lifting import holds_traced
 from primsplit.scipy import (
+    binary_morphology,
     blas,
     distance,
     factorizations,
@@ -23,6 +24,7 @@ from primsplit.scipy import (
     morphology,
     ndimage,
     noise,
+    peaks,
     ranks,
     rates,
     resampling,
@@ -39,6 +41,7 @@ from primsplit.scipy import (
 )
 from primsplit.scipy.stats import circular, descriptive, distances, hypotheses, kernels, ordinal, scores, trimmed
 from primsplit.substitutes.interpolation import register_interpolation
+from primsplit.substitutes.neighbours import register_neighbours
 from primsplit.substitutes.refused import register_refused
 from primsplit.substitutes.rotations import register_rotations
 from primsplit.substitutes.scattered import register_scattered
@@ -53,8 +56,19 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "scipy.linalg.blas": (blas,),
     "scipy.integrate": (integrate,),
     "scipy.spatial.distance": (distance,),
-    "scipy.signal": (signal, filters, spectra, whole_signals, rates, waveforms, responses, linear_systems, noise),
-    "scipy.ndimage": (ndimage, ranks, resampling, morphology, labelled),
+    "scipy.signal": (
+        signal,
+        filters,
+        spectra,
+        whole_signals,
+        rates,
+        waveforms,
+        responses,
+        linear_systems,
+        noise,
+        peaks,
+    ),
+    "scipy.ndimage": (ndimage, ranks, resampling, morphology, binary_morphology, labelled),
     "scipy.spatial": (spatial,),
     "scipy.optimize": (rosenbrock,),
     "scipy.fft": (fft,),
@@ -64,6 +78,7 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
 }
 """What stands in for the functions of a module, by the names in `__all__`."""
 CLASSES = {
+    "scipy.spatial": (register_neighbours,),
     "scipy.sparse": (register_sparse,),
     "scipy.interpolate": (register_interpolation, register_splines, register_scattered),
     "scipy.spatial.transform": (register_rotations,),

@@ -9,7 +9,7 @@ import numpy as np
 from primsplit.array import FUNCTIONS
 from primsplit.families import import_families
 from primsplit.scipy.stats import DISTRIBUTIONS
-from primsplit.substitutes import interpolation, rotations, scattered, sparse, splines
+from primsplit.substitutes import interpolation, neighbours, rotations, scattered, sparse, splines
 from primsplit.substitutes.refused import REFUSED
 from primsplit.substitutes.science import MODULES
 from primsplit.substitutes.solving import SOLVERS
@@ -42,6 +42,7 @@ def served_names() -> Iterator[str]:
         yield from (f"scipy.stats.{distribution}.{method}" for method in own.methods)
     yield "scipy.stats.gaussian_kde"
     yield from (f"scipy.spatial.transform.Rotation.{name}" for name in rotations.MAKERS)
+    yield from (f"scipy.spatial.{name}" for name in neighbours.TREES)
     owners = {owner for owner, _, _ in interpolation.METHODS} | interpolation.MAKERS.keys()
     owners |= splines.MAKERS.keys() | scattered.FUNCTIONS.keys() | {"RectBivariateSpline"}
     yield from (f"scipy.interpolate.{name}" for name in owners)

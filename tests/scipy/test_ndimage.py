@@ -81,6 +81,10 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
     "sobel": (lambda x: scipys.sobel(x) + scipys.sobel(x, axis=0), IMAGE),
     "prewitt": (lambda x: scipys.prewitt(x, axis=1), VOLUME),
     "laplace": (lambda x: scipys.laplace(x, mode="constant"), IMAGE),
+    "binary_erosion": (lambda x: x * scipys.binary_erosion(x > -1, [[1, 1, 0]], 2, border_value=1), IMAGE),
+    "binary_dilation": (lambda x: x * scipys.binary_dilation(x > 1, [[1, 1], [0, 1]], origin=(0, -1)), IMAGE),
+    "binary_opening": (lambda x: x * scipys.binary_opening(x > -0.5), VOLUME),
+    "binary_closing": (lambda x: x * scipys.binary_closing(x > 0.5, mask=x < 1, iterations=2), IMAGE),
 }  # fmt: skip
 
 

@@ -16,6 +16,15 @@ LONG, SHORT = random.standard_normal(9), random.standard_normal(4)
 IMAGE, KERNEL = random.standard_normal((5, 6)), random.standard_normal((2, 3))
 SECTIONS = scipys.butter(4, 0.3, output="sos")
 MODES = ("full", "same", "valid")
+HILLS = np.array([0.1, 0.9, 0.3, 1.4, 1.2, 2.6, 0.2, 0.7, 0.6, 3.1, 2.2, 2.3, 1.9, 3.5])
+
+
+def peaks(x: Any) -> Any:
+    places, found = scipys.find_peaks(x, height=(0.5, 9.0), threshold=0.02, prominence=(0.3, None))
+    bases = found["left_bases"] + 2 * found["right_bases"]
+    sides = found["left_thresholds"] * found["right_thresholds"]
+    return x[places], found["peak_heights"] * bases, sides, found["prominences"] ** 2
+
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     **{
@@ -99,6 +108,14 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda x: (scipys.medfilt(x), scipys.medfilt2d(x, (1, 3)), scipys.order_filter(x, [[1, 0, 1]], 0)), (IMAGE,)
     ),
     "Wiener's filter": (lambda x: (scipys.wiener(x, 3), scipys.wiener(x, (3, 1), noise=0.4)), (IMAGE,)),
+    "peaks": (peaks, (HILLS,)),
+    "elements larger or smaller than others": (
+        lambda x: (
+            x[scipys.argrelmax(x, order=2)], x[scipys.argrelmin(x)],
+            x[scipys.argrelextrema(x, np.greater_equal, mode="wrap")],
+        ),
+        (HILLS,),
+    ),
     "a filter's state": (lambda z, x: scipys.lfilter([1.0, 0.2, 0.1], [1.0, 0.5], x, zi=z), (LONG[:2], LONG)),
 }  # fmt: skip
 
@@ -130,6 +147,15 @@ def test_it_is_scipys_with_gradients(name: str) -> None:
 
     asks_which_is_larger = "valid" in name and given[0].ndim > 1
     check_grads(f, *parts, symbolic=not (asks_which_is_larger or name in OF_KNOWN_LENGTH))
+
+
+@pytest.mark.parametrize(
+    "signal", [[], [1.0], [0.0, 1.0, 0.0], [1.0, 1.0], [0, 2, 2, 2, 2, 1, 1, 3, 3, 0, 5, 5], [0, 1, np.nan, 1, 0, 2, 1]]
+)
+def test_a_peak_is_the_middle_of_a_plateau_between_lower_numbers(signal: Any) -> None:
+    program = ps.trace(lambda x: scipys.find_peaks(x, prominence=0)[0], ps.spec("float64", ["N"]))
+    given = np.array(signal, float)
+    np.testing.assert_array_equal(program(given), scipys.find_peaks(given, prominence=0)[0])
 
 
 @pytest.mark.parametrize("name", ["convolve", "fftconvolve", "lfilter"])

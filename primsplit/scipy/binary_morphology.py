@@ -1,0 +1,79 @@
+"""scipy.ndimage's binary morphology of traced images: which elements have all or any neighbours of a kind.
+
+The results are booleans, which have no derivative.
+"""
+
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from primsplit.array import unsupported
+from primsplit.lifting import array_like
+from primsplit.scipy.ndimage import check_output
+from primsplit.scipy.ranks import chosen_axes, windows
+from primsplit.scipy.signatures import as_scipys
+
+__all__ = ["binary_closing", "binary_dilation", "binary_erosion", "binary_opening"]
+
+
+class Neighbourhood(NamedTuple):
+    """Which neighbours count, how often it is done, where, and what is outside of the image."""
+
+    structure: Any = None
+    iterations: Any = 1
+    mask: Any = None
+    output: Any = None
+    border_value: Any = 0
+    origin: Any = 0
+    axes: Any = None
+
+
+def _changed(input: Any, given: Neighbourhood, *, is_dilation: bool) -> Any:
+    """The image after all iterations. Raises UnsupportedFunction for as many as it takes until nothing changes."""
+    check_output(given.output)
+    count = operator.index(given.iterations)
+    if count < 1:
+        raise unsupported("scipy.ndimage's binary morphology until nothing changes (iterations < 1)")
+    image = array_like(input) != 0
+    axes = chosen_axes(given.axes, image.ndim)
+    picked = _cross(len(axes)) if given.structure is None else np.asarray(given.structure, bool)
+    origins = [given.origin] * len(axes) if np.ndim(given.origin) == 0 else list(given.origin)
+    if is_dilation:
+        picked = np.flip(picked)
+        origins = [-o - (n % 2 == 0) for o, n in zip(origins, picked.shape, strict=True)]
+    for _ in range(count):
+        numbers = image.astype(np.float32)
+        moved = np.stack(windows(numbers, picked, axes, "constant", float(bool(given.border_value)), origins))
+        new = (np.max(moved, axis=0) if is_dilation else np.min(moved, axis=0)) > 0
+        image = new if given.mask is None else np.where(array_like(given.mask) != 0, new, image)
+    return image
+
+
+def _cross(rank: int) -> Any:
+    """An element and those beside it along each axis."""
+    return np.abs(np.indices((3,) * rank) - 1).sum(axis=0) <= 1
+
+
+@as_scipys("scipy.ndimage", Neighbourhood)
+def binary_erosion(input: Any, neighbourhood: Neighbourhood) -> Any:
+    """Where all neighbours are true."""
+    return _changed(input, neighbourhood, is_dilation=False)
+
+
+@as_scipys("scipy.ndimage", Neighbourhood)
+def binary_dilation(input: Any, neighbourhood: Neighbourhood) -> Any:
+    """Where any neighbour is true."""
+    return _changed(input, neighbourhood, is_dilation=True)
+
+
+@as_scipys("scipy.ndimage", Neighbourhood)
+def binary_opening(input: Any, neighbourhood: Neighbourhood) -> Any:
+    """An erosion, then a dilation."""
+    return _changed(_changed(input, neighbourhood, is_dilation=False), neighbourhood, is_dilation=True)
+
+
+@as_scipys("scipy.ndimage", Neighbourhood)
+def binary_closing(input: Any, neighbourhood: Neighbourhood) -> Any:
+    """A dilation, then an erosion."""
+    return _changed(_changed(input, neighbourhood, is_dilation=True), neighbourhood, is_dilation=False)
