@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from primsplit.dims import same
 from primsplit.ir import Block, Const, Op, Type, Value, Var, readers, same_types
 from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.rewriting import Rewriter
@@ -134,8 +135,8 @@ def _one_write(op: Op, chain: Sequence[_Write]) -> list[Op]:
         row = Var(Type(part.type.dtype, (1, *(part.type.shape or ()))))
         ops.append(op.beside("Unsqueeze", (part, Const(np.array([0]))), (row,)))
         rows.append(row)
-    size = (result.type.shape or (None,))[0]
-    if places == [(i,) for i in range(len(places))] and size == len(places):
+    shape = result.type.shape
+    if places == [(i,) for i in range(len(places))] and shape and same(shape[0], len(places)):
         return [*ops, op.beside("Concat", tuple(rows), (result,), {"axis": 0})]
     joined = Var(Type(result.type.dtype, (len(places), *(chain[0].part.type.shape or ()))))
     ops.append(op.beside("Concat", tuple(rows), (joined,), {"axis": 0}))
