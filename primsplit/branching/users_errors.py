@@ -98,7 +98,7 @@ def _size_asked(error: Exception) -> NumberAsked | None:
     frame = next((frame for frame, _ in reversed(list(walk_tb(error.__traceback__)))), None)
     if frame is None or not str(frame.f_globals.get("__name__")).startswith("numpy"):
         return None
-    size = next((v for v in frame.f_locals.values() if isinstance(v, Size)), None)
+    size = next((v for v in frame.f_locals.values() if isinstance(v, Size) or _is_whole_number(v)), None)
     if size is None:
         return None
     return NumberAsked(
@@ -107,6 +107,10 @@ def _size_asked(error: Exception) -> NumberAsked | None:
         because=(f"it was given {size}",),
         cure="Give the axis a fixed size in the spec, or write it with np.arange and the size.",
     )
+
+
+def _is_whole_number(value: object) -> bool:
+    return isinstance(value, Array) and not value.shape and value.dtype.kind in "iu"
 
 
 _OF_FITTED_MODELS = "\n  A fitted model is a function too: ps.load what skl2onnx.to_onnx writes of it."

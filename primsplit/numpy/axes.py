@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from primsplit import dims, lifting, tracing
-from primsplit.array import Array
+from primsplit.array import FUNCTIONS, Array
 from primsplit.broadcasting import reshape_to, transpose
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
-from primsplit.ir import Type
+from primsplit.ir import Const, Type
 from primsplit.lifting import as_array
 from primsplit.numpy.ufuncs import cast_to, write_out
 from primsplit.ops import op
@@ -46,6 +46,22 @@ def many_axes(axis: Any, rank: int) -> tuple[int, ...]:
 def count_along(x: Array, axes: Sequence[int]) -> Dim:
     """How many elements a reduction over these axes reads for each one that it gives."""
     return dims.product(x.shape[a] for a in axes)
+
+
+def as_size(given: Any) -> Dim:
+    """The size that a number of the user's is: an int, a Size, or a traced whole number, which becomes a size.
+
+    A run in which that is negative fails. Raises TypeError, or NumberAsked for a traced value that is no whole number.
+    """
+    if not isinstance(given, Array):
+        return given if isinstance(given, Size) else operator.index(given)
+    sizes = given.value.sizes
+    if sizes is not None and len(sizes) == 1:
+        return sizes[0]
+    is_whole = given.shape == () and given.dtype.kind in "iu" and not isinstance(given.value, Const)
+    if not is_whole or FUNCTIONS["whole number"](given) is not None:
+        return operator.index(given)
+    return tracing.size_of_number(given.value)
 
 
 def size_as(size: Dim, dtype: Any) -> Array:

@@ -1,6 +1,5 @@
 """Making arrays: zeros_like and its kin, and the array namespace, whose shapes may be known only at run time."""
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from primsplit.array import Array, implements
 from primsplit.broadcasting import count_up, expand_to, full, reshape_to
 from primsplit.dims import Dim, Size
 from primsplit.lifting import as_array, holds_traced
-from primsplit.numpy.axes import array_like, size_as
+from primsplit.numpy.axes import array_like, as_size, size_as
 from primsplit.numpy.joining import joined_dtype, stack
 from primsplit.numpy.layout import as_shape, astype, fresh, maybe_copy
 from primsplit.numpy.ufuncs import call, cast_to
@@ -133,7 +132,7 @@ def linspace(
     device: Any = None,
 ) -> Any:
     """`num` numbers from `start` to `stop`, which is left out unless `endpoint`; the last one is `stop` exactly."""
-    count: Dim = num if isinstance(num, Size) else operator.index(num)
+    count = as_size(num)
     first, last = array_like(start), array_like(stop)
     wide = call(np.result_type, first, last, 0.0)
     first, last = call_broadcast(cast_to(first, wide), cast_to(last, wide))

@@ -1,6 +1,5 @@
 """Diagonals and triangles: diag, diagonal, trace, triu, tril, fill_diagonal."""
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -9,9 +8,9 @@ import numpy.typing as npt
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import count_up, expand_to, reshape_to, transpose, zeros, zeros_like
-from primsplit.dims import Dim, Size
+from primsplit.dims import Dim
 from primsplit.errors import ShapeError
-from primsplit.numpy.axes import array_like, one_axis
+from primsplit.numpy.axes import array_like, as_size, one_axis
 from primsplit.numpy.indexing import as_written
 from primsplit.numpy.layout import read_only_view, reshape
 from primsplit.numpy.ufuncs import call, select
@@ -74,10 +73,10 @@ def linalg_trace(x: Any, /, *, offset: int = 0, dtype: npt.DTypeLike | None = No
 
 @implements(np.diag)
 def diag(v: Any, k: int = 0) -> Array:
-    """The matrix with this diagonal, or a copy of the diagonal of a matrix."""
+    """The matrix with this diagonal, or the diagonal of a matrix: a view that cannot be written to."""
     v = array_like(v)
     if v.ndim == 2:
-        return diagonals(v, k, 0, 1)
+        return diagonal(v, k)
     if v.ndim != 1:
         raise ShapeError("Input must be 1- or 2-d.", place=tracing.user_place())
     side = v.shape[0] + abs(k)
@@ -175,8 +174,8 @@ def tril_indices(n: Dim, k: int = 0, m: Dim | None = None) -> Any:
 
 
 def _places_of_triangle(n: Dim, k: int, m: Dim | None, *, upper: bool) -> Any:
-    n = _as_size(n)
-    m = n if m is None else _as_size(m)
+    n = as_size(n)
+    m = n if m is None else as_size(m)
     if isinstance(n, int) and isinstance(m, int):
         return np.triu_indices(n, k, m) if upper else np.tril_indices(n, k, m)
     rows, columns = count_up(n), count_up(m)
@@ -196,10 +195,5 @@ def diag_indices_from(arr: Array) -> Any:
 
 def diag_indices(n: Dim, ndim: int = 2) -> Any:
     """As in NumPy; the size may be known only at run time."""
-    n = _as_size(n)
+    n = as_size(n)
     return np.diag_indices(n, ndim) if isinstance(n, int) else (count_up(n),) * ndim
-
-
-def _as_size(n: Any) -> Dim:
-    """A size, or a Python integer. Raises NumberAsked for a traced number."""
-    return n if isinstance(n, Size) else operator.index(n)

@@ -11,10 +11,10 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import count_up, transpose
-from primsplit.dims import Dim, Size, floor_divide, maximum
+from primsplit.dims import Dim, floor_divide, maximum
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.ir import BFLOAT16, Type
-from primsplit.numpy.axes import one_axis, size_as, slab_of
+from primsplit.numpy.axes import as_size, one_axis, size_as, slab_of
 from primsplit.numpy.complex.dispatch import delivered
 from primsplit.numpy.complex.handle import OFFERED, ComplexArray
 from primsplit.numpy.complex.operands import literal, operand
@@ -75,7 +75,7 @@ def _computed(x: Array) -> Array:
 
 def _count(n: Any, default: Dim) -> Dim:
     """How many numbers are transformed. Raises ShapeError for none."""
-    found = default if n is None else n if isinstance(n, Size) else int(n.__index__())
+    found = default if n is None else as_size(n)
     if isinstance(found, int) and found < 1:
         raise ShapeError(f"Invalid number of FFT data points ({found}) specified.", place=tracing.user_place())
     return found

@@ -9,7 +9,7 @@ from primsplit.array import Array, implements
 from primsplit.broadcasting import count_up
 from primsplit.dims import Dim
 from primsplit.ir import Type
-from primsplit.numpy.axes import array_like, many_axes, size_as
+from primsplit.numpy.axes import array_like, as_size, many_axes, size_as
 from primsplit.ops import op
 
 
@@ -41,6 +41,7 @@ def _turned(x: Array, axis: int, cut: Dim) -> Array:
 
 def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
     """np.fft.fftfreq of a size that only the run knows: 0, 1, ..., then the negative frequencies, over n d."""
+    n = as_size(n)
     middle = (n - 1) // 2 + 1
     places = count_up(n)
     signed = op.Where(op.Less(places, size_as(middle, np.int64)), places, op.Sub(places, size_as(n, np.int64)))
@@ -49,4 +50,5 @@ def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
 
 def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
     """np.fft.rfftfreq of a size that only the run knows: 0, 1, ... up to the middle, over n d."""
+    n = as_size(n)
     return count_up(n // 2 + 1) * (1.0 / (n * d))

@@ -1,6 +1,5 @@
 """NumPy's counting of values in bins. Weights carry a gradient; the values do not."""
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -8,11 +7,11 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import expand_to, reshape_to
-from primsplit.dims import Dim, Size
+from primsplit.dims import Dim
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.infer import fresh
 from primsplit.ir import Type
-from primsplit.numpy.axes import END, array_like, slab
+from primsplit.numpy.axes import END, array_like, as_size, slab
 from primsplit.numpy.cumulative import difference
 from primsplit.numpy.ordering import searchsorted
 from primsplit.numpy.reductions import reduced
@@ -38,7 +37,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Dim = 0) -> Array:
         raise DtypeError("np.bincount takes integers along one axis", place=tracing.user_place())
     places = cast_to(values, np.int64)
     known = places.known()
-    least = minlength if isinstance(minlength, Size) else operator.index(minlength)
+    least = as_size(minlength)
     if known is not None and isinstance(least, int):
         size: Any = max(int(known.max(initial=-1)) + 1, least)
     else:

@@ -9,12 +9,13 @@ import numpy.typing as npt
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements, unsupported
-from primsplit.broadcasting import expand_to
+from primsplit.broadcasting import count_up, expand_to
 from primsplit.dims import Dim, Size
 from primsplit.errors import DtypeError, IndexingError, ShapeError
 from primsplit.ir import BFLOAT16, Type
-from primsplit.numpy.axes import END, array_like, delivered, one_axis, reaching, slab
+from primsplit.numpy.axes import END, array_like, delivered, one_axis, reaching, size_as, slab
 from primsplit.numpy.indexing import as_view
+from primsplit.numpy.keys import as_int64
 from primsplit.numpy.layout import atleast_1d, atleast_2d, atleast_3d, moveaxis, reshape
 from primsplit.numpy.ufuncs import Casting, cast_to
 from primsplit.ops import op
@@ -162,17 +163,27 @@ def _flat_unless(x: Any, axis: int | None) -> tuple[Array, int]:
 
 @implements(np.delete)
 def delete(x: Any, obj: Any, axis: int | None = None) -> Array:
-    """Without the slices at these positions, which must be known while tracing."""
+    """Without the slices at these positions, which must be known while tracing, but for a single one."""
     x, axis = _flat_unless(x, axis)
-    if isinstance(x.shape[axis], Size) and isinstance(obj, int | np.integer) and obj >= 0:
+    is_one = isinstance(obj, int | np.integer) and isinstance(x.shape[axis], Size)
+    if is_one and obj >= 0:
         x = reaching(x, axis, int(obj) + 1)
         return op.Concat(slab(x, axis, 0, int(obj)), slab(x, axis, int(obj) + 1, END), axis=axis)
+    if is_one or _is_asked(obj):
+        places = count_up(x.shape[axis])
+        left, gone = places[1:], op.Gather(places, as_int64(array_like(obj)))
+        return op.Gather(x, op.Sub(left, op.Cast(op.LessOrEqual(left, gone), to="int64")), axis=axis)
     size = _static_size(x, axis, "np.delete")
     try:
         kept = np.delete(np.arange(size), _literal(obj, "np.delete"))
     except IndexError as error:
         raise IndexingError(str(error), place=tracing.user_place()) from None
     return op.Gather(x, kept, axis=axis)
+
+
+def _is_asked(obj: Any) -> bool:
+    """True for a single position that only the run knows."""
+    return isinstance(obj, Array) and not obj.ndim and obj.dtype.kind in "iu" and obj.known() is None
 
 
 def _literal(obj: Any, what: str) -> Any:
@@ -186,15 +197,15 @@ def _literal(obj: Any, what: str) -> Any:
 
 @implements(np.insert)
 def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
-    """With `values` put before these positions, which must be known while tracing.
+    """With `values` put before these positions, which must be known while tracing, but for a single one.
 
     Of an axis whose size only the run knows they are counted from one of its ends; a run that has not so many fails.
     """
     x, axis = _flat_unless(x, axis)
-    position = _literal(obj, "np.insert")
+    position = obj if _is_asked(obj) else _literal(obj, "np.insert")
     if isinstance(position, slice):
         position = np.arange(_static_size(x, axis, "np.insert"))[position]
-    places = np.asarray(position)
+    places = np.zeros((), int) if isinstance(position, Array) else np.asarray(position)
     new = cast_to(array_like(values), x.dtype)
     if new.ndim < x.ndim:
         new = new[(None,) * (x.ndim - new.ndim)]
@@ -204,6 +215,8 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     count = new.shape[axis] if places.size == 1 else places.size
     wide = expand_to(new, tuple(count if i == axis else d for i, d in enumerate(x.shape)))
     size = x.shape[axis]
+    if isinstance(position, Array):
+        return _from_behind(op.Concat(x, wide, axis=axis), as_int64(position), size, count, axis)
     if isinstance(size, Size) or isinstance(count, Size):
         return _between(x, places.reshape(-1), wide, axis)
     places = np.full(count, places.item()) if places.size == 1 else places
@@ -212,6 +225,20 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     except IndexError as error:
         raise IndexingError(str(error), place=tracing.user_place()) from None
     return op.Gather(op.Concat(x, wide, axis=axis), numbered, axis=axis)
+
+
+def _from_behind(joined: Array, asked: Array, size: Dim, count: Dim, axis: int) -> Array:
+    """`joined`, whose last `count` slices are moved before the position asked for, which is one of the first `size`."""
+    backwards = op.Sub(asked, op.Cast(op.Less(asked, 0), to="int64"))  # -1 is before the last of them, not behind it
+    place = op.Gather(count_up(size + 1), backwards)
+    before = count_up(size + count)
+    moved = op.Sub(before, place)
+    behind = op.Where(
+        op.Less(moved, size_as(count, np.int64)),
+        op.Add(moved, size_as(size, np.int64)),
+        op.Sub(before, size_as(count, np.int64)),
+    )
+    return op.Gather(joined, op.Where(op.Less(moved, 0), before, behind), axis=axis)
 
 
 def _between(x: Array, places: Any, new: Array, axis: int) -> Array:
@@ -261,11 +288,11 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     return _parts(x, [dims.floor_divide(size, count)] * count, axis)
 
 
-def _place(place: Any) -> Dim:
-    return place if isinstance(place, Size) else int(place)
+def _place(place: Any) -> Any:
+    return place if isinstance(place, Size | Array) else int(place)
 
 
-def _cut(x: Array, places: Sequence[Dim | None], axis: int) -> list[Array]:
+def _cut(x: Array, places: Sequence[Any], axis: int) -> list[Array]:
     size = x.shape[axis]
     known = [0, *places[1:-1], size]
     literal = [p for p in known if isinstance(p, int)]

@@ -1,6 +1,5 @@
 """Shape and order: reshape, transpose, squeeze, broadcast, flip, copy, astype."""
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,24 +13,17 @@ from primsplit.dims import Dim, Shape, Size
 from primsplit.errors import DtypeError, ShapeError, TraceError
 from primsplit.infer import broadcast_shapes
 from primsplit.infer.layout import left_over
-from primsplit.numpy.axes import array_like, many_axes, one_axis
+from primsplit.ir import Type
+from primsplit.numpy.axes import array_like, as_size, many_axes, one_axis
 from primsplit.numpy.ufuncs import Casting, cast_to
 from primsplit.numpy.writing import fitted
 from primsplit.ops import op
 
 
 def as_shape(shape: Any) -> tuple[Dim, ...]:
-    """The sizes of a shape argument: an int, a Size, or a sequence of those; traced sizes where they are known."""
-    given = shape if isinstance(shape, tuple | list | np.ndarray) else (shape,)
-    return tuple(_as_size(s) for s in given)
-
-
-def _as_size(size: Any) -> Dim:
-    if isinstance(size, Size):
-        return size
-    if isinstance(size, Array) and size.value.sizes is not None and len(size.value.sizes) == 1:
-        return size.value.sizes[0]
-    return operator.index(size)
+    """The sizes of a shape argument: one that `as_size` takes, or a sequence of those."""
+    is_many = shape.ndim > 0 if isinstance(shape, Array | np.ndarray) else isinstance(shape, tuple | list)
+    return tuple(map(as_size, shape if is_many else (shape,)))
 
 
 def view_by(x: Array, forward: Callable[[Array], Array], backward: Callable[[Array], Array]) -> Array:
@@ -84,14 +76,17 @@ def reshape_method(x: Array, *shape: Any, order: str = "C", copy: bool | None = 
 @implements(np.reshape)
 def reshape(x: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Array:
     """As in NumPy; sizes may be symbols, one may be -1. Raises ShapeError."""
-    x = array_like(x)
-    target = resolved_shape(x.shape, as_shape(shape))
+    x, wanted = array_like(x), as_shape(shape)
+    target = resolved_shape(x.shape, wanted)
+    has_hole = any(isinstance(d, int) and d < 0 for d in wanted)
+    is_sure = has_hole or dims.same(x.size, dims.product(target))
+    fill = reshape_to if is_sure else _reshape_strictly
 
     def forward(source: Array) -> Array:
         if order != "F":
-            return reshape_to(source, target)
+            return fill(source, target)
         reversed_axes = transpose(source, list(range(source.ndim))[::-1])
-        return transpose(reshape_to(reversed_axes, target[::-1]), list(range(len(target)))[::-1])
+        return transpose(fill(reversed_axes, target[::-1]), list(range(len(target)))[::-1])
 
     if copy:
         return fresh(Array(forward(x).value), order)
@@ -101,6 +96,11 @@ def reshape(x: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
     found = view_by(x, forward, lambda new: reshape_to(new, shape))
     # The elements of one axis are evenly spaced, wherever they lie, and so are their rows.
     return fresh(found) if x.contiguous else found
+
+
+def _reshape_strictly(x: Array, target: tuple[Dim, ...]) -> Array:
+    """`x` in this shape; a run in which that has not as many elements fails."""
+    return op.Reshape(x, tracing.size_vector(target), allowzero=1, types=[Type(x.dtype, target)])
 
 
 def resolved_shape(shape: Shape, wanted: Sequence[Dim]) -> tuple[Dim, ...]:
@@ -298,10 +298,8 @@ def meshgrid(*axes: Any, copy: bool = True, sparse: bool = False, indexing: str 
     spread: list[Array] = []
     for place, point in enumerate(points):
         axis = 1 - place if indexing == "xy" and rank > 1 and place < 2 else place
-        spread.append(Array(reshape_to(point, [point.shape[0] if i == axis else 1 for i in range(rank)]).value))
-    if sparse:
-        return tuple(spread)
-    wide = broadcast_arrays(*spread)
+        spread.append(reshape(point, [point.shape[0] if i == axis else 1 for i in range(rank)]))
+    wide = tuple(spread) if sparse else broadcast_arrays(*spread)
     return tuple(Array(a.value) for a in wide) if copy else wide
 
 

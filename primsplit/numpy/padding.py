@@ -12,9 +12,9 @@ from primsplit.broadcasting import count_up, expand_to, full, reshape_to
 from primsplit.dims import Dim, Size
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.ir import Type
-from primsplit.numpy.axes import array_like, one_axis, size_as, slab
+from primsplit.numpy.axes import array_like, as_size, one_axis, size_as, slab
 from primsplit.numpy.keys import as_int64
-from primsplit.numpy.layout import as_shape, reshape
+from primsplit.numpy.layout import as_shape, read_only_view, reshape
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 
@@ -153,7 +153,7 @@ def pad(x: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Array
     Modes: constant, edge, reflect, symmetric, wrap, linear_ramp, empty (zeros). Others raise UnsupportedFunction.
     """
     x = array_like(x)
-    widths = _pairs(pad_width, x.ndim)
+    widths = [(as_size(before), as_size(after)) for before, after in _pairs(pad_width, x.ndim)]
     if mode in {"constant", "empty"}:
         values = _pairs(options.get("constant_values", 0), x.ndim)
         return _pad_constant(x, widths, values)
@@ -301,13 +301,20 @@ def resize(x: Any, new_shape: Any) -> Array:
 def sliding_window_view(
     x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Array:
-    """Every window of the given size along each axis; the axes inside the windows come last. A copy."""
+    """Every window of the given size along each axis; the axes inside the windows come last.
+
+    A view that cannot be written to, also if `writeable`.
+    """
     x = array_like(x)
     sizes = as_shape(window_shape)
     given = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     axes = [one_axis(a, x.ndim) for a in given]
     if len(axes) != len(sizes):
         raise ShapeError("window_shape and axis must have as many entries", place=tracing.user_place())
+    return read_only_view(x, lambda source: _windows(source, sizes, axes))
+
+
+def _windows(x: Array, sizes: Sequence[Dim], axes: Sequence[int]) -> Array:
     for window, place in zip(sizes, axes, strict=True):
         count = x.shape[place] - window + 1
         if isinstance(count, int) and count <= 0:
@@ -315,7 +322,7 @@ def sliding_window_view(
         x = op.Gather(x, _window_places(count, window), axis=place)
         order = [i for i in range(x.ndim) if i != place + 1]
         x = op.Transpose(x, perm=[*order, place + 1])
-    return Array(x.value)
+    return x
 
 
 def _window_places(count: Dim, window: Dim) -> Any:

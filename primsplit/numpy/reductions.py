@@ -24,9 +24,9 @@ from primsplit.ops import op
 
 
 def reduced(kind: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
-    """The ONNX reduction `kind` over literal axes; over none it is `x`."""
+    """The ONNX reduction `kind` over literal axes; over none it is a copy of `x`."""
     if not axes:
-        return x
+        return Array(x.value)
     reduction = getattr(op, kind)
     if len(axes) == x.ndim:
         found: Array = reduction(x, keepdims=int(bool(keepdims)))

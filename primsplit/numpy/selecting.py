@@ -281,4 +281,5 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
     end = op.Squeeze(op.ReduceMax(op.Concat(places + 1, none, axis=0), [0]), [0])
     start = op.Squeeze(op.ReduceMin(op.Concat(places, op.Unsqueeze(size, [0]), axis=0), [0]), [0])
     cut = slice(start if "f" in trim.lower() else None, end if "b" in trim.lower() else None)
-    return Array(x[cut].value)
+    found: Array = x[cut]
+    return found

@@ -159,8 +159,11 @@ def imag(val: Any) -> Array:
 
 @implements(np.polyval)
 def polyval(p: Any, x: Any) -> Any:
-    """The polynomial with coefficients p, highest first, by Horner's rule. A list is an array, whose dtype counts."""
-    point = array_like(x)
+    """The polynomial with coefficients p, highest first, by Horner's rule.
+
+    Lists and numbers are arrays, whose dtypes count.
+    """
+    point = Array(array_like(x).value)
     coefficients = array_like(p) if holds_traced(p) else np.asarray(p)
     if isinstance(coefficients, Array) and coefficients.ndim == 1 and isinstance(coefficients.shape[0], Size):
         return _of_any_degree(coefficients, point)

@@ -8,9 +8,8 @@ import numpy.typing as npt
 from primsplit import tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import count_up, reshape_to
-from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
-from primsplit.numpy.axes import array_like, size_as
+from primsplit.numpy.axes import array_like, as_size, size_as
 from primsplit.numpy.creation import call_broadcast, linspace
 from primsplit.numpy.joining import joined_dtype
 from primsplit.numpy.layout import expand_dims, moveaxis
@@ -55,7 +54,7 @@ def geomspace(
     sign = op.Sign(first)
     low, high = (call_ufunc(np.log10, op.Mul(end, sign)) for end in (first, last))
     values = op.Mul(logspace(low, high, num, endpoint=endpoint), sign)
-    count: Dim = num if isinstance(num, Size) else int(num)
+    count = as_size(num)
     places = reshape_to(count_up(count), (count, *(1 for _ in first.shape)))
     if endpoint:
         final = op.And(op.Equal(places, size_as(count - 1, np.int64)), op.Greater(places, 0))

@@ -11,13 +11,14 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.broadcasting import count_up
 from primsplit.dims import maximum
-from primsplit.numpy.axes import array_like, size_as
+from primsplit.numpy.axes import array_like, as_size, size_as
 from primsplit.numpy.special.bessel import i0_of as i0
 from primsplit.numpy.ufuncs import cast_to
 
 
 def _places(size: Any) -> tuple[Array, Array]:
     """1 - M, 3 - M, ... up to M - 1, and M - 1, but 1 for it where that is 0."""
+    size = as_size(size)
     last = size_as(size - 1, np.float64)
     return Array((2.0 * count_up(size)).value) - last, size_as(maximum(size - 1, 1), np.float64)
 

@@ -33,8 +33,14 @@ def _length(x: Any) -> Any:
 
 def _range(*bounds: Any) -> Any:
     """`range`; of a size that only the run knows, its numbers as an array, which is an index: no loop goes over it."""
-    unknown = any(isinstance(b, Size) and Size.told(b) is None for b in bounds)
+    unknown = any(map(_is_unknown, bounds))
     return FUNCTIONS[np.arange](*bounds) if unknown else builtins.range(*bounds)
+
+
+def _is_unknown(bound: Any) -> bool:
+    if isinstance(bound, Array):
+        return bound.known() is None and bound.dtype.kind in "iu" and FUNCTIONS["whole number"](bound) is None
+    return isinstance(bound, Size) and Size.told(bound) is None
 
 
 def _extreme(original: Function, is_better: Function, of_sizes: Function) -> Function:

@@ -1,9 +1,9 @@
 """Substitutes for Python's classes of numbers, which are called to convert: `float(x)`, `int(x)`, `complex(x)`.
 
 Python lets no object say what `float(x)` is. So while a function is run again, these names mean classes in the modules
-of installed packages that give traced numbers for traced ones. The user's own code is told what to write instead. In
-all else they are what they stand for: as a dtype, for `isinstance`, compared, as a base. Only `is` tells them from a
-class that was read elsewhere, as in `dtype is float`: a module that asks so keeps its own.
+of installed packages that give traced numbers for traced ones. The user's own code is told what to write instead, but
+for `int`. In all else they are what they stand for: as a dtype, for `isinstance`, compared, as a base. Only `is` tells
+them from a class that was read elsewhere, as in `dtype is float`: a module that asks so keeps its own.
 """
 
 import builtins
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array
 from primsplit.dims import Size
 from primsplit.fingerprint import is_library
@@ -95,6 +96,11 @@ def _int(x: Any) -> Any:
     return Array(cast_to(number, np.int64).value, weak=True)
 
 
+def _users_int(x: Any) -> Any:
+    """The same in the user's own code; where there are arrays of a guard, these tell it, or it is refused."""
+    return int(x) if isinstance(x, Array) and tracing.current().examples is not None else _int(x)
+
+
 def _complex(real: Any, imag: Any = 0.0) -> Any:
     return astype(operand(real) + 1j * operand(imag), np.complex128)
 
@@ -104,14 +110,19 @@ NUMBERS = {
     "int": _standing_for(int, (int,), _int),
     "complex": _standing_for(complex, (complex,), _complex),
 }
-"""What Python's classes of numbers mean, by their names."""
+"""What Python's classes of numbers mean in an installed package, by their names."""
+
+USERS = {"int": _standing_for(int, (int,), _users_int)}
+"""What they mean in the user's own modules: `int` alone, since it is how sizes are computed."""
 
 _COMPARED_BY_IDENTITY = re.compile(r"[^)\s]\s+is\s+(not\s+)?(float|int|complex)\b")
 
 
-def stands_in(namespace: Mapping[str, Any]) -> bool:
-    """True for the names of a module of an installed package, unless it compares one of the classes with `is`."""
-    return is_library(namespace.get("__name__") or "") and not _compares(namespace.get("__file__") or "")
+def standing_in(namespace: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the names of classes mean in a module: what they are, where it compares one of them with `is`."""
+    if _compares(namespace.get("__file__") or ""):
+        return {}
+    return NUMBERS if is_library(namespace.get("__name__") or "") else USERS
 
 
 @functools.lru_cache(maxsize=4096)

@@ -19,7 +19,7 @@ from primsplit.fingerprint import containers_read, is_library, members, package_
 from primsplit.numpy.second_run import is_again, running_again
 from primsplit.substitutes import polynomials
 from primsplit.substitutes.builtin import BUILTINS
-from primsplit.substitutes.classes import NUMBERS, stands_in
+from primsplit.substitutes.classes import standing_in
 from primsplit.substitutes.plain_arrays import tabled
 from primsplit.substitutes.table import ModuleSubstitute, methods, originals, substitute_of
 
@@ -214,7 +214,7 @@ def _is_compiled(module: types.ModuleType) -> bool:
 
 def _of_module(namespace: dict[str, Any]) -> Iterator[_Slot]:
     yield from _of_names(namespace)
-    meant = {**BUILTINS, **NUMBERS} if stands_in(namespace) else BUILTINS
+    meant = {**BUILTINS, **standing_in(namespace)}
     if lacking := {n: s for n, s in meant.items() if n not in namespace}:
         yield _BuiltinsSlot(namespace, "", ABSENT, lacking)
 

@@ -16,7 +16,7 @@ from primsplit.tracing.places import (
     user_place,
     users_frames,
 )
-from primsplit.tracing.sizes import is_readable, size_of, size_vector
+from primsplit.tracing.sizes import is_readable, size_of, size_of_number, size_vector
 from primsplit.tracing.stack import (
     Examples,
     Path,
@@ -69,6 +69,7 @@ __all__ = [
     "recording",
     "resumed",
     "size_of",
+    "size_of_number",
     "size_vector",
     "user_instruction",
     "user_place",

@@ -9,7 +9,8 @@ import numpy as np
 from primsplit import dims
 from primsplit.dims import Dim, Size, is_one
 from primsplit.errors import PrimsplitError, ShapeError, TraceError
-from primsplit.ir import Const, Value, Var
+from primsplit.infer import fresh
+from primsplit.ir import Const, Type, Value, Var
 from primsplit.tracing.emission import emit
 from primsplit.tracing.places import user_place
 from primsplit.tracing.stack import Source, current, dim_at, levels, primitive_part
@@ -51,6 +52,22 @@ def size_of(dim: Dim) -> Value:
     known = _find_known(dim.text)
     if known is None:
         known = into.known[dim.text] = _read(dim)
+    return known
+
+
+def size_of_number(number: Value) -> Size:
+    """The size that a whole number is which only the run knows: one symbol for it, also where it is asked for again.
+
+    A run in which it is negative fails.
+    """
+    known = next((level.counted[number] for level in levels() if number in level.counted), None)
+    if known is None:
+        known = fresh(number.hint or "count")
+        one = Const(np.array([1]))
+        wide = number if number.type.dtype == np.int64 else emit("CastLike", [number, one])[0]
+        (vector,) = emit("Reshape", [wide, one])
+        emit("ConstantOfShape", [vector], {"value": np.zeros(1, bool)}, types=[Type(bool, (known,))])
+        current().counted[number] = known
     return known
 
 

@@ -52,11 +52,13 @@ class Recording:
     """The ops recorded so far, and where each symbol's number can be read.
 
     `bindings` tell which value of the recordings around it a parameter stands for, where it stands for one alone.
-    `variables` names values by the user's variables; a recording shares it with those inside it.
+    `counted` are the sizes that whole numbers are. `variables` names values by the user's variables; a recording shares
+    it with those inside it.
     """
 
     __slots__ = (
         "bindings",
+        "counted",
         "examples",
         "explores",
         "known",
@@ -82,16 +84,18 @@ class Recording:
         self.remark = remark
         self.sources: dict[str, Source] = {}
         self.known: dict[str, Value] = {}
+        self.counted: dict[Value, Size] = {}
         self.variables: Variables = Variables() if outer is None else outer.variables
 
     def snapshot(self) -> "Snapshot":
         """What was recorded so far, to come back to."""
-        return list(self.ops), dict(self.known), dict(self.sources), dict(self.variables.uses)
+        sizes = dict(self.known), dict(self.counted), dict(self.sources)
+        return list(self.ops), *sizes, dict(self.variables.uses)
 
     def restore(self, then: "Snapshot") -> None:
         """Forget what was recorded since."""
-        self.ops, self.known, self.sources = list(then[0]), dict(then[1]), dict(then[2])
-        self.variables.uses = dict(then[3])
+        self.ops, self.known, self.counted = list(then[0]), dict(then[1]), dict(then[2])
+        self.sources, self.variables.uses = dict(then[3]), dict(then[4])
 
     def param(self, type: Type, hint: str = "") -> Var:
         """A fresh Var that stands for an input."""
@@ -114,7 +118,7 @@ class Recording:
                 self.sources[name] = (var, axis)
 
 
-Snapshot = tuple[list[Op], dict[str, Value], dict[str, Source], dict[str, int]]
+Snapshot = tuple[list[Op], dict[str, Value], dict[Value, Size], dict[str, Source], dict[str, int]]
 
 
 def primitive_part(dim: Size) -> Size:

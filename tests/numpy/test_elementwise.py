@@ -151,6 +151,7 @@ ARRAY_FUNCTIONS: list[tuple[str, Callable[..., Any], list[Any]]] = [
     ("real", lambda x: x.real + np.real(x) + np.imag(x) + x.imag + x.conj(), [np.arange(3.0)]),
     ("polyval", np.polyval, [np.array([1.0, -2, 3]), np.arange(4)]),
     ("polyval list", lambda x: np.polyval([1, 2, 3], x), [np.arange(4)]),
+    ("polyval at a number", lambda p: np.polyval(p, 2.0), [np.arange(4, dtype=np.float32)]),
     ("polyval of float32", lambda x: np.polyval([1, 2, 3], x), [np.arange(4, dtype=np.float32)]),
     ("sinc int", np.sinc, [np.array([0])]),
     ("lists", lambda x: x * [1.5, 2.0] + np.add([1, 2], x), [np.arange(2)]),

@@ -89,6 +89,10 @@ def broadcast_in_place(y: Any, v: Any) -> None:
     y[0] -= v[:1]
 
 
+def swapped(y: Any, v: Any) -> None:
+    y[0], y[1] = y[1] * v, y[0].copy()
+
+
 WRITES: dict[str, Write] = {
     "an int": setting(1, lambda v: v),
     "a negative int": setting(-1, lambda v: v),
@@ -143,6 +147,7 @@ WRITES: dict[str, Write] = {
     "views by transposition and the like": transposed,
     "parts of a split": parts,
     "a smaller array added": broadcast_in_place,
+    "two rows swapped": swapped,
     "put": lambda y, v: np.put(y, [0, 3, 3, -1], v[0, :2]),
     "put by method": lambda y, v: y.put([1, 2], v[0, 0]),
     "put with indices wrapped": lambda y, v: np.put(y, [61, -62], v[0, :2], mode="wrap"),
@@ -318,6 +323,29 @@ def test_a_new_array_of_any_size_is_a_view_where_it_is_reshaped() -> None:
     for given in (X, X[:1, :1]):
         for found, wanted in zip(program(given), fills_rows_by_places(given), strict=True):
             np.testing.assert_array_equal(found, wanted)
+
+
+READ_LATER: dict[str, Callable[[Any], Any]] = {
+    "sliding windows": lambda y: np.lib.stride_tricks.sliding_window_view(y, 2, axis=1),
+    "diag": np.diag,
+    "trim_zeros": lambda y: np.trim_zeros(y[0]),
+    "meshgrid": lambda y: np.meshgrid(y[0], y[1], copy=False)[1],
+    "sparse meshgrid": lambda y: np.meshgrid(y[0], y[1], copy=False, sparse=True)[1],
+    "conj": lambda y: y.conj(),
+    "sum over no axes": lambda y: np.sum(y, axis=()),
+    "max over no axes": lambda y: y.max(axis=()),
+}
+
+
+@pytest.mark.parametrize("name", READ_LATER)
+def test_what_was_made_of_an_array_sees_a_later_write_where_numpy_makes_a_view(name: str) -> None:
+    def f(x: Any) -> Any:
+        y = np.sin(x)
+        made = READ_LATER[name](y)
+        y[0] = y[1] ** 2
+        return made * y[0, 0], y
+
+    check_grads(f, V, symbolic=False, value_tolerance=1e-12)
 
 
 def reads_columns_after_write(x: Any) -> Any:

@@ -1,5 +1,6 @@
 """Systems of equations: solve, inv, matrix_power, and their forms for tensors."""
 
+import operator
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -114,6 +115,7 @@ def matrix_power(a: Any, n: int) -> Array:
     a = array_like(a)
     if len(a.shape) < 2:
         raise ShapeError("np.linalg takes arrays with at least two axes", place=tracing.user_place())
+    n = operator.index(n)
     if n == 0:
         return identity_like(a)
     found: Array = powered(inv(a) if n < 0 else a, abs(n), matrix_product)
