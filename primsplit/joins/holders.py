@@ -77,12 +77,12 @@ def hides(value: Any) -> bool:
 
 _OPEN = (
     Size, Substitute, ModuleSubstitute, int, float, complex, str, bytes, type(None), type(NotImplemented), range,
-    slice, np.generic, np.ndarray, np.ufunc, np.dtype, np.random.Generator, type, property, dict, list, tuple, set,
+    slice, np.generic, np.ndarray, np.ufunc, np.dtype, type, property, dict, list, tuple, set,
     frozenset, functools.partial, staticmethod, classmethod, types.ModuleType, types.FunctionType, types.MethodType,
     types.BuiltinFunctionType, types.MemberDescriptorType, types.GetSetDescriptorType, types.CodeType,
 )  # fmt: skip
 """The kinds that hold no arrays, or whose parts are seen."""
-_HOLD_NOTHING = frozenset({"abc", "_abc", "enum", "logging", "typing"})
+_HOLD_NOTHING = frozenset({"abc", "_abc", "enum", "logging", "numpy.random._generator", "typing"})
 
 
 def _of_class(kind: type) -> list[Any]:
