@@ -11,7 +11,7 @@ import numpy as np
 from primsplit.array import unsupported
 from primsplit.lifting import array_like
 from primsplit.scipy.ndimage import check_output
-from primsplit.scipy.ranks import chosen_axes, windows
+from primsplit.scipy.ranks import chosen_axes, placed, windows
 from primsplit.scipy.signatures import as_scipys
 
 __all__ = ["binary_closing", "binary_dilation", "binary_erosion", "binary_opening"]
@@ -38,10 +38,8 @@ def _changed(input: Any, given: Neighbourhood, *, is_dilation: bool) -> Any:
     image = array_like(input) != 0
     axes = chosen_axes(given.axes, image.ndim)
     picked = _cross(len(axes)) if given.structure is None else np.asarray(given.structure, bool)
-    origins = [given.origin] * len(axes) if np.ndim(given.origin) == 0 else list(given.origin)
-    if is_dilation:
-        picked = np.flip(picked)
-        origins = [-o - (n % 2 == 0) for o, n in zip(origins, picked.shape, strict=True)]
+    origins = placed(given.origin, picked.shape, mirrored=is_dilation)
+    picked = np.flip(picked) if is_dilation else picked
     for _ in range(count):
         numbers = image.astype(np.float32)
         moved = np.stack(windows(numbers, picked, axes, "constant", float(bool(given.border_value)), origins))

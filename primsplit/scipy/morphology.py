@@ -7,7 +7,7 @@ import numpy as np
 from primsplit.lifting import array_like
 from primsplit.scipy.ndimage import as_given, check_output
 from primsplit.scipy.operands import floating
-from primsplit.scipy.ranks import chosen_axes, windows
+from primsplit.scipy.ranks import chosen_axes, placed, windows
 from primsplit.scipy.signatures import as_scipys
 
 __all__ = [
@@ -50,10 +50,9 @@ def _extreme(input: Any, window: Window, *, is_dilation: bool) -> Any:
     image: Any = array_like(floating(input))
     axes = chosen_axes(window.axes, image.ndim)
     picked, heights = _shape(window, len(axes))
-    origins = [window.origin] * len(axes) if np.ndim(window.origin) == 0 else list(window.origin)
+    origins = placed(window.origin, picked.shape, mirrored=is_dilation)
     if is_dilation:
         picked, heights = np.flip(picked), np.flip(heights)
-        origins = [-o - (n % 2 == 0) for o, n in zip(origins, picked.shape, strict=True)]
     moved = windows(image, picked, axes, window.mode, window.cval, origins)
     lifts = heights[picked]
     if is_dilation:

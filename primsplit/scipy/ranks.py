@@ -87,7 +87,7 @@ def _filtered(
     if picked.ndim != len(chosen):
         raise ShapeError(f"a footprint of shape {picked.shape} for {len(chosen)} axes", place=tracing.user_place())
     place = _place(rank, int(picked.sum()))
-    parts = windows(image, picked, chosen, mode, cval, [origin] * len(chosen) if np.ndim(origin) == 0 else origin)
+    parts = windows(image, picked, chosen, mode, cval, placed(origin, picked.shape))
     if place in {0, len(parts) - 1}:
         found = np.min(np.stack(parts), axis=0) if place == 0 else np.max(np.stack(parts), axis=0)
     else:
@@ -118,6 +118,12 @@ def _place(rank: int | float | None, count: int) -> int:
     if not -count <= rank < count:
         raise RuntimeError("rank not within filter footprint size")
     return rank % count
+
+
+def placed(origin: Any, shape: tuple[int, ...], *, mirrored: bool = False) -> list[int]:
+    """The origin along each axis of a footprint of this shape; `mirrored`, as dilations have it, with the footprint."""
+    origins = [origin] * len(shape) if np.ndim(origin) == 0 else list(origin)
+    return [-o - (n % 2 == 0) for o, n in zip(origins, shape, strict=True)] if mirrored else origins
 
 
 def windows(image: Any, picked: Any, axes: list[int], mode: str, cval: Any, origins: Any) -> list[Any]:
