@@ -306,7 +306,6 @@ def test_paths_that_return_other_dtypes_are_refused() -> None:
 @pytest.mark.parametrize(
     ("function", "told", "cure"),
     [
-        (lambda x: x * int(x[0]), r"int\(\) was asked of a value", "astype(int)"),
         (lambda x: x * float(x.sum()), r"float\(\) was asked of a value", "astype(float)"),
         (lambda x: [1.0, 2.0, 3.0][x.argmax()] * x, "an integer index was asked of a value", "np.take"),
         (lambda x: sum(x[0] for _ in range(x.argmax())), "an integer index was asked of a value", "ps.fori_loop"),
