@@ -65,6 +65,11 @@ def reshape_to(x: Array, shape: Sequence[Dim]) -> Array:
     if len(symbolic) == 1 and literals_positive:
         wanted: Any = [-1 if isinstance(d, Size) else d for d in shape]
         return op.Reshape(x, wanted, types=[Type(x.dtype, shape)])
+    return reshape_strictly(x, shape)
+
+
+def reshape_strictly(x: Array, shape: Sequence[Dim]) -> Array:
+    """`x` in this shape; a run in which that has not as many elements fails."""
     return op.Reshape(x, tracing.size_vector(shape), allowzero=1, types=[Type(x.dtype, shape)])
 
 

@@ -59,7 +59,9 @@ def switch(index: Any, functions: Sequence[Function], *operands: Any) -> Any:
     known = array.known()
     if known is not None:
         return functions[_held(_only(known, "an index"), functions)](*trees.owned(operands))
-    return _halved(array, list(functions), 0, operands)
+    # A uint64 may be beyond int64; of the others, 8 bits cannot count more than 127 functions.
+    wide = array if array.dtype.itemsize == 8 else op.Cast(array, to=np.int64)
+    return _halved(wide, list(functions), 0, operands)
 
 
 def _only(known: npt.NDArray[Any], what: str) -> Any:

@@ -1,6 +1,7 @@
 """`scan` and `mapped`: a body that is run for each element of its sequences."""
 
 import functools
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from primsplit import dims, tracing, trees
 from primsplit.array import Array
-from primsplit.broadcasting import count_up
+from primsplit.broadcasting import count_up, reshape_strictly
 from primsplit.calls.recorded import StandIn, merged
 from primsplit.control.bodies import Body, as_loop, record_body
 from primsplit.control.checkpointing import Schedule, checkpointed
@@ -60,8 +61,9 @@ def _recorded(
     starts, spec = arrays_of(init)
     sequences, xs_spec = arrays_of(xs)
     _check_lengths([a.shape for a in sequences], xs_spec, length)
+    sequences = _of_one_length(sequences, length)
     if checkpoint is not None and sequences:
-        return _checkpointed(body, init, xs, checkpoint, reverse=reverse)
+        return _checkpointed(body, init, trees.unflatten(xs_spec, sequences), checkpoint, reverse=reverse)
     if checkpoint is not None:
         return _checkpointed(lambda carry, _: body(carry, xs), init, _numbers(length), checkpoint, reverse=reverse)
     walk = Walk(0, reverse)
@@ -121,17 +123,38 @@ def _check_lengths(shapes: Sequence[tuple[dims.Dim, ...]], spec: trees.TreeSpec,
         raise ShapeError(
             "scan needs a length where it has no sequences", place=tracing.user_place(), cure="Pass length=n."
         )
+    if shapes and isinstance(length, Array):
+        raise ShapeError(
+            "scan takes as many steps as its sequences are long",
+            place=tracing.user_place(),
+            cure="Leave length out; walk along fewer elements with xs[:n].",
+        )
     for name, shape in zip(paths(spec), shapes, strict=True):
         if not shape:
             raise ShapeError(
                 f"scan takes arrays with an axis to walk along; {name} of xs has none", place=tracing.user_place()
             )
-        first = shapes[0][0] if length is None else length
+        first = _first_length(shapes[0], length)
         if not dims.could_be(shape[0], first):
             raise ShapeError(
                 f"scan takes sequences of one length; {name} of xs has {shape[0]}, not {first}",
                 place=tracing.user_place(),
             )
+
+
+def _first_length(shape: dims.Shape, length: Any) -> dims.Dim:
+    """The length that all sequences have: what was asked for, or that of the first."""
+    if length is None:
+        return shape[0]
+    return length if isinstance(length, dims.Size) else operator.index(length)
+
+
+def _of_one_length(sequences: Sequence[Array], length: Any) -> list[Array]:
+    """The sequences, all of one length; a run in which they are not fails, also where no Scan is left to tell."""
+    if not sequences:
+        return []
+    first = _first_length(sequences[0].shape, length)
+    return [x if dims.same(x.shape[0], first) else reshape_strictly(x, (first, *x.shape[1:])) for x in sequences]
 
 
 def _pair(result: Any) -> tuple[Any, Any]:

@@ -8,12 +8,11 @@ import numpy.typing as npt
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements, unsupported
-from primsplit.broadcasting import inverse_permutation, reshape_to, transpose
+from primsplit.broadcasting import inverse_permutation, reshape_strictly, reshape_to, transpose
 from primsplit.dims import Dim, Shape, Size
 from primsplit.errors import DtypeError, ShapeError, TraceError
 from primsplit.infer import broadcast_shapes
 from primsplit.infer.layout import left_over
-from primsplit.ir import Type
 from primsplit.numpy.axes import array_like, as_size, many_axes, one_axis
 from primsplit.numpy.ufuncs import Casting, cast_to
 from primsplit.numpy.writing import fitted
@@ -80,7 +79,7 @@ def reshape(x: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
     target = resolved_shape(x.shape, wanted)
     has_hole = any(isinstance(d, int) and d < 0 for d in wanted)
     is_sure = has_hole or dims.same(x.size, dims.product(target))
-    fill = reshape_to if is_sure else _reshape_strictly
+    fill = reshape_to if is_sure else reshape_strictly
 
     def forward(source: Array) -> Array:
         if order != "F":
@@ -96,11 +95,6 @@ def reshape(x: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
     found = view_by(x, forward, lambda new: reshape_to(new, shape))
     # The elements of one axis are evenly spaced, wherever they lie, and so are their rows.
     return fresh(found) if x.contiguous else found
-
-
-def _reshape_strictly(x: Array, target: tuple[Dim, ...]) -> Array:
-    """`x` in this shape; a run in which that has not as many elements fails."""
-    return op.Reshape(x, tracing.size_vector(target), allowzero=1, types=[Type(x.dtype, target)])
 
 
 def resolved_shape(shape: Shape, wanted: Sequence[Dim]) -> tuple[Dim, ...]:

@@ -68,6 +68,12 @@ def test_switch_holds_its_index_to_the_functions_there_are(index, gradient) -> N
     np.testing.assert_allclose(ps.grad(f)(np.array([2.0]), np.int64(index)), [gradient], rtol=1e-12)
 
 
+def test_a_narrow_index_chooses_among_more_functions_than_it_counts() -> None:
+    functions = [lambda x, k=k: k * x for k in range(140)]
+    program = ps.trace(lambda i, x: ps.switch(i, functions, x), np.int8(0), 0.5)
+    assert [program(np.int8(i), 0.5) for i in (-128, 3, 127)] == [0.0, 1.5, 63.5]
+
+
 def test_nested_arguments_and_results_pass_through() -> None:
     def f(tree):
         new = ps.cond(tree["a"].sum() > 0, lambda t: {"a": t["b"], "b": t["a"]}, lambda t: t, tree)

@@ -242,10 +242,31 @@ def test_lengths_that_differ_are_refused_when_they_are_known() -> None:
 
     with pytest.raises(ShapeError, match="one length"):
         ps.trace(f, ps.spec("float64", [3]), ps.spec("float64", [4]))
+    with pytest.raises(ShapeError, match="as its sequences are long"):
+        ps.trace(lambda x, n: ps.scan(lambda c, v: (c + v, None), 0.0, x, length=n), np.ones(3), np.int64(3))
+
+
+PRODUCTS = {
+    "a sum without a loop": lambda a, b: ps.scan(lambda c, x: (c + x[0] * x[1], None), 0.0, (a, b))[0],
+    "a loop": lambda a, b: ps.scan(lambda c, x: (np.tanh(c * x[0] + x[1]), None), 0.5, (a, b))[0],
+    "a carry that grows": lambda a, b: ps.scan(lambda c, x: (np.append(c, x[0] * x[1]), None), np.ones(1), (a, b))[
+        0
+    ].sum(),
+    "parts": lambda a, b: ps.scan(lambda c, x: (np.tanh(c * x[0] + x[1]), c), 0.5, (a, b), checkpoint="sqrt")[0],
+    "no carry": lambda a, b: sum(y.sum() for y in ps.map(lambda x: (x[0] * 2, x[1]), (a, b))),
+    "a length": lambda a, b: ps.scan(lambda c, x: (c + x, None), np.sum(a), b, length=len(a))[0],
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_lengths_that_only_a_run_knows_differ_in_none(name) -> None:
+    f = PRODUCTS[name]
+    a, b = np.array([0.3, 0.5, 0.7]), np.array([1.0, -1.0, 2.0])
     program = ps.trace(f, ps.spec("float64", ["N"]), ps.spec("float64", ["M"]))
-    assert program(np.ones(3), np.ones(3)) == 3
-    with pytest.raises(RunError):
-        program(np.ones(3), np.ones(4))
+    np.testing.assert_allclose(program(a, b), f(a, b))
+    for other in (b[:1], b[:0], np.arange(5.0)):
+        with pytest.raises(RunError):
+            program(a, other)
 
 
 def test_on_plain_arrays_it_is_the_loop() -> None:
