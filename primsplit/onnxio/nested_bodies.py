@@ -23,11 +23,15 @@ def given(value: Value | None) -> Value:
 
 
 def steady(
-    record: Callable[[Sequence[Type]], Block], starts: Sequence[Type], first: int, lead: int
+    record: Callable[[Sequence[Type]], Block],
+    starts: Sequence[Type],
+    first: int,
+    lead: int,
+    stem: Callable[[int], str] = lambda _: "changing",
 ) -> tuple[Block, list[Type]]:
     """The body for carries of types that every step keeps, and those types; the first ones where they are kept.
 
-    The carries begin at parameter `first` and at result `lead`.
+    The carries begin at parameter `first` and at result `lead`. `stem` names the sizes that may change of a carry.
     """
     types = list(starts)
     while True:
@@ -37,7 +41,8 @@ def steady(
         for a, b in zip(types, after, strict=True):
             if a.dtype != b.dtype:
                 raise ParseError(f"a carry of a loop is {a.dtype} before a step and {b.dtype} after it")
-        wider = [widened(s, a, outside(b, known)) for s, a, b in zip(starts, types, after, strict=True)]
+        triples = enumerate(zip(starts, types, after, strict=True))
+        wider = [widened(s, a, outside(b, known), stem(k)) for k, (s, a, b) in triples]
         if wider == types:
             return body, types
         types = wider

@@ -16,7 +16,7 @@ from primsplit.array import Array
 from primsplit.errors import UnsupportedFunction
 from primsplit.infer import fresh
 from primsplit.ir import Block, Type, Value
-from primsplit.nested import emit_loop
+from primsplit.nested import VARYING, emit_loop
 from primsplit.onnxio import ragged
 from primsplit.onnxio.known import known_number
 from primsplit.onnxio.nested_bodies import after_steps, steady
@@ -155,7 +155,9 @@ class Carried:
     def recorded(self, trips: Value | None, condition: Value | None) -> list[Entry]:
         """Record the Loop with its carries as they are told now. Raises what says that they must be told otherwise."""
         starts = leaves(self.kept)
-        block, types = steady(self.block, [v.type for v in starts], 2, 1)
+        varying = self.varying()
+        told = [VARYING if k in varying else "changing" for k in range(len(starts))]
+        block, types = steady(self.block, [v.type for v in starts], 2, 1, told.__getitem__)
         block = without_invariants(block)
         count = len(starts)
         growing = [place for place in sorted(self.growing) if self.growing[place]]
@@ -165,6 +167,12 @@ class Carried:
                 raise _Outgrown(place, Listed(items))
         ends = after_steps(types, starts)
         return self.results(emit_loop(trips, condition, block, starts, ends), count)
+
+    def varying(self) -> set[int]:
+        """The kept tensors that steps are known to change in size, by their positions."""
+        kept = [i for i in range(len(self.carries)) if i not in self.growing]
+        held = [(i, leaf) for i in kept for leaf in leaves([self.carries[i]])]
+        return {k for k, (i, _) in enumerate(held) if i in self.lengthening or isinstance(self.carries[i], Ragged)}
 
     def block(self, types: Sequence[Type]) -> Block:
         """The body for kept tensors of these types: after the condition those, what is appended, what is stacked.

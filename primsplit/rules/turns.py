@@ -17,7 +17,7 @@ from primsplit.array import RANK_CURE, Array
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.ir import Block, Op, Renaming, Type, Value, Var, rename
-from primsplit.nested import VARYING, Walk, visible
+from primsplit.nested import VARYING, Walk, same_everywhere, visible
 from primsplit.parts import Split
 from primsplit.passes.loops.cheap import cheap_captures
 from primsplit.passes.loops.hoist import hoist
@@ -195,7 +195,8 @@ def _read_late(missing: Sequence[Var], next_of: dict[Var, Value], written: Seque
 def _move_out(turns: Turns, split: Split, around: Renaming, varying: frozenset[Var]) -> list[Op]:
     """Record in front of the loop the ops that do not vary from step to step; return the others."""
     params = split.primal.params[: len(turns.body.params)]
-    starts = {p: init for p, init in zip(params, turns.inits, strict=False) if p not in varying}
+    pairs = zip(params, turns.inits, strict=False)
+    starts = {p: init for p, init in pairs if p not in varying and same_everywhere(p.type.shape, init.type.shape)}
     outside, inside = hoist(
         [_shape_of_start(step, starts) for step in split.primal.ops], [p for p in params if p not in around]
     )
@@ -206,7 +207,7 @@ def _move_out(turns: Turns, split: Split, around: Renaming, varying: frozenset[V
 
 
 def _shape_of_start(step: Op, starts: dict[Var, Value]) -> Op:
-    """A carry has one shape in every step: it is read from the first."""
+    """A carry that surely has one shape in every step: it is read from the first."""
     source = step.inputs[0] if step.kind in {"Shape", "Size"} else None
     if not isinstance(source, Var) or source not in starts:
         return step

@@ -97,6 +97,26 @@ ROWS = [
         [drawn(2), np.array(3)],
     ),
     Row(
+        "a Loop that puts each element before the others",
+        f"""m (double[N, 2] x, double[2] a) => (double y) {{
+            e = SequenceConstruct (a)
+            {LOOP}
+            rows = Shape <start = 0, end = 1> (x)
+            n = Squeeze (rows)
+            s = Loop (n, yes, e) <body = step (int64 k, bool c, seq(double[K]) p) => (bool d, seq(double[K]) q) {{
+                d = Identity (c)
+                zero = Constant <value = int64 {{0}}> ()
+                v = Gather (x, k)
+                w = Sin (v)
+                q = SequenceInsert (p, w, zero) }}>
+            t = ConcatFromSequence <axis = 0, new_axis = 1> (s)
+            first = Constant <value = int64 {{0}}> ()
+            v = SequenceAt (s, first)
+            z = Mul (t, v)
+            {END} }}""",
+        [drawn(3, 2), drawn(2)],
+    ),
+    Row(
         "a Loop that reads an empty sequence's length and appends elements that grow",
         f"""m (double[2] a, int64 n) => (double y) {{
             {EMPTY}

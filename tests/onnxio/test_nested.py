@@ -445,6 +445,35 @@ agraph (double[N] x) => (double[N] y) {
 """
 
 
+FEWER = """
+agraph (double x, int64[K] marks) => (double y) {
+  true = Constant <value = bool {1}> ()
+  three = Constant <value = int64 {3}> ()
+  y, left = Loop (three, true, x, marks) <
+    body = step (int64 i, bool going, double v, int64[M] some) => (bool again, double next, int64[L] fewer) {
+      again = Identity (going)
+      count = Size (some)
+      factor = Cast <to = 11> (count)
+      product = Mul (v, factor)
+      next = Sin (product)
+      later = Greater (some, i)
+      fewer = Compress <axis = 0> (some, later)
+    }
+  >
+}
+"""
+
+
+def test_how_many_a_carry_has_left_is_counted_in_each_step(model) -> None:
+    loaded, marks = model(FEWER), np.array([0, 1, 2, 5])
+    value, gradient = ps.trace(lambda x, k: ps.value_and_grad(lambda v: loaded(v, k))(x), 0.3, marks)(0.3, marks)
+    first = np.sin(4 * 0.3)
+    second = np.sin(3 * first)
+    np.testing.assert_allclose(value, np.sin(2 * second), rtol=1e-12)
+    slopes = 4 * np.cos(4 * 0.3) * 3 * np.cos(3 * first) * 2 * np.cos(2 * second)
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-12)
+
+
 def test_ones_are_cotangents_of_what_an_if_gives_too(tmp_path: Path) -> None:
     path = str(tmp_path / "model.onnx")
     onnx.save(onnx.parser.parse_model(HEAD + LAST), path)
