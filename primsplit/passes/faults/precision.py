@@ -2,9 +2,10 @@
 
 onnxruntime 1.31.1 fuses a MatMul with a multiplication or division by a constant number, on its output or on an input
 (through a Transpose too), into FusedMatMul, whose factor is a float32: float64 products lose nine digits, without a
-word. Before 1.26 it fuses a Transpose into it likewise, and then has no float64 kernel of it: the file does not load.
-Transposes are moved before that, past most of what computes element by element, to where two meet or to a product.
-A Gemm is not fused so; nor is a MatMul beside an Unsqueeze and a Squeeze that undo each other, which copy nothing.
+word. A Dropout that keeps all, or an addition of 0, is dropped from between the two before that. Before 1.26 it fuses a
+Transpose into it likewise, and then has no float64 kernel of it: the file does not load. Transposes are moved before
+that, past most of what computes element by element, to where two meet or to a product. A Gemm is not fused so; nor is a
+MatMul beside an Unsqueeze and a Squeeze that undo each other, which copy nothing.
 """
 
 from collections.abc import Collection, Sequence, Set
@@ -19,6 +20,7 @@ from primsplit.passes.faults.moved_transposes import Reached
 from primsplit.passes.rewriting import made_again
 
 SCALINGS = frozenset({"Mul", "Div"})
+TERMS = frozenset({"Add", "Sub"})
 STOPS = frozenset({"Einsum", "Gemm", "If", "Loop", "MatMul", "NonZero", "Range", "Scan", "Shape", "Size"})
 """What no Transpose is moved past."""
 
@@ -57,26 +59,34 @@ def _inside(block: Block, folded: Set[Var]) -> Block:
 
 
 def _scaled_results(block: Block, numbers: Collection[Var]) -> set[Var]:
-    """The Vars that are multiplied or divided by a constant number."""
-    return {
-        v
-        for op in block.ops
-        if op.kind in SCALINGS and any(_is_number(v, numbers) for v in op.inputs)
-        for v in op.inputs
-        if isinstance(v, Var)
-    }
+    """The Vars that are multiplied or divided by a constant number, past what is dropped between."""
+    found: set[Var] = set()
+    for op in reversed(block.ops):
+        if op.kind in SCALINGS and any(_is_number(v, numbers) for v in op.inputs):
+            found.update(v for v in op.inputs if isinstance(v, Var))
+        elif op.outputs[0] in found and (term := _handed_on(op, numbers)) is not None:
+            found.add(term)
+    return found
 
 
 def _is_scaled(value: Value | None, makers: dict[Var, Op], numbers: Collection[Var], outside: Collection[Var]) -> bool:
-    """True where the value is, but for Transposes, something multiplied or divided by a constant number, or may be."""
+    """True where the value is, but for Transposes and what is dropped, scaled by a constant number, or may be."""
     while isinstance(value, Var) and value in makers:
         op = makers[value]
         if op.kind in SCALINGS:
             return any(_is_number(v, numbers) for v in op.inputs)
-        if op.kind != "Transpose":
-            return False
-        value = op.inputs[0]
+        value = op.inputs[0] if op.kind == "Transpose" else _handed_on(op, numbers)
     return value in outside
+
+
+def _handed_on(op: Op, numbers: Collection[Var]) -> Var | None:
+    """The input that onnxruntime may read in the op's place: a Dropout's, or the term beside a constant 0."""
+    if op.kind == "Dropout" and isinstance(op.inputs[0], Var):
+        return op.inputs[0]
+    if op.kind not in TERMS:
+        return None
+    zeros = [_is_number(v, numbers) and not (isinstance(v, Const) and v.numpy().any()) for v in op.inputs]
+    return next((v for v, other in zip(op.inputs, zeros[::-1], strict=True) if other and isinstance(v, Var)), None)
 
 
 def _folded(block: Block, around: Set[Var]) -> set[Var]:

@@ -26,6 +26,8 @@ A, B, BATCH = rng.standard_normal((5, 6)), rng.standard_normal((6, 7)), rng.stan
         (lambda a, b: (a * 0.1) @ b, BATCH, B),
         (lambda a, b: (a * 0.3) @ b, A, B[:, 0]),
         (lambda a, b: np.sum((a @ b) * 0.1) * 0.3, BATCH, B),
+        (lambda a, b: (a @ b + 0.0) * 0.1, A, B),
+        (lambda a, b: (a * 0.1 + 0.0).T @ b, A, B[:5]),
     ],
 )
 def test_a_factor_beside_a_product_costs_no_digits(function: Callable[..., Any], left: Any, right: Any) -> None:
@@ -42,6 +44,11 @@ def test_a_factor_beside_a_product_costs_no_digits(function: Callable[..., Any],
             ends.append(np.sum(function(*moved)))
         # The function is linear in each argument, so the difference is exact but for rounding.
         assert np.sum(gradient * direction) == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-10)
+
+
+def test_a_factor_behind_a_dropout_that_keeps_all_costs_no_digits() -> None:
+    scaled = ps.trace(lambda a, b: op.Dropout(a @ b) * 0.1, A, B)
+    np.testing.assert_allclose(scaled(A, B), A @ B * 0.1, rtol=1e-14, atol=1e-14)
 
 
 def test_a_factor_of_what_is_pulled_back_as_a_matrix_costs_no_digits() -> None:
