@@ -4,11 +4,13 @@ onnxruntime makes y / n of (1 / n) * y when it loads a file, and then no longer 
 (1.20 to 1.32.0, its rule DivMulFusion). Where y is a reciprocal too, read by another product, that one is then taken
 for the only one: y goes, and the file does not load. Written as quotients there is nothing left to rewrite. They round
 once, where the product rounds twice.
+
+Of whole numbers 1 / n is none but for n of 1 and -1, and the quotient another number: there the two are kept apart.
 """
 
 from primsplit.ir import Block, Op, Value, Var, readers, same_types
 from primsplit.passes.rewrites.table import number
-from primsplit.passes.rewriting import Rewriter
+from primsplit.passes.rewriting import Rewriter, made_again
 
 
 def write_quotients(block: Block) -> Block:
@@ -17,7 +19,7 @@ def write_quotients(block: Block) -> Block:
 
 
 class _Quotients(Rewriter):
-    """The walk. `divisors` has n of each such product, by its result; `gone` are the reciprocals."""
+    """The walk. `divisors` has n of each such product, by its result; `gone` its reciprocals, `whole` those kept."""
 
     kinds = frozenset({"Div"})
 
@@ -25,11 +27,13 @@ class _Quotients(Rewriter):
         super().__init__()
         self.divisors: dict[Var, tuple[int, Value]] = {}
         self.gone: set[Var] = set()
+        self.whole: set[Value | None] = set()
 
     def enter(self, block: Block) -> None:
         """Find the products of the block."""
         read_by = readers(block.ops, block.results)
         inverted = {op.outputs[0]: op.inputs[1] for op in block.ops if _is_reciprocal(op)}
+        self.whole.update(op.outputs[0] for op in block.ops if _is_whole_reciprocal(op))
         for op in block.ops:
             if op.kind != "Mul":
                 continue
@@ -46,9 +50,24 @@ class _Quotients(Rewriter):
             return None
         found = self.divisors.get(op.outputs[0])
         if found is None:
-            return super().visit(op)
+            return self.apart(op) if op.kind == "Mul" and not self.whole.isdisjoint(op.inputs) else super().visit(op)
         place, divisor = found
         return op.beside("Div", (op.inputs[1 - place], self.value(divisor)), op.outputs)
+
+    def apart(self, op: Op) -> Op:
+        """A product that reads its whole reciprocals made again, an axis added and taken off."""
+        inputs = []
+        for value in op.inputs:
+            again = value
+            if isinstance(value, Var) and value in self.whole:
+                again = Var(value.type)
+                self.kept.extend(made_again(op, value, again))
+            inputs.append(again)
+        return op.beside(op.kind, tuple(inputs), op.outputs)
+
+
+def _is_whole_reciprocal(op: Op) -> bool:
+    return op.kind == "Div" and op.outputs[0].type.dtype.kind in "iu" and number(op.inputs[0]) == 1
 
 
 def _is_reciprocal(op: Op) -> bool:

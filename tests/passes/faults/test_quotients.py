@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.ops import op
 from primsplit.testing import check_grads
 
 X, Y = np.array([0.7, -1.3, 2.1]), np.array([1.9, 0.4, -0.8])
@@ -52,3 +53,10 @@ def test_gates_that_are_multiplied_with_each_other_have_gradients() -> None:
         return np.sum(x * y)
 
     check_grads(gated, X, Y)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8"])
+def test_whole_numbers_have_no_reciprocal(dtype: str) -> None:
+    numbers = np.array([1, 2, 3, 5], dtype)
+    product = ps.trace(lambda x: op.Div(x.dtype.type(1), x) * (x * x.dtype.type(4) + x.dtype.type(1)), numbers)
+    np.testing.assert_array_equal(product(numbers), [5, 0, 0, 0])
