@@ -33,7 +33,7 @@ def infer(kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, An
     """
     types: Sequence[Type] = ()
     if kind in elementwise.BY_TYPES and not attributes and outputs == 1:
-        types = _types_by_types(kind, tuple([None if v is None else v.type for v in inputs]))
+        types = _types_of_arithmetic(kind, tuple([None if v is None else v.type for v in inputs]))
         if types[0].is_float:
             return [(types[0], None)]
     site = Site(kind, inputs, attributes, outputs)
@@ -43,7 +43,7 @@ def infer(kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, An
 
 
 @functools.lru_cache(4096)
-def _types_by_types(kind: str, inputs: tuple[Type | None, ...]) -> Sequence[Type]:
+def _types_of_arithmetic(kind: str, inputs: tuple[Type | None, ...]) -> Sequence[Type]:
     """Most ops of a program are arithmetic on arrays of a few types: each combination is looked at once."""
     return _types(Site(kind, [None if t is None else Var(t) for t in inputs], {}, 1))
 

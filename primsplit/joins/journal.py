@@ -51,6 +51,10 @@ class Journal:
             return
         if not (_is_container(owner) if attribute is None else _only_holds(owner, attribute)):
             raise NotJoined(self.at, "it writes to what is no traced array, list, dictionary or plain object")
+        self.keep(owner)
+
+    def keep(self, owner: Any) -> None:
+        """Remember what an owner holds, as it was at first."""
         self.noted.setdefault(id(owner), (owner, content(owner)))
 
     def note_values(self, owner: Any, attribute: str | None) -> None:
@@ -114,7 +118,7 @@ def sharing(name: Callable[[], Any]) -> None:
     """Note the one name that a function reads, which others read too, and which is given another value next."""
     if _open.journals:
         (cell,) = name.__closure__ or ()
-        _open.journals[-1].noted.setdefault(id(cell), (cell, content(cell)))
+        _open.journals[-1].keep(cell)
 
 
 def filling(owner: Any) -> Any:
@@ -162,7 +166,7 @@ def put(owner: Any, held: Content) -> None:
 def hold(owner: Any, held: Content) -> None:
     """Let a list, dictionary or object hold this from now on, also where a side is run noted."""
     if _open.journals:
-        _open.journals[-1].noted.setdefault(id(owner), (owner, content(owner)))
+        _open.journals[-1].keep(owner)
     put(owner, held)
 
 

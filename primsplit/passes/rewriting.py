@@ -1,7 +1,8 @@
 """What the passes share: replacing values while walking a block once, sub-blocks included."""
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -126,3 +127,10 @@ def made_again(op: Op, value: Var, view: Var) -> list[Op]:
         op.beside("Unsqueeze", (value, front), (wide,)),
         op.beside("Squeeze", (wide, front), (view,)),
     ]
+
+
+def reading_again(op: Op, operands: Iterable[Value | None]) -> list[Op]:
+    """The op behind what makes these of its operands again, which it then reads."""
+    apart = {v: Var(v.type, v.hint, v.sizes) for v in operands if isinstance(v, Var)}
+    made = [step for v, again in apart.items() for step in made_again(op, v, again)]
+    return [*made, replace(op, inputs=tuple(renamed(v, apart) for v in op.inputs))]

@@ -5,11 +5,9 @@ for 16 bits it puts there itself. What the product is then written as has no typ
 behind it ends the process while the file is loaded.
 """
 
-from dataclasses import replace
-
-from primsplit.ir import Block, Op, Var, renamed
+from primsplit.ir import Block, Op, Var
 from primsplit.passes.faults.moved_transposes import Reached, moves_first
-from primsplit.passes.rewriting import Rewriter, made_again
+from primsplit.passes.rewriting import Rewriter, reading_again
 
 
 def keep_cast_stacks(block: Block) -> Block:
@@ -33,11 +31,12 @@ class _Apart(Rewriter):
         self.cast.follow(op)
         if op.kind != "MatMul" or all(v is None or v.type.rank == 2 for v in op.inputs):
             return super().visit(op)
-        apart = {v: Var(v.type, v.hint, v.sizes) for v in op.inputs if isinstance(v, Var) and self.is_suspected(v)}
-        if not apart:
+        suspected = [v for v in op.inputs if isinstance(v, Var) and self.is_suspected(v)]
+        if not suspected:
             return super().visit(op)
-        self.kept.extend(step for v, again in apart.items() for step in made_again(op, v, again))
-        return replace(op, inputs=tuple(renamed(v, apart) for v in op.inputs))
+        *made, product = reading_again(op, suspected)
+        self.kept.extend(made)
+        return product
 
     def is_suspected(self, value: Var) -> bool:
         """True for an operand that has been, or will be, cast after such a Transpose."""

@@ -15,9 +15,9 @@ from functools import partial
 import numpy as np
 
 from primsplit import dims
-from primsplit.ir import Block, Const, Op, Value, Var, is_call, renamed
+from primsplit.ir import Block, Const, Op, Value, Var, is_call
 from primsplit.passes.faults.moved_transposes import Reached
-from primsplit.passes.rewriting import made_again
+from primsplit.passes.rewriting import made_again, reading_again
 
 SCALINGS = frozenset({"Mul", "Div"})
 TERMS = frozenset({"Add", "Sub"})
@@ -122,10 +122,8 @@ def _guarded(op: Op, beside: Sequence[Value | None], *, with_result: bool) -> li
     """A MatMul as Gemm where its operands are matrices, else kept apart from some operands, and from what reads it."""
     if all(v is not None and v.type.rank == 2 for v in op.inputs):
         return [op.beside("Gemm", op.inputs, op.outputs)]
-    apart = {v: Var(v.type, v.hint, v.sizes) for v in beside if isinstance(v, Var)}
-    made = [step for v, view in apart.items() for step in made_again(op, v, view)]
-    inputs = tuple(renamed(v, apart) for v in op.inputs)
-    result = op.outputs[0]
-    product = Var(result.type) if with_result else result
-    made.append(replace(op, inputs=inputs, outputs=(product,)))
-    return [*made, *made_again(op, product, result)] if with_result else made
+    *made, read_again = reading_again(op, beside)
+    if not with_result:
+        return [*made, read_again]
+    product = Var(op.outputs[0].type)
+    return [*made, replace(read_again, outputs=(product,)), *made_again(op, product, op.outputs[0])]

@@ -10,7 +10,7 @@ Of whole numbers 1 / n is none but for n of 1 and -1, and the quotient another n
 
 from primsplit.ir import Block, Op, Value, Var, readers, same_types
 from primsplit.passes.rewrites.table import number
-from primsplit.passes.rewriting import Rewriter, made_again
+from primsplit.passes.rewriting import Rewriter, reading_again
 
 
 def write_quotients(block: Block) -> Block:
@@ -56,14 +56,9 @@ class _Quotients(Rewriter):
 
     def apart(self, op: Op) -> Op:
         """A product that reads its whole reciprocals made again, an axis added and taken off."""
-        inputs = []
-        for value in op.inputs:
-            again = value
-            if isinstance(value, Var) and value in self.whole:
-                again = Var(value.type)
-                self.kept.extend(made_again(op, value, again))
-            inputs.append(again)
-        return op.beside(op.kind, tuple(inputs), op.outputs)
+        *made, product = reading_again(op, [v for v in op.inputs if v in self.whole])
+        self.kept.extend(made)
+        return product
 
 
 def _is_whole_reciprocal(op: Op) -> bool:
