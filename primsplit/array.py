@@ -139,9 +139,9 @@ class Array(Operators, metaclass=ComparedClass):
         """True for what cannot be written to: a number of Python's or NumPy's."""
         return (self.weak or self.scalar) and self.shape == () and self._view is None
 
-    def holding(self, value: Value) -> "Array":
-        """The handle itself, with another Value of the same elements."""
-        self._value = value
+    def holding(self, value: Value, recording: tracing.Recording | None = None) -> "Array":
+        """The handle itself, with another Value of its type; written to in this recording, where one is given."""
+        self._value, self._recording = value, recording or self._recording
         return self
 
     @property

@@ -108,17 +108,17 @@ def choose(
     operands: Sequence[Any],
     *,
     called: tuple[str, str] = ("false", "true"),
-    besides: Callable[[int], Mapping[str, Any]] | None = None,
+    besides: Callable[[int, Mapping[str, Any]], Mapping[str, Any]] | None = None,
 ) -> Any:
     """Record an If of two functions, the false one first; `called` is what an error calls them.
 
-    `besides` tells, once both have been recorded, which values from outside each gives besides: by name, as the sides
-    give theirs.
+    `besides` tells, once both have been recorded, what each gives besides, by name, as the sides give theirs: values
+    from outside, or some of what it gives, which it is told.
     """
     recorded = [_Side(side, operands) for side in sides]
     if besides is not None:
         for k, side in enumerate(recorded):
-            side.add(besides(k))
+            side.add(besides(k, trees.unflatten(side.spec, side.results)))
     low, high = recorded
     false, true = called
     require_same_structure(

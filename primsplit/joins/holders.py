@@ -35,6 +35,31 @@ def reached(values: Iterable[Any], holds: Callable[[Any], list[Any]]) -> Iterato
             left += holds(part)
 
 
+def root_of(array: Any) -> Any:
+    """The array that this one is a view of, or itself."""
+    return [array, *bases_of(array)][-1]
+
+
+def bases_of(array: Any) -> Iterator[Any]:
+    """What an array is a view of, what that is a view of, and so on."""
+    while (base := _base(array)) is not None:
+        yield base
+        array = base
+
+
+def _base(array: Any) -> Any:
+    if type(array) is Array:
+        return None if array.view_of is None else array.view_of.base
+    return array.base if type(array) is np.ndarray else None
+
+
+def written_with(array: Array) -> Array:
+    """The array that a write to this one writes to: itself, or the one that it is surely a view of."""
+    while array.view_of is not None and array.view_of.write is not None:
+        array = array.view_of.base
+    return array
+
+
 def held(value: Any) -> list[Any]:
     """What a container or an object of the user's holds."""
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What a side of a joined statement changes in lists, dictionaries and objects: noted, and undone after its run."""
+"""What a side of a joined statement changes in lists, dictionaries, objects and arrays: noted, and undone after it."""
 
 import inspect
 import sys
@@ -10,16 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from primsplit import tracing
 from primsplit.array import Array
 from primsplit.branching.paths import NotJoined
-from primsplit.joins.holders import is_users_object
+from primsplit.control.structure import own_handle
+from primsplit.joins.holders import is_users_object, written_with
 
 Content = dict[Any, Any]
-"""What a list holds by position, a dictionary by key, an object by attribute."""
+"""What a list holds by position, a dictionary by key, an object by attribute; of a traced array, its elements."""
 
 
 class Change(NamedTuple):
-    """What one list, dictionary or object held before a side and after it."""
+    """What one list, dictionary, object or array held before a side and after it."""
 
     owner: Any
     before: Content
@@ -29,15 +31,25 @@ class Change(NamedTuple):
         """What is another object after the side, by its position."""
         before = [*self.before.values()]
         after = enumerate(self.after.values())
-        return [(k, v) for k, v in after if k >= len(before) or v is not before[k]]
+        return [(k, v) for k, v in after if k >= len(before) or not self._is_same(v, before[k])]
+
+    def _is_same(self, value: Any, other: Any) -> bool:
+        return value is other or (type(self.owner) is Array and value.value is other.value)
 
 
 class Journal:
-    """What one run of a side has changed. `is_known` tells of an array whether it was there before."""
+    """What one run of a side, which is recorded now, has changed.
 
-    def __init__(self, at: tuple[str, int], is_known: Callable[[Any], bool]) -> None:
-        self.at, self.is_known = at, is_known
+    `is_known` tells of an array of known numbers whether it was there before, `is_alone` of a traced array from before
+    whether the side sees it as itself alone, and not in views.
+    """
+
+    def __init__(self, at: tuple[str, int], is_known: Callable[[Any], bool], is_alone: Callable[[Array], bool]) -> None:
+        self.at, self.is_known, self.is_alone = at, is_known, is_alone
+        self.recording = tracing.current()
         self.noted: dict[int, tuple[Any, Content]] = {}
+        self.lent: list[tuple[Array, Array]] = []
+        """The arrays from before that the side writes to, each with what it was."""
         self.changes: list[Change] = []
 
     def note(self, owner: Any, attribute: str | None = None) -> None:
@@ -45,8 +57,11 @@ class Journal:
 
         Raises NotJoined for what may do more than to hold it.
         """
-        if isinstance(owner, Array | int | float | complex | str | tuple | np.generic) and attribute is None:
-            return  # traced arrays have handles of the side's own, and the others do not change
+        if type(owner) is Array and attribute is None:
+            self._lend(written_with(owner))
+            return
+        if isinstance(owner, int | float | complex | str | tuple | np.generic) and attribute is None:
+            return
         if type(owner) is np.ndarray and attribute is None and not self.is_known(owner):
             return
         if not (_is_container(owner) if attribute is None else _only_holds(owner, attribute)):
@@ -55,7 +70,24 @@ class Journal:
 
     def keep(self, owner: Any) -> None:
         """Remember what an owner holds, as it was at first."""
-        self.noted.setdefault(id(owner), (owner, content(owner)))
+        if type(owner) is Array:
+            self._lend(owner)
+        else:
+            self.noted.setdefault(id(owner), (owner, content(owner)))
+
+    def _lend(self, array: Array) -> None:
+        """Let the side write to an array from before, if it may: else writing raises TraceError."""
+        is_sides = array.recording is self.recording or self.recording is not tracing.current()
+        if is_sides or array.is_number() or not tracing.is_open(array.recording) or not self.is_alone(array):
+            return
+        self.lent.append((array, content(array)[_ELEMENTS]))
+        array.holding(array.value, self.recording)
+
+    def take_back(self) -> None:
+        """Give the arrays from before what they held. What shows them in the side shows that too from now on."""
+        for array, before in self.lent:
+            array.holding(before.value, before.recording)
+        self.lent.clear()
 
     def note_values(self, owner: Any, attribute: str | None) -> None:
         """Note also what the owner holds that `+=` changes in place."""
@@ -65,12 +97,13 @@ class Journal:
                 self.note(value)
 
     def undo(self) -> None:
-        """Give everything what it held before. What nothing else holds was made by the side, and is gone."""
+        """Give all but arrays what they held before. What nothing else holds was made by the side, and is gone."""
         changes = [Change(owner, before, content(owner)) for owner, before in self.noted.values()]
         self.noted.clear()
         for k in range(len(changes)):
             put(changes[k].owner, changes[k].before)
         self.changes = [c for c in changes if sys.getrefcount(c[0]) > _ALONE]
+        self.changes += [Change(array, {_ELEMENTS: before}, content(array)) for array, before in self.lent]
 
 
 class _Open(threading.local):
@@ -87,15 +120,24 @@ _ALONE = 2
 
 
 @contextmanager
-def journal(at: tuple[str, int], is_known: Callable[[Any], bool]) -> Iterator[Journal]:
-    """A journal of what is done inside, which is undone afterwards; then it tells the changes."""
-    made = Journal(at, is_known)
+def journal(
+    at: tuple[str, int], is_known: Callable[[Any], bool], is_alone: Callable[[Array], bool]
+) -> Iterator[Journal]:
+    """A journal of what is done inside, which is undone afterwards; then it tells the changes.
+
+    Arrays are what they have become until the journal takes them back, or something is raised.
+    """
+    made = Journal(at, is_known, is_alone)
     _open.journals.append(made)
     try:
-        yield made
-    finally:
-        _open.journals.pop()
-        made.undo()
+        try:
+            yield made
+        finally:
+            _open.journals.pop()
+            made.undo()
+    except BaseException:
+        made.take_back()
+        raise
 
 
 def changing(owner: Any, attribute: str | None = None, *, in_place: bool = False) -> Any:
@@ -128,7 +170,7 @@ def filling(owner: Any) -> Any:
     return changing(owner)
 
 
-_SHARED = "a shared name"
+_SHARED, _ELEMENTS = "a shared name", "the elements"
 
 
 def _contents(cell: types.CellType) -> list[Any]:
@@ -140,7 +182,9 @@ def _contents(cell: types.CellType) -> list[Any]:
 
 
 def content(owner: Any) -> Content:
-    """What a list, dictionary, object or shared name holds."""
+    """What a list, dictionary, object, shared name or array holds."""
+    if type(owner) is Array:
+        return {_ELEMENTS: own_handle(owner).holding(owner.value, owner.recording)}
     if type(owner) is list:
         return dict(enumerate(owner))
     if isinstance(owner, types.CellType):
@@ -149,8 +193,10 @@ def content(owner: Any) -> Content:
 
 
 def put(owner: Any, held: Content) -> None:
-    """Let a list, dictionary, object or shared name hold this instead."""
-    if type(owner) is list:
+    """Let a list, dictionary, object, shared name or array hold this instead."""
+    if type(owner) is Array:
+        owner.assign(held[_ELEMENTS])
+    elif type(owner) is list:
         owner[:] = held.values()
     elif isinstance(owner, types.CellType):
         if held:
@@ -164,7 +210,7 @@ def put(owner: Any, held: Content) -> None:
 
 
 def hold(owner: Any, held: Content) -> None:
-    """Let a list, dictionary or object hold this from now on, also where a side is run noted."""
+    """Let a list, dictionary, object or array hold this from now on, also where a side is run noted."""
     if _open.journals:
         _open.journals[-1].keep(owner)
     put(owner, held)

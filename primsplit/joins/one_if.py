@@ -17,8 +17,8 @@ from primsplit.control.structure import own_handle
 from primsplit.errors import PrimsplitError
 from primsplit.ir import walk
 from primsplit.joins.harmless import UNKNOWN, is_harmless, meaning, what_does_more
-from primsplit.joins.holders import hides, reached, seen
-from primsplit.joins.journal import content, journal
+from primsplit.joins.holders import bases_of, hides, reached, root_of, seen
+from primsplit.joins.journal import Journal, content, journal
 from primsplit.joins.places import Places
 from primsplit.joins.rewriting import Join
 from primsplit.nested import same_everywhere
@@ -50,6 +50,8 @@ class Statement:
         self.sides = {True: true, False: false}
         self.runs: list[tuple[Sequence[Any], Sequence[Any]]] = []
         self.places = Places()
+        self.last: Journal | None = None
+        """That of the run of a side that came last."""
         self.found: dict[tuple[int, ...], Any] = {}
         names = frame.f_locals
         unknown = join.effects.assigned | join.effects.inner
@@ -68,23 +70,30 @@ class Statement:
                 raise self.refusal(f"it calls {'.'.join(callee).lstrip('.')}")
         read_before = map(given_or_meant, join.effects.read - {*join.names})
         self.read = [value for value in read_before if value is not UNKNOWN]
-        self._check_writes()
+        self.own = self._with_own_handles()
 
     def refusal(self, why: str) -> NotJoined:
         return NotJoined(self.join.at, why)
 
-    def _check_writes(self) -> None:
-        """What is written to is shown under one name alone."""
-        written = [v for n, v in zip(self.join.names, self.given, strict=True) if n in self.join.effects.written]
-        arrays = [v for v in written if _is_array(v)]
+    def _with_own_handles(self) -> set[str]:
+        """The names whose arrays a side may write to as its own; one that is shown elsewhere is lent to it (`Journal`).
+
+        Raises NotJoined where a name may be given another array, or is a view, and its own is shown elsewhere.
+        """
+        written = {n: v for n, v in zip(self.join.names, self.given, strict=True) if n in self.join.effects.written}
+        arrays = {n: v for n, v in written.items() if _is_array(v)}
         if not arrays:
-            return
-        others = [v for v in self.given if not any(v is a for a in arrays)]
+            return set()
+        others = [v for v in self.given if not any(v is a for a in arrays.values())]
         parts = [*reached([v for v in (*others, *self.read) if not is_missing(v)], seen)]
-        roots = [id(_root(v)) for v in arrays]
-        shown = {id(_root(v)) for v in parts if _is_array(v)}
-        if len({*roots}) < len(roots) or not shown.isdisjoint(roots) or any(map(hides, parts)):
+        shown = [id(v) for v in (*parts, *arrays.values()) if _is_array(v)]
+        bound = {id(v) for n, v in arrays.items() if n in self.join.effects.bound or root_of(v) is not v}
+        lent = {n for n, v in arrays.items() if shown.count(id(v)) > 1 and id(v) not in bound}
+        roots = [id(root_of(v)) for n, v in arrays.items() if n not in lent]
+        elsewhere = {id(root_of(v)) for v in parts if _is_array(v)}
+        if len({*roots}) < len(roots) or not elsewhere.isdisjoint(roots) or any(map(hides, parts)):
             raise self.refusal("it writes to an array that other names may show")
+        return {*arrays} - lent
 
     def joined(self, test: Array) -> tuple[Any, ...]:
         """Record the If; return what the names hold after it."""
@@ -99,6 +108,8 @@ class Statement:
             raise self.refusal(error.what) from error
         except Exception as error:
             raise self.refusal(f"a side raises {type(error).__name__}: {error}") from error
+        finally:
+            self._take_back()
         blocks = (block for made in into.ops[before:] for block in made.blocks())
         if raising_op(itertools.chain.from_iterable(map(walk, blocks))) is not None:
             raise self.refusal("a side may raise")  # what a `try` around the statement may catch
@@ -106,23 +117,31 @@ class Statement:
         for k, given in enumerate(self.given):
             if self._is_written_array(k):
                 self.found[tuple(id(own[k]) for own, _ in self.runs)] = given
+
+        def chosen(name: str, made: Sequence[Any]) -> Any:
+            return self._chosen(name, made, found)
+
+        self.places.settle(chosen, arrays=True)  # first, as what shows them is read now
         names = tuple(self._after(k, name, found) for k, name in enumerate(self.join.names))
-        self.places.settle(lambda name, made: self._chosen(name, made, found))
+        self.places.settle(chosen, arrays=False)
         return names
 
-    def _besides(self, which: int) -> Mapping[str, Any]:
+    def _besides(self, which: int, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        self._take_back()
         if self.places.have_other_keys():
             raise self.refusal("a list, a dictionary or an object has another length after one of its sides")
-        return self.places.left_by(bool(which))
+        return self.places.left_by(bool(which), given)
 
     def _check_shown_once(self) -> None:
         """Two names or places show one array only where they do so whichever side is run."""
-        named = [[made[k] for _, made in self.runs] for k in range(len(self.join.names))]
+        chosen = (k for k, name in enumerate(self.join.names) if self._is_chosen(name))
+        named = [[made[k] for _, made in self.runs] for k in chosen]
+        named = [row for row in named if not (_is_container(row[0]) and all(v is row[0] for v in row))]
         rows = {tuple(map(id, row)): row for row in (*named, *self.places.rows().values())}
         for k, (own, made) in enumerate(self.runs):
             left = [own[name] for name in self._rebound() if made[name] is not own[name]]
             leaves = trees.leaves_or_none([*left, *(row[k] for row in rows.values())])
-            roots = [id(_root(v)) for v in leaves if _is_array(v) or type(v) is np.ndarray]
+            roots = [id(root_of(v)) for v in leaves if _is_array(v) or type(v) is np.ndarray]
             if len({*roots}) < len(roots):
                 raise self.refusal("two names show one array")
 
@@ -130,8 +149,9 @@ class Statement:
         """The side as a function of nothing: the values of its names that are numbers or arrays."""
 
         def side() -> dict[str, Any]:
+            self._take_back()
             own = [own_handle(v) if self._is_written_array(k) else v for k, v in enumerate(self.given)]
-            with journal(self.join.at, self._is_known) as changed:
+            with journal(self.join.at, self._is_known, self._is_alone) as changed:
                 made = self.sides[which](*own)
                 values = {
                     n: _copied(v)
@@ -140,6 +160,7 @@ class Statement:
                 }
                 for k in self._rebound():
                     values |= {_OLD + self.join.names[k]: own[k], _IS_NEW + self.join.names[k]: made[k] is not own[k]}
+            self.last = changed
             self.runs.append((own, made))
             mine = [id(v) for v in made if _is_container(v) and not self._is_known(v)]
             changes = [c for c in changed.changes if id(c.owner) not in mine]
@@ -150,15 +171,26 @@ class Statement:
 
     def _is_known(self, value: Any) -> bool:
         """True where what was there before the statement may show a list, a dictionary or an array of known numbers."""
-        value = _root(value)
+        value = root_of(value)
         if not isinstance(value, np.ndarray | list | dict):
             return True
         before = (other for other in (*self.given, *self.read) if not is_missing(other))
         return any(part is value or hides(part) for part in reached(before, seen))
 
+    def _is_alone(self, array: Array) -> bool:
+        """True for an array of which what was there before the statement shows no view."""
+        parts = [*reached((v for v in (*self.given, *self.read) if not is_missing(v)), seen)]
+        bases = (base for part in parts if _is_array(part) for base in bases_of(part))
+        return not any(map(hides, parts)) and all(base is not array for base in bases)
+
+    def _take_back(self) -> None:
+        """Let the arrays that the last run wrote to be what they were."""
+        if self.last is not None:
+            self.last.take_back()
+
     def _is_written_array(self, k: int) -> bool:
         """True for a name with an array to which a side may write: it has a handle of its own."""
-        return self.join.names[k] in self.join.effects.written and _is_array(self.given[k])
+        return self.join.names[k] in self.own
 
     def _rebound(self) -> list[int]:
         """The names with an array to which a side may write, and that a side may give another array."""
@@ -214,7 +246,7 @@ class Statement:
         leaves = trees.leaves_or_none(list(made))
         if any(_is_array(v) and v.shape == () for v in leaves):
             raise self.refusal(f"{name} is an array without axes")
-        old = {id(v): v for v in leaves if self._was_there(v)}
+        old = {id(base): base for base in map(self._from_before, leaves) if base is not None}
         if not old:
             return found
         (base, *others) = old.values()
@@ -222,11 +254,12 @@ class Statement:
             raise self.refusal(f"{name} is one of several arrays, which may be written to later")
         return found.viewing(base, lambda _: found, None)
 
-    def _was_there(self, value: Any) -> bool:
-        """True for an array from before the statement, and for a view of one."""
-        if _is_array(value):
-            return tracing.is_open(_root(value).recording)
-        return type(value) is np.ndarray and self._is_known(value)
+    def _from_before(self, value: Any) -> Any:
+        """The array from before the statement that this one is, or a view of; None for any other."""
+        if not _is_array(value):
+            return value if type(value) is np.ndarray and self._is_known(value) else None
+        shown = (array for array in (value, *bases_of(value)) if tracing.is_open(array.recording))
+        return next(shown, None)
 
 
 class _Either:
@@ -251,19 +284,6 @@ def _is_container(value: Any) -> bool:
 
 def _copied(value: Any) -> Any:
     return value.copy() if _is_container(value) else value
-
-
-def _root(array: Any) -> Any:
-    """The array that this one is a view of, or itself."""
-    while (base := _base(array)) is not None:
-        array = base
-    return array
-
-
-def _base(array: Any) -> Any:
-    if type(array) is Array:
-        return None if array.view_of is None else array.view_of.base
-    return array.base if type(array) is np.ndarray else None
 
 
 def is_missing(value: Any) -> bool:

@@ -1,8 +1,10 @@
-"""What the sides of a joined statement change in lists, dictionaries and objects, and what these hold after the If."""
+"""What the sides of a joined statement change in lists, dictionaries, objects and arrays, and these after the If."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from primsplit import trees
+from primsplit.array import Array
 from primsplit.joins.journal import Change, hold
 
 Place = tuple[int, int]
@@ -10,7 +12,7 @@ Place = tuple[int, int]
 
 
 class Places:
-    """The elements and attributes that runs of the sides have changed."""
+    """The elements and attributes that runs of the sides have changed; of an array all elements are one."""
 
     def __init__(self) -> None:
         self.owners: dict[int, Change] = {}
@@ -30,25 +32,42 @@ class Places:
         """True where a list, dictionary or object has other keys after one side than after another."""
         return any([*after] != [*contents[0]] for contents in map(self._after, self.owners) for after in contents[1:])
 
-    def left_by(self, which: bool) -> dict[str, Any]:
-        """What a side leaves as it was, of what the other changes: the values from before."""
+    def left_by(self, which: bool, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What a side leaves as it was, of what the other changes: the values from before.
+
+        An array from before that the side has written to is among what it has `given`.
+        """
         left = self.changed[not which] - self.changed[which]
-        return {self._name((key, k)): [*self.owners[key].before.values()][k] for key, k in left}
+        before = {place: [*self.owners[place[0]].before.values()][place[1]] for place in left}
+        written = {key: given[self._name((key, k))] for key, k in self.changed[which] if self._is_array(key)}
+
+        def as_it_is(value: Any) -> Any:
+            if isinstance(value, tuple):
+                leaves, spec = trees.flatten(value)
+                return trees.unflatten(spec, [written.get(id(leaf), leaf) for leaf in leaves])
+            return written.get(id(value), value)
+
+        return {self._name(place): as_it_is(value) for place, value in before.items()}
 
     def rows(self) -> dict[Place, list[Any]]:
         """What each place that is changed holds after each run."""
         held = {key: [[*after.values()] for after in self._after(key)] for key in self.owners}
         return {(key, k): [values[k] for values in held[key]] for key, k in self.changed[False] | self.changed[True]}
 
-    def settle(self, chosen: Callable[[str, Sequence[Any]], Any]) -> None:
-        """Let each owner hold what is chosen, by name, of what it holds after the runs."""
+    def settle(self, chosen: Callable[[str, Sequence[Any]], Any], *, arrays: bool) -> None:
+        """Let each array, or else each other owner, hold what is chosen, by name, of what it holds after the runs."""
         rows = self.rows()
         for key, change in self.owners.items():
+            if self._is_array(key) is not arrays:
+                continue
             held = dict(self._after(key)[0])
             for k, name in enumerate(held):
                 if (key, k) in rows:
                     held[name] = chosen(self._name((key, k)), rows[key, k])
             hold(change.owner, held)
+
+    def _is_array(self, key: int) -> bool:
+        return type(self.owners[key].owner) is Array
 
     def _after(self, key: int) -> list[dict[Any, Any]]:
         """What an owner holds after each run."""
