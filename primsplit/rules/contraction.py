@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to, reshape_to, sum_to
-from primsplit.dims import is_one, product
+from primsplit.dims import is_one, product, same
 from primsplit.numpy.contraction import Labels, Term, sum_of_products
 from primsplit.numpy.dense.determinant import cofactors_with
 from primsplit.numpy.dense.loop import counting
@@ -13,6 +13,7 @@ from primsplit.numpy.dense.lu import factor
 from primsplit.numpy.einsum import equation_labels
 from primsplit.ops import op
 from primsplit.rules.table import Pullback, no_gradient, rrule
+from primsplit.tracing import size_vector
 
 no_gradient("MatMulInteger", "QLinearMatMul")
 
@@ -133,6 +134,9 @@ def _operand_cotangent(position: int, terms: Sequence[Term], given: Term) -> Arr
     missing = [i for i, label in enumerate(distinct) if label not in available]
     wide = op.Unsqueeze(found, missing) if missing else found
     shape = tuple(mine.size(label) for label in distinct)
+    if any(i not in missing and not is_one(d) and not same(wide.shape[i], d) for i, d in enumerate(shape)):
+        # An axis of size 1 of all others may have been stretched to what this operand has.
+        return _on_diagonals(sum_to(op.Expand(wide, size_vector(shape)), shape), distinct, mine)
     narrow = tuple(1 if i in missing else d for i, d in enumerate(shape))
     return _on_diagonals(expand_to(sum_to(wide, narrow), shape), distinct, mine)
 
