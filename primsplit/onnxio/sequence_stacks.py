@@ -17,18 +17,25 @@ from primsplit.ops import op
 
 
 def erased(tensor: Value, position: Array) -> Value:
-    """The stack without the element at a position, which may count from the end."""
+    """The stack without the element at a position, which may count from the end.
+
+    Its length is told by that before, so that a loop whose steps take elements out is known to change it.
+    """
     count = count_of(tensor)
     place = place_in(count, position)
-    return _joined(tensor, [part_of(tensor, 0, place), part_of(tensor, op.Add(place, 1), count)])
+    length = (tensor.type.shape or (fresh("items"),))[0]
+    return _joined(tensor, [part_of(tensor, 0, place), part_of(tensor, op.Add(place, 1), count)], length - 1)
 
 
 def inserted(tensor: Value, item: Value, position: Array) -> Value:
-    """The stack with one more element in front of a position, which may be the length."""
+    """The stack with one more element in front of a position, which may be the length.
+
+    Its length is not told by that before: read from there, it would be right where there is no such position.
+    """
     count = count_of(tensor)
     place = place_of_new(count, position)
     new = op.Unsqueeze(Array(item), [0])
-    return _joined(tensor, [part_of(tensor, 0, place), new, part_of(tensor, place, count)])
+    return _joined(tensor, [part_of(tensor, 0, place), new, part_of(tensor, place, count)], fresh("items"))
 
 
 def of_length(tensor: Value, length: Dim) -> Value:
@@ -71,7 +78,7 @@ def part_of(tensor: Value, start: Array | int, end: Array) -> Array:
     return op.Slice(Array(tensor), first, op.Unsqueeze(end, [0]), [0])
 
 
-def _joined(tensor: Value, parts: Sequence[Array]) -> Value:
+def _joined(tensor: Value, parts: Sequence[Array], length: Dim) -> Value:
     shape = tensor.type.shape or ()
-    declared = Type(tensor.type.dtype, (fresh("items"), *shape[1:]))
+    declared = Type(tensor.type.dtype, (length, *shape[1:]))
     return op.Concat(*parts, axis=0, types=[declared]).value

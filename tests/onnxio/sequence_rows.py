@@ -226,6 +226,22 @@ LOOPS = [
         [drawn(3, 2), np.array(2)],
     ),
     Row(
+        "a Loop takes an element out in each step",
+        f"""m (double[N, 2] x, double[2] v, int64 n) => (double y) {{
+            {LOOP}
+            minus = Constant <value = int64 {{-1}}> ()
+            s = SplitToSequence <keepdims = 0> (x)
+            t, z = Loop (n, yes, s, v) <body = step
+                (int64 i, bool c, seq(double[2]) p, double[2] a) => (bool d, seq(double[2]) q, double[2] b) {{
+                last = SequenceAt (p, minus)
+                q = SequenceErase (p, minus)
+                w = Mul (a, last)
+                b = Tanh (w)
+                d = Identity (c) }}>
+            {END} }}""",
+        [drawn(4, 2), drawn(2), np.array(3)],
+    ),
+    Row(
         "a Loop carries a list of two states of several shapes",
         f"""m (double[2] a, double[3] b, int64 n) => (double y) {{
             s = SequenceConstruct (a, b)
