@@ -24,6 +24,7 @@ from primsplit.onnxio.aligned.node import aligned
 from primsplit.onnxio.batch_scan import BATCH_SCAN
 from primsplit.onnxio.demands import demanded, of_rank
 from primsplit.onnxio.foreign import CURE, reason_of
+from primsplit.onnxio.known import settled_integers
 from primsplit.onnxio.modelfile import MOST_NODES
 from primsplit.onnxio.nested_nodes import KINDS, Reading, record_nested
 from primsplit.onnxio.ranks import Widened, settled, widened_squeeze
@@ -209,6 +210,8 @@ class GraphReader:
         """Record an operator of the standard on inputs as they are."""
         types = shape_vectors.declared(kind, given, self.shapes) if self.shapes else None
         made = emit(kind, given, attributes, outputs=outputs, types=types)
+        if (integers := settled_integers(made)) is not None:
+            return (integers,)
         if kind == "Concat" and made[0].type.dtype.kind == "i" and made[0].sizes is None:
             parts = shape_vectors.joined(given, attributes, self.shapes)
             if parts is not None:

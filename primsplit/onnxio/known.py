@@ -1,5 +1,6 @@
 """What is known of a value while a model is read: exporters compute conditions and positions from constants alone."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,23 @@ import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.ir import Block, Const, Op, Value, free, live_ops
-from primsplit.passes.fold import fold_constants
+from primsplit.passes.fold import fold_constants, folded
+
+
+def settled_integers(made: Sequence[Value]) -> Const | None:
+    """The integers that the op just recorded makes of constants alone, in its place; None of another op.
+
+    Exporters turn and join the pads of a Pad as matrices, of whose elements inference knows nothing.
+    """
+    ops = tracing.current().ops
+    if not ops or ops[-1].outputs != tuple(made) or [v.type.dtype.kind for v in made] != ["i"]:
+        return None
+    if any(isinstance(v, Const) and v.is_param for v in ops[-1].inputs):
+        return None
+    found = folded(ops[-1])
+    if found is not None:
+        ops.pop()
+    return found
 
 
 def known_array(value: Value) -> npt.NDArray[Any] | None:

@@ -85,9 +85,11 @@ def _is_plain(dtype: np.dtype[Any]) -> bool:
 
 
 def _cast(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
+    return _cast_to(inputs[0], onnx.helper.tensor_dtype_to_np_dtype(attributes["to"]))
+
+
+def _cast_to(x: AnyArray, to: np.dtype[Any]) -> AnyArray | None:
     """A float outside the integer's range, and float8's and text's ways, are left to onnxruntime."""
-    x = inputs[0]
-    to = onnx.helper.tensor_dtype_to_np_dtype(attributes["to"])
     if not (_is_plain(x.dtype) and _is_plain(to)):
         return None
     if _is_float(x) and to.kind in "iu":
@@ -218,6 +220,7 @@ EVALUATORS: dict[str, Evaluator] = {
     "Greater": _plain(np.greater), "GreaterOrEqual": _plain(np.greater_equal), "And": _plain(np.logical_and),
     "Or": _plain(np.logical_or), "Xor": _plain(np.logical_xor), "Not": _plain(np.logical_not),
     "IsNaN": lambda inputs, attributes: np.isnan(inputs[0]), "Where": _where, "Cast": _cast,
+    "CastLike": lambda inputs, attributes: _cast_to(inputs[0], inputs[1].dtype),
     "Identity": lambda inputs, attributes: inputs[0], "Reshape": _shaped, "Transpose": _transpose,
     "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Concat": _concat, "Slice": _slice, "Gather": _gather,
     "Expand": _expand, "Tile": _tile, "ConstantOfShape": _filled, "Range": _range,

@@ -30,7 +30,7 @@ class Folding(Rewriter):
     def visit(self, op: Op) -> Op | None:
         """None for an op whose output is known."""
         if len(op.outputs) == 1:
-            found = _known_sizes(op.outputs[0]) or _folded(op)
+            found = _known_sizes(op.outputs[0]) or folded(op)
             if found is not None and self.replace(op.outputs[0], found):
                 return None
         return super().visit(op)
@@ -44,7 +44,8 @@ def _known_sizes(var: Var) -> Const | None:
     return Const(np.array(var.sizes, dtype=var.type.dtype).reshape(shape), var.hint)
 
 
-def _folded(op: Op) -> Const | None:
+def folded(op: Op) -> Const | None:
+    """What an op makes of small constants alone, or the shape of a value of known sizes; None of another op."""
     if op.kind in {"Shape", "Size"}:
         return _shape(op)
     constants: list[Const] = []

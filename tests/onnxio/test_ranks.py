@@ -61,12 +61,49 @@ g (double[n,1,3] x, int64[1] rows) => (double[m,3] y) {
   product = MatMul(flat, w)
   y = Mul(flat, product)
 }"""
+PADS_FROM_A_MATRIX = """
+g (double[n,1,3] x, int64[1] unused) => (double[n,4] y) {
+  ends = Constant<value: tensor = int64[3,2] {0, 1, 0, 0, 0, 0}>()
+  from = Constant<value_ints: ints = [-1]>()
+  to = Constant<value_ints: ints = [-9]>()
+  zero = Constant<value_ints: ints = [0]>()
+  turned = Slice(ends, from, to, zero, from)
+  columns = Transpose<perm: ints = [1, 0]>(turned)
+  joined = Reshape(columns, from)
+  pads = Cast<to: int = 7>(joined)
+  padded = Pad(x, pads)
+  one = Constant<value_ints: ints = [1]>()
+  shape = Shape(padded)
+  middle = Gather<axis: int = 0>(shape, one)
+  is_one = Equal(middle, one)
+  flat = If(is_one) <
+    then_branch = t () => (double[n,4] a) { a = Squeeze(padded, one) },
+    else_branch = e () => (double[n,1,4] b) { b = Identity(padded) }
+  >
+  y = Mul(flat, flat)
+}"""
+TOLD_BY_THE_RANK = """
+g (double[n,1,3] x, int64[1] unused) => (double[n,1,3] y) {
+  shape = Shape(x)
+  rank = Size(shape)
+  zero = Constant<value_int: int = 0>()
+  none = CastLike(zero, rank)
+  is_number = Equal(rank, none)
+  one = Constant<value_ints: ints = [1]>()
+  flat = If(is_number) <
+    then_branch = t () => (double[1] a) { a = Reshape(x, one) },
+    else_branch = e () => (double[n,1,3] b) { b = Identity(x) }
+  >
+  y = Mul(flat, flat)
+}"""
 ROWS = {
     "squeeze, split": (SQUEEZED_THEN_SPLIT, 0),
     "squeeze, transpose": (SQUEEZED_THEN_TRANSPOSED, 0),
     "squeeze, product with a matrix": (SQUEEZED_THEN_ADDED, 0),
     "a number from an If": (NUMBER_OR_VECTOR, 1),
     "a vector from an If": (NUMBER_OR_VECTOR, 2),
+    "a branch for numbers": (TOLD_BY_THE_RANK, 0),
+    "pads from a matrix": (PADS_FROM_A_MATRIX, 0),
     "a shape known in part": (SHAPE_KNOWN_IN_PART, 4),
 }
 

@@ -58,6 +58,7 @@ EXACT: dict[str, tuple[str, list[np.ndarray], dict[str, Any]]] = {
     "cast to bool": ("Cast", [FLOATS], {"to": 9}),
     "cast to float16": ("Cast", [FLOATS / 3], {"to": 10}),
     "cast to float": ("Cast", [np.array([2**60 + 1, -3], I64)], {"to": 1}),
+    "cast like": ("CastLike", [INTEGERS, FLOATS], {}),
     "reshape": ("Reshape", [FLOATS, np.array([2, -1])], {}),
     "reshape that copies a size": ("Reshape", [FLOATS.reshape(2, 4), np.array([0, 2, 2])], {}),
     "transpose": ("Transpose", [FLOATS.reshape(2, 2, 2)], {}),
