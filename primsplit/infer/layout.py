@@ -176,13 +176,15 @@ def slice_(site: Site) -> Sequence[Type]:
 def slice_size(size: Dim, start: Dim, end: Dim, step: int) -> Dim:
     """How many elements `start:end:step` picks of an axis, by Python's rules.
 
-    A start past the end, or an end before the front, needs no clamping: the count is then negative, so 0.
+    A start past the end, or an end before the front, needs no clamping: the count is then negative, so 0. One rule is
+    not Python's: backwards, from a start before the front, ONNX takes the first element, where Python takes none.
     """
     first, last = _from_front(start, size), _from_front(end, size)
     if step > 0:
         distance = dims.minimum(last, size) - dims.maximum(first, 0)
     else:
-        distance = dims.minimum(first, size - 1) - dims.maximum(last, -1)
+        clamped = first if dims.at_least(first, size - 1) else dims.maximum(first, 0)
+        distance = dims.minimum(clamped, size - 1) - dims.maximum(last, -1)
     return dims.maximum(0, (distance + (abs(step) - 1)) // abs(step))
 
 

@@ -14,6 +14,7 @@ from primsplit.lifting import as_array, holds_traced
 from primsplit.numpy.axes import array_like, as_size, size_as
 from primsplit.numpy.joining import joined_dtype, stack
 from primsplit.numpy.layout import as_shape, astype, fresh, maybe_copy
+from primsplit.numpy.memory_order import order_name
 from primsplit.numpy.ufuncs import call, cast_to
 from primsplit.ops import op
 
@@ -215,6 +216,7 @@ def asfortranarray(a: Any, dtype: npt.DTypeLike | None = None) -> Array:
 
 def laid_out(x: Array, order: Any) -> Array:
     """`x` in the order "C" or "F": a copy where it is known to lie otherwise."""
+    order = "K" if order is None else order_name(order)
     if order not in {"C", "F"} or x.ndim == 0 or (x.contiguous and (order == "C" or x.ndim == 1)):
         return x
     if x.contiguous and sum(isinstance(d, int) and d > 1 for d in x.shape) > 1:
@@ -238,7 +240,7 @@ def array(
     """A copy of anything that holds numbers, traced ones included; without `copy` the array itself."""
     given = asarray(object, dtype)
     is_copy = copy is np._CopyMode.ALWAYS if isinstance(copy, np._CopyMode) else copy
-    found = fresh(Array(given.value), order, given) if is_copy else laid_out(given, order)
+    found = fresh(Array(given.value), order or "K", given) if is_copy else laid_out(given, order)
     return found[(None,) * (ndmin - found.ndim)] if found.ndim < ndmin else found
 
 

@@ -162,7 +162,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     spacings = list(varargs) if len(varargs) > 1 else [varargs[0] if varargs else 1.0] * len(axes)
     if not x.type.is_float:
         x = cast_to(x, np.float64)
-    found = [_gradient_along(x, place, h, edge_order) for place, h in zip(axes, spacings, strict=True)]
+    found = [
+        cast_to(_gradient_along(x, place, h, edge_order), x.dtype) for place, h in zip(axes, spacings, strict=True)
+    ]
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -174,6 +176,7 @@ def _gradient_along(x: Array, axis: int, spacing: Any, edge_order: int) -> Array
             place=tracing.user_place(),
         )
     h = array_like(spacing)
+    h = h if h.ndim == 0 or h.dtype.kind not in "iu" else cast_to(h, np.float64)
     steps = h if h.ndim == 0 else _column(difference(h, 0), axis, x.ndim)
     slope = difference(x, axis) / steps
     if h.ndim == 0:

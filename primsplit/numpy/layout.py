@@ -14,6 +14,7 @@ from primsplit.errors import DtypeError, ShapeError, TraceError
 from primsplit.infer import broadcast_shapes
 from primsplit.infer.layout import left_over
 from primsplit.numpy.axes import array_like, as_size, many_axes, one_axis
+from primsplit.numpy.memory_order import order_name, reading_order
 from primsplit.numpy.ufuncs import Casting, cast_to
 from primsplit.numpy.writing import fitted
 from primsplit.ops import op
@@ -43,11 +44,12 @@ def _refuse_write(base: Array, new: Array) -> Array:
     )
 
 
-def fresh(x: Array, order: str = "C", like: Array | None = None) -> Array:
+def fresh(x: Array, order: str | None = "C", like: Array | None = None) -> Array:
     """A new array of NumPy's, marked where its rows lie one after the other.
 
     `order` is what NumPy was asked for; "K" and "A" mean that of the array `like` it.
     """
+    order = order_name(order)
     x.contiguous = x.ndim < 2 or order == "C" or (order != "F" and like is not None and like.contiguous)
     return x
 
@@ -76,6 +78,7 @@ def reshape_method(x: Array, *shape: Any, order: str = "C", copy: bool | None = 
 def reshape(x: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Array:
     """As in NumPy; sizes may be symbols, one may be -1. Raises ShapeError."""
     x, wanted = array_like(x), as_shape(shape)
+    order = reading_order(order, x)
     target = resolved_shape(x.shape, wanted)
     has_hole = any(isinstance(d, int) and d < 0 for d in wanted)
     is_sure = has_hole or dims.same(x.size, dims.product(target))
@@ -116,6 +119,7 @@ def resolved_shape(shape: Shape, wanted: Sequence[Dim]) -> tuple[Dim, ...]:
 def ravel(x: Any, order: str = "C") -> Array:
     """All elements in a row, one beside the other."""
     x = array_like(x)
+    order = reading_order(order, x)
     if x.contiguous:
         return reshape(x, -1, order)
     return maybe_copy(x, lambda source: reshape(source, -1, order, copy=True))

@@ -9,7 +9,7 @@ from primsplit.array import Array, implements
 from primsplit.broadcasting import reshape_to
 from primsplit.numpy.axes import array_like, delivered, many_axes
 from primsplit.numpy.cumulative import cumprod, cumsum
-from primsplit.numpy.reductions import check_not_empty, extremum, is_half, mean, product, reduced, total
+from primsplit.numpy.reductions import check_has_result, is_half, maximum, mean, minimum, product, reduced, total
 from primsplit.numpy.statistics import freedom, safe_root, var
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
@@ -49,28 +49,37 @@ def nancumprod(a: Any, axis: Any = None, dtype: npt.DTypeLike | None = None, out
     return cumprod(filled(array_like(a), 1), axis, dtype, out)
 
 
-def _nan_extremum(which: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Array:
+def _nan_extremum(which: str, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Array:
     x = array_like(a)
     axes = many_axes(axis, x.ndim)
-    check_not_empty(f"nan{which}", x, axes)
+    check_has_result(f"nan{which}", x, axes, initial, where)
     if not x.type.is_float:
-        return delivered(extremum(which, x, axes, keepdims), out)
+        return (maximum if which == "max" else minimum)(x, axis, out, keepdims, initial, where)
+    x = _taken(x, where)
     kind, worst = ("ReduceMax", -np.inf) if which == "max" else ("ReduceMin", np.inf)
     found = reduced(kind, filled(x, worst), axes, keepdims)
     none = op.Equal(reduced("ReduceSum", present(x), axes, keepdims), 0.0)
-    return delivered(op.Where(none, np.asarray(np.nan, x.dtype), found), out)
+    found = op.Where(none, np.asarray(np.nan, x.dtype), found)
+    if initial is not None:
+        combine: Any = np.fmax if which == "max" else np.fmin
+        found = combine(found, cast_to(array_like(initial), x.dtype))
+    return delivered(found, out)
 
 
 @implements(np.nanmax)
-def nanmax(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Array:
+def nanmax(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+) -> Array:
     """np.nanmax; NaN where there is nothing else."""
-    return _nan_extremum("max", a, axis, out, keepdims)
+    return _nan_extremum("max", a, axis, out, keepdims, initial, where)
 
 
 @implements(np.nanmin)
-def nanmin(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Array:
+def nanmin(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+) -> Array:
     """np.nanmin; NaN where there is nothing else."""
-    return _nan_extremum("min", a, axis, out, keepdims)
+    return _nan_extremum("min", a, axis, out, keepdims, initial, where)
 
 
 def _taken(x: Array, where: Any) -> Array:
@@ -110,17 +119,24 @@ def nanvar(
     keepdims: Any = False,
     *,
     where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
 ) -> Array:
     """np.nanvar; NaN where no degree of freedom is left."""
     x = array_like(a)
     if not x.type.is_float:
-        return var(x, axis, dtype, out, ddof, keepdims, where=where)
+        return var(x, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+    ddof = ddof if correction is None else correction
     x = _taken(x, where)
     result = np.dtype(dtype) if dtype is not None else x.dtype
     wide = cast_to(x, np.float32 if is_half(x) and dtype is None else result)
     axes = many_axes(axis, x.ndim)
     counted = reduced("ReduceSum", present(wide), axes, True)
-    centre = reduced("ReduceSum", filled(wide, 0), axes, True) / counted
+    centre = (
+        reduced("ReduceSum", filled(wide, 0), axes, True) / counted
+        if mean is None
+        else cast_to(array_like(mean), wide.dtype)
+    )
     apart = op.Where(op.IsNaN(wide), np.zeros((), wide.dtype), wide - centre)
     squares = reduced("ReduceSum", op.Mul(apart, apart), axes, keepdims)
     left = freedom(counted if keepdims else reshape_to(counted, squares.shape), ddof, wide.dtype)

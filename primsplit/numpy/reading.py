@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import tracing
+from primsplit import dims, tracing
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to, transpose
 from primsplit.dims import Shape, Size
 from primsplit.errors import IndexingError, ShapeError
 from primsplit.infer import broadcast_shapes
-from primsplit.numpy.keys import WHOLE, Bound, Cut, Entry, Fancy, New, Take, index_vector
+from primsplit.numpy.keys import END, WHOLE, Bound, Cut, Entry, Fancy, New, Take, index_vector
 from primsplit.ops import op
 
 
@@ -109,10 +109,32 @@ def _cut(x: Array, cuts: Sequence[Cut]) -> Array:
     used = [(axis, cut) for axis, cut in enumerate(cuts) if not cut.is_whole]
     if not used:
         return x
+    for place, (axis, cut) in enumerate(used):
+        if cut.step < 0:
+            x, inside = _from_inside(x, axis, cut)
+            used[place] = axis, inside
     starts, stops = index_vector([c.start for _, c in used]), index_vector([c.stop for _, c in used])
     axes = [axis for axis, _ in used]
     steps = [cut.step for _, cut in used]
     return op.Slice(x, starts, stops, axes, steps) if any(s != 1 for s in steps) else op.Slice(x, starts, stops, axes)
+
+
+def _from_inside(x: Array, axis: int, cut: Cut) -> tuple[Array, Cut]:
+    """An array, and the slice of it that goes backwards and takes what `cut` takes of `x`.
+
+    From a start before the front NumPy takes nothing, but ONNX the first element: it clamps the start into the axis. So
+    what lies behind a start that is counted from the end is cut away, and what is left is read from its last element.
+    """
+    size, start, stop = x.shape[axis], cut.start, cut.stop
+    if not isinstance(start, Array) and (dims.at_least(start, -1) or dims.at_least(start + size, 0)):
+        return x, cut
+    if isinstance(start, int) and isinstance(stop, int):
+        if -END < stop < 0:
+            stop = stop - start - 1 if stop < start else END
+        return op.Slice(x, [0], [start + 1], [axis]), Cut(-1, stop, cut.step)
+    first, last = index_vector([start]), index_vector([stop])
+    is_before = op.Less(first, op.Neg(index_vector([size])))
+    return x, Cut(start, op.Squeeze(op.Where(is_before, np.int64(END), last), [0]), cut.step)
 
 
 def _gather(x: Array, picks: Sequence[tuple[int, Fancy]]) -> tuple[Array, int, int]:

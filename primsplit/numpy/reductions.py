@@ -98,11 +98,8 @@ def minimum(
 def _extremum(which: str, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Array:
     x = array_like(a)
     axes = many_axes(axis, x.ndim)
-    if initial is None:
-        if where is not True:
-            raise ShapeError(f"np.{which} with where= needs initial=", place=tracing.user_place())
-        check_not_empty(which, x, axes, cure="Pass initial=, the result for no elements.")
-    else:
+    check_has_result(which, x, axes, initial, where)
+    if initial is not None:
         x = masked(x, where, np.asarray(initial))
     result = extremum(which, x, axes, keepdims)
     if initial is not None:
@@ -111,13 +108,17 @@ def _extremum(which: str, a: Any, axis: Any, out: Any, keepdims: Any, initial: A
     return delivered(result, out)
 
 
-def check_not_empty(which: str, x: Array, axes: Sequence[int], *, cure: str = "") -> None:
-    """Raise ShapeError where axes are known to have no elements."""
+def check_has_result(which: str, x: Array, axes: Sequence[int], initial: Any, where: Any) -> None:
+    """Raise ShapeError where there is no number to begin with, and axes may be left, or are, without elements."""
+    if initial is not None:
+        return
+    if where is not True:
+        raise ShapeError(f"np.{which} with where= needs initial=", place=tracing.user_place())
     if axes and dims.same(count_along(x, axes), 0):
         raise ShapeError(
             f"np.{which} of no elements: the shape is [{','.join(map(str, x.shape))}]",
             place=tracing.user_place(),
-            cure=cure,
+            cure="Pass initial=, the result for no elements.",
         )
 
 

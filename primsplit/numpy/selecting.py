@@ -12,11 +12,12 @@ from primsplit.dims import Size
 from primsplit.errors import DtypeError, IndexingError, ShapeError
 from primsplit.infer import broadcast_shapes
 from primsplit.lifting import as_array
-from primsplit.numpy.axes import array_like, delivered, one_axis, size_as
+from primsplit.numpy.axes import array_like, delivered, many_axes, one_axis, size_as
 from primsplit.numpy.indexing import as_written, setitem
 from primsplit.numpy.joining import joined_dtype
 from primsplit.numpy.keys import as_int64, places_of
 from primsplit.numpy.layout import as_shape, reshape
+from primsplit.numpy.memory_order import order_name
 from primsplit.numpy.padding import resize
 from primsplit.numpy.ufuncs import Casting, cast_to, select
 from primsplit.ops import op
@@ -247,13 +248,15 @@ def ix(*args: Any) -> tuple[Array, ...]:
 
 
 @implements(np.ravel_multi_index)
-def ravel_multi_index(multi_index: Sequence[Any], dims: Any, mode: str = "raise", order: str = "C") -> Array:
-    """The places, of all elements in a row, that these indices name."""
+def ravel_multi_index(
+    multi_index: Sequence[Any], dims: Any, mode: str | Sequence[str] = "raise", order: str = "C"
+) -> Array:
+    """The places, of all elements in a row, that these indices name, counted in int64 whatever counts them."""
     total: Any = 0
-    pairs = list(zip(multi_index, dims, strict=True))
-    for index, size in pairs if order == "C" else reversed(pairs):
-        inside = _indices(index, mode, size)
-        total = array_like(inside) + total * size
+    modes = [mode] * len(dims) if isinstance(mode, str) else mode
+    axes = list(zip(multi_index, dims, modes, strict=True))
+    for index, size, way in axes if order_name(order) == "C" else reversed(axes):
+        total = as_int64(array_like(_indices(index, way, size))) + total * size
     return array_like(total)
 
 
@@ -263,11 +266,12 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
     rest = as_int64(array_like(indices))
     found: list[Array] = []
     sizes = as_shape(shape)
-    for size in reversed(sizes) if order == "C" else sizes:
+    is_by_rows = order_name(order) == "C"
+    for size in reversed(sizes) if is_by_rows else sizes:
         divisor = size_as(size, np.int64)
         found.append(op.Mod(rest, divisor))
         rest = op.Div(rest, divisor)
-    return tuple(reversed(found) if order == "C" else found)
+    return tuple(reversed(found) if is_by_rows else found)
 
 
 @implements(np.trim_zeros)
@@ -276,6 +280,10 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
     x = array_like(filt)
     if x.ndim != 1:
         raise ShapeError("np.trim_zeros of a traced array takes a vector", place=tracing.user_place())
+    if trim.lower() not in {"f", "b", "fb", "bf"}:
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    if not many_axes(axis, x.ndim):
+        return Array(x.value)
     places = flatnonzero(x)
     none, size = np.zeros(1, np.int64), size_as(x.shape[0], np.int64)
     end = op.Squeeze(op.ReduceMax(op.Concat(places + 1, none, axis=0), [0]), [0])

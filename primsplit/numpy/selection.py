@@ -13,7 +13,7 @@ from primsplit.dims import Size
 from primsplit.errors import ShapeError
 from primsplit.infer import broadcast_shapes
 from primsplit.ir import Value
-from primsplit.lifting import holds_traced
+from primsplit.lifting import as_array, holds_traced
 from primsplit.nested import ScanForm, Walk, element, emit_scan, record
 from primsplit.numpy.axes import array_like, delivered
 from primsplit.numpy.ufuncs import call, call_ufunc, cast_to, elementwise, loop_dtypes
@@ -80,9 +80,26 @@ def _bounded(x: Array, low: Array | None, high: Array | None) -> Array:
         x = x if low is None else op.Or(x, low)
         return x if high is None else op.And(x, high)
     if all(b is None or b.shape == () for b in (low, high)):
-        return op.Clip(x, low, high)
-    x = x if low is None else op.Where(op.Less(x, low), low, x)
-    return x if high is None else op.Where(op.Greater(x, high), high, x)
+        # A bound that Clip is not given is the largest finite number.
+        low, high = (
+            b if b is not None or not x.type.is_float else as_array(x.dtype.type(end))
+            for b, end in ((low, -np.inf), (high, np.inf))
+        )
+        found = op.Clip(x, low, high)
+    else:
+        found = x if low is None else op.Where(op.Less(x, low), low, x)
+        found = found if high is None else op.Where(op.Greater(found, high), high, found)
+    for bound in (low, high):
+        found = found if bound is None else _nan_where(bound, found)
+    return found
+
+
+def _nan_where(bound: Array, found: Array) -> Array:
+    """`found`, NaN where the bound is: nothing compares with it, so that it would bound nothing."""
+    known = bound.known()
+    if not bound.type.is_float or (known is not None and not np.isnan(known).any()):
+        return found
+    return op.Where(op.IsNaN(bound), bound, found)
 
 
 def _cast_all(arrays: Sequence[Array], dtypes: Sequence[np.dtype[Any]]) -> list[Array]:

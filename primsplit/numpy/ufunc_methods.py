@@ -52,14 +52,16 @@ def reduce(
     if name in REDUCTIONS:
         if dtype is not None:
             x = cast_to(x, dtype)
+            if name in {"add", "multiply"}:
+                options["dtype"] = dtype
         return delivered(REDUCTIONS[name](x, **options), out)
+    if name in {"fmax", "fmin"} and x.type.is_float:
+        function = np.nanmax if name == "fmax" else np.nanmin
+        return delivered(function(x, **options), out)
     if "initial" in options or where is not True:
         raise unsupported(f"np.{name}.reduce with initial= or where=")
     if name == "logaddexp" and x.type.is_float:
         return delivered(reduced("ReduceLogSumExp", x, axes, keepdims), out)
-    if name in {"fmax", "fmin"} and x.type.is_float:
-        function = np.nanmax if name == "fmax" else np.nanmin
-        return delivered(function(x, axis=axes, keepdims=keepdims), out)
     for place in reversed(axes):
         x = _folded(ufunc, x, place, bool(keepdims))
     return delivered(x, out)

@@ -156,7 +156,7 @@ def _joined(x: Array, axis: int, before: tuple[Dim, Dim], middle: Array, after: 
 
 def _picked(size: Dim, cut: Cut) -> Array:
     """The indices that a slice picks of an axis."""
-    return op.Slice(count_up(size), index_vector([cut.start]), index_vector([cut.stop]), [0], [cut.step])
+    return read_basic(count_up(size), [cut])
 
 
 def _scatter_axis(x: Array, axis: int, indices: Array, v: Array) -> Array:

@@ -51,6 +51,7 @@ VALUES: dict[str, Callable[[Any], Any]] = {
     "running maximum": lambda x: np.maximum.accumulate(x, 1),
     "diff": np.diff,
     "gradient": lambda x: np.gradient(x, axis=0),
+    "gradient at falling unsigned points": lambda x: np.gradient(x, np.array([9, 5, 2], np.uint8), axis=0),
 }
 
 
@@ -59,7 +60,7 @@ VALUES: dict[str, Callable[[Any], Any]] = {
 )
 @pytest.mark.parametrize("name", VALUES)
 def test_a_running_result_of_any_dtype_is_numpys(name: str, dtype: str) -> None:
-    if name == "gradient" and dtype in {"bool", "uint8", "uint64", "int8"}:
+    if name.startswith("gradient") and dtype in {"bool", "uint8", "uint64", "int8"}:
         pytest.skip("NumPy's differences of these dtypes wrap around, or are none")
     data = np.random.default_rng(1).integers(0, 2 if dtype == "bool" else 5, (3, 4)).astype(dtype)
     check_agrees(VALUES[name], data, symbolic=dtype in {"int8", "float16", "float64"})

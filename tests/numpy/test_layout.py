@@ -22,7 +22,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "reshape by sizes": lambda x: x.reshape(x.shape[0], x.shape[1] * x.shape[2]),
     "reshape by sizes, one left open": lambda x: x.reshape(x.shape[0], -1),
     "ravel": lambda x: x.ravel() * np.ravel(x, "F"),
-    "flatten": lambda x: x.flatten("F"),
+    "flatten": lambda x: x.flatten("f") + x.copy().ravel("A") + x.reshape(-1, order=None),
     "T": lambda x: x.T,
     "mT": lambda x: x.mT,
     "transpose by method": lambda x: x.transpose(1, 0, 2),
@@ -231,6 +231,7 @@ def test_joining_promotes_as_numpy_does(a: str, b: str) -> None:
 
 REFUSED: list[tuple[Callable[[Any], Any], type[PrimsplitError], str]] = [
     (lambda x: x.reshape(7, -1), ShapeError, "cannot reshape"),
+    (lambda x: x.T.ravel("K"), TraceError, "as they lie in memory"),
     (lambda x: x.reshape(-1, -1), ShapeError, "one unknown dimension"),
     (lambda x: x.transpose(0, 1), ShapeError, "permute"),
     (lambda x: x.squeeze(0), ShapeError, "not equal to one"),

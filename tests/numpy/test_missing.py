@@ -21,6 +21,10 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "nanmean of some": lambda x: np.nanmean(x, 1, where=np.arange(x.shape[1]) % 2 == 0),
     "nanstd of some": lambda x: np.nanstd(x, 1, where=np.abs(x) < 9),
     "nanstd": lambda x: np.nanstd(x, 1, keepdims=True),
+    "nanmax of some": lambda x: np.nanmax(x, 0, initial=-1.5, where=np.arange(x.shape[1]) % 2 == 0),
+    "nanmin from a number": lambda x: np.nanmin(x, 1, initial=0.75, keepdims=True),
+    "nanvar about a point": lambda x: np.nanvar(x, 1, mean=np.nanmin(x, 1, keepdims=True), correction=1),
+    "fmin.reduce of some": lambda x: np.fmin.reduce(x, axis=1, initial=9.0, where=np.abs(x) < 3),
     "fmax.reduce": lambda x: np.fmax.reduce(x, axis=1),
 }
 PLACES: dict[str, Callable[[Any], Any]] = {

@@ -49,6 +49,8 @@ def test_a_ufunc_is_folded_along_an_axis_of_literal_size(name: str) -> None:
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float64"])
 def test_a_ufuncs_reduce_of_any_dtype_is_numpys(name: str, dtype: str) -> None:
     check_agrees(lambda x: getattr(np, name).reduce(x, axis=1), np.array([[1, 0, 1], [1, 1, 1]]).astype(dtype))
+    if name == "add":
+        check_agrees(lambda x: np.add.reduce(x, dtype=np.int32), np.array([[1, 0, 1], [1, 1, 1]]).astype(dtype))
 
 
 def test_a_stable_logsumexp_has_no_overflow_and_no_nan() -> None:
