@@ -34,27 +34,44 @@ def _shared(block: Block) -> Block:
     """The block, and those inside of it, with loops joined that can be; itself where there are none."""
     if sum(op.kind in LOOPS for op in walk(block)) < 2:
         return block
-    joined = _with_one_less(block)
+    joined = _with_fewer(block)
     while joined is not block:
-        block, joined = joined, _with_one_less(joined)
+        block, joined = joined, _with_fewer(joined)
     ops = [op.with_blocks(_shared) if has_blocks(op) else op for op in block.ops]
     if all(a is b for a, b in zip(ops, block.ops, strict=True)):
         return block
     return replace(block, ops=tuple(ops))
 
 
-def _with_one_less(block: Block) -> Block:
-    """The block with the first two of its own loops joined that can be; itself where there are none."""
+def _with_fewer(block: Block) -> Block:
+    """The block with each of its own loops joined with the first that it can be; itself where there are none."""
     numbering = Numbering()
-    loops = [numbering.loop(op) for op in _with_company(block)]
-    for i, second in enumerate(loops):
-        for first in loops[:i]:
-            step = _same_steps(first, second) if first.runs(second) else _one_walk(block, first, second, numbering)
-            join = None if step is None else Join(block, first.loop, second.loop, step)
-            joined = join.block() if join is not None and join.is_shared else None
+    kept: list[Numbered] = []
+    current = _loops_by_output(block)
+    for op in _with_company(block):
+        second = numbering.loop(current[op.outputs[0]])
+        for k, first in enumerate(kept):
+            joined = _joined(block, first, second, numbering)
             if joined is not None:
-                return joined
+                block, current = joined, _loops_by_output(joined)
+                kept = [replace(n, loop=Parts(current[n.loop.loop.outputs[0]])) for n in kept]
+                kept[k] = numbering.loop(kept[k].loop.loop)
+                break
+        else:
+            kept.append(second)
     return block
+
+
+def _loops_by_output(block: Block) -> dict[Var, Op]:
+    """The block's own loops. One that was joined with another has the outputs of the first, and more."""
+    return {v: op for op in block.ops if op.kind in LOOPS for v in op.outputs}
+
+
+def _joined(block: Block, first: Numbered, second: Numbered, numbering: Numbering) -> Block | None:
+    """The block with one loop for the two; None where they cannot be joined."""
+    step = _same_steps(first, second) if first.runs(second) else _one_walk(block, first, second, numbering)
+    join = None if step is None else Join(block, first.loop, second.loop, step)
+    return join.block() if join is not None and join.is_shared else None
 
 
 def _with_company(block: Block) -> list[Op]:
