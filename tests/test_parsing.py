@@ -24,7 +24,7 @@ def _returns(*values: Any) -> Block:
     return Block("f", (), (), tuple(Const(v) for v in values))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(blocks())
 def test_a_listing_parses_to_the_same_program(block: Block) -> None:
     text = listing(block)

@@ -147,7 +147,7 @@ DRAWN = [random.standard_normal((3, 2)), random.standard_normal(3), random.stand
 
 
 @given(programs(DRAWN))
-@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=QUIET)
+@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=QUIET)
 def test_a_random_program_has_one_gradient_under_every_policy(program: list[Step]) -> None:
     check_drawn(program)
 

@@ -97,7 +97,7 @@ def check(source: str, seed: int, sizes: tuple[int, ...]) -> None:
 
 
 @given(sources(), st.integers(0, 3))
-@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=QUIET)
+@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=QUIET)
 def test_a_program_of_branches_and_loops_is_right_at_every_size(source: str, seed: int) -> None:
     check(source, seed, (3, 0))
 

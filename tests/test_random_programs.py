@@ -68,7 +68,7 @@ def _check_program(program: list[Step]) -> None:
 
 
 @given(programs(INPUTS))
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=QUIET)
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=QUIET)
 def test_a_random_program_is_right_in_every_form(program: list[Step]) -> None:
     _check_program(program)
 

@@ -13,7 +13,7 @@ import primsplit as ps
 from primsplit.errors import PrimsplitError
 from tests.onnxio.seeds import SEEDS, changed_bytes, changed_field
 
-FAST = settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+FAST = settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 LONG = settings(max_examples=15_000, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 
 models = st.sampled_from(SEEDS)

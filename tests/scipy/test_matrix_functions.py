@@ -70,6 +70,7 @@ LARGE = ("logm", "logm far from the identity", "fractional_matrix_power", "coshm
 LONG = {
     "fractional_matrix_power", "logm far from the identity", "polar left", "sqrtm of a covariance",
     "expm_frechet alone", "lu with rows in place", "lu with a permutation", "lu_solve transposed", "qr economic",
+    "tanhm", "sinhm", "expm_frechet",
 }  # fmt: skip
 """Options of functions that other rows differentiate, and what is long: slow tests."""
 

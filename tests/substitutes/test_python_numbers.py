@@ -316,7 +316,7 @@ def shifted_sum(*values: Any) -> Any:
 
 def of_many_conditions(x: Any) -> Any:
     total = shifted_sum(x[2], x[0])
-    for k in range(7):
+    for k in range(5):
         total = shifted_sum(total, x[k % 3], 0.5 * x[(k + 1) % 3])
         if any(v > 0.13 * k for v in x) and not all(v > -0.3 for v in x):
             total = 0.9 * total + x[1]
@@ -324,4 +324,4 @@ def of_many_conditions(x: Any) -> Any:
 
 
 def test_all_and_any_of_many_are_one_condition() -> None:
-    check_grads(of_many_conditions, X, also_at=[(-X,), (np.abs(X),)], symbolic=False)
+    check_grads(of_many_conditions, X, also_at=[(-X,)], symbolic=False)
