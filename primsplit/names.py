@@ -5,7 +5,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import chain, count, product
+from string import ascii_lowercase
 from typing import Any
 
 import numpy.typing as npt
@@ -98,15 +99,8 @@ def _stem(kind: str) -> str:
 
 
 def _letters() -> Iterator[str]:
-    alphabet = "abcdefghijklmnopqrstuvwxyz"
-    for number in count():
-        name, rest = "", number
-        while True:
-            name = alphabet[rest % 26] + name
-            rest = rest // 26 - 1
-            if rest < 0:
-                break
-        yield name
+    """a to z, aa to zz, and on."""
+    return map("".join, chain.from_iterable(product(ascii_lowercase, repeat=length) for length in count(1)))
 
 
 def variables(block: Block) -> Iterator[Var]:

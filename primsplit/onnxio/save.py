@@ -117,7 +117,7 @@ class Writer:
         self.initializers: dict[Any, str] = {}
         self.constants: dict[Const, str] = {}
         self.counts: dict[str, int] = {}
-        self.told: dict[tuple[Place | None, str], list[onnx.StringStringEntryProto]] = {}
+        self.begun: dict[tuple[str, Place | None, str], onnx.NodeProto] = {}
         self.types: dict[Any, onnx.TypeProto] = {}
         self.draws: set[int] = set()
         self.depth = 0
@@ -158,7 +158,9 @@ class Writer:
         """The name under which a value is read; none for an input that is left out."""
         if value is None:
             return ""
-        return self.initializer(value) if isinstance(value, Const) else self.names.give(value)
+        if isinstance(value, Const):
+            return self.initializer(value)
+        return self.names.of.get(value) or self.names.give(value)
 
     def initializer(self, const: Const) -> str:
         """The name of the value that holds a constant; constants that are the same data share one."""
@@ -184,22 +186,23 @@ class Writer:
         if op.kind == "Identity" and self.names.of.get(op.outputs[0]) not in ends:
             self.names.of[op.outputs[0]] = self.read(op.inputs[0])
             return
-        domain, _, kind = op.kind.rpartition("::")
+        kind = op.kind.rpartition("::")[2]
         number = self.counts[kind] = self.counts.get(kind, 0) + 1
         inputs = [self.read(v) for v in op.inputs]
         if kind in RANDOM and "seed" not in op.attributes:
             self.set_apart(into)
         outputs = [self.names.give(v) for v in op.outputs]
-        node = into.node.add(
-            op_type=kind, name=f"{kind}_{number}", input=inputs, output=outputs, metadata_props=self.metadata(op)
-        )
-        if domain:
-            node.domain = domain
+        node = into.node.add()
+        node.CopyFrom(self.begin(op))
+        node.name = f"{kind}_{number}"
+        node.input.extend(inputs)
+        node.output.extend(outputs)
         if op.attributes:
             self.attributes(op, node.attribute)
         for name, var in zip(outputs, op.outputs, strict=True):
             if name not in ends:
-                into.value_info.add(name=name, type=self.type(var.type))
+                told = into.value_info.add(name=name)
+                told.type.CopyFrom(self.type(var.type))
 
     def attributes(self, op: Op, into: Any) -> None:
         """Add an op's attributes to its node's."""
@@ -224,14 +227,17 @@ class Writer:
             self.copy(Const(np.zeros((), np.bool_)), self.names.give(Var(Type(np.bool_, ())), "apart"), into)
         self.draws.add(len(into.node))
 
-    def metadata(self, op: Op) -> list[onnx.StringStringEntryProto]:
-        """What a node says of where it comes from."""
-        key = (op.place, op.remark)
-        found = self.told.get(key)
+    def begin(self, op: Op) -> onnx.NodeProto:
+        """What nodes of an operator at one place have in common: its name, and where they come from."""
+        key = (op.kind, op.place, op.remark)
+        found = self.begun.get(key)
         if found is None:
-            found = self.told[key] = [
-                onnx.StringStringEntryProto(key=k, value=v) for k, v in _told(op.place, op.remark).items()
-            ]
+            domain, _, kind = op.kind.rpartition("::")
+            found = self.begun[key] = onnx.NodeProto(op_type=kind)
+            if domain:
+                found.domain = domain
+            for name, value in _told(op.place, op.remark).items():
+                found.metadata_props.add(key=name, value=value)
         return found
 
     def attribute(self, into: Any, name: str, value: Any) -> None:
