@@ -1,9 +1,14 @@
-"""A branch that is always taken becomes part of the block around it."""
+"""A branch that is always taken becomes part of the block around it.
 
-from collections.abc import Iterator, Mapping
+Inside of a branch it is known what another If of the same condition gave, where that is a constant.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
 
 from primsplit.dims import Dim, Size, same
-from primsplit.ir import Block, Op, Type, Value, Var, inline, walk
+from primsplit.ir import Block, Const, Op, Type, Value, Var, free, inline, walk
 from primsplit.passes.rewrites.table import number
 from primsplit.passes.rewriting import Rewriter
 
@@ -12,7 +17,8 @@ class Taking(Rewriter):
     """A walk that takes the branches of Ifs whose condition is constant.
 
     onnxruntime does so when it loads a file, and ends the process where such an If holds others and loops. What an If
-    declares of a size may be less than the branch tells: `sizes` has what the symbols turned out to be.
+    declares of a size may be less than the branch tells: `sizes` has what the symbols turned out to be. `given` are the
+    Ifs that stay, by what they give.
     """
 
     def __init__(self) -> None:
@@ -20,13 +26,17 @@ class Taking(Rewriter):
         self.sizes: dict[str, Dim] = {}
         self.outermost: Block | None = None
         self.read_anywhere: frozenset[Value | None] | None = None
+        self.given: dict[Var, Op] = {}
 
     def visit(self, op: Op) -> Op | None:
         """None for an If whose branch is known."""
-        known = number(op.inputs[0]) if op.kind == "If" else None
+        if op.kind != "If":
+            return super().visit(op)
+        known = number(op.inputs[0])
+        self.given.update(dict.fromkeys(op.outputs, op))
         if known is None:
             return super().visit(op)
-        taken: Block = op.attributes["then_branch" if bool(known) else "else_branch"]
+        taken: Block = op.attributes[_taken(known)]
         if not all(self._is_told(r.type, v) for r, v in zip(taken.results, op.outputs, strict=True)):
             return super().visit(op)
         ops: list[Op] = []
@@ -39,6 +49,40 @@ class Taking(Rewriter):
             if self.is_read(output):
                 self._learn(output.type, result.type)
         return None
+
+    def inside(self, op: Op, inputs: Sequence[Value | None]) -> Mapping[str, object]:
+        """The attributes with their blocks rewritten: the branches of an If, with what is known in each."""
+        condition = inputs[0] if op.kind == "If" else None
+        if not isinstance(condition, Var):
+            return super().inside(op, inputs)
+        branches = {name: op.attributes[name] for name in ("then_branch", "else_branch")}
+        found = {name: self._in_branch(block, condition, name) for name, block in branches.items()}
+        return op.attributes if all(found[name] is block for name, block in branches.items()) else found
+
+    def _in_branch(self, block: Block, condition: Var, name: str) -> Block:
+        told: dict[Var, Value] = {}
+        for var in free(block):
+            given = self.given.get(var)
+            if given is not None and given.inputs[0] is condition:
+                result = self._constant(_result(given, name, var))
+                told.update({} if result is None else {var: result})
+        before = {var: self.replaced[var] for var in told if var in self.replaced}
+        self.replaced.update(told)
+        found = self.run(block)
+        for var in told:
+            del self.replaced[var]
+        self.replaced.update(before)
+        return found
+
+    def _constant(self, value: Value) -> Const | None:
+        """The short constant that a value is, through Ifs of known conditions that stay; none without elements."""
+        while isinstance(value, Var):
+            made = self.given.get(value)
+            known = None if made is None else number(made.inputs[0])
+            if made is None or known is None:
+                return None
+            value = _result(made, _taken(known), value)
+        return value if value.is_small and value.numpy().size else None
 
     def enter(self, block: Block) -> None:
         """The first block that is entered holds all others."""
@@ -69,6 +113,16 @@ class Taking(Rewriter):
         if self.is_read(output) and any(same(a, 0) for a, _ in pairs):
             return False
         return all(isinstance(b, Size) and b.symbol is not None for _, b in pairs)
+
+
+def _taken(condition: np.generic) -> str:
+    return "then_branch" if bool(condition) else "else_branch"
+
+
+def _result(op: Op, branch: str, output: Var) -> Value:
+    """What gives an If's output in this branch."""
+    block: Block = op.attributes[branch]
+    return block.results[op.outputs.index(output)]
 
 
 def _read_in(block: Block) -> Iterator[Value | None]:

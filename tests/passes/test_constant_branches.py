@@ -40,6 +40,21 @@ def test_a_branch_in_a_branch_is_taken_where_both_conditions_are_known() -> None
     assert "If" not in kinds(known)
 
 
+def test_a_condition_that_another_branch_keeps_is_known_in_the_pullback() -> None:
+    """The carry is found to stay 0 when the split is made: the pullback reads what was kept of the test in a branch."""
+
+    def f(x):
+        k, _ = ps.scan(lambda k, v: (k, None), 0, x)
+        return ps.cond(np.sum(x) > 0, lambda v: ps.cond(k % 3 > 0, np.exp, lambda u: np.sin(u) ** 2, v), np.cos, x[0])
+
+    program = ps.trace(ps.grad(f), ps.spec("float64", ["N"]))
+    assert [op.kind for op in walk(optimize(program.block))].count("If") == 2
+    for sign in (1, -1):
+        x = sign * np.array([0.3, 0.4])
+        wanted = np.sin(2 * x[0]) if sign > 0 else -np.sin(x[0])
+        np.testing.assert_allclose(program(x), [wanted, 0.0], rtol=1e-14)
+
+
 def test_a_branch_that_only_the_run_knows_stays() -> None:
     program = ps.trace(lambda x: ps.cond(x > 0, np.sin, np.cos, x), np.array(0.5))
     assert "If" in kinds(program)
