@@ -46,7 +46,10 @@ def laplacian(params: Params, points: Array) -> Array:
     """u_xx + u_yy, [N]: the slopes' own derivatives along the axes, all points at once."""
     import primsplit as ps
 
-    second = [ps.jvp(slopes, (params, points), (None, np.ones_like(points) * axis))[1] * axis for axis in np.eye(2)]
+    second = [
+        ps.jvp(slopes, (params, points), (None, np.ones_like(points) * axis))[1] * axis
+        for axis in np.eye(2, dtype=points.dtype)
+    ]
     total: Array = np.sum(second[0] + second[1], axis=1)
     return total
 
