@@ -118,8 +118,9 @@ def reads(op: Op) -> Sequence[Var]:
     """The Vars that an op depends on: its inputs, and what its sub-blocks capture; found once."""
     found = op._reads
     if found is None:
-        inputs = [value for value in op.inputs if isinstance(value, Var)]
-        found = (*inputs, *(v for inner in op.blocks() for v in free(inner)))
+        found = tuple([value for value in op.inputs if isinstance(value, Var)])
+        for inner in op.blocks():
+            found += free(inner)
         object.__setattr__(op, "_reads", found)
     return found
 

@@ -69,7 +69,8 @@ def finish(
     if legal is not lean:
         legal = legalize(optimize(legal), provider)
     # What follows is written around onnxruntime's ways and would look like waste to `optimize`.
-    guarded = legalize(guard_empty_layers(guard_empty_scans(walk_first_axes(write_later(legal)))), provider)
+    guarded = guard_empty_layers(guard_empty_scans(walk_first_axes(write_later(legal))))
+    guarded = guarded if guarded is legal else legalize(guarded, provider)
     columns = write_vectors_as_columns(count_axes_from_front(guarded), is_function=is_function)
     products = join_stacks(zero_empty_products(swap_narrow_products(gemm_of_transposed(columns))))
     if gradients:

@@ -104,8 +104,8 @@ def _owners(block: Block, gradients: Sequence[int]) -> list[int]:
             leads[result] = own if leads.get(result, own) == own else SHARED
     owner: list[int] = []
     for op in reversed(block.ops):
-        found = {leads[v] for v in op.outputs if v in leads}
-        mine = found.pop() if len(found) == 1 else SHARED
+        found = [leads[v] for v in op.outputs if v in leads]
+        mine = found[0] if found and found.count(found[0]) == len(found) else SHARED
         owner.append(mine)
         for var in reads(op):
             if leads.setdefault(var, mine) != mine:
