@@ -203,7 +203,8 @@ def test_first_and_second_derivatives_agree_with_central_differences(name: str) 
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in {"stdtrit", "betaincinv", "fdtri"})) for n in sorted(COMPOSED)]
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] * (n in {"stdtrit", "betaincinv", "fdtri"})) for n in sorted(COMPOSED)],
 )
 def test_derivatives_in_all_arguments_and_second_ones_in_the_last_agree_with_central_differences(name: str) -> None:
     function, (*shapes, last) = GRADIENTS[name]
