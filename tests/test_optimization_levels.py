@@ -33,10 +33,12 @@ def write(path: Path, *nodes: onnx.NodeProto, **constants: np.ndarray) -> Path:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A product that a fused factor rounds to float32, one without a factor, and draws."""
+    """The logarithm of 1e-60 added to 0, which is dropped as a 0 of float32; a product; and draws."""
     folder = tmp_path_factory.mktemp("levels")
     product = helper.make_node("MatMul", ["x", "x"], ["p"])
-    write(folder / "scaled.onnx", product, helper.make_node("Mul", ["p", "c"], ["y"]), c=np.array(0.1))
+    nothing = helper.make_node("Sub", ["x", "x"], ["n"])
+    added = helper.make_node("Add", ["n", "c"], ["a"])
+    write(folder / "faint.onnx", nothing, added, helper.make_node("Log", ["a"], ["y"]), c=np.array(1e-60))
     write(folder / "plain.onnx", product, helper.make_node("Tanh", ["p"], ["y"]))
     write(folder / "drawn.onnx", helper.make_node("RandomNormalLike", ["x"], ["y"]))
     (folder / "run.py").write_text(RUN)
@@ -51,11 +53,11 @@ def compared(folder: Path, *names: str, options: tuple[str, ...] = ()) -> subpro
 
 
 def test_a_file_that_another_level_makes_different_is_told_and_kept(files: Path, tmp_path: Path) -> None:
-    done = compared(files, "plain", "scaled", options=("--save", str(tmp_path)))
+    done = compared(files, "plain", "faint", options=("--save", str(tmp_path)))
     assert done.returncode == 1, done.stderr
-    assert "different: 0001.onnx from level extended on output 0 (float64) is off by" in done.stdout
-    assert "in run.py plain.onnx scaled.onnx" in done.stdout
-    assert (tmp_path / "0001.onnx").read_bytes() == (files / "scaled.onnx").read_bytes()
+    assert "different: 0001.onnx from level basic on output 0 (float64) is off by" in done.stdout
+    assert "in run.py plain.onnx faint.onnx" in done.stdout
+    assert (tmp_path / "0001.onnx").read_bytes() == (files / "faint.onnx").read_bytes()
     assert np.array_equal(np.load(tmp_path / "0001.npz")["x"], np.full((2, 2), 3.0))
 
 
