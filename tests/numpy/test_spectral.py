@@ -42,6 +42,10 @@ def of_symmetric(a: Any) -> Any:
     return (v * np.exp(0.3 * w)[..., None, :]) @ np.swapaxes(v, -1, -2)
 
 
+def with_a_cutoff(a: Any) -> Any:
+    return np.linalg.pinv(a, rcond=0.3)
+
+
 def rescaled(a: Any) -> Any:
     """U f(s) V^T for an odd function f."""
     u, s, vh = reduced(a)
@@ -77,6 +81,9 @@ SPECTRAL: dict[str, tuple[Callable[..., Any], Array]] = {
     "cond, the inverse of it": (lambda a: np.linalg.cond(a, -2), normal(2, 3, 3)),
     "pinv of a tall matrix": (np.linalg.pinv, normal(4, 3)),
     "pinv of a wide batch": (np.linalg.pinv, normal(2, 2, 4)),
+    "pinv without what is faint": (with_a_cutoff, normal(4, 3)),
+    "pinv of a wide batch without what is faint": (with_a_cutoff, normal(2, 2, 4)),
+    "lstsq without what is faint": (lambda a: np.linalg.lstsq(a, normal(4, 2, seed=1), rcond=0.3)[0], normal(4, 3)),
 }
 
 
@@ -89,6 +96,7 @@ ONCE = {
     "the nuclear norm",
     "cond, the inverse of it",
     "pinv of a wide batch",
+    "pinv of a wide batch without what is faint",
 }
 """What is differentiated once, to save time: its second derivative is made of the same rules as another's."""
 
@@ -349,10 +357,6 @@ def test_the_condition_of_a_singular_matrix_is_infinite_and_of_nan_is_nan() -> N
 FLAT = [(4, 3), (3, 4), (3, 3)]
 
 
-def with_a_cutoff(a: Any) -> Any:
-    return np.linalg.pinv(a, rcond=0.3)
-
-
 @pytest.mark.parametrize("shape", FLAT)
 def test_the_pseudo_inverse_of_a_matrix_without_full_rank_and_its_gradient_where_the_rank_stays(
     shape: tuple[int, int],
@@ -364,6 +368,16 @@ def test_the_pseudo_inverse_of_a_matrix_without_full_rank_and_its_gradient_where
     check_grads(
         lambda x, y: np.linalg.pinv(x @ y, rcond=1e-6), left, right, order=1, value_tolerance=1e-10, symbolic=is_first
     )
+
+
+@pytest.mark.parametrize("rcond", [0.3, -1.0, 1e-15])
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4)])
+def test_least_squares_takes_no_account_of_what_is_faint(shape: tuple[int, int], rcond: float) -> None:
+    a, b = normal(*shape), normal(shape[0], 2, seed=1)
+    found = ps.trace(lambda a, b: tuple(np.linalg.lstsq(a, b, rcond=rcond)), a, b)(a, b)
+    for ours, numpys in zip(found, np.linalg.lstsq(a, b, rcond=rcond), strict=True):
+        assert np.shape(ours) == np.shape(numpys)
+        np.testing.assert_allclose(ours, numpys, rtol=1e-10, atol=1e-12)
 
 
 def test_least_squares_gives_the_singular_values_too() -> None:

@@ -99,7 +99,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, ...]:
         raise ShapeError("lstsq takes a matrix, and a vector or matrix", place=tracing.user_place())
     is_vector = len(right.real.shape) == 1
     parts = [op.Unsqueeze(p, [1]) if is_vector else p for p in right]
-    found, residuals, _, _ = real_lstsq(halved(z), op.Concat(*parts, axis=0))
+    found, residuals, rank, _ = real_lstsq(halved(z), op.Concat(*parts, axis=0), rcond)
     rows, columns = z.real.shape
     x: ComplexArray = whole(of_halves(found, columns, parts[0].shape[-1]))
-    return x[:, 0] if is_vector else x, residuals, dims.minimum(rows, columns), _values(z)
+    rank = op.Div(rank, np.int32(2)) if isinstance(rank, Array) else dims.minimum(rows, columns)
+    return x[:, 0] if is_vector else x, residuals, rank, _values(z)

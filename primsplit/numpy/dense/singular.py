@@ -10,6 +10,7 @@ from primsplit.array import Array
 from primsplit.calls.primitive import primitive, rrule
 from primsplit.errors import MissingRule
 from primsplit.ir import Type
+from primsplit.lifting import as_array
 from primsplit.numpy.dense import lu
 from primsplit.numpy.dense.loop import cut, diagonal, identity_like, on_diagonal, rows_at, size, swapped, until
 from primsplit.numpy.dense.qr import complete_q, reduced_qr, tall_qr
@@ -225,12 +226,19 @@ def singular_values(a: Array) -> Array:
 @primitive
 def pseudo_inverse(a: Array, cutoff: Array) -> Array:
     """The pseudo-inverse [..., n, m] of A [..., m, n], singular values up to `cutoff` [...] times the largest as 0."""
-    u, s, vh = reduced_svd(a)
-    largest = op.ReduceMax(s, [-1], keepdims=1)
-    kept = op.Greater(s, op.Mul(largest, op.Unsqueeze(cutoff, [-1])))
-    inverse = op.Where(kept, op.Reciprocal(op.Where(kept, s, 1.0)), op.Mul(s, 0.0))
-    found = op.MatMul(op.Mul(swapped(vh), op.Unsqueeze(inverse, [-2])), swapped(u))
+    return _without_faint(a, reduced_svd(a), cutoff)
+
+
+def _without_faint(a: Array, factors: Factors, cutoff: Array) -> Array:
+    u, s, vh = factors
+    found = op.MatMul(op.Mul(swapped(vh), op.Unsqueeze(_reciprocals(s, cutoff), [-2])), swapped(u))
     return op.Identity(found, types=[Type(a.dtype, (*a.shape[:-2], a.shape[-1], a.shape[-2]))])
+
+
+def _reciprocals(s: Array, cutoff: Array) -> Array:
+    """Those of the singular values that are kept, 0 for the others."""
+    kept = op.Greater(s, op.Mul(op.ReduceMax(s, [-1], keepdims=1), op.Unsqueeze(cutoff, [-1])))
+    return op.Where(kept, op.Reciprocal(op.Where(kept, s, 1.0)), op.Mul(s, 0.0))
 
 
 @rrule(pseudo_inverse)
@@ -252,6 +260,50 @@ def _pseudo_inverse(a: Array, cutoff: Array) -> tuple[Array, Pullback]:
         return op.Identity(da, types=[a.type]), None
 
     return p, pullback
+
+
+def is_faint(cutoff: Any, like: Array) -> bool:
+    """True for a cutoff that is known to drop only singular values that rounding may have made of 0."""
+    known = as_array(cutoff).known()
+    return known is not None and bool(np.all(known <= 100 * float(float_limits(like).eps)))
+
+
+@primitive
+def cut_inverse(a: Array, cutoff: Array) -> Array:
+    """`pseudo_inverse` with a cutoff that may drop singular values other than 0."""
+    return _without_faint(a, reduced_svd(a), cutoff)
+
+
+@rrule(cut_inverse)
+def _cut_inverse(a: Array, cutoff: Array) -> tuple[Array, Pullback]:
+    """dA = U X V^T + (I - U U^T) dP^T V F^2 V^T + U F^2 U^T dP^T (I - V V^T), F the reciprocals of what is kept.
+
+    With Y = U^T dP^T V: 2 X = G (Y + Y^T) + H (Y - Y^T), where G and H are -f_i f_j and f_i f_j, but for one value that
+    is kept and one that is not: f / |s_i - s_j| and f / (s_i + s_j), f that of the kept one (V. Noferini, A formula for
+    the Frechet derivative of a generalized matrix function, SIAM J. Matrix Anal. Appl. 38 (2017) 434-457). Equal
+    singular values are no matter; their second derivative is infinite or NaN.
+    """
+    u, s, vh = svd(a)
+    f = _reciprocals(s, cutoff)
+    here, there = op.Unsqueeze(f, [-1]), op.Unsqueeze(f, [-2])
+    is_mixed = op.Xor(op.Equal(here, 0.0), op.Equal(there, 0.0))
+    both, one = op.Mul(here, there), op.Add(here, there)
+    gap = op.Abs(op.Sub(op.Unsqueeze(s, [-1]), op.Unsqueeze(s, [-2])))
+    total = op.Add(op.Unsqueeze(s, [-1]), op.Unsqueeze(s, [-2]))
+    alike = op.Where(is_mixed, op.Div(one, op.Where(is_mixed, gap, 1.0)), op.Neg(both))
+    turning = op.Where(is_mixed, op.Div(one, op.Where(is_mixed, total, 1.0)), both)
+    squares = op.Mul(f, f)
+
+    def pullback(dp: Array) -> tuple[Array, None]:
+        wide, tall = op.MatMul(swapped(u), swapped(dp)), op.MatMul(swapped(dp), swapped(vh))
+        y = op.MatMul(wide, swapped(vh))
+        x = op.Add(op.Mul(alike, op.Add(y, swapped(y))), op.Mul(turning, op.Sub(y, swapped(y))))
+        right = op.Sub(wide, op.MatMul(y, vh))
+        inner = op.Add(op.MatMul(op.Mul(x, 0.5), vh), op.Mul(op.Unsqueeze(squares, [-1]), right))
+        left = op.Mul(op.Sub(tall, op.MatMul(u, y)), op.Unsqueeze(squares, [-2]))
+        return op.Identity(op.Add(op.MatMul(u, inner), op.MatMul(left, vh)), types=[a.type]), None
+
+    return cut_inverse(a, cutoff), pullback
 
 
 @primitive

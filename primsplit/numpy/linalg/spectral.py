@@ -161,6 +161,6 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = MISS
         raise ShapeError("pinv takes `rcond` or `rtol`, not both", place=tracing.user_place())
     a = _mirrored(a, "L") if hermitian else matrices(a)[0]
     cutoff: Any = 1e-15 if rcond is None and rtol is MISSING else rcond if rtol is MISSING else rtol
-    cutoff = unit_cutoff(a, a) if cutoff is None else cast_to(as_array(cutoff), a.dtype)
-    found: Array = singular.pseudo_inverse(a, cutoff)
+    inverse = singular.pseudo_inverse if cutoff is None or singular.is_faint(cutoff, a) else singular.cut_inverse
+    found: Array = inverse(a, unit_cutoff(a, a) if cutoff is None else cast_to(as_array(cutoff), a.dtype))
     return found
