@@ -38,6 +38,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: Dim = 0) -> Array:
     places = cast_to(values, np.int64)
     known = places.known()
     least = as_size(minlength)
+    if isinstance(least, int) and least < 0:
+        raise ValueError("'minlength' must not be negative")
     if known is not None and isinstance(least, int):
         size: Any = max(int(known.max(initial=-1)) + 1, least)
     else:
@@ -57,7 +59,11 @@ def _edges(values: Array, bins: Any, range_: Any) -> Array:
             f"bins={bins!r} has no form for traced arrays", place=tracing.user_place(), cure="Pass a number."
         )
     if not isinstance(bins, int | np.integer):
-        return array_like(bins)
+        edges = array_like(bins)
+        known = edges.known()
+        if known is not None and np.any(known[1:] < known[:-1]):
+            raise ValueError("`bins` must increase monotonically, when an array")
+        return edges
     if range_ is not None:
         low, high = range_
         low, high = (low - 0.5, high + 0.5) if low == high else (low, high)

@@ -206,6 +206,8 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     if isinstance(position, slice):
         position = np.arange(_static_size(x, axis, "np.insert"))[position]
     places = np.zeros((), int) if isinstance(position, Array) else np.asarray(position)
+    if not places.size:
+        return Array(x.value)
     new = cast_to(array_like(values), x.dtype)
     if new.ndim < x.ndim:
         new = new[(None,) * (x.ndim - new.ndim)]

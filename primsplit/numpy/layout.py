@@ -330,6 +330,8 @@ def rot90(x: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Array:
     """Turned by k quarters from the first towards the second axis."""
     x = array_like(x)
     first, second = (one_axis(a, x.ndim) for a in axes)
+    if first == second:
+        raise ShapeError("np.rot90 turns in the plane of two axes, which must differ", place=tracing.user_place())
     turns = k % 4
     if turns == 0:
         return permuted_view(x, list(range(x.ndim)))

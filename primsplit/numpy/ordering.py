@@ -285,6 +285,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     count = size_as(edges.shape[0], np.int64)
     falling = op.Sub(count, searchsorted(op.Slice(edges, [-1], [-END], [0], [-1]), values, side))
     if known is not None:
+        if np.any(known[1:] > known[:-1]):
+            raise ValueError("bins must be monotonically increasing or decreasing")
         return falling
     return select(op.LessOrEqual(slab(edges, 0, 0, 1), slab(edges, 0, -1, END)), rising, falling)
 

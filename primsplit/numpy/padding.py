@@ -146,6 +146,13 @@ def _rolled(x: Array, shift: Any, axis: int) -> Array:
 # Padding.
 
 
+_OPTIONS: dict[Any, set[str]] = {
+    "constant": {"constant_values"}, "empty": set(), "edge": set(), "wrap": set(),
+    "linear_ramp": {"end_values"}, "reflect": {"reflect_type"}, "symmetric": {"reflect_type"},
+}  # fmt: skip
+"""What a mode can be told."""
+
+
 @implements(np.pad)
 def pad(x: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Array:
     """Margins of zeros or another constant, of copies of the border, or of a ramp.
@@ -154,6 +161,9 @@ def pad(x: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Array
     """
     x = array_like(x)
     widths = [(as_size(before), as_size(after)) for before, after in _pairs(pad_width, x.ndim)]
+    foreign = options.keys() - _OPTIONS.get(mode, options.keys())
+    if foreign:
+        raise ValueError(f"unsupported keyword arguments for mode {mode!r}: {', '.join(sorted(foreign))}")
     if mode in {"constant", "empty"}:
         values = _pairs(options.get("constant_values", 0), x.ndim)
         return _pad_constant(x, widths, values)
@@ -179,7 +189,9 @@ def _pairs(given: Any, rank: int) -> list[tuple[Any, Any]]:
         return [(given, given)] * rank
     rows = [r if isinstance(r, tuple | list | np.ndarray) else None for r in given]
     if all(r is None for r in rows):
-        if len(given) > 2:
+        if not given and rank == 0:
+            return []
+        if not 0 < len(given) <= 2:
             raise ShapeError(f"{given} gives no (before, after) for {rank} axes", place=tracing.user_place())
         return [(given[0], given[-1])] * rank
     full_rows = [tuple(r) if len(r) == 2 else (r[0], r[0]) for r in rows if r is not None]

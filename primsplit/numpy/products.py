@@ -115,7 +115,7 @@ def on_axes(ufunc: np.ufunc, *inputs: Any, axes: Any = None, axis: Any = None, *
         axes = [axis] * ufunc.nin
     if options.pop("keepdims", False) or options.get("out") is not None:
         raise unsupported(f"np.{ufunc.__name__} with keepdims= or with axes= and out=")
-    chosen = [(a,) if isinstance(a, int) else tuple(a) for a in axes]
+    chosen = [(a,) if isinstance(a, int) else tuple(a) for a in axes or ()]
     chosen += [tuple(range(-len(core), 0)) for core in cores[len(chosen) :]]
     moved = [
         FUNCTIONS[np.moveaxis](array_like(x), at, tuple(range(-len(at), 0))) if at else array_like(x)

@@ -220,6 +220,8 @@ def _make(name: str, *, percent: bool, skip_nan: bool) -> None:
         weights: Any = None,
     ) -> Array:
         _refuse_weights(weights)
+        if method == "linear" and not (percent or isinstance(q, Array)) and np.asarray(q).dtype.kind in "iu":
+            method = "lower"  # the smallest and the largest element, in their own dtype
         quantiles, weak = _percentile_argument(a, q) if percent else _quantile_argument(q)
         return _quantiles(a, quantiles, axis, out, method, keepdims, weak=weak, skip_nan=skip_nan)
 

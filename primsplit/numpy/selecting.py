@@ -78,14 +78,7 @@ def put_along_axis(arr: Array, indices: Any, values: Any, axis: int | None) -> N
     if axis is None:
         put(arr, places, values)
         return
-    key: list[Any] = []
-    for i, size in enumerate(places.shape):
-        if i == place:
-            key.append(places)
-        elif dims.is_one(size):
-            key.append(_column(count_up(x.shape[i]), i, x.ndim))
-        else:
-            key.append(_column(count_up(size), i, x.ndim))
+    key = [places if i == place else _column(count_up(n), i, x.ndim) for i, n in enumerate(x.shape)]
     setitem(arr, tuple(key), values)
 
 
@@ -265,7 +258,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
     """The indices, one array an axis, of places of all elements in a row. A place out of range is not told."""
     rest = as_int64(array_like(indices))
     found: list[Array] = []
-    sizes = as_shape(shape)
+    sizes = [1 if dims.same(n, 0) else n for n in as_shape(shape)]  # nothing has a place, and none divides by 0
     is_by_rows = order_name(order) == "C"
     for size in reversed(sizes) if is_by_rows else sizes:
         divisor = size_as(size, np.int64)

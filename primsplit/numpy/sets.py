@@ -114,9 +114,9 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 @implements(np.setdiff1d)
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     """np.setdiff1d."""
-    a, b = _flat(ar1, ar2)
-    a = a if assume_unique else unique(a)
-    return op.Compress(a, op.Not(_is_in(a, b)), axis=0)
+    a = array_like(ar1)
+    a = reshape_to(a, (a.size,)) if assume_unique else unique(a)
+    return op.Compress(a, op.Not(_is_in(*_flat(a, ar2))), axis=0)
 
 
 @implements(np.setxor1d)

@@ -110,6 +110,15 @@ def _weights(w: Array, x: Array, axes: Sequence[int]) -> Array:
     return reshape_to(w, tuple(next(sizes) if i in axes else 1 for i in range(x.ndim)))
 
 
+def _whole(counts: Any) -> Array:
+    """How often each observation counts. Raises TypeError for known numbers that are not whole."""
+    given = array_like(counts)
+    known = given.known()
+    if known is not None and np.any(known != np.around(known)):
+        raise TypeError("fweights must be integer")
+    return given
+
+
 @implements(np.cov)
 def cov(
     m: Any,
@@ -125,7 +134,7 @@ def cov(
     """np.cov. Variables whose number is known only at run time give a matrix even where there is one."""
     x = _variables(m, y, rowvar, dtype)
     ddof = (0 if bias else 1) if ddof is None else ddof
-    w = None if fweights is None else cast_to(array_like(fweights), x.dtype)
+    w = None if fweights is None else cast_to(_whole(fweights), x.dtype)
     if aweights is not None:
         a = cast_to(array_like(aweights), x.dtype)
         w = a if w is None else w * a

@@ -80,6 +80,7 @@ def _pieces(ufunc: np.ufunc, method: str, x: Array, axis: int) -> list[Array]:
 
 
 def _folded(ufunc: np.ufunc, x: Array, axis: int, keepdims: bool) -> Array:
+    x = x.astype(np.bool_) if ufunc.__name__ == "logical_xor" else x
     pieces = _pieces(ufunc, "reduce", x, axis)
     if not pieces:
         if ufunc.identity is None:
@@ -91,13 +92,20 @@ def _folded(ufunc: np.ufunc, x: Array, axis: int, keepdims: bool) -> Array:
     return result if keepdims else op.Squeeze(result, [axis])
 
 
-def _lowest(dtype: np.dtype[Any], sign: int) -> Any:
+def lowest(dtype: np.dtype[Any], sign: int) -> Any:
     """The number that is never the maximum (sign -1), or never the minimum (sign 1)."""
     if dtype.kind == "b":
         return sign > 0
     if dtype.kind in "iu":
         return np.iinfo(dtype).min if sign < 0 else np.iinfo(dtype).max
     return sign * np.inf
+
+
+def _one_of(axis: Any, rank: int) -> int:
+    """The axis; for None the only one. Raises ShapeError where there are several."""
+    if axis is None and rank != 1:
+        raise ShapeError(f"axis=None names one axis, not {rank}", place=tracing.user_place())
+    return one_axis(0 if axis is None else axis, rank)
 
 
 @ufunc_method("accumulate")
@@ -108,12 +116,12 @@ def accumulate(
     x = array_like(array)
     if x.ndim == 0:
         raise ShapeError("cannot accumulate a number", place=tracing.user_place())
-    place = one_axis(axis, x.ndim)
+    place = _one_of(axis, x.ndim)
     name = ufunc.__name__
     if name in {"add", "multiply"}:
         found = (cumulative.cumsum if name == "add" else cumulative.cumprod)(x, place, dtype)
     elif name in {"maximum", "minimum"}:
-        found = scanned(x, place, ufunc, _lowest(x.dtype, -1 if name == "maximum" else 1))
+        found = scanned(x, place, ufunc, lowest(x.dtype, -1 if name == "maximum" else 1))
     elif name in {"logaddexp", "logaddexp2"} and x.type.is_float:
         found = scanned(x, place, ufunc, -np.inf)
     else:
@@ -132,7 +140,7 @@ def reduceat(
 ) -> Array:
     """`ufunc.reduceat`, for starts that are known."""
     x = array_like(array)
-    place = one_axis(axis, x.ndim)
+    place = _one_of(axis, x.ndim)
     known = array_like(indices).known()
     size = x.shape[place]
     if known is None or isinstance(size, Size):
@@ -147,6 +155,8 @@ def reduceat(
             f"a start of {starts} is out of bounds in np.{ufunc.__name__}.reduceat [0, {size})",
             place=tracing.user_place(),
         )
+    if not starts:
+        return delivered(slab(reduce(ufunc, x, place, dtype, keepdims=True), place, 0, 0), out)
     parts = []
     for start, end in zip(starts, [*starts[1:], size], strict=True):
         stop = end if end > start else start + 1

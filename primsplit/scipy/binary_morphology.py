@@ -10,8 +10,8 @@ import numpy as np
 
 from primsplit.array import unsupported
 from primsplit.lifting import array_like
-from primsplit.scipy.ndimage import check_output
-from primsplit.scipy.ranks import chosen_axes, placed, windows
+from primsplit.scipy.ndimage import check_output, chosen_axes
+from primsplit.scipy.ranks import placed, windows
 from primsplit.scipy.signatures import as_scipys
 
 __all__ = ["binary_closing", "binary_dilation", "binary_erosion", "binary_opening"]

@@ -25,11 +25,16 @@ def polygamma(n: Any, x: Any) -> Any:
 
 
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
-    """The number of ways to choose k of N; 0 where k is not between 0 and N. Raises UnsupportedFunction for `exact`."""
+    """The number of ways to choose k of N; 0 where k is not between 0 and N, but with `repetition`.
+
+    Raises UnsupportedFunction for `exact`.
+    """
     if exact:
         raise unsupported("scipy.special.comb with exact=True")
     n, k = array_like(floating(N)), array_like(floating(k))
-    n = n + k - 1.0 if repetition else n
+    if repetition:
+        is_none = (k == 0.0) & (n >= 0.0)
+        return np.where(is_none, 1.0, ELEMENTWISE["binom"](np.where(is_none, 1.0, n + k - 1.0), k))
     inside = (n >= 0.0) & (k >= 0.0) & (k <= n)
     return np.where(inside, ELEMENTWISE["binom"](np.where(inside, n, 1.0), _kept(inside, k)), 0.0)
 

@@ -13,7 +13,9 @@ from primsplit.numpy.dense.loop import identity_like, lower, rows_at, swapped, u
 from primsplit.numpy.dense.lu import factor, inverse_order
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.numpy.linalg import square
+from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.scipy.exchanges import exchanges, order_of
 from primsplit.scipy.linalg import solve_triangular as solve_of
 from primsplit.scipy.linalg import toeplitz, windows
 from primsplit.scipy.operands import double
@@ -62,30 +64,27 @@ def lu(
 
 
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
-    """L and U in one square matrix, and the order of its rows, which is for `lu_solve` alone."""
+    """L and U in one square matrix, and for each row that which it changed places with, int32."""
     left, right, order = _parts(square(a)[0])
-    return lower(left, -1) + right, order
+    return lower(left, -1) + right, cast_to(exchanges(order), np.int32)
 
 
 def lu_solve(
     lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
-    """The solution of A x = b, or A^T x = b, by the factors of A: two triangular solutions."""
+    """The solution of A x = b, or A^T x = b, by the factors of A: two triangular solutions.
+
+    Raises UnsupportedFunction for the factors of several matrices.
+    """
     factors, pivots = lu_and_piv
-    order = pivots if isinstance(pivots, Array) else array_like(_order_of(np.asarray(pivots)))
+    if np.ndim(pivots) != 1:
+        raise unsupported("scipy.linalg.lu_solve with the factors of several matrices")
+    order = order_of(cast_to(array_like(pivots), np.int64))
     right: Any = array_like(b)
     if not trans:
         return solve_of(factors, solve_of(factors, right[order], lower=True, unit_diagonal=True))
     found = solve_of(factors, solve_of(factors, right, trans=1), trans=1, lower=True, unit_diagonal=True)
     return found[inverse_order(order)]
-
-
-def _order_of(pivots: Any) -> Any:
-    """The order of rows that LAPACK's exchanges, one after the other, make."""
-    order = np.arange(len(pivots))
-    for i, j in enumerate(pivots):
-        order[[i, j]] = order[[j, i]]
-    return order
 
 
 def qr(

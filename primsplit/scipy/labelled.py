@@ -1,18 +1,20 @@
-"""scipy.ndimage's summaries of the pixels that have a label, traced, in float64; labels may be traced integers too."""
+"""scipy.ndimage's summaries of the pixels that have a label, sums in float64; labels may be traced integers too."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from primsplit.lifting import array_like, holds_traced
-from primsplit.scipy.operands import double, floating
+from primsplit.numpy.ufunc_methods import lowest
+from primsplit.scipy.operands import double
 
 __all__ = ["maximum", "mean", "minimum", "standard_deviation", "sum_labels", "variance"]
 
 
 def _marked(input: Any, labels: Any, index: Any) -> tuple[Any, Any]:
     """The pixels in a row, and which of them belong to each label, in rows of the label's shape."""
-    image: Any = array_like(floating(input))
+    image: Any = array_like(input)
     if labels is None:
         return np.ravel(image), np.ones_like(np.ravel(image), dtype=bool)
     given = array_like(labels) if holds_traced(labels) else np.asarray(labels)
@@ -51,11 +53,17 @@ def standard_deviation(input: Any, labels: Any = None, index: Any = None) -> Any
 
 def maximum(input: Any, labels: Any = None, index: Any = None) -> Any:
     """The largest pixel of each label, 0 where there are none; equal ones share the gradient."""
-    return -minimum(-array_like(floating(input)), labels, index)
+    return _extreme(np.max, -1, input, labels, index)
 
 
 def minimum(input: Any, labels: Any = None, index: Any = None) -> Any:
     """The smallest pixel of each label, 0 where there are none; equal ones share the gradient."""
-    pixels, marks = _marked(input, labels, index)
-    found = np.min(np.where(marks, pixels, np.inf), axis=-1)
-    return np.where(np.any(marks, axis=-1), found, 0.0)
+    return _extreme(np.min, 1, input, labels, index)
+
+
+def _extreme(choose: Callable[..., Any], sign: int, *given: Any) -> Any:
+    """The pixel of each label that is chosen, in the dtype of the image."""
+    pixels, marks = _marked(*given)
+    least = np.asarray(lowest(pixels.dtype, sign), pixels.dtype)
+    found = choose(np.where(marks, pixels, least), axis=-1)
+    return np.where(np.any(marks, axis=-1), found, np.zeros((), pixels.dtype))

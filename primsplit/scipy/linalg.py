@@ -103,16 +103,35 @@ def solve(
 ) -> Any:
     """The solution of A x = b, or A^T x = b.
 
-    `assume_a` is "gen", None, "diagonal", "tridiagonal" or "banded" for any matrix, "sym", "her" or "pos" for one whose
-    triangle that `lower` names is read. Inf or NaN, where SciPy raises, for a singular matrix. Raises ShapeError for
-    another name.
+    Inf or NaN, where SciPy raises, for a singular matrix. Raises ShapeError for what `_assumed` does not know.
+    """
+    a, b = _lapack(_assumed(a, assume_a, lower), b)
+    return np.linalg.solve(np.swapaxes(a, -1, -2) if transposed else a, b)
+
+
+def _assumed(a: Any, assume_a: str | None, lower: bool) -> Any:
+    """The matrix that `assume_a` makes of what is read.
+
+    All for "gen", None, "diagonal", "tridiagonal" or "banded"; the triangle that `lower` names for "sym", "her" or
+    "pos"; one triangle for "upper triangular" and "lower triangular". Raises ShapeError for another name.
     """
     kind = {"positive definite": "pos", "symmetric": "sym", "hermitian": "her"}.get(assume_a or "", assume_a)
     if kind in {"sym", "her", "pos"}:
-        a = _mirrored(a, lower, is_symmetric=kind == "sym")
-    elif kind not in {None, "gen", "general", "diagonal", "tridiagonal", "banded"}:
+        return _mirrored(a, lower, is_symmetric=kind == "sym")
+    if kind in {"upper triangular", "lower triangular"}:
+        return np.triu(a) if kind == "upper triangular" else np.tril(a)
+    if kind not in {None, "gen", "general", "diagonal", "tridiagonal", "banded"}:
         raise ShapeError(f"assume_a={assume_a!r} is not supported", place=tracing.user_place(), cure="Leave it away.")
-    return np.linalg.solve(np.swapaxes(a, -1, -2) if transposed else a, b)
+    return a
+
+
+def _lapack(*values: Any) -> list[Any]:
+    """The arrays in a dtype that LAPACK has: integers of up to 16 bits, and halves, become float32, others float64."""
+    arrays = [array_like(v) if holds_traced(v) else np.asarray(v) for v in values]
+    dtype = np.result_type(*(a.dtype for a in arrays))
+    if dtype.kind in "fc" and dtype.itemsize >= 4:
+        return arrays
+    return [a.astype(np.float32 if np.can_cast(dtype, np.float32) else np.float64) for a in arrays]
 
 
 def _mirrored(a: Any, lower: bool, *, is_symmetric: bool = False) -> Any:
@@ -188,9 +207,16 @@ def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any
     return np.linalg.svd(a, compute_uv=False)
 
 
-def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """The inverse; inf or NaN, where SciPy raises, for a singular matrix."""
-    return np.linalg.inv(a)
+def inv(
+    a: Any,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    *,
+    assume_a: str | None = None,
+    lower: bool = False,
+) -> Any:
+    """The inverse; inf or NaN, where SciPy raises, for a singular matrix. Raises ShapeError as `solve` does."""
+    return np.linalg.inv(_lapack(_assumed(a, assume_a, lower))[0])
 
 
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
@@ -306,9 +332,9 @@ def block_diag(*arrs: Any) -> Any:
 
 
 def toeplitz(c: Any, r: Any = None) -> Any:
-    """The matrix whose first column is `c`, and whose first row, but for its first element, is `r`, or `c`."""
+    """The matrix of first column `c`, whose first row, but for its first element, is `r`, or that of c conjugate."""
     column = np.ravel(c)
-    row = column if r is None else np.ravel(r)
+    row = np.conj(column) if r is None else np.ravel(r)
     return windows(np.concatenate([column[::-1], row[1:]]), column.shape[0], row.shape[0])[::-1]
 
 

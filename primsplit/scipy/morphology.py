@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from primsplit.lifting import array_like
-from primsplit.scipy.ndimage import as_given, check_output
+from primsplit.scipy.ndimage import as_given, check_output, chosen_axes, own
 from primsplit.scipy.operands import floating
-from primsplit.scipy.ranks import chosen_axes, placed, windows
+from primsplit.scipy.ranks import placed, windows
 from primsplit.scipy.signatures import as_scipys
 
 __all__ = [
@@ -94,16 +94,21 @@ def grey_closing(input: Any, window: Window) -> Any:
     return _closed(input, window)
 
 
+def _apart(a: Any, b: Any) -> Any:
+    """The difference; where booleans differ."""
+    return a ^ b if a.dtype.kind == "b" else a - b
+
+
 @as_scipys("scipy.ndimage", Window)
 def white_tophat(input: Any, window: Window) -> Any:
     """The image less its opening."""
-    return floating(input) - _opened(input, window)
+    return _apart(own(input), _opened(input, window))
 
 
 @as_scipys("scipy.ndimage", Window)
 def black_tophat(input: Any, window: Window) -> Any:
     """The image's closing less the image."""
-    return _closed(input, window) - floating(input)
+    return _apart(_closed(input, window), own(input))
 
 
 @as_scipys("scipy.ndimage", Window)
@@ -116,4 +121,4 @@ def morphological_gradient(input: Any, window: Window) -> Any:
 def morphological_laplace(input: Any, window: Window) -> Any:
     """A dilation and an erosion, less the image twice."""
     both = _extreme(input, window, is_dilation=True) + _extreme(input, window, is_dilation=False)
-    return both - 2 * floating(input)
+    return both - own(input) - own(input)

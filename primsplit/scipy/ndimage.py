@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array, unsupported
+from primsplit.array import unsupported
 from primsplit.broadcasting import count_up
 from primsplit.concretization import literal_size
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced
+from primsplit.numpy.axes import one_axis
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.scipy.operands import double, floating
 from primsplit.scipy.signal import slid
@@ -40,30 +41,46 @@ PADDED = {
 
 
 def correlate(
-    input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, origin: Any = 0
-) -> Any:
+    input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, *,
+    axes: Any = None,
+) -> Any:  # fmt: skip
     """The sums of weights times windows, of images with up to three axes; weights have sizes known when tracing."""
     check_output(output)
-    image, weights = floating(input), floating(weights)
-    if image.ndim != weights.ndim:
-        raise ShapeError("weights have as many axes as the image", place=tracing.user_place())
-    origins = [origin] * image.ndim if np.ndim(origin) == 0 else list(origin)
-    pads = []
-    for size, shift in zip(weights.shape, origins, strict=True):
-        count = literal_size(size, "scipy.ndimage")
-        before = count // 2 + shift
-        pads.append((before, count - 1 - before))
+    image = floating(input)
+    weights, origins = _spread(floating(weights), origin, axes, image.ndim)
+    pads = [margins(literal_size(n, "scipy.ndimage"), o) for n, o in zip(weights.shape, origins, strict=True)]
     return as_given(slid(padded(image, pads, mode, cval), weights.astype(image.dtype)), input)
 
 
 def convolve(
-    input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, origin: Any = 0
-) -> Any:
+    input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, *,
+    axes: Any = None,
+) -> Any:  # fmt: skip
     """`correlate` with the weights turned round."""
-    weights = floating(weights)
-    origins = [origin] * weights.ndim if np.ndim(origin) == 0 else list(origin)
+    weights, origins = _spread(floating(weights), origin, axes, own(input).ndim)
     turned = [-o - (n % 2 == 0) for o, n in zip(origins, weights.shape, strict=True)]
     return correlate(input, np.flip(weights), output, mode, cval, turned)
+
+
+def _spread(weights: Any, origin: Any, axes: Any, rank: int) -> tuple[Any, list[int]]:
+    """The weights with all axes of the image, in its order, and an origin for each of these. Raises ShapeError."""
+    chosen = chosen_axes(axes, rank)
+    if weights.ndim != len(chosen):
+        raise ShapeError("weights have as many axes as they are moved along", place=tracing.user_place())
+    origins = _each(origin, len(chosen))
+    if len(chosen) == rank:
+        return weights, origins
+    given = dict(zip(chosen, origins, strict=True))
+    rest = [a for a in range(rank) if a not in given]
+    return np.expand_dims(weights, tuple(rest)), [given.get(a, 0) for a in range(rank)]
+
+
+def margins(count: int, origin: int) -> tuple[int, int]:
+    """How far windows of `count` reach beyond the first and the last element. Raises ValueError as SciPy does."""
+    before = count // 2 + origin
+    if not 0 <= before < max(count, 1):
+        raise ValueError("Invalid origin: it must lie in the window")
+    return before, count - 1 - before
 
 
 def correlate1d(
@@ -74,9 +91,8 @@ def correlate1d(
     check_output(output)
     image, weights = floating(input), floating(weights)
     count = literal_size(weights.shape[0], "scipy.ndimage")
-    before = count // 2 + origin
-    place = axis % image.ndim
-    pads = [(before, count - 1 - before) if a == place else (0, 0) for a in range(image.ndim)]
+    place = one_axis(axis, image.ndim)
+    pads = [margins(count, origin) if a == place else (0, 0) for a in range(image.ndim)]
     wide = np.moveaxis(padded(image, pads, mode, cval), place, -1)
     size, shape = wide.shape[-1], wide.shape[:-1]
     rows = wide.reshape((-1, size)) if image.ndim > 1 else wide[None]
@@ -100,6 +116,8 @@ def gaussian_filter1d(
     """The convolution with a Gaussian along one axis, or with its derivative of this order."""
     if holds_traced(sigma) and radius is None:
         raise unsupported("scipy.ndimage's Gaussian filter with a traced sigma and no radius")
+    if order < 0:
+        raise ValueError("order must be non-negative")
     reach = int(truncate * float(sigma) + 0.5) if radius is None else radius
     return correlate1d(input, np.flip(_gaussian(sigma, order, reach)), axis, output, mode, cval)
 
@@ -122,15 +140,15 @@ def gaussian_filter(
     input: Any, sigma: Any, order: Any = 0, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
     truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
 ) -> Any:  # fmt: skip
-    """The convolution with a Gaussian along each axis."""
-    found = floating(input)
-    chosen = range(found.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
+    """The convolution with a Gaussian along one axis after the other, each in the dtype of the image."""
+    found = own(input)
+    chosen = chosen_axes(axes, found.ndim)
     given = [_each(v, len(chosen)) for v in (sigma, order, mode, radius)]
     for axis, one, degree, beyond, reach in zip(chosen, *given, strict=True):
         if holds_traced(one) or one > 1e-15:
             found = gaussian_filter1d(found, one, axis, degree, None, beyond, cval, truncate, radius=reach)
     check_output(output)
-    return as_given(found, input)
+    return found
 
 
 def _each(value: Any, count: int) -> list[Any]:
@@ -142,21 +160,24 @@ def _each(value: Any, count: int) -> list[Any]:
 def uniform_filter1d(
     input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0, origin: int = 0
 ) -> Any:
-    """The means of windows along one axis."""
-    return correlate1d(input, np.full(size, 1 / size), axis, output, mode, cval, origin)
+    """The means of windows along one axis; of integers, the sums divided, which a product would miss by a rounding."""
+    image = floating(input)
+    if image.dtype == own(input).dtype:
+        return correlate1d(image, np.full(size, 1 / size), axis, output, mode, cval, origin)
+    return as_given(correlate1d(image, np.ones(size), axis, output, mode, cval, origin) / size, input)
 
 
 def uniform_filter(
     input: Any, size: Any = 3, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *,
     axes: Any = None,
 ) -> Any:  # fmt: skip
-    """The means of windows."""
+    """The means of windows, along one axis after the other, each in the dtype of the image."""
     check_output(output)
-    found = floating(input)
-    chosen = range(found.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
+    found = own(input)
+    chosen = chosen_axes(axes, found.ndim)
     for axis, one, beyond, shift in zip(chosen, *(_each(v, len(chosen)) for v in (size, mode, origin)), strict=True):
         found = uniform_filter1d(found, one, axis, None, beyond, cval, shift)
-    return as_given(found, input)
+    return found
 
 
 def _sloped(input: Any, axis: int, across: Sequence[float], mode: Any, cval: Any) -> Any:
@@ -187,7 +208,7 @@ def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0
     """The sum of second differences."""
     check_output(output)
     image = floating(input)
-    chosen = range(image.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
+    chosen = chosen_axes(axes, image.ndim)
     modes = _each(mode, len(chosen))
     parts = [correlate1d(image, [1.0, -2.0, 1.0], a, None, m, cval) for a, m in zip(chosen, modes, strict=True)]
     return as_given(sum(parts), input)
@@ -216,8 +237,8 @@ def gaussian_gradient_magnitude(
 
 
 def _gaussian_derivatives(order: int, input: Any, sigma: Any, mode: Any, cval: Any, **options: Any) -> list[Any]:
-    """A Gaussian's derivative of this order along each axis."""
-    image = floating(input)
+    """A Gaussian's derivative of this order along each axis, in the dtype of the image."""
+    image = own(input)
     orders = [[order if a == b else 0 for b in range(image.ndim)] for a in range(image.ndim)]
     return [gaussian_filter(image, sigma, o, None, mode, cval, **options) for o in orders]
 
@@ -241,10 +262,23 @@ def padded(image: Any, pads: Sequence[tuple[Any, Any]], mode: str, cval: Any) ->
     return np.pad(image, pads, mode=PADDED[mode])  # type: ignore[call-overload]  # the names are NumPy's
 
 
+def chosen_axes(axes: Any, rank: int) -> list[int]:
+    """The axes that are filtered, counted from the front: all for None. Raises ShapeError."""
+    listed = range(rank) if axes is None else (axes,) if isinstance(axes, int) else axes
+    return [one_axis(a, rank) for a in listed]
+
+
+def own(given: Any) -> Any:
+    """A traced or NumPy array of the dtype that it has."""
+    return array_like(given) if holds_traced(given) else np.asarray(given)
+
+
 def as_given(found: Any, given: Any) -> Any:
-    """The result in the dtype of the image, as SciPy gives it."""
-    dtype = given.dtype if isinstance(given, Array | np.ndarray) else np.asarray(floating(given)).dtype
-    return found if found.dtype == dtype else found.astype(dtype)
+    """The result in the dtype of the image, as SciPy gives it: integers, and booleans, are cut."""
+    dtype = own(given).dtype
+    if found.dtype == dtype:
+        return found
+    return (np.trunc(found) if dtype.kind == "b" else found).astype(dtype)
 
 
 def check_output(output: Any) -> None:

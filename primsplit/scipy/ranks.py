@@ -9,7 +9,7 @@ from primsplit import tracing
 from primsplit.array import unsupported
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like
-from primsplit.scipy.ndimage import as_given, check_output, padded
+from primsplit.scipy.ndimage import as_given, check_output, chosen_axes, margins, padded
 from primsplit.scipy.operands import floating
 
 __all__ = [
@@ -95,11 +95,6 @@ def _filtered(
     return as_given(found, input)
 
 
-def chosen_axes(axes: Any, rank: int) -> list[int]:
-    listed = range(rank) if axes is None else (axes,) if isinstance(axes, int) else axes
-    return [a % rank for a in listed]
-
-
 def _footprint(size: Any, footprint: Any, count: int) -> Any:
     """Which elements of a window count. Raises RuntimeError as SciPy does."""
     if footprint is not None:
@@ -128,10 +123,8 @@ def placed(origin: Any, shape: tuple[int, ...], *, mirrored: bool = False) -> li
 
 def windows(image: Any, picked: Any, axes: list[int], mode: str, cval: Any, origins: Any) -> list[Any]:
     """The image moved to each element of the footprint."""
-    before = {a: n // 2 + shift for a, n, shift in zip(axes, picked.shape, origins, strict=True)}
-    counts = dict(zip(axes, picked.shape, strict=True))
-    pads = [(before[a], counts[a] - 1 - before[a]) if a in before else (0, 0) for a in range(image.ndim)]
-    wide = padded(image, pads, mode, cval)
+    around = {a: margins(n, shift) for a, n, shift in zip(axes, picked.shape, origins, strict=True)}
+    wide = padded(image, [around.get(a, (0, 0)) for a in range(image.ndim)], mode, cval)
     found = []
     for place in itertools.product(*map(range, picked.shape)):
         if picked[place]:

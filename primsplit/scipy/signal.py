@@ -11,7 +11,7 @@ from primsplit.concretization import literal_size
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.ir import Value
-from primsplit.lifting import array_like
+from primsplit.lifting import array_like, holds_traced
 from primsplit.nested import ScanForm, Walk, element, emit_scan, record
 from primsplit.numpy.axes import size_as
 from primsplit.ops import op
@@ -29,14 +29,14 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
     Raises ShapeError; a run fails where only it knows that, with "valid", neither array lies in the other.
     """
     a, v = _together(in1, in2)
-    if method == "fft":
+    if method == "fft" and a.dtype.kind == "f":
         return fftconvolve(a, v, mode)
     return _cropped(np.convolve(a, v) if a.ndim == 1 else _full(a, v), a, v, mode)
 
 
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
     """The correlation of two arrays with as many axes: the convolution with the second turned round."""
-    return convolve(in1, np.flip(floating(in2)), mode, method)
+    return convolve(in1, np.flip(_numbers(in2)), mode, method)
 
 
 def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
@@ -52,7 +52,7 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
         if boundary == "fill"
         else np.pad(a, pads, mode={"wrap": "wrap", "symm": "symmetric"}[boundary])  # type: ignore[call-overload]
     )
-    return _cropped(slid(wide, np.flip(v)), a, v, mode)
+    return _cropped(_sums(wide, np.flip(v)), a, v, mode)
 
 
 def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
@@ -69,7 +69,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
 
     Nothing of an array that is known to be empty; the direct one, which such sizes may turn out to need, gives zeros.
     """
-    a, v = _together(in1, in2)
+    a, v = _together(floating(in1), floating(in2))
     if axes is not None:
         raise unsupported("scipy.signal.fftconvolve with axes")
     if any(dims.same(n, 0) for n in (*a.shape, *v.shape)):
@@ -121,9 +121,11 @@ def _full(a: Any, v: Any) -> Any:
     if any(dims.same(n, 0) for n in v.shape):
         raise ShapeError("a convolution with nothing", place=tracing.user_place())
     if any(isinstance(n, Size) for n in v.shape):
+        if a.dtype.kind != "f":
+            raise unsupported("a convolution of integers, the second of sizes that only the run knows")
         return _by_transforms(a, v, [n + m - 1 for n, m in zip(a.shape, v.shape, strict=True)])
     wide = np.pad(a, [(n - 1, n - 1) for n in v.shape])
-    return slid(wide, np.flip(v))
+    return _sums(wide, np.flip(v))
 
 
 def _by_transforms(a: Any, v: Any, shape: Any) -> Any:
@@ -137,6 +139,13 @@ def slid(x: Any, weights: Any) -> Any:
     """The sums of products of the weights with each window of `x`; both have up to three axes."""
     x, weights = array_like(x), array_like(weights)
     return op.Squeeze(op.Conv(op.Unsqueeze(x, [0, 1]), op.Unsqueeze(weights, [0, 1])), [0, 1])
+
+
+def _sums(x: Any, weights: Any) -> Any:
+    """`slid`; integers are multiplied as such, which their result in float64 is not always."""
+    if x.dtype.kind == "f":
+        return slid(x, weights)
+    return np.tensordot(np.lib.stride_tricks.sliding_window_view(array_like(x), weights.shape), weights, weights.ndim)
 
 
 def _cropped(full: Any, a: Any, v: Any, mode: str) -> Any:
@@ -167,8 +176,14 @@ def _comparable(full: Any, pairs: Sequence[tuple[Dim, Dim]]) -> Any:
     return op.Add(full, nothing, types=[full.type])
 
 
+def _numbers(x: Any) -> Any:
+    """A traced or NumPy array of integers or floats."""
+    given = array_like(x) if holds_traced(x) else np.asarray(x)
+    return given if given.dtype.kind in "iu" else floating(x)
+
+
 def _together(a: Any, v: Any) -> tuple[Any, Any]:
-    a, v = floating(a), floating(v)
+    a, v = _numbers(a), _numbers(v)
     if a.ndim != v.ndim:
         raise ShapeError("in1 and in2 should have the same number of axes", place=tracing.user_place())
     wide = np.result_type(a.dtype, v.dtype)

@@ -34,6 +34,7 @@ FOLDS: dict[str, Callable[[Any], Any]] = {
     "subtract.reduce": lambda x: np.subtract.reduce(x, axis=0),
     "hypot.accumulate": lambda x: np.hypot.accumulate(x, axis=0),
     "divide.accumulate": lambda x: np.divide.accumulate(x, axis=1),
+    "add.reduceat of no starts": lambda x: np.add.reduceat(x, [], axis=1),
     "add.reduceat": lambda x: np.add.reduceat(x, [0, 2, 1, 3], axis=1),
 }
 

@@ -26,6 +26,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "zscore": (lambda x: st.zscore(x, ddof=1), (TABLE,)), "sem": (lambda x: st.sem(x), (TABLE,)),
     "variation": (lambda x: st.variation(x, ddof=1), (X,)), "entropy": (lambda x: st.entropy(x), (TABLE,)),
     "relative entropy": (lambda x, y: st.entropy(x, y, base=2), (X, Y)),
+    "relative entropy of one number for all": (lambda x, y: st.entropy(x, y[:2, None], axis=-1), (X, Y)),
     "pearsonr": (lambda x, y: tuple(st.pearsonr(x, y)), (X, Y)),
     "linregress": (lambda x, y: tuple(st.linregress(x, y))[:5], (X, Y)),
     "linregress' error": (lambda x, y: st.linregress(x, y).intercept_stderr, (X, Y)),

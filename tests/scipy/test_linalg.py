@@ -84,6 +84,7 @@ MIRRORS: list[tuple[str, Any, tuple[Any, ...]]] = [
     ("block_diag of lists", lambda m, a: m.block_diag([[a[0, 0], 1.0], [2, a[1, 1]]], [a[0, 1]]), (FULL,)),
     ("toeplitz", lambda m, a: m.toeplitz(a), (RIGHT[:, 0],)),
     ("toeplitz", lambda m, a, b: m.toeplitz(a, b), (RIGHT[:, 0], RIGHT[1])),
+    ("toeplitz of complex numbers", lambda m, a: np.imag(m.toeplitz(a * (1 + 2j))), (RIGHT[:, 0],)),
     ("circulant", lambda m, a: m.circulant(a), (RIGHT[:, 0],)),
     ("det", lambda m, a: m.det(a), (FULL,)),
     ("cholesky", lambda m, a: m.cholesky(a + a.T), (FULL @ FULL.T,)),

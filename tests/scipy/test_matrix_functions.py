@@ -41,6 +41,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "lu with a permutation": (lambda b: sl.lu(b, p_indices=True)[1:], (B,)),
     "lu_solve": (lambda b, q: sl.lu_solve(sl.lu_factor(b), q), (B, Q)),
     "lu_solve transposed": (lambda b, q: sl.lu_solve(sl.lu_factor(b), q[:, 0], trans=1), (B, Q)),
+    "lu_factor": (lambda b: sl.lu_factor(b), (B,)),
+    "lu_solve of known factors": (lambda lu, q: sl.lu_solve((lu, sl.lu_factor(B)[1]), q), (sl.lu_factor(B)[0], Q)),
     "lu_solve of a known matrix": (lambda q: sl.lu_solve(sl.lu_factor(B), q), (Q,)),
     "qr": (lambda b: sl.qr(b), (B,)), "qr economic": (lambda q: sl.qr(q, mode="economic"), (Q,)),
     "polar": (lambda b: sl.polar(b), (B,)), "polar left": (lambda b: sl.polar(b, side="left"), (B,)),
@@ -106,6 +108,20 @@ def test_one_file_serves_every_size(name: str) -> None:
     for count in (1, 3):
         cut = [x[:count, : count if x.shape[1] == 3 else 2] for x in given]
         np.testing.assert_allclose(program(*cut), function(*cut), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_pivots_are_lapacks_exchanges_in_and_out(count: int) -> None:
+    matrix = np.roll(np.random.default_rng(count).standard_normal((5, 5)), 2)[:count, :count]
+    right = np.arange(1.0, 1 + count)
+    sizes: list[Any] = [ps.spec("float64", ["N", "N"]), ps.spec("int32", ["N"]), ps.spec("float64", ["N"])]
+    factors, pivots = ps.trace(lambda a: sl.lu_factor(a), sizes[0])(matrix)
+    wanted, exchanged = sl.lu_factor(matrix)
+    np.testing.assert_allclose(factors, wanted, rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(pivots, exchanged, strict=True)
+    for trans in (0, 1):
+        solved = ps.trace(lambda f, p, b, t=trans: sl.lu_solve((f, p), b, trans=t), *sizes)(wanted, exchanged, right)
+        np.testing.assert_allclose(solved, sl.lu_solve((wanted, exchanged), right, trans=trans), rtol=1e-9)
 
 
 def test_a_root_that_is_not_real_is_no_number() -> None:

@@ -82,6 +82,10 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
     "prewitt": (lambda x: scipys.prewitt(x, axis=1), VOLUME),
     "laplace": (lambda x: scipys.laplace(x, mode="constant"), IMAGE),
     "binary_erosion": (lambda x: x * scipys.binary_erosion(x > -1, [[1, 1, 0]], 2, border_value=1), IMAGE),
+    "correlate along some axes": (
+        lambda x: scipys.correlate(x, [[1.0, 2.0, 4.0], [3.0, 0.0, 1.0]], axes=(2, 0), origin=(1, -1)), VOLUME
+    ),
+    "convolve along an axis": (lambda x: scipys.convolve(x, [1.0, 2.0, 4.0], axes=1), IMAGE),
     "binary_dilation": (lambda x: x * scipys.binary_dilation(x > 1, [[1, 1], [0, 1]], origin=(0, -1)), IMAGE),
     "binary_opening": (lambda x: x * scipys.binary_opening(x > -0.5), VOLUME),
     "binary_closing": (lambda x: x * scipys.binary_closing(x > 0.5, mask=x < 1, iterations=2), IMAGE),
@@ -119,6 +123,28 @@ def test_the_result_has_the_dtype_of_the_image(dtype: str) -> None:
         np.testing.assert_allclose(found, f(image), rtol=1e-5, atol=1e-5)
 
 
+PIXELS = np.array([[300, 200, 500, 100, 400], [500, 800, 300, 700, 100], [500, 600, 900, 300, 500]])
+OF_INTEGERS: dict[str, Callable[..., Any]] = {
+    "gaussian_filter": lambda x: scipys.gaussian_filter(x, 1.0, [1, 0]),
+    "gaussian_laplace": lambda x: scipys.gaussian_laplace(x, 1.0),
+    "gaussian_gradient_magnitude": lambda x: scipys.gaussian_gradient_magnitude(x, 1.0),
+    "uniform_filter": lambda x: scipys.uniform_filter(x, 3),
+    "maximum": lambda x: scipys.maximum(x, LABELS[:3, :5], [0, 2, 7]),
+    "minimum": lambda x: scipys.minimum(x, LABELS[:3, :5]),
+    "white_tophat": lambda x: scipys.white_tophat(x, 2),
+    "black_tophat of booleans": lambda x: scipys.black_tophat(x > 400, 2),
+    "morphological_laplace": lambda x: scipys.morphological_laplace(x, 3),
+    "gaussian_filter of booleans": lambda x: scipys.gaussian_filter(x > 200, 1.0),
+    "one pixel": lambda x: scipys.binary_dilation(x[0, 0]),
+}
+
+
+@pytest.mark.parametrize("name", OF_INTEGERS)
+def test_integers_give_the_integers_that_scipy_gives(name: str) -> None:
+    found = ps.trace(lambda x: OF_INTEGERS[name](x), PIXELS.astype(np.int32))(PIXELS.astype(np.int32))
+    np.testing.assert_array_equal(found, OF_INTEGERS[name](PIXELS.astype(np.int32)), strict=True)
+
+
 @pytest.mark.parametrize("size", [1, 4])
 def test_one_file_serves_every_size(size: int) -> None:
 
@@ -133,6 +159,7 @@ def test_what_has_no_form_is_told_at_the_users_line() -> None:
     for error, function in (
         (UnsupportedFunction, lambda x: scipys.gaussian_filter(x, x[0, 0])),
         (ShapeError, lambda x: scipys.correlate(x, [1.0, 2.0])),
+        (ShapeError, lambda x: scipys.rank_filter(x, 1, 3, axes=(0, 2))),
     ):
         with pytest.raises(error) as caught:
             ps.trace(function, IMAGE)

@@ -149,6 +149,17 @@ def test_it_is_scipys_with_gradients(name: str) -> None:
     check_grads(f, *parts, symbolic=not (asks_which_is_larger or name in OF_KNOWN_LENGTH))
 
 
+@pytest.mark.parametrize("name", ["convolve", "correlate", "convolve2d", "correlate2d"])
+def test_integers_give_integers_also_beyond_those_of_float64(name: str) -> None:
+    image, weights = np.arange(30).reshape(5, 6) + 2**53, np.array([[1, -2, 1], [3, -3, 1]])
+
+    def f(a: Any, v: Any) -> Any:
+        return [getattr(scipys, name)(a, v, mode) for mode in MODES]
+
+    for found, wanted in zip(ps.trace(f, image, weights)(image, weights), f(image, weights), strict=True):
+        np.testing.assert_array_equal(found, wanted, strict=True)
+
+
 @pytest.mark.parametrize(
     "signal", [[], [1.0], [0.0, 1.0, 0.0], [1.0, 1.0], [0, 2, 2, 2, 2, 1, 1, 3, 3, 0, 5, 5], [0, 1, np.nan, 1, 0, 2, 1]]
 )

@@ -100,13 +100,9 @@ def variation(a: Any, axis: Any, ddof: Any, keepdims: Any) -> Any:
 @as_scipys("scipy.stats")
 def entropy(pk: Any, qk: Any, base: Any, axis: Any, keepdims: Any) -> Any:
     """The entropy of probabilities, which are made to sum to 1, or their relative entropy to others."""
-    p, axis = sample(pk, axis)
-    p = p / np.sum(p, axis=axis, keepdims=True)
-    if qk is None:
-        terms = ELEMENTWISE["entr"](p)
-    else:
-        q, _ = sample(qk, axis)
-        terms = ELEMENTWISE["rel_entr"](p, q / np.sum(q, axis=axis, keepdims=True))
+    samples, (axis, *_) = zip(*(sample(k, axis) for k in (pk, qk) if k is not None), strict=True)
+    shares = [k / np.sum(k, axis=axis, keepdims=True) for k in np.broadcast_arrays(*samples)]
+    terms = ELEMENTWISE["entr" if qk is None else "rel_entr"](*shares)
     found = np.sum(terms, axis=axis, keepdims=keepdims)
     return found if base is None else found / np.log(base)
 

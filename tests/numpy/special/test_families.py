@@ -59,6 +59,7 @@ VALUES: dict[str, tuple[Function, tuple[Any, ...], float]] = {
     "binom of real numbers": (sp.binom, (np.arange(0, 12.0)[:, None], np.arange(0, 9, 0.5)), 256),
     "comb": (sp.comb, (np.arange(0, 12.0)[:, None], np.arange(-2, 9.0)), 256),
     "comb with repetition": (lambda n: sp.comb(n, 2, repetition=True), (np.arange(1, 9.0),), 64),
+    "comb of none with repetition": (lambda n: sp.comb(n, 0, repetition=True), (np.array([0.0, 0.1, 5.0]),), 4),
     "perm": (sp.perm, (np.arange(0, 12.0)[:, None], np.arange(-2, 9.0)), 256),
     "factorial": (sp.factorial, (np.array([-1.0, 0, 1, 2.5, 20]),), 64),
     "rgamma": (sp.rgamma, (np.array([-3.0, -2.5, -1, 0, 0.2, 0.5, 3, 9.5]),), 64),
