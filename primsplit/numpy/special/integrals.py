@@ -6,6 +6,8 @@ Approximations for the Exponential Integral Ei(x), Math. Comp. 23 (1969). Coeffi
 
 import math
 
+import numpy as np
+
 from primsplit.array import Array
 from primsplit.broadcasting import ones_like
 from primsplit.numpy.dense.loop import until
@@ -130,6 +132,8 @@ def expn_of(n: Array, x: Array) -> Array:
 
 @elementwise("expn")
 def expn(n: Array, x: Array) -> Array:
-    """The generalized exponential integral of an integer order."""
-    order = n if n.type.is_float else op.Cast(n, to=x.dtype)
-    return _expn_unit(_order(order), x)
+    """The generalized exponential integral of an integer order; of another, as SciPy has it, without its fraction."""
+    if not n.type.is_float:
+        return _expn_unit(op.Cast(n, to=x.dtype), x)
+    fraction = n - op.Cast(op.Cast(n, to=np.int64), to=n.dtype)
+    return _expn_unit(_order(n) - fraction, x)

@@ -34,7 +34,7 @@ def lambert(x: Any, branch: int = 0) -> Any:
 
 
 VALUES: dict[str, tuple[Function, tuple[Any, ...], float]] = {
-    "exp1": (sp.exp1, (POSITIVE,), 16), "expi": (sp.expi, (BOTH,), 16), "expn": (sp.expn, (ORDERS, POSITIVE), 64),
+    "exp1": (sp.exp1, (POSITIVE,), 16), "expi": (sp.expi, (BOTH,), 16), "expn": (sp.expn, (ORDERS + 0.5, POSITIVE), 64),
     "k0": (sp.k0, (POSITIVE,), 16), "k1": (sp.k1, (POSITIVE,), 16), "k0e": (sp.k0e, (POSITIVE,), 16),
     "k1e": (sp.k1e, (POSITIVE,), 16),
     "ellipk": (sp.ellipk, (np.concatenate([np.linspace(-3, 1, 41), [1 - 1e-9, 1.5, -1e5, np.nan]]),), 16),
