@@ -131,5 +131,10 @@ def holds_traced(value: Any) -> bool:
     return isinstance(value, Array | Size | Held) or (isinstance(value, list | tuple) and any(map(holds_traced, value)))
 
 
+def plain_or_traced(value: Any) -> Any:
+    """A traced array of what holds traced values, NumPy's of what does not."""
+    return array_like(value) if holds_traced(value) else np.asarray(value)
+
+
 Size.lift = as_array
 Size.place = staticmethod(tracing.user_place)

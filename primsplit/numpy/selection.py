@@ -13,7 +13,7 @@ from primsplit.dims import Size
 from primsplit.errors import ShapeError
 from primsplit.infer import broadcast_shapes
 from primsplit.ir import Value
-from primsplit.lifting import as_array, holds_traced
+from primsplit.lifting import as_array, plain_or_traced
 from primsplit.nested import ScanForm, Walk, element, emit_scan, record
 from primsplit.numpy.axes import array_like, delivered
 from primsplit.numpy.ufuncs import call, call_ufunc, cast_to, elementwise, loop_dtypes
@@ -181,7 +181,7 @@ def polyval(p: Any, x: Any) -> Any:
     Lists and numbers are arrays, whose dtypes count.
     """
     point = Array(array_like(x).value)
-    coefficients = array_like(p) if holds_traced(p) else np.asarray(p)
+    coefficients = plain_or_traced(p)
     if isinstance(coefficients, Array) and coefficients.ndim == 1 and isinstance(coefficients.shape[0], Size):
         return _of_any_degree(coefficients, point)
     first, *rest = coefficients

@@ -3,12 +3,12 @@
 Inside of a branch it is known what another If of the same condition gave, where that is a constant.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from primsplit.dims import Dim, Size, same
-from primsplit.ir import Block, Const, Op, Type, Value, Var, free, inline, walk
+from primsplit.ir import Block, Const, Op, Type, Value, Var, free, inline, renamed, walk
 from primsplit.passes.rewrites.table import number
 from primsplit.passes.rewriting import Rewriter
 
@@ -50,11 +50,11 @@ class Taking(Rewriter):
                 self._learn(output.type, result.type)
         return None
 
-    def inside(self, op: Op, inputs: Sequence[Value | None]) -> Mapping[str, object]:
+    def inside(self, op: Op) -> Mapping[str, object]:
         """The attributes with their blocks rewritten: the branches of an If, with what is known in each."""
-        condition = inputs[0] if op.kind == "If" else None
+        condition = renamed(op.inputs[0], self.replaced) if op.kind == "If" else None
         if not isinstance(condition, Var):
-            return super().inside(op, inputs)
+            return super().inside(op)
         branches = {name: op.attributes[name] for name in ("then_branch", "else_branch")}
         found = {name: self._in_branch(block, condition, name) for name, block in branches.items()}
         return op.attributes if all(found[name] is block for name, block in branches.items()) else found

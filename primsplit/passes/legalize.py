@@ -43,7 +43,7 @@ class _Legalizer(Rewriter):
 
     def visit(self, op: Op) -> Op | None:
         if is_call(op):
-            attributes = self.inside(op, op.inputs)
+            attributes = self.inside(op)
             return op if attributes is op.attributes else replace(op, attributes=attributes)
         composition = self.composition_of(op)
         if composition is None:

@@ -1,6 +1,6 @@
 """What the passes share: replacing values while walking a block once, sub-blocks included."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import ClassVar
@@ -77,14 +77,13 @@ class Rewriter:
             inputs = tuple(renamed(v, self.replaced) for v in inputs)
         attributes = op.attributes
         if attributes and has_blocks(op):
-            attributes = self.inside(op, inputs)
+            attributes = self.inside(op)
         if inputs is op.inputs and attributes is op.attributes:
             return op
         return Op(op.kind, inputs, op.outputs, attributes, op.place, op.remark)
 
-    def inside(self, op: Op, inputs: Sequence[Value | None]) -> Mapping[str, object]:
-        """The op's attributes with their blocks rewritten, where these are its inputs now."""
-        del inputs
+    def inside(self, op: Op) -> Mapping[str, object]:
+        """The op's attributes with their blocks rewritten."""
         attributes = op.attributes
         found = {k: self.run(v) if isinstance(v, Block) else v for k, v in attributes.items()}
         return attributes if all(found[k] is v for k, v in attributes.items()) else found

@@ -13,7 +13,7 @@ from primsplit import tracing
 from primsplit.array import Array, unsupported
 from primsplit.dims import Size
 from primsplit.errors import ShapeError
-from primsplit.lifting import array_like, holds_traced
+from primsplit.lifting import array_like, holds_traced, plain_or_traced
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.diagonals import triu_indices
 from primsplit.numpy.statistics import safe_root
@@ -120,7 +120,7 @@ def jensenshannon(p: Any, q: Any, base: Any = None, *, axis: int = 0, keepdims: 
 
 def _narrowed(found: Any, w: Any, *given: Any) -> Any:
     """A distance of float32 or float16 where all the vectors have that; weights are float64 in SciPy."""
-    dtype = np.result_type(*(array_like(x).dtype if holds_traced(x) else np.asarray(x).dtype for x in given))
+    dtype = np.result_type(*(plain_or_traced(x).dtype for x in given))
     return found.astype(dtype) if w is None and dtype.kind == "f" else found
 
 
@@ -157,7 +157,7 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any)
 
 def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     """The symmetric matrix of a vector of distances, or the vector of a matrix; a vector of a wrong length fails."""
-    x = array_like(X) if holds_traced(X) else np.asarray(X)
+    x = plain_or_traced(X)
     if x.ndim == 2 and force.lower() != "tomatrix":
         rows, columns = _pairs(x.shape[0])
         return x[rows, columns]

@@ -7,21 +7,21 @@ import numpy as np
 from primsplit import dims
 from primsplit.broadcasting import full
 from primsplit.dims import Dim, Size
-from primsplit.lifting import holds_traced
-from primsplit.numpy.axes import array_like, size_as
+from primsplit.lifting import plain_or_traced
+from primsplit.numpy.axes import size_as
 
 __all__ = ["cumulative_trapezoid", "simpson", "trapezoid"]
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """The trapezoidal rule along an axis."""
-    return np.trapezoid(_array(y), None if x is None else _array(x), dx, axis)
+    return np.trapezoid(plain_or_traced(y), None if x is None else plain_or_traced(x), dx, axis)
 
 
 def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
     """The trapezoidal rule up to each sample but the first; with `initial`, which is 0, from the first on."""
-    y = np.moveaxis(_array(y), axis, -1)
-    widths = dx if x is None else _widths(_array(x), axis)
+    y = np.moveaxis(plain_or_traced(y), axis, -1)
+    widths = dx if x is None else _widths(plain_or_traced(x), axis)
     sums = np.cumsum((y[..., 1:] + y[..., :-1]) * widths / 2.0, axis=-1)
     if initial is not None:
         sums = np.concatenate([np.zeros_like(y[..., :1], dtype=sums.dtype), sums], axis=-1)
@@ -34,9 +34,9 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     Of an even number of samples the last interval is that of the parabola through the last three (K. V. Cartwright,
     Simpson's Rule Cumulative Integration with MS Excel and Irregularly-spaced Data, JMSME 12, 2017).
     """
-    y = np.moveaxis(_array(y), axis, -1)
+    y = np.moveaxis(plain_or_traced(y), axis, -1)
     count = y.shape[-1]
-    widths = dx * _ones(dims.maximum(count - 1, 0)) if x is None else _widths(_array(x), axis)
+    widths = dx * _ones(dims.maximum(count - 1, 0)) if x is None else _widths(plain_or_traced(x), axis)
     if isinstance(count, Size):
         odd = dims.maximum(dims.floor_divide(count + 1, 2) * 2 - 1, 0)
         return _parabolas(y[..., :odd], widths[..., : dims.maximum(odd - 1, 0)]) + _even_end(y, widths)
@@ -88,7 +88,3 @@ def _widths(x: Any, axis: int) -> Any:
     """The distances of samples along the last axis."""
     x = x if x.ndim == 1 else np.moveaxis(x, axis, -1)
     return x[..., 1:] - x[..., :-1]
-
-
-def _array(value: Any) -> Any:
-    return array_like(value) if holds_traced(value) else np.asarray(value)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.lifting import array_like, holds_traced
+from primsplit.lifting import array_like, plain_or_traced
 from primsplit.numpy.ufunc_methods import lowest
 from primsplit.scipy.operands import double
 
@@ -17,7 +17,7 @@ def _marked(input: Any, labels: Any, index: Any) -> tuple[Any, Any]:
     image: Any = array_like(input)
     if labels is None:
         return np.ravel(image), np.ones_like(np.ravel(image), dtype=bool)
-    given = array_like(labels) if holds_traced(labels) else np.asarray(labels)
+    given = plain_or_traced(labels)
     marks = np.ravel(np.broadcast_to(given, image.shape))
     if index is None:
         return np.ravel(image), marks > 0

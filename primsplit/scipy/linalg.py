@@ -9,7 +9,7 @@ from primsplit import tracing
 from primsplit.array import Array
 from primsplit.calls.primitive import primitive
 from primsplit.errors import ShapeError
-from primsplit.lifting import array_like, holds_traced
+from primsplit.lifting import array_like, holds_traced, plain_or_traced
 from primsplit.numpy.complex.matrices import halved, of_halves, square_parts, whole
 from primsplit.numpy.dense.loop import identity_like, loop, swapped
 from primsplit.numpy.dense.triangular import solve_triangular as triangular_unit
@@ -127,7 +127,7 @@ def _assumed(a: Any, assume_a: str | None, lower: bool) -> Any:
 
 def _lapack(*values: Any) -> list[Any]:
     """The arrays in a dtype that LAPACK has: integers of up to 16 bits, and halves, become float32, others float64."""
-    arrays = [array_like(v) if holds_traced(v) else np.asarray(v) for v in values]
+    arrays = [plain_or_traced(v) for v in values]
     dtype = np.result_type(*(a.dtype for a in arrays))
     if dtype.kind in "fc" and dtype.itemsize >= 4:
         return arrays

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from primsplit.lifting import array_like
-from primsplit.scipy.ndimage import as_given, check_output, chosen_axes, own
+from primsplit.lifting import array_like, plain_or_traced
+from primsplit.scipy.ndimage import as_given, check_output, chosen_axes
 from primsplit.scipy.operands import floating
 from primsplit.scipy.ranks import placed, windows
 from primsplit.scipy.signatures import as_scipys
@@ -102,13 +102,13 @@ def _apart(a: Any, b: Any) -> Any:
 @as_scipys("scipy.ndimage", Window)
 def white_tophat(input: Any, window: Window) -> Any:
     """The image less its opening."""
-    return _apart(own(input), _opened(input, window))
+    return _apart(plain_or_traced(input), _opened(input, window))
 
 
 @as_scipys("scipy.ndimage", Window)
 def black_tophat(input: Any, window: Window) -> Any:
     """The image's closing less the image."""
-    return _apart(_closed(input, window), own(input))
+    return _apart(_closed(input, window), plain_or_traced(input))
 
 
 @as_scipys("scipy.ndimage", Window)
@@ -121,4 +121,4 @@ def morphological_gradient(input: Any, window: Window) -> Any:
 def morphological_laplace(input: Any, window: Window) -> Any:
     """A dilation and an erosion, less the image twice."""
     both = _extreme(input, window, is_dilation=True) + _extreme(input, window, is_dilation=False)
-    return both - own(input) - own(input)
+    return both - plain_or_traced(input) - plain_or_traced(input)

@@ -10,7 +10,7 @@ from primsplit.array import unsupported
 from primsplit.broadcasting import count_up
 from primsplit.concretization import literal_size
 from primsplit.errors import ShapeError
-from primsplit.lifting import array_like, holds_traced
+from primsplit.lifting import array_like, holds_traced, plain_or_traced
 from primsplit.numpy.axes import one_axis
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.scipy.operands import double, floating
@@ -57,7 +57,7 @@ def convolve(
     axes: Any = None,
 ) -> Any:  # fmt: skip
     """`correlate` with the weights turned round."""
-    weights, origins = _spread(floating(weights), origin, axes, own(input).ndim)
+    weights, origins = _spread(floating(weights), origin, axes, plain_or_traced(input).ndim)
     turned = [-o - (n % 2 == 0) for o, n in zip(origins, weights.shape, strict=True)]
     return correlate(input, np.flip(weights), output, mode, cval, turned)
 
@@ -141,7 +141,7 @@ def gaussian_filter(
     truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
 ) -> Any:  # fmt: skip
     """The convolution with a Gaussian along one axis after the other, each in the dtype of the image."""
-    found = own(input)
+    found = plain_or_traced(input)
     chosen = chosen_axes(axes, found.ndim)
     given = [_each(v, len(chosen)) for v in (sigma, order, mode, radius)]
     for axis, one, degree, beyond, reach in zip(chosen, *given, strict=True):
@@ -162,7 +162,7 @@ def uniform_filter1d(
 ) -> Any:
     """The means of windows along one axis; of integers, the sums divided, which a product would miss by a rounding."""
     image = floating(input)
-    if image.dtype == own(input).dtype:
+    if image.dtype == plain_or_traced(input).dtype:
         return correlate1d(image, np.full(size, 1 / size), axis, output, mode, cval, origin)
     return as_given(correlate1d(image, np.ones(size), axis, output, mode, cval, origin) / size, input)
 
@@ -173,7 +173,7 @@ def uniform_filter(
 ) -> Any:  # fmt: skip
     """The means of windows, along one axis after the other, each in the dtype of the image."""
     check_output(output)
-    found = own(input)
+    found = plain_or_traced(input)
     chosen = chosen_axes(axes, found.ndim)
     for axis, one, beyond, shift in zip(chosen, *(_each(v, len(chosen)) for v in (size, mode, origin)), strict=True):
         found = uniform_filter1d(found, one, axis, None, beyond, cval, shift)
@@ -238,7 +238,7 @@ def gaussian_gradient_magnitude(
 
 def _gaussian_derivatives(order: int, input: Any, sigma: Any, mode: Any, cval: Any, **options: Any) -> list[Any]:
     """A Gaussian's derivative of this order along each axis, in the dtype of the image."""
-    image = own(input)
+    image = plain_or_traced(input)
     orders = [[order if a == b else 0 for b in range(image.ndim)] for a in range(image.ndim)]
     return [gaussian_filter(image, sigma, o, None, mode, cval, **options) for o in orders]
 
@@ -268,14 +268,9 @@ def chosen_axes(axes: Any, rank: int) -> list[int]:
     return [one_axis(a, rank) for a in listed]
 
 
-def own(given: Any) -> Any:
-    """A traced or NumPy array of the dtype that it has."""
-    return array_like(given) if holds_traced(given) else np.asarray(given)
-
-
 def as_given(found: Any, given: Any) -> Any:
     """The result in the dtype of the image, as SciPy gives it: integers, and booleans, are cut."""
-    dtype = own(given).dtype
+    dtype = plain_or_traced(given).dtype
     if found.dtype == dtype:
         return found
     return (np.trunc(found) if dtype.kind == "b" else found).astype(dtype)

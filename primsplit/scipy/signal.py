@@ -11,7 +11,7 @@ from primsplit.concretization import literal_size
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.ir import Value
-from primsplit.lifting import array_like, holds_traced
+from primsplit.lifting import array_like, plain_or_traced
 from primsplit.nested import ScanForm, Walk, element, emit_scan, record
 from primsplit.numpy.axes import size_as
 from primsplit.ops import op
@@ -178,7 +178,7 @@ def _comparable(full: Any, pairs: Sequence[tuple[Dim, Dim]]) -> Any:
 
 def _numbers(x: Any) -> Any:
     """A traced or NumPy array of integers or floats."""
-    given = array_like(x) if holds_traced(x) else np.asarray(x)
+    given = plain_or_traced(x)
     return given if given.dtype.kind in "iu" else floating(x)
 
 

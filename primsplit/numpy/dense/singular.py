@@ -237,8 +237,13 @@ def _without_faint(a: Array, factors: Factors, cutoff: Array) -> Array:
 
 def _reciprocals(s: Array, cutoff: Array) -> Array:
     """Those of the singular values that are kept, 0 for the others."""
-    kept = op.Greater(s, op.Mul(op.ReduceMax(s, [-1], keepdims=1), op.Unsqueeze(cutoff, [-1])))
+    kept = is_kept(s, cutoff)
     return op.Where(kept, op.Reciprocal(op.Where(kept, s, 1.0)), op.Mul(s, 0.0))
+
+
+def is_kept(s: Array, cutoff: Array) -> Array:
+    """Which singular values are more than `cutoff` [...] times the largest."""
+    return op.Greater(s, op.Mul(op.ReduceMax(s, [-1], keepdims=1), op.Unsqueeze(cutoff, [-1])))
 
 
 @rrule(pseudo_inverse)
@@ -288,10 +293,11 @@ def _cut_inverse(a: Array, cutoff: Array) -> tuple[Array, Pullback]:
     here, there = op.Unsqueeze(f, [-1]), op.Unsqueeze(f, [-2])
     is_mixed = op.Xor(op.Equal(here, 0.0), op.Equal(there, 0.0))
     both, one = op.Mul(here, there), op.Add(here, there)
-    gap = op.Abs(op.Sub(op.Unsqueeze(s, [-1]), op.Unsqueeze(s, [-2])))
-    total = op.Add(op.Unsqueeze(s, [-1]), op.Unsqueeze(s, [-2]))
-    alike = op.Where(is_mixed, op.Div(one, op.Where(is_mixed, gap, 1.0)), op.Neg(both))
-    turning = op.Where(is_mixed, op.Div(one, op.Where(is_mixed, total, 1.0)), both)
+    column, row = op.Unsqueeze(s, [-1]), op.Unsqueeze(s, [-2])
+    gap = op.Where(is_mixed, op.Abs(op.Sub(column, row)), 1.0)
+    total = op.Where(is_mixed, op.Add(column, row), 1.0)
+    alike = op.Where(is_mixed, op.Div(one, gap), op.Neg(both))
+    turning = op.Where(is_mixed, op.Div(one, total), both)
     squares = op.Mul(f, f)
 
     def pullback(dp: Array) -> tuple[Array, None]:

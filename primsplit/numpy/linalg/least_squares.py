@@ -12,7 +12,7 @@ from primsplit.ir import Type
 from primsplit.lifting import as_array
 from primsplit.numpy.dense import qr as qr_unit
 from primsplit.numpy.dense.loop import swapped
-from primsplit.numpy.dense.singular import cut_inverse, is_faint, singular_values
+from primsplit.numpy.dense.singular import cut_inverse, is_faint, is_kept, singular_values
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.numpy.linalg.operands import matrices
 from primsplit.numpy.ufuncs import cast_to
@@ -37,17 +37,12 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, ...]:
         x = _solution(a, right)
     else:
         cutoff = cast_to(as_array(rcond), a.dtype)
-        x, rank = op.MatMul(cut_inverse(a, cutoff), right), _count_above(s, cutoff)
+        x = op.MatMul(cut_inverse(a, cutoff), right)
+        rank = op.ReduceSum(op.Cast(is_kept(s, cutoff), to=np.int32), [0], keepdims=0)
     residual = op.Sub(op.MatMul(a, x), right)
     squares = op.ReduceSum(op.Mul(residual, residual), [0], keepdims=0)
     x = op.Squeeze(x, [1]) if len(b.shape) == 1 else x
     return x, _residuals(a, squares, rank), rank, s
-
-
-def _count_above(s: Array, cutoff: Array) -> Array:
-    """How many singular values are more than `cutoff` times the largest, int32."""
-    is_kept = op.Greater(s, op.Mul(op.ReduceMax(s, [0], keepdims=0), cutoff))
-    return op.ReduceSum(op.Cast(is_kept, to=np.int32), [0], keepdims=0)
 
 
 def _solution(a: Array, b: Array) -> Array:
