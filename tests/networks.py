@@ -75,6 +75,13 @@ def random_inputs(model: onnx.ModelProto, seed: int = 0) -> Arrays:
     return found
 
 
+def learned(model: onnx.ModelProto) -> list[str]:
+    """The names of the weights but for BatchNormalization's mean and variance, which training does not learn."""
+    places = _places(model.graph)
+    statistics = {("BatchNormalization", 3), ("BatchNormalization", 4)}
+    return [i.name for i in model.graph.input[1:] if places[i.name] not in statistics]
+
+
 def _places(graph: onnx.GraphProto) -> dict[str, tuple[str, int]]:
     """The operator and position at which each input of the graph is read, through Unsqueeze."""
     found: dict[str, tuple[str, int]] = {}

@@ -26,6 +26,7 @@ from primsplit.passes.loops.fission import split_up_scans
 from primsplit.passes.loops.shared_loops import share_loops
 from primsplit.passes.loops.taken_along import take_along
 from primsplit.passes.loops.tiles import work_in_tiles
+from primsplit.passes.masks import choose_by_masks
 from primsplit.passes.order import results_apart
 from primsplit.passes.products.matrices import pulled_as_matrices
 from primsplit.passes.products.narrow_products import swap_narrow_products
@@ -77,7 +78,7 @@ def finish(
         again = products_read_again(keep_transposed_stacks(products), gradients)
         products = sums_of_derivatives(pulled_as_matrices(again, gradients), gradients)
     if provider == "cpu" and not is_function:
-        products = work_in_tiles(products)
+        products = choose_by_masks(work_in_tiles(products))
     products = read_past_copies(products)
     sound = keep_faint_constants(keep_cast_stacks(keep_double_products(products, is_function=is_function)))
     written = copy_captured_dequantized(write_quotients(write_cosines(sound)))

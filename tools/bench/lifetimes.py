@@ -5,8 +5,9 @@
 
 NAME is one of `fixed.py`'s benches, or a file whose inputs have known sizes. The order and the sizes come from
 onnxruntime's profile, the edges from the graph it made of the file; what a kernel takes for itself comes from
-`WORKSPACE`. Inputs are not counted. Printed are the nodes at which the peak is passed anew (`--all`: every node), and
-what lives at the peak: its bytes, the node that made it and the last that reads it.
+`WORKSPACE`. Inputs are not counted, nor what lives inside of branches and loops. Printed are the nodes at which the
+peak is passed anew (`--all`: every node), and what lives at the peak: its bytes, the node that made it and the last
+that reads it.
 
 onnxruntime lets a value have the memory of an earlier one of the same shape that nobody reads any more, the last that
 became free first, and holds it from the one to the other. Such a chain counts as one; `--needed` counts each value by
@@ -64,8 +65,9 @@ def profiled(model: bytes, folder: Path) -> tuple[list[Node], list[str]]:
     events = json.loads(Path(session.end_profiling()).read_text(encoding="utf-8"))
     graph = onnx.load(options.optimized_model_filepath).graph
     named = {n.name: n for n in graph.node}
-    ran = sorted((e for e in events if e["name"].endswith("_kernel_time")), key=lambda e: e["ts"])
-    nodes = [_node(named[e["name"].removesuffix("_kernel_time")], e["args"]["output_type_shape"]) for e in ran]
+    timed = [(e, e["name"].removesuffix("_kernel_time")) for e in events if e["name"].endswith("_kernel_time")]
+    ran = sorted(((e, name) for e, name in timed if name in named), key=lambda each: each[0]["ts"])
+    nodes = [_node(named[name], e["args"]["output_type_shape"]) for e, name in ran]
     return nodes, [o.name for o in graph.output]
 
 

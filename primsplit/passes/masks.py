@@ -1,0 +1,133 @@
+"""A long choice between numbers and zeros is written as a product with a mask.
+
+onnxruntime's Where decides element by element; in 1.20 and 1.32 it does so by a jump that no processor foresees where
+the mask has no order, ten times as long as a product. A product is the same choice unless what is left out is infinite
+or NaN, or ties are shared: it is NaN there, and so is its sum, and then an If takes the choice as it was written.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, rename, same_types
+from primsplit.ops import op
+from primsplit.passes.dead_code import drop_dead_code
+from primsplit.passes.rewriting import Rewriter, recorded_beside
+
+LONG = 2**14
+"""Elements from which the product is faster, with what it takes to look whether it is right."""
+LONG_ROW = 2**10
+"""The same of the sizes that are literal, where others are not."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An array of which a choice keeps some elements, and the ops of the choice.
+
+    They are kept where `mask` is, or is not if `turned`, or as max(x, 0) keeps the elements of x if `mask` is x.
+    """
+
+    array: Value
+    mask: Value
+    ops: tuple[Op, ...]
+    turned: bool = False
+
+    def factor(self) -> Array:
+        """Ones for what is kept, zeros for what is not; NaN where half is."""
+        mask, dtype = Array(self.mask), self.array.type.dtype
+        if mask.dtype == np.bool_:
+            return op.Cast(op.Not(mask) if self.turned else mask, to=dtype)
+        return op.Div(op.Relu(mask), mask)
+
+
+def choose_by_masks(block: Block) -> Block:
+    """The block with products in the place of its long choices of zeros, but for loops and branches in it."""
+    found = _Masking().run(block)
+    return block if found is block else drop_dead_code(found)
+
+
+class _Masking(Rewriter):
+    """The walk. `made_by` are the ops of this block by what they give."""
+
+    kinds = frozenset({"Where"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made_by: dict[Value | None, Op] = {}
+
+    def inside(self, op: Op) -> Mapping[str, object]:
+        """The sub-blocks as they are: their arrays are short, and the look at each turn costs as much."""
+        return op.attributes
+
+    def visit(self, op: Op) -> Op | None:
+        """A choice, or the product and the If behind it."""
+        self.made_by.update(dict.fromkeys(op.outputs, op))
+        found = (self.positive_part(op) or _kept(op)) if op.kind == "Where" and _is_long(op.outputs[0].type) else None
+        if found is None:
+            return op
+        *made, choice = _unless_nan(found)
+        self.kept.extend(made)
+        return choice
+
+    def positive_part(self, outer: Op) -> Choice | None:
+        """A cotangent or tangent that goes through max(x, 0), half of it at ties."""
+        first, array, rest = outer.inputs
+        above, inner = self.made_by.get(first), self.made_by.get(rest)
+        if array is None or above is None or inner is None or inner.kind != "Where" or not _is_zero(inner.inputs[1]):
+            return None
+        below, half = self.made_by.get(inner.inputs[0]), self.made_by.get(inner.inputs[2])
+        if below is None or half is None or half.kind != "Mul" or not above.kind == below.kind == "Greater":
+            return None
+        x, zero = above.inputs
+        is_of_zero = _is_zero(zero) and _is_zero(below.inputs[0]) and below.inputs[1] is x
+        if x is None or not is_of_zero or array not in half.inputs or not any(map(_is_half, half.inputs)):
+            return None
+        ops = (above, below, half, inner, outer)
+        return Choice(array, x, ops) if _are_alike(array, x, outer.outputs[0]) else None
+
+
+def _kept(choice: Op) -> Choice | None:
+    """What a choice between an array and zeros keeps."""
+    mask, x, y = choice.inputs
+    array = x if _is_zero(y) else y if _is_zero(x) else None
+    if mask is None or array is None or not _are_alike(array, mask, choice.outputs[0]):
+        return None
+    return Choice(array, mask, (choice,), turned=array is y)
+
+
+def _unless_nan(choice: Choice) -> list[Op]:
+    """The product, a look at its sum, and the If: the product, or where that is NaN the choice as it was written."""
+    last = choice.ops[-1]
+    with recorded_beside(last) as around:
+        multiple = op.Mul(Array(choice.array), choice.factor())
+        product, is_nan = multiple.value, op.IsNaN(op.ReduceSum(multiple, keepdims=0)).value
+    copy = Var(product.type)
+    copied = Block("product", (), (last.beside("Identity", (product,), (copy,)),), (copy,))
+    inner: Renaming = {}
+    written = tuple(rename(step, inner) for step in choice.ops)
+    chosen = Block("choice", (), written, written[-1].outputs)
+    return [*around.ops, last.beside("If", (is_nan,), last.outputs, {"then_branch": chosen, "else_branch": copied})]
+
+
+def _is_long(type: Type) -> bool:
+    """True for an array of many numbers that have kernels for all of this."""
+    if type.shape is None or type.dtype not in {np.dtype(np.float32), np.dtype(np.float64)}:
+        return False
+    literal = math.prod(d for d in type.shape if isinstance(d, int))
+    return literal >= (LONG if all(isinstance(d, int) for d in type.shape) else LONG_ROW)
+
+
+def _are_alike(array: Value, mask: Value, result: Var) -> bool:
+    """True where nothing is repeated, also not the mask: the same answer for a whole row is foreseen."""
+    return same_types(array.type, result.type) and same_types(Type(result.type.dtype, mask.type.shape), result.type)
+
+
+def _is_zero(value: Value | None) -> bool:
+    return isinstance(value, Const) and value.is_small and value.type.shape == () and not value.numpy().any()
+
+
+def _is_half(value: Value | None) -> bool:
+    return isinstance(value, Const) and value.type.shape == () and value.numpy().item() == 0.5

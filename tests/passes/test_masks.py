@@ -1,0 +1,80 @@
+"""Long choices of zeros are products in the file, and exact also where a product would not be."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.passes.finish import finish
+from primsplit.passes.masks import LONG
+
+rng = np.random.default_rng(0)
+ODD = (np.nan, np.inf, -np.inf, -0.0, 0.0)
+
+
+def kinds(program: ps.Program, provider: Any = "cpu") -> set[str]:
+    """Operators of the program's file, outside of branches."""
+    return {op.kind for op in finish(program.block, provider=provider).ops}
+
+
+def numbers(shape: tuple[int, ...], dtype: Any, odd: tuple[float, ...]) -> np.ndarray[Any, Any]:
+    """Random numbers of both signs, then some that products are wrong for."""
+    x = rng.standard_normal(shape).astype(dtype)
+    x.flat[: len(odd)] = odd
+    return x
+
+
+def positive_part(x: Any) -> Any:
+    return np.maximum(x, 0.0)
+
+
+def masked(x: Any) -> Any:
+    return np.where(np.sin(x) > 0.5, x, 0.0)
+
+
+def left_out(x: Any) -> Any:
+    return np.where(np.sin(x) > 0.5, 0.0, x)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("odd", [(), ODD], ids=["finite", "odd"])
+@pytest.mark.parametrize("shape", [(LONG,), (20, 1024), (0, 1024), (1, 1024)])
+def test_a_cotangent_goes_through_a_positive_part_whatever_it_is(shape: Any, odd: Any, dtype: Any) -> None:
+    sizes = shape if len(shape) == 1 else ("N", shape[1])
+    back = ps.trace(lambda x, dy: ps.vjp(positive_part, x)[1](dy), *[ps.spec(np.dtype(dtype).name, sizes)] * 2)
+    assert {"If", "Mul"} <= kinds(back)
+    assert "Where" not in kinds(back)
+    x, dy = numbers(shape, dtype, ()), numbers(shape, dtype, odd)
+    x.flat[3:9] = (0.0, -0.0, 0.0, np.inf, -np.inf, -1e-40)
+    (found,) = back(x, dy)
+    np.testing.assert_array_equal(found, np.where(x > 0, dy, np.where(x < 0, 0, dy / 2)))
+
+
+@pytest.mark.parametrize("f", [masked, left_out])
+@pytest.mark.parametrize("odd", [(), ODD], ids=["finite", "odd"])
+def test_a_choice_of_zeros_is_exact(f: Any, odd: tuple[float, ...]) -> None:
+    traced = ps.trace(f, ps.spec("float64", [LONG]))
+    assert "Where" not in kinds(traced)
+    x = numbers((LONG,), np.float64, odd)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(traced(x), f(x))
+
+
+def test_short_choices_and_those_of_whole_rows_stay() -> None:
+    assert "If" not in kinds(ps.trace(masked, ps.spec("float32", [LONG - 1])))
+    rows = ps.trace(lambda x: np.where(x[:, :1] > 0, x, 0.0), ps.spec("float32", [64, 1024]))
+    assert "If" not in kinds(rows)
+
+
+def test_a_file_for_cuda_chooses() -> None:
+    assert "If" not in kinds(ps.trace(masked, ps.spec("float32", [LONG])), "cuda")
+
+
+def test_a_file_with_such_a_product_is_differentiated_again(tmp_path: Any) -> None:
+    path = tmp_path / "cube.onnx"
+    ps.trace(ps.grad(lambda x: np.sum(np.maximum(x, 0.0) ** 3)), ps.spec("float64", [LONG])).save(str(path))
+    x = rng.standard_normal(LONG)
+    found = ps.grad(lambda x: np.sum(ps.load(str(path))(x) * np.cos(x)))(x)
+    expected = 6 * np.maximum(x, 0) * np.cos(x) - 3 * np.maximum(x, 0) ** 2 * np.sin(x)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)

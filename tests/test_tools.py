@@ -1,0 +1,46 @@
+"""Tools that no test runs, such as the benches, read names that are still there."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TOOLS = sorted((ROOT / "tools").rglob("*.py"))
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Modules and the names that are imported from them, wherever in a file."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from ((node.module, alias.name) for alias in node.names)
+
+
+def source(module: str, beside: Path) -> Path | None:
+    """The file of a module of this project, of the root or of the folder of a script."""
+    for folder in (ROOT, beside):
+        place = folder.joinpath(*module.split("."))
+        for path in (place.with_suffix(".py"), place / "__init__.py"):
+            if path.exists():
+                return path
+    return None
+
+
+def defined(path: Path) -> set[str]:
+    """The names that a module's file gives, and the modules of its package."""
+    names = {p.stem for p in path.parent.iterdir()} if path.name == "__init__.py" else set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.Name(id=name, ctx=ast.Store()):
+                names.add(name)
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                names.update((alias.asname or alias.name).split(".")[0] for alias in aliases)
+    return names
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_name_that_a_tool_imports_from_this_project_is_there(tool: Path) -> None:
+    found = [(m, n, source(m, tool.parent)) for m, n in imported(ast.parse(tool.read_text()))]
+    missing = [f"{m}.{n}" for m, n, path in found if path is not None and n not in defined(path)]
+    assert not missing
