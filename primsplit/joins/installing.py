@@ -7,12 +7,14 @@ import itertools
 import linecache
 import threading
 import types
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from primsplit.joins.holders import HELPER
 from primsplit.joins.rewriting import SIDES, Join, Writer
+from primsplit.limited import Recent
 
 _numbers = itertools.count()
 
@@ -42,31 +44,67 @@ def _named_like_their_function(code: types.CodeType, name: str = "") -> types.Co
     return code.replace(co_name=own, co_consts=tuple(consts))
 
 
+@dataclass(frozen=True)
+class _Written:
+    """The functions of a file as they are and with their joins, which call the helper by this name."""
+
+    helper: str
+    joins: Sequence[Join] = ()
+    before: Codes = field(default_factory=dict)
+    after: Codes = field(default_factory=dict)
+
+
+def _write(filename: str, text: str, asked: Set[int], left_out: Set[int]) -> _Written:
+    """The file with what was asked at these lines joined; without codes where nothing is."""
+    helper = f"{HELPER}{next(_numbers)}"
+    try:
+        before = _as_written(filename, text)
+    except (SyntaxError, ValueError):
+        return _Written(helper)
+    writer = Writer(filename, asked, left_out, helper)
+    tree = writer.visit(ast.parse(text, filename))
+    if not writer.joins:
+        return _Written(helper)
+    after = _functions_of(_named_like_their_function(compile(tree, filename, "exec", dont_inherit=True)))
+    return _Written(helper, writer.joins, before, after)
+
+
+Asked = tuple[str, str, frozenset[int], frozenset[int]]
+
+
+class _Spare:
+    """Files that were written and that no run uses: writing one takes as long as it has lines."""
+
+    lock = threading.Lock()
+    written: ClassVar[Recent[Asked, list[_Written]]] = Recent(32)
+
+
 class Rewriting:
     """Functions of one file, each with the code that it is to have: what their tests ask at some lines is joined."""
 
     def __init__(self, filename: str, asked: Set[int], left_out: Set[int]) -> None:
-        self.helper = f"{HELPER}{next(_numbers)}"
-        self.joins: list[Join] = []
-        self.codes: list[tuple[types.FunctionType, types.CodeType]] = []
         text = "".join(linecache.getlines(filename))
-        try:
-            before = _as_written(filename, text)
-        except (SyntaxError, ValueError):
-            return
-        writer = Writer(filename, asked, left_out, self.helper)
-        tree = writer.visit(ast.parse(text, filename))
-        if not writer.joins:
-            return
-        self.joins = writer.joins
-        after = _functions_of(_named_like_their_function(compile(tree, filename, "exec", dont_inherit=True)))
-        for function in _functions_in(filename):
+        self.asked: Asked = (filename, text, frozenset(asked), frozenset(left_out))
+        with _Spare.lock:
+            spare = _Spare.written.used(self.asked)
+            written = spare.pop() if spare else None
+        self.written = written or _write(*self.asked)
+        self.helper, self.joins = self.written.helper, self.written.joins
+        self.codes: list[tuple[types.FunctionType, types.CodeType]] = []
+        for function in _functions_in(filename) if self.joins else ():
             key = (function.__code__.co_qualname, function.__code__.co_firstlineno)
-            old, new = before.get(key), after.get(key)
+            old, new = self.written.before.get(key), self.written.after.get(key)
             if old is None or new is None or new == old or original(function) != old:
                 continue
             if new.co_freevars == old.co_freevars:
                 self.codes.append((function, new))
+        if not self.codes:
+            self.done()
+
+    def done(self) -> None:
+        """Let another run have what was written."""
+        with _Spare.lock:
+            _Spare.written.setdefault(self.asked, []).append(self.written)
 
 
 def _functions_in(filename: str) -> list[types.FunctionType]:
@@ -109,3 +147,4 @@ def installed(rewriting: Rewriting, helper: Any) -> Iterator[None]:
                     del _Installed.codes[function]
             for held in names:
                 held.pop(rewriting.helper, None)
+        rewriting.done()
