@@ -13,6 +13,7 @@ from primsplit.numpy import linalg
 from primsplit.numpy.complex.dispatch import offers
 from primsplit.numpy.complex.matrices import Parts, halved, mirrored, of_halves, parts_of, square_parts, whole
 from primsplit.numpy.dense.loop import identity_like
+from primsplit.numpy.dense.singular import pseudo_inverse
 from primsplit.numpy.linalg.solving import powered
 from primsplit.numpy.linalg.spectral import MISSING, unit_cutoff
 from primsplit.ops import op
@@ -48,10 +49,11 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = MISS
     """The pseudo-inverse, the first half of that of the real matrix, which has each singular value twice."""
     z = mirrored(a, "L") if hermitian else parts_of(a)[0]
     rows, columns = z.real.shape[-2:]
-    cutoff = rcond if rtol is MISSING else rtol
-    if cutoff is None:
-        cutoff = 1e-15 if rtol is MISSING else unit_cutoff(z.real, z.real)
-    return whole(of_halves(linalg.pinv(halved(z), cutoff), columns, rows))
+    if rtol is None and rcond is None:
+        inverse = pseudo_inverse(halved(z), unit_cutoff(z.real, z.real))
+    else:
+        inverse = linalg.pinv(halved(z), rcond, rtol=rtol)
+    return whole(of_halves(inverse, columns, rows))
 
 
 @offers(np.linalg.matrix_power)
