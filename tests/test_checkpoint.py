@@ -201,3 +201,21 @@ def test_an_unknown_name_is_told_where_the_function_is_called() -> None:
     assert "layer(x, x)" in told.value.place.source
     with pytest.raises(SpecError, match="is no policy"):
         ps.checkpoint(plain, policy="all")
+
+
+def test_two_uses_share_no_size_that_a_branch_makes() -> None:
+    """onnxruntime gives values of equally named sizes one buffer: what the branches of two uses keep may differ."""
+
+    def below(s: Any) -> Any:
+        return ps.cond(s > -0.5, np.sin, lambda s: s * s, s)
+
+    once = ps.checkpoint(lambda s: ps.cond(s > 0.1, lambda s: np.exp(-(s**2)), below, s))
+
+    def twice(s: Any) -> Any:
+        return once(once(s) - 1.0)
+
+    gradient = ps.grad(twice)
+    for s in np.linspace(-2.03, 2.0, 12):
+        step = 1e-6
+        slope = (twice(np.float64(s + step)) - twice(np.float64(s - step))) / (2 * step)
+        np.testing.assert_allclose(gradient(np.float64(s)), slope, rtol=1e-6, atol=1e-8)

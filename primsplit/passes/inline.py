@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
-from primsplit.ir import Block, Op, Renaming, is_call, rename, renamed
+from primsplit.dims import Dim
+from primsplit.infer import fresh
+from primsplit.ir import Block, Op, Renaming, is_call, own_symbols, rename, renamed
 from primsplit.passes.rewriting import Rewriter
 
 
@@ -12,9 +14,12 @@ def inline_calls(block: Block, *, keep: Callable[[Op], bool] = lambda _: False) 
 
 
 class _Inliner(Rewriter):
+    """The walk. `symbols` are those of sizes that inlined bodies make: a body's second use must not share them."""
+
     def __init__(self, keep: Callable[[Op], bool]) -> None:
         super().__init__()
         self.keep = keep
+        self.symbols: set[str] = set()
 
     def concerns(self, block: Block) -> bool:
         return any(kind.startswith("call::") for kind in block.kinds)
@@ -25,8 +30,11 @@ class _Inliner(Rewriter):
         body: Block = op.attributes["body"]
         arguments = [v for v in op.inputs if v is not None]
         renaming: Renaming = dict(zip(body.params, arguments, strict=True))
+        own = own_symbols(body)
+        sizes: dict[str, Dim] = {name: fresh(name.rpartition("_")[0] or name) for name in sorted(own & self.symbols)}
+        self.symbols |= own
         for step in body.ops:
-            found = self.visit(self.read(rename(step, renaming, remark=op.remark)))
+            found = self.visit(self.read(rename(step, renaming, remark=op.remark, sizes=sizes)))
             if found is not None:
                 self.kept.append(found)
         for output, result in zip(op.outputs, body.results, strict=True):
