@@ -1,6 +1,6 @@
 """Every case of onnx's backend tests: whether its gradient is right, rightly absent, or refused with a reason.
 
-    python tools/node_sweep.py [--folder simple] [--only Conv] [--named lstm] [--mode jvp] [--order 2] [--verbose]
+    python tools/node_sweep.py [--folder simple] [--only Conv] [--named lstm] [--mode jvp|vmap] [--order 2] [--verbose]
 
 Each case is loaded, run and compared with the outputs that the standard's own tests expect. Then the same model with
 every float a double is split with respect to all its floating-point inputs, and the gradient's product with a random
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx.reference
+from node_batches import batch_verdict
 from node_cases import FOLDERS, Case, Loaded, flat, folder_cases, load_wide, node_cases, told
 from node_derivatives import second_verdict, tangent_verdict
 from node_differences import ROUGH, TOLERANCES, Verdict, compared, drawn, moved, pairing
@@ -231,6 +232,7 @@ BAD = {
     "crashed",
     "nestings differ",
     "not a number",
+    "wrong batch",
     "wrong gradient",
     "wrong second derivative",
     "wrong tangent",
@@ -260,13 +262,13 @@ def main() -> None:
     parser.add_argument("--folder", choices=FOLDERS, help="models of this folder, not the node cases")
     parser.add_argument("--only", help="cases that hold this operator")
     parser.add_argument("--named", default="", help="cases with this in their name")
-    parser.add_argument("--mode", choices=["gradient", "jvp"], default="gradient", help="jvp: tangents by gradients")
+    told_modes = "jvp: tangents by gradients; vmap: a batch by its examples"
+    parser.add_argument("--mode", choices=["gradient", "jvp", "vmap"], default="gradient", help=told_modes)
     parser.add_argument("--order", type=int, choices=[1, 2], default=1, help="2: second derivatives, by both nestings")
     parser.add_argument("--verbose", action="store_true")
     asked = parser.parse_args()
-    judge: Judge = gradient_verdict
-    if asked.order == 2 or asked.mode == "jvp":
-        judge = second_verdict if asked.order == 2 else tangent_verdict
+    judges: dict[str, Judge] = {"gradient": gradient_verdict, "jvp": tangent_verdict, "vmap": batch_verdict}
+    judge = second_verdict if asked.order == 2 else judges[asked.mode]
     warnings.filterwarnings("ignore")
     counts: collections.Counter[str] = collections.Counter()
     reasons: collections.Counter[str] = collections.Counter()
