@@ -14,7 +14,7 @@ from node_differences import TOLERANCES, Verdict, drawn, moved
 
 import primsplit as ps
 from primsplit import trees
-from primsplit.errors import PrimsplitError, RunError
+from primsplit.errors import PrimsplitError
 
 POINTS = 3
 
@@ -29,6 +29,8 @@ def batch_verdict(loaded: Loaded) -> Verdict:
     except PrimsplitError:
         pass
     points = [inputs, *(moved(inputs, targets, seed) for seed in range(1, POINTS))]
+    if len({tuple(value.shape for value in _run(program, point)) for point in points}) > 1:
+        return "no batch", "results of different shapes"
     if not targets:
         return _compared(program, points, range(len(inputs)))
     random = np.random.default_rng(0)
@@ -41,13 +43,7 @@ def batch_verdict(loaded: Loaded) -> Verdict:
 
 def _compared(program: Any, points: list[list[Any]], differing: Sequence[int]) -> Verdict:
     """The verdict where every input is told once an example; if that is refused, where only some are."""
-    try:
-        single = [_run(program, point) for point in points]
-    except RunError as error:
-        return "no batch", f"a point has another shape: {str(error).splitlines()[0]}"
-    if len({tuple(value.shape for value in values) for values in single}) > 1:
-        return "no batch", "results of different shapes"
-    wanted = [np.stack(values) for values in zip(*single, strict=True)]
+    wanted = [np.stack(values) for values in zip(*(_run(program, point) for point in points), strict=True)]
     try:
         return _agrees(program, points, range(len(points[0])), wanted)
     except PrimsplitError as error:
