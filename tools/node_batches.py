@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from node_cases import Loaded
+from node_cases import Loaded, run
+from node_derivatives import split_of
 from node_differences import TOLERANCES, Verdict, drawn, moved
 
 import primsplit as ps
@@ -22,28 +23,24 @@ POINTS = 3
 def batch_verdict(loaded: Loaded) -> Verdict:
     """Compare a batch of points with the points one by one: values and, where there are any, gradients."""
     program, inputs = loaded.program, loaded.inputs
-    targets: tuple[int, ...] = ()
-    try:
-        made = ps.split(program)
-        targets = tuple(made.split.targets)
-    except PrimsplitError:
-        pass
+    made = split_of(program)
+    targets = () if isinstance(made, tuple) else made.split.targets
     points = [inputs, *(moved(inputs, targets, seed) for seed in range(1, POINTS))]
-    if len({tuple(value.shape for value in _run(program, point)) for point in points}) > 1:
+    values = [run(program, point) for point in points]
+    if len({tuple(value.shape for value in results) for results in values}) > 1:
         return "no batch", "results of different shapes"
     if not targets:
         return _compared(program, points, range(len(inputs)))
     random = np.random.default_rng(0)
-    values = _run(program, inputs)
-    seeds = [[] if made.seeded else [drawn(random, values[i]) for i in made.split.of] for _ in points]
+    of = () if made.seeded else made.split.of
+    points = [[*point, *(drawn(random, values[0][i]) for i in of)] for point in points]
     joint = made.joint()
-    points = [[*point, *given] for point, given in zip(points, seeds, strict=True)]
     return _compared(joint, points, [*targets, *range(len(inputs), len(joint.inputs))])
 
 
 def _compared(program: Any, points: list[list[Any]], differing: Sequence[int]) -> Verdict:
     """The verdict where every input is told once an example; if that is refused, where only some are."""
-    wanted = [np.stack(values) for values in zip(*(_run(program, point) for point in points), strict=True)]
+    wanted = [np.stack(values) for values in zip(*(run(program, point) for point in points), strict=True)]
     try:
         return _agrees(program, points, range(len(points[0])), wanted)
     except PrimsplitError as error:
@@ -67,16 +64,12 @@ def _agrees(program: Any, points: list[list[Any]], differing: Sequence[int], wan
         np.stack(arrays) if axis == 0 else arrays[0]
         for axis, arrays in zip(axes, zip(*points, strict=True), strict=True)
     ]
-    found = _run(ps.trace(ps.vmap(function, in_axes=axes), *given), given)
+    found = run(ps.trace(ps.vmap(function, in_axes=axes), *given), given)
     for name, value, expected in zip(program.outputs, found, wanted, strict=True):
         far = _distance(value, expected)
         if far:
             return "wrong batch", f"{name}: {far}"
     return "right", ""
-
-
-def _run(program: Any, arrays: list[Any]) -> list[Any]:
-    return list(program.session().run(dict(zip(program.inputs, arrays, strict=True))))
 
 
 def _distance(value: Any, wanted: Any) -> str:

@@ -57,6 +57,11 @@ class Loaded:
     wide: "Loaded | None" = None
 
 
+def run(program: Any, arrays: list[Any]) -> list[Any]:
+    """The results of a program's file for arrays in the order of its inputs. Raises RunError."""
+    return list(program.session().run(dict(zip(program.inputs, arrays, strict=True))))
+
+
 def load_wide(case: Case, folder: Path, inputs: list[Any]) -> Loaded | None:
     """The case in float64; None where the standard has no such model, or there are no kernels and compositions."""
     if all(x.dtype == np.float64 for x in inputs if x.dtype.name in {"float16", "bfloat16", "float32", "float64"}):

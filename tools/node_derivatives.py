@@ -8,7 +8,7 @@ differences of the gradient program, evaluated op by op with all floats wide.
 from typing import Any
 
 import numpy as np
-from node_cases import Loaded
+from node_cases import Loaded, run
 from node_differences import TOLERANCES, Verdict, compared, drawn, pairing, size_of
 
 import primsplit as ps
@@ -28,7 +28,7 @@ def tangent_verdict(loaded: Loaded) -> Verdict:
 
 def _tangents(loaded: Loaded) -> Verdict:
     program, inputs = loaded.program, loaded.inputs
-    made = _split(program)
+    made = split_of(program)
     if isinstance(made, tuple):
         return made
     try:
@@ -37,16 +37,16 @@ def _tangents(loaded: Loaded) -> Verdict:
         return "refused forward", str(error).splitlines()[0]
     random = np.random.default_rng(0)
     joint = made.joint()
-    values = program.session().run(dict(zip(program.inputs, inputs, strict=True)))
+    values = run(program, inputs)
     shown = [values[i] for i in made.split.of]
     seeds = [np.ones_like(v) if made.seeded else drawn(random, v) for v in shown]
     if not any(np.isfinite(v.astype(float)).any() for v in shown) and any(v.size for v in shown):
         return "not finite, as its value", ""
     given = [] if made.seeded else seeds
-    gradients = joint.session().run(dict(zip(joint.inputs, [*inputs, *given], strict=True)))[len(values) :]
+    gradients = run(joint, [*inputs, *given])[len(values) :]
     tangents = [drawn(random, inputs[i]) for i in pushed.pushed.wrt]
     forward = pushed.joint()
-    along = forward.session().run(dict(zip(forward.inputs, [*inputs, *tangents], strict=True)))[len(values) :]
+    along = run(forward, [*inputs, *tangents])[len(values) :]
     left, right = pairing(along, seeds), pairing(gradients, tangents)
     size = max(size_of(along, seeds), size_of(gradients, tangents), 1e-3)
     tolerance = max(TOLERANCES[t.dtype.name] for t in (*tangents, *seeds))
@@ -70,12 +70,12 @@ def second_verdict(loaded: Loaded) -> Verdict:
 
 def _second(loaded: Loaded) -> Verdict:
     program, inputs = loaded.program, loaded.inputs
-    told = _split(program)
+    told = split_of(program)
     if isinstance(told, tuple):
         return told
     joint = told.joint()
     random = np.random.default_rng(0)
-    values = program.session().run(dict(zip(program.inputs, inputs, strict=True)))
+    values = run(program, inputs)
     seeds = [] if told.seeded else [drawn(random, values[i]) for i in told.split.of]
     point = [*inputs, *seeds]
     wrt = [*told.split.targets, *range(len(inputs), len(point))]
@@ -89,8 +89,8 @@ def _second(loaded: Loaded) -> Verdict:
     weights = [drawn(random, x) for x in firsts]
     directions = [drawn(random, point[i]) for i in wrt]
     second, forward = again.joint(), pushed.joint()
-    back = second.session().run(dict(zip(second.inputs, [*point, *weights], strict=True)))[len(joint.outputs) :]
-    along = forward.session().run(dict(zip(forward.inputs, [*point, *directions], strict=True)))[len(joint.outputs) :]
+    back = run(second, [*point, *weights])[len(joint.outputs) :]
+    along = run(forward, [*point, *directions])[len(joint.outputs) :]
     reverse = pairing(back, [directions[wrt.index(i)] for i in again.differentiated])
     found = pairing(along, weights)
     tolerance = max(TOLERANCES[d.dtype.name] for d in directions)
@@ -117,7 +117,7 @@ def _second(loaded: Loaded) -> Verdict:
     return ("wrong second derivative" if word == "wrong" else word), reason
 
 
-def _split(program: Any) -> Any:
+def split_of(program: Any) -> Any:
     """The split of a program, or why there is none."""
     try:
         made = ps.split(program)

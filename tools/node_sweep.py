@@ -23,7 +23,7 @@ import numpy as np
 import onnx
 import onnx.reference
 from node_batches import batch_verdict
-from node_cases import FOLDERS, Case, Loaded, flat, folder_cases, load_wide, node_cases, told
+from node_cases import FOLDERS, Case, Loaded, flat, folder_cases, load_wide, node_cases, run, told
 from node_derivatives import second_verdict, tangent_verdict
 from node_differences import ROUGH, TOLERANCES, Verdict, compared, drawn, moved, pairing
 
@@ -53,7 +53,7 @@ def verdict(case: Case, folder: Path, judge: Judge) -> Verdict:
     try:
         program = case.load(folder / "case.onnx", case.model)
         program.check_arrays(inputs)
-        values = program.session().run(dict(zip(program.inputs, inputs, strict=True)))
+        values = run(program, inputs)
     except PrimsplitError as error:
         return "refused", str(error).splitlines()[0]
     if not _agree(values, told(expected, program)):
@@ -155,7 +155,7 @@ class Gradient:
         self.made = made = ps.split(program)
         if not made.split.targets:
             return
-        values = program.session().run(dict(zip(program.inputs, self.inputs, strict=True)))
+        values = run(program, self.inputs)
         random = np.random.default_rng(0)
         of = made.split.of
         self.is_finite = all(np.isfinite(values[i].astype(float)).all() for i in of)
@@ -163,7 +163,7 @@ class Gradient:
         self.cotangents = [c.astype(values[i].dtype) for c, i in zip(given, of, strict=True)]
         seeds = [] if made.seeded else self.cotangents
         joint = made.joint()
-        found = joint.session().run(dict(zip(joint.inputs, [*self.inputs, *seeds], strict=True)))[len(values) :]
+        found = run(joint, [*self.inputs, *seeds])[len(values) :]
         gradients = dict(zip(made.differentiated, found, strict=True))
         self.gradients = {i: g for i, g in gradients.items() if i in made.split.targets}
         self.is_partly_zero = len(self.gradients) < len(gradients)
@@ -221,7 +221,7 @@ def _references(loaded: Loaded, made: Any) -> dict[str, Any]:
         return told(onnx.reference.ReferenceEvaluator(case.model).run(None, fed), program)
 
     def by_file(arrays: list[Any]) -> Any:
-        return program.session().run(dict(zip(program.inputs, arrays, strict=True)))
+        return run(program, arrays)
 
     wide = Reference(made.program.block, np.float64)
     found = {"onnx.reference": by_standard, "op by op": lambda arrays: wide(*arrays)}
