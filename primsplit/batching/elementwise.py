@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from primsplit.array import Array
 from primsplit.batching.table import Outputs, Shared, Site, batching
 from primsplit.ops import op
 
@@ -65,8 +66,13 @@ def quantization(site: Site) -> Outputs:
     if site.only(0):
         return site.emit(*site.inputs, axis=axis + 1)
     if site.rank(1) == 0 and site.rank(0) > 0:
-        return site.emit(*(site.whole(i) for i in given), axis=0)
+        # A zero point of one element may have an axis where its scale has none; in a batch they are of one rank.
+        return site.emit(*(_flat(site.whole(i)) if i else site.whole(0) for i in given), axis=0)
     return None
+
+
+def _flat(x: Array) -> Array:
+    return op.Reshape(x, [-1]) if len(x.shape) > 1 else x
 
 
 @batching("Trilu")
