@@ -67,7 +67,7 @@ def quantization(site: Site) -> Outputs:
         return site.emit(*site.inputs, axis=axis + 1)
     if site.rank(1) == 0 and site.rank(0) > 0:
         # A zero point of one element may have an axis where its scale has none; in a batch they are of one rank.
-        return site.emit(*(_flat(site.whole(i)) if i else site.whole(0) for i in given), axis=0)
+        return site.emit(site.whole(0), *(_flat(site.whole(i)) for i in given[1:]), axis=0)
     return None
 
 
