@@ -13,7 +13,7 @@ from primsplit import dims, tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import count_up, reshape_to, zeros
 from primsplit.dims import Dim
-from primsplit.errors import ConcretizationError, ShapeError, UnsupportedFunction
+from primsplit.errors import ConcretizationError, ShapeError
 from primsplit.ir import Type
 from primsplit.numpy.axes import END, array_like, reaching, slab
 from primsplit.numpy.convolve import convolve
@@ -196,14 +196,8 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Array:
 
 @implements(np.poly)
 def poly(seq_of_zeros: Any) -> Array:
-    """The monic polynomial with these zeros, one step for each; a matrix is refused."""
-    roots = asarray(seq_of_zeros)
-    if roots.ndim > 1:
-        raise UnsupportedFunction(
-            "np.poly of a matrix has no form for traced arrays: its zeros are eigenvalues",
-            place=tracing.user_place(),
-        )
-    roots = coefficients(roots)
+    """The monic polynomial with these zeros, one step for each."""
+    roots = coefficients(seq_of_zeros)
     roots = roots if roots.type.is_float else cast_to(roots, np.float64)
     none = np.zeros(1, roots.dtype)
     count = roots.shape[0]

@@ -10,8 +10,6 @@ from primsplit.array import implements
 from primsplit.errors import UnsupportedFunction
 from primsplit.numpy.ufuncs import ELEMENTWISE
 
-EIGENVALUES = "it finds complex numbers, the eigenvalues of a matrix"
-SORTED = "complex numbers have no order"
 FILES = "a program writes no files"
 TEXT = "the elements are known only at run time"
 DATES = "primsplit has no dates"
@@ -19,8 +17,6 @@ EITHER = "whether it gives complex numbers depends on the numbers"
 BITS = "it reads the bits of numbers, which ONNX cannot"
 
 REASONS: dict[str, tuple[Callable[..., Any], ...]] = {
-    EIGENVALUES: (np.roots,),
-    SORTED: (np.sort_complex,),
     FILES: (np.save, np.savetxt, np.savez, np.savez_compressed),
     TEXT: (np.array2string, np.array_repr, np.array_str, np.min_scalar_type),
     DATES: (np.busday_count, np.busday_offset, np.is_busday, np.datetime_as_string, np.isnat),
@@ -31,8 +27,6 @@ REASONS: dict[str, tuple[Callable[..., Any], ...]] = {
     BITS: (np.packbits, np.unpackbits),
 }  # fmt: skip
 CURES = {
-    EIGENVALUES: "Find the root you need by Newton's steps, or outside of the function.",
-    SORTED: "Sort by np.argsort(np.abs(z)).",
     FILES: "Return the array from the function, and write the file outside.",
     TEXT: "Return the array from the function, and print it outside.",
     DATES: "Pass numbers: days since a date, say.",

@@ -18,6 +18,7 @@ from primsplit.ops import op
 from primsplit.scipy.banded import solve_banded, solveh_banded
 from primsplit.scipy.frechet import give_rules, upper_right
 from primsplit.scipy.operands import double
+from primsplit.scipy.spectral import eig, eigvals
 
 __all__ = [
     "block_diag",
@@ -26,7 +27,9 @@ __all__ = [
     "cholesky",
     "circulant",
     "det",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "expm",
     "inv",

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import Array
+from primsplit.array import FUNCTIONS, Array
+from primsplit.lifting import holds_traced
 from primsplit.substitutes.table import Substitute, register, substitute_of, when_traced
 
 MODULES = (
@@ -98,3 +99,16 @@ def _of_polynomials(original: Callable[..., Any]) -> Callable[..., Any]:
 
 for _function in (np.polyadd, np.polyder, np.polydiv, np.polyint, np.polymul, np.polysub, np.polyval):
     register(_function, Substitute(_function, _of_polynomials(_function)))
+
+
+def _asked_directly(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that would go through a traced vector's elements to find who answers for it."""
+
+    def call(given: Any) -> Any:
+        return FUNCTIONS[original](given) if holds_traced(given) else original(given)
+
+    return call
+
+
+register(np.poly, Substitute(np.poly, _asked_directly(np.poly)))
+register(np.roots, Substitute(np.roots, _asked_directly(np.roots)))

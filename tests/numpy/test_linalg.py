@@ -8,7 +8,7 @@ import pytest
 import scipy.linalg
 
 import primsplit as ps
-from primsplit.errors import MissingRule, PrimsplitError, UnsupportedFunction
+from primsplit.errors import MissingRule, PrimsplitError
 from tests.numpy.agreement import check_grads, session
 
 Array = np.ndarray[Any, Any]
@@ -319,22 +319,6 @@ def test_a_gaussian_process_is_differentiated_through_cholesky_and_solve() -> No
         return -0.5 * (white * white).sum() - np.log(np.diagonal(factor)).sum()
 
     check_grads(density, np.array(0.7), normal(6), normal(6, seed=1), value_tolerance=1e-10)
-
-
-@pytest.mark.parametrize(
-    "function",
-    [np.linalg.eig, np.linalg.eigvals],
-    ids=lambda f: f.__name__,
-)
-def test_what_may_have_complex_eigenvalues_is_refused_by_name_with_a_way_out(function: Callable[..., Any]) -> None:
-    def user(a: Any) -> Any:
-        return function(a)
-
-    with pytest.raises(UnsupportedFunction, match=function.__name__) as refused:
-        ps.trace(user, normal(3, 3))
-    assert refused.value.cure
-    assert refused.value.place is not None
-    assert refused.value.place.filename == __file__
 
 
 WRONG: list[tuple[str, Callable[..., Any], list[Array]]] = [

@@ -11,5 +11,6 @@ from primsplit.families import import_families
 families = import_families(
     __name__,
     "arithmetic", "functions", "powers", "dispatch", "indexing", "linear", "joining", "creation", "products",
-    "questions", "systems", "factors", "hermitian", "singular", "special",
+    "questions", "systems", "factors", "hermitian", "general", "roots", "ordering", "singular",
+    "special",
 )  # fmt: skip

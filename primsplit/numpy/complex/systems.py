@@ -25,17 +25,20 @@ def solve(a: Any, b: Any) -> Any:
     a, b = square_parts(a, b)
     is_vector = len(b.real.shape) == 1
     right = Parts(*(op.Unsqueeze(p, [1]) for p in b)) if is_vector else b
-    found = linalg.solve(halved(a), op.Concat(*right, axis=-2))
-    x = of_halves(found, a.real.shape[-1], right.real.shape[-1])
+    x = solved(a, right)
     return whole(Parts(*(op.Squeeze(p, [-1]) for p in x)) if is_vector else x)
+
+
+def solved(a: Parts, b: Parts) -> Parts:
+    """The solution of A X = B, matrices all of them."""
+    found = linalg.solve(halved(a), op.Concat(*b, axis=-2))
+    return of_halves(found, a.real.shape[-1], b.real.shape[-1])
 
 
 def inverse(a: Parts) -> Parts:
     """The inverse of square matrices."""
     identity = identity_like(a.real)
-    found = linalg.solve(halved(a), op.Concat(identity, zeros_like(identity), axis=-2))
-    size = a.real.shape[-1]
-    return of_halves(found, size, size)
+    return solved(a, Parts(identity, zeros_like(identity)))
 
 
 @offers(np.linalg.inv)

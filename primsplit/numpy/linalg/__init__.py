@@ -1,9 +1,8 @@
-"""np.linalg: factors, solutions, eigenvalues of symmetric matrices, singular values; what is refused."""
+"""np.linalg: factors, solutions, eigenvalues of symmetric matrices, singular values."""
 
 from primsplit.numpy.linalg.factors import cholesky, det, qr, slogdet
 from primsplit.numpy.linalg.least_squares import lstsq
 from primsplit.numpy.linalg.operands import matrices, square
-from primsplit.numpy.linalg.refused import refusal
 from primsplit.numpy.linalg.solving import inv, matrix_power, solve, solve_matrix, tensorinv, tensorsolve
 from primsplit.numpy.linalg.spectral import cond, eigh, eigvalsh, matrix_rank, pinv, svd, svdvals
 
@@ -20,7 +19,6 @@ __all__ = [
     "matrix_rank",
     "pinv",
     "qr",
-    "refusal",
     "slogdet",
     "solve",
     "solve_matrix",
