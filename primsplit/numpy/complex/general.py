@@ -10,16 +10,15 @@ from primsplit.broadcasting import zeros_like
 from primsplit.calls.primitive import primitive, rrule
 from primsplit.ir import Type
 from primsplit.numpy.complex.arithmetic import quotient
-from primsplit.numpy.complex.handle import refused
+from primsplit.numpy.complex.dispatch import offers
 from primsplit.numpy.complex.hermitian import in_phase
-from primsplit.numpy.complex.matrices import Parts, product, turned, whole
+from primsplit.numpy.complex.matrices import Parts, product, square_parts, turned, whole
 from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.complex.systems import solved
-from primsplit.numpy.dense.general.eigen import Decomposed, decomposed
-from primsplit.numpy.dense.loop import counting, identity_like, loop, on_diagonal, scalar, size, sizes, upper
+from primsplit.numpy.complex.triangles import Triangular, eigenvectors, lengths, of_complex, of_real
+from primsplit.numpy.dense.loop import loop, on_diagonal, scalar, size, sizes
 from primsplit.numpy.dense.symmetric import loud_pairs
 from primsplit.numpy.linalg.operands import square
-from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.ops import op
 from primsplit.passes.compositions.limits import float_limits
 
@@ -43,105 +42,55 @@ def general_eigen(a: Array) -> Eigen:
     rounding. Vectors have length 1. NaN where a matrix is not finite. Matrices are worked on one after another; one of
     10 rows takes some milliseconds, one of 30 a tenth of a second: see the parts in `dense/general/`.
     """
-    if len(a.shape) == 2:
-        return _of_one(a)
-    *batch, rows, columns = a.shape
-    count = op.ReduceProd(sizes(a, 0, len(batch)), keepdims=1)
-    flat = op.Reshape(a, op.Concat(count, sizes(a, len(batch)), axis=0))
+    return _one_by_one(of_real, a)
+
+
+@primitive
+def complex_eigen(x: Array, y: Array) -> Eigen:
+    """`general_eigen` of X + i Y, which takes half as long again: see `schur` and `hessenberg`."""
+    return _one_by_one(of_complex, x, y)
+
+
+def _one_by_one(made: Callable[..., Triangular], *given: Array) -> Eigen:
+    """The eigenvalues and eigenvectors of each matrix of stacks."""
+    a = given[0]
+    batch = len(a.shape) - 2
+    if not batch:
+        return _of_one(made(*given), a)
+    count = op.ReduceProd(sizes(a, 0, batch), keepdims=1)
+    flat = [op.Reshape(p, op.Concat(count, sizes(a, batch), axis=0)) for p in given]
+    one = Type(a.dtype, a.shape[batch:])
 
     def step(i: Array) -> tuple[list[Array], list[Array]]:
-        return [], list(_of_one(op.Gather(flat, i, axis=0, types=[Type(a.dtype, (rows, columns))])))
+        return [], list(_of_one(made(*(op.Gather(p, i, axis=0, types=[one]) for p in flat)), flat[0]))
 
-    found = loop(scalar(size(flat, 0)), step, [])
-    line, square_ = Type(a.dtype, a.shape[:-1]), a.type
-    shapes = (sizes(a, 0, len(batch) + 1), sizes(a))
-    real, imag, u, v = (op.Reshape(f, shapes[i // 2], types=[(line, square_)[i // 2]]) for i, f in enumerate(found))
+    found = loop(scalar(size(flat[0], 0)), step, [])
+    line, shape = Type(a.dtype, a.shape[:-1]), sizes(a, 0, batch + 1)
+    real, imag = (op.Reshape(p, shape, types=[line]) for p in found[:2])
+    u, v = (op.Reshape(p, sizes(a), types=[a.type]) for p in found[2:])
     return real, imag, u, v
 
 
-def _of_one(a: Array) -> Eigen:
-    """Of one matrix."""
-    found = decomposed(a)
-    u, v = (op.Add(p, found.defect, types=[a.type]) for p in _vectors(found))
-    real, imag = (
-        op.Add(op.Mul(w, op.Squeeze(found.scale, [0, 1])), found.defect, types=[Type(a.dtype, a.shape[:1])])
-        for w in (found.real, found.imag)
-    )
+def _of_one(found: Triangular, a: Array) -> Eigen:
+    """Of one matrix, of the sizes of the last axes of `a`."""
+    square_ = Type(a.dtype, a.shape[-2:])
+    scale = op.Squeeze(found.scale, [0, 1])
+    u, v = (op.Add(p, found.defect, types=[square_]) for p in eigenvectors(found))
+    line = Type(a.dtype, a.shape[-1:])
+    real, imag = (op.Add(op.Mul(w, scale), found.defect, types=[line]) for w in found.values)
     return real, imag, u, v
-
-
-def _vectors(found: Decomposed) -> Parts:
-    """The eigenvectors, of length 1, by back substitution: n steps of 40 small operators and four products."""
-    triangle, basis = _complex_schur(found)
-    vectors = product(basis, _substituted(triangle, Parts(found.real, found.imag)))
-    length = _lengths(vectors)
-    return Parts(*(op.Div(p, length, types=[found.t.type]) for p in vectors))
-
-
-def _lengths(vectors: tuple[Array, Array]) -> Array:
-    """The lengths of columns, [..., 1, n]; 1 for that of zeros."""
-    u, v = vectors
-    return op.Sqrt(op.ReduceSum(op.Add(op.Mul(u, u), op.Mul(v, v)), [-2], keepdims=1))
-
-
-def _complex_schur(found: Decomposed) -> tuple[Parts, Parts]:
-    """The triangle G^H T G and S G: a block of two of T, [[a, b], [c, d]], has the eigenvector (w - d, c)."""
-    t = found.t
-    numbers = counting(t, 0)
-    rows, columns = op.Unsqueeze(numbers, [1]), op.Unsqueeze(numbers, [0])
-    is_below = op.Equal(columns, rows - 1)
-    below = op.ReduceSum(op.Where(is_below, t, 0.0), [0], keepdims=0)
-    starts = op.Not(op.Equal(below, 0.0))
-    after = op.Slice(op.Pad(op.Squeeze(_diagonal(t), [1]), [0, 1]), [1], [2**62], [0], types=[found.real.type])
-    x, y = op.Where(starts, found.real - after, 1.0), op.Where(starts, found.imag, 0.0)
-    length = ELEMENTWISE["hypot"](ELEMENTWISE["hypot"](x, y), below)
-    x, y, c = (op.Div(p, length) for p in (x, y, below))
-    first = [op.Where(starts, p, 0.0) for p in (x, y)]
-    second = [op.Slice(op.Pad(p, [1, 0]), [0], [-1], [0], types=[p.type]) for p in first]
-    ends = op.Slice(op.Pad(starts, [1, 0]), [0], [-1], [0], types=[starts.type])
-    on_it = op.Where(ends, second[0], x), op.Where(ends, op.Neg(second[1]), y)
-    aside = op.Where(is_below, op.Unsqueeze(c, [0]), op.Where(op.Equal(rows, columns - 1), op.Unsqueeze(-c, [1]), 0.0))
-    here = on_diagonal(t)
-    turn = Parts(op.Where(here, op.Unsqueeze(on_it[0], [0]), aside), op.Where(here, op.Unsqueeze(on_it[1], [0]), 0.0))
-    nothing = zeros_like(t)
-    triangle = product(turned(turn), product((t, nothing), turn))
-    return Parts(*(upper(p) for p in triangle)), product((found.s, nothing), turn)
-
-
-def _diagonal(t: Array) -> Array:
-    return op.ReduceSum(op.Where(on_diagonal(t), t, 0.0), [-1], keepdims=1)
-
-
-def _substituted(triangle: Parts, values: Parts) -> Parts:
-    """The eigenvectors of a triangle with these values on its diagonal, the last element of each 1.
-
-    Values that are equal are taken to differ by a unit in the last place, as LAPACK's trevc does.
-    """
-    t = triangle.real
-    numbers, n = counting(t, 0), scalar(size(t, 0))
-    limits = float_limits(t)
-    sizes_of = op.Add(op.Abs(values.real), op.Abs(values.imag))
-    least = op.Max(sizes_of * float(limits.eps), float(limits.tiny) / float(limits.eps) * op.Cast(n, to=t.dtype))
-
-    def step(j: Array, x: Array, y: Array) -> tuple[list[Array], list[Array]]:
-        place = n - 1 - j
-        at, behind = op.Equal(numbers, place), numbers > place
-        row = Parts(*(op.Unsqueeze(op.Where(behind, op.Gather(p, place, axis=0), 0.0), [0]) for p in triangle))
-        share = Parts(*(op.Squeeze(op.Neg(p), [0]) for p in product(row, (x, y))))
-        gap = Parts(*(op.Sub(op.Gather(p, place, axis=0), p) for p in values))
-        is_none = op.Add(op.Abs(gap.real), op.Abs(gap.imag)) < least
-        found = quotient(*share, op.Where(is_none, least, gap.real), op.Where(is_none, 0.0, gap.imag))
-        lines = op.Where(at, 1.0, op.Where(behind, found[0], 0.0)), op.Where(behind, found[1], 0.0)
-        index = op.Unsqueeze(place, [0, 1])
-        return [op.ScatterND(p, index, op.Unsqueeze(q, [0])) for p, q in zip((x, y), lines, strict=True)], []
-
-    return Parts(*loop(n, step, [identity_like(t), zeros_like(t)]))
 
 
 @rrule(general_eigen)
 def _general_eigen(a: Array) -> tuple[Eigen, Pullback]:
     """No tangent: `values_with` and `vectors_with` take the matrix itself for theirs."""
     return general_eigen(a), lambda _: (None,)
+
+
+@rrule(complex_eigen)
+def _complex_eigen(x: Array, y: Array) -> tuple[Eigen, Pullback]:
+    """No tangent, as `general_eigen` has none."""
+    return complex_eigen(x, y), lambda _: (None, None)
 
 
 @primitive
@@ -205,46 +154,49 @@ def _is_near(gap: Parts, values: Parts) -> Array:
     return op.And(op.Abs(gap.real) <= bound, op.Abs(gap.imag) <= bound)
 
 
-def general_pairs(a: Array) -> tuple[Array, Array, Array, Array]:
-    """`general_eigen` of real matrices, with derivatives."""
-    found = general_eigen(a)
-    given = (a, zeros_like(a), *found)
-    return (*values_with(*given), *vectors_with(*given))
+def _pairs(a: Any) -> tuple[Parts, Parts, bool]:
+    """Eigenvalues and eigenvectors, with derivatives, and whether the matrices are real."""
+    is_real = not holds_complex(a)
+    if is_real:
+        (x,) = square(a)
+        given = (x, zeros_like(x), *general_eigen(x))
+    else:
+        (z,) = square_parts(a)
+        given = (*z, *complex_eigen(*z))
+    return Parts(*values_with(*given)), Parts(*vectors_with(*given)), is_real
 
 
+@offers(np.linalg.eig)
 @implements(np.linalg.eig)
 def eig(a: Any) -> EigResult:
     """Eigenvalues, in LAPACK's order, and eigenvectors of length 1, in columns.
 
-    Real where all eigenvalues are, as in NumPy: that is a branch. Each vector's element of largest absolute value is
-    real and positive, where LAPACK's signs are arbitrary. The derivative of the vectors of equal eigenvalues is
-    infinite or NaN: there is none.
+    Real where all eigenvalues of a real matrix are, as in NumPy: that is a branch. Each vector's element of largest
+    absolute value is real and positive, where LAPACK's phases are arbitrary. The derivative of the vectors of equal
+    eigenvalues is infinite or NaN: there is none.
     """
-    real, imag, u, v = general_pairs(_real_square(a, "eig"))
-    length = _lengths((u, v))
-    vectors = in_phase(Parts(*(op.Div(p, length, types=[u.type]) for p in (u, v))))
-    if is_zero(imag):
-        return EigResult(real, vectors.real)
-    return EigResult(whole((real, imag)), whole(vectors))
+    values, found, is_real = _pairs(a)
+    length = lengths(found)
+    vectors = in_phase(Parts(*(op.Div(p, length, types=[p.type]) for p in found)))
+    if is_real and is_zero(values.imag):
+        return EigResult(values.real, vectors.real)
+    return EigResult(whole(values), whole(vectors))
 
 
+@offers(np.linalg.eigvals)
 @implements(np.linalg.eigvals)
 def eigvals(a: Any) -> Array:
-    """Eigenvalues, in LAPACK's order; real where all are, as in NumPy: that is a branch."""
-    real, imag, _, _ = general_pairs(_real_square(a, "eigvals"))
-    if is_zero(imag):
-        return real
-    return whole((real, imag))
-
-
-def _real_square(a: Any, name: str) -> Array:
-    if holds_complex(a):
-        raise refused(f"np.linalg.{name}")
-    (found,) = square(a)
-    return found
+    """Eigenvalues, in LAPACK's order; real where all of a real matrix are, as in NumPy: that is a branch."""
+    values, _, is_real = _pairs(a)
+    return values.real if is_real and is_zero(values.imag) else whole(values)
 
 
 def is_zero(imag: Array) -> Array:
     """Whether there is no imaginary part: a branch of the program."""
     found: Array = FUNCTIONS[np.all](op.Equal(imag, 0.0))
     return found
+
+
+def eigenvalues(a: Any) -> Parts:
+    """The parts of the eigenvalues."""
+    return _pairs(a)[0]

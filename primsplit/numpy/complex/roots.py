@@ -6,16 +6,18 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import FUNCTIONS, Array, implements
+from primsplit.broadcasting import zeros_like
 from primsplit.calls.primitive import primitive, rrule
 from primsplit.ir import Type
 from primsplit.numpy.axes import END, slab
 from primsplit.numpy.complex.arithmetic import quotient
-from primsplit.numpy.complex.general import general_eigen, general_pairs, is_zero
-from primsplit.numpy.complex.handle import refused
-from primsplit.numpy.complex.matrices import Parts, whole
-from primsplit.numpy.complex.operands import holds_complex
+from primsplit.numpy.complex.dispatch import offers
+from primsplit.numpy.complex.general import complex_eigen, eigenvalues, general_eigen, is_zero
+from primsplit.numpy.complex.hessenberg import times
+from primsplit.numpy.complex.matrices import Parts, product, whole
+from primsplit.numpy.complex.operands import as_complex, holds_complex
 from primsplit.numpy.creation import asarray
-from primsplit.numpy.dense.loop import counting, scan, size
+from primsplit.numpy.dense.loop import counting, scan, size, swapped
 from primsplit.numpy.linalg.operands import square
 from primsplit.numpy.polynomials import coefficients
 from primsplit.numpy.ufuncs import cast_to
@@ -25,6 +27,7 @@ Two = tuple[Array, Array]
 """Real and imaginary parts of numbers."""
 
 
+@offers(np.roots)
 @implements(np.roots)
 def roots(p: Any) -> Array:
     """The roots of the polynomial with coefficients p, highest power first; real where all are, as in NumPy.
@@ -32,48 +35,57 @@ def roots(p: Any) -> Array:
     NaN where the first coefficient is 0 when the program runs: NumPy then returns fewer roots. Raises ShapeError
     for more than one axis.
     """
-    if holds_complex(p):
-        raise refused("np.roots")
-    given = coefficients(p)
-    given = given if given.type.is_float else cast_to(given, np.float64)
-    real: Array
-    real, imag = roots_with(given, *general_eigen(_companion(given))[:2])
-    return real if is_zero(imag) else whole((real, imag))
+    if not holds_complex(p):
+        real = coefficients(p)
+        real = real if real.type.is_float else cast_to(real, np.float64)
+        first, rest = _first_and_rest(real)
+        matrix = _companion(op.Equal(real, 0.0), op.Neg(op.Div(rest, first)))
+        found = Parts(*roots_with(real, zeros_like(real), *general_eigen(matrix)[:2]))
+        return found.real if is_zero(found.imag) else whole(found)
+    z = as_complex(p)
+    given = Parts(*(coefficients(q) for q in (z.real, z.imag)))
+    (a, c), (b, d) = map(_first_and_rest, given)
+    row, beside = (op.Neg(q) for q in quotient(c, d, a, b))
+    matrix = _companion(op.And(*(op.Equal(q, 0.0) for q in given)), row)
+    imag = op.Where(op.Equal(op.Unsqueeze(counting(matrix, 0), [1]), 0), beside, op.Mul(matrix, 0.0))
+    return whole(roots_with(*given, *complex_eigen(matrix, imag)[:2]))
 
 
-def _companion(p: Array) -> Array:
-    """The matrix with ones below the diagonal, and the negative coefficients over the first in the first row.
+def _first_and_rest(p: Array) -> tuple[Array, Array]:
+    return op.Slice(p, [0], [1], [0]), op.Slice(p, [1], [END], [0])
+
+
+def _companion(are_zero: Array, row: Array) -> Array:
+    """The matrix with this first row and ones below the diagonal, from which coefficients are 0.
 
     There is no one in the rows of roots that are 0 for last coefficients of 0: NumPy puts these roots last.
     """
-    first, rest = op.Slice(p, [0], [1], [0]), op.Slice(p, [1], [END], [0])
-    rows, columns = op.Unsqueeze(counting(rest, 0), [1]), op.Unsqueeze(counting(rest, 0), [0])
-    is_there = op.Cast(op.Not(op.Equal(p, 0.0)), to=np.int32)
-    last = op.ArgMax(is_there, axis=0, keepdims=0, select_last_index=1)
+    rows, columns = op.Unsqueeze(counting(row, 0), [1]), op.Unsqueeze(counting(row, 0), [0])
+    last = op.ArgMax(op.Cast(op.Not(are_zero), to=np.int32), axis=0, keepdims=0, select_last_index=1)
     below = op.And(op.Equal(rows, columns + 1), op.Less(rows, last))
-    row = op.Unsqueeze(op.Neg(op.Div(rest, first)), [0])
-    return op.Where(op.Equal(rows, 0), row, op.Where(below, np.ones((), p.dtype), 0))
+    return op.Where(op.Equal(rows, 0), row, op.Where(below, np.ones((), row.dtype), 0))
 
 
 @primitive
-def roots_with(p: Array, real: Array, imag: Array) -> Two:
-    """The roots of a polynomial, with their derivative."""
+def roots_with(x: Array, y: Array, real: Array, imag: Array) -> Two:
+    """The roots of the polynomial with coefficients X + i Y, with their derivative."""
     return op.Identity(real), op.Identity(imag)
 
 
 @rrule(roots_with)
-def _roots_with(p: Array, real: Array, imag: Array) -> tuple[Two, Callable[..., Any]]:
+def _roots_with(x: Array, y: Array, real: Array, imag: Array) -> tuple[Two, Callable[..., Any]]:
     """dr = -sum dp_k r^(n - k) / p'(r), since p(r) = 0. Infinite or NaN at a root of more than one."""
-    found = Parts(*roots_with(p, real, imag))
-    powers = _powers(found, p)
-    degree = op.Cast(op.Sub(size(p, 0), 1), to=p.dtype)
-    weights = op.Slice(op.Mul(p, op.Sub(degree, op.Cast(counting(p, 0), to=p.dtype))), [0], [-1], [0])
-    slope = [op.MatMul(weights, op.Slice(q, [1], [END], [0])) for q in powers]
+    found = Parts(*roots_with(x, y, real, imag))
+    powers = _powers(found, x)
+    degree = op.Sub(op.Cast(size(x, 0), to=x.dtype), 1)
+    weights = (op.Mul(q, op.Sub(degree, op.Cast(counting(q, 0), to=x.dtype))) for q in (x, y))
+    lines = Parts(*(op.Unsqueeze(op.Slice(w, [0], [-1], [0]), [0]) for w in weights))
+    slope = product(lines, Parts(*(op.Slice(q, [1], [END], [0]) for q in powers)))
 
     def pullback(cotangents: Two) -> tuple[Array | None, ...]:
-        shares = quotient(*cotangents, slope[0], op.Neg(slope[1]))
-        parts = (op.MatMul(q, op.Unsqueeze(s, [1])) for q, s in zip(powers, shares, strict=True))
-        return op.Neg(op.Squeeze(op.Add(*parts), [1], types=[p.type])), None, None
+        a, b = quotient(*(op.Unsqueeze(c, [0]) for c in cotangents), slope.real, op.Neg(slope.imag))
+        shares = product((powers.real, op.Neg(powers.imag)), (swapped(a), swapped(b)))
+        return (*(op.Neg(op.Squeeze(p, [1], types=[x.type])) for p in shares), None, None)
 
     return (found.real, found.imag), pullback
 
@@ -82,8 +94,7 @@ def _powers(r: Parts, p: Array) -> Parts:
     """r^(n - k) in row k, for each of the coefficients."""
 
     def step(x: Array, y: Array, _: Array) -> tuple[list[Array], list[Array]]:
-        u, v = r
-        return [op.Sub(op.Mul(x, u), op.Mul(y, v)), op.Add(op.Mul(x, v), op.Mul(y, u))], [x, y]
+        return list(times((x, y), r)), [x, y]
 
     one = op.Add(op.Mul(r.real, 0.0), 1.0)
     return Parts(*scan(step, [one, op.Mul(one, 0.0)], [p], backward=True)[2:])
@@ -100,7 +111,7 @@ def poly(seq_of_zeros: Any) -> Array:
         found: Array = _of_zeros(zeros)
         return found
     (a,) = square(zeros)
-    real, imag, *_ = general_pairs(a)
+    values = eigenvalues(a)
     pads = op.Concat(np.zeros(1, np.int64), size(a, 0), axis=0)
     one = np.ones(1, a.dtype)
     first = op.Pad(one, pads, types=[Type(a.dtype, (a.shape[0] + 1,))])
@@ -110,4 +121,4 @@ def poly(seq_of_zeros: Any) -> Array:
         found = op.Sub(p, op.Sub(op.Mul(r, u), op.Mul(s, v))), op.Sub(q, op.Add(op.Mul(r, v), op.Mul(s, u)))
         return [op.Identity(x, types=[first.type]) for x in found], []
 
-    return scan(step, [first, op.Mul(first, 0.0)], [real, imag])[0]
+    return scan(step, [first, op.Mul(first, 0.0)], list(values))[0]

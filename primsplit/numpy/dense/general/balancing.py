@@ -44,6 +44,19 @@ def balanced(a: Array) -> Balanced:
     return Balanced(matrix, low, high, _reversed(order), scale)
 
 
+def as_balanced(found: Balanced, a: Array) -> Array:
+    """D^-1 P^T A P D of another matrix."""
+    moved = op.Gather(op.Gather(a, found.order, axis=0), found.order, axis=1)
+    return op.Mul(op.Div(moved, op.Unsqueeze(found.scale, [1])), found.scale, types=[a.type])
+
+
+def of_rows(found: Balanced, vectors: Array) -> Array:
+    """P D V: the rows of A's own order."""
+    scaled = op.Mul(vectors, op.Unsqueeze(found.scale, [1]), types=[vectors.type])
+    back = op.ScatterElements(found.order * 0, found.order, counting(vectors, 0), axis=0)
+    return op.Gather(scaled, back, axis=0, types=[vectors.type])
+
+
 def _reversed(x: Array) -> Array:
     return op.Slice(x, [-1], [-(2**63) + 1], [0], [-1], types=[x.type])
 

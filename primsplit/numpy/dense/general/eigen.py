@@ -5,11 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.numpy.dense.general.balancing import Balanced, balanced
+from primsplit.numpy.dense.general.balancing import balanced, of_rows
 from primsplit.numpy.dense.general.blocks import eigenvalues_of_blocks
 from primsplit.numpy.dense.general.francis import schur
 from primsplit.numpy.dense.general.hessenberg import hessenberg
-from primsplit.numpy.dense.loop import rows_at
 from primsplit.numpy.dense.rotations import to_unit
 from primsplit.ops import op
 
@@ -35,15 +34,4 @@ def decomposed(a: Array) -> Decomposed:
     t, z, is_settled = schur(h, found.low, found.high)
     missing = op.Where(is_settled, 0.0, np.asarray(np.nan, a.dtype))
     defect = op.Add(op.ReduceSum(op.Where(is_finite, 0.0, unit), keepdims=0), missing)
-    return Decomposed(t, _of_rows(found, op.MatMul(q, z)), *eigenvalues_of_blocks(t), scale, defect)
-
-
-def _of_rows(found: Balanced, vectors: Array) -> Array:
-    """P D V: the rows of A's own order."""
-    scaled = op.Mul(vectors, op.Unsqueeze(found.scale, [1]), types=[vectors.type])
-    back = op.ScatterElements(found.order * 0, found.order, op.Range(*_count(found.order)), axis=0)
-    return rows_at(scaled, back)
-
-
-def _count(order: Array) -> tuple[np.int64, Array, np.int64]:
-    return np.int64(0), op.Squeeze(op.Shape(order), [0]), np.int64(1)
+    return Decomposed(t, of_rows(found, op.MatMul(q, z)), *eigenvalues_of_blocks(t), scale, defect)

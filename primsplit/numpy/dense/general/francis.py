@@ -125,10 +125,10 @@ def _start_of_block(near: Near, low: Array, end: Array, floor: Array) -> Array:
     total = op.Where(op.Equal(total, 0.0), 1.0, total)
     is_small = smaller * (larger / total) <= op.Max(floor, eps * (least * (most / total)))
     is_small = op.Or(below <= floor, op.And(below <= eps * around, is_small))
-    return _last(is_small, low, end)
+    return last_place(is_small, low, end)
 
 
-def _last(asked: Array, low: Array, end: Array) -> Array:
+def last_place(asked: Array, low: Array, end: Array) -> Array:
     """The last place in low .. end where the answer is True, `low` where there is none."""
     numbers = counting(asked, 0)
     asked = op.And(op.And(op.Or(asked, op.Equal(numbers, low)), numbers >= low), numbers <= end)
@@ -183,7 +183,7 @@ def _first_vector(near: Near, shift: tuple[Array, Array], start: Array, end: Arr
     x, y, z = (op.Abs(c) for c in column)
     around = op.Abs(near.d_before) + op.Abs(near.d) + op.Abs(near.d_after)
     is_apart = op.Abs(near.below) * (y + z) <= float(float_limits(x).eps) * x * around
-    first = _last(is_apart, start, end - 2)
+    first = last_place(is_apart, start, end - 2)
     return first, op.Concat(*(op.Unsqueeze(op.Gather(c, first, axis=0), [0]) for c in column), axis=0)
 
 
