@@ -23,8 +23,8 @@ REFUSED: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "scipy.optimize": {
         "solution": (
-            "basinhopping", "bracket", "differential_evolution", "dual_annealing", "linprog", "milp", "minimize",
-            "minimize_scalar", "nnls", "shgo",
+            "basinhopping", "bracket", "differential_evolution", "dual_annealing", "linprog", "milp",
+            "shgo",
         ),
     },
 }  # fmt: skip

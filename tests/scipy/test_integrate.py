@@ -68,7 +68,6 @@ def test_what_takes_steps_by_values_says_so_at_the_users_line() -> None:
     functions: list[Any] = [
         lambda y: scipy.integrate.nquad(lambda t: t * y[0, 0], [(0, 1)])[0],
         lambda y: scipy.integrate.solve_bvp(lambda t, v: -v, lambda a, b: a - y[0], [0, 1], np.zeros((6, 2))).x,
-        lambda y: scipy.optimize.minimize(lambda t: np.sum((t - y[0]) ** 2), np.zeros(6)).x,
     ]
     for function in functions:
         with pytest.raises(UnsupportedFunction, match=r"has no form for traced arrays: how many steps") as caught:
