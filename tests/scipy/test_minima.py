@@ -98,9 +98,10 @@ def test_a_minimum_is_right_to_rounding_and_so_are_its_derivatives(name: str) ->
 
 
 def test_second_derivatives_of_minima_are_right() -> None:
-    check_grads(
-        lambda p: minimize_scalar(lambda t: np.exp(t) - np.sin(p[0]) * t, tol=1e-12).fun, P, value_tolerance=1e-9
-    )
+    def bottom(p: Any) -> Any:
+        return minimize_scalar(lambda t, slope: np.exp(t) - slope * t, args=(np.sin(p[0]),), tol=1e-12).fun
+
+    check_grads(bottom, P, value_tolerance=1e-9)
     check_grads(lambda p: nnls(DESIGN, mixed(np.sin(p)))[0], P, value_tolerance=1e-9)
     check_grads(lambda p: minimize(quadratic, np.zeros(2), args=(np.sin(p),), tol=1e-12).fun, P, value_tolerance=1e-9)
     np.testing.assert_allclose(
