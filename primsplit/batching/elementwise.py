@@ -4,6 +4,8 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.batching.table import Outputs, Shared, Site, batching
+from primsplit.broadcasting import reshape_to
+from primsplit.dims import product, same
 from primsplit.ops import op
 
 UNARY = (
@@ -58,17 +60,32 @@ def clip(site: Site) -> Outputs:
 
 @batching("QuantizeLinear", "DequantizeLinear")
 def quantization(site: Site) -> Outputs:
-    """A scale for each example is one along the batch axis, or a block; along another axis it takes the floor."""
-    given = [i for i in range(len(site.inputs)) if site.has(i)]
+    """A scale for each example is one along the batch axis, or a block; scales along an axis make it one with that."""
     axis = site.attributes["axis"] % max(site.rank(0), 1)
     if site.attributes.get("block_size"):
-        return site.emit(*(site.whole(i) for i in given), axis=axis + 1)
+        return site.emit(site.whole(0), *_scales(site), axis=axis + 1)
     if site.only(0):
         return site.emit(*site.inputs, axis=axis + 1)
     if site.rank(1) == 0 and site.rank(0) > 0:
         # A zero point of one element may have an axis where its scale has none; in a batch they are of one rank.
-        return site.emit(site.whole(0), *(_flat(site.whole(i)) for i in given[1:]), axis=0)
+        return site.emit(site.whole(0), *map(_flat, _scales(site)), axis=0)
+    if site.rank(1) == 1 and same(site.shape(1)[0], site.shape(0)[axis]):
+        return _by_slice(site, axis)
     return None
+
+
+def _by_slice(site: Site, axis: int) -> Array:
+    """What is done to each slice along an axis of each example."""
+    rank = site.rank(0)
+    order = [0, axis + 1, *(i for i in range(1, rank + 1) if i != axis + 1)]
+    x = op.Transpose(site.whole(0), perm=order)
+    slices, *scales = (reshape_to(v, [product(v.shape[:2]), *v.shape[2:]]) for v in (x, *_scales(site)))
+    made = reshape_to(site.emit(slices, *scales, axis=0), x.shape)
+    return op.Transpose(made, perm=[order.index(i) for i in range(rank + 1)])
+
+
+def _scales(site: Site) -> list[Array]:
+    return [site.whole(i) for i in range(1, len(site.inputs)) if site.has(i)]
 
 
 def _flat(x: Array) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
+from primsplit.carriers import FLOAT8
 from primsplit.dims import Dim, Shape
 from primsplit.errors import ShapeError
 from primsplit.ir import Block, Op, Type, Var
@@ -192,6 +193,9 @@ def repeated(x: Array, size: Dim) -> Array:
     ones = np.ones(len(x.shape), np.int64)
     sizes = tracing.size_vector([size])
     wanted = operators.Concat(Array(sizes), ones, axis=0) if ones.size else Array(sizes)
+    if x.dtype.name in FLOAT8:  # which the standard does not expand, and float16 holds
+        wide = operators.Expand(operators.Cast(x, to=np.float16), wanted, types=[Type(np.float16, (size, *x.shape))])
+        return operators.Cast(wide, to=x.dtype, saturate=0)
     return operators.Expand(x, wanted, types=[Type(x.dtype, (size, *x.shape))])
 
 

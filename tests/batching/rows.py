@@ -1,5 +1,6 @@
 """The rows that are tried in batches: those of the derivative rules, and some for operators that have none there."""
 
+import ml_dtypes
 import numpy as np
 
 from primsplit.batching.table import BATCHING, FLOOR
@@ -11,6 +12,7 @@ from tests.rules.rows import ROWS as DIFFERENTIATED
 BITS = integers([1, 2, 5], [7, 0, 3])
 TRUTH = np.array([[True, False], [False, True]])
 IMAGES = np.arange(16, dtype=np.uint8).reshape(1, 1, 4, 4)
+FLOAT8 = np.dtype(ml_dtypes.float8_e4m3fn)
 KERNEL = np.array([[[[1, 2], [0, 3]]]], np.uint8)
 ONE, ZERO = N(0.5, np.float32), N(1, np.uint8)
 COUNTED = {"mode": "TF", "min_gram_length": 1, "max_gram_length": 1, "max_skip_count": 0, "ngram_counts": [0],
@@ -32,6 +34,11 @@ WITHOUT_RULE = [
     row("QuantizeLinear", F32(3, 4), N(0.5, np.float32), integers(7).astype(np.uint8), note="zero point with an axis"),
     row("DequantizeLinear", BITS.astype(np.uint8), N(0.5, np.float32), integers(7).astype(np.uint8),
         note="zero point with an axis"),
+    row("QuantizeLinear", F32(3, 4), F32(), N(0, FLOAT8), domain=(0.5, 2.5), note="zero point of eight bits"),
+    row("DequantizeLinear", np.arange(12.0).reshape(3, 4).astype(FLOAT8), F32(), N(0, FLOAT8), domain=(0.5, 2.5),
+        note="zero point of eight bits"),
+    row("DequantizeLinear", np.arange(12.0).reshape(3, 4).astype(FLOAT8), F32(4), np.zeros(4, FLOAT8),
+        domain=(0.5, 2.5), attributes={"axis": 1}, note="zero points of eight bits"),
     row("TfIdfVectorizer", integers(2, 3, 3), attributes=COUNTED),
     row("MelWeightMatrix", N(4, np.int64), N(16, np.int64), N(8192, np.int64), F32(), N(4000.0, np.float32),
         domain=(10.0, 20.0)),

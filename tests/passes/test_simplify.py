@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -144,6 +145,10 @@ STAYS: dict[str, tuple[Callable[..., Any], str]] = {
     "a cast that loses": (lambda x: op.Cast(op.Cast(x, to=F16), to=F32), "float32[N,3]"),
     "integers through float64": (lambda x: op.Cast(op.Cast(x, to=F64), to=np.int64), "int64[N]"),
     "a slice backwards": (lambda x: op.Slice(x, [-1], [-(2**40)], [0], [-1]), "float32[3]"),
+    "an expansion before a cast to eight bits, which have none": (
+        lambda x: op.Cast(op.Expand(x, [4, 3]), to=ml_dtypes.float8_e5m2, saturate=0),
+        "float32[3]",
+    ),
     "an expansion that matters": (lambda x: op.Mul(op.Expand(x, [2, 3]), x), "float32[3]"),
     "a sum over an axis of 1, where -0.0 is 0.0": (lambda x: op.ReduceSum(x, [0]), "float32[1,3]"),
     "sums of sums": (lambda x: op.ReduceSum(op.ReduceSum(x, [0]), [1]), "float32[N,3]"),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from primsplit.carriers import FLOAT8
 from primsplit.dims import Shape, is_one, same_shape
 from primsplit.errors import ShapeError
 from primsplit.infer import broadcast_shapes
@@ -216,9 +217,12 @@ def _broadcasts_to(shapes: Sequence[Shape], type: Type) -> bool:
 
 @rewrite(*UNARY, "Add", "Sub", "Mul", "Div")
 def before_expanding(site: Site) -> Rewritten:
-    """f(Expand(x)) = Expand(f(x)), also with another operand that has no axes: the work on fewer elements."""
+    """f(Expand(x)) = Expand(f(x)), also with another operand that has no axes: the work on fewer elements.
+
+    The standard expands no floats of eight bits.
+    """
     place = next((i for i, v in enumerate(site.op.inputs) if site.maker(v, "Expand") is not None), None)
-    if place is None or site.type.shape is None:
+    if place is None or site.type.shape is None or site.type.dtype.name in FLOAT8:
         return None
     expanded = site.maker(site.op.inputs[place], "Expand")
     others = [v for i, v in enumerate(site.op.inputs) if i != place]
