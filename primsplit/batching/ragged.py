@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.batching.each import each
+from primsplit.batching.table import SIZING
 from primsplit.broadcasting import zeros_like
 from primsplit.dependence import dependent
 from primsplit.dims import Dim, Size, symbols
@@ -139,7 +140,9 @@ def _check(exits: Sequence[Var], common: Set[str], first: Op) -> None:
                 f"{first.kind} has no batch: the size of a result that depends on it would differ between examples",
                 place=first.place,
                 because=(f"the result is {var.type} for one example",),
-                cure="Choose by np.where, which keeps the size, or reduce what was picked.",
+                cure="Let all examples share what tells it, by in_axes=None, or reduce the result."
+                if first.kind in SIZING
+                else "Choose by np.where, which keeps the size, or reduce what was picked.",
             )
 
 

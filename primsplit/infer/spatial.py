@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+import onnx.helper
 
 from primsplit.dims import Dim, Size, floor_divide
 from primsplit.errors import ShapeError
@@ -98,3 +100,25 @@ def stft(site: Site) -> Sequence[Type]:
     frames = fresh("frames") if steps is None else floor_divide(size - length, steps[0]) + 1
     found = floor_divide(length, 2) + 1 if site.attribute("onesided") else length
     return typed(site.type(0).dtype, (batch, frames, found, 2))
+
+
+@rule("BlackmanWindow", "HammingWindow", "HannWindow")
+def window(site: Site) -> Sequence[Type]:
+    """As many elements as told."""
+    return typed(_told_dtype(site), (_told(site, 0, "window"),))
+
+
+@rule("MelWeightMatrix")
+def mel_weights(site: Site) -> Sequence[Type]:
+    """[frequencies of the transform, bands]."""
+    return typed(_told_dtype(site), (floor_divide(_told(site, 1, "transformed"), 2) + 1, _told(site, 0, "bands")))
+
+
+def _told(site: Site, position: int, stem: str) -> Dim:
+    """The size that an input says."""
+    sizes = site.sizes(position)
+    return fresh(stem) if sizes is None else sizes[0]
+
+
+def _told_dtype(site: Site) -> np.dtype[Any]:
+    return onnx.helper.tensor_dtype_to_np_dtype(site.attribute("output_datatype"))

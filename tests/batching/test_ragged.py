@@ -77,6 +77,27 @@ def test_a_size_that_differs_is_no_result() -> None:
         ps.vmap(lambda x: x[shrunk(x) > 0.5])(BATCH)
 
 
+def bands(count: Any, low: Any) -> Any:
+    return op.MelWeightMatrix(count, np.int64(16), np.int64(8192), low, np.float32(4000))
+
+
+def window(count: Any, scale: Any) -> Any:
+    return op.HannWindow(count) * scale
+
+
+@pytest.mark.parametrize("function", [bands, window])
+def test_a_count_that_differs_is_refused_as_a_size_and_may_be_summed_over(function: Any) -> None:
+    counts, others = np.array([4, 6]), np.array([10, 12], np.float32)
+    with pytest.raises(ps.errors.ShapeError, match=r"would differ between examples[^?]*in_axes=None"):
+        ps.vmap(function)(counts, others)
+    summed = [ps.trace(function, n, x)(n, x).sum() for n, x in zip(counts, others, strict=True)]
+    np.testing.assert_allclose(ps.vmap(lambda n, x: function(n, x).sum())(counts, others), summed, rtol=1e-6)
+    program = ps.trace(ps.vmap(function, in_axes=(None, 0)), ps.spec("int64", []), others)
+    for count in counts:
+        wanted = [ps.trace(function, count, x)(count, x) for x in others]
+        np.testing.assert_allclose(program(count, others), wanted, rtol=1e-6)
+
+
 def test_the_numbers_of_very_many_examples_are_not_written_out() -> None:
     """A file of a few lines may say that there are billions."""
     given = ps.spec("float32", [2**31, 3])
