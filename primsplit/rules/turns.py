@@ -41,8 +41,12 @@ def run_turns(site: Site, turns: Turns) -> tuple[list[Array], Pullback]:
     split = recomputing(split, lambda var: var.type.shape is not None and visible([var]) <= known)
     dear = {*split.captures} - cheap_captures(split, whole.params[len(turns.body.params) :])
     split = recomputing(split, dear.__contains__)
+    is_growing = any(k in live or split.primal.params[k] in split.captures for k in changing)
+    if is_growing:
+        # No Scan goes back then, and what may change its shape need not keep it.
+        changing = frozenset(_unlike(turns))
     kept = _keep(turns, split, outer, known, frozenset(split.primal.params[k] for k in changing))
-    walked = GrowingBackward if changing and _reads_any(split, kept, live, changing) else Backward
+    walked = GrowingBackward if is_growing else Backward
 
     def pullback(*cotangents: Array | None) -> list[Array | None]:
         given = {i: c for i, c in enumerate(cotangents) if c is not None}
@@ -88,25 +92,29 @@ def _live(whole: Block, active: set[Var], of: Sequence[int], carries: int) -> li
 def _changing(turns: Turns, known: frozenset[str]) -> frozenset[int]:
     """The carries of which is told in known sizes that a step changes their shape."""
     told = known | visible(turns.body.params)
-    found = set()
+
+    def is_told(a: Dim, b: Dim) -> bool:
+        is_known = dims.symbols(b) <= told or not _may_be_same(a, b) or str(a).startswith(VARYING)
+        return is_known or _is_told_in(a, b)
+
+    return frozenset(k for k, sizes in _unlike(turns).items() if any(is_told(a, b) for a, b in sizes))
+
+
+def _unlike(turns: Turns) -> dict[int, list[tuple[Dim, Dim]]]:
+    """The carries of which is not told that a step keeps their shape: the sizes before and after it that may differ."""
+    found = {}
     for k, (before, after) in enumerate(zip(turns.body.params, turns.body.results[: turns.count], strict=False)):
         if before.type.shape is None or after.type.shape is None or len(before.type.shape) != len(after.type.shape):
             continue
-        for a, b in zip(before.type.shape, after.type.shape, strict=True):
-            is_told = dims.symbols(b) <= told or not _may_be_same(a, b) or str(a).startswith(VARYING)
-            if (is_told or _is_told_in(a, b)) and not dims.same(a, b):
-                found.add(k)
-    return frozenset(found)
+        sizes = [(a, b) for a, b in zip(before.type.shape, after.type.shape, strict=True) if not dims.same(a, b)]
+        if sizes:
+            found[k] = sizes
+    return found
 
 
 def _is_told_in(a: Dim, b: Dim) -> bool:
     """True for a size after a step that is told in that before it, as n + k is, of which only the run knows k."""
     return isinstance(a, Size) and a.symbol is not None and a.symbol in dims.symbols(b)
-
-
-def _reads_any(split: Split, kept: Kept, live: Sequence[int], changing: Collection[int]) -> bool:
-    """True where the way back meets a carry that changes its shape."""
-    return any(k in changing for k in live) or any(c in kept.varying for c in split.captures)
 
 
 def _check_steady(site: Site, turns: Turns, live: Collection[int]) -> None:

@@ -1,6 +1,7 @@
 """`scan`, `while_loop` and `fori_loop` whose steps change a size of the carry: as the Python loop they stand for."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -129,3 +130,15 @@ def test_another_number_of_axes_is_refused_at_its_line() -> None:
 
 def _leaves(result: Any) -> list[Any]:
     return [y for part in result for y in _leaves(part)] if isinstance(result, tuple) else [result]
+
+
+@pytest.mark.parametrize("size", [1, 3, 40])
+def test_a_loaded_loop_over_blocks_of_columns_has_its_gradient(tmp_path: Path, size: int) -> None:
+    """An inverse in a file takes 32 columns at a time: a carry grows, and one loses as many as the step computes."""
+    path = str(tmp_path / "inverse.onnx")
+    ps.trace(lambda a: np.sum(np.linalg.inv(a) ** 2), ps.spec("float64", ["N", "N"])).save(path)
+    a = np.eye(size) + np.random.default_rng(size).normal(size=(size, size)) / (2 * np.sqrt(size))
+    inverse = np.linalg.inv(a)
+    value, gradient = ps.value_and_grad(ps.load(path))(a)
+    np.testing.assert_allclose(value, np.sum(inverse**2), rtol=1e-10)
+    np.testing.assert_allclose(gradient, -2.0 * inverse.T @ inverse @ inverse.T, rtol=1e-8, atol=1e-10)
