@@ -24,7 +24,7 @@ from primsplit.traced_text import formatted, is_only_spelled, shown
 from primsplit.views import View
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
-HOOKS = frozenset({"ufunc", "condition", "again", "joins", "ufunc of objects", "whole number"})
+HOOKS = frozenset({"ufunc", "condition", "again", "joins", "parts", "ufunc of objects", "whole number"})
 """The keys that stand for no function of NumPy."""
 
 
@@ -134,6 +134,10 @@ class Array(Operators, metaclass=ComparedClass):
     def recording(self) -> tracing.Recording:
         """Where this was recorded."""
         return self._recording
+
+    def own(self) -> "Array":
+        """Another handle of the same value, which belongs to the current recording."""
+        return Array(self.value, weak=self.weak, scalar=self.scalar)
 
     def is_number(self) -> bool:
         """True for what cannot be written to: a number of Python's or NumPy's."""

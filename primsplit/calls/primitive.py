@@ -59,7 +59,7 @@ class Primitive(FunctionLike):
         if not tracing.is_recording():
             given, named = trees.owned((args, static))
             return self.function(*given, **named)
-        leaves, spec = trees.flatten((args, static))
+        leaves, spec = (trees.flatten if self._is_ruled() else trees.in_parts)((args, static))
         arrays = [as_array(x) if trees.is_array(x) else None for x in leaves]
         body, outer, result_spec = self._body(leaves, arrays, spec)
         inputs = [a.value for a in arrays if a is not None]
@@ -67,6 +67,10 @@ class Primitive(FunctionLike):
         attributes = self.attributes(body, leaves, spec, result_spec, site)
         outputs = tracing.emit_call(self.name, body, (*inputs, *outer), attributes)
         return trees.unflatten(result_spec, [Array(v) for v in outputs])
+
+    def _is_ruled(self) -> bool:
+        """True where it has a rule of its own, which speaks of real arrays."""
+        return self.rule is not None or self.frule is not None
 
     def attributes(
         self,
@@ -109,9 +113,9 @@ class Primitive(FunctionLike):
         self, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec
     ) -> tuple[Block, list[Var], trees.TreeSpec]:
         """The program traced anew, with what it captures as further parameters; and what that is."""
-        body, result_spec = trace_body(self.name, self.function, leaves, arrays, spec)
+        body, result_spec = trace_body(self.name, self.function, leaves, arrays, spec, in_parts=not self._is_ruled())
         outer = free(body)
-        if outer and (self.rule is not None or self.frule is not None):
+        if outer and self._is_ruled():
             body, result_spec = self._alone(leaves, arrays, spec)
             outer = free(body)
         return Block(body.name, (*body.params, *outer), body.ops, body.results), list(outer), result_spec
@@ -145,11 +149,12 @@ def trace_body(
     arrays: Sequence[Array | None],
     spec: trees.TreeSpec,
     *,
+    in_parts: bool = False,
     alone: bool = False,
 ) -> tuple[Block, trees.TreeSpec]:
     """The block of a call of `function` whose array leaves are parameters, and the structure of its result.
 
-    With `alone` it is recorded as if nothing else were being traced.
+    With `in_parts` complex results are two each. With `alone` it is recorded as if nothing else were being traced.
     """
 
     def call(handles: list[Array]) -> Any:
@@ -158,7 +163,7 @@ def trace_body(
 
     given = [StandIn.of(a) for a in arrays if a is not None]
     if not alone:
-        return record_call(name, given, call)
+        return record_call(name, given, call, in_parts=in_parts)
     explores = tracing.current().explores
     with tracing.fresh_stack(), tracing.recording(explores=explores):
         return record_call(name, [g._replace(value=None) for g in given], call)

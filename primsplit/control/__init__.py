@@ -4,6 +4,7 @@ On plain arrays, outside of a trace, each is the Python loop or branch that it s
 arrays that it is given stays inside of it.
 """
 
+from primsplit import numpy as numpy  # before the others: some of its functions are loops
 from primsplit.control.branching import cond, switch
 from primsplit.control.choosing import safe_where
 from primsplit.control.looping import fori_loop, while_loop

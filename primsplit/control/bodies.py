@@ -11,13 +11,13 @@ import numpy as np
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.branching.exploring import explored, scalar_condition
+from primsplit.control.complex_leaves import Made, met
 from primsplit.control.structure import (
     Function,
     arrays_of,
     check_carry,
     converted,
     met_dtype,
-    paths,
     require_same_structure,
 )
 from primsplit.ir import Block, Type, Value, Var
@@ -47,6 +47,7 @@ class Body:
         self.name = name
         self.starts = list(starts)
         self.types = list(types)
+        self.spec = spec
         with tracing.recording() as self.inner:
             self.params = [self.inner.param(t) for t in types]
             self.extras = [self.inner.param(t) for t in extras]
@@ -59,16 +60,21 @@ class Body:
 
             results, found = explored(run)
             carry, self.stacked_spec, again = found.children()
-            require_same_structure(
-                "the carry before and after a step",
-                {"before": spec, "after": carry},
-                "Return a carry like the one that the body was given.",
-            )
             count = carry.num_leaves
-            self.after, self.stacked = results[:count], results[count : count + self.stacked_spec.num_leaves]
+            self.stacked = results[count : count + self.stacked_spec.num_leaves]
             self.again = results[-1].value if again.num_leaves else None
-            for label, t, b in zip(paths(spec), types, self.after, strict=True):
-                check_carry(label, t, b.type)
+        given = {"before": Made(self.starts, spec), "after": Made(results[:count], carry)}
+        self.before, (self.after, self.after_spec) = met("the carry", given).values()
+
+    def check(self) -> None:
+        """Raise TraceError or ShapeError where a step makes another carry than it is given."""
+        require_same_structure(
+            "the carry before and after a step",
+            {"before": self.spec, "after": self.after_spec},
+            "Return a carry like the one that the body was given.",
+        )
+        for label, t, b in zip(trees.labels(self.spec), self.types, self.after, strict=True):
+            check_carry(label, t, b.type)
 
     @property
     def is_changing(self) -> bool:
@@ -100,10 +106,10 @@ class Body:
         params = (*self.params, *self.extras)
         return without_invariants(Block(self.name, params, tuple(self.inner.ops), tuple(results)))
 
-    def unflatten(self, found: Sequence[Value], spec: trees.TreeSpec) -> tuple[Any, Any]:
+    def unflatten(self, found: Sequence[Value]) -> tuple[Any, Any]:
         """The outputs of the loop as the user nested them."""
         count = len(self.after)
-        carry = trees.unflatten(spec, [Array(v, scalar=True) for v in found[:count]])
+        carry = trees.unflatten(self.spec, [Array(v, scalar=True) for v in found[:count]])
         return carry, trees.unflatten(self.stacked_spec, [Array(v) for v in found[count:]])
 
 
@@ -115,12 +121,20 @@ def record_body(
     step: Step,
     condition: Function | None = None,
 ) -> tuple[Body, Block]:
-    """The body recorded; again where it makes another dtype of a Python number in the first carry, or other sizes."""
+    """The body recorded; again where it makes another dtype of a Python number in the first carry, or other sizes.
+
+    A number may become complex: then the body has another `spec`, and other `starts`.
+    """
     given = list(starts)
     types = [a.type for a in starts]
     while True:
         body = Body(name, given, types, spec, extras, step, condition)
-        pairs = zip(paths(spec), given, body.after, strict=True)
+        if body.before.spec != spec:
+            given, spec = body.before
+            types = [a.type for a in given]
+            continue
+        body.check()
+        pairs = zip(trees.labels(spec), given, body.after, strict=True)
         dtypes = [met_dtype(f"{label} of the carry", {"before": a, "after": b}) for label, a, b in pairs]
         wider = body.wider(dtypes)
         if wider == types:

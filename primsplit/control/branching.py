@@ -10,13 +10,12 @@ import numpy.typing as npt
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.branching.exploring import explored, scalar_condition
+from primsplit.control.complex_leaves import Made, met
 from primsplit.control.structure import (
     Function,
     arrays_of,
     converted,
     met_dtype,
-    own_handle,
-    paths,
     require_same_structure,
 )
 from primsplit.errors import DtypeError, ShapeError
@@ -121,12 +120,15 @@ def choose(
             side.add(besides(k, trees.unflatten(side.spec, side.results)))
     low, high = recorded
     false, true = called
+    given = {true: Made(high.results, high.spec), false: Made(low.results, low.spec)}
+    for side, made in zip((high, low), met("the branches' results", given).values(), strict=True):
+        side.give(made)
     require_same_structure(
         "the results of the two branches",
         {true: high.spec, false: low.spec},
         "Return the same containers from both functions.",
     )
-    names = paths(high.spec)
+    names = trees.labels(high.spec)
     pairs = list(zip(high.results, low.results, strict=True))
     dtypes = [
         met_dtype(f"{n} of the branches' results", {true: a, false: b}) for n, (a, b) in zip(names, pairs, strict=True)
@@ -166,10 +168,14 @@ class _Side:
         """Let the branch, which gives a dictionary, give more: values from outside of it, or its own once more."""
         if not more:
             return
+        leaves, spec = trees.in_parts(trees.unflatten(self.spec, self.results) | more)
+        self.give(Made([as_array(x) for x in leaves], spec))
+
+    def give(self, made: Made) -> None:
+        """Let the branch give these: values from outside of it, or its own."""
         own = {id(a): v for a, v in zip(self.results, self.recorded.results, strict=True)}
-        leaves, spec = trees.flatten(trees.unflatten(self.spec, self.results) | more)
-        self.results, self.spec = [as_array(x) for x in leaves], spec
-        values = tuple(own.get(id(a)) or a.value for a in self.results)
+        values = tuple(own.get(id(a)) or a.value for a in made.arrays)
+        self.results, self.spec = made
         self.recorded = replace(self.recorded, results=values)
 
     def block(self, dtypes: Sequence[Any]) -> Block:
@@ -188,4 +194,4 @@ class _Side:
 
 def _own(leaf: Any) -> Any:
     """A handle of the leaf that the branch may write to; what is no array is passed as it is."""
-    return own_handle(leaf) if isinstance(leaf, Array) else leaf
+    return leaf.own() if isinstance(leaf, Array) else leaf

@@ -95,7 +95,7 @@ def _nested(
 
 def _joined(parts: Sequence[Any], length: Dim) -> Any:
     """The stacked results of the parts, one after the other; together they are of the sequences' length."""
-    flat = [trees.flatten(p) for p in parts]
+    flat = [arrays_of(p) for p in parts]
     columns = [list(c) for c in zip(*(leaves for leaves, _ in flat), strict=True)]
     return trees.unflatten(flat[0][1], [c[0] if len(c) == 1 else _in_a_row(c, length) for c in columns])
 
@@ -118,7 +118,7 @@ def _by_square_root(
 
     carry, ys = scan(part, init, trees.unflatten(spec, whole))
     carry, tail = scan(body, carry, trees.unflatten(spec, rest))
-    leaves, structure = trees.flatten(ys)
+    leaves, structure = arrays_of(ys)
     flat = [reshape_to(y, (y.shape[0] * y.shape[1], *y.shape[2:])) for y in leaves]
     return carry, _joined([trees.unflatten(structure, flat), tail], sequences[0].shape[0])
 

@@ -39,10 +39,10 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
 
         starts, spec = arrays_of(carried.start(init))
         made, block = record_body(_name(body), starts, spec, [], step, goes_on)
-        first = scalar_condition(goes_on(trees.unflatten(spec, made.starts)))
-        loop = as_loop(block, len(starts), made.again)
+        first = scalar_condition(goes_on(trees.unflatten(made.spec, made.starts)))
+        loop = as_loop(block, len(made.starts), made.again)
         found = emit_loop(None, first, loop, [a.value for a in made.starts], made.last_types())
-        return made.unflatten(found, spec)
+        return made.unflatten(found)
 
     return with_states(recorded)[0]
 
@@ -69,9 +69,9 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
         starts, spec = arrays_of(carried.start(init))
         made, block = record_body(_name(body), starts, spec, [Type(np.int64, ())], step)
         trips = op.Sub(last, first).value
-        loop = as_loop(block, len(starts), None)
+        loop = as_loop(block, len(made.starts), None)
         found = emit_loop(trips, None, loop, [a.value for a in made.starts], made.last_types())
-        return made.unflatten(found, spec)
+        return made.unflatten(found)
 
     return with_states(recorded)[0]
 

@@ -14,7 +14,7 @@ from primsplit.calls.recorded import StandIn, merged
 from primsplit.control.bodies import Body, as_loop, record_body
 from primsplit.control.checkpointing import Schedule, checkpointed
 from primsplit.control.states import Carried, with_states
-from primsplit.control.structure import Function, arrays_of, paths
+from primsplit.control.structure import Function, arrays_of
 from primsplit.errors import PrimsplitError, ShapeError, TraceError
 from primsplit.frames import explored_keeping
 from primsplit.ir import Block, Type, Value
@@ -74,14 +74,14 @@ def _recorded(
     types = [element(a.type, walk) for a in sequences]
     made, block = record_body(getattr(body, "__name__", "body"), starts, spec, types, step)
     if not sequences:
-        return made.unflatten(_counted(made, block, as_array(length, np.int64), reverse=reverse), spec)
+        return made.unflatten(_counted(made, block, as_array(length, np.int64), reverse=reverse))
     if made.is_changing:
         steps = op.Squeeze(Array(tracing.size_vector(sequences[0].shape[:1])), [0])
         walked = _walking(made, block, sequences, steps, reverse=reverse)
-        return made.unflatten(_counted(made, walked, steps, reverse=reverse), spec)
-    form = ScanForm(block, len(starts), (walk,) * len(sequences), (walk,) * len(made.stacked))
+        return made.unflatten(_counted(made, walked, steps, reverse=reverse))
+    form = ScanForm(block, len(made.starts), (walk,) * len(sequences), (walk,) * len(made.stacked))
     found = emit_scan(form, [a.value for a in made.starts], [a.value for a in sequences])
-    return made.unflatten(found, spec)
+    return made.unflatten(found)
 
 
 def mapped(function: Function, xs: Any) -> Any:
@@ -129,7 +129,7 @@ def _check_lengths(shapes: Sequence[tuple[dims.Dim, ...]], spec: trees.TreeSpec,
             place=tracing.user_place(),
             cure="Leave length out; walk along fewer elements with xs[:n].",
         )
-    for name, shape in zip(paths(spec), shapes, strict=True):
+    for name, shape in zip(trees.labels(spec), shapes, strict=True):
         if not shape:
             raise ShapeError(
                 f"scan takes arrays with an axis to walk along; {name} of xs has none", place=tracing.user_place()

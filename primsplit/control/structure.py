@@ -16,23 +16,12 @@ Function = Callable[..., Any]
 
 
 def arrays_of(tree: Any) -> tuple[list[Array], trees.TreeSpec]:
-    """The leaves as Arrays of the current recording, and their structure.
+    """The leaves as Arrays of the current recording, two of each complex one, and their structure.
 
     Each is a handle of its own, so that a body may write to it.
     """
-    leaves, spec = trees.flatten(tree)
-    return [own_handle(as_array(x)) for x in leaves], spec
-
-
-def own_handle(array: Array) -> Array:
-    """Another handle of the same value, which belongs to the current recording."""
-    return Array(array.value, weak=array.weak, scalar=array.scalar)
-
-
-def paths(spec: trees.TreeSpec) -> list[str]:
-    """What a leaf is called in an error: `[0].w`, or `the value` for a lone one."""
-    named = ["".join(f".{p}" if isinstance(p, str) else f"[{p}]" for p in path) for path in spec.paths()]
-    return [name or "the value" for name in named]
+    leaves, spec = trees.in_parts(tree)
+    return [as_array(x).own() for x in leaves], spec
 
 
 def require_same_structure(what: str, specs: dict[str, trees.TreeSpec], cure: str) -> None:

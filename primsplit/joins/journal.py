@@ -13,7 +13,6 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.branching.paths import NotJoined
-from primsplit.control.structure import own_handle
 from primsplit.joins.holders import is_users_object, written_with
 
 Content = dict[Any, Any]
@@ -184,7 +183,7 @@ def _contents(cell: types.CellType) -> list[Any]:
 def content(owner: Any) -> Content:
     """What a list, dictionary, object, shared name or array holds."""
     if type(owner) is Array:
-        return {_ELEMENTS: own_handle(owner).holding(owner.value, owner.recording)}
+        return {_ELEMENTS: owner.own().holding(owner.value, owner.recording)}
     if type(owner) is list:
         return dict(enumerate(owner))
     if isinstance(owner, types.CellType):

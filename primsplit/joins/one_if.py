@@ -13,7 +13,6 @@ from primsplit.branching.exploring import scalar_condition
 from primsplit.branching.paths import NotJoined
 from primsplit.branching.raising import raising_op
 from primsplit.control.branching import choose
-from primsplit.control.structure import own_handle
 from primsplit.errors import PrimsplitError
 from primsplit.ir import walk
 from primsplit.joins.harmless import UNKNOWN, is_harmless, meaning, what_does_more
@@ -150,7 +149,7 @@ class Statement:
 
         def side() -> dict[str, Any]:
             self._take_back()
-            own = [own_handle(v) if self._is_written_array(k) else v for k, v in enumerate(self.given)]
+            own = [v.own() if self._is_written_array(k) else v for k, v in enumerate(self.given)]
             with journal(self.join.at, self._is_known, self._is_alone) as changed:
                 made = self.sides[which](*own)
                 values = {
@@ -227,7 +226,7 @@ class Statement:
         """What is a new array or the one that the name had, as `is_new` tells: writing to it writes to that one too."""
         if new.view_of is not None or not same_everywhere(new.shape, given.shape):
             raise self.refusal(f"it both writes to {name} and gives it another array")
-        either = _Either(is_new, own_handle(new))
+        either = _Either(is_new, new.own())
         return new.viewing(given, either.read, either.write)
 
     def _chosen(self, name: str, made: Sequence[Any], found: Mapping[str, Any]) -> Any:
@@ -274,7 +273,7 @@ class _Either:
 
     def write(self, base: Array, written: Array) -> Any:
         """What its base holds after a write to it."""
-        self.own = own_handle(written)
+        self.own = written.own()
         return np.where(self.is_new, base, written)
 
 

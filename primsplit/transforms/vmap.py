@@ -42,10 +42,11 @@ def batched_call(
     function: Function, args: Sequence[Any], named: Mapping[str, Any], in_axes: Axes, out_axes: Axes
 ) -> Any:
     """Record `function` for a batch of examples; see `primsplit.vmap`."""
-    leaves, spec = trees.flatten((tuple(args), dict(named)))
+    args, named = trees.parted((tuple(args), dict(named)))
+    leaves, spec = trees.flatten((args, named))
     axes = [
         *_axes_of_arguments(in_axes, args),
-        *(0 if trees.is_array(x) else None for x in trees.flatten(dict(named))[0]),
+        *(0 if trees.is_array(x) else None for x in trees.flatten(named)[0]),
     ]
     labels = map(_label, spec.paths())
     mapped = [_mapped(x, a, label) for x, a, label in zip(leaves, axes, labels, strict=True)]
@@ -57,10 +58,10 @@ def batched_call(
         return function(*positional, **keywords)
 
     stand_ins = [StandIn(m.of_one, weak=m.array.weak, scalar=_is_number(m)) for m in arrays]
-    block, result_spec = record_call(getattr(function, "__name__", "f"), stand_ins, call)
+    block, result_spec = record_call(getattr(function, "__name__", "f"), stand_ins, call, in_parts=True)
     made, flags = batch_block(block, [m.is_batched for m in arrays], size)
     values = tracing.inline(made, [m.array.value for m in arrays])
-    wanted = _prefix(out_axes, trees.unflatten(result_spec, values), "out_axes")
+    wanted = _prefix(out_axes, trees.parted(trees.unflatten(result_spec, [Array(v) for v in values])), "out_axes")
     placed = [_placed(Array(v), f, a, size) for v, f, a in zip(values, flags, wanted, strict=True)]
     return trees.unflatten(result_spec, placed)
 

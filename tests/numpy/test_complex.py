@@ -280,7 +280,6 @@ REFUSED: list[tuple[Callable[..., Any], type[Exception], str]] = [
     (lambda z: np.sum(z, 0, None, z.real[0]), UnsupportedFunction, "out="),
     (lambda z: np.pad(z, 1, mode="maximum"), UnsupportedFunction, "mode='maximum'"),
     (lambda z: np.diff(z, append=z[:1]), UnsupportedFunction, "append"),
-    (lambda z: ps.scan(lambda c, x: (c * x, c), z[0], z.real), TraceError, "z.real and z.imag"),
     (lambda z: z + np.ones(3, np.clongdouble), DtypeError, "complex256"),
     (lambda z: np.cross(z, 1j * np.ones(3)), UnsupportedFunction, "np.cross"),
 ]

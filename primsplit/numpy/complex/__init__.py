@@ -11,6 +11,5 @@ from primsplit.families import import_families
 families = import_families(
     __name__,
     "arithmetic", "functions", "powers", "dispatch", "indexing", "linear", "joining", "creation", "products",
-    "questions", "systems", "factors", "hermitian", "general", "roots", "ordering", "singular",
-    "special",
+    "questions", "systems", "factors", "hermitian", "general", "roots", "ordering", "singular", "special", "leaves",
 )  # fmt: skip

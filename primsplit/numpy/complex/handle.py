@@ -51,17 +51,31 @@ class ComplexArray(Array):
         """Real and imaginary part, None for one that is 0 everywhere."""
         return self._real, self._imag
 
+    def own(self) -> "ComplexArray":
+        """Another handle of the same values, which belongs to the current recording."""
+        parts = (None if p is None else Array(p.value, weak=p.weak, scalar=p.scalar) for p in self.parts)
+        made = ComplexArray(*parts, weak=self.weak)
+        made.scalar = self.scalar
+        return made
+
     def _part(self) -> Array:
         part = self._imag if self._real is None else self._real
         if part is None:
             raise TraceError("a complex array has no parts", place=tracing.user_place())
         return part
 
+    def _zeros(self) -> Array:
+        """Zeros beside the part that is there, a constant beside a constant, recorded where the array was made."""
+        part = self._part()
+        known = part.known()
+        with tracing.resumed(self._recording):
+            return zeros_like(part) if known is None else Array(tracing.constant(np.zeros_like(known)))
+
     @property
     def real(self) -> Array:
         """The real part, which can be written to."""
         if self._real is None:
-            self._real = _zeros(self._part())
+            self._real = self._zeros()
         return self._real
 
     @real.setter
@@ -73,7 +87,7 @@ class ComplexArray(Array):
     def imag(self) -> Array:
         """The imaginary part, which can be written to."""
         if self._imag is None:
-            self._imag = _zeros(self._part())
+            self._imag = self._zeros()
         return self._imag
 
     @imag.setter
@@ -85,8 +99,8 @@ class ComplexArray(Array):
     def value(self) -> Value:
         """Refused with a TraceError: a program holds real numbers."""
         raise TraceError(
-            f"a complex array, {self.type}, is no value of a program: it cannot be a result, nor go into a loop, a\n"
-            "  branch, a primitive or an operator of ONNX",
+            f"a complex array, {self.type}, is no value of a program: it cannot be a result, nor go into a primitive\n"
+            "  that has a rule or an operator of ONNX",
             place=tracing.user_place(),
             because=() if self._place is None else (f"it was made at {self._place}",),
             cure="Use z.real and z.imag, or both as one array: np.stack([z.real, z.imag]).",
@@ -157,12 +171,6 @@ class ComplexArray(Array):
         if isinstance(method, Hashable) and method is not None and method not in OFFERED:
             raise refused(f"the method {name}")
         return super().__getattr__(name)
-
-
-def _zeros(part: Array) -> Array:
-    """Zeros beside a part, a constant beside a constant."""
-    known = part.known()
-    return zeros_like(part) if known is None else Array(tracing.constant(np.zeros_like(known)))
 
 
 def _no_real(what: str) -> NoReturn:

@@ -141,9 +141,9 @@ def _stacked(condition: Callable[[Any], Any], body: Callable[..., Any], init: An
     """What the steps of a loop stack, which goes on while the condition on its carry holds. It has no gradient."""
     starts, spec = arrays_of(init)
     made, block = record_body("steps", starts, spec, [], body, condition)
-    loop = as_loop(block, len(starts), made.again)
+    loop = as_loop(block, len(made.starts), made.again)
     found = emit_loop(None, scalar_condition(condition(init)), loop, [a.value for a in made.starts], made.last_types())
-    return made.unflatten(found, spec)[1]
+    return made.unflatten(found)[1]
 
 
 def _norm(x: Any) -> Any:
