@@ -1,5 +1,6 @@
 """Guarded programs: one recording for each value of a guard, made when the value is first met."""
 
+import functools
 import json
 import os
 from collections import OrderedDict
@@ -76,10 +77,10 @@ def export_guarded(
 ) -> list[str]:
     """Write what a guarded function, or a transform of one, has recorded; return the paths written.
 
-    `form="joint"` makes one file that computes the guard, a scalar, and runs the program of its value; it fails for a
-    value that was not recorded. Without a guard the file asks the conditions of the branches, and fails at the first
-    that goes a way which no call took. `form="variants"` makes a folder with one file for each value of the guard and
-    `index.json`, which says which is whose. `provider` is as for `export`. Raises SpecError where nothing was recorded,
+    `form="joint"` makes one file that computes the guard, a number or a tuple of numbers, and runs the program of its
+    value; it fails for a value that was not recorded. Without a guard the file asks the conditions of the branches, and
+    fails at the first that goes a way which no call took. `form="variants"` makes a folder with one file for each value
+    of the guard and `index.json`, which says which is whose. `provider` is as for `export`. Raises SpecError where nothing was recorded,
     or recordings differ in their arguments.
     """
     check_option("form", form, ("joint", "variants"))
@@ -116,8 +117,11 @@ def _recorded(target: Compiled) -> "OrderedDict[Any, Program]":
             "a guarded function that keeps states has no file of its own: each recording may keep others",
             cure="Export the function itself, with all its branches.",
         )
-    if any(p.types != first.types or p.arguments != first.arguments for p in found.values()):
-        raise SpecError("the guarded function was recorded for arguments of several shapes or dtypes")
+    if any(p.types != first.types or p.arguments != first.arguments for p in target.programs.values()):
+        raise SpecError(
+            "the guarded function was recorded for arguments of several shapes, dtypes or structures",
+            cure="Make another ps.guarded function for each, and call it with arguments of one kind.",
+        )
     return found
 
 
@@ -167,7 +171,7 @@ def _with_guard(guard: Function, recorded: Mapping[Any, Program]) -> Program:
     def whole(*leaves: Any) -> Any:
         arrays = iter(leaves)
         args, named = trees.unflatten(first.arguments, [next(arrays) if s is ARRAY else s for s in first.static])
-        return _chosen(as_array(guard(*args, **named)), values, recorded, args, named)
+        return _chosen(guard(*args, **named), values, recorded, args, named)
 
     program = trace_program(whole, first.types, {}, name=first.block.name)
     return Program(
@@ -180,14 +184,10 @@ def _with_guard(guard: Function, recorded: Mapping[Any, Program]) -> Program:
     )
 
 
-def _chosen(now: Array, values: Sequence[Any], recorded: Mapping[Any, Program], args: Any, named: Any) -> Any:
+def _chosen(now: Any, values: Sequence[Any], recorded: Mapping[Any, Program], args: Any, named: Any) -> Any:
     """The result of the program for the guard's value, tried one after the other; of none, an error at run time."""
     value, rest = values[0], values[1:]
-    if isinstance(value, str | tuple) or now.shape != ():
-        raise SpecError(
-            "a guard that is a text or a tuple has no place in one file", cure='Export it with form="variants".'
-        )
-    is_it = op.Equal(now, np.asarray(value, now.dtype))
+    is_it = _is_equal(now, value)
 
     def this() -> Any:
         return recorded[value](*args, **named)
@@ -201,3 +201,16 @@ def _chosen(now: Array, values: Sequence[Any], recorded: Mapping[Any, Program], 
         return trees.unflatten(recorded[value].result, [Array(v) for v in made])
 
     return cond(is_it, this, others)
+
+
+def _is_equal(now: Any, value: Any) -> Array:
+    """Whether the guard has this value in the run. Raises SpecError for a text."""
+    if isinstance(value, tuple):
+        is_alike = isinstance(now, tuple | list) and len(now) == len(value)
+        parts = [_is_equal(n, v) for n, v in zip(now, value, strict=True)] if is_alike else []
+        return functools.reduce(op.And, parts, as_array(np.asarray(is_alike)))
+    if isinstance(now, str) or isinstance(value, str):
+        raise SpecError("a guard that is a text has no place in one file", cure='Export it with form="variants".')
+    array = as_array(now)
+    found: Array = op.Equal(op.Reshape(array, np.zeros(0, np.int64)), np.asarray(value, array.dtype))
+    return found

@@ -122,6 +122,43 @@ def test_a_folder_holds_a_file_for_each_value(tmp_path: pathlib.Path) -> None:
     np.testing.assert_allclose(high(np.array([2.0])), [12.0])
 
 
+def test_one_file_may_ask_a_guard_of_several_values(tmp_path: pathlib.Path) -> None:
+    def both(x, y):
+        root = x**2 if x > 0 else -x
+        return root * y if y > 1 else root + y
+
+    made = ps.value_and_grad(ps.guarded(both, lambda x, y: (x > 0, (y > 1, 3))), (0, 1))
+    for x, y in ((1.0, 2.0), (-1.0, 2.0), (1.0, 0.5)):
+        made(x, y)
+    path = str(tmp_path / "both.onnx")
+    ps.export_guarded(made, path)
+    file = ps.load(path)
+    assert [float(v) for v in file(3.0, 4.0)] == [36.0, 24.0, 9.0]
+    assert [float(v) for v in file(-3.0, 4.0)] == [12.0, -4.0, 3.0]
+    assert [float(v) for v in file(3.0, 0.25)] == [9.25, 6.0, 1.0]
+    with pytest.raises(RunError, match="a value that was not recorded"):
+        file(-3.0, 0.25)
+
+
+def test_a_text_tells_files_apart_and_has_no_place_in_one(tmp_path: pathlib.Path) -> None:
+    made = ps.grad(ps.guarded(lambda x, mode: x**2 if mode == "square" else x**3, lambda x, mode: mode))
+    assert [made(2.0, "square"), made(2.0, "cube")] == [4.0, 12.0]
+    with pytest.raises(SpecError, match="a text has no place in one file"):
+        ps.export_guarded(made, str(tmp_path / "x.onnx"))
+    *files, index = ps.export_guarded(made, str(tmp_path / "variants"), form="variants")
+    assert [row["guard"] for row in json.loads(pathlib.Path(index).read_text())] == ["square", "cube"]
+    assert [float(ps.load(file)(3.0)) for file in files] == [6.0, 27.0]
+
+
+def test_recordings_for_several_shapes_are_not_one_file(tmp_path: pathlib.Path) -> None:
+    """The one that was made last for a value would be the only one in it."""
+    made = ps.grad(ps.guarded(low_or_high, is_high))
+    for size in (1, 2):
+        made(np.zeros(size))
+    with pytest.raises(SpecError, match="several shapes"):
+        ps.export_guarded(made, str(tmp_path / "x.onnx"))
+
+
 def test_a_guard_that_cannot_be_looked_up_is_refused() -> None:
     with pytest.raises(SpecError, match="a number, a text or a tuple"):
         ps.guarded(low_or_high, lambda x: x)(np.ones(3))
