@@ -80,8 +80,8 @@ def export_guarded(
     `form="joint"` makes one file that computes the guard, a number or a tuple of numbers, and runs the program of its
     value; it fails for a value that was not recorded. Without a guard the file asks the conditions of the branches, and
     fails at the first that goes a way which no call took. `form="variants"` makes a folder with one file for each value
-    of the guard and `index.json`, which says which is whose. `provider` is as for `export`. Raises SpecError where nothing was recorded,
-    or recordings differ in their arguments.
+    of the guard and `index.json`, which says which is whose. `provider` is as for `export`. Raises SpecError where
+    nothing was recorded, or recordings differ in their arguments.
     """
     check_option("form", form, ("joint", "variants"))
     guard, path = guard_of(target), os.fspath(path)
