@@ -51,6 +51,8 @@ def checkpointed(scan: Scan, body: Function, init: Any, xs: Any, schedule: Sched
             place=tracing.user_place(),
             cure='Use checkpoint="sqrt", which serves every length.',
         )
+    if length == 0:
+        return scan(body, init, xs)
     again = _repetitions(schedule, length)
     parts = [a for a in np.array_split(np.arange(length), math.comb(schedule + again, schedule)) if len(a)]
     bounds = [0, *(int(a[-1]) + 1 for a in parts)]
@@ -62,7 +64,7 @@ def checkpointed(scan: Scan, body: Function, init: Any, xs: Any, schedule: Sched
 def _repetitions(snapshots: int, length: int) -> int:
     """How often a part is run again at most: as often as makes `PARTS` parts, and no more than there are steps."""
     again = 1
-    while math.comb(snapshots + again + 1, snapshots) <= min(PARTS, max(length, 1)):
+    while math.comb(snapshots + again + 1, snapshots) <= min(PARTS, length):
         again += 1
     return again
 

@@ -62,7 +62,7 @@ def test_steps_that_are_only_counted_are_checkpointed_too() -> None:
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("checkpoint", ["sqrt", 1, 2, 4])
 @pytest.mark.parametrize(
-    "steps", [1, pytest.param(2, marks=pytest.mark.slow), 7, pytest.param(12, marks=pytest.mark.slow)]
+    "steps", [0, 1, pytest.param(2, marks=pytest.mark.slow), 7, pytest.param(12, marks=pytest.mark.slow)]
 )
 def test_the_numbers_are_those_of_the_scan(checkpoint, reverse, steps) -> None:
     random = np.random.default_rng(steps)
