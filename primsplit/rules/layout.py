@@ -21,7 +21,7 @@ from primsplit.infer import slice_size
 from primsplit.ir import Type
 from primsplit.ops import op
 from primsplit.rules.indexing import part, scatter_along
-from primsplit.rules.table import Pullback, rrule, through_body
+from primsplit.rules.table import Pullback, rrule
 from primsplit.schema import text
 
 
@@ -347,6 +347,3 @@ def space_to_depth(x: Array, *, blocksize: int) -> tuple[Array, Pullback]:
         return (op.DepthToSpace(dz, blocksize=blocksize, mode="DCR", types=[x.type]),)
 
     return z, pullback
-
-
-through_body("CenterCropPad")

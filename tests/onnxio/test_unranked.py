@@ -12,7 +12,7 @@ import pytest
 import primsplit as ps
 from primsplit.errors import RunError, ShapeError, SpecError
 from primsplit.testing import directional_derivative
-from tests.onnxio.unranked import Saved, check_at, integers
+from tests.onnxio.unranked import Saved, check_at, integers, narrow
 
 LAST = "a = Constant <value_ints = [-1]> ()"
 SECOND = "a = Constant <value_ints = [0]> ()"
@@ -62,6 +62,7 @@ ADD = '<reduction = "add">'
 EDGE = '<mode = "edge">'
 NEAREST = '<axes = [1], mode = "nearest">'
 LAST_COMPUTED = f"{integers('t', 1)} r = Shape (x) n = Shape (r) a = Sub (n, t)"
+LAST_OF_32 = f"{integers('l', 1)} r = Shape (x) n = Shape (r) a = Sub (n, l)"
 COUNTED = {
     "rows": (f"{integers('i', 1, -1)} b = Gather (x, i) y = Mul (b, b)", FRONT),
     "a row": ("i = Constant <value_int = 2> () b = Gather (x, i) y = Mul (b, b)", FRONT),
@@ -89,6 +90,24 @@ COUNTED = {
     "a slice along both ends": (
         f"{integers('o', 1, 0)} {integers('t', 3, 1)} {integers('a', 0, -1)} b = Slice (x, o, t, a) y = Mul (b, b)",
         FRONT[1:],
+    ),
+    "a slice by integers of 32 bits": (
+        f"{narrow('o', 1)} {narrow('t', 3)} {narrow('a', 0)} {narrow('p', 2)} b = Slice (x, o, t, a, p) y = Mul (b, b)",
+        FRONT,
+    ),
+    "a slice along what is computed in 32 bits": (
+        f"{narrow('o', 0)} {narrow('t', 1)} {LAST_OF_32} h = Cast <to = 6> (a) b = Slice (x, o, t, h) y = Mul (b, x)",
+        FRONT,
+    ),
+    "padded along an axis of 32 bits": (
+        f"{integers('p', 1, 2)} {narrow('a', 0)} b = Pad {EDGE} (x, p, , a) y = Mul (b, b)",
+        FRONT,
+    ),
+    "elements by integers of 32 bits": ("h = Cast <to = 6> (x) b = GatherElements (x, h) y = Mul (b, x)", FRONT),
+    "rows by integers of 32 bits": (f"{narrow('i', 1, -1)} b = Gather (x, i) y = Mul (b, b)", FRONT),
+    "sums so far along an axis of 32 bits": (
+        "a = Constant <value = int32 {0}> () b = CumSum (x, a) y = Mul (b, b)",
+        FRONT,
     ),
     "a slice along what is computed": (
         f"{integers('o', 0)} {LAST_COMPUTED} b = Slice (x, o, t, a) y = Mul (b, x)",

@@ -11,6 +11,7 @@ import onnx.parser
 import onnx.reference
 
 import primsplit as ps
+from primsplit.programs.pushed import push_program
 from primsplit.testing import directional_derivative
 
 WEIGHTS = (
@@ -40,11 +41,12 @@ def by_reference(evaluator: Any, x: np.ndarray) -> np.ndarray:
 def check_at(
     path: str, shapes: Sequence[tuple[int, ...]], expected_at: Callable[[np.ndarray], np.ndarray] | None = None
 ) -> None:
-    """One file's gradient is that of differences for inputs of all of these shapes, and the gradient's gradient too.
+    """One file's derivatives are those of differences for inputs of all of these shapes, and the gradient's gradient is.
 
     The differences are by onnx's reference, or by another function that is what the file is.
     """
-    gradient = ps.split(ps.load(path), seed="ones").joint()
+    program = ps.load(path)
+    gradient, forward = ps.split(program, seed="ones").joint(), push_program(program).joint()
     second = ps.split(gradient, of=[1]).joint()
     evaluate = expected_at or functools.partial(by_reference, onnx.reference.ReferenceEvaluator(path))
     random = np.random.default_rng(0)
@@ -59,6 +61,9 @@ def check_at(
         )
         np.testing.assert_allclose(np.vdot(slope, direction), moved, rtol=1e-6, atol=1e-9)
         assert slope.shape == shape
+        tangent = forward(x, np.asarray(direction))[1]
+        np.testing.assert_allclose(tangent.sum(), moved, rtol=1e-6, atol=1e-9)
+        assert tangent.shape == value.shape
     step = 1e-5 * np.asarray(direction)
     bent = (gradient(x + step)[1] - gradient(x - step)[1]) / 2e-5
     np.testing.assert_allclose(second(x, np.asarray(direction))[-1], bent, rtol=1e-4, atol=1e-6, strict=True)
@@ -67,3 +72,8 @@ def check_at(
 def integers(name: str, *values: int) -> str:
     """A node that gives a vector of integers."""
     return f"{name} = Constant <value_ints = [{', '.join(map(str, values))}]> ()"
+
+
+def narrow(name: str, *numbers: int) -> str:
+    """A vector of whole numbers of 32 bits."""
+    return f"{name} = Constant <value = int32[{len(numbers)}] {{{', '.join(map(str, numbers))}}}> ()"

@@ -41,17 +41,26 @@ def _slice(node: Node) -> list[Aligned] | None:
         given = node.array(3)
         last = op.Reshape(op.Shape(node.array(1)), np.zeros(0, np.int64))
         places = source.from_back(op.Range(0, last, 1) if given is None else given)
-        return [Aligned(x, source.rank) for x in node.record(source.wide, *node.arrays()[1:3], places, node.array(4))]
+        starts, ends, steps = (_counted(node.array(i)) for i in (1, 2, 4))
+        return [Aligned(x, source.rank) for x in node.record(source.wide, starts, ends, places, steps)]
+    bounds = [_counted(node.array(i)) for i in (1, 2, 4)]
     for is_front in (True, False):
         chosen = [i for i, a in enumerate(axes) if (a >= 0) == is_front]
         if not chosen:
             continue
-        bounds = [None if x is None else _picked(x, chosen) for x in (node.array(1), node.array(2), node.array(4))]
-        starts, ends, steps = bounds
+        starts, ends, steps = (None if x is None else _picked(x, chosen) for x in bounds)
         along_axes = as_array(np.array([axes[i] for i in chosen]))
         cut: Array = op.Slice(source.front() if is_front else source.wide, starts, ends, along_axes, steps)
         source = from_front(cut, source.rank) if is_front else Aligned(cut, source.rank)
     return [source]
+
+
+def _counted(vector: Array | None) -> Array | None:
+    """A vector of whole numbers in 64 bits, as axes are; models have them in 32 too."""
+    if vector is None or vector.dtype == np.int64:
+        return vector
+    known = vector.known()
+    return op.Cast(vector, to=np.int64) if known is None else as_array(known.astype(np.int64))
 
 
 def _picked(vector: Array, places: Sequence[int]) -> Array:
