@@ -22,7 +22,7 @@ no_gradient("MatMulInteger", "QLinearMatMul")
 def matmul(a: Array, b: Array) -> tuple[Array, Pullback]:
     """dA = dy B^T, dB = A^T dy. A 1-D operand is a row or a column, for which there are faster forms."""
     if len(a.shape) == 1 and len(b.shape) == 1:
-        return op.ReduceSum(op.Mul(a, b), [0], keepdims=0), lambda dy: (op.Mul(dy, b), op.Mul(dy, a))
+        return _inner(a, b)
     if len(b.shape) == 1:
         return _matrix_vector(a, b)
     y = op.MatMul(a, b)
@@ -35,6 +35,15 @@ def matmul(a: Array, b: Array) -> tuple[Array, Pullback]:
         return da, sum_to(op.MatMul(op.Unsqueeze(a, [1]), op.Unsqueeze(dy, [-2])), b.shape)
 
     return y, pullback
+
+
+def _inner(a: Array, b: Array) -> tuple[Array, Pullback]:
+    """The sum of the products. Where the lengths may differ, MatMul refuses to repeat a vector of one element."""
+    if same(a.shape[0], b.shape[0]):
+        y = op.ReduceSum(op.Mul(a, b), [0], keepdims=0)
+    else:
+        y = op.Squeeze(op.MatMul(op.Unsqueeze(a, [0]), op.Unsqueeze(b, [1])), [0, 1])
+    return y, lambda dy: (op.Mul(dy, b, types=[a.type]), op.Mul(dy, a, types=[b.type]))
 
 
 def _matrix_vector(a: Array, v: Array) -> tuple[Array, Pullback]:

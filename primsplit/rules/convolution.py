@@ -57,7 +57,7 @@ def conv(
         if not given.is_literal:
             dx = unpadded(dx, given)
         dw = weight_cotangent(image(), dy, windows, w.shape[1], group)
-        return [_as(dx, x), _as(dw, w), *([] if b is None else [_sum_of_channels(dy)])]
+        return [_as(dx, x), _as(dw, w), *([] if b is None else [_sum_of_channels(dy, b)])]
 
     return y, pullback
 
@@ -67,9 +67,10 @@ def _as(found: Array, like: Array) -> Array:
     return found if found.type.key == like.type.key else reshape_to(found, like.shape)
 
 
-def _sum_of_channels(dy: Array) -> Array:
+def _sum_of_channels(dy: Array, bias: Array) -> Array:
     """The sum over the places and then the batch, which is faster than over both at once."""
-    return op.ReduceSum(op.ReduceSum(dy, list(range(2, len(dy.shape))), keepdims=0), [0], keepdims=0)
+    of_images = op.ReduceSum(dy, list(range(2, len(dy.shape))), keepdims=0)
+    return op.ReduceSum(of_images, [0], keepdims=0, types=[bias.type])
 
 
 def image_cotangent(dy: Array, w: Array, windows: Windows, group: int) -> Array:
@@ -317,7 +318,7 @@ def conv_transpose(
         dx = op.Conv(held, w, group=group, kernel_shape=kernel_shape, **over.attributes())
         dx = _first_taps(dx, replace(over, kernel=x.shape[2:]))
         dw = weight_cotangent(held, x, over, w.shape[1], group)
-        return [_as(dx, x), _as(dw, w), *([] if b is None else [_sum_of_channels(dz)])]
+        return [_as(dx, x), _as(dw, w), *([] if b is None else [_sum_of_channels(dz, b)])]
 
     return z, pullback
 

@@ -4,23 +4,28 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper
 
 import primsplit as ps
+from primsplit.errors import RunError
 from primsplit.testing import check_grads
 
 ROWS = {
     "BatchNormalization": ([(2, 3, 4), (3,), (3,), (3,), (3,)], {}),
+    "Conv": ([(1, 2, 5), (3, 2, 2), (3,)], {}),
+    "ConvTranspose": ([(1, 2, 5), (2, 3, 2), (3,)], {}),
     "DeformConv": ([(1, 2, 3, 3), (2, 2, 2, 2), (1, 8, 2, 2), (2,)], {"kernel_shape": [2, 2]}),
     "GRU": ([(3, 2, 4), (1, 6, 4), (1, 6, 2)], {"hidden_size": 2}),
     "LSTM": ([(3, 2, 4), (1, 8, 4), (1, 8, 2)], {"hidden_size": 2}),
+    "MatMul": ([(3,), (3,)], {}),
     "OneHot": ([np.array([0, 2]), np.array(3), (2,)], {}),
     "RMSNormalization": ([(2, 3), (3,)], {}),
     "RNN": ([(3, 2, 4), (1, 2, 4), (1, 2, 2)], {"hidden_size": 2}),
 }
 """Shapes or values of inputs, and attributes."""
-FIXED = {"DeformConv": {1}, "GRU": {1, 2}, "LSTM": {1, 2}, "RNN": {1, 2}}
+FIXED = {"Conv": {1}, "ConvTranspose": {1}, "DeformConv": {1}, "GRU": {1, 2}, "LSTM": {1, 2}, "RNN": {1, 2}}
 """Weights, whose sizes the file tells."""
 
 
@@ -51,3 +56,13 @@ def test_a_cotangent_has_the_sizes_of_its_input(kind: str, tmp_path: Path) -> No
     expected = ps.grad(lambda *xs: np.sum(program(*xs)), wrt=tuple(wanted))(*arrays)
     for gradient, own in zip(made(*arrays)[1:], expected, strict=True):
         np.testing.assert_allclose(gradient, own, rtol=1e-6, atol=1e-9)
+
+
+def test_vectors_of_two_lengths_are_not_repeated_for_a_gradient(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (double[N] x, double[3] w) => (double y) { y = MatMul (x, w) }'
+    )
+    onnx.save(model, tmp_path / "m")
+    gradient = ps.split(ps.load(str(tmp_path / "m"))).joint()
+    with pytest.raises(RunError):
+        gradient(np.ones(1), np.ones(3))

@@ -41,7 +41,7 @@ def by_reference(evaluator: Any, x: np.ndarray) -> np.ndarray:
 def check_at(
     path: str, shapes: Sequence[tuple[int, ...]], expected_at: Callable[[np.ndarray], np.ndarray] | None = None
 ) -> None:
-    """One file's derivatives are those of differences for inputs of all of these shapes, and the gradient's gradient is.
+    """One file's derivatives are those of differences for inputs of all of these shapes; so are second derivatives.
 
     The differences are by onnx's reference, or by another function that is what the file is.
     """
