@@ -176,6 +176,21 @@ def test_a_differentiated_weight_is_an_input_that_keeps_its_number(tmp_path: Pat
     assert not np.array_equal(session.run(["y"], {"x": x, "W": 0 * W})[0], kept[0])
 
 
+@pytest.mark.parametrize("opset", [11, 13])
+def test_empty_vectors_of_a_resize_are_weights_without_a_say(opset: int, tmp_path: Path) -> None:
+    text = f"""<ir_version: 8, opset_import: ["" : {opset}]>
+        g (float[N,1,2,2] x) => (float[A,B,C,D] y)
+        <float[0] region = {{}}, float[0] scales = {{}}, int64[4] sizes = {{1, 1, 4, 4}}, float[1] w = {{2.0}}>
+        {{ z = Mul (x, w) y = Resize <mode = "linear"> (z, region, scales, sizes) }}"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "resize.onnx")
+    gradient = ps.split(ps.load(str(tmp_path / "resize.onnx")), wrt="params", seed="ones").joint()
+    none, x = np.zeros(0, np.float32), np.ones((1, 1, 2, 2), np.float32)
+    given = {"x": x, "region": none, "scales": none, "w": np.array([2], np.float32)}
+    found = dict(zip(gradient.outputs, gradient(*(given[name] for name in gradient.inputs)), strict=True))
+    assert found["d_w"] == 16
+    assert found["d_scales"].shape == found["d_region"].shape == (0,)
+
+
 def test_a_model_is_called_inside_a_traced_function(tmp_path: Path) -> None:
     program = ps.load(saved(tmp_path, layer()))
     x = rng.standard_normal((4, 3)).astype(np.float32)
