@@ -191,7 +191,7 @@ class GraphReader:
         if kind == "Split" and len(given) > 1 and given[1] is not None and given[1].sizes is None:
             given[1] = op.Reshape(Array(given[1]), [outputs]).value
         if kind == "Resize":  # until opset 12 what is not told is an empty vector, which may be an initializer
-            given[1:] = [None if x is None or x.type.shape == (0,) else x for x in given[1:]]
+            given[1:] = [None if x is None or dims.same_shape(x.type.shape or (), (0,)) else x for x in given[1:]]
         return self.with_ranks(self.plain, kind, given, attributes, outputs)
 
     def with_ranks(

@@ -140,10 +140,15 @@ def _scaled(dz: Array, partial: Partial, values: tuple[Array, ...], attributes: 
     """The cotangent of the input `x`. A sum over what broadcasting stretched is negated rather than its terms."""
     factor = partial(*values, **attributes) if callable(partial) else partial
     if isinstance(factor, int | float) and factor == 1:
-        return sum_to(dz, x.shape)
+        return _unstretched(dz, values, x)
     if isinstance(factor, int | float) and factor == -1:
-        return op.Neg(sum_to(dz, x.shape))
-    return sum_to(dz * factor, x.shape)
+        return op.Neg(_unstretched(dz, values, x))
+    return _unstretched(dz * factor, values, x)
+
+
+def _unstretched(dz: Array, values: tuple[Array, ...], x: Array) -> Array:
+    """The sum over what broadcasting stretched: nothing where `x` is the one input, whose rank may not be known."""
+    return dz if len(values) == 2 else sum_to(dz, x.shape)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.errors import RunError, ShapeError, SpecError
+from primsplit.programs.pushed import push_program
 from primsplit.testing import directional_derivative
 from tests.onnxio.unranked import Saved, check_at, integers, narrow
 
@@ -454,3 +455,20 @@ def test_a_recurrent_layer_whose_weights_have_no_sizes_has_those_of_its_attribut
     wide = [a.astype(np.float64) for a in given]
     both = [total([a + s * d for a, d in zip(wide, directions, strict=True)]) for s in (0.01, -0.01)]
     np.testing.assert_allclose(found, (both[0] - both[1]) / 0.02, rtol=1e-3)
+
+
+def test_a_squeeze_that_torch_exports_as_two_branches_of_two_ranks_has_derivatives(tmp_path: Path) -> None:
+    path = str(tmp_path / "model.onnx")
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (double[N, M, K] x) => (double[N, K] y) {
+        b = Tanh (x) o = Constant <value_ints = [1]> () s = Shape (b) n = Gather (s, o) c = Equal (n, o)
+        d = If (c) <then_branch = t () => (double[N, K] u) { u = Squeeze (b, o) },
+                    else_branch = e () => (double[N, M, K] v) { v = Identity (b) }>
+        y = Mul (d, d) }"""
+    onnx.save(onnx.parser.parse_model(text), path)
+    program = ps.load(path)
+    gradient, forward = ps.split(program, seed="ones").joint(), push_program(program).joint()
+    for shape in ((3, 1, 4), (0, 1, 4), (3, 1, 0), (1, 1, 1)):
+        x = np.random.default_rng(0).standard_normal(shape)
+        slope = 2 * np.tanh(x) * (1 - np.tanh(x) ** 2)
+        np.testing.assert_allclose(gradient(x)[1], slope, strict=True)
+        np.testing.assert_allclose(forward(x, x)[1], (slope * x)[:, 0], strict=True)
