@@ -10,6 +10,7 @@ from onnx import TensorProto, helper
 
 import primsplit as ps
 from primsplit.errors import RunError
+from primsplit.programs.pushed import push_program
 from primsplit.testing import check_grads
 
 ROWS = {
@@ -25,7 +26,15 @@ ROWS = {
     "RNN": ([(3, 2, 4), (1, 2, 4), (1, 2, 2)], {"hidden_size": 2}),
 }
 """Shapes or values of inputs, and attributes."""
-FIXED = {"Conv": {1}, "ConvTranspose": {1}, "DeformConv": {1}, "GRU": {1, 2}, "LSTM": {1, 2}, "RNN": {1, 2}}
+FIXED = {
+    "Conv": {1},
+    "ConvTranspose": {1},
+    "DeformConv": {1},
+    "GRU": {1, 2},
+    "LSTM": {1, 2},
+    "LSTM from states": {1, 2, 5},
+    "RNN": {1, 2},
+}
 """Weights, whose sizes the file tells."""
 
 
@@ -53,6 +62,10 @@ def test_a_cotangent_has_the_sizes_of_its_input(kind: str, tmp_path: Path) -> No
     check_grads(program, *arrays, order=1, symbolic=False)
     for position, gradient in zip(wanted, made(*arrays)[1:], strict=True):
         assert gradient.shape == arrays[position].shape
+    tangents = [random.standard_normal(arrays[i].shape) for i in wanted]
+    along = push_program(program).joint()(*arrays, *tangents)[-1]
+    both = sum(np.vdot(g, t) for g, t in zip(made(*arrays)[1:], tangents, strict=True))
+    np.testing.assert_allclose(along.sum(), both, rtol=1e-9)
     expected = ps.grad(lambda *xs: np.sum(program(*xs)), wrt=tuple(wanted))(*arrays)
     for gradient, own in zip(made(*arrays)[1:], expected, strict=True):
         np.testing.assert_allclose(gradient, own, rtol=1e-6, atol=1e-9)
@@ -66,3 +79,15 @@ def test_vectors_of_two_lengths_are_not_repeated_for_a_gradient(tmp_path: Path) 
     gradient = ps.split(ps.load(str(tmp_path / "m"))).joint()
     with pytest.raises(RunError):
         gradient(np.ones(1), np.ones(3))
+
+
+def test_a_layer_that_starts_from_so_many_sequences_has_a_tangent_for_any_number_of_them(tmp_path: Path) -> None:
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (double[2, N, 1] x) => (double[1, N, 1] y)
+        <double[1, 4, 1] w = {0.5, -0.3, 0.2, 0.9}, double[1, 4, 1] r = {0.1, 0.4, -0.2, 0.3},
+         double[1, 3, 1] h = {0.1, -0.2, 0.3}> { z, y = LSTM <hidden_size = 1> (x, w, r, , , h) }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m")
+    program = ps.load(str(tmp_path / "m"))
+    random = np.random.default_rng(0)
+    x, t = random.standard_normal((2, 2, 3, 1))
+    differences = (program(x + 1e-6 * t) - program(x - 1e-6 * t)) / 2e-6
+    np.testing.assert_allclose(push_program(program).joint()(x, t)[1], differences, rtol=1e-6)
