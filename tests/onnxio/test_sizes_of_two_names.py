@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 import primsplit as ps
 from primsplit.errors import RunError
@@ -82,12 +82,14 @@ def test_vectors_of_two_lengths_are_not_repeated_for_a_gradient(tmp_path: Path) 
 
 
 def test_a_layer_that_starts_from_so_many_sequences_has_a_tangent_for_any_number_of_them(tmp_path: Path) -> None:
-    text = """<ir_version: 8, opset_import: ["" : 17]> g (double[2, N, 1] x) => (double[1, N, 1] y)
-        <double[1, 4, 1] w = {0.5, -0.3, 0.2, 0.9}, double[1, 4, 1] r = {0.1, 0.4, -0.2, 0.3},
-         double[1, 3, 1] h = {0.1, -0.2, 0.3}> { z, y = LSTM <hidden_size = 1> (x, w, r, , , h) }"""
-    onnx.save(onnx.parser.parse_model(text), tmp_path / "m")
-    program = ps.load(str(tmp_path / "m"))
     random = np.random.default_rng(0)
+    weights = {"w": (1, 8, 1), "r": (1, 8, 2), "h": (1, 3, 2)}
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (double[2, N, 1] x) => (double[1, N, 2] y)
+        { z, y = LSTM <hidden_size = 2> (x, w, r, , , h) }"""
+    model = onnx.parser.parse_model(text)
+    model.graph.initializer.extend(numpy_helper.from_array(random.uniform(-1, 1, s), n) for n, s in weights.items())
+    onnx.save(model, tmp_path / "m")
+    program = ps.load(str(tmp_path / "m"))
     x, t = random.standard_normal((2, 2, 3, 1))
     differences = (program(x + 1e-6 * t) - program(x - 1e-6 * t)) / 2e-6
     np.testing.assert_allclose(push_program(program).joint()(x, t)[1], differences, rtol=1e-6)
