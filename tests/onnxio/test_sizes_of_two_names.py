@@ -83,13 +83,13 @@ def test_vectors_of_two_lengths_are_not_repeated_for_a_gradient(tmp_path: Path) 
 
 def test_a_layer_that_starts_from_so_many_sequences_has_a_tangent_for_any_number_of_them(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
-    weights = {"w": (1, 8, 1), "r": (1, 8, 2), "h": (1, 3, 2)}
-    text = """<ir_version: 8, opset_import: ["" : 17]> g (double[2, N, 1] x) => (double[1, N, 2] y)
+    weights = {"w": (1, 8, 1), "r": (1, 8, 2), "h": (1, 9, 2)}
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (double[2, N, 1] x) => (double[A, B, C] y)
         { z, y = LSTM <hidden_size = 2> (x, w, r, , , h) }"""
     model = onnx.parser.parse_model(text)
     model.graph.initializer.extend(numpy_helper.from_array(random.uniform(-1, 1, s), n) for n, s in weights.items())
     onnx.save(model, tmp_path / "m")
     program = ps.load(str(tmp_path / "m"))
-    x, t = random.standard_normal((2, 2, 3, 1))
+    x, t = random.standard_normal((2, 2, 9, 1))
     differences = (program(x + 1e-6 * t) - program(x - 1e-6 * t)) / 2e-6
     np.testing.assert_allclose(push_program(program).joint()(x, t)[1], differences, rtol=1e-6)
