@@ -4,7 +4,8 @@ from primsplit.families import import_families
 
 families = import_families(
     __name__,
-    "airy", "bessel", "bessel_orders", "bessel_second", "carlson", "distribution_functions", "elliptic",
+    "airy", "bessel", "bessel_orders", "bessel_second", "beta", "carlson", "distribution_functions", "elliptic",
     "elliptic_incomplete", "entropies", "error_functions", "gamma", "hypergeometric", "incomplete_beta",
-    "incomplete_gamma", "integrals", "kelvin", "owens_t", "robust_losses", "struve", "voigt", "wave_integrals", "zeta",
+    "incomplete_gamma", "integrals", "kelvin", "owens_t", "robust_losses", "struve", "student_t", "voigt",
+    "wave_integrals", "zeta",
 )  # fmt: skip

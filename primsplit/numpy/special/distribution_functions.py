@@ -1,4 +1,4 @@
-"""SciPy's functions of distributions: Student's t, chi-square, F, gamma, binomial, Poisson; and inverses of the first.
+"""SciPy's functions of distributions: chi-square, F, gamma, binomial, Poisson; and inverses of the first.
 
 They are the incomplete gamma and beta functions at other arguments, and have derivatives in all of these. That of an
 inverse in a shape is by the implicit function theorem.
@@ -11,11 +11,9 @@ from typing import Any
 from primsplit.array import Array
 from primsplit.broadcasting import ones_like
 from primsplit.numpy.dense.loop import until
-from primsplit.numpy.exponential import log1p
 from primsplit.numpy.special import incomplete_beta, incomplete_gamma
-from primsplit.numpy.special.gamma import betaln
 from primsplit.numpy.special.incomplete import EPS, TINY, converged, in_float64
-from primsplit.numpy.special.incomplete_beta import beta_density, beta_shapes_slope, digamma_rise
+from primsplit.numpy.special.incomplete_beta import beta_density, beta_shapes_slope
 from primsplit.numpy.special.incomplete_gamma import gamma_density, gamma_shape_slope
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.numpy.units import unit
@@ -94,83 +92,6 @@ def bdtr(k: Array, n: Array, p: Array) -> Array:
     return op.Where(is_inside, value, op.Where(op.Equal(whole, trials), 1.0, op.Where(p < 0.0, p, math.nan)))
 
 
-# Student's t distribution.
-
-
-def _t_density(df: Array, t: Array) -> Array:
-    """The density, from logarithms."""
-    half = ones_like(df) * 0.5
-    return op.Exp(-betaln(half, df * 0.5) - 0.5 * (df + 1.0) * log1p(t * t / df)) / op.Sqrt(df)
-
-
-def _freedom_growth(df: Array, t: Array) -> Array:
-    """The derivative of the logarithm of the density in df."""
-    square = t * t
-    rise = digamma_rise(df * 0.5, ones_like(df) * 0.5) * 0.5
-    growth: Array = rise + 0.5 * ((df + 1.0) * (square / (df + square)) / df - 1.0 / df - log1p(square / df))
-    return growth
-
-
-t_density = unit(
-    "t_density",
-    in_float64(_t_density),
-    lambda dz, df, t, z: dz * (z * _freedom_growth(df, t)),
-    lambda dz, df, t, z: dz * (z * (-t * (df + 1.0) / (df + t * t))),
-)
-
-
-def _freedom_slope(df: Array, t: Array) -> Array:
-    """The derivative in df: that of the beta function's shape at a fixed t / sqrt(df), and t's part."""
-    shaped = beta_shapes_slope(df * 0.5, ones_like(df) * 0.5, df / (df + t * t), 1, 0)
-    slope: Array = -0.25 * op.Sign(t) * shaped - t_density(df, t) * t / (2.0 * df)
-    return slope
-
-
-def _freedom_curve(df: Array, t: Array) -> Array:
-    """The second derivative in df; 0 at t = 0, where the parts of the first one are not smooth."""
-    away = op.Where(op.Equal(t, 0.0), 1.0, t)
-    square = away * away
-    half, place = ones_like(df) * 0.5, df / (df + square)
-    moved = square / (df + square) / (df + square)
-    in_place = beta_density(df * 0.5, half, place) * (op.Log(place) + digamma_rise(df * 0.5, half))
-    shaped = 0.5 * beta_shapes_slope(df * 0.5, half, place, 2, 0) + in_place * moved
-    density = t_density(df, away) * (_freedom_growth(df, away) - op.Reciprocal(df))
-    value = -0.25 * op.Sign(away) * shaped - density * away / (2.0 * df)
-    return op.Where(op.Equal(t, 0.0), 0.0, value)
-
-
-t_freedom_slope = unit(
-    "t_freedom_slope",
-    in_float64(_freedom_slope),
-    lambda dz, df, t, z: dz * _freedom_curve(df, t),
-    lambda dz, df, t, z: dz * (t_density(df, t) * _freedom_growth(df, t)),
-)
-
-
-def _stdtr(df: Array, t: Array) -> Array:
-    """Half of what the beta function leaves on both sides, from the middle where it is small there."""
-    square = t * t
-    is_far = square > 0.5
-    half = ones_like(df) * 0.5
-    far = 0.5 * betainc(df * 0.5, half, df / (df + op.Where(is_far, square, df)))
-    inside = op.Where(is_far, 0.5, square)
-    near = 0.5 - 0.5 * betainc(half, df * 0.5, inside / (df + inside))
-    tail = op.Where(op.Equal(square, math.inf), 0.0, op.Where(is_far, far, near))
-    value = op.Where(t < 0.0, tail, 1.0 - tail)
-    return op.Where(op.Or(op.IsNaN(t), df <= 0.0), math.nan, value)
-
-
-stdtr = elementwise("stdtr")(
-    unit(
-        "stdtr",
-        in_float64(_stdtr),
-        lambda dz, df, t, z: dz * t_freedom_slope(df, t),
-        lambda dz, df, t, z: dz * t_density(df, t),
-    )
-)
-"""Student's t distribution of df degrees of freedom."""
-
-
 # Inverses.
 
 
@@ -193,6 +114,7 @@ def _inverse(parts: Function, slope: Function, place: Function, wanted: Parts, s
         moved = u - op.Where(is_lower, over, -over) / op.Where(rate > 0.0, rate, TINY)
         inside = op.And(moved > low, moved < high)
         moved = op.Where(op.Equal(over, 0.0), u, op.Where(inside, moved, (low + high) * 0.5))
+        moved = op.Where(op.IsNaN(over), over, moved)
         return [moved, low, high, op.Abs(moved - u) - 2 * EPS * (1.0 + op.Abs(u))]
 
     def settled(_: Array, low: Array, high: Array, change: Array) -> Array:
@@ -295,25 +217,3 @@ def fdtri(dfn: Array, dfd: Array, p: Array) -> Array:
     """The number that F is below with probability p."""
     x: Array = betaincinv(dfn * 0.5, dfd * 0.5, p)
     return dfd * x / (dfn * (1.0 - x))
-
-
-def _stdtrit(df: Array, p: Array) -> Array:
-    """By the beta function of the tails, or of the middle where that is small."""
-    outside = op.Min(p, 1.0 - p)
-    is_far = outside < 0.25
-    half = ones_like(df) * 0.5
-    far = betaincinv(df * 0.5, half, 2.0 * op.Where(is_far, outside, 0.1))
-    near = betaincinv(half, df * 0.5, op.Where(is_far, 0.5, 1.0 - 2.0 * outside))
-    size = op.Sqrt(df * op.Where(is_far, (1.0 - far) / far, near / (1.0 - near)))
-    return op.Where(p < 0.5, -size, size)
-
-
-stdtrit = elementwise("stdtrit")(
-    unit(
-        "stdtrit",
-        in_float64(_stdtrit),
-        lambda dz, df, p, z: dz * quantile_slope(t_freedom_slope(df, z), t_density(df, z)),
-        lambda dz, df, p, z: dz / t_density(df, z),
-    )
-)
-"""The number that Student's t is below with probability p."""

@@ -26,11 +26,12 @@ def _reduced(angle: Array) -> tuple[Array, Array, Array]:
     """The half turns of an angle, and the sine and cosine of the rest.
 
     The cosine is not negative but for rounding. It is the root of its square that the integrals take, so that they are
-    smooth at a right angle.
+    smooth at a right angle. It is not 0, since no double is a right angle, where it is rounded to that.
     """
     turns = op.Round(angle * (1 / math.pi))
     rest = angle - turns * math.pi - turns * PI_REST
-    return turns, op.Sin(rest), op.Cos(rest)
+    cosine = op.Cos(rest)
+    return turns, op.Sin(rest), op.Where(op.Equal(cosine, 0.0), PI_REST / 2, cosine)
 
 
 PI_REST = 1.2246467991473532e-16
@@ -59,6 +60,22 @@ def _legendre_first(sine: Array, cosine: Array, m: Array) -> tuple[Array, Array]
     return sine * rf_of_roots((cosine, _delta(sine, cosine, m), one)), ellipk(m)
 
 
+def _first(angle: Array, m: Array) -> Array:
+    """Infinite for m = 1 from a right angle on; 0 for m = -inf."""
+    is_end = op.Equal(m, -math.inf)
+    is_pole = op.And(op.Equal(m, 1.0), op.Abs(angle) >= math.pi / 2)
+    found = _incomplete(op.Where(is_pole, 1.0, angle), op.Where(is_end, 0.0, m), _legendre_first)
+    pole = op.Abs(op.Where(is_pole, angle, 1.0)) * op.Reciprocal(op.Where(is_pole, 1.0 - m, 1.0))
+    return op.Where(is_pole, pole, op.Where(is_end, angle * 0.0, found))
+
+
+def _second(angle: Array, m: Array) -> Array:
+    """Infinite for m = -inf."""
+    is_end = op.Equal(m, -math.inf)
+    found = _incomplete(angle, op.Where(is_end, 0.0, m), _legendre_second)
+    return op.Where(is_end, math.inf, found)
+
+
 def _legendre_second(sine: Array, cosine: Array, m: Array) -> tuple[Array, Array]:
     """Equations 19.25.9 for m below 0 and 19.25.10 above, whose terms are positive."""
     one, delta = cosine * 0.0 + 1.0, _delta(sine, cosine, m)
@@ -74,16 +91,22 @@ def _legendre_second(sine: Array, cosine: Array, m: Array) -> tuple[Array, Array
 @elementwise("ellipkinc")
 def ellipkinc(phi: Array, m: Array) -> Array:
     """The incomplete elliptic integral of the first kind."""
-    return in_float64(lambda p, q: _incomplete(p, q, _legendre_first))(phi, m)
+    return in_float64(_first)(phi, m)
 
 
 @elementwise("ellipeinc")
 def ellipeinc(phi: Array, m: Array) -> Array:
     """The incomplete elliptic integral of the second kind."""
-    return in_float64(lambda p, q: _incomplete(p, q, _legendre_second))(phi, m)
+    return in_float64(_second)(phi, m)
 
 
 # Means, and Jacobi's functions.
+
+
+def _rising(x: Array, other: Array) -> Array:
+    """0 with an infinite slope where x alone is 0, NaN beside an infinite number, else 0."""
+    alone = op.And(op.Equal(x, 0.0), op.Not(op.Equal(other, 0.0)))
+    return op.Where(op.IsInf(other), math.nan, op.Sqrt(op.Where(alone, x, 0.0)))
 
 
 @elementwise("agm")
@@ -97,7 +120,7 @@ def agm(a: Array, b: Array) -> Array:
         for _ in range(MEANS):
             x, y = (x + y) * 0.5, op.Sqrt(x) * op.Sqrt(y)
         found = op.Where(a < 0.0, -x, x)
-        outside = op.Where(op.Or(op.Equal(a, 0.0), op.Equal(b, 0.0)), 0.0, math.nan)
+        outside = op.Where(op.Equal(product, 0.0), _rising(a, b) + _rising(b, a), math.nan)
         return op.Where(op.Or(op.IsNaN(a), op.IsNaN(b)), math.nan, op.Where(inside, found, outside))
 
     return in_float64(value)(a, b)

@@ -1,20 +1,17 @@
-"""SciPy's gamma and beta functions and their logarithms' derivatives."""
+"""SciPy's gamma function and its logarithm's derivatives."""
 
 import math
-from typing import Any
 
 import numpy as np
 
 from primsplit.array import Array
 from primsplit.calls.primitive import Function, primitive, rrule
-from primsplit.numpy.special.incomplete import stirling_rest
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.numpy.units import unit
 from primsplit.ops import op
 from primsplit.passes.compositions import gamma
 from primsplit.passes.compositions.coefficients import STIRLING
 from primsplit.passes.compositions.error_function import in_float64
-from primsplit.passes.compositions.exponential import log1p as log1p_of
 from primsplit.passes.compositions.rational import horner
 from primsplit.passes.compositions.signs import cos_pi, sin_pi
 
@@ -121,47 +118,3 @@ def gammasgn(x: Array) -> Array:
     zero = op.Where(op.Reciprocal(x) < 0.0, -1.0, np.ones((), x.dtype))
     undefined = op.Or(op.IsNaN(x), op.And(x < 0.0, op.Equal(op.Floor(x), x)))
     return op.Where(undefined, math.nan, op.Where(op.Equal(x, 0.0), zero, sign))
-
-
-def _betaln(a: Array, b: Array) -> Array:
-    """Sums of lgamma; where one argument is over 6, its lgamma less that of the sum by Stirling's series at once."""
-    large, small = op.Max(a, b), op.Min(a, b)
-    plain = gamma.lgamma(large) + gamma.lgamma(small) - gamma.lgamma(large + small)
-    safe = op.Max(large, 6.0)
-    total = safe + op.Max(small, 0.0)
-    drop = small - (total - 0.5) * log1p_of(small / safe) - small * op.Log(safe)
-    far = gamma.lgamma(small) + drop + (stirling_rest(safe) - stirling_rest(total))
-    value = op.Where(op.And(large >= 6.0, small > 0.0), far, plain)
-    return op.Where(op.Or(op.Equal(a, 0.0), op.Equal(b, 0.0)), math.inf, value)
-
-
-def _in_float64(x: Array, y: Array, function: Any) -> Array:
-    if x.dtype == np.float64:
-        found: Array = function(x, y)
-        return found
-    return op.Cast(function(op.Cast(x, to=np.float64), op.Cast(y, to=np.float64)), to=x.dtype)
-
-
-betaln = elementwise("betaln")(
-    unit(
-        "betaln",
-        lambda a, b: _in_float64(a, b, _betaln),
-        lambda dz, a, b, z: dz * (digamma(a) - digamma(a + b)),
-        lambda dz, a, b, z: dz * (digamma(b) - digamma(a + b)),
-    )
-)
-
-
-def _beta(a: Array, b: Array) -> Array:
-    sign: Array = gammasgn(a) * gammasgn(b) * gammasgn(a + b)
-    return sign * op.Exp(_betaln(a, b))
-
-
-beta = elementwise("beta")(
-    unit(
-        "beta",
-        lambda a, b: _in_float64(a, b, _beta),
-        lambda dz, a, b, z: dz * (z * (digamma(a) - digamma(a + b))),
-        lambda dz, a, b, z: dz * (z * (digamma(b) - digamma(a + b))),
-    )
-)

@@ -13,7 +13,8 @@ from primsplit.broadcasting import ones_like, sum_to
 from primsplit.calls.primitive import Function, primitive, rrule
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.exponential import log1p
-from primsplit.numpy.special.gamma import BERNOULLI, betaln, digamma, polygamma
+from primsplit.numpy.special.beta import betaln, digamma_rise
+from primsplit.numpy.special.gamma import digamma, polygamma
 from primsplit.numpy.special.incomplete import (
     EPS,
     MOST,
@@ -41,9 +42,8 @@ from primsplit.numpy.ufuncs import elementwise
 from primsplit.numpy.units import Unit, unit
 from primsplit.ops import op
 
-SHIFT = 10
-SERIES = 7
-"""The terms of digamma's asymptotic series, whose next one is below 1e-15 of the logarithm's from SHIFT on."""
+SMALL = 1e-4
+"""Derivatives in shapes are of shapes raised by 1 where one is smaller, since the parts of the others cancel."""
 
 
 def _beta_fraction(a: Jet, b: Jet, x: Array) -> Jet:
@@ -148,25 +148,6 @@ beta_density = unit(
 # Derivatives in the shapes.
 
 
-def digamma_rise(x: Array, by: Array) -> Array:
-    """digamma(x + by) - digamma(x) for positive numbers, right to a part of itself also where `by` is small.
-
-    The recurrence up to x + 10, and the differences of the asymptotic series there (5.5.2 and 5.11.2).
-    """
-    total = by * 0.0
-    for k in range(SHIFT):
-        total = total + by / (x + float(k)) / (x + by + float(k))
-    low, high = op.Reciprocal(x + float(SHIFT)), op.Reciprocal(x + by + float(SHIFT))
-    fall, both, square = by * low * high, low + high, high * high
-    powers, series = both, 0.5 + both * (BERNOULLI[0] / 2)
-    for n, bernoulli in enumerate(BERNOULLI[1:SERIES], start=2):
-        both = both * square
-        powers = powers * (low * low) + both
-        series = series + powers * (bernoulli / (2 * n))
-    rise: Array = total + log1p(by * low) + fall * series
-    return rise
-
-
 def _rate(first: Array, second: Array, orders: Orders, shift: float) -> Array:
     """A derivative of log(gamma(p + q) / (gamma(p + shift) gamma(q + shift))) over the factorials of its orders."""
     factor = 1.0 / math.prod(map(math.factorial, orders))
@@ -178,9 +159,24 @@ def _rate(first: Array, second: Array, orders: Orders, shift: float) -> Array:
     return rate - polygamma(own[0] + shift, sum(orders) - 1) * factor if own else rate
 
 
+def _raised_rates(first: Array, second: Array, most: Orders) -> dict[Orders, Array]:
+    """Those of log(gamma(p + q + 1) / (gamma(p + 1) gamma(q + 1)))."""
+    rates = {}
+    for orders in (o for o in every(most) if sum(o)):
+        order, factor = sum(orders) - 1, 1.0 / math.prod(map(math.factorial, orders))
+        rate = polygamma(first + second + 1.0, order)
+        own = [shape for shape, n in zip((first, second), orders, strict=True) if n == sum(orders)]
+        rates[orders] = (rate - polygamma(own[0] + 1.0, order) if own else rate) * factor
+    return rates
+
+
 def _shapes_growth(first: Array, second: Array, place: Array, most: Orders, shift: float) -> Jet:
     """x**p (1 - x)**q gamma(p + q) / (gamma(p + shift) gamma(q + shift)) over its value, by the change of p and q."""
-    rates = {o: _rate(first, second, o, shift) for o in every(most) if sum(o)}
+    return _growth({o: _rate(first, second, o, shift) for o in every(most) if sum(o)}, place, most)
+
+
+def _growth(rates: dict[Orders, Array], place: Array, most: Orders) -> Jet:
+    """The same of x**p (1 - x)**q and what has these derivatives of its logarithm."""
     for orders, power in (((1, 0), op.Log(place)), ((0, 1), log1p(-place))):
         if orders in rates:
             rates[orders] = rates[orders] + power
@@ -195,13 +191,33 @@ def _shapes_slope(a: Array, b: Array, x: Array, most: Orders) -> Array:
     at_end = op.And(shaped, op.Or(op.Equal(x, 0.0), op.Equal(x, 1.0)))
     a, b = (op.Where(inside, op.Max(shape, TINY), 1.0) for shape in (a, b))
     place = op.Where(inside, x, 0.5)
-    from_above = place > (a + 1.0) / (a + b + 2.0)
-    first, second = _ordered(parameters([a, b], most), from_above)
-    nearer = op.Where(inside, op.Where(from_above, 1.0 - x, x), 0.0)
-    power = _beta_power(a, b, place) / a / b
-    found = derivative(_shapes_growth(a, b, place, most, 1.0) * second * _beta_fraction(first, second, nearer))
-    found = power * op.Where(from_above, -found, found)
+    is_small = op.Min(a, b) < SMALL
+    near = [op.Where(is_small, shape, 1.0) for shape in (a, b)]
+    drop = op.Where(is_small, _raising_slope(*near, place, most), 0.0)
+    raised = [op.Where(is_small, shape + 1.0, shape) for shape in (a, b)]
+    found = _shifted_slope(*raised, place, most) + drop
     return op.Where(inside, found, op.Where(at_end, 0.0, np.asarray(math.nan)))
+
+
+def _shifted_slope(a: Array, b: Array, x: Array, most: Orders) -> Array:
+    """The derivative of the lower function for shapes above 0, inside."""
+    from_above = x > (a + 1.0) / (a + b + 2.0)
+    first, second = _ordered(parameters([a, b], most), from_above)
+    nearer = op.Where(from_above, 1.0 - x, x)
+    power = _beta_power(a, b, x) / a / b
+    found = derivative(_shapes_growth(a, b, x, most, 1.0) * second * _beta_fraction(first, second, nearer))
+    return power * op.Where(from_above, -found, found)
+
+
+def _raising_slope(a: Array, b: Array, x: Array, most: Orders) -> Array:
+    """That of what the lower function loses where both shapes are raised by 1, x**a (1 - x)**b (b / (a + b) - x) / G.
+
+    G is (a + b + 1) B(a + 1, b + 1). NIST Digital Library of Mathematical Functions, 8.17.20 and 8.17.21.
+    """
+    first, second = parameters([a, b], most)
+    share = (first + second).divides(second) + (-x)
+    value = op.Exp(a * op.Log(x) + b * log1p(-x) - betaln(a + 1.0, b + 1.0)) / (a + b + 1.0)
+    return derivative(_growth(_raised_rates(a, b, most), x, most) * share) * value
 
 
 def _ordered(both: list[Jet], swapped: Array) -> tuple[Jet, Jet]:

@@ -20,6 +20,7 @@ from primsplit.passes.compositions.signs import sin_pi
 
 DIRECT = 12
 """The terms that are summed one by one."""
+FAR = 1e4
 BERNOULLI = (
     1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
     854513 / 138, -236364091 / 2730,
@@ -27,7 +28,19 @@ BERNOULLI = (
 
 
 def _hurwitz(x: Array, q: Array) -> Array:
-    """The sum of (q + k)**-x, for q > 0 and x != 1, also where that is a continuation."""
+    """The sum of (q + k)**-x, for q > 0 and x != 1, also where that is a continuation.
+
+    Far out its first term alone; at infinity the limit.
+    """
+    is_end = op.Or(op.Equal(x, math.inf), op.Equal(q, math.inf))
+    is_far = op.Or(is_end, x > FAR)
+    limit = op.Where(q < 1.0, math.inf, op.Where(op.Equal(q, 1.0), 1.0, 0.0))
+    has_first = op.And(is_far, op.Not(is_end))
+    far = op.Where(is_end, limit, op.Pow(op.Where(has_first, q, 1.0), -op.Where(has_first, x, 1.0)))
+    return op.Where(is_far, far, _finite_hurwitz(op.Where(is_far, 2.0, x), op.Where(is_far, 1.0, q)))
+
+
+def _finite_hurwitz(x: Array, q: Array) -> Array:
     total = op.Pow(q, -x)
     for k in range(1, DIRECT):
         total = total + op.Pow(q + float(k), -x)

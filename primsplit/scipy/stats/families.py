@@ -14,8 +14,11 @@ _gammainc, _gammaincc, _gammaincinv, _gammainccinv, _ndtri = map(
 
 
 def _t(z: Any, df: Any) -> Any:
-    constant = _gammaln((df + 1) / 2) - _gammaln(df / 2) - 0.5 * np.log(np.pi * df)
-    return constant - (df + 1) / 2 * np.log1p(z * z / df)
+    """The normal distribution's where the degrees of freedom are infinite."""
+    is_normal = df == np.inf
+    held = np.where(is_normal, 1.0, df)
+    found = -_betaln(0.5, held / 2) - 0.5 * np.log(held) - (held + 1) / 2 * np.log1p(z * z / held)
+    return np.where(is_normal, -z * z / 2 - 0.5 * math.log(2 * math.pi), found)
 
 
 def _laplace_tail(z: Any) -> Any:
@@ -172,7 +175,7 @@ CONTINUOUS: dict[str, Continuous] = {
 
 def log_choices(n: Any, k: Any) -> Any:
     """The logarithm of the number of ways to choose k of n."""
-    return _gammaln(n + 1) - _gammaln(k + 1) - _gammaln(n - k + 1)
+    return -np.log(n + 1) - _betaln(k + 1, n - k + 1)
 
 
 DISCRETE: dict[str, Discrete] = {
@@ -193,7 +196,7 @@ DISCRETE: dict[str, Discrete] = {
         parts=(lambda k, p: -np.expm1(k * np.log1p(-p)), lambda k, p: np.exp(k * np.log1p(-p))),
     ),
     "nbinom": Discrete(
-        "n p", lambda k, n, p: _gammaln(n + k) - _gammaln(k + 1) - _gammaln(n) + n * np.log(p) + _xlog1py(k, -p)
+        "n p", lambda k, n, p: -np.log(n + k) - _betaln(n, k + 1) + n * np.log(p) + _xlog1py(k, -p)
     ),
     "poisson": Discrete(
         "mu",

@@ -17,6 +17,7 @@ Function = Callable[..., Any]
 
 TINY = float(np.finfo(np.float64).tiny)
 """Where a density begins that has no value at 0."""
+LARGEST = float(np.finfo(np.float64).max)
 
 
 class _Known:
@@ -178,10 +179,10 @@ class Continuous(_Known):
         return np.where(is_outside, at_ends, self.parts[which](inside, *shapes))
 
     def _held(self, z: Array) -> tuple[Any, Any]:
-        """Where `z` is outside of the support, and `z` with a number inside there, so that no gradient is NaN."""
-        if self.low == -np.inf and self.high == np.inf:
+        """Where `z` is outside of the support, or infinite, and `z` with a number inside there: no gradient is NaN."""
+        if self.low == -np.inf:
             return False, z
-        is_outside = np.logical_or(z < self.low, z > self.high)
+        is_outside = np.logical_or(z < self.low, z > min(self.high, LARGEST))
         return is_outside, np.where(is_outside, max(self.low, 0.0) + 0.5, z)
 
 

@@ -133,6 +133,20 @@ def test_derivatives_of_beta_functions_in_the_shapes_are_mpmaths_far_out_too() -
 
 
 @pytest.mark.parametrize(
+    ("a", "b", "x", "in_a", "in_b"),
+    [
+        (1e-10, 2e-10, 0.5, -2222222222.22222, 1111111111.11111),
+        (3e-14, 1e-14, 0.97, -6249999999999.78, 18750000000002.0),
+        (1e-16, 3e-16, 0.001, -1.875e15, 6.25e14),
+        (1e-13, 1.5, 0.3, -0.746550189603728, 6.35284624693706e-14),
+    ],
+)
+def test_derivatives_in_tiny_shapes_are_mpmaths(a: float, b: float, x: float, in_a: float, in_b: float) -> None:
+    found = ps.grad(lambda a, b: sp.betainc(a, b, x), wrt=(0, 1))(a, b)
+    np.testing.assert_allclose(found, (in_a, in_b), rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize(
     ("function", "args"),
     [
         (sp.gammaincc, (np.array([0.3, 2.0, 20.0]), np.array([0.5, 1.7, 24.0]))),

@@ -149,6 +149,18 @@ def test_betaln_does_not_cancel_for_one_large_argument() -> None:
     np.testing.assert_allclose(run(sp.betaln, np.ones(3), b), -np.log(b), rtol=1e-14)
 
 
+def test_slopes_of_betaln_do_not_cancel_for_one_large_argument() -> None:
+    """The numbers are mpmath's."""
+    a, b = np.array([0.5, 1e10, 3.0]), np.array([1e10, 0.5, 1e6])
+
+    def slope(a: Any) -> Any:
+        return ps.grad(lambda a: np.sum(sp.betaln(a, b)))(a)
+
+    np.testing.assert_allclose(slope(a), [-24.98936095596188, -5.000000000125e-11, -12.892728722862724], rtol=1e-15)
+    curves = ps.grad(lambda a: np.sum(slope(a)))(a)
+    np.testing.assert_allclose(curves, [4.9348022004446793, 5.00000000025e-21, 0.39493306685072643], rtol=1e-14)
+
+
 def test_a_special_function_that_is_not_there_is_refused_by_name() -> None:
     with pytest.raises(UnsupportedFunction, match="jv") as caught:
         ps.trace(sp.jv, np.ones(2), np.ones(2))
