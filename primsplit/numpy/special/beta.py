@@ -60,6 +60,8 @@ def _rises(low: Array, high: Array, order: int) -> Iterator[tuple[float, Array]]
         found = found * low + power
 
 
+trigamma_rise = in_float64(_trigamma_rise)
+"""trigamma(x + by) - trigamma(x) for positive numbers, right to a part of itself."""
 digamma_rise = unit(
     "digamma_rise",
     in_float64(_digamma_rise),
@@ -71,8 +73,6 @@ digamma_rise = unit(
 The recurrence up to x + 10, and the differences of the asymptotic series there. NIST Digital Library of Mathematical
 Functions, 5.5.2, 5.11.2 and 5.15.8.
 """
-trigamma_rise = in_float64(_trigamma_rise)
-"""trigamma(x + by) - trigamma(x), likewise."""
 
 
 def _slope(own: Array, other: Array) -> Array:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to
+from primsplit.calls.primitive import stop_gradient
 from primsplit.infer import broadcast_shapes
 from primsplit.numpy.special.carlson import rd_of_roots, rf_of_roots
 from primsplit.numpy.special.elliptic import ellipe, ellipk
@@ -25,13 +26,13 @@ MEANS = 12
 def _reduced(angle: Array) -> tuple[Array, Array, Array]:
     """The half turns of an angle, and the sine and cosine of the rest.
 
-    The cosine is not negative but for rounding. It is the root of its square that the integrals take, so that they are
-    smooth at a right angle. It is not 0, since no double is a right angle, where it is rounded to that.
+    The cosine is the root of its square that the integrals take, so that they are
+    smooth at a right angle; no double is one, so that it is not 0 where it is rounded to that.
     """
     turns = op.Round(angle * (1 / math.pi))
     rest = angle - turns * math.pi - turns * PI_REST
     cosine = op.Cos(rest)
-    return turns, op.Sin(rest), op.Where(op.Equal(cosine, 0.0), PI_REST / 2, cosine)
+    return turns, op.Sin(rest), cosine + stop_gradient(op.Max(PI_REST / 2 - cosine, 0.0))
 
 
 PI_REST = 1.2246467991473532e-16

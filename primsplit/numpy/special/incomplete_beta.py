@@ -192,10 +192,10 @@ def _shapes_slope(a: Array, b: Array, x: Array, most: Orders) -> Array:
     a, b = (op.Where(inside, op.Max(shape, TINY), 1.0) for shape in (a, b))
     place = op.Where(inside, x, 0.5)
     is_small = op.Min(a, b) < SMALL
-    near = [op.Where(is_small, shape, 1.0) for shape in (a, b)]
-    drop = op.Where(is_small, _raising_slope(*near, place, most), 0.0)
-    raised = [op.Where(is_small, shape + 1.0, shape) for shape in (a, b)]
-    found = _shifted_slope(*raised, place, most) + drop
+    first, second = (op.Where(is_small, shape, 1.0) for shape in (a, b))
+    drop = op.Where(is_small, _raising_slope(first, second, place, most), 0.0)
+    first, second = (op.Where(is_small, shape + 1.0, shape) for shape in (a, b))
+    found = _shifted_slope(first, second, place, most) + drop
     return op.Where(inside, found, op.Where(at_end, 0.0, np.asarray(math.nan)))
 
 
