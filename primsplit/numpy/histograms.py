@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import tracing
+from primsplit import dims, tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import expand_to, reshape_to
 from primsplit.dims import Dim
@@ -120,6 +120,7 @@ def histogramdd(
     """np.histogramdd, for numbers of bins or their edges, along each of a known number of axes."""
     columns = _columns(sample)
     count = len(columns)
+    _check_lengths(columns, weights)
     each = [bins] * count if isinstance(bins, int | np.integer) else list(bins)
     ranges = [None] * count if range is None else list(range)
     if len(each) != count or len(ranges) != count:
@@ -143,6 +144,15 @@ def histogramdd(
             found = found / reshape_to(difference(edge, 0), [n if i == axis else 1 for i, n in enumerate(sizes)])
         found = found / total
     return found, edges
+
+
+def _check_lengths(columns: list[Array], weights: Any) -> None:
+    """Raises ValueError as NumPy does where points or weights would be repeated."""
+    length = columns[0].shape[0] if columns else 0
+    if not all(dims.could_be(c.shape[0], length) for c in columns):
+        raise ValueError("x and y must have the same length.")
+    if weights is not None and not dims.could_be(array_like(weights).shape[0], length):
+        raise ValueError("The weights and list don't have the same length.")
 
 
 def _columns(sample: Any) -> list[Array]:

@@ -21,10 +21,10 @@ from primsplit.ops import op
 
 @implements(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
-    """np.interp, with gradients in all of its arguments, for finite `fp`.
+    """np.interp, with gradients in all of its arguments.
 
     At a sample point the derivative in `x` is the slope to its right, at the last one the slope to its left. Beyond
-    the ends it is 0, and the cotangent goes to the end's value.
+    the ends it is 0, and the cotangent goes to the end's value. Beside an infinite value there is no gradient.
     """
     at, points, values = (cast_to(array_like(a), np.float64) for a in (x, xp, fp))
     if points.ndim != 1 or values.ndim != 1 or not dims.could_be(points.shape[0], values.shape[0]):
@@ -72,7 +72,23 @@ def _interpolated(at: Array, points: Array, values: Array) -> Array:
     rise = op.Sub(op.Gather(values, upper), op.Gather(values, lower))
     run = op.Sub(op.Gather(points, upper), op.Gather(points, lower))
     slope = op.Div(rise, op.Where(op.Equal(run, 0.0), 1.0, run))
-    return op.Add(op.Mul(slope, op.Sub(at, op.Gather(points, base))), op.Gather(values, base))
+    away, start = op.Sub(at, op.Gather(points, base)), op.Gather(values, base)
+    known = values.known()
+    if known is not None and np.all(np.isfinite(known)):
+        return op.Add(op.Mul(slope, away), start)
+    is_finite = op.Equal(op.Mul(rise, 0.0), 0.0)
+    found = op.Add(op.Mul(op.Where(is_finite, slope, 0.0), away), op.Where(is_finite, start, 0.0))
+    ends = (op.Sub(at, op.Gather(points, upper)), op.Gather(values, upper))
+    beside = op.Where(op.Equal(away, 0.0), start, _beside_infinite(slope, (away, start), ends))
+    return op.Where(is_finite, found, beside)
+
+
+def _beside_infinite(slope: Array, start: tuple[Array, Array], end: tuple[Array, Array]) -> Array:
+    """The line from either end, as NumPy tries them, or what both ends are; without a gradient."""
+    slope, away, first, back, last = (stop_gradient(v) for v in (slope, *start, *end))
+    found = op.Add(op.Mul(slope, away), first)
+    found = op.Where(op.IsNaN(found), op.Add(op.Mul(slope, back), last), found)
+    return op.Where(op.And(op.IsNaN(found), op.Equal(first, last)), first, found)
 
 
 @implements(np.unwrap)

@@ -13,7 +13,7 @@ from primsplit.array import Array, implements
 from primsplit.broadcasting import count_up, reshape_to, zeros_like
 from primsplit.errors import UnsupportedFunction
 from primsplit.ir import Type
-from primsplit.numpy.axes import END, array_like, delivered, one_axis, size_as, slab, slab_of
+from primsplit.numpy.axes import END, array_like, delivered, many_axes, one_axis, size_as, slab, slab_of
 from primsplit.numpy.reductions import all_of, reduced
 from primsplit.numpy.ufuncs import cast_to, select
 from primsplit.ops import op
@@ -161,21 +161,35 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
     return _arg_extremum("ArgMin", a, axis, out, keepdims)
 
 
-def _without_nan(a: Any, number: float) -> Array:
+def _nan_arg_extremum(kind: str, worst: float, a: Any, axis: Any, out: Any, keepdims: Any) -> Array:
+    """That of what is no NaN. A run fails where there is nothing else, since NumPy raises ValueError there.
+
+    The standard has no operator that fails: an element is read beyond the end of an array.
+    """
     x = array_like(a)
-    return op.Where(op.IsNaN(x), np.asarray(number, x.dtype), x) if x.type.is_float else x
+    if not x.type.is_float:
+        return _arg_extremum(kind, x, axis, out, keepdims)
+    missing = op.IsNaN(x)
+    found = _arg_extremum(kind, op.Where(missing, np.asarray(worst, x.dtype), x), axis, None, keepdims)
+    whole = reduced("ReduceMin", op.Cast(missing, to=np.int32), many_axes(axis, x.ndim), False)
+    into = tracing.current()
+    remark, into.remark = into.remark, "raises ValueError: All-NaN slice encountered"
+    beyond = op.Cast(op.ReduceSum(whole, keepdims=0) > 0, to=np.int64)
+    nothing = op.Gather(tracing.constant(np.zeros(1, np.int64)), beyond)
+    into.remark = remark
+    return delivered(found + nothing, out)
 
 
 @implements(np.nanargmax)
 def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Array:
-    """np.nanargmax; 0 where there is only NaN, which is an error in NumPy."""
-    return _arg_extremum("ArgMax", _without_nan(a, -np.inf), axis, out, keepdims)
+    """np.nanargmax."""
+    return _nan_arg_extremum("ArgMax", -np.inf, a, axis, out, keepdims)
 
 
 @implements(np.nanargmin)
 def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Array:
-    """np.nanargmin; 0 where there is only NaN, which is an error in NumPy."""
-    return _arg_extremum("ArgMin", _without_nan(a, np.inf), axis, out, keepdims)
+    """np.nanargmin."""
+    return _nan_arg_extremum("ArgMin", np.inf, a, axis, out, keepdims)
 
 
 _WIDENED = frozenset({"bool", "int16", "int32", "uint8", "uint16", "uint32"})

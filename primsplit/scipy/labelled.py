@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.lifting import array_like, plain_or_traced
+from primsplit.numpy.statistics import safe_root
 from primsplit.numpy.ufunc_methods import lowest
 from primsplit.scipy.operands import double
 
@@ -47,8 +48,8 @@ def variance(input: Any, labels: Any = None, index: Any = None) -> Any:
 
 
 def standard_deviation(input: Any, labels: Any = None, index: Any = None) -> Any:
-    """The standard deviation of the pixels of each label."""
-    return np.sqrt(variance(input, labels, index))
+    """The standard deviation of the pixels of each label, whose gradient is 0 where all are equal."""
+    return safe_root(array_like(variance(input, labels, index)))
 
 
 def maximum(input: Any, labels: Any = None, index: Any = None) -> Any:

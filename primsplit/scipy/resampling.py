@@ -48,30 +48,21 @@ MARGIN = 12
 
 def spline_filter1d(input: Any, order: int = 3, axis: int = -1, output: Any = np.float64, mode: str = "mirror") -> Any:
     """The coefficients, along one axis, of the spline that goes through the pixels. Sums of what is within 1e-17."""
-    dtype = _dtype_of(output)
     found = double(input)
     _check(order, mode)
     for pole in POLES.get(order, ()):
         reach = math.ceil(math.log(1e-17) / math.log(-pole))
         taps = (1 - pole) / (1 + pole) * pole ** np.abs(np.arange(-reach, reach + 1.0))
         found = correlate1d(found, taps, axis, None, CONTINUED[mode])
-    return cast_to(array_like(found), dtype)
+    return cast_to(array_like(found), np.dtype(output))
 
 
 def spline_filter(input: Any, order: int = 3, output: Any = np.float64, mode: str = "mirror") -> Any:
     """The coefficients of the spline that goes through the pixels."""
-    dtype = _dtype_of(output)
     found = double(input)
     for axis in range(found.ndim):
         found = spline_filter1d(found, order, axis, np.float64, mode)
-    return cast_to(array_like(found), dtype)
-
-
-def _dtype_of(output: Any) -> np.dtype[Any]:
-    if isinstance(output, np.ndarray | Array):
-        raise unsupported("scipy.ndimage's spline filters with an array as output=")
-    dtype: np.dtype[Any] = np.dtype(output)
-    return dtype
+    return cast_to(array_like(found), np.dtype(output))
 
 
 def _check(order: int, mode: str) -> None:

@@ -39,6 +39,7 @@ from primsplit.scipy import (
     waveforms,
     whole_signals,
 )
+from primsplit.scipy.outputs import with_output
 from primsplit.scipy.stats import circular, descriptive, distances, hypotheses, kernels, ordinal, scores, trimmed
 from primsplit.substitutes.interpolation import register_interpolation
 from primsplit.substitutes.neighbours import register_neighbours
@@ -139,7 +140,9 @@ def _register(name: str) -> None:
     for own in MODULES.get(name, ()):
         for function in own.__all__:
             original = getattr(sys.modules[name], function)
-            register(original, when_traced(original, getattr(own, function)))
+            traced = getattr(own, function)
+            traced = with_output(original, traced) if name == "scipy.ndimage" else traced
+            register(original, when_traced(original, traced))
 
 
 def _register_frozen(module: Any) -> None:

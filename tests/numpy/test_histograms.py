@@ -39,3 +39,11 @@ def test_bincount_of_floats_is_one_error_at_the_users_line() -> None:
     with pytest.raises(DtypeError, match="bincount takes integers along one axis") as caught:
         ps.trace(np.bincount, DATA)
     assert "test_histograms.py" in str(caught.value)
+
+
+def test_points_and_weights_of_a_histogram_are_not_repeated() -> None:
+    for given in ((DATA, DATA[:1]), (DATA[:1], DATA)):
+        with pytest.raises(ValueError, match="x and y must have the same length"):
+            ps.trace(np.histogram2d, *given)
+    with pytest.raises(ValueError, match="The weights and list don't have the same length"):
+        ps.trace(lambda x, y, w: np.histogram2d(x, y, weights=w), DATA, DATA, DATA[:1])

@@ -125,3 +125,13 @@ def test_no_points_are_interpolated_where_there_are_no_sample_points() -> None:
     assert program(none, none, none).shape == (0,)
     with pytest.raises(RunError):
         program(np.zeros(2), none, none)
+
+
+@pytest.mark.parametrize(
+    "fp", [[1.0, 2.0, np.inf, 3.0], [-np.inf, np.inf, np.inf, np.nan], [np.inf, -np.inf, 2.0, 5.0]]
+)
+def test_infinite_values_are_numpys_and_have_no_slope(fp: list[float]) -> None:
+    at = np.array([-1.0, 0.0, 0.3, 1.0, 1.4, 2.0, 2.5, 3.0, 4.0])
+    check_agrees(lambda x, v: np.interp(x, np.arange(4.0), v), at, np.array(fp))
+    slopes = ps.grad(lambda x: np.sum(np.interp(x, np.arange(4.0), [1.0, 3.0, np.inf, 3.0])))(at)
+    np.testing.assert_array_equal(slopes, [0, 2, 2, 0, 0, 0, 0, 0, 0])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.errors import RunError
 from tests.numpy.agreement import check_agrees, check_grads, gapped
 
 HOLES = np.array([[0.5, np.nan, -1.0, 2.0], [np.nan, 1.0, np.nan, 4.0], [np.nan, 3.0, 0.25, -2.0]])
@@ -51,3 +52,12 @@ def test_the_gradient_of_an_element_that_is_nan_is_zero() -> None:
     np.testing.assert_array_equal(gradient[[0, 2]], [1, 3])
     np.testing.assert_array_equal(ps.grad(np.nansum)(np.array([1.0, np.nan])), [1, 0])
     np.testing.assert_array_equal(ps.grad(np.nanmax)(np.array([1.0, np.nan])), [1, 0])
+
+
+@pytest.mark.parametrize("function", [np.nanargmax, np.nanargmin])
+def test_the_place_of_what_is_only_nan_fails_as_in_numpy(function: Callable[..., Any]) -> None:
+    program = ps.trace(lambda x: function(x, axis=1), ps.spec("float64", ["M", "N"]))
+    with pytest.raises(RunError, match="raises ValueError: All-NaN slice encountered") as caught:
+        program(np.array([[1.0, 2.0], [np.nan, np.nan]]))
+    assert "test_missing.py" in str(caught.value)
+    assert program(np.zeros((0, 2))).shape == (0,)

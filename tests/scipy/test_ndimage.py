@@ -165,3 +165,47 @@ def test_what_has_no_form_is_told_at_the_users_line() -> None:
             ps.trace(function, IMAGE)
         assert caught.value.place is not None
         assert caught.value.place.filename == __file__
+
+
+OUTPUTS: dict[str, Callable[..., Any]] = {
+    "correlate": lambda x, o: scipys.correlate(x, WEIGHTS, o),
+    "gaussian_filter": lambda x, o: scipys.gaussian_filter(x, 1.0, output=o),
+    "sobel": lambda x, o: scipys.sobel(x, 0, o),
+    "median_filter": lambda x, o: scipys.median_filter(x, 3, output=o),
+    "grey_dilation": lambda x, o: scipys.grey_dilation(x, 3, output=o),
+    "binary_erosion": lambda x, o: scipys.binary_erosion(x, output=o),
+    "shift": lambda x, o: scipys.shift(x, 0.5, output=o),
+    "spline_filter": lambda x, o: scipys.spline_filter(x, output=o),
+}
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_output_is_a_dtype_or_an_array_that_is_written(name: str) -> None:
+    pixels = PIXELS.astype(np.int32)
+
+    def written(x: Any) -> Any:
+        found = np.zeros(x.shape)
+        OUTPUTS[name](x, found)
+        return found
+
+    def typed(x: Any) -> Any:
+        return OUTPUTS[name](x, "float64")
+
+    for f in (written, typed):
+        found, wanted = ps.trace(f, pixels)(pixels), f(pixels)
+        np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11)
+        assert found.dtype == wanted.dtype
+    if name not in {"binary_erosion", "median_filter", "grey_dilation"}:
+        check_grads(written, IMAGE)
+
+
+def test_an_output_of_another_shape_or_of_integers_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="output shape not correct"):
+        ps.trace(lambda x: scipys.gaussian_filter(x, 1.0, output=np.zeros(3)), IMAGE)
+    with pytest.raises(UnsupportedFunction, match="output= is int8"):
+        ps.trace(lambda x: scipys.gaussian_filter(x, 1.0, output=np.int8), IMAGE)
+
+
+def test_a_deviation_of_equal_pixels_has_no_slope() -> None:
+    slopes = ps.grad(lambda x: np.sum(scipys.standard_deviation(x, [1, 1, 2, 3, 3], [1, 2, 3])))
+    np.testing.assert_array_equal(slopes(np.array([1.0, 4.0, 5.0, 7.0, 7.0])), [-0.5, 0.5, 0.0, 0.0, 0.0])
