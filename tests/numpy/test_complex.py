@@ -41,7 +41,9 @@ ELEMENTWISE: list[Callable[..., Any]] = [
     lambda z, w: abs(z) * np.abs(1j * w.imag), lambda z, w: np.angle(z) + np.angle(w, deg=True),
     lambda z, w: np.conj(z) * w.conj() + w.conjugate(), lambda z, w: np.exp(z) + np.exp2(w) + np.exp(1j * z.imag),
     lambda z, w: np.log(z) + np.log2(w) - np.log10(z), lambda z, w: np.sin(z) * np.cos(w),
-    lambda z, w: np.sinh(z) - np.cosh(w), lambda z, w: np.reciprocal(z) + np.positive(w) + np.negative(w),
+    lambda z, w: np.sinh(z) - np.cosh(w), lambda z, w: np.tan(z) * np.tanh(w), lambda z, w: np.arcsin(z) / np.arccos(w),
+    lambda z, w: np.arctan(z) + np.arctanh(w), lambda z, w: np.arcsinh(z) * np.arccosh(w),
+    lambda z, w: np.expm1(z) - np.log1p(w), lambda z, w: np.reciprocal(z) + np.positive(w) + np.negative(w),
     lambda z, w: np.where(z.real > 0, z, w) + np.where(w == w.conj().conj(), z, 0) + np.where(z != w, w.real, 1j),
     lambda z, w: np.nan_to_num(z) + np.real(w) * 1j + np.imag(z),
     lambda z, w: z**w, lambda z, w: z**0.3 + abs(w) ** (1j * z.real), lambda z, w: z**w.real + 2 ** (w * z) + z**30,
@@ -62,6 +64,28 @@ def test_arithmetic_and_functions_are_numpys_and_have_right_gradients(place: int
             args = [x[:n] for x in (A, B, U, V)]
             for found, wanted in zip(program(*args), function(*args), strict=True):
                 np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-13)
+
+
+ON_CUTS = np.array([0.0, -0.0, 1e-9, 0.5, 2.0, -2.0, 1e-5, 30.0])
+INVERSES = ("tan", "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "expm1", "log1p")
+
+
+@pytest.mark.parametrize("name", INVERSES)
+def test_on_cuts_and_near_zero_a_function_is_numpys(name: str) -> None:
+    def f(x: Any, y: Any) -> Any:
+        z = np.zeros(x.shape, complex)
+        z.real, z.imag = x, y
+        found = getattr(np, name)(z)
+        return found.real, found.imag
+
+    x, y = (part.ravel() for part in np.meshgrid(ON_CUTS, [0.0, -0.0, 1e-9, 0.75, -2.0]))
+    real, imaginary = f(x, y)
+    scale = 1e-15 * np.hypot(real, imaginary) + (1e-16 if name == "log1p" else 1e-300)  # NumPy loses digits of log1p
+    for found, wanted in zip(ps.trace(f, x, y)(x, y), (real, imaginary), strict=True):
+        is_finite = np.isfinite(wanted)
+        np.testing.assert_array_equal(found[~is_finite], wanted[~is_finite])
+        assert np.all(np.abs(found - wanted)[is_finite] <= 2 * scale[is_finite])
+        np.testing.assert_array_equal(np.signbit(found[wanted != 0]), np.signbit(wanted[wanted != 0]))
 
 
 ARRAYS: list[Callable[..., Any]] = [

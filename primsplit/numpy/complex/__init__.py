@@ -10,6 +10,7 @@ from primsplit.families import import_families
 
 families = import_families(
     __name__,
-    "arithmetic", "functions", "powers", "dispatch", "indexing", "linear", "joining", "creation", "products",
-    "questions", "systems", "factors", "hermitian", "general", "roots", "ordering", "singular", "special", "leaves",
+    "arithmetic", "functions", "inverses", "powers", "dispatch", "indexing", "linear", "joining", "creation",
+    "products", "questions", "systems", "factors", "hermitian", "general", "roots", "ordering", "singular", "special",
+    "leaves",
 )  # fmt: skip

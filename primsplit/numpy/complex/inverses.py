@@ -1,0 +1,93 @@
+"""Tangents of complex numbers, the inverses of sines and tangents, and what loses no digits near 0.
+
+W. Kahan, Branch cuts for complex elementary functions (1987): the parts are real functions of roots, on the right side
+of each cut also where a part is -0.
+"""
+
+from collections.abc import Callable
+
+from primsplit.array import Array
+from primsplit.numpy import ufuncs
+from primsplit.numpy.complex.arithmetic import Parts, elementwise
+from primsplit.numpy.complex.functions import root
+from primsplit.numpy.complex.operands import Pair
+from primsplit.ops import op
+
+FAR = 300.0
+"""The hyperbolic tangent is 1 there, and the square of a sine is still a number."""
+
+Function = Callable[[Array, Array], Parts]
+
+
+def _real(name: str) -> Callable[..., Array]:
+    """The form of a ufunc for real arrays."""
+    found: Callable[..., Array] = ufuncs.ELEMENTWISE[name]
+    return found
+
+
+def _registered(name: str, turned: str, function: Function) -> None:
+    """Register f, and its rotation -i f(i z)."""
+
+    @elementwise(name)
+    def straight(z: Pair) -> Pair:
+        return Pair(*function(*z.whole()))
+
+    @elementwise(turned)
+    def rotated(z: Pair) -> Pair:
+        x, y = z.whole()
+        real, imaginary = function(op.Neg(y), x)
+        return Pair(imaginary, op.Neg(real))
+
+
+def _tanh(x: Array, y: Array) -> Parts:
+    tangent, sine = _real("tan")(y), _real("sinh")(op.Clip(x, -FAR, FAR))
+    growth, square = tangent * tangent + 1.0, sine * sine
+    below = growth * square + 1.0
+    return growth * op.Sqrt(square + 1.0) * sine / below, tangent / below
+
+
+def _arctanh(x: Array, y: Array) -> Parts:
+    square = y * y
+    real = _real("log1p")(x * 4.0 / ((1.0 - x) * (1.0 - x) + square)) * 0.25
+    return real, _real("arctan2")(y + y, (1.0 - x) * (1.0 + x) - square) * 0.5
+
+
+def _arcsin(x: Array, y: Array) -> Parts:
+    (a, b), (c, d) = root(1.0 - x, op.Neg(y)), root(1.0 + x, y)
+    return _real("arctan2")(x, a * c - b * d), _real("arcsinh")(a * d - b * c)
+
+
+_registered("tanh", "tan", _tanh)
+_registered("arctanh", "arctan", _arctanh)
+_registered("arcsin", "arcsinh", _arcsin)
+
+
+@elementwise("arccos")
+def arccos(z: Pair) -> Pair:
+    """From 0 to pi in its real part."""
+    x, y = z.whole()
+    (a, b), (c, d) = root(1.0 - x, op.Neg(y)), root(1.0 + x, y)
+    return Pair(_real("arctan2")(a, c) * 2.0, _real("arcsinh")(b * c - a * d))
+
+
+@elementwise("arccosh")
+def arccosh(z: Pair) -> Pair:
+    """Not negative in its real part."""
+    x, y = z.whole()
+    (a, b), (c, d) = root(x - 1.0, y), root(x + 1.0, y)
+    return Pair(_real("arcsinh")(a * c + b * d), _real("arctan2")(b, c) * 2.0)
+
+
+@elementwise("expm1")
+def expm1(z: Pair) -> Pair:
+    """exp(x) cos(y) - 1, in terms that do not cancel, and exp(x) sin(y)."""
+    x, y = z.whole()
+    half = op.Sin(y * 0.5)
+    return Pair(_real("expm1")(x) * op.Cos(y) - half * half * 2.0, op.Exp(x) * op.Sin(y))
+
+
+@elementwise("log1p")
+def log1p(z: Pair) -> Pair:
+    """The logarithm of the size of 1 + z, and the angle of it."""
+    x, y = z.whole()
+    return Pair(_real("log1p")(x * (x + 2.0) + y * y) * 0.5, _real("arctan2")(y, x + 1.0))
