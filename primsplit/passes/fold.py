@@ -30,7 +30,7 @@ class Folding(Rewriter):
     def visit(self, op: Op) -> Op | None:
         """None for an op whose output is known."""
         if len(op.outputs) == 1:
-            found = _known_sizes(op.outputs[0]) or folded(op)
+            found = _known_sizes(op.outputs[0]) or _nothing(op) or folded(op)
             if found is not None and self.replace(op.outputs[0], found):
                 return None
         return super().visit(op)
@@ -42,6 +42,18 @@ def _known_sizes(var: Var) -> Const | None:
     if var.sizes is None or shape is None or not all(isinstance(d, int) for d in var.sizes):
         return None
     return Const(np.array(var.sizes, dtype=var.type.dtype).reshape(shape), var.hint)
+
+
+def _nothing(op: Op) -> Const | None:
+    """The constant without elements that an op makes, whatever it reads.
+
+    Before 1.27 onnxruntime takes a sum with such a constant for its other operand.
+    """
+    (output,) = op.outputs
+    shape = literal_shape(output.type)
+    if shape is None or 0 not in shape or not is_deterministic(op.kind) or output.type.dtype.kind == "O":
+        return None
+    return Const(np.zeros(shape, output.type.dtype), output.hint)
 
 
 def folded(op: Op) -> Const | None:

@@ -1,5 +1,6 @@
 """check_grads: a function's exported value and gradients against plain NumPy and central differences."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -266,8 +267,10 @@ def _works(made: SplitProgram, function: Function, args: Sequence[Any]) -> bool:
     """True where plain NumPy takes these arguments and gives finite numbers."""
     given = [np.asarray(x) for x in trees.flatten(tuple(args))[0] if leaf_type(x) is not None]
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            # NumPy before 2.3 raises no IndexError where nothing is read.
+            warnings.filterwarnings("error", "Out of bound index", DeprecationWarning)
             found = plain_results(made.program, function, (tuple(args), {}), with_states(made.program, given))
-    except (ValueError, IndexError, ZeroDivisionError, np.linalg.LinAlgError):
+    except (ValueError, IndexError, DeprecationWarning, ZeroDivisionError, np.linalg.LinAlgError):
         return False
     return all(np.all(np.isfinite(np.asarray(x, np.float64))) for x in found)

@@ -153,6 +153,15 @@ def test_the_shape_of_a_value_of_known_type_is_a_constant() -> None:
     assert [r.numpy().tolist() for r in results if isinstance(r, Const)] == [[3], 6]
 
 
+def test_what_has_no_elements_is_a_constant_whatever_it_is_made_of() -> None:
+    """onnxruntime before 1.27 takes such a constant for neutral in sums and products."""
+    block = record(lambda x: op.Add(op.Mul(x, np.zeros((3, 0), F32)), op.Tanh(x)), "float32[3,0]")
+    (result,) = fold_constants(block).results
+    assert isinstance(result, Const)
+    assert (result.numpy().shape, result.type.dtype) == ((3, 0), F32)
+    assert kinds(fold_constants(record(lambda x: op.Tanh(x), "float32[N,0]"))) == ["Tanh"]
+
+
 def test_constants_fold_through_several_ops_and_into_branches() -> None:
     block = record(lambda x: op.Mul(x, op.Sqrt(op.Add(F32(1.0), op.Mul(F32(4.0), F32(2.0))))), "float32[N]")
     after = fold_constants(block)

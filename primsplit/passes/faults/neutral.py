@@ -1,10 +1,13 @@
-"""Keeps onnxruntime from dropping float64 constants that are 0 or 1 in float32.
+"""Keeps onnxruntime from dropping constants that it takes for 0 or 1: float64 ones that are in float32, empty ones.
 
 onnxruntime 1.31.1 removes the addition and subtraction of 0 and the multiplication with and division by 1, and compares
 a constant of one element with them after rounding it to float32: log(x + 1e-300) becomes log(x), and x * (1 + 1e-9)
 becomes x. It looks at Add, Sub, Mul and Div alone. So a term is added by Sum, and a factor is halved, its product
 doubled, which is exact but where a number has no half. A product with (1 + 1e-9) / n becomes a quotient by n: of such a
 numerator the sign is taken out.
+
+Before 1.27 a constant without elements is neutral to it, too, and the result has then the other operand's shape, or the
+file does not load. It is Max that broadcasts to a result without elements.
 """
 
 from collections.abc import Sequence
@@ -18,7 +21,7 @@ NEUTRAL = {"Add": 0.0, "Sub": 0.0, "Mul": 1.0, "Div": 1.0}
 
 
 def keep_faint_constants(block: Block) -> Block:
-    """The block with float64 constants that look neutral in float32 written so that they count; else the same block."""
+    """The block with constants that look neutral written so that they count; the same block where it has none."""
     return _Keeping().run(block)
 
 
@@ -29,6 +32,8 @@ class _Keeping(Rewriter):
 
     def visit(self, op: Op) -> Op | None:
         """An op with such a constant by the operators that onnxruntime does not look at."""
+        if op.kind in NEUTRAL and any(map(_is_empty, op.inputs)):
+            return op.beside("Max", op.inputs, op.outputs)
         if op.kind not in NEUTRAL or op.outputs[0].type.dtype != np.float64:
             return super().visit(op)
         places = [i for i, v in enumerate(op.inputs) if _looks_neutral(v, NEUTRAL[op.kind])]
@@ -38,6 +43,10 @@ class _Keeping(Rewriter):
         *before, last = _kept(op, places[0])
         self.kept.extend(before)
         return last
+
+
+def _is_empty(value: Value | None) -> bool:
+    return isinstance(value, Const) and 0 in value.data.shape
 
 
 def _looks_neutral(value: Value | None, neutral: float) -> bool:

@@ -34,3 +34,22 @@ def test_what_is_neutral_is_left_away(constant: float) -> None:
     made = ps.trace(lambda x: np.exp(np.sin(x) * 1.0 + constant), X)
     np.testing.assert_allclose(made(X), np.exp(np.sin(X) + constant), rtol=1e-15)
     assert "Sum" not in [node.op_type for node in made.to_onnx().graph.node]
+
+
+NOTHING = np.zeros((1, 0))
+EMPTY: list[tuple[str, Callable[[Any], Any]]] = [
+    ("a factor", lambda x: x * NOTHING),
+    ("a term before", lambda x: NOTHING + x),
+    ("a subtracted term", lambda x: x - NOTHING),
+    ("a divisor", lambda x: x / NOTHING),
+    ("an integer", lambda x: x + NOTHING.astype(np.int64)),
+]
+
+
+@pytest.mark.parametrize("function", [row[1] for row in EMPTY], ids=[row[0] for row in EMPTY])
+def test_a_constant_without_elements_is_not_neutral(function: Callable[[Any], Any]) -> None:
+    """onnxruntime before 1.27 gave the other operand, or nothing, or did not load the file."""
+    program = ps.trace(function, ps.spec("float64", ["N", "M"]))
+    for shape in ((3, 1), (3, 0), (1, 1)):
+        assert program(np.ones(shape)).shape == (shape[0], 0)
+    assert {n.op_type for n in program.to_onnx().graph.node} & {"Add", "Sub", "Mul", "Div"} == set()
