@@ -12,6 +12,7 @@ from primsplit.passes.faults.columns import write_vectors_as_columns
 from primsplit.passes.faults.cosines import write_cosines
 from primsplit.passes.faults.empty_layers import guard_empty_layers
 from primsplit.passes.faults.empty_products import zero_empty_products
+from primsplit.passes.faults.empty_rows import guard_empty_rows
 from primsplit.passes.faults.empty_scans import guard_empty_scans
 from primsplit.passes.faults.neutral import keep_faint_constants
 from primsplit.passes.faults.precision import keep_double_products
@@ -70,7 +71,7 @@ def finish(
     if legal is not lean:
         legal = legalize(optimize(legal), provider)
     # What follows is written around onnxruntime's ways and would look like waste to `optimize`.
-    guarded = guard_empty_layers(guard_empty_scans(walk_first_axes(write_later(legal))))
+    guarded = guard_empty_rows(guard_empty_layers(guard_empty_scans(walk_first_axes(write_later(legal)))))
     guarded = guarded if guarded is legal else legalize(guarded, provider)
     columns = write_vectors_as_columns(count_axes_from_front(guarded), is_function=is_function)
     products = join_stacks(zero_empty_products(swap_narrow_products(gemm_of_transposed(columns))))

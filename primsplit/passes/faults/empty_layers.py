@@ -1,6 +1,7 @@
-"""GRU and LSTM over no steps or for no examples; Einsum, circular padding and chosen sums without elements.
+"""Recurrent layers over no steps or for no examples; Einsum, circular padding and chosen sums without elements.
 
-onnxruntime ends the process at a batch of 0, at a GRU of no steps, and at an Einsum that has to turn an empty operand.
+onnxruntime ends the process at a GRU or LSTM of a batch of 0, at a GRU of no steps and, before 1.26, an RNN of none,
+and at an Einsum that has to turn an empty operand.
 An If gives the zeros that the other recurrent layers, and sums over nothing, give for such arrays. Of nothing, it pads
 with zeros, too, and refuses to pad with the array's other end. A ReduceSum along axes that only the run knows sums,
 up to 1.28, along all of them where the array is empty and there are none.
@@ -21,7 +22,7 @@ from primsplit.nested import record
 from primsplit.ops import op
 from primsplit.passes.rewriting import Rewriter, recorded_beside
 
-KINDS = frozenset({"Einsum", "GRU", "LSTM"})
+KINDS = frozenset({"Einsum", "GRU", "LSTM", "RNN"})
 
 
 def guard_empty_layers(block: Block) -> Block:
