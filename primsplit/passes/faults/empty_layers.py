@@ -1,10 +1,9 @@
-"""Recurrent layers over no steps or for no examples; Einsum, circular padding and chosen sums without elements.
+"""Recurrent layers over no steps or for no examples; Einsum and chosen sums without elements.
 
 onnxruntime ends the process at a GRU or LSTM of a batch of 0, at a GRU of no steps and, before 1.26, an RNN of none,
 and at an Einsum that has to turn an empty operand.
-An If gives the zeros that the other recurrent layers, and sums over nothing, give for such arrays. Of nothing, it pads
-with zeros, too, and refuses to pad with the array's other end. A ReduceSum along axes that only the run knows sums,
-up to 1.28, along all of them where the array is empty and there are none.
+An If gives the zeros that the other recurrent layers, and sums over nothing, give for such arrays. A ReduceSum along
+axes that only the run knows sums, up to 1.28, along all of them where the array is empty and there are none.
 """
 
 import functools
@@ -31,25 +30,20 @@ def guard_empty_layers(block: Block) -> Block:
 
 
 class _Guarding(Rewriter):
-    kinds = KINDS | {"Pad", "ReduceSum"}
+    kinds = KINDS | {"ReduceSum"}
 
     def visit(self, op: Op) -> Op | None:
         """The op, or the If that takes the place of a layer."""
         if not _is_guarded(op) or _is_never_empty(op):
             return super().visit(op)
-        of_nothing = _padded if _is_circular(op) else _summed if op.kind == "ReduceSum" else _zeros
+        of_nothing = _summed if op.kind == "ReduceSum" else _zeros
         *before, guarded = unless_empty(op, _arrays(op), nothing=functools.partial(of_nothing, op))
         self.kept.extend(before)
         return guarded
 
 
 def _is_guarded(op: Op) -> bool:
-    return op.kind in KINDS or _is_circular(op) or _is_chosen_sum(op)
-
-
-def _is_circular(op: Op) -> bool:
-    """True for a Pad that repeats the array's other end."""
-    return op.kind == "Pad" and op.attributes.get("mode") in {"wrap", b"wrap"}
+    return op.kind in KINDS or _is_chosen_sum(op)
 
 
 def _is_chosen_sum(op: Op) -> bool:
@@ -93,10 +87,6 @@ def alone(layer: Op, before: Sequence[Op] = ()) -> Block:
     """A block of an op, with fresh outputs, and of what comes before it."""
     inner = replace(layer, outputs=tuple(Var(v.type, v.hint) for v in layer.outputs))
     return Block("layer", (), (*before, inner), inner.outputs)
-
-
-def _padded(layer: Op) -> Sequence[Value]:
-    return tracing.emit("Pad", layer.inputs, {**layer.attributes, "mode": "constant"})
 
 
 def _summed(total: Op) -> Sequence[Value]:

@@ -71,13 +71,6 @@ def test_an_einsum_of_empty_arrays_and_its_gradient_are_numpys(terms: Any, resul
         assert [a.shape for a in found] == [a.shape for a in given]
 
 
-def test_circular_padding_of_no_rows_has_the_right_shape() -> None:
-    program = ps.trace(lambda x: op.Pad(x, [0, 2, 1, 2], mode="wrap"), ps.spec("float32", ["N", 3]))
-    assert program(np.ones((0, 3), np.float32)).shape == (1, 7)
-    x = np.arange(6, dtype=np.float32).reshape(2, 3)
-    np.testing.assert_array_equal(program(x), np.pad(x, [(0, 1), (2, 2)], mode="wrap"))
-
-
 def chosen_sum(x: Any, axes: Any) -> Any:
     return op.ReduceSum(x, axes, keepdims=1, noop_with_empty_axes=1)
 
