@@ -8,6 +8,7 @@ from primsplit.passes.copies import read_past_copies
 from primsplit.passes.faults.axes import count_axes_from_front
 from primsplit.passes.faults.captured_dequantized import copy_captured_dequantized
 from primsplit.passes.faults.cast_stacks import keep_cast_stacks
+from primsplit.passes.faults.ceilings import cut_pools
 from primsplit.passes.faults.circular_pads import guard_circular_pads
 from primsplit.passes.faults.columns import write_vectors_as_columns
 from primsplit.passes.faults.cosines import write_cosines
@@ -73,7 +74,7 @@ def finish(
         legal = legalize(optimize(legal), provider)
     # What follows is written around onnxruntime's ways and would look like waste to `optimize`.
     guarded = guard_empty_layers(guard_empty_scans(walk_first_axes(write_later(legal))))
-    guarded = guard_circular_pads(guard_empty_rows(guarded))
+    guarded = cut_pools(guard_circular_pads(guard_empty_rows(guarded)))
     guarded = guarded if guarded is legal else legalize(guarded, provider)
     columns = write_vectors_as_columns(count_axes_from_front(guarded), is_function=is_function)
     products = join_stacks(zero_empty_products(swap_narrow_products(gemm_of_transposed(columns))))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.dims import Dim, maximum, product
+from primsplit.dims import Dim, Shape, maximum, product, same
 from primsplit.infer.windows import window_count
 from primsplit.ops import op
 from primsplit.passes.compositions.axes import vector
@@ -59,22 +59,45 @@ def overhang(windows: Windows, sizes: Sequence[Dim]) -> list[Dim]:
 
 
 def counts_pads(attributes: Mapping[str, Any]) -> bool:
-    """True for an average over windows that count padding, with as many elements in each.
+    """True for an average over windows that count padding.
 
-    onnxruntime 1.21 to 1.24 divides some of them by a wrong number.
+    onnxruntime 1.21 to 1.24 divides some of them by a wrong number; before 1.21 it counts what a last window of
+    ceil_mode reaches over the padding, too.
     """
-    is_simple = attributes.get("auto_pad", "NOTSET") in {"NOTSET", b"NOTSET"} and not attributes.get("ceil_mode", 0)
-    return is_simple and bool(attributes.get("count_include_pad", 0)) and any(attributes.get("pads") or ())
+    is_placed = attributes.get("auto_pad", "NOTSET") in {"NOTSET", b"NOTSET"}
+    counts = bool(attributes.get("count_include_pad", 0))
+    return is_placed and counts and bool(any(attributes.get("pads") or ()) or attributes.get("ceil_mode", 0))
 
 
 def padded_average_pool(
-    x: Array, *, pads: Sequence[int], count_include_pad: int = 1, ceil_mode: int = 0, **placement: Any
+    x: Array,
+    *,
+    pads: Sequence[int] | None = None,
+    count_include_pad: int = 1,
+    ceil_mode: int = 0,
+    **placement: Any,
 ) -> Array:
     """The averages over windows of what is padded before."""
-    rank = len(pads) // 2
-    whole = [0, 0, *pads[:rank], 0, 0, *pads[rank:]]
-    wide = op.Pad(x, vector(whole), np.zeros((), x.dtype))
-    return op.AveragePool(wide, **{k: v for k, v in placement.items() if v is not None})
+    given = {k: v for k, v in placement.items() if v is not None} | ({"ceil_mode": 1} if ceil_mode else {})
+    if not any(pads or ()):
+        return op.AveragePool(x, **given)
+    rank = x.ndim - 2
+    before, after = tuple(pads or ())[:rank], tuple(pads or ())[rank:]
+    wide = op.Pad(x, vector([0, 0, *before, 0, 0, *after]), np.zeros((), x.dtype))
+    found = op.AveragePool(wide, **given)
+    return without_late_windows(found, x.shape, pads=pads, **placement) if ceil_mode else found
+
+
+def without_late_windows(found: Array, shape: Shape, *, kernel_shape: Sequence[int], **placement: Any) -> Array:
+    """What a pool of a padded array in ceil_mode gives, but for windows that begin in the padding after."""
+    windows = windows_over(shape[2:], kernel_shape, **{k: v for k, v in placement.items() if v is not None})
+    pads = zip(windows.before, windows.after, strict=True)
+    rows = zip(shape[2:], windows.spans, windows.strides, pads, strict=True)
+    counts = [window_count(size, span, step, around, ceil=True) for size, span, step, around in rows]
+    if all(map(same, counts, found.shape[2:])):
+        return found
+    axes = vector(range(2, len(shape)))
+    return op.Slice(found, [0] * len(counts), counts, axes)
 
 
 def global_average_pool(x: Array) -> Array:
