@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize as so
-from scipy.optimize import Bounds, minimize, minimize_scalar, nnls
+from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint, minimize, minimize_scalar, nnls
 
 import primsplit as ps
 from primsplit.errors import ShapeError, UnsupportedFunction
@@ -59,6 +59,23 @@ def of_positive_columns(p: Any) -> Any:
     return found
 
 
+SUM = {"type": "eq", "fun": lambda x: np.sum(x) - 1}
+
+
+def away(x: Any, p: Any) -> Any:
+    return np.sum((x - p) ** 2)
+
+
+def with_sum_one(p: Any) -> Any:
+    """The least of `quadratic` where x[0] + x[1] = 1, by Lagrange's multiplier."""
+    inverse = np.linalg.inv(CONVEX)
+    return inverse @ (p + (1 - np.sum(inverse @ p)) / np.sum(inverse))
+
+
+def within(limit: Any, objective: Callable[..., Any] = away, **options: Any) -> Callable[[Any], Any]:
+    return lambda p: minimize(objective, np.full(2, 0.2), args=(p,), constraints=limit, **options).x
+
+
 EXACT: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Any]] = {
     "a quadratic": (lambda p: minimize(quadratic, np.ones(2), args=(p,)).x, lambda p: np.linalg.solve(CONVEX, p), P),
     "its value": (lambda p: minimize(quadratic, np.ones(2), p).fun, lambda p: -p @ np.linalg.solve(CONVEX, p) / 2, P),
@@ -85,6 +102,33 @@ EXACT: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Any]] = {
         P,
     ),
     "a number at a bound": (lambda p: minimize_scalar(lambda t: t, bounds=(p[0], 5)).x, lambda p: p[0], P),
+    "a sum that is 1": (within(SUM, quadratic), with_sum_one, P),
+    "a linear equation": (within(LinearConstraint(np.ones((1, 2)), 1, 1), quadratic), with_sum_one, P),
+    "a sum that is 1, of what is not negative": (
+        within(SUM, bounds=[(0, None)] * 2), lambda p: np.stack([0 * p[0], 1 + 0 * p[1]]), P + np.array([-1, 3.0])
+    ),
+    "in a disc": (
+        within({"type": "ineq", "fun": lambda x: 1 - x @ x}), lambda p: p / np.linalg.norm(p), P
+    ),
+    "in a disc, a line's least value": (
+        within(NonlinearConstraint(lambda x: x @ x, -np.inf, 1), lambda x, p: p @ x),
+        lambda p: -p / np.linalg.norm(p),
+        P,
+    ),
+    "a constraint that is slack": (within({"type": "ineq", "fun": lambda x: 9 - x @ x}), lambda p: p, P),
+    "a constraint with arguments, one that holds and one that is slack": (
+        lambda p: minimize(away, np.zeros(2), args=(0 * p,), constraints=[
+            {"type": "eq", "fun": lambda x, a: x[0] - a, "args": (p[0] ** 2,)},
+            {"type": "INEQ", "fun": lambda x: x - np.array([0.5, -1.0])},
+        ]).x,
+        lambda p: np.stack([p[0] ** 2, 0 * p[1]]),
+        P,
+    ),
+    "between sides": (
+        within([LinearConstraint(np.eye(2), [-1, -np.inf], [9, 1.5]), LinearConstraint([[1.0, 0]], 0.5, 0.5)]),
+        lambda p: np.stack([0.5 + 0 * p[0], 1.5 + 0 * p[1]]),
+        P,
+    ),
     "least squares that are nowhere negative": (lambda p: nnls(DESIGN, mixed(p))[0], of_positive_columns, P),
 }  # fmt: skip
 
@@ -102,6 +146,10 @@ def test_second_derivatives_of_minima_are_right() -> None:
         return minimize_scalar(lambda t, slope: np.exp(t) - slope * t, args=(np.sin(p[0]),), tol=1e-12).fun
 
     check_grads(bottom, P, value_tolerance=1e-9)
+    in_disc = within({"type": "ineq", "fun": lambda x: 1 - x @ x})
+    np.testing.assert_allclose(
+        ps.hessian(lambda p: in_disc(p)[0])(P), ps.hessian(lambda p: p[0] / np.linalg.norm(p))(P), rtol=1e-7
+    )
     check_grads(lambda p: nnls(DESIGN, mixed(np.sin(p)))[0], P, value_tolerance=1e-9)
     check_grads(lambda p: minimize(quadratic, np.zeros(2), args=(np.sin(p),), tol=1e-12).fun, P, value_tolerance=1e-9)
     np.testing.assert_allclose(
@@ -128,8 +176,9 @@ def test_a_start_on_top_of_a_hill_is_left_for_a_minimum() -> None:
 
 
 def test_what_has_no_minimum_is_nan() -> None:
-    found = ps.trace(lambda p: minimize(lambda x: p * np.sum(x), np.zeros(2)).x, np.array(1.0))(np.array(1.0))
-    assert np.isnan(found).all()
+    never = {"type": "eq", "fun": lambda x: x @ x + 1}
+    for function in (lambda p: minimize(lambda x: p[0] * np.sum(x), np.zeros(2)).x, within(never)):
+        assert np.isnan(ps.trace(function, P)(P)).all()
 
 
 def test_a_minimum_of_numbers_alone_is_scipys_own() -> None:
@@ -139,13 +188,8 @@ def test_a_minimum_of_numbers_alone_is_scipys_own() -> None:
     assert ps.trace(f, np.array(2.0))(np.array(2.0)) == f(2.0)
 
 
-EQUAL = {"type": "eq", "fun": np.sum}
 REFUSED: list[tuple[str, Callable[[Any], Any], type[Exception]]] = [
-    (
-        "constraints",
-        lambda p: minimize(quadratic, P, p, constraints={"type": "eq", "fun": np.sum}),
-        UnsupportedFunction,
-    ),
+    ("traced sides", lambda p: minimize(away, P, p, constraints=LinearConstraint(CONVEX, p, p)), UnsupportedFunction),
     ("callback", lambda p: minimize(quadratic, P, p, callback=print), UnsupportedFunction),
     ("3 bounds for 2", lambda p: minimize(quadratic, P, p, bounds=[(0, 1)] * 3), ShapeError),
     ("one dimension", lambda p: minimize(lambda x: np.sum((x - p) ** 2), np.zeros((2, 2))), ShapeError),

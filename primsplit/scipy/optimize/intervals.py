@@ -19,7 +19,8 @@ from primsplit.numpy.dense.loop import until
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.scipy.operands import with_args
-from primsplit.scipy.optimize.minima import Box, least
+from primsplit.scipy.optimize.bounds import Box
+from primsplit.scipy.optimize.minima import least
 
 __all__ = ["minimize_scalar"]
 
