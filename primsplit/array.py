@@ -21,7 +21,7 @@ from primsplit.ir import NOWHERE, Const, Type, Value, Var
 from primsplit.methods import ARRAYS, KEEPING, METHODS, ArrayMethod, called
 from primsplit.operators import Operators
 from primsplit.traced_text import formatted, is_only_spelled, shown
-from primsplit.views import View
+from primsplit.views import View, bases_of
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 HOOKS = frozenset({"ufunc", "condition", "again", "joins", "parts", "ufunc of objects", "whole number"})
@@ -76,12 +76,16 @@ class Array(Operators, metaclass=ComparedClass):
                 place=tracing.user_place(),
                 cure="Return it from the traced function instead of storing it.",
             )
+        self.refresh()
+        return self._value
+
+    def refresh(self) -> None:
+        """Read a view anew, and those that it is a view of, where what they show was written to."""
         chain: list[Array] = [self]
         while chain[-1]._view is not None:
             chain.append(chain[-1]._view.base)
         for array in reversed(chain):
             array._see_base()
-        return self._value
 
     def _see_base(self) -> None:
         """Read a view anew where its base, which is up to date, was written to."""
@@ -92,7 +96,7 @@ class Array(Operators, metaclass=ComparedClass):
                 cure="Write to a copy, view = x.reshape(...).copy() say, and read that; of a function, its result.",
             )
         view = self._view
-        if view is None or view.seen == view.base.version:
+        if view is None or view.is_current():
             return
         if view.write is None:
             raise TraceError(
@@ -101,8 +105,7 @@ class Array(Operators, metaclass=ComparedClass):
                 cure="Take the view after the write, or .copy() it before.",
             )
         with tracing.resumed(self._recording):
-            self._value = view.read(view.base).value
-        view.seen = view.base.version
+            self._value = view.read_anew().value
         self.version += 1
 
     def assign(self, new: "Array") -> None:
@@ -118,17 +121,15 @@ class Array(Operators, metaclass=ComparedClass):
             if view.write is None:
                 self._poison_bases()
             else:
-                view.base.assign(view.write(view.base, new))
-                view.seen = view.base.version
+                view.pass_on(view.write, new)
         self._value = new.value
         self.version += 1
 
     def _poison_bases(self) -> None:
         """Cut this view off from what it was taken from, whose elements are not known any more."""
-        view, self._view = self._view, None
-        while view is not None:
-            view.base.poisoned = tracing.user_place() or NOWHERE
-            view = view.base._view
+        for base in bases_of(self):
+            base.poisoned = tracing.user_place() or NOWHERE
+        self._view = None
 
     @property
     def recording(self) -> tracing.Recording:
@@ -157,7 +158,11 @@ class Array(Operators, metaclass=ComparedClass):
         self, base: "Array", read: Callable[["Array"], "Array"], write: Callable[["Array", "Array"], "Array"] | None
     ) -> "Array":
         """The handle itself, declared a view of `base`."""
-        self._view = View(base, read, write)
+        return self.being(View(base, read, write))
+
+    def being(self, view: View | None) -> "Array":
+        """The handle itself, declared to be this view, or none."""
+        self._view = view
         return self
 
     @property  # type: ignore[misc]  # object's may be written to
@@ -167,12 +172,6 @@ class Array(Operators, metaclass=ComparedClass):
         That is an `np.ndarray`, one of NumPy's numbers, or one of Python's.
         """
         return kind_of(self, frame) if tracing.is_asked_by_user(frame := sys._getframe(1)) else Array
-
-    def numpys_class(self) -> Any:
-        """What NumPy, or Python, would have here."""
-        if self.weak and self.shape == ():
-            return _PYTHONS.get(self.dtype.kind, float)
-        return self.dtype.type if self.is_number() else np.ndarray
 
     # What NumPy knows of an array without its elements.
 
@@ -369,10 +368,6 @@ class Array(Operators, metaclass=ComparedClass):
         if self.is_number() and method in KEEPING:
             return lambda *args, **options: _number_of(implementation(self, *args, **options))
         return lambda *args, **options: numbers_of(method, implementation(self, *args, **options), options)
-
-
-_PYTHONS = {"b": bool, "i": int, "u": int}
-"""The class of Python's numbers of a kind of dtype; of all others it is float."""
 
 
 def unsupported(name: str) -> UnsupportedFunction:

@@ -45,6 +45,17 @@ def rows_of(x: Any) -> Iterator[Any]:
     return iter([x[i] for i in range(literal_size(x.shape[0], "iteration"))])
 
 
+_PYTHONS = {"b": bool, "i": int, "u": int}
+"""The class of Python's numbers of a kind of dtype; of all others it is float."""
+
+
+def numpys_class(x: Any) -> Any:
+    """The class of what NumPy, or Python, would have for a traced array."""
+    if x.weak and x.shape == ():
+        return _PYTHONS.get(x.dtype.kind, float)
+    return x.dtype.type if x.is_number() else np.ndarray
+
+
 class ComparedClass(type):
     """The class of classes that stand for others: `type(x) == np.ndarray` would be False. Raises NumberAsked.
 
@@ -88,12 +99,12 @@ def kind_of(x: Any, frame: FrameType) -> type:
     """
     if frame.f_code is _OF_ABSTRACT:
         _refuse_methods(x, frame.f_locals["cls"])
-    kind: type = x.numpys_class()
+    kind: type = numpys_class(x)
     return kind
 
 
 def _refuse_methods(x: Any, abstract: type) -> None:
-    kind = x.numpys_class()
+    kind = numpys_class(x)
     if issubclass(builtins.type(x), abstract) and not issubclass(kind, abstract):
         raise NumberAsked(
             f"isinstance(x, {abstract.__name__}) asks for methods, and a traced array has more than {kind.__name__}",

@@ -1,7 +1,19 @@
-"""What a traced array that is a view remembers of its base."""
+"""What a traced array that is a view remembers of its base, or of the arrays of which it is one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+
+def bases_of(array: Any) -> Iterator[Any]:
+    """What a traced array is a view of, or may be one of, what those are views of, and so on, each once."""
+    seen: set[int] = set()
+    left = [array]
+    while left:
+        view = left.pop().view_of
+        new = [] if view is None else [base for base in view.bases if id(base) not in seen]
+        seen.update(map(id, new))
+        left += new
+        yield from new
 
 
 class View:
@@ -22,3 +34,78 @@ class View:
         self.read = read
         self.write = write
         self.seen = base.version
+
+    @property
+    def bases(self) -> Sequence[Any]:
+        """The arrays that it may show."""
+        return (self.base,)
+
+    def is_current(self) -> bool:
+        """True where nothing was written since it was read; the base is up to date."""
+        return bool(self.seen == self.base.version)
+
+    def read_anew(self) -> Any:
+        """What it shows now."""
+        self.seen = self.base.version
+        return self.read(self.base)
+
+    def pass_on(self, write: Callable[[Any, Any], Any], new: Any) -> None:
+        """Write what the view holds now to its base."""
+        self.base.assign(write(self.base, new))
+        self.seen = self.base.version
+
+
+class Choice(View):
+    """What is one of several arrays, of which a number of the run tells: `is_one(k)` is a flag, true for the k-th.
+
+    `choose(flag, a, b)` is an array that is `a` where the flag is true. Without it nobody knows which array it is, once
+    one of them has been written to. Where it `owns`, the last of them is shown by nothing else.
+    """
+
+    __slots__ = ("_bases", "_versions", "choose", "is_one", "owns")
+
+    def __init__(
+        self,
+        bases: Sequence[Any],
+        is_one: Callable[[int], Any],
+        choose: Callable[[Any, Any, Any], Any] | None,
+        *,
+        owns: bool,
+    ) -> None:
+        self._bases, self.is_one, self.choose, self.owns = bases, is_one, choose, owns
+        super().__init__(bases[0], self._chosen, None if choose is None else lambda _, new: new)
+        self._versions = self._now()
+
+    @property
+    def bases(self) -> Sequence[Any]:
+        """The arrays that it may show."""
+        return self._bases
+
+    def _now(self) -> list[int]:
+        for base in self._bases[1:]:
+            base.refresh()
+        return [base.version for base in self._bases]
+
+    def _chosen(self, first: Any) -> Any:
+        if self.choose is None:
+            return first
+        found = first
+        for k, base in enumerate(self._bases[1:], 1):
+            found = self.choose(self.is_one(k), base, found)
+        return found
+
+    def is_current(self) -> bool:
+        """True where nothing was written to any of them since it was read; the first is up to date."""
+        return self._versions == self._now()
+
+    def read_anew(self) -> Any:
+        """What it shows now."""
+        self._versions = self._now()
+        return self._chosen(self.base)
+
+    def pass_on(self, write: Callable[[Any, Any], Any], new: Any) -> None:
+        """Write what is shown to the one that it is."""
+        for k, base in enumerate(self._bases):
+            if self.choose is not None:
+                base.assign(self.choose(self.is_one(k), write(base, new), base))
+        self._versions = self._now()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import views
 from primsplit.array import Array
 from primsplit.dims import Size
 from primsplit.fingerprint import is_library
@@ -35,28 +36,24 @@ def reached(values: Iterable[Any], holds: Callable[[Any], list[Any]]) -> Iterato
             left += holds(part)
 
 
-def root_of(array: Any) -> Any:
-    """The array that this one is a view of, or itself."""
-    return [array, *bases_of(array)][-1]
+def roots_of(array: Any) -> list[Any]:
+    """The arrays that this one is a view of, or may be, and which are views of none; or itself."""
+    return [base for base in (array, *bases_of(array)) if next(bases_of(base), None) is None]
 
 
 def bases_of(array: Any) -> Iterator[Any]:
-    """What an array is a view of, what that is a view of, and so on."""
-    while (base := _base(array)) is not None:
-        yield base
-        array = base
-
-
-def _base(array: Any) -> Any:
+    """What an array is a view of, or may be one of, what those are views of, and so on."""
     if type(array) is Array:
-        return None if array.view_of is None else array.view_of.base
-    return array.base if type(array) is np.ndarray else None
+        yield from views.bases_of(array)
+    while type(array) is np.ndarray and array.base is not None:
+        array = array.base
+        yield array
 
 
 def written_with(array: Array) -> Array:
     """The array that a write to this one writes to: itself, or the one that it is surely a view of."""
-    while array.view_of is not None and array.view_of.write is not None:
-        array = array.view_of.base
+    while (view := array.view_of) is not None and view.write is not None and len(view.bases) == 1:
+        array = view.base
     return array
 
 

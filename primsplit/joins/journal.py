@@ -14,6 +14,7 @@ from primsplit import tracing
 from primsplit.array import Array
 from primsplit.branching.paths import NotJoined
 from primsplit.joins.holders import is_users_object, written_with
+from primsplit.views import Choice, View
 
 Content = dict[Any, Any]
 """What a list holds by position, a dictionary by key, an object by attribute; of a traced array, its elements."""
@@ -47,8 +48,8 @@ class Journal:
         self.at, self.is_known, self.is_alone = at, is_known, is_alone
         self.recording = tracing.current()
         self.noted: dict[int, tuple[Any, Content]] = {}
-        self.lent: list[tuple[Array, Array]] = []
-        """The arrays from before that the side writes to, each with what it was."""
+        self.lent: list[tuple[Array, Array, View | None]] = []
+        """The arrays from before that the side writes to, each with what it held and what it was a view of."""
         self.changes: list[Change] = []
 
     def note(self, owner: Any, attribute: str | None = None) -> None:
@@ -79,13 +80,15 @@ class Journal:
         is_sides = array.recording is self.recording or self.recording is not tracing.current()
         if is_sides or array.is_number() or not tracing.is_open(array.recording) or not self.is_alone(array):
             return
-        self.lent.append((array, content(array)[_ELEMENTS]))
+        self.lent.append((array, content(array)[_ELEMENTS], array.view_of))
         array.holding(array.value, self.recording)
+        if isinstance(array.view_of, Choice):
+            array.being(None)  # the side sees none of those that it may be
 
     def take_back(self) -> None:
         """Give the arrays from before what they held. What shows them in the side shows that too from now on."""
-        for array, before in self.lent:
-            array.holding(before.value, before.recording)
+        for array, before, view in self.lent:
+            array.holding(before.value, before.recording).being(view)
         self.lent.clear()
 
     def note_values(self, owner: Any, attribute: str | None) -> None:
@@ -102,7 +105,7 @@ class Journal:
         for k in range(len(changes)):
             put(changes[k].owner, changes[k].before)
         self.changes = [c for c in changes if sys.getrefcount(c[0]) > _ALONE]
-        self.changes += [Change(array, {_ELEMENTS: before}, content(array)) for array, before in self.lent]
+        self.changes += [Change(array, {_ELEMENTS: before}, content(array)) for array, before, _ in self.lent]
 
 
 class _Open(threading.local):

@@ -16,14 +16,15 @@ from primsplit.control.branching import choose
 from primsplit.errors import PrimsplitError
 from primsplit.ir import walk
 from primsplit.joins.harmless import UNKNOWN, is_harmless, meaning, what_does_more
-from primsplit.joins.holders import bases_of, hides, reached, root_of, seen
+from primsplit.joins.holders import bases_of, hides, reached, roots_of, seen
 from primsplit.joins.journal import Journal, content, journal
 from primsplit.joins.places import Places
+from primsplit.joins.pointers import Pointers
 from primsplit.joins.rewriting import Join
-from primsplit.nested import same_everywhere
+from primsplit.views import Choice
 
-_OLD, _IS_NEW = "what was ", "another than "
-"""What an If gives of a name beside its value: the array that it had before, and whether that is another one."""
+_OLD = "what was "
+"""What an If gives of a name beside its value: the array that it had before."""
 Side = Callable[..., tuple[Any, ...]]
 
 
@@ -48,7 +49,7 @@ class Statement:
         self.join, self.given = join, given
         self.sides = {True: true, False: false}
         self.runs: list[tuple[Sequence[Any], Sequence[Any]]] = []
-        self.places = Places()
+        self.places, self.pointers = Places(), Pointers()
         self.last: Journal | None = None
         """That of the run of a side that came last."""
         self.found: dict[tuple[int, ...], Any] = {}
@@ -86,10 +87,10 @@ class Statement:
         others = [v for v in self.given if not any(v is a for a in arrays.values())]
         parts = [*reached([v for v in (*others, *self.read) if not is_missing(v)], seen)]
         shown = [id(v) for v in (*parts, *arrays.values()) if _is_array(v)]
-        bound = {id(v) for n, v in arrays.items() if n in self.join.effects.bound or root_of(v) is not v}
+        bound = {id(v) for n, v in arrays.items() if n in self.join.effects.bound or v.view_of is not None}
         lent = {n for n, v in arrays.items() if shown.count(id(v)) > 1 and id(v) not in bound}
-        roots = [id(root_of(v)) for n, v in arrays.items() if n not in lent]
-        elsewhere = {id(root_of(v)) for v in parts if _is_array(v)}
+        roots = [id(root) for n, v in arrays.items() if n not in lent for root in roots_of(v)]
+        elsewhere = {id(root) for v in parts if _is_array(v) for root in roots_of(v)}
         if len({*roots}) < len(roots) or not elsewhere.isdisjoint(roots) or any(map(hides, parts)):
             raise self.refusal("it writes to an array that other names may show")
         return {*arrays} - lent
@@ -121,6 +122,9 @@ class Statement:
             return self._chosen(name, made, found)
 
         self.places.settle(chosen, arrays=True)  # first, as what shows them is read now
+        for k, name in enumerate(self.join.names):
+            if self._is_written_array(k):
+                self.given[k].assign(found.get(_OLD + name, found[name]))
         names = tuple(self._after(k, name, found) for k, name in enumerate(self.join.names))
         self.places.settle(chosen, arrays=False)
         return names
@@ -129,10 +133,14 @@ class Statement:
         self._take_back()
         if self.places.have_other_keys():
             raise self.refusal("a list, a dictionary or an object has another length after one of its sides")
-        return self.places.left_by(bool(which), given)
+        numbers = self.pointers.given(self.places.before(bool(which)), lambda array: array)
+        return {**self.places.left_by(bool(which), given), **numbers}
 
     def _check_shown_once(self) -> None:
-        """Two names or places show one array only where they do so whichever side is run."""
+        """Two names or places show one array only where they do so whichever side is run, or where that is followed.
+
+        An array from before is followed (`Pointers`); a view of one, and an array that a side made, are not.
+        """
         chosen = (k for k, name in enumerate(self.join.names) if self._is_chosen(name))
         named = [[made[k] for _, made in self.runs] for k in chosen]
         named = [row for row in named if not (_is_container(row[0]) and all(v is row[0] for v in row))]
@@ -140,9 +148,20 @@ class Statement:
         for k, (own, made) in enumerate(self.runs):
             left = [own[name] for name in self._rebound() if made[name] is not own[name]]
             leaves = trees.leaves_or_none([*left, *(row[k] for row in rows.values())])
-            roots = [id(root_of(v)) for v in leaves if _is_array(v) or type(v) is np.ndarray]
-            if len({*roots}) < len(roots):
+            arrays = [v for v in leaves if _is_array(v) or type(v) is np.ndarray]
+            roots = [id(root) for v in arrays for root in roots_of(v)]
+            if any(roots.count(id(root)) > 1 for v in arrays for root in self._not_followed(v, own)):
                 raise self.refusal("two names show one array")
+
+    def _not_followed(self, value: Any, own: Sequence[Any]) -> list[Any]:
+        """The roots of an array but those that were there before a run of a side, or stand for one that was."""
+        if isinstance(value, np.ndarray):
+            return [] if self._is_known(value) else roots_of(value)
+        if tracing.is_open(value.recording) or any(value is each for each in own):
+            return []
+        if isinstance(value.view_of, Choice):
+            return [root for base in value.view_of.bases for root in self._not_followed(base, own)]
+        return roots_of(value)
 
     def _run(self, which: bool) -> Callable[[], dict[str, Any]]:
         """The side as a function of nothing: the values of its names that are numbers or arrays."""
@@ -157,20 +176,30 @@ class Statement:
                     for n, v in zip(self.join.names, made, strict=True)
                     if self._is_chosen(n) and self._may_give(n, v)
                 }
-                for k in self._rebound():
-                    values |= {_OLD + self.join.names[k]: own[k], _IS_NEW + self.join.names[k]: made[k] is not own[k]}
+                old = {_OLD + self.join.names[k]: own[k] for k in self._rebound()}
             self.last = changed
             self.runs.append((own, made))
             mine = [id(v) for v in made if _is_container(v) and not self._is_known(v)]
             changes = [c for c in changed.changes if id(c.owner) not in mine]
-            return values | self.places.given(which, changes, _is_value)
+            values |= self.places.given(which, changes, _is_value)
+            return {**values, **old, **self.pointers.given(values, lambda array: self._before(array, own, changed))}
 
         side.__name__ = "then" if which else "else"
         return side
 
+    def _before(self, array: Any, own: Sequence[Any], changed: Journal) -> Any:
+        """The array from before that this one is in a side that is being run; None for another."""
+        if isinstance(array, np.ndarray):
+            return array if self._is_known(array) else None
+        for given, mine in zip(self.given, own, strict=True):
+            if array is mine and type(given) is Array:
+                return given
+        is_lent = any(array is lent for lent, *_ in changed.lent)
+        return array if is_lent or array.recording is not tracing.current() else None
+
     def _is_known(self, value: Any) -> bool:
         """True where what was there before the statement may show a list, a dictionary or an array of known numbers."""
-        value = root_of(value)
+        (value,) = roots_of(value) if type(value) is np.ndarray else (value,)
         if not isinstance(value, np.ndarray | list | dict):
             return True
         before = (other for other in (*self.given, *self.read) if not is_missing(other))
@@ -179,8 +208,11 @@ class Statement:
     def _is_alone(self, array: Array) -> bool:
         """True for an array of which what was there before the statement shows no view."""
         parts = [*reached((v for v in (*self.given, *self.read) if not is_missing(v)), seen)]
-        bases = (base for part in parts if _is_array(part) for base in bases_of(part))
-        return not any(map(hides, parts)) and all(base is not array for base in bases)
+        arrays = [part for part in parts if _is_array(part)]
+        roots = [id(root) for part in arrays if part is not array for root in roots_of(part)]
+        is_one_of_them = isinstance(array.view_of, Choice) and any(id(root) in roots for root in roots_of(array))
+        is_seen = any(base is array for part in arrays for base in bases_of(part))
+        return not (is_one_of_them or is_seen or any(map(hides, parts)))
 
     def _take_back(self) -> None:
         """Let the arrays that the last run wrote to be what they were."""
@@ -211,23 +243,11 @@ class Statement:
         given = self.given[k]
         if not self._is_chosen(name):
             return NotAssigned(self.join.at)
-        if self._is_written_array(k):
-            given.assign(found.get(_OLD + name, found[name]))
-            kept = [after[k] is own[k] for own, after in self.runs]
-            if all(kept):
-                return given
-            new = self._chosen(name, made, found)
-            return self._either(name, new, given, found[_IS_NEW + name]) if any(kept) else new
+        if self._is_written_array(k) and all(after[k] is own[k] for own, after in self.runs):
+            return given
         if name not in found and not all(is_same(made[0], other) for other in made[1:]):
             return NotAssigned(self.join.at, f"{name} is no number or array")
         return self._chosen(name, made, found)
-
-    def _either(self, name: str, new: Array, given: Array, is_new: Array) -> Array:
-        """What is a new array or the one that the name had, as `is_new` tells: writing to it writes to that one too."""
-        if new.view_of is not None or not same_everywhere(new.shape, given.shape):
-            raise self.refusal(f"it both writes to {name} and gives it another array")
-        either = _Either(is_new, new.own())
-        return new.viewing(given, either.read, either.write)
 
     def _chosen(self, name: str, made: Sequence[Any], found: Mapping[str, Any]) -> Any:
         """What a name or place holds that holds one of `made` after each run of a side."""
@@ -237,19 +257,20 @@ class Statement:
             raise self.refusal(f"{name} is no number or array")
         row = tuple(map(id, made))
         if row not in self.found:
-            self.found[row] = self._unaliased(name, made, found[name])
+            self.found[row] = self._unaliased(name, made, found)
         return self.found[row]
 
-    def _unaliased(self, name: str, made: Sequence[Any], found: Any) -> Any:
-        """The chosen array; where a side gave the name an array that was there before, writing to either is refused."""
+    def _unaliased(self, name: str, made: Sequence[Any], given: Mapping[str, Any]) -> Any:
+        """The chosen array; where a side gave the name a view of one from before, writing to either is refused."""
+        found = given[name]
         leaves = trees.leaves_or_none(list(made))
         if any(_is_array(v) and v.shape == () for v in leaves):
             raise self.refusal(f"{name} is an array without axes")
         old = {id(base): base for base in map(self._from_before, leaves) if base is not None}
-        if not old:
-            return found
-        (base, *others) = old.values()
-        if others or type(found) is not Array or not _is_array(base):
+        if (followed := self.pointers.settled(name, given)) is not None:
+            return followed
+        (base, *others) = old.values() or [None]
+        if others or not isinstance(base, Array) or type(found) is not Array:
             raise self.refusal(f"{name} is one of several arrays, which may be written to later")
         return found.viewing(base, lambda _: found, None)
 
@@ -259,22 +280,6 @@ class Statement:
             return value if type(value) is np.ndarray and self._is_known(value) else None
         shown = (array for array in (value, *bases_of(value)) if tracing.is_open(array.recording))
         return next(shown, None)
-
-
-class _Either:
-    """The view that is an array of its own where `is_new`, and else its base."""
-
-    def __init__(self, is_new: Array, own: Array) -> None:
-        self.is_new, self.own = is_new, own
-
-    def read(self, base: Array) -> Any:
-        """What it shows after a write to its base."""
-        return np.where(self.is_new, self.own, base)
-
-    def write(self, base: Array, written: Array) -> Any:
-        """What its base holds after a write to it."""
-        self.own = written.own()
-        return np.where(self.is_new, base, written)
 
 
 def _is_container(value: Any) -> bool:

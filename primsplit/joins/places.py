@@ -37,8 +37,7 @@ class Places:
 
         An array from before that the side has written to is among what it has `given`.
         """
-        left = self.changed[not which] - self.changed[which]
-        before = {place: [*self.owners[place[0]].before.values()][place[1]] for place in left}
+        before = self.before(which)
         written = {key: given[self._name((key, k))] for key, k in self.changed[which] if self._is_array(key)}
 
         def as_it_is(value: Any) -> Any:
@@ -47,7 +46,12 @@ class Places:
                 return trees.unflatten(spec, [written.get(id(leaf), leaf) for leaf in leaves])
             return written.get(id(value), value)
 
-        return {self._name(place): as_it_is(value) for place, value in before.items()}
+        return {name: as_it_is(value) for name, value in before.items()}
+
+    def before(self, which: bool) -> dict[str, Any]:
+        """What the places held, by name, that the other side changes, and not this one."""
+        left = self.changed[not which] - self.changed[which]
+        return {self._name(p): [*self.owners[p[0]].before.values()][p[1]] for p in left}
 
     def rows(self) -> dict[Place, list[Any]]:
         """What each place that is changed holds after each run."""

@@ -12,6 +12,7 @@ from primsplit.ir import BFLOAT16
 from primsplit.lifting import as_array
 from primsplit.numpy.axes import array_like, many_axes
 from primsplit.numpy.ufuncs import Casting
+from primsplit.views import bases_of
 
 
 @implements(np.shape)
@@ -86,14 +87,7 @@ def common_type(*arrays: Any) -> Any:
 
 @implements(np.may_share_memory, np.shares_memory)
 def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
-    """True for an array and its view."""
-    return any(x is y for x in _bases(a) for y in _bases(b))
-
-
-def _bases(value: Any) -> list[Array]:
-    """The array, what it is a view of, and so on."""
-    found: list[Array] = []
-    while isinstance(value, Array):
-        found.append(value)
-        value = None if value.view_of is None else value.view_of.base
-    return found
+    """True for an array and its view, or what may be one."""
+    if not (isinstance(a, Array) and isinstance(b, Array)):
+        return False
+    return any(x is y for x in (a, *bases_of(a)) for y in (b, *bases_of(b)))

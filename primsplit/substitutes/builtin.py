@@ -17,6 +17,7 @@ import numpy as np
 
 from primsplit import dims
 from primsplit.array import FUNCTIONS, Array
+from primsplit.concretization import numpys_class
 from primsplit.dims import Size
 from primsplit.lifting import holds_traced
 from primsplit.numpy.second_run import is_again
@@ -133,7 +134,7 @@ def _is_instance(x: Any, kinds: Any) -> bool:
     asks = getattr(builtins.type(kinds), "__instancecheck__", None)
     if asks is not type.__instancecheck__ and asks is not ABCMeta.__instancecheck__:
         return isinstance(x, kinds)
-    return kinds in Array.__mro__[:-1] or issubclass(x.numpys_class(), kinds)
+    return kinds in Array.__mro__[:-1] or issubclass(numpys_class(x), kinds)
 
 
 class _TypeCalls(type):
@@ -144,7 +145,7 @@ class _TypeCalls(type):
             (value,) = args
             if isinstance(value, Table):
                 return np.ndarray
-            kind = value.numpys_class() if isinstance(value, Array) else builtins.type(value)
+            kind = numpys_class(value) if isinstance(value, Array) else builtins.type(value)
             named = sys._getframe(1).f_globals.get(kind.__name__)  # what `type(x) is float` compares it with
             return named if getattr(named, "original", None) is kind else kind
         return builtins.type(*args, **options)

@@ -18,6 +18,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array
+from primsplit.concretization import numpys_class
 from primsplit.dims import Size
 from primsplit.fingerprint import is_library
 from primsplit.lifting import as_array, holds_traced
@@ -43,7 +44,7 @@ class StandingClass(type):
         return (cls.traced if is_traced else cls.original)(*args, **options)
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        kind = instance.numpys_class() if isinstance(instance, Array) else builtins.type(instance)
+        kind = numpys_class(instance) if isinstance(instance, Array) else builtins.type(instance)
         return issubclass(kind, cls.original) or isinstance(instance, cls.original)
 
     def __subclasscheck__(cls, subclass: Any) -> bool:

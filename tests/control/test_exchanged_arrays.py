@@ -1,0 +1,285 @@
+"""Branches after which a name is one of several arrays: reading it reads that one, writing to it writes to that one."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.branching import exploring, paths
+from tests.numpy.agreement import check_grads
+
+FIVE = np.array([0.61, -0.34, 0.92, 0.27, -0.71])
+WEIGHTS = np.arange(3.0)
+
+
+class Held:
+    def __init__(self, old, new):
+        self.old, self.new = old, new
+
+
+def exchanged(x):
+    a, b, total = x[:3] * 1.0, x[2:] * 2.0, 0.0
+    for value in x:
+        if value > 0:
+            a, b = b, a
+        total = total + np.sum(a * WEIGHTS) * value
+        if total > 2:
+            break
+        b = b * 0.5
+    return total + b[0]
+
+
+def exchanged_and_written_to(x):
+    a, b, total = x[:3] * 1.0, x[2:] * 2.0, 0.0
+    first = a
+    for value in x:
+        if value > 0:
+            a, b = b, a
+        a[0] = value
+        b[1] += a[0]
+        total = total + np.sum(a * WEIGHTS) * value + b[0] + first[0] * first[1]
+    return total
+
+
+def sorted_rows(x):
+    rows = [x[i : i + 2] * 1.0 for i in range(4)]
+    for i in range(3):
+        for j in range(3 - i):
+            if rows[j][0] > rows[j + 1][0]:
+                rows[j], rows[j + 1] = rows[j + 1], rows[j]
+        rows[i][1] = rows[i][1] * 0.5
+    return sum((k + 1) * np.sum(row * row) for k, row in enumerate(rows))
+
+
+def two_buffers(x):
+    held, total = Held(x[:3] * 1.0, np.zeros(3)), 0.0
+    for value in x:
+        held.new[:] = held.old * value
+        if value > 0:
+            held.old, held.new = held.new, held.old
+        total = total + np.sum(held.old)
+    return total
+
+
+def best_so_far(x):
+    best, least = x[:3] * 1.0, 1e9
+    for value in x:
+        found = best * value + 0.1
+        if np.sum(found) < least:
+            best, least = found, np.sum(found)
+        found[0] = 5.0 * value
+        best[2] = best[2] * 0.9
+    return np.sum(best**2) + least
+
+
+def another_name_for_one(x):
+    a, total = x[:3] * 1.0, 0.0
+    for value in x:
+        b = a * 0.5
+        if value > 0:
+            b = a
+        b[0] = value
+        total = total + np.sum(a) * value + b[1]
+    return total
+
+
+def rotated(x):
+    a, b, c, total = x[:3] * 1.0, x[1:4] * 1.0, x[2:] * 2.0, 0.0
+    for value in x:
+        if value > 0:
+            a, b, c = b, c, a
+        elif value > -0.5:
+            c, a = a, c
+        a[0] += value
+        c[1] *= value
+        total = total + a @ b - c[0]
+    return total
+
+
+def of_a_pair(x):
+    pair = x[:3] * 1.0, x[2:] * 2.0
+    for value in x:
+        if value > 0:
+            pair = pair[1], pair[0]
+        pair = pair[0] * 0.9, pair[1]
+    return np.sum(pair[0]) - pair[1][0]
+
+
+def seen_through_views(x):
+    a, b, total = x[:3] * 1.0, x[2:] * 2.0, 0.0
+    view = a[1:]
+    for value in x:
+        chosen = a if value > 0 else b
+        part = chosen[1:]
+        part[0] = value
+        part *= 0.5
+        total = total + np.sum(view) * value - b[0] * b[1]
+    return total
+
+
+def rows_of_a_matrix(x):
+    matrix, total = np.outer(x, x[:3] + 1), 0.0
+    for i in range(4):
+        row = matrix[i]
+        if matrix[i, 0] > matrix[i + 1, 0]:
+            row = matrix[i + 1]
+        row[1] = x[i]
+        total = total + np.sum(matrix) * x[i]
+    return total + np.sum(matrix**2)
+
+
+def written_to_in_a_side(x):
+    a, b, total = x[:3] * 1.0, x[2:] * 2.0, 0.0
+    for value in x:
+        chosen = a if value > 0 else b
+        if value < 0.5:
+            chosen[0] = value
+        else:
+            chosen += 1
+        total = total + np.sum(a) * value + b[0]
+    return total
+
+
+def inside_of_another_branch(x):
+    a, b, total = x[:3] * 1.0, x[2:] * 2.0, 0.0
+    for value in x:
+        if value > 0:
+            if value > 0.6:
+                a, b = b, a
+            else:
+                a = a * 0.5
+        elif value < -0.5:
+            b = a + 1
+        total = total + np.sum(a * b) * value
+        a[1] += 0.1
+    return total + b[0]
+
+
+def in_a_dictionary(x):
+    held, total = {"a": x[:3] * 1.0, "b": x[2:] * 2.0}, 0.0
+    for value in x:
+        if value > 0:
+            held["a"], held["b"] = held["b"], held["a"]
+        held["a"] = held["a"] * value
+        held["b"][0] += value
+        total = total + np.sum(held["a"]) - held["b"] @ held["b"]
+    return total
+
+
+def by_a_function(x):
+    def ordered(p, q):
+        if p[0] > q[0]:
+            return q, p
+        return p, q
+
+    a, b, c, d = x[:2] * 1.0, x[1:3] * 1.0, x[2:4] * 1.0, x[3:] * 1.0
+    a, b = ordered(a, b)
+    c, d = ordered(c, d)
+    a, c = ordered(a, c)
+    b, d = ordered(b, d)
+    b, c = ordered(b, c)
+    b[1] = b[1] * 3
+    return np.sum(a) + 2 * np.sum(b) + 3 * np.sum(c) + 5 * np.sum(d)
+
+
+def of_other_sizes(x):
+    a, b, total = x[:3] * 1.0, x[1:] * 2.0, 0.0
+    for value in x:
+        if value > 0:
+            a, b = b, a
+        total = total + np.sum(a) * value
+    return total
+
+
+def known_at_first(x):
+    sums, total = np.zeros(3), 0.0
+    same = sums
+    for value in x:
+        if value > 0:
+            sums = sums + value
+        same[0] = same[0] + 2.0
+        total = total + np.sum(sums) * value
+    return total
+
+
+def known_and_written_to(x):
+    a, b, total = np.zeros(3), np.ones(3), 0.0
+    for value in x:
+        if value > 0:
+            a, b = b, a
+        a[0] = 2.5
+        b[1] = value
+        total = total + np.sum(a) * value + b[0] * a[2]
+    return total
+
+
+FOLLOWED = [
+    exchanged, exchanged_and_written_to, sorted_rows, two_buffers, best_so_far, another_name_for_one, rotated,
+    of_a_pair, seen_through_views, rows_of_a_matrix, written_to_in_a_side, inside_of_another_branch, in_a_dictionary,
+    by_a_function, of_other_sizes, known_at_first, known_and_written_to,
+]  # fmt: skip
+
+
+@pytest.fixture
+def _few_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five numbers are 32 paths, which are more than are followed."""
+    monkeypatch.setattr(paths, "MOST", 17)
+    for module in (paths, exploring):
+        monkeypatch.setattr(module, "FEW", 4)
+
+
+@pytest.mark.usefixtures("_few_paths")
+@pytest.mark.parametrize("function", FOLLOWED)
+def test_a_name_that_is_one_of_several_arrays_is_what_it_is_in_python(function: Callable[..., Any]) -> None:
+    check_grads(function, FIVE, symbolic=False)
+    program = ps.trace(function, FIVE)
+    for x in (-FIVE, FIVE[::-1].copy(), FIVE * 2.5, FIVE**2, np.roll(FIVE, 2)):
+        np.testing.assert_allclose(program(x), function(x), rtol=1e-12)
+
+
+def test_the_best_of_many_steps_is_kept() -> None:
+    def kept(x):
+        best, sums = x * 1.0, np.zeros(3)
+        for i in range(100):
+            found = np.sin((i + 1) * x)
+            if np.sum(found) > np.sum(best):
+                best = found
+                sums = sums + best
+        return np.sum(best * WEIGHTS) + np.sum(sums)
+
+    check_grads(kept, np.array([0.3, 0.8, -0.4]))
+
+
+def both_written_to(x):
+    a, b, total = x[:3] * 1.0, x[2:] * 2.0, 0.0
+    for value in x:
+        if value > 0:
+            a[0] = value
+            a, b = b, a
+        else:
+            b[1] = value
+        total = total + np.sum(a) * value + b[0]
+    return total
+
+
+def of_other_sizes_and_written_to(x):
+    a, b, total = x[:3] * 1.0, x[1:] * 2.0, 0.0
+    for value in x:
+        if value > 0:
+            a, b = b, a
+        a[0] = value
+        total = total + np.sum(a) * value + b[1]
+    return total
+
+
+@pytest.mark.usefixtures("_few_paths")
+@pytest.mark.parametrize("function", [both_written_to, of_other_sizes_and_written_to])
+def test_what_is_not_followed_is_right_or_refused(function: Callable[..., Any]) -> None:
+    for x in (FIVE, -FIVE):
+        try:
+            program = ps.trace(function, x)
+        except ps.PrimsplitError:
+            continue
+        np.testing.assert_allclose(program(x), function(x), rtol=1e-12)
