@@ -84,10 +84,11 @@ class Statement:
         arrays = {n: v for n, v in written.items() if _is_array(v)}
         if not arrays:
             return set()
-        others = [v for v in self.given if not any(v is a for a in arrays.values())]
+        others = [v for n, v in zip(self.join.names, self.given, strict=True) if n not in arrays]
         parts = [*reached([v for v in (*others, *self.read) if not is_missing(v)], seen)]
         shown = [id(v) for v in (*parts, *arrays.values()) if _is_array(v)]
-        bound = {id(v) for n, v in arrays.items() if n in self.join.effects.bound or v.view_of is not None}
+        views = [v for v in arrays.values() if v.view_of is not None and not isinstance(v.view_of, Choice)]
+        bound = {*map(id, views), *(id(v) for n, v in arrays.items() if n in self.join.effects.bound)}
         lent = {n for n, v in arrays.items() if shown.count(id(v)) > 1 and id(v) not in bound}
         roots = [id(root) for n, v in arrays.items() if n not in lent for root in roots_of(v)]
         elsewhere = {id(root) for v in parts if _is_array(v) for root in roots_of(v)}

@@ -215,10 +215,23 @@ def known_and_written_to(x):
     return total
 
 
+def written_under_a_name_and_read_by_another(x):
+    a, total = np.cos(x[2:]), 0.0
+    for value in x:
+        b = a
+        if value < 0.1:
+            a = np.sin(a)
+        else:
+            b[1] = value
+        total = total + b[0] * 2 - a[1]
+    return total
+
+
 FOLLOWED = [
     exchanged, exchanged_and_written_to, sorted_rows, two_buffers, best_so_far, another_name_for_one, rotated,
     of_a_pair, seen_through_views, rows_of_a_matrix, written_to_in_a_side, inside_of_another_branch, in_a_dictionary,
     by_a_function, of_other_sizes, known_at_first, known_and_written_to,
+    written_under_a_name_and_read_by_another,
 ]  # fmt: skip
 
 
