@@ -42,6 +42,17 @@ def _sum_to_unsure(x: Array, shape: Shape, lead: int, sure: list[int], unsure: l
     return op.Squeeze(summed, list(range(lead))) if lead else summed
 
 
+def sum_like(x: Array, like: Array) -> Array:
+    """`x` summed over what broadcasting stretched of `like`; both may be of unknown rank."""
+    if x.type.shape is not None and like.type.shape is not None:
+        return sum_to(x, like.shape)
+    shape, rank = op.Shape(like), op.Shape(op.Shape(x))
+    led = op.Concat(op.ConstantOfShape(op.Sub(rank, op.Shape(shape)), value=np.ones(1, np.int64)), shape, axis=0)
+    axes = op.Compress(op.Range(0, op.Squeeze(rank, [0]), 1), op.Equal(led, 1))
+    summed = op.ReduceSum(x, axes, keepdims=1, noop_with_empty_axes=1)
+    return op.Reshape(summed, shape, allowzero=1, types=[like.type])
+
+
 def expand_to(x: Array, shape: Shape) -> Array:
     """`x` broadcast to exactly this shape."""
     if dims.same_shape(x.shape, shape):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from primsplit.array import Array
-from primsplit.broadcasting import sum_to
+from primsplit.broadcasting import sum_like
 from primsplit.errors import RuleError
 from primsplit.ir import Block, Op
 from primsplit.ops import later, op
@@ -147,8 +147,8 @@ def _scaled(dz: Array, partial: Partial, values: tuple[Array, ...], attributes: 
 
 
 def _unstretched(dz: Array, values: tuple[Array, ...], x: Array) -> Array:
-    """The sum over what broadcasting stretched: nothing where `x` is the one input, whose rank may not be known."""
-    return dz if len(values) == 2 else sum_to(dz, x.shape)
+    """The sum over what broadcasting stretched: nothing where `x` is the one input."""
+    return dz if len(values) == 2 else sum_like(dz, x)
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,10 @@ COUNTED = {
     "columns": (f"{integers('i', 0, 0)} b = Gather <axis = 1> (x, i) y = Mul (b, b)", FRONT[1:]),
     "entries by itself": ("h = Cast <to = 7> (x) b = Gather <axis = 0> (x, h) y = Mul (b, b)", FRONT),
     "entries of each row": ("h = Cast <to = 7> (x) b = GatherElements <axis = 0> (x, h) y = Mul (b, x)", FRONT),
+    "elements in two ways": (
+        f"{integers('i', 1, -1)} h = Cast <to = 7> (x) b = Gather (x, h) c = GatherElements (x, i) y = Mul (b, c)",
+        [(2,)],
+    ),
     "slices": (f"{PLACES} b = GatherND (x, j) y = Mul (b, b)", FRONT),
     "slices written": (
         f"{PLACES} b = GatherND (x, j) c = Sin (b) d = ScatterND {ADD} (x, j, c) y = Mul (d, d)",
