@@ -62,7 +62,10 @@ def group_query_attention(
     that is padded on its right, what belongs to no word has a value that nobody should read.
     """
     if (k_quant_type, v_quant_type) != ("NONE", "NONE"):
-        raise UnsupportedFunction("GroupQueryAttention with a quantized cache is read by no definition")
+        raise UnsupportedFunction(
+            "GroupQueryAttention with a quantized cache is read by no definition",
+            cure="Export the model with a cache of floats (k_quant_type and v_quant_type NONE).",
+        )
     if sliding_window_cache and (past_key is None or attention_bias is not None or outputs > 3):
         raise UnsupportedFunction(
             "GroupQueryAttention with a sliding cache is read with a past, and without attention_bias or output_qk"
