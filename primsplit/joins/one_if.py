@@ -13,7 +13,7 @@ from primsplit.branching.exploring import scalar_condition
 from primsplit.branching.paths import NotJoined
 from primsplit.branching.raising import raising_op
 from primsplit.control.branching import choose
-from primsplit.errors import PrimsplitError
+from primsplit.errors import PrimsplitError, TraceError
 from primsplit.ir import walk
 from primsplit.joins.harmless import UNKNOWN, is_harmless, meaning, what_does_more
 from primsplit.joins.holders import bases_of, hides, reached, roots_of, seen
@@ -21,6 +21,7 @@ from primsplit.joins.journal import Journal, content, journal
 from primsplit.joins.places import Places
 from primsplit.joins.pointers import Pointers
 from primsplit.joins.rewriting import Join
+from primsplit.numpy.second_run import is_again, made_at
 from primsplit.views import Choice
 
 _OLD = "what was "
@@ -272,8 +273,18 @@ class Statement:
             return followed
         (base, *others) = old.values() or [None]
         if others or not isinstance(base, Array) or type(found) is not Array:
-            raise self.refusal(f"{name} is one of several arrays, which may be written to later")
+            raise self._several(name, None if others else base)
         return found.viewing(base, lambda _: found, None)
+
+    def _several(self, name: str, base: Any) -> TraceError:
+        """The error for a name that may hold an array from before; one of known numbers may be traced, run again."""
+        why = f"{name} is one of several arrays, which may be written to later"
+        place = made_at(base)
+        if type(base) is not np.ndarray or (is_again() and place is None):
+            return self.refusal(why)
+        error = TraceError(why, place=tracing.user_place())
+        error.again, error.made_at = True, place
+        return error
 
     def _from_before(self, value: Any) -> Any:
         """The array from before the statement that this one is, or a view of; None for any other."""

@@ -185,8 +185,20 @@ def swinging(x: Any) -> Any:
     return swing.angle * pair[0] + swing.speed * pair[1]
 
 
+def from_known_numbers(x: Any) -> Any:
+    field, count = np.full(3, 0.1), 0
+    while count < 16:
+        new = np.tanh(x[1] * field[::-1] + x)
+        if np.max(np.abs(new - field)) < 1e-3:
+            break
+        field = 0.3 * field + 0.7 * new
+        count += 1
+    field[0] = field[1] * count
+    return np.sum(field * x)
+
+
 LOOPS: list[Function] = [
-    checked, caught, swinging,
+    checked, caught, swinging, from_known_numbers,
     newton, newton_while, newton_return, counted, not_found, from_within, forever, in_place, inside_another, in_helpers,
     nested_ends,
 ]  # fmt: skip
