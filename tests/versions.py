@@ -19,3 +19,7 @@ def is_since(library: str, version: str) -> bool:
 def since(library: str, version: str, reason: str) -> pytest.MarkDecorator:
     """A mark that skips a test, or a row of one, where the library is older. `reason` is what it does there."""
     return pytest.mark.skipif(not is_since(library, version), reason=f"{library} before {version}: {reason}")
+
+
+UNDERFLOW = 0.0 if is_since("onnxruntime", "1.21") else 6e-309
+"""How far from 0 a float64 exponential that underflows may be: onnxruntime before 1.21 makes 5.6e-309 of exp(-inf)."""

@@ -41,7 +41,7 @@ def logsumexp(a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, 
         found = _log_sum_exp(a, axes=axes)
         return found if keepdims else np.squeeze(found, axes)
     weights = 1.0 if b is None else b
-    top = stop_gradient(_finite_maximum(a, axes))
+    top = stop_gradient(_where_finite(np.max(a, axis=axes, keepdims=True)))
     total = np.sum(weights * np.exp(a - top), axis=axes, keepdims=True)
     sign = np.sign(total)
     found = np.log(sign * total if return_sign else total) + top
@@ -50,18 +50,20 @@ def logsumexp(a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, 
     return (found, sign) if return_sign else found
 
 
-def _finite_maximum(a: Any, axes: tuple[int, ...]) -> Any:
-    """The maximum along the axes, kept; 0 where it is infinite or NaN."""
-    top = np.max(a, axis=axes, keepdims=True)
+def _where_finite(top: Any) -> Any:
+    """These numbers; 0 where one is infinite or NaN."""
     return np.where(np.isfinite(top), top, np.zeros((), top.dtype))
 
 
 @primitive
 def _log_sum_exp(a: Any, *, axes: tuple[int, ...]) -> Any:
-    """log(sum(exp(a))) along the axes, kept. Four passes over `a`."""
-    top = _finite_maximum(a, axes)
+    """log(sum(exp(a))) along the axes, kept. Four passes over `a`.
+
+    The maximum itself is added, -inf too: onnxruntime before 1.21 makes 6e-309 of exp(-inf).
+    """
+    top = np.max(a, axis=axes, keepdims=True)
     with np.errstate(divide="ignore"):
-        return np.log(np.sum(np.exp(a - top), axis=axes, keepdims=True)) + top
+        return np.log(np.sum(np.exp(a - _where_finite(top)), axis=axes, keepdims=True)) + top
 
 
 def _share(a: Any, y: Any) -> Any:

@@ -88,6 +88,9 @@ def test_on_cuts_and_near_zero_a_function_is_numpys(name: str) -> None:
         np.testing.assert_array_equal(np.signbit(found[wanted != 0]), np.signbit(wanted[wanted != 0]))
 
 
+MATVEC = getattr(np, "matvec", np.matmul)
+"""NumPy before 2.2 lacks it."""
+
 ARRAYS: list[Callable[..., Any]] = [
     lambda z, w: z[1] + w[:, None, 2] * 2, lambda z, w: z[..., ::-1] * w[[0, 2, 1]], lambda z, w: z[z.real > 0],
     lambda z, w: z.reshape(4, -1) @ w.T.reshape(4, 3).T, lambda z, w: np.concatenate([z, w, z.real], axis=1),
@@ -108,7 +111,7 @@ ARRAYS: list[Callable[..., Any]] = [
     lambda z, w: np.linalg.norm(z, axis=1) + abs(w[0])[1:],
     lambda z, w: np.zeros_like(z) + np.ones_like(w) * z + np.full_like(z, 2j), lambda z, w: np.squeeze(z[None], 0) * w,
     lambda z, w: np.expand_dims(z, 1) + np.moveaxis(w[None], 0, 1), lambda z, w: np.take(z, [2, 0], axis=1),
-    lambda z, w: np.average(z, axis=0, weights=np.arange(3.0)), lambda z, w: np.vecdot(z, w) + np.matvec(z, w[0])[0],
+    lambda z, w: np.average(z, axis=0, weights=np.arange(3.0)), lambda z, w: np.vecdot(z, w) + MATVEC(z, w[0])[0],
     lambda z, w: np.add.reduce(z) + np.trapezoid(w, axis=0), lambda z, w: np.tril(z) + np.triu(w, 1),
     lambda z, w: np.append(z[0], w.real), lambda z, w: [row * 2 for row in z], lambda z, w: np.block([[z, w], [w, z]]),
     lambda z, w: np.round(z * 0.01 + 2.2 + 3.3j) * w,

@@ -9,6 +9,7 @@ import pytest
 import primsplit as ps
 from primsplit.errors import PrimsplitError
 from tests.numpy.agreement import check_grads
+from tests.versions import is_since
 
 Shapes = list[tuple[int, ...]]
 
@@ -44,8 +45,8 @@ PRODUCTS: list[tuple[str, Callable[..., Any], Shapes]] = [
     ("multi_dot", lambda *f: np.linalg.multi_dot(f), [(4,), (4, 3), (3, 5), (5,)]),
     ("vecdot", np.vecdot, [(2, 3), (2, 3)]),
     ("vecdot along an axis", lambda a, b: np.vecdot(a, b, axis=0), [(2, 3), (2, 3)]),
-    ("matvec", np.matvec, [(2, 3, 4), (2, 4)]),
-    ("vecmat", np.vecmat, [(2, 3), (2, 3, 4)]),
+    *([("matvec", np.matvec, [(2, 3, 4), (2, 4)])] if is_since("numpy", "2.2") else []),
+    *([("vecmat", np.vecmat, [(2, 3), (2, 3, 4)])] if is_since("numpy", "2.2") else []),
     ("linalg.matmul", np.linalg.matmul, [(3, 4), (4, 5)]),
     ("linalg.outer", np.linalg.outer, [(3,), (4,)]),
     ("linalg.vecdot", np.linalg.vecdot, [(2, 3), (2, 3)]),

@@ -14,6 +14,7 @@ from primsplit.passes.evaluation import EVALUATORS
 from primsplit.runtime import Session
 from tests.random_programs import run
 from tests.recording import kinds, record
+from tests.versions import is_since
 
 F32, F64, I64 = np.float32, np.float64, np.int64
 FLOATS = np.array([0.0, -0.0, 1.5, -2.5, 0.5, 3.0, -7.25, 1e-3], F32)
@@ -111,6 +112,8 @@ def test_a_folded_value_is_bit_by_bit_what_onnxruntime_computes(name: str) -> No
     block = _block(*EXACT[name])
     expected, found = _by_onnxruntime(block), _folded(block)
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    if name in {"floor", "ceil"} and not is_since("onnxruntime", "1.21"):
+        found, expected = found + 0.0, expected + 0.0  # of -0.0 those made 0.0
     assert found.tobytes() == expected.tobytes()
 
 

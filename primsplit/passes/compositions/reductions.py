@@ -22,15 +22,18 @@ def sum_of_squares(x: Array, axes: Array | None = None, **attributes: Any) -> Ar
 
 
 def log_sum_exp(x: Array, axes: Array | None = None, *, keepdims: int, noop_with_empty_axes: int) -> Array:
-    """ReduceLogSumExp, the largest element taken out of the exponentials; -inf over -inf alone or over nothing."""
+    """ReduceLogSumExp, the largest element taken out of the exponentials; -inf over -inf alone or over nothing.
+
+    What is added is the largest element itself: onnxruntime before 1.21 makes 6e-309 of exp(-inf) in float64.
+    """
     noop = noop_with_empty_axes
     largest = op.ReduceMax(x, axes, keepdims=1, noop_with_empty_axes=noop)
     finite = op.Where(op.IsInf(largest), 0.0, largest)
     powers = op.Exp(op.Sub(x, finite, types=[x.type]))
     logarithm = op.Log(op.ReduceSum(powers, axes, keepdims=keepdims, noop_with_empty_axes=noop))
     if not keepdims:
-        finite = op.Reshape(finite, op.Shape(logarithm), allowzero=1, types=[logarithm.type])
-    return op.Add(logarithm, finite, types=[logarithm.type])
+        largest = op.Reshape(largest, op.Shape(logarithm), allowzero=1, types=[logarithm.type])
+    return op.Add(logarithm, largest, types=[logarithm.type])
 
 
 def euclidean(x: Array, axes: Array | None = None, *, keepdims: int, noop_with_empty_axes: int) -> Array:

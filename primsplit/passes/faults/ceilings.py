@@ -4,6 +4,8 @@ There is one only where a stride and the padding after are longer than a window.
 opset 19. A cut of nothing costs a copy, so that it is written where the sizes do not tell that nothing is cut.
 """
 
+from typing import Any
+
 import numpy as np
 
 from primsplit import dims, tracing
@@ -45,7 +47,7 @@ def _has_more(pool: Op) -> bool:
     if not given.get("ceil_mode", 0) or not is_placed or source is None or source.type.shape is None or found is None:
         return False
     sizes = source.type.shape[2:]
-    placed = {name: given.get(name) for name in ("strides", "dilations", "pads")}
+    placed: dict[str, Any] = {name: given.get(name) for name in ("strides", "dilations", "pads")}
     windows = windows_over(sizes, given["kernel_shape"], **placed)
     pads = zip(windows.before, windows.after, strict=True)
     return any(map(_is_longer, sizes, found[2:], windows.strides, windows.spans, pads))

@@ -8,6 +8,7 @@ import scipy.special as sp
 
 import primsplit as ps
 from tests.numpy.agreement import check_grads
+from tests.versions import UNDERFLOW
 
 LINE = np.concatenate([np.linspace(-30, 30, 121), [-1.01, 1.01, -0.99, 0.99, 80.0, 0.0]])
 
@@ -23,7 +24,7 @@ def test_what_is_special_is_scipys() -> None:
     airy = ps.trace(sp.airy, ps.spec("float64", ["N"]))
     for found in airy(np.array([np.inf, -np.inf, np.nan])):
         np.testing.assert_equal(found, np.full(3, np.nan))
-    np.testing.assert_equal(airy(np.array([120.0, 1e5]))[0], [0.0, 0.0])
+    np.testing.assert_allclose(airy(np.array([120.0, 1e5]))[0], [0.0, 0.0], atol=UNDERFLOW)
 
 
 @pytest.mark.slow

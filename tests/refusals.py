@@ -1,0 +1,34 @@
+"""What older libraries refuse aloud, and no file can go around: a test that meets it is skipped, with the reason.
+
+ARCHITECTURE.md lists each as not cured. What they compute wrongly is not here: such tests ask for a version.
+"""
+
+from typing import NamedTuple
+
+from tests.versions import is_since
+
+
+class Refusal(NamedTuple):
+    """A library that, before a version, says this in an error, for this reason."""
+
+    library: str
+    before: str
+    text: str
+    reason: str
+
+
+REFUSALS = [
+    Refusal("onnxruntime", "1.23", "Could not find an implementation for Cast(21)", "no conversion of four bits"),
+    Refusal("onnxruntime", "1.26", "Could not find an implementation for DeformConv(19)", "no DeformConv"),
+    Refusal("onnxruntime", "1.21", "running ReduceMax node", "no maximum of nothing"),
+    Refusal("onnx", "1.23", "and the onnx package knows 1 to", "the opset is newer"),
+]
+
+
+def reason_of(error: BaseException) -> str | None:
+    """Why the installed libraries may refuse this; None where they may not."""
+    told = str(error)
+    for refusal in REFUSALS:
+        if refusal.text in told and not is_since(refusal.library, refusal.before):
+            return f"{refusal.library} before {refusal.before}: {refusal.reason}"
+    return None
