@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
+from primsplit.array import RANK_CURE, Array
 from primsplit.carriers import FLOAT8
 from primsplit.dims import Dim, Shape
 from primsplit.errors import ShapeError
@@ -84,7 +84,8 @@ class Site:
         """The shape of an input of one example. Raises ShapeError where its rank is not known."""
         value = self.op.inputs[position]
         if value is None or value.type.shape is None:
-            raise ShapeError(f"vmap: the rank of input {position} of {self.kind} is not known", place=self.op.place)
+            told = f"vmap: the rank of input {position} of {self.kind} is not known"
+            raise ShapeError(told, place=self.op.place, cure=RANK_CURE)
         return value.type.shape
 
     def rank(self, position: int) -> int:
@@ -184,7 +185,7 @@ def forms(kind: str) -> tuple[Form, ...]:
 def batched_type(type: Type, size: Dim) -> Type:
     """The type of a batch of such values. Raises ShapeError where the rank is not known."""
     if type.shape is None:
-        raise ShapeError(f"vmap: the rank of a {type.dtype} value is not known")
+        raise ShapeError(f"vmap: the rank of a {type.dtype} value is not known", cure=RANK_CURE)
     return Type(type.dtype, (size, *type.shape))
 
 

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
+import onnx.parser
 import pytest
 
 import primsplit as ps
@@ -224,6 +226,24 @@ def test_a_loaded_model_is_batched(tmp_path: Path) -> None:
     same(found, np.tanh(stacks @ W).sum(axis=1))
     slopes = ps.vmap(ps.grad(lambda x: model(x, W).sum()))(stacks)
     same(slopes, (1 - np.tanh(stacks @ W) ** 2) @ W.T)
+
+
+RANKS = """
+<ir_version: 10, opset_import: ["" : 21]>
+agraph (double[N] x, bool summed) => (z) {
+  z = If (summed) <
+    then_branch = number () => (double a) { a = ReduceSum <keepdims = 0> (x) },
+    else_branch = vector () => (double[N] b) { b = Neg (x) }
+  >
+}
+"""
+
+
+def test_a_rank_that_only_the_run_knows_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    path = str(tmp_path / "ranks.onnx")
+    onnx.save(onnx.parser.parse_model(RANKS), path)
+    with pytest.raises(ShapeError, match=r"rank of a float64 value is not known[^?]*specs="):
+        ps.vmap(ps.load(path), in_axes=(0, None))(X, np.array(True))
 
 
 def test_a_batch_is_traced_once() -> None:
