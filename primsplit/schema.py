@@ -76,8 +76,8 @@ def schema(kind: str) -> Schema:
             c.type_param_str: frozenset(c.allowed_type_strs) | _later(name, c.type_param_str)
             for c in found.type_constraints
         },
-        deterministic=name not in RANDOM
-        and found.node_determinism != onnx.defs.OpSchema.NodeDeterminism.NonDeterministic,
+        deterministic=name in WITH_A_LOOP
+        or (name not in RANDOM and found.node_determinism != onnx.defs.OpSchema.NodeDeterminism.NonDeterministic),
     )
 
 
@@ -92,6 +92,8 @@ def text(value: str | bytes) -> str:
     return value.decode() if isinstance(value, bytes) else value
 
 
+WITH_A_LOOP = frozenset({"BlackmanWindow", "HammingWindow", "HannWindow", "Range"})
+"""Operators whose body in the standard holds a Loop, for which onnx before 1.23 calls them random."""
 RANDOM = frozenset(
     {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli", "Dropout"}
 )
