@@ -61,9 +61,9 @@ NARROW = frozenset({"int8", "int16", "uint8", "uint16", "uint32", "uint64"})
 LATER = {
     **dict.fromkeys(("Add", "Sub", "Mul", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"), NARROW),
     "BitShift": frozenset({"uint16"}),
-    "Div": NARROW - {"uint64"},
-    **dict.fromkeys(("CenterCropPad", "Pad"), frozenset({"bfloat16"})),
-    **dict.fromkeys(("Max", "Min"), frozenset({"int8", "uint8"})),
+    "Div": NARROW,
+    **dict.fromkeys(("CenterCropPad", "LayerNormalization", "Pad"), frozenset({"bfloat16"})),
+    **dict.fromkeys(("DepthToSpace", "Max", "Min", "SpaceToDepth"), frozenset({"int8", "uint8"})),
     "Neg": frozenset({"int16"}),
     "TopK": frozenset({"int8", "int16", "uint8"}),
     "Trilu": frozenset({"int32"}),
@@ -72,9 +72,7 @@ LATER = {
 """Dtypes of T whose kernel came after OLDEST, and for which `passes/compositions` has another form."""
 NEWER = {
     "Cast": PACKED, "CastLike": PACKED, "ConvInteger": frozenset({"int8", "uint8"}), "Cos": frozenset({"float64"}),
-    "DeformConv": frozenset({"float16", "float32", "float64"}), "DepthToSpace": frozenset({"int8", "uint8"}),
-    "Div": frozenset({"uint64"}), "LayerNormalization": frozenset({"bfloat16"}),
-    "MatMulInteger": frozenset({"int8", "uint8"}), "SpaceToDepth": frozenset({"int8", "uint8"}),
+    "DeformConv": frozenset({"float16", "float32", "float64"}), "MatMulInteger": frozenset({"int8", "uint8"}),
     "SplitToSequence": frozenset({"bool"}),
 }  # fmt: skip
 """Those without another form: a file that holds one needs a newer onnxruntime. For Cos see `passes/faults/cosines`."""

@@ -1,6 +1,7 @@
 """What onnxruntime before 1.31 lacks or computes wrongly is written otherwise; the values are the standard's."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,29 @@ def test_arithmetic_of_narrow_integers_wraps_as_numpys(function: Callable[..., A
         np.testing.assert_array_equal(program(a, b), function(a, b))
     wide = {n.op_type for n in nodes(program)}
     assert "Cast" in wide, "the operator itself has no such kernel in onnxruntime 1.20"
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "uint32", "uint64"])
+def test_division_of_narrow_and_unsigned_integers_is_numpys(dtype: str) -> None:
+    ends = np.iinfo(dtype)
+    numbers = np.array([ends.min, 1, 2, 3, ends.max // 2, ends.max // 2 + 1, ends.max - 1, ends.max], dtype)
+    a, b = (v.ravel() for v in np.meshgrid(numbers, numbers[numbers != 0]))
+    wanted = np.array([int(Fraction(int(m), int(n))) for m, n in zip(a, b, strict=True)], dtype)
+    np.testing.assert_array_equal(ps.trace(lambda a, b: op.Div(a, b), a, b)(a, b), wanted)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("mode", ["DCR", "CRD"])
+def test_blocks_of_bytes_are_moved_into_depth_and_back(dtype: str, mode: str) -> None:
+    x = np.arange(-48, 48).astype(dtype).reshape(1, 8, 3, 4)
+    program = ps.trace(lambda x: op.DepthToSpace(x, blocksize=2, mode=mode), x)
+    shape, order = (
+        ((1, 2, 2, 2, 3, 4), (0, 3, 4, 1, 5, 2)) if mode == "DCR" else ((1, 2, 2, 2, 3, 4), (0, 1, 4, 2, 5, 3))
+    )
+    wanted = x.reshape(shape).transpose(order).reshape(1, 2, 6, 8)
+    np.testing.assert_array_equal(program(x), wanted)
+    back = ps.trace(lambda x: op.SpaceToDepth(op.DepthToSpace(x, blocksize=2), blocksize=2), x)
+    np.testing.assert_array_equal(back(x), x)
 
 
 @pytest.mark.parametrize(

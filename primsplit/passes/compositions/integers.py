@@ -80,6 +80,32 @@ def shift(x: Array, by: Array, *, direction: str) -> Array:
     return op.Cast(op.BitShift(*wide, direction=direction), to=x.dtype)
 
 
+def divide(x: Array, y: Array) -> Array:
+    """Div, truncated. uint64 by its half, which int64 holds, with one more where the rest is no smaller than y."""
+    if x.dtype != np.uint64:
+        quotient: Array = widened("Div")(x, y)
+        return quotient
+    small = op.Cast(y, to=np.int64)
+    is_large = op.Less(small, np.int64(0))
+    divisor = op.Where(is_large, np.int64(1), small)
+    half = op.Cast(op.BitShift(x, np.uint64(1), direction="RIGHT"), to=np.int64)
+    twice = op.Mul(op.Div(half, divisor), np.int64(2))
+    rest = op.Cast(op.Sub(op.Cast(x, to=np.int64), op.Mul(twice, divisor)), to=np.uint64)
+    more = op.Cast(op.GreaterOrEqual(rest, y), to=np.int64)
+    found = op.Where(is_large, op.Cast(op.GreaterOrEqual(x, y), to=np.int64), op.Add(twice, more))
+    return op.Cast(found, to=np.uint64)
+
+
+def moved_as_float(kind: str) -> Composition:
+    """An operator that moves elements, on bytes as float32, which holds them."""
+
+    def composition(x: Array, **attributes: Any) -> Any:
+        return op.Cast(getattr(op, kind)(op.Cast(x, to=np.float32), **attributes), to=x.dtype)
+
+    composition.__name__ = kind
+    return composition
+
+
 def relu(x: Array) -> Array:
     """max(x, 0) of integers."""
     wide = op.Cast(x, to=np.int64)
@@ -209,7 +235,9 @@ COMPOSITIONS: dict[str, Composition] = {
     "ReduceMax": wide_or_halves("ReduceMax", reduce_max),
     "ReduceMin": wide_or_halves("ReduceMin", reduce_min),
     **{kind: widened(kind) for kind in (*SUMS, "ReduceLogSumExp", "CumSum", "Einsum", "Trilu", "Pad")},
-    **{kind: widened(kind) for kind in ("Add", "Sub", "Mul", "Div", "Neg")},
+    **{kind: widened(kind) for kind in ("Add", "Sub", "Mul", "Neg")},
+    "Div": divide,
+    **{kind: moved_as_float(kind) for kind in ("DepthToSpace", "SpaceToDepth")},
     **{kind: widened(kind, ordered=True, restored=False) for kind in ORDERS},
     "Equal": widened("Equal", restored=False),
     **{kind: widened(kind, ordered=True) for kind in ("Clip", "Max", "Min", "TopK")},
