@@ -58,6 +58,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Array]] = {
         np.array([[0.5, -2, 0.3], [1.5, 0.2, 0.1], [0.4, 1, 3]]),
     ),
     "the spectral radius of each of a stack": (lambda a: np.max(np.abs(np.linalg.eigvals(a)), -1), normal(2, 4, 4)),
+    "the eigenvalue of the largest real part": (lambda a: np.linalg.eigvals(a).max().real, normal(4, 4)),
     "eig, a function of the matrix": (exponential, normal(3, 3)),
     "eig, moduli of vectors": (squares, normal(4, 4, seed=3)),
     "eig, vectors": (largest_is_real, normal(3, 3, seed=5)),
@@ -243,6 +244,28 @@ def test_what_has_no_form_is_refused_at_the_users_line(
     with pytest.raises(kind, match=told) as caught:
         ps.trace(function, given)
     assert "test_general_eigen.py" in str(caught.value)
+
+
+@pytest.mark.parametrize("options", [{}, {"axis": 0}, {"axis": -1, "keepdims": True}, {"keepdims": True}])
+def test_the_extrema_of_complex_numbers_are_numpys(options: dict[str, Any]) -> None:
+    def extrema(x: Any, y: Any) -> Any:
+        z = x + 1j * y
+        return (
+            parts(np.max(z, **options)), parts(z.min(**options)), np.argmax(z, **options), z.argmin(**options)
+        )  # fmt: skip
+
+    for x, y in ((np.array([[2.0, 1, 2], [0, 0, -1]]), np.array([[1.0, 4, -1], [3, 1, 2]])), normal(2, 3, 4)):
+        for found, wanted in zip(ps.trace(extrema, x, y)(x, y), extrema(x, y), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+            assert found.shape == np.shape(wanted)
+
+
+def test_the_extrema_of_complex_numbers_with_nan_are_nan() -> None:
+    def extrema(x: Any) -> Any:
+        return parts(np.max(x + 1j)), parts(np.min(x + 1j))
+
+    x = np.array([1.0, np.nan, 2.0])
+    assert np.isnan(np.stack(ps.trace(extrema, x)(x))[:, 0]).all()
 
 
 def test_complex_numbers_are_sorted_by_real_then_imaginary_part() -> None:

@@ -1,14 +1,15 @@
-"""Sorting of complex arrays: by the real part, equal ones by the imaginary part, as NumPy has it."""
+"""Order of complex arrays: by the real part, of equal ones by the imaginary part, as NumPy has it."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from primsplit.array import Array, implements
 from primsplit.broadcasting import reshape_to
-from primsplit.numpy.axes import one_axis
+from primsplit.numpy.axes import END, one_axis
 from primsplit.numpy.complex.dispatch import offers
-from primsplit.numpy.complex.handle import ComplexArray
+from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.operands import as_complex
 from primsplit.numpy.ordering import lexsort
 from primsplit.ops import op
@@ -47,3 +48,41 @@ def sort_in_place(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *
 def sort_complex(a: Any) -> ComplexArray:
     """np.sort_complex: a complex array of any numbers, in order along the last axis."""
     return sort(a)
+
+
+def _extreme(z: ComplexArray, axis: int) -> Callable[[bool], Array]:
+    """Where the last or the first element along an axis is, or one that is NaN, as an axis of one."""
+    order = lexsort([z.imag, z.real], axis)
+    missing = op.Cast(op.Or(op.IsNaN(z.real), op.IsNaN(z.imag)), to=np.int32)
+    is_missing = op.Greater(op.ReduceMax(missing, [axis], keepdims=1), 0)
+
+    def find(is_last: bool) -> Array:
+        last = op.Slice(order, [-1], [END], [axis])
+        return last if is_last else op.Where(is_missing, last, op.Slice(order, [0], [1], [axis]))
+
+    return find
+
+
+def _chosen(function: Callable[..., Any], *, is_last: bool, is_place: bool) -> None:
+    """Register np.max, np.min, np.argmax or np.argmin, along one axis or over all elements."""
+    name = f"np.{function.__name__}"
+
+    @offers(function)
+    def choose(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any) -> Any:
+        if out is not None or isinstance(axis, tuple) or any(v is not np._NoValue for v in options.values()):
+            raise refused(f"{name} with out=, several axes, initial= or where=")
+        z, place = _flat_or(a, axis)
+        found = _extreme(z, place)(is_last)
+        chosen = (found,) if is_place else tuple(op.GatherElements(p, found, axis=place) for p in (z.real, z.imag))
+        keeps = bool(keepdims) and keepdims is not np._NoValue
+        if keeps and axis is None:
+            parts = [reshape_to(p, (1,) * as_complex(a).ndim) for p in chosen]
+        else:
+            parts = list(chosen) if keeps else [op.Squeeze(p, [place]) for p in chosen]
+        return parts[0] if is_place else ComplexArray(*parts)
+
+
+_chosen(np.max, is_last=True, is_place=False)
+_chosen(np.min, is_last=False, is_place=False)
+_chosen(np.argmax, is_last=True, is_place=True)
+_chosen(np.argmin, is_last=False, is_place=True)
