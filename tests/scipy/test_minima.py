@@ -175,6 +175,12 @@ def test_a_start_on_top_of_a_hill_is_left_for_a_minimum() -> None:
     np.testing.assert_allclose(-2 * np.sin(2 * found) + 0.2 * found, 0, atol=1e-12)
 
 
+def test_two_constraints_that_say_the_same_have_a_value_and_no_derivative() -> None:
+    twice = within([SUM, {"type": "eq", "fun": lambda x: 2 * np.sum(x) - 2}], quadratic)
+    np.testing.assert_allclose(ps.trace(twice, P)(P), with_sum_one(P), rtol=1e-7)
+    assert not np.isfinite(ps.jacobian(twice)(P)).any()
+
+
 def test_what_has_no_minimum_is_nan() -> None:
     never = {"type": "eq", "fun": lambda x: x @ x + 1}
     for function in (lambda p: minimize(lambda x: p[0] * np.sum(x), np.zeros(2)).x, within(never)):

@@ -30,6 +30,10 @@ Function = Callable[[Any], Any]
 MOST = 60
 NEAR = 1e-9
 """How far constraints may be missed before Newton's steps begin."""
+FAR = 1e-3
+"""The part of x that Newton's steps may move it by: further away is what they find that is no minimum."""
+TOLERATED = 1e-6
+"""How far constraints may be missed where weighing them more does not help."""
 STEEPEST = 1e9
 """The most that a missed constraint is weighed with."""
 
@@ -103,7 +107,7 @@ def least_within(value: Function, start: Array, box: Box | None, limits: Limits)
     """The x of the least value near the start for which the constraints hold; NaN where none is found."""
     held = None if box is None else Box(*map(stop_gradient, box))
     found = _with_multipliers(value, start if held is None else held.clipped(start), held, limits)
-    sizes = [int(p.shape[0]) if isinstance(p.shape[0], int) else p.shape[0] for p in found.all()]
+    sizes = [p.shape[0] for p in found.all()]
     ends = [sum(sizes[: i + 1], start=0) for i in range(len(sizes))]
 
     def parts(z: Any) -> _Point:
@@ -115,11 +119,17 @@ def least_within(value: Function, start: Array, box: Box | None, limits: Limits)
         slack = [m - np.maximum(0.0, m - f(point.x)) for f, m in zip(limits.above, point.above, strict=True)]
         return np.concatenate([_stationary(value, point, box, limits), *misses, *slack])
 
+    def solve(f: Function, z: Any) -> Any:
+        solved = damped_newton(1e-12)(f, z)
+        x = parts(z).x
+        is_far = np.max(np.abs(parts(solved).x - x)) > FAR * (1.0 + np.max(np.abs(x)))
+        # Where two constraints say the same, multipliers are many and Newton's steps fail: the value stays what it was.
+        return op.Where(np.isnan(np.sum(solved)), z, op.Where(is_far, np.nan, solved))
+
     z = stop_gradient(np.concatenate(found.all()))
     made = recorded(residual, StandIn(Type(np.float64, z.shape)))
-    solved = root_of("minimize", [made], [z], damped_newton(1e-12), coupled=True)
-    found_x: Array = parts(solved).x
-    return found_x
+    x: Array = parts(root_of("minimize", [made], [z], solve, coupled=True)).x
+    return x
 
 
 def _stationary(value: Function, point: _Point, box: Box | None, limits: Limits) -> Any:
@@ -161,4 +171,5 @@ def _with_multipliers(value: Function, start: Array, box: Box | None, limits: Li
         return ~((missed > NEAR) & (weight < STEEPEST))
 
     begun = [*first.all(), op.Identity(np.asarray(10.0)), op.Identity(np.asarray(np.inf))]
-    return first.like(until(settled, step, [stop_gradient(b) for b in begun], MOST)[:-2])
+    *found, _, missed = until(settled, step, [stop_gradient(b) for b in begun], MOST)
+    return first.like([op.Where(missed > TOLERATED, np.nan, f) for f in found])
