@@ -111,6 +111,9 @@ def always_assigned(statements: Iterable[ast.stmt]) -> set[str]:
     for statement in statements:
         if isinstance(statement, ast.If):
             found |= always_assigned(statement.body) & always_assigned(statement.orelse)
+        elif isinstance(statement, ast.Try):
+            ways = [[*statement.body, *statement.orelse], *(h.body for h in statement.handlers)]
+            found |= set.intersection(*map(always_assigned, ways)) | always_assigned(statement.finalbody)
         elif not isinstance(statement, ast.For | ast.While | Steps):
             found |= stored(statement)
     return found
@@ -150,6 +153,15 @@ class _Reader(ast.NodeVisitor):
         if not all(name and name[-1] in _CONTEXTS for name in names) or len(names) < len(node.items):
             raise Refused
         for part in (*calls, *node.body):
+            self.visit(part)
+
+    def visit_Try(self, node: ast.Try) -> None:
+        """What is caught was raised by what Python knows without the numbers, or is a branch of its own."""
+        if any(handler.name is not None for handler in node.handlers):
+            raise Refused  # a name that has no value afterwards
+        types = [handler.type for handler in node.handlers if handler.type is not None]
+        handled = [statement for handler in node.handlers for statement in handler.body]
+        for part in (*node.body, *types, *handled, *node.orelse, *node.finalbody):
             self.visit(part)
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
