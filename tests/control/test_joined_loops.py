@@ -197,7 +197,49 @@ def from_known_numbers(x: Any) -> Any:
     return np.sum(field * x)
 
 
+def fixed_point(x: Any) -> Any:
+    place = np.zeros(3)
+    for _ in range(30):
+        new = np.tanh(0.3 * place[::-1] + x)
+        if np.linalg.norm(new - place) < 1e-3:
+            break
+        place = new
+    return new[0] + place @ x
+
+
+def fixed_point_old(x: Any) -> Any:
+    place = 0 * x
+    for k in range(20):
+        old = place
+        place = np.tanh(0.3 * place[::-1] + x)
+        if np.linalg.norm(place - old) < 1e-3:
+            return place @ x + k
+    raise RuntimeError("no fixed point")
+
+
+def accepted_steps(x: Any) -> Any:
+    place, width = x * 1.0, 1.0
+    for _ in range(14):
+        new = place - width * np.sin(place)
+        if np.sum(new**4) < np.sum(place**4):
+            place, width = new, 1.1 * width
+        else:
+            width = 0.6 * width
+    place[0] = place[1] * x[2]
+    return place @ x
+
+
+def swapped_arrays(x: Any) -> Any:
+    a, b = x * 1.0, x**2
+    for k in range(12):
+        if a.sum() * (-1) ** k < b.sum():
+            a, b = b, a
+        a = a * 1.1
+    return a @ x - b.sum()
+
+
 LOOPS: list[Function] = [
+    fixed_point, fixed_point_old, accepted_steps, swapped_arrays,
     checked, caught, swinging, from_known_numbers,
     newton, newton_while, newton_return, counted, not_found, from_within, forever, in_place, inside_another, in_helpers,
     nested_ends,
@@ -331,3 +373,19 @@ def test_a_loop_without_end_is_refused_at_its_line() -> None:
     with pytest.raises(ConcretizationError, match="while x > 1") as refused:
         ps.grad(endless)(9.0)
     assert "ps.while_loop" in str(refused.value)
+
+
+@pytest.mark.parametrize("writes", ["place", "new", "old"])
+def test_a_write_to_one_of_two_names_that_may_show_one_array_is_seen_by_the_other(writes: str) -> None:
+    def function(x: Any) -> Any:
+        place = old = x * 1.0
+        for _ in range(14):
+            new = 0.5 * place
+            if place[0] < x[1]:
+                place = new
+        named = {"place": place, "new": new, "old": old}
+        named[writes][0] = 9.0 * x[0]
+        return named["new" if writes == "place" else "place"].sum()
+
+    for x in POINTS:
+        np.testing.assert_allclose(ps.trace(function, x)(x), function(x))
