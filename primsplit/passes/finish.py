@@ -21,6 +21,7 @@ from primsplit.passes.faults.precision import keep_double_products
 from primsplit.passes.faults.quotients import write_quotients
 from primsplit.passes.faults.reversals import reverse_at_least_one
 from primsplit.passes.faults.scan_axes import walk_first_axes
+from primsplit.passes.faults.squares import write_squares
 from primsplit.passes.inline import inline_calls
 from primsplit.passes.later import LATER, write_later
 from primsplit.passes.legalize import legalize
@@ -85,7 +86,7 @@ def finish(
         products = choose_by_masks(work_in_tiles(products))
     products = read_past_copies(products)
     sound = keep_faint_constants(keep_cast_stacks(keep_double_products(products, is_function=is_function)))
-    written = copy_captured_dequantized(write_quotients(write_cosines(sound)))
+    written = copy_captured_dequantized(write_quotients(write_cosines(write_squares(sound))))
     if not gradients:
         return verified(written)
     return verified(gradients_last(results_apart(written), range(len(written.results))))
