@@ -21,7 +21,13 @@ REFUSALS = [
     Refusal("onnxruntime", "1.23", "Could not find an implementation for Cast(21)", "no conversion of four bits"),
     Refusal("onnxruntime", "1.26", "Could not find an implementation for DeformConv(19)", "no DeformConv"),
     Refusal("onnxruntime", "1.21", "running ReduceMax node", "no maximum of nothing"),
+    Refusal("onnxruntime", "1.32", "kernel.onnx failed", "no such operator of its own, or with other inputs"),
+    Refusal("onnxruntime", "1.32", "Could not find an implementation for MoE(1)", "no such operator of its own"),
+    Refusal("onnxruntime", "1.32", "Could not find an implementation for FusedMatMul(1)", "no kernel of float64"),
+    Refusal("onnxruntime", "1.32", "Could not find an implementation for ConvInteger(10)", "no kernel of int8"),
     Refusal("onnx", "1.23", "and the onnx package knows 1 to", "the opset is newer"),
+    Refusal("onnx", "1.23", "No registered schema for operator", "no such operator"),
+    Refusal("onnx", "1.23", "_run() got an unexpected keyword argument", "its reference is of an older opset"),
 ]
 
 

@@ -20,6 +20,7 @@ from primsplit.ops import op
 from primsplit.specs import parse_spec
 from tests.infer.rows import ROWS, Row
 from tests.recording import record
+from tests.versions import is_since
 
 IDS = [f"{i}-{row}"[:90] for i, row in enumerate(ROWS)]
 
@@ -36,9 +37,22 @@ def _types(row: Row, sizes: dict[str, Dim]) -> list[Type]:
     return [t for t, _ in infer(row.kind, _values(row, sizes), row.attributes, row.outputs)]
 
 
+def _is_misread(row: Row, n: int, m: int) -> bool:
+    """True where the installed onnxruntime or onnx is wrong about, or ends the process at, what is empty."""
+    if n and m:
+        return False
+    if row.kind in {"TopK", "OneHot"}:
+        return not is_since("onnxruntime", "1.27")
+    if row.kind == "ReduceSum" and row.attributes.get("noop_with_empty_axes"):
+        return not is_since("onnxruntime", "1.29")
+    return row.kind == "Slice" and not is_since("onnx", "1.23")
+
+
 @pytest.mark.parametrize("row", ROWS, ids=IDS)
 def test_literal_types_equal_onnxs_own_inference_where_it_has_an_answer(row: Row) -> None:
     for n, m in row.sizes:
+        if row.kind == "Slice" and _is_misread(row, n, m):
+            continue
         sizes: dict[str, Dim] = {"N": n, "M": m}
         ours = _types(row, sizes)
         theirs = infer_by_standard(Site(row.kind, _values(row, sizes), row.attributes, row.outputs))
@@ -93,6 +107,8 @@ def _attributes(attributes: dict[str, Any]) -> dict[str, Any]:
 def test_symbolic_types_evaluate_to_the_shapes_that_onnxruntime_produces(row: Row) -> None:
     symbolic = _types(row, {})
     for n, m in row.sizes:
+        if row.kind != "Slice" and _is_misread(row, n, m):
+            continue
         for inferred, array in zip(symbolic, _run(row, _values(row, {"N": n, "M": m})), strict=True):
             assert inferred.dtype == array.dtype
             if inferred.shape is None:

@@ -50,7 +50,7 @@ def folded(x: Array, windows: Windows, size: Dim) -> Array:
     spread = dilated(x, windows.stride)
     length = spread.shape[-1]
     rows = _grown(spread, taps * dilation)
-    row = length + (taps - 1) * dilation
+    row = dims.maximum(0, length + (taps - 1) * dilation)  # of no taps, too
     run = reshape_to(rows, (*lead, taps * (length + taps * dilation)))
     kept = cut(run, -1, 0, taps * row)
     total = op.ReduceSum(reshape_to(kept, (*lead, taps, row)), [-2], keepdims=0)
