@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.integrate import dblquad, odeint, quad, solve_ivp
+from scipy.integrate import dblquad, nquad, odeint, quad, solve_ivp, tplquad
 
 import primsplit as ps
 from primsplit.errors import UnsupportedFunction
@@ -36,6 +36,10 @@ INTEGRALS: dict[str, Callable[[Any], Any]] = {
     "of a peak": lambda p: quad(lambda x: 1 / (1e-4 + (x - p[0] * 0.3) ** 2) * p[1] / 300, 0, 1)[0],
     "of a branch": lambda p: quad(lambda x: p[0] * x if x < 0.5 else p[1], 0, 1)[0],
     "of an area": lambda p: dblquad(lambda y, x: np.exp(-p[0] * x * y), 0, p[1], 0, lambda x: x)[0],
+    "of a volume": lambda p: tplquad(lambda z, y, x, a: a * x * z + y, 0, 1, 0, 1, 0, lambda x, y: y, (p[0],))[0],
+    "over ranges": lambda p: nquad(
+        lambda y, x, a: np.cos(a * x * y), [lambda x, a: (0, a * x), (0, p[1])], (p[0],), {"epsrel": 1e-10}
+    )[0],
 }
 
 

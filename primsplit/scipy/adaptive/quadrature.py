@@ -25,7 +25,7 @@ from primsplit.ops import op
 from primsplit.scipy.operands import with_args
 from primsplit.scipy.optimize.implicit import recorded
 
-__all__ = ["dblquad", "quad"]
+__all__ = ["dblquad", "nquad", "quad", "tplquad"]
 
 Function = Callable[[Any], Any]
 NUMBER = StandIn(Type(np.float64, ()), weak=True, scalar=True)
@@ -88,6 +88,47 @@ def dblquad(func: Callable[..., Any], a: Any, b: Any, gfun: Any, hfun: Any, args
         return quad(lambda y: f(y, x), low, high, **tolerances)[0]
 
     return quad(inner, a, b, **tolerances)
+
+
+def tplquad(
+    func: Callable[..., Any], a: Any, b: Any, gfun: Any, hfun: Any, qfun: Any, rfun: Any, args: Any = (), **options: Any
+) -> Any:
+    """The integral of func(z, y, x, *args) over z from qfun(x, y) to rfun(x, y), and over y and x as `dblquad` has it.
+
+    Beside it the error of the outermost integral.
+    """
+
+    def depth(y: Any, x: Any, *_: Any) -> Any:
+        return [e(x, y) if callable(e) else e for e in (qfun, rfun)]
+
+    def sides(x: Any, *_: Any) -> Any:
+        return [e(x) if callable(e) else e for e in (gfun, hfun)]
+
+    return nquad(func, [depth, sides, (a, b)], args, options)
+
+
+def nquad(func: Callable[..., Any], ranges: Any, args: Any = (), opts: Any = None, full_output: bool = False) -> Any:
+    """The integral of func(x0, x1, ..., *args) over ranges, the first the innermost, and the outermost one's error.
+
+    A range is a pair, or a function of the variables further out, and of `args`, that gives one; `opts` are options of
+    `quad`, for all of them or one for each. Raises UnsupportedFunction for `full_output` and for options that are
+    functions.
+    """
+    rest = args if isinstance(args, tuple) else (args,)
+    several = opts if isinstance(opts, list | tuple) else [opts or {}] * len(ranges)
+    if full_output or any(map(callable, several)):
+        raise unsupported("scipy.integrate.nquad with full_output, or options that are functions")
+
+    def integral(depth: int, outer: tuple[Any, ...]) -> Any:
+        given = ranges[depth]
+        low, high = given(*outer, *rest) if callable(given) else given
+
+        def along(x: Any) -> Any:
+            return integral(depth - 1, (x, *outer))[0] if depth else func(x, *outer, *rest)
+
+        return quad(along, low, high, **several[depth])
+
+    return integral(len(ranges) - 1, ())
 
 
 def _at_points(function: Function) -> Function:
