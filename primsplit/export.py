@@ -358,7 +358,9 @@ def select_inputs(program: Program, wrt: Wrt) -> list[int]:
         if not floats:
             what = "is no input" if not found else "is not floating point"
             because = [f"the inputs are {', '.join(program.inputs)}"]
-            if program.initializers:
+            if key == "params":
+                because.append("it would be all initializers that are floating point, and there are none")
+            elif program.initializers:
                 because.append(f"the initializers are {shorten(', '.join(program.initializers), 300)}")
             raise SpecError(f"wrt={key!r} {what}", because=tuple(because))
         chosen.extend(floats)

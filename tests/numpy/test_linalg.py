@@ -151,6 +151,35 @@ def test_the_gradient_of_det_is_the_cofactors_at_singular_matrices_too(a: Array)
     np.testing.assert_allclose(found, cofactors(a), atol=1e-12)
 
 
+@pytest.mark.parametrize("a", SINGULAR.values(), ids=SINGULAR.keys())
+def test_the_second_derivative_of_det_is_minors_of_minors_at_singular_matrices_too(a: Array) -> None:
+    direction = normal(*a.shape, seed=2)
+    found = ps.hvp(np.linalg.det, (a,), direction)
+    differences = (cofactors(a + 1e-5 * direction) - cofactors(a - 1e-5 * direction)) / 2e-5
+    np.testing.assert_allclose(found, differences, rtol=1e-7, atol=1e-7)
+
+
+def test_a_batch_of_matrices_may_have_some_that_are_singular() -> None:
+    batch = np.stack([SINGULAR["rank 4 of 5"], SINGULAR["regular"], SINGULAR["rank 3 of 5"]])
+    direction = normal(*batch.shape, seed=2)
+    found = ps.hvp(lambda a: np.sum(np.linalg.det(a)), (batch,), direction)
+    each = [ps.hvp(np.linalg.det, (a,), d) for a, d in zip(batch, direction, strict=True)]
+    np.testing.assert_allclose(found, each, atol=1e-10)
+    mapped = ps.vmap(lambda a, d: ps.hvp(np.linalg.det, (a,), d))(batch, direction)
+    np.testing.assert_allclose(mapped, each, atol=1e-10)
+
+
+def test_the_third_derivative_of_det_is_right_at_regular_matrices() -> None:
+    a, b, c = SINGULAR["regular"], normal(5, 5, seed=2), normal(5, 5, seed=3)
+
+    def second(a: Any) -> Any:
+        return np.sum(ps.hvp(np.linalg.det, (a,), b) * c)
+
+    found = np.sum(ps.grad(second)(a) * c)
+    differences = (second(a + 1e-4 * c) - second(a - 1e-4 * c)) / 2e-4
+    np.testing.assert_allclose(found, differences, rtol=1e-6)
+
+
 HARD = {
     "Hilbert": scipy.linalg.hilbert(8),
     "graded": np.diag(10.0 ** -np.arange(8)) @ normal(8, 8),

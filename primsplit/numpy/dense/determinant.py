@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import nested
 from primsplit.array import Array
 from primsplit.broadcasting import zeros_like
 from primsplit.calls.primitive import primitive, rrule
-from primsplit.ir import Type
+from primsplit.ir import Type, Value
 from primsplit.numpy.dense.loop import (
     counting,
     diagonal,
@@ -21,7 +22,8 @@ from primsplit.numpy.dense.loop import (
     stacked_rows,
     swapped,
 )
-from primsplit.numpy.dense.lu import inverse_order, solve_with
+from primsplit.numpy.dense.lu import factor, inverse_order, solve_with
+from primsplit.numpy.dense.singular import reduced_svd
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.ops import op
 
@@ -106,19 +108,95 @@ def _last_column_expansion(worked: Array, pivots: Array) -> Array:
 
 @rrule(cofactors_with)
 def _cofactors_with(a: Array, unit: Array, worked: Array, order: Array) -> tuple[Array, Pullback]:
-    """dA = (<C, dC> C - C dC^T C) / det A, from C = det(A) A^-T.
-
-    NaN at singular matrices, where minors of minors would be needed.
-    """
+    """dA = the cofactors' slope along dC, which is its own transpose: the second derivative of a determinant."""
     c = cofactors_with(a, unit, worked, order)
 
     def pullback(dc: Array) -> tuple[Array | None, ...]:
-        determinant = op.Unsqueeze(determinant_with(a, unit, worked, order), [-2, -1])
-        inner = op.ReduceSum(op.Mul(c, dc), [-2, -1], keepdims=1)
-        turned = op.MatMul(op.MatMul(c, swapped(dc)), c)
-        return op.Div(op.Sub(op.Mul(inner, c), turned), determinant), None, None, None
+        return slope_with(a, unit, worked, order, dc), None, None, None
 
     return c, pullback
+
+
+@primitive
+def slope_with(a: Array, unit: Array, worked: Array, order: Array, x: Array) -> Array:
+    """The slope of the cofactors of A along X, all [..., n, n]: minors of minors, right at singular matrices too.
+
+    By the cofactors where no pivot is small beside the largest, else by singular values.
+    """
+    pivots = op.Abs(diagonal(worked))
+    least, most = (reduce(pivots, [-2, -1], keepdims=0) for reduce in (op.ReduceMin, op.ReduceMax))
+    is_regular = op.Greater(least, op.Mul(most, _limit(a.dtype)))
+    count = op.ReduceMin(op.Cast(is_regular, to=np.int32), keepdims=0)
+
+    def by_cofactors() -> list[Value]:
+        return [_divided(a, unit, worked, order, x).value]
+
+    def by_values() -> list[Value]:
+        return [_slope_by_values(a, x).value]
+
+    regular, singular = (nested.record(f.__name__, [], f) for f in (by_cofactors, by_values))
+    return Array(nested.emit_if(op.Greater(count, 0).value, regular, singular, [a.type])[0])
+
+
+def _limit(dtype: np.dtype[Any]) -> np.ndarray:
+    """How small a pivot may be beside the largest: the quotient of `_divided` loses as many digits."""
+    return np.sqrt(np.finfo(dtype).eps).astype(dtype)
+
+
+def _divided(a: Array, unit: Array, worked: Array, order: Array, x: Array) -> Array:
+    """(<C, X> C - C X^T C) / det A, from C = det(A) A^-T."""
+    c = cofactors_with(a, unit, worked, order)
+    determinant = op.Unsqueeze(determinant_with(a, unit, worked, order), [-2, -1])
+    turned = op.MatMul(op.MatMul(c, swapped(x)), c)
+    return op.Div(op.Sub(op.Mul(_inner(c, x), c), turned), determinant)
+
+
+def _inner(x: Array, y: Array) -> Array:
+    return op.ReduceSum(op.Mul(x, y), [-2, -1], keepdims=1)
+
+
+def _slope_by_values(a: Array, x: Array) -> Array:
+    """The same without a quotient, in the coordinates of A = U diag(s) V^T: Y = U^T X V.
+
+    The slope has there, at i and j, - p_ij Y_ji, and on its diagonal the sums of p_ij Y_jj over the other j, where p_ij
+    is the product of all but two singular values. n^3 numbers.
+    """
+    u, s, vh = reduced_svd(a)
+    y = op.MatMul(op.MatMul(swapped(u), x), swapped(vh))
+    numbers = counting(a, -1)
+    row, column = op.Unsqueeze(numbers, [1]), op.Unsqueeze(numbers, [0])
+    is_same = op.Equal(row, column)
+    is_left_out = op.Or(op.Unsqueeze(is_same, [1]), op.Unsqueeze(is_same, [0]))
+    others = op.ReduceProd(op.Where(is_left_out, 1.0, op.Unsqueeze(s, [-2, -3])), [-1], keepdims=0)
+    others = op.Where(is_same, 0.0, others)
+    on_diagonal = op.MatMul(others, diagonal(y))
+    slope = op.Where(is_same, on_diagonal, op.Neg(op.Mul(others, swapped(y))))
+    _, worked, order = factor(op.MatMul(u, vh))
+    sign = op.Unsqueeze(determinant_sign(worked, order), [-2, -1])
+    return op.Identity(op.Mul(op.MatMul(op.MatMul(u, slope), vh), sign), types=[a.type])
+
+
+@rrule(slope_with)
+def _slope_with(a: Array, unit: Array, worked: Array, order: Array, x: Array) -> tuple[Array, Pullback]:
+    """dX = G(dZ) for the slope G; dA = (<C, dZ> G(X) + <C, X> G(dZ) - G(dZ C^T X + X C^T dZ) - <G(X), dZ> C) / det A.
+
+    NaN or infinite in A at singular matrices, where minors of minors of minors would be needed.
+    """
+    z = slope_with(a, unit, worked, order, x)
+
+    def pullback(dz: Array) -> tuple[Array | None, ...]:
+        def slope(along: Array) -> Array:
+            return slope_with(a, unit, worked, order, along)
+
+        dx = slope(dz)
+        c = cofactors_with(a, unit, worked, order)
+        between = op.Add(op.MatMul(op.MatMul(dz, swapped(c)), x), op.MatMul(op.MatMul(x, swapped(c)), dz))
+        both = op.Add(op.Mul(_inner(c, dz), z), op.Mul(_inner(c, x), dx))
+        rest = op.Add(slope(between), op.Mul(_inner(z, dz), c))
+        determinant = op.Unsqueeze(determinant_with(a, unit, worked, order), [-2, -1])
+        return op.Div(op.Sub(both, rest), determinant), None, None, None, dx
+
+    return z, pullback
 
 
 @primitive
