@@ -138,7 +138,7 @@ def slope_with(a: Array, unit: Array, worked: Array, order: Array, x: Array) -> 
     return Array(nested.emit_if(op.Greater(count, 0).value, regular, singular, [a.type])[0])
 
 
-def _limit(dtype: np.dtype[Any]) -> np.ndarray:
+def _limit(dtype: np.dtype[Any]) -> Any:
     """How small a pivot may be beside the largest: the quotient of `_divided` loses as many digits."""
     return np.sqrt(np.finfo(dtype).eps).astype(dtype)
 
@@ -186,7 +186,8 @@ def _slope_with(a: Array, unit: Array, worked: Array, order: Array, x: Array) ->
 
     def pullback(dz: Array) -> tuple[Array | None, ...]:
         def slope(along: Array) -> Array:
-            return slope_with(a, unit, worked, order, along)
+            found: Array = slope_with(a, unit, worked, order, along)
+            return found
 
         dx = slope(dz)
         c = cofactors_with(a, unit, worked, order)
