@@ -100,9 +100,13 @@ def name_of(key: Any) -> str:
     return f"{written}.{getattr(key, '__name__', key)}"
 
 
+INSIDE = {"_zeta": "zeta", "_riemann_zeta": "zeta"}
+"""SciPy's ufuncs that no one names, by the functions that call them."""
+
+
 def ufunc_name(name: str) -> str:
     """How a person writes a ufunc: NumPy's, else SciPy's."""
-    return f"np.{name}" if hasattr(np, name) else f"scipy.special.{name}"
+    return f"np.{name}" if hasattr(np, name) else f"scipy.special.{INSIDE.get(name, name)}"
 
 
 def _public_names() -> Iterator[str]:
