@@ -1,4 +1,4 @@
-"""Sorting, one-hot rows and norms of arrays without elements, where onnxruntime before 1.27 ends the process."""
+"""Sorting, one-hot rows and norms of arrays without elements, where onnxruntime before 1.31 ends the process."""
 
 from typing import Any
 
