@@ -115,6 +115,11 @@ def _online(found: Numbers) -> bool:
     )
 
 
+def _building(found: Numbers) -> bool:
+    """The least damped mode gains from the same dampers, and more than a third of the damping goes to one storey."""
+    return found["last_least_damping"] > 1.1 * found["first_least_damping"] and found["largest_share"] > 1 / 3
+
+
 DEMOS: dict[str, Callable[[Numbers], bool]] = {
     "digits_classifier": _digits,
     "bayesian_logistic": _bayesian,
@@ -131,6 +136,7 @@ DEMOS: dict[str, Callable[[Numbers], bool]] = {
     "predator_prey": _predator,
     "online_training": _online,
     "heat_conduction": _heat,
+    "damped_building": _building,
 }
 
 DEMO = """

@@ -14,7 +14,7 @@ from primsplit.userfile import load
 from tests.networks import light_network, random_inputs
 
 MODELS = Path(__file__).parents[2] / "models"
-HEAVY = {"optimal_control", "asian_option", "predator_prey", "gaussian_process", "poisson_network"}
+HEAVY = {"optimal_control", "asian_option", "predator_prey", "gaussian_process", "poisson_network", "damped_building"}
 STEPS = {"online_training"}
 """Files that are run as they are, with their gradient inside."""
 NAMES = [
