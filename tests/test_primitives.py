@@ -102,3 +102,25 @@ def test_a_cotangent_of_fewer_axes_is_refused_at_the_rule() -> None:
     with pytest.raises(ShapeError, match=r"does not come from broadcasting float64\[3\]") as caught:
         ps.grad(total)(np.ones(3))
     assert "test_primitives.py" in str(caught.value)
+
+
+def test_the_ops_of_a_librarys_function_have_the_line_of_their_own_call() -> None:
+    """It is recorded once: at the line that called it first, in another function perhaps."""
+
+    def first(x: Any) -> Any:
+        return np.sum(np.log1p(x) ** 3)
+
+    def second(x: Any) -> Any:
+        y = np.sin(x)
+        return np.sum(np.log1p(y) ** 3)
+
+    for function in (first, second):
+        made = ps.split(function, ps.spec("float64", [3])).joint().to_onnx()
+        places = {p.value for node in made.graph.node for p in node.metadata_props if p.key == "place"}
+        assert {place.rpartition(" in ")[2] for place in places} == {function.__name__}
+
+
+def test_the_ops_of_a_users_primitive_keep_their_lines() -> None:
+    made = ps.trace(lambda x: mean_square(x) + 1.0, ps.spec("float64", [3])).to_onnx()
+    places = [p.value for node in made.graph.node for p in node.metadata_props if p.key == "place"]
+    assert sum("in mean_square" in place for place in places) >= 2

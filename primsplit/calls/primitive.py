@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from primsplit import tracing, trees
@@ -10,10 +11,10 @@ from primsplit.branching.raising import is_settled
 from primsplit.calls.flat_rules import FlatForward, FlatRule, settled
 from primsplit.calls.recorded import StandIn, merged, record_call
 from primsplit.calls.staging import Site, Staged, call_site
-from primsplit.errors import RuleError, TraceError
+from primsplit.errors import Place, RuleError, TraceError
 from primsplit.fingerprint import fingerprint
 from primsplit.functionlike import FunctionLike, require_function
-from primsplit.ir import Block, Var, free, own_symbols
+from primsplit.ir import NOWHERE, Block, Op, Var, free, own_symbols
 from primsplit.lifting import as_array
 from primsplit.limited import Limited
 
@@ -118,6 +119,7 @@ class Primitive(FunctionLike):
         if outer and self._is_ruled():
             body, result_spec = self._alone(leaves, arrays, spec)
             outer = free(body)
+        body = _without_line(body, tracing.user_place())
         return Block(body.name, (*body.params, *outer), body.ops, body.results), list(outer), result_spec
 
     def _alone(
@@ -135,6 +137,19 @@ class Primitive(FunctionLike):
                 place=tracing.user_place(),
                 cure="Pass it as an argument, so that the rule can give it a cotangent.",
             ) from None
+
+
+def _without_line(body: Block, here: Place | None) -> Block:
+    """The body of a call that is made at this line: what was recorded there has the line of each call."""
+    if here is None:
+        return body
+
+    def at_call(op: Op) -> Op:
+        made = op.with_blocks(lambda block: _without_line(block, here))
+        is_here = made.place is not None and made.place.whole_line == here.whole_line
+        return replace(made, place=NOWHERE) if is_here else made
+
+    return Block(body.name, body.params, tuple(map(at_call, body.ops)), body.results)
 
 
 def is_for_every_use(body: Block, outer: Sequence[Var]) -> bool:

@@ -45,7 +45,7 @@ def rename(
     attributes = op.attributes
     if op.blocks():
         attributes = {
-            name: rename_block(value, renaming, sizes) if isinstance(value, Block) else value
+            name: rename_block(value, renaming, sizes, place) if isinstance(value, Block) else value
             for name, value in attributes.items()
         }
     known = op.place is not None and op.place is not NOWHERE
@@ -59,12 +59,14 @@ def _copy(var: Var, sizes: Mapping[str, Dim]) -> Var:
     return Var(var.type.substitute(sizes), var.hint, known)
 
 
-def rename_block(block: Block, renaming: Renaming, sizes: Mapping[str, Dim] = MappingProxyType({})) -> Block:
-    """A copy of the block with fresh Vars, its captures read through the renaming."""
+def rename_block(
+    block: Block, renaming: Renaming, sizes: Mapping[str, Dim] = MappingProxyType({}), place: Place | None = None
+) -> Block:
+    """A copy of the block with fresh Vars, its captures read through the renaming; ops that have no place get one."""
     inner = dict(renaming)
     params = tuple(_copy(p, sizes) for p in block.params)
     inner.update(zip(block.params, params, strict=True))
-    ops = tuple(rename(op, inner, sizes=sizes) for op in block.ops)
+    ops = tuple(rename(op, inner, place=place, sizes=sizes) for op in block.ops)
     return Block(block.name, params, ops, tuple(renamed(r, inner) for r in block.results))
 
 

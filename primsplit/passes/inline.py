@@ -34,7 +34,7 @@ class _Inliner(Rewriter):
         sizes: dict[str, Dim] = {name: fresh(name.rpartition("_")[0] or name) for name in sorted(own & self.symbols)}
         self.symbols |= own
         for step in body.ops:
-            found = self.visit(self.read(rename(step, renaming, remark=op.remark, sizes=sizes)))
+            found = self.visit(self.read(rename(step, renaming, remark=op.remark, place=op.place, sizes=sizes)))
             if found is not None:
                 self.kept.append(found)
         for output, result in zip(op.outputs, body.results, strict=True):
