@@ -14,7 +14,7 @@ from primsplit.counters import Counters
 from primsplit.encoding import Unstorable
 from primsplit.fingerprint import fingerprint
 from primsplit.ir import Block, Var
-from primsplit.limited import Recent
+from primsplit.limited import Limited, Recent
 from primsplit.once import Turns
 from primsplit.programs.compiled import Compiled, Statistics
 from primsplit.programs.storing import Recorded, Store
@@ -45,6 +45,10 @@ REASONS = {
 UNKEPT = "it reads traced values around it, makes sizes of data, or follows the branches of given arrays"
 
 
+REMEMBERED = 4096
+"""How many signatures are remembered, to tell what was forgotten from what is new."""
+
+
 @dataclass
 class CacheStatistics(Statistics):
     """How often a use found its recording, how often it was made, and how often it was read from the store."""
@@ -71,6 +75,8 @@ class Cached(Primitive):
         self.store = None if store is None else Store(store, function, self.name)
         self.statistics = CacheStatistics()
         self.recordings: Recent[Signature, Recorded] = Recent(maxsize)
+        self.kept: Limited[Signature, None] = Limited(REMEMBERED)
+        """The signatures of which there was a recording, forgotten or not."""
         self.compiled = _Runs(super().__call__, function)
         self.lock = threading.Lock()
         self.turns = Turns()
@@ -84,6 +90,7 @@ class Cached(Primitive):
         """Forget every recording; with `store`, remove the files of functions of this name from the store too."""
         with self.lock:
             self.recordings.clear()
+            self.kept.clear()
         self.compiled.clear()
         if store and self.store is not None:
             self.store.clear()
@@ -139,6 +146,7 @@ class Cached(Primitive):
     def _keep(self, key: Signature, recorded: Recorded) -> None:
         with self.lock:
             self.recordings[key] = recorded
+            self.kept[key] = None
 
     def _path(self, key: Signature) -> tuple[str | None, str]:
         """The file of a recording in the store, where there is one; else why not."""
@@ -168,6 +176,8 @@ class Cached(Primitive):
         """What sets a signature apart from the known one that has most in common with it."""
         if not self.recordings:
             return "nothing was recorded yet"
+        if key in self.kept:
+            return f"it was recorded before, and forgotten for others: more than maxsize={self.recordings.most}"
         nearest = max(self.recordings, key=lambda known: sum(a == b for a, b in zip(known, key, strict=True)))
         parts = [
             REASONS[field] + _told(field, getattr(nearest, field), getattr(key, field))

@@ -124,8 +124,12 @@ def test_the_least_recently_used_recording_goes() -> None:
     for n in (1, 2, 1, 3):
         ps.trace(g, ps.spec("float64", [n]))
     assert [key.types[0][0] for key in g.recordings] == [("float64", (1,)), ("float64", (3,))]
+    ps.trace(g, ps.spec("float64", [2]))
+    assert "forgotten for others: more than maxsize=2" in g.explain_miss()
     g.clear()
     assert not g.recordings
+    ps.trace(g, ps.spec("float64", [2]))
+    assert "nothing was recorded yet" in g.explain_miss()
 
 
 def test_a_file_keeps_it_as_a_pair_of_functions(squares, tmp_path: pathlib.Path) -> None:
