@@ -70,10 +70,17 @@ def _counted(site: Site, sizes: Shape, kernel: Sequence[Dim]) -> Shape:
     strides, spans, pads = placement(site, sizes, kernel)
     ceil = bool(site.attribute("ceil_mode")) and not automatic(site).startswith("SAME")
     counts = [window_count(n, k, s, p, ceil=ceil) for n, k, s, p in zip(sizes, spans, strides, pads, strict=True)]
-    for count, size, span in zip(counts, sizes, spans, strict=True):
-        if isinstance(count, int) and count < 0:
-            raise ShapeError(f"{site.kind}: a window of {span} does not fit into the padded size {size}")
+    for count, size, span, stride, pad in zip(counts, sizes, spans, strides, pads, strict=True):
+        padded = size + pad[0] + pad[1]
+        if isinstance(count, int) and (count < 0 or (count == 0 and _is_cut(padded, span, stride))):
+            raise ShapeError(f"{site.kind}: a window of {span} does not fit into the padded size {padded}")
     return tuple(counts)
+
+
+def _is_cut(padded: Dim, span: Dim, stride: Dim) -> bool:
+    """True where the standard counts no window, and onnxruntime, which rounds to zero, one that sticks out."""
+    sizes = [n for n in (padded, span, stride) if isinstance(n, int)]
+    return len(sizes) == 3 and 0 < sizes[0] < sizes[1] < sizes[0] + sizes[2]
 
 
 def _with_channels(site: Site, least: int = 2) -> Shape:

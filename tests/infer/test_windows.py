@@ -26,6 +26,12 @@ def test_a_window_that_does_not_fit_is_refused() -> None:
         ps.trace(lambda x: op.MaxPool(x, kernel_shape=[7]), ps.spec("float32", [1, 1, 3]))
 
 
+@pytest.mark.parametrize(("window", "size"), [(2, 1), (3, 2)])
+def test_so_is_one_that_onnxruntime_counts_and_the_standard_does_not(window: int, size: int) -> None:
+    with pytest.raises(ShapeError, match=f"a window of {window} does not fit into the padded size {size}"):
+        ps.trace(lambda x: op.LpPool(x, kernel_shape=[window], strides=[2]), ps.spec("float32", [1, 1, size]))
+
+
 def test_weights_for_other_channels_are_refused() -> None:
     with pytest.raises(ShapeError, match="5 channels"):
         ps.trace(lambda x: op.Conv(x, np.ones((2, 3, 1), np.float32)), ps.spec("float32", [1, 5, 3]))
