@@ -14,6 +14,7 @@ from onnx import helper
 import primsplit as ps
 from tests.definitions.drawing import drawing
 from tests.definitions.kernels import Node, check_gradient, check_node, defined, is_float
+from tests.versions import is_since
 
 rng = np.random.default_rng(7)
 draw = drawing(rng)
@@ -33,7 +34,11 @@ ROWS = [
     node("Trilu", draw(2, 3, 4), upper=0, declared={0: ["B", 3, 4]}),
     node("Trilu", draw(3, 4), np.asarray(1), constant=[1]),
     node("GatherND", draw(3, 4), np.array([[0, 1], [2, 3]], np.int32)),
-    node("ExpandDims", draw(3, 4), np.asarray(1, np.int32), constant=[1], declared={0: ["N", 4]}),
+    *(
+        [node("ExpandDims", draw(3, 4), np.asarray(1, np.int32), constant=[1], declared={0: ["N", 4]})]
+        if is_since("onnxruntime", "1.31")  # before, its kernel ends the process
+        else []
+    ),
     node("Range", *(np.asarray(v, np.float32) for v in (1.0, 3.0, 0.5)), constant=[0, 1, 2]),
     node("Pad", draw(2, 3), np.array([0, 1, 2, 0]), np.array([0.5], np.float32), constant=[1]),
     node("Pad", draw(2, 3), np.array([[0, 1, 0, 2]]), constant=[1], mode="reflect"),

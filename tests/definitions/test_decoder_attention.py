@@ -11,6 +11,7 @@ from primsplit.errors import UnsupportedFunction
 from primsplit.testing import check_grads
 from tests.definitions.drawing import drawing
 from tests.definitions.kernels import Node, is_float, kernel, kernel_in_place, ranked
+from tests.versions import since
 
 rng = np.random.default_rng(12)
 draw = drawing(rng)
@@ -54,6 +55,7 @@ CASES = {
 }
 
 
+@since("onnxruntime", "1.31", "its own kernel reads the caches otherwise, and ends the process at some")
 @pytest.mark.parametrize("name", CASES)
 def test_the_value_is_the_kernels_and_the_gradient_right(name: str, tmp_path: Path) -> None:
     given = CASES[name]

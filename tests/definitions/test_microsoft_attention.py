@@ -9,6 +9,7 @@ import pytest
 from primsplit.errors import RunError, ShapeError
 from tests.definitions.drawing import drawing
 from tests.definitions.kernels import Node, check_gradient, check_node, defined, is_float, kernel
+from tests.versions import since
 
 rng = np.random.default_rng(2)
 draw = drawing(rng)
@@ -165,6 +166,10 @@ def test_a_rotary_embedding_is_what_its_kernel_computes(row: Node, tmp_path: Pat
     check_node(row, tmp_path)
 
 
+KERNELS = since("onnxruntime", "1.31", "its own kernels read masks and windows otherwise, or lack inputs")
+
+
+@KERNELS
 @pytest.mark.parametrize("row", ATTENTION + MULTI, ids=title)
 def test_attention_is_what_its_kernel_computes(row: Node, tmp_path: Path) -> None:
     check_node(row, tmp_path, order=2 if row.declared else 1)
@@ -199,6 +204,7 @@ def test_a_cache_that_cannot_hold_its_window_is_refused(names: bool, tmp_path: P
         defined(windowed(NEXT, 2, [4, 2], names=names), tmp_path / "node.onnx")
 
 
+@KERNELS
 @pytest.mark.parametrize("row", GROUPED + WINDOWED, ids=title)
 def test_grouped_attention_is_what_its_kernel_computes(row: Node, tmp_path: Path) -> None:
     check_node(row, tmp_path, order=2 if row.declared else 1, step=2e-3)

@@ -15,11 +15,13 @@ from onnx.backend.test.case.node import collect_testcases
 
 from primsplit import load, split
 from primsplit.testing import directional_derivative
+from tests.versions import since
 
 KINDS = (
     "Attention", "BitCast", "BitShift", "CausalConvWithState", "CumProd", "FlexAttention", "LinearAttention", "Mod",
     "RMSNormalization", "RotaryEmbedding", "SpaceToDepth", "SwiGLU", "Swish", "TensorScatter", "TreeEnsemble",
 )  # fmt: skip
+pytestmark = since("onnx", "1.23", "it lacks cases, and some it has are wrong")
 TOLERANCES = {"bfloat16": 2e-2, "float16": 5e-3, "float32": 2e-5, "float64": 1e-10}
 SLOPES = {"bfloat16": 2e-1, "float16": 5e-2, "float32": 2e-3, "float64": 1e-6}
 Cases = dict[str, list[Any]]

@@ -1,6 +1,7 @@
 """TopK and OneHot of no rows, and LpNormalization of rows without elements, where onnxruntime divides by their number.
 
-That ends the process before 1.31, 1.27 and 1.30. An If gives what has no elements for such arrays; a vector is sorted as it is.
+That ends the process before 1.31, 1.27 and 1.30. An If gives what has no elements for such arrays; a vector is sorted
+as it is.
 """
 
 import functools
