@@ -238,6 +238,7 @@ def test_a_weight_that_a_modifier_reads_has_a_gradient(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, slope, rtol=1e-5)
 
 
+@STANDARD
 def test_a_mask_of_one_row_is_meant_for_every_query_in_causal_attention_too() -> None:
     """The reference evaluator takes the row for the first query's, where the standard has it broadcast."""
     q, k, v = qkv()
