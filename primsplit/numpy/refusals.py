@@ -13,24 +13,18 @@ from primsplit.numpy.ufuncs import ELEMENTWISE
 FILES = "a program writes no files"
 TEXT = "the elements are known only at run time"
 DATES = "primsplit has no dates"
-EITHER = "whether it gives complex numbers depends on the numbers"
 BITS = "it reads the bits of numbers, which ONNX cannot"
 
 REASONS: dict[str, tuple[Callable[..., Any], ...]] = {
     FILES: (np.save, np.savetxt, np.savez, np.savez_compressed),
     TEXT: (np.array2string, np.array_repr, np.array_str, np.min_scalar_type),
     DATES: (np.busday_count, np.busday_offset, np.is_busday, np.datetime_as_string, np.isnat),
-    EITHER: (
-        np.emath.sqrt, np.emath.log, np.emath.log2, np.emath.log10, np.emath.logn, np.emath.power, np.emath.arccos,
-        np.emath.arcsin, np.emath.arctanh,
-    ),
     BITS: (np.packbits, np.unpackbits),
 }  # fmt: skip
 CURES = {
     FILES: "Return the array from the function, and write the file outside.",
     TEXT: "Return the array from the function, and print it outside.",
     DATES: "Pass numbers: days since a date, say.",
-    EITHER: "Write np.sqrt(x) where x is in the domain of the real function, else np.sqrt(x + 0j); so for the others.",
     BITS: "Use the operators >> and & of unsigned integers.",
 }
 
@@ -41,7 +35,7 @@ BECAUSE: dict[str, str] = {}
 
 def _refuse(function: Callable[..., Any], because: str) -> None:
     module = (getattr(function, "__module__", None) or "numpy").replace("numpy", "np", 1)
-    name = f"{module}.{function.__name__}".replace("lib.scimath", "emath")
+    name = f"{module}.{function.__name__}"
 
     def refused(*args: Any, **options: Any) -> Any:
         raise UnsupportedFunction(
