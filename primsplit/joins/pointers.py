@@ -76,6 +76,7 @@ class Pointers:
 
     def _number(self, array: Any, before: Before) -> Number | None:
         """The number of an array; None for another view of one from before."""
+        array = array.held if isinstance(array, Known) else array
         old = before(array)
         if isinstance(array, np.ndarray):
             return _one(_NEW if old is None else self._of_known(array))

@@ -227,11 +227,22 @@ def written_under_a_name_and_read_by_another(x):
     return total
 
 
+def known_inside_of_another_branch(x):
+    a, total = x[:3] * 1.0, 0.0
+    held = [a, np.ones(3)]
+    for value in x:
+        held[1][2] += held[1][0]
+        if np.sum(a) < 0.4:
+            a = a if value > 0.32 else held[1]
+        total = total + np.sum(a * WEIGHTS) + held[1][2]
+    return total
+
+
 FOLLOWED = [
     exchanged, exchanged_and_written_to, sorted_rows, two_buffers, best_so_far, another_name_for_one, rotated,
     of_a_pair, seen_through_views, rows_of_a_matrix, written_to_in_a_side, inside_of_another_branch, in_a_dictionary,
     by_a_function, of_other_sizes, known_at_first, known_and_written_to,
-    written_under_a_name_and_read_by_another,
+    written_under_a_name_and_read_by_another, known_inside_of_another_branch,
 ]  # fmt: skip
 
 
