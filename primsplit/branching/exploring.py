@@ -26,6 +26,7 @@ from primsplit.branching.paths import (
     check_number,
 )
 from primsplit.branching.tree import PathTree, begin_alike
+from primsplit.branching.unprinted import unprinted
 from primsplit.branching.users_errors import (
     OF_PYTHON,
     asked_by_library,
@@ -74,7 +75,8 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
     """
     before = tracing.current().snapshot()
     try:
-        return _explored(run, before)
+        with unprinted():
+            return _explored(run, before)
     except PrimsplitError as error:
         # NumPy's polynomials drop coefficients on some paths, whose shapes meet others: run again, they keep them.
         is_served = error.again or isinstance(error, ShapeError)

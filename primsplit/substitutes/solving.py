@@ -9,6 +9,7 @@ from typing import Any
 
 from primsplit import tracing, trees
 from primsplit.array import Array
+from primsplit.branching.unprinted import unprinted
 from primsplit.errors import ConcretizationError, PrimsplitError
 from primsplit.lifting import holds_traced
 from primsplit.substitutes.table import Substitute
@@ -56,7 +57,7 @@ def solving(original: Function, traced: Function) -> Substitute:
             return original(*args, **options)
         watched = _Watched(args[0])
         try:
-            with tracing.recording(explores=False):
+            with tracing.recording(explores=False), unprinted():
                 found = original(watched, *args[1:], **options)
         except Exception:
             # The extension modules of SciPy hide what was raised inside of the function.

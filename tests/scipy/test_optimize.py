@@ -1,5 +1,6 @@
 """scipy.optimize: SciPy's roots by its own names, of functions of traced values, and their derivatives."""
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -216,3 +217,13 @@ def test_what_there_is_no_form_of_is_told_at_the_users_line() -> None:
         ps.trace(lambda p: root_scalar(lambda x: (x - p[0], 1.0), x0=p[1], fprime=True).root, ORBIT)
     assert caught.value.place is not None
     assert caught.value.place.filename == __file__
+
+
+def test_nothing_is_printed_of_what_a_function_is_run_again_for(capfd: pytest.CaptureFixture[str]) -> None:
+    """SciPy's extension prints what its function raises, and raises another error."""
+    hook = sys.excepthook
+    slope = ps.grad(lambda p: np.sum(fsolve(lambda x: x**3 + p * x - 1.0, 0.5)))(1.0)
+    x = fsolve(lambda x: x**3 + x - 1.0, 0.5)[0]
+    np.testing.assert_allclose(slope, -x / (3 * x**2 + 1), rtol=1e-9)
+    assert capfd.readouterr().err == ""
+    assert sys.excepthook is hook
