@@ -11,6 +11,8 @@ import onnx.helper
 
 from primsplit import nested
 from primsplit.array import Array
+from primsplit.broadcasting import reshape_to
+from primsplit.dims import same_shape
 from primsplit.ir import Block, Type, Value
 from primsplit.nested import ScanForm, Walk, element, emit_loop, emit_scan, walks_of
 from primsplit.onnxio.aligned import Known
@@ -85,8 +87,14 @@ def _record_scan(inputs: Sequence[Value | None], attributes: Mapping[str, Any], 
     reads = walks_of(attributes, "scan_input", len(values) - count)
     elements = [element(v.type, w) for v, w in zip(values[count:], reads, strict=True)]
 
+    graph = attributes["body"]
+
+    def step(*params: Array) -> list[Value]:
+        made = reading.inner(graph, [p.value for p in params], {})
+        return [*map(_as_before, made[:count], params), *made[count:]]
+
     def record(carries: Sequence[Type]) -> Block:
-        return reading.subgraph(attributes["body"], [*carries, *elements])
+        return nested.record(graph.name or "body", [*carries, *elements], step, [v.name for v in graph.input])
 
     body, types = steady(record, [v.type for v in values[:count]], 0, 0)
     if is_open(*types, *(v.type for v in (*values, *body.results))):
@@ -96,6 +104,14 @@ def _record_scan(inputs: Sequence[Value | None], attributes: Mapping[str, Any], 
         without_invariants(body), count, reads, walks_of(attributes, "scan_output", len(body.results) - count)
     )
     return emit_scan(form, values[:count], values[count:])
+
+
+def _as_before(made: Value, before: Array) -> Value:
+    """A state after a step in the sizes that it had before: those of a Scan stay, whatever a graph calls them."""
+    old, new = before.type.shape, made.type.shape
+    if old is None or new is None or len(old) != len(new) or same_shape(old, new):
+        return made
+    return reshape_to(Array(made), old).value
 
 
 def _record_open_batch(inputs: Sequence[Value | None], attributes: Mapping[str, Any], reading: Reading) -> list[Value]:

@@ -93,3 +93,18 @@ def test_a_layer_that_starts_from_so_many_sequences_has_a_tangent_for_any_number
     x, t = random.standard_normal((2, 2, 9, 1))
     differences = (program(x + 1e-6 * t) - program(x - 1e-6 * t)) / 2e-6
     np.testing.assert_allclose(push_program(program).joint()(x, t)[1], differences, rtol=1e-6)
+
+
+def test_a_scan_keeps_the_sizes_of_its_state_whatever_its_graph_calls_them(tmp_path: Path) -> None:
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (double[T, N] x) => (double[A] f, double[C, D] y)
+        <double[3] start = {0.1, 0.2, 0.3}> {
+        f, y = Scan <num_scan_inputs = 1, body = b (double[P] s, double[R] e) => (double[U] n, double[W] o) {
+            n = Sin (e) o = Mul (s, e) }> (start, x) }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m")
+    program = ps.load(str(tmp_path / "m"))
+    gradient = ps.split(program, wrt="x", of="y", seed="ones").joint()
+    x = np.random.default_rng(0).standard_normal((4, 3))
+    before, after = np.vstack([[0.1, 0.2, 0.3], np.sin(x[:-1])]), np.vstack([x[1:], np.zeros(3)])
+    np.testing.assert_allclose(gradient(x)[-1], before + after * np.cos(x))
+    with pytest.raises(RunError):
+        gradient(np.ones((4, 2)))
