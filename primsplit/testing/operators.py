@@ -99,6 +99,14 @@ def _gather_elements(x: AnyArray, indices: AnyArray, *, axis: int = 0) -> AnyArr
     return np.take_along_axis(x[cut], indices, axis=along)
 
 
+def _one_hot(indices: AnyArray, depth: AnyArray, values: AnyArray, *, axis: int = -1) -> AnyArray:
+    """Nothing where an index is out of range; onnx before 1.23 takes it modulo the depth."""
+    size = int(depth.reshape(()))
+    places = np.where(indices < 0, indices + size, indices)
+    hits = np.moveaxis(places[..., np.newaxis] == np.arange(size), -1, axis)
+    return np.asarray(np.where(hits, values[1], values[0]))
+
+
 def _slice(
     x: AnyArray, starts: AnyArray, ends: AnyArray, axes: AnyArray | None = None, steps: AnyArray | None = None
 ) -> AnyArray:
@@ -193,7 +201,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "Asinh": np.arcsinh, "Atan": np.arctan, "Atanh": np.arctanh, "Cast": _cast, "Ceil": np.ceil, "Concat": _concat,
     "ConstantOfShape": _filled, "Cos": np.cos, "Cosh": np.cosh, "Div": _divide, "Equal": np.equal,
     "Erf": _error_function, "Exp": np.exp, "Expand": _expand, "Floor": np.floor, "Gather": _gather,
-    "GatherElements": _gather_elements, "Gelu": _gelu,
+    "GatherElements": _gather_elements, "Gelu": _gelu, "OneHot": _one_hot,
     "Greater": np.greater, "GreaterOrEqual": np.greater_equal, "HardSwish": _hard_swish, "Identity": np.array,
     "IsNaN": np.isnan, "Less": np.less, "LessOrEqual": np.less_equal, "Log": np.log, "MatMul": np.matmul,
     "Mod": _modulo, "Mul": np.multiply, "Neg": np.negative, "Not": np.logical_not, "Or": np.logical_or, "Pad": _pad,

@@ -146,6 +146,15 @@ def test_elements_are_gathered_along_a_negative_axis_too(axis: int) -> None:
     np.testing.assert_array_equal(evaluate(program.block, [x])[0], program.session()(x)[0])
 
 
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+def test_a_one_hot_row_of_a_place_that_is_not_there_is_empty(axis: int) -> None:
+    places = np.array([[0, 2, 7], [-1, -4, 3]])
+    program = ps.trace(lambda v: op.OneHot(places, np.int64(3), v, axis=axis), ps.spec("float64", [2]))
+    wanted = np.moveaxis(np.array([np.eye(4, 3)[[0, 2, 3]], np.eye(4, 3)[[2, 3, 3]]]), -1, axis)
+    for found in (evaluate(program.block, [np.array([0.0, 1.0])])[0], program(np.array([0.0, 1.0]))):
+        np.testing.assert_array_equal(found, wanted)
+
+
 @pytest.mark.parametrize("one", [np.array, lambda n: np.array([n])])
 def test_a_number_may_be_a_vector_of_one_element(one: Callable[[Any], Any]) -> None:
     def chosen(boxes: Any, scores: Any) -> Any:
