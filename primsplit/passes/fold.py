@@ -45,11 +45,14 @@ def _known_sizes(var: Var) -> Const | None:
 
 
 def _nothing(op: Op) -> Const | None:
-    """The constant without elements that an op makes, whatever it reads.
+    """The constant without elements that an op makes of another one, whatever else it reads.
 
-    Before 1.27 onnxruntime takes a sum with such a constant for its other operand.
+    Before 1.27 onnxruntime takes a sum with such a constant for its other operand. A part without elements of what is
+    computed stays: what reads it waits for it, or fails as it does.
     """
     (output,) = op.outputs
+    if not any(isinstance(v, Const) and 0 in v.data.shape for v in op.inputs):
+        return None
     shape = literal_shape(output.type)
     if shape is None or 0 not in shape or not is_deterministic(op.kind) or output.type.dtype.kind == "O":
         return None
