@@ -19,8 +19,9 @@ from primsplit.joins.harmless import UNKNOWN, is_harmless, meaning, what_does_mo
 from primsplit.joins.holders import bases_of, hides, reached, roots_of, seen
 from primsplit.joins.journal import Journal, content, journal
 from primsplit.joins.places import Places
-from primsplit.joins.pointers import Pointers
+from primsplit.joins.pointers import Pointers, parted
 from primsplit.joins.rewriting import Join
+from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.second_run import is_again, made_at
 from primsplit.views import Choice
 
@@ -149,7 +150,7 @@ class Statement:
         rows = {tuple(map(id, row)): row for row in (*named, *self.places.rows().values())}
         for k, (own, made) in enumerate(self.runs):
             left = [own[name] for name in self._rebound() if made[name] is not own[name]]
-            leaves = trees.leaves_or_none([*left, *(row[k] for row in rows.values())])
+            leaves = parted(trees.leaves_or_none([*left, *(row[k] for row in rows.values())]))
             arrays = [v for v in leaves if _is_array(v) or type(v) is np.ndarray]
             roots = [id(root) for v in arrays for root in roots_of(v)]
             if any(roots.count(id(root)) > 1 for v in arrays for root in self._not_followed(v, own)):
@@ -265,7 +266,7 @@ class Statement:
     def _unaliased(self, name: str, made: Sequence[Any], given: Mapping[str, Any]) -> Any:
         """The chosen array; where a side gave the name a view of one from before, writing to either is refused."""
         found = given[name]
-        leaves = trees.leaves_or_none(list(made))
+        leaves = parted(trees.leaves_or_none(list(made)))
         if any(_is_array(v) and v.shape == () for v in leaves):
             raise self.refusal(f"{name} is an array without axes")
         old = {id(base): base for base in map(self._from_before, leaves) if base is not None}
@@ -313,7 +314,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) is Array or isinstance(value, int | float | complex | np.generic)
+    return type(value) is Array or isinstance(value, int | float | complex | np.generic | ComplexArray)
 
 
 def _is_value(value: Any) -> bool:

@@ -4,7 +4,7 @@ After `if c: a, b = b, a` each name is one of the two arrays that there were. A 
 other names may show too: see `views.Choice`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +15,12 @@ from primsplit.array import Array
 from primsplit.ir import Const
 from primsplit.joins.holders import bases_of
 from primsplit.nested import same_everywhere
+from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.ufuncs import plain_out
 from primsplit.ops import op
 from primsplit.views import Choice
 
-MOST = 16
+MOST = 64
 """Of how many arrays what is written to may be one; each such write is a choice for every one of them."""
 _NEW = -1
 """The number of an array that a side made."""
@@ -67,7 +68,7 @@ class Pointers:
         """
         found = {}
         for name, value in values.items():
-            for k, leaf in enumerate(trees.flatten(value)[0]):
+            for k, leaf in enumerate(parted(trees.flatten(value)[0])):
                 if _has_elements(leaf):
                     number = self._number(leaf, before)
                     self.met.setdefault(_key(name, k), []).append(number)
@@ -121,12 +122,15 @@ class Pointers:
         None where one may be another view of one from before. `found` is what the If gives.
         """
         leaves, spec = trees.flatten(found[name])
-        met = [self.met.get(_key(name, k), []) for k in range(len(leaves))]
+        parts = parted(leaves)
+        met = [self.met.get(_key(name, k), []) for k in range(len(parts))]
         numbers = [[n for n in each if n is not None] for each in met]
         if any(len(known) < len(each) for known, each in zip(numbers, met, strict=True)):
             return None
-        rows = enumerate(zip(leaves, numbers, strict=True))
-        return trees.unflatten(spec, [self._one_of(x, n, found.get(_key(name, k))) for k, (x, n) in rows])
+        rows = enumerate(zip(parts, numbers, strict=True))
+        made = iter([self._one_of(x, n, found.get(_key(name, k))) for k, (x, n) in rows])
+        wholes = [ComplexArray(next(made), next(made)) if _is_complex(x) else next(made) for x in leaves]
+        return trees.unflatten(spec, wholes)
 
     def _one_of(self, leaf: Any, numbers: Sequence[Number], which: Any) -> Any:
         """The array that is one of those of which the numbers tell."""
@@ -144,6 +148,15 @@ class Pointers:
             return op.Equal(which, _constant(places[k]))
 
         return leaf.being(Choice(arrays, is_one, np.where if is_known and is_alike else None, owns=_NEW in places))
+
+
+def parted(leaves: Iterable[Any]) -> list[Any]:
+    """The leaves, two real arrays for each complex one that may be written to."""
+    return [part for leaf in leaves for part in ((leaf.real, leaf.imag) if _is_complex(leaf) else (leaf,))]
+
+
+def _is_complex(leaf: Any) -> bool:
+    return isinstance(leaf, ComplexArray) and not leaf.is_number()
 
 
 def _has_elements(leaf: Any) -> bool:

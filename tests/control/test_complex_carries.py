@@ -174,6 +174,44 @@ def test_parts_of_float32_stay_float32() -> None:
     np.testing.assert_allclose(found[0], f(x, y), rtol=1e-6)
 
 
+def bounded(x, y):
+    z = x + 1j * y
+    for _ in range(30):
+        z = z * z + (0.3 + 0.2j)
+        if abs(z) > 1.2:
+            z = z / abs(z) * 0.9
+    return z.real + z.imag
+
+
+def escaping(x, y):
+    z, steps = 0j, 0
+    for _ in range(100):
+        z = z * z + (x + 1j * y)
+        if abs(z) > 2:
+            break
+        steps = steps + 1
+    return abs(z) + steps
+
+
+def exchanged(x, y):
+    a, b = np.stack([x + 1j, y * 2j]), np.stack([y - 1j, 0.5 * x + 0j])
+    first = a
+    for i in range(20):
+        if a[0].real > b[1].imag:
+            a, b = b, a
+        a[0] = a[0] * (0.9 + 0.1j)
+        b = b * (0.8 - 0.1j * (i % 2))
+    return np.sum(np.abs(a) ** 2) + np.sum(b.imag) + first[0].real
+
+
+@pytest.mark.parametrize("function", [bounded, escaping, exchanged])
+def test_complex_numbers_go_through_joined_branches(function: Callable[..., Any]) -> None:
+    check_grads(function, np.array(0.4), np.array(0.3))
+    program = ps.trace(function, 0.4, 0.3)
+    for x, y in ((0.1, 0.2), (0.9, 0.5), (-1.0, 0.3), (2.0, 1.0)):
+        np.testing.assert_allclose(program(x, y), function(np.float64(x), np.float64(y)), rtol=1e-9)
+
+
 def seen_in_each_form(call: Callable[[Callable[..., Any], str], Callable[..., Any]]) -> Callable[..., Any]:
     def shifted(z, w):
         return {"sum": z * z + w, "size": np.abs(w)}
