@@ -14,7 +14,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 import primsplit as ps
-from primsplit.errors import FileError, ParseError, PrimsplitError, UnsupportedFunction
+from primsplit.errors import FileError, ParseError, PrimsplitError, SpecError, UnsupportedFunction
 
 rng = np.random.default_rng(11)
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
@@ -388,3 +388,12 @@ def test_onnxruntimes_own_operators_need_no_import(tmp_path: Path) -> None:
 def test_an_unknown_name_in_wrt_is_answered_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(ps.PrimsplitError, match="initializers are W, b"):
         ps.split(ps.load(saved(tmp_path, layer())), wrt="weights")
+
+
+def test_params_of_a_model_without_floating_point_initializers_are_told_to_be_none(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { y = Sin (x) }'
+    )
+    onnx.save(model, tmp_path / "bare.onnx")
+    with pytest.raises(SpecError, match="all initializers that are floating point, and there are none"):
+        ps.split(ps.load(str(tmp_path / "bare.onnx")), wrt="params")
