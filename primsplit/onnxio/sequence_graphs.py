@@ -22,6 +22,7 @@ from primsplit.onnxio.ranks import Wide, Widened, is_one_element, with_axes
 from primsplit.onnxio.sequences import (
     Absent,
     Entry,
+    Growing,
     Listed,
     Maybe,
     MaybeSequence,
@@ -114,6 +115,8 @@ def _met(low: Entry, high: Entry) -> tuple[Made, Made]:
     """How each side of an If makes a result of one form: as it is, or a stack where lengths differ."""
     if is_same_form(low, high):
         return (lambda: low), (lambda: high)
+    if isinstance(low, Growing) or isinstance(high, Growing):
+        low, high = require_sequence(low, "If"), require_sequence(high, "If")
     if isinstance(low, Listed | Stacked) and isinstance(high, Listed | Stacked):
         shape = next((s for s in map(element_shape, (low, high)) if s is not None), None)
         dtype = next((v.type.dtype for v in leaves([low, high])), None)

@@ -27,7 +27,37 @@ def edited(kind: str, position: int, count: int) -> Row:
     )
 
 
+def filtered(name: str, other: str, start: str = "e = SequenceEmpty <dtype = 11> ()") -> Row:
+    """A Loop over rows that appends some of them, others otherwise."""
+    return Row(
+        name,
+        f"""m (double[N, 2] x, double[2] v) => (double y) {{
+            {start}
+            shape = Shape (x)
+            zero = Constant <value = int64 {{0}}> ()
+            steps = Gather (shape, zero)
+            yes = Constant <value = bool {{1}}> ()
+            s = Loop (steps, yes, e) <body = step (int64 i, bool c, seq(double[2]) p) => (bool d, seq(double[2]) q) {{
+                d = Identity (c)
+                row = Gather (x, i)
+                total = ReduceSum <keepdims = 0> (row)
+                none = Constant <value = double {{0}}> ()
+                large = Greater (total, none)
+                q = If (large) <then_branch = take () => (seq(double[2]) t) {{ t = SequenceInsert (p, row) }},
+                                else_branch = leave () => (seq(double[2]) o) {{ {other} }}> }}>
+            all = SequenceInsert (s, v)
+            r = ConcatFromSequence <axis = 0, new_axis = 1> (all)
+            first = Constant <value_ints = [0]> ()
+            z = ReduceProd <keepdims = 0> (r, first)
+            {END} }}""",
+        [np.array([[1.0, 0.5], [-2.0, 1.0], [0.7, 0.9]]), drawn(2)],
+    )
+
+
 ROWS = [
+    filtered("rows are kept or left", "o = Identity (p)"),
+    filtered("rows are kept or begun anew", "o = SequenceConstruct (row)", "e = SequenceConstruct (v)"),
+    filtered("rows are taken once or twice", "n = SequenceInsert (p, row) o = SequenceInsert (n, v)"),
     *(edited("erased", position, 3) for position in (0, 1, 2, -1, -3)),
     *(edited("inserted", position, 2) for position in (0, 1, -1, -2)),
     edited("inserted", 0, 1),
