@@ -94,7 +94,8 @@ class _Loops(ast.NodeTransformer):
         return at(node, ast.If(ast.UnaryOp(ast.Not(), node.test), [at(node, ast.Raise(error))], []))
 
     def _in_steps(self, node: ast.For | ast.While, body: list[ast.stmt]) -> ast.AST | list[ast.stmt]:
-        if not any(self.asks(test) for test in _tests_of_exits(body)):
+        tests = [*_tests_of_exits(body)]
+        if not tests or not any(map(self.asks, (*tests, *_tests_before(body)))):
             return node
         number = next(self.numbers)
         ends = _Ends(number)
@@ -106,8 +107,7 @@ class _Loops(ast.NodeTransformer):
         before: list[ast.stmt] = [at(node, _give(name, False)) for name in names]
         after: list[ast.stmt] = []
         if node.orelse:
-            test = next(_tests_of_exits(body))
-            after.append(at(test, ast.If(_not(ends.ended), node.orelse, [])))
+            after.append(at(tests[0], ast.If(_not(ends.ended), node.orelse, [])))
         for name, test, last in ends.returns:
             after.append(at(test, ast.If(ast.Name(name, ast.Load()), [last], [])))
         return [*before, at(node, steps), *after]
@@ -206,6 +206,14 @@ def _tests_of_exits(body: Sequence[ast.stmt]) -> Iterator[ast.expr]:
         if isinstance(node, ast.If) and any(not isinstance(e, ast.Continue) for e in _own_exits([node])):
             yield node.test
             yield from _tests_of_exits([*node.body, *node.orelse])
+
+
+def _tests_before(body: Sequence[ast.stmt]) -> Iterator[ast.expr]:
+    """The tests of the branches that go on with the next step, before what may end the loop."""
+    for node in body:
+        if isinstance(node, ast.If) and _goes_on([node]):
+            yield node.test
+            yield from _tests_before([*node.body, *node.orelse])
 
 
 def _give(name: str, value: bool) -> ast.stmt:

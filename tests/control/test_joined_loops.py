@@ -229,6 +229,24 @@ def accepted_steps(x: Any) -> Any:
     return place @ x
 
 
+def goes_on_twice(x: Any) -> Any:
+    total, count = 0.0, 0
+    for k in range(14):
+        value = x[k % 3] * np.sin(k)
+        if value < -0.7:
+            continue
+        if value < 0:
+            total = total - value
+            continue
+        count += 1
+        total = total + value**2
+        if total > 2.03:
+            break
+    else:
+        total = total + x[0]
+    return total / (count + 1)
+
+
 def swapped_arrays(x: Any) -> Any:
     a, b = x * 1.0, x**2
     for k in range(12):
@@ -239,7 +257,7 @@ def swapped_arrays(x: Any) -> Any:
 
 
 LOOPS: list[Function] = [
-    fixed_point, fixed_point_old, accepted_steps, swapped_arrays,
+    goes_on_twice, fixed_point, fixed_point_old, accepted_steps, swapped_arrays,
     checked, caught, swinging, from_known_numbers,
     newton, newton_while, newton_return, counted, not_found, from_within, forever, in_place, inside_another, in_helpers,
     nested_ends,
