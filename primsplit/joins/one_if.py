@@ -283,7 +283,7 @@ class Statement:
         place = made_at(base)
         if type(base) is not np.ndarray or (is_again() and place is None):
             return self.refusal(why)
-        error = TraceError(why, place=tracing.user_place())
+        error = TraceError(why, place=tracing.user_place(), cure=f"Give it one of its own: {name} = {name}.copy().")
         error.again, error.made_at = True, place
         return error
 
