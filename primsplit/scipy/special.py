@@ -14,11 +14,11 @@ from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.ops import op
 from primsplit.scipy.counts import comb, factorial, lambertw, perm, polygamma
 from primsplit.scipy.operands import floating
-from primsplit.scipy.spherical import spherical_in, spherical_jn, spherical_kn, spherical_yn
+from primsplit.scipy.spherical import sph_harm_y, spherical_in, spherical_jn, spherical_kn, spherical_yn
 
 __all__ = [
     "comb", "factorial", "lambertw", "log_softmax", "logsumexp", "multigammaln", "perm", "polygamma", "softmax",
-    "spherical_in", "spherical_jn", "spherical_kn", "spherical_yn",
+    "sph_harm_y", "spherical_in", "spherical_jn", "spherical_kn", "spherical_yn",
 ]  # fmt: skip
 
 Axis = int | tuple[int, ...] | None

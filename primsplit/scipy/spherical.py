@@ -1,4 +1,4 @@
-"""scipy.special's spherical Bessel functions, of known whole orders."""
+"""scipy.special's spherical Bessel functions and harmonics, of known whole orders."""
 
 from typing import Any
 
@@ -8,9 +8,10 @@ from primsplit.array import unsupported
 from primsplit.lifting import array_like
 from primsplit.numpy.special.bessel_orders import of_orders
 from primsplit.numpy.special.bessel_spherical import slope, spherical
+from primsplit.numpy.special.legendre import normalized, of_degrees
 from primsplit.scipy.operands import double, floating
 
-__all__ = ["spherical_in", "spherical_jn", "spherical_kn", "spherical_yn"]
+__all__ = ["sph_harm_y", "spherical_in", "spherical_jn", "spherical_kn", "spherical_yn"]
 
 
 def _of_kind(kind: str, n: Any, z: Any, derivative: bool) -> Any:
@@ -45,3 +46,13 @@ def spherical_in(n: Any, z: Any, derivative: bool = False) -> Any:
 def spherical_kn(n: Any, z: Any, derivative: bool = False) -> Any:
     """The modified spherical Bessel function of the second kind, or its derivative."""
     return _of_kind("k", n, z, derivative)
+
+
+def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
+    """The harmonic of degree n and order m at polar angle theta and longitude phi, complex128."""
+    if diff_n:
+        raise unsupported("scipy.special.sph_harm_y with diff_n")
+    degree, order, polar, longitude = array_like(n), array_like(m), array_like(double(theta)), array_like(double(phi))
+    size = of_degrees("sph_harm_y", degree, order, lambda n, m: normalized(n, m, polar))
+    turn = order * longitude
+    return size * np.cos(turn) + 1j * (size * np.sin(turn))

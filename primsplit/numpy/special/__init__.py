@@ -6,6 +6,6 @@ families = import_families(
     __name__,
     "airy", "bessel", "bessel_orders", "bessel_second", "beta", "carlson", "distribution_functions", "elliptic",
     "elliptic_incomplete", "entropies", "error_functions", "gamma", "hypergeometric", "incomplete_beta",
-    "incomplete_gamma", "integrals", "kelvin", "owens_t", "robust_losses", "struve", "student_t", "voigt",
+    "incomplete_gamma", "integrals", "kelvin", "legendre", "owens_t", "robust_losses", "struve", "student_t", "voigt",
     "wave_integrals", "zeta",
 )  # fmt: skip
