@@ -73,8 +73,19 @@ def _triangle(z: Any, c: Any) -> Any:
     return np.where(is_left, left, np.log(2 * (1 - z) / np.where(is_left, 1.0, 1 - c)))
 
 
+def _folded(z: Any, c: Any) -> Any:
+    return -HALF_LOG_TWO_PI + np.logaddexp(-((z - c) ** 2) / 2, -((z + c) ** 2) / 2)
+
+
+def _between(z: Any, a: Any, b: Any) -> Any:
+    """The normal density of a logit."""
+    w = a + b * (np.log(z) - np.log1p(-z))
+    return np.log(b) - np.log(z) - np.log1p(-z) - w * w / 2 - HALF_LOG_TWO_PI
+
+
 FURTHER: dict[str, Continuous] = {
     "arcsine": Continuous("", lambda z: -math.log(math.pi) - np.log(z * (1 - z)) / 2, low=0.0, high=1.0),
+    "betaprime": Continuous("a b", lambda z, a, b: _xlogy(a - 1, z) - (a + b) * np.log1p(z) - _betaln(a, b), low=0.0),
     "burr12": Continuous(
         "c d",
         lambda z, c, d: np.log(c * d) + _xlogy(c - 1, z) - (d + 1) * np.log1p(z**c),
@@ -90,7 +101,15 @@ FURTHER: dict[str, Continuous] = {
             lambda z, df: special("gammaincc")(df / 2, z * z / 2),
         ),
     ),
+    "dgamma": Continuous("a", lambda z, a: _xlogy(a - 1, np.abs(z)) - np.abs(z) - math.log(2) - _gammaln(a)),
+    "dweibull": Continuous("c", lambda z, c: np.log(c / 2) + _xlogy(c - 1, np.abs(z)) - np.abs(z) ** c),
     "exponnorm": Continuous("K", lambda z, k: -np.log(k) + (0.5 / k - z) / k + _log_ndtr(z - 1 / k)),
+    "exponweib": Continuous(
+        "a c",
+        lambda z, a, c: np.log(a * c) + _xlogy(a - 1, -np.expm1(-(z**c))) - z**c + _xlogy(c - 1, z),
+        low=0.0,
+        parts=(lambda z, a, c: (-np.expm1(-(z**c))) ** a, lambda z, a, c: -np.expm1(a * np.log1p(-np.exp(-(z**c))))),
+    ),
     "f": Continuous(
         "dfn dfd",
         _f,
@@ -106,6 +125,15 @@ FURTHER: dict[str, Continuous] = {
         tail=lambda z, c: -np.log1p(z**c),
         quantile=lambda q, c: (q / (1 - q)) ** (1 / c),
         above=lambda q, c: ((1 - q) / q) ** (1 / c),
+    ),
+    "fatiguelife": Continuous(
+        "c",
+        lambda z, c: np.log1p(z) - np.log(2 * c) - HALF_LOG_TWO_PI - 1.5 * np.log(z) - (z - 1) ** 2 / (2 * z * c * c),
+        low=TINY,
+    ),
+    "foldnorm": Continuous("c", _folded, low=0.0),
+    "gengamma": Continuous(
+        "a c", lambda z, a, c: np.log(np.abs(c)) + _xlogy(c * a - 1, z) - z**c - _gammaln(a), low=TINY
     ),
     "genextreme": Continuous(
         "c", _extreme, parts=(lambda z, c: _extreme_parts(z, c)[0], lambda z, c: _extreme_parts(z, c)[1])
@@ -132,11 +160,13 @@ FURTHER: dict[str, Continuous] = {
         low=TINY,
         parts=(lambda z, c: np.exp(-(z**-c)), lambda z, c: -np.expm1(-(z**-c))),
     ),
+    "johnsonsb": Continuous("a b", _between, low=TINY, high=1.0 - 2.0**-53),
     "johnsonsu": Continuous(
         "a b",
         lambda z, a, b: np.log(b) - np.log1p(z * z) / 2 - (a + b * np.arcsinh(z)) ** 2 / 2 - HALF_LOG_TWO_PI,
         tail=lambda z, a, b: _log_ndtr(-(a + b * np.arcsinh(z))),
     ),
+    "laplace_asymmetric": Continuous("kappa", lambda z, k: np.where(z < 0, z / k, -k * z) - np.log(k + 1 / k)),
     "levy": Continuous("", lambda z: -HALF_LOG_TWO_PI - 1.5 * np.log(z) - 0.5 / z, low=TINY),
     "loggamma": Continuous("c", lambda z, c: c * z - np.exp(z) - _gammaln(c)),
     "loguniform": Continuous("a b", _log_uniform),
@@ -176,10 +206,14 @@ FURTHER: dict[str, Continuous] = {
     "skewnorm": Continuous("a", lambda z, a: math.log(2) - z * z / 2 - HALF_LOG_TWO_PI + _log_ndtr(a * z)),
     "triang": Continuous("c", _triangle, low=0.0, high=1.0),
     "truncnorm": Continuous("a b", _truncated),
+    "truncexpon": Continuous("b", lambda z, b: _without(z > b, z, 0.0, lambda z: -z) - np.log(-np.expm1(-b)), low=0.0),
     "vonmises": Continuous("kappa", lambda z, k: k * (np.cos(z) - 1) - math.log(2 * math.pi) - np.log(_i0e(k))),
     "wald": Continuous("", lambda z: -HALF_LOG_TWO_PI - 1.5 * np.log(z) - (z - 1) ** 2 / (2 * z), low=TINY),
 }
 """Distributions of real numbers, by SciPy's names."""
+
+
+FURTHER["reciprocal"] = FURTHER["loguniform"]
 
 
 FURTHER_DISCRETE: dict[str, Discrete] = {
