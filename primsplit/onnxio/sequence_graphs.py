@@ -161,7 +161,7 @@ def _maybe(low: Entry, high: Entry) -> tuple[Made, Made] | None:
     shape, dtype = types[0].shape, types[0].dtype
     if shape is None:
         return None
-    return (lambda: _row(low, shape, dtype)), (lambda: _row(high, shape, dtype))
+    return (lambda: row_of(low, shape, dtype)), (lambda: row_of(high, shape, dtype))
 
 
 def _maybe_sequence(low: Entry, high: Entry) -> tuple[Made, Made] | None:
@@ -186,7 +186,7 @@ def _given_or_not(entry: Entry, form: ragged.Form) -> Entry:
     return rebuilt([made], [op.Identity(Array(v)).value for v in leaves([made])])[0]
 
 
-def _row(entry: Entry, shape: dims.Shape, dtype: np.dtype[Any]) -> Entry:
+def row_of(entry: Entry, shape: dims.Shape, dtype: np.dtype[Any]) -> Entry:
     """A value as the one row of a tensor; no rows for one that is not given."""
     if isinstance(entry, Maybe):
         return Maybe(op.Identity(Array(entry.tensor)).value)

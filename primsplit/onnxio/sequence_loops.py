@@ -15,18 +15,19 @@ from primsplit import dims, nested, tracing
 from primsplit.array import Array
 from primsplit.errors import UnsupportedFunction
 from primsplit.infer import fresh
-from primsplit.ir import Block, Type, Value
-from primsplit.nested import VARYING, emit_loop
+from primsplit.ir import Block, Const, Type, Value, Var
+from primsplit.nested import VARYING, Walk, element, emit_loop
 from primsplit.onnxio import ragged
 from primsplit.onnxio.known import known_number
 from primsplit.onnxio.nested_bodies import after_steps, steady
-from primsplit.onnxio.sequence_graphs import Graph, Inner, is_steady, stacked_of
+from primsplit.onnxio.sequence_graphs import Graph, Inner, is_steady, row_of, stacked_of
 from primsplit.onnxio.sequences import (
     Absent,
     Entry,
     Growing,
     GrowingRead,
     Listed,
+    Maybe,
     Ragged,
     Sequenced,
     Stacked,
@@ -204,6 +205,8 @@ class Carried:
             self.growing[place] = len(after.items)
             return True
         is_same = is_same_form(before, after)
+        if isinstance(before, Absent) and isinstance(after, Var | Const | Maybe):
+            raise _Outgrown(place, after)
         if not is_same and not isinstance(before, Listed | Stacked):
             raise self.refused(place, f"it is {told(before)} before, and {told(after)} after")
         if place in self.lengthening:
@@ -221,6 +224,10 @@ class Carried:
         """
         start, declared = self.carries[place], _declared(self.declared[place])
         self.growing.pop(place, None)
+        if isinstance(start, Absent) and isinstance(after, Var | Const | Maybe):
+            self.carries[place] = self.row(place, after)
+            self.lengthening.add(place)
+            return
         if isinstance(after, Growing) and isinstance(start, Listed | Stacked) and place not in self.lengthening:
             whole = _whole(start, declared)
             if whole is not None:
@@ -234,6 +241,14 @@ class Carried:
         if rows is None or is_same_form(rows, start):
             raise self.refused(place, "its elements have several dtypes, or how many axes they have is not known")
         self.carries[place] = rows
+
+    def row(self, place: int, after: Value | Maybe) -> Maybe:
+        """An optional value that is not given at first, as a tensor of no rows like the one that a step gives."""
+        (value,) = leaves([after])
+        kind = element(value.type, Walk()) if isinstance(after, Maybe) else value.type
+        if kind.shape is None:
+            raise self.refused(place, "it is given by a step, and how many axes it has is not known")
+        return row_of(Absent(), kind.shape, kind.dtype)
 
     def refused(self, place: int, why: str) -> UnsupportedFunction:
         name = self.declared[place].name
@@ -274,6 +289,9 @@ class Carried:
 
 def _told_like(before: Entry, after: Entry) -> Entry:
     """A sequence after a step, told as it is before it where that can be; else as it is."""
+    if isinstance(before, Maybe) and not isinstance(after, Maybe | Sequenced):
+        kind = element(before.tensor.type, Walk())
+        return after if kind.shape is None else row_of(after, kind.shape, kind.dtype)
     if isinstance(before, Ragged) and isinstance(after, Listed | Stacked):
         form = ragged.form_of(before)
         return after if form is None else ragged.ragged(after, form) or after

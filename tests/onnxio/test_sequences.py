@@ -436,3 +436,33 @@ def test_an_optional_value_may_be_given_as_the_run_decides(tmp_path: Path) -> No
         found = gradient(x, np.array(flag))
         np.testing.assert_allclose(found[0], y, rtol=1e-12)
         np.testing.assert_allclose(found[1], dx, rtol=1e-12)
+
+
+def test_an_optional_value_may_be_given_by_a_step_of_a_loop(tmp_path: Path) -> None:
+    text = """m (double[N, 2] x) => (double y) {
+        o = Optional <type = double[2]> ()
+        shape = Shape (x)
+        zero = Constant <value = int64 {0}> ()
+        steps = Gather (shape, zero)
+        yes = Constant <value = bool {1}> ()
+        s = Loop (steps, yes, o) <body = step (int64 i, bool c, optional(double[2]) p)
+                                         => (bool d, optional(double[2]) q) {
+            d = Identity (c)
+            row = Gather (x, i)
+            has = OptionalHasElement (p)
+            v = If (has) <then_branch = later () => (double[2] t) { g = OptionalGetElement (p) t = Mul (g, row) },
+                         else_branch = first () => (double[2] f) { f = Exp (row) }>
+            q = Optional (v) }>
+        z = OptionalGetElement (s)
+        y = ReduceSum <keepdims = 0> (z) }"""
+    path = saved(tmp_path, text)
+    gradient = ps.split(ps.load(path), seed="ones").joint()
+    for rows in (1, 3):
+        x = drawn(rows, 2)
+        value, slope = gradient(x)
+        parts = np.vstack([np.exp(x[:1]), x[1:]])
+        np.testing.assert_allclose(value, np.prod(parts, axis=0).sum())
+        np.testing.assert_allclose(value, onnxruntime.InferenceSession(path).run(None, {"x": x})[0])
+        np.testing.assert_allclose(slope, np.prod(parts, axis=0) / np.vstack([np.ones((1, 2)), x[1:]]))
+    with pytest.raises(RunError):
+        gradient(np.zeros((0, 2)))
