@@ -242,7 +242,7 @@ class Carried:
             raise self.refused(place, "its elements have several dtypes, or how many axes they have is not known")
         self.carries[place] = rows
 
-    def row(self, place: int, after: Value | Maybe) -> Maybe:
+    def row(self, place: int, after: Value | Maybe) -> Entry:
         """An optional value that is not given at first, as a tensor of no rows like the one that a step gives."""
         (value,) = leaves([after])
         kind = element(value.type, Walk()) if isinstance(after, Maybe) else value.type
