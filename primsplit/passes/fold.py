@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Type, Var
+from primsplit.ir import Block, Const, Op, Type, Value, Var, same_types
 from primsplit.passes.cse import is_deterministic
 from primsplit.passes.evaluation import EVALUATORS, evaluate
 from primsplit.passes.rewriting import Rewriter, literal_shape
@@ -44,19 +44,19 @@ def _known_sizes(var: Var) -> Const | None:
     return Const(np.array(var.sizes, dtype=var.type.dtype).reshape(shape), var.hint)
 
 
-def _nothing(op: Op) -> Const | None:
-    """The constant without elements that an op makes of another one, whatever else it reads.
+def _nothing(op: Op) -> Value | None:
+    """The array without elements that an op reads, where what it makes of it is another of that type.
 
-    Before 1.27 onnxruntime takes a sum with such a constant for its other operand. A part without elements of what is
-    computed stays: what reads it waits for it, or fails as it does.
+    Before 1.27 onnxruntime takes a sum with such a constant for its other operand, and onnx before 1.23 does not know
+    that what is read backwards from nothing is nothing. An error that something read might raise is still raised.
     """
-    (output,) = op.outputs
-    if not any(isinstance(v, Const) and 0 in v.data.shape for v in op.inputs):
+    output = op.outputs[0].type
+    shape = literal_shape(output)
+    read = {v for v in op.inputs if isinstance(v, Var)}
+    if shape is None or 0 not in shape or len(read) != 1 or not is_deterministic(op.kind):
         return None
-    shape = literal_shape(output.type)
-    if shape is None or 0 not in shape or not is_deterministic(op.kind) or output.type.dtype.kind == "O":
-        return None
-    return Const(np.zeros(shape, output.type.dtype), output.hint)
+    (value,) = read
+    return value if same_types(value.type, output) else None
 
 
 def folded(op: Op) -> Const | None:

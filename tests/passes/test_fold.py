@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import primsplit as ps
 from primsplit.ir import Block, Const, Op, Type, Var
 from primsplit.onnxio.save import serialize, to_model
 from primsplit.ops import op
@@ -156,13 +157,27 @@ def test_the_shape_of_a_value_of_known_type_is_a_constant() -> None:
     assert [r.numpy().tolist() for r in results if isinstance(r, Const)] == [[3], 6]
 
 
-def test_what_has_no_elements_is_a_constant_whatever_it_is_made_of() -> None:
+def test_what_has_no_elements_is_what_it_is_made_of() -> None:
     """onnxruntime before 1.27 takes such a constant for neutral in sums and products."""
-    block = record(lambda x: op.Add(op.Mul(x, np.zeros((3, 0), F32)), op.Tanh(x)), "float32[3,0]")
-    (result,) = fold_constants(block).results
-    assert isinstance(result, Const)
-    assert (result.numpy().shape, result.type.dtype) == ((3, 0), F32)
-    assert kinds(fold_constants(record(lambda x: op.Tanh(x), "float32[N,0]"))) == ["Tanh"]
+    block = record(lambda x: op.Add(op.Mul(x, np.zeros((3, 0), F32)), np.float32(1.0)), "float32[3,0]")
+    assert fold_constants(block).results == block.params
+    for function, kind in (
+        (lambda x: op.Tanh(x), "float32[N,0]"),
+        (lambda x: op.Slice(x, [0], [0], [0]), "float32[3]"),
+    ):
+        stays = record(function, kind)
+        assert fold_constants(stays) is stays
+
+
+def test_an_error_is_raised_where_only_nothing_is_read_of_what_raises_it() -> None:
+    def rooted(x: Any) -> Any:
+        while x > 1:
+            x = 0.5 * x
+        return x
+
+    slope = ps.hessian(rooted, branches="guard")
+    assert [slope(x) for x in (0.5, 3.0, 0.5)] == [0.0, 0.0, 0.0]
+    assert slope.statistics.misses == 2
 
 
 def test_constants_fold_through_several_ops_and_into_branches() -> None:

@@ -32,7 +32,7 @@ class _Keeping(Rewriter):
 
     def visit(self, op: Op) -> Op | None:
         """An op with such a constant by the operators that onnxruntime does not look at."""
-        if op.kind in NEUTRAL and any(map(_is_empty, op.inputs)):
+        if op.kind in NEUTRAL and any(map(_is_empty, (*op.inputs, *op.outputs))):
             return op.beside("Max", op.inputs, op.outputs)
         if op.kind not in NEUTRAL or op.outputs[0].type.dtype != np.float64:
             return super().visit(op)
@@ -46,7 +46,8 @@ class _Keeping(Rewriter):
 
 
 def _is_empty(value: Value | None) -> bool:
-    return isinstance(value, Const) and 0 in value.data.shape
+    """True for what has no elements for certain: onnxruntime may find that it is a constant."""
+    return value is not None and any(isinstance(d, int) and d == 0 for d in value.type.shape or ())
 
 
 def _looks_neutral(value: Value | None, neutral: float) -> bool:
