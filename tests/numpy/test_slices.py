@@ -9,6 +9,7 @@ import pytest
 import primsplit as ps
 from primsplit.errors import RunError, ShapeError, UnsupportedFunction
 from tests.numpy.agreement import check_agrees, check_grads, gapped
+from tests.versions import is_since
 
 M, T = gapped(3, 4), gapped(2, 3, 4)
 
@@ -95,7 +96,9 @@ def test_places_are_unravelled(order: Any) -> None:
 @pytest.mark.parametrize("trim", ["fb", "f", "b"])
 def test_zeros_at_the_ends_are_trimmed(trim: Any) -> None:
     for values in ([0.0, 0.0, 1.5, 0.0, 2.0, 0.0], [0.0, 0.0], [], [1.0]):
-        check_agrees(lambda x: (np.trim_zeros(x, trim), np.trim_zeros(x, trim, axis=())), np.array(values))
+        check_agrees(lambda x: np.trim_zeros(x, trim), np.array(values))
+        if is_since("numpy", "2.2"):
+            check_agrees(lambda x: np.trim_zeros(x, trim, axis=()), np.array(values))
     check_grads(lambda x: np.trim_zeros(np.maximum(x, 0.0), trim) ** 2, np.array([-1.0, 0.5, -2.0, 3.0, -1.0]))
 
 
