@@ -26,6 +26,7 @@ REFUSALS = [
     Refusal("onnxruntime", "1.32", "Could not find an implementation for FusedMatMul(1)", "no kernel of float64"),
     Refusal("onnxruntime", "1.32", "Could not find an implementation for ConvInteger(10)", "no kernel of int8"),
     Refusal("onnx", "1.23", "and the onnx package knows 1 to", "the opset is newer"),
+    Refusal("onnx", "1.23", "or how many axes they have is not known", "it infers less"),
     Refusal("onnx", "1.23", "No registered schema for operator", "no such operator"),
     Refusal("onnxruntime", "1.32", "contrib_ops/cpu/quantization/matmul_n", "no weights of eight bits in blocks"),
     Refusal("onnx", "1.23", "and linked attributes=[]", "its reference is of an older opset"),
