@@ -249,10 +249,10 @@ ROWS = [
         """
         import numpy as np
         def loss(x):
-            return np.roots(x)
+            return np.packbits(x)
         """,
-        ("np.roots", "it finds complex numbers"),
-        "return np.roots(x)",
+        ("np.packbits", "it reads the bits"),
+        "return np.packbits(x)",
     ),
     Row(
         "an exception of the user's own",
