@@ -12,7 +12,7 @@ from primsplit.array import Array
 from primsplit.numpy.complex.arithmetic import quotient
 from primsplit.numpy.complex.hessenberg import reflection, times
 from primsplit.numpy.complex.matrices import Parts, halved
-from primsplit.numpy.dense.general.francis import EXCEPTIONAL, MOST, PATIENCE, last_place
+from primsplit.numpy.dense.general.francis import EXCEPTIONAL, MOST, PATIENCE, is_as_good_as_0, last_place
 from primsplit.numpy.dense.loop import counting, identity_like, loop, scalar, size, until
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.ops import op
@@ -112,18 +112,11 @@ def _minus(a: Parts, b: Parts) -> Parts:
 
 def _start_of_block(near: Near, low: Array, end: Array, floor: Array) -> Array:
     """The last row, up to `end`, before which the element below the diagonal is as good as 0; else `low`."""
-    eps = float(float_limits(near.d.real).eps)
     below, above, d = _modulus(near.below), _modulus(near.above), _size(near.d)
     around = _size(near.d_before) + d
     around = op.Where(op.Equal(around, 0.0), _modulus(near.below_before) + _modulus(near.below_after), around)
     gap = _size(_minus(near.d_before, near.d))
-    most, least = op.Max(d, gap), op.Min(d, gap)
-    larger, smaller = op.Max(below, above), op.Min(below, above)
-    total = most + larger
-    total = op.Where(op.Equal(total, 0.0), 1.0, total)
-    is_small = smaller * (larger / total) <= op.Max(floor, eps * (least * (most / total)))
-    is_small = op.Or(below <= floor, op.And(below <= eps * around, is_small))
-    return last_place(is_small, low, end)
+    return last_place(is_as_good_as_0(below, above, d, gap, around, floor), low, end)
 
 
 def _with_zero_before(whole: Parts, start: Array) -> Parts:

@@ -113,19 +113,26 @@ def _read(whole: Array, index: Array) -> Array:
 
 def _start_of_block(near: Near, low: Array, end: Array, floor: Array) -> Array:
     """The last row, up to `end`, before which the element below the diagonal is as good as 0; else `low`."""
-    eps = float(float_limits(near.d).eps)
-    below, above, d = (op.Abs(x) for x in (near.below, near.above, near.d))
+    d = op.Abs(near.d)
     around = op.Abs(near.d_before) + d
     further = op.Abs(near.below_before) + op.Abs(near.below_after)
     around = op.Where(op.Equal(around, 0.0), further, around)
     gap = op.Abs(near.d_before - near.d)
+    return last_place(is_as_good_as_0(op.Abs(near.below), op.Abs(near.above), d, gap, around, floor), low, end)
+
+
+def is_as_good_as_0(below: Array, above: Array, d: Array, gap: Array, around: Array, floor: Array) -> Array:
+    """Whether elements below the diagonal are, by the sizes of what is there and around it.
+
+    `above` are those across the diagonal, `gap` the differences of the two on it, `around` what rounding is counted by.
+    """
+    eps = float(float_limits(d).eps)
     most, least = op.Max(d, gap), op.Min(d, gap)
     larger, smaller = op.Max(below, above), op.Min(below, above)
     total = most + larger
     total = op.Where(op.Equal(total, 0.0), 1.0, total)
     is_small = smaller * (larger / total) <= op.Max(floor, eps * (least * (most / total)))
-    is_small = op.Or(below <= floor, op.And(below <= eps * around, is_small))
-    return last_place(is_small, low, end)
+    return op.Or(below <= floor, op.And(below <= eps * around, is_small))
 
 
 def last_place(asked: Array, low: Array, end: Array) -> Array:
