@@ -9,6 +9,7 @@ import numpy as np
 
 from primsplit.dims import Dim, Size, same
 from primsplit.ir import Block, Const, Op, Type, Value, Var, free, inline, renamed, walk
+from primsplit.nested import visible
 from primsplit.passes.rewrites.table import number
 from primsplit.passes.rewriting import Rewriter
 
@@ -100,6 +101,20 @@ class Taking(Rewriter):
         for size, known in zip(declared.shape or (), told.shape or (), strict=True):
             if isinstance(size, Size) and size.symbol is not None and not same(size, known):
                 self.sizes.setdefault(size.symbol, known)
+
+    def replace_told(self, var: Var, value: Const) -> bool:
+        """Let a constant stand for a value that has symbols for sizes, those of no parameter, and learn the sizes."""
+        declared, told = var.type, value.type
+        if declared.dtype != told.dtype or declared.rank != told.rank:
+            return False
+        params = () if self.outermost is None else self.outermost.params
+        given = visible(params)
+        pairs = zip(declared.shape or (), told.shape or (), strict=True)
+        if not all(same(a, b) or (isinstance(a, Size) and a.symbol not in {None, *given}) for a, b in pairs):
+            return False
+        self._learn(declared, told)
+        self.replaced[var] = value
+        return True
 
     def _is_told(self, result: Type, output: Var) -> bool:
         """True where a branch's result tells every size that its If declares.

@@ -4,6 +4,7 @@ import numpy as np
 
 import primsplit as ps
 from primsplit.ir import walk
+from primsplit.ops import op
 from primsplit.passes import optimize
 
 
@@ -53,6 +54,21 @@ def test_a_condition_that_another_branch_keeps_is_known_in_the_pullback() -> Non
         x = sign * np.array([0.3, 0.4])
         wanted = np.sin(2 * x[0]) if sign > 0 else -np.sin(x[0])
         np.testing.assert_allclose(program(x), [wanted, 0.0], rtol=1e-14)
+
+
+def test_a_size_that_a_constant_tells_decides_a_branch() -> None:
+    """How long the range is, its operator does not tell: onnxruntime takes the branch, and may end its process."""
+
+    def f(x):
+        rows, columns = op.Shape(x, start=0, end=1), op.Shape(x, start=1, end=2)
+        count = op.Squeeze(op.Where(op.Less(rows, columns), rows, columns), [0])
+        length = op.Size(op.Range(np.int64(0), count, np.int64(1)))
+        return ps.cond(op.Equal(length, np.int64(0)), np.exp, np.sin, x)
+
+    program = ps.trace(f, np.ones((5, 3)))
+    assert kinds(program) == {"Sin"}
+    np.testing.assert_allclose(program(np.ones((5, 3))), np.full((5, 3), np.sin(1.0)))
+    assert "If" in kinds(ps.trace(f, ps.spec("float64", ["N", 3])))
 
 
 def test_a_branch_that_only_the_run_knows_stays() -> None:
