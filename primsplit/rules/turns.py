@@ -145,7 +145,7 @@ def _may_be_equal(a: Type, b: Type) -> bool:
 def _may_be_same(a: Dim, b: Dim) -> bool:
     """False for sizes that differ for every size but 0 of the value that they are told in, as n and 2 n do."""
     names = dims.symbols(a) | dims.symbols(b)
-    if dims.same(a, b) or len(names) != 1:
+    if dims.same(a, b) or len(names) != 1 or isinstance(a, int) or isinstance(b, int):
         return dims.could_be(a, b)
     (name,) = names
     return any(dims.evaluate(a, {name: n}) == dims.evaluate(b, {name: n}) for n in (1, 2, 3, 7))

@@ -142,3 +142,15 @@ def test_a_loaded_loop_over_blocks_of_columns_has_its_gradient(tmp_path: Path, s
     value, gradient = ps.value_and_grad(ps.load(path))(a)
     np.testing.assert_allclose(value, np.sum(inverse**2), rtol=1e-10)
     np.testing.assert_allclose(gradient, -2.0 * inverse.T @ inverse @ inverse.T, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("size", [3, 4, 40])
+def test_a_loaded_loop_is_differentiated_for_arrays_of_any_length(tmp_path: Path, size: int) -> None:
+    """The gradient is traced for the sizes of the arrays, which are numbers: that 4 rows may be kept was not seen."""
+    path = str(tmp_path / "triangle.onnx")
+    ps.trace(lambda a, b: np.linalg.solve(np.tril(a), b), *[ps.spec("float64", ["N", "N"])] * 2).save(path)
+    model, random = ps.load(path), np.random.default_rng(size)
+    a, b = np.eye(size) + random.normal(size=(size, size)) / (2 * size), random.normal(size=(size, size))
+    x = np.linalg.solve(np.tril(a), b)
+    gradient = ps.grad(lambda a: np.sum(model(a, b) ** 2))(a)
+    np.testing.assert_allclose(gradient, -np.tril(np.linalg.solve(np.tril(a).T, 2 * x) @ x.T), rtol=1e-8, atol=1e-10)
