@@ -31,7 +31,9 @@ class Folding(Rewriter):
         """None for an op whose output is known."""
         if len(op.outputs) == 1:
             found = _known_sizes(op.outputs[0]) or _nothing(op) or folded(op)
-            if found is not None and (self.replace(op.outputs[0], found) or self.replace_told(op.outputs[0], found)):
+            if found is not None and self.replace(op.outputs[0], found):
+                return None
+            if isinstance(found, Const) and self.replace_told(op.outputs[0], found):
                 return None
         return super().visit(op)
 

@@ -159,6 +159,27 @@ def test_a_convention_at_a_kink_is_no_error_and_is_told(
     assert done.json["rows"][1]["note"] == "at a kink"
 
 
+SEARCH = """
+import numpy as np
+from scipy.optimize import minimize
+
+def loss(p):
+    return minimize(lambda x: np.sum((x - p) ** 4 + x**2), np.zeros(3), method="BFGS", options={"gtol": GTOL}).x
+
+def example_inputs():
+    return (np.array([0.3, 1.0, 2.0]),)
+"""
+
+
+@pytest.mark.parametrize(("gtol", "verdict"), [("1e-5", "ok"), ("1e-2", "unclear")])
+def test_a_minimum_is_as_far_from_numpys_as_scipys_search_ends_sooner(
+    primsplit: Callable[..., Any], model: Callable[..., Path], gtol: str, verdict: str
+) -> None:
+    told = primsplit("check", model(SEARCH.replace("GTOL", gtol)), "--json").json
+    row = next(r for r in told["rows"] if r["name"] == "y")
+    assert (row["verdict"], row["note"]) == (verdict, "SciPy's own search ends sooner")
+
+
 def test_values_that_are_not_finite_are_not_called_ok(
     primsplit: Callable[..., Any], model: Callable[..., Path]
 ) -> None:
