@@ -12,7 +12,7 @@ from primsplit.ir import Type
 from primsplit.numpy.complex.arithmetic import quotient
 from primsplit.numpy.complex.dispatch import offers
 from primsplit.numpy.complex.hermitian import in_phase
-from primsplit.numpy.complex.matrices import Parts, product, square_parts, turned, whole
+from primsplit.numpy.complex.matrices import Parts, product, square_parts, times, turned, whole
 from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.complex.systems import solved
 from primsplit.numpy.complex.triangles import Triangular, eigenvectors, lengths, of_complex, of_real
@@ -108,9 +108,8 @@ def _values_with(
     vectors = Parts(*vectors_with(x, y, real, imag, u, v))
 
     def pullback(cotangents: tuple[Array, Array]) -> tuple[Array | None, ...]:
-        (a, b), (p, q) = (op.Unsqueeze(c, [-1]) for c in cotangents), turned(vectors)
-        share = Parts(op.Sub(op.Mul(a, p), op.Mul(b, q)), op.Add(op.Mul(a, q), op.Mul(b, p)))
-        return (*solved(turned(vectors), share), None, None, None, None)
+        a, b = (op.Unsqueeze(c, [-1]) for c in cotangents)
+        return (*solved(turned(vectors), times((a, b), turned(vectors))), None, None, None, None)
 
     return found, pullback
 

@@ -7,7 +7,7 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.broadcasting import zeros_like
 from primsplit.numpy.complex.arithmetic import quotient
-from primsplit.numpy.complex.matrices import Parts, difference, product, turned
+from primsplit.numpy.complex.matrices import Parts, difference, product, times, turned
 from primsplit.numpy.dense.general.reflection import length
 from primsplit.numpy.dense.loop import counting, identity_like, loop
 from primsplit.ops import op
@@ -34,12 +34,6 @@ def reflection(is_head: Array | np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
     return Reflection(
         Parts(*tau), Parts(op.Where(is_head, 1.0, scaled.real), op.Where(is_head, 0.0, scaled.imag)), beta
     )
-
-
-def times(a: tuple[Array, Array], b: tuple[Array, Array]) -> Parts:
-    """The product element by element."""
-    (p, q), (r, s) = a, b
-    return Parts(op.Sub(op.Mul(p, r), op.Mul(q, s)), op.Add(op.Mul(p, s), op.Mul(q, r)))
 
 
 def hessenberg(a: Parts, low: Array, high: Array) -> tuple[Parts, Parts]:

@@ -69,6 +69,12 @@ def product(a: tuple[Array, Array], b: tuple[Array, Array]) -> Parts:
     )
 
 
+def times(a: tuple[Array, Array], b: tuple[Array, Array]) -> Parts:
+    """The product element by element."""
+    (p, q), (r, s) = a, b
+    return Parts(op.Sub(op.Mul(p, r), op.Mul(q, s)), op.Add(op.Mul(p, s), op.Mul(q, r)))
+
+
 def difference(a: tuple[Array, Array], b: tuple[Array, Array]) -> Parts:
     """a - b, in the shape of a."""
     return Parts(*(op.Sub(p, q, types=[p.type]) for p, q in zip(a, b, strict=True)))

@@ -13,8 +13,7 @@ from primsplit.numpy.axes import END, slab
 from primsplit.numpy.complex.arithmetic import quotient
 from primsplit.numpy.complex.dispatch import offers
 from primsplit.numpy.complex.general import complex_eigen, eigenvalues, general_eigen, is_zero
-from primsplit.numpy.complex.hessenberg import times
-from primsplit.numpy.complex.matrices import Parts, product, whole
+from primsplit.numpy.complex.matrices import Parts, difference, product, times, whole
 from primsplit.numpy.complex.operands import as_complex, holds_complex
 from primsplit.numpy.creation import asarray
 from primsplit.numpy.dense.loop import counting, scan, size, swapped
@@ -118,7 +117,6 @@ def poly(seq_of_zeros: Any) -> Array:
 
     def step(p: Array, q: Array, u: Array, v: Array) -> tuple[list[Array], list[Array]]:
         r, s = (slab(op.Concat(np.zeros(1, a.dtype), x, axis=0), 0, 0, -1) for x in (p, q))
-        found = op.Sub(p, op.Sub(op.Mul(r, u), op.Mul(s, v))), op.Sub(q, op.Add(op.Mul(r, v), op.Mul(s, u)))
-        return [op.Identity(x, types=[first.type]) for x in found], []
+        return list(difference((p, q), times((r, s), (u, v)))), []
 
     return scan(step, [first, op.Mul(first, 0.0)], list(values))[0]

@@ -10,8 +10,8 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.numpy.complex.arithmetic import quotient
-from primsplit.numpy.complex.hessenberg import reflection, times
-from primsplit.numpy.complex.matrices import Parts, halved
+from primsplit.numpy.complex.hessenberg import reflection
+from primsplit.numpy.complex.matrices import Parts, difference, halved, times
 from primsplit.numpy.dense.general.francis import EXCEPTIONAL, MOST, PATIENCE, is_as_good_as_0, last_place
 from primsplit.numpy.dense.loop import counting, identity_like, loop, scalar, size, until
 from primsplit.numpy.ufuncs import ELEMENTWISE
@@ -106,16 +106,12 @@ def _modulus(z: Parts) -> Array:
     return found
 
 
-def _minus(a: Parts, b: Parts) -> Parts:
-    return Parts(a.real - b.real, a.imag - b.imag)
-
-
 def _start_of_block(near: Near, low: Array, end: Array, floor: Array) -> Array:
     """The last row, up to `end`, before which the element below the diagonal is as good as 0; else `low`."""
     below, above, d = _modulus(near.below), _modulus(near.above), _size(near.d)
     around = _size(near.d_before) + d
     around = op.Where(op.Equal(around, 0.0), _modulus(near.below_before) + _modulus(near.below_after), around)
-    gap = _size(_minus(near.d_before, near.d))
+    gap = _size(difference(near.d_before, near.d))
     return last_place(is_as_good_as_0(below, above, d, gap, around, floor), low, end)
 
 
@@ -133,7 +129,7 @@ def _shift(near: Near, start: Array, end: Array, count: Array) -> Parts:
     is_last = op.Equal(op.Mod(count, 2 * EXCEPTIONAL), 0)
     step = 0.75 * op.Where(is_last, _modulus(last.below), _modulus(first.below_after))
     other = Parts(*(op.Where(is_last, p, q) for p, q in zip(last.d, first.d, strict=True)))
-    half = Parts(*(0.5 * p for p in _minus(last.d_before, last.d)))
+    half = Parts(*(0.5 * p for p in difference(last.d_before, last.d)))
     size_of = op.Max(_size(half), op.Sqrt(_size(last.above)) * op.Sqrt(_size(last.below)))
     safe = op.Where(op.Equal(size_of, 0.0), 1.0, size_of)
     x, coupling = Parts(*(p / safe for p in half)), _scaled_product(last, safe)
@@ -163,7 +159,7 @@ def _root(z: Parts) -> Parts:
 
 def _first_vector(near: Near, shift: Parts, start: Array, end: Array) -> tuple[Array, Array]:
     """Where the reflections may start, and the first column of H - s from there on: its real parts, then the others."""
-    gap = _minus(near.d, shift)
+    gap = difference(near.d, shift)
     total = _size(gap) + _modulus(near.below_after)
     safe = op.Where(op.Equal(total, 0.0), 1.0, total)
     gap, below = Parts(*(p / safe for p in gap)), Parts(*(p / safe for p in near.below_after))
