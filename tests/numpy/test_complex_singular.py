@@ -1,5 +1,6 @@
 """Singular values of complex matrices and least squares: NumPy's numbers, first and second derivatives."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -87,3 +88,18 @@ def test_norms_of_singular_values_are_numpys(order: Any) -> None:
     check_grads(lambda a, b: np.linalg.matrix_norm(a + 1j * b, ord=order), a, b, symbolic=False, order=1)
     check_grads(lambda a, b: np.linalg.norm(a[0] + 1j * b[0], order), a, b, symbolic=False)
     check_grads(lambda a, b: np.linalg.norm(a + 1j * b, order, (2, 0), True), a, b, symbolic=False, order=1)
+
+
+@pytest.mark.parametrize("values", [[3.0, 2.0, 1.0], [3.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 1e-5, 1e-9]])
+def test_a_spectral_norm_that_is_loaded_has_the_gradient_of_the_one_that_was_saved(
+    values: list[float], tmp_path: Path
+) -> None:
+    left, right = (np.linalg.qr(random.normal(size=(3, 3)) + 1j * random.normal(size=(3, 3)))[0] for _ in range(2))
+    z = (left * values) @ right
+    a, b = z.real.copy(), z.imag.copy()
+    path = str(tmp_path / "norm.onnx")
+    ps.trace(lambda a, b: np.linalg.norm(a + 1j * b, 2), a, b).save(path)
+    u, _, vh = np.linalg.svd(z)
+    wanted = np.outer(u[:, 0], vh[0])
+    for found, part in zip(ps.grad(ps.load(path), wrt=(0, 1))(a, b), (wanted.real, wanted.imag), strict=True):
+        np.testing.assert_allclose(found, part, atol=1e-13)

@@ -1,6 +1,7 @@
 """eigh, svd and what is made of them: values against LAPACK, gradients of what has no sign, hard matrices."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -402,3 +403,13 @@ def test_what_numpy_refuses_is_refused_at_the_users_line(function: Callable[...,
         ps.trace(lambda x: function(x), point)
     assert refused.value.place is not None
     assert refused.value.place.filename == __file__
+
+
+@pytest.mark.parametrize("values", [[3.0, 1.0, 1.0, 0.2], [2.0, 2.0, 2.0, 2.0 + 1e-9], [1.0, 0.0, 0.0, -1.0]])
+def test_what_is_loaded_has_the_derivative_of_equal_eigenvalues_too(values: list[float], tmp_path: Path) -> None:
+    """A file has no rules: its loops are differentiated, and rounding tells the angles of equal eigenvalues."""
+    a = turned(values)
+    path = str(tmp_path / "squares.onnx")
+    ps.trace(lambda a: np.sum(np.linalg.eigvalsh(a) ** 2), a).save(path)
+    of_lower = np.tril(4.0 * a) - 2.0 * np.diag(np.diag(a))
+    np.testing.assert_allclose(ps.grad(ps.load(path))(a), of_lower, atol=1e-13)

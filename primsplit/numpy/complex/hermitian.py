@@ -8,9 +8,8 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.broadcasting import zeros_like
 from primsplit.calls.primitive import primitive, rrule
-from primsplit.ir import Type
 from primsplit.numpy.complex.dispatch import offers
-from primsplit.numpy.complex.matrices import Parts, difference, mirrored, product, turned, whole
+from primsplit.numpy.complex.matrices import Parts, difference, mirrored, product, times, turned, whole
 from primsplit.numpy.dense.loop import (
     diagonal,
     identity_like,
@@ -21,11 +20,21 @@ from primsplit.numpy.dense.loop import (
     swapped,
     until,
 )
-from primsplit.numpy.dense.rotations import MOST, Pairs, at_partner, both_rounds, rotation, swept, to_unit
-from primsplit.numpy.dense.symmetric import SLACK, excess, is_blurred, loud_pairs, places_of
+from primsplit.numpy.dense.rotations import MOST, Pairs, at_partner, both_rounds, swept, to_unit
+from primsplit.numpy.dense.symmetric import (
+    SLACK,
+    apart,
+    excess,
+    is_blurred,
+    loud_pairs,
+    off_diagonal,
+    ordered,
+    shared_places,
+)
 from primsplit.numpy.linalg.spectral import EighResult
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.ops import op
+from primsplit.passes.compositions.limits import float_limits
 
 Eigen = tuple[Array, Array, Array]
 """The eigenvalues, and the parts of the eigenvectors."""
@@ -36,42 +45,44 @@ Pullback = Callable[..., Any]
 def hermitian_eigen(x: Array, y: Array) -> Eigen:
     """The eigenvalues [..., n], ascending, and the eigenvectors, in columns, of the Hermitian X + i Y [..., n, n].
 
-    Jacobi's method, as for symmetric matrices: a round first turns the element that the two rows of a pair share to a
-    positive one, by the phase of one of them. The phases of the vectors are those that this leaves.
+    Jacobi's method, as for symmetric matrices. The phases of the vectors are those that its rotations leave.
     """
     rounds = both_rounds(x)
-    places = {id(p): places_of(p, size(x, -1)) for p in rounds}
+    places = {id(p): shared_places(p, size(x, -1)) for p in rounds}
+    others = {id(p): apart(p, x) for p in rounds}
     flat = op.Concat(sizes(x, 0, len(x.shape) - 2), op.Mul(size(x, -1), size(x, -1)), axis=0)
 
-    def turn(pairs: Pairs, *given: Array) -> list[Array]:
-        matrix, rows = given[:2], given[2:]
-        near, beside = (op.Gather(op.Reshape(p, flat), places[id(pairs)], axis=-1) for p in matrix)
-        low, high, coupling = op.Split(near, axis=-1, num_outputs=3)
-        length, phase = _polar(coupling, op.Gather(beside, np.array([2]), axis=-1))
-        is_second = op.Less(pairs.side, 0.0)
-        own = Parts(op.Where(is_second, phase.real, 1.0), op.Where(is_second, phase.imag, 0.0))
-        partners = _at_partners(own, pairs)
-        factors = rotation(pairs.side, op.Sub(high, low), length)
-
-        def rotated(z: tuple[Array, ...]) -> Parts:
-            return _sum(_scaled(_at_partners(z, pairs), partners, factors[0]), _scaled(z, own, factors[1]))
-
-        return [*rotated(turned(rotated(matrix))), *rotated(rows)]
+    def turn(pairs: Pairs, line: Array, *given: Array) -> list[Array]:
+        rest, rows = Parts(*given[:2]), Parts(*given[2:])
+        shared = Parts(*(op.Gather(op.Reshape(p, flat), places[id(pairs)], axis=-1) for p in rest))
+        partners = at_partner(line, pairs)
+        cosine, own, shift = _rotation(pairs.side, op.Sub(partners, line), shared)
+        turned_rest = _rotated(turned(_rotated(rest, pairs, cosine, own)), pairs, cosine, own)
+        return [
+            op.Add(partners, shift, types=[line.type]),
+            *(op.Mul(p, others[id(pairs)], types=[x.type]) for p in turned_rest),
+            *_rotated(rows, pairs, cosine, own),
+        ]
 
     def sweep(*given: Array) -> list[Array]:
-        a, b, *rows = swept(turn, rounds, given)
+        line, a, b, *rows = swept(turn, rounds, given)
         return [
+            line,
             op.Mul(op.Add(a, swapped(a)), 0.5, types=[x.type]),
             op.Mul(op.Sub(b, swapped(b)), 0.5, types=[x.type]),
             *rows,
         ]
 
-    def is_settled(a: Array, b: Array, *_: Array) -> Array:
-        return op.Equal(op.ReduceSum(op.Cast(excess(_lengths(a, b), 0.5), to=np.int32), keepdims=0), 0)
+    def is_settled(line: Array, a: Array, b: Array, *_: Array) -> Array:
+        return op.Equal(op.ReduceSum(op.Cast(excess(line, _lengths(a, b), 0.5), to=np.int32), keepdims=0), 0)
 
     start, scale = _to_unit(x, y)
-    a, b, *rows = until(is_settled, sweep, [*start, identity_like(x), zeros_like(x)], MOST)
-    return _finished(a, excess(_lengths(a, b), SLACK), Parts(*rows), scale)
+    carries = [diagonal(start.real), *map(off_diagonal, start), identity_like(x), zeros_like(x)]
+    line, a, b, *rows = until(is_settled, sweep, carries, MOST)
+    values, defect, order = ordered(line, scale, excess(line, _lengths(a, b), SLACK))
+    found = turned(Parts(*(rows_at(op.Add(p, defect), order) for p in _orthonormal(Parts(*rows)))))
+    u, v = (op.Identity(p, types=[x.type]) for p in found)
+    return values, u, v
 
 
 def _to_unit(x: Array, y: Array) -> tuple[Parts, Array]:
@@ -87,51 +98,37 @@ def _lengths(a: Array, b: Array) -> Array:
     return op.Sqrt(op.Add(op.Mul(a, a), op.Mul(b, b)))
 
 
-def _polar(a: Array, b: Array) -> tuple[Array, Parts]:
-    """The size of a + i b, and the number of size 1 that it is that times: 1 for 0."""
-    scale = op.Max(op.Abs(a), op.Abs(b))
-    is_zero = op.Equal(scale, 0.0)
-    safe = op.Where(is_zero, 1.0, scale)
-    a, b = op.Where(is_zero, 1.0, op.Div(a, safe)), op.Div(b, safe)
-    root = op.Sqrt(op.Add(op.Mul(a, a), op.Mul(b, b)))
-    return op.Mul(scale, root), Parts(op.Div(a, root), op.Div(b, root))
+def _rotation(side: Array, apart: Array, shared: Parts) -> tuple[Array, Parts, Array]:
+    """The factors of the partner's row, real, and of one's own; the eigenvalue less the partner's diagonal element.
+
+    As `rotation` and for [[p, c], [conj(c), q]]; `apart` is the partner's diagonal element less one's own. No phase is
+    divided by the size of c, of which rounding leaves anything in the end.
+    """
+    tiny = np.asarray(float_limits(side).smallest_normal, side.dtype)
+    signs = op.Mul(side, 2.0), op.Mul(op.Abs(side), -2.0)
+    doubled = Parts(*(op.Mul(p, s) for p, s in zip(shared, signs, strict=True)))
+    square = op.Add(op.Mul(doubled.real, doubled.real), op.Mul(doubled.imag, doubled.imag))
+    gap = op.Mul(apart, side)
+    root = op.Sqrt(op.Max(op.Add(op.Mul(gap, gap), square), tiny))
+    divisor = op.Add(gap, op.Where(op.GreaterOrEqual(gap, 0.0), root, op.Neg(root)))
+    tangent = Parts(*(op.Div(p, divisor) for p in doubled))
+    lengths = op.Add(op.Mul(tangent.real, tangent.real), op.Mul(tangent.imag, tangent.imag))
+    cosine = op.Reciprocal(op.Sqrt(op.Add(lengths, 1.0)))
+    shift = op.Div(op.Mul(square, op.Mul(side, 0.5)), divisor)
+    return cosine, Parts(*(op.Mul(p, cosine) for p in tangent)), shift
 
 
-def _at_partners(z: tuple[Array, ...], pairs: Pairs) -> Parts:
-    return Parts(*(at_partner(p, pairs) for p in z))
+def _rotated(z: Parts, pairs: Pairs, cosine: Array, own: Parts) -> Parts:
+    """The rows turned and swapped."""
+    partners = (op.Mul(at_partner(p, pairs), cosine) for p in z)
+    return Parts(*(op.Add(p, q) for p, q in zip(partners, times(z, own), strict=True)))
 
 
-def _scaled(z: tuple[Array, ...], phase: Parts, factor: Array) -> Parts:
-    """Each row times a number of size 1 and a real one."""
-    (a, b), (c, d) = z, (op.Mul(p, factor) for p in phase)
-    return Parts(op.Sub(op.Mul(a, c), op.Mul(b, d)), op.Add(op.Mul(a, d), op.Mul(b, c)))
-
-
-def _sum(a: Parts, b: Parts) -> Parts:
-    return Parts(*(op.Add(p, q) for p, q in zip(a, b, strict=True)))
-
-
-def _finished(matrix: Array, is_far: Array, rows: Parts, scale: Array) -> Eigen:
-    """In order, the lengths that rounding changed put right."""
-    count = len(matrix.shape)
-    line = Type(matrix.dtype, matrix.shape[:-1])
-    squares = op.Add(op.Mul(rows.real, rows.real), op.Mul(rows.imag, rows.imag))
-    defect = op.Where(is_far, np.asarray(np.nan, matrix.dtype), 0.0)
-    lengths = op.ReduceSum(squares, [-1], keepdims=1)
-    column = op.Add(op.Mul(op.Div(diagonal(matrix), lengths), scale), defect)
-    values, order = op.TopK(
-        op.Squeeze(column, [count - 1], types=[line]),
-        size(matrix, -1),
-        axis=-1,
-        largest=0,
-        types=[line, Type(np.int64, line.shape)],
-    )
+def _orthonormal(rows: Parts) -> Parts:
+    """Square matrices that are unitary but for rounding, so to a few units: a step of Newton and Schulz."""
     more = product(rows, turned(rows))
-    excessive = Parts(op.Sub(more.real, identity_like(matrix)), more.imag)
-    half = Parts(*(op.Mul(p, 0.5) for p in product(excessive, rows)))
-    vectors = turned(Parts(*(rows_at(op.Add(p, defect), order) for p in difference(rows, half))))
-    u, v = (op.Identity(p, types=[matrix.type]) for p in vectors)
-    return values, u, v
+    excessive = Parts(op.Sub(more.real, identity_like(rows.real)), more.imag)
+    return difference(rows, Parts(*(op.Mul(p, 0.5) for p in product(excessive, rows))))
 
 
 @rrule(hermitian_eigen)

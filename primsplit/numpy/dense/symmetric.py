@@ -45,74 +45,88 @@ Pair = tuple[Array, Array]
 def symmetric_eigen(a: Array) -> tuple[Array, Array]:
     """The eigenvalues [..., n], ascending, and the eigenvectors [..., n, n], in columns, of symmetric A [..., n, n].
 
-    Jacobi's method. Each vector's element of largest absolute value, the first of equals, is positive. The vectors
-    are orthonormal to a few units in the last place, the eigenvalues right to about sqrt(n) units of the largest, and
-    to relative accuracy where A is diagonal or nearly so. NaN for a matrix that is not finite. Usually 5 to 10 sweeps;
-    a sweep is n rounds of 34 small operators, and 18 passes over an n by n matrix each.
+    Jacobi's method. The diagonal is a carry of its own, in closed form, whose derivative divides by no gap: a file that
+    is loaded again is differentiated step by step, and where eigenvalues are equal rounding alone tells the angles.
+    Each vector's element of largest absolute value, the first of equals, is positive. The vectors are orthonormal to a
+    few units in the last place, the eigenvalues right to about sqrt(n) units of the largest, and to relative accuracy
+    where A is diagonal or nearly so. NaN for a matrix that is not finite. Usually 5 to 10 sweeps; a sweep is n rounds
+    of 32 small operators, and 18 passes over an n by n matrix each.
     """
     rounds = both_rounds(a)
-    places = {id(p): places_of(p, size(a, -1)) for p in rounds}
+    places = {id(p): shared_places(p, size(a, -1)) for p in rounds}
+    others = {id(p): apart(p, a) for p in rounds}
     flat = op.Concat(sizes(a, 0, len(a.shape) - 2), op.Mul(size(a, -1), size(a, -1)), axis=0)
 
-    def turn(pairs: Pairs, matrix: Array, vectors: Array) -> list[Array]:
-        near = op.Gather(op.Reshape(matrix, flat), places[id(pairs)], axis=-1)
-        low, high, coupling = op.Split(near, axis=-1, num_outputs=3)
-        factors = rotation(pairs.side, op.Sub(high, low), coupling)
-        half = swapped(rotated(matrix, at_partner(matrix, pairs), *factors))
-        turned = rotated(half, at_partner(half, pairs), *factors)
-        return [turned, rotated(vectors, at_partner(vectors, pairs), *factors)]
+    def turn(pairs: Pairs, line: Array, rest: Array, vectors: Array) -> list[Array]:
+        coupling = op.Gather(op.Reshape(rest, flat), places[id(pairs)], axis=-1)
+        partners = at_partner(line, pairs)
+        cosine, own = rotation(pairs.side, op.Mul(op.Sub(partners, line), pairs.side), coupling)
+        half = swapped(rotated(rest, at_partner(rest, pairs), cosine, own))
+        turned = rotated(half, at_partner(half, pairs), cosine, own)
+        return [
+            op.Add(partners, op.Mul(op.Div(own, cosine), coupling), types=[line.type]),
+            op.Mul(turned, others[id(pairs)], types=[a.type]),
+            rotated(vectors, at_partner(vectors, pairs), cosine, own),
+        ]
 
-    def sweep(matrix: Array, vectors: Array) -> list[Array]:
-        matrix, vectors = swept(turn, rounds, [matrix, vectors])
-        return [op.Mul(op.Add(matrix, swapped(matrix)), 0.5, types=[a.type]), vectors]
+    def sweep(line: Array, rest: Array, vectors: Array) -> list[Array]:
+        line, rest, vectors = swept(turn, rounds, [line, rest, vectors])
+        return [line, op.Mul(op.Add(rest, swapped(rest)), 0.5, types=[a.type]), vectors]
+
+    def is_settled(line: Array, rest: Array, _: Array) -> Array:
+        return op.Equal(op.ReduceSum(op.Cast(excess(line, rest, 0.5), to=np.int32), keepdims=0), 0)
 
     start, scale = to_unit(a)
-    matrix, rows = until(_is_settled, sweep, [start, identity_like(a)], MOST)
-    return _finished(matrix, rows, scale)
+    line, rest, rows = until(is_settled, sweep, [diagonal(start), off_diagonal(start), identity_like(a)], MOST)
+    values, defect, order = ordered(line, scale, excess(line, rest, SLACK))
+    vectors = rows_at(op.Add(orthonormal(rows), defect), order)
+    return values, op.Identity(swapped(op.Mul(vectors, sign_of_largest(vectors))), types=[a.type])
 
 
-def places_of(pairs: Pairs, n: Array) -> Array:
-    """Where the two diagonal elements of each row's pair, and the one they share, lie in the flat matrix: [n, 3]."""
+def shared_places(pairs: Pairs, n: Array) -> Array:
+    """Where the element that each row's pair shares lies in the flat matrix: [n, 1]."""
     first = op.Less(pairs.numbers, pairs.partner)
     low = op.Where(first, pairs.numbers, pairs.partner)
     high = op.Where(first, pairs.partner, pairs.numbers)
-    step = op.Add(n, 1)
-    found = [op.Mul(low, step), op.Mul(high, step), op.Add(op.Mul(low, n), high)]
-    return op.Concat(*(op.Unsqueeze(f, [1]) for f in found), axis=1)
+    return op.Unsqueeze(op.Add(op.Mul(low, n), high), [1])
 
 
-def _is_settled(matrix: Array, vectors: Array) -> Array:
-    """Whether no matrix has more off its diagonal than half a unit in the last place of its norm."""
-    return op.Equal(op.ReduceSum(op.Cast(excess(matrix, 0.5), to=np.int32), keepdims=0), 0)
+def apart(pairs: Pairs, like: Array) -> Array:
+    """1 for elements of different pairs, 0 for those of one."""
+    column, row, partner = op.Unsqueeze(pairs.numbers, [1]), op.Unsqueeze(pairs.numbers, [0]), pairs.partner
+    is_own = op.Or(op.Equal(column, row), op.Equal(op.Unsqueeze(partner, [1]), row))
+    return op.Cast(op.Not(is_own), to=like.dtype)
 
 
-def excess(matrix: Array, factor: float) -> Array:
+def off_diagonal(x: Array) -> Array:
+    """The matrix with zeros on its diagonal."""
+    return op.Where(on_diagonal(x), 0.0, x, types=[x.type])
+
+
+def excess(line: Array, rest: Array, factor: float) -> Array:
     """Where the norm of what is off the diagonal is above so many units of the norm, [..., 1, 1]; False for NaN."""
-    off = op.Where(on_diagonal(matrix), 0.0, matrix)
-    bound = op.Mul(_squares(matrix), (factor * float(float_limits(matrix).eps)) ** 2)
-    return op.Greater(_squares(off), bound)
+    off = _squares(rest)
+    bound = op.Mul(op.Add(_squares(line), off), (factor * float(float_limits(rest).eps)) ** 2)
+    return op.Greater(off, bound)
 
 
 def _squares(x: Array) -> Array:
     return op.ReduceSum(op.Mul(x, x), [-2, -1], keepdims=1)
 
 
-def _finished(matrix: Array, rows: Array, scale: Array) -> tuple[Array, Array]:
-    """In order, the lengths that rounding changed put right, the signs chosen."""
-    count = len(matrix.shape)
-    lengths = op.ReduceSum(op.Mul(rows, rows), [-1], keepdims=1)
-    defect = op.Where(excess(matrix, SLACK), np.asarray(np.nan, matrix.dtype), 0.0)
-    column = op.Add(op.Mul(op.Div(diagonal(matrix), lengths), scale), defect)
-    line = Type(matrix.dtype, matrix.shape[:-1])
+def ordered(line: Array, scale: Array, is_far: Array) -> tuple[Array, Array, Array]:
+    """The diagonal, ascending and to scale, what makes all NaN where it is no diagonal, and the order."""
+    count = len(line.shape)
+    defect = op.Where(is_far, np.asarray(np.nan, line.dtype), 0.0)
+    found = Type(line.dtype, line.shape[:-1])
     values, order = op.TopK(
-        op.Squeeze(column, [count - 1], types=[line]),
-        size(matrix, -1),
+        op.Squeeze(op.Add(op.Mul(line, scale), defect), [count - 1], types=[found]),
+        size(line, -2),
         axis=-1,
         largest=0,
-        types=[line, Type(np.int64, line.shape)],
+        types=[found, Type(np.int64, found.shape)],
     )
-    vectors = rows_at(op.Add(orthonormal(rows), defect), order)
-    return values, op.Identity(swapped(op.Mul(vectors, sign_of_largest(vectors))), types=[matrix.type])
+    return values, defect, order
 
 
 @rrule(symmetric_eigen)
