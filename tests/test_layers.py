@@ -64,7 +64,7 @@ LAYERS: list[list[str]] = [
     ["scipy.adaptive"],
     ["doors"],
     ["audit.page", "audit.python", "audit.styles", "audit.__init__"],
-    ["programs.labels", "programs.carried", "programs.weights"],
+    ["programs.labels", "programs.carried", "programs.weights", "programs.out"],
     ["programs.prepared", "programs.nothing"],
     ["programs.program"],
     ["programs.forms"],

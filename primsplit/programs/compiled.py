@@ -18,6 +18,8 @@ from primsplit.limited import Limited, Recent
 from primsplit.once import Turns
 from primsplit.programs.examples import Way
 from primsplit.programs.looks import leaf_key, look_of
+from primsplit.programs.out import filled, refuse_traced
+from primsplit.programs.prepared import Prepared
 from primsplit.programs.program import Program
 from primsplit.programs.trace_program import Branches, check_option, trace_program
 from primsplit.rules.table import Epoch
@@ -154,9 +156,18 @@ class Compiled(FunctionLike):
             self.latest.clear()
             self.known = None
 
-    def run_into(self, out: Any, *args: Any, **named: Any) -> Any:
-        """Run on arrays and write the results into `out`; see `Program.run_into`."""
+    def run_into(self, out: Any, /, *args: Any, **named: Any) -> Any:
+        """Run on arrays and write the results into `out`; see `Program.run_into`.
+
+        `out` is no keyword of a call, where a function may have an argument of that name.
+        """
+        if _is_traced(args, named):
+            refuse_traced()
         return self.program(*args, **named).run_into(out, *args, **named)
+
+    def prepare(self, *args: Any, **named: Any) -> Prepared:
+        """The program for these arguments with every buffer made and bound; see `Program.prepare`."""
+        return self.program(*args, **named).prepare(*args, **named)
 
     def depends_on(self) -> tuple[Any, ...]:
         """Which transform of which function it is; not the programs made so far."""
@@ -249,6 +260,10 @@ class Compiled(FunctionLike):
         return BY_BRANCHES if self.branches == "guard" else None
 
 
+def _is_traced(args: Arguments, named: dict[str, Any]) -> bool:
+    return any(isinstance(leaf, Array) for leaf in trees.flatten((args, named))[0])
+
+
 def _takes(function: Function, count: int) -> bool:
     """True for a function with names for so many positional arguments."""
     try:
@@ -331,9 +346,9 @@ def vjp(
 
     By default the cotangents of all positional arguments, as a tuple; of those that `wrt` names, where it does: of one,
     or of several as a tuple. A cotangent has the structure, shapes and dtypes of the result. The pullback may be called
-    repeatedly. `branches` is that of `value_and_grad`. Raises SpecError, ShapeError or DtypeError for a cotangent that
-    does not fit, DtypeError for an argument that is not floating point, MissingRule where an operator has no
-    derivative.
+    repeatedly, on arrays also as `pullback(cotangent, out=arrays)`, which writes into arrays nested like its result.
+    `branches` is that of `value_and_grad`. Raises SpecError, ShapeError or DtypeError for a cotangent that does not
+    fit, DtypeError for an argument that is not floating point, MissingRule where an operator has no derivative.
     What `f` writes to a state is kept once, when `f` is run; the pullback is that of the states before it.
 
     >>> y, pullback = ps.vjp(np.multiply, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
@@ -341,22 +356,25 @@ def vjp(
     [[3.0, 4.0], [1.0, 2.0]]
     """
     asked: Wrt = tuple(range(len(args))) if wrt is None else wrt
-    if tracing.is_recording():
-        return vector_jacobian(function, args, named, asked)
-    leaves, _ = trees.flatten((args, named))
-    if any(isinstance(x, Array) for x in leaves):
+    if tracing.is_recording() or _is_traced(args, named):
         return vector_jacobian(function, args, named, asked)
     primal, pulled = _vjp_programs(Same(function), asked if isinstance(asked, int | str) else tuple(asked), branches)
     result = primal(*args, **named)
     if not primal.keeps_states:
-        return result, lambda cotangent: pulled(cotangent, *args, **named)
+
+        def pullback(cotangent: Any, *, out: Any = None) -> Any:
+            given = (cotangent, *args)
+            return pulled(*given, **named) if out is None else pulled.run_into(out, *given, **named)
+
+        return result, pullback
     # A run writes the next value of a state beside the one that it reads, which is there until the run after it.
     states = primal.program(*args, **named).states
     then = {c.state: c.state.buffers[c.output is not None].copy() for c in states}
 
-    def at_states(cotangent: Any) -> Any:
+    def at_states(cotangent: Any, *, out: Any = None) -> Any:
         given = (cotangent, *args)
-        return pulled.answered(lambda program: program.run_at(then, *given, **named), given, named)
+        found = pulled.answered(lambda program: program.run_at(then, *given, **named), given, named)
+        return found if out is None else filled(out, found, "the pullback")
 
     return result, at_states
 

@@ -15,6 +15,7 @@ from primsplit.fingerprint import Same
 from primsplit.functionlike import remade
 from primsplit.limited import Limited
 from primsplit.programs.compiled import CACHE_SIZE, Compiled
+from primsplit.programs.out import refuse_traced
 from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram, push_program
 from primsplit.programs.trace_program import Branches
@@ -32,23 +33,30 @@ Function = Callable[..., Any]
 
 
 def jvp(
-    function: Function, primals: Sequence[Any], tangents: Sequence[Any], *, branches: Branches = "explore"
+    function: Function,
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    branches: Branches = "explore",
+    out: Any = None,
 ) -> tuple[Any, Any]:
     """`f(*primals)` and its derivative along the tangents.
 
     Both are tuples with one value an argument; a tangent has its primal's structure, shapes and dtypes, and is None for
     an argument (or a leaf of one) that stays as it is. The tangent of a result that is not floating point is None.
-    `branches` is that of `value_and_grad`. Raises SpecError, ShapeError or DtypeError where a tangent does not fit,
-    MissingRule where there is no derivative.
+    `branches` is that of `value_and_grad`. Both are written into `out`, a pair of arrays nested like them, where it is
+    given. Raises SpecError, ShapeError or DtypeError where a tangent or `out` does not fit, MissingRule where there is
+    no derivative.
 
     >>> value, slope = ps.jvp(lambda x: x**2, (np.array([1.0, 3.0]),), (np.array([1.0, 0.5]),))
     >>> value.tolist(), slope.tolist()
     ([1.0, 9.0], [2.0, 3.0])
     """
     if _is_traced((primals, tangents)):
-        return jacobian_vector(function, primals, tangents)
+        return jacobian_vector(function, primals, tangents) if out is None else refuse_traced()
     given = as_tuple(primals, "primals"), as_tuple(tangents, "tangents")
-    pair: tuple[Any, Any] = _jvp_program(Same(function), branches)(*given)
+    compiled = _jvp_program(Same(function), branches)
+    pair: tuple[Any, Any] = compiled(*given) if out is None else compiled.run_into(out, *given)
     return pair
 
 
@@ -65,7 +73,8 @@ def linearize(function: Function, *primals: Any, branches: Branches = "explore")
 
     What the tangents do not change is computed once, here; a call of the linear function runs its list alone. It
     takes one tangent a primal, with its structure, shapes and dtypes, None for zero; the tangent of a result that is
-    not floating point is None. `branches` is that of `value_and_grad`. Both raise what `jvp` raises.
+    not floating point is None. `linear(*tangents, out=arrays)` writes into arrays nested like its result. `branches` is
+    that of `value_and_grad`. Both raise what `jvp` raises.
 
     >>> value, linear = ps.linearize(lambda x: x**2, np.array([1.0, 3.0]))
     >>> linear(np.array([1.0, 0.0])).tolist(), linear(np.array([0.0, 1.0])).tolist()
@@ -131,24 +140,35 @@ def hvp(
     *,
     wrt: Wrt = 0,
     branches: Branches = "explore",
+    out: Any = None,
 ) -> Any:
     """Products of a scalar function's Hessian with vectors.
 
     `hvp(f)` is the prepared form, a function `(*args, v) -> H v` that is traced once; `hvp(f, primals, v)` is one
-    product at the arguments `primals`, a tuple. `v`, like the product, has the structure, shapes and dtypes of the
-    argument in `wrt`: a tuple for several. Raises what `value_grad_and_hvp` raises.
+    product at the arguments `primals`, a tuple, written into the arrays of `out` where they are given. `v`, like the
+    product, has the structure, shapes and dtypes of the argument in `wrt`: a tuple for several. Raises what
+    `value_grad_and_hvp` raises.
 
     >>> ps.hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), np.ones(2)).tolist()
     [6.0, 12.0]
     """
     if primals is None:
+        if out is not None:
+            raise SpecError(
+                "hvp(f) makes no product yet that out could take",
+                place=tracing.user_place(),
+                cure="Call hvp(f).run_into(out, *args, v), or hvp(f, primals, v, out=out).",
+            )
         return _products_of(function, wrt, branches=branches)
     if v is None:
         raise SpecError("hvp(f, primals, v) has no v", place=tracing.user_place(), cure="Give the vector, or hvp(f).")
     given = (*as_tuple(primals, "primals"), v)
     if _is_traced(given):
+        if out is not None:
+            refuse_traced()
         return value_gradient_and_product(function, given[:-1], {}, wrt, v)[2]
-    return _kept_products(Same(function), wrt if isinstance(wrt, int | str) else tuple(wrt), branches)(*given)
+    product = _kept_products(Same(function), wrt if isinstance(wrt, int | str) else tuple(wrt), branches)
+    return product(*given) if out is None else product.run_into(out, *given)
 
 
 @remade

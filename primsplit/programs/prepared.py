@@ -12,6 +12,7 @@ from primsplit.dims import evaluate, symbols
 from primsplit.errors import DtypeError, ShapeError, SpecError
 from primsplit.ir import Block, Type
 from primsplit.programs.carried import CARRYING, Carried
+from primsplit.programs.out import arrays_of, check_out
 
 AnyArray = npt.NDArray[Any]
 ARRAYS = {np.ndarray}
@@ -81,6 +82,19 @@ class Prepared:
         for leaf, (name, buffer) in zip(leaves, self.inputs.items(), strict=True):
             _copy_into(buffer, leaf, name)
         return self.run()
+
+    def run_into(self, out: Any, /, *args: Any, **named: Any) -> Any:
+        """Run on these arguments and copy the result into `out`, which is nested like it; return `out`.
+
+        Nothing is written where the run fails. Raises SpecError, DtypeError or ShapeError for what does not fit.
+        """
+        arrays = arrays_of(out, self.program.result, self.program.block.name)
+        for array, (name, own) in zip(arrays, self.outputs.items(), strict=True):
+            check_out(name, array, Type(own.dtype, own.shape), {})
+        self(*args, **named)
+        for array, own in zip(arrays, self.outputs.values(), strict=True):
+            np.copyto(array, own)
+        return out
 
     def fits(self, arrays: Sequence[Any]) -> bool:
         """True for arrays of just the dtypes and shapes that it was prepared for."""

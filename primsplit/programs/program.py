@@ -25,6 +25,7 @@ from primsplit.passes.promote import promote
 from primsplit.passes.repeats import fold_repeats
 from primsplit.programs.carried import CARRYING, Carried, Values, run_carrying
 from primsplit.programs.nothing import nothing_to_run
+from primsplit.programs.out import arrays_of, check_out, refuse_traced
 from primsplit.programs.prepared import ARRAYS, Prepared, prepared_for, prepared_if_small
 from primsplit.programs.weights import Weights
 from primsplit.providers import Provider
@@ -221,21 +222,22 @@ class Program:
             found = [*run_carrying(self.session(), self.states, self.outputs, feeds).values()]
         return trees.unflatten(self.result, [found[i] for i in self.returned])
 
-    def run_into(self, out: Any, *args: Any, **named: Any) -> Any:
+    def run_into(self, out: Any, /, *args: Any, **named: Any) -> Any:
         """Run on arrays and write the results into `out`, which is nested like the result; return it.
 
-        Nothing is allocated for the results. Raises SpecError for another structure, ShapeError or DtypeError for an
-        array that does not fit its result, or shares memory with an argument.
+        Nothing is allocated for the results. Raises SpecError for another structure or traced arguments, ShapeError or
+        DtypeError for an array that does not fit its result, or shares memory with an argument, all before anything is
+        written; RunError where the run fails, which may have written some results.
         """
-        buffers, spec = trees.flatten(out)
-        if spec != self.result:
-            raise SpecError(
-                f"out is nested otherwise than the result of {self.block.name}",
-                because=(f"result: {trees.brief(self.result)}", f"out:    {trees.brief(spec)}"),
-            )
-        arrays = self.check_arrays(self.bind(args, named))
-        feeds = dict(zip(self.given_names, arrays, strict=True))
+        buffers = arrays_of(out, self.result, self.block.name)
+        leaves = self.bind(args, named)
+        if any(isinstance(leaf, Array) for leaf in leaves):
+            refuse_traced()
+        sizes: dict[str, int] = {}
+        feeds = dict(zip(self.given_names, self.check_arrays(leaves, sizes), strict=True))
         into = {self.outputs[i]: buffer for i, buffer in zip(self.returned, buffers, strict=True)}
+        for i in self.returned:
+            check_out(self.outputs[i], into[self.outputs[i]], self.block.results[i].type, sizes)
         run_carrying(self.session(), self.states, self.outputs, feeds, into)
         return out
 

@@ -15,6 +15,7 @@ from primsplit.lifting import as_array
 from primsplit.names import Names, name_captures
 from primsplit.programs.carried import run_carrying
 from primsplit.programs.forms import Form, save_in_form
+from primsplit.programs.out import arrays_of, refuse_traced
 from primsplit.programs.prepared import ARRAYS
 from primsplit.programs.program import ARRAY, Program, flat_program, inline_block
 from primsplit.providers import Provider
@@ -147,17 +148,33 @@ class PushedProgram:
         is_flat = spec == trees.flatten((0.0,) * len(moved))[1] and self.pushed.wrt == tuple(range(len(moved)))
         exact = [(a.dtype, a.shape) for a in moved] if is_flat else None
 
-        def linear_function(*tangents: Any) -> Any:
+        def linear_function(*tangents: Any, out: Any = None) -> Any:
             if {*map(type, tangents)} == ARRAYS and [(t.dtype, t.shape) for t in tangents] == exact:
                 given = dict(zip(self.tangent_names, tangents, strict=True))
             elif tracing.is_recording():
                 given = self._traced_tangents(match_tangents(spec, leaves, tangents), arrays)
             else:
                 given = self._tangents(tangent_leaves(spec, tangents), arrays)
-            found = dict(zip(self.pushed.of, _results(linear, kept | given), strict=True))
-            return trees.unflatten(program.result, [found.get(i) for i in program.returned])
+            if out is not None:
+                return self._written(out, kept | given)
+            return self._in_structure(_results(linear, kept | given))
 
         return trees.unflatten(program.result, [known[program.outputs[i]] for i in program.returned]), linear_function
+
+    def _in_structure(self, tangents: Sequence[Any]) -> Any:
+        """The tangents nested like the result, None for what has none."""
+        found = dict(zip(self.pushed.of, tangents, strict=True))
+        return trees.unflatten(self.program.result, [found.get(i) for i in self.program.returned])
+
+    def _written(self, out: Any, given: Mapping[str, Any]) -> Any:
+        """`out` with the tangents of the results for these inputs of the linear program."""
+        if tracing.is_recording():
+            refuse_traced()
+        linear = self.linear
+        nested = trees.flatten(self._in_structure([0.0] * len(self.pushed.of)))[1]
+        arrays = arrays_of(out, nested, f"the linear function of {self.program.block.name}")
+        linear.run_into(tuple(arrays), *(given[name] for name in linear.inputs))
+        return out
 
     def _traced_tangents(self, leaves: Sequence[Array | None], arrays: Mapping[str, Any]) -> dict[str, Array]:
         """The values for the tangent inputs: zeros for None."""
