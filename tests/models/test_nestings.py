@@ -15,12 +15,8 @@ from tests.networks import light_network, random_inputs
 
 MODELS = Path(__file__).parents[2] / "models"
 HEAVY = {"optimal_control", "asian_option", "predator_prey", "gaussian_process", "poisson_network", "damped_building"}
-STEPS = {"online_training"}
-"""Files that are run as they are, with their gradient inside."""
 NAMES = [
-    pytest.param(p.stem, marks=pytest.mark.slow) if p.stem in HEAVY else p.stem
-    for p in sorted(MODELS.glob("*.py"))
-    if p.stem not in STEPS
+    pytest.param(p.stem, marks=pytest.mark.slow) if p.stem in HEAVY else p.stem for p in sorted(MODELS.glob("*.py"))
 ]
 
 
@@ -29,6 +25,8 @@ def scalar_of(name: str) -> tuple[Callable[..., Any], Any]:
     file = load(str(MODELS / f"{name}.py"))
     bound = file.example()
     assert bound is not None
+    if file.mode == "value":
+        return loss_of_a_step(file, bound.arguments)
     names = list(bound.arguments)
     chosen = list(file.wrt or names)
 
@@ -37,6 +35,13 @@ def scalar_of(name: str) -> tuple[Callable[..., Any], Any]:
         return np.sum(file.function(*(arguments[n] for n in names)))
 
     return scalar, [bound.arguments[n] for n in chosen]
+
+
+def loss_of_a_step(file: Any, arguments: dict[str, Any]) -> tuple[Callable[..., Any], Any]:
+    """The loss whose gradient a training step takes inside, as a function of the weights that the step starts from."""
+    weights = {name: np.array(state.now) for name, state in file.module.memory()[0].items()}
+    images, labels = arguments.values()
+    return lambda moved: file.module.loss(moved, images, labels)[0], weights
 
 
 def dot(left: Any, right: Any) -> Any:
@@ -50,9 +55,13 @@ def dot(left: Any, right: Any) -> Any:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_nestings_agree(name: str) -> None:
     f, x = scalar_of(name)
-    random = np.random.default_rng(0)
     leaves, spec = trees.flatten(x)
-    v = trees.unflatten(spec, [random.standard_normal(np.shape(a)) for a in leaves])
+    random = np.random.default_rng(0)
+    assert_nestings_agree(f, x, trees.unflatten(spec, [random.standard_normal(np.shape(a)) for a in leaves]))
+
+
+def assert_nestings_agree(f: Callable[..., Any], x: Any, v: Any) -> Any:
+    """One product by all nestings, which is returned."""
 
     def along(moved: Any) -> Any:
         return ps.jvp(f, (moved,), (v,))[1]
@@ -71,9 +80,10 @@ def test_the_nestings_agree(name: str) -> None:
     for product in products:
         np.testing.assert_allclose(product, products[0], rtol=1e-8, atol=1e-9 * size)
     np.testing.assert_allclose(curvature, dot(first, v), rtol=1e-7, atol=1e-8 * size)
+    return first
 
 
-def test_the_products_of_squeezenet_with_its_image_are_those_of_differences(tmp_path: Path) -> None:
+def test_the_products_of_squeezenet_with_its_image_are_those_of_all_nestings_and_of_differences(tmp_path: Path) -> None:
     path = str(tmp_path / "squeezenet.onnx")
     model = light_network("squeezenet", double=True)
     onnx.save(model, path)
@@ -86,6 +96,7 @@ def test_the_products_of_squeezenet_with_its_image_are_those_of_differences(tmp_
         return -np.log(network(x, *weights).reshape(-1)[label])
 
     v = np.random.default_rng(1).standard_normal(image.shape)
+    nested = assert_nestings_agree(lambda x: loss(x, *others), image, v)
     product = ps.value_grad_and_hvp(loss)
     _, gradient, found = product(image, *others, v)
     step = 1e-6
@@ -94,3 +105,4 @@ def test_the_products_of_squeezenet_with_its_image_are_those_of_differences(tmp_
     assert gradient.shape == found.shape == image.shape
     assert np.max(np.abs(found)) > 0
     np.testing.assert_allclose(found, wanted, atol=1e-4 * np.max(np.abs(found)))
+    np.testing.assert_allclose(nested, found, rtol=1e-8, atol=1e-9 * np.max(np.abs(found)))
