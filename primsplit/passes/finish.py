@@ -8,7 +8,6 @@ from primsplit.passes.copies import read_past_copies
 from primsplit.passes.faults.axes import count_axes_from_front
 from primsplit.passes.faults.captured_dequantized import copy_captured_dequantized
 from primsplit.passes.faults.cast_stacks import keep_cast_stacks
-from primsplit.passes.faults.ceilings import cut_pools
 from primsplit.passes.faults.circular_pads import guard_circular_pads
 from primsplit.passes.faults.columns import write_vectors_as_columns
 from primsplit.passes.faults.cosines import write_cosines
@@ -16,12 +15,14 @@ from primsplit.passes.faults.empty_layers import guard_empty_layers
 from primsplit.passes.faults.empty_products import zero_empty_products
 from primsplit.passes.faults.empty_rows import guard_empty_rows
 from primsplit.passes.faults.empty_scans import guard_empty_scans
+from primsplit.passes.faults.empty_transposed import guard_empty_transposed
 from primsplit.passes.faults.neutral import keep_faint_constants
 from primsplit.passes.faults.precision import keep_double_products
 from primsplit.passes.faults.quotients import write_quotients
 from primsplit.passes.faults.reversals import reverse_at_least_one
 from primsplit.passes.faults.scan_axes import walk_first_axes
 from primsplit.passes.faults.squares import write_squares
+from primsplit.passes.faults.surplus_windows import cut_pools
 from primsplit.passes.inline import inline_calls
 from primsplit.passes.later import LATER, write_later
 from primsplit.passes.legalize import legalize
@@ -75,7 +76,7 @@ def finish(
         legal = legalize(optimize(legal), provider)
     # What follows is written around onnxruntime's ways and would look like waste to `optimize`.
     guarded = guard_empty_layers(guard_empty_scans(walk_first_axes(write_later(legal))))
-    guarded = cut_pools(guard_circular_pads(guard_empty_rows(guarded)))
+    guarded = cut_pools(guard_circular_pads(guard_empty_transposed(guard_empty_rows(guarded))))
     guarded = guarded if guarded is legal else legalize(guarded, provider)
     columns = write_vectors_as_columns(count_axes_from_front(guarded), is_function=is_function)
     products = join_stacks(zero_empty_products(swap_narrow_products(gemm_of_transposed(columns))))

@@ -1,6 +1,8 @@
-"""Pools with ceil_mode: onnxruntime before 1.21 has a last window in the padding, or past the end, which is cut off.
+"""Pools to which onnxruntime gives a window that the standard does not have, which is cut off.
 
-There is one only where a stride and the padding after are longer than a window. The standard has had none since
+It divides what a window leaves of the padded axis towards zero, so that an axis that is too short for one has one all
+the same, which the standard, rounding down, has not. With ceil_mode, versions before 1.21 have a last window in the
+padding, or past the end, where a stride and the padding after are longer than a window; the standard has had none since
 opset 19. A cut of nothing costs a copy, so that it is written where the sizes do not tell that nothing is cut.
 """
 
@@ -9,16 +11,19 @@ from typing import Any
 import numpy as np
 
 from primsplit import dims, tracing
+from primsplit.array import Array
 from primsplit.dims import Dim
-from primsplit.ir import Block, Const, Op, Type, Var
+from primsplit.ir import Block, Const, Op, Type, Value, Var
+from primsplit.ops import op
 from primsplit.passes.compositions.windows import windows_over
 from primsplit.passes.rewriting import Rewriter, recorded_beside
+from primsplit.schema import text
 
 POOLS = frozenset({"MaxPool", "AveragePool", "LpPool"})
 
 
 def cut_pools(block: Block) -> Block:
-    """The block with the windows that begin past the end cut off its pools."""
+    """The block with the windows that the standard does not have cut off its pools."""
     return _Cutting().run(block)
 
 
@@ -32,29 +37,44 @@ class _Cutting(Rewriter):
         whole = tuple(Var(Type(v.type.dtype, None), v.hint) for v in op.outputs)
         shape = op.outputs[0].type.shape or ()
         with recorded_beside(op) as around:
-            ends = tracing.size_vector(shape[2:])
+            ends = _as_counts(tracing.size_vector(shape[2:]), shape[2:])
         axes = tuple(Const(np.array(numbers, np.int64)) for numbers in ([0] * len(shape[2:]), range(2, len(shape))))
         cuts = [op.beside("Slice", (v, axes[0], ends, axes[1]), (o,)) for v, o in zip(whole, op.outputs, strict=True)]
         self.kept.extend([*around.ops, op.beside(op.kind, op.inputs, whole, op.attributes), *cuts[:-1]])
         return cuts[-1]
 
 
+def _as_counts(vector: Value, counts: tuple[Dim, ...]) -> Value:
+    """The numbers of windows; a run in which one is negative fails, since it reads before the start of an array."""
+    if all(dims.at_least(count, 0) for count in counts):
+        return vector
+    places = op.Mul(op.Min(Array(vector), np.int64(0)), np.int64(2))
+    return op.Add(Array(vector), op.Gather(np.zeros(1, np.int64), places)).value
+
+
 def _has_more(pool: Op) -> bool:
     """True where onnxruntime may have a window more than the type of the result tells."""
     given = pool.attributes
     source, found = pool.inputs[0], pool.outputs[0].type.shape
-    is_placed = given.get("auto_pad", "NOTSET") in {"NOTSET", b"NOTSET"}
-    if not given.get("ceil_mode", 0) or not is_placed or source is None or source.type.shape is None or found is None:
+    is_placed = not text(given.get("auto_pad", "NOTSET")).startswith("SAME")
+    if not is_placed or source is None or source.type.shape is None or found is None:
         return False
     sizes = source.type.shape[2:]
     placed: dict[str, Any] = {name: given.get(name) for name in ("strides", "dilations", "pads")}
     windows = windows_over(sizes, given["kernel_shape"], **placed)
     pads = zip(windows.before, windows.after, strict=True)
-    return any(map(_is_longer, sizes, found[2:], windows.strides, windows.spans, pads))
+    test = _ends_late if given.get("ceil_mode", 0) else _may_lack_one
+    return any(map(test, sizes, found[2:], windows.strides, windows.spans, pads))
 
 
-def _is_longer(size: Dim, count: Dim, stride: int, span: int, pads: tuple[Dim, Dim]) -> bool:
+def _ends_late(size: Dim, count: Dim, stride: int, span: int, pads: tuple[Dim, Dim]) -> bool:
     """True where as many windows as begin before the padded end may be more than there are."""
     before, after = pads
     room = size + before + after - span
     return dims.above(stride + after, span) and not dims.same(-(-room // stride) + 1, count)
+
+
+def _may_lack_one(size: Dim, _: Dim, stride: int, span: int, pads: tuple[Dim, Dim]) -> bool:
+    """True where the padded axis may be too short for a window; onnxruntime refuses an axis without elements."""
+    least = span - pads[0] - pads[1]
+    return stride > 1 and dims.above(least, 1) and not dims.at_least(size, least)
