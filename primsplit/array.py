@@ -21,7 +21,7 @@ from primsplit.ir import NOWHERE, Const, Type, Value, Var
 from primsplit.methods import ARRAYS, KEEPING, METHODS, ArrayMethod, called
 from primsplit.operators import Operators
 from primsplit.traced_text import formatted, is_only_spelled, shown
-from primsplit.views import View, bases_of
+from primsplit.views import View, bases_first, bases_of, unknown_base, unknown_view, writes
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 HOOKS = frozenset({"ufunc", "condition", "again", "joins", "parts", "ufunc of objects", "whole number"})
@@ -54,7 +54,9 @@ class Array(Operators, metaclass=ComparedClass):
     marks what is known to lie in memory row by row, so that `x.reshape(...)` is a view of it.
     """
 
-    __slots__ = ("__weakref__", "_recording", "_value", "_view", "contiguous", "poisoned", "scalar", "version", "weak")
+    __slots__ = (
+        "__weakref__", "_recording", "_value", "_view", "contiguous", "poisoned", "scalar", "seen_at", "version", "weak"
+    )  # fmt: skip
     __array_priority__ = 1000
 
     def __init__(self, value: Value, *, weak: bool = False, scalar: bool = False) -> None:
@@ -65,6 +67,8 @@ class Array(Operators, metaclass=ComparedClass):
         self.scalar = scalar
         self.contiguous = False
         self.version = 0
+        self.seen_at = -1
+        """The count of `views.writes` at which it was up to date; what shows arrays of Python's never surely is."""
         self.poisoned: Place | None = None
 
     @property
@@ -81,32 +85,22 @@ class Array(Operators, metaclass=ComparedClass):
 
     def refresh(self) -> None:
         """Read a view anew, and those that it is a view of, where what they show was written to."""
-        chain: list[Array] = [self]
-        while chain[-1]._view is not None:
-            chain.append(chain[-1]._view.base)
-        for array in reversed(chain):
-            array._see_base()
+        for array in bases_first(self):
+            array.see_bases()
 
-    def _see_base(self) -> None:
-        """Read a view anew where its base, which is up to date, was written to."""
+    def see_bases(self) -> None:
+        """Read a view anew where its bases, which are up to date, were written to."""
         if self.poisoned is not None:
-            raise TraceError(
-                "whether an array that is read later sees what is written here depends on its memory layout",
-                place=self.poisoned,
-                cure="Write to a copy, view = x.reshape(...).copy() say, and read that; of a function, its result.",
-            )
+            raise unknown_base(self.poisoned)
         view = self._view
-        if view is None or view.is_current():
-            return
-        if view.write is None:
-            raise TraceError(
-                "whether this view sees the write to its base depends on the memory layout",
-                place=tracing.user_place(),
-                cure="Take the view after the write, or .copy() it before.",
-            )
-        with tracing.resumed(self._recording):
-            self._value = view.read_anew().value
-        self.version += 1
+        if view is not None and not view.is_current():
+            if view.write is None:
+                raise unknown_view()
+            with tracing.resumed(self._recording):
+                self._value = view.read_anew().value
+            self.version += 1
+        if view is None or all(base.seen_at == writes.count for base in view.bases):
+            self.seen_at = writes.count
 
     def assign(self, new: "Array") -> None:
         """Make this handle, its base and its other views see `new`, which has this array's shape and dtype."""
@@ -124,12 +118,14 @@ class Array(Operators, metaclass=ComparedClass):
                 view.pass_on(view.write, new)
         self._value = new.value
         self.version += 1
+        writes.count += 1
 
     def _poison_bases(self) -> None:
         """Cut this view off from what it was taken from, whose elements are not known any more."""
         for base in bases_of(self):
             base.poisoned = tracing.user_place() or NOWHERE
         self._view = None
+        writes.count += 1
 
     @property
     def recording(self) -> tracing.Recording:
@@ -147,6 +143,7 @@ class Array(Operators, metaclass=ComparedClass):
     def holding(self, value: Value, recording: tracing.Recording | None = None) -> "Array":
         """The handle itself, with another Value of its type; written to in this recording, where one is given."""
         self._value, self._recording = value, recording or self._recording
+        writes.count += 1
         return self
 
     @property
@@ -163,6 +160,7 @@ class Array(Operators, metaclass=ComparedClass):
     def being(self, view: View | None) -> "Array":
         """The handle itself, declared to be this view, or none."""
         self._view = view
+        writes.count += 1
         return self
 
     @property  # type: ignore[misc]  # object's may be written to

@@ -1,7 +1,41 @@
 """What a traced array that is a view remembers of its base, or of the arrays of which it is one."""
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+from primsplit import tracing
+from primsplit.errors import Place, TraceError
+
+
+class Writes(threading.local):
+    """How often this thread has written to an array, or changed of which arrays one is a view.
+
+    What is up to date stays so until the count is another: views of views of one array are looked at once.
+    """
+
+    count = 0
+
+
+writes = Writes()
+
+
+def bases_first(array: Any) -> Iterator[Any]:
+    """What a view is a view of, or may be one of, and what those are views of, each behind its own; at last itself.
+
+    What is up to date is left out, if the one that asks has made those that came before it so.
+    """
+    begun: set[int] = set()
+    left = [array]
+    while left:
+        last = left[-1]
+        if last.seen_at == writes.count:
+            left.pop()
+        elif last.view_of is None or id(last) in begun:
+            yield left.pop()
+        else:
+            begun.add(id(last))
+            left += last.view_of.bases
 
 
 def bases_of(array: Any) -> Iterator[Any]:
@@ -14,6 +48,24 @@ def bases_of(array: Any) -> Iterator[Any]:
         seen.update(map(id, new))
         left += new
         yield from new
+
+
+def unknown_base(place: Place) -> TraceError:
+    """The error for what is read of which a view was written to at a place, if it is one."""
+    return TraceError(
+        "whether an array that is read later sees what is written here depends on its memory layout",
+        place=place,
+        cure="Write to a copy, view = x.reshape(...).copy() say, and read that; of a function, its result.",
+    )
+
+
+def unknown_view() -> TraceError:
+    """The error for what is read that was taken from an array which was written to, if it is a view of it."""
+    return TraceError(
+        "whether this view sees the write to its base depends on the memory layout",
+        place=tracing.user_place(),
+        cure="Take the view after the write, or .copy() it before.",
+    )
 
 
 class View:
@@ -74,16 +126,19 @@ class Choice(View):
     ) -> None:
         self._bases, self.is_one, self.choose, self.owns = bases, is_one, choose, owns
         super().__init__(bases[0], self._chosen, None if choose is None else lambda _, new: new)
-        self._versions = self._now()
+        self._look_anew()
 
     @property
     def bases(self) -> Sequence[Any]:
         """The arrays that it may show."""
         return self._bases
 
-    def _now(self) -> list[int]:
-        for base in self._bases[1:]:
+    def _look_anew(self) -> None:
+        for base in self._bases:
             base.refresh()
+        self._versions = self._now()
+
+    def _now(self) -> list[int]:
         return [base.version for base in self._bases]
 
     def _chosen(self, first: Any) -> Any:
@@ -95,7 +150,7 @@ class Choice(View):
         return found
 
     def is_current(self) -> bool:
-        """True where nothing was written to any of them since it was read; the first is up to date."""
+        """True where nothing was written to any of them since it was read; they are up to date."""
         return self._versions == self._now()
 
     def read_anew(self) -> Any:
@@ -108,4 +163,4 @@ class Choice(View):
         for k, base in enumerate(self._bases):
             if self.choose is not None:
                 base.assign(self.choose(self.is_one(k), write(base, new), base))
-        self._versions = self._now()
+        self._look_anew()

@@ -43,7 +43,7 @@ class Known(Array):
         super().__init__(tracing.constant(held.copy()))
         self.held, self._recording = held, recording
 
-    def _see_base(self) -> None:
+    def see_bases(self) -> None:
         if isinstance(self._value, Const) and self._value.numpy().tobytes() != self.held.tobytes():
             self._value = tracing.constant(self.held.copy())
             self.version += 1

@@ -276,6 +276,39 @@ def test_the_best_of_many_steps_is_kept() -> None:
     check_grads(kept, np.array([0.3, 0.8, -0.4]))
 
 
+def nelder_mead(x):
+    corners = [x, *(x + 0.3 * np.eye(3))]
+    values = [np.sum(np.cosh(c)) for c in corners]
+    for _ in range(12):
+        for i in range(3):
+            for j in range(3 - i):
+                if values[j] > values[j + 1]:
+                    values[j], values[j + 1] = values[j + 1], values[j]
+                    corners[j], corners[j + 1] = corners[j + 1], corners[j]
+        middle = sum(corners[:3]) / 3
+        found = 2 * middle - corners[3]
+        if np.sum(np.cosh(found)) < values[2]:
+            corners[3], values[3] = found, np.sum(np.cosh(found))
+        else:
+            inner = (middle + corners[3]) / 2
+            if np.sum(np.cosh(inner)) < values[3]:
+                corners[3], values[3] = inner, np.sum(np.cosh(inner))
+            else:
+                for i in range(1, 4):
+                    corners[i] = (corners[0] + corners[i]) / 2
+                    values[i] = np.sum(np.cosh(corners[i]))
+    return values[0] + corners[0][1]
+
+
+@pytest.mark.filterwarnings("ignore::primsplit.errors.UnrolledLoopWarning")
+def test_arrays_that_are_exchanged_again_and_again_are_each_looked_at_once() -> None:
+    """Each may be one of others, which may be one of others before: there are more ways back than can be gone."""
+    program = ps.trace(nelder_mead, np.ones(3))
+    for x in (np.array([0.9, 0.7, -0.5]), np.array([-1.2, 0.1, 2.0])):
+        np.testing.assert_allclose(program(x), nelder_mead(x), rtol=1e-12)
+    check_grads(nelder_mead, np.array([0.9, 0.7, -0.5]), symbolic=False)
+
+
 def both_written_to(x):
     a, b, total = x[:3] * 1.0, x[2:] * 2.0, 0.0
     for value in x:
