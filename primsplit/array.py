@@ -24,7 +24,7 @@ from primsplit.traced_text import formatted, is_only_spelled, shown
 from primsplit.views import View, bases_first, bases_of, unknown_base, unknown_view, writes
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
-HOOKS = frozenset({"ufunc", "condition", "again", "joins", "parts", "ufunc of objects", "whole number"})
+HOOKS = frozenset({"ufunc", "condition", "again", "joins", "parts", "whole", "ufunc of objects", "whole number"})
 """The keys that stand for no function of NumPy."""
 
 

@@ -19,8 +19,9 @@ from primsplit.passes.seed import with_unit_seeds
 from primsplit.passes.written.rewritten import rewritten
 from primsplit.policies import Policy, check_policy, recomputed, with_policy
 from primsplit.programs.compiled import Compiled
+from primsplit.programs.flat import flat_program
 from primsplit.programs.forms import Form, save_in_form
-from primsplit.programs.program import ARRAY, Program, flat_program
+from primsplit.programs.program import ARRAY, Program
 from primsplit.programs.trace_program import Branches, Freeze, check_option, trace_program
 from primsplit.providers import Provider
 from primsplit.specs import specs_from_annotations
@@ -181,7 +182,16 @@ class SplitProgram:
         gradients = range(lead, lead + len(self.gradient_names))
         outputs = [*self.program.outputs, *self.gradient_names]
         program = self.program
-        return flat_program(block, inputs, outputs, gradients, program.defaults, program.states)
+        return flat_program(block, inputs, outputs, gradients, program.defaults, program.states, self._pairs())
+
+    def _pairs(self) -> list[tuple[str, str]]:
+        """The names of both parts of each complex input, cotangent, result and gradient."""
+        program = self.program
+        named = {program.inputs[i]: n for i, n in zip(self.differentiated, self.gradient_names, strict=True)}
+        seeds = {program.outputs[i]: n for i, n in zip(self.split.of, self.cotangent_names, strict=True)}
+        given, made = program.complex_inputs, program.complex_outputs
+        derived = [(n[a], n[b]) for n, pairs in ((named, given), (seeds, made)) for a, b in pairs if {a, b} <= n.keys()]
+        return [*given, *made, *derived]
 
     @property
     def forward(self) -> Program:
@@ -290,6 +300,9 @@ def split(
 ) -> SplitProgram:
     """Split a function or Program with respect to inputs, for cotangents of results.
 
+    A complex input `z` is two, `z.real` and `z.imag`, which `wrt="z"` names both, and so is a complex result: their
+    gradients and cotangents are those of real arrays, dL/dRe z and dL/dIm z.
+
     `wrt` names arguments by position or name, or inputs by their name in the file (`params.w`, `state.m.in`); by
     default every floating-point argument. `of` names results; by default every floating-point one that is no state. A
     single scalar result is seeded with 1; of other results the cotangents are inputs, or with `seed="ones"` ones.
@@ -367,6 +380,12 @@ def select_inputs(program: Program, wrt: Wrt) -> list[int]:
     return sorted(set(chosen))
 
 
+def _places(program: Program, key: int | str) -> list[int | str]:
+    """The positions of the results that `of` calls so: of one, of both parts of a complex one; else the key itself."""
+    found = [i for i, name in enumerate(program.outputs) if name in {key, f"{key}.real", f"{key}.imag"}]
+    return [*found] if isinstance(key, str) and found else [key]
+
+
 def select_results(program: Program, of: Any) -> list[int]:
     """The positions of the floating-point results that `of` names; see `split`. Raises SpecError."""
     types = [r.type for r in program.block.results]
@@ -378,7 +397,7 @@ def select_results(program: Program, of: Any) -> list[int]:
                 because=(f"{program.block.name} returns {', '.join(map(str, types)) or 'nothing'}",),
             )
         return floats
-    positions = [program.outputs.index(k) if k in program.outputs else k for k in _asked(of, "of")]
+    positions = [place for key in _asked(of, "of") for place in _places(program, key)]
     for key in positions:
         if not isinstance(key, int) or not 0 <= key < len(types):
             raise SpecError(f"of={key!r} is no result", because=(f"the results are {', '.join(program.outputs)}",))

@@ -19,17 +19,20 @@ from primsplit.errors import DtypeError, ShapeError, SpecError
 from primsplit.infer import reserve
 from primsplit.ir import Type, is_held
 from primsplit.lifting import plain
+from primsplit.trees import PART_OF
 
 SHORT = {
     "f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16", "i8": "int8", "i16": "int16",
     "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "bool": "bool",
+    "c64": "complex64", "c128": "complex128",
 }  # fmt: skip
 
 
 def spec(dtype: npt.DTypeLike, shape: Iterable[Dim | str] | Dim = ()) -> Type:
     """An input of this dtype and shape, or size; a name in the shape is a size known only at run time.
 
-    Equal names are equal sizes, in all inputs of a function. Raises SpecError for a dtype or size that cannot be read.
+    Equal names are equal sizes, in all inputs of a function. One of complex64 or complex128 is two inputs of a program,
+    `z.real` and `z.imag`. Raises SpecError for a dtype or size that cannot be read.
 
     >>> print(ps.spec("float32", ["N", "2*N + 1", 3]), ps.spec(np.int64))
     float32[N,2*N + 1,3] int64
@@ -77,7 +80,7 @@ def read_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
             place=tracing.user_place(),
             cure=f"Known short names: {', '.join(SHORT)}.",
         )
-    if not is_held(found):
+    if not is_held(found) and found not in PART_OF:
         raise SpecError(
             f"inputs of dtype {found} cannot be part of a program", place=tracing.user_place(), cure=_conversion(found)
         )
@@ -89,7 +92,7 @@ def _conversion(dtype: np.dtype[Any]) -> str:
     if not dtype.isnative:
         return f"Convert them: x.astype({dtype.newbyteorder('=').name!r})."
     if dtype.kind == "c":
-        return "Pass x.real and x.imag as arrays of their own."
+        return "Convert them: x.astype(complex)."
     return "Convert them: x.astype(float)." if dtype.kind in "Of" else "Pass numbers or truth values."
 
 
@@ -114,8 +117,8 @@ def leaf_type(leaf: Any) -> Type | None:
     if isinstance(leaf, np.ndarray | np.generic):
         array = plain(leaf)
         return spec(array.dtype, array.shape)
-    if isinstance(leaf, float):
-        return Type(np.float64, ())
+    if isinstance(leaf, float | complex):
+        return Type(np.complex128 if isinstance(leaf, complex) else np.float64, ())
     if hasattr(leaf, "dim_str") and hasattr(leaf, "dtypes"):
         return _from_annotation(leaf)
     if isinstance(leaf, str) and _TEXT.match(leaf) and "[" in leaf and leaf.split("[")[0].strip() in SHORT:
@@ -139,7 +142,11 @@ def may_be(given: Type, own: Type) -> bool:
 def _from_annotation(annotation: Any) -> Type:
     """The spec of a jaxtyping annotation such as `Float32[np.ndarray, "N 784"]`."""
     dtypes = [d for d in annotation.dtypes if isinstance(d, str)]
-    chosen = next((d for d in ("float64", "int64", "bool") if d in dtypes), None) if len(dtypes) > 1 else dtypes[0]
+    chosen = (
+        next((d for d in ("float64", "complex128", "int64", "bool") if d in dtypes), None)
+        if len(dtypes) > 1
+        else dtypes[0]
+    )
     if chosen is None:
         raise SpecError(f"the annotation {annotation} admits several dtypes: {', '.join(dtypes)}")
     if "..." in annotation.dim_str or "*" in annotation.dim_str:

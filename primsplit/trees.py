@@ -29,21 +29,116 @@ def flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
 
 def in_parts(tree: Any) -> tuple[list[Any], TreeSpec]:
     """The leaves, each complex one as its two parts, and the structure, which makes complex arrays of these again."""
-    return flatten(parted(tree))
+    leaves, spec = flatten(tree)
+    return flatten(_with_parts(leaves, spec)) if any(map(is_complex, leaves)) else (leaves, spec)
 
 
 def parted(tree: Any) -> Any:
     """The same with a container of its two parts in the place of each complex leaf."""
     leaves, spec = flatten(tree)
-    if not any(map(_is_complex, leaves)):
-        return tree
-    return unflatten(spec, [FUNCTIONS["parts"](x) if _is_complex(x) else x for x in leaves])
+    return _with_parts(leaves, spec) if any(map(is_complex, leaves)) else tree
 
 
-def _is_complex(leaf: Any) -> bool:
-    if isinstance(leaf, Array | np.ndarray):
+def _with_parts(leaves: Sequence[Any], spec: TreeSpec) -> Any:
+    return unflatten(spec, [parts_of(x) if is_complex(x) else x for x in leaves])
+
+
+def is_complex(leaf: Any) -> bool:
+    """True for a leaf that is a complex array or number, or the type of one."""
+    if isinstance(leaf, Array | np.ndarray | Type):
         return bool(leaf.dtype.kind == "c")
     return isinstance(leaf, complex | np.complexfloating)
+
+
+@dataclasses.dataclass(slots=True)
+class Parts:
+    """The container that stands for a complex leaf: `unflatten` makes a complex array, or number, of two in it."""
+
+    real: Any
+    imag: Any
+
+
+PART_OF: dict[np.dtype[Any], np.dtype[Any]] = {
+    np.dtype(np.complex64): np.dtype(np.float32),
+    np.dtype(np.complex128): np.dtype(np.float64),
+}
+"""The dtype of the parts of each complex dtype that there is."""
+COMPLEX_OF = {part: whole for whole, part in PART_OF.items()}
+
+
+def parts_of(leaf: Any) -> Parts:
+    """The container of a complex leaf's parts, which for an array of NumPy's are views of it."""
+    if isinstance(leaf, Array):
+        made: Parts = FUNCTIONS["parts"](leaf)
+        return made
+    if isinstance(leaf, Type):
+        part = Type(PART_OF[leaf.dtype], leaf.shape)
+        return Parts(part, part)
+    return Parts(leaf.real, leaf.imag)
+
+
+def whole(real: Any, imag: Any) -> Any:
+    """The complex array, number or type of two parts; the container of what are none."""
+    if isinstance(real, Array) or isinstance(imag, Array):
+        return FUNCTIONS["whole"](real, imag) if all(map(is_array, (real, imag))) else Parts(real, imag)
+    if isinstance(real, np.ndarray | np.generic | Type) and real.dtype in COMPLEX_OF and type(real) is type(imag):
+        return _of_dtype(COMPLEX_OF[real.dtype], real, imag)
+    return complex(real, imag) if type(real) is type(imag) is float else Parts(real, imag)
+
+
+def _of_dtype(dtype: np.dtype[Any], real: Any, imag: Any) -> Any:
+    if isinstance(real, Type):
+        return Type(dtype, real.shape)
+    made = np.empty(np.shape(real), dtype)
+    made.real, made.imag = real, imag
+    return made if isinstance(real, np.ndarray) else made[()]
+
+
+def leaves_like(spec: TreeSpec, tree: Any) -> list[Any]:
+    """What a tree has in the place of each leaf of a structure, both parts of what it has for a complex one.
+
+    A real number or array stands for a complex one there, and None for that of no parts. Raises ValueError or TypeError
+    for a tree that does not begin with this structure.
+    """
+    try:
+        found: list[Any] = spec.flatten_up_to(tree)
+    except (ValueError, TypeError):
+        marks, outer = wholes(spec, range(spec.num_leaves))
+        if not any(map(_is_parts, marks)):
+            raise
+        pairs = zip(marks, outer.flatten_up_to(tree), strict=True)
+        return [leaf for mark, own in pairs for leaf in (_in_two(own) if _is_parts(mark) else (own,))]
+    return found
+
+
+def whole_leaves(spec: TreeSpec, marks: Sequence[Any]) -> list[Any]:
+    """The marks of a structure's leaves, `Parts` of the two marks of each complex one."""
+    return wholes(spec, marks)[0]
+
+
+def wholes(spec: TreeSpec, marks: Sequence[Any]) -> tuple[list[Any], TreeSpec]:
+    """The same, and the structure of which each complex leaf is one."""
+    return optree.tree_flatten(unflatten(spec, marks), is_leaf=_is_parts, none_is_leaf=False, namespace=NAMESPACE)
+
+
+def _is_parts(tree: Any) -> bool:
+    return isinstance(tree, Parts)
+
+
+def _in_two(leaf: Any) -> tuple[Any, Any]:
+    """The parts of what stands for a complex leaf."""
+    if leaf is None or isinstance(leaf, Parts):
+        return (None, None) if leaf is None else (leaf.real, leaf.imag)
+    if is_complex(leaf):
+        parts = parts_of(leaf)
+        return parts.real, parts.imag
+    if isinstance(leaf, int | float) and not isinstance(leaf, bool | np.generic):
+        return float(leaf), 0.0
+    if isinstance(leaf, Array):
+        return leaf, FUNCTIONS[np.zeros_like](leaf)
+    if isinstance(leaf, np.ndarray | np.generic):
+        return leaf, np.zeros_like(leaf) if isinstance(leaf, np.ndarray) else leaf.dtype.type(0)
+    raise ValueError(f"{type(leaf).__name__} stands for no complex array")
 
 
 def leaves_or_none(tree: Any) -> list[Any]:
@@ -80,6 +175,9 @@ def register_container(kind: type, names: tuple[str, ...], join: Callable[..., A
         return [getattr(instance, n) for n in names], None, names
 
     optree.register_pytree_node(kind, split, lambda _, values: join(*values), namespace=NAMESPACE)
+
+
+register_container(Parts, ("real", "imag"), whole)
 
 
 def paths(spec: TreeSpec) -> list[tuple[Any, ...]]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from primsplit import dims, tracing, trees
 from primsplit.array import Array
+from primsplit.branching.complex_results import meet
 from primsplit.branching.joining import emit_joined_if
 from primsplit.branching.paths import Path
 from primsplit.branching.raising import OTHER_WAY, raise_at_run_time
@@ -29,6 +30,7 @@ class PathTree:
         ended = [p for p in paths if p.failure is None]
         if not ended:
             raise next(p.failure for p in paths if p.failure is not None)
+        meet(ended)
         self.model = ended[0]
         self.spec = ended[0].spec
         for path in ended[1:]:

@@ -44,12 +44,12 @@ class Statistics:
 
 @dataclass(slots=True)
 class Known:
-    """What the function reads, as long as that is `unchanged`, and the programs that calls found by their looks."""
+    """What the function reads, as long as that is `unchanged`, and what runs calls' leaves, found by their looks."""
 
     read: Any
     unchanged: Unchanged
     rules: int
-    programs: Limited[Any, Program]
+    programs: Limited[Any, Callable[[Sequence[Any]], Any]]
 
 
 class Compiled(FunctionLike):
@@ -103,15 +103,15 @@ class Compiled(FunctionLike):
             return self.answered(lambda program: program(*args, **named), args, named)
         leaves, look = look_of(args, named)
         known = self._known()
-        program = known.programs.get(look)
-        if program is not None:
+        run = known.programs.get(look)
+        if run is not None:
             with self.lock:
                 self.statistics.hits += 1
-            return program.run_leaves(leaves)
+            return run(leaves)
         program = self._program(self._place(args, named, known), args, named)
         result = program(*args, **named)
         if look is not None:
-            known.programs[look] = program
+            known.programs[look] = program.runner()
         return result
 
     def answered(self, run: Callable[[Program], Any], args: Arguments, named: dict[str, Any]) -> Any:
@@ -189,7 +189,7 @@ class Compiled(FunctionLike):
 
     def _place(self, args: Arguments, named: dict[str, Any], known: Known) -> Place:
         """Under what the programs for these arguments are kept; the last part is the guard's value."""
-        leaves, spec = trees.flatten((args, named))
+        leaves, spec = trees.in_parts((args, named))
         return spec, tuple(map(leaf_key, leaves)), known.read, known.rules, self.guard_value(args, named)
 
     def _program(self, place: Place, args: Arguments, named: dict[str, Any]) -> Program:

@@ -318,6 +318,12 @@ def value_and_derivative(function: Function, wrt: int | str = 0, *, branches: Br
 def _with_derivative(function: Function, args: tuple[Any, ...], named: dict[str, Any], wrt: int | str) -> Any:
     ((key, x),) = select_arguments(function, args, named, wrt).items()
     leaves, _ = trees.flatten(x)
+    if len(leaves) == 1 and trees.is_complex(leaves[0]):
+        raise DtypeError(
+            "derivative takes a function of a real number, and this one is complex",
+            place=tracing.user_place(),
+            cure="Use ps.jvp along 1.0, which is the derivative of a holomorphic function, and along 1j.",
+        )
     if len(leaves) == 1 and isinstance(leaves[0], int):
         raise DtypeError(
             f"cannot differentiate with respect to {leaves[0]}: it is a static {type(leaves[0]).__name__}",
@@ -336,5 +342,5 @@ def _with_derivative(function: Function, args: tuple[Any, ...], named: dict[str,
         return function(*positional, **{k: number if k == key else v for k, v in named.items()})
 
     value, slope = jacobian_vector(along, (x,), (1.0,))
-    check_differentiable([a.type for a in trees.flatten(value)[0]], "derivative")
+    check_differentiable([a.type for a in trees.in_parts(value)[0]], "derivative")
     return value, slope

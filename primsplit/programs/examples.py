@@ -33,7 +33,7 @@ class Way:
     @classmethod
     def of(cls, args: Sequence[Any], named: Mapping[str, Any]) -> "Way":
         """The arguments of a call."""
-        leaves, spec = trees.flatten((tuple(args), dict(named)))
+        leaves, spec = trees.in_parts((tuple(args), dict(named)))
         return cls(tuple(x.copy() if isinstance(x, np.ndarray) else x for x in leaves), spec)
 
 

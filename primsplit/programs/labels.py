@@ -6,7 +6,7 @@ from itertools import chain, count
 from typing import Any
 
 from primsplit.names import kept_apart
-from primsplit.trees import TreeSpec, paths
+from primsplit.trees import Parts, TreeSpec, paths
 
 
 def input_names(function: Callable[..., Any], spec: TreeSpec, last: str = "") -> list[str]:
@@ -36,9 +36,13 @@ def _parameter(parameters: Sequence[inspect.Parameter], position: int) -> str:
 
 
 def output_names(spec: TreeSpec, taken: Sequence[str]) -> list[str]:
-    """`y` for a single result, `y0, y1` for a tuple's, else the path inside the result; `result` where `y` is taken."""
+    """`y` for a single result, `y0, y1` for a tuple's, else the path inside the result; `result` where `y` is taken.
+
+    The two of a complex result `y` are `y.real` and `y.imag`.
+    """
+    first = ["y"] if spec.type is Parts else []
     named = [
-        ".".join([str(p) if isinstance(p, str) else f"y{p}" for p in path[:1]] + [str(p) for p in path[1:]])
+        ".".join(first + [str(p) if isinstance(p, str) else f"y{p}" for p in path[:1]] + [str(p) for p in path[1:]])
         for path in spec.paths()
     ]
     names = [name or "y" for name in named]

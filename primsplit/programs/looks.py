@@ -30,8 +30,8 @@ def _leaf_look(leaf: Any) -> Any:
         return leaf.dtype, leaf.shape
     if isinstance(leaf, np.generic):
         return type(leaf), leaf.dtype
-    if type(leaf) is float:
-        return float
+    if type(leaf) in {float, complex}:
+        return type(leaf)
     return fingerprint(leaf) if leaf_type(leaf) is None else None
 
 

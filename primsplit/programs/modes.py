@@ -26,8 +26,9 @@ from primsplit.export import (
 from primsplit.ir import Block
 from primsplit.names import kept_apart
 from primsplit.policies import Policy, check_policy
+from primsplit.programs.flat import flat_program
 from primsplit.programs.forms import Form
-from primsplit.programs.program import Program, flat_program
+from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram, push_program
 from primsplit.providers import Provider
 from primsplit.transforms.directions import jacobian_blocks

@@ -11,16 +11,22 @@ from primsplit.errors import DtypeError, ShapeError, SpecError
 from primsplit.ir import Type
 
 
-def arrays_of(out: Any, result: trees.TreeSpec, name: str) -> list[Any]:
-    """The leaves of `out`. Raises SpecError where it is nested otherwise than the result of the program `name`."""
+def arrays_of(out: Any, result: trees.TreeSpec, name: str) -> tuple[list[Any], bool]:
+    """The leaves of `out`, views of both parts of a complex one, and whether none is complex.
+
+    Raises SpecError where it is nested otherwise than the result of the program `name`.
+    """
     leaves, spec = trees.flatten(out)
+    is_real = spec == result
+    if not is_real:
+        leaves, spec = trees.in_parts(out)
     if spec != result:
         raise SpecError(
             f"out is nested otherwise than the result of {name}",
             place=tracing.user_place(),
             because=(f"result: {trees.brief(result)}", f"out:    {trees.brief(spec)}"),
         )
-    return leaves
+    return leaves, is_real
 
 
 def check_out(name: str, array: Any, wanted: Type, sizes: Mapping[str, int]) -> None:
@@ -56,8 +62,8 @@ def _may_be(given: tuple[int, ...], wanted: Shape | None) -> bool:
 
 def filled(out: Any, found: Any, name: str) -> Any:
     """`out` with a copy of what was found. Nothing is written where some array does not fit."""
-    results, spec = trees.flatten(found)
-    arrays = arrays_of(out, spec, name)
+    results, spec = trees.in_parts(found)
+    arrays, _ = arrays_of(out, spec, name)
     for number, (array, result) in enumerate(zip(arrays, results, strict=True)):
         check_out(f"{name}[{number}]" if len(results) > 1 else name, array, Type(result.dtype, result.shape), {})
     for array, result in zip(arrays, results, strict=True):

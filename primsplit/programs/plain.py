@@ -17,7 +17,7 @@ Call = tuple[tuple[Any, ...], Mapping[str, Any]]
 
 def arrays_of(program: Program, call: Call) -> list[AnyArray]:
     """The arrays of a call, one for each input of the program; those of its states are as they are now."""
-    leaves, _ = trees.flatten((call[0], dict(call[1])))
+    leaves, _ = trees.in_parts((call[0], dict(call[1])))
     given = [np.asarray(x) for x, s in zip(leaves, program.static, strict=True) if s is ARRAY]
     return with_states(program, given)
 
@@ -52,7 +52,12 @@ def plain_results(
     with ExitStack() as stack:
         for carried, state in states:
             stack.enter_context(state.holding(held[carried.input]))
-        leaves = [np.asarray(x) for x in trees.flatten(function(*call[0], **call[1]))[0]]
+        leaves = list(map(np.asarray, _leaves(program, function(*call[0], **call[1]))))
         found = {c.output: state.now.copy() for c, state in states}
     found.update(zip((program.outputs[i] for i in program.returned), leaves, strict=True))
     return [found[name] for name in program.outputs]
+
+
+def _leaves(program: Program, returned: Any) -> list[Any]:
+    """The leaves of a result; those of the program's complex ones in parts, also where NumPy's is real."""
+    return trees.leaves_like(program.result, returned) if program.complex_outputs else trees.flatten(returned)[0]

@@ -34,6 +34,11 @@ class Runnable(Protocol):
         """The names of the inputs that a call gives."""
         ...
 
+    @property
+    def complex_outputs(self) -> list[tuple[str, str]]:
+        """The names of both outputs that each complex result is."""
+        ...
+
     def check_arrays(self, leaves: Sequence[Any], sizes: dict[str, int] | None = None) -> list[AnyArray]:
         """The leaves of a call as arrays that fit; `sizes` learns what the symbols are."""
         ...
@@ -144,6 +149,26 @@ class Prepared:
         return self.program.session().bound(inputs, outputs)
 
 
+class PreparedComplex(Prepared):
+    """One with complex results: arrays of their own, which a run fills from both buffers of each."""
+
+    def __init__(self, program: Runnable, feeds: Mapping[str, AnyArray], results: Mapping[str, Type]) -> None:
+        super().__init__(program, feeds, results)
+        wholes = zip(trees.flatten(self._result)[0], trees.whole_leaves(program.result, [*self.outputs]), strict=True)
+        self._wholes = [(whole, names) for whole, names in wholes if isinstance(names, trees.Parts)]
+
+    def run(self) -> Any:
+        """As that of `Prepared`."""
+        result = super().run()
+        for whole, names in self._wholes:
+            whole.real, whole.imag = self.outputs[names.real], self.outputs[names.imag]
+        return result
+
+
+def _prepared(program: Runnable, feeds: Mapping[str, AnyArray], results: Mapping[str, Type]) -> Prepared:
+    return (PreparedComplex if program.complex_outputs else Prepared)(program, feeds, results)
+
+
 def _copy_into(buffer: AnyArray, leaf: Any, name: str) -> None:
     if leaf is buffer:
         return
@@ -177,7 +202,7 @@ def prepared_for(program: Runnable, leaves: Sequence[Any]) -> Prepared:
     """The program prepared for the leaves of a call. Raises SpecError where a result's size depends on data."""
     sizes: dict[str, int] = {}
     arrays = program.check_arrays(leaves, sizes)
-    return Prepared(program, dict(zip(program.given_names, arrays, strict=True)), _result_types(program, sizes))
+    return _prepared(program, dict(zip(program.given_names, arrays, strict=True)), _result_types(program, sizes))
 
 
 def prepared_if_small(program: Runnable, arrays: Sequence[AnyArray]) -> Prepared | None:
@@ -191,7 +216,7 @@ def prepared_if_small(program: Runnable, arrays: Sequence[AnyArray]) -> Prepared
     total = [*(a.nbytes for a in arrays), *(t.nbytes() for t in results.values())]
     if sum(n for n in total if isinstance(n, int)) > SMALL or program.session().carried:
         return None
-    return Prepared(program, dict(zip(program.given_names, arrays, strict=True)), results)
+    return _prepared(program, dict(zip(program.given_names, arrays, strict=True)), results)
 
 
 def _result_types(program: Runnable, sizes: Mapping[str, int]) -> dict[str, Type]:

@@ -28,6 +28,7 @@ from primsplit.programs.nothing import nothing_to_run
 from primsplit.programs.out import arrays_of, check_out, refuse_traced
 from primsplit.programs.prepared import ARRAYS, Prepared, prepared_for, prepared_if_small
 from primsplit.programs.weights import Weights
+from primsplit.programs.wholes import both, given_parts, pairs_of
 from primsplit.providers import Provider
 from primsplit.specs import check_array
 from primsplit.states import State
@@ -158,6 +159,22 @@ class Program:
         """The names of the inputs that a call gives."""
         return [self.inputs[i] for i in self.given]
 
+    @property
+    def leaf_names(self) -> list[str | None]:
+        """The name of the input that each leaf of the arguments is; None for a static one."""
+        given = iter(self.given_names)
+        return [next(given) if fixed is ARRAY else None for fixed in self.static]
+
+    @property
+    def complex_inputs(self) -> list[tuple[str, str]]:
+        """The names of both inputs that each complex argument is."""
+        return pairs_of(self.arguments, self.leaf_names)
+
+    @property
+    def complex_outputs(self) -> list[tuple[str, str]]:
+        """The names of both outputs that each complex result is."""
+        return pairs_of(self.result, [self.outputs[i] for i in self.returned])
+
     def of_ranks(self, types: Sequence[Type | None]) -> "Program":
         """The program of a model whose inputs have the ranks of these types where its file leaves them open."""
         pairs = zip(self.inputs, self.types, types, strict=False)
@@ -199,8 +216,16 @@ class Program:
         )
         return found
 
-    def run_leaves(self, leaves: Sequence[Any]) -> Any:
-        """Run on the leaves of a call that is known to fit: of the same structure, dtypes, shapes and static values."""
+    def runner(self) -> Callable[[Sequence[Any]], Any]:
+        """What runs on the leaves of a call, complex ones whole, that is known to fit.
+
+        It has the same structure, dtypes, shapes and static values as one that ran before.
+        """
+        if self.complex_inputs:
+            return lambda leaves: self._run_leaves(both(leaves))
+        return self._run_leaves
+
+    def _run_leaves(self, leaves: Sequence[Any]) -> Any:
         arrays = [x for x, s in zip(leaves, self.static, strict=True) if s is ARRAY]
         return self._run(arrays if {*map(type, arrays)} <= ARRAYS else self.check_arrays(arrays))
 
@@ -225,20 +250,24 @@ class Program:
     def run_into(self, out: Any, /, *args: Any, **named: Any) -> Any:
         """Run on arrays and write the results into `out`, which is nested like the result; return it.
 
-        Nothing is allocated for the results. Raises SpecError for another structure or traced arguments, ShapeError or
-        DtypeError for an array that does not fit its result, or shares memory with an argument, all before anything is
-        written; RunError where the run fails, which may have written some results.
+        Nothing is allocated for results that are not complex. Raises SpecError for another structure or traced
+        arguments, ShapeError or DtypeError for an array that does not fit its result, or shares memory with an
+        argument, all before anything is written; RunError where the run fails, which may have written some results.
         """
-        buffers = arrays_of(out, self.result, self.block.name)
+        buffers, is_real = arrays_of(out, self.result, self.block.name)
         leaves = self.bind(args, named)
         if any(isinstance(leaf, Array) for leaf in leaves):
             refuse_traced()
         sizes: dict[str, int] = {}
         feeds = dict(zip(self.given_names, self.check_arrays(leaves, sizes), strict=True))
-        into = {self.outputs[i]: buffer for i, buffer in zip(self.returned, buffers, strict=True)}
-        for i in self.returned:
-            check_out(self.outputs[i], into[self.outputs[i]], self.block.results[i].type, sizes)
+        for i, buffer in zip(self.returned, buffers, strict=True):
+            check_out(self.outputs[i], buffer, self.block.results[i].type, sizes)
+        written = buffers if is_real else [np.empty(x.shape, x.dtype) for x in buffers]
+        into = {self.outputs[i]: buffer for i, buffer in zip(self.returned, written, strict=True)}
         run_carrying(self.session(), self.states, self.outputs, feeds, into)
+        if not is_real:
+            for buffer, found in zip(buffers, written, strict=True):
+                np.copyto(buffer, found)
         return out
 
     def run_at(self, states: Mapping[State, npt.NDArray[Any]], *args: Any, **named: Any) -> Any:
@@ -266,7 +295,8 @@ class Program:
     def bind(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
         """The array leaves of a call. Raises SpecError for another structure, or other static arguments."""
         leaves, spec = trees.flatten((args, dict(named)))
-        if spec != self.arguments:
+        told = leaves if spec == self.arguments else given_parts(self.arguments, self.leaf_names, (args, dict(named)))
+        if told is None:
             raise SpecError(
                 f"{self.block.name} was traced for arguments of another structure",
                 place=tracing.user_place(),
@@ -278,7 +308,7 @@ class Program:
                 ),
             )
         arrays = []
-        for leaf, fixed in zip(leaves, self.static, strict=True):
+        for leaf, fixed in zip(told, self.static, strict=True):
             if fixed is ARRAY:
                 arrays.append(leaf)
             elif fixed is not leaf and fixed != leaf:
@@ -343,33 +373,6 @@ class Program:
     def listing(self, style: str = "text") -> str:
         """The program as "text", as "python" that traces to it, or a page of "html". Raises SpecError for others."""
         return list_blocks((self.block,), dict(zip(self.block.params, self.inputs, strict=True)), style)
-
-
-def flat_program(
-    block: Block,
-    inputs: Sequence[str],
-    outputs: Sequence[str],
-    gradients: Sequence[int] = (),
-    defaults: Mapping[str, Const] | None = None,
-    states: Sequence[Carried] = (),
-) -> Program:
-    """A program of flat arguments: arrays in the order of `inputs`, and a tuple of results, but for `states`.
-
-    Their values are its own.
-    """
-    carried = {name for c in states for name in (c.input, c.output)}
-    given = [0.0 for name in inputs if name not in carried]
-    return Program(
-        block,
-        inputs=inputs,
-        outputs=outputs,
-        arguments=trees.flatten((tuple(given), {}))[1],
-        result=trees.flatten(tuple(0.0 for name in outputs if name not in carried))[1],
-        static=[ARRAY] * len(given),
-        gradients=gradients,
-        defaults={name: value for name, value in (defaults or {}).items() if name in inputs},
-        states=[c.own() for c in states],
-    )
 
 
 def _first_names(names: Iterable[str]) -> str:

@@ -14,10 +14,11 @@ from primsplit.ir import Block, Type, Value, Var
 from primsplit.lifting import as_array
 from primsplit.names import Names, name_captures
 from primsplit.programs.carried import run_carrying
+from primsplit.programs.flat import flat_program
 from primsplit.programs.forms import Form, save_in_form
 from primsplit.programs.out import arrays_of, refuse_traced
 from primsplit.programs.prepared import ARRAYS
-from primsplit.programs.program import ARRAY, Program, flat_program, inline_block
+from primsplit.programs.program import ARRAY, Program, inline_block
 from primsplit.providers import Provider
 from primsplit.specs import check_array
 from primsplit.tangents.pushforward import Pushforward, push_block
@@ -143,7 +144,7 @@ class PushedProgram:
         arrays |= {c.input: c.state.now.copy() for c in program.states}
         known = arrays | run_carrying(forward.session(), program.states, forward.outputs, arrays)
         kept = {name: known[name] for name in linear.inputs if name in known}
-        leaves, spec = trees.flatten(tuple(primals))
+        leaves, spec = trees.in_parts(tuple(primals))
         moved = [arrays[program.inputs[i]] for i in self.pushed.wrt]
         is_flat = spec == trees.flatten((0.0,) * len(moved))[1] and self.pushed.wrt == tuple(range(len(moved)))
         exact = [(a.dtype, a.shape) for a in moved] if is_flat else None

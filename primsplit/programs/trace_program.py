@@ -68,11 +68,11 @@ def trace_program(
     Raises what the function raises, TraceError where it does what a recording cannot hold.
     """
     if isinstance(function, Program):
-        return _of_its_types(function, trees.flatten((tuple(args), dict(named)))[0], named)
+        return _of_its_types(function, trees.in_parts((tuple(args), dict(named)))[0], named)
     require_function(function)
     check_option("branches", branches, get_args(Branches))
     check_option("freeze", freeze, get_args(Freeze))
-    leaves, spec = trees.flatten((tuple(args), dict(named)))
+    leaves, spec = trees.in_parts((tuple(args), dict(named)))
     labels = input_names(function if named_like is None else named_like, spec, last)
     Counters.traces += counted
 

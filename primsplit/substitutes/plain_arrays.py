@@ -12,8 +12,8 @@ from primsplit.errors import TraceError
 from primsplit.ir import is_held
 from primsplit.lifting import holds_traced
 from primsplit.numpy.complex.creation import constant
-from primsplit.numpy.complex.handle import PART_OF
 from primsplit.numpy.second_run import is_again, is_written_later, made_at
+from primsplit.trees import PART_OF
 
 
 def writable(value: Any) -> Any:

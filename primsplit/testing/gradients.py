@@ -54,7 +54,7 @@ def check_grads(
     step: float = 1e-2,
     seed: int = 0,
 ) -> None:
-    """Check a function of float64 arrays as a user would meet it: exported, and run by onnxruntime.
+    """Check a function of float64 or complex128 arrays as a user would meet it: exported, and run by onnxruntime.
 
     The value must be plain NumPy's, in dtype and shape exactly; gradients up to `order` (1 or 2) must agree with
     five-point central differences to `tolerance`, relative to the gradient's size. With `symbolic`, the function is
@@ -121,7 +121,7 @@ def _check_second_order(
     wrt = [*(made.program.inputs[i] for i in made.split.wrt), *made.seed_names]
     again = _Exported(split(joint, wrt=wrt, of=made.gradient_names))
     for args, values in points:
-        leaves = trees.flatten(tuple(args))[0]
+        leaves = trees.in_parts(tuple(args))[0]
         given = [np.asarray(x) for x in leaves if leaf_type(x) is not None]
         of = [] if made.seeded else [values[i] for i in made.split.of]
         seeds = [random.standard_normal(v.shape).astype(v.dtype) for v in of]
@@ -137,7 +137,7 @@ def _check_file(
 ) -> list[AnyArray]:
     """Check the values and gradients of the joint program. The values in plain NumPy."""
     made = exported.made
-    leaves, structure = trees.flatten(tuple(args))
+    leaves, structure = trees.in_parts(tuple(args))
     positions = [i for i, x in enumerate(leaves) if leaf_type(x) is not None]
     point = with_states(made.program, [np.asarray(leaves[i]) for i in positions])
 
@@ -265,7 +265,7 @@ def _resized(args: Sequence[Any], size: int) -> list[Any]:
 
 def _works(made: SplitProgram, function: Function, args: Sequence[Any]) -> bool:
     """True where plain NumPy takes these arguments and gives finite numbers."""
-    given = [np.asarray(x) for x in trees.flatten(tuple(args))[0] if leaf_type(x) is not None]
+    given = [np.asarray(x) for x in trees.in_parts(tuple(args))[0] if leaf_type(x) is not None]
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             # NumPy before 2.3 raises no IndexError where nothing is read.

@@ -80,7 +80,7 @@ class FileCheck:
         self.made, self.function, self.file, self.tolerance = made, function, file, tolerance
         self.against = against
         self.random = np.random.default_rng(seed)
-        self.leaves, self.structure = trees.flatten(values)
+        self.leaves, self.structure = trees.in_parts(values)
         self.positions = [i for i, s in enumerate(made.program.static) if s is ARRAY]
         self.point = arrays_of(made.program, values)
         self.wide = [in_float64(x) for x in self.point]

@@ -15,7 +15,7 @@ from primsplit.array import Array
 from primsplit.batching.transform import batch_block
 from primsplit.broadcasting import reshape_to, transpose, zeros, zeros_like
 from primsplit.dims import Dim, at_least, product
-from primsplit.errors import SpecError
+from primsplit.errors import DtypeError, SpecError
 from primsplit.frames import store
 from primsplit.ir import Block, Type, Value
 from primsplit.nested import ScanForm, Walk, emit_scan, record
@@ -23,10 +23,12 @@ from primsplit.ops import op
 from primsplit.transforms.failing import failing_alike
 from primsplit.transforms.gradient import (
     Function,
+    TracedCall,
     Wrt,
     check_differentiable,
     in_structure,
     record_primal,
+    select_arguments,
     trace_call,
     value_and_gradient,
 )
@@ -42,16 +44,41 @@ def jacobian_of(
 
     The Jacobian has the structure of the result, in it that of the arguments in `wrt`, and in it arrays of shape
     (*result, *argument); None for a result that is not floating point. Forward mode makes its columns, reverse mode its
-    rows: by default whichever are fewer. Raises DtypeError where no result is floating point.
+    rows: by default whichever are fewer. Raises DtypeError where no result is floating point, and where a result and an
+    argument are complex.
     """
     traced = trace_call(function, args, named, wrt)
     check_differentiable([r.type for r in traced.results], "jacobian")
+    places, outer = trees.wholes(traced.result, range(len(traced.results)))
+    if any(isinstance(place, trees.Parts) for place in places) and holds_complex(traced.wrt):
+        raise _no_complex_matrix("a Jacobian of a complex result with respect to a complex argument")
     results, found = jacobian_blocks(traced.block, traced.inputs, traced.floats, mode=mode, chunk=chunk)
     values = [Array(v) for v in results[: len(traced.results)]]
     store(traced.states, [Array(v) for v in results[len(values) :]])
     alike = {i: failing_alike(made, [None] * len(made), (), traced.block, results) for i, made in found.items()}
-    rows = [in_structure(traced.wrt, alike[i], wrt) if i in alike else None for i in range(len(values))]
-    return trees.unflatten(traced.result, values), trees.unflatten(traced.result, rows)
+    rows = [_row(traced, place, alike, wrt) for place in places]
+    return trees.unflatten(traced.result, values), trees.unflatten(outer, rows)
+
+
+def _row(traced: TracedCall, place: Any, rows: Mapping[int, Sequence[Array]], wrt: Wrt) -> Any:
+    """The derivatives of one result, in the structure of the arguments; None where it is not floating point."""
+    if isinstance(place, trees.Parts):
+        both = zip(rows[place.real], rows[place.imag], strict=True)
+        return in_structure(traced.wrt, [trees.whole(a, b) for a, b in both], wrt)
+    return in_structure(traced.wrt, rows[place], wrt) if place in rows else None
+
+
+def _no_complex_matrix(what: str) -> DtypeError:
+    return DtypeError(
+        f"{what} has four real parts, and is no complex array",
+        place=tracing.user_place(),
+        cure="Take it of real arrays: of lambda x, y: f(x + 1j * y), with wrt=(0, 1), and of .real and .imag.",
+    )
+
+
+def holds_complex(spec: trees.TreeSpec) -> bool:
+    """True for a structure with a complex leaf in it."""
+    return any(isinstance(x, trees.Parts) for x in trees.whole_leaves(spec, range(spec.num_leaves)))
 
 
 def hessian_of(
@@ -61,6 +88,8 @@ def hessian_of(
 
     The Hessian has the structure of the arguments in `wrt` twice: the block of a pair (a, b) is (*a, *b).
     """
+    if any(map(trees.is_complex, trees.flatten(select_arguments(function, args, named, wrt))[0])):
+        raise _no_complex_matrix("a Hessian with respect to a complex argument")
 
     @functools.wraps(function)
     def gradients(*positional: Any, **keywords: Any) -> Any:

@@ -47,7 +47,7 @@ class Linearized:
 
 def push_call(function: Function, args: Sequence[Any], positions: Sequence[int] | None = None) -> Linearized:
     """Trace `function` at these arguments, and push tangents of some leaves through it; by default of all floats."""
-    leaves, spec = trees.flatten(tuple(args))
+    leaves, spec = trees.in_parts(tuple(args))
     arrays = {i: as_array(x) for i, x in enumerate(leaves) if trees.is_array(x)}
     chosen = [i for i, a in arrays.items() if a.type.is_float] if positions is None else list(positions)
 
@@ -69,7 +69,7 @@ def jacobian_vector(function: Function, primals: Sequence[Any], tangents: Sequen
     Tangents have the structure of the primals, None where there is none. The tangent of a result that is not floating
     point is None. Raises SpecError, DtypeError or ShapeError where a tangent does not fit.
     """
-    leaves, spec = trees.flatten(as_tuple(primals, "primals"))
+    leaves, spec = trees.in_parts(as_tuple(primals, "primals"))
     given = match_tangents(spec, leaves, as_tuple(tangents, "tangents"))
     made = push_call(function, primals, [i for i, t in enumerate(given) if t is not None])
     pushed = made.pushed
@@ -96,7 +96,7 @@ def linear_part(function: Function, primals: Sequence[Any]) -> tuple[Any, Callab
     values, captured = record_primal(pushed.primal, pushed.captures, made.inputs)
     results = [Array(v) for v in values]
     store(made.states, results[made.count :])
-    leaves, spec = trees.flatten(tuple(primals))
+    leaves, spec = trees.in_parts(tuple(primals))
 
     def linear(*tangents: Any) -> Any:
         given = match_tangents(spec, leaves, tangents)
@@ -169,7 +169,7 @@ def tangent_leaves(spec: trees.TreeSpec, tangents: tuple[Any, ...]) -> list[Any]
     found: list[Any] = []
     for position, (child, tangent) in enumerate(zip(children, tangents, strict=True)):
         try:
-            parts = [None] * child.num_leaves if tangent is None else child.flatten_up_to(tangent)
+            parts = [None] * child.num_leaves if tangent is None else trees.leaves_like(child, tangent)
             if not all(p is None or trees.flatten(p)[1].is_leaf() for p in parts):
                 raise ValueError
             found += parts

@@ -54,7 +54,7 @@ class TracedCall:
 def trace_call(function: Function, args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt) -> TracedCall:
     """Trace `function` at these arguments; those in `wrt` are parameters, all else is captured."""
     chosen = select_arguments(function, args, named, wrt)
-    leaves, spec = trees.flatten(chosen)
+    leaves, spec = trees.in_parts(chosen)
     inputs = _differentiable(function, leaves, spec)
 
     def call(handles: list[Array]) -> Any:
@@ -196,6 +196,13 @@ def check_differentiable(types: Sequence[Type], what: str) -> None:
 def _check_scalar(made: TracedCall, has_aux: bool) -> None:
     results = made.results
     parts = made.result.children()
+    number = parts[0] if has_aux and made.result.type is not trees.Parts and parts else made.result
+    if number.type is trees.Parts:
+        raise DtypeError(
+            f"a gradient is that of a real number, and {made.block.name} returns a complex one",
+            place=tracing.user_place(),
+            cure="Return its .real or .imag, np.abs(z) or np.abs(z) ** 2, or use ps.vjp with a complex cotangent.",
+        )
     if has_aux and not (made.result.type in {tuple, list} and len(parts) == 2 and parts[0].is_leaf()):
         raise SpecError(
             f"with has_aux the function returns a pair of a number and anything, not {trees.brief(made.result)}",
@@ -261,7 +268,7 @@ def _cotangent_leaves(spec: trees.TreeSpec, cotangent: Any) -> list[Any]:
         return [None] * spec.num_leaves
     given = trees.flatten(cotangent)[1]
     try:
-        parts: list[Any] = spec.flatten_up_to(cotangent)
+        parts = trees.leaves_like(spec, cotangent)
     except (ValueError, TypeError):
         parts = [()]
     if all(p is None or trees.flatten(p)[1].is_leaf() for p in parts):

@@ -14,7 +14,7 @@ from primsplit.ir import BFLOAT16, Block, Const, Op, Type, Var
 from primsplit.listing import constants
 from primsplit.ops import op
 from primsplit.passes import optimize
-from primsplit.programs.program import flat_program
+from primsplit.programs.flat import flat_program
 from tests.random_programs import blocks
 from tests.recording import record, sub_block
 

@@ -8,7 +8,7 @@ import pytest
 import scipy.linalg
 
 import primsplit as ps
-from primsplit.errors import ShapeError, TraceError, UnsupportedFunction
+from primsplit.errors import ShapeError, UnsupportedFunction
 from tests.numpy.agreement import check_grads, session
 
 Array = np.ndarray[Any, Any]
@@ -201,12 +201,6 @@ def test_whether_eigenvalues_are_real_is_a_branch_of_the_program() -> None:
     run = session(label, [2, 2])
     assert run(np.diag([1.0, 3.0]))[0] == -3
     assert run(np.array([[2.0, -1], [1, 2]]))[0] == 2
-
-
-def test_complex_eigenvalues_as_a_result_are_refused_at_the_users_line() -> None:
-    with pytest.raises(TraceError, match=r"z\.real and z\.imag") as caught:
-        ps.trace(np.linalg.eigvals, ps.spec("float64", [3, 3]))
-    assert "test_general_eigen.py" in str(caught.value)
 
 
 def test_transforms_go_through() -> None:

@@ -18,7 +18,7 @@ from primsplit.ir import Block, Type, Var
 from primsplit.onnxio.save import serialize, to_model
 from primsplit.passes.finish import finish
 from primsplit.passes.later import LATER, later, write_later
-from primsplit.programs.program import flat_program
+from primsplit.programs.flat import flat_program
 
 LAYERS = 12
 

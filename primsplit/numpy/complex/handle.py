@@ -14,13 +14,8 @@ from primsplit.errors import DtypeError, TraceError, UnsupportedFunction
 from primsplit.ir import Type, Value
 from primsplit.methods import METHODS
 from primsplit.ops import op
+from primsplit.trees import COMPLEX_OF
 from primsplit.views import View
-
-COMPLEX_OF: dict[np.dtype[Any], np.dtype[Any]] = {
-    np.dtype(np.float32): np.dtype(np.complex64),
-    np.dtype(np.float64): np.dtype(np.complex128),
-}
-PART_OF = {whole: part for part, whole in COMPLEX_OF.items()}
 
 OFFERED: dict[Any, Callable[..., Any]] = {}
 """The functions and methods that take complex arrays, by their keys in `array.FUNCTIONS`."""
@@ -99,8 +94,8 @@ class ComplexArray(Array):
     def value(self) -> Value:
         """Refused with a TraceError: a program holds real numbers."""
         raise TraceError(
-            f"a complex array, {self.type}, is no value of a program: it cannot be a result, nor go into a primitive\n"
-            "  that has a rule or an operator of ONNX",
+            f"a complex array, {self.type}, is no value of a program: it cannot go into a primitive that has a rule,\n"
+            "  nor into an operator of ONNX",
             place=tracing.user_place(),
             because=() if self._place is None else (f"it was made at {self._place}",),
             cure="Use z.real and z.imag, or both as one array: np.stack([z.real, z.imag]).",

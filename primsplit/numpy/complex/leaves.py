@@ -1,25 +1,17 @@
 """Complex leaves of nested values: their parts go into branches, loops and calls, and come out as complex arrays."""
 
-from dataclasses import dataclass
 from typing import Any
 
-from primsplit import trees
 from primsplit.array import Array, implements
+from primsplit.lifting import as_array
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.complex.operands import as_complex
-
-
-@dataclass(slots=True)
-class Parts:
-    """The container that stands for a complex leaf: `unflatten` makes a complex array of two arrays in it."""
-
-    real: Any
-    imag: Any
+from primsplit.trees import Parts
 
 
 @implements("parts")
 def parts_of(leaf: Any) -> Parts:
-    """The container of a complex leaf's parts."""
+    """The container of a traced complex leaf's parts."""
     whole = as_complex(leaf)
     return Parts(_as_number(whole.real, whole), _as_number(whole.imag, whole))
 
@@ -31,12 +23,10 @@ def _as_number(part: Array, whole: ComplexArray) -> Array:
     return Array(part.value, weak=whole.weak, scalar=whole.scalar)
 
 
-def _whole(real: Any, imag: Any) -> ComplexArray | Parts:
-    if not (isinstance(real, Array) and isinstance(imag, Array)):
-        return Parts(real, imag)
-    made = ComplexArray(real, imag, weak=real.weak and imag.weak)
-    made.scalar = real.scalar and imag.scalar
+@implements("whole")
+def whole_of(real: Any, imag: Any) -> ComplexArray:
+    """The complex array of two parts, of which one at least is traced."""
+    x, y = as_array(real), as_array(imag)
+    made = ComplexArray(x, y, weak=x.weak and y.weak)
+    made.scalar = x.scalar and y.scalar
     return made
-
-
-trees.register_container(Parts, ("real", "imag"), _whole)

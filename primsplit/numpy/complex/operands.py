@@ -13,8 +13,9 @@ from primsplit.errors import DtypeError
 from primsplit.ir import BFLOAT16
 from primsplit.lifting import as_array, holds_traced, plain
 from primsplit.numpy.axes import array_like
-from primsplit.numpy.complex.handle import PART_OF, ComplexArray
+from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.ufuncs import cast_to
+from primsplit.trees import PART_OF
 
 
 class Pair(NamedTuple):

@@ -1,0 +1,93 @@
+"""Complex arrays at the doors of a program, which holds two real ones for each: how calls give them and get them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy.typing as npt
+
+from primsplit import trees
+
+AnyArray = npt.NDArray[Any]
+
+
+def pairs_of(spec: trees.TreeSpec, names: Sequence[Any]) -> list[tuple[str, str]]:
+    """The names of both parts of each complex leaf of a structure, whose leaves have these names."""
+    marked = trees.whole_leaves(spec, names)
+    return [(mark.real, mark.imag) for mark in marked if isinstance(mark, trees.Parts)]
+
+
+def flat_tree(names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> tuple[Any, ...]:
+    """A tuple with an item for each name; two that follow each other and are one of the pairs are a complex one."""
+    first = {b: a for a, b in pairs}
+    items: list[Any] = []
+    for before, name in zip(("", *names), names, strict=False):
+        if name in first and first[name] == before:
+            items[-1] = trees.Parts(0.0, 0.0)
+        else:
+            items.append(0.0)
+    return tuple(items)
+
+
+def given_parts(spec: trees.TreeSpec, names: Sequence[str | None], tree: Any) -> list[Any] | None:
+    """The leaves that a call gives, whose complex ones are two inputs; None where it does not fit the structure.
+
+    `names` are those of the leaves, None for a static one. A complex leaf stands for two inputs `z.real` and `z.imag`
+    of a file too. Where the structure has complex leaves, a real number or array stands for one, and all arguments may
+    be given as the inputs in their order.
+    """
+    marks = trees.whole_leaves(spec, range(len(names)))
+    leaves, own = trees.in_parts(tree)
+    if not any(isinstance(mark, trees.Parts) for mark in marks):
+        return leaves if own == spec and _fit_names(tree, names) else None
+    if own == trees.flatten(((*names,), {}))[1] and None not in names:
+        return leaves
+    try:
+        found = trees.leaves_like(spec, tree)
+    except (ValueError, TypeError):
+        return None
+    return found if all(trees.flatten(x)[1].is_leaf() for x in found) else None
+
+
+def _fit_names(tree: Any, names: Sequence[str | None]) -> bool:
+    """True where each complex leaf of a call is at two inputs that are called as its parts."""
+    place = 0
+    for leaf in trees.flatten(tree)[0]:
+        if trees.is_complex(leaf):
+            first, second = names[place], names[place + 1]
+            if first is None or second is None or stem_of(first, second) is None:
+                return False
+            place += 1
+        place += 1
+    return True
+
+
+def stem_of(first: str, second: str) -> str | None:
+    """What two names are the parts of: `z` of `z.real` and `z.imag`, None for others."""
+    stem, dot, part = first.rpartition(".")
+    return stem if dot and part == "real" and second == f"{stem}.imag" else None
+
+
+def both(leaves: Iterable[Any]) -> list[Any]:
+    """The leaves, both parts of each complex one."""
+    found: list[Any] = []
+    for leaf in leaves:
+        if trees.is_complex(leaf):
+            parts = trees.parts_of(leaf)
+            found += parts.real, parts.imag
+        else:
+            found.append(leaf)
+    return found
+
+
+def joined(arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    """The arrays by name, `z` in the place of `z.real` and `z.imag` where both are there, and nothing is called `z`."""
+    found: dict[str, AnyArray] = {}
+    for name, array in arrays.items():
+        stem, _, part = name.rpartition(".")
+        other = arrays.get(f"{stem}.{'imag' if part == 'real' else 'real'}") if part in {"real", "imag"} else None
+        fits = other is not None and other.dtype == array.dtype in trees.COMPLEX_OF and other.shape == array.shape
+        if not fits or not stem or stem in arrays:
+            found[name] = array
+        elif part == "real":
+            found[stem] = trees.whole(array, other)
+    return found
