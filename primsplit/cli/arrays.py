@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit.errors import FileError, SpecError
+from primsplit.programs.wholes import stem_of
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -15,7 +16,28 @@ FLOAT8 = "float8"
 
 
 def read_arrays(path: str, names: list[str]) -> Arrays:
-    """The arrays of an .npz by name, or of an .npy under the only input's name. Raises FileError, SpecError."""
+    """The arrays of an .npz by name, or of an .npy under the only input's name. Raises FileError, SpecError.
+
+    An array `z` is both inputs `z.real` and `z.imag` where there are those, and no input is called so.
+    """
+    arrays: Arrays = {}
+    for own, whole in _read(path, names).items():
+        parts = _of_inputs(own, whole, names)
+        if twice := [name for name in parts if name in arrays]:
+            raise SpecError(f"{twice[0]} is in {os.path.basename(path)} twice: by itself and in a complex array")
+        arrays.update(parts)
+    return arrays
+
+
+def _of_inputs(name: str, array: npt.NDArray[Any], names: list[str]) -> Arrays:
+    real, imag = f"{name}.real", f"{name}.imag"
+    if name in names or not {real, imag} <= {*names}:
+        return {name: array}
+    return {real: array.real.copy(), imag: array.imag.copy()}
+
+
+def _read(path: str, names: list[str]) -> Arrays:
+    """The arrays of a file, by the names in it; that of an .npy by the name of the only input, complex or real."""
     try:
         loaded = np.load(path, allow_pickle=False)
     except OSError as error:
@@ -25,13 +47,14 @@ def read_arrays(path: str, names: list[str]) -> Arrays:
     if not isinstance(loaded, np.ndarray):
         with loaded:
             return {name: _native(_member(loaded, name, path)) for name in loaded.files}
-    if len(names) != 1:
+    stem = stem_of(*names) if len(names) == 2 else None
+    if len(names) != 1 and stem is None:
         raise SpecError(
             f"{os.path.basename(path)} holds one array, and there are {len(names)} inputs",
             because=(f"the inputs are {', '.join(names)}",),
             cure="Save them together: np.savez('inputs.npz', **{name: array}).",
         )
-    return {names[0]: _native(loaded)}
+    return {stem or names[0]: _native(loaded)}
 
 
 def _native(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

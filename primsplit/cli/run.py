@@ -23,6 +23,7 @@ from primsplit.names import StatePair
 from primsplit.programs.plain import arrays_of
 from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram
+from primsplit.programs.wholes import joined
 from primsplit.specs import check_array, check_names
 from primsplit.userfile import read_target
 
@@ -55,6 +56,8 @@ def run(
 
     A Python file is exported in memory first, and its example_inputs() stand for inputs that are not given, ones for
     cotangents and tangents.
+
+    A complex array is two inputs or outputs, z.real and z.imag: as z in an .npz it is both.
 
     What a program keeps from run to run starts at its first values, or with --state where the last run left it.
     """
@@ -135,7 +138,7 @@ def _examples(made: Exported) -> Arrays:
 
 
 def _save(path: str, results: Arrays) -> None:
-    outputs = {name: as_stored(array) for name, array in results.items()}
+    outputs = {name: as_stored(array) for name, array in joined(results).items()}
     if not path.endswith(".npy"):
         write_whole(path, lambda file: np.savez(file, **outputs))  # type: ignore[arg-type]
         return

@@ -26,6 +26,8 @@ from primsplit.tracing import defined_at
 from primsplit.userfile import UserFile
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
+GIVEN = (np.ndarray, np.generic, float, complex)
+"""The classes of examples that are arrays or numbers of a program."""
 SEED = 0
 """Where there is no example, the same arrays are drawn each time."""
 
@@ -86,6 +88,10 @@ def _trees(
     for name, parameter in signature.parameters.items():
         own = {n: t for n, t in said.items() if n == name or n.startswith(f"{name}.")}
         annotation = annotated_type(file.function, parameter)
+        if parts := [n for n in own if annotation is not None and annotation.dtype.kind == "c" and n != name]:
+            raise SpecError(
+                f"{parts[0]} is part of a complex array", cure=f"Say the whole: --spec {name}:{annotation}."
+            )
         if name in example:
             found[name] = example[name]
         elif own:
@@ -140,15 +146,26 @@ def _spec(name: str, leaf: Any, text: str | None, annotation: Type | None, dtype
         return leaf
     else:
         said = own
-    if dtype is not None and said.is_float:
-        said = Type(dtype, said.shape)
-    if isinstance(leaf, np.ndarray | np.generic | float) and said == own:
+    if dtype is not None:
+        said = _cast(name, said, dtype)
+    if isinstance(leaf, GIVEN) and said == own:
         return leaf
     return said
 
 
+def _cast(name: str, said: Type, dtype: np.dtype[Any]) -> Type:
+    """The type in this dtype where it is floating point, with parts of this dtype where it is complex."""
+    if said.dtype.kind != "c":
+        return Type(dtype, said.shape) if said.is_float else said
+    if dtype not in trees.COMPLEX_OF:
+        raise SpecError(
+            f"{name} is complex, and there are no complex numbers of {dtype}", cure="Say float32 or float64."
+        )
+    return Type(trees.COMPLEX_OF[dtype], said.shape)
+
+
 def _check_fits(name: str, said: Type, leaf: Any) -> None:
-    if not isinstance(leaf, np.ndarray | np.generic | float):
+    if not isinstance(leaf, GIVEN):
         return
     shape = np.shape(leaf)
     wanted = said.shape or ()
@@ -188,6 +205,8 @@ def _value(
     if not isinstance(leaf, Type):
         return np.asarray(leaf).astype(spec.dtype)
     shape = tuple(_number(d, sizes) for d in spec.shape or ())
+    if spec.dtype.kind == "c":
+        return (random.uniform(0.25, 1.25, shape) + 1j * random.uniform(0.25, 1.25, shape)).astype(spec.dtype)
     if spec.is_float:
         low, high = bounds or (0.25, 1.25)
         return random.uniform(low, high, shape).astype(spec.dtype)
