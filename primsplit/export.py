@@ -336,7 +336,8 @@ def with_asked_params(program: Program, wrt: Wrt) -> Program:
     asked = _asked(wrt, "wrt")
     if "params" in asked and "params" not in program.inputs:
         asked += [name for name, value in program.initializers.items() if value.type.is_float]
-    names = [key for key in asked if isinstance(key, str) and key in program.initializers]
+    told = [name for key in asked for name in (key, f"{key}.real", f"{key}.imag") if isinstance(name, str)]
+    names = [name for name in told if name in program.initializers]
     return program.with_inputs(names) if names else program
 
 

@@ -177,7 +177,7 @@ def record_keeping(name: str, arguments: Sequence[StandIn], call: Callable[[list
     with frame.opened():
         while True:
             try:
-                block, spec = record_call(name, arguments, frame.keeping(call), in_parts=True)
+                block, spec = record_call(name, arguments, frame.keeping(call))
             except _UnforeseenWriteError:
                 continue
             return Kept(block, spec.children()[0], tuple(frame.written))
@@ -217,7 +217,7 @@ def explored_keeping(
     with frame.opened():
         while True:
             try:
-                arrays, spec = explored_call(name, given, frame.keeping(call), in_parts=True)
+                arrays, spec = explored_call(name, given, frame.keeping(call))
             except _UnforeseenWriteError:
                 into.restore(before)
                 continue

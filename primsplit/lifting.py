@@ -64,7 +64,8 @@ def param(array: npt.ArrayLike, name: str) -> Any:
     """The array, as a parameter of the program that is being traced.
 
     Its numbers are part of the program, and `wrt=name` makes it an input with these numbers as its default, which has a
-    gradient. Outside of a trace it is the array itself. Raises DtypeError for an array that a program cannot hold, such
+    gradient. Outside of a trace it is the array itself. A complex one is two, `name.real` and `name.imag`, which
+    `wrt=name` makes inputs both. Raises DtypeError for an array that a program cannot hold, such
     as a masked one. Two arrays of one name make the trace raise SpecError.
 
     >>> weights = np.array([1.0, 2.0])
@@ -74,7 +75,10 @@ def param(array: npt.ArrayLike, name: str) -> Any:
     """
     if not tracing.is_recording():
         return array
-    found = Const(plain(np.asarray(array)), hint=name, place=tracing.user_place())
+    held = plain(np.asarray(array))
+    if held.dtype.kind == "c":
+        return FUNCTIONS["whole"](param(held.real, f"{name}.real"), param(held.imag, f"{name}.imag"))
+    found = Const(held, hint=name, place=tracing.user_place())
     found.is_param = True
     return Array(found)
 

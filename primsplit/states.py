@@ -233,6 +233,8 @@ def _slot(name: str, initial: Any, owner: object) -> State:
         raise SpecError(
             f"the state {name} cannot start as {told}",
             place=tracing.user_place(),
-            cure="Give it a NumPy array of numbers, made outside of the function.",
+            cure="Keep its real and its imaginary part as two states."
+            if array is not None and array.dtype.kind == "c"
+            else "Give it a NumPy array of numbers, made outside of the function.",
         )
     return State(name, array, owner)

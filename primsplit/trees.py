@@ -10,6 +10,7 @@ import optree
 from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array
 from primsplit.dims import Size
+from primsplit.errors import DtypeError
 from primsplit.ir import Type, Var
 
 NAMESPACE = "primsplit"
@@ -74,6 +75,12 @@ def parts_of(leaf: Any) -> Parts:
     if isinstance(leaf, Type):
         part = Type(PART_OF[leaf.dtype], leaf.shape)
         return Parts(part, part)
+    if not isinstance(leaf, complex) and leaf.dtype not in PART_OF:
+        raise DtypeError(
+            f"arrays of dtype {leaf.dtype} cannot be part of a program",
+            place=tracing.user_place(),
+            cure="Convert them: z.astype(complex).",
+        )
     return Parts(leaf.real, leaf.imag)
 
 
@@ -219,5 +226,5 @@ def _owned(leaf: Any) -> Any:
 def brief(spec: TreeSpec) -> str:
     """A structure as an error tells it, cut where it is long."""
     text = str(spec).removeprefix("PyTreeSpec(").removesuffix(")").removesuffix(", namespace='primsplit'")
-    text = text.replace("CustomTreeNode(Parts[None], [*, *])", "*")
+    text = text.replace("CustomTreeNode(Parts[None], [*, *])", "complex")
     return text if len(text) < 100 else text[:97] + "..."

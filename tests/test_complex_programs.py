@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import onnxruntime
 import pytest
 
 import primsplit as ps
-from primsplit.errors import DtypeError, SpecError
+from primsplit.errors import DtypeError, RuleError, SpecError
 from primsplit.testing import check_grads
 
 Z = np.array([0.5 + 1.0j, -1.2 + 0.3j, 2.0 - 0.7j])
@@ -152,6 +153,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: ps.vjp(np.square, Z)[1](Z.astype(np.complex64)), "cannot be float32",
     ),
     "complex array of a real program": (lambda: ps.trace(np.square, X)(Z), "must be float64, not complex128"),
+    "no such precision": (lambda: ps.grad(filtered)(Z.astype(np.clongdouble)), r"z\.astype\(complex\)"),
     "other precision of a program": (lambda: ps.trace(np.square, Z)(Z.astype(np.complex64)), "not float32"),
 }  # fmt: skip
 
@@ -244,6 +246,154 @@ def test_a_result_that_is_complex_on_one_path_is_complex_on_all() -> None:
         assert program(x)["n"] == turned(x)["n"]
     _, pullback = ps.vjp(turned, -X)
     np.testing.assert_array_equal(pullback({"y": W, "n": 0.0})[0], W.real)
+
+
+def test_transforms_nest_inside_of_traced_functions() -> None:
+    inner = ps.grad(lambda z: np.sum(np.abs(z) ** 3))  # 3 |z| z
+    np.testing.assert_allclose(ps.grad(lambda z: np.sum(np.abs(inner(z)) ** 2))(Z), 36 * np.abs(Z) ** 2 * Z, rtol=1e-12)
+
+    def all_of(z: Any, v: Any) -> Any:
+        _, pullback = ps.vjp(np.square, z)
+        _, linear = ps.linearize(np.square, z)
+        return pullback(v)[0], ps.jvp(np.square, (z,), (v,))[1], linear(v), ps.hvp(filtered, (z,), v)
+
+    by_pullback, *tangents, product = ps.trace(all_of, Z, W)(Z, W)
+    np.testing.assert_allclose(by_pullback, np.conj(2 * Z) * W, rtol=1e-12)
+    for tangent in tangents:
+        np.testing.assert_allclose(tangent, 2 * Z * W, rtol=1e-12)
+    np.testing.assert_allclose(product, ps.hvp(filtered, (Z,), W), rtol=1e-12)
+
+
+def test_batches_loops_and_branches_take_complex_arguments() -> None:
+    rows = np.stack([Z, W, 2 * Z])
+    each = ps.vmap(ps.grad(lambda z, x: np.sum(np.abs(z * x) ** 2)), in_axes=(0, None))(rows, X)
+    np.testing.assert_allclose(each, 2 * rows * X**2, rtol=1e-12)
+    columns = ps.vmap(np.fft.fft, out_axes=1)(rows)
+    np.testing.assert_allclose(columns, np.fft.fft(rows).T, rtol=1e-12)
+
+    def product(z: Any) -> Any:
+        last, _ = ps.scan(lambda carry, x: (carry * x, None), 1 + 0j, z)
+        return np.abs(ps.cond(np.abs(last) > 1, lambda w: w * w, lambda w: w, last)) ** 2
+
+    for z in (Z, 0.2 * Z):
+        np.testing.assert_allclose(ps.grad(product)(z), slopes(product, z), rtol=1e-6)
+
+
+def test_guarded_and_cached_functions_take_complex_arguments(tmp_path: Any) -> None:
+    def halved(z: Any) -> Any:
+        return np.sum(np.abs(z)) if z.real.sum() > 0 else np.sum(np.abs(z) ** 2)
+
+    for guard in (None, lambda z: bool(z.real.sum() > 0)):
+        guarded = ps.guarded(halved, guard)
+        for z in (Z, -Z, Z):
+            np.testing.assert_allclose(guarded(z), halved(z), rtol=1e-12)
+            np.testing.assert_allclose(ps.grad(guarded)(z), slopes(halved, z), rtol=1e-6)
+        assert (guarded.statistics.misses, guarded.statistics.hits) == (2, 1)
+        ps.export_guarded(guarded, tmp_path / "guarded.onnx")
+        assert ps.load(tmp_path / "guarded.onnx")(Z) == guarded(Z)
+    assert ps.grad(halved, branches="static")(Z).dtype == np.complex128
+
+    def squared(z: Any) -> Any:
+        return z * z
+
+    for misses in (1, 0):
+        cached = ps.cached(squared, store=tmp_path)
+        np.testing.assert_allclose(cached(Z), Z**2, rtol=1e-13)
+        np.testing.assert_allclose(ps.vjp(cached, Z)[1](W)[0], np.conj(2 * Z) * W, rtol=1e-12)
+        assert cached.statistics.misses == misses
+
+
+def test_a_signature_is_recorded_once() -> None:
+    gradient = ps.grad(lambda z: np.sum(np.abs(z) ** 2))
+    for z in (Z, W, Z.astype(np.complex64), W, [1j]):
+        gradient(np.asarray(z))
+    assert (gradient.statistics.misses, gradient.statistics.hits) == (3, 2)
+    for number in (1j, 2 + 1j, 2.0):
+        assert gradient(number) == 2 * number
+    assert (gradient.statistics.misses, gradient.statistics.hits) == (5, 3)
+
+
+def test_rules_take_and_give_complex_arrays() -> None:
+    @ps.primitive
+    def squared(z: Any, x: Any) -> Any:
+        return z * z * x
+
+    @ps.rrule(squared)
+    def rule(z: Any, x: Any) -> Any:
+        def pullback(dy: Any) -> Any:
+            return ps.project_to(z)(np.conj(2 * z * x) * dy), ps.project_to(x)(np.conj(z * z) * dy)
+
+        return squared(z, x), pullback
+
+    def loss(z: Any, x: Any) -> Any:
+        return np.sum(np.abs(squared(z, x)) ** 2)
+
+    by_z, by_x = ps.grad(loss, wrt=(0, 1))(Z, 0.5)
+    np.testing.assert_allclose(by_z, slopes(lambda z: np.sum(np.abs(z * z * 0.5) ** 2), Z), rtol=1e-7)
+    np.testing.assert_allclose(by_x, np.sum(np.abs(Z) ** 4), rtol=1e-12)
+
+    @ps.frule(squared)
+    def forward_rule(z: Any, x: Any) -> Any:
+        return squared(z, x), lambda dz, dx: 3 * z * x * dz
+
+    np.testing.assert_allclose(ps.jvp(lambda z: squared(z, 2.0), (Z,), (W,))[1], 6 * Z * W, rtol=1e-12)
+
+    @ps.rrule(squared)
+    def wrong(z: Any, x: Any) -> Any:
+        return squared(z, x), lambda dy: (dy, dy)
+
+    with pytest.raises(RuleError, match="another structure than its argument") as caught:
+        ps.grad(loss, wrt=1)(Z, X)
+    assert "cotangent: complex" in str(caught.value)
+
+
+def test_no_gradient_flows_through_stop_gradient_and_checkpoints_keep_it() -> None:
+    np.testing.assert_allclose(ps.grad(lambda z: np.sum(np.abs(ps.stop_gradient(z) * z)))(Z), Z, rtol=1e-12)
+    kept = ps.checkpoint(lambda z: np.exp(z) * z)
+    found = ps.grad(lambda z: np.sum(np.abs(kept(z)) ** 2))(Z)
+    np.testing.assert_allclose(found, slopes(lambda z: np.sum(np.abs(np.exp(z) * z) ** 2), Z), rtol=1e-6)
+
+
+def test_a_complex_parameter_has_both_parts_as_inputs() -> None:
+    made = ps.split(lambda x: np.sum(np.abs(ps.param(W, "w") * x) ** 2), X, wrt="w").joint()
+    assert made.inputs == ("x", "w.real", "w.imag")
+    assert made.outputs == ("y", "d_w.real", "d_w.imag")
+    np.testing.assert_allclose(made(X, W.real, W.imag)[2], 2 * W.imag * X**2, rtol=1e-12)
+
+
+def test_a_file_is_standard_in_each_form(tmp_path: Any) -> None:
+    made = ps.split(lambda z: np.fft.fft(z) ** 2, ps.spec("complex64", ["N"]))
+    z, seed = Z.astype(np.complex64), W.astype(np.complex64)
+    feeds = {"z.real": z.real, "z.imag": z.imag, "d_y.real": seed.real, "d_y.imag": seed.imag}
+    for form in ("joint", "functions", "split"):
+        held = {name: np.ascontiguousarray(array) for name, array in feeds.items()}
+        for path in made.save(tmp_path / "made.onnx", form):
+            session = onnxruntime.InferenceSession(path)
+            given = {each.name: held[each.name] for each in session.get_inputs()}
+            held |= dict(zip([each.name for each in session.get_outputs()], session.run(None, given), strict=True))
+        assert held["d_z.real"].dtype == np.float32
+        np.testing.assert_allclose(held["y.real"] + 1j * held["y.imag"], np.fft.fft(Z) ** 2, rtol=1e-4)
+        np.testing.assert_allclose(held["d_z.real"] + 1j * held["d_z.imag"], pulled(W), rtol=1e-4)
+
+
+def pulled(dy: Any) -> Any:
+    """The pullback of the square of a Fourier transform: the adjoint of the transform after that of the square."""
+    matrix = np.exp(-2j * np.pi * np.outer(np.arange(3), np.arange(3)) / 3)
+    return matrix.conj().T @ (np.conj(2 * matrix @ Z) * dy)
+
+
+def test_a_loaded_model_takes_a_complex_array_for_two_inputs_that_are_called_so(tmp_path: Any) -> None:
+    ps.trace(lambda z: np.fft.fft(z), Z).save(tmp_path / "fft.onnx")
+    model = ps.load(tmp_path / "fft.onnx")
+    for given in ((Z,), (Z.real, Z.imag)):
+        real, imag = model(*given)
+        np.testing.assert_allclose(real + 1j * imag, np.fft.fft(Z), rtol=1e-12)
+    np.testing.assert_allclose(
+        ps.grad(lambda z: sum(np.sum(part**2) for part in model(z)))(Z), 6 * Z, rtol=1e-12
+    )  # Parseval
+    ps.trace(lambda a, b: a * b, X, X).save(tmp_path / "product.onnx")
+    with pytest.raises(SpecError, match="another structure"):
+        ps.load(tmp_path / "product.onnx")(Z)
 
 
 def test_gradients_are_those_of_pytorch() -> None:

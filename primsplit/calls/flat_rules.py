@@ -74,7 +74,7 @@ class Flat:
                 place=defined_at(self.given),
             )
         output, inner = made
-        flat, _ = trees.flatten(output)
+        flat, _ = trees.in_parts(output)
         return args, tuple(as_array(r) for r in flat), inner
 
 
@@ -114,11 +114,11 @@ def settled(cotangents: Any) -> Any:
 
 def _argument_cotangents(argument: Any, cotangent: Any, name: str, pullback: Function) -> list[Array | None]:
     """One cotangent for each array leaf of an argument."""
-    leaves, spec = trees.flatten(argument)
+    leaves, spec = trees.in_parts(argument)
     traced = [trees.is_array(x) for x in leaves]
     if cotangent is None:
         return [None] * sum(traced)
-    found, found_spec = trees.flatten(cotangent)
+    found, found_spec = trees.in_parts(cotangent)
     if trees.paths(found_spec) != trees.paths(spec):
         raise RuleError(
             f"the rule of {name} returned a cotangent of another structure than its argument",
@@ -157,7 +157,7 @@ class FlatForward(Flat):
         count = self.result_spec.num_leaves
         if found is None:
             return [None] * count
-        flat = trees.leaves_or_none(found)
+        flat = self._tangents(found)
         if len(flat) != count:
             raise RuleError(
                 f"the forward rule of {self.primitive.name} returned {len(flat)} tangents for {count} results",
@@ -166,10 +166,20 @@ class FlatForward(Flat):
             )
         return [None if t is None else as_array(t) for t in flat]
 
+    def _tangents(self, found: Any) -> list[Any]:
+        """One tangent a leaf of the result, None among them, as far as they fit it."""
+        flat = trees.leaves_or_none(found)
+        if len(flat) == self.result_spec.num_leaves:
+            return flat
+        try:
+            return trees.leaves_like(self.result_spec, found)
+        except (ValueError, TypeError):
+            return flat
+
     def _nested(self, args: tuple[Any, ...], pairs: Iterator[tuple[Array, Array | None]]) -> Iterator[Any]:
         """One tangent an argument, in its structure: None where no leaf of it has one, else zeros where one has not."""
         for argument in args:
-            leaves, spec = trees.flatten(argument)
+            leaves, spec = trees.in_parts(argument)
             given = [next(pairs) if trees.is_array(x) else (None, None) for x in leaves]
             if all(t is None for _, t in given):
                 yield None

@@ -60,7 +60,7 @@ class Primitive(FunctionLike):
         if not tracing.is_recording():
             given, named = trees.owned((args, static))
             return self.function(*given, **named)
-        leaves, spec = (trees.flatten if self._is_ruled() else trees.in_parts)((args, static))
+        leaves, spec = trees.in_parts((args, static))
         arrays = [as_array(x) if trees.is_array(x) else None for x in leaves]
         body, outer, result_spec = self._body(leaves, arrays, spec)
         inputs = [a.value for a in arrays if a is not None]
@@ -70,7 +70,7 @@ class Primitive(FunctionLike):
         return trees.unflatten(result_spec, [Array(v) for v in outputs])
 
     def _is_ruled(self) -> bool:
-        """True where it has a rule of its own, which speaks of real arrays."""
+        """True where it has a rule of its own."""
         return self.rule is not None or self.frule is not None
 
     def attributes(
@@ -114,7 +114,7 @@ class Primitive(FunctionLike):
         self, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec
     ) -> tuple[Block, list[Var], trees.TreeSpec]:
         """The program traced anew, with what it captures as further parameters; and what that is."""
-        body, result_spec = trace_body(self.name, self.function, leaves, arrays, spec, in_parts=not self._is_ruled())
+        body, result_spec = trace_body(self.name, self.function, leaves, arrays, spec)
         outer = free(body)
         if outer and self._is_ruled():
             body, result_spec = self._alone(leaves, arrays, spec)
@@ -164,12 +164,11 @@ def trace_body(
     arrays: Sequence[Array | None],
     spec: trees.TreeSpec,
     *,
-    in_parts: bool = False,
     alone: bool = False,
 ) -> tuple[Block, trees.TreeSpec]:
     """The block of a call of `function` whose array leaves are parameters, and the structure of its result.
 
-    With `in_parts` complex results are two each. With `alone` it is recorded as if nothing else were being traced.
+    With `alone` it is recorded as if nothing else were being traced.
     """
 
     def call(handles: list[Array]) -> Any:
@@ -178,7 +177,7 @@ def trace_body(
 
     given = [StandIn.of(a) for a in arrays if a is not None]
     if not alone:
-        return record_call(name, given, call, in_parts=in_parts)
+        return record_call(name, given, call)
     explores = tracing.current().explores
     with tracing.fresh_stack(), tracing.recording(explores=explores):
         return record_call(name, [g._replace(value=None) for g in given], call)
@@ -201,7 +200,8 @@ def rrule(target: Primitive, *, staged: bool = False, first_order_only: bool = F
 
     The rule takes the primitive's arguments and returns its output and `pullback`, a function from the output's
     cotangent (in the output's structure) to one cotangent an argument, None where there is no tangent. It may put one
-    off, as a function without arguments; but what nobody asks for is left out of the split anyway.
+    off, as a function without arguments; but what nobody asks for is left out of the split anyway. The cotangent of a
+    complex array is dL/dRe z + i dL/dIm z: of w = f(z), holomorphic, np.conj(f'(z)) * dw.
 
     With `staged`, what is decorated is a builder of the rule: it takes the primitive's arguments, a Type in the place
     of each array, and returns the rule. It runs once for each call site and signature, however often the call is traced
@@ -259,11 +259,11 @@ class FirstOrder:
 
     def _held(self, pullback: Function, cotangent: Any) -> Any:
         """What the pullback records, reading what it captures through an op that has no derivative."""
-        leaves, spec = trees.flatten(cotangent)
+        leaves, spec = trees.in_parts(cotangent)
         given = [as_array(x) for x in leaves]
         with tracing.recording(place=tracing.current().place, remark=tracing.current().remark) as inner:
             params = [inner.param(a.type) for a in given]
-            found, structure = trees.flatten(settled(pullback(trees.unflatten(spec, [Array(p) for p in params]))))
+            found, structure = trees.in_parts(settled(pullback(trees.unflatten(spec, [Array(p) for p in params]))))
             results = [as_array(x).value for x in found]
         block = tracing.close(self.name, params, inner, results)
         captured = free(block)

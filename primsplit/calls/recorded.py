@@ -39,34 +39,33 @@ def merged(leaves: Sequence[Any], chosen: Sequence[Any], handles: Sequence[Array
 
 
 def record_call(
-    name: str, arguments: Sequence[StandIn], call: Callable[[list[Array]], Any], *, in_parts: bool = False
+    name: str, arguments: Sequence[StandIn], call: Callable[[list[Array]], Any]
 ) -> tuple[Block, trees.TreeSpec]:
     """The block of what `call` does with a handle for each argument, and the structure of what it returns.
 
-    With `in_parts` it may return complex arrays, which are two results each. The call is made once for each way through
-    its branches, with handles of its own. Raises what the function raises, TraceError where it does what a recording
+    Complex arrays that it returns are two results each. The call is made once for each way through its branches, with
+    handles of its own. Raises what the function raises, TraceError where it does what a recording
     cannot hold.
     """
     with tracing.recording() as inner:
         params = [inner.param(a.type) for a in arguments]
         inner.bindings = {p: a.value for p, a in zip(params, arguments, strict=True) if a.value is not None}
-        results, spec = explored_call(name, list(zip(params, arguments, strict=True)), call, in_parts=in_parts)
+        results, spec = explored_call(name, list(zip(params, arguments, strict=True)), call)
         values = [r.value for r in results]
     return tracing.close(name, params, inner, values), spec
 
 
 def explored_call(
-    name: str, given: Sequence[tuple[Var, StandIn]], call: Callable[[list[Array]], Any], *, in_parts: bool = False
+    name: str, given: Sequence[tuple[Var, StandIn]], call: Callable[[list[Array]], Any]
 ) -> tuple[list[Array], trees.TreeSpec]:
     """The leaves of what `call` returns, recorded in the current recording on these parameters, and their structure.
 
-    With `in_parts` complex leaves are two each. An error carries what was recorded until then.
+    Complex leaves are two each. An error carries what was recorded until then.
     """
-    flattened = trees.in_parts if in_parts else trees.flatten
     into = tracing.current()
 
     def run() -> tuple[list[Array], trees.TreeSpec]:
-        found, spec = flattened(call([Array(p, weak=a.weak, scalar=a.scalar) for p, a in given]))
+        found, spec = trees.in_parts(call([Array(p, weak=a.weak, scalar=a.scalar) for p, a in given]))
         return [_result(r) for r in found], spec
 
     try:

@@ -8,6 +8,8 @@ import numpy.typing as npt
 from primsplit import trees
 
 AnyArray = npt.NDArray[Any]
+Call = tuple[tuple[Any, ...], Mapping[str, Any]]
+"""Positional and keyword arguments."""
 
 
 def pairs_of(spec: trees.TreeSpec, names: Sequence[Any]) -> list[tuple[str, str]]:
@@ -28,7 +30,7 @@ def flat_tree(names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> tuple[A
     return tuple(items)
 
 
-def given_parts(spec: trees.TreeSpec, names: Sequence[str | None], tree: Any) -> list[Any] | None:
+def given_parts(spec: trees.TreeSpec, names: Sequence[str | None], tree: Call) -> list[Any] | None:
     """The leaves that a call gives, whose complex ones are two inputs; None where it does not fit the structure.
 
     `names` are those of the leaves, None for a static one. A complex leaf stands for two inputs `z.real` and `z.imag`
@@ -37,9 +39,10 @@ def given_parts(spec: trees.TreeSpec, names: Sequence[str | None], tree: Any) ->
     """
     marks = trees.whole_leaves(spec, range(len(names)))
     leaves, own = trees.in_parts(tree)
+    is_flat = None not in names and not tree[1] and all(trees.flatten(x)[1].is_leaf() for x in tree[0])
     if not any(isinstance(mark, trees.Parts) for mark in marks):
-        return leaves if own == spec and _fit_names(tree, names) else None
-    if own == trees.flatten(((*names,), {}))[1] and None not in names:
+        return leaves if is_flat and spec == trees.flatten(((*leaves,), {}))[1] and _fit_names(tree, names) else None
+    if is_flat and own == trees.flatten(((*names,), {}))[1]:
         return leaves
     try:
         found = trees.leaves_like(spec, tree)
@@ -48,7 +51,7 @@ def given_parts(spec: trees.TreeSpec, names: Sequence[str | None], tree: Any) ->
     return found if all(trees.flatten(x)[1].is_leaf() for x in found) else None
 
 
-def _fit_names(tree: Any, names: Sequence[str | None]) -> bool:
+def _fit_names(tree: Call, names: Sequence[str | None]) -> bool:
     """True where each complex leaf of a call is at two inputs that are called as its parts."""
     place = 0
     for leaf in trees.flatten(tree)[0]:

@@ -58,7 +58,7 @@ def batched_call(
         return function(*positional, **keywords)
 
     stand_ins = [StandIn(m.of_one, weak=m.array.weak, scalar=_is_number(m)) for m in arrays]
-    block, result_spec = record_call(getattr(function, "__name__", "f"), stand_ins, call, in_parts=True)
+    block, result_spec = record_call(getattr(function, "__name__", "f"), stand_ins, call)
     made, flags = batch_block(block, [m.is_batched for m in arrays], size)
     values = tracing.inline(made, [m.array.value for m in arrays])
     wanted = _prefix(out_axes, trees.parted(trees.unflatten(result_spec, [Array(v) for v in values])), "out_axes")
