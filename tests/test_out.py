@@ -206,3 +206,36 @@ def test_a_traced_result_is_written_into_no_array(call: Callable[[Any], Any]) ->
 def test_products_that_are_prepared_say_where_out_goes() -> None:
     with pytest.raises(SpecError, match=r"hvp\(f\)\.run_into\(out"):
         ps.hvp(cubes, out=np.empty(2))
+
+
+def test_results_go_into_parts_of_arrays() -> None:
+    whole = np.zeros((2, 4))
+    assert HESSIAN.run_into(whole[:, ::2], X).base is whole
+    np.testing.assert_allclose(whole, np.insert(CURVATURE, [1, 2], 0.0, axis=1))
+
+
+def turned(z: Any) -> Any:
+    return np.fft.fft(z) * z[0]
+
+
+def test_complex_results_go_into_complex_arrays() -> None:
+    z, v = np.array([1.0 + 2.0j, -0.5j, 3.0]), np.array([1.0j, 2.0, 1.0 - 1.0j])
+    slope = np.fft.fft(v) * z[0] + np.fft.fft(z) * v[0]
+    program, out = ps.trace(turned, z), np.zeros(3, complex)
+    for write in (program.run_into, program.prepare(z).run_into):
+        assert write(out, z) is out
+        np.testing.assert_allclose(out, turned(z))
+    pair = (np.zeros(3, complex), np.zeros(3, complex))
+    ps.jvp(turned, (z,), (v,), out=pair)
+    np.testing.assert_allclose(pair, (turned(z), slope))
+    np.testing.assert_allclose(ps.linearize(turned, z)[1](v, out=out), slope)
+    found = ps.vjp(turned, z)[1](v, out=(out,))[0]
+    assert found is out
+    np.testing.assert_allclose(np.vdot(found, v).real, np.vdot(v, slope).real)
+
+
+def test_an_array_that_cannot_be_written_to_is_refused() -> None:
+    out = np.zeros((2, 4))[:, ::2]
+    out.flags.writeable = False
+    with pytest.raises(SpecError, match="the array of out for y cannot be written to"):
+        HESSIAN.run_into(out, X)

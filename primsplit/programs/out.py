@@ -11,22 +11,19 @@ from primsplit.errors import DtypeError, ShapeError, SpecError
 from primsplit.ir import Type
 
 
-def arrays_of(out: Any, result: trees.TreeSpec, name: str) -> tuple[list[Any], bool]:
-    """The leaves of `out`, views of both parts of a complex one, and whether none is complex.
+def arrays_of(out: Any, result: trees.TreeSpec, name: str) -> list[Any]:
+    """The leaves of `out`, views of both parts of a complex one.
 
     Raises SpecError where it is nested otherwise than the result of the program `name`.
     """
-    leaves, spec = trees.flatten(out)
-    is_real = spec == result
-    if not is_real:
-        leaves, spec = trees.in_parts(out)
+    leaves, spec = trees.in_parts(out)
     if spec != result:
         raise SpecError(
             f"out is nested otherwise than the result of {name}",
             place=tracing.user_place(),
             because=(f"result: {trees.brief(result)}", f"out:    {trees.brief(spec)}"),
         )
-    return leaves, is_real
+    return leaves
 
 
 def check_out(name: str, array: Any, wanted: Type, sizes: Mapping[str, int]) -> None:
@@ -36,6 +33,8 @@ def check_out(name: str, array: Any, wanted: Type, sizes: Mapping[str, int]) -> 
     """
     if not isinstance(array, np.ndarray):
         raise SpecError(f"out takes an array for {name}, not a {type(array).__name__}", place=tracing.user_place())
+    if not array.flags.writeable:
+        raise SpecError(f"the array of out for {name} cannot be written to", place=tracing.user_place())
     known = _sized(wanted, sizes)
     if array.dtype == known.dtype and _may_be(array.shape, known.shape):
         return
@@ -63,7 +62,7 @@ def _may_be(given: tuple[int, ...], wanted: Shape | None) -> bool:
 def filled(out: Any, found: Any, name: str) -> Any:
     """`out` with a copy of what was found. Nothing is written where some array does not fit."""
     results, spec = trees.in_parts(found)
-    arrays, _ = arrays_of(out, spec, name)
+    arrays = arrays_of(out, spec, name)
     for number, (array, result) in enumerate(zip(arrays, results, strict=True)):
         check_out(f"{name}[{number}]" if len(results) > 1 else name, array, Type(result.dtype, result.shape), {})
     for array, result in zip(arrays, results, strict=True):

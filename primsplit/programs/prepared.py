@@ -93,7 +93,7 @@ class Prepared:
 
         Nothing is written where the run fails. Raises SpecError, DtypeError or ShapeError for what does not fit.
         """
-        arrays, _ = arrays_of(out, self.program.result, self.program.block.name)
+        arrays = arrays_of(out, self.program.result, self.program.block.name)
         for array, (name, own) in zip(arrays, self.outputs.items(), strict=True):
             check_out(name, array, Type(own.dtype, own.shape), {})
         self(*args, **named)

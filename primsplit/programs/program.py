@@ -250,11 +250,11 @@ class Program:
     def run_into(self, out: Any, /, *args: Any, **named: Any) -> Any:
         """Run on arrays and write the results into `out`, which is nested like the result; return it.
 
-        Nothing is allocated for results that are not complex. Raises SpecError for another structure or traced
+        Nothing is allocated for what goes into contiguous real arrays. Raises SpecError for another structure or traced
         arguments, ShapeError or DtypeError for an array that does not fit its result, or shares memory with an
         argument, all before anything is written; RunError where the run fails, which may have written some results.
         """
-        buffers, is_real = arrays_of(out, self.result, self.block.name)
+        buffers = arrays_of(out, self.result, self.block.name)
         leaves = self.bind(args, named)
         if any(isinstance(leaf, Array) for leaf in leaves):
             refuse_traced()
@@ -262,11 +262,11 @@ class Program:
         feeds = dict(zip(self.given_names, self.check_arrays(leaves, sizes), strict=True))
         for i, buffer in zip(self.returned, buffers, strict=True):
             check_out(self.outputs[i], buffer, self.block.results[i].type, sizes)
-        written = buffers if is_real else [np.empty(x.shape, x.dtype) for x in buffers]
+        written = [b if b.flags.c_contiguous else np.empty(b.shape, b.dtype) for b in buffers]
         into = {self.outputs[i]: buffer for i, buffer in zip(self.returned, written, strict=True)}
         run_carrying(self.session(), self.states, self.outputs, feeds, into)
-        if not is_real:
-            for buffer, found in zip(buffers, written, strict=True):
+        for buffer, found in zip(buffers, written, strict=True):
+            if found is not buffer:
                 np.copyto(buffer, found)
         return out
 

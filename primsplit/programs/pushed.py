@@ -172,7 +172,7 @@ class PushedProgram:
         if tracing.is_recording():
             refuse_traced()
         linear = self.linear
-        nested = trees.flatten(self._in_structure([0.0] * len(self.pushed.of)))[1]
+        nested = trees.in_parts(self._in_structure([0.0] * len(self.pushed.of)))[1]
         arrays = arrays_of(out, nested, f"the linear function of {self.program.block.name}")
         linear.run_into(tuple(arrays), *(given[name] for name in linear.inputs))
         return out
