@@ -142,7 +142,8 @@ class Statement:
     def _check_shown_once(self) -> None:
         """Two names or places show one array only where they do so whichever side is run, or where that is followed.
 
-        An array from before is followed (`Pointers`); a view of one, and an array that a side made, are not.
+        An array from before is followed (`Pointers`), and one that a side made where they show it as it is; views of
+        them are not.
         """
         chosen = (k for k, name in enumerate(self.join.names) if self._is_chosen(name))
         named = [[made[k] for _, made in self.runs] for k in chosen]
@@ -153,7 +154,9 @@ class Statement:
             leaves = parted(trees.leaves_or_none([*left, *(row[k] for row in rows.values())]))
             arrays = [v for v in leaves if _is_array(v) or type(v) is np.ndarray]
             roots = [id(root) for v in arrays for root in roots_of(v)]
-            if any(roots.count(id(root)) > 1 for v in arrays for root in self._not_followed(v, own)):
+            made_here = {id(root): root for v in arrays for root in self._not_followed(v, own)}
+            shared = [root for root in made_here.values() if roots.count(id(root)) > 1]
+            if not all(_is_shown_whole(root, arrays) for root in shared) or self.pointers.have_lost_one():
                 raise self.refusal("two names show one array")
 
     def _not_followed(self, value: Any, own: Sequence[Any]) -> list[Any]:
@@ -293,6 +296,16 @@ class Statement:
             return value if type(value) is np.ndarray and self._is_known(value) else None
         shown = (array for array in (value, *bases_of(value)) if tracing.is_open(array.recording))
         return next(shown, None)
+
+
+def _is_shown_whole(root: Any, arrays: Sequence[Any]) -> bool:
+    """True for an array that is among others, of which those that show it are no views of it, but may be it."""
+
+    def may_be_it(array: Any) -> bool:
+        return array is root or (isinstance(array.view_of, Choice) and any(map(may_be_it, array.view_of.bases)))
+
+    showing = [v for v in arrays if any(other is root for other in roots_of(v))]
+    return any(v is root for v in arrays) and all(v is root or (type(v) is Array and may_be_it(v)) for v in showing)
 
 
 def _is_container(value: Any) -> bool:

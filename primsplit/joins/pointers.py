@@ -4,7 +4,7 @@ After `if c: a, b = b, a` each name is one of the two arrays that there were. A 
 other names may show too: see `views.Choice`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,9 +22,22 @@ from primsplit.views import Choice
 
 MOST = 64
 """Of how many arrays what is written to may be one; each such write is a choice for every one of them."""
-_NEW = -1
-"""The number of an array that a side made."""
 Before = Callable[[Any], Any]
+
+
+class Leaf(NamedTuple):
+    """A value's array, by its position among those of the value.
+
+    What a side made is told by the first that shows it: afterwards it is the If's for that one, also for all others.
+    """
+
+    name: str
+    k: int
+
+    @property
+    def key(self) -> str:
+        """What the If calls its number."""
+        return f"which array is {self.k} of {self.name}"
 
 
 class Number(NamedTuple):
@@ -54,39 +67,48 @@ class Known(Array):
 
 
 class Pointers:
-    """The arrays from before that the values of a statement may be, by their numbers, and the number of each value."""
+    """The arrays that the values of a statement may be, by their numbers, and the number of each value.
+
+    They are those from before, and those that a side made.
+    """
 
     def __init__(self) -> None:
         self.recording = tracing.current()
-        self.arrays: list[Array] = []
-        self.met: dict[str, list[Number | None]] = {}
+        self.arrays: list[Array | Leaf] = []
+        self.new: dict[Leaf, int] = {}
+        self.made: dict[Leaf, Array] = {}
+        self.met: dict[Leaf, list[Number | None]] = {}
 
     def given(self, values: Mapping[str, Any], before: Before) -> dict[str, Any]:
         """Note that a side gives these values; return the numbers that it gives with them.
 
         `before` tells the array from before that one is, if it is one.
         """
+        leaves = {Leaf(n, k): leaf for n, v in values.items() for k, leaf in enumerate(_leaves(v))}
+        arrays = {leaf: array for leaf, array in leaves.items() if _has_elements(array)}
+        shown: dict[int, Leaf] = {}
+        for leaf, array in arrays.items():
+            shown.setdefault(id(array), leaf)
         found = {}
-        for name, value in values.items():
-            for k, leaf in enumerate(parted(trees.flatten(value)[0])):
-                if _has_elements(leaf):
-                    number = self._number(leaf, before)
-                    self.met.setdefault(_key(name, k), []).append(number)
-                    found[_key(name, k)] = _constant(_NEW) if number is None or number.now is None else number.now
+        for leaf, array in arrays.items():
+            number = self._number(array, before, lambda new, leaf=leaf: self._of_new(shown.get(id(new), leaf)))
+            self.met.setdefault(leaf, []).append(number)
+            is_told = number is not None and number.now is not None
+            found[leaf.key] = number.now if number is not None and is_told else _constant(_UNTOLD)
         return found
 
-    def _number(self, array: Any, before: Before) -> Number | None:
-        """The number of an array; None for another view of one from before."""
+    def _number(self, array: Any, before: Before, new: Callable[[Any], int]) -> Number | None:
+        """The number of an array; None for another view of one from before. `new` tells that of one that is new."""
         array = array.held if isinstance(array, Known) else array
         old = before(array)
         if isinstance(array, np.ndarray):
-            return _one(_NEW if old is None else self._of_known(array))
+            return _one(new(array) if old is None else self._of_known(array))
         view = array.view_of if old is None else old.view_of
         if isinstance(view, Choice) and not (view.owns and old is not None):
-            return self._of_choice(view, before)
+            return self._of_choice(view, before, new)
         if old is not None:
             return _one(self._of(old))
-        return _one(_NEW) if all(before(base) is None for base in bases_of(array)) else None
+        return _one(new(array)) if all(before(base) is None for base in bases_of(array)) else None
 
     def _of(self, array: Array) -> int:
         for k, known in enumerate(self.arrays):
@@ -95,6 +117,12 @@ class Pointers:
         self.arrays.append(array)
         return len(self.arrays) - 1
 
+    def _of_new(self, leaf: Leaf) -> int:
+        if leaf not in self.new:
+            self.new[leaf] = len(self.arrays)
+            self.arrays.append(leaf)
+        return self.new[leaf]
+
     def _of_known(self, array: npt.NDArray[Any]) -> int:
         for k, known in enumerate(self.arrays):
             if isinstance(known, Known) and known.held is array:
@@ -102,8 +130,8 @@ class Pointers:
         self.arrays.append(Known(array, self.recording))
         return len(self.arrays) - 1
 
-    def _of_choice(self, choice: Choice, before: Before) -> Number | None:
-        numbers = [self._number(base, before) for base in choice.bases]
+    def _of_choice(self, choice: Choice, before: Before, new: Callable[[Any], int]) -> Number | None:
+        numbers = [self._number(base, before, new) for base in choice.bases]
         known = [n for n in numbers if n is not None]
         if len(known) < len(numbers):
             return None
@@ -116,38 +144,61 @@ class Pointers:
             which = op.Where(choice.is_one(k), number, which)
         return Number(found, which)
 
+    def have_lost_one(self) -> bool:
+        """True where two values show one array that a side made, and the first is not known to be it afterwards."""
+        return any(None in self.met[leaf] and self._is_shared(leaf) for leaf in self.new)
+
+    def _is_shared(self, leaf: Leaf) -> bool:
+        """True where another value may be the array that a side made for this one."""
+        return any(self.new.get(leaf) in self._all(other) for other in self.met if other != leaf)
+
+    def _all(self, leaf: Leaf) -> set[int]:
+        """The numbers that a value may have."""
+        return {k for number in self.met.get(leaf, []) if number is not None for k in number.all}
+
     def settled(self, name: str, found: Mapping[str, Any]) -> Any:
-        """The value of a name after the If, whose arrays are those from before that they may be.
+        """The value of a name after the If, whose arrays are those that they may be.
 
         None where one may be another view of one from before. `found` is what the If gives.
         """
         leaves, spec = trees.flatten(found[name])
-        parts = parted(leaves)
-        met = [self.met.get(_key(name, k), []) for k in range(len(parts))]
-        numbers = [[n for n in each if n is not None] for each in met]
-        if any(len(known) < len(each) for known, each in zip(numbers, met, strict=True)):
+        parts = {Leaf(name, k): part for k, part in enumerate(parted(leaves))}
+        if any(None in self.met.get(leaf, []) for leaf in parts):
             return None
-        rows = enumerate(zip(parts, numbers, strict=True))
-        made = iter([self._one_of(x, n, found.get(_key(name, k))) for k, (x, n) in rows])
+        made = iter([self._one_of(leaf, part, found) for leaf, part in parts.items()])
         wholes = [ComplexArray(next(made), next(made)) if _is_complex(x) else next(made) for x in leaves]
         return trees.unflatten(spec, wholes)
 
-    def _one_of(self, leaf: Any, numbers: Sequence[Number], which: Any) -> Any:
-        """The array that is one of those of which the numbers tell."""
-        places = sorted(frozenset().union(*(n.all for n in numbers)), reverse=True)  # a new array is the last
-        if not places or places == [_NEW]:
-            return leaf
-        if len(places) == 1:
-            (only,) = (self.arrays[k] for k in places)
+    def _one_of(self, leaf: Leaf, given: Any, found: Mapping[str, Any]) -> Any:
+        """The array that is one of those of which the numbers of a value tell; `given` is what the If gives for it."""
+        own = self.new.get(leaf, _UNTOLD)
+        places = sorted(self._all(leaf), key=lambda k: k == own)
+        arrays = [self._array(k, found) for k in places]
+        if len(arrays) < 2:
+            (only,) = arrays or [given]
             return only.held if isinstance(only, Known) else only
-        arrays = [leaf.own() if k == _NEW else self.arrays[k] for k in places]
-        is_known = len(arrays) <= MOST and all(n.now is not None for n in numbers)
-        is_alike = all(a.dtype == leaf.dtype and same_everywhere(a.shape, leaf.shape) for a in arrays)
+        is_known = len(arrays) <= MOST and all(n is not None and n.now is not None for n in self.met[leaf])
+        is_alike = all(a.dtype == given.dtype and same_everywhere(a.shape, given.shape) for a in arrays)
 
         def is_one(k: int) -> Array:
-            return op.Equal(which, _constant(places[k]))
+            return op.Equal(found[leaf.key], _constant(places[k]))
 
-        return leaf.being(Choice(arrays, is_one, np.where if is_known and is_alike else None, owns=_NEW in places))
+        owns = own in places and not self._is_shared(leaf)
+        return given.being(Choice(arrays, is_one, np.where if is_known and is_alike else None, owns=owns))
+
+    def _array(self, number: int, found: Mapping[str, Any]) -> Array:
+        """The array of a number; of one that a side made, what the If gives for the value that shows it."""
+        array = self.arrays[number]
+        if isinstance(array, Array):
+            return array
+        if array not in self.made:
+            given = _leaves(found[array.name])[array.k]
+            self.made[array] = given if self._all(array) == {number} else given.own()
+        return self.made[array]
+
+
+def _leaves(value: Any) -> list[Any]:
+    return parted(trees.flatten(value)[0])
 
 
 def parted(leaves: Iterable[Any]) -> list[Any]:
@@ -164,12 +215,12 @@ def _has_elements(leaf: Any) -> bool:
     return not leaf.is_number() if type(leaf) is Array else type(leaf) is np.ndarray
 
 
-def _key(name: str, k: int) -> str:
-    return f"which array is {k} of {name}"
-
-
 def _one(number: int) -> Number:
     return Number(frozenset({number}), _constant(number))
+
+
+_UNTOLD = -1
+"""What is given as the number of an array of which nobody knows it."""
 
 
 def _constant(number: int) -> Array:

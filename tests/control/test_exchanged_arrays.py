@@ -238,11 +238,90 @@ def known_inside_of_another_branch(x):
     return total
 
 
+def new_under_two_names(x):
+    best, now, least, total = x[:3] * 1.0, x[2:] * 1.0, 1e9, 0.0
+    for value in x:
+        if value > -0.4:
+            now = now * value + 0.1
+            if np.sum(now) < least:
+                best, least = now, np.sum(now)
+        now[0] = 5.0 * value
+        best[2] = best[2] * 0.9
+        total = total + np.sum(best * WEIGHTS) * value + now[2]
+    return total + least
+
+
+def new_under_other_names_in_each_side(x):
+    a, b, c, total = x[:3] * 1.0, x[1:4] * 1.0, x[2:] * 2.0, 0.0
+    for value in x:
+        if value > 0.5:
+            a = b * value
+            b = a
+        else:
+            c = a = b - c
+        a[0] += value
+        b[1] *= value
+        c[2] = a[2] - value
+        total = total + a @ b - c[0]
+    return total
+
+
+def new_under_a_name_and_in_a_list(x):
+    held, last, total = [x[:3] * 1.0, x[2:] * 2.0], x[1:4] * 1.0, 0.0
+    for value in x:
+        if value > 0:
+            last = held[0] * value
+            held[1] = last
+        else:
+            held[0] = held[1] + 1
+        last[0] = value
+        held[1][2] += last[1]
+        total = total + np.sum(held[0] * WEIGHTS) + held[1] @ last
+    return total
+
+
+def new_until_a_loop_ends(x):
+    now, best, least = x[:3] * 1.0, x[:3] * 1.0, 1e9
+    for value in x:
+        found = now * value + np.cos(value)
+        now = found
+        if np.sum(now) < least:
+            best, least = now, np.sum(now)
+        if np.sum(now) > 2.6:
+            break
+    best[0] = 3 * best[0]
+    return np.sum(best * WEIGHTS) + now[0] * now[1] + least
+
+
+def new_and_of_known_numbers(x):
+    a, b, total = x[:3] * 1.0, x[2:] * 1.0, 0.0
+    for value in x:
+        if value > 0:
+            a = np.ones(3)
+            b = a
+        b[0] = value
+        total = total + np.sum(a * WEIGHTS) * value + a[0] * b[1]
+    return total
+
+
+def new_and_complex(x):
+    a, b, total = x[:3] * 1j, x[2:] + 0j, 0.0
+    for value in x:
+        if value > 0:
+            a = b * (1 + value * 1j)
+            b = a
+        b[0] = value
+        total = total + np.sum(a * WEIGHTS).imag * value + np.abs(a[0] * b[1])
+    return total
+
+
 FOLLOWED = [
     exchanged, exchanged_and_written_to, sorted_rows, two_buffers, best_so_far, another_name_for_one, rotated,
     of_a_pair, seen_through_views, rows_of_a_matrix, written_to_in_a_side, inside_of_another_branch, in_a_dictionary,
     by_a_function, of_other_sizes, known_at_first, known_and_written_to,
-    written_under_a_name_and_read_by_another, known_inside_of_another_branch,
+    written_under_a_name_and_read_by_another, known_inside_of_another_branch, new_under_two_names,
+    new_under_other_names_in_each_side, new_under_a_name_and_in_a_list, new_until_a_loop_ends, new_and_of_known_numbers,
+    new_and_complex,
 ]  # fmt: skip
 
 
@@ -290,9 +369,9 @@ def nelder_mead(x):
         if np.sum(np.cosh(found)) < values[2]:
             corners[3], values[3] = found, np.sum(np.cosh(found))
         else:
-            inner = (middle + corners[3]) / 2
-            if np.sum(np.cosh(inner)) < values[3]:
-                corners[3], values[3] = inner, np.sum(np.cosh(inner))
+            found = (middle + corners[3]) / 2
+            if np.sum(np.cosh(found)) < values[3]:
+                corners[3], values[3] = found, np.sum(np.cosh(found))
             else:
                 for i in range(1, 4):
                     corners[i] = (corners[0] + corners[i]) / 2
@@ -331,8 +410,41 @@ def of_other_sizes_and_written_to(x):
     return total
 
 
+def new_in_one_branch_inside_of_another(x):
+    a, b, c, total = x[:3] * 1.0, x[1:4] * 1.0, x[2:] * 2.0, 0.0
+    for value in x:
+        if value > 0.5:
+            a = b * value
+            b = a
+        elif value > 0:
+            c = a + 1
+        else:
+            c = a = b - c
+        a[0] += value
+        b[1] *= value
+        c[2] = a[2] - value
+        total = total + a @ b - c[0]
+    return total
+
+
+def new_and_a_view_of_it(x):
+    a, b, total = x[:3] * 1.0, x[2:] * 2.0, 0.0
+    for value in x:
+        if value > 0:
+            a = b * value
+            b = a[::-1]
+        a[0] = value
+        total = total + np.sum(b * WEIGHTS) * value + a[1]
+    return total
+
+
+NOT_FOLLOWED = [
+    both_written_to, of_other_sizes_and_written_to, new_in_one_branch_inside_of_another, new_and_a_view_of_it,
+]  # fmt: skip
+
+
 @pytest.mark.usefixtures("_few_paths")
-@pytest.mark.parametrize("function", [both_written_to, of_other_sizes_and_written_to])
+@pytest.mark.parametrize("function", NOT_FOLLOWED)
 def test_what_is_not_followed_is_right_or_refused(function: Callable[..., Any]) -> None:
     for x in (FIVE, -FIVE):
         try:
