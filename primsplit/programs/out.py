@@ -47,7 +47,7 @@ def check_out(name: str, array: Any, wanted: Type, sizes: Mapping[str, int]) -> 
 
 def _sized(type: Type, sizes: Mapping[str, int]) -> Type:
     """The type with the sizes that are told for its symbols."""
-    if type.shape is None:
+    if type.shape is None or all(isinstance(d, int) for d in type.shape):
         return type
     return Type(type.dtype, [evaluate(d, sizes) if symbols(d) <= sizes.keys() else d for d in type.shape])
 

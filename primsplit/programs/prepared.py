@@ -65,6 +65,7 @@ class Prepared:
         self.program = program
         self.inputs = {name: new_buffer(array.shape, array.dtype) for name, array in feeds.items()}
         self.outputs = {name: new_buffer(t.shape or (), t.dtype) for name, t in results.items()}
+        self._results = dict(results)
         for name, array in feeds.items():
             np.copyto(self.inputs[name], array)
         self._looks = [(a.dtype, a.shape) for a in self.inputs.values()]
@@ -94,8 +95,8 @@ class Prepared:
         Nothing is written where the run fails. Raises SpecError, DtypeError or ShapeError for what does not fit.
         """
         arrays = arrays_of(out, self.program.result, self.program.block.name)
-        for array, (name, own) in zip(arrays, self.outputs.items(), strict=True):
-            check_out(name, array, Type(own.dtype, own.shape), {})
+        for array, (name, wanted) in zip(arrays, self._results.items(), strict=True):
+            check_out(name, array, wanted, {})
         self(*args, **named)
         for array, own in zip(arrays, self.outputs.values(), strict=True):
             np.copyto(array, own)
