@@ -27,7 +27,7 @@ from primsplit.substitutes.refused import STEPS
 from primsplit.substitutes.served import refused_names, served_names
 
 Status = Literal[
-    "rule", "partials", "no_gradient", "through_body", "definition", "unsupported", "missing", "traced", "refused"
+    "rule", "partials", "no_gradient", "through_body", "definition", "loaded", "missing", "traced", "refused"
 ]
 
 
@@ -48,12 +48,16 @@ class Row:
 def status(kind: str) -> tuple[Status, str]:
     """How an operator is differentiated, and why it is not.
 
-    One of a newer opset, or of another domain, is differentiated through its definition.
+    One of a newer opset, or of another domain, is differentiated through its definition. Those of sequences and
+    optional values are read away where a model is loaded.
     """
-    found: Status | None = table.status(kind)
+    known = table.status(kind)
+    if known == "unsupported":
+        return "loaded", UNSUPPORTED[kind]
+    found: Status | None = known
     if found is None and kind in DEFINITIONS:
         found = "refused" if DEFINITIONS[kind].function.__name__ == "refuse" else "definition"
-    return found or "missing", UNSUPPORTED.get(kind, "")
+    return found or "missing", ""
 
 
 def operator_rows() -> list[Row]:

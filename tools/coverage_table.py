@@ -3,7 +3,8 @@
 Runs the tests and watches them. An operator is covered by a test that passed and in which a check against central
 differences (`check_grads`, `check_rrule`) differentiated it; an operator without a gradient, by a test that passed and
 made a program with it. One with a definition is covered by a check, too, else by a test that passed and recorded it: it
-is made of operators that are covered. A function is covered by a test that passed and in which `check_grads` compared
+is made of operators that are covered. One of sequences or optional values is covered by a test that passed and made a
+gradient of a model that holds it. A function is covered by a test that passed and in which `check_grads` compared
 second derivatives that went through a call of it; one that no gradient ever goes through, by a test that traced a call
 of it. Of several tests one with symbolic sizes is named, and of those the one that covers the fewest things.
 
@@ -58,7 +59,7 @@ class Plugin:
         recorded = {k: t for k, t in self.tests["recorded"].items() if k in DEFINITIONS}
         discrete = {n: t for n, t in self.tests["traced"].items() if n not in self.watcher.smooth}
         return {
-            "operators": self.chosen({**written, **recorded, **self.tests["differentiated"]}),
+            "operators": self.chosen({**written, **recorded, **self.tests["loaded"], **self.tests["differentiated"]}),
             "functions": self.chosen({**discrete, **self.tests["checked"], **self.tests["sized"]}),
         }
 

@@ -13,7 +13,7 @@ from primsplit.coverage import missing_in_file, name_rows, operator_rows
 from primsplit.errors import SpecError
 
 GREEN, YELLOW, RED, DIM = "green", "yellow", "red", "dim"
-COLOURS = {"unsupported": DIM, "missing": RED, "refused": DIM}
+COLOURS = {"missing": RED, "refused": DIM}
 
 
 @command

@@ -23,7 +23,8 @@ from primsplit.names import NamedBlock
 from primsplit.numpy.complex.arithmetic import ALWAYS_COMPLEX
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.ufuncs import ELEMENTWISE
-from primsplit.rules.table import BLOCK_RULES, RULES
+from primsplit.onnxio.versions import nodes_of
+from primsplit.rules.table import BLOCK_RULES, RULES, UNSUPPORTED
 from primsplit.scipy.stats import DISTRIBUTIONS
 from primsplit.substitutes import interpolation, scattered, science, sparse, splines
 from primsplit.substitutes.served import served_names
@@ -31,6 +32,7 @@ from primsplit.substitutes.table import Substitute
 
 CALL = "call::"
 CHECKS = ("check_grads", "check_rrule")
+KEYS = ("differentiated", "written", "recorded", "loaded", "checked", "sized", "traced")
 Names = dict[str, set[str]]
 
 
@@ -39,9 +41,10 @@ class Watcher:
 
     `differentiated`: operators that a gradient went through in a check that passed, and operators without a gradient
     that were in a program of one. `written`: operators that were part of a program made for onnxruntime. `recorded`:
-    operators that were recorded by their definition. `traced`: functions of NumPy and SciPy that were traced;
-    `checked`: those that second derivatives went through in a check that passed; `sized`: those of them that were
-    traced with symbolic sizes there.
+    operators that were recorded by their definition. `loaded`: those of sequences and optional values in models that
+    were loaded before a gradient was made. `traced`: functions of NumPy and SciPy that were traced; `checked`: those
+    that second derivatives went through in a check that passed; `sized`: those of them that were traced with symbolic
+    sizes there.
     `smooth` is kept: the functions that a gradient ever went through.
     """
 
@@ -53,12 +56,14 @@ class Watcher:
         self.inside = 0
         self.names: dict[int, list[str]] = {}
         self.served: set[str] = set()
+        self.read_away: set[str] = set()
         self.modules = 0
         self.clear()
 
     def clear(self) -> None:
         """Forget what was seen."""
-        self.seen = {key: set() for key in ("differentiated", "written", "recorded", "checked", "sized", "traced")}
+        self.seen = {key: set() for key in KEYS}
+        self.read_away = set()
         if len(sys.modules) != self.modules:
             self.modules = len(sys.modules)
             self.names, self.served = {}, set(served_names())
@@ -74,6 +79,8 @@ class Watcher:
         composition.run_forward = self._composition(composition.run_forward)
         doors: Any = importlib.import_module("primsplit.doors")
         doors.make_model = self._model(doors.make_model)
+        load: Any = importlib.import_module("primsplit.onnxio.load")
+        load._read = self._reading(load._read)
         calling: Any = importlib.import_module("primsplit.definitions.calling")
         calling._body = self._definition(calling._body)
         self._table(FUNCTIONS, name_of)
@@ -100,9 +107,17 @@ class Watcher:
 
     def _composition(self, run: Callable[[Any], None]) -> Callable[[Any], None]:
         def watched(composition: Any) -> None:
+            self.seen["loaded"] |= self.read_away
             if self.checking:
                 self._note_operators(composition)
             run(composition)
+
+        return watched
+
+    def _reading(self, read: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(file: Any, proto: Any, *beside: Any, **named: Any) -> Any:
+            self.read_away |= {node.op_type for node in nodes_of(proto.graph)} & UNSUPPORTED.keys()
+            return read(file, proto, *beside, **named)
 
         return watched
 
