@@ -11,10 +11,15 @@ def active_vars(ops: Iterable[Op], sources: Iterable[Var]) -> set[Var]:
     """The float Vars that depend on the sources, no operator without a gradient in between."""
     active = {v for v in sources if v.type.is_float}
     for op in ops:
-        entry = RULES.get(op.kind)
-        if (entry is None or entry.form != "no_gradient") and any(v in active for v in reads(op)):
+        if not _stops(op) and any(v in active for v in reads(op)):
             active.update(v for v in op.outputs if v.type.is_float)
     return active
+
+
+def _stops(op: Op) -> bool:
+    """True for what no gradient goes through: an operator without one, or a call of `stop_gradient`."""
+    entry = RULES.get(op.kind)
+    return op.attributes.get("stops", False) if entry is None else entry.form == "no_gradient"
 
 
 def dead_ends(ops: Iterable[Op], source: Var) -> list[Op]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from primsplit.array import FUNCTIONS, HOOKS
 from primsplit.definitions.families import DEFINITIONS
+from primsplit.definitions.jumps import JUMPS
 from primsplit.doors import kinds_in_file
 from primsplit.numpy.complex.arithmetic import ALWAYS_COMPLEX
 from primsplit.numpy.refusals import BECAUSE
@@ -55,6 +56,8 @@ def status(kind: str) -> tuple[Status, str]:
     if known == "unsupported":
         return "loaded", UNSUPPORTED[kind]
     found: Status | None = known
+    if found is None and kind in JUMPS:
+        return "refused", JUMPS[kind]
     if found is None and kind in DEFINITIONS:
         found = "refused" if DEFINITIONS[kind].function.__name__ == "refuse" else "definition"
     return found or "missing", ""

@@ -3,7 +3,7 @@
 Importing onnx_ir and onnxruntime takes several times as long as the rest of primsplit together.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from primsplit.collector import paused
@@ -93,13 +93,19 @@ def save_functions(joint: NamedBlock, functions: Mapping[str, NamedBlock], path:
 
 
 def read_model(
-    path: str, lengths: Mapping[str, int], given: Mapping[str, bool], specs: Mapping[str, Any], *, safe_where: bool
+    path: str,
+    lengths: Mapping[str, int],
+    given: Mapping[str, bool],
+    specs: Mapping[str, Any],
+    *,
+    safe_where: bool,
+    constant: Iterable[str],
 ) -> Any:
     """The block of an ONNX file, with names: see `onnxio.load`, and `onnxio.sequence_ends.Said` for the rest."""
     from primsplit.onnxio.load import load_model
     from primsplit.onnxio.sequence_ends import Said
 
-    return load_model(path, Said(lengths, given), specs, safe_where=safe_where)
+    return load_model(path, Said(lengths, given), specs, safe_where=safe_where, constant=constant)
 
 
 def kinds_in_file(path: str) -> list[str]:

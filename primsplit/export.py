@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from primsplit.activity import dead_ends
 from primsplit.audit.styles import list_split
 from primsplit.errors import SpecError
-from primsplit.ir import Block, Var, live_ops
+from primsplit.ir import Block, Op, Var, live_ops
 from primsplit.listing import names_of
 from primsplit.names import Names, name_captures
 from primsplit.parts import Split
@@ -154,7 +154,7 @@ class SplitProgram:
             {
                 "name": gradient,
                 "input": name,
-                "through": list(dict.fromkeys(f"{op.kind} at {op.place}" for op in dead_ends(live, param))),
+                "through": list(dict.fromkeys(map(_told, dead_ends(live, param)))),
             }
             for position, gradient, (param, name) in found
             if position not in self.split.targets
@@ -235,6 +235,10 @@ class SplitProgram:
         together or not at all. Raises FileError, SpecError for another form or provider.
         """
         return save_in_form(self, os.fspath(path), form, provider)
+
+
+def _told(op: Op) -> str:
+    return f"{op.kind.removeprefix('call::')} at {op.place}"
 
 
 def _lines(split: Split) -> dict[Var, dict[str, str]]:

@@ -49,6 +49,8 @@ from primsplit.rules.table import BLOCK_RULES, RULES, UNSUPPORTED, Epoch, Rule, 
 from primsplit.tracing import append, fresh_stack, name_after, recording
 from primsplit.verify import verified
 
+WANTED = "its gradient is wanted because it depends on"
+
 
 def split_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Split:
     """The split of a block with respect to some parameters, for cotangents of some results.
@@ -78,15 +80,20 @@ class _Composition:
         self.steps: list[tuple[Op, Split, Renaming, dict[str, Dim]]] = []
 
     def run_forward(self) -> None:
-        """Inline the primal of each op that the gradient goes through; copy the others."""
+        """Inline the primal of each op that the gradient goes through; copy the others, as behind what stops it."""
+        reached = {self.block.params[i] for i in self.wrt}
         for op in self.block.ops:
             of = tuple(i for i, v in enumerate(op.outputs) if v in self.needed)
-            if not of:
+            wrt = tuple(
+                i for i, v in enumerate(operands(op)) if isinstance(v, Var) and v in self.needed and v in reached
+            )
+            if not of or not wrt:
                 self.primal.copy(op)
                 continue
-            wrt = tuple(i for i, v in enumerate(operands(op)) if isinstance(v, Var) and v in self.needed)
             split = self._split(op, wrt, of)
             self.steps.append((op, split, *self.primal.inline(op, split.primal)))
+            if split.targets:
+                reached.update(op.outputs)
 
     def _split(self, op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
         try:
@@ -96,7 +103,8 @@ class _Composition:
             if error.place is None or error.place is NOWHERE or not is_inside:
                 error.place = op.place
             if isinstance(error, MissingRule) and len(error.because) < 2:
-                error.because = (*error.because, *self._why_wanted(op))
+                why = self._why_wanted(op)
+                error.because = (*(line for line in error.because if not why or not line.startswith(WANTED)), *why)
             tell_order(error, op)
             error.tape = Tape(self.block, op)
             raise
@@ -110,7 +118,7 @@ class _Composition:
         for position in self.wrt:
             source = self.block.params[position]
             if any(v in active_vars(self.block.ops, [source]) for v in reads(op)):
-                return (f"its gradient is wanted because it depends on {source.hint or f'input {position}'}",)
+                return (f"{WANTED} {source.hint or f'input {position}'}",)
         return ()
 
     def run_backward(self) -> Split:

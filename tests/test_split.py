@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from scipy import special
 from scipy.special import expit
 
 import primsplit as ps
@@ -299,6 +300,12 @@ def test_a_cotangent_that_reads_sizes_alone_has_its_inputs_symbols() -> None:
 def test_stop_gradient_blocks_one_path() -> None:
     x = np.array([3.0, 4.0])
     np.testing.assert_array_equal(ps.grad(lambda x: x[0] * ps.stop_gradient(x)[1])(x), [4.0, 0.0])
+
+
+def test_what_stop_gradient_gives_or_takes_needs_no_rule() -> None:
+    held = special.hyp0f1(1.5, 0.5)  # which has no derivative in its first argument
+    assert abs(ps.grad(lambda x: x * special.hyp0f1(ps.stop_gradient(x), 0.5))(1.5) - held) < 1e-12
+    assert abs(ps.grad(lambda x: x * ps.stop_gradient(special.hyp0f1(x, 0.5)))(1.5) - held) < 1e-12
 
 
 def test_a_primitive_without_its_rule_is_differentiated_through_its_body() -> None:

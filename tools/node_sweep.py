@@ -244,6 +244,7 @@ SAID = {"right", "right, partly zero", "not differentiable", "refused", "zero"}
 
 GROUPS = {
     "ImageDecoder": "ImageDecoder: onnxruntime has no kernel",
+    "has no derivative: its value is": "no derivative: decision trees and other steps of ai.onnx.ml",
     "rank of this value": "a rank that only the run knows",
     "Sequence|sequence|elements that a Loop": "sequences whose length or shapes only the run knows",
     "cannot load the program": "onnxruntime refuses the model: text in a locale that the machine lacks",

@@ -306,7 +306,14 @@ def opt_out(target: Primitive) -> None:
     target.bodies.clear()
 
 
-@primitive
+class _Stopping(Primitive):
+    """A primitive whose results have no derivative, so that none is asked of what they alone depend on."""
+
+    def attributes(self, *args: Any) -> dict[str, Any]:
+        return {**super().attributes(*args), "stops": True}
+
+
+@_Stopping
 def stop_gradient(x: Any) -> Any:
     """`x`, an array of any dtype or nested arrays, through which no gradient flows.
 

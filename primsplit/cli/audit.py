@@ -41,6 +41,7 @@ def audit(
     length: options.Length = None,
     absent: options.Absent = None,
     safe_where: options.SafeWhere = False,
+    constant: options.Constant = None,
     json: options.Json = False,
 ) -> None:
     """List the forward and backward pass of a function or model with the lines or nodes that they come from.
@@ -50,7 +51,7 @@ def audit(
     """
     if frozen and style is not None:
         raise SpecError("--frozen asks for the frozen values alone, and --style for the listing alone")
-    told = options.Told(length, absent, safe_where=safe_where)
+    told = options.Told(length, absent, safe_where=safe_where, constant=constant)
     made = read_subject(target, spec, wrt, dtype, quiet=json, told=told, policy=policy)
     if style is not None:
         _show_listing(made.split.listing(style.value), style, json=json)

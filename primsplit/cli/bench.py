@@ -45,6 +45,7 @@ def bench(
     length: options.Length = None,
     absent: options.Absent = None,
     safe_where: options.SafeWhere = False,
+    constant: options.Constant = None,
     inputs: options.Inputs = None,
     ranges: options.Range = None,
     json: options.Json = False,
@@ -58,7 +59,12 @@ def bench(
     none where these are bound once, as ps.trace(f, ...).prepare(...) does.
     """
     made = read_subject(
-        target, spec, wrt, dtype, quiet=json, told=options.Told(length, absent, inputs, ranges, safe_where=safe_where)
+        target,
+        spec,
+        wrt,
+        dtype,
+        quiet=json,
+        told=options.Told(length, absent, inputs, ranges, safe_where=safe_where, constant=constant),
     )
     calls = _calls(made, onnx, threads)
     for call in calls.values():

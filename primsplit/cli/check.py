@@ -38,6 +38,7 @@ def check(
     length: options.Length = None,
     absent: options.Absent = None,
     safe_where: options.SafeWhere = False,
+    constant: options.Constant = None,
     inputs: options.Inputs = None,
     ranges: options.Range = None,
     json: options.Json = False,
@@ -48,7 +49,7 @@ def check(
     products with it, with those of the gradient that is beside them. An ONNX model is run by the standard's reference,
     at random inputs where --inputs gives none. The exit status is 1 unless every row is ok.
     """
-    told = options.Told(length, absent, inputs, ranges, safe_where=safe_where)
+    told = options.Told(length, absent, inputs, ranges, safe_where=safe_where, constant=constant)
     made = read_subject(target, spec, wrt, dtype, quiet=json, told=told, mode=mode)
     with tempfile.TemporaryDirectory(prefix="primsplit-") as scratch:
         path = onnx or os.path.join(scratch, "fresh.onnx")

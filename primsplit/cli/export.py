@@ -37,6 +37,7 @@ def export(
     length: options.Length = None,
     absent: options.Absent = None,
     safe_where: options.SafeWhere = False,
+    constant: options.Constant = None,
     provider: options.Provider = options.ProviderName.CPU,
     json: options.Json = False,
 ) -> None:
@@ -51,10 +52,11 @@ def export(
     if target.endswith(".onnx"):
         if dtype is not None or branches is not options.BranchesName.EXPLORE:
             raise SpecError("--dtype and --branches are for Python files: a model has its dtypes already")
-        told = {"spec": spec, "length": length, "absent": absent, "safe_where": safe_where, "provider": provider}
-        grad(target, onnx=onnx, wrt=wrt, mode=mode, form=form, chunk=chunk, policy=policy, **told, json=json)
+        told = {"spec": spec, "length": length, "absent": absent, "safe_where": safe_where, "constant": constant}
+        said = {"mode": mode, "form": form, "chunk": chunk, "policy": policy, "provider": provider}
+        grad(target, onnx=onnx, wrt=wrt, **told, **said, json=json)
         return
-    options.Told(length, absent, safe_where=safe_where).refuse()
+    options.Told(length, absent, safe_where=safe_where, constant=constant).refuse()
     started = time.perf_counter()
     made = Exported(target, spec, wrt, dtype, quiet=json, mode=mode, chunk=chunk, branches=branches, policy=policy)
     keep_apart("--onnx", onnx, made.file.path)

@@ -41,6 +41,7 @@ def grad(
     length: options.Length = None,
     absent: options.Absent = None,
     safe_where: options.SafeWhere = False,
+    constant: options.Constant = None,
     provider: options.Provider = options.ProviderName.CPU,
     json: options.Json = False,
 ) -> None:
@@ -55,8 +56,9 @@ def grad(
     started = time.perf_counter()
     with progress(f"differentiating {model}", quiet=json):
         kind = read_mode("gradient" if mode is None else mode.value)
+        told = options.Told(length, absent, safe_where=safe_where, constant=constant)
         made = derive(
-            options.Told(length, absent, safe_where=safe_where).load(model, options.read_specs(spec)),
+            told.load(model, options.read_specs(spec)),
             mode=kind,
             wrt=wrt or None,
             of=of or None,

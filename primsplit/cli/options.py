@@ -158,6 +158,15 @@ SafeWhere = Annotated[
     bool,
     typer.Option("--safe-where", help="Of an ONNX model: no NaN in the gradient from sides of a Where not taken."),
 ]
+Constant = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--constant",
+        metavar="NAME",
+        help="A node of an ONNX model, or an operator such as TreeEnsembleRegressor, whose value has no derivative; "
+        "repeat.",
+    ),
+]
 Inputs = Annotated[
     str | None,
     typer.Option("--inputs", metavar="PATH", help="An .npz of arrays for an ONNX model's inputs; others are drawn."),
@@ -226,12 +235,16 @@ class Told:
     inputs: str | None = None
     ranges: list[str] | None = None
     safe_where: bool = False
+    constant: list[str] | None = None
 
     def load(self, path: str, specs: Mapping[str, str] | None = None) -> Program:
         """The model, its sequences of these lengths, its optional inputs given but for those that are absent."""
         given = dict.fromkeys(self.absent or [], False)
         lengths = read_lengths(self.length)
-        return load_model(path, lengths=lengths, given=given, specs=specs, safe_where=self.safe_where)
+        constant = self.constant or ()
+        return load_model(
+            path, lengths=lengths, given=given, specs=specs, safe_where=self.safe_where, constant=constant
+        )
 
     def refuse(self) -> None:
         """Raise SpecError where something is told of a Python file's inputs."""
@@ -241,6 +254,8 @@ class Told:
                 raise SpecError(f"--{name} is for ONNX models", cure="A Python file says it in example_inputs().")
         if self.safe_where:
             raise SpecError("--safe-where is for ONNX models", cure="In Python, write ps.safe_where.")
+        if self.constant:
+            raise SpecError("--constant is for ONNX models", cure="In Python, write ps.stop_gradient.")
 
 
 class Exported:

@@ -1,4 +1,4 @@
-"""`ai.onnx.ml`: numbers and texts looked up among keys. What is found has no gradient; what lies beside it has.
+"""`ai.onnx.ml`: numbers and texts looked up among keys. What is found has no derivative.
 
 A key is compared with every input: a table of a few hundred keys is no slower than a search.
 """
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.array import Array
+from primsplit.definitions.jumps import jumping
 from primsplit.definitions.table import defines
 from primsplit.errors import UnsupportedFunction
 from primsplit.ops import op
@@ -32,7 +33,8 @@ def one_hot_encoder(
     An element of no category gives zeros, also where `zeros` = 0 and onnxruntime's kernel fails.
     """
     whole = x if _is_text(x) or x.dtype == np.int64 else op.Cast(x, to=np.int64)
-    return op.Cast(_hits(whole, _table(cats_strings if _is_text(x) else cats_int64s, whole)), to=np.float32)
+    hits = _hits(whole, _table(cats_strings if _is_text(x) else cats_int64s, whole))
+    return jumping(op.Cast(hits, to=np.float32), x, "OneHotEncoder")
 
 
 @defines("ai.onnx.ml::LabelEncoder")
@@ -46,7 +48,7 @@ def label_encoder(x: Array, *, outputs: int = 1, **attributes: Any) -> Any:
     hits = op.Cast(_hits(x, keys.astype(x.dtype)), to=np.int32)
     place = op.ArgMax(hits, axis=-1, keepdims=0)
     is_known = op.Greater(op.ReduceMax(hits, [-1], keepdims=0), 0)
-    return op.Where(is_known, op.Gather(_constant(values), place), _constant(default))
+    return jumping(op.Where(is_known, op.Gather(_constant(values), place), _constant(default)), x, "LabelEncoder")
 
 
 def _is_text(x: Array) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
+from primsplit.definitions.jumps import jumping
 from primsplit.definitions.scores import labelled, numbers, rounded, transformed
 from primsplit.definitions.table import defines
 from primsplit.errors import ShapeError, UnsupportedFunction
@@ -59,8 +60,8 @@ def imputer(
 
 @defines("ai.onnx.ml::Binarizer")
 def binarizer(x: Array, *, outputs: int = 1, threshold: float = 0.0) -> Any:
-    """1 where `x` is above the threshold, else 0: nothing that has a gradient."""
-    return op.Cast(op.Greater(x, np.asarray(threshold, x.dtype)), to=x.dtype)
+    """1 where `x` is above the threshold, else 0."""
+    return jumping(op.Cast(op.Greater(x, np.asarray(threshold, x.dtype)), to=x.dtype), x, "Binarizer")
 
 
 @defines("ai.onnx.ml::FeatureVectorizer")

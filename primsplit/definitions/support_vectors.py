@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.definitions.jumps import jumping
 from primsplit.definitions.scores import labelled, numbers, rounded, transformed
 from primsplit.definitions.table import defines
 from primsplit.errors import UnsupportedFunction
@@ -45,7 +46,7 @@ def regressor(
     rho: Sequence[float],
     support_vectors: Sequence[float] = (),
 ) -> Any:
-    """`kernels @ coefficients + rho`, one score a row; its sign, without a gradient, of a `one_class` machine.
+    """`kernels @ coefficients + rho`, one score a row; of a `one_class` machine its sign, which has no derivative.
 
     Without support vectors the coefficients are those of the features.
     """
@@ -59,7 +60,8 @@ def regressor(
     scores = op.Add(scores, np.asarray(rho[0], wide.dtype))
     if one_class:
         one = np.ones((), wide.dtype)
-        scores = op.Where(op.Greater(scores, np.zeros((), wide.dtype)), one, -one)
+        sign = op.Where(op.Greater(scores, np.zeros((), wide.dtype)), one, -one)
+        scores = jumping(sign, scores, "SVMRegressor", "of one class, its value is a sign")
     return rounded(transformed(scores, post_transform))
 
 

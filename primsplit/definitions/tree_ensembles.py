@@ -1,7 +1,4 @@
-"""`ai.onnx.ml`: ensembles of decision trees. Between thresholds their values are constant: no gradient flows through.
-
-A threshold moves no value either, as with Greater or ArgMax, so that a model is differentiated along what else it does.
-"""
+"""`ai.onnx.ml`: ensembles of decision trees. Between thresholds their values are constant: see `jumps`."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,6 +9,7 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to, reshape_to
 from primsplit.definitions.forests import Branch, Forest, Table
+from primsplit.definitions.jumps import jumping
 from primsplit.definitions.scores import labelled, numbers, rounded, transformed
 from primsplit.definitions.table import defines
 from primsplit.errors import ParseError, UnsupportedFunction
@@ -103,7 +101,8 @@ def regressor(
     dtypes = _told(attributes, "nodes_values").dtype, _told(attributes, "target_weights").dtype
     scores = _scores(x, forest, _votes(attributes, "target", places), n_targets, dtypes, aggregate_function)
     base = _told(attributes, "base_values").astype(scores.dtype)
-    return rounded(transformed(op.Add(scores, base) if base.size else scores, post_transform))
+    made = rounded(transformed(op.Add(scores, base) if base.size else scores, post_transform))
+    return jumping(made, x, "TreeEnsembleRegressor")
 
 
 @defines("ai.onnx.ml::TreeEnsembleClassifier")
@@ -133,14 +132,16 @@ def classifier(
     scores = _scores(x, forest, votes, 1 if is_one else len(labels), dtypes)
     scores = op.Add(scores, base.astype(scores.dtype)) if base.size else scores
     if not is_one:
-        return labelled(op.ArgMax(scores, axis=1, keepdims=0), labels), rounded(transformed(scores, post_transform))
+        likely = rounded(transformed(scores, post_transform))
+        return labelled(op.ArgMax(scores, axis=1, keepdims=0), labels), jumping(likely, x, "TreeEnsembleClassifier")
     # Weights of which none is negative are taken for probabilities.
     is_likely = all(weight >= 0 for _, _, weight in votes)
     second = op.Greater(op.Squeeze(scores, [1]), np.asarray(0.5 if is_likely else 0.0, scores.dtype))
     is_logistic = post_transform == "LOGISTIC"
     first = op.Sub(np.ones((), scores.dtype), scores) if is_likely and not is_logistic else op.Neg(scores)
     both = op.Concat(first, scores, axis=1)
-    return labelled(op.Cast(second, to=np.int64), labels), rounded(op.Sigmoid(both) if is_logistic else both)
+    likely = rounded(op.Sigmoid(both) if is_logistic else both)
+    return labelled(op.Cast(second, to=np.int64), labels), jumping(likely, x, "TreeEnsembleClassifier")
 
 
 @defines("ai.onnx.ml::TreeEnsemble")
@@ -163,7 +164,7 @@ def ensemble(
     forest = Forest(nodes, [int(i) for i in attributes["tree_roots"]])
     scores = _scores(x, forest, votes, n_targets, (splits.dtype, weights.dtype), AGGREGATES[aggregate_function])
     made = transformed(scores, TRANSFORMS[post_transform])
-    return made if made.dtype == x.dtype else op.Cast(made, to=x.dtype)
+    return jumping(made if made.dtype == x.dtype else op.Cast(made, to=x.dtype), x, "TreeEnsemble")
 
 
 def _branches(attributes: Mapping[str, Any]) -> list[Branch]:

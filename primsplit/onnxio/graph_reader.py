@@ -22,6 +22,7 @@ from primsplit.onnxio import gradient_node, shape_vectors
 from primsplit.onnxio.aligned import Known, Recorder, record_aligned
 from primsplit.onnxio.aligned.node import aligned
 from primsplit.onnxio.batch_scan import BATCH_SCAN
+from primsplit.onnxio.constants import Constants, stopped
 from primsplit.onnxio.demands import demanded, of_rank
 from primsplit.onnxio.foreign import CURE, reason_of
 from primsplit.onnxio.known import settled_integers
@@ -49,11 +50,15 @@ FAILURES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError,
 
 
 class GraphReader:
-    """Records the nodes of a graph. `versions` are the opsets by domain that the model had in its file."""
+    """Records the nodes of a graph. `versions` are the opsets by domain that the model had in its file.
 
-    def __init__(self, path: str, versions: Mapping[str, int]) -> None:
+    `constants` are the names of nodes and operators whose values have no derivative.
+    """
+
+    def __init__(self, path: str, versions: Mapping[str, int], constants: Iterable[str] = ()) -> None:
         self.path = path
         self.versions = versions
+        self.constants = Constants(constants)
         self.values: MutableMapping[str, Entry] = {}
         self.widened: Widened = {}
         self.aligned: Known = {}
@@ -131,6 +136,8 @@ class GraphReader:
             recorded.remark = next((p.value for p in node.metadata_props if p.key == "remark"), "")
             try:
                 made = self.node(node)
+                if self.constants.holds(node):
+                    made = tuple(map(stopped, made))
             except FAILURES as error:
                 if isinstance(error, PrimsplitError):
                     raise

@@ -1,6 +1,6 @@
 """An ONNX model as a Block: opset converted, functions inlined, types inferred anew, weights read when asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,14 +46,17 @@ class Model:
     states: tuple[StatePair, ...] = ()
 
 
-def load_model(path: str, said: Said, specs: Specs | None = None, *, safe_where: bool = False) -> Model:
+def load_model(
+    path: str, said: Said, specs: Specs | None = None, *, safe_where: bool = False, constant: Iterable[str] = ()
+) -> Model:
     """Read a model of any opset that can be told in the one primsplit writes.
 
     `said` tells of sequences and optionals, `specs` the types of other inputs, where they are narrower than declared.
-    With `safe_where` a cotangent of 0 stays 0 on the side of a Where that is not taken.
+    With `safe_where` a cotangent of 0 stays 0 on the side of a Where that is not taken. `constant` are names of nodes
+    and operators that no derivative goes through.
 
-    Raises SpecError where that does not fit, FileError where the file cannot be read, ParseError where it is no valid
-    model, UnsupportedFunction for an operator that is neither of the standard nor has a definition, at its node.
+    Raises SpecError where any of that does not fit, FileError where the file cannot be read, ParseError where it is no
+    valid model, UnsupportedFunction for an operator that is neither of the standard nor has a definition, at its node.
     """
     with paused():
         file = read_file(path)
@@ -63,7 +66,7 @@ def load_model(path: str, said: Said, specs: Specs | None = None, *, safe_where:
         _tell_nearest(proto.graph)
         declare(proto.graph, specs or {}, path)
         _reserve_sizes(proto)
-        return _read(file, proto, Ends(GraphReader(path, versions), said), safe_where=safe_where)
+        return _read(file, proto, Ends(GraphReader(path, versions, constant), said), safe_where=safe_where)
 
 
 def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bool) -> Model:
@@ -76,6 +79,7 @@ def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bo
         ends.said.check(inputs, reader.path)
         arguments = tuple(ends.input(v, recorded) for v in inputs)
         reader.record(graph, recorded)
+        reader.constants.check(reader.path)
         entries = reader.results(graph.output)
         results = tuple(ends.output(v, entry) for v, entry in zip(graph.output, entries, strict=True))
     if not ends.results:

@@ -1,7 +1,7 @@
 """`load`: an ONNX model as a Program, which is called, split and traced like any other."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,7 @@ def load(
     given: Mapping[str, bool] | None = None,
     specs: Mapping[str, Any] | None = None,
     safe_where: bool = False,
+    constant: Collection[str] = (),
 ) -> Program:
     """The program of an ONNX model: its inputs in their order in, a result or a tuple of them out.
 
@@ -32,13 +33,17 @@ def load(
 
     Where a Where does not take a side, its gradient is NaN if the side's own derivative is infinite or NaN there, as in
     PyTorch; with `safe_where` it is 0, at the price of some more operators in the backward pass.
+    `constant` names nodes, or operators such as "TreeEnsembleRegressor", whose values are taken for constants: their
+    derivative is 0, whatever it would be, and it is not refused where they have none.
     A sequence in the result whose length only the run knows is one array of its elements; where these may differ in
     shape, a dict of `elements`, one after the other in a row, and of their `shapes`.
     The states that a file of primsplit's tells of are no arguments: the program keeps them, from their first values on.
     Raises FileError, ParseError, SpecError for lengths or specs that do not fit, or UnsupportedFunction for an operator
     that is not of the standard, and for an input that is a sequence without a length.
     """
-    model = read_model(os.fspath(path), lengths or {}, given or {}, specs or {}, safe_where=safe_where)
+    model = read_model(
+        os.fspath(path), lengths or {}, given or {}, specs or {}, safe_where=safe_where, constant=constant
+    )
     results = model.results[0] if len(model.results) == 1 else model.results
     leaves, arguments = trees.flatten((model.arguments, {}))
     # States come behind what a call gives, also where the file has them before cotangents.
@@ -52,7 +57,12 @@ def load(
         static=[ARRAY] * len(leaves),
         initializers=model.params,
         narrowed=lambda ranks: load(
-            path, lengths=lengths, given=given, specs={**(specs or {}), **ranks}, safe_where=safe_where
+            path,
+            lengths=lengths,
+            given=given,
+            specs={**(specs or {}), **ranks},
+            safe_where=safe_where,
+            constant=constant,
         ),
         states=Carried.of(model.states),
     )

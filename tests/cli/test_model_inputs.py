@@ -13,7 +13,7 @@ import primsplit as ps
 from primsplit.domains import integer_bounds
 from primsplit.programs.arguments import draw_arrays
 
-HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
+HEAD = '<ir_version: 8, opset_import: ["" : 18, "ai.onnx.ml" : 3]>\n'
 SEQUENCES = """g (seq(float[n,3]) xs, optional(float[3]) b) => (float[m,3] y) {
   z = ConcatFromSequence<axis: int = 0>(xs)
   y = Mul(z, z)
@@ -73,6 +73,21 @@ def test_every_command_takes_lengths_of_sequences_and_absent_optionals(
         assert names <= {row["name"] for row in done.json["rows"]}
 
 
+STEP = "g (float[N] x) => (float[N] y) { z = ai.onnx.ml.Binarizer<threshold = 0.25>(x) y = Mul(z, x) }"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_takes_operators_for_constants(
+    command: str, primsplit: Callable[..., Any], saved: Callable[[str], Path]
+) -> None:
+    done = primsplit(command, saved(STEP), *COMMANDS[command])
+    assert done.status == 1
+    assert "Binarizer has no derivative" in done.error
+    assert "--constant Binarizer" in done.error
+    done = primsplit(command, saved(STEP), "--constant", "Binarizer", *COMMANDS[command], "--json")
+    assert done.status == 0, done.error
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_sequence_without_a_length_is_refused_with_the_option(
     command: str, primsplit: Callable[..., Any], saved: Callable[[str], Path]
@@ -90,6 +105,7 @@ def test_a_sequence_without_a_length_is_refused_with_the_option(
         (["--length", "xs:-1"], "cannot read --length"),
         (["--length", "q:1"], "no input q that is a sequence"),
         (["--absent", "xs"], "no input xs that is an optional"),
+        (["--length", "xs:1", "--constant", "Floor"], "no node and no operator Floor"),
         (["--length", "xs:1", "--range", "b"], "--range x:0.5,2"),
         (["--length", "xs:1", "--range", "b:2,1"], "cannot read --range"),
         (["--length", "xs:1", "--range", "b:0,inf"], "cannot read --range"),

@@ -41,7 +41,6 @@ ROWS = [
     row("Normalizer", X, norm="L1"),
     row("Normalizer", X, norm="L2"),
     row("Imputer", HOLES, imputed_value_floats=floats(4), replaced_value_float=float("nan")),
-    row("Binarizer", X, threshold=0.25),
     row("FeatureVectorizer", X, draw(3, 2), inputdimensions=[4, 2]),
     row("ArrayFeatureExtractor", X, np.array([2, 0, 2])),
     row("LinearRegressor", X, coefficients=floats(8), intercepts=floats(2), targets=2),
@@ -138,6 +137,7 @@ ROWS = [
 CODES = np.array([[3, 1], [7, 3], [2, 1]])
 NAMES = np.array([["ant"], ["fly"], ["cow"]], np.object_)
 JUMPS = [
+    row("Binarizer", X, threshold=0.25),
     row("OneHotEncoder", CODES, cats_int64s=[1, 2, 3]),
     row("OneHotEncoder", CODES.astype(np.float32) + 0.5, cats_int64s=[1, 2, 3]),
     row("OneHotEncoder", NAMES, cats_strings=["fly", "ant", "bee"]),

@@ -1,0 +1,123 @@
+"""A derivative through a model whose value jumps is refused by name, or 0 where that is taken for a constant."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+import primsplit as ps
+from primsplit.errors import MissingRule, SpecError
+
+MODEL = """<ir_version: 10, opset_import: ["": 21, "ai.onnx.ml": 3]>
+    pipeline (float[N, 2] x, float[2] w) => (float[N, 2] y) {
+        scaled = ai.onnx.ml.Scaler<offset = [0.5], scale = [2.0]>(x)
+        [step] jumped = %s(scaled)
+        y = Mul(jumped, w)
+    }"""
+TREE = (
+    "ai.onnx.ml.TreeEnsembleRegressor<n_targets = 2, nodes_featureids = [0, 0, 0], nodes_falsenodeids = [2, 0, 0],"
+    'nodes_modes = ["BRANCH_LEQ", "LEAF", "LEAF"], nodes_nodeids = [0, 1, 2], nodes_treeids = [0, 0, 0],'
+    "nodes_truenodeids = [1, 0, 0], nodes_values = [0.0, 0.0, 0.0], target_ids = [0, 1], target_nodeids = [1, 2],"
+    "target_treeids = [0, 0], target_weights = [3.0, 5.0]>"
+)
+STEPS = {
+    "TreeEnsembleRegressor": (TREE, "between its thresholds"),
+    "Binarizer": ("ai.onnx.ml.Binarizer<threshold = 0.25>", "both sides of its threshold"),
+    "LabelEncoder": (
+        "ai.onnx.ml.LabelEncoder<keys_floats = [0.0], values_floats = [3.0], default_float = 1.0>",
+        "looked up among keys",
+    ),
+}
+X, W = np.array([[0.25, 0.5], [1.0, 2.0]], np.float32), np.array([2.0, 4.0], np.float32)
+
+
+def saved(name: str, folder: Path) -> str:
+    onnx.save(onnx.parser.parse_model(MODEL % STEPS[name][0]), folder / "pipeline.onnx")
+    return str(folder / "pipeline.onnx")
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_gradient_through_it_is_refused_with_its_name_its_node_and_the_ways_out(name: str, tmp_path: Path) -> None:
+    model = ps.load(saved(name, tmp_path))
+    with pytest.raises(MissingRule) as caught:
+        ps.split(model, wrt="x")
+    told = str(caught.value)
+    assert told.startswith(f"{name} has no derivative: its value is")
+    assert STEPS[name][1] in told
+    assert "at pipeline.onnx:2 in step" in told
+    assert "because it depends on x" in told
+    assert f'constant=["{name}"]' in told
+    assert f"--constant {name}" in told
+
+
+TRANSFORMS = {
+    "grad": lambda f, x: ps.grad(lambda x: np.sum(f(x)))(x),
+    "jvp": lambda f, x: ps.jvp(f, (x,), (x,)),
+    "hvp": lambda f, x: ps.value_grad_and_hvp(lambda x: np.sum(f(x)))(x, x),
+    "jacobian": lambda f, x: ps.jacobian(f)(x),
+    "grad of vmap": lambda f, x: ps.grad(lambda x: np.sum(ps.vmap(lambda row: f(row[None]))(x)))(x),
+    "vmap of grad": lambda f, x: ps.vmap(ps.grad(lambda row: np.sum(f(row[None]))))(x),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_so_is_every_other_derivative(name: str, tmp_path: Path) -> None:
+    model = ps.load(saved("TreeEnsembleRegressor", tmp_path))
+    with pytest.raises(MissingRule, match="TreeEnsembleRegressor has no derivative"):
+        TRANSFORMS[name](lambda x: model(x, W), X)
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_what_is_taken_for_a_constant_has_none_in_any(name: str, tmp_path: Path) -> None:
+    model = ps.load(saved("TreeEnsembleRegressor", tmp_path), constant=["step"])
+    found = TRANSFORMS[name](lambda x: model(x, W), X)
+    *_, derivative = found if isinstance(found, tuple) else (found,)
+    assert not np.any(derivative)
+
+
+def test_what_does_not_go_through_it_is_differentiated(tmp_path: Path) -> None:
+    model = ps.load(saved("TreeEnsembleRegressor", tmp_path))
+    np.testing.assert_array_equal(model(X, W), [[6.0, 0.0], [0.0, 20.0]])
+    slope = ps.split(model, wrt="w").joint()(X, W, np.ones((2, 2), np.float32))[1]
+    np.testing.assert_array_equal(slope, [3.0, 5.0])
+    slope = ps.grad(lambda x: np.sum(x**2) + np.sum(ps.stop_gradient(model(x, W))))(X)
+    np.testing.assert_array_equal(slope, 2 * X)
+    slope = ps.grad(lambda x: np.sum(x * model(ps.stop_gradient(x), W)))(X)
+    np.testing.assert_array_equal(slope, model(X, W))
+
+
+@pytest.mark.parametrize("name", ["step", "TreeEnsembleRegressor", "ai.onnx.ml::TreeEnsembleRegressor"])
+def test_a_constant_is_named_by_its_node_or_its_operator(name: str, tmp_path: Path) -> None:
+    made = ps.split(ps.load(saved("TreeEnsembleRegressor", tmp_path), constant=[name]), wrt=["x", "w"])
+    _, by_x, by_w = made.joint()(X, W, np.ones((2, 2), np.float32))
+    np.testing.assert_array_equal(by_x, np.zeros_like(X))
+    np.testing.assert_array_equal(by_w, [3.0, 5.0])
+    (row,) = made.zero_table()
+    assert row["through"] == ["stop_gradient at pipeline.onnx:2 in step"]
+
+
+def test_a_differentiable_node_may_be_a_constant_too(tmp_path: Path) -> None:
+    model = ps.load(saved("TreeEnsembleRegressor", tmp_path), constant=["Scaler"])
+    assert not np.any(ps.split(model, wrt="x").joint()(X, W, np.ones((2, 2), np.float32))[1])
+
+
+def test_a_constant_that_no_node_is_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="no node and no operator Floor"):
+        ps.load(saved("TreeEnsembleRegressor", tmp_path), constant=["step", "Floor"])
+
+
+def test_the_sign_of_a_machine_of_one_class_is_refused_and_its_score_is_not(tmp_path: Path) -> None:
+    text = """<ir_version: 10, opset_import: ["": 21, "ai.onnx.ml": 3]>
+        machine (float[N, 2] x) => (float y) {
+            scores = ai.onnx.ml.SVMRegressor<coefficients = [2.0, 3.0], rho = [1.0], one_class = %d>(x)
+            y = ReduceSum<keepdims = 0>(scores)
+        }"""
+    slopes: dict[int, Any] = {}
+    for one_class in (0, 1):
+        onnx.save(onnx.parser.parse_model(text % one_class), tmp_path / "machine.onnx")
+        slopes[one_class] = ps.grad(ps.load(tmp_path / "machine.onnx"))
+    np.testing.assert_array_equal(slopes[0](X), [[2.0, 3.0], [2.0, 3.0]])
+    with pytest.raises(MissingRule, match="SVMRegressor has no derivative: of one class, its value is a sign"):
+        slopes[1](X)
