@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 
 from primsplit.array import Array
-from primsplit.broadcasting import expand_to, ones_like, reshape_to
+from primsplit.broadcasting import expand_to, ones_like, reshape_to, zeros_like
 from primsplit.definitions.heads import cast_to
 from primsplit.definitions.table import defines
 from primsplit.errors import ShapeError, UnsupportedFunction
@@ -31,7 +31,7 @@ CHANGED = {
     "BatchNormalization": 14,
     "Cast": 6,
     "Clip": 11,
-    "Dropout": 10,
+    "Dropout": 12,
     "GroupNormalization": 21,
     **dict.fromkeys(("Hardmax", "LogSoftmax", "Softmax"), 13),
     "Pad": 11,
@@ -116,19 +116,21 @@ def dropout(
 ) -> tuple[Array, Array]:
     """Some elements set to 0, the others scaled up, unless `is_test`; and which stay, in the dtype of `x`."""
     if is_test:
-        return _kept(x)
+        return op.Identity(x), ones_like(x)
     y, mask = op.Dropout(x, np.float32(ratio), np.array(True), outputs=2)
     return y, cast_to(mask, x.dtype)
 
 
 @defines(f"{EARLIER}::Dropout", since=7)
 def dropout_of_inference(x: Array, *, outputs: int = 1, ratio: float = 0.5) -> tuple[Array, Array]:
-    """The input: since this version a model drops nothing."""
-    return _kept(x)
+    """The input: since this version a model drops nothing. The standard leaves the mask open; onnxruntime's is 0."""
+    return op.Identity(x), zeros_like(x)
 
 
-def _kept(x: Array) -> tuple[Array, Array]:
-    return op.Identity(x), ones_like(x)
+@defines(f"{EARLIER}::Dropout", since=10)
+def dropout_with_bools(x: Array, *, outputs: int = 1, ratio: float = 0.5) -> tuple[Array, Array]:
+    """The same, with a mask of bools."""
+    return op.Identity(x), op.Cast(zeros_like(x), to=np.bool_)
 
 
 @defines(f"{EARLIER}::BatchNormalization")

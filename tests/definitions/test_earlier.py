@@ -259,9 +259,14 @@ def test_the_factors_of_an_old_operator_tell_the_rank_of_what_it_reads(name: str
     check_grads(program, X, symbolic=False, step=1e-3)
 
 
-def test_what_a_dropout_keeps_is_of_the_inputs_dtype(tmp_path: Path) -> None:
-    found = ps.load(saved(tmp_path, 7, "Dropout", [X], [X, X], {}))(X)
-    np.testing.assert_array_equal(found, [X, np.ones_like(X)])
+@pytest.mark.parametrize("opset", [7, 9, 10, 11])
+def test_the_mask_of_a_dropout_that_drops_nothing_is_onnxruntimes(opset: int, tmp_path: Path) -> None:
+    x = X.astype(np.float32)
+    path = saved(tmp_path, opset, "Dropout", [x], [x, x if opset < 10 else x > 0], {})
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    for found, expected in zip(ps.load(path)(x), session.run(None, {"x0": x}), strict=True):
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_a_training_batch_gives_its_statistics_as_well(tmp_path: Path) -> None:
