@@ -25,6 +25,7 @@ from primsplit.onnxio.batch_scan import BATCH_SCAN
 from primsplit.onnxio.constants import Constants, stopped
 from primsplit.onnxio.demands import demanded, of_rank
 from primsplit.onnxio.foreign import CURE, reason_of
+from primsplit.onnxio.invalid_nodes import told_node
 from primsplit.onnxio.known import settled_integers
 from primsplit.onnxio.modelfile import MOST_NODES
 from primsplit.onnxio.nested_nodes import KINDS, Reading, record_nested
@@ -243,7 +244,7 @@ class GraphReader:
 
     def check_standard(self, node: onnx.NodeProto, domain: str, kind: str) -> None:
         """Raise UnsupportedFunction for a node that the pinned opset cannot tell."""
-        where = f"{self.path}: node {node.name or self.count} is {kind}"
+        where = f"{self.path}: {told_node(node, self.count)} is {kind}"
         if reason := reason_of(kind):
             raise UnsupportedFunction(f"{where}, which {reason}", cure=CURE)
         if domain or not exists(kind):

@@ -18,6 +18,7 @@ import onnx.defs
 import onnx.helper
 
 from primsplit.errors import FileError, ParseError, UnsupportedFunction
+from primsplit.onnxio.invalid_nodes import invalid_node
 from primsplit.onnxio.tensor_checks import bytes_of, check_tensor
 
 MOST_BYTES = 2**31
@@ -218,7 +219,7 @@ def check_model(proto: onnx.ModelProto, path: str) -> None:
     try:
         onnx.checker.check_model(proto)
     except (onnx.checker.ValidationError, ValueError, RuntimeError) as error:
-        raise invalid(path, error) from None
+        raise invalid_node(proto, (whole, *inner), path, first_line(error)) or invalid(path, error) from None
     finally:
         for tensor in unranked:
             tensor.ClearField("shape")

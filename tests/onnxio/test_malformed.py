@@ -240,6 +240,37 @@ def test_a_node_that_its_operator_does_not_take_is_refused(nodes: str, words: st
         ps.split(ps.load(path))
 
 
+@pytest.mark.parametrize(
+    ("nodes", "where", "cure"),
+    [
+        ("a = Relu (x) y = Foo (a)", "node 2, a Foo giving y", "give the node that domain"),
+        ("a = Relu (x) y = Swish (a)", "node 2, a Swish giving y", ""),
+        ("a = Relu (x) y = Upsample (a)", "node 2, an Upsample giving y", "ONNX has Upsample at other opsets"),
+        ("a = Relu (x) y = Add (a)", "node 2, an Add giving y", ""),
+        (
+            (
+                "s = ReduceSum <keepdims = 0> (x) c = Cast <to = 9> (s) y = If (c) <then_branch = t () => (float[N] p) "
+                "{ p = Foo (x) }, else_branch = e () => (float[N] q) { q = Relu (x) }>"
+            ),
+            "node 1 of the graph t, a Foo giving p",
+            "give the node that domain",
+        ),
+        ("a = Relu (x) y = custom.Foo (a)", "node 2, a Foo giving y, is custom::Foo", "a function of that name"),
+    ],
+)
+def test_a_node_without_a_name_is_told_by_its_number_and_what_it_gives(
+    nodes: str, where: str, cure: str, tmp_path: Path
+) -> None:
+    head = '<ir_version: 10, opset_import: ["" : 21, "custom" : 1]> g (float[N] x) => (float[N] y)'
+    path = str(tmp_path / "model.onnx")
+    onnx.save(onnx.parser.parse_model(f"{head} {{ {nodes} }}"), path)
+    with pytest.raises(PrimsplitError) as caught:
+        ps.load(path)
+    assert where in str(caught.value)
+    assert cure in str(caught.value)
+    assert len(str(caught.value).splitlines()) < 10
+
+
 SCALARS = {
     "axes of ReduceSum": "a = Constant<value: tensor = int64 {1}>() y = ReduceSum(x, a)",
     "axes of Squeeze": "a = Constant<value: tensor = int64 {1}>() y = Squeeze(x, a)",
