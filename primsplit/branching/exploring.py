@@ -221,6 +221,8 @@ class _Joining:
         self.first = exploration.paths[0]
         self.asked = exploration.asked()
         self.left_out: dict[tuple[str, int], str] = {}
+        self.noting: set[str] = set()
+        """The files whose functions note what they set, also where nothing was asked."""
         self.asked_for_number: PrimsplitError | None = None
         """The error of a run with joins that substitutes may do without."""
 
@@ -229,7 +231,7 @@ class _Joining:
         into = tracing.current()
         if not into.explores or into.examples is not None:
             return None
-        while (joined := FUNCTIONS["joins"](self.asked, self.left_out.keys())) is not None:
+        while (joined := FUNCTIONS["joins"](self.asked, self.left_out.keys(), self.noting)) is not None:
             into.restore(self.before)
             exploration = _Exploration(self.run, self.before)
             known = len(self.asked)
@@ -241,9 +243,8 @@ class _Joining:
                         is_same = begin_alike(self.first, exploration.paths[0], len(self.before[0]))
                         return exploration.recorded() if is_same else None
             except NotJoined as error:
-                if error.at in self.left_out:
+                if not self._learns(error):
                     return None
-                self.left_out[error.at] = error.what
                 continue
             except Endless:
                 pass
@@ -255,6 +256,16 @@ class _Joining:
             if len(self.asked) == known:
                 return None
         return None
+
+    def _learns(self, error: NotJoined) -> bool:
+        """Let functions of other files note what they set, or else leave the branch out; False where it was before."""
+        if not self.noting.issuperset(error.to_note):
+            self.noting |= error.to_note
+        elif error.at in self.left_out:
+            return False
+        else:
+            self.left_out[error.at] = error.what
+        return True
 
     def reasons(self) -> tuple[str, ...]:
         """Why the first branches that may not be joined may not."""

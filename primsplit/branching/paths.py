@@ -1,7 +1,7 @@
 """Path: one way through a function whose branches depend on traced values, and the answers that it gave."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -36,11 +36,14 @@ class Endless(ConcretizationError):
 
 
 class NotJoined(TraceError):
-    """A branch at a line of a file cannot be recorded as one If, and why."""
+    """A branch at a line of a file cannot be recorded as one If, and why.
 
-    def __init__(self, at: tuple[str, int], why: str) -> None:
+    It may be where the functions of some files note what they set.
+    """
+
+    def __init__(self, at: tuple[str, int], why: str, to_note: Set[str] = frozenset()) -> None:
         super().__init__(why)
-        self.at = at
+        self.at, self.to_note = at, to_note
 
 
 class Decision(NamedTuple):

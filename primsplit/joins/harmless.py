@@ -9,14 +9,14 @@ import inspect
 import math
 import textwrap
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from primsplit.array import Array
 from primsplit.fingerprint import is_library, package_of
-from primsplit.joins.holders import HELPER, held, is_users_object, reached
+from primsplit.joins.holders import HELPER, held, is_users_object, reached, seen
 from primsplit.joins.statements import Callee, Effects, Refused, effects
 from primsplit.tracing import is_library as is_librarys_file
 
@@ -67,7 +67,9 @@ def is_harmless(callee: Callee, lookup: Lookup, callers: frozenset[types.CodeTyp
         return isinstance(method, types.FunctionType) and _is_harmless_function(method, callers, bound)
     if _module(owner) in {"logging", "warnings", "contextlib"}:
         return rest[-1] in _TELLING or rest[-1] in {"catch_warnings", "nullcontext"}
-    return _module(owner) in _MODULES and _computes(getattr(owner, rest[-1], None), rest[-1], callers)
+    is_users = isinstance(owner, types.ModuleType) and not is_library(owner.__name__)
+    is_known = is_users or _module(owner) in _MODULES
+    return is_known and _computes(getattr(owner, rest[-1], None), rest[-1], callers)
 
 
 def what_does_more(found: Effects, lookup: Lookup, callers: frozenset[types.CodeType] = frozenset()) -> str | None:
@@ -174,7 +176,7 @@ def _effects_of(code: types.CodeType) -> Effects | None:
 
     A function whose file is rewritten notes what else it sets.
     """
-    is_noted = any(name.startswith(HELPER) for name in code.co_names)
+    is_noted = _is_noted(code)
     try:
         statements = _statements_of(code)
         found = effects(statements, returns=True, is_noted=is_noted)
@@ -184,6 +186,17 @@ def _effects_of(code: types.CodeType) -> Effects | None:
     if is_noted:
         return found if found.assigned <= own.union(code.co_freevars) else None
     return None if found.written or not found.assigned <= own else found
+
+
+def files_to_note(values: Iterable[Any]) -> frozenset[str]:
+    """The user's files with functions among what these values reach that would have to note what they set."""
+    functions = (part for part in reached(values, seen) if isinstance(part, types.FunctionType))
+    codes = {f.__code__ for f in functions if not is_library(f.__module__ or "")}
+    return frozenset(c.co_filename for c in codes if not _is_noted(c) and _effects_of(c) is None)
+
+
+def _is_noted(code: types.CodeType) -> bool:
+    return any(name.startswith(HELPER) for name in code.co_names)
 
 
 def _statements_of(code: types.CodeType) -> Sequence[ast.AST]:

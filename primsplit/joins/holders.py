@@ -82,11 +82,16 @@ def seen(value: Any) -> list[Any]:
     if isinstance(value, types.BuiltinFunctionType):
         return [] if isinstance(value.__self__, types.ModuleType) else [value.__self__]
     if isinstance(value, types.ModuleType):
-        return [] if is_library(value.__name__) else [*vars(value).values()]
+        return [] if is_library(value.__name__) else [v for n, v in vars(value).items() if not _is_pythons(n)]
     if isinstance(value, types.FunctionType):
         return [] if is_library(value.__module__ or "") else _seen_by_function(value)
     kinds = value.__mro__ if isinstance(value, type) else type(value).__mro__
     return [*itertools.chain.from_iterable(map(_of_class, kinds)), *held(value)]
+
+
+def _is_pythons(name: str) -> bool:
+    """True for a name of a module that Python gives it, or that a rewritten file calls."""
+    return name in {"__builtins__", "__loader__", "__spec__"} or name.startswith(HELPER)
 
 
 def hides(value: Any) -> bool:
@@ -98,8 +103,8 @@ def hides(value: Any) -> bool:
 
 
 _OPEN = (
-    Size, Substitute, ModuleSubstitute, int, float, complex, str, bytes, type(None), type(NotImplemented), range,
-    slice, np.generic, np.ndarray, np.ufunc, np.dtype, type, property, dict, list, tuple, set,
+    Size, Substitute, ModuleSubstitute, int, float, complex, str, bytes, type(None), type(NotImplemented), type(...),
+    range, slice, np.generic, np.ndarray, np.ufunc, np.dtype, type, property, dict, list, tuple, set,
     frozenset, functools.partial, staticmethod, classmethod, types.ModuleType, types.FunctionType, types.MethodType,
     types.BuiltinFunctionType, types.MemberDescriptorType, types.GetSetDescriptorType, types.CodeType,
 )  # fmt: skip
@@ -114,10 +119,11 @@ def _of_class(kind: type) -> list[Any]:
 
 
 def _seen_by_function(function: types.FunctionType) -> list[Any]:
-    """What a function of the user's finds under the names that it reads."""
+    """What a function of the user's finds under the names that it reads, and what it has as attributes."""
     cells = (cell.cell_contents for cell in function.__closure__ or () if cell != types.CellType())
     of_module = (function.__globals__[n] for n in _names(function.__code__) if n in function.__globals__)
-    return [*cells, *of_module, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+    return [*cells, *of_module, *defaults, *vars(function).values()]
 
 
 def _names(code: types.CodeType) -> set[str]:

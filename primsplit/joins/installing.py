@@ -54,8 +54,8 @@ class _Written:
     after: Codes = field(default_factory=dict)
 
 
-def _write(filename: str, text: str, asked: Set[int], left_out: Set[int]) -> _Written:
-    """The file with what was asked at these lines joined; without codes where nothing is."""
+def _write(filename: str, text: str, asked: Set[int], left_out: Set[int], notes: bool) -> _Written:
+    """The file with what was asked at these lines joined; without codes where nothing is, unless it `notes` all."""
     helper = f"{HELPER}{next(_numbers)}"
     try:
         before = _as_written(filename, text)
@@ -63,13 +63,13 @@ def _write(filename: str, text: str, asked: Set[int], left_out: Set[int]) -> _Wr
         return _Written(helper)
     writer = Writer(filename, asked, left_out, helper)
     tree = writer.visit(ast.parse(text, filename))
-    if not writer.joins:
+    if not (writer.joins or notes):
         return _Written(helper)
     after = _functions_of(_named_like_their_function(compile(tree, filename, "exec", dont_inherit=True)))
     return _Written(helper, writer.joins, before, after)
 
 
-Asked = tuple[str, str, frozenset[int], frozenset[int]]
+Asked = tuple[str, str, frozenset[int], frozenset[int], bool]
 
 
 class _Spare:
@@ -80,18 +80,21 @@ class _Spare:
 
 
 class Rewriting:
-    """Functions of one file, each with the code that it is to have: what their tests ask at some lines is joined."""
+    """Functions of one file, each with the code that it is to have: what their tests ask at some lines is joined.
 
-    def __init__(self, filename: str, asked: Set[int], left_out: Set[int]) -> None:
+    Where something is, or the file `notes` it, functions note what they set.
+    """
+
+    def __init__(self, filename: str, asked: Set[int], left_out: Set[int], *, notes: bool = False) -> None:
         text = "".join(linecache.getlines(filename))
-        self.asked: Asked = (filename, text, frozenset(asked), frozenset(left_out))
+        self.asked: Asked = (filename, text, frozenset(asked), frozenset(left_out), notes)
         with _Spare.lock:
             spare = _Spare.written.used(self.asked)
             written = spare.pop() if spare else None
         self.written = written or _write(*self.asked)
         self.helper, self.joins = self.written.helper, self.written.joins
         self.codes: list[tuple[types.FunctionType, types.CodeType]] = []
-        for function in _functions_in(filename) if self.joins else ():
+        for function in _functions_in(filename) if self.written.after else ():
             key = (function.__code__.co_qualname, function.__code__.co_firstlineno)
             old, new = self.written.before.get(key), self.written.after.get(key)
             if old is None or new is None or new == old or original(function) != old:

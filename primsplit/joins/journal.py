@@ -151,13 +151,6 @@ def changing(owner: Any, attribute: str | None = None, *, in_place: bool = False
     return owner
 
 
-def changing_in_call(owner: Any, attribute: str | None = None, *, in_place: bool = False) -> Any:
-    """As `changing`, in a function that a side may call, where nothing tells whether an array is known outside."""
-    if _open.journals and type(owner) is np.ndarray and attribute is None:
-        raise NotJoined(_open.journals[-1].at, "it calls what writes to an array of known numbers")
-    return changing(owner, attribute, in_place=in_place)
-
-
 def sharing(name: Callable[[], Any]) -> None:
     """Note the one name that a function reads, which others read too, and which is given another value next."""
     if _open.journals:

@@ -15,7 +15,7 @@ from primsplit.branching.raising import raising_op
 from primsplit.control.branching import choose
 from primsplit.errors import PrimsplitError, TraceError
 from primsplit.ir import walk
-from primsplit.joins.harmless import UNKNOWN, is_harmless, meaning, what_does_more
+from primsplit.joins.harmless import UNKNOWN, files_to_note, is_harmless, meaning, what_does_more
 from primsplit.joins.holders import bases_of, hides, reached, roots_of, seen
 from primsplit.joins.journal import Journal, content, journal
 from primsplit.joins.places import Places
@@ -65,17 +65,21 @@ class Statement:
             value = names.get(name, meaning(name, frame.f_globals))
             return UNKNOWN if is_missing(value) else value
 
-        if (read := what_does_more(join.effects, given_or_meant)) is not None:
-            raise self.refusal(f"it reads {read}")
-        for callee in sorted(join.effects.calls):
-            if not is_harmless(callee, lookup):
-                raise self.refusal(f"it calls {'.'.join(callee).lstrip('.')}")
         read_before = map(given_or_meant, join.effects.read - {*join.names})
         self.read = [value for value in read_before if value is not UNKNOWN]
+        if (read := what_does_more(join.effects, given_or_meant)) is not None:
+            raise self._does_more(f"it reads {read}")
+        for callee in sorted(join.effects.calls):
+            if not is_harmless(callee, lookup):
+                raise self._does_more(f"it calls {'.'.join(callee).lstrip('.')}")
         self.own = self._with_own_handles()
 
     def refusal(self, why: str) -> NotJoined:
         return NotJoined(self.join.at, why)
+
+    def _does_more(self, why: str) -> NotJoined:
+        before = (value for value in (*self.given, *self.read) if not is_missing(value))
+        return NotJoined(self.join.at, why, files_to_note(before))
 
     def _with_own_handles(self) -> set[str]:
         """The names whose arrays a side may write to as its own; one that is shown elsewhere is lent to it (`Journal`).

@@ -91,11 +91,15 @@ class Pointers:
             shown.setdefault(id(array), leaf)
         found = {}
         for leaf, array in arrays.items():
-            number = self._number(array, before, lambda new, leaf=leaf: self._of_new(shown.get(id(new), leaf)))
+            number = self._number(array, before, self._newest(shown, leaf))
             self.met.setdefault(leaf, []).append(number)
             is_told = number is not None and number.now is not None
             found[leaf.key] = number.now if number is not None and is_told else _constant(_UNTOLD)
         return found
+
+    def _newest(self, shown: Mapping[int, Leaf], leaf: Leaf) -> Callable[[Any], int]:
+        """The number of an array that a side made, and that the value of a leaf may be: by the first that shows it."""
+        return lambda array: self._of_new(shown.get(id(array), leaf))
 
     def _number(self, array: Any, before: Before, new: Callable[[Any], int]) -> Number | None:
         """The number of an array; None for another view of one from before. `new` tells that of one that is new."""

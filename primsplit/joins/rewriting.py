@@ -212,7 +212,7 @@ class Writer(ast.NodeTransformer):
         node.value = self.visit(node.value)
         if isinstance(node.target, ast.Name):
             name = self.visit_Name(ast.Name(node.target.id, ast.Load()))
-            return [*self._at(node, [ast.Expr(ast.Call(self._changing(), [name], []))]), node]
+            return [*self._at(node, [ast.Expr(ast.Call(self._helper("changing"), [name], []))]), node]
         attribute = [ast.Constant(node.target.attr)] if isinstance(node.target, ast.Attribute) else []
         node.target = self._noted(node.target, *attribute, keywords=[in_place])
         return node
@@ -227,12 +227,9 @@ class Writer(ast.NodeTransformer):
         """An attribute or element that is set, of an owner that is noted before."""
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Store):
-            owner = ast.Call(self._changing(), [node.value, *attribute], [*keywords])
+            owner = ast.Call(self._helper("changing"), [node.value, *attribute], [*keywords])
             node.value = ast.fix_missing_locations(ast.copy_location(owner, node.value))
         return node
-
-    def _changing(self) -> ast.Attribute:
-        return self._helper("changing" if self.joined else "changing_in_call")
 
     def _sharing(self, name: str) -> ast.stmt:
         return ast.Expr(ast.Call(self._helper("sharing"), [_later(ast.Name(name, ast.Load()))], []))

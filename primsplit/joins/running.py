@@ -13,7 +13,7 @@ from primsplit.branching.paths import NotJoined
 from primsplit.control.branching import choose
 from primsplit.errors import Place
 from primsplit.joins.installing import Rewriting, installed
-from primsplit.joins.journal import changing, changing_in_call, filling, journal, sharing
+from primsplit.joins.journal import changing, filling, journal, sharing
 from primsplit.joins.one_if import NotAssigned, Side, Statement, read
 from primsplit.joins.rewriting import Join
 from primsplit.joins.stepping import Loop
@@ -29,7 +29,6 @@ class Joins:
 
     read = staticmethod(read)
     changing = staticmethod(changing)
-    changing_in_call = staticmethod(changing_in_call)
     filling = staticmethod(filling)
     sharing = staticmethod(sharing)
 
@@ -112,14 +111,18 @@ def _truth(value: Any) -> Array:
 
 
 @implements("joins")
-def joined(asked: Set[Place], left_out: Set[tuple[str, int]]) -> AbstractContextManager[None] | None:
-    """What lets the statements that asked at these places be joined, but for those left out; None where none may be."""
+def joined(asked: Set[Place], left_out: Set[tuple[str, int]], noting: Set[str]) -> AbstractContextManager[None] | None:
+    """What lets the statements that asked at these places be joined, but for those left out; None where none may be.
+
+    In the files `noting`, all functions note what they set.
+    """
     rewritten = []
-    for filename in sorted({p.filename for p in asked}):
+    for filename in sorted({p.filename for p in asked} | noting):
         lines = {p.line for p in asked if p.filename == filename}
-        rewriting = Rewriting(filename, lines, {line for name, line in left_out if name == filename})
+        lines_left_out = {line for name, line in left_out if name == filename}
+        rewriting = Rewriting(filename, lines, lines_left_out, notes=filename in noting)
         rewritten += [rewriting] if rewriting.codes else []
-    return _with_joins(rewritten) if rewritten else None
+    return _with_joins(rewritten) if any(rewriting.joins for rewriting in rewritten) else None
 
 
 @contextmanager

@@ -643,6 +643,17 @@ def numbers_of_a_module(x):
     return total
 
 
+def numbers_of_a_function(x):
+    marks.place, total = np.zeros(3), 0.0
+    for value in x:
+        if value > 0:
+            marks.place[0] = 1.0
+        else:
+            marks.place[1] = 2.0
+        total = total + value * np.sum(marks.place)
+    return total
+
+
 def counts_behind(x):
     calls, total = 0, 0.0
 
@@ -690,7 +701,7 @@ def shared_on_one_side(x):
 
 
 OTHERS = [
-    numbers_of_a_module, counts_behind, written_by_a_method, shared_on_one_side,
+    numbers_of_a_module, numbers_of_a_function, counts_behind, written_by_a_method, shared_on_one_side,
     numbers_of_another_name, added_in_place, sets_a_property, keeps_an_array, appends_behind, is_not_assigned,
     calls_between,
     appends, counts, closes_over, shares_an_array, two_names, takes_from_an_iterator, asks_an_object, handed_on,
