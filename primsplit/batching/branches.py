@@ -1,6 +1,7 @@
 """Batching of branches: what differs between examples is computed for those that take the branch, and chosen."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 
 from primsplit import tracing
 from primsplit.array import Array
@@ -10,7 +11,7 @@ from primsplit.broadcasting import reshape_to, zeros
 from primsplit.dims import Dim, same, symbols
 from primsplit.errors import ShapeError
 from primsplit.infer import fresh
-from primsplit.ir import Block, Op, Type, Value, Var
+from primsplit.ir import Block, Op, Type, Value, Var, reads
 from primsplit.nested import emit_if, record, same_everywhere
 from primsplit.ops import op
 from primsplit.rules.branches import BRANCHES, KEPT
@@ -27,6 +28,21 @@ def branch(site: Site) -> Outputs:
     types = [batched_type(v.type, site.size) if w else v.type for v, w in zip(site.op.outputs, wanted, strict=True)]
     made = map(Array, emit_if(site.input(0).value, then, other, types))
     return [y if w else Shared(y) for y, w in zip(made, wanted, strict=True)]
+
+
+def without_unread_ranks(ops: Sequence[Op], results: Sequence[Value]) -> list[Op]:
+    """The ops, Ifs without outputs of unknown rank that nobody reads: beside them is the same with a known one."""
+    read = {v for op in ops for v in reads(op)} | {v for v in results if isinstance(v, Var)}
+    return [_without_unread_ranks(op, read) if op.kind == "If" else op for op in ops]
+
+
+def _without_unread_ranks(op: Op, read: Container[Var]) -> Op:
+    kept = [i for i, v in enumerate(op.outputs) if v.type.shape is not None or v in read]
+    if len(kept) == len(op.outputs) or not kept:
+        return op
+    sides = {n: op.attributes[n] for n in BRANCHES}
+    fewer = {n: replace(b, results=tuple(b.results[i] for i in kept)) for n, b in sides.items()}
+    return replace(op, outputs=tuple(op.outputs[i] for i in kept), attributes={**op.attributes, **fewer})
 
 
 def _chosen(site: Site, branches: Sequence[Block]) -> list[Array | Shared]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.batching.branches import chooses_between_sizes
+from primsplit.batching.branches import chooses_between_sizes, without_unread_ranks
 from primsplit.batching.derived import BatchedForward, BatchedRule
 from primsplit.batching.each import each, variable_inputs
 from primsplit.batching.loops import collects_steps_of_each
@@ -70,7 +70,7 @@ class _Batching:
         inner = _Batching(self.size, dict(self.values), set(self.batched))
         with tracing.recording() as recorded:
             params = [inner.param(p, recorded, is_batched=b) for p, b in zip(block.params, batched, strict=True)]
-            inner.ops(list(block.ops), block.results, recorded)
+            inner.ops(without_unread_ranks(block.ops, block.results), block.results, recorded)
             flags = [self._is_wanted(i, wanted) or inner.has(r) for i, r in enumerate(block.results)]
             results = [inner.result(r, is_batched=f) for r, f in zip(block.results, flags, strict=True)]
         return verified(tracing.close(block.name, params, recorded, results)), flags

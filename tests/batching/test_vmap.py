@@ -246,6 +246,34 @@ def test_a_rank_that_only_the_run_knows_is_refused_with_the_way_out(tmp_path: Pa
         ps.vmap(ps.load(path), in_axes=(0, None))(X, np.array(True))
 
 
+NUMBER_OR_VECTOR = """
+<ir_version: 10, opset_import: ["" : 21]>
+agraph (double[3] x, bool whole) => (double[3] z) {
+  y = If (whole) <
+    then_branch = number () => (double a) { a = ReduceSum <keepdims = 0> (x) },
+    else_branch = vector () => (double[1] b) { b = ReduceMax (x) }
+  >
+  w = Mul (x, y)
+  half = Constant <value_float = 0.5> ()
+  factor = CastLike (half, y)
+  z = Mul (w, factor)
+}
+"""
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_branch_that_gives_a_number_or_a_vector_has_a_batch(whole: bool, tmp_path: Path) -> None:
+    """What is read of its own rank is its dtype at most."""
+    path = str(tmp_path / "ranks.onnx")
+    onnx.save(onnx.parser.parse_model(NUMBER_OR_VECTOR), path)
+    model = ps.load(path)
+    batch = ps.vmap(model, in_axes=(0, None))
+    summed, largest = X.sum(axis=1, keepdims=True), X.max(axis=1, keepdims=True)
+    same(batch(X, np.array(whole)), 0.5 * X * (summed if whole else largest))
+    slope = summed + 0.0 * X if whole else 0.5 * (largest + (largest == X) * summed)
+    same(ps.grad(lambda x: batch(x, np.array(whole)).sum())(X), slope)
+
+
 def test_a_batch_is_traced_once() -> None:
     mapped = ps.vmap(lambda x: np.sin(x).sum())
     mapped(X)

@@ -23,7 +23,7 @@ POINTWISE = frozenset(
 )
 """Operators of which an element of the result reads one of each input, laid along the last axes."""
 LIKE_FIRST = {
-    **dict.fromkeys(("CastLike", "Clip", "Dropout", "Trilu", f"{EARLIER}::Clip", f"{EARLIER}::Dropout"), -1),
+    **dict.fromkeys(("Clip", "Dropout", "Trilu", f"{EARLIER}::Clip", f"{EARLIER}::Dropout"), -1),
     **dict.fromkeys(("Hardmax", "LogSoftmax", "LpNormalization", "Softmax", "TopK"), -1),
     **dict.fromkeys(("ReverseSequence", "Split"), 0),
     **dict.fromkeys((f"{EARLIER}::Hardmax", f"{EARLIER}::LogSoftmax", f"{EARLIER}::Softmax"), 1),
@@ -47,6 +47,16 @@ def _like_first(node: Node) -> list[Aligned] | None:
     if not node.is_open_first_alone():
         return None
     return along(node, node.attribute("axis", LIKE_FIRST[node.kind]))
+
+
+def _cast_like(node: Node) -> Sequence[Aligned | Array] | None:
+    """The second input tells a dtype alone, and is not read."""
+    like = node.value(1)
+    if like is None:
+        return None
+    source = node.aligned(0)
+    made = op.Cast(source.wide, to=like.type.dtype, **node.attributes)
+    return [Aligned(made, source.rank) if node.is_open(0) else made]
 
 
 def _slopes(node: Node) -> Sequence[Aligned | Array]:
@@ -232,6 +242,7 @@ FORMS: dict[str, Form] = {
     **dict.fromkeys(("LayerNormalization", "RMSNormalization"), _normalized_layers),
     **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), _loss),
     **dict.fromkeys(("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool"), _pooled),
+    "CastLike": _cast_like,
     "DFT": _spectrum,
     "LRN": _response,
     "PRelu": _slopes,
