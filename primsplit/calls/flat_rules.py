@@ -172,9 +172,10 @@ class FlatForward(Flat):
         if len(flat) == self.result_spec.num_leaves:
             return flat
         try:
-            return trees.leaves_like(self.result_spec, found)
+            parts = trees.leaves_like(self.result_spec, found)
         except (ValueError, TypeError):
             return flat
+        return parts if all(p is None or trees.flatten(p)[1].is_leaf() for p in parts) else flat
 
     def _nested(self, args: tuple[Any, ...], pairs: Iterator[tuple[Array, Array | None]]) -> Iterator[Any]:
         """One tangent an argument, in its structure: None where no leaf of it has one, else zeros where one has not."""
