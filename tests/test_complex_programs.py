@@ -13,8 +13,8 @@ import onnxruntime
 import pytest
 
 import primsplit as ps
-from primsplit.errors import DtypeError, RuleError, SpecError
-from primsplit.testing import check_grads
+from primsplit.errors import DtypeError, RuleError, SpecError, TraceError
+from primsplit.testing import CheckFailed, check_grads, check_rrule
 
 Z = np.array([0.5 + 1.0j, -1.2 + 0.3j, 2.0 - 0.7j])
 W = np.array([1.0 - 0.5j, 0.3 + 0.2j, -0.4 + 1.5j])
@@ -345,6 +345,37 @@ def test_rules_take_and_give_complex_arrays() -> None:
     with pytest.raises(RuleError, match="another structure than its argument") as caught:
         ps.grad(loss, wrt=1)(Z, X)
     assert "cotangent: complex" in str(caught.value)
+
+
+def test_rules_of_complex_arrays_are_checked_by_their_parts() -> None:
+    @ps.primitive
+    def turned(z: Any, angle: Any) -> Any:
+        return z * np.exp(1j * angle)
+
+    def rule(sign: int) -> Any:
+        def turned_rule(z: Any, angle: Any) -> Any:
+            y = turned(z, angle)
+
+            def pullback(dy: Any) -> Any:
+                by_angle = (dy * np.conj(1j * y)).real
+                return dy * np.exp(-1j * sign * angle), ps.project_to(angle)(by_angle)
+
+            return y, pullback
+
+        return turned_rule
+
+    ps.rrule(turned)(rule(1))
+    report = check_rrule(turned, Z, X)
+    assert {"differences", "second_order", "forward", "sizes", "files"} <= set(report.checks)
+    ps.rrule(turned)(rule(-1))
+    with pytest.raises(CheckFailed, match="central differences"):
+        check_rrule(turned, Z, X)
+
+
+def test_what_has_a_rule_for_real_arrays_alone_refuses_complex_ones() -> None:
+    kept = ps.forward(lambda x: x * x)
+    with pytest.raises(TraceError, match="has a rule"):
+        ps.grad(lambda z: np.sum(np.abs(kept(z))))(Z)
 
 
 def test_no_gradient_flows_through_stop_gradient_and_checkpoints_keep_it() -> None:

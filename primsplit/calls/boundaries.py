@@ -40,7 +40,9 @@ def primitive(
 
     def made(given: Function) -> Primitive:
         bounded = None if inline else Bounded
-        return Primitive(given, name, bounded) if state is None else Keeping(given, name, bounded, state)
+        found = Primitive(given, name, bounded) if state is None else Keeping(given, name, bounded, state)
+        found.takes_complex = True
+        return found
 
     return made if function is None else made(function)
 

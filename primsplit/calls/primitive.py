@@ -29,7 +29,8 @@ class Primitive(FunctionLike):
 
     It is differentiated by its rule where it has one, else through its program. Array arguments (nested ones too) are
     the op's inputs; all other arguments are static. Called outside of a trace it is the plain function. `bounded` makes
-    the rule of one that stays a call through derivatives: see `boundaries.primitive`.
+    the rule of one that stays a call through derivatives: see `boundaries.primitive`. With `takes_complex` its rules
+    speak of complex arrays too; those of the library's own are for real ones.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Primitive(FunctionLike):
         require_function(function)
         functools.update_wrapper(self, function)
         self.bounded = bounded
+        self.takes_complex = False
         self.function = function
         self.name = name or function.__name__
         self.rule: Function | Staged | None = None
@@ -60,7 +62,7 @@ class Primitive(FunctionLike):
         if not tracing.is_recording():
             given, named = trees.owned((args, static))
             return self.function(*given, **named)
-        leaves, spec = trees.in_parts((args, static))
+        leaves, spec = (trees.flatten if self._is_for_real() else trees.in_parts)((args, static))
         arrays = [as_array(x) if trees.is_array(x) else None for x in leaves]
         body, outer, result_spec = self._body(leaves, arrays, spec)
         inputs = [a.value for a in arrays if a is not None]
@@ -72,6 +74,10 @@ class Primitive(FunctionLike):
     def _is_ruled(self) -> bool:
         """True where it has a rule of its own."""
         return self.rule is not None or self.frule is not None
+
+    def _is_for_real(self) -> bool:
+        """True where it has a rule that a complex array would mislead: it is refused as no value of a program."""
+        return self._is_ruled() and not self.takes_complex
 
     def attributes(
         self,
@@ -326,3 +332,6 @@ def stop_gradient(x: Any) -> Any:
 @rrule(stop_gradient)
 def _stop_gradient(x: Any) -> tuple[Any, Function]:
     return stop_gradient(x), lambda _: (None,)
+
+
+stop_gradient.takes_complex = True

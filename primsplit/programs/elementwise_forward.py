@@ -22,9 +22,9 @@ def forward(function: Function) -> Primitive:
     """`function`, an elementwise one of arrays that broadcast, as one op that keeps its derivatives alone.
 
     Its forward pass computes the value and the derivative with respect to each argument, by forward mode; its pullback
-    multiplies. A long chain of elementwise operations so keeps one array an argument instead of one an operation. Use
-    as a decorator. Raises RuleError for a function with an operator that is not elementwise, whose gradient this would
-    not be.
+    multiplies. The arrays are real. A long chain of elementwise operations so keeps one array an argument instead of
+    one an operation. Use as a decorator. Raises RuleError for a function with an operator that is not elementwise,
+    whose gradient this would not be.
 
     >>> gelu = ps.forward(lambda x: 0.5 * x * (1.0 + np.tanh(0.8 * (x + 0.04 * x**3))))
     >>> made = ps.split(lambda x: np.sum(gelu(x)), ps.spec("float32", [100]))
@@ -32,6 +32,7 @@ def forward(function: Function) -> Primitive:
     ['intermediate']
     """
     made: Primitive = primitive(_checked(function))
+    made.takes_complex = False
 
     @rrule(made)
     def rule(*args: Any) -> tuple[Any, Function]:

@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import trees
 from primsplit.testing import numeric, structural
 from primsplit.testing.forward import check_forward
+from primsplit.testing.in_parts import InParts
 from primsplit.testing.job import RTOL, Job, Kink, Report, Settings
 from primsplit.testing.subject import Domain, Subject, Target, make_subject
 
@@ -39,7 +41,8 @@ def check_rrule(
     """Check the derivative rule of an operator (by its name), a primitive, or a function of arrays.
 
     Inputs that are float64, integer or bool arrays, or Types that are sampled from `domain` (an interval or a sampler;
-    a list for one an input), are the program's inputs. Lists, numbers, `Const`s and None are part of it.
+    a list for one an input), are the program's inputs. Lists, numbers, `Const`s and None are part of it. A function of
+    complex arrays is checked as one of their real and imaginary parts, to which `kinks` and a list of domains speak.
 
     - primal: the value is the same in onnxruntime, onnx.reference and NumPy (`numpy`, or the function itself).
     - closed: the split holds nothing of Python's, and its listing is `listing` where that is given. The pullback's
@@ -63,6 +66,11 @@ def check_rrule(
     `only` names the checks to run. Raises CheckFailed, whose `check` is the name. `wrt` are positions of inputs.
     """
     random = np.random.default_rng(seed)
+    if callable(target) and any(map(trees.is_complex, inputs)):
+        whole = InParts(target, inputs, attributes or {})
+        numpy = None if numpy is None else InParts(numpy, inputs, attributes or {})
+        wrt, no_tangent = None if wrt is None else whole.places(wrt), whole.places(no_tangent)
+        target, inputs, attributes, dtypes = whole, tuple(whole.inputs), {}, [d for d in dtypes if d != "float16"]
     subject = make_subject(target, inputs, attributes=attributes or {}, outputs=outputs, domain=domain, random=random)
     settings = Settings(
         numpy=numpy,

@@ -1,0 +1,42 @@
+"""A target of complex arrays as one of real arrays, which is what its rule is checked as."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from primsplit import trees
+from primsplit.names import kept_apart
+
+Function = Callable[..., Any]
+
+
+class InParts:
+    """A function of the parts of complex inputs, which gives those of complex results. Other inputs are as they were.
+
+    `inputs` are the arrays that it takes.
+    """
+
+    def __init__(self, function: Function, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> None:
+        self.function, self.attributes = function, dict(attributes)
+        self.is_complex = [trees.is_complex(x) for x in inputs]
+        self.inputs = self._spread(inputs)
+        self.__name__ = getattr(function, "__name__", "function")
+        formal = list(inspect.signature(function).parameters)
+        own = kept_apart(formal[min(i, len(formal) - 1)] for i in range(len(inputs)))
+        called = ((f"{n}_real", f"{n}_imag") if c else (n,) for n, c in zip(own, self.is_complex, strict=True))
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        self.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for names in called for name in names])
+
+    def _spread(self, inputs: Sequence[Any]) -> list[Any]:
+        parts = [trees.parts_of(x) if c else x for x, c in zip(inputs, self.is_complex, strict=True)]
+        return [p for x in parts for p in ((x.real, x.imag) if isinstance(x, trees.Parts) else (x,))]
+
+    def places(self, positions: Sequence[int]) -> list[int]:
+        """Where these inputs of the function are among `inputs`: both parts of complex ones."""
+        starts = [sum(1 + c for c in self.is_complex[:i]) for i in range(len(self.is_complex))]
+        return [starts[i] + k for i in positions for k in range(1 + self.is_complex[i])]
+
+    def __call__(self, *arrays: Any) -> Any:
+        given = iter(arrays)
+        inputs = [trees.whole(next(given), next(given)) if c else next(given) for c in self.is_complex]
+        return tuple(trees.in_parts(self.function(*inputs, **self.attributes))[0])
