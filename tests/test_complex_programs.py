@@ -186,6 +186,10 @@ def test_a_program_takes_and_gives_complex_arrays_and_names_both_parts() -> None
     again = joint(Z.real, Z.imag, X, W.real, W.imag, X)
     np.testing.assert_array_equal(again[2], by_z)
     assert ps.trace(np.fft.fft, X).outputs == ("y.real", "y.imag")
+    assert ps.trace(lambda y, x: x * 1j, {"imag": X}, X).outputs == ("result.real", "result.imag")
+    assert ps.trace(lambda z: (z, [z.real, z]), Z).outputs == (
+        "y0.real", "y0.imag", "y1.0", "y1.1.real", "y1.1.imag",
+    )  # fmt: skip
 
 
 def test_both_parts_are_named_by_the_whole_and_one_by_itself() -> None:

@@ -6,7 +6,7 @@ from itertools import chain, count
 from typing import Any
 
 from primsplit.names import kept_apart
-from primsplit.trees import Parts, TreeSpec, paths
+from primsplit.trees import Parts, TreeSpec, paths, whole_leaves
 
 
 def input_names(function: Callable[..., Any], spec: TreeSpec, last: str = "") -> list[str]:
@@ -46,7 +46,9 @@ def output_names(spec: TreeSpec, taken: Sequence[str]) -> list[str]:
         for path in spec.paths()
     ]
     names = [name or "y" for name in named]
-    return [_free_name(name, {*taken, *names[:i]}) for i, name in enumerate(names)]
+    pairs = (mark for mark in whole_leaves(spec, names) if isinstance(mark, Parts))
+    held = {*taken, *(name for pair in pairs if {pair.real, pair.imag} & {*taken} for name in (pair.real, pair.imag))}
+    return [_free_name(name, {*held, *names[:i]}) for i, name in enumerate(names)]
 
 
 def _free_name(name: str, taken: set[str]) -> str:

@@ -8,6 +8,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
+import optree
 
 from primsplit.errors import Place
 from primsplit.tracing.variables import assigned
@@ -15,8 +16,9 @@ from primsplit.tracing.variables import assigned
 _LIBRARIES = (
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
     os.path.dirname(os.path.abspath(np.__file__)) + os.sep,
+    os.path.dirname(os.path.abspath(optree.__file__)) + os.sep,
 )
-"""The folders of primsplit and NumPy."""
+"""The folders of primsplit, NumPy and optree, which makes complex arrays of their parts."""
 _SCIPY = f"{os.sep}site-packages{os.sep}scipy{os.sep}"
 _POLYNOMIALS = os.path.join(_LIBRARIES[1], "polynomial") + os.sep
 _IS_SCALAR: CodeType = inspect.unwrap(np.isscalar).__code__
