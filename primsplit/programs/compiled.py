@@ -285,7 +285,8 @@ def value_and_grad(
 
     `wrt` names the arguments to differentiate, by position or keyword: one, or several for a tuple of gradients.
     `f` returns a floating-point scalar, or with `has_aux` a pair of it and anything. Each gradient has the structure,
-    shapes and dtypes of its argument. Raises DtypeError for an argument that is not floating point, ShapeError for a
+    shapes and dtypes of its argument; by a complex z it is dL/dRe z + i dL/dIm z, as in PyTorch (in JAX it is the
+    conjugate). Raises DtypeError for an argument that is not floating point or a complex result, ShapeError for a
     result that is no scalar, MissingRule where an operator has no derivative.
 
     `branches` says, here and for the other transforms, what becomes of Python branches on traced values in calls on
@@ -345,10 +346,11 @@ def vjp(
     """`f(*args)` and its pullback: a function from a cotangent of the result to those of the arguments.
 
     By default the cotangents of all positional arguments, as a tuple; of those that `wrt` names, where it does: of one,
-    or of several as a tuple. A cotangent has the structure, shapes and dtypes of the result. The pullback may be called
-    repeatedly, on arrays also as `pullback(cotangent, out=arrays)`, which writes into arrays nested like its result.
-    `branches` is that of `value_and_grad`. Raises SpecError, ShapeError or DtypeError for a cotangent that does not
-    fit, DtypeError for an argument that is not floating point, MissingRule where an operator has no derivative.
+    or of several as a tuple. A cotangent has the structure, shapes and dtypes of the result; that of a complex array is
+    dL/dRe z + i dL/dIm z, so that pairs are Re(conj(cotangent) * tangent). The pullback may be called repeatedly, on
+    arrays also as `pullback(cotangent, out=arrays)`, which writes into arrays nested like its result. `branches` is
+    that of `value_and_grad`. Raises SpecError, ShapeError or DtypeError for a cotangent that does not fit, DtypeError
+    for an argument that is not floating point, MissingRule where an operator has no derivative.
     What `f` writes to a state is kept once, when `f` is run; the pullback is that of the states before it.
 
     >>> y, pullback = ps.vjp(np.multiply, np.array([1.0, 2.0]), np.array([3.0, 4.0]))

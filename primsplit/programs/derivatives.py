@@ -43,10 +43,10 @@ def jvp(
     """`f(*primals)` and its derivative along the tangents.
 
     Both are tuples with one value an argument; a tangent has its primal's structure, shapes and dtypes, and is None for
-    an argument (or a leaf of one) that stays as it is. The tangent of a result that is not floating point is None.
-    `branches` is that of `value_and_grad`. Both are written into `out`, a pair of arrays nested like them, where it is
-    given. Raises SpecError, ShapeError or DtypeError where a tangent or `out` does not fit, MissingRule where there is
-    no derivative.
+    an argument (or a leaf of one) that stays as it is. The tangent of a result that is not floating point is None;
+    those of complex arrays are complex. `branches` is that of `value_and_grad`. Both are written into `out`, a pair of
+    arrays nested like them, where it is given. Raises SpecError, ShapeError or DtypeError where a tangent or `out` does
+    not fit, MissingRule where there is no derivative.
 
     >>> value, slope = ps.jvp(lambda x: x**2, (np.array([1.0, 3.0]),), (np.array([1.0, 0.5]),))
     >>> value.tolist(), slope.tolist()
@@ -208,8 +208,9 @@ def jacobian(
 
     Its arrays have the shape (*result, *argument); several arguments are a tuple. `mode="forward"` makes columns, which
     are tangents of the result's dtype, `"reverse"` rows, gradients of the argument's; by default whichever are fewer.
-    `chunk` directions are computed at a time, by default all at once. Raises DtypeError for an argument or result that
-    is not floating point, SpecError for a `mode` or `chunk` that is none, MissingRule where an operator has no
+    `chunk` directions are computed at a time, by default all at once. Of a complex result, or by a complex argument
+    (as `grad`), it is complex. Raises DtypeError for an argument or result that is not floating point, and where both
+    are complex, SpecError for a `mode` or `chunk` that is none, MissingRule where an operator has no
     derivative.
 
     >>> ps.jacobian(lambda x: np.array([x[0] * x[1], x[1]]))(np.array([2.0, 3.0])).tolist()
@@ -244,7 +245,8 @@ def hessian(function: Function, wrt: Wrt = 0, *, chunk: int | None = None, branc
     """The Hessian of a scalar function: arrays of shape (*a, *b) in the structure of the argument in `wrt`, twice.
 
     Here a and b are the shapes of the argument's arrays, whose dtypes they have. `chunk` directions are computed at a
-    time, by default all at once. Raises SpecError for a `chunk` that is none, and what `value_and_grad` raises.
+    time, by default all at once. Raises SpecError for a `chunk` that is none, DtypeError for a complex argument, and
+    what `value_and_grad` raises.
 
     >>> ps.hessian(lambda x: x[0] ** 2 * x[1])(np.array([2.0, 3.0])).tolist()
     [[6.0, 4.0], [4.0, 0.0]]
