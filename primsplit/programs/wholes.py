@@ -37,8 +37,10 @@ def given_parts(spec: trees.TreeSpec, names: Sequence[str | None], tree: Call) -
     of a file too. Where the structure has complex leaves, a real number or array stands for one, and all arguments may
     be given as the inputs in their order.
     """
-    marks = trees.whole_leaves(spec, range(len(names)))
     leaves, own = trees.in_parts(tree)
+    if own == spec:
+        return leaves
+    marks = trees.whole_leaves(spec, range(len(names)))
     is_flat = None not in names and not tree[1] and all(trees.flatten(x)[1].is_leaf() for x in tree[0])
     if not any(isinstance(mark, trees.Parts) for mark in marks):
         return leaves if is_flat and spec == trees.flatten(((*leaves,), {}))[1] and _fit_names(tree, names) else None
