@@ -1,14 +1,14 @@
 """Nodes whose values are taken for constants, since the caller said so: no derivative goes through them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import onnx
 
 from primsplit.array import Array
 from primsplit.calls.primitive import stop_gradient
 from primsplit.errors import SpecError
-from primsplit.ir import Const, Var
-from primsplit.onnxio.sequences import Entry
+from primsplit.ir import Value
+from primsplit.onnxio.sequences import Entry, leaves, rebuilt
 
 
 class Constants:
@@ -30,6 +30,10 @@ class Constants:
             raise SpecError(f"{path} has no node and no operator {name}, which is to be taken for a constant")
 
 
-def stopped(value: Entry) -> Entry:
-    """The value, without a derivative where it is an array of floats."""
-    return stop_gradient(Array(value)).value if isinstance(value, Var | Const) and value.type.is_float else value
+def stopped(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """The same, without a derivative where tensors in them are floating point."""
+    return tuple(rebuilt(entries, map(_stopped, leaves(entries))))
+
+
+def _stopped(value: Value) -> Value:
+    return stop_gradient(Array(value)).value if value.type.is_float else value

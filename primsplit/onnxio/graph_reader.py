@@ -138,7 +138,7 @@ class GraphReader:
             try:
                 made = self.node(node)
                 if self.constants.holds(node):
-                    made = tuple(map(stopped, made))
+                    made = stopped(made)
             except FAILURES as error:
                 if isinstance(error, PrimsplitError):
                     raise

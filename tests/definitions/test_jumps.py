@@ -103,6 +103,21 @@ def test_a_differentiable_node_may_be_a_constant_too(tmp_path: Path) -> None:
     assert not np.any(ps.split(model, wrt="x").joint()(X, W, np.ones((2, 2), np.float32))[1])
 
 
+def test_the_tensors_of_a_sequence_are_constants_where_its_node_is(tmp_path: Path) -> None:
+    text = """<ir_version: 8, opset_import: ["": 18]>
+        listed (float[2] x) => (float y) {
+            [pair] both = SequenceConstruct(x, x)
+            one = Constant<value = int64 {1}>()
+            second = SequenceAt(both, one)
+            product = Mul(second, x)
+            y = ReduceSum<keepdims = 0>(product)
+        }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "listed.onnx")
+    x = np.array([2.0, 3.0], np.float32)
+    np.testing.assert_array_equal(ps.grad(ps.load(tmp_path / "listed.onnx"))(x), 2 * x)
+    np.testing.assert_array_equal(ps.grad(ps.load(tmp_path / "listed.onnx", constant=["pair"]))(x), x)
+
+
 def test_a_constant_that_no_node_is_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="no node and no operator Floor"):
         ps.load(saved("TreeEnsembleRegressor", tmp_path), constant=["step", "Floor"])
