@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from primsplit.atomic_files import file_of
 from primsplit.errors import FileError
-from primsplit.onnxio.save import Model, place, serialize
+from primsplit.onnxio.one_protobuf import write_protobuf
+from primsplit.onnxio.save import Model, place
 from primsplit.onnxio.tensors import copy_bytes, size_in_file
 
 ALIGNMENT = 65536
@@ -38,15 +39,16 @@ def write_models(models: Sequence[tuple[Model, str]]) -> None:
 
 def _write(model: Model, folder: str, name: str) -> list[str]:
     """Write one model; return the names of its files, in the order in which they may appear."""
-    data = None if model.fits else f"{name}.data"
-    if data is None:
-        proto = serialize(model)
-    else:
-        proto = model.proto
-        _write_data(model, os.path.join(folder, data), data)
-    with open(os.path.join(folder, name), "wb") as file:
-        file.write(proto.SerializeToString())
-    return [name] if data is None else [data, name]
+    path = os.path.join(folder, name)
+    if model.fits:
+        with open(path, "wb") as file:
+            write_protobuf(model.proto, model.waiting, file)
+        return [name]
+    data = f"{name}.data"
+    _write_data(model, os.path.join(folder, data), data)
+    with open(path, "wb") as file:
+        file.write(model.proto.SerializeToString())
+    return [data, name]
 
 
 def _write_data(model: Model, path: str, location: str) -> None:

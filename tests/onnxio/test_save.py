@@ -212,7 +212,7 @@ assert made.gradient_names == ["d_W3"]
 print("split", megabytes() - before)
 if len(sys.argv) > 2:
     import primsplit.onnxio.save
-    primsplit.onnxio.save.LARGEST = 10**6
+    primsplit.onnxio.save.LARGEST = int(sys.argv[3])
     print("paths", made.save(sys.argv[2]))
     print("save", megabytes() - before)
 """
@@ -259,9 +259,36 @@ def test_weights_are_copied_to_the_new_file_a_piece_at_a_time(tmp_path: Path) ->
     path = layers(tmp_path, width=2_500)
     (tmp_path / "out").mkdir()
     out = tmp_path / "out" / "gradient.onnx"
-    assert memory(path, str(out))["save"] < 60
+    assert memory(path, str(out), str(10**6))["save"] < 60
     assert os.path.getsize(f"{out}.data") >= 8 * 2_500**2 * 4
     onnx.checker.check_model(str(out))
+
+
+def test_so_are_those_that_one_protobuf_holds(tmp_path: Path) -> None:
+    path = layers(tmp_path, width=2_500)
+    out = tmp_path / "gradient.onnx"
+    assert memory(path, str(out), str(10**9))["save"] < 60
+    assert os.path.getsize(out) >= 8 * 2_500**2 * 4
+    onnx.checker.check_model(str(out))
+
+
+def test_a_model_that_is_written_a_piece_at_a_time_is_the_one_that_protobuf_writes(tmp_path: Path) -> None:
+    weights = [rng.standard_normal(200).astype(dtype) for dtype in ("float32", "float64", ml_dtypes.bfloat16, "int8")]
+    packed = np.arange(201).astype(ml_dtypes.int4)
+
+    def held(x: Any) -> Any:
+        return [np.concatenate([w, x.astype(w.dtype)]) for w in (*weights, packed)] + [x * 2.0]
+
+    program = ps.trace(held, ps.spec("float32", [1]))
+    path = str(tmp_path / "held.onnx")
+    program.save(path)
+    written, made = onnx.load(path), program.to_onnx()
+    order = [tensor.name for tensor in made.graph.initializer]
+    tensors = sorted(written.graph.initializer, key=lambda tensor: order.index(tensor.name))
+    del written.graph.initializer[:]
+    written.graph.initializer.extend(tensors)
+    assert written == made
+    assert max(map(len, (t.raw_data for t in tensors))) == 1600
 
 
 # What is in a node.

@@ -5,17 +5,20 @@ axis that turns out too short for a window.
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
+from primsplit import dims
 from primsplit.array import Array
-from primsplit.infer import infer
+from primsplit.errors import TraceError
 from primsplit.ir import Block, Op, Value
 from primsplit.ops import op
 from primsplit.passes.faults.empty_layers import unless_empty
 from primsplit.passes.rewriting import Rewriter
+from primsplit.rules.table import with_defaults
+from primsplit.schema import text
 
 
 def guard_empty_transposed(block: Block) -> Block:
@@ -39,10 +42,28 @@ class _Guarding(Rewriter):
 
 def _bias_alone(step: Op) -> Sequence[Value]:
     """What is added to the windows, everywhere."""
-    ((inferred, _),) = infer(step.kind, step.inputs, step.attributes, 1)
-    shape = inferred.shape or ()
-    found = op.ConstantOfShape(Array(tracing.size_vector(shape)), value=np.zeros(1, inferred.dtype))
-    bias = step.inputs[2] if len(step.inputs) > 2 else None
+    x, weights, bias = (None if v is None else Array(v) for v in (*step.inputs, None)[:3])
+    if x is None or weights is None:
+        raise TraceError("a ConvTranspose lacks its input or its weights")
+    shape = _shape(x, weights, with_defaults(step.kind, step.attributes))
+    found = op.ConstantOfShape(shape, value=np.zeros(1, x.dtype))
     if bias is not None:
-        found = op.Add(found, op.Reshape(Array(bias), [1, -1, *(1 for _ in shape[2:])]))
+        found = op.Add(found, op.Reshape(bias, [1, -1, *[1] * (x.ndim - 2)]))
     return [op.Identity(found, types=[step.outputs[0].type]).value]
+
+
+def _shape(x: Array, weights: Array, given: Mapping[str, Any]) -> Any:
+    """The shape of the result, by numbers that the run has: sizes of types may tell it in symbols that no value has."""
+    rank = x.ndim - 2
+    strides, dilations = (np.array(given.get(name) or [1] * rank) for name in ("strides", "dilations"))
+    counts, channels = op.Shape(x, start=2), op.Shape(weights, start=1, end=2)
+    pads = np.array(given.get("pads") or [0] * 2 * rank).reshape(2, rank).sum(0)
+    if given.get("output_shape"):
+        sizes: Any = np.array(given["output_shape"][-rank:])
+    elif text(given["auto_pad"]).startswith("SAME"):
+        sizes = op.Mul(counts, strides)
+    else:
+        spans = op.Add(op.Mul(op.Sub(op.Shape(weights, start=2), 1), dilations), 1)
+        extra = np.array(given.get("output_padding") or [0] * rank) - pads
+        sizes = op.Add(op.Add(op.Mul(op.Sub(counts, 1), strides), spans), extra)
+    return op.Concat(op.Shape(x, end=1), op.Mul(channels, given["group"]), sizes, axis=0)

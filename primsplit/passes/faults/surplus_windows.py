@@ -13,6 +13,7 @@ import numpy as np
 from primsplit import dims, tracing
 from primsplit.array import Array
 from primsplit.dims import Dim
+from primsplit.infer import infer
 from primsplit.ir import Block, Const, Op, Type, Value, Var
 from primsplit.ops import op
 from primsplit.passes.compositions.windows import windows_over
@@ -35,10 +36,12 @@ class _Cutting(Rewriter):
         if op.kind not in POOLS or not _has_more(op):
             return super().visit(op)
         whole = tuple(Var(Type(v.type.dtype, None), v.hint) for v in op.outputs)
-        shape = op.outputs[0].type.shape or ()
+        # What a model declares may be in sizes that nothing here has.
+        ((inferred, _), *_) = infer(op.kind, op.inputs, op.attributes, len(op.outputs))
+        counts = (inferred.shape or ())[2:]
         with recorded_beside(op) as around:
-            ends = _as_counts(tracing.size_vector(shape[2:]), shape[2:])
-        axes = tuple(Const(np.array(numbers, np.int64)) for numbers in ([0] * len(shape[2:]), range(2, len(shape))))
+            ends = _as_counts(tracing.size_vector(counts), counts)
+        axes = tuple(Const(np.array(numbers, np.int64)) for numbers in ([0] * len(counts), range(2, len(counts) + 2)))
         cuts = [op.beside("Slice", (v, axes[0], ends, axes[1]), (o,)) for v, o in zip(whole, op.outputs, strict=True)]
         self.kept.extend([*around.ops, op.beside(op.kind, op.inputs, whole, op.attributes), *cuts[:-1]])
         return cuts[-1]
