@@ -25,6 +25,11 @@ class FunctionLike:
 
     origin: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None
 
+    @property
+    def called(self) -> tuple[Callable[..., Any], ...] | None:
+        """The functions that a call calls, which does nothing else but to compute; None where it may do more."""
+        return None
+
     def __get__(self: Any, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 

@@ -47,6 +47,11 @@ class Primitive(FunctionLike):
         self.transposed: Callable[[FlatForward], Function] | None = None
         self.bodies: Limited[Any, tuple[Block, trees.TreeSpec]] = Limited(MOST_BODIES)
 
+    @property
+    def called(self) -> tuple[Function, ...] | None:
+        """The function. When a rule is run, and how often, is told nobody."""
+        return (self.function,)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> "Primitive":
         """The primitive itself, as of a function: its rules are registered for it."""
         return self

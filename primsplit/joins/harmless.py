@@ -7,17 +7,19 @@ import collections
 import functools
 import inspect
 import math
+import sys
 import textwrap
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any
 
 import numpy as np
 
 from primsplit.array import Array
 from primsplit.fingerprint import is_library, package_of
+from primsplit.functionlike import FunctionLike
 from primsplit.joins.holders import HELPER, held, is_users_object, reached, seen
-from primsplit.joins.statements import Callee, Effects, Refused, effects
+from primsplit.joins.statements import RESULT, Callee, Effects, Refused, effects
 from primsplit.tracing import is_library as is_librarys_file
 
 Lookup = Callable[[str], Any]
@@ -43,6 +45,16 @@ _TELLING = frozenset({
     "print", "debug", "info", "warning", "warn", "error", "critical", "exception", "log",
 })  # fmt: skip
 """What shows a text to people, of Python's `builtins`, `logging` and `warnings`: while the function is recorded."""
+_TRANSFORMS = frozenset({
+    "derivative", "grad", "hessian", "jacobian", "laplacian", "value_and_derivative", "value_and_grad",
+    "value_and_jacobian", "value_grad_and_hessian", "value_grad_and_hvp", "vmap",
+})  # fmt: skip
+"""What this package makes functions of that call the one that they are given, and do nothing else but to compute."""
+_OF_PACKAGE = _TRANSFORMS | {
+    "cond", "fori_loop", "hvp", "jvp", "map", "project_to", "safe_where", "scan", "stop_gradient", "switch",
+    "while_loop",
+}  # fmt: skip
+"""What computes, and calls the functions that it is given."""
 _MODULES = frozenset({"numpy", "scipy", math.__name__, cmath.__name__})
 
 
@@ -53,10 +65,11 @@ def is_harmless(callee: Callee, lookup: Lookup, callers: frozenset[types.CodeTyp
     """
     first, *rest = callee
     owner = lookup(first) if first else UNKNOWN
+    if rest[-1:] == [RESULT]:
+        return _is_of_package(_found(owner, rest[:-1]), _TRANSFORMS)
     if owner is UNKNOWN:
         return len(rest) == 1 and rest[0] in _METHODS
-    for name in rest[:-1]:
-        owner = getattr(owner, name, None)
+    owner = _found(owner, rest[:-1])
     if not rest:
         return _computes(owner, first, callers)
     if isinstance(owner, Array | np.ndarray | np.generic | int | float | complex):
@@ -68,8 +81,24 @@ def is_harmless(callee: Callee, lookup: Lookup, callers: frozenset[types.CodeTyp
     if _module(owner) in {"logging", "warnings", "contextlib"}:
         return rest[-1] in _TELLING or rest[-1] in {"catch_warnings", "nullcontext"}
     is_users = isinstance(owner, types.ModuleType) and not is_library(owner.__name__)
-    is_known = is_users or _module(owner) in _MODULES
+    is_known = is_users or _module(owner) in {*_MODULES, _PACKAGE}
     return is_known and _computes(getattr(owner, rest[-1], None), rest[-1], callers)
+
+
+def _found(owner: Any, names: Sequence[str]) -> Any:
+    """What is found by these names, one after the other; UNKNOWN in what is."""
+    for name in names:
+        owner = UNKNOWN if owner is UNKNOWN else getattr(owner, name, None)
+    return owner
+
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def _is_of_package(function: Any, names: Set[str]) -> bool:
+    """True for a function of this package that its users know by one of these names."""
+    name = getattr(function, "__name__", "")
+    return name in names and getattr(sys.modules[_PACKAGE], name) is function
 
 
 def what_does_more(found: Effects, lookup: Lookup, callers: frozenset[types.CodeType] = frozenset()) -> str | None:
@@ -94,6 +123,8 @@ def _may_be_read(value: Any, callers: frozenset[types.CodeType]) -> bool:
 def _does_no_more(value: Any, callers: frozenset[types.CodeType]) -> bool:
     """True for what is no iterator, draws no random numbers, and does nothing but compute when it is called or read."""
     value = getattr(value, "__func__", value) if isinstance(value, types.MethodType) else value
+    if isinstance(value, FunctionLike):
+        return value.called is not None and all(isinstance(f, _FUNCTIONS) for f in value.called)
     if _module(value).startswith("numpy.random") and not isinstance(value, types.ModuleType):
         return False
     if isinstance(value, types.FunctionType):
@@ -109,6 +140,9 @@ def _does_no_more(value: Any, callers: frozenset[types.CodeType]) -> bool:
     if is_users_object(value):
         return all(_is_quiet(n, m, callers) for kind in type(value).__mro__ for n, m in _members(kind))
     return not callable(value) or hasattr(value, "original")
+
+
+_FUNCTIONS = (types.FunctionType, types.MethodType, FunctionLike)
 
 
 def _members(kind: type) -> list[tuple[str, Any]]:
@@ -152,6 +186,10 @@ def _computes(function: Any, name: str, callers: frozenset[types.CodeType]) -> b
         return function.__new__.__code__.co_filename.startswith("<")  # a NamedTuple's, which Python made
     if isinstance(function, types.FunctionType) and (package_of(module) or not is_library(module)):
         return _is_harmless_function(function, callers)
+    if isinstance(function, FunctionLike):
+        return _may_be_read(function, callers)
+    if _is_of_package(function, _OF_PACKAGE):
+        return True
     original = getattr(function, "original", function)
     if getattr(builtins, name, None) is original:
         return name in _OF_PYTHON or name in _TELLING
@@ -206,7 +244,7 @@ def _statements_of(code: types.CodeType) -> Sequence[ast.AST]:
         (found,) = [n for n in ast.walk(whole) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
         return [found.body]
     (node,) = ast.parse(textwrap.dedent(inspect.getsource(code))).body
-    if not isinstance(node, ast.FunctionDef) or node.decorator_list:
+    if not isinstance(node, ast.FunctionDef):
         raise Refused
     return node.body
 

@@ -12,6 +12,7 @@ from primsplit import views
 from primsplit.array import Array
 from primsplit.dims import Size
 from primsplit.fingerprint import is_library
+from primsplit.functionlike import FunctionLike
 from primsplit.substitutes.table import ModuleSubstitute, Substitute
 
 HELPER = "_joins_"
@@ -58,11 +59,13 @@ def written_with(array: Array) -> Array:
 
 
 def held(value: Any) -> list[Any]:
-    """What a container or an object of the user's holds."""
+    """What a container or an object of the user's holds; of a derivative, the function that it is of."""
     if isinstance(value, dict):
         return [*value.values()]
     if isinstance(value, list | tuple | set | frozenset):
         return [*value]
+    if isinstance(value, FunctionLike):
+        return [*(value.called or ())]
     if not is_users_object(value):
         return []
     slots = (getattr(value, s, None) for kind in type(value).__mro__ for s in getattr(kind, "__slots__", ()))
@@ -98,6 +101,8 @@ def hides(value: Any) -> bool:
     """True for what may hold more than is seen: an object of a library's, or one that comes from its class."""
     if type(value) in {np.ndarray, Array}:
         return bool(value.dtype.hasobject)
+    if isinstance(value, FunctionLike):
+        return value.called is None
     kinds = (kind for kind in type(value).__mro__ if kind is not object and is_library(kind.__module__))
     return not all(issubclass(kind, _OPEN) or kind.__module__ in _HOLD_NOTHING for kind in kinds)
 

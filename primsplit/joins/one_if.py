@@ -141,7 +141,8 @@ class Statement:
         if self.places.have_other_keys():
             raise self.refusal("a list, a dictionary or an object has another length after one of its sides")
         numbers = self.pointers.given(self.places.before(bool(which)), lambda array: array)
-        return {**self.places.left_by(bool(which), given), **numbers}
+        more = {**self.places.left_by(bool(which), given), **numbers}
+        return {**more, **self.pointers.untold({**given, **more})}
 
     def _check_shown_once(self) -> None:
         """Two names or places show one array only where they do so whichever side is run, or where that is followed.
@@ -274,8 +275,6 @@ class Statement:
         """The chosen array; where a side gave the name a view of one from before, writing to either is refused."""
         found = given[name]
         leaves = parted(trees.leaves_or_none(list(made)))
-        if any(_is_array(v) and v.shape == () for v in leaves):
-            raise self.refusal(f"{name} is an array without axes")
         old = {id(base): base for base in map(self._from_before, leaves) if base is not None}
         if (followed := self.pointers.settled(name, given)) is not None:
             return followed
@@ -303,13 +302,20 @@ class Statement:
 
 
 def _is_shown_whole(root: Any, arrays: Sequence[Any]) -> bool:
-    """True for an array that is among others, of which those that show it are no views of it, but may be it."""
+    """True for an array of which those that show it are one array, or may be that one, and no views of their own."""
+    showing = [v for v in arrays if _shows(v, root)]
+    first = next((v for v in showing if not isinstance(getattr(v, "view_of", None), Choice)), None)
 
     def may_be_it(array: Any) -> bool:
-        return array is root or (isinstance(array.view_of, Choice) and any(map(may_be_it, array.view_of.bases)))
+        if array is first or not isinstance(getattr(array, "view_of", None), Choice):
+            return array is first
+        return all(may_be_it(base) for base in array.view_of.bases if _shows(base, root))
 
-    showing = [v for v in arrays if any(other is root for other in roots_of(v))]
-    return any(v is root for v in arrays) and all(v is root or (type(v) is Array and may_be_it(v)) for v in showing)
+    return first is not None and all(map(may_be_it, showing))
+
+
+def _shows(array: Any, root: Any) -> bool:
+    return any(other is root for other in roots_of(array))
 
 
 def _is_container(value: Any) -> bool:

@@ -78,6 +78,8 @@ class Pointers:
         self.new: dict[Leaf, int] = {}
         self.made: dict[Leaf, Array] = {}
         self.met: dict[Leaf, list[Number | None]] = {}
+        self.plain: set[Leaf] = set()
+        """The values that some side gives as numbers, which nothing can be written to."""
 
     def given(self, values: Mapping[str, Any], before: Before) -> dict[str, Any]:
         """Note that a side gives these values; return the numbers that it gives with them.
@@ -86,6 +88,7 @@ class Pointers:
         """
         leaves = {Leaf(n, k): leaf for n, v in values.items() for k, leaf in enumerate(_leaves(v))}
         arrays = {leaf: array for leaf, array in leaves.items() if _has_elements(array)}
+        self.plain |= leaves.keys() - arrays.keys()
         shown: dict[int, Leaf] = {}
         for leaf, array in arrays.items():
             shown.setdefault(id(array), leaf)
@@ -96,6 +99,11 @@ class Pointers:
             is_told = number is not None and number.now is not None
             found[leaf.key] = number.now if number is not None and is_told else _constant(_UNTOLD)
         return found
+
+    def untold(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The numbers that a side does not give with what it gives, as those are no arrays there, but in the other."""
+        keys = [leaf.key for leaf in self.met if leaf in self.plain]
+        return {key: _constant(_UNTOLD) for key in keys if key not in given}
 
     def _newest(self, shown: Mapping[int, Leaf], leaf: Leaf) -> Callable[[Any], int]:
         """The number of an array that a side made, and that the value of a leaf may be: by the first that shows it."""
@@ -175,13 +183,17 @@ class Pointers:
 
     def _one_of(self, leaf: Leaf, given: Any, found: Mapping[str, Any]) -> Any:
         """The array that is one of those of which the numbers of a value tell; `given` is what the If gives for it."""
-        own = self.new.get(leaf, _UNTOLD)
-        places = sorted(self._all(leaf), key=lambda k: k == own)
+        is_mixed = leaf in self.met and leaf in self.plain
+        if leaf in self.met and not is_mixed and type(given) is Array and given.shape == ():
+            given.scalar = False
+        own = self._of_new(leaf) if is_mixed else self.new.get(leaf, _UNTOLD)
+        places = sorted(self._all(leaf) | ({own} if is_mixed else set()), key=lambda k: k == own)
         arrays = [self._array(k, found) for k in places]
         if len(arrays) < 2:
             (only,) = arrays or [given]
             return only.held if isinstance(only, Known) else only
-        is_known = len(arrays) <= MOST and all(n is not None and n.now is not None for n in self.met[leaf])
+        is_told = all(n is not None and n.now is not None for n in self.met[leaf])
+        is_known = is_told and not is_mixed and len(arrays) <= MOST
         is_alike = all(a.dtype == given.dtype and same_everywhere(a.shape, given.shape) for a in arrays)
 
         def is_one(k: int) -> Array:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from primsplit.joins.exits import Part, Steps
 
 Callee = tuple[str, ...]
-"""What is called, as it is written: ("np", "sin")."""
+"""What is called, as it is written: ("np", "sin"). What a call gives is called by RESULT: ("ps", "grad", "()")."""
+RESULT = "()"
 
 
 @dataclass
@@ -195,6 +196,12 @@ class _Reader(ast.NodeVisitor):
     def visit_Continue(self, node: ast.Continue) -> None:
         self.visit_Break(node)
 
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        """What it does when it is called is counted as if it were done where it is written."""
+        self.found.inner.update(a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg))
+        for part in (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None), node.body):
+            self.visit(part)
+
     def visit_comprehension(self, node: ast.comprehension) -> None:
         if not isinstance(node.target, ast.Name) or node.is_async:
             raise Refused
@@ -255,6 +262,8 @@ def _names_of(node: ast.expr) -> Callee | None:
 
 def _written_as(node: ast.expr) -> Callee:
     """What is called, as its names; of a method of an expression, an empty name and its own."""
+    if isinstance(node, ast.Call) and (made_by := _names_of(node.func)) is not None:
+        return (*made_by, RESULT)
     names = _names_of(node)
     if names is None and not isinstance(node, ast.Attribute):
         raise Refused

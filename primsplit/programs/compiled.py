@@ -91,6 +91,11 @@ class Compiled(FunctionLike):
         self.lock = threading.Lock()
         self.turns = Turns()
 
+    @property
+    def called(self) -> tuple[Function, ...] | None:
+        """The function; None where a guard is asked too."""
+        return None if self.is_guarded else (self.of,)
+
     def __repr__(self) -> str:
         of = getattr(self.of, "__name__", type(self.of).__name__)
         told = of if self.record is self.of else f"{self.record.__name__}({of})"

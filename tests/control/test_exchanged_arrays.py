@@ -315,13 +315,46 @@ def new_and_complex(x):
     return total
 
 
+def without_axes(x):
+    a, b, total = np.zeros(()), np.ones(()), 0.0
+    for value in x:
+        if value > 0:
+            a, b = b, a
+        a += value
+        b *= 0.5
+        total = total + a * value - b
+    return total
+
+
+def new_without_axes(x):
+    best, now, total = np.asarray(x[:1] * 3).reshape(()), np.asarray(x[1:2] * 3).reshape(()), 0.0
+    for value in x:
+        if value > -0.5:
+            now = np.reshape(x[:1] * value, ())
+            if value < 0.4:
+                best = now
+        now += value
+        total = total + best * value + now
+    return total
+
+
+def number_or_without_axes(x):
+    best, least, total = 9.0, 9.0, 0.0
+    for value in x:
+        found = np.reshape(x[:1] * value, ())
+        if found < least:
+            best, least = found, found * 1.0
+        total = total + best * value
+    return total + best
+
+
 FOLLOWED = [
     exchanged, exchanged_and_written_to, sorted_rows, two_buffers, best_so_far, another_name_for_one, rotated,
     of_a_pair, seen_through_views, rows_of_a_matrix, written_to_in_a_side, inside_of_another_branch, in_a_dictionary,
     by_a_function, of_other_sizes, known_at_first, known_and_written_to,
     written_under_a_name_and_read_by_another, known_inside_of_another_branch, new_under_two_names,
     new_under_other_names_in_each_side, new_under_a_name_and_in_a_list, new_until_a_loop_ends, new_and_of_known_numbers,
-    new_and_complex,
+    new_and_complex, without_axes, new_without_axes, number_or_without_axes,
 ]  # fmt: skip
 
 
@@ -427,6 +460,28 @@ def new_in_one_branch_inside_of_another(x):
     return total
 
 
+def number_or_without_axes_and_written_to(x):
+    best, least, total = 9.0, 9.0, 0.0
+    for value in x:
+        found = np.reshape(x[:1] * value, ())
+        if found < least:
+            best, least = found, found * 1.0
+        found += 0.1
+        total = total + best * value
+    return total + best
+
+
+def number_or_without_axes_and_added_to(x):
+    best, least, total = 9.0, 9.0, 0.0
+    for value in x:
+        found = np.reshape(x[:1] * value, ())
+        if found < least:
+            best, least = found, found * 1.0
+        best += 0.1
+        total = total + best * value + found
+    return total
+
+
 def new_and_a_view_of_it(x):
     a, b, total = x[:3] * 1.0, x[2:] * 2.0, 0.0
     for value in x:
@@ -440,6 +495,7 @@ def new_and_a_view_of_it(x):
 
 NOT_FOLLOWED = [
     both_written_to, of_other_sizes_and_written_to, new_in_one_branch_inside_of_another, new_and_a_view_of_it,
+    number_or_without_axes_and_written_to, number_or_without_axes_and_added_to,
 ]  # fmt: skip
 
 
