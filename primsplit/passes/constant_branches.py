@@ -3,6 +3,7 @@
 Inside of a branch it is known what another If of the same condition gave, where that is a constant.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -25,7 +26,8 @@ class Taking(Rewriter):
     def __init__(self) -> None:
         super().__init__()
         self.sizes: dict[str, Dim] = {}
-        self.outermost: Block | None = None
+        self.path: list[Block] = []
+        self.uses: dict[int, tuple[Block, Counter[str]]] = {}
         self.read_anywhere: frozenset[Value | None] | None = None
         self.given: dict[Var, Op] = {}
 
@@ -87,30 +89,52 @@ class Taking(Rewriter):
 
     def enter(self, block: Block) -> None:
         """The first block that is entered holds all others."""
-        self.outermost = self.outermost or block
+        self.path.append(block)
         super().enter(block)
+
+    def leave(self, block: Block) -> None:
+        """The outermost block stays."""
+        super().leave(block)
+        if len(self.path) > 1:
+            self.path.pop()
 
     def is_read(self, var: Var) -> bool:
         """True for what is read anywhere in the outermost block, as it was before the walk."""
         if self.read_anywhere is None:
-            whole = self.outermost
-            self.read_anywhere = frozenset() if whole is None else frozenset(_read_in(whole))
+            self.read_anywhere = frozenset(_read_in(self.path[0])) if self.path else frozenset()
         return var in self.read_anywhere
 
     def _learn(self, declared: Type, told: Type) -> None:
         for size, known in zip(declared.shape or (), told.shape or (), strict=True):
-            if isinstance(size, Size) and size.symbol is not None and not same(size, known):
-                self.sizes.setdefault(size.symbol, known)
+            symbol = size.symbol if isinstance(size, Size) and not same(size, known) else None
+            if symbol is not None and self._is_own(symbol):
+                self.sizes.setdefault(symbol, known)
+
+    def _is_own(self, symbol: str) -> bool:
+        """True for a symbol of no value outside of the block that is walked.
+
+        What is told inside of a branch holds where the branch is taken, and what a step tells holds in this step.
+        """
+        whole, inner = self.path[0], self.path[-1]
+        return whole is inner or self._uses(whole)[symbol] == self._uses(inner)[symbol]
+
+    def _uses(self, block: Block) -> Counter[str]:
+        """How many values, those of sub-blocks included, have each symbol; counted once."""
+        found = self.uses.get(id(block))
+        if found is None:
+            # The block is kept too, so that its id stays its own.
+            found = self.uses[id(block)] = block, Counter(s for v in _made_in(block) for s in visible([v]))
+        return found[1]
 
     def replace_told(self, var: Var, value: Const) -> bool:
         """Let a constant stand for a value that has symbols for sizes, those of no parameter, and learn the sizes."""
         declared, told = var.type, value.type
         if declared.dtype != told.dtype or declared.rank != told.rank:
             return False
-        params = () if self.outermost is None else self.outermost.params
-        given = visible(params)
-        pairs = zip(declared.shape or (), told.shape or (), strict=True)
-        if not all(same(a, b) or (isinstance(a, Size) and a.symbol not in {None, *given}) for a, b in pairs):
+        given = visible(self.path[0].params)
+        pairs = [(a, b) for a, b in zip(declared.shape or (), told.shape or (), strict=True) if not same(a, b)]
+        symbols = [a.symbol for a, _ in pairs if isinstance(a, Size)]
+        if len(symbols) < len(pairs) or not all(s is not None and s not in given and self._is_own(s) for s in symbols):
             return False
         self._learn(declared, told)
         self.replaced[var] = value
@@ -147,6 +171,15 @@ def _read_in(block: Block) -> Iterator[Value | None]:
         yield from op.inputs
         for inner in op.blocks():
             yield from inner.results
+
+
+def _made_in(block: Block) -> Iterator[Var]:
+    """The values that a block and its sub-blocks make, and their parameters."""
+    yield from block.params
+    for op in block.ops:
+        yield from op.outputs
+        for inner in op.blocks():
+            yield from _made_in(inner)
 
 
 def with_sizes(block: Block, sizes: Mapping[str, Dim]) -> Block:

@@ -190,3 +190,28 @@ def test_an_output_that_examples_share_stays_so_where_a_rule_makes_it_of_one_tha
     np.testing.assert_array_equal(ps.vmap(f)(x), 3.0 * np.sum(x * x, axis=1))
     np.testing.assert_array_equal(ps.vmap(ps.grad(f))(x), 6.0 * x)
     np.testing.assert_array_equal(ps.vmap(ps.hessian(f))(x), np.broadcast_to(6.0 * np.eye(3), (2, 3, 3)))
+
+
+def test_products_with_the_hessian_of_second_derivatives_of_branches_are_right() -> None:
+    """What each example's branch keeps of the vector around it has a size that other examples have not."""
+
+    def second(x: Any) -> Any:
+        def one(s: Any) -> Any:
+            return ps.cond(s > 0, lambda u: np.sum(np.sin(u * x)), lambda u: u**2, s)
+
+        return np.sum(ps.vmap(ps.grad(ps.grad(one)))(x))
+
+    def slope(x: Any) -> Any:
+        taken, products = np.where(x > 0, 1.0, 0.0), np.outer(x, x)
+        through_x = 2.0 * x * np.sin(products) + x**2 * x[:, None] * np.cos(products)
+        return -taken * np.sum(x**3 * np.cos(products), axis=1) - np.sum(taken[:, None] * through_x, axis=0)
+
+    x, v, step = np.array([0.3, -0.7, 1.1]), np.array([0.6, -0.4, 0.2]), 1e-5
+    same(ps.grad(second)(x), slope(x))
+    wanted = (slope(x + step * v) - slope(x - step * v)) / (2 * step)
+    for product in (
+        ps.hvp(second)(x, v),
+        ps.grad(lambda y: np.sum(ps.grad(second)(y) * v))(x),
+        ps.grad(lambda y: ps.jvp(second, (y,), (v,))[1])(x),
+    ):
+        np.testing.assert_allclose(product, wanted, rtol=1e-8)

@@ -1,6 +1,7 @@
 """Branches that are always taken become part of what is around them."""
 
 import numpy as np
+import pytest
 
 import primsplit as ps
 from primsplit.ir import walk
@@ -69,6 +70,18 @@ def test_a_size_that_a_constant_tells_decides_a_branch() -> None:
     assert kinds(program) == {"Sin"}
     np.testing.assert_allclose(program(np.ones((5, 3))), np.full((5, 3), np.sin(1.0)))
     assert "If" in kinds(ps.trace(f, ps.spec("float64", ["N", 3])))
+
+
+@pytest.mark.parametrize("first", [0.3, -0.3])
+def test_a_size_that_a_constant_tells_inside_of_a_branch_holds_there_alone(first: float) -> None:
+    """What one branch keeps has a size that is 0 in the other: the derivative of u**2 keeps a constant."""
+
+    def second(x):
+        return ps.grad(ps.grad(lambda s: ps.cond(s > 0, lambda u: np.sin(u * x[0]), lambda u: u**2, s)))(x[0])
+
+    a = first
+    wanted = -2 * a * np.sin(a * a) - 2 * a**3 * np.cos(a * a) if a > 0 else 0.0
+    np.testing.assert_allclose(ps.grad(second)(np.array([a, -0.7])), [wanted, 0.0], rtol=1e-14)
 
 
 def test_a_branch_that_only_the_run_knows_stays() -> None:
