@@ -45,7 +45,7 @@ def rows_of(x: Any) -> Iterator[Any]:
     return iter([x[i] for i in range(literal_size(x.shape[0], "iteration"))])
 
 
-_PYTHONS = {"b": bool, "i": int, "u": int}
+_PYTHONS = {"b": bool, "i": int, "u": int, "c": complex}
 """The class of Python's numbers of a kind of dtype; of all others it is float."""
 
 

@@ -82,6 +82,16 @@ def test_a_number_of_pythons_is_a_complex_argument() -> None:
     assert ps.trace(lambda z: z * z, ps.spec("complex128"))(2) == 4
 
 
+def test_a_complex_number_is_asked_for_its_class_as_in_python() -> None:
+    def doubled(z: Any) -> Any:
+        return 2 * z if isinstance(z, complex) else 3 * z
+
+    for number in (2j, np.complex128(2j), np.complex64(2j), 2.0):
+        assert ps.trace(doubled, number)(number) == doubled(number)
+    assert ps.trace(lambda x: doubled(1j * x), 2.0)(2.0) == doubled(2j)
+    assert not ps.trace(lambda z: np.asarray(isinstance(z, float)), 2j)(2j)
+
+
 def test_containers_of_complex_and_real_arrays_keep_their_structure() -> None:
     @dataclass
     class Gate:
@@ -429,6 +439,16 @@ def test_a_loaded_model_takes_a_complex_array_for_two_inputs_that_are_called_so(
     ps.trace(lambda a, b: a * b, X, X).save(tmp_path / "product.onnx")
     with pytest.raises(SpecError, match="another structure"):
         ps.load(tmp_path / "product.onnx")(Z)
+
+
+def test_a_complex_start_of_a_real_equation_is_refused() -> None:
+    integrate = pytest.importorskip("scipy.integrate")
+
+    def solved(rate: Any) -> Any:
+        return integrate.solve_ivp(lambda _, y: -rate * y, (0, 1), np.array([1 + 1j])).y[:, -1]
+
+    with pytest.raises(TraceError, match="complex128"):
+        ps.trace(solved, 2.0)
 
 
 def test_gradients_are_those_of_pytorch() -> None:

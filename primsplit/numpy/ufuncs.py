@@ -209,7 +209,7 @@ def cast_to(x: Array, dtype: npt.DTypeLike) -> Array:
         return x
     if not is_held(wanted):
         raise DtypeError(f"arrays of dtype {wanted} cannot be part of a program", place=tracing.user_place())
-    known = x.known()
+    known = None if x.dtype.kind == "c" else x.known()
     if known is not None:
         return Array(tracing.constant(known.astype(wanted)))
     if wanted.isbuiltin == 2 and wanted != BFLOAT16:
