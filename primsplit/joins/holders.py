@@ -13,6 +13,7 @@ from primsplit.array import Array
 from primsplit.dims import Size
 from primsplit.fingerprint import is_library
 from primsplit.functionlike import FunctionLike
+from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.substitutes.table import ModuleSubstitute, Substitute
 
 HELPER = "_joins_"
@@ -66,6 +67,8 @@ def held(value: Any) -> list[Any]:
         return [*value]
     if isinstance(value, FunctionLike):
         return [*(value.called or ())]
+    if isinstance(value, ComplexArray):
+        return [part for part in value.parts if part is not None]
     if not is_users_object(value):
         return []
     slots = (getattr(value, s, None) for kind in type(value).__mro__ for s in getattr(kind, "__slots__", ()))
@@ -99,7 +102,7 @@ def _is_pythons(name: str) -> bool:
 
 def hides(value: Any) -> bool:
     """True for what may hold more than is seen: an object of a library's, or one that comes from its class."""
-    if type(value) in {np.ndarray, Array}:
+    if type(value) in {np.ndarray, Array, ComplexArray}:
         return bool(value.dtype.hasobject)
     if isinstance(value, FunctionLike):
         return value.called is None

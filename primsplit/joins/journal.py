@@ -4,7 +4,7 @@ import inspect
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -14,10 +14,14 @@ from primsplit import tracing
 from primsplit.array import Array
 from primsplit.branching.paths import NotJoined
 from primsplit.joins.holders import is_users_object, written_with
+from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.views import Choice, View
 
 Content = dict[Any, Any]
 """What a list holds by position, a dictionary by key, an object by attribute; of a traced array, its elements."""
+
+
+ShownWith = Callable[[Array], Sequence[Array]]
 
 
 class Change(NamedTuple):
@@ -40,12 +44,12 @@ class Change(NamedTuple):
 class Journal:
     """What one run of a side, which is recorded now, has changed.
 
-    `is_known` tells of an array of known numbers whether it was there before, `is_alone` of a traced array from before
-    whether the side sees it as itself alone, and not in views.
+    `is_known` tells of an array of known numbers whether it was there before, `shown_with` of a traced one from before
+    which arrays the side may come to that show its elements, or none where that is not known.
     """
 
-    def __init__(self, at: tuple[str, int], is_known: Callable[[Any], bool], is_alone: Callable[[Array], bool]) -> None:
-        self.at, self.is_known, self.is_alone = at, is_known, is_alone
+    def __init__(self, at: tuple[str, int], is_known: Callable[[Any], bool], shown_with: ShownWith) -> None:
+        self.at, self.is_known, self.shown_with = at, is_known, shown_with
         self.recording = tracing.current()
         self.noted: dict[int, tuple[Any, Content]] = {}
         self.lent: list[tuple[Array, Array, View | None]] = []
@@ -57,6 +61,10 @@ class Journal:
 
         Raises NotJoined for what may do more than to hold it.
         """
+        if isinstance(owner, ComplexArray) and attribute is None:
+            for part in (owner.real, owner.imag):
+                self.note(part)
+            return
         if type(owner) is Array and attribute is None:
             self._lend(written_with(owner))
             return
@@ -78,12 +86,15 @@ class Journal:
     def _lend(self, array: Array) -> None:
         """Let the side write to an array from before, if it may: else writing raises TraceError."""
         is_sides = array.recording is self.recording or self.recording is not tracing.current()
-        if is_sides or array.is_number() or not tracing.is_open(array.recording) or not self.is_alone(array):
+        if is_sides or array.is_number() or not tracing.is_open(array.recording):
             return
-        self.lent.append((array, content(array)[_ELEMENTS], array.view_of))
-        array.holding(array.value, self.recording)
-        if isinstance(array.view_of, Choice):
+        shown = [v for v in self.shown_with(array) if v.recording is not self.recording]
+        lent = [(v, content(v)[_ELEMENTS], v.view_of) for v in shown]
+        for v, before, _ in lent:
+            v.holding(before.value, self.recording)
+        if len(shown) == 1 and isinstance(array.view_of, Choice):
             array.being(None)  # the side sees none of those that it may be
+        self.lent += lent
 
     def take_back(self) -> None:
         """Give the arrays from before what they held. What shows them in the side shows that too from now on."""
@@ -105,7 +116,8 @@ class Journal:
         for k in range(len(changes)):
             put(changes[k].owner, changes[k].before)
         self.changes = [c for c in changes if sys.getrefcount(c[0]) > _ALONE]
-        self.changes += [Change(array, {_ELEMENTS: before}, content(array)) for array, before, _ in self.lent]
+        wholes = ((array, before) for array, before, _ in self.lent if array.view_of is None)
+        self.changes += [Change(array, {_ELEMENTS: before}, content(array)) for array, before in wholes]
 
 
 class _Open(threading.local):
@@ -122,14 +134,12 @@ _ALONE = 2
 
 
 @contextmanager
-def journal(
-    at: tuple[str, int], is_known: Callable[[Any], bool], is_alone: Callable[[Array], bool]
-) -> Iterator[Journal]:
+def journal(at: tuple[str, int], is_known: Callable[[Any], bool], shown_with: ShownWith) -> Iterator[Journal]:
     """A journal of what is done inside, which is undone afterwards; then it tells the changes.
 
     Arrays are what they have become until the journal takes them back, or something is raised.
     """
-    made = Journal(at, is_known, is_alone)
+    made = Journal(at, is_known, shown_with)
     _open.journals.append(made)
     try:
         try:

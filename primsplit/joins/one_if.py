@@ -84,7 +84,7 @@ class Statement:
     def _with_own_handles(self) -> set[str]:
         """The names whose arrays a side may write to as its own; one that is shown elsewhere is lent to it (`Journal`).
 
-        Raises NotJoined where a name may be given another array, or is a view, and its own is shown elsewhere.
+        Raises NotJoined where nobody knows whether one is.
         """
         written = {n: v for n, v in zip(self.join.names, self.given, strict=True) if n in self.join.effects.written}
         arrays = {n: v for n, v in written.items() if _is_array(v)}
@@ -92,15 +92,10 @@ class Statement:
             return set()
         others = [v for n, v in zip(self.join.names, self.given, strict=True) if n not in arrays]
         parts = [*reached([v for v in (*others, *self.read) if not is_missing(v)], seen)]
-        shown = [id(v) for v in (*parts, *arrays.values()) if _is_array(v)]
-        views = [v for v in arrays.values() if v.view_of is not None and not isinstance(v.view_of, Choice)]
-        bound = {*map(id, views), *(id(v) for n, v in arrays.items() if n in self.join.effects.bound)}
-        lent = {n for n, v in arrays.items() if shown.count(id(v)) > 1 and id(v) not in bound}
-        roots = [id(root) for n, v in arrays.items() if n not in lent for root in roots_of(v)]
-        elsewhere = {id(root) for v in parts if _is_array(v) for root in roots_of(v)}
-        if len({*roots}) < len(roots) or not elsewhere.isdisjoint(roots) or any(map(hides, parts)):
+        if any(map(hides, parts)):
             raise self.refusal("it writes to an array that other names may show")
-        return {*arrays} - lent
+        shown = [id(root) for v in (*parts, *arrays.values()) if _is_array(v) for root in roots_of(v)]
+        return {n for n, v in arrays.items() if all(shown.count(id(root)) == 1 for root in roots_of(v))}
 
     def joined(self, test: Array) -> tuple[Any, ...]:
         """Record the If; return what the names hold after it."""
@@ -180,7 +175,7 @@ class Statement:
         def side() -> dict[str, Any]:
             self._take_back()
             own = [v.own() if self._is_written_array(k) else v for k, v in enumerate(self.given)]
-            with journal(self.join.at, self._is_known, self._is_alone) as changed:
+            with journal(self.join.at, self._is_known, self._shown_with) as changed:
                 made = self.sides[which](*own)
                 values = {
                     n: _copied(v)
@@ -216,14 +211,24 @@ class Statement:
         before = (other for other in (*self.given, *self.read) if not is_missing(other))
         return any(part is value or hides(part) for part in reached(before, seen))
 
-    def _is_alone(self, array: Array) -> bool:
-        """True for an array of which what was there before the statement shows no view."""
+    def _shown_with(self, array: Array) -> list[Array]:
+        """The arrays that are lent to a side with this one: what shows it, all that those show, and so on.
+
+        The array alone where what was there before the statement shows no other; none where that is not known.
+        """
         parts = [*reached((v for v in (*self.given, *self.read) if not is_missing(v)), seen)]
-        arrays = [part for part in parts if _is_array(part)]
-        roots = [id(root) for part in arrays if part is not array for root in roots_of(part)]
-        is_one_of_them = isinstance(array.view_of, Choice) and any(id(root) in roots for root in roots_of(array))
-        is_seen = any(base is array for part in arrays for base in bases_of(part))
-        return not (is_one_of_them or is_seen or any(map(hides, parts)))
+        if any(map(hides, parts)):
+            return []
+        found, roots = {id(array): array}, {*map(id, roots_of(array))}
+        shown = {id(part): {*map(id, roots_of(part))} for part in parts if _is_array(part)}
+        if not any(roots & theirs for key, theirs in shown.items() if key != id(array)):
+            return [array]
+        while more := [p for p in parts if id(p) in shown and id(p) not in found and shown[id(p)] & roots]:
+            found |= {id(part): part for part in more}
+            roots = roots.union(*(shown[id(part)] for part in more))
+        found |= {id(base): base for part in [*found.values()] for base in bases_of(part)}
+        may_be = (type(v) is Array and (v.view_of is None or v.view_of.write is not None) for v in found.values())
+        return [*found.values()] if all(may_be) else []
 
     def _take_back(self) -> None:
         """Let the arrays that the last run wrote to be what they were."""

@@ -94,7 +94,7 @@ def _behind(first: Array, rest: Sequence[Callable[[], Any]], at: tuple[str, int]
     known: list[bool | None] = []
 
     def others() -> Any:
-        with journal(at, lambda _: True, lambda _: False) as changed:
+        with journal(at, lambda _: True, lambda _: []) as changed:
             found = _combined(rest, at, decides=decides)
             if changed.noted:
                 raise NotJoined(at, "its condition changes what it reads")

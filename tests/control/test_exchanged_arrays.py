@@ -315,6 +315,117 @@ def new_and_complex(x):
     return total
 
 
+def both_written_to(x):
+    a, b, total = x[:3] * 1.0, x[2:] * 2.0, 0.0
+    for value in x:
+        if value > 0:
+            a[0] = value
+            a, b = b, a
+        else:
+            b[1] = value
+        total = total + np.sum(a) * value + b[0]
+    return total
+
+
+def written_to_under_two_names(x):
+    a, total = x[:3] * 1.0, 0.0
+    b = a
+    for value in x:
+        if value > 0:
+            a = a * value
+            b[0] += value
+        a[1] += 0.1
+        if value > -0.5:
+            b[2] = a[0]
+            a[0] = 0.3
+        total = total + a @ b
+    return total
+
+
+def written_to_through_views(x):
+    a, total = x[:4] * 1.0, 0.0
+    front, back = a[:2], a[2:]
+    for value in x:
+        if value > 0:
+            front[0] = value
+            total = total + np.sum(a)
+        else:
+            back *= value
+            a[0] -= front[1]
+        total = total + front @ back - a[0]
+    return total
+
+
+def written_to_through_views_of_one_of_several(x):
+    a, b, total = x[:3] * 1.0, x[2:] * 2.0, 0.0
+    part = a[1:]
+    for value in x:
+        chosen = a if value > 0 else b
+        if value < 0.4:
+            chosen[1] = value
+            part[1] += b[1]
+        else:
+            part *= 0.9
+            b += a
+        total = total + np.sum(chosen * WEIGHTS) + part @ b[1:]
+    return total
+
+
+def written_to_and_given_another(x):
+    a, total = x[:3] * 1.0, 0.0
+    b = a
+    for value in x:
+        if value > 0:
+            a[0] = value
+            a = a * 2.0
+            a[1] = b[0]
+        else:
+            b = a + 1
+            b[2] = value
+        total = total + a @ b
+    return total
+
+
+def written_to_in_branches_inside_of_another(x):
+    a, b, total = x[:3] * 1.0, x[2:] * 2.0, 0.0
+    for value in x:
+        if value > -0.6:
+            if value > 0.3:
+                a, b = b, a
+                a[0] = value
+            else:
+                b[1] = a[0]
+            a[2] = b[1] * value
+        total = total + np.sum(a * WEIGHTS) * value + b[0]
+    return total
+
+
+def complex_and_written_to(x):
+    a, total = x[:3] + 1j * x[2:], 0.0
+    b = a
+    for value in x:
+        if value > 0:
+            a[0] = value * 1j
+            a = a * (1 + value * 1j)
+        else:
+            b[1] += value
+            a *= 0.5j
+        total = total + np.abs(a @ b) ** 2
+    return total
+
+
+def known_complex_and_written_to(x):
+    sums, total = np.zeros(3, complex), 0.0
+    for k, value in enumerate(x):
+        if value > 0:
+            sums[k % 3] = value + 1j
+        sums *= np.exp(0.1j * value)
+        if value < 0:
+            sums = sums * 2
+        total = total + np.sum(sums * WEIGHTS).imag
+    return total
+
+
 def without_axes(x):
     a, b, total = np.zeros(()), np.ones(()), 0.0
     for value in x:
@@ -354,7 +465,9 @@ FOLLOWED = [
     by_a_function, of_other_sizes, known_at_first, known_and_written_to,
     written_under_a_name_and_read_by_another, known_inside_of_another_branch, new_under_two_names,
     new_under_other_names_in_each_side, new_under_a_name_and_in_a_list, new_until_a_loop_ends, new_and_of_known_numbers,
-    new_and_complex, without_axes, new_without_axes, number_or_without_axes,
+    new_and_complex, both_written_to, written_to_under_two_names, written_to_through_views,
+    written_to_through_views_of_one_of_several, written_to_and_given_another, written_to_in_branches_inside_of_another,
+    complex_and_written_to, known_complex_and_written_to, without_axes, new_without_axes, number_or_without_axes,
 ]  # fmt: skip
 
 
@@ -421,18 +534,6 @@ def test_arrays_that_are_exchanged_again_and_again_are_each_looked_at_once() -> 
     check_grads(nelder_mead, np.array([0.9, 0.7, -0.5]), symbolic=False)
 
 
-def both_written_to(x):
-    a, b, total = x[:3] * 1.0, x[2:] * 2.0, 0.0
-    for value in x:
-        if value > 0:
-            a[0] = value
-            a, b = b, a
-        else:
-            b[1] = value
-        total = total + np.sum(a) * value + b[0]
-    return total
-
-
 def of_other_sizes_and_written_to(x):
     a, b, total = x[:3] * 1.0, x[1:] * 2.0, 0.0
     for value in x:
@@ -494,7 +595,7 @@ def new_and_a_view_of_it(x):
 
 
 NOT_FOLLOWED = [
-    both_written_to, of_other_sizes_and_written_to, new_in_one_branch_inside_of_another, new_and_a_view_of_it,
+    of_other_sizes_and_written_to, new_in_one_branch_inside_of_another, new_and_a_view_of_it,
     number_or_without_axes_and_written_to, number_or_without_axes_and_added_to,
 ]  # fmt: skip
 
