@@ -43,6 +43,16 @@ def _walked(m: Any, x: Any) -> Any:
     return levels + level
 
 
+def _chosen(m: Any, x: Any) -> Any:
+    """A branch for each element, one of which reads all of them."""
+    flat = m.np.reshape(x, (-1,))
+
+    def one(s: Any) -> Any:
+        return m.cond(s > 0.1, lambda u: m.np.sum(m.np.sin(u * x)), lambda u: u * u, s)
+
+    return m.np.reshape(m.vmap(one)(flat), x.shape)
+
+
 BASES: dict[str, Callable[[Any, Any], Any]] = {
     "sin": lambda m, x: m.np.sin(x) * x,
     "cumsum": lambda m, x: m.np.cumsum(x * x, axis=-1),
@@ -52,6 +62,7 @@ BASES: dict[str, Callable[[Any, Any], Any]] = {
     "scan": _walked,
     "cond": lambda m, x: m.cond(m.np.sum(x) > 0.3, lambda y: y * y, m.np.cos, x),
     "cached": lambda m, x: m.kept(x),
+    "chosen": _chosen,
 }
 
 
