@@ -9,6 +9,7 @@ from primsplit import dims
 from primsplit.array import Array, unsupported
 from primsplit.calls.primitive import primitive, rrule
 from primsplit.lifting import array_like
+from primsplit.numpy.complex.operands import operand
 from primsplit.numpy.dense.loop import identity_like, lower, rows_at, swapped, upper
 from primsplit.numpy.dense.lu import factor, inverse_order
 from primsplit.numpy.dense.triangular import solve_triangular
@@ -107,13 +108,13 @@ def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
     u, s, v = np.linalg.svd(array_like(a), full_matrices=False)
     orthogonal = u @ v
     if side == "left":
-        return orthogonal, (u * s) @ u.T
-    return orthogonal, v.T @ (s[:, None] * v)
+        return orthogonal, (u * s) @ np.conj(u.T)
+    return orthogonal, np.conj(v.T) @ (s[:, None] * v)
 
 
 def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> tuple[Any, Any]:
     """The orthogonal matrix that brings A nearest to B, and the sum of singular values of A^T B."""
-    u, s, v = np.linalg.svd((array_like(B).T @ array_like(A)).T)
+    u, s, v = np.linalg.svd((operand(B).T @ np.conj(operand(A))).T)
     return u @ v, np.sum(s)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
+from primsplit.array import Array, unsupported
 from primsplit.calls.primitive import primitive
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced, plain_or_traced
@@ -336,6 +336,8 @@ def block_diag(*arrs: Any) -> Any:
 
 def toeplitz(c: Any, r: Any = None) -> Any:
     """The matrix of first column `c`, whose first row, but for its first element, is `r`, or that of c conjugate."""
+    if max(np.ndim(c), np.ndim(0.0 if r is None else r)) > 1:
+        raise unsupported("scipy.linalg.toeplitz of several columns")
     column = np.ravel(c)
     row = np.conj(column) if r is None else np.ravel(r)
     return windows(np.concatenate([column[::-1], row[1:]]), column.shape[0], row.shape[0])[::-1]
@@ -349,5 +351,7 @@ def windows(x: Any, rows: Any, columns: Any) -> Any:
 
 def circulant(c: Any) -> Any:
     """The matrix whose columns are `c`, each turned by one place more."""
+    if np.ndim(c) > 1:
+        raise unsupported("scipy.linalg.circulant of several columns")
     column = np.ravel(c)
     return toeplitz(column, np.roll(column[::-1], 1))

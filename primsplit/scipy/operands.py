@@ -4,7 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from primsplit import tracing
+from primsplit.errors import DtypeError
 from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.ufuncs import cast_to
 
@@ -18,7 +21,7 @@ def with_args(function: Callable[..., Any], args: Any) -> Callable[..., Any]:
 def floating(x: Any) -> Any:
     """A traced or NumPy array of a float dtype; integers become float64."""
     if not holds_traced(x):
-        array = np.asarray(x)
+        array = _real(x)
         return array if array.dtype.kind == "f" else array.astype(np.float64)
     traced = array_like(x)
     return traced if traced.type.is_float else cast_to(traced, np.float64)
@@ -26,7 +29,19 @@ def floating(x: Any) -> Any:
 
 def double(x: Any) -> Any:
     """A traced or NumPy array of float64."""
-    return cast_to(array_like(x), np.float64) if holds_traced(x) else np.asarray(x, np.float64)
+    return cast_to(array_like(x), np.float64) if holds_traced(x) else _real(x).astype(np.float64, copy=False)
+
+
+def _real(x: Any) -> npt.NDArray[Any]:
+    """A NumPy array of real numbers. Raises DtypeError for a complex one, which would lose its imaginary part."""
+    array = np.asarray(x)
+    if array.dtype.kind == "c":
+        raise DtypeError(
+            f"an array of {array.dtype} is given to a function that takes real ones when it is traced",
+            place=tracing.user_place(),
+            cure="Where it is linear in that array, call it with z.real and with z.imag.",
+        )
+    return array
 
 
 def traced_double(x: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import primsplit as ps
 from primsplit.errors import DtypeError, PrimsplitError, TraceError, UnsupportedFunction
@@ -309,6 +310,7 @@ REFUSED: list[tuple[Callable[..., Any], type[Exception], str]] = [
     (lambda z: np.diff(z, append=z[:1]), UnsupportedFunction, "append"),
     (lambda z: z + np.ones(3, np.clongdouble), DtypeError, "complex256"),
     (lambda z: np.cross(z, 1j * np.ones(3)), UnsupportedFunction, "np.cross"),
+    (lambda z: scipy.special.kelvin(z.real, z), UnsupportedFunction, "out="),
 ]
 
 

@@ -93,6 +93,8 @@ def _called(
         raise refused(f"np.{name}")
     if where is not True:
         raise refused(f"np.{name} with where=", "Choose with np.where afterwards.")
+    if ufunc.nout > 1 and out:
+        raise refused(f"np.{name} with out=")
     if name in PRODUCTS:
         return delivered(PRODUCTS[name](*given), out)
     try:

@@ -81,7 +81,14 @@ def digamma(x: Array) -> Array:
     return found
 
 
-gammaln = elementwise("gammaln", "loggamma")(unit("gammaln", gamma.lgamma, lambda dz, x, z: dz * digamma(x)))
+gammaln = elementwise("gammaln")(unit("gammaln", gamma.lgamma, lambda dz, x, z: dz * digamma(x)))
+
+
+@elementwise("loggamma")
+def loggamma(x: Array) -> Array:
+    """The principal branch, which is complex below 0: of a real number there SciPy gives NaN."""
+    value: Array = gammaln(x)
+    return op.Where(x < 0.0, np.asarray(np.nan, value.dtype), value)
 
 
 OVERFLOWN = 180.0

@@ -32,7 +32,7 @@ ONE: list[tuple[Any, Any, float]] = [
     (sp.erfinv, np.concatenate([UNIT, -UNIT]), 32), (sp.ndtr, LINE, 2000),
     (sp.log_ndtr, LINE, 2000), (sp.gammaln, HALF_LINE, 8000), (sp.digamma, HALF_LINE, 256),
     (sp.psi, -HALF_LINE[4:20], 64),
-    (sp.gamma, LINE, 64), (sp.gammasgn, LINE, 0), (sp.loggamma, HALF_LINE[HALF_LINE > 0], 8000), (sp.entr, LINE, 4),
+    (sp.gamma, LINE, 64), (sp.gammasgn, LINE, 0), (sp.loggamma, np.r_[HALF_LINE, -HALF_LINE], 8000), (sp.entr, LINE, 4),
     (sp.exp10, LINE[LINE < 300], 8), (sp.sindg, ANGLES, 64), (sp.cosdg, ANGLES, 64), (sp.tandg, ANGLES[4:6], 64),
     (sp.cosm1, between(-3, 3), 16), (sp.log1p, LINE, 4), (sp.expm1, LINE, 4), (sp.cbrt, LINE, 4), (sp.exp2, LINE, 8),
     (sp.round, LINE, 0),
