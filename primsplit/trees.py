@@ -118,6 +118,15 @@ def leaves_like(spec: TreeSpec, tree: Any) -> list[Any]:
     return found
 
 
+def leaves_beside(spec: TreeSpec, tree: Any) -> list[Any]:
+    """The leaves of a tree in the place of those of a structure, whose containers may be of other classes.
+
+    Complex ones are as in `leaves_like`. Raises ValueError where there are fewer or more.
+    """
+    pairs = zip(whole_leaves(spec, range(spec.num_leaves)), flatten(tree)[0], strict=True)
+    return [leaf for mark, own in pairs for leaf in (_in_two(own) if _is_parts(mark) else (own,))]
+
+
 def whole_leaves(spec: TreeSpec, marks: Sequence[Any]) -> list[Any]:
     """The marks of a structure's leaves, `Parts` of the two marks of each complex one."""
     return wholes(spec, marks)[0]

@@ -245,6 +245,7 @@ def test_eigenvalues_roots_and_spectra_are_results_as_they_are() -> None:
     for coefficients in ([1.0, 2.0, 3.0, 4.0], [1.0, -6.0, 11.0, -6.0]):
         np.testing.assert_allclose(roots(np.array(coefficients)), np.roots(coefficients), rtol=1e-10)
     check_grads(np.linalg.eigvals, MATRIX, order=1, symbolic=False, value_tolerance=1e-11)
+    check_grads(np.linalg.slogdet, MATRIX + 1j * MATRIX.T, order=1, symbolic=False, value_tolerance=1e-11)
     fft = pytest.importorskip("scipy.fft")
     np.testing.assert_allclose(ps.trace(fft.rfft, X)(X), fft.rfft(X), rtol=1e-12)
     np.testing.assert_allclose(ps.trace(fft.ifft2, MATRIX)(MATRIX), fft.ifft2(MATRIX), rtol=1e-12)

@@ -60,4 +60,4 @@ def plain_results(
 
 def _leaves(program: Program, returned: Any) -> list[Any]:
     """The leaves of a result; those of the program's complex ones in parts, also where NumPy's is real."""
-    return trees.leaves_like(program.result, returned) if program.complex_outputs else trees.flatten(returned)[0]
+    return trees.leaves_beside(program.result, returned) if program.complex_outputs else trees.flatten(returned)[0]
