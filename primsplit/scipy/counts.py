@@ -70,7 +70,7 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
 
     Raises UnsupportedFunction for another branch, or for a complex number.
     """
-    if k not in {0, -1} or np.iscomplexobj(z):
+    if not isinstance(k, int | np.integer) or k not in {0, -1} or np.iscomplexobj(z):
         raise unsupported("scipy.special.lambertw of a complex number, or of another branch than 0 and -1")
     x = cast_to(array_like(z), np.float64)
     return (lambert_lower if k else lambert_principal)(x) + 0j

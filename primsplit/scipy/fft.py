@@ -33,6 +33,8 @@ def _as_numpys(original: Callable[..., Any]) -> Callable[..., Any]:
         size, axes = named.pop("n", named.pop("s", size)), named.pop("axis", axes)
         if named:
             raise TypeError(f"{original.__name__} takes no argument {next(iter(named))!r}")
+        if usual != -1:
+            size, axes = ((v,) if isinstance(v, int | np.integer) else v for v in (size, axes))
         return FUNCTIONS[original](x, size, axes, norm)
 
     return transform

@@ -58,6 +58,7 @@ FORMS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "hfft": (lambda x: scipy.fft.hfft(scipy.fft.ihfft(x), len(x)), X),
     "fft2 and back": (lambda x: scipy.fft.ifft2(scipy.fft.fft2(x) ** 2).real, TABLE),
     "fftn and back": (lambda x: scipy.fft.ifftn(scipy.fft.fftn(x, axes=[0]) ** 2, axes=[0]).real, TABLE),
+    "fftn of one length": (lambda x: (scipy.fft.fftn(x, 2), scipy.fft.rfftn(x, axes=0)), TABLE),
     "rfftn and back": (lambda x: scipy.fft.irfftn(scipy.fft.rfftn(x) ** 2, s=x.shape), TABLE),
     "rfft2 and back": (lambda x: scipy.fft.irfft2(scipy.fft.rfft2(x) ** 2, s=x.shape), TABLE),
     "shifts": (lambda x: scipy.fft.fftshift(x) * scipy.fft.ifftshift(x), X),
