@@ -15,7 +15,7 @@ from primsplit.passes.faults.empty_layers import guard_empty_layers
 from primsplit.passes.faults.empty_products import zero_empty_products
 from primsplit.passes.faults.empty_rows import guard_empty_rows
 from primsplit.passes.faults.empty_scans import guard_empty_scans
-from primsplit.passes.faults.empty_transposed import guard_empty_transposed
+from primsplit.passes.faults.empty_windows import guard_empty_windows
 from primsplit.passes.faults.neutral import keep_faint_constants
 from primsplit.passes.faults.precision import keep_double_products
 from primsplit.passes.faults.quotients import write_quotients
@@ -76,7 +76,7 @@ def finish(
         legal = legalize(optimize(legal), provider)
     # What follows is written around onnxruntime's ways and would look like waste to `optimize`.
     guarded = guard_empty_layers(guard_empty_scans(walk_first_axes(write_later(legal))))
-    guarded = cut_pools(guard_circular_pads(guard_empty_transposed(guard_empty_rows(guarded))))
+    guarded = cut_pools(guard_circular_pads(guard_empty_windows(guard_empty_rows(guarded))))
     guarded = guarded if guarded is legal else legalize(guarded, provider)
     columns = write_vectors_as_columns(count_axes_from_front(guarded), is_function=is_function)
     products = join_stacks(zero_empty_products(swap_narrow_products(gemm_of_transposed(columns))))
