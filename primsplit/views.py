@@ -141,6 +141,11 @@ class Choice(View):
     def _now(self) -> list[int]:
         return [base.version for base in self._bases]
 
+    def outdated(self) -> "Choice":
+        """The choice itself, to be read anew from what it is."""
+        self._versions = []
+        return self
+
     def _chosen(self, first: Any) -> Any:
         if self.choose is None:
             return first

@@ -281,8 +281,11 @@ class Statement:
         found = given[name]
         leaves = parted(trees.leaves_or_none(list(made)))
         old = {id(base): base for base in map(self._from_before, leaves) if base is not None}
-        if (followed := self.pointers.settled(name, given)) is not None:
+        is_outdated = name in self.places.outdated
+        if (followed := self.pointers.settled(name, given, is_outdated=is_outdated)) is not None:
             return followed
+        if is_outdated:
+            raise self.refusal(f"{name} shows an array that is written to")
         (base, *others) = old.values() or [None]
         if others or not isinstance(base, Array) or type(found) is not Array:
             raise self._several(name, None if others else base)

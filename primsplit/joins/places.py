@@ -5,6 +5,7 @@ from typing import Any
 
 from primsplit import trees
 from primsplit.array import Array
+from primsplit.joins.holders import roots_of
 from primsplit.joins.journal import Change, hold
 
 Place = tuple[int, int]
@@ -18,6 +19,8 @@ class Places:
         self.owners: dict[int, Change] = {}
         self.runs: list[tuple[bool, dict[int, Change]]] = []
         self.changed: dict[bool, set[Place]] = {False: set(), True: set()}
+        self.outdated: set[str] = set()
+        """The places that a side leaves as they were, with an array to whose base it wrote."""
 
     def given(self, which: bool, changes: Sequence[Change], is_value: Callable[[Any], bool]) -> dict[str, Any]:
         """Remember what a run of a side has changed; return those values that an If may give, by name."""
@@ -46,6 +49,10 @@ class Places:
                 return trees.unflatten(spec, [written.get(id(leaf), leaf) for leaf in leaves])
             return written.get(id(value), value)
 
+        for name, value in before.items():
+            left = (leaf for leaf in trees.flatten(value)[0] if id(leaf) not in written)
+            if any(id(root) in written for leaf in left for root in roots_of(leaf)):
+                self.outdated.add(name)
         return {name: as_it_is(value) for name, value in before.items()}
 
     def before(self, which: bool) -> dict[str, Any]:

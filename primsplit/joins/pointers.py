@@ -168,16 +168,21 @@ class Pointers:
         """The numbers that a value may have."""
         return {k for number in self.met.get(leaf, []) if number is not None for k in number.all}
 
-    def settled(self, name: str, found: Mapping[str, Any]) -> Any:
+    def settled(self, name: str, found: Mapping[str, Any], *, is_outdated: bool = False) -> Any:
         """The value of a name after the If, whose arrays are those that they may be.
 
-        None where one may be another view of one from before. `found` is what the If gives.
+        None where one may be another view of one from before. `found` is what the If gives; what it gives for a name
+        that `is_outdated` is read anew from those arrays.
         """
         leaves, spec = trees.flatten(found[name])
         parts = {Leaf(name, k): part for k, part in enumerate(parted(leaves))}
         if any(None in self.met.get(leaf, []) for leaf in parts):
             return None
-        made = iter([self._one_of(leaf, part, found) for leaf, part in parts.items()])
+        arrays = [self._one_of(leaf, part, found) for leaf, part in parts.items()]
+        for array in arrays if is_outdated else ():
+            if isinstance(array, Array) and isinstance(array.view_of, Choice):
+                array.being(array.view_of.outdated())
+        made = iter(arrays)
         wholes = [ComplexArray(next(made), next(made)) if _is_complex(x) else next(made) for x in leaves]
         return trees.unflatten(spec, wholes)
 

@@ -400,6 +400,20 @@ def written_to_in_branches_inside_of_another(x):
     return total
 
 
+def left_in_a_list_and_written_to(x):
+    a, b, total = x[:3] * 1.0, x[2:] * 2.0, 0.0
+    held, c = [a, b], x[1:4] * 1.0
+    for value in x:
+        if np.sum(b) > np.sum(a):
+            b[1] = value
+            c = a
+            held[1] = a
+        else:
+            c[1] = value * 2
+        total = total + np.sum(a * WEIGHTS) * value + b[0] * c[1] + held[1] @ held[0]
+    return total
+
+
 def complex_and_written_to(x):
     a, total = x[:3] + 1j * x[2:], 0.0
     b = a
@@ -462,11 +476,11 @@ def number_or_without_axes(x):
 FOLLOWED = [
     exchanged, exchanged_and_written_to, sorted_rows, two_buffers, best_so_far, another_name_for_one, rotated,
     of_a_pair, seen_through_views, rows_of_a_matrix, written_to_in_a_side, inside_of_another_branch, in_a_dictionary,
-    by_a_function, of_other_sizes, known_at_first, known_and_written_to,
-    written_under_a_name_and_read_by_another, known_inside_of_another_branch, new_under_two_names,
-    new_under_other_names_in_each_side, new_under_a_name_and_in_a_list, new_until_a_loop_ends, new_and_of_known_numbers,
-    new_and_complex, both_written_to, written_to_under_two_names, written_to_through_views,
-    written_to_through_views_of_one_of_several, written_to_and_given_another, written_to_in_branches_inside_of_another,
+    by_a_function, of_other_sizes, known_at_first, known_and_written_to, written_under_a_name_and_read_by_another,
+    known_inside_of_another_branch, new_under_two_names, new_under_other_names_in_each_side,
+    new_under_a_name_and_in_a_list, new_until_a_loop_ends, new_and_of_known_numbers, new_and_complex, both_written_to,
+    written_to_under_two_names, written_to_through_views, written_to_through_views_of_one_of_several,
+    written_to_and_given_another, written_to_in_branches_inside_of_another, left_in_a_list_and_written_to,
     complex_and_written_to, known_complex_and_written_to, without_axes, new_without_axes, number_or_without_axes,
 ]  # fmt: skip
 
