@@ -1,16 +1,16 @@
 """Regions that repeat, such as the steps of an unrolled loop, as calls of one function that stays one.
 
 Steps are the same where they have the same operators on the same lines, connected alike, with outputs of the same
-types. What they read from outside becomes the function's parameters.
+types, and branches and loops of the same bodies. What they read from outside becomes the function's parameters.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from primsplit.calls.boundaries import Bounded
-from primsplit.ir import Block, Const, Op, Renaming, Value, Var, has_blocks, is_call, reads, rename
-from primsplit.passes.cse import attribute_key, is_deterministic
+from primsplit.ir import Block, Const, Op, Renaming, Value, Var, has_blocks, is_call, operands, reads, rename, walk
+from primsplit.passes.cse import attribute_key, constant_key, is_deterministic
 
 LEAST_REPEATS = 4
 LEAST_OPS = 16
@@ -38,10 +38,33 @@ def fold_repeats(block: Block) -> Block:
 
 def _token(op: Op) -> Any:
     """Equal for ops that may be the same step of two repetitions."""
-    if has_blocks(op) or not (is_call(op) or is_deterministic(op.kind)):
+    inside = (inner for block in op.blocks() for inner in walk(block))
+    if not all(has_blocks(o) or is_call(o) or is_deterministic(o.kind) for o in (op, *inside)):
         return id(op)
-    body = id(op.attributes["body"]) if is_call(op) else attribute_key(op.attributes)
-    return (op.kind, body, op.place, tuple(v.type.key for v in op.outputs))
+    return (*_kind(op, {}), op.place)
+
+
+def _kind(op: Op, numbers: dict[Var, int]) -> tuple[Any, ...]:
+    """Equal for ops that do the same with what they read. The values of its bodies are told by `numbers`."""
+    types = tuple(v.type.key for v in op.outputs)
+    if is_call(op):
+        return (op.kind, id(op.attributes["body"]), types)
+    plain = {name: held for name, held in op.attributes.items() if not isinstance(held, Block)}
+    bodies = tuple((n, _block_key(b, numbers)) for n, b in op.attributes.items() if isinstance(b, Block))
+    return (op.kind, attribute_key(plain), bodies, types)
+
+
+def _block_key(block: Block, numbers: dict[Var, int]) -> Any:
+    """Equal for bodies that do the same; Vars, also those from around them, are numbered as they are met."""
+
+    def told(values: Iterable[Value | None]) -> tuple[Any, ...]:
+        return tuple(
+            numbers.setdefault(v, len(numbers)) if isinstance(v, Var) else None if v is None else constant_key(v)
+            for v in values
+        )
+
+    ops = tuple((_kind(op, numbers), op.place, told(op.inputs), told(op.outputs)) for op in block.ops)
+    return (told(block.params), tuple(p.type.key for p in block.params), ops, told(block.results))
 
 
 def _next_alike(tokens: Sequence[Any]) -> list[int]:
@@ -80,7 +103,7 @@ def _region(block: Block, tokens: Sequence[Any], following: Sequence[int], begin
 def _form(step: Sequence[Op]) -> Any:
     """How the ops of a step are connected: each input is an output of the step, a constant, or from outside."""
     places = {v: (i, j) for i, op in enumerate(step) for j, v in enumerate(op.outputs)}
-    return tuple(tuple(_source(op, v, places) for v in op.inputs) for op in step)
+    return tuple(tuple(_source(op, v, places) for v in operands(op)) for op in step)
 
 
 def _source(op: Op, value: Value | None, places: dict[Var, tuple[int, int]]) -> Any:
@@ -122,7 +145,7 @@ def _calls(region: _Region, readers: dict[Var, int]) -> list[Op]:
 def _outside(step: Sequence[Op]) -> list[Value]:
     """What a step reads from outside, in order, a value that is read twice twice."""
     places = {v: (0, 0) for op in step for v in op.outputs}
-    return [v for op in step for v in op.inputs if v is not None and _source(op, v, places)[0] == "outside"]
+    return [v for op in step for v in operands(op) if v is not None and _source(op, v, places)[0] == "outside"]
 
 
 def _body(step: Sequence[Op], wanted: Sequence[tuple[int, int]]) -> Block:
@@ -133,12 +156,15 @@ def _body(step: Sequence[Op], wanted: Sequence[tuple[int, int]]) -> Block:
     ops = []
     for op in step:
         inputs: list[Value | None] = []
-        for value in op.inputs:
+        for value in operands(op):
             if value is not None and _source(op, value, places)[0] == "outside":
                 params.append(Var(value.type))
                 inputs.append(params[-1])
             else:
                 inputs.append(value)
-        ops.append(rename(replace(op, inputs=tuple(inputs)), renaming))
+        count = len(op.inputs)
+        captured = zip(operands(op)[count:], inputs[count:], strict=True)
+        renaming.update((v, p) for v, p in captured if isinstance(v, Var) and p is not None and p is not v)
+        ops.append(rename(replace(op, inputs=tuple(inputs[:count])), renaming))
     results = tuple(ops[i].outputs[j] for i, j in wanted)
     return Block("step", tuple(params), tuple(ops), results)

@@ -40,6 +40,57 @@ def test_the_numbers_and_the_gradient_stay() -> None:
         np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
+def branching(x, w):
+    h = x[0] * 0.0
+    for i in range(30):
+        step = np.tanh(w * h + x[i])
+        if np.sum(step * step) > 0.5:
+            step = step * 0.5 + h
+        elif step[0] < 0:
+            step = step + 0.01 * np.cos(w)
+        h = h + 0.1 * step
+    return h.sum()
+
+
+def halved_while_long(x, w):
+    h = w * 1.0
+    for i in range(8):
+        h = ps.while_loop(lambda s: np.sum(s * s) > 1.0, lambda s: s * 0.5, h + x[i])
+        h = np.where(h > 0, np.sin(h), h * w)
+    return h.sum()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("function", "least"), [(branching, 28), (halved_while_long, 7)])
+def test_steps_with_branches_and_loops_fold_too(function, least, tmp_path: Path) -> None:
+    program = ps.trace(function, *SPECS)
+    folded = program.folded()
+    assert sum(op.kind == "call::step" for op in folded.block.ops) >= least
+    random = np.random.default_rng(0)
+    ps.split(folded).save(tmp_path / "folded.onnx", form="functions")
+    session = onnxruntime.InferenceSession(tmp_path / "folded.onnx")
+    for scale in (0.3, 1.0, 3.0):
+        x, w = random.normal(size=(50, 3)) * scale, random.normal(size=3)
+        np.testing.assert_allclose(folded(x, w), function(x, w), rtol=1e-12)
+        plain = ps.split(program).joint()(x, w)
+        for found in (ps.split(folded).joint()(x, w), session.run(None, {"x": x, "w": w})):
+            for a, b in zip(plain, found, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-14)
+
+
+def test_branches_that_read_other_values_are_told_apart() -> None:
+    def f(x):
+        a, b = x[0], x[1]
+        for i in range(12):
+            other = a if i % 3 else b
+            a, b = ps.cond(a > b, lambda p, q, r: (p * 0.5 + r, q), lambda p, q, r: (q, p - r), a, b, other * 0.3)
+        return a - 2 * b
+
+    program = ps.trace(f, ps.spec("float64", [2]))
+    for x in (np.array([0.3, 0.7]), np.array([0.9, -0.2])):
+        np.testing.assert_allclose(program.folded()(x), f(x), rtol=1e-14)
+
+
 def test_what_does_not_repeat_stays_as_it_is() -> None:
     program = ps.trace(lambda x: np.sin(x) * np.cos(x) + np.tanh(x), ps.spec("float64", [3]))
     assert program.folded().block is program.block
