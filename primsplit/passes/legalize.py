@@ -11,11 +11,13 @@ from typing import Any
 from primsplit.calls.recorded import open_inputs
 from primsplit.carriers import FLOAT8
 from primsplit.errors import DtypeError, PrimsplitError, UnsupportedFunction
+from primsplit.infer import infer
 from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_call, own_symbols, rename, renamed
 from primsplit.limited import Limited
 from primsplit.passes.compositions.cuda import for_cuda
 from primsplit.passes.compositions.few_bits import through_float16
 from primsplit.passes.compositions.table import COMPOSITIONS, CORRECTED, SPELT, Composition, is_odd, through_float32
+from primsplit.passes.compositions.windows import unless_negative
 from primsplit.passes.cse import attribute_key
 from primsplit.passes.kernels import KERNELS
 from primsplit.passes.rewriting import Rewriter
@@ -25,6 +27,7 @@ from primsplit.tracing import close, fresh_stack, recording
 from primsplit.trees import as_list
 
 HALVES = frozenset({"float16", "bfloat16"})
+WINDOWED = frozenset({"AveragePool", "Conv", "ConvTranspose", "LpPool"})
 UNTOLD = frozenset({"object", "str"}) | FLOAT8
 """Texts and floats of 8 bits, which the table of kernels does not tell."""
 WITHOUT_FLOAT8 = frozenset({"ConstantOfShape", "Flatten", "Pad", "Squeeze", "Unsqueeze"})
@@ -186,6 +189,11 @@ def _record(op: Op, composition: Composition) -> Block:
     attributes = {k: v.decode() if isinstance(v, bytes) else v for k, v in given.items()}
     with fresh_stack(), recording(place=NOWHERE) as inner:
         params, inputs = open_inputs(op.inputs, inner, _is_parameter)
-        made = composition(*inputs, **attributes)
-        results = [r.value for r in as_list(made)]
+        made = as_list(composition(*inputs, **attributes))
+        if op.kind in WINDOWED:
+            # Kernels refuse windows that do not fit, where a composition of Slices would give what is of another shape.
+            read = [None if x is None else x.value for x in inputs]
+            ((inferred, _), *_) = infer(op.kind, read, op.attributes, len(op.outputs))
+            made[0] = unless_negative(made[0], inferred.shape or ())
+        results = [r.value for r in made]
     return close(op.kind.lower(), params, inner, results)

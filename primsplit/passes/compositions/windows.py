@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import dims, tracing
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to
 from primsplit.dims import Dim
@@ -92,6 +93,15 @@ def every_axis_padded(
     places = op.Mod(op.Cast(axes, to=np.int64), np.int64(x.ndim))
     whole = op.ScatterElements(np.zeros(2 * x.ndim, np.int64), op.Concat(places, places + x.ndim, axis=0), pads, axis=0)
     return op.Pad(x, whole, value, mode=mode)
+
+
+def unless_negative(y: Array, sizes: Iterable[Dim]) -> Array:
+    """The array; a run in which one of these sizes is below 0 fails, since it reads before the start of an array."""
+    unsure = [size for size in sizes if not dims.at_least(size, 0)]
+    if not unsure:
+        return y
+    places = op.Mul(op.Min(Array(tracing.size_vector(unsure)), np.int64(0)), np.int64(2))
+    return op.Mul(y, op.ReduceMax(op.Gather(np.ones(1, y.dtype), places), keepdims=0))
 
 
 def every(x: Array, axis: int, start: int, span: int, stride: int) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.errors import RunError
 from primsplit.ops import op
 from primsplit.passes.finish import finish
 
@@ -52,6 +53,13 @@ def test_weights_have_a_gradient_of_zeros_for_an_empty_batch(place: dict[str, An
     value, gradient = made.joint()(np.zeros((0, 2, 9), np.float32), WEIGHTS)
     assert value == 0
     np.testing.assert_array_equal(gradient, np.zeros_like(WEIGHTS))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_convolution_of_fewer_windows_than_none_fails(dtype: str) -> None:
+    made = ps.split(lambda x: np.sum(op.Conv(x, WEIGHTS.astype(dtype)) ** 2), ps.spec(dtype, ["B", 2, "N"]))
+    with pytest.raises(RunError):
+        made.joint()(np.ones((1, 2, 1), dtype))
 
 
 def test_no_if_is_written_where_there_are_windows() -> None:

@@ -117,11 +117,12 @@ def test_nor_do_its_tangents_reach_a_result(kind: str, form: Any) -> None:
         np.testing.assert_array_equal(turned(short, short), np.zeros((2, *short.shape)))
 
 
-def test_a_run_with_fewer_windows_than_none_fails() -> None:
+@pytest.mark.parametrize(("kind", "dtype"), [("MaxPool", "float32"), ("LpPool", "float64"), ("AveragePool", "float64")])
+def test_a_run_with_fewer_windows_than_none_fails(kind: str, dtype: str) -> None:
     form = {"kernel_shape": (3,), "strides": (2,), "dilations": (2,)}
-    pooled = ps.trace(lambda x: op.MaxPool(x, **form), of_any_size(form))
+    pooled = ps.trace(lambda x: getattr(op, kind)(x, **form), of_any_size(form, dtype))
     with pytest.raises(RunError):
-        pooled(of_size(form, 2))
+        pooled(of_size(form, 2, dtype))
 
 
 def test_a_window_that_fits_over_one_element_is_not_cut() -> None:
