@@ -11,6 +11,7 @@ from primsplit.passes.faults.cast_stacks import keep_cast_stacks
 from primsplit.passes.faults.circular_pads import guard_circular_pads
 from primsplit.passes.faults.columns import write_vectors_as_columns
 from primsplit.passes.faults.cosines import write_cosines
+from primsplit.passes.faults.emptied_pads import guard_emptied_pads
 from primsplit.passes.faults.empty_layers import guard_empty_layers
 from primsplit.passes.faults.empty_products import zero_empty_products
 from primsplit.passes.faults.empty_rows import guard_empty_rows
@@ -76,7 +77,8 @@ def finish(
         legal = legalize(optimize(legal), provider)
     # What follows is written around onnxruntime's ways and would look like waste to `optimize`.
     guarded = guard_empty_layers(guard_empty_scans(walk_first_axes(write_later(legal))))
-    guarded = cut_pools(guard_circular_pads(guard_empty_windows(guard_empty_rows(guarded))))
+    guarded = cut_pools(guard_empty_windows(guard_empty_rows(guarded)))
+    guarded = guard_emptied_pads(guard_circular_pads(guarded))
     guarded = guarded if guarded is legal else legalize(guarded, provider)
     columns = write_vectors_as_columns(count_axes_from_front(guarded), is_function=is_function)
     products = join_stacks(zero_empty_products(swap_narrow_products(gemm_of_transposed(columns))))
