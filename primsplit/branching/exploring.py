@@ -221,6 +221,8 @@ class _Joining:
         self.first = exploration.paths[0]
         self.asked = exploration.asked()
         self.left_out: dict[tuple[str, int], str] = {}
+        self.refused: dict[tuple[str, int], str] = {}
+        """Why some statements that ask are never joined."""
         self.noting: set[str] = set()
         """The files whose functions note what they set, also where nothing was asked."""
         self.asked_for_number: PrimsplitError | None = None
@@ -231,7 +233,7 @@ class _Joining:
         into = tracing.current()
         if not into.explores or into.examples is not None:
             return None
-        while (joined := FUNCTIONS["joins"](self.asked, self.left_out.keys(), self.noting)) is not None:
+        while (joined := FUNCTIONS["joins"](self.asked, self.left_out.keys(), self.noting, self.refused)) is not None:
             into.restore(self.before)
             exploration = _Exploration(self.run, self.before)
             known = len(self.asked)
@@ -269,7 +271,7 @@ class _Joining:
 
     def reasons(self) -> tuple[str, ...]:
         """Why the first branches that may not be joined may not."""
-        told = sorted((line, why) for (_, line), why in self.left_out.items())
+        told = sorted((line, why) for (_, line), why in (self.refused | self.left_out).items())
         return tuple(f"the branch at line {line} cannot become one If: {why}" for line, why in told[:3])
 
 

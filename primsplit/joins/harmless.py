@@ -245,7 +245,7 @@ def _statements_of(code: types.CodeType) -> Sequence[ast.AST]:
         return [found.body]
     (node,) = ast.parse(textwrap.dedent(inspect.getsource(code))).body
     if not isinstance(node, ast.FunctionDef):
-        raise Refused
+        raise Refused("it is no function")
     return node.body
 
 

@@ -7,7 +7,7 @@ import itertools
 import linecache
 import threading
 import types
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -46,10 +46,14 @@ def _named_like_their_function(code: types.CodeType, name: str = "") -> types.Co
 
 @dataclass(frozen=True)
 class _Written:
-    """The functions of a file as they are and with their joins, which call the helper by this name."""
+    """The functions of a file as they are and with their joins, which call the helper by this name.
+
+    `refused` tells why what was asked about at some lines is no join.
+    """
 
     helper: str
     joins: Sequence[Join] = ()
+    refused: Mapping[int, str] = field(default_factory=dict)
     before: Codes = field(default_factory=dict)
     after: Codes = field(default_factory=dict)
 
@@ -64,9 +68,9 @@ def _write(filename: str, text: str, asked: Set[int], left_out: Set[int], notes:
     writer = Writer(filename, asked, left_out, helper)
     tree = writer.visit(ast.parse(text, filename))
     if not (writer.joins or notes):
-        return _Written(helper)
+        return _Written(helper, refused=writer.refused)
     after = _functions_of(_named_like_their_function(compile(tree, filename, "exec", dont_inherit=True)))
-    return _Written(helper, writer.joins, before, after)
+    return _Written(helper, writer.joins, writer.refused, before, after)
 
 
 Asked = tuple[str, str, frozenset[int], frozenset[int], bool]

@@ -57,6 +57,8 @@ class Writer(ast.NodeTransformer):
     def __init__(self, filename: str, asked: Set[int], left_out: Set[int], helper: str) -> None:
         self.filename, self.asked, self.left_out, self.helper = filename, asked, left_out, helper
         self.joins: list[Join] = []
+        self.refused: dict[int, str] = {}
+        """Why what was asked about at some lines is no join."""
         self.own: set[str] | None = None
         """The names of the function that are seen nowhere else; None outside of functions."""
         self.shared: set[str] = set()
@@ -168,7 +170,8 @@ class Writer(ast.NodeTransformer):
         """The parts of a loop as what to join; None where they do more than to give values to names and elements."""
         try:
             found = effects(itertools.chain.from_iterable(_with_item(node)))
-        except Refused:
+        except Refused as error:
+            self.refused[node.lineno] = error.why
             return None
         names = self._given(found)
         if node.lineno in self.left_out or not self._is_own(names):
@@ -245,7 +248,8 @@ class Writer(ast.NodeTransformer):
             return None
         try:
             of_test, found = effects([node.test]), effects(sides)
-        except Refused:
+        except Refused as error:
+            self.refused[node.lineno] = error.why
             return None
         names = self._given(found)
         if (

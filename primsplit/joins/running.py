@@ -111,16 +111,19 @@ def _truth(value: Any) -> Array:
 
 
 @implements("joins")
-def joined(asked: Set[Place], left_out: Set[tuple[str, int]], noting: Set[str]) -> AbstractContextManager[None] | None:
+def joined(
+    asked: Set[Place], left_out: Set[tuple[str, int]], noting: Set[str], refused: dict[tuple[str, int], str]
+) -> AbstractContextManager[None] | None:
     """What lets the statements that asked at these places be joined, but for those left out; None where none may be.
 
-    In the files `noting`, all functions note what they set.
+    In the files `noting`, all functions note what they set. `refused` is told why some statements are never joined.
     """
     rewritten = []
     for filename in sorted({p.filename for p in asked} | noting):
         lines = {p.line for p in asked if p.filename == filename}
         lines_left_out = {line for name, line in left_out if name == filename}
         rewriting = Rewriting(filename, lines, lines_left_out, notes=filename in noting)
+        refused |= {(filename, line): why for line, why in rewriting.written.refused.items()}
         rewritten += [rewriting] if rewriting.codes else []
     return _with_joins(rewritten) if any(rewriting.joins for rewriting in rewritten) else None
 

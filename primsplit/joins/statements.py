@@ -44,7 +44,35 @@ _CONTEXTS = frozenset({"errstate", "printoptions", "catch_warnings", "nullcontex
 
 
 class Refused(Exception):
-    """The statement does more than to give values to names and elements."""
+    """The statement does more than to give values to names and elements; `why` says what."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+_TOLD: dict[type[ast.AST], str] = {
+    ast.Raise: "it raises an error: give a name a flag instead, and test that",
+    ast.Assert: "it asserts",
+    ast.Return: "it returns from inside of another statement",
+    ast.Break: "it leaves a loop from inside of another statement",
+    ast.Continue: "it goes on with a loop from inside of another statement",
+    ast.FunctionDef: "it defines a function",
+    ast.ClassDef: "it defines a class",
+    ast.Delete: "it deletes a name",
+    ast.Global: "it gives values to names of its module",
+    ast.Nonlocal: "it gives values to names of the function around it",
+    ast.Import: "it imports",
+    ast.ImportFrom: "it imports",
+    ast.Yield: "it yields",
+    ast.YieldFrom: "it yields",
+    ast.NamedExpr: "it gives a name a value with :=",
+}
+
+
+def _refusal(node: ast.AST) -> Refused:
+    """What is refused in a statement or expression, by its kind."""
+    return Refused(_TOLD.get(type(node), f"it has a {type(node).__name__} in it"))
 
 
 def effects(nodes: Iterable[ast.AST], *, returns: bool = False, is_noted: bool = True) -> Effects:
@@ -123,7 +151,7 @@ def always_assigned(statements: Iterable[ast.stmt]) -> set[str]:
 _HARMLESS = (
     ast.If, ast.Pass, ast.Expr, ast.Assign, ast.AnnAssign, ast.expr_context, ast.operator, ast.unaryop, ast.cmpop,
     ast.boolop, ast.Constant, ast.Load, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Tuple, ast.List,
-    ast.Starred, ast.keyword, ast.Slice, ast.JoinedStr, ast.FormattedValue, ast.ListComp, ast.GeneratorExp,
+    ast.Starred, ast.Dict, ast.keyword, ast.Slice, ast.JoinedStr, ast.FormattedValue, ast.ListComp, ast.GeneratorExp,
 )  # fmt: skip
 """What does nothing but what its parts do."""
 
@@ -139,12 +167,12 @@ class _Reader(ast.NodeVisitor):
 
     def generic_visit(self, node: ast.AST) -> None:
         if not isinstance(node, _HARMLESS):
-            raise Refused
+            raise _refusal(node)
         super().generic_visit(node)
 
     def visit_Return(self, node: ast.Return) -> None:
         if not self.returns:
-            raise Refused
+            raise _refusal(node)
         super().generic_visit(node)
 
     def visit_With(self, node: ast.With) -> None:
@@ -152,14 +180,14 @@ class _Reader(ast.NodeVisitor):
         calls = [item.context_expr for item in node.items if item.optional_vars is None]
         names = [_names_of(call.func) for call in calls if isinstance(call, ast.Call)]
         if not all(name and name[-1] in _CONTEXTS for name in names) or len(names) < len(node.items):
-            raise Refused
+            raise Refused("it enters a context")
         for part in (*calls, *node.body):
             self.visit(part)
 
     def visit_Try(self, node: ast.Try) -> None:
         """What is caught was raised by what Python knows without the numbers, or is a branch of its own."""
         if any(handler.name is not None for handler in node.handlers):
-            raise Refused  # a name that has no value afterwards
+            raise Refused("it gives the error that it catches a name")  # which has no value afterwards
         types = [handler.type for handler in node.handlers if handler.type is not None]
         handled = [statement for handler in node.handlers for statement in handler.body]
         for part in (*node.body, *types, *handled, *node.orelse, *node.finalbody):
@@ -167,11 +195,11 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
         if not (self.returns and self.is_noted):
-            raise Refused
+            raise _refusal(node)
 
     def visit_For(self, node: ast.For | ast.While) -> None:
         if node.orelse:
-            raise Refused
+            raise Refused("it has a loop with an else")
         self._visit_loop(node)
 
     def visit_While(self, node: ast.While) -> None:
@@ -190,7 +218,7 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Break(self, node: ast.Break | ast.Continue) -> None:
         if not self.loops:
-            raise Refused
+            raise _refusal(node)
         super().generic_visit(node)
 
     def visit_Continue(self, node: ast.Continue) -> None:
@@ -204,7 +232,7 @@ class _Reader(ast.NodeVisitor):
 
     def visit_comprehension(self, node: ast.comprehension) -> None:
         if not isinstance(node.target, ast.Name) or node.is_async:
-            raise Refused
+            raise Refused("it has a comprehension over several names")
         self.found.inner.add(node.target.id)
         for part in (node.iter, *node.ifs):
             self.visit(part)
@@ -229,20 +257,20 @@ class _Reader(ast.NodeVisitor):
         if isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
             self.found.written.add(node.value.id)
         elif not isinstance(node.ctx, ast.Load) and (isinstance(node.ctx, ast.Del) or not self.is_noted):
-            raise Refused
+            raise Refused("it deletes or sets elements")
         self.visit(node.value)
         self.visit(node.slice)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         if isinstance(node.ctx, ast.Del) or (isinstance(node.ctx, ast.Store) and not self.is_noted):
-            raise Refused
+            raise Refused("it deletes or sets attributes")
         if isinstance(node.ctx, ast.Load) and (chain := _names_of(node)) is not None:
             self.found.attributes.add(chain)
         self.visit(node.value)
 
     def visit_Call(self, node: ast.Call) -> None:
         if any(k.arg is None or k.arg.startswith(("out", "overwrite", "file")) for k in node.keywords):
-            raise Refused
+            raise Refused("it calls with keywords that may have it write")
         if self.is_noted and isinstance(node.func, ast.Attribute) and node.func.attr in FILLING:
             self.found.fills = True
         else:
@@ -266,5 +294,5 @@ def _written_as(node: ast.expr) -> Callee:
         return (*made_by, RESULT)
     names = _names_of(node)
     if names is None and not isinstance(node, ast.Attribute):
-        raise Refused
+        raise Refused("it calls what an expression gives")
     return ("", node.attr) if names is None and isinstance(node, ast.Attribute) else names or ()

@@ -735,6 +735,52 @@ def test_what_cannot_become_one_if_is_told() -> None:
         ps.trace(listing, -np.ones(70))
 
 
+def raises_and_catches(x):
+    total = 0.0
+    for value in x:
+        if value > 0:
+            try:
+                if value > 0.5:
+                    raise ValueError
+                total = total + value
+            except ValueError:
+                total = total - value
+    return total
+
+
+def with_a_name_inside(x):
+    total = 0.0
+    for value in x:
+        if (half := value / 2) > 0:
+            total = total + half
+    return total
+
+
+def defines_a_function(x):
+    total = 0.0
+    for value in x:
+        if value > 0:
+
+            def doubled(value=value):
+                return value * 2
+
+            total = total + doubled()
+    return total
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (raises_and_catches, "it raises an error: give a name a flag instead"),
+        (with_a_name_inside, "it gives a name a value with :="),
+        (defines_a_function, "it defines a function"),
+    ],
+)
+def test_what_a_branch_may_not_do_to_be_joined_is_told(function: Callable[..., Any], why: str) -> None:
+    with pytest.raises(ConcretizationError, match=rf"branch at line \d+ cannot become one If: {why}"):
+        ps.trace(function, -np.ones(70))
+
+
 def test_a_function_has_its_own_code_afterwards() -> None:
     code, names = sines_or_squares.__code__, set(sines_or_squares.__globals__)
     ps.trace(sines_or_squares, np.ones(12))
