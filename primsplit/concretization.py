@@ -25,10 +25,15 @@ def literal_size(dim: Dim, what: str) -> int:
         raise NumberAsked(
             f"{what} asks for the size {dim}, which is known only at run time",
             place=tracing.user_place(),
-            cure="Work on the whole axis at once, loop with ps.scan or ps.fori_loop, or give it a fixed size.\n"
+            cure=_instead_of_loop(what)
+            or "Work on the whole axis at once, loop with ps.scan or ps.fori_loop, or give it a fixed size.\n"
             "  To calculate with it, write x.shape[0].",
         )
     return dim
+
+
+def _instead_of_loop(what: str) -> str:
+    return tracing.as_fori_loop() if what == "iteration" else ""
 
 
 def length_of(x: Any) -> int:

@@ -16,6 +16,7 @@ from primsplit.tracing.places import (
     user_place,
     users_frames,
 )
+from primsplit.tracing.rewritten_loops import as_fori_loop
 from primsplit.tracing.sizes import is_readable, size_of, size_of_number, size_vector
 from primsplit.tracing.stack import (
     Examples,
@@ -42,6 +43,7 @@ __all__ = [
     "Recording",
     "Snapshot",
     "append",
+    "as_fori_loop",
     "called_function",
     "close",
     "constant",

@@ -24,13 +24,13 @@ def is_told(frame: FrameType) -> bool:
 
     Also where it gets a name first that the function reads for nothing else. False where the source cannot be read.
     """
-    nodes = _nodes_around(frame)
+    nodes = nodes_around(frame)
     return _are_told(nodes) or _is_told_by_name(nodes)
 
 
 def is_decided_by(frame: FrameType) -> bool:
     """True where the text that the frame puts together is compared, or is a key."""
-    nodes = _nodes_around(frame)
+    nodes = nodes_around(frame)
     return any(_is_text(inner) and _decides(node, inner) for node, inner in itertools.pairwise(nodes))
 
 
@@ -74,7 +74,7 @@ def _has_handler(frame: FrameType, error: type[Exception]) -> bool:
     """True where the user's source has the instruction of the frame in a `try` with a handler for the error."""
     if not frame.f_code.co_exceptiontable or not is_users_own(frame.f_code.co_filename):
         return False
-    nodes = _own(_nodes_around(frame))
+    nodes = _own(nodes_around(frame))
     return any(_catches(node, inner, error, frame) for node, inner in itertools.pairwise(nodes))
 
 
@@ -115,7 +115,7 @@ def _last_name(node: ast.expr) -> str:
 
 def is_attribute_asked(frame: FrameType) -> bool:
     """True where the frame asks by a name's text whether an object has an attribute."""
-    calls = [n for n in _nodes_around(frame) if isinstance(n, ast.Call)]
+    calls = [n for n in nodes_around(frame) if isinstance(n, ast.Call)]
     return bool(calls) and isinstance(calls[-1].func, ast.Name) and calls[-1].func.id in {"hasattr", "getattr"}
 
 
@@ -126,11 +126,11 @@ def is_called(frame: FrameType, attribute: str) -> bool:
         and node.func is inner
         and isinstance(inner, ast.Attribute)
         and inner.attr == attribute
-        for node, inner in itertools.pairwise(_nodes_around(frame))
+        for node, inner in itertools.pairwise(nodes_around(frame))
     )
 
 
-def _nodes_around(frame: FrameType) -> list[ast.AST]:
+def nodes_around(frame: FrameType) -> list[ast.AST]:
     """The nodes of the source that hold the instruction of the frame, the outermost first."""
     tree = _parsed("".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals)))
     line, _, column, _ = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
