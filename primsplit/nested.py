@@ -13,6 +13,8 @@ from primsplit.ir import Block, Const, Type, Value, Var, free
 
 VARYING = "varying"
 """The stem of the sizes of a carry that surely changes its shape from step to step."""
+DIRECTIONS = "directions"
+"""The name of the body of a Scan over a basis, which is to hold a few directions in memory at a time: it stays one."""
 
 
 def record(name: str, types: Sequence[Type], body: Callable[..., Iterable[Value]], hints: Sequence[str] = ()) -> Block:

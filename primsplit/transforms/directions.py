@@ -18,7 +18,7 @@ from primsplit.dims import Dim, at_least, product
 from primsplit.errors import DtypeError, SpecError
 from primsplit.frames import store
 from primsplit.ir import Block, Type, Value
-from primsplit.nested import ScanForm, Walk, emit_scan, record
+from primsplit.nested import DIRECTIONS, ScanForm, Walk, emit_scan, record
 from primsplit.ops import op
 from primsplit.transforms.failing import failing_alike
 from primsplit.transforms.gradient import (
@@ -231,7 +231,7 @@ def _in_chunks(linear: Block, captured: Sequence[Value], like: Type, size: Dim, 
     def step(seeds: Array) -> list[Value]:
         return [a.value for a in _together(linear, captured, seeds, chunk)]
 
-    body = record("directions", [Type(like.dtype, (chunk, *(like.shape or ())))], step)
+    body = record(DIRECTIONS, [Type(like.dtype, (chunk, *(like.shape or ())))], step)
     form = ScanForm(body, 0, (Walk(),), tuple(Walk() for _ in body.results))
     stacked = [Type(r.type.dtype, (steps, chunk, *(r.type.shape or ()))) for r in linear.results]
     found = [Array(v) for v in emit_scan(form, [], [basis.value], stacked)]

@@ -8,6 +8,8 @@ import pytest
 
 import primsplit as ps
 from primsplit.errors import DtypeError, ShapeError, SpecError
+from primsplit.ir import walk
+from primsplit.passes.finish import finish
 
 W = np.random.default_rng(0).standard_normal((9, 8))
 
@@ -27,6 +29,23 @@ def layer_slope(x: Any) -> Any:
 def test_chunks_of_any_width_make_the_same_jacobian(mode: Any, width: int | None) -> None:
     x = np.linspace(-1.0, 1.0, 8)
     np.testing.assert_allclose(ps.jacobian(layer, mode=mode, chunk=width)(x), layer_slope(x), rtol=1e-12, atol=1e-14)
+
+
+def largest(program: Any) -> int:
+    """The elements of the largest value that a file of the program makes."""
+    values = [v for op in walk(finish(program.block)) for v in op.outputs]
+    return max(int(np.prod([d for d in v.type.shape or () if isinstance(d, int)])) for v in values)
+
+
+@pytest.mark.parametrize("transform", [ps.hessian, ps.laplacian])
+def test_a_file_holds_no_more_directions_at_a_time_than_it_is_told(transform: Any) -> None:
+    """What each direction makes of the 20 x 20 products is not made of all 20 at once."""
+    x = np.linspace(-1.0, 1.0, 20)
+    function = transform(lambda x: np.sum(np.tanh(np.outer(x, x))))
+    chunked = transform(lambda x: np.sum(np.tanh(np.outer(x, x))), chunk=2)
+    assert largest(function.program(x)) == 20**3
+    assert largest(chunked.program(x)) == 2 * 20**2
+    np.testing.assert_allclose(chunked(x), function(x), rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize(("mode", "dtypes"), [("forward", "ddff"), ("reverse", "fdfd")])

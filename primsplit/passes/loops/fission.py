@@ -19,7 +19,7 @@ from primsplit.broadcasting import reshape_to
 from primsplit.dependence import dependent
 from primsplit.dims import Dim, product
 from primsplit.ir import Block, Const, Op, Type, Value, Var, has_blocks, is_call, readers, reads
-from primsplit.nested import ScanForm, Walk, emit_scan, visible
+from primsplit.nested import DIRECTIONS, ScanForm, Walk, emit_scan, visible
 from primsplit.ops import op as operators
 from primsplit.passes.cse import is_deterministic
 from primsplit.passes.loops.step_sums import Sum, Term, summing_ops, sums_of
@@ -85,7 +85,7 @@ def _parts_of(scan: Op) -> _Parts | None:
     body: Block = scan.attributes["body"]
     count = len(scan.inputs) - int(scan.attributes["num_scan_inputs"])
     walk = _one_walk(scan, count)
-    if walk is None:
+    if walk is None or body.name == DIRECTIONS:
         return None
     known = visible(v for v in scan.inputs if v is not None) | visible(v for v in reads(scan))
     batched = _batched(body, known)
