@@ -90,11 +90,12 @@ def test_norms_of_singular_values_are_numpys(order: Any) -> None:
     check_grads(lambda a, b: np.linalg.norm(a + 1j * b, order, (2, 0), True), a, b, symbolic=False, order=1)
 
 
+@pytest.mark.parametrize("rows", [3, 5])
 @pytest.mark.parametrize("values", [[3.0, 2.0, 1.0], [3.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 1e-5, 1e-9]])
 def test_a_spectral_norm_that_is_loaded_has_the_gradient_of_the_one_that_was_saved(
-    values: list[float], tmp_path: Path
+    values: list[float], rows: int, tmp_path: Path
 ) -> None:
-    left, right = (np.linalg.qr(random.normal(size=(3, 3)) + 1j * random.normal(size=(3, 3)))[0] for _ in range(2))
+    left, right = (np.linalg.qr(random.normal(size=(n, 3)) + 1j * random.normal(size=(n, 3)))[0] for n in (rows, 3))
     z = (left * values) @ right
     a, b = z.real.copy(), z.imag.copy()
     path = str(tmp_path / "norm.onnx")
@@ -102,4 +103,4 @@ def test_a_spectral_norm_that_is_loaded_has_the_gradient_of_the_one_that_was_sav
     u, _, vh = np.linalg.svd(z)
     wanted = np.outer(u[:, 0], vh[0])
     for found, part in zip(ps.grad(ps.load(path), wrt=(0, 1))(a, b), (wanted.real, wanted.imag), strict=True):
-        np.testing.assert_allclose(found, part, atol=1e-13)
+        np.testing.assert_allclose(found, part, atol=1e-11)

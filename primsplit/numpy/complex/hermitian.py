@@ -20,7 +20,7 @@ from primsplit.numpy.dense.loop import (
     swapped,
     until,
 )
-from primsplit.numpy.dense.rotations import MOST, Pairs, at_partner, both_rounds, swept, to_unit
+from primsplit.numpy.dense.rotations import MOST, Pairs, at_partner, both_rounds, root_or_one, swept, to_unit
 from primsplit.numpy.dense.symmetric import (
     SLACK,
     apart,
@@ -34,7 +34,6 @@ from primsplit.numpy.dense.symmetric import (
 from primsplit.numpy.linalg.spectral import EighResult
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.ops import op
-from primsplit.passes.compositions.limits import float_limits
 
 Eigen = tuple[Array, Array, Array]
 """The eigenvalues, and the parts of the eigenvectors."""
@@ -104,12 +103,11 @@ def _rotation(side: Array, apart: Array, shared: Parts) -> tuple[Array, Parts, A
     As `rotation` and for [[p, c], [conj(c), q]]; `apart` is the partner's diagonal element less one's own. No phase is
     divided by the size of c, of which rounding leaves anything in the end.
     """
-    tiny = np.asarray(float_limits(side).smallest_normal, side.dtype)
     signs = op.Mul(side, 2.0), op.Mul(op.Abs(side), -2.0)
     doubled = Parts(*(op.Mul(p, s) for p, s in zip(shared, signs, strict=True)))
     square = op.Add(op.Mul(doubled.real, doubled.real), op.Mul(doubled.imag, doubled.imag))
     gap = op.Mul(apart, side)
-    root = op.Sqrt(op.Max(op.Add(op.Mul(gap, gap), square), tiny))
+    root = root_or_one(op.Add(op.Mul(gap, gap), square))
     divisor = op.Add(gap, op.Where(op.GreaterOrEqual(gap, 0.0), root, op.Neg(root)))
     tangent = Parts(*(op.Div(p, divisor) for p in doubled))
     lengths = op.Add(op.Mul(tangent.real, tangent.real), op.Mul(tangent.imag, tangent.imag))

@@ -18,6 +18,7 @@ from primsplit.numpy.complex.factors import qr
 from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.hermitian import eigh, eigvalsh, in_phase
 from primsplit.numpy.complex.matrices import Parts, halved, mirrored, of_halves, parts_of, turned, whole
+from primsplit.numpy.dense.loop import counting
 from primsplit.numpy.linalg.least_squares import lstsq as real_lstsq
 from primsplit.numpy.linalg.spectral import SVDResult, unit_cutoff
 from primsplit.ops import op
@@ -57,8 +58,8 @@ def _factors(z: Parts) -> tuple[Any, Array, Any]:
     rows, columns = z.real.shape[-2:]
     if dims.at_least(rows, columns + 1):
         q, r = qr(whole(z))
-        u, s, v = _factors(Parts(r.real, r.imag))
-        return q @ u, s, v
+        u, s, v = _factors(_reflected(Parts(r.real, r.imag)))
+        return q @ whole(_reflected(Parts(u.real, u.imag))), s, v
     if dims.at_least(columns, rows + 1):
         v, s, u = _factors(turned(z))
         return u, s, v
@@ -76,9 +77,21 @@ def _values(z: Parts) -> Array:
         return _values(turned(z))
     if dims.at_least(rows, columns + 1):
         r = qr(whole(z)).R
-        z, rows = Parts(r.real, r.imag), columns
+        z, rows = _reflected(Parts(r.real, r.imag)), columns
     found: Array = eigvalsh(whole(_twofold(z)))[..., ::-1][..., : dims.minimum(rows, columns)]
     return found
+
+
+def _reflected(z: Parts) -> Parts:
+    """The rows mirrored at a plane that is at right angles to no axis; its own inverse.
+
+    Without full rank a triangular factor has rows that are rounding alone. Of pairs of such with others Jacobi's method
+    takes the phase, which has no derivative worth a name: in a file that is loaded again each step has one.
+    """
+    numbers = op.Cast(op.Add(counting(z.real, -2), 1), to=z.real.dtype)
+    row = op.Unsqueeze(numbers, [0])
+    twice = op.Div(op.Unsqueeze(op.Mul(numbers, 2.0), [1]), op.ReduceSum(op.Mul(row, row), [1], keepdims=1))
+    return Parts(*(op.Sub(p, op.Mul(twice, op.MatMul(row, p)), types=[p.type]) for p in z))
 
 
 def _twofold(z: Parts) -> Parts:

@@ -65,13 +65,18 @@ def rotation(side: Array, difference: Array, coupling: Array) -> tuple[Array, Ar
     (H. Rutishauser, The Jacobi method for real symmetric matrices, Numer. Math. 9 (1966) 1-10).
     """
     doubled = op.Mul(coupling, op.Mul(side, 2.0))
-    tiny = np.asarray(float_limits(side).smallest_normal, side.dtype)
     square = op.Add(op.Mul(difference, difference), op.Mul(doubled, doubled))
-    root = op.Sqrt(op.Max(square, tiny))
+    root = root_or_one(square)
     signed = op.Where(op.GreaterOrEqual(difference, 0.0), root, op.Neg(root))
     tangent = op.Div(doubled, op.Add(difference, signed))
     cosine = op.Reciprocal(op.Sqrt(op.Add(op.Mul(tangent, tangent), 1.0)))
     return cosine, op.Mul(tangent, cosine)
+
+
+def root_or_one(square: Array) -> Array:
+    """The square root, 1 where there is as good as nothing to turn: a quotient by it has a derivative there too."""
+    tiny = np.asarray(float_limits(square).smallest_normal, square.dtype)
+    return op.Sqrt(op.Where(op.Less(square, tiny), np.asarray(1, square.dtype), square))
 
 
 def rotated(x: Array, partners: Array, cosine: Array, own: Array) -> Array:
