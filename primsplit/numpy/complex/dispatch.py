@@ -31,7 +31,7 @@ _Function = TypeVar("_Function", bound=Function)
 
 PRODUCTS: dict[str, Function] = {}
 """The ufuncs that sum products, by their names: functions of ComplexArrays."""
-REDUCED = {"add": np.sum}
+REDUCED: dict[str, Function] = {"add": np.sum, "multiply": np.prod, "maximum": np.max, "minimum": np.min}
 """What a ufunc's `reduce` is."""
 
 
@@ -66,15 +66,25 @@ def _either(real: Function, whole: Function, dtype_at: int | None) -> Function:
 @implements("ufunc")
 def apply_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """What `ufunc.method(*inputs, **options)` is for traced arrays."""
-    is_real = not any(map(holds_complex, (*inputs, *options.values()))) and not is_complex_dtype(options.get("dtype"))
+    given = (*inputs[: ufunc.nin], *(v for k, v in options.items() if k != "out"))
+    is_real = not any(map(holds_complex, given)) and not is_complex_dtype(options.get("dtype"))
     if is_real and ufunc.__name__ not in ALWAYS_COMPLEX:
-        return ufuncs.apply_ufunc(ufunc, method, *inputs, **options)
+        return _of_real(ufunc, method, inputs, options)
     if method == "reduce" and ufunc.__name__ in REDUCED:
         options.setdefault("axis", 0)
         return OFFERED[REDUCED[ufunc.__name__]](*inputs, **{k: v for k, v in options.items() if v is not np._NoValue})
     if method != "__call__":
         raise refused(f"np.{ufunc.__name__}.{method}")
     return _called(ufunc, inputs, **options)
+
+
+def _of_real(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+    """The form for real arrays, whose result may be written to a complex one."""
+    out = inputs[ufunc.nin :] or options.get("out")
+    if method != "__call__" or not holds_complex(out if isinstance(out, tuple) else (out,)):
+        return ufuncs.apply_ufunc(ufunc, method, *inputs, **options)
+    options = {name: value for name, value in options.items() if name != "out"}
+    return delivered(ufuncs.apply_ufunc(ufunc, method, *inputs[: ufunc.nin], **options), out)
 
 
 def _called(

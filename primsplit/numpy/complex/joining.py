@@ -9,14 +9,13 @@ from primsplit.array import FUNCTIONS, Array
 from primsplit.numpy.complex.dispatch import offers
 from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.linear import zipped
-from primsplit.numpy.complex.operands import as_complex, loop_part, operand, pair_of, part_dtype
+from primsplit.numpy.complex.operands import as_complex, holds_complex, loop_part, operand, pair_of, part_dtype
 
 JOINING = (
-    np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block, np.atleast_1d, np.atleast_2d,
-    np.atleast_3d, np.broadcast_arrays, np.append,
+    np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block, np.append,
 )  # fmt: skip
-SPREAD = {np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays, np.append}
-"""Functions whose arrays are arguments of their own."""
+SIDE_BY_SIDE = (np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays, np.meshgrid)
+"""Functions of any number of arrays that give as many, the real ones of real ones."""
 
 
 def _joining(key: Callable[..., Any]) -> None:
@@ -29,7 +28,7 @@ def _joining(key: Callable[..., Any]) -> None:
             raise refused(f"np.{key.__name__} with out=")
         if options.get("dtype") is not None:
             options["dtype"] = part_dtype(options["dtype"])
-        count = (2 if key is np.append else len(args)) if key in SPREAD else 1
+        count = 2 if key is np.append else 1
         given, rest = args[:count], args[count:]
         found = [real(*(_each(a, name) for a in given), *rest, **options) for name in ("real", "imag")]
         return zipped(*found)
@@ -42,8 +41,25 @@ def _each(value: Any, name: str) -> Any:
     return getattr(as_complex(value), name)
 
 
+def _side_by_side(key: Callable[..., Any]) -> None:
+    """Register the function of the real parts and of the imaginary parts, with the real arrays in both."""
+    real = FUNCTIONS[key]
+
+    @offers(key)
+    def aside(*arrays: Any, **options: Any) -> Any:
+        are_complex = [holds_complex(a) for a in arrays]
+        pairs = list(zip(arrays, are_complex, strict=True))
+        found = [real(*(_each(a, n) if z else a for a, z in pairs), **options) for n in ("real", "imag")]
+        if not isinstance(found[0], tuple | list):
+            return zipped(*found)
+        each = zip(*found, are_complex, strict=True)
+        return type(found[0])(zipped(x, y) if z else x for x, y, z in each)
+
+
 for _key in JOINING:
     _joining(_key)
+for _key in SIDE_BY_SIDE:
+    _side_by_side(_key)
 
 _where = FUNCTIONS[np.where]
 
@@ -51,8 +67,10 @@ _where = FUNCTIONS[np.where]
 @offers(np.where)
 def where(condition: Any, *values: Any) -> Any:
     """`x` where the condition holds, else `y`, of which one may be real."""
-    if len(values) != 2 or isinstance(condition, ComplexArray):
-        raise refused("np.where with a complex condition", "Compare: np.where(z != 0, ...).")
+    if isinstance(condition, ComplexArray):
+        condition = condition != 0
+    if len(values) != 2:
+        return _where(condition, *values)
     given = [operand(v) for v in values]
     part = loop_part(np.add, given)
     first, second = (pair_of(a, part).whole() for a in given)

@@ -21,8 +21,8 @@ SHAPES: tuple[Any, ...] = (
 DIAGONALS: tuple[Any, ...] = (
     np.diagonal, np.linalg.diagonal, np.diag, np.diagflat, np.trace, np.linalg.trace, np.tril, np.triu,
 )  # fmt: skip
-SUMS: tuple[Any, ...] = (np.sum, np.mean, np.average, np.cumsum, np.diff, np.ediff1d, np.trapezoid, np.gradient)
-PARTWISE: tuple[Any, ...] = ("item", np.round, np.nan_to_num, np.pad, np.zeros_like, np.empty_like)
+SUMS: tuple[Any, ...] = (np.sum, np.mean, np.average, np.cumsum, np.trapezoid, np.gradient)
+PARTWISE: tuple[Any, ...] = ("item", np.round, np.around, np.nan_to_num, np.pad, np.zeros_like, np.empty_like)
 
 OWN = ("out", "initial", "prepend", "append", "constant_values", "end_values", "to_end", "to_begin", "returned")
 """Options that write, or that add something of their own, which is not the same for both parts."""

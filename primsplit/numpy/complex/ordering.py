@@ -8,8 +8,8 @@ import numpy as np
 from primsplit.array import Array, implements
 from primsplit.broadcasting import reshape_to
 from primsplit.numpy.axes import END, one_axis
-from primsplit.numpy.complex.dispatch import offers
-from primsplit.numpy.complex.handle import ComplexArray, refused
+from primsplit.numpy.complex.dispatch import delivered, offers
+from primsplit.numpy.complex.handle import OFFERED, ComplexArray, refused
 from primsplit.numpy.complex.operands import as_complex
 from primsplit.numpy.ordering import lexsort
 from primsplit.ops import op
@@ -82,7 +82,14 @@ def _chosen(function: Callable[..., Any], *, is_last: bool, is_place: bool) -> N
         return parts[0] if is_place else ComplexArray(*parts)
 
 
-_chosen(np.max, is_last=True, is_place=False)
-_chosen(np.min, is_last=False, is_place=False)
+for _function, _is_last in ((np.max, True), (np.amax, True), (np.min, False), (np.amin, False)):
+    _chosen(_function, is_last=_is_last, is_place=False)
 _chosen(np.argmax, is_last=True, is_place=True)
 _chosen(np.argmin, is_last=False, is_place=True)
+
+
+@offers(np.ptp)
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    """The largest less the smallest in this order."""
+    first, last = (OFFERED[f](a, axis, None, keepdims) for f in (np.min, np.max))
+    return delivered(last - first, out)

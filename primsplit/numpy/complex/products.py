@@ -67,7 +67,8 @@ def _product(key: Any, conjugated: int | None = None) -> None:
 
 for _key, _conjugated in (
     (np.dot, None), (np.vdot, 0), (np.inner, None), (np.outer, None), (np.linalg.outer, None), (np.tensordot, None),
-    (np.linalg.tensordot, None), (np.kron, None), (np.convolve, None), (np.correlate, 1),
+    (np.linalg.tensordot, None), (np.kron, None), (np.convolve, None), (np.correlate, 1), (np.cross, None),
+    (np.linalg.cross, None),
 ):  # fmt: skip
     _product(_key, _conjugated)
 
