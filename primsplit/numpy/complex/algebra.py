@@ -24,7 +24,8 @@ def matmul(x1: Any, x2: Any, /) -> Any:
 @offers(np.linalg.vecdot)
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The products of vectors along an axis, of which the first is conjugated."""
-    return PRODUCTS["vecdot"](*(np.moveaxis(operand(x), axis, -1) for x in (x1, x2)))
+    pair: list[Any] = [operand(x) for x in (x1, x2)]
+    return PRODUCTS["vecdot"](*(np.moveaxis(x, axis, -1) for x in pair))
 
 
 @offers(np.linalg.multi_dot)
@@ -47,7 +48,7 @@ def cond(x: Any, p: Any = None) -> Any:
     z: Any = as_complex(x)
     if p in {None, 2, -2}:
         s = np.linalg.svdvals(z)
-        found = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        found: Any = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     else:
         found = np.linalg.matrix_norm(z, ord=p) * np.linalg.matrix_norm(np.linalg.inv(z), ord=p)
     is_known = ~FUNCTIONS[np.any](np.isnan(z), axis=(-2, -1))
@@ -63,7 +64,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         raise ShapeError("matrix_rank takes `tol` or `rtol`, not both", place=tracing.user_place())
     if z.ndim < 2:
         return np.any(z).astype(np.int64)
-    s = np.linalg.svd(z, compute_uv=False, hermitian=hermitian)
+    s: Any = np.linalg.svd(z, compute_uv=False, hermitian=hermitian)
     if tol is None:
         share: Any = unit_cutoff(z.real, s) if rtol is None else np.expand_dims(operand(rtol), -1)
         bound = np.max(s, axis=-1, keepdims=True) * share
@@ -75,7 +76,8 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 @offers(np.linalg.tensorsolve)
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     """The solution x of tensordot(a, x, x.ndim) = b."""
-    left, right = as_complex(a), as_complex(b)
+    left: Any = as_complex(a)
+    right: Any = as_complex(b)
     if axes is not None:
         left = np.transpose(left, [i for i in range(left.ndim) if i not in axes] + list(axes))
     rest = left.shape[right.ndim :]
@@ -86,7 +88,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 @offers(np.linalg.tensorinv)
 def tensorinv(a: Any, ind: int = 2) -> Any:
     """The inverse of tensordot(a, ., ind)."""
-    z = as_complex(a)
+    z: Any = as_complex(a)
     left, right = z.shape[:ind], z.shape[ind:]
     matrix = np.reshape(z, (dims.product(left), dims.product(right)))
     return np.reshape(np.linalg.inv(matrix), (*right, *left))

@@ -107,9 +107,8 @@ def _alike(key: Callable[..., Any]) -> None:
     @offers(key)
     def equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
         options = {"equal_nan": True} if equal_nan else {}
-        x, y = as_complex(a1), as_complex(a2)
-        if equal_nan:
-            x, y = (np.where(np.isnan(z), np.nan + 1j * np.nan, z) for z in (x, y))
+        pair: list[Any] = [as_complex(a) for a in (a1, a2)]
+        x, y = (np.where(np.isnan(z), np.nan + 1j * np.nan, z) for z in pair) if equal_nan else pair
         return real(x.real, y.real, **options) & real(x.imag, y.imag, **options)
 
 

@@ -83,6 +83,8 @@ def _of_real(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[
     out = inputs[ufunc.nin :] or options.get("out")
     if method != "__call__" or not holds_complex(out if isinstance(out, tuple) else (out,)):
         return ufuncs.apply_ufunc(ufunc, method, *inputs, **options)
+    if ufunc.nout > 1:
+        raise refused(f"np.{ufunc.__name__} with out=")
     options = {name: value for name, value in options.items() if name != "out"}
     return delivered(ufuncs.apply_ufunc(ufunc, method, *inputs[: ufunc.nin], **options), out)
 

@@ -108,7 +108,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
         steps = dx
     else:
         points: Any = operand(x)
-        steps = np.diff(points) if points.ndim == 1 else np.moveaxis(np.diff(points, axis=place), place, -1)
+        own = one_axis(axis, points.ndim) if points.ndim > 1 else 0
+        steps = np.moveaxis(np.diff(points, axis=own), own, -1)
     return np.sum(steps * (rows[..., 1:] + rows[..., :-1]) / 2.0, axis=-1)
 
 
@@ -120,6 +121,18 @@ def logspace(
     if dtype is not None or holds_complex(base) or np.ndim(base):
         raise refused("np.logspace with dtype=, or a base that is complex or an array")
     return np.power(base, np.linspace(start, stop, num, endpoint=endpoint, axis=axis))
+
+
+@offers(np.geomspace)
+def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    """Numbers in equal ratios, along a spiral from `start` to `stop`; the ends are exact."""
+    if dtype is not None or not isinstance(num, int):
+        raise refused("np.geomspace with dtype=, or a number of elements that only the run knows")
+    first, last = (as_complex(v) for v in np.broadcast_arrays(operand(start), operand(stop)))
+    shares = np.reshape(np.linspace(0.0, 1.0, num, endpoint=endpoint)[1 : num - endpoint], (-1, *(1,) * first.ndim))
+    inner = first * np.exp(shares * np.log(last / first))
+    found = np.concatenate([first[None], inner, last[None]] if endpoint else [first[None], inner])[:num]
+    return np.moveaxis(found, 0, axis)
 
 
 @offers(np.vander)
@@ -154,7 +167,8 @@ def poly(seq_of_zeros: Any) -> Any:
 @offers(np.polymul)
 def polymul(a1: Any, a2: Any) -> Any:
     """The product, of a length that is one less than the lengths' sum."""
-    return np.convolve(*(np.atleast_1d(operand(a)) for a in (a1, a2)))
+    first, second = (np.atleast_1d(operand(a)) for a in (a1, a2))
+    return np.convolve(first, second)
 
 
 @offers(np.polydiv)

@@ -174,10 +174,19 @@ def _no_real(what: str) -> NoReturn:
     )
 
 
+CURES = {
+    "np.real_if_close": "Write z.real: whether NumPy drops the imaginary part depends on its values.",
+    "np.unique": "Make its real and imaginary parts the columns of an array: np.unique(parts, axis=0).",
+}
+"""What to write instead of some functions."""
+
+
 def refused(name: str, cure: str = "") -> UnsupportedFunction:
     """The error for a function that complex arrays do not have."""
     return UnsupportedFunction(
         f"{name} has no form for traced complex arrays",
         place=tracing.user_place(),
-        cure=cure or "Write it with z.real and z.imag, with np.abs(z) and np.angle(z), or with other functions of z.",
+        cure=cure
+        or CURES.get(name)
+        or "Write it with z.real and z.imag, with np.abs(z) and np.angle(z), or with other functions of z.",
     )

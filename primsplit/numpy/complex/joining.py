@@ -14,7 +14,7 @@ from primsplit.numpy.complex.operands import as_complex, holds_complex, loop_par
 JOINING = (
     np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block, np.append,
 )  # fmt: skip
-SIDE_BY_SIDE = (np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays, np.meshgrid)
+SIDE_BY_SIDE: tuple[Any, ...] = (np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays, np.meshgrid)
 """Functions of any number of arrays that give as many, the real ones of real ones."""
 
 
@@ -58,8 +58,8 @@ def _side_by_side(key: Callable[..., Any]) -> None:
 
 for _key in JOINING:
     _joining(_key)
-for _key in SIDE_BY_SIDE:
-    _side_by_side(_key)
+for _each_key in SIDE_BY_SIDE:
+    _side_by_side(_each_key)
 
 _where = FUNCTIONS[np.where]
 
@@ -69,7 +69,7 @@ def where(condition: Any, *values: Any) -> Any:
     """`x` where the condition holds, else `y`, of which one may be real."""
     if isinstance(condition, ComplexArray):
         condition = condition != 0
-    if len(values) != 2:
+    if len(values) != 2 or not any(map(holds_complex, values)):
         return _where(condition, *values)
     given = [operand(v) for v in values]
     part = loop_part(np.add, given)

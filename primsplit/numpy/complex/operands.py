@@ -123,7 +123,8 @@ def loop_part(ufunc: np.ufunc, operands: Sequence[Array], dtype: npt.DTypeLike |
     except TypeError:
         told = " and ".join(str(a.dtype) for a in operands)
         raise DtypeError(f"np.{ufunc.__name__} does not take {told}", place=tracing.user_place()) from None
-    return part_dtype(next(d for d in found if d.kind == "c"))
+    complex_ones = [d for d in found if d.kind == "c"] or [np.result_type(np.complex64, *(a.dtype for a in operands))]
+    return part_dtype(complex_ones[0])
 
 
 def _promotable(array: Array) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import Array, implements
+from primsplit.array import FUNCTIONS, Array, implements
 from primsplit.broadcasting import reshape_to
 from primsplit.numpy.axes import END, one_axis
 from primsplit.numpy.complex.dispatch import delivered, offers
@@ -44,10 +44,23 @@ def sort_in_place(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *
     a.assign(sort(a, axis))
 
 
+@offers(np.sort_complex)
 @implements(np.sort_complex)
 def sort_complex(a: Any) -> ComplexArray:
     """np.sort_complex: a complex array of any numbers, in order along the last axis."""
-    return sort(a)
+    return sort(as_complex(a))
+
+
+@offers(np.partition)
+def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> ComplexArray:
+    """np.partition, sorted as a whole."""
+    return sort(a, axis)
+
+
+@offers(np.argpartition)
+def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Array:
+    """np.argpartition, sorted as a whole."""
+    return argsort(a, axis)
 
 
 def _extreme(z: ComplexArray, axis: int) -> Callable[[bool], Array]:
@@ -93,3 +106,41 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any
     """The largest less the smallest in this order."""
     first, last = (OFFERED[f](a, axis, None, keepdims) for f in (np.min, np.max))
     return delivered(last - first, out)
+
+
+def _without_nan(function: Any, of_all: Any, filler: float) -> None:
+    """Register a function of the elements that are no NaN, in whose place comes what is never chosen."""
+
+    @offers(function)
+    def choose(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any) -> Any:
+        z: Any = as_complex(a)
+        is_none = np.isnan(z)
+        found = OFFERED[of_all](np.where(is_none, complex(filler, filler), z), axis, None, keepdims, **options)
+        if of_all in {np.argmax, np.argmin}:
+            return delivered(found, out)
+        is_empty = FUNCTIONS[np.all](is_none, axis=axis, keepdims=keepdims)
+        left: Any = np.where(is_empty, complex(np.nan, np.nan), found)
+        return delivered(left, out)
+
+
+for _passing, _of_all, _filler in (
+    (np.nanmax, np.max, -np.inf), (np.nanmin, np.min, np.inf),
+    (np.nanargmax, np.argmax, -np.inf), (np.nanargmin, np.argmin, np.inf),
+):  # fmt: skip
+    _without_nan(_passing, _of_all, _filler)
+
+
+@offers(np.median)
+def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+    """The middle element in this order, or the mean of both, of an axis whose size is known; NaN where one is."""
+    z, place = _flat_or(a, axis)
+    count = z.shape[place]
+    if not isinstance(count, int) or isinstance(axis, tuple | list):
+        raise refused("np.median over several axes, or a size that only the run knows", "Sort: np.sort(z)[...].")
+    ordered: Any = sort(z, place)
+    rows = np.moveaxis(ordered, place, 0)
+    found = (rows[(count - 1) // 2] + rows[count // 2]) / 2
+    found = np.where(np.isnan(rows[-1]), rows[-1], found)
+    if keepdims:
+        found = np.reshape(found, (1,) * as_complex(a).ndim) if axis is None else np.expand_dims(found, place)
+    return delivered(found, out)

@@ -94,6 +94,19 @@ for _truth in (np.any, np.all, np.count_nonzero, np.nonzero, np.flatnonzero, np.
     _of_truth(_truth)
 
 
+def _of_shape(key: Any) -> None:
+    """Register a function that asks for the shape of an array alone."""
+    of_real = FUNCTIONS[key]
+
+    @offers(key)
+    def asked(a: Any, *args: Any, **options: Any) -> Any:
+        return of_real(as_complex(a).real, *args, **options)
+
+
+for _shaped in (np.diag_indices_from, np.tril_indices_from, np.triu_indices_from):
+    _of_shape(_shaped)
+
+
 SPECTRAL: dict[Any, float] = {2: np.inf, -2: -np.inf, "nuc": 1}
 """The norm of its singular values that a norm of a matrix is."""
 

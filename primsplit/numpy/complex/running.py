@@ -24,7 +24,7 @@ def _asked(a: Any, dtype: Any) -> Any:
 
 def _products(rows: Any) -> tuple[Any, Any]:
     """The product along the first axis, and the products up to each element: one step for each, one more with a 1."""
-    whole = np.concatenate([np.ones_like(rows[:1]) if dims.at_least(rows.shape[0], 1) else _one_row(rows), rows])
+    whole: Any = np.concatenate([_one_row(rows), rows])
     first = [_first_row(p) for p in (whole.real, whole.imag)]
 
     def step(x: Array, y: Array, u: Array, v: Array) -> tuple[list[Array], list[Array]]:
@@ -142,7 +142,8 @@ def nanstd(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, **options: Any
 ) -> Any:
     """The root of `nanvar`, whose gradient is 0 where all elements are equal."""
-    variance = nanvar(a, axis, dtype, None, ddof, keepdims, **options)
+    variance: Any = nanvar(a, axis, dtype, None, ddof, keepdims, **options)
     is_some = variance > 0
     one = np.ones((), variance.dtype)
-    return delivered(np.where(is_some, np.sqrt(np.where(is_some, variance, one)), variance * 0), out)
+    found: Any = np.where(is_some, np.sqrt(np.where(is_some, variance, one)), variance * 0)
+    return delivered(found, out)
