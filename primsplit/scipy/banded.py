@@ -10,6 +10,7 @@ from primsplit.broadcasting import count_up
 from primsplit.errors import ShapeError
 from primsplit.ir import Type
 from primsplit.numpy.axes import END
+from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.dense.tridiagonal import solve_tridiagonal
 from primsplit.numpy.linalg import matrices
 from primsplit.numpy.linalg.operands import with_rows
@@ -30,6 +31,9 @@ def solve_banded(
 
     Three diagonals are solved in n steps; A is written out where it has others, or where nothing is traced.
     """
+    if holds_complex(ab) or holds_complex(b):
+        rows = _counted(operand(ab), l_and_u)
+        return np.linalg.solve(_written_out(rows, l_and_u), operand(b))
     if not isinstance(ab, Array) and not isinstance(b, Array):
         return np.linalg.solve(_written_out(_counted(np.asarray(ab), l_and_u), l_and_u), np.asarray(b))
     rows, right = matrices(ab, b)
@@ -77,13 +81,17 @@ def solveh_banded(
     lower: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """The solution of A x = b for a symmetric A, whose main diagonal and those above (or below) are rows of `ab`.
+    """The solution of A x = b for a Hermitian A, whose main diagonal and those above (or below) are rows of `ab`.
 
     It is solved as a matrix that is not symmetric is: a matrix that is not positive definite is no error.
     """
     count = len(ab) - 1
     above = [ab[k] if lower else np.roll(ab[count - k], -k) for k in range(1, count + 1)]
     below = [np.roll(row, k) for k, row in enumerate(above, 1)]
+    if holds_complex(ab) and lower:
+        below = [np.conj(row) for row in below]
+    elif holds_complex(ab):
+        above = [np.conj(row) for row in above]
     rows = np.stack([*below[::-1], ab[0 if lower else count], *above])
     return solve_banded((count, count), rows, b)
 

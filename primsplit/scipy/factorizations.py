@@ -9,7 +9,8 @@ from primsplit import dims
 from primsplit.array import Array, unsupported
 from primsplit.calls.primitive import primitive, rrule
 from primsplit.lifting import array_like
-from primsplit.numpy.complex.operands import operand
+from primsplit.numpy.complex.handle import refused
+from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.dense.loop import identity_like, lower, rows_at, swapped, upper
 from primsplit.numpy.dense.lu import factor, inverse_order
 from primsplit.numpy.dense.triangular import solve_triangular
@@ -17,9 +18,9 @@ from primsplit.numpy.linalg import square
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.scipy.exchanges import exchanges, order_of
+from primsplit.scipy.linalg import mirrored, one_axis, toeplitz, turned, windows
 from primsplit.scipy.linalg import solve_triangular as solve_of
-from primsplit.scipy.linalg import toeplitz, windows
-from primsplit.scipy.operands import double
+from primsplit.scipy.operands import wide
 
 __all__ = [
     "companion", "eigh_tridiagonal", "eigvalsh_tridiagonal", "hankel", "khatri_rao", "lu", "lu_factor", "lu_solve",
@@ -52,11 +53,18 @@ def _parts_rule(a: Array) -> tuple[tuple[Array, Array, Array], Pullback]:
     return (left, right, order), pullback
 
 
+def _real(a: Any, name: str) -> Array:
+    """A square matrix. Raises UnsupportedFunction for a complex one."""
+    if holds_complex(a):
+        raise refused(f"scipy.linalg.{name}", "Write np.linalg.solve(a, b), np.linalg.det(a) or np.linalg.qr(a).")
+    return square(a)[0]
+
+
 def lu(
     a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False
 ) -> Any:
     """P, L and U of a square matrix, or P L and U; a permutation for P with `p_indices`."""
-    left, right, order = _parts(square(a)[0])
+    left, right, order = _parts(_real(a, "lu"))
     if permute_l:
         return rows_at(left, inverse_order(order)), right
     if p_indices:
@@ -66,7 +74,7 @@ def lu(
 
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
     """L and U in one square matrix, and for each row that which it changed places with, int32."""
-    left, right, order = _parts(square(a)[0])
+    left, right, order = _parts(_real(a, "lu_factor"))
     return lower(left, -1) + right, cast_to(exchanges(order), np.int32)
 
 
@@ -104,24 +112,26 @@ def qr(
 
 
 def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
-    """A matrix as an orthogonal one times a symmetric one; that times the orthogonal one with side "left"."""
-    u, s, v = np.linalg.svd(array_like(a), full_matrices=False)
-    orthogonal = u @ v
+    """A matrix as a unitary one times a Hermitian one; that times the unitary one with side "left"."""
+    u, s, v = np.linalg.svd(operand(a), full_matrices=False)
+    unitary = u @ v
     if side == "left":
-        return orthogonal, (u * s) @ np.conj(u.T)
-    return orthogonal, np.conj(v.T) @ (s[:, None] * v)
+        return unitary, (u * s) @ turned(u)
+    return unitary, turned(v) @ (s[:, None] * v)
 
 
 def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> tuple[Any, Any]:
-    """The orthogonal matrix that brings A nearest to B, and the sum of singular values of A^T B."""
-    u, s, v = np.linalg.svd((operand(B).T @ np.conj(operand(A))).T)
+    """The unitary matrix that brings A nearest to B, and the sum of singular values of A^H B."""
+    u, s, v = np.linalg.svd(turned(operand(A)) @ operand(B))
     return u @ v, np.sum(s)
 
 
 def pinvh(a: Any, atol: Any = None, rtol: Any = None, lower: bool = True, return_rank: bool = False, **_: Any) -> Any:
-    """The pseudo-inverse of a symmetric matrix, whose triangle is read. Raises UnsupportedFunction for tolerances."""
+    """The pseudo-inverse of a Hermitian matrix, whose triangle is read. Raises UnsupportedFunction for tolerances."""
     if atol is not None or return_rank:
         raise unsupported("scipy.linalg.pinvh with atol or return_rank")
+    if holds_complex(a):
+        return np.linalg.pinv(mirrored(a, lower), rtol=rtol)
     given = square(a)[0]
     triangle = np.tril(given) if lower else np.triu(given)
     off = triangle - triangle * identity_like(given)
@@ -147,8 +157,8 @@ def eigvalsh_tridiagonal(d: Any, e: Any, select: str = "a", **options: Any) -> A
 
 def hankel(c: Any, r: Any = None) -> Any:
     """The matrix whose first column is `c`, and whose last row, but for its first element, is `r`, or zeros."""
-    column = np.ravel(array_like(c))
-    row = np.zeros_like(column) if r is None else np.ravel(array_like(r))
+    column = one_axis(array_like(c), "hankel")
+    row = np.zeros_like(column) if r is None else one_axis(array_like(r), "hankel")
     return windows(np.concatenate([column, row[1:]]), column.shape[0], row.shape[0])
 
 
@@ -166,16 +176,16 @@ def khatri_rao(a: Any, b: Any) -> Any:
 
 
 def _of(c_or_cr: Any) -> Any:
-    """The matrix in float64, as SciPy has it."""
-    return toeplitz(*map(double, c_or_cr)) if isinstance(c_or_cr, tuple) else toeplitz(double(c_or_cr))
+    """The matrix in float64 or complex128, as SciPy has it."""
+    return toeplitz(*map(wide, c_or_cr)) if isinstance(c_or_cr, tuple) else toeplitz(wide(c_or_cr))
 
 
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     """The solution of T x = b, T being the Toeplitz matrix of this column, or column and row; by elimination."""
-    return np.linalg.solve(_of(c_or_cr), double(b))
+    return np.linalg.solve(_of(c_or_cr), wide(b))
 
 
 def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
     """T @ x, T being the Toeplitz matrix of this column, or column and row."""
-    found: Array = _of(c_or_cr) @ double(x)
+    found: Array = _of(c_or_cr) @ wide(x)
     return found

@@ -11,6 +11,7 @@ from primsplit.calls.primitive import primitive
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced, plain_or_traced
 from primsplit.numpy.complex.matrices import halved, of_halves, square_parts, whole
+from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.dense.loop import identity_like, loop, swapped
 from primsplit.numpy.dense.triangular import solve_triangular as triangular_unit
 from primsplit.numpy.linalg import solve_matrix, square
@@ -57,15 +58,18 @@ def solve_triangular(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """The solution of A x = b (or A^T x = b) with one triangle of A. Its cotangent lies in that triangle.
+    """The solution of A x = b (or A^T x = b, or A^H x = b) with one triangle of A. Its cotangent lies in that triangle.
 
+    Complex ones are solved as other complex systems are, which pivot.
     A zero on the diagonal gives inf or NaN where SciPy raises. `overwrite_b` and `check_finite` are accepted.
     """
     if trans not in _TRANSPOSED:
         raise ShapeError(f"trans must be 0, 1, 2, 'N', 'T' or 'C', not {trans!r}", place=tracing.user_place())
     transposed = _TRANSPOSED[trans]
-    if not isinstance(a, Array) and not isinstance(b, Array):
-        return _plain_solve(np.asarray(a), np.asarray(b), transposed, lower, unit_diagonal)
+    is_complex = holds_complex(a) or holds_complex(b)
+    if is_complex or not (isinstance(a, Array) or isinstance(b, Array)):
+        a = np.conj(a) if trans in {2, "C"} and holds_complex(a) else a
+        return _plain_solve(plain_or_traced(a), plain_or_traced(b), transposed, lower, unit_diagonal)
     a, b = square(a, b)
     if transposed:
         a, lower = swapped(a), not lower
@@ -90,7 +94,7 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
 def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     """The solution of A x = b by the factor of A that cho_factor gives: two triangular solutions."""
     factor, lower = c_and_lower
-    first, second = (0, 1) if lower else (1, 0)
+    first, second = (0, 2) if lower else (2, 0)
     return solve_triangular(factor, solve_triangular(factor, b, trans=first, lower=lower), trans=second, lower=lower)
 
 
@@ -120,7 +124,7 @@ def _assumed(a: Any, assume_a: str | None, lower: bool) -> Any:
     """
     kind = {"positive definite": "pos", "symmetric": "sym", "hermitian": "her"}.get(assume_a or "", assume_a)
     if kind in {"sym", "her", "pos"}:
-        return _mirrored(a, lower, is_symmetric=kind == "sym")
+        return mirrored(a, lower, is_symmetric=kind == "sym")
     if kind in {"upper triangular", "lower triangular"}:
         return np.triu(a) if kind == "upper triangular" else np.tril(a)
     if kind not in {None, "gen", "general", "diagonal", "tridiagonal", "banded"}:
@@ -137,15 +141,15 @@ def _lapack(*values: Any) -> list[Any]:
     return [a.astype(np.float32 if np.can_cast(dtype, np.float32) else np.float64) for a in arrays]
 
 
-def _mirrored(a: Any, lower: bool, *, is_symmetric: bool = False) -> Any:
+def mirrored(a: Any, lower: bool, *, is_symmetric: bool = False) -> Any:
     """The Hermitian (or symmetric) matrices of which one triangle is read, of a Hermitian diagonal the real parts."""
     off = np.tril(a, -1) if lower else np.triu(a, 1)
     if np.iscomplexobj(a) and not is_symmetric:
-        return off + np.triu(np.tril(a.real)) + _turned(off)
+        return off + np.triu(np.tril(a.real)) + turned(off)
     return (np.tril(a) if lower else np.triu(a)) + np.swapaxes(off, -1, -2)
 
 
-def _turned(a: Any) -> Any:
+def turned(a: Any) -> Any:
     """The conjugate transpose."""
     return np.swapaxes(np.conj(a) if np.iscomplexobj(a) else a, -1, -2)
 
@@ -174,16 +178,16 @@ def eigh(
             place=tracing.user_place(),
             cure="Take a slice of what it returns.",
         )
-    a = _mirrored(a, lower)
+    a = mirrored(a, lower)
     if b is None:
         return np.linalg.eigvalsh(a) if eigvals_only else tuple(np.linalg.eigh(a))
-    factor = np.linalg.cholesky(_mirrored(b, lower))
+    factor = np.linalg.cholesky(mirrored(b, lower))
     half = np.linalg.solve(factor, a)
-    inner = np.linalg.solve(factor, _turned(half))
+    inner = np.linalg.solve(factor, turned(half))
     if eigvals_only:
         return np.linalg.eigvalsh(inner)
     values, vectors = np.linalg.eigh(inner)
-    return values, np.linalg.solve(_turned(factor), vectors)
+    return values, np.linalg.solve(turned(factor), vectors)
 
 
 def eigvalsh(a: Any, b: Any = None, **options: Any) -> Any:
@@ -334,12 +338,17 @@ def block_diag(*arrs: Any) -> Any:
     return np.concatenate(list(padded), axis=0)
 
 
+def one_axis(x: Any, name: str) -> Any:
+    """A vector. Raises ShapeError for more axes, of which SciPy's versions make different things."""
+    if np.ndim(x) > 1:
+        raise ShapeError(f"{name} takes vectors", place=tracing.user_place(), cure="Write np.ravel(c), or ps.vmap.")
+    return np.ravel(x)
+
+
 def toeplitz(c: Any, r: Any = None) -> Any:
     """The matrix of first column `c`, whose first row, but for its first element, is `r`, or that of c conjugate."""
-    if max(np.ndim(c), np.ndim(0.0 if r is None else r)) > 1:
-        raise unsupported("scipy.linalg.toeplitz of several columns")
-    column = np.ravel(c)
-    row = np.conj(column) if r is None else np.ravel(r)
+    column = one_axis(c, "toeplitz")
+    row = np.conj(column) if r is None else one_axis(r, "toeplitz")
     return windows(np.concatenate([column[::-1], row[1:]]), column.shape[0], row.shape[0])[::-1]
 
 
@@ -351,7 +360,5 @@ def windows(x: Any, rows: Any, columns: Any) -> Any:
 
 def circulant(c: Any) -> Any:
     """The matrix whose columns are `c`, each turned by one place more."""
-    if np.ndim(c) > 1:
-        raise unsupported("scipy.linalg.circulant of several columns")
-    column = np.ravel(c)
+    column = one_axis(c, "circulant")
     return toeplitz(column, np.roll(column[::-1], 1))

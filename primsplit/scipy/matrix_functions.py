@@ -3,6 +3,7 @@
 N. J. Higham, Functions of Matrices (2008).
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,15 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.calls.primitive import primitive
 from primsplit.numpy.axes import END
+from primsplit.numpy.complex.matrices import halved, of_halves, square_parts, whole
+from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.dense.loop import identity_like, until
 from primsplit.numpy.linalg import square
 from primsplit.ops import op
 from primsplit.passes.compositions.limits import float_limits
 from primsplit.scipy.frechet import give_rules, upper_right
 from primsplit.scipy.linalg import expm, exponential_along
-from primsplit.scipy.operands import double
+from primsplit.scipy.operands import wide
 
 __all__ = [
     "coshm",
@@ -39,16 +42,20 @@ NODES, WEIGHTS = (0.5 * v for v in np.polynomial.legendre.leggauss(12))
 
 
 def sqrtm(A: Any) -> Any:
-    """The principal square root of a matrix without real eigenvalues up to 0; NaN where there is none that is real."""
-    return _root(square(A)[0])
+    """The principal square root of a matrix without real eigenvalues up to 0.
+
+    NaN where it has such an eigenvalue: SciPy then returns a complex root, which has no derivative there. A complex
+    matrix has a complex root.
+    """
+    return by_halves(_root, A)
 
 
 def logm(A: Any) -> Any:
-    """The principal logarithm of a matrix without real eigenvalues up to 0; NaN where there is none that is real.
+    """The principal logarithm of a matrix without real eigenvalues up to 0; NaN where it has one.
 
-    In float64, as in SciPy.
+    In float64, as in SciPy; complex of a complex matrix.
     """
-    return _logarithm(square(double(A))[0])
+    return by_halves(_logarithm, wide(A))
 
 
 def _size(a: Array) -> Array:
@@ -115,24 +122,31 @@ give_rules(_root, _root_along)
 give_rules(_logarithm, _logarithm_along)
 
 
+def by_halves(function: Callable[..., Any], *values: Any) -> Any:
+    """A function of square matrices that commutes with similarity; complex ones are real ones of twice the size."""
+    if not any(map(holds_complex, values)):
+        return function(*square(*values))
+    parts = square_parts(*values)
+    size = parts[0].real.shape[-1]
+    return whole(of_halves(function(*map(halved, parts)), size, size))
+
+
 def expm_frechet(A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True) -> Any:
     """exp(A) and its derivative along E, or that alone, in float64 as in SciPy."""
-    a, direction = square(double(A), double(E))
-    found = exponential_along(a, direction)
+    a, direction = wide(A), wide(E)
+    found = by_halves(exponential_along, a, direction)
     return (expm(a), found) if compute_expm else found
 
 
 def fractional_matrix_power(A: Any, t: Any) -> Any:
     """A to a known whole power, or exp(t log A)."""
-    a = square(A)[0]
     if isinstance(t, int | np.integer):
-        return np.linalg.matrix_power(a, int(t))
-    return expm(t * logm(a))
+        return np.linalg.matrix_power(operand(A), int(t))
+    return expm(t * logm(operand(A)))
 
 
-def _rotations(A: Any) -> tuple[Any, Any]:
+def _rotations(a: Any) -> tuple[Any, Any]:
     """Cosine and sine of a matrix: the blocks of the exponential of [[0, -A], [A, 0]]."""
-    a = square(A)[0]
     none = op.Sub(a, a)
     whole = expm(op.Concat(op.Concat(none, -a, axis=-1), op.Concat(a, none, axis=-1), axis=-2))
     size = op.Shape(a, start=-1)
@@ -143,17 +157,17 @@ def _rotations(A: Any) -> tuple[Any, Any]:
 
 def cosm(A: Any) -> Any:
     """The cosine of a matrix."""
-    return _rotations(A)[0]
+    return by_halves(lambda a: _rotations(a)[0], A)
 
 
 def sinm(A: Any) -> Any:
     """The sine of a matrix."""
-    return _rotations(A)[1]
+    return by_halves(lambda a: _rotations(a)[1], A)
 
 
 def tanm(A: Any) -> Any:
     """The tangent of a matrix."""
-    return np.linalg.solve(*_rotations(A))
+    return by_halves(lambda a: np.linalg.solve(*_rotations(a)), A)
 
 
 def coshm(A: Any) -> Any:

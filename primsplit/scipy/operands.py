@@ -9,6 +9,7 @@ import numpy.typing as npt
 from primsplit import tracing
 from primsplit.errors import DtypeError
 from primsplit.lifting import array_like, holds_traced
+from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.ufuncs import cast_to
 
 
@@ -42,6 +43,20 @@ def _real(x: Any) -> npt.NDArray[Any]:
             cure="Where it is linear in that array, call it with z.real and with z.imag.",
         )
     return array
+
+
+def wide(x: Any) -> Any:
+    """A traced or NumPy array of float64 or complex128."""
+    if not holds_complex(x):
+        return double(x)
+    return operand(x).astype(np.complex128) if holds_traced(x) else np.asarray(x, np.complex128)
+
+
+def inexact(x: Any) -> Any:
+    """A traced or NumPy array of a float or complex dtype; integers become float64."""
+    if not holds_complex(x):
+        return floating(x)
+    return operand(x) if holds_traced(x) else np.asarray(x)
 
 
 def traced_double(x: Any) -> Any:

@@ -22,7 +22,7 @@ def eig(
 
     Raises UnsupportedFunction for a second matrix, left vectors and homogeneous eigenvalues.
     """
-    _refuse(b is not None, "a second matrix", "Write scipy.linalg.eig(np.linalg.solve(b, a)).")
+    _refuse(b is not None, "second matrix", "Write scipy.linalg.eig(np.linalg.solve(b, a)).")
     _refuse(left, "left=True", "Left eigenvectors are the columns of np.linalg.inv(v).conj().T.")
     _refuse(homogeneous_eigvals, "homogeneous_eigvals=True", "Leave it out: the values are w over 1.")
     if not right:

@@ -7,6 +7,8 @@ import numpy as np
 from primsplit.array import Array, unsupported
 from primsplit.calls.primitive import stop_gradient
 from primsplit.calls.recorded import StandIn
+from primsplit.numpy.complex.handle import refused
+from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.dense.loop import identity_like, until
 from primsplit.numpy.linalg import matrices
 from primsplit.ops import op
@@ -23,7 +25,7 @@ def solve_continuous_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any =
 
     J. D. Roberts, Int. J. Control 32 (1980). Raises UnsupportedFunction for `e` and `s`.
     """
-    _check("solve_continuous_are", e, s)
+    _check("solve_continuous_are", e, s, a, b, q, r)
     a, b, q, r = matrices(a, b, q, r)
     g: Any = b @ np.linalg.solve(r, b.T)
 
@@ -43,7 +45,7 @@ def solve_discrete_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = N
 
     E. K.-W. Chu et al., Int. J. Control 77 (2004). Raises UnsupportedFunction for `e` and `s`.
     """
-    _check("solve_discrete_are", e, s)
+    _check("solve_discrete_are", e, s, a, b, q, r)
     a, b, q, r = matrices(a, b, q, r)
 
     def residual(x: Any) -> Any:
@@ -66,7 +68,9 @@ def solve_discrete_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = N
     return _as_root("solve_discrete_are", residual, h)
 
 
-def _check(name: str, e: Any, s: Any) -> None:
+def _check(name: str, e: Any, s: Any, *given: Any) -> None:
+    if any(map(holds_complex, given)):
+        raise refused(f"scipy.linalg.{name}", "Write the equation of real matrices.")
     if e is not None or s is not None:
         raise unsupported(f"scipy.linalg.{name} with e or s")
 
