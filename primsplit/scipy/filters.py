@@ -9,7 +9,8 @@ from primsplit.array import unsupported
 from primsplit.concretization import literal_size
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced
-from primsplit.scipy.operands import floating
+from primsplit.numpy.complex.operands import operand
+from primsplit.scipy.operands import inexact
 from primsplit.scipy.signal import convolve, lfilter
 
 __all__ = ["deconvolve", "filtfilt", "lfilter_zi", "lfiltic", "sosfilt", "sosfiltfilt"]
@@ -17,7 +18,7 @@ __all__ = ["deconvolve", "filtfilt", "lfilter_zi", "lfiltic", "sosfilt", "sosfil
 
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """One filter of second order after the other; with `zi` [sections, ...] their last states, too."""
-    sections: Any = array_like(floating(sos))
+    sections: Any = operand(inexact(sos))
     states = []
     for i in range(literal_size(sections.shape[0], "scipy.signal.sosfilt")):
         forth, back = sections[i, :3], sections[i, 3:]
@@ -39,7 +40,7 @@ def lfilter_zi(b: Any, a: Any) -> Any:
 
 def _alike(b: Any, a: Any) -> tuple[Any, Any]:
     """Numerator and denominator with as many coefficients, divided by the first of the denominator."""
-    sides: list[Any] = [array_like(np.atleast_1d(floating(v))) for v in (b, a)]
+    sides: list[Any] = [np.atleast_1d(operand(inexact(v))) for v in (b, a)]
     count = dims.maximum(*(v.shape[0] for v in sides))
     forth, back = (np.pad(v / sides[1][0], (0, count - v.shape[0])) for v in sides)
     return forth, back
@@ -61,7 +62,7 @@ def filtfilt(
     """
     if method != "pad" or padtype not in {None, "odd", "even", "constant"}:
         raise unsupported(f"scipy.signal.filtfilt with method={method!r} and padtype={padtype!r}")
-    given: Any = array_like(floating(x))
+    given: Any = operand(inexact(x))
     signal = np.moveaxis(given, axis, 0)
     forth, back = _alike(b, a)
     length = 3 * forth.shape[0] if padlen is None else padlen
@@ -81,7 +82,7 @@ def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: str | None = "odd", p
     if holds_traced(sos) or padtype not in {None, "odd", "even", "constant"}:
         raise unsupported(f"scipy.signal.sosfiltfilt of traced sections, or with padtype={padtype!r}")
     sections = np.asarray(sos)
-    given: Any = array_like(floating(x))
+    given: Any = operand(inexact(x))
     signal = np.moveaxis(given, axis, 0)
     short = min(np.sum(sections[:, 2] == 0), np.sum(sections[:, 5] == 0))
     length = 3 * int(2 * len(sections) + 1 - short) if padlen is None else padlen
@@ -100,7 +101,7 @@ def _section_states(sections: Any) -> Any:
     """The states in which known sections answer a step at once: each gets what those before make of it."""
     scale, states = 1.0, []
     for section in sections:
-        forth, back = (np.asarray(v, np.float64) / section[3] for v in (section[:3], section[3:]))
+        forth, back = (np.asarray(v) / section[3] for v in (section[:3], section[3:]))
         inward = forth[1:] - back[1:] * forth[0]
         first = np.sum(inward) / np.sum(back)
         states.append(scale * np.array([first, (1 + back[1]) * first - inward[0]]))
@@ -111,7 +112,7 @@ def _section_states(sections: Any) -> Any:
 def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
     """The state of a filter that gave `y`, the last number first, of `x`."""
     forth, back, given, before = (
-        np.atleast_1d(array_like(floating(v))) for v in (b, a, y, np.zeros(1) if x is None else x)
+        np.atleast_1d(operand(inexact(v))) for v in (b, a, y, np.zeros(1) if x is None else x)
     )
     n, m = (literal_size(v.shape[0], "scipy.signal.lfiltic") - 1 for v in (back, forth))
     coming = _left_over(forth / back[0], before, m, max(n, m))
@@ -128,7 +129,7 @@ def _left_over(weights: Any, past: Any, reach: int, size: int) -> Any:
 
 def deconvolve(signal: Any, divisor: Any) -> tuple[Any, Any]:
     """What, convolved with the divisor, gives the signal but for a rest, and the rest."""
-    whole, part = (np.atleast_1d(array_like(floating(v))) for v in (signal, divisor))
+    whole, part = (np.atleast_1d(operand(inexact(v))) for v in (signal, divisor))
     n, m = (literal_size(v.shape[0], "scipy.signal.deconvolve") for v in (whole, part))
     if m > n:
         return array_like(np.zeros(0)), whole

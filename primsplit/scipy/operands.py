@@ -4,11 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from primsplit import tracing
-from primsplit.errors import DtypeError
 from primsplit.lifting import array_like, holds_traced
+from primsplit.numpy.complex.handle import refused
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.ufuncs import cast_to
 
@@ -19,10 +17,19 @@ def with_args(function: Callable[..., Any], args: Any) -> Callable[..., Any]:
     return lambda *own: function(*own, *rest)
 
 
+def _check_real(x: Any) -> None:
+    """Raise UnsupportedFunction for complex numbers, whose imaginary parts NumPy would drop."""
+    if holds_complex(x):
+        raise refused(
+            "this function of SciPy", "Call it with z.real and with z.imag, or write it with functions of NumPy."
+        )
+
+
 def floating(x: Any) -> Any:
     """A traced or NumPy array of a float dtype; integers become float64."""
+    _check_real(x)
     if not holds_traced(x):
-        array = _real(x)
+        array = np.asarray(x)
         return array if array.dtype.kind == "f" else array.astype(np.float64)
     traced = array_like(x)
     return traced if traced.type.is_float else cast_to(traced, np.float64)
@@ -30,19 +37,8 @@ def floating(x: Any) -> Any:
 
 def double(x: Any) -> Any:
     """A traced or NumPy array of float64."""
-    return cast_to(array_like(x), np.float64) if holds_traced(x) else _real(x).astype(np.float64, copy=False)
-
-
-def _real(x: Any) -> npt.NDArray[Any]:
-    """A NumPy array of real numbers. Raises DtypeError for a complex one, which would lose its imaginary part."""
-    array = np.asarray(x)
-    if array.dtype.kind == "c":
-        raise DtypeError(
-            f"an array of {array.dtype} is given to a function that takes real ones when it is traced",
-            place=tracing.user_place(),
-            cure="Where it is linear in that array, call it with z.real and with z.imag.",
-        )
-    return array
+    _check_real(x)
+    return cast_to(array_like(x), np.float64) if holds_traced(x) else np.asarray(x, np.float64)
 
 
 def wide(x: Any) -> Any:
@@ -61,4 +57,5 @@ def inexact(x: Any) -> Any:
 
 def traced_double(x: Any) -> Any:
     """A traced array of float64."""
+    _check_real(x)
     return cast_to(array_like(x), np.float64)

@@ -6,14 +6,15 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import unsupported
-from primsplit.lifting import array_like, holds_traced
-from primsplit.scipy.operands import double
+from primsplit.lifting import holds_traced
+from primsplit.numpy.complex.operands import operand
+from primsplit.scipy.operands import wide
 from primsplit.scipy.signatures import as_scipys
 
 __all__ = ["freqs", "freqz", "freqz_sos", "sosfreqz"]
 
 
-def _angles(count: Any, whole: Any, fs: Any, include_nyquist: Any) -> tuple[Any, Any]:
+def angles_of(count: Any, whole: Any, fs: Any, include_nyquist: Any) -> tuple[Any, Any]:
     """The angles at which a response is asked for, and the frequencies that they are."""
     if holds_traced(count):
         raise unsupported("a frequency response at traced frequencies")
@@ -27,8 +28,8 @@ def _angles(count: Any, whole: Any, fs: Any, include_nyquist: Any) -> tuple[Any,
 
 
 def _at(coefficients: Any, angles: Any) -> Any:
-    """A polynomial with real coefficients in exp(-i angle), the lowest power first."""
-    given: Any = np.atleast_1d(array_like(double(coefficients)))
+    """A polynomial in exp(-i angle), the lowest power first."""
+    given: Any = np.atleast_1d(operand(wide(coefficients)))
     if given.ndim != 1:
         raise unsupported("frequency responses of more than one filter")
     turned = np.outer(angles, np.arange(given.shape[0]))
@@ -38,15 +39,15 @@ def _at(coefficients: Any, angles: Any) -> Any:
 @as_scipys("scipy.signal")
 def freqz(b: Any, a: Any, worN: Any, whole: Any, fs: Any, include_nyquist: Any) -> tuple[Any, Any]:
     """The frequencies, and the response of a digital filter with numerator `b` and denominator `a` there."""
-    angles, frequencies = _angles(worN, whole, fs, include_nyquist)
+    angles, frequencies = angles_of(worN, whole, fs, include_nyquist)
     return frequencies, _at(b, angles) / _at(a, angles)
 
 
 @as_scipys("scipy.signal")
 def freqz_sos(sos: Any, worN: Any, whole: Any, fs: Any) -> tuple[Any, Any]:
     """The frequencies, and the response of a filter in sections of second order there."""
-    angles, frequencies = _angles(worN, whole, fs, include_nyquist=False)
-    sections: Any = array_like(double(sos))
+    angles, frequencies = angles_of(worN, whole, fs, include_nyquist=False)
+    sections: Any = operand(wide(sos))
     found: Any = 1.0
     for section in sections:
         found = found * (_at(section[:3], angles) / _at(section[3:], angles))
@@ -63,8 +64,8 @@ def freqs(b: Any, a: Any, worN: Any) -> tuple[Any, Any]:
 
 
 def _on_axis(coefficients: Any, places: Any) -> Any:
-    """A polynomial with real coefficients, the highest power first, at these multiples of i."""
-    given: Any = np.atleast_1d(array_like(double(coefficients)))[::-1]
+    """A polynomial, the highest power first, at these multiples of i."""
+    given: Any = np.atleast_1d(operand(wide(coefficients)))[::-1]
     powers = (1j * places[:, None]) ** np.arange(given.shape[0])
     return powers.real @ given + 1j * (powers.imag @ given)
 

@@ -14,8 +14,11 @@ from primsplit.ir import Value
 from primsplit.lifting import array_like, plain_or_traced
 from primsplit.nested import ScanForm, Walk, element, emit_scan, record
 from primsplit.numpy.axes import size_as
+from primsplit.numpy.complex.handle import ComplexArray, refused
+from primsplit.numpy.complex.operands import holds_complex, operand
+from primsplit.numpy.complex.products import bilinear
 from primsplit.ops import op
-from primsplit.scipy.operands import floating
+from primsplit.scipy.operands import floating, inexact
 
 __all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve", "lfilter", "oaconvolve"]
 
@@ -28,6 +31,8 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
 
     Raises ShapeError; a run fails where only it knows that, with "valid", neither array lies in the other.
     """
+    if _is_complex(in1, in2):
+        return bilinear(lambda a, v: convolve(a, v, mode, method), in1, in2)
     a, v = _together(in1, in2)
     if method == "fft" and a.dtype.kind == "f":
         return fftconvolve(a, v, mode)
@@ -35,12 +40,15 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
 
 
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """The correlation of two arrays with as many axes: the convolution with the second turned round."""
-    return convolve(in1, np.flip(_numbers(in2)), mode, method)
+    """The correlation of two arrays with as many axes: the convolution with the conjugate second turned round."""
+    return convolve(in1, np.flip(_conjugated(in2)), mode, method)
 
 
 def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
     """The convolution of two matrices, of which `boundary` continues the first."""
+    if _is_complex(in1, in2):
+        _check_fill(boundary, fillvalue)
+        return bilinear(lambda a, v: convolve2d(a, v, mode, boundary), in1, in2)
     a, v = _together(in1, in2)
     if a.ndim != 2:
         raise ShapeError("convolve2d takes matrices", place=tracing.user_place())
@@ -57,6 +65,9 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
 
 def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
     """The correlation of two matrices; the middle of an even second one is its first, not its second element."""
+    if _is_complex(in1, in2):
+        _check_fill(boundary, fillvalue)
+        return bilinear(lambda a, v: correlate2d(a, v, mode, boundary), in1, _conjugated(in2))
     a, v = _together(in1, in2)
     if mode != "same":
         return convolve2d(a, np.flip(v), mode, boundary, fillvalue)
@@ -69,6 +80,8 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
 
     Nothing of an array that is known to be empty; the direct one, which such sizes may turn out to need, gives zeros.
     """
+    if _is_complex(in1, in2):
+        return bilinear(lambda a, v: fftconvolve(a, v, mode, axes), in1, in2)
     a, v = _together(floating(in1), floating(in2))
     if axes is not None:
         raise unsupported("scipy.signal.fftconvolve with axes")
@@ -90,7 +103,10 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
     The transposed direct form II, one step of a scan for each sample; `b` and `a` have sizes known when tracing.
     """
-    given: list[Any] = [array_like(np.atleast_1d(floating(v))) for v in (b, a, x)]
+    given: list[Any] = [np.atleast_1d(operand(inexact(v))) for v in (b, a, x)]
+    if any(map(holds_complex, (*given, zi))):
+        dtype = np.result_type(*(v.dtype for v in given), *([] if zi is None else [inexact(zi).dtype]))
+        given = [v.astype(dtype) for v in given]
     b, a, signal = given
     count = max(literal_size(b.shape[0], "scipy.signal.lfilter"), literal_size(a.shape[0], "scipy.signal.lfilter"))
     b, a = (np.pad(v / a[0], (0, count - v.shape[0])) for v in (b, a))
@@ -98,20 +114,47 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     rest = (1,) * (rows.ndim - 1)
     forth, back = (v.reshape((count, *rest)) for v in (b, a))
     nothing = np.zeros_like(rows[:0]).sum(axis=0)[None]
-    start = nothing * forth[1:] if zi is None else np.moveaxis(floating(zi), axis, 0) + nothing * forth[1:]
+    start = nothing * forth[1:] if zi is None else np.moveaxis(inexact(zi), axis, 0) + nothing * forth[1:]
 
-    def step(state: Any, sample: Any) -> list[Value]:
+    def step(*carried: Any) -> list[Value]:
+        half = len(carried) // 2
+        state, sample = _joined(carried[:half]), _joined(carried[half:])
         padded = np.concatenate([state, nothing], axis=0)
         made = padded[0] + forth[0] * sample
-        return [(padded[1:] + forth[1:] * sample - back[1:] * made).value, made.value]
+        return _values(padded[1:] + forth[1:] * sample - back[1:] * made, made)
 
-    values = [array_like(v).value for v in (start, rows)]
-    body = record("lfilter", [values[0].type, element(values[1].type, Walk())], step)
-    last, found = emit_scan(ScanForm(body, 1, (Walk(),), (Walk(),)), values[:1], values[1:])
-    filtered: Any = Array(found)
+    states, samples = _values(start), _values(rows)
+    walks = (Walk(),) * len(states)
+    body = record("lfilter", [*(v.type for v in states), *(element(v.type, Walk()) for v in samples)], step)
+    found = emit_scan(ScanForm(body, len(states), walks, walks), states, samples)
+    state, filtered = (_joined(list(map(Array, half))) for half in (found[: len(states)], found[len(states) :]))
     filtered = np.moveaxis(filtered, 0, axis)
-    state: Any = Array(last)
     return filtered if zi is None else (filtered, np.moveaxis(state, 0, axis))
+
+
+def _values(*arrays: Any) -> list[Value]:
+    """The values of arrays, two of each that is complex."""
+    each = [(x.real, x.imag) if isinstance(x, ComplexArray) else (array_like(x),) for x in arrays]
+    return [part.value for pair in each for part in pair]
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """The array of these parts, complex if there are two."""
+    return ComplexArray(*parts) if len(parts) > 1 else parts[0]
+
+
+def _is_complex(*arrays: Any) -> bool:
+    return any(map(holds_complex, arrays))
+
+
+def _conjugated(x: Any) -> Any:
+    return np.conj(operand(x)) if holds_complex(x) else _numbers(x)
+
+
+def _check_fill(boundary: str, fillvalue: Any) -> None:
+    """Raise UnsupportedFunction for complex images continued by a number that is not 0."""
+    if boundary == "fill" and not (isinstance(fillvalue, int | float) and fillvalue == 0):
+        raise refused("a convolution with fillvalue=", "Continue it before: np.pad(z - c, ...) + c.")
 
 
 def _full(a: Any, v: Any) -> Any:

@@ -153,7 +153,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
 
 @offers(np.poly)
 def poly(seq_of_zeros: Any) -> Any:
-    """The monic polynomial with these zeros, or of a matrix; complex, also where they come in conjugate pairs."""
+    """The monic polynomial with these zeros, or of a matrix; real where they are their own conjugates, as in NumPy."""
     zeros: Any = as_complex(seq_of_zeros)
     zeros = np.linalg.eigvals(zeros) if zeros.ndim == 2 else np.atleast_1d(zeros)
     if not isinstance(zeros.shape[0], int):
@@ -161,7 +161,8 @@ def poly(seq_of_zeros: Any) -> Any:
     found: Any = np.ones_like(zeros[:1])
     for zero in zeros:
         found = np.append(found, 0) - zero * np.append(0, found)
-    return found
+    is_real: Any = np.all(np.sort(zeros) == np.sort(np.conj(zeros))) if zeros.shape[0] else True
+    return found.real if is_real else found
 
 
 @offers(np.polymul)

@@ -34,7 +34,12 @@ def multilinear(function: Function, factors: Sequence[Pair]) -> Pair:
     return Pair(real, imaginary)
 
 
-def _factors(values: Sequence[Any], conjugated: int | None) -> list[Pair]:
+def bilinear(function: Function, a: Any, b: Any) -> Any:
+    """What a function that is linear in both of these gives of them, of which one is complex at least."""
+    return made(multilinear(function, factors((a, b), None)))
+
+
+def factors(values: Sequence[Any], conjugated: int | None) -> list[Pair]:
     """The parts of the operands in their common dtype, one of them conjugated."""
     given = [operand(v) for v in values]
     strong = [Array(a.value) if a.weak and a.dtype.kind != "c" else a for a in given]
@@ -59,7 +64,7 @@ def _product(key: Any, conjugated: int | None = None) -> None:
     def product(a: Any, b: Any, *args: Any, **options: Any) -> Any:
         if options.get("out") is not None:
             raise refused(f"np.{key.__name__} with out=")
-        found = multilinear(lambda x, y: real(x, y, *args, **options), _factors((a, b), conjugated))
+        found = multilinear(lambda x, y: real(x, y, *args, **options), factors((a, b), conjugated))
         result = made(found)
         result.scalar = True
         return result
@@ -77,7 +82,7 @@ def _gufunc(name: str, conjugated: int | None = None) -> None:
     """Register a ufunc of two arrays."""
 
     def product(a: Array, b: Array) -> Any:
-        found = made(multilinear(ufuncs.ELEMENTWISE[name], _factors((a, b), conjugated)))
+        found = made(multilinear(ufuncs.ELEMENTWISE[name], factors((a, b), conjugated)))
         found.scalar = True
         return found
 
@@ -97,7 +102,7 @@ def einsum(equation: Any, *operands: Any, out: Any = None, optimize: Any = False
     """An einsum that is written as a text."""
     if not isinstance(equation, str) or out is not None or dtype is not None:
         raise refused("np.einsum with lists of labels, out= or dtype=", 'Write the labels as a text: "ij,jk->ik".')
-    return made(multilinear(lambda *parts: _einsum(equation, *parts), _factors(operands, None)))
+    return made(multilinear(lambda *parts: _einsum(equation, *parts), factors(operands, None)))
 
 
 @offers(np.polyval)
