@@ -9,6 +9,8 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.calls.primitive import primitive, rrule, stop_gradient
 from primsplit.lifting import array_like
+from primsplit.numpy.complex.handle import refused
+from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.reductions import is_half
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.ops import op
@@ -35,6 +37,8 @@ def logsumexp(a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, 
 
     The gradient where every element is -inf is 0.
     """
+    if holds_complex(a) or holds_complex(b):
+        return _complex_log_sum_exp(a, axis, b, keepdims, return_sign)
     a = floating(a)
     axes = _axes(a, axis)
     if b is None and not return_sign:
@@ -48,6 +52,18 @@ def logsumexp(a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, 
     if not keepdims:
         found, sign = np.squeeze(found, axes), np.squeeze(sign, axes)
     return (found, sign) if return_sign else found
+
+
+def _complex_log_sum_exp(a: Any, axis: Axis, b: Any, keepdims: bool, return_sign: bool) -> Any:
+    """The principal logarithm. Raises UnsupportedFunction for the sign, which is that number over its size."""
+    if return_sign:
+        raise refused("scipy.special.logsumexp with return_sign=True", "Take exp(1j * z.imag) of the result.")
+    given: Any = operand(a)
+    axes = _axes(given, axis)
+    top = stop_gradient(_where_finite(np.max(given.real, axis=axes, keepdims=True)))
+    total = np.sum((1.0 if b is None else operand(b)) * np.exp(given - top), axis=axes, keepdims=True)
+    found = np.log(total) + top
+    return found if keepdims else np.squeeze(found, axes)
 
 
 def _where_finite(top: Any) -> Any:
@@ -87,6 +103,8 @@ def _log_sum_exp_rule(a: Array, *, axes: tuple[int, ...]) -> tuple[Any, Callable
 
 def softmax(x: Any, axis: Axis = None) -> Any:
     """exp(x) / sum(exp(x)) along the axes."""
+    if holds_complex(x):
+        return _shares(x, axis)[0]
     x = floating(x)
     axes = _axes(x, axis)
     if isinstance(x, Array) and len(axes) == 1:
@@ -94,8 +112,23 @@ def softmax(x: Any, axis: Axis = None) -> Any:
     return np.exp(log_softmax(x, axis))
 
 
+def _shares(x: Any, axis: Axis) -> tuple[Any, Any]:
+    """exp(z) / sum(exp(z)), and its logarithm beside the largest element, for one axis or all of them."""
+    given: Any = operand(x)
+    axes = _axes(given, axis)
+    if len(axes) not in {1, given.ndim}:
+        raise refused("scipy.special.softmax over some of several axes", "Reshape them to one.")
+    largest = np.max(given, axis=None if len(axes) == given.ndim else axes[0], keepdims=True)
+    apart = given - (stop_gradient(largest.real) + 1j * stop_gradient(largest.imag))
+    powers = np.exp(apart)
+    total = np.sum(powers, axis=axes, keepdims=True)
+    return powers / total, apart - np.log(total)
+
+
 def log_softmax(x: Any, axis: Axis = None) -> Any:
     """x - log(sum(exp(x))) along the axes."""
+    if holds_complex(x):
+        return _shares(x, axis)[1]
     x = floating(x)
     axes = _axes(x, axis)
     if isinstance(x, Array) and len(axes) == 1:

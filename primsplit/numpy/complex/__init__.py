@@ -12,5 +12,5 @@ families = import_families(
     __name__,
     "arithmetic", "functions", "inverses", "powers", "dispatch", "indexing", "linear", "joining", "creation",
     "products", "questions", "systems", "factors", "hermitian", "general", "roots", "ordering", "singular", "special",
-    "leaves", "emath", "parted", "comparing", "running", "further", "algebra",
+    "leaves", "emath", "parted", "comparing", "running", "further", "algebra", "errors", "gamma",
 )  # fmt: skip

@@ -1,13 +1,17 @@
-"""Functions of scipy.special whose results are complex: the Faddeeva function, and Kelvin's in pairs."""
+"""Functions of scipy.special whose results are complex: Faddeeva's, Kelvin's in pairs, Hankel's of real numbers."""
+
+from collections.abc import Callable
 
 import numpy as np
 
 from primsplit.broadcasting import expand_to
 from primsplit.infer import broadcast_shapes
 from primsplit.numpy.complex.arithmetic import ALWAYS_COMPLEX
+from primsplit.numpy.complex.handle import refused
 from primsplit.numpy.complex.operands import Pair
 from primsplit.numpy.special.faddeeva import faddeeva
 from primsplit.numpy.special.kelvin import PARTS
+from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.ops import op
 from primsplit.passes.compositions.signs import is_negative
 
@@ -34,4 +38,31 @@ def kelvin(x: Pair) -> tuple[Pair, ...]:
     return tuple(Pair(PARTS[real](x.some), PARTS[imaginary](x.some)) for real, imaginary in names)
 
 
-ALWAYS_COMPLEX.update(wofz=wofz, kelvin=kelvin)
+def _hankel(name: str, *, sign: float, is_scaled: bool) -> Callable[[Pair, Pair], Pair]:
+    """J + i Y, or J - i Y, of x > 0, times exp(-i x), or exp(i x), where scaled; NaN for other real numbers."""
+
+    def hankel(order: Pair, x: Pair) -> Pair:
+        if order.imag is not None or x.imag is not None:
+            raise refused(f"scipy.special.{name}", "Pass real numbers.")
+        is_inside = x.some > 0.0
+        point = op.Where(is_inside, x.some, 1.0)
+        first, second = (ELEMENTWISE[n](order.some, point) for n in ("jv", "yv"))
+        second = op.Mul(second, sign)
+        if is_scaled:
+            cos, sin = op.Cos(point), op.Mul(op.Sin(point), -sign)
+            first, second = first * cos - second * sin, first * sin + second * cos
+        return Pair(*(op.Where(is_inside, p, np.asarray(np.nan, p.dtype)) for p in (first, second)))
+
+    return hankel
+
+
+def _hankels() -> dict[str, Callable[[Pair, Pair], Pair]]:
+    found = {}
+    for kind, sign in ((1, 1.0), (2, -1.0)):
+        for end in ("", "e"):
+            name = f"hankel{kind}{end}"
+            found[name] = _hankel(name, sign=sign, is_scaled=bool(end))
+    return found
+
+
+ALWAYS_COMPLEX.update(wofz=wofz, kelvin=kelvin, **_hankels())
