@@ -6,6 +6,7 @@ import numpy as np
 
 from primsplit.array import Array, unsupported
 from primsplit.lifting import array_like
+from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.special.gamma import polygamma as polygamma_of
 from primsplit.numpy.special.zeta import lambert_lower, lambert_principal
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
@@ -70,7 +71,7 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
 
     Raises UnsupportedFunction for another branch, or for a complex number.
     """
-    if not isinstance(k, int | np.integer) or k not in {0, -1} or np.iscomplexobj(z):
+    if holds_complex(z) or not isinstance(k, int | np.integer) or k not in {0, -1}:
         raise unsupported("scipy.special.lambertw of a complex number, or of another branch than 0 and -1")
     x = cast_to(array_like(z), np.float64)
     return (lambert_lower if k else lambert_principal)(x) + 0j

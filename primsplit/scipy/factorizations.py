@@ -116,8 +116,8 @@ def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
     u, s, v = np.linalg.svd(operand(a), full_matrices=False)
     unitary = u @ v
     if side == "left":
-        return unitary, (u * s) @ turned(u)
-    return unitary, turned(v) @ (s[:, None] * v)
+        return unitary, (u * s[..., None, :]) @ turned(u)
+    return unitary, turned(v) @ (s[..., None] * v)
 
 
 def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> tuple[Any, Any]:

@@ -102,3 +102,13 @@ def test_a_root_on_the_cut_is_no_number() -> None:
 def test_what_stays_out_names_the_way_out(error: Any, told: str, function: Any) -> None:
     with pytest.raises(error, match=told):
         ps.trace(function, A)
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_polar_factors_of_several_matrices_are_scipys_one_by_one(side: str) -> None:
+    several = np.stack([A, B])
+    unitary, hermitian_part = ps.trace(lambda a: sl.polar(a, side=side), several)(several)
+    for place, matrix in enumerate(several):
+        first, second = sl.polar(matrix, side=side)
+        np.testing.assert_allclose(unitary[place], first, rtol=1e-11, atol=1e-12)
+        np.testing.assert_allclose(hermitian_part[place], second, rtol=1e-11, atol=1e-12)

@@ -102,7 +102,8 @@ def _called(
     name = ufunc.__name__
     given, out = [operand(x) for x in inputs[: ufunc.nin]], inputs[ufunc.nin :] or out
     if not (name in ELEMENTWISE or name in ALWAYS_COMPLEX or name in PRODUCTS):
-        raise refused(f"np.{name}" if hasattr(np, name) else f"scipy.special.{name}")
+        own = name.removeprefix("_").removeprefix("riemann_")
+        raise refused(f"np.{name}" if hasattr(np, name) else f"scipy.special.{own}")
     if where is not True:
         raise refused(f"np.{name} with where=", "Choose with np.where afterwards.")
     if ufunc.nout > 1 and out:

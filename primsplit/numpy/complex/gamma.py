@@ -23,7 +23,7 @@ def _zeta(s: float) -> float:
     """Riemann's zeta function, by the sum of Euler and Maclaurin."""
     n, count = 200.0, range(1, 200)
     rest = n ** (1 - s) / (s - 1) + 0.5 * n**-s + s * n ** (-s - 1) / 12 - s * (s + 1) * (s + 2) * n ** (-s - 3) / 720
-    return math.fsum(float(k) ** -s for k in count) + rest
+    return float(math.fsum(float(k) ** -s for k in count) + rest)
 
 
 TAYLOR = [0.0, -EULER, *((-1.0) ** k * _zeta(k) / k for k in range(2, 26))]
