@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array, unsupported
+from primsplit.array import Array
 from primsplit.calls.primitive import primitive
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced, plain_or_traced
