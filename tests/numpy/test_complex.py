@@ -182,6 +182,20 @@ def test_complex_and_real_dtypes_meet_as_in_numpy(place: int, dtype: str) -> Non
     np.testing.assert_allclose(found[0] + 1j * found[1], wanted, rtol=2e-3 if dtype == "float16" else 1e-6)
 
 
+def test_real_results_are_written_into_complex_arrays() -> None:
+    def logs(x: Any) -> Any:
+        out = np.zeros_like(x, complex)
+        np.log(x, out=out)
+        other = 1j * x
+        np.isfinite(x, other)
+        np.add(x[:1], 1.0, out=out[1:2])
+        known = np.zeros(3, complex)
+        np.exp(x, out=known)
+        return parts((out, other, known))
+
+    check_agrees(logs, np.array([1.0, 2.0, 3.0]), symbolic=False)
+
+
 def in_place(a: Any, b: Any, u: Any, v: Any) -> Any:
     z = a + 1j * b
     row = z[1]

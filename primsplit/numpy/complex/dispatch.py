@@ -129,6 +129,8 @@ def delivered(result: Array, out: Any) -> Any:
     target = next(iter(out), None) if isinstance(out, tuple) else out
     if target is None:
         return result
+    if not isinstance(target, Array):
+        raise ufuncs.plain_out("out= is a NumPy array, which a traced result cannot be written to", target)
     if isinstance(result, ComplexArray) and not isinstance(target, ComplexArray):
         raise DtypeError(
             "a complex result cannot be written to a real array",
