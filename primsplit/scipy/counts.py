@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array, unsupported
-from primsplit.lifting import array_like
-from primsplit.numpy.complex.operands import holds_complex
+from primsplit.lifting import array_like, holds_traced
+from primsplit.numpy.complex.lambert import lambert
+from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.special.gamma import polygamma as polygamma_of
 from primsplit.numpy.special.zeta import lambert_lower, lambert_principal
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
@@ -67,11 +68,13 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
 
 
 def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
-    """W of a real number, complex with no imaginary part as in SciPy: branch 0, or -1; NaN where W is not real.
+    """W of a complex number in any known branch; of a real one in 0 or -1, NaN where it is not real: pass z + 0j.
 
-    Raises UnsupportedFunction for another branch, or for a complex number.
+    Complex as in SciPy, also without an imaginary part. Raises UnsupportedFunction for other branches.
     """
-    if holds_complex(z) or not isinstance(k, int | np.integer) or k not in {0, -1}:
-        raise unsupported("scipy.special.lambertw of a complex number, or of another branch than 0 and -1")
+    if holds_traced(k) or np.ndim(k) or not (holds_complex(z) or k in {0, -1}):
+        raise unsupported("scipy.special.lambertw of branches that are not one known number, of real ones 0 or -1,")
+    if holds_complex(z):
+        return lambert(operand(z), int(k))
     x = cast_to(array_like(z), np.float64)
     return (lambert_lower if k else lambert_principal)(x) + 0j

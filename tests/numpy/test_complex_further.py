@@ -22,6 +22,7 @@ SMOOTH: dict[str, Callable[..., Any]] = {
     "cumprod": lambda z, w: np.cumprod(z, axis=1) * w.cumprod()[:4]
     + np.cumulative_prod(w[0], include_initial=True)[1:],
     "cumulative_sum": lambda z, w: np.cumulative_sum(z, axis=0, include_initial=True)[1:] * w,
+    "accumulate": lambda z, w: np.multiply.accumulate(z) * np.add.accumulate(w, 1) + np.maximum.reduce(z),
     "nansum": lambda z, w: np.nansum(z, axis=0) * np.nanprod(w[:, 0]) + np.nancumsum(z[0]) * np.nancumprod(w[1]),
     "nanmean": lambda z, w: np.nanmean(z, axis=1, keepdims=True) * w + np.nanvar(z, ddof=1) + np.nanstd(w, axis=0),
     "nanmax": lambda z, w: np.nanmax(z, axis=0) * np.nanmin(w),

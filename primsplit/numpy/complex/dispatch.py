@@ -33,6 +33,8 @@ PRODUCTS: dict[str, Function] = {}
 """The ufuncs that sum products, by their names: functions of ComplexArrays."""
 REDUCED: dict[str, Function] = {"add": np.sum, "multiply": np.prod, "maximum": np.max, "minimum": np.min}
 """What a ufunc's `reduce` is."""
+ACCUMULATED: dict[str, Function] = {"add": np.cumsum, "multiply": np.cumprod}
+"""What a ufunc's `accumulate` is."""
 
 
 def offers(*keys: Any, dtype_at: int | None = None) -> Callable[[_Function], _Function]:
@@ -73,6 +75,9 @@ def apply_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> A
     if method == "reduce" and ufunc.__name__ in REDUCED:
         options.setdefault("axis", 0)
         return OFFERED[REDUCED[ufunc.__name__]](*inputs, **{k: v for k, v in options.items() if v is not np._NoValue})
+    if method == "accumulate" and ufunc.__name__ in ACCUMULATED:
+        options.setdefault("axis", 0)
+        return OFFERED[ACCUMULATED[ufunc.__name__]](*inputs, **options)
     if method != "__call__":
         raise refused(f"np.{ufunc.__name__}.{method}")
     return _called(ufunc, inputs, **options)
@@ -103,7 +108,9 @@ def _called(
     given, out = [operand(x) for x in inputs[: ufunc.nin]], inputs[ufunc.nin :] or out
     if not (name in ELEMENTWISE or name in ALWAYS_COMPLEX or name in PRODUCTS):
         own = name.removeprefix("_").removeprefix("riemann_")
-        raise refused(f"np.{name}" if hasattr(np, name) else f"scipy.special.{own}")
+        error = refused(f"np.{name}" if hasattr(np, name) else f"scipy.special.{own}")
+        error.again = name.startswith("_")  # SciPy's own, whose public function may be stood in for
+        raise error
     if where is not True:
         raise refused(f"np.{name} with where=", "Choose with np.where afterwards.")
     if ufunc.nout > 1 and out:

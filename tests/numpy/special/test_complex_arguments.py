@@ -96,6 +96,22 @@ def test_hankels_functions_of_positive_numbers_are_scipys(name: str) -> None:
     assert np.isnan(ps.trace(lambda x: function(1, x), x)(-x)).all()
 
 
+BRANCHES = (0, -1, 1, -3)
+
+
+@pytest.mark.parametrize("branch", BRANCHES)
+def test_lamberts_function_is_scipys_on_the_plane_with_derivatives(branch: int) -> None:
+    def f(x: Any, y: Any) -> Any:
+        found = sp.lambertw(x + 1j * y, branch)
+        return found.real, found.imag
+
+    program = ps.trace(lambda z: sp.lambertw(z, branch), N)
+    edges = np.array([0, -0.2, -1, 1, complex(-0.2, -0.0), complex(-1, -0.0), 1e-300])
+    for z in (PLANE, edges, PLANE[:0]):
+        np.testing.assert_allclose(program(z), sp.lambertw(z, branch), rtol=1e-14, atol=1e-280)
+    check_grads(f, np.array([0.3, -0.8, 4.0]), np.array([0.1, 0.6, -3.0]), symbolic=False)
+
+
 def of_sums(z: Any) -> Any:
     return sp.logsumexp(z, axis=1), sp.logsumexp(z, b=z.real, keepdims=True), sp.softmax(z, axis=0), sp.log_softmax(z)
 
@@ -116,6 +132,7 @@ def test_softmax_and_logsumexp_are_scipys() -> None:
     [
         ("scipy.special.exp1", lambda z: sp.exp1(z)),
         ("scipy.special.hankel1 .*", lambda z: sp.hankel1(0, z)),
+        ("lambertw", lambda z: sp.lambertw(z, [0, 1, 2])),
         ("return_sign", lambda z: sp.logsumexp(z, return_sign=True)),
     ],
 )
