@@ -18,6 +18,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
+from primsplit.joins.caught import without_raising
 from primsplit.joins.exits import Steps, with_steps
 from primsplit.joins.plainer import RESULT, as_choice, at, with_one_return, without_continue
 from primsplit.joins.statements import (
@@ -71,6 +72,7 @@ class Writer(ast.NodeTransformer):
         """The names that tell the ends of loops that are not joined: what gives them a value is followed both ways."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        without_raising(node, self._asks)
         with_steps(node, self._asks)
         others = names_of_others(node)
         shared = (own_names(node) & others) - declared(node, ast.Global)

@@ -53,6 +53,73 @@ def in_a_function(x):
     return total
 
 
+def raised_and_caught(x):
+    total = 0.0
+    for value in x:
+        if value > -0.5:
+            try:
+                total = total * 1.1
+                if value > 0.5:
+                    total = total + 0.1
+                    raise ValueError(f"{value} is too large")
+                total = total + value
+                if value < 0:
+                    raise ValueError
+                total = total + math.sqrt(value)
+            except ValueError:
+                total = total - value
+            else:
+                total = total * 0.9
+            finally:
+                total = total + 0.01
+        else:
+            total = total + 2 * value
+    return total
+
+
+def raised_outside_of_branches(x):
+    total, count = 0.0, 0.0
+    for value in x:
+        try:
+            if value > 0.3:
+                raise ArithmeticError
+            total = total + value
+        except ArithmeticError:
+            count = count + value * value
+    return total * count
+
+
+def raised_past_the_first_handler(x):
+    total = 0.0
+    for value in x:
+        if value > -0.5:
+            try:
+                if value > 0.3:
+                    raise KeyError
+                total = total + value
+            except ValueError:
+                total = total * 7
+            except LookupError:
+                total = total - value
+        total = total + 0.1
+    return total
+
+
+def raised_and_raised_anew(x):
+    total = 0.0
+    for value in x:
+        if value > -0.9:
+            try:
+                if value > 0.95:
+                    raise ValueError
+                total = total + value
+            except ValueError:
+                if total > 0:
+                    raise
+        total = total + 0.1
+    return total
+
+
 def kept_from_before(x):
     total, last = 0.0, 0.0
     for value in x:
@@ -148,7 +215,7 @@ def _few_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     "function",
     [
         partly_done_before_the_error, in_a_function, kept_from_before, in_both_sides, known_without_the_numbers,
-        of_a_matrix,
+        of_a_matrix, raises_in_the_try, raised_and_caught, raised_outside_of_branches,
     ],
 )  # fmt: skip
 def test_a_side_may_try(function: Callable[..., Any]) -> None:
@@ -158,7 +225,7 @@ def test_a_side_may_try(function: Callable[..., Any]) -> None:
         np.testing.assert_allclose(program(x), function(x), rtol=1e-11)
 
 
-@pytest.mark.parametrize("function", [takes_from_an_iterator, raises_in_the_try])
+@pytest.mark.parametrize("function", [takes_from_an_iterator, raised_past_the_first_handler, raised_and_raised_anew])
 def test_what_may_not_be_joined_is_refused_though_the_function_catches_everything(function: Callable[..., Any]) -> None:
     with pytest.raises(ps.PrimsplitError, match="without end"):
         ps.trace(function, FIVE)

@@ -743,7 +743,7 @@ def raises_and_catches(x):
                 if value > 0.5:
                     raise ValueError
                 total = total + value
-            except ValueError:
+            except (ValueError, TypeError):
                 total = total - value
     return total
 
