@@ -6,7 +6,7 @@ until every path has been recorded. What two paths record before they part is th
 
 import os
 import sys
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -39,8 +39,8 @@ from primsplit.branching.users_errors import (
 )
 from primsplit.branching.whole_numbers import numbers_told
 from primsplit.dims import Dim, Size
-from primsplit.errors import Place, PrimsplitError, ShapeError, TraceError
-from primsplit.ir import Value
+from primsplit.errors import NumberAsked, Place, PrimsplitError, ShapeError, TraceError
+from primsplit.ir import Op, Value
 from primsplit.lifting import as_array
 from primsplit.ops import op
 
@@ -70,21 +70,41 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
 
     Where it asks a traced value for a number, it is run again with `substitutes` for the functions that ask, in the
     user's modules and in the installed packages that asked; and again where it writes to an array of known numbers,
-    which is a traced one then; and at last, where there are examples, with the whole numbers that they tell.
+    which is a traced one then; and at last, where there are examples, with the whole numbers that they tell. So it is
+    where the user's code calls `type(x)`, which in the first run is no class of NumPy's.
     Raises what the run raised that came further, of two at one place the second: it knows what the place means.
     """
-    before = tracing.current().snapshot()
+    before, count = tracing.current().snapshot(), len(tracing.current().ops)
     try:
         with unprinted():
-            return _explored(run, before)
+            found = _explored(run, before)
     except PrimsplitError as error:
         # NumPy's polynomials drop coefficients on some paths, whose shapes meet others: run again, they keep them.
         is_served = error.again or isinstance(error, ShapeError)
         needs = Needs(frozenset(), packages_through(error))
         if not is_served or FUNCTIONS["again"](run, *needs) is None:
             raise
-        first = error
-    return _explored_again(run, before, first, needs)
+        return _explored_again(run, before, error, needs)
+    asking = _asks_for_classes(tracing.current().ops[count:])
+    needs = Needs(frozenset(), frozenset())
+    if asking is None or FUNCTIONS["again"](run, *needs) is None:
+        return found
+    return _explored_again(run, before, asking, needs)
+
+
+def _asks_for_classes(ops: Iterable[Op]) -> PrimsplitError | None:
+    """What to say where one of these, or inside of them, was recorded in a function that calls `type(x)`."""
+    for each in ops:
+        if tracing.asks_for_classes(each.place):
+            return NumberAsked(
+                "type() of a traced array is none of NumPy's classes",
+                place=each.place,
+                cure="Write isinstance(x, np.ndarray).",
+            )
+        for inner in each.blocks():
+            if (found := _asks_for_classes(inner.ops)) is not None:
+                return found
+    return None
 
 
 class Needs(NamedTuple):

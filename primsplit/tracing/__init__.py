@@ -7,6 +7,7 @@ that Var a capture of the inner block. This stack and the table of rules are the
 from primsplit.tracing.emission import append, close, constant, emit, emit_call, inline
 from primsplit.tracing.places import (
     Instruction,
+    asks_for_classes,
     called_function,
     defined_at,
     is_asked_by_user,
@@ -44,6 +45,7 @@ __all__ = [
     "Snapshot",
     "append",
     "as_fori_loop",
+    "asks_for_classes",
     "called_function",
     "close",
     "constant",

@@ -2,7 +2,9 @@
 
 import functools
 import inspect
+import linecache
 import os
+import re
 import sys
 from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple
@@ -80,6 +82,8 @@ def _place_in(frame: FrameType) -> Place:
     places = _PLACES.get(id(code))
     if places is None:
         places = _PLACES[id(code)] = _Places(code, [position[2] for position in code.co_positions()], {})
+        if _asks_for_classes(code):
+            _ASKING.add((code.co_filename, code.co_name))
     found = places.at.get(index)
     if found is None:
         # Two bytes an instruction. The column is not known where Python was told to keep none.
@@ -87,6 +91,24 @@ def _place_in(frame: FrameType) -> Place:
         found = Place(code.co_filename, frame.f_lineno, code.co_name, column, assigned(code, index))
         places.at[index] = found
     return found
+
+
+_ASKING: set[tuple[str, str]] = set()
+"""The files and names of the functions that call `type`, of those in which something was recorded."""
+_TYPE_CALL = re.compile(r"(?<![.\w{])type\(")
+
+
+def _asks_for_classes(code: CodeType) -> bool:
+    if "type" not in code.co_names or not is_users_own(code.co_filename):
+        return False
+    numbers = [line for *_, line in code.co_lines() if line] or [code.co_firstlineno]
+    lines = [linecache.getline(code.co_filename, n) for n in range(min(numbers), max(numbers) + 1)]
+    return not any(lines) or any(map(_TYPE_CALL.search, lines))
+
+
+def asks_for_classes(place: Place | None) -> bool:
+    """True for a place in a function of the user's that calls `type(x)`, which tells no traced array from another."""
+    return place is not None and (place.filename, place.function) in _ASKING
 
 
 def is_asked_by_user(frame: FrameType | None) -> bool:

@@ -204,6 +204,33 @@ def test_classes_are_compared_as_numpys() -> None:
     check_grads(by_class, np.array([0.5, 1.5, 2.5]), symbolic=False)
 
 
+BY_TYPE: dict[str, Any] = {
+    "is": lambda x: 2 * x if type(x) is np.ndarray else x * x if type(x) is float else np.sin(x),
+    "is not": lambda x: np.atleast_1d(x) ** 2 if type(x) is not np.ndarray else 2 * x,
+    "its name": lambda x: 2 * x if type(x).__name__ == "ndarray" else x * x,
+    "a subclass": lambda x: 2 * x if issubclass(type(x), np.ndarray) else x * x,
+    "a table": lambda x: {float: 2.0, np.ndarray: 5.0}.get(type(x), 3.0) * x,
+}
+
+
+@pytest.mark.parametrize("name", BY_TYPE)
+@pytest.mark.parametrize("point", [0.5, np.array([0.5, 1.5])], ids=["number", "array"])
+def test_what_is_asked_of_a_type_alone_has_the_function_run_again(name: str, point: Any) -> None:
+    np.testing.assert_array_equal(ps.trace(BY_TYPE[name], point)(point), BY_TYPE[name](point))
+
+
+def test_a_type_that_is_only_told_has_it_run_once() -> None:
+    runs = []
+
+    def f(x: Any) -> Any:
+        runs.append(1)
+        assert x is not None, f"no value, {type(x)}"
+        return 2 * x
+
+    ps.trace(f, 0.5)
+    assert runs == [1]
+
+
 def converted(x: Any) -> Any:
     a, b = map(float, x[:2])
     z = complex(x[0], imag=b) * complex("1+2j")
