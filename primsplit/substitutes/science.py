@@ -40,6 +40,7 @@ from primsplit.scipy import (
     waveforms,
     whole_signals,
 )
+from primsplit.scipy.complex_images import by_parts
 from primsplit.scipy.outputs import with_output
 from primsplit.scipy.stats import circular, descriptive, distances, hypotheses, kernels, ordinal, scores, trimmed
 from primsplit.substitutes.interpolation import register_interpolation
@@ -143,7 +144,8 @@ def _register(name: str) -> None:
         for function in own.__all__:
             original = getattr(sys.modules[name], function)
             traced = getattr(own, function)
-            traced = with_output(original, traced) if name == "scipy.ndimage" else traced
+            if name == "scipy.ndimage":
+                traced = by_parts(original, with_output(original, traced))
             register(original, when_traced(original, traced))
 
 

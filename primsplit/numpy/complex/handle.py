@@ -158,7 +158,9 @@ class ComplexArray(Array):
     ) -> Any:
         if function not in OFFERED:
             module = (getattr(function, "__module__", None) or "numpy").replace("numpy", "np", 1)
-            raise refused(f"{module}.{function.__name__}")
+            error = refused(f"{module}.{function.__name__}")
+            error.again = function is np.trim_zeros  # which NumPy's polynomials call, and which keeps all sizes there
+            raise error
         return super().__array_function__(function, types, args, options)
 
     def __getattr__(self, name: str) -> Any:
