@@ -7,9 +7,10 @@ import numpy as np
 from primsplit.array import unsupported
 from primsplit.concretization import literal_size
 from primsplit.lifting import array_like
+from primsplit.numpy.complex.operands import operand
 from primsplit.scipy.hermite import hermite
 from primsplit.scipy.interpolate import Piecewise
-from primsplit.scipy.operands import double
+from primsplit.scipy.operands import double, wide
 
 __all__ = ["cubic_spline"]
 
@@ -24,7 +25,7 @@ def cubic_spline(x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", ext
     periodic one has equal values at its ends, which SciPy checks, is not.
     """
     sites: Any = array_like(double(x))
-    given: Any = array_like(double(y))
+    given: Any = operand(wide(y))
     values = np.moveaxis(given, axis, 0)
     count = literal_size(sites.shape[0], "scipy.interpolate.CubicSpline")
     is_periodic = isinstance(bc_type, str) and bc_type == "periodic"

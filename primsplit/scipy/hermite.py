@@ -7,8 +7,9 @@ import numpy as np
 from primsplit import dims, tracing
 from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.lifting import array_like
+from primsplit.numpy.complex.operands import operand
 from primsplit.scipy.interpolate import Piecewise
-from primsplit.scipy.operands import double
+from primsplit.scipy.operands import double, wide
 
 __all__ = ["akima", "hermite", "pchip"]
 
@@ -18,7 +19,8 @@ LEAST = 1e-9
 
 def hermite(x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> Piecewise:
     """CubicHermiteSpline: the polynomials with these values and slopes at ascending sites."""
-    sites, values, slopes = _sites(x), _values(y, axis), _values(dydx, axis)
+    whole: list[Any] = [operand(wide(v)) for v in (y, dydx)]
+    sites, (values, slopes) = _sites(x), (np.moveaxis(v, axis, 0) for v in whole)
     return _between(sites, values, slopes, _checked(sites, values, axis), True if extrapolate is None else extrapolate)
 
 

@@ -10,7 +10,10 @@ from primsplit import tracing
 from primsplit.array import unsupported
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced
+from primsplit.numpy.complex.handle import ComplexArray
+from primsplit.numpy.complex.operands import operand
 from primsplit.numpy.ufuncs import cast_to
+from primsplit.scipy.operands import wide
 
 __all__ = ["Piecewise", "integral", "lines", "on_grid", "piecewise"]
 
@@ -22,7 +25,7 @@ def piecewise(coefficients: Any, breaks: Any, x: Any, *, order: int = 0, extrapo
     of which `breaks` are the ends, ascending. Beyond the ends the outer pieces go on where `extrapolate` is true; it is
     NaN where it is false, and "periodic" repeats them. At a break the derivative is that of the piece to its right.
     """
-    x, breaks, coefficients = array_like(x), array_like(breaks), array_like(coefficients)
+    x, breaks, coefficients = array_like(x), array_like(breaks), operand(coefficients)
     x = cast_to(x, np.float64)
     if extrapolate == "periodic":
         x = breaks[0] + np.remainder(x - breaks[0], breaks[-1] - breaks[0])
@@ -39,7 +42,8 @@ def piecewise(coefficients: Any, breaks: Any, x: Any, *, order: int = 0, extrapo
     if extrapolate:
         return found
     is_in = ((x >= breaks[0]) & (x <= breaks[-1])).reshape(apart.shape)
-    return np.where(is_in, found, np.nan)
+    missing = complex(np.nan, np.nan) if isinstance(found, ComplexArray) else np.nan
+    return np.where(is_in, found, missing)
 
 
 class Piecewise:
@@ -108,7 +112,7 @@ def spline_of_values(
     """
     if holds_traced(sites):
         raise unsupported("a spline of traced sites")
-    given: Any = cast_to(array_like(y), np.float64)
+    given: Any = operand(wide(y))
     y = np.moveaxis(given, axis, 0)
     count = len(np.asarray(sites))
     if y.shape[0] != count:
@@ -120,7 +124,7 @@ def spline_of_values(
 def lines(x: Any, y: Any, axis: int, *, extrapolate: Any) -> Piecewise:
     """The lines between values at ascending sites, both of which may be traced."""
     sites: Any = cast_to(array_like(x), np.float64)
-    given: Any = cast_to(array_like(y), np.float64)
+    given: Any = operand(wide(y))
     values = np.moveaxis(given, axis, 0)
     slopes = np.diff(values, axis=0) / np.diff(sites).reshape((-1, *(1,) * (values.ndim - 1)))
     return Piecewise(np.stack([slopes, values[:-1]]), sites, extrapolate, axis)
@@ -136,7 +140,7 @@ def on_grid(grid: Sequence[Any], values: Any, xi: Any, *, method: str, fill: Any
 
     Points outside get `fill`; the outer cells go on where that is None.
     """
-    xi, values = cast_to(array_like(xi), np.float64), array_like(values)
+    xi, values = cast_to(array_like(xi), np.float64), operand(values)
     cells: list[Any] = []
     shares: list[Any] = []
     inside: Any = True

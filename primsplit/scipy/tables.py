@@ -6,8 +6,9 @@ import numpy as np
 
 from primsplit.array import unsupported
 from primsplit.lifting import array_like
+from primsplit.numpy.complex.operands import operand
 from primsplit.scipy.interpolate import lines, placed
-from primsplit.scipy.operands import double
+from primsplit.scipy.operands import double, wide
 
 __all__ = ["LINES", "Stepped"]
 
@@ -24,7 +25,7 @@ class Stepped:
     def __init__(self, x: Any, y: Any, kind: str, axis: int, fill: Any) -> None:
         if kind not in (*LINES, *STEPS):
             raise unsupported(f"scipy.interpolate.interp1d of traced values with kind={kind!r} and a fill value")
-        given: Any = array_like(double(y))
+        given: Any = operand(wide(y))
         self.axis = axis % given.ndim
         self.sites, self.values = array_like(double(x)), np.moveaxis(given, self.axis, 0)
         self.kind, self.fill = kind, fill

@@ -10,6 +10,7 @@ import numpy as np
 
 from primsplit.array import unsupported
 from primsplit.lifting import array_like, holds_traced
+from primsplit.numpy.complex.operands import operand
 from primsplit.scipy.cubic import cubic_spline
 from primsplit.scipy.hermite import akima, hermite, pchip
 from primsplit.scipy.interpolate import Piecewise, integral, lines, on_grid, piecewise, placed, spline_of_values
@@ -95,11 +96,11 @@ class _Interpolants:
             slopes = np.diff(y, axis=0) / np.diff(sites).reshape((-1, *(1,) * (y.ndim - 1)))
             return piecewise(np.stack([slopes, y[:-1]]), sites, x)
         if kind in {"nearest", "nearest-up"}:
-            return np.take(array_like(y), np.searchsorted(made.x_bds, x, side=made._side), axis=0)
+            return np.take(operand(y), np.searchsorted(made.x_bds, x, side=made._side), axis=0)
         if kind in {"previous", "next"}:
             first = kind == "previous"
             place = np.searchsorted(sites, x, side="right" if first else "left") - first
-            return np.take(array_like(y), np.clip(place, 0, len(sites) - 1), axis=0)
+            return np.take(operand(y), np.clip(place, 0, len(sites) - 1), axis=0)
         found = self.spline(made._spline, x)
         return found.reshape((*x.shape, *y.shape[1:]))
 
@@ -147,7 +148,7 @@ class _Interpolants:
         def make(values: Any) -> tuple[Any, Any]:
             return of_spline(self.module.BSpline(t, values, k))
 
-        given: Any = array_like(c)
+        given: Any = operand(c)
         used = np.moveaxis(np.moveaxis(given, axis, 0)[:count], 0, axis)
         return spline_of_values(make, range(count), used, extrapolate, axis)
 
@@ -155,7 +156,7 @@ class _Interpolants:
         """PPoly of traced coefficients between known breaks."""
         if holds_traced(x) or axis != 0 or np.any(np.diff(x) <= 0):
             raise unsupported("scipy.interpolate.PPoly of traced coefficients along another axis, or of other breaks")
-        return Piecewise(array_like(c), np.asarray(x), True if extrapolate is None else extrapolate)
+        return Piecewise(operand(c), np.asarray(x), True if extrapolate is None else extrapolate)
 
     def grid_of_values(
         self,
