@@ -10,6 +10,8 @@ from primsplit.array import Array, unsupported
 from primsplit.calls.primitive import primitive, rrule
 from primsplit.lifting import array_like
 from primsplit.numpy.complex.handle import refused
+from primsplit.numpy.complex.lu import lu_parts
+from primsplit.numpy.complex.matrices import square_parts, whole
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.dense.loop import identity_like, lower, rows_at, swapped, upper
 from primsplit.numpy.dense.lu import factor, inverse_order
@@ -53,35 +55,41 @@ def _parts_rule(a: Array) -> tuple[tuple[Array, Array, Array], Pullback]:
     return (left, right, order), pullback
 
 
-def _real(a: Any, name: str) -> Array:
-    """A square matrix. Raises UnsupportedFunction for a complex one."""
-    if holds_complex(a):
-        raise refused(f"scipy.linalg.{name}", "Write np.linalg.solve(a, b), np.linalg.det(a) or np.linalg.qr(a).")
-    return square(a)[0]
+def _triangles(a: Any) -> tuple[Any, Any, Array]:
+    """L, U and the order of rows. Raises UnsupportedFunction for several complex matrices."""
+    if not holds_complex(a):
+        found: tuple[Array, Array, Array] = _parts(square(a)[0])
+        return found
+    (z,) = square_parts(a)
+    if z.real.ndim > 2:
+        raise refused("scipy.linalg.lu of several matrices", "Write ps.vmap(scipy.linalg.lu)(a).")
+    p, q, u, v, order = lu_parts(*z)
+    return whole((p, q)), whole((u, v)), order
 
 
 def lu(
     a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False
 ) -> Any:
     """P, L and U of a square matrix, or P L and U; a permutation for P with `p_indices`."""
-    left, right, order = _parts(_real(a, "lu"))
+    left, right, order = _triangles(a)
+    back = inverse_order(order)
     if permute_l:
-        return rows_at(left, inverse_order(order)), right
+        return left[back] if holds_complex(left) else rows_at(left, back), right
     if p_indices:
-        return inverse_order(order), left, right
-    return rows_at(identity_like(left), inverse_order(order)), left, right
+        return back, left, right
+    return rows_at(identity_like(left.real), back), left, right
 
 
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
     """L and U in one square matrix, and for each row that which it changed places with, int32."""
-    left, right, order = _parts(_real(a, "lu_factor"))
-    return lower(left, -1) + right, cast_to(exchanges(order), np.int32)
+    left, right, order = _triangles(a)
+    return np.tril(left, -1) + right, cast_to(exchanges(order), np.int32)
 
 
 def lu_solve(
     lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
-    """The solution of A x = b, or A^T x = b, by the factors of A: two triangular solutions.
+    """The solution of A x = b, A^T x = b or A^H x = b, by the factors of A: two triangular solutions.
 
     Raises UnsupportedFunction for the factors of several matrices.
     """
@@ -89,10 +97,10 @@ def lu_solve(
     if np.ndim(pivots) != 1:
         raise unsupported("scipy.linalg.lu_solve with the factors of several matrices")
     order = order_of(cast_to(array_like(pivots), np.int64))
-    right: Any = array_like(b)
+    right: Any = operand(b)
     if not trans:
         return solve_of(factors, solve_of(factors, right[order], lower=True, unit_diagonal=True))
-    found = solve_of(factors, solve_of(factors, right, trans=1), trans=1, lower=True, unit_diagonal=True)
+    found = solve_of(factors, solve_of(factors, right, trans=trans), trans=trans, lower=True, unit_diagonal=True)
     return found[inverse_order(order)]
 
 

@@ -52,10 +52,20 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "solve_discrete_lyapunov": (lambda a, b: sl.solve_discrete_lyapunov(0.3 * a, b), (A, B)),
     "solve_toeplitz": (lambda v, w: sl.solve_toeplitz((v + np.array([9, 0, 0]), w), w), (V, W)),
     "matmul_toeplitz": (lambda v, w: sl.matmul_toeplitz((v, w), w), (V, W)),
+    "lu": (lambda b: sl.lu(b)[1:], (B,)),
+    "lu with rows in place": (lambda b: sl.lu(b, permute_l=True), (B,)),
+    "lu_factor": (lambda b: sl.lu_factor(b)[0], (B,)),
+    **{
+        f"lu_solve {trans}": (lambda b, q, t=trans: sl.lu_solve(sl.lu_factor(b), q, trans=t), (B, Q))
+        for trans in (0, 1, 2)
+    },
     "hankel": (lambda v, w: sl.hankel(v, w) + sl.companion(np.append(v, w[0])), (V, W)),
     "khatri_rao": (lambda b, q: sl.khatri_rao(b[:2, :2], q), (B, Q)),
 }  # fmt: skip
-SLOW = {"logm", "fractional_matrix_power", "tanhm", "tanm", "cosm", "polar left", "expm_frechet", "cho_solve lower"}
+SLOW = {
+    "logm", "fractional_matrix_power", "tanhm", "tanm", "cosm", "polar left", "expm_frechet", "cho_solve lower",
+    "lu_solve 1", "lu with rows in place",
+}  # fmt: skip
 """What takes seconds to differentiate, or what other rows have."""
 
 
@@ -85,6 +95,19 @@ def test_one_file_serves_every_size_and_complex64(name: str) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_pivots_are_lapacks(count: int) -> None:
+    numbers = np.random.default_rng(count).standard_normal((5, 5))
+    a = np.roll(numbers, 2)[:count, :count] * (1 + 2j) * 1j ** np.arange(count)
+
+    def f(a: Any) -> Any:
+        return (*sl.lu_factor(a), *sl.lu(a, p_indices=True), sl.lu(a)[0])
+
+    program, wanted = ps.trace(f, ps.spec("c128", ["N", "N"])), f(a)
+    for found, each in zip(program(a), wanted, strict=True):
+        np.testing.assert_allclose(found, each, rtol=1e-10, atol=1e-13)
+
+
 def test_a_root_on_the_cut_is_no_number() -> None:
     turned = np.array([[-1.0, 0.0], [0.0, 2j]])
     assert np.isnan(ps.trace(lambda a: sl.sqrtm(a), turned)(turned)).any()
@@ -93,7 +116,7 @@ def test_a_root_on_the_cut_is_no_number() -> None:
 @pytest.mark.parametrize(
     ("error", "told", "function"),
     [
-        (UnsupportedFunction, "np.linalg.solve", lambda a: sl.lu(a)),
+        (UnsupportedFunction, "ps.vmap", lambda a: sl.lu(a[None])),
         (UnsupportedFunction, "np.linalg.solve", lambda a: sl.eigvals(a, np.eye(3))),
         (UnsupportedFunction, "real matrices", lambda a: sl.solve_continuous_are(a, a, np.eye(3), np.eye(3))),
         (ShapeError, "np.ravel", lambda a: sl.toeplitz(a)),
