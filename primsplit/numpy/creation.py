@@ -203,15 +203,15 @@ def asarray(
 
 
 @implements(np.ascontiguousarray)
-def ascontiguousarray(a: Any, dtype: npt.DTypeLike | None = None) -> Array:
-    """The array with its rows one after the other: itself where they lie so, else a copy."""
-    return asarray(a, dtype, "C")
+def ascontiguousarray(a: Any, dtype: npt.DTypeLike | None = None) -> Any:
+    """The array, of one axis at least, with its rows one after the other: itself where they lie so, else a copy."""
+    return np.atleast_1d(asarray(a, dtype, "C"))
 
 
 @implements(np.asfortranarray)
-def asfortranarray(a: Any, dtype: npt.DTypeLike | None = None) -> Array:
-    """The array with its columns one after the other: itself where they lie so, else a copy."""
-    return asarray(a, dtype, "F")
+def asfortranarray(a: Any, dtype: npt.DTypeLike | None = None) -> Any:
+    """The array, of one axis at least, with its columns one after the other: itself where they lie so, else a copy."""
+    return np.atleast_1d(asarray(a, dtype, "F"))
 
 
 def laid_out(x: Array, order: Any) -> Array:

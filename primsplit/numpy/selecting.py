@@ -221,8 +221,9 @@ def flatnonzero(a: Any) -> Array:
 
 @implements(np.argwhere)
 def argwhere(a: Any) -> Array:
-    """The indices of the elements that are not zero, one row an element."""
-    return places_of(cast_to(array_like(a), bool))
+    """The indices of the elements that are not zero, one row an element; a number has none."""
+    flags = cast_to(array_like(a), bool)
+    return places_of(flags) if flags.shape else places_of(flags.reshape(1))[:, :0]
 
 
 @implements(np.ix_)

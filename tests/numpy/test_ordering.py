@@ -44,6 +44,13 @@ def test_an_order_of_no_elements_is_numpys(name: str, shape: tuple[int, ...]) ->
     check_agrees(VALUES[name], np.zeros(shape))
 
 
+@pytest.mark.parametrize("number", [np.float64(2.0), np.float64(0.0)])
+def test_a_number_has_no_index_and_one_axis_where_numpy_says_so(number: Any) -> None:
+    check_agrees(np.argwhere, number)
+    check_agrees(np.ascontiguousarray, number)
+    check_agrees(lambda x: np.asfortranarray(x + 1j), number)
+
+
 def test_integers_too_large_for_a_float_are_ordered_exactly() -> None:
     data = np.array([2**62 + 1, 2**62, -(2**62), 2**62 + 2])
     check_agrees(np.sort, data)

@@ -56,15 +56,15 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, *
 
 
 @offers(np.ascontiguousarray, dtype_at=1)
-def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
-    """The array with its rows one after the other: itself where they lie so, else a copy."""
-    return asarray(a, dtype, "C")
+def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
+    """The array, of one axis at least, with its rows one after the other: itself where they lie so, else a copy."""
+    return np.atleast_1d(asarray(a, dtype, "C"))
 
 
 @offers(np.asfortranarray, dtype_at=1)
-def asfortranarray(a: Any, dtype: Any = None) -> Array:
-    """The array with its columns one after the other: itself where they lie so, else a copy."""
-    return asarray(a, dtype, "F")
+def asfortranarray(a: Any, dtype: Any = None) -> Any:
+    """The array, of one axis at least, with its columns one after the other: itself where they lie so, else a copy."""
+    return np.atleast_1d(asarray(a, dtype, "F"))
 
 
 def _laid_out(x: Array, order: Any) -> Array:
