@@ -4,7 +4,9 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import onnx.reference
 import pytest
+from onnx import helper
 
 import primsplit as ps
 from primsplit.ops import op
@@ -60,3 +62,34 @@ def test_a_diagonal_is_of_any_dtype(of: str, to: Any) -> None:
         found = program(np.zeros(shape, program.types[0].dtype))
         assert found.dtype == to
         np.testing.assert_array_equal(found.astype(float), np.eye(*shape, 1))
+
+
+STRETCHED: list[dict[str, Any]] = [
+    {"auto_pad": "SAME_UPPER", "strides": [3]},
+    {"auto_pad": "SAME_LOWER", "strides": [3]},
+    {"auto_pad": "SAME_UPPER", "strides": [4]},
+    {"auto_pad": "SAME_UPPER", "strides": [3], "output_shape": [9]},
+    {"auto_pad": "SAME_LOWER", "strides": [3], "output_shape": [12]},
+]
+"""What makes the sum of two taps longer than they reach, which onnxruntime leaves, moves, or refuses."""
+
+
+@pytest.mark.parametrize("attributes", STRETCHED, ids=str)
+@pytest.mark.parametrize("size", [2, "N"])
+def test_a_transposed_convolution_is_as_long_as_it_is_asked_to_be(attributes: dict[str, Any], size: Any) -> None:
+    x, w = np.array([[[1.0, 2.0]]], np.float32), np.array([[[10.0, 20.0]]], np.float32)
+
+    def spread(x: Any) -> Any:
+        return op.ConvTranspose(x, w, **attributes)
+
+    node = helper.make_node("ConvTranspose", ["x", "w"], ["y"], **attributes)
+    (wanted,) = onnx.reference.ReferenceEvaluator(node).run(None, {"x": x, "w": w})
+    np.testing.assert_array_equal(ps.trace(spread, ps.spec("float32", [1, 1, size]))(x), wanted)
+    weights = np.arange(1.0, wanted.size + 1, dtype=np.float32)
+    made = ps.split(lambda x: np.sum(spread(x) * weights), ps.spec("float32", [1, 1, size])).joint()
+    slopes = [onnx.reference.ReferenceEvaluator(node).run(None, {"x": e, "w": w})[0] @ weights for e in one_hot(x)]
+    np.testing.assert_array_equal(made(x)[1].reshape(-1), np.reshape(slopes, -1))
+
+
+def one_hot(x: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+    return [row.reshape(x.shape) for row in np.eye(x.size, dtype=x.dtype)]

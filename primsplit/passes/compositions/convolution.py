@@ -13,10 +13,11 @@ from primsplit.array import Array
 from primsplit.broadcasting import reshape_to
 from primsplit.dims import Dim, at_least, product
 from primsplit.errors import PrimsplitError
-from primsplit.ir import Type
+from primsplit.ir import Op, Type
 from primsplit.ops import op
 from primsplit.passes.compositions.folding import added_up, folded
 from primsplit.passes.compositions.windows import Windows, fold, numbers, padded, shared_out, unfold, windows_over
+from primsplit.schema import text
 
 
 def conv(
@@ -88,6 +89,42 @@ def lengthened_conv_transpose(
     """ConvTranspose, the zeros that negative pads lengthen its sum by appended before the bias is added."""
     found = op.ConvTranspose(x, w, pads=[max(pad, 0) for pad in pads], **attributes)
     return with_bias(padded(found, *_two_ends([max(-pad, 0) for pad in pads])), bias)
+
+
+def is_stretched(step: Op) -> bool:
+    """True for a ConvTranspose that is to be longer than its windows reach, by SAME padding or an output_shape.
+
+    onnxruntime leaves it as short as it is, puts the sum elsewhere, or refuses.
+    """
+    x, w = step.inputs[:2]
+    given, auto_pad = step.attributes, text(step.attributes.get("auto_pad", "NOTSET"))
+    shape = None if x is None else x.type.shape
+    if shape is None or w is None or w.type.shape is None or not (given.get("output_shape") or "SAME" in auto_pad):
+        return False
+    kernel = given.get("kernel_shape") or w.type.shape[2:]
+    if not all(isinstance(size, int) for size in kernel):
+        return False
+    kernel = [int(size) for size in kernel]
+    windows = windows_over(shape[2:], kernel, strides=given.get("strides"), dilations=given.get("dilations"))
+    extra = given.get("output_padding") or (0,) * len(kernel)
+    fitted = padded_to(windows, shape[2:], extra, given.get("output_shape"), auto_pad)
+    return not all(at_least(pad, 0) for pad in (*fitted.before, *fitted.after))
+
+
+def odd_conv_transpose(x: Array, w: Array, bias: Array | None = None, **attributes: Any) -> Array:
+    """ConvTranspose with negative pads, said or to come from SAME padding or an output_shape."""
+    sizes, auto_pad = x.shape[2:], attributes.get("auto_pad", "NOTSET")
+    if not (attributes.get("output_shape") or "SAME" in auto_pad):
+        return lengthened_conv_transpose(x, w, bias, **attributes)
+    placed: dict[str, Any] = {name: attributes.get(name) for name in ("strides", "dilations")}
+    kernel = kernel_of(w, attributes.get("kernel_shape"))
+    extra = attributes.get("output_padding") or (0,) * len(kernel)
+    fitted = padded_to(windows_over(sizes, kernel, **placed), sizes, extra, attributes.get("output_shape"), auto_pad)
+    pads = (*fitted.before, *fitted.after)
+    if not all(isinstance(pad, int) for pad in pads):
+        return conv_transpose(x, w, bias, **attributes)
+    said = {**attributes, "auto_pad": "NOTSET", "output_shape": None, "pads": [int(pad) for pad in pads]}
+    return lengthened_conv_transpose(x, w, bias, **said)
 
 
 def _two_ends(pads: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
@@ -185,5 +222,5 @@ def with_bias(y: Array, bias: Array | None) -> Array:
 
 COMPOSITIONS: dict[str, Callable[..., Any]] = {"Conv": conv, "ConvTranspose": conv_transpose, "Col2Im": col2im}
 SPELT: dict[str, Callable[..., Any]] = {
-    "Col2Im": col2im, "Conv": conv_of_cut, "ConvTranspose": lengthened_conv_transpose,
+    "Col2Im": col2im, "Conv": conv_of_cut, "ConvTranspose": odd_conv_transpose,
 }  # fmt: skip

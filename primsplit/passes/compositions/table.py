@@ -86,7 +86,8 @@ def is_odd(step: Op) -> bool:
         case "GroupNormalization" | "Unique":
             return _may_be_empty(step)
         case "Conv" | "ConvTranspose":
-            return convolution.is_cut(step.attributes)
+            stretched = step.kind == "ConvTranspose" and convolution.is_stretched(step)
+            return stretched or convolution.is_cut(step.attributes)
         case "Col2Im":
             dilations = step.attributes.get("dilations", ())
             return len(dilations) != 2 and any(d != 1 for d in dilations)
