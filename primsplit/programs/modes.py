@@ -14,18 +14,11 @@ from primsplit import tracing
 from primsplit.array import Array
 from primsplit.collector import paused
 from primsplit.errors import ShapeError, SpecError
-from primsplit.export import (
-    SplitProgram,
-    Wrt,
-    select_inputs,
-    select_results,
-    split,
-    trace,
-    with_asked_params,
-)
+from primsplit.export import SplitProgram, split, trace
 from primsplit.ir import Block
 from primsplit.names import kept_apart
 from primsplit.policies import Policy, check_policy
+from primsplit.programs.asked import Wrt, select_inputs, select_results, with_asked_params
 from primsplit.programs.flat import flat_program
 from primsplit.programs.forms import Form
 from primsplit.programs.program import Program

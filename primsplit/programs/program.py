@@ -12,9 +12,8 @@ import numpy.typing as npt
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.audit.styles import list_blocks
-from primsplit.dims import Shape
 from primsplit.doors import make_proto, make_session, save_models
-from primsplit.errors import DtypeError, ShapeError, SpecError
+from primsplit.errors import SpecError
 from primsplit.fingerprint import Same
 from primsplit.frames import store
 from primsplit.ir import Block, Const, Type
@@ -23,6 +22,7 @@ from primsplit.names import NamedBlock
 from primsplit.orders import derivatives_of
 from primsplit.passes.promote import promote
 from primsplit.passes.repeats import fold_repeats
+from primsplit.programs.called import inline_block
 from primsplit.programs.carried import CARRYING, Carried, Values, run_carrying
 from primsplit.programs.nothing import nothing_to_run
 from primsplit.programs.out import arrays_of, check_out, refuse_traced
@@ -383,26 +383,3 @@ def _first_names(names: Iterable[str]) -> str:
 
 ARRAY = object()
 """Stands in `Program.static` for a leaf that is an input."""
-
-
-def inline_block(block: Block, names: Sequence[str], arguments: Sequence[Array]) -> list[Array]:
-    """Record the block's ops, called on these arrays; return its results.
-
-    Raises DtypeError or ShapeError, with the name of the input, for an array that cannot fit.
-    """
-    values = [a.value for a in arguments]
-    for name, var, value in zip(names, block.params, values, strict=True):
-        told = f"{name} must be {var.type}, not {value.type}"
-        if var.type.dtype != value.type.dtype:
-            raise DtypeError(told, place=tracing.user_place())
-        if not _may_fit(value.type.shape, var.type.shape):
-            raise ShapeError(told, place=tracing.user_place())
-    return [Array(v) for v in tracing.inline(block, values)]
-
-
-def _may_fit(given: Shape | None, wanted: Shape | None) -> bool:
-    """False where a size that is known is another than the one asked for."""
-    if given is None or wanted is None:
-        return True
-    pairs = zip(given, wanted, strict=False)
-    return len(given) == len(wanted) and not any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs)

@@ -1,0 +1,87 @@
+"""Which inputs and results of a program `wrt` and `of` name."""
+
+import reprlib
+from collections.abc import Iterable, Sequence
+from textwrap import shorten
+from typing import Any
+
+from primsplit.errors import SpecError
+from primsplit.programs.program import ARRAY, Program
+
+Wrt = int | str | Sequence[int | str] | None
+
+
+def with_asked_params(program: Program, wrt: Wrt) -> Program:
+    """The program with the initializers that `wrt` names as inputs; `params` names all that are floating point."""
+    asked = _asked(wrt, "wrt")
+    if "params" in asked and "params" not in program.inputs:
+        asked += [name for name, value in program.initializers.items() if value.type.is_float]
+    told = [name for key in asked for name in (key, f"{key}.real", f"{key}.imag") if isinstance(name, str)]
+    names = [name for name in told if name in program.initializers]
+    return program.with_inputs(names) if names else program
+
+
+def _asked(said: Any, what: str) -> list[int | str]:
+    """The names and positions that `wrt` or `of` says. Raises SpecError for anything else."""
+    given = [said] if isinstance(said, int | str) or not isinstance(said, Iterable) else said
+    keys = [] if said is None or getattr(said, "shape", None) == () else list(given)
+    for key in keys:
+        if not isinstance(key, int | str):
+            raise SpecError(f"{what}={reprlib.repr(key)} is neither a name nor a position")
+    return keys
+
+
+def select_inputs(program: Program, wrt: Wrt) -> list[int]:
+    """The positions of the floating-point inputs that `wrt` names; see `split`. Raises SpecError."""
+    types = program.types
+    if wrt is None:
+        return [i for i in program.given if types[i].is_float]
+    chosen: list[int] = []
+    leaves = (p for p, s in zip(program.arguments.paths(), program.static, strict=True) if s is ARRAY)
+    found_at = dict(zip(program.given, leaves, strict=True))
+    paths = [found_at.get(i, ()) for i in range(len(types))]
+    for key in _asked(wrt, "wrt"):
+        found = [
+            i
+            for i, (path, name) in enumerate(zip(paths, program.inputs, strict=True))
+            if (isinstance(key, int) and path[:2] == (0, key))
+            or (isinstance(key, str) and (name == key or name.startswith(f"{key}.")))
+            or (key == "params" and name in program.defaults)
+        ]
+        floats = [i for i in found if types[i].is_float]
+        if not floats:
+            what = "is no input" if not found else "is not floating point"
+            because = [f"the inputs are {', '.join(program.inputs)}"]
+            if key == "params":
+                because.append("it would be all initializers that are floating point, and there are none")
+            elif program.initializers:
+                because.append(f"the initializers are {shorten(', '.join(program.initializers), 300)}")
+            raise SpecError(f"wrt={key!r} {what}", because=tuple(because))
+        chosen.extend(floats)
+    return sorted(set(chosen))
+
+
+def _places(program: Program, key: int | str) -> list[int | str]:
+    """The positions of the results that `of` calls so: of one, of both parts of a complex one; else the key itself."""
+    found = [i for i, name in enumerate(program.outputs) if name in {key, f"{key}.real", f"{key}.imag"}]
+    return [*found] if isinstance(key, str) and found else [key]
+
+
+def select_results(program: Program, of: Any) -> list[int]:
+    """The positions of the floating-point results that `of` names; see `split`. Raises SpecError."""
+    types = [r.type for r in program.block.results]
+    if of is None:
+        floats = [i for i in program.returned if types[i].is_float]
+        if not floats:
+            raise SpecError(
+                "no result is floating point, so there is nothing to differentiate",
+                because=(f"{program.block.name} returns {', '.join(map(str, types)) or 'nothing'}",),
+            )
+        return floats
+    positions = [place for key in _asked(of, "of") for place in _places(program, key)]
+    for key in positions:
+        if not isinstance(key, int) or not 0 <= key < len(types):
+            raise SpecError(f"of={key!r} is no result", because=(f"the results are {', '.join(program.outputs)}",))
+        if not types[key].is_float:
+            raise SpecError(f"of={key!r} is {types[key].dtype}, which has no gradient")
+    return [k for k in positions if isinstance(k, int)]
