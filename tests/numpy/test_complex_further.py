@@ -135,6 +135,17 @@ def written(x: Any, y: Any) -> Any:
     return z.real, square.real, square.imag
 
 
+def into_a_new_array(x: Any) -> Any:
+    out = np.zeros(4, complex)
+    np.exp(x, out=out)
+    np.multiply(out, 2j, out=out)
+    return out + np.sqrt(x, out=np.zeros(4, complex))
+
+
+def test_results_are_written_to_arrays_that_numpy_made() -> None:
+    check_agrees(lambda x: (into_a_new_array(x).real, into_a_new_array(x).imag), np.abs(A[0]), symbolic=False)
+
+
 def test_functions_that_write_reach_both_parts() -> None:
     check_agrees(written, A, B, symbolic=False)
     check_grads(written, A, B, symbolic=False)

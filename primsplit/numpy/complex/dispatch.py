@@ -12,6 +12,7 @@ from primsplit.array import FUNCTIONS, Array, implements
 from primsplit.broadcasting import expand_to
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.infer import broadcast_shapes
+from primsplit.lifting import Held
 from primsplit.numpy import ufuncs
 from primsplit.numpy.complex.arithmetic import ALWAYS_COMPLEX, ELEMENTWISE
 from primsplit.numpy.complex.handle import OFFERED, ComplexArray, refused
@@ -136,6 +137,7 @@ def delivered(result: Array, out: Any) -> Any:
     target = next(iter(out), None) if isinstance(out, tuple) else out
     if target is None:
         return result
+    target = target.read() if isinstance(target, Held) else target
     if not isinstance(target, Array):
         raise ufuncs.plain_out("out= is a NumPy array, which a traced result cannot be written to", target)
     if isinstance(result, ComplexArray) and not isinstance(target, ComplexArray):
