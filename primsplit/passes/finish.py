@@ -22,6 +22,7 @@ from primsplit.passes.faults.precision import keep_double_products
 from primsplit.passes.faults.quotients import write_quotients
 from primsplit.passes.faults.reversals import reverse_at_least_one
 from primsplit.passes.faults.scan_axes import walk_first_axes
+from primsplit.passes.faults.skipped_starts import cut_behind_windows
 from primsplit.passes.faults.squares import write_squares
 from primsplit.passes.faults.surplus_windows import cut_pools
 from primsplit.passes.inline import inline_calls
@@ -77,7 +78,7 @@ def finish(
         legal = legalize(optimize(legal), provider)
     # What follows is written around onnxruntime's ways and would look like waste to `optimize`.
     guarded = guard_empty_layers(guard_empty_scans(walk_first_axes(write_later(legal))))
-    guarded = cut_pools(guard_empty_windows(guard_empty_rows(guarded)))
+    guarded = cut_behind_windows(cut_pools(guard_empty_windows(guard_empty_rows(guarded))))
     guarded = guard_emptied_pads(guard_circular_pads(guarded))
     guarded = guarded if guarded is legal else legalize(guarded, provider)
     columns = write_vectors_as_columns(count_axes_from_front(guarded), is_function=is_function)
