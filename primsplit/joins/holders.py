@@ -27,7 +27,7 @@ def is_users_object(value: Any) -> bool:
 
 
 def reached(values: Iterable[Any], holds: Callable[[Any], list[Any]]) -> Iterator[Any]:
-    """The values and all that they hold, each once."""
+    """The values and all that they hold, each once, but for plain numbers and texts in it: a table may have many."""
     seen: set[int] = set()
     left = [*values]
     while left:
@@ -35,7 +35,10 @@ def reached(values: Iterable[Any], holds: Callable[[Any], list[Any]]) -> Iterato
         if id(part) not in seen:
             seen.add(id(part))
             yield part
-            left += holds(part)
+            left += [held for held in holds(part) if type(held) not in _PLAIN]
+
+
+_PLAIN = frozenset({int, float, complex, str, bytes, bool, type(None), np.float64, np.float32, np.int64})
 
 
 def roots_of(array: Any) -> list[Any]:

@@ -12,6 +12,7 @@ import pytest
 import primsplit as ps
 from primsplit.branching import exploring, paths
 from primsplit.errors import ConcretizationError
+from primsplit.joins.holders import held, reached
 from tests.numpy.agreement import check_grads
 
 rng = np.random.default_rng(5)
@@ -733,6 +734,13 @@ def test_what_cannot_become_one_if_is_told() -> None:
 
     with pytest.raises(ConcretizationError, match=r"branch at line \d+ cannot become one If: it calls input"):
         ps.trace(listing, -np.ones(70))
+
+
+def test_the_numbers_of_a_table_are_not_looked_at_one_by_one() -> None:
+    array = np.zeros(3)
+    table = {"numbers": [float(k) for k in range(1000)], "more": [array, 1, "text"]}
+    assert len([*reached([table], held)]) == 4
+    assert any(part is array for part in reached([table], held))
 
 
 def raises_and_catches(x):
