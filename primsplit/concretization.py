@@ -129,6 +129,8 @@ _INSTEAD = {
     "  raised may hold it.",
 }
 """What to write instead, by the beginning of what was asked."""
+_CONVERSIONS = ("float()", "int()", "complex()")
+"""Those of these that a library may ask for the user."""
 
 _ELSE = (
     "Keep to NumPy's functions of whole arrays, x.astype(np.float64) for np.float64(x), and np.take(table, x, axis=0)\n"
@@ -145,7 +147,8 @@ _OF_A_LIBRARY = (
 def no_number(type: Type, what: str) -> NumberAsked:
     """The error for what wants the number that a value of this type is."""
     instead = next((cure for asked, cure in _INSTEAD.items() if what.startswith(asked)), "")
-    called = "" if instead else tracing.called_function()
+    called = tracing.called_function() if not instead or what.startswith(_CONVERSIONS) else ""
+    instead = "" if called else instead
     return NumberAsked(
         f"{what} was asked of a value that is known only at run time",
         place=tracing.user_place(),

@@ -70,13 +70,21 @@ class UserFile:
             )
         return dict(said)
 
+    @property
+    def examples_of(self) -> str:
+        """The main function, where the file has `example_inputs()` for that and this is another; "" elsewhere."""
+        main = getattr(self.module, "main", None)
+        if self.is_main or main is None or not hasattr(self.module, "example_inputs"):
+            return ""
+        return main if isinstance(main, str) else str(getattr(main, "__name__", "main"))
+
     def example(self) -> inspect.BoundArguments | None:
         """What `example_inputs()` returns, as arguments of the function; None where the file has none for it.
 
         Raises SpecError where it is no function, or does not return arguments of the main function.
         """
         make = getattr(self.module, "example_inputs", None)
-        if make is None or not (self.is_main or getattr(self.module, "main", None) is None):
+        if make is None or self.examples_of:
             return None
         if not callable(make):
             told = f"example_inputs in {_short(self.path)} must be a function, not {make!r:.60}"

@@ -103,11 +103,12 @@ def _trees(
             parameter.VAR_KEYWORD,
         }:
             unknown = [n for n in said if n.split(".")[0] not in signature.parameters]
+            other = [f"the file's example_inputs() is for {file.examples_of}"] if file.examples_of else []
             raise SpecError(
                 f"{file.name} has no spec for its parameter {name}",
                 place=defined_at(file.function),
-                because=tuple(f"there is one for {n}, which is no parameter" for n in unknown[:1]),
-                cure=f"Say --spec {name}:f32[N,3], annotate it, or write example_inputs().",
+                because=(*(f"there is one for {n}, which is no parameter" for n in unknown[:1]), *other),
+                cure=f"Say --spec {name}:f32[N,3], or annotate it{'.' if other else ', or write example_inputs().'}",
             )
     return found
 

@@ -382,6 +382,16 @@ def test_bad_input_is_one_short_error_at_the_users_line(
 GOOD = "def loss(x): return (x * x).sum()\n"
 
 
+def test_examples_of_the_main_function_are_told_where_another_lacks_a_spec(
+    primsplit: Callable[..., Any], model: Callable[..., Path]
+) -> None:
+    path = model(f'main = "loss"\n{GOOD}def other(x): return x.sum()\ndef example_inputs(): return (2.0,)\n')
+    done = primsplit("export", f"{path}:other")
+    assert "other has no spec for its parameter x" in done.error
+    assert "the file's example_inputs() is for loss" in done.error
+    assert "write example_inputs()" not in done.error
+
+
 def test_a_function_that_the_file_has_not_is_told(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
     done = primsplit("export", f"{model(GOOD)}:cost")
     assert done.status == 1

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import statistics
 from collections.abc import Callable
 from typing import Any
 
@@ -268,6 +269,13 @@ def test_the_numbers_that_a_table_had_are_those_of_the_moment_of_recording() -> 
     np.testing.assert_array_equal(gradient(X), table[np.argsort(X)])
     table[:] = 5.0
     np.testing.assert_array_equal(gradient(X), [5.0, 5.0, 5.0])
+
+
+def test_what_a_library_converts_is_not_told_as_the_users_own_float() -> None:
+    with pytest.raises(ps.PrimsplitError) as caught:
+        ps.trace(lambda x: statistics.fmean(x), X)
+    assert "statistics.fmean asked for it" in str(caught.value)
+    assert "x.astype(float)" not in str(caught.value)
 
 
 def test_a_function_of_scipy_that_is_not_served_is_named() -> None:
