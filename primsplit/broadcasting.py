@@ -92,7 +92,9 @@ def zeros(shape: Sequence[Dim], dtype: np.dtype[Any]) -> Array:
 def full(shape: Sequence[Dim], value: np.ndarray[Any, Any] | np.generic) -> Array:
     """A shape filled with one number, in the number's dtype."""
     if any(isinstance(d, Size) for d in shape):
-        return op.ConstantOfShape(tracing.size_vector(shape), value=np.asarray(value).reshape(1))
+        # Of a vector that is computed for a long size, inference would not tell the sizes.
+        told = [Type(np.asarray(value).dtype, shape)]
+        return op.ConstantOfShape(tracing.size_vector(shape), value=np.asarray(value).reshape(1), types=told)
     literal = tuple(int(d) for d in shape)
     if math.prod(literal) <= 1:
         return Array(tracing.constant(np.full(literal, value)))

@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import linecache
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -734,6 +735,21 @@ def test_what_cannot_become_one_if_is_told() -> None:
 
     with pytest.raises(ConcretizationError, match=r"branch at line \d+ cannot become one If: it calls input"):
         ps.trace(listing, -np.ones(70))
+
+
+def test_functions_that_call_one_another_are_looked_through_once() -> None:
+    """Each is read and called: of twenty that call one another there are a million ways to the last."""
+    lines = ["def called_0(x):", "    return np.sin(x)"]
+    for k in range(20):
+        lines += [f"def called_{k + 1}(x):", f"    return called_{k}(x) * 0.9"]
+    lines += ["def bounded(x):", "    for _ in range(20):"]
+    lines += ["        x = called_20(x) + 0.3 if np.sum(x) > 1 else x + 0.4", "    return np.sum(x)"]
+    source, name, found = "\n".join(lines) + "\n", "<functions that call one another>", {"np": np}
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    exec(compile(source, name, "exec"), found)
+    bounded = found["bounded"]
+    x = np.array([0.4, 0.1])
+    np.testing.assert_allclose(ps.trace(bounded, ps.spec("float64", [2]))(x), bounded(x), rtol=1e-12)
 
 
 def test_the_numbers_of_a_table_are_not_looked_at_one_by_one() -> None:
