@@ -65,3 +65,18 @@ def test_a_slice_whose_axes_and_steps_only_the_run_knows_has_its_gradient() -> N
     value, gradient = made(x, *bounds, np.ones((5, 2)))
     np.testing.assert_array_equal(value, x[:, 3::-2])
     np.testing.assert_array_equal(gradient, np.tile([0.0, 1.0, 0.0, 1.0], (5, 1)))
+
+
+def test_edges_of_an_axis_whose_size_takes_long_to_tell_have_a_gradient() -> None:
+    def energy(x: Any) -> Any:
+        third = op.AveragePool(x[:, :, ::2], kernel_shape=[1], strides=[3], ceil_mode=1)
+        return np.sum(op.Pad(third, [0, 0, 2, 0, 0, -1], mode="edge") ** 2)
+
+    for size in (7, 13):
+        x = np.arange(1.0, size + 1).reshape(1, 1, size)
+        found = ps.split(energy, ps.spec("float64", ["B", 1, "N"])).joint()(x)[1]
+        kept = x[0, 0, ::6][:-1]
+        wanted = np.zeros(size)
+        wanted[::6][: len(kept)] = 2 * kept
+        wanted[0] *= 3
+        np.testing.assert_array_equal(found[0, 0], wanted)
