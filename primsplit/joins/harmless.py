@@ -11,7 +11,7 @@ import sys
 import textwrap
 import types
 from collections.abc import Callable, Iterable, Sequence, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,21 @@ from primsplit.joins.statements import RESULT, Callee, Effects, Refused, effects
 from primsplit.tracing import is_library as is_librarys_file
 
 Lookup = Callable[[str], Any]
+
+
+class Callers(NamedTuple):
+    """The functions of the user's that one is called from: one that calls itself is not looked through.
+
+    `harmless` are those that were looked through, which need not be again: many call the same.
+    """
+
+    codes: frozenset[types.CodeType] = frozenset()
+    harmless: dict[tuple[int, int], Any] | None = None
+
+    def inside(self, code: types.CodeType) -> "Callers":
+        """The callers of what a function calls."""
+        return Callers(self.codes | {code}, self.harmless)
+
 
 UNKNOWN = object()
 """What is looked up and not known before the statement runs."""
@@ -58,11 +73,9 @@ _OF_PACKAGE = _TRANSFORMS | {
 _MODULES = frozenset({"numpy", "scipy", math.__name__, cmath.__name__})
 
 
-def is_harmless(callee: Callee, lookup: Lookup, callers: frozenset[types.CodeType] = frozenset()) -> bool:
-    """True for a call that changes nothing but what it returns. `lookup` gives what a name means at the statement.
-
-    `callers` are the functions of the user's that it is called from: one that calls itself is not looked through.
-    """
+def is_harmless(callee: Callee, lookup: Lookup, callers: Callers | None = None) -> bool:
+    """True for a call that changes nothing but what it returns. `lookup` gives what a name means at the statement."""
+    callers = callers or Callers()
     first, *rest = callee
     owner = lookup(first) if first else UNKNOWN
     if rest[-1:] == [RESULT]:
@@ -101,11 +114,12 @@ def _is_of_package(function: Any, names: Set[str]) -> bool:
     return name in names and getattr(sys.modules[_PACKAGE], name) is function
 
 
-def what_does_more(found: Effects, lookup: Lookup, callers: frozenset[types.CodeType] = frozenset()) -> str | None:
+def what_does_more(found: Effects, lookup: Lookup, callers: Callers | None = None) -> str | None:
     """The name of the first thing that the statements read which may do more when it is read; None where all is well.
 
     `lookup` gives what a name means; what they make themselves is made of that.
     """
+    callers = callers or Callers()
     for chain in sorted({(name,) for name in found.read} | found.attributes):
         value = lookup(chain[0])
         for name in chain[1:]:
@@ -115,12 +129,12 @@ def what_does_more(found: Effects, lookup: Lookup, callers: frozenset[types.Code
     return None
 
 
-def _may_be_read(value: Any, callers: frozenset[types.CodeType]) -> bool:
+def _may_be_read(value: Any, callers: Callers) -> bool:
     """True where it and all that it holds may be read, called and counted as often as one likes."""
     return all(_does_no_more(part, callers) for part in reached([value], held))
 
 
-def _does_no_more(value: Any, callers: frozenset[types.CodeType]) -> bool:
+def _does_no_more(value: Any, callers: Callers) -> bool:
     """True for what is no iterator, draws no random numbers, and does nothing but compute when it is called or read."""
     value = getattr(value, "__func__", value) if isinstance(value, types.MethodType) else value
     if isinstance(value, FunctionLike):
@@ -159,7 +173,7 @@ _NOT_ASKED = frozenset({
 """The methods with a meaning in Python that no expression without a call asks for; those that write are no joins."""
 
 
-def _is_quiet(name: str, member: Any, callers: frozenset[types.CodeType]) -> bool:
+def _is_quiet(name: str, member: Any, callers: Callers) -> bool:
     """False for what a class has that an expression may run, and that does more than to compute."""
     if isinstance(member, property):
         member = member.fget
@@ -179,7 +193,7 @@ _READ_ONLY = (
 """The kinds of descriptor that give a method or what an object holds."""
 
 
-def _computes(function: Any, name: str, callers: frozenset[types.CodeType]) -> bool:
+def _computes(function: Any, name: str, callers: Callers) -> bool:
     """True for a function that writes to nothing that it did not make."""
     module = getattr(function, "__module__", None) or ""
     if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
@@ -249,16 +263,16 @@ def _statements_of(code: types.CodeType) -> Sequence[ast.AST]:
     return node.body
 
 
-def _is_harmless_function(
-    function: types.FunctionType, callers: frozenset[types.CodeType], bound: Any = UNKNOWN
-) -> bool:
+def _is_harmless_function(function: types.FunctionType, callers: Callers, bound: Any = UNKNOWN) -> bool:
     """True for a function of the user's whose statements give values to its own names, and whose calls are harmless.
 
     `bound` is the object whose method it is.
     """
-    code = function.__code__
+    code, key = function.__code__, (id(function), id(bound))
+    if callers.harmless is not None and key in callers.harmless:
+        return True
     found = _effects_of(code)
-    if found is None or code in callers:
+    if found is None or code in callers.codes:
         return False
     own = {*code.co_varnames, *code.co_cellvars, *found.inner}
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
@@ -269,13 +283,16 @@ def _is_harmless_function(
             return bound if is_bound else UNKNOWN
         return cells[name].cell_contents if name in cells else meaning(name, function.__globals__)
 
-    inside = callers | {code}
+    inside = callers.inside(code)
     defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-    return (
+    is_found = (
         all(_may_be_read(v, inside) for v in defaults)
         and what_does_more(found, lookup, inside) is None
         and all(is_harmless(c, lookup, inside) for c in found.calls)
     )
+    if is_found and callers.harmless is not None:
+        callers.harmless[key] = function, bound
+    return is_found
 
 
 def meaning(name: str, names: dict[str, Any]) -> Any:

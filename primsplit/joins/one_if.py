@@ -15,7 +15,7 @@ from primsplit.branching.raising import raising_op
 from primsplit.control.branching import choose
 from primsplit.errors import PrimsplitError, TraceError
 from primsplit.ir import walk
-from primsplit.joins.harmless import UNKNOWN, files_to_note, is_harmless, meaning, what_does_more
+from primsplit.joins.harmless import UNKNOWN, Callers, files_to_note, is_harmless, meaning, what_does_more
 from primsplit.joins.holders import bases_of, hides, reached, roots_of, seen
 from primsplit.joins.journal import Journal, content, journal
 from primsplit.joins.places import Places
@@ -67,10 +67,11 @@ class Statement:
 
         read_before = map(given_or_meant, join.effects.read - {*join.names})
         self.read = [value for value in read_before if value is not UNKNOWN]
-        if (read := what_does_more(join.effects, given_or_meant)) is not None:
+        callers = Callers(harmless={})
+        if (read := what_does_more(join.effects, given_or_meant, callers)) is not None:
             raise self._does_more(f"it reads {read}")
         for callee in sorted(join.effects.calls):
-            if not is_harmless(callee, lookup):
+            if not is_harmless(callee, lookup, callers):
                 raise self._does_more(f"it calls {'.'.join(callee).lstrip('.')}")
         self.own = self._with_own_handles()
 
