@@ -84,12 +84,14 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
         needs = Needs(frozenset(), packages_through(error))
         if not is_served or FUNCTIONS["again"](run, *needs) is None:
             raise
-        return _explored_again(run, before, error, needs)
-    asking = _asks_for_classes(tracing.current().ops[count:])
-    needs = Needs(frozenset(), frozenset())
-    if asking is None or FUNCTIONS["again"](run, *needs) is None:
-        return found
-    return _explored_again(run, before, asking, needs)
+        first = error
+    else:
+        asking = _asks_for_classes(tracing.current().ops[count:])
+        needs = Needs(frozenset(), frozenset())
+        if asking is None or FUNCTIONS["again"](run, *needs) is None:
+            return found
+        first = asking
+    return _explored_again(run, before, first, needs)
 
 
 def _asks_for_classes(ops: Iterable[Op]) -> PrimsplitError | None:

@@ -205,13 +205,15 @@ def asarray(
 @implements(np.ascontiguousarray)
 def ascontiguousarray(a: Any, dtype: npt.DTypeLike | None = None) -> Any:
     """The array, of one axis at least, with its rows one after the other: itself where they lie so, else a copy."""
-    return np.atleast_1d(asarray(a, dtype, "C"))
+    found = asarray(a, dtype, "C")
+    return found if found.shape else np.atleast_1d(found)
 
 
 @implements(np.asfortranarray)
 def asfortranarray(a: Any, dtype: npt.DTypeLike | None = None) -> Any:
     """The array, of one axis at least, with its columns one after the other: itself where they lie so, else a copy."""
-    return np.atleast_1d(asarray(a, dtype, "F"))
+    found = asarray(a, dtype, "F")
+    return found if found.shape else np.atleast_1d(found)
 
 
 def laid_out(x: Array, order: Any) -> Array:

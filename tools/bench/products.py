@@ -176,7 +176,7 @@ def models_bench(budget: float) -> None:
 
 def last_results(program: Any, count: int) -> Any:
     """The program with its last results alone, and only what they need."""
-    from primsplit.programs.program import flat_program
+    from primsplit.programs.flat import flat_program
 
     block = replace(program.block, results=program.block.results[-count:])
     return flat_program(block, program.inputs, program.outputs[-count:], range(count), program.defaults)

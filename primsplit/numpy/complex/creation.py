@@ -58,13 +58,15 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, *
 @offers(np.ascontiguousarray, dtype_at=1)
 def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
     """The array, of one axis at least, with its rows one after the other: itself where they lie so, else a copy."""
-    return np.atleast_1d(asarray(a, dtype, "C"))
+    found = asarray(a, dtype, "C")
+    return found if found.shape else np.atleast_1d(found)
 
 
 @offers(np.asfortranarray, dtype_at=1)
 def asfortranarray(a: Any, dtype: Any = None) -> Any:
     """The array, of one axis at least, with its columns one after the other: itself where they lie so, else a copy."""
-    return np.atleast_1d(asarray(a, dtype, "F"))
+    found = asarray(a, dtype, "F")
+    return found if found.shape else np.atleast_1d(found)
 
 
 def _laid_out(x: Array, order: Any) -> Array:
