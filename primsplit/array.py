@@ -113,18 +113,20 @@ class Array(Operators, metaclass=ComparedClass):
         view = self._view
         if view is not None:
             if view.write is None:
-                self._poison_bases()
+                # It is cut off from what it was taken from, whose elements are not known any more.
+                for base in view.bases:
+                    base.poison()
+                self._view = None
             else:
                 view.pass_on(view.write, new)
         self._value = new.value
         self.version += 1
         writes.count += 1
 
-    def _poison_bases(self) -> None:
-        """Cut this view off from what it was taken from, whose elements are not known any more."""
-        for base in bases_of(self):
-            base.poisoned = tracing.user_place() or NOWHERE
-        self._view = None
+    def poison(self) -> None:
+        """Let this array, and what it is a view of, be read no more: whether a function wrote to them is not known."""
+        for array in (self, *bases_of(self)):
+            array.poisoned = tracing.user_place() or NOWHERE
         writes.count += 1
 
     @property

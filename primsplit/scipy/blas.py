@@ -14,12 +14,10 @@ import numpy.typing as npt
 from primsplit import dims, tracing
 from primsplit.array import FUNCTIONS, Array
 from primsplit.errors import ShapeError, UnsupportedFunction
-from primsplit.ir import NOWHERE
 from primsplit.lifting import array_like
 from primsplit.numpy.products import matrix_product
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
-from primsplit.views import bases_of
 
 __all__ = ["dgemm", "dgemv", "sgemm", "sgemv"]
 
@@ -123,8 +121,8 @@ def _added(product: Array, beta: Any, c: Any, *, overwritten: bool, name: str) -
     if not same:
         raise ShapeError(f"{name} cannot add a {before.type} to a {product.type}", place=tracing.user_place())
     found = product if _is_number(beta, 0) else op.Add(product, _times_beta(before, beta))
-    for array in (c, *bases_of(c)) if overwritten and isinstance(c, Array) else ():
-        array.poisoned = tracing.user_place() or NOWHERE
+    if overwritten and isinstance(c, Array):
+        c.poison()
     return found
 
 
