@@ -12,5 +12,6 @@ families = import_families(
     __name__,
     "arithmetic", "functions", "inverses", "powers", "dispatch", "indexing", "linear", "joining", "creation",
     "products", "questions", "systems", "factors", "hermitian", "general", "roots", "ordering", "singular", "special",
-    "leaves", "emath", "parted", "comparing", "running", "further", "algebra", "errors", "gamma",
+    "leaves", "emath", "parted", "comparing", "along_axes", "elementary", "statistics", "polynomials", "algebra",
+    "error_functions", "gamma",
 )  # fmt: skip

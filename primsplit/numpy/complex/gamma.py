@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.numpy.complex.errors import in_complex128
+from primsplit.numpy.complex.error_functions import in_complex128
 from primsplit.passes.compositions.signs import is_negative
 
 REACH = 7

@@ -178,4 +178,4 @@ def test_what_stays_out_names_the_way_out(place: int) -> None:
     with pytest.raises(UnsupportedFunction, match=told) as caught:
         ps.trace(function, Z)
     assert isinstance(caught.value, PrimsplitError)
-    assert "test_complex_further.py" in str(caught.value)
+    assert "test_complex_functions.py" in str(caught.value)
