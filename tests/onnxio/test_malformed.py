@@ -137,6 +137,11 @@ REFUSED: dict[str, tuple[Edit, type[PrimsplitError], str]] = {
     "two opsets": (opsets(17, 9), ParseError, r"\[17, 9\]"),
     "opset 0": (opsets(0), UnsupportedFunction, "opset 0"),
     "opset 999": (opsets(999), UnsupportedFunction, "opset 999"),
+    "a domain's version that the checker has no number for": (
+        lambda model: model.opset_import.append(helper.make_opsetid("own", 2**31)),
+        ParseError,
+        "version 2147483648",
+    ),
     "no version": (field("ir_version", 0), ParseError, "no version"),
     "a version to come": (field("ir_version", 99), ParseError, "99"),
     "a function that calls itself": (functions("f0"), ParseError, "recursive|calls itself"),
