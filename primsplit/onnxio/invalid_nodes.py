@@ -10,8 +10,6 @@ from primsplit.errors import ParseError
 
 UNKNOWN = ("No Op registered for ", "Op registered for ")
 """How the checker begins to speak of an operator that the model's opset lacks."""
-LARGEST = 2**31 - 1
-"""The largest version that the checker can be asked about."""
 
 
 def told_node(node: onnx.NodeProto, number: int, graph: str = "") -> str:
@@ -27,12 +25,12 @@ def invalid_node(
     proto: onnx.ModelProto, graphs: Iterable[onnx.GraphProto], path: str, reason: str
 ) -> ParseError | None:
     """The error that says which node of these graphs the checker's reason is about; None where it is about none."""
-    versions = {o.domain: o.version for o in proto.opset_import}
-    if not all(abs(version) <= LARGEST for version in (proto.ir_version, *versions.values())):
-        return None
     context = onnx.checker.C.CheckerContext()
-    context.ir_version = proto.ir_version
-    context.opset_imports = versions
+    try:
+        context.ir_version = proto.ir_version
+        context.opset_imports = {o.domain: o.version for o in proto.opset_import}
+    except TypeError:  # a version that the checker has no number for, or a domain that is no text
+        return None
     for graph in graphs:
         for number, node in enumerate(graph.node, 1):
             words = _what_is_wrong(node, context)
