@@ -56,7 +56,7 @@ SMOOTH: dict[str, Callable[..., Any]] = {
     "polyder": lambda z, w: np.polyder(z[0]) * np.polyint(w[0, :2], k=[1j]),
     "polyfit": lambda z, w: np.polyfit(STEPS, z[0], 2) * np.polyval(w[0], 0.3),
     "vander": lambda z, w: np.vander(z[0], 3) * np.vander(w[0], 3, increasing=True) + np.vander(z[0, :3])[0],
-    "poly": lambda z, w: np.poly(z[0]) + np.poly(w[:, 0])[0],
+    "poly": lambda z, w: 0j + np.poly(z[0]) + np.poly(w[:, 0])[0],
     "cross": lambda z, w: np.cross(z[:, :3], w[:, :3]) + np.linalg.cross(z[:, 1:], A[:, 1:]),
     "matmul": lambda z, w: np.linalg.matmul(z, w.T) + VECDOT(z, w, axis=1),
     "multi_dot": lambda z, w: np.linalg.multi_dot([z, w.T, MATRIX]) + np.linalg.multi_dot([z, w.T, z[:, 0]]),
