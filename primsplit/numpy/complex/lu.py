@@ -61,7 +61,8 @@ def _lu_parts(x: Array, y: Array) -> tuple[Found, Pullback]:
         inner = np.tril(_turned(left) @ dl, -1) + np.triu(du @ _turned(right))
         half = np.linalg.solve(_turned(left), inner)
         both = _turned(np.linalg.solve(right, _turned(half)))
-        return tuple(rows_at(p, inverse_order(order)) for p in (both.real, both.imag))  # type: ignore[return-value]
+        back = inverse_order(order)
+        return rows_at(both.real, back), rows_at(both.imag, back)
 
     return found, pullback
 
