@@ -18,11 +18,10 @@ What is raised otherwise is caught as before.
 import ast
 import builtins
 import copy
-import itertools
 from collections.abc import Sequence
 
 from primsplit.joins.exits import Asks
-from primsplit.joins.plainer import at
+from primsplit.joins.plainer import OwnStatements, at
 
 
 def without_raising(function: ast.FunctionDef, asks: Asks) -> None:
@@ -30,20 +29,7 @@ def without_raising(function: ast.FunctionDef, asks: Asks) -> None:
     _Tries(asks).generic_visit(function)
 
 
-class _Tries(ast.NodeTransformer):
-    def __init__(self, asks: Asks) -> None:
-        self.asks = asks
-        self.numbers = itertools.count()
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return node
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        return node
-
+class _Tries(OwnStatements):
     def visit_Try(self, node: ast.Try) -> ast.AST | list[ast.stmt]:
         self.generic_visit(node)
         tests = [branch.test for branch in node.body if isinstance(branch, ast.If) and self._raises(branch, node)]

@@ -14,10 +14,9 @@ the names that it reads have the values from then. So is a `raise`, and an `asse
 """
 
 import ast
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 
-from primsplit.joins.plainer import at
+from primsplit.joins.plainer import OwnStatements, at
 
 Asks = Callable[[ast.expr], bool]
 _LAST = ast.Return | ast.Raise
@@ -60,20 +59,7 @@ def with_steps(function: ast.FunctionDef, asks: Asks) -> None:
     _Loops(asks).generic_visit(function)
 
 
-class _Loops(ast.NodeTransformer):
-    def __init__(self, asks: Asks) -> None:
-        self.asks = asks
-        self.numbers = itertools.count()
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return node
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        return node
-
+class _Loops(OwnStatements):
     def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:
         self.generic_visit(node)
         return self._in_steps(node, node.body)

@@ -4,6 +4,7 @@ What is written so does the same, statement by statement, and its branches may b
 """
 
 import ast
+import itertools
 from collections.abc import Callable, Sequence
 
 RESULT = "_joined_result"
@@ -95,6 +96,26 @@ def _returns(node: ast.AST) -> bool:
 
 def _result(node: ast.stmt, value: ast.expr) -> ast.stmt:
     return at(node, ast.Assign([ast.Name(RESULT, ast.Store())], value))
+
+
+class OwnStatements(ast.NodeTransformer):
+    """Writes a function's own statements anew, and leaves the functions and classes inside of it as they are.
+
+    `asks` tells of a test whether it is one of those that are many; `numbers` are for the names that are made.
+    """
+
+    def __init__(self, asks: Callable[[ast.expr], bool]) -> None:
+        self.asks = asks
+        self.numbers = itertools.count()
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return node
 
 
 def at(node: ast.AST, made: ast.stmt) -> ast.stmt:
