@@ -132,7 +132,7 @@ def cov(
     dtype: npt.DTypeLike | None = None,
 ) -> Array:
     """np.cov. Variables whose number is known only at run time give a matrix even where there is one."""
-    x = _variables(m, y, rowvar, dtype)
+    x = variables(m, y, rowvar, dtype)
     ddof = (0 if bias else 1) if ddof is None else ddof
     w = None if fweights is None else cast_to(_whole(fweights), x.dtype)
     if aweights is not None:
@@ -153,7 +153,7 @@ def cov(
     return reshape_to(found, ()) if is_one(x.shape[0]) else found
 
 
-def _variables(m: Any, y: Any, rowvar: bool, dtype: npt.DTypeLike | None) -> Array:
+def variables(m: Any, y: Any, rowvar: bool, dtype: npt.DTypeLike | None) -> Array:
     """The observations as a float matrix, a row a variable."""
     parts = [array_like(v) for v in (m, y) if v is not None]
     if any(p.ndim > 2 for p in parts):

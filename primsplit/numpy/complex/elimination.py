@@ -1,7 +1,7 @@
 """Determinants of complex matrices, by elimination with partial pivoting."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,37 @@ from primsplit.ops import op
 Pullback = Callable[..., Any]
 
 
+class Step(NamedTuple):
+    """What a step of elimination finds.
+
+    `row` is that of the pivot, `head` the pivot, `kept` the multipliers, 0 in rows that were used, `free` the rows that
+    are left.
+    """
+
+    pivot: Array
+    row: Parts
+    head: Parts
+    kept: Parts
+    free: Array
+
+
+def eliminated(z: tuple[Array, Array], free: Array, place: Array, numbers: Array) -> tuple[Parts, Step]:
+    """The matrix less what the largest element of a column in the free rows takes from it. A column of zeros stays.
+
+    Sizes are the sums of those of the parts, as in LAPACK, the first of equals the largest.
+    """
+    column = Parts(*(op.Gather(p, place, axis=-1) for p in z))
+    sizes = op.Add(op.Abs(column.real), op.Abs(column.imag))
+    pivot = op.ArgMax(op.Where(free, sizes, -1.0), axis=-2, keepdims=1)
+    row = Parts(*(rows_at(p, op.Squeeze(pivot, [-1])) for p in z))
+    head = Parts(*(op.Gather(p, place, axis=-1) for p in row))
+    free = op.And(free, op.Not(op.Equal(numbers, pivot)))
+    is_zero = op.And(op.Equal(head.real, 0.0), op.Equal(head.imag, 0.0))
+    multiplier = quotient(*column, op.Where(is_zero, 1.0, head.real), head.imag)
+    kept = Parts(*(op.Where(free, m, 0.0) for m in multiplier))
+    return difference(z, product(kept, row)), Step(pivot, row, head, kept, free)
+
+
 @primitive
 def pivots(x: Array, y: Array) -> tuple[Array, Array, Array]:
     """The parts [n, ..., 1, 1] of the pivots of X + i Y [..., n, n], and the sign [..., 1, 1] of the rows' order.
@@ -30,16 +61,8 @@ def pivots(x: Array, y: Array) -> tuple[Array, Array, Array]:
     numbers = op.Unsqueeze(counting(x, -2), [1])
 
     def step(x: Array, y: Array, free: Array, place: Array) -> tuple[list[Array], list[Array]]:
-        column = Parts(op.Gather(x, place, axis=-1), op.Gather(y, place, axis=-1))
-        sizes = op.Add(op.Abs(column.real), op.Abs(column.imag))
-        pivot = op.ArgMax(op.Where(free, sizes, -1.0), axis=-2, keepdims=1)
-        row = Parts(*(rows_at(p, op.Squeeze(pivot, [-1])) for p in (x, y)))
-        head = Parts(*(op.Gather(p, place, axis=-1) for p in row))
-        free = op.And(free, op.Not(op.Equal(numbers, pivot)))
-        is_zero = op.And(op.Equal(head.real, 0.0), op.Equal(head.imag, 0.0))
-        multiplier = quotient(*column, op.Where(is_zero, 1.0, head.real), head.imag)
-        kept = Parts(*(op.Where(free, m, 0.0) for m in multiplier))
-        return [*difference((x, y), product(kept, row)), free], [*head, pivot]
+        rest, found = eliminated((x, y), free, place, numbers)
+        return [*rest, found.free], [*found.head, found.pivot]
 
     unused = filled(x, [size(x, -2), 1], np.bool_(True))
     *_, real, imaginary, places = scan(step, [x, y, unused], [op.Unsqueeze(counting(x, -1), [1])])

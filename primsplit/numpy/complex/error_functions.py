@@ -74,15 +74,18 @@ def erfc(z: Any) -> Any:
     return np.where(is_left, 2 - found, found)
 
 
+def _odd(z: Any, is_turned: Function, half: Function, coefficients: list[float], scale: float = 1.0) -> Any:
+    """An odd function of which `half` is the form where z is not turned, near 0 by its series times `scale`."""
+    is_near = _is_near(z)
+    far = np.where(is_near, 1, z)
+    beyond = _turned(half(_turned(far, is_turned(far))), is_turned(far))
+    return np.where(is_near, _series(z, is_near, coefficients) * scale, beyond)
+
+
 @in_complex128("erf")
 def erf(z: Any) -> Any:
     """1 - erfc(z)."""
-    is_near = _is_near(z)
-    far = np.where(is_near, 1, z)
-    is_left = far.real < 0
-    right = _turned(far, is_left)
-    beyond = _turned(1 - _bell(right) * _faddeeva(1j * right), is_left)
-    return np.where(is_near, _series(z, is_near, ERF) * (2 / ROOT), beyond)
+    return _odd(z, lambda z: z.real < 0, lambda z: 1 - _bell(z) * _faddeeva(1j * z), ERF, 2 / ROOT)
 
 
 @in_complex128("erfcx")
@@ -100,12 +103,7 @@ def erfi(z: Any) -> Any:
 @in_complex128("dawsn")
 def dawsn(z: Any) -> Any:
     """Dawson's integral: i sqrt(pi) / 2 (exp(-z**2) - w(z)) above the real axis, an odd function."""
-    is_near = _is_near(z)
-    far = np.where(is_near, 1, z)
-    is_below = far.imag < 0
-    above = _turned(far, is_below)
-    beyond = _turned((0.5j * ROOT) * (_bell(above) - _faddeeva(above)), is_below)
-    return np.where(is_near, _series(z, is_near, DAWSON), beyond)
+    return _odd(z, lambda z: z.imag < 0, lambda z: (0.5j * ROOT) * (_bell(z) - _faddeeva(z)), DAWSON)
 
 
 @in_complex128("ndtr")

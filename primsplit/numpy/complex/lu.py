@@ -8,8 +8,8 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.calls.primitive import primitive, rrule
 from primsplit.ir import Type
-from primsplit.numpy.complex.arithmetic import quotient
-from primsplit.numpy.complex.matrices import Parts, difference, product, whole
+from primsplit.numpy.complex.elimination import eliminated
+from primsplit.numpy.complex.matrices import whole
 from primsplit.numpy.dense.loop import counting, filled, identity_like, lower, rows_at, scan, size, upper
 from primsplit.numpy.dense.lu import inverse_order
 from primsplit.ops import op
@@ -28,18 +28,10 @@ def lu_parts(x: Array, y: Array) -> Found:
     numbers = op.Unsqueeze(counting(x, -2), [1])
 
     def step(x: Array, y: Array, free: Array, place: Array) -> tuple[list[Array], list[Array]]:
-        column = Parts(op.Gather(x, place, axis=-1), op.Gather(y, place, axis=-1))
-        sizes = op.Add(op.Abs(column.real), op.Abs(column.imag))
-        pivot = op.ArgMax(op.Where(free, sizes, -1.0), axis=-2, keepdims=1)
-        row = Parts(*(rows_at(p, op.Squeeze(pivot, [-1])) for p in (x, y)))
-        head = Parts(*(op.Gather(p, place, axis=-1) for p in row))
-        free = op.And(free, op.Not(op.Equal(numbers, pivot)))
-        is_zero = op.And(op.Equal(head.real, 0.0), op.Equal(head.imag, 0.0))
-        multiplier = quotient(*column, op.Where(is_zero, 1.0, head.real), head.imag)
-        kept = Parts(*(op.Where(free, m, 0.0) for m in multiplier))
-        lines = [op.Squeeze(p, [0], types=[Type(p.dtype, p.shape[1:])]) for p in row]
-        columns = [op.Squeeze(p, [1], types=[Type(p.dtype, p.shape[:1])]) for p in kept]
-        return [*difference((x, y), product(kept, row)), free], [*lines, *columns, op.Squeeze(pivot, [0, 1])]
+        rest, found = eliminated((x, y), free, place, numbers)
+        lines = [op.Squeeze(p, [0], types=[Type(p.dtype, p.shape[1:])]) for p in found.row]
+        columns = [op.Squeeze(p, [1], types=[Type(p.dtype, p.shape[:1])]) for p in found.kept]
+        return [*rest, found.free], [*lines, *columns, op.Squeeze(found.pivot, [0, 1])]
 
     unused = filled(x, [size(x, -2), 1], np.bool_(True))
     *_, u, v, p, q, order = scan(step, [x, y, unused], [op.Unsqueeze(counting(x, -1), [1])])

@@ -4,26 +4,23 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
+from primsplit import dims
 from primsplit.array import FUNCTIONS
-from primsplit.errors import ShapeError
 from primsplit.numpy.axes import one_axis
 from primsplit.numpy.complex.dispatch import offers
-from primsplit.numpy.complex.handle import refused
+from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.operands import as_complex, operand
+from primsplit.numpy.statistics import variables
 
 
 def _variables(m: Any, y: Any, rowvar: bool) -> Any:
     """The observations as a complex matrix, a row a variable."""
-    parts: list[Any] = [as_complex(v) for v in (m, y) if v is not None]
-    if any(p.ndim > 2 for p in parts):
-        raise ShapeError("np.cov takes arrays with one or two axes", place=tracing.user_place())
-    rows = []
-    for position, part in enumerate(parts):
-        matrix = part if part.ndim == 2 else np.reshape(part, (1, -1))
-        is_turned = not rowvar and part.ndim == 2 and not (position == 1 and dims.is_one(part.shape[0]))
-        rows.append((matrix.T if is_turned else matrix).astype(np.complex128))
-    return np.concatenate(rows)
+    first, second = (None if v is None else as_complex(v) for v in (m, y))
+    real, imag = (
+        variables(getattr(first, part), None if second is None else getattr(second, part), rowvar, np.float64)
+        for part in ("real", "imag")
+    )
+    return ComplexArray(real, imag)
 
 
 @offers(np.cov)
