@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.broadcasting import count_up
 from primsplit.lifting import array_like, plain_or_traced
 from primsplit.numpy.statistics import safe_root
 from primsplit.numpy.ufunc_methods import lowest
+from primsplit.numpy.ufuncs import cast_to
 from primsplit.scipy.operands import double
 
-__all__ = ["maximum", "mean", "minimum", "standard_deviation", "sum_labels", "variance"]
+__all__ = ["center_of_mass", "maximum", "mean", "minimum", "standard_deviation", "sum_labels", "variance"]
 
 
 def _marked(input: Any, labels: Any, index: Any) -> tuple[Any, Any]:
@@ -50,6 +52,18 @@ def variance(input: Any, labels: Any = None, index: Any = None) -> Any:
 def standard_deviation(input: Any, labels: Any = None, index: Any = None) -> Any:
     """The standard deviation of the pixels of each label, whose gradient is 0 where all are equal."""
     return safe_root(array_like(variance(input, labels, index)))
+
+
+def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> Any:
+    """The mean place along each axis of the pixels of each label, weighted by them; a list where there is an index."""
+    image: Any = array_like(double(input))
+    total = sum_labels(image, labels, index)
+    places = (cast_to(count_up(n), image.dtype) for n in image.shape)
+    lines = [np.expand_dims(p, [b for b in range(image.ndim) if b != a]) for a, p in enumerate(places)]
+    means = [sum_labels(image * line, labels, index) / total for line in lines]
+    if labels is None or np.ndim(index) == 0:
+        return tuple(means)
+    return [tuple(mean[k] for mean in means) for k in range(len(index))]
 
 
 def maximum(input: Any, labels: Any = None, index: Any = None) -> Any:

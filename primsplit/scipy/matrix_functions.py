@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import Array
+from primsplit.array import Array, unsupported
 from primsplit.calls.primitive import primitive
 from primsplit.numpy.axes import END
 from primsplit.numpy.complex.matrices import halved, of_halves, square_parts, whole
@@ -41,20 +41,22 @@ NEAR = 0.25
 NODES, WEIGHTS = (0.5 * v for v in np.polynomial.legendre.leggauss(12))
 
 
-def sqrtm(A: Any) -> Any:
-    """The principal square root of a matrix without real eigenvalues up to 0.
+def sqrtm(A: Any, disp: Any = True, blocksize: Any = None) -> Any:
+    """The principal square root of a matrix without real eigenvalues up to 0, whatever the size of blocks.
 
     NaN where it has such an eigenvalue: SciPy then returns a complex root, which has no derivative there. A complex
     matrix has a complex root.
     """
+    _told_alone("sqrtm", disp)
     return by_halves(_root, A)
 
 
-def logm(A: Any) -> Any:
+def logm(A: Any, disp: Any = True) -> Any:
     """The principal logarithm of a matrix without real eigenvalues up to 0; NaN where it has one.
 
     In float64, as in SciPy; complex of a complex matrix.
     """
+    _told_alone("logm", disp)
     return by_halves(_logarithm, wide(A))
 
 
@@ -120,6 +122,12 @@ def _logarithm_along(a: Array, direction: Array) -> Array:
 
 give_rules(_root, _root_along)
 give_rules(_logarithm, _logarithm_along)
+
+
+def _told_alone(name: str, disp: Any) -> None:
+    """Refuse the estimate of an error that SciPy gave, before 1.18, for disp=False."""
+    if not disp:
+        raise unsupported(f"scipy.linalg.{name} with disp=False")
 
 
 def by_halves(function: Callable[..., Any], *values: Any) -> Any:

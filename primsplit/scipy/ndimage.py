@@ -7,17 +7,14 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import unsupported
-from primsplit.broadcasting import count_up
 from primsplit.concretization import literal_size
 from primsplit.errors import ShapeError
-from primsplit.lifting import array_like, holds_traced, plain_or_traced
+from primsplit.lifting import holds_traced, plain_or_traced
 from primsplit.numpy.axes import one_axis
-from primsplit.numpy.ufuncs import cast_to
-from primsplit.scipy.operands import double, floating
+from primsplit.scipy.operands import floating
 from primsplit.scipy.signal import slid
 
 __all__ = [
-    "center_of_mass",
     "convolve",
     "convolve1d",
     "correlate",
@@ -211,47 +208,41 @@ def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0
     chosen = chosen_axes(axes, image.ndim)
     modes = _each(mode, len(chosen))
     parts = [correlate1d(image, [1.0, -2.0, 1.0], a, None, m, cval) for a, m in zip(chosen, modes, strict=True)]
-    return as_given(sum(parts), input)
+    return as_given(sum(parts) if parts else image, input)
 
 
 def gaussian_laplace(
     input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None,
     **options: Any,
 ) -> Any:  # fmt: skip
-    """The sum of the second derivatives of a Gaussian."""
+    """The sum of the second derivatives of a Gaussian, which spreads along the chosen axes alone."""
     check_output(output)
-    if axes is not None:
-        raise unsupported("scipy.ndimage.gaussian_laplace with axes")
-    return as_given(sum(_gaussian_derivatives(2, input, sigma, mode, cval, **options)), input)
+    image = plain_or_traced(input)
+    chosen = chosen_axes(axes, image.ndim)
+    spread = dict(zip(chosen, _each(sigma, len(chosen)), strict=True))
+    widths = [spread.get(a, 0.0) for a in range(image.ndim)]
+    parts = _gaussian_derivatives(2, image, widths, mode, cval, chosen, options)
+    return as_given(sum(parts) if parts else image, input)
 
 
 def gaussian_gradient_magnitude(
     input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None,
     **options: Any,
 ) -> Any:  # fmt: skip
-    """The root of the sum of the squares of a Gaussian's first derivatives."""
+    """The root of the sum of the squares of a Gaussian's first derivatives along axes; it spreads along all."""
     check_output(output)
-    if axes is not None:
-        raise unsupported("scipy.ndimage.gaussian_gradient_magnitude with axes")
-    return as_given(np.sqrt(sum(d**2 for d in _gaussian_derivatives(1, input, sigma, mode, cval, **options))), input)
-
-
-def _gaussian_derivatives(order: int, input: Any, sigma: Any, mode: Any, cval: Any, **options: Any) -> list[Any]:
-    """A Gaussian's derivative of this order along each axis, in the dtype of the image."""
     image = plain_or_traced(input)
-    orders = [[order if a == b else 0 for b in range(image.ndim)] for a in range(image.ndim)]
-    return [gaussian_filter(image, sigma, o, None, mode, cval, **options) for o in orders]
+    parts = _gaussian_derivatives(1, image, sigma, mode, cval, chosen_axes(axes, image.ndim), options)
+    return as_given(np.sqrt(sum(d**2 for d in parts)) if parts else image, input)
 
 
-def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> tuple[Any, ...]:
-    """The mean place along each axis, weighted by the pixels of the whole image, in float64."""
-    if labels is not None or index is not None:
-        raise unsupported("scipy.ndimage.center_of_mass with labels")
-    image: Any = array_like(double(input))
-    total = np.sum(image)
-    places = [cast_to(count_up(n), image.dtype) for n in image.shape]
-    sums = [np.sum(image, axis=tuple(b for b in range(image.ndim) if b != a)) for a in range(image.ndim)]
-    return tuple(np.sum(line * place) / total for line, place in zip(sums, places, strict=True))
+def _gaussian_derivatives(
+    order: int, image: Any, sigma: Any, mode: Any, cval: Any, chosen: list[int], options: dict[str, Any]
+) -> list[Any]:
+    """A Gaussian's derivatives of this order, each with its own mode, in the dtype of the image."""
+    orders = [[order if a == b else 0 for b in range(image.ndim)] for a in chosen]
+    modes = _each(mode, len(chosen))
+    return [gaussian_filter(image, sigma, o, None, m, cval, **options) for o, m in zip(orders, modes, strict=True)]
 
 
 def padded(image: Any, pads: Sequence[tuple[Any, Any]], mode: str, cval: Any) -> Any:

@@ -45,21 +45,26 @@ def _complex(kind: Any) -> Callable[..., Any]:
     return call
 
 
-def _matrix(data: Any, *args: Any, **options: Any) -> Any:
-    """np.matrix. Raises UnsupportedFunction for traced numbers."""
-    if not holds_traced(data):
-        return np.matrix(data, *args, **options)
-    raise UnsupportedFunction(
-        "np.matrix has no form for traced arrays: its * is a product of matrices",
-        place=tracing.user_place(),
-        cure="Write np.atleast_2d(x), and @ for its *, np.linalg.matrix_power for its **.",
-    )
+def _matrix(maker: Callable[..., Any], instead: str) -> Callable[..., Any]:
+    """What makes a np.matrix. Raises UnsupportedFunction for traced numbers."""
+
+    def call(data: Any, *args: Any, **options: Any) -> Any:
+        if not holds_traced(data):
+            return maker(data, *args, **options)
+        raise UnsupportedFunction(
+            "np.matrix has no form for traced arrays: its * is a product of matrices",
+            place=tracing.user_place(),
+            cure=f"Write {instead}, and @ for its *, np.linalg.matrix_power for its **.",
+        )
+
+    return call
 
 
 CALLED: dict[str, Callable[..., Any]] = {
     **{name: _converted(kind) for kind in CONVERTING for name in vars(np) if getattr(np, name) is kind},
     **{name: _complex(getattr(np, name)) for name in ("complex64", "csingle", "complex128", "cdouble")},
-    "matrix": _matrix,
-    "asmatrix": _matrix,
+    "matrix": _matrix(np.matrix, "np.atleast_2d(x)"),
+    "asmatrix": _matrix(np.asmatrix, "np.atleast_2d(x)"),
+    "bmat": _matrix(np.bmat, "np.block(x)"),
 }
 """What the names of NumPy's classes mean where they are called."""

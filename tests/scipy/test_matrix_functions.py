@@ -132,3 +132,10 @@ def test_a_root_that_is_not_real_is_no_number() -> None:
 def test_what_there_is_no_form_of_is_told() -> None:
     with pytest.raises(UnsupportedFunction, match="pivoting=True"):
         ps.trace(lambda b: sl.qr(b, pivoting=True)[0], B)
+
+
+@pytest.mark.filterwarnings("ignore:The `disp` argument is deprecated")
+def test_the_estimate_of_an_error_is_refused() -> None:
+    for function in (lambda a: sl.sqrtm(a, disp=False), lambda a: sl.logm(a, False)):
+        with pytest.raises((UnsupportedFunction, TypeError), match="disp"):
+            ps.trace(function, A)

@@ -65,6 +65,17 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
         IMAGE,
     ),
     "gaussian_laplace": (lambda x: scipys.gaussian_laplace(x, 0.6), IMAGE),
+    "Gaussian derivatives along some axes": (
+        lambda x: (
+            scipys.gaussian_laplace(x, [0.6, 0.5], mode=["nearest", "wrap"], axes=(0, 2)),
+            scipys.gaussian_gradient_magnitude(x, 0.5, axes=1, mode=["mirror"]),
+        ),
+        VOLUME,
+    ),
+    "derivatives along no axis": (
+        lambda x: (scipys.laplace(x[0]), scipys.gaussian_laplace(x[1], 1.0), scipys.gaussian_laplace(x, 1.0, axes=())),
+        ROW,
+    ),
     "uniform_filter": (lambda x: scipys.uniform_filter(x, (2, 3)), IMAGE),
     "uniform_filter1d": (lambda x: scipys.uniform_filter1d(x, 4, axis=0, mode="nearest"), IMAGE),
     "maximum_filter": (lambda x: scipys.maximum_filter(x, size=3), IMAGE),
@@ -77,6 +88,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
     "rank_filter": (lambda x: scipys.rank_filter(x, -2, size=(2, 3)), IMAGE),
     "percentile_filter": (lambda x: scipys.percentile_filter(x, -30, size=5), ROW),
     "percentile_filter of all": (lambda x: scipys.percentile_filter(x, 100, size=5), ROW),
+    "labelled centers of mass": (lambda x: np.array(scipys.center_of_mass(x**2 + 1.0, LABELS, [0, 2])), IMAGE),
+    "labelled center of mass": (lambda x: np.stack(scipys.center_of_mass(x**2 + 1.0, LABELS, 1)), IMAGE),
     "center_of_mass": (lambda x: np.stack(scipys.center_of_mass(x**2 + 1.0)), VOLUME),
     "sobel": (lambda x: scipys.sobel(x) + scipys.sobel(x, axis=0), IMAGE),
     "prewitt": (lambda x: scipys.prewitt(x, axis=1), VOLUME),
@@ -95,7 +108,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_it_is_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]
-    check_grads(lambda x: function(x), given, symbolic=name != "labelled pixels")
+    check_grads(lambda x: function(x), given, symbolic=not name.startswith("labelled"))
 
 
 def test_the_width_of_a_gaussian_may_be_traced_with_a_radius() -> None:
