@@ -2,16 +2,13 @@
 
 from typing import Any
 
-import numpy as np
-
 from primsplit.array import Array
 from primsplit.broadcasting import int_scalar
-from primsplit.definitions.heads import counted, joined_heads, split_heads
+from primsplit.definitions.heads import joined_heads, split_heads
 from primsplit.definitions.microsoft_attention import FILTER, heads_of, hidden_scores, scores
+from primsplit.definitions.shared_cache import shared_caches
 from primsplit.definitions.table import defines
 from primsplit.errors import UnsupportedFunction
-from primsplit.infer import fresh
-from primsplit.ir import Type
 from primsplit.ops import op
 
 
@@ -53,8 +50,7 @@ def decoder_attention(
         if past_key is None or past_value is None or past_length is None:
             raise UnsupportedFunction("DecoderMaskedMultiHeadAttention without a past is read by no definition")
         place = int_scalar(past_length)
-        caches = [_put(past, new, place) for past, new in ((past_key, k), (past_value, v))]
-        every = _said(caches, place)
+        caches, every = shared_caches(past_key, past_value, k, v, place)
     hidden = hidden_scores(mask, q, every[0], 0, 0, mask_filter_value)
     shares = op.Softmax(scores(q, every[0], scale, hidden, attention_bias), axis=-1)
     return joined_heads(op.MatMul(shares, every[1])), *caches, shares
@@ -66,17 +62,3 @@ def _apart(query: Array, key: Array | None, value: Array | None) -> tuple[Array,
         return query, key, value
     q, k, v = op.Split(query, axis=-1, num_outputs=3, outputs=3)
     return q, k, v
-
-
-def _put(past: Array, new: Array, place: Array) -> Any:
-    """The cache [batch, heads, room, size] with a word at a place."""
-    places = op.Unsqueeze(counted(0, past.shape[2]), [1])
-    return op.Where(op.Equal(places, place), new, past, types=[past.type])
-
-
-def _said(caches: list[Any], place: Array) -> list[Any]:
-    """The words of each cache up to a place."""
-    words = fresh("words")
-    end = op.Unsqueeze(op.Add(place, np.int64(1)), [0])
-    types = [Type(x.dtype, (*x.shape[:2], words, x.shape[3])) for x in caches]
-    return [op.Slice(x, [0], end, [2], types=[t]) for x, t in zip(caches, types, strict=True)]

@@ -11,11 +11,14 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array
+from primsplit.broadcasting import int_scalar
 from primsplit.definitions.heads import counted, default_scale, joined_heads, split_heads, swapped
 from primsplit.definitions.quantized import matmul_integer_to_float
+from primsplit.definitions.shared_cache import shared_caches
 from primsplit.definitions.table import defines
 from primsplit.dims import Dim
 from primsplit.errors import ShapeError, UnsupportedFunction
+from primsplit.numpy.axes import size_as
 from primsplit.ops import op
 
 FILTER = -10000.0
@@ -120,17 +123,23 @@ def scores(q: Array, k: Array, scale: float, hidden: Array | None, bias: Array |
 
 
 def hidden_scores(
-    mask: Array | None, q: Array, k: Array, past: Dim, is_causal: int, filter_value: float
+    mask: Array | None, q: Array, k: Array, past: Dim | Array, is_causal: int, filter_value: float
 ) -> Array | None:
-    """What the padding mask and the order of words add to the scores: [batch or 1, 1, queries or 1, keys], or None."""
+    """What the padding mask and the order of words add to the scores: [batch or 1, 1, queries or 1, keys], or None.
+
+    The last query attends all keys, as it does in onnxruntime's kernel where there are more keys than words so far.
+    """
     total = k.shape[2]
     found = None
     if mask is not None:
         seen = _seen(mask, q.shape[0], total)
         found = op.Where(seen, np.zeros((), q.dtype), np.asarray(filter_value, q.dtype))
     if is_causal and not dims.is_one(q.shape[2]):
-        rows = op.Unsqueeze(counted(past, q.shape[2]), [1])
-        reached = op.LessOrEqual(counted(0, total), rows)
+        turns = counted(0, q.shape[2])
+        rows = op.Add(past, turns) if isinstance(past, Array) else counted(past, q.shape[2])
+        reached = op.LessOrEqual(counted(0, total), op.Unsqueeze(rows, [1]))
+        if not isinstance(past, Array) and not dims.same(total, past + q.shape[2]):
+            reached = op.Or(reached, op.Unsqueeze(op.Equal(turns, size_as(q.shape[2] - 1, np.int64)), [1]))
         lowest = np.asarray(np.finfo(q.dtype).min, q.dtype)
         found = op.Where(reached, np.zeros((), q.dtype) if found is None else found, lowest)
     return found
@@ -148,7 +157,7 @@ def _seen(mask: Array, batch: Dim, total: Dim) -> Any:
     keys, count = op.Cast(counted(0, total), to=mask.dtype), mask.shape[0]
     if dims.same(count, batch):
         return op.Less(keys, op.Unsqueeze(mask, [1, 2, 3]))
-    if not (dims.could_be(count, batch) or dims.could_be(count, 2 * batch)):
+    if not any(dims.could_be(count, n) for n in (batch, 2 * batch, 3 * batch + 2)):
         raise UnsupportedFunction(f"a mask of {count} numbers for {batch} rows is read by no definition")
     both = mask if dims.same(count, 2 * batch) else _ends_with_starts(mask, batch)
     ends, starts = (op.Unsqueeze(part, [1, 2, 3]) for part in op.Split(both, axis=0, num_outputs=2, outputs=2))
@@ -158,9 +167,13 @@ def _seen(mask: Array, batch: Dim, total: Dim) -> Any:
 def _ends_with_starts(mask: Array, batch: Dim) -> Array:
     """The ends of the rows and then their starts, 0 where the mask has none; only the run knows how long it is.
 
-    A run in which it has other than one or two a row fails.
+    It has one number a row, or two, or three and two more, of which the first of each row is read. A run in which it
+    has another length fails.
     """
     rows = tracing.size_vector([batch])
+    if dims.could_be(mask.shape[0], 3 * batch + 2):
+        is_long = op.Equal(op.Shape(mask), tracing.size_vector([3 * batch + 2]))
+        mask = op.Slice(mask, [0], op.Where(is_long, rows, np.iinfo(np.int64).max))
     starts = op.Where(op.Equal(op.Shape(mask), rows), rows, 0)
     padded = op.Pad(mask, op.Concat([0], starts, axis=0))
     found: Array = op.Reshape(padded, tracing.size_vector([2 * batch]), allowzero=1)
@@ -188,24 +201,29 @@ def multi_head_attention(
 ) -> tuple[Any, ...]:
     """Attention of queries to keys; the keys and values with those of the past before them; and the scores.
 
-    Queries, keys and values come apart, or packed in one input or two, with an axis of 3 or 2 before the last.
+    Queries, keys and values come apart, or packed in one input or two, with an axis of 3 or 2 before the last. With
+    `past_length` the past has room for more words, which the new ones are put into.
     """
-    if past_length is not None or cache_indirection is not None:
-        raise UnsupportedFunction("MultiHeadAttention with a shared buffer is read by no definition")
+    if cache_indirection is not None:
+        raise UnsupportedFunction("MultiHeadAttention with beams is read by no definition")
     q, k, v = heads_of(query, key, value, bias, num_heads)
-    before: Dim = 0
-    if past_key is not None and past_value is not None:
+    kept: Sequence[Array] = (k, v)
+    before: Dim | Array = 0
+    if past_key is not None and past_value is not None and past_length is not None:
+        before = int_scalar(past_length)
+        kept, (k, v) = shared_caches(past_key, past_value, k, v, before)
+    elif past_key is not None and past_value is not None:
         before = past_key.shape[2]
-        k, v = op.Concat(past_key, k, axis=2), op.Concat(past_value, v, axis=2)
+        k, v = kept = op.Concat(past_key, k, axis=2), op.Concat(past_value, v, axis=2)
     hidden = hidden_scores(mask, q, k, before, unidirectional, mask_filter_value)
     logits = scores(q, k, scale, hidden, attention_bias)
-    return joined_heads(op.MatMul(op.Softmax(logits, axis=-1), v)), k, v, logits
+    return joined_heads(op.MatMul(op.Softmax(logits, axis=-1), v)), *kept, logits
 
 
 def heads_of(
     query: Array, key: Array | None, value: Array | None, bias: Array | None, heads: int
 ) -> tuple[Array, Array, Array]:
-    """Queries, keys and values as [batch, heads, length, size]."""
+    """Queries, keys and values as [batch, heads, length, size]; those that come in heads already take no bias."""
     if key is None:
         q, k, v = _unpacked(query, 3)
         size = q.shape[-1]
@@ -216,7 +234,8 @@ def heads_of(
         k, v = (op.Transpose(x, perm=[0, 2, 1, 3]) for x in _unpacked(key, 2))
         return split_heads(query, heads), k, v
     if len(key.shape) == 4:
-        return split_heads(query, heads), key, value
+        shift = None if bias is None else op.Slice(bias, [0], tracing.size_vector(query.shape[2:]))
+        return split_heads(_shifted(query, shift), heads), key, value
     parts = [None] * 3 if bias is None else _biases(bias, query, key, value)
     q, k, v = (split_heads(_shifted(x, b), heads) for x, b in zip((query, key, value), parts, strict=True))
     return q, k, v

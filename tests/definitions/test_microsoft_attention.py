@@ -53,6 +53,7 @@ ATTENTION = [
 ]
 Q, K, V = draw(2, 3, 8), draw(2, 5, 8), draw(2, 5, 4)
 QKV = {0: ["B", "S", 8], 1: ["B", "L", 8], 2: ["B", "L", 4]}
+ROOM = draw(2, 2, 5, 4)
 MULTI = [
     Node("com.microsoft::MultiHeadAttention", inputs, {"num_heads": 2, **attributes}, outputs, declared)
     for inputs, attributes, outputs, declared in [
@@ -64,6 +65,11 @@ MULTI = [
         ([Q, Q, Q, None, None, None, draw(2, 2, 4, 4), draw(2, 2, 4, 4)], {"unidirectional": 1}, (F, F, F), {}),
         ([Q, K, V], {}, (F, "", "", F), {}),
         ([Q, draw(2, 2, 5, 4), draw(2, 2, 5, 4)], {}, (F,), {}),
+        ([Q, draw(2, 2, 5, 4), draw(2, 2, 5, 4), draw(24)], {}, (F,), {}),
+        ([Q, K, V], {"unidirectional": 1}, (F,), QKV),
+        ([Q, K, V, None, ints(3, 5, 0, 3, 6, 0, 5, 10)], {}, (F,), {}),
+        ([Q, Q, Q, None, None, None, ROOM, ROOM, ints(2)], {}, (F, F, F), {6: ["B", 2, "R", 4], 7: ["B", 2, "R", 4]}),
+        ([Q, Q, Q, draw(24), None, None, ROOM, ROOM, ints(1)], {"unidirectional": 1}, (F, F, F), {}),
     ]
 ]
 
@@ -175,13 +181,17 @@ def test_attention_is_what_its_kernel_computes(row: Node, tmp_path: Path) -> Non
     check_node(row, tmp_path, order=2 if row.declared else 1)
 
 
-@pytest.mark.parametrize("mask", [ints(2, 3), ints(2, 3, 0, 1)], ids=["ends", "ends and starts"])
+@pytest.mark.parametrize(
+    "mask",
+    [ints(2, 3), ints(2, 3, 0, 1), ints(2, 3, 0, 3, 6, 0, 3, 6)],
+    ids=["ends", "ends and starts", "lengths and sums"],
+)
 def test_only_the_run_need_know_what_a_mask_of_numbers_tells(mask: np.ndarray, tmp_path: Path) -> None:
     node = Node("com.microsoft::Attention", [*D, mask], {"num_heads": 2}, (F,), {0: BSD, 3: ["M"]}, ranks=[3])
     expected = kernel(node, tmp_path / "kernel.onnx")[0]
     np.testing.assert_allclose(defined(node, tmp_path / "node.onnx")[0], expected, rtol=2e-5, atol=2e-5)
     with pytest.raises(RunError):
-        defined(replace(node, inputs=[*D, ints(2, 3, 0, 2, 5, 0, 2, 5)]), tmp_path / "node.onnx")
+        defined(replace(node, inputs=[*D, ints(2, 3, 0, 1, 5)]), tmp_path / "node.onnx")
 
 
 def test_packed_heads_are_read_apart(tmp_path: Path) -> None:
