@@ -19,6 +19,7 @@ import onnx.helper
 
 from primsplit.errors import FileError, ParseError, UnsupportedFunction
 from primsplit.onnxio.invalid_nodes import invalid_node
+from primsplit.onnxio.sparse_tensors import make_dense
 from primsplit.onnxio.tensor_checks import bytes_of, check_tensor
 
 MOST_BYTES = 2**31
@@ -46,6 +47,7 @@ def read_file(path: str) -> ModelFile:
     proto = _parsed(path)
     _import_contrib(proto)
     try:
+        make_dense(proto, path)
         _check(proto, path)
     except UnicodeDecodeError as error:
         raise invalid(path, error) from None
@@ -136,9 +138,6 @@ def _inside(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
 def _check_graph(graph: onnx.GraphProto, path: str, *, in_function: bool = False) -> None:
     """Refuse numbers that are not there, names that are no texts; in the graphs inside too."""
     _check_texts(path, graph.name)
-    if graph.sparse_initializer:
-        name = graph.sparse_initializer[0].values.name
-        raise UnsupportedFunction(f"{path}: the initializer {name} is sparse", cure="Make it a tensor.")
     for tensor in graph.initializer:
         _check_texts(path, tensor.name)
         check_tensor(tensor, path)
@@ -165,7 +164,7 @@ def _check_nodes(nodes: Iterable[onnx.NodeProto], path: str, *, in_function: boo
             if attribute.ref_attr_name and not in_function:
                 raise ParseError(f"{path}: {node.op_type} refers to an attribute of a function, and is in none")
             if attribute.HasField("sparse_tensor"):
-                raise UnsupportedFunction(f"{path}: the {node.op_type} {node.name} is sparse", cure="Make it a tensor.")
+                raise UnsupportedFunction(f"{path}: the {node.op_type} {node.name} has a sparse {attribute.name}")
             if attribute.HasField("t"):
                 check_tensor(attribute.t, path)
             if attribute.HasField("g"):

@@ -1,6 +1,6 @@
 """A small model, and what may be changed in it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -95,16 +95,18 @@ def attribute(**fields: Any) -> Edit:
     return edit
 
 
-def sparse_initializer(model: onnx.ModelProto) -> None:
-    values, places = numpy_helper.from_array(np.ones(1, np.float32), "W"), numpy_helper.from_array(np.array([1]), "i")
-    del model.graph.initializer[:]
-    model.graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, [3, 2]))
+def sparse(indices: object, dims: Sequence[int] = (3, 2), count: int = 1) -> Edit:
+    """The weights with `count` ones at indices."""
+    values, places = (
+        numpy_helper.from_array(np.ones(count, np.float32), "W"),
+        numpy_helper.from_array(np.array(indices)),
+    )
 
+    def edit(model: onnx.ModelProto) -> None:
+        del model.graph.initializer[:]
+        model.graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, dims))
 
-def sparse_constant(model: onnx.ModelProto) -> None:
-    values, places = numpy_helper.from_array(np.ones(1, np.float32)), numpy_helper.from_array(np.array([1]))
-    made = helper.make_node("Constant", [], ["c"], sparse_value=helper.make_sparse_tensor(values, places, [3]))
-    with_nodes(made, node("Add", "x c", "y"))(model)
+    return edit
 
 
 def functions(*calls: str) -> Edit:
