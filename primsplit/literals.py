@@ -1,9 +1,10 @@
 """How names, sizes, types and constants are written in a listing; `parsing` reads the same forms.
 
 A constant is `float32(0.5)`, `float32[2](1.0, 2.0)`, `float32[5,3](1.0)` where all elements are equal, `int64[0]()`
-without elements, and `float32[100,50]@9f3c2a1b` where it is long: the digest of its bytes. Among the inputs of an op
-`[0, 1]` is an int64 vector, `2.0` a scalar of the dtype of the op's first float variable, `3` one of the dtype of its
-first integer variable, or int64 where it has none, and `True` a bool.
+without elements, and `float32[100,50]@9f3c2a1b` where it is long: the digest of its bytes, or of their place where a
+loaded model has them in another file. Among the inputs of an op `[0, 1]` is an int64 vector, `2.0` a scalar of the
+dtype of the op's first float variable, `3` one of the dtype of its first integer variable, or int64 where it has none,
+and `True` a bool.
 """
 
 import hashlib
@@ -135,7 +136,8 @@ class Constants:
             text = array_text(array) if not isinstance(item, Const) or _is_readable(item) else None
             if text is None:
                 long[key] = array
-                self._digests[key] = _digest(array)
+                where = item.data.where if isinstance(item, Const) else ""
+                self._digests[key] = _digest(array, where)
             else:
                 self.texts[key] = text
             return
@@ -237,8 +239,12 @@ def _is_readable(const: Const) -> bool:
     return isinstance(const.data, Loaded) or const.is_small
 
 
-def _digest(array: AnyArray) -> str:
-    data = repr(array.tolist()).encode() if array.dtype.kind == "O" else np.ascontiguousarray(array).tobytes()
+def _digest(array: AnyArray, where: str) -> str:
+    """A digest of the array; of its place where its numbers lie in another file, which is not read."""
+    if where:
+        data = where.encode()
+    else:
+        data = repr(array.tolist()).encode() if array.dtype.kind == "O" else np.ascontiguousarray(array).tobytes()
     return hashlib.blake2b(f"{array.dtype.name}{array.shape}".encode() + data, digest_size=16).hexdigest()
 
 

@@ -24,6 +24,11 @@ class Data(Protocol):
     def dtype(self) -> np.dtype[Any]: ...
     @property
     def shape(self) -> tuple[int, ...]: ...
+    @property
+    def where(self) -> str:
+        """The place of numbers that are long to read, in another file; "" for others."""
+        ...
+
     def numpy(self) -> AnyArray: ...
 
 
@@ -40,6 +45,10 @@ class Loaded:
     @property
     def shape(self) -> tuple[int, ...]:
         return self.array.shape
+
+    @property
+    def where(self) -> str:
+        return ""
 
     def numpy(self) -> AnyArray:
         return self.array

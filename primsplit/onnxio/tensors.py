@@ -33,6 +33,10 @@ class Tensor:
     def shape(self) -> tuple[int, ...]:
         return tuple(int(d) for d in self.tensor.shape)
 
+    @property
+    def where(self) -> str:
+        return f"{self.tensor.path}:{self.tensor.offset}" if self.beside else ""
+
     def numpy(self) -> AnyArray:
         with self._reading():
             found: AnyArray = self.tensor.numpy()

@@ -35,6 +35,10 @@ class Carried:
     def shape(self) -> tuple[int, ...]:
         return self.data.shape
 
+    @property
+    def where(self) -> str:
+        return self.data.where
+
     def numpy(self) -> AnyArray:
         return in_carrier(self.data.numpy())
 

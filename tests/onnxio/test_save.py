@@ -210,6 +210,8 @@ before = megabytes()
 made = ps.split(ps.load(sys.argv[1]), wrt="W3")
 assert made.gradient_names == ["d_W3"]
 print("split", megabytes() - before)
+assert "MatMul(x, float32[" in made.listing()
+print("listing", megabytes() - before)
 if len(sys.argv) > 2:
     import primsplit.onnxio.save
     primsplit.onnxio.save.LARGEST = int(sys.argv[3])
@@ -249,10 +251,12 @@ def memory(*arguments: str) -> dict[str, float]:
     return {key: float(value) for key, value in told.items() if key != "paths"}
 
 
-def test_a_model_of_five_gigabytes_is_differentiated_without_reading_them(tmp_path: Path) -> None:
+def test_a_model_of_five_gigabytes_is_differentiated_and_listed_without_reading_them(tmp_path: Path) -> None:
     path = layers(tmp_path, width=13_000)
     assert os.path.getsize(tmp_path / "layers.data") > 5 * 10**9
-    assert memory(path)["split"] < 100
+    taken = memory(path)
+    assert taken["split"] < 100
+    assert taken["listing"] < 100
 
 
 def test_weights_are_copied_to_the_new_file_a_piece_at_a_time(tmp_path: Path) -> None:
