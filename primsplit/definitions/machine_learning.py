@@ -152,6 +152,21 @@ def _refused(kind: str, because: str) -> None:
     defines(f"ai.onnx.ml::{kind}")(refuse)
 
 
-for _kind in ("ZipMap", "CastMap", "DictVectorizer"):
-    _refused(_kind, "it makes or takes maps, which are no tensors")
+@defines("ai.onnx.ml::ZipMap")
+def columns_of_maps(
+    x: Array,
+    *,
+    outputs: int = 1,
+    classlabels_int64s: Sequence[int] = (),
+    classlabels_strings: Sequence[str] = (),
+) -> Array:
+    """A map from labels to numbers for each row, as scikit-learn's classifiers are exported: here the rows themselves.
+
+    Maps are no tensors. A column is the numbers of one label, in the labels' order.
+    """
+    return x
+
+
+for _kind in ("CastMap", "DictVectorizer"):
+    _refused(_kind, "it takes maps, which are no tensors")
 _refused("CategoryMapper", "it looks its input up among keys, which has no gradient")

@@ -40,7 +40,7 @@ class Tensor:
     def numpy(self) -> AnyArray:
         with self._reading():
             found: AnyArray = self.tensor.numpy()
-        return found
+            return _texts(found) if self.dtype == np.object_ else found
 
     def copy_to(self, file: BinaryIO) -> None:
         """Write the bytes as they are in a file; of data in another file, a piece at a time."""
@@ -55,6 +55,12 @@ class Tensor:
             if isinstance(error, OSError) and not self.beside:
                 raise
             raise FileError(f"cannot read the data of {self.tensor.name}: {_reason(error)}") from None
+
+
+def _texts(array: AnyArray) -> AnyArray:
+    """The strings of a tensor, which a file holds as bytes. Raises ValueError for what is no UTF-8."""
+    texts = [v.decode() if isinstance(v, bytes) else str(v) for v in array.reshape(-1).tolist()]
+    return np.array(texts, np.object_).reshape(array.shape)
 
 
 def _reason(error: Exception) -> str:

@@ -10,6 +10,7 @@ import onnx.numpy_helper
 import onnx.parser
 import onnxruntime
 import pytest
+from onnx import helper
 
 import primsplit as ps
 from primsplit.errors import UnsupportedFunction
@@ -244,10 +245,56 @@ def test_the_gradient_of_a_pipeline_with_categories_is_that_of_its_numbers(tmp_p
     np.testing.assert_allclose(slope, [[1.0, 0.75], [1.0, 0.75]])
 
 
+def test_maps_of_labels_to_probabilities_are_the_probabilities(tmp_path: Path) -> None:
+    """What skl2onnx writes for a classifier unless it is told not to."""
+    classes = {"coefficients": [0.1, 0.2, 0.3, -0.4], "intercepts": [0.1, 0.2], "classlabels_ints": [5, 7]}
+    nodes = [
+        helper.make_node("LinearClassifier", ["x"], ["label", "p"], domain="ai.onnx.ml", **classes),
+        helper.make_node("ZipMap", ["p"], ["maps"], domain="ai.onnx.ml", classlabels_int64s=[5, 7]),
+    ]
+    maps = helper.make_sequence_type_proto(helper.make_map_type_proto(7, helper.make_tensor_type_proto(1, [])))
+    graph = helper.make_graph(
+        nodes,
+        "classifier",
+        [helper.make_tensor_value_info("x", 1, ["N", 2])],
+        [helper.make_tensor_value_info("label", 7, ["N"]), helper.make_value_info("maps", maps)],
+    )
+    imports = [helper.make_opsetid("", 21), helper.make_opsetid("ai.onnx.ml", 3)]
+    path = str(tmp_path / "classifier.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=10), path)
+    x = np.array([[1.0, 2.0], [-3.0, 0.5]], np.float32)
+    labels, rows = onnxruntime.InferenceSession(path).run(None, {"x": x})
+    file = ps.split(ps.load(path), wrt="x", of="maps").joint()
+    found = file(x, np.array([[1.0, 0.0], [0.0, 1.0]], np.float32))
+    np.testing.assert_array_equal(found[0], labels)
+    np.testing.assert_allclose(found[1], [[row[5], row[7]] for row in rows], rtol=1e-6)
+    np.testing.assert_allclose(found[2], [[0.1, 0.2], [0.3, -0.4]], rtol=1e-6)
+
+
+def test_labels_that_are_texts_stay_in_the_file(tmp_path: Path) -> None:
+    """As an initializer that the most likely class picks from."""
+    model = onnx.parser.parse_model("""
+        <ir_version: 10, opset_import: ["": 21, "ai.onnx.ml": 3]> classifier (float[N, 2] x) => (string[N] y, float p)
+        <string[2] classes = {"ant", "bee"}> {
+            best = ArgMax<axis = 1, keepdims = 0>(x)
+            y = ai.onnx.ml.ArrayFeatureExtractor(classes, best)
+            p = ReduceSum<keepdims = 0>(x)
+        }""")
+    model.graph.initializer[0].string_data[1] = "bée".encode()
+    onnx.save(model, tmp_path / "labels.onnx")
+    program = ps.load(str(tmp_path / "labels.onnx"))
+    assert np.asarray(program.params["classes"]).tolist() == ["ant", "bée"]
+    ps.split(program, of="p", seed="ones").save(str(tmp_path / "gradient.onnx"))
+    x = np.array([[1.0, 2.0], [3.0, 1.0]], np.float32)
+    labels, _, slope = onnxruntime.InferenceSession(str(tmp_path / "gradient.onnx")).run(None, {"x": x})
+    assert labels.reshape(-1).tolist() == program(x)[0].reshape(-1).tolist() == ["bée", "ant"]
+    np.testing.assert_array_equal(slope, np.ones((2, 2)))
+
+
 @pytest.mark.parametrize(
     ("name", "attributes", "reason"),
     [
-        ("ZipMap", {"classlabels_int64s": [1]}, "takes maps"),
+        ("DictVectorizer", {"int64_vocabulary": [1]}, "takes maps"),
         ("CategoryMapper", {"cats_int64s": [1], "cats_strings": ["a"]}, "looks its input up"),
     ],
 )
