@@ -52,15 +52,23 @@ def _is_raised(trace: TracebackType | None) -> bool:
 
 @contextmanager
 def errors_not_caught() -> Iterator[None]:
-    """Raise the first error that only a recording has, and that the user's own `except` caught."""
+    """Raise the first error that only a recording has, and that the user's own `except` caught.
+
+    Around it nobody meets the others: where the first is answered by another run, they were of a run that is over.
+    """
     with errors_made() as made:
         try:
             yield
         finally:
-            for error in made:
-                trace = error.__traceback__
-                if _is_recordings(error) and trace is not None and _is_users_file(trace.tb_frame.f_code.co_filename):
-                    raise error
+            if (first := next(filter(_is_caught, made), None)) is not None:
+                made[:] = [first]
+                raise first
+
+
+def _is_caught(error: PrimsplitError) -> bool:
+    """True for an error of a recording that the user's code caught."""
+    trace = error.__traceback__
+    return _is_recordings(error) and trace is not None and _is_users_file(trace.tb_frame.f_code.co_filename)
 
 
 def _is_recordings(error: PrimsplitError) -> bool:

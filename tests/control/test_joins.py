@@ -810,3 +810,33 @@ def test_a_function_has_its_own_code_afterwards() -> None:
     ps.trace(sines_or_squares, np.ones(12))
     assert sines_or_squares.__code__ is code
     assert set(sines_or_squares.__globals__) == names
+
+
+CATCHES_EVERYTHING = """
+def kept_unless_long(x):
+    seen = [x]
+    for k in range(3):
+        try:
+            if np.linalg.norm(x) > 1.1:
+                raise KeyError
+            seen.append(x * k)
+        except Exception:
+            x = 0.9 * np.sort(x)
+    for k in range(3):
+        x = x * 0.9 if x[k] > 0.1 else x + 0.01
+    return sum(v.sum() for v in seen) + x.sum()
+"""
+
+
+def test_a_function_that_catches_everything_is_recorded_inside_of_another() -> None:
+    """In each turn it catches also what a recording with joined branches raises there, of which the first is told."""
+    source, name, found = CATCHES_EVERYTHING, "<a function that catches everything>", {"np": np}
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    exec(compile(source, name, "exec"), found)
+    kept = found["kept_unless_long"]
+    point = np.array([0.3, -0.8, 0.9])
+    inside = ps.trace(lambda x: ps.fori_loop(0, 1, lambda i, c: c + kept(x), 0.0), point)
+    for x in (point, point[::-1].copy(), 0.3 * point):
+        np.testing.assert_allclose(inside(x), kept(x), rtol=1e-12)
+        slope = (kept(x + 1e-6) - kept(x - 1e-6)) / 2e-6
+        np.testing.assert_allclose(ps.jvp(kept, (x,), (np.ones(3),))[1], slope, rtol=1e-6)
