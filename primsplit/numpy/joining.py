@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import dims, tracing
-from primsplit.array import Array, implements, unsupported
-from primsplit.broadcasting import count_up, expand_to
+from primsplit.array import FUNCTIONS, Array, implements, unsupported
+from primsplit.broadcasting import count_up, expand_to, full, reshape_strictly
 from primsplit.dims import Dim, Size
 from primsplit.errors import DtypeError, IndexingError, ShapeError
 from primsplit.ir import BFLOAT16, Type
@@ -48,7 +48,30 @@ def _together(arrays: Sequence[Any], dtype: npt.DTypeLike | None, casting: Casti
 
 
 def _concatenated(arrays: Sequence[Array], axis: int) -> Array:
-    return Array(arrays[0].value) if len(arrays) == 1 else op.Concat(*arrays, axis=axis)
+    return Array(arrays[0].value) if len(arrays) == 1 else op.Concat(*_of_one_shape(arrays, axis), axis=axis)
+
+
+def _of_one_shape(arrays: Sequence[Array], axis: int) -> list[Array]:
+    """The arrays, whose sizes along the other axes are those of one of them; a run in which they differ fails.
+
+    onnxruntime does not look at the sizes of an array without elements, and leaves memory as it was in its place.
+    """
+    found = list(arrays)
+    if len({a.ndim for a in arrays}) > 1:
+        return found
+    for other in range(arrays[0].ndim):
+        sizes = [a.shape[other] for a in arrays]
+        wanted = next((s for s in sizes if not isinstance(s, Size)), sizes[0])
+        if other == axis or all(dims.same(s, wanted) or not isinstance(s, Size) for s in sizes):
+            continue
+        found = [_resized(a, other, wanted) for a in found]
+    return found
+
+
+def _resized(x: Array, axis: int, size: Dim) -> Array:
+    if dims.same(x.shape[axis], size) or not isinstance(x.shape[axis], Size):
+        return x
+    return reshape_strictly(x, (*x.shape[:axis], size, *x.shape[axis + 1 :]))
 
 
 @implements(np.concatenate)
@@ -163,22 +186,50 @@ def _flat_unless(x: Any, axis: int | None) -> tuple[Array, int]:
 
 @implements(np.delete)
 def delete(x: Any, obj: Any, axis: int | None = None) -> Array:
-    """Without the slices at these positions, which must be known while tracing, but for a single one."""
+    """Without the slices at these positions.
+
+    Where only the run knows how many these are, of an axis of unknown size or at unknown positions, the result has a
+    size of its own.
+    """
     x, axis = _flat_unless(x, axis)
-    is_one = isinstance(obj, int | np.integer) and isinstance(x.shape[axis], Size)
-    if is_one and obj >= 0:
-        x = reaching(x, axis, int(obj) + 1)
-        return op.Concat(slab(x, axis, 0, int(obj)), slab(x, axis, int(obj) + 1, END), axis=axis)
-    if is_one or _is_asked(obj):
-        places = count_up(x.shape[axis])
+    size = x.shape[axis]
+    asked = obj.known() if isinstance(obj, Array) else obj
+    if isinstance(size, Size) and (from_start := _counted_from_start(asked)) is not None:
+        return _between_places(x, from_start, axis)
+    if _is_asked(obj) or (isinstance(size, Size) and isinstance(obj, int | np.integer)):
+        places = count_up(size)
         left, gone = places[1:], op.Gather(places, as_int64(array_like(obj)))
         return op.Gather(x, op.Sub(left, op.Cast(op.LessOrEqual(left, gone), to="int64")), axis=axis)
-    size = _static_size(x, axis, "np.delete")
+    if isinstance(size, Size) or asked is None:
+        kept: Any = full((size,), np.bool_(True))
+        kept[obj if isinstance(obj, slice) else array_like(obj)] = False
+        found: Array = FUNCTIONS[np.compress](kept, x, axis)
+        return found
     try:
-        kept = np.delete(np.arange(size), _literal(obj, "np.delete"))
+        rest = np.delete(np.arange(size), asked)
     except IndexError as error:
         raise IndexingError(str(error), place=tracing.user_place()) from None
-    return op.Gather(x, kept, axis=axis)
+    return op.Gather(x, rest, axis=axis)
+
+
+def _counted_from_start(asked: Any) -> list[int] | None:
+    """Each of these positions once, in order; None where one counts from the end, or they are no whole numbers."""
+    if asked is None or isinstance(asked, slice):
+        return None
+    places = np.asarray(asked)
+    if places.size and (places.dtype.kind not in "iu" or np.min(places) < 0):
+        return None
+    return [int(p) for p in np.unique(places)]
+
+
+def _between_places(x: Array, places: Sequence[int], axis: int) -> Array:
+    """What lies between these slices of `x`, before and behind them. A run without one of them fails."""
+    if not places:
+        return Array(x.value)
+    x = reaching(x, axis, places[-1] + 1)
+    starts = [0, *(p + 1 for p in places)]
+    parts = [slab(x, axis, start, end) for start, end in zip(starts, [*places, END], strict=True) if start != end]
+    return op.Concat(*parts, axis=axis) if len(parts) > 1 else parts[0]
 
 
 def _is_asked(obj: Any) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array
+from primsplit.errors import UnsupportedFunction
 from primsplit.lifting import array_held, holds_traced
 from primsplit.methods import called
 from primsplit.numpy import creation, diagonals, frequencies, spaces, strided
@@ -152,26 +153,54 @@ def _joined_inside(value: Any) -> Any:
 
 
 class _Rows:
-    """np.r_ and np.c_ of traced arrays: pieces one after the other, along the first or the last axis."""
+    """np.r_ and np.c_ of traced arrays: pieces one after the other along an axis.
 
-    def __init__(self, original: Any, *, columns: bool) -> None:
+    `placed` is NumPy's text in front of the pieces: the axis, how many axes a piece has at least, and before which of
+    these its own come; -1 is the last.
+    """
+
+    def __init__(self, original: Any, placed: str) -> None:
         self.original = original
-        self.columns = columns
+        self.placed = placed
 
     def __getitem__(self, key: Any) -> Any:
         parts = key if isinstance(key, tuple) else (key,)
         if not holds_array(parts):
             return self.original[key]
-        joined = [self._piece(p) for p in parts]
-        given = [p if type(p) in {bool, int, float} else j for p, j in zip(parts, joined, strict=True)]
+        text, *rest = parts if isinstance(parts[0], str) else (self.placed, *parts)
+        axis, least, place = self._read(text)
+        joined = [_with_axes(_piece(p), least, place) for p in rest]
+        given = [p if type(p) in {bool, int, float} else j for p, j in zip(rest, joined, strict=True)]
         wide = FUNCTIONS[np.result_type](*given)
-        return FUNCTIONS[np.concatenate](joined, axis=-1 if self.columns else 0, dtype=wide)
+        return FUNCTIONS[np.concatenate](joined, axis=axis, dtype=wide)
 
-    def _piece(self, part: Any) -> Any:
-        array = FUNCTIONS[np.asarray](part) if holds_array(part) else np.asarray(self.original.__class__()[part])
-        if self.columns and isinstance(array, Array):
-            return array[:, None] if array.ndim == 1 else array[None, None] if array.ndim == 0 else array
-        return array[None] if isinstance(array, Array) and array.ndim == 0 else array
+    def _read(self, text: str) -> tuple[int, int, int]:
+        own = text.split(",")
+        try:
+            axis, least, place = map(int, [*own, *self.placed.split(",")[len(own) :]])
+        except ValueError:
+            raise UnsupportedFunction(
+                f"{text!r} in np.r_ or np.c_ has no form for traced arrays",
+                place=tracing.user_place(),
+                cure="Use np.concatenate or np.stack.",
+            ) from None
+        return axis, least, place
+
+
+def _piece(part: Any) -> Any:
+    """A piece of np.r_ as an array: a slice counts."""
+    return FUNCTIONS[np.asarray](part) if holds_array(part) else np.r_[part]
+
+
+def _with_axes(array: Any, least: int, place: int) -> Any:
+    """The array with at least so many axes, the new ones of size 1 before and behind its own."""
+    new = least - np.ndim(array)
+    if new <= 0:
+        return array
+    before = place if place >= 0 else place + new + 1
+    if not 0 <= before <= new and np.ndim(array):
+        raise ValueError("axes don't match array")
+    return array[(*(None,) * before, ..., *(None,) * (new - before))] if np.ndim(array) else array[(None,) * new]
 
 
 def _enumerated(x: Any) -> Any:
@@ -251,8 +280,8 @@ def _register_all() -> None:
     }
     for original, substitute in table.items():
         register(original, substitute)
-    for rows, is_columns in ((np.r_, False), (np.c_, True)):
-        register(rows, Substitute(rows, _Rows(rows, columns=is_columns)))
+    for rows, placed in ((np.r_, "0,1,-1"), (np.c_, "-1,2,0")):
+        register(rows, Substitute(rows, _Rows(rows, placed)))
     for grid in (np.mgrid, np.ogrid):
         register(grid, Substitute(grid, Grid(grid)))
 

@@ -269,3 +269,24 @@ def test_a_name_that_numpys_arrays_do_not_have_is_no_attribute() -> None:
         return x * 2
 
     np.testing.assert_array_equal(ps.trace(function, np.ones(2))(np.ones(2)), [2.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "join",
+    [
+        lambda x, y: np.concatenate([x, y], axis=1),
+        lambda x, y: np.concatenate([y, x], axis=-1),
+        lambda x, y: np.stack([x, y]),
+        lambda x, y: np.c_[x[:, 0], y[:, 1]],
+        lambda x, y: np.concatenate([x[None], y[None]], axis=2),
+        lambda x, y: np.hstack([x, np.ones((3, 2)) * y[0]]),
+    ],
+)
+@pytest.mark.parametrize("rows", [(0, 3), (2, 3), (3, 0), (1, 3)])
+def test_a_run_that_joins_arrays_of_other_sizes_fails(join: Any, rows: tuple[int, int]) -> None:
+    """Also where one has no elements, whose place onnxruntime leaves as memory was."""
+    program = ps.trace(join, ps.spec("float64", ["N", 2]), ps.spec("float64", ["M", 2]))
+    x, y = (np.ones((n, 2)) for n in rows)
+    with pytest.raises(ps.PrimsplitError, match=r"test_layout\.py"):
+        program(x, y)
+    np.testing.assert_array_equal(program(np.ones((3, 2)), np.ones((3, 2))), join(np.ones((3, 2)), np.ones((3, 2))))
