@@ -12,20 +12,19 @@ from primsplit.dims import Size
 from primsplit.errors import ShapeError
 from primsplit.ir import Type
 from primsplit.numpy.axes import END, array_like, delivered, many_axes, one_axis, slab
-from primsplit.numpy.reductions import sum_dtype
+from primsplit.numpy.reductions import summed_in
 from primsplit.numpy.scans import scanned
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 
 
-def _along(a: Any, axis: Any, dtype: npt.DTypeLike | None) -> tuple[Array, int]:
-    """The array in the dtype it is added up in, flat where no axis is named, and the axis."""
-    x = array_like(a)
-    x = cast_to(x, sum_dtype(x.dtype) if dtype is None else dtype)
+def _along(a: Any, axis: Any, dtype: npt.DTypeLike | None) -> tuple[Array, int, np.dtype[Any]]:
+    """The array in what it is added up in, flat where no axis is named; the axis, and the result's dtype."""
+    x, wanted = summed_in(array_like(a), dtype)
     if axis is None or x.ndim == 0:
         many_axes(axis, x.ndim)
-        return reshape_to(x, (x.size,)), 0
-    return x, one_axis(axis, x.ndim)
+        return reshape_to(x, (x.size,)), 0, wanted
+    return x, one_axis(axis, x.ndim), wanted
 
 
 def running_sum(x: Array, axis: int) -> Array:
@@ -42,14 +41,15 @@ def running_sum(x: Array, axis: int) -> Array:
 @implements(np.cumsum)
 def cumsum(a: Any, axis: Any = None, dtype: npt.DTypeLike | None = None, out: Any = None) -> Array:
     """np.cumsum."""
-    return delivered(running_sum(*_along(a, axis, dtype)), out)
+    x, place, wanted = _along(a, axis, dtype)
+    return delivered(cast_to(running_sum(x, place), wanted), out)
 
 
 @implements(np.cumprod)
 def cumprod(a: Any, axis: Any = None, dtype: npt.DTypeLike | None = None, out: Any = None) -> Array:
     """np.cumprod; its gradient is right at zeros."""
-    x, place = _along(a, axis, dtype)
-    return delivered(scanned(x, place, op.Mul, 1), out)
+    x, place, wanted = _along(a, axis, dtype)
+    return delivered(cast_to(scanned(x, place, op.Mul, 1), wanted), out)
 
 
 def _cumulative(a: Any, axis: Any, include_initial: bool, function: Any, initial: int, options: Any) -> Array:

@@ -42,11 +42,18 @@ def sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.uint64) if dtype.kind == "u" else dtype
 
 
+def summed_in(x: Array, dtype: npt.DTypeLike | None) -> tuple[Array, np.dtype[Any]]:
+    """`x` in what it is added up or multiplied in, and the result's dtype. Truth values are counted."""
+    wanted = sum_dtype(x.dtype) if dtype is None else np.dtype(dtype)
+    found = cast_to(x, wanted)
+    return cast_to(found, np.int64) if wanted == np.bool_ else found, wanted
+
+
 def masked(x: Array, where: Any, fill: Any) -> Array:
-    """`x` where the mask holds, else the number `fill`."""
+    """`x` where the mask holds, else the number `fill`, which may be a traced one."""
     if where is True:
         return x
-    return select(as_array(where), x, as_array(np.asarray(fill, x.dtype)))
+    return select(where, x, cast_to(as_array(fill), x.dtype))
 
 
 def is_half(x: Array) -> bool:
@@ -67,10 +74,11 @@ def _folded(function: Any, kind: str, neutral: int, combine: Callable[[Any, Any]
         initial: Any = None,
         where: Any = True,
     ) -> Array:
-        x = array_like(a)
-        x = masked(cast_to(x, sum_dtype(x.dtype) if dtype is None else dtype), where, neutral)
+        x, wanted = summed_in(array_like(a), dtype)
+        x = masked(x, where, neutral)
         result = reduced(kind, x, many_axes(axis, x.ndim), keepdims)
-        return delivered(result if initial is None else combine(result, cast_to(as_array(initial), x.dtype)), out)
+        result = result if initial is None else combine(result, summed_in(as_array(initial), wanted)[0])
+        return delivered(cast_to(result, wanted), out)
 
     return folded
 
@@ -100,7 +108,7 @@ def _extremum(which: str, a: Any, axis: Any, out: Any, keepdims: Any, initial: A
     axes = many_axes(axis, x.ndim)
     check_has_result(which, x, axes, initial, where)
     if initial is not None:
-        x = masked(x, where, np.asarray(initial))
+        x = masked(x, where, initial)
     result = extremum(which, x, axes, keepdims)
     if initial is not None:
         combine: Any = np.maximum if which == "max" else np.minimum
@@ -124,10 +132,21 @@ def check_has_result(which: str, x: Array, axes: Sequence[int], initial: Any, wh
 
 def extremum(which: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
     """The largest ("max") or smallest ("min") element over axes; NaN where there is one among the elements."""
-    if x.dtype in {np.dtype(np.int16), np.dtype(np.uint16)}:
-        return cast_to(extremum(which, cast_to(x, np.int32), axes, keepdims), x.dtype)
-    found = reduced("ReduceMax" if which == "max" else "ReduceMin", x, axes, keepdims)
-    return with_nan(found, x, axes, keepdims) if axes else found
+    is_short = x.dtype in {np.dtype(np.int16), np.dtype(np.uint16)}
+    wide = cast_to(x, np.int32) if is_short else x
+    found = cast_to(reduced("ReduceMax" if which == "max" else "ReduceMin", wide, axes, keepdims), x.dtype)
+    if not axes:
+        return found
+    return _of_whole(which, found, count_along(x, axes)) if x.dtype.kind in "iu" else with_nan(found, x, axes, keepdims)
+
+
+def _of_whole(which: str, found: Array, count: Any) -> Array:
+    """The extremum of so many whole numbers; onnxruntime's of none is that of its 64 bits, or 0."""
+    if dims.at_least(count, 1):
+        return found
+    limits = np.iinfo(found.dtype)
+    of_none = np.asarray(limits.min if which == "max" else limits.max, found.dtype)
+    return op.Where(op.Equal(size_as(count, np.int64), np.int64(0)), of_none, found)
 
 
 def with_nan(found: Array, x: Array, axes: Sequence[int], keepdims: Any) -> Array:

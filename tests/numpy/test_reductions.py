@@ -31,6 +31,9 @@ VALUES: dict[str, Callable[[Any], Any]] = {
     "all": lambda x: np.all(x, 0),
     "any": lambda x: np.any(x, axis=1),
     "count_nonzero": np.count_nonzero,
+    "sum of truth": lambda x: np.sum(x, 0, dtype=bool, initial=False),
+    "prod of truth": lambda x: np.prod(x, 1, dtype=bool),
+    "cumsum of truth": lambda x: np.cumsum(x, 1, dtype=bool),
 }
 
 
@@ -85,6 +88,10 @@ GRADIENTS: dict[str, tuple[Any, ...]] = {
     "prod where": (lambda x: np.prod(x, 0, where=MASK, initial=3.0), WITH_ZEROS),
     "max": (lambda x: np.max(x * x, 1, keepdims=True), M),
     "max where": (lambda x: np.max(x, 1, initial=0.5, where=MASK), M),
+    "max from a traced number": (lambda x: np.max(x * x, 1, initial=x[0, 0], where=MASK), M),
+    "min from a traced number": (lambda x: np.min(x, 0, initial=x[1, 1]), M),
+    "sum where a list says so": (lambda x: np.sum(x * x, where=[[True], [False], [True]]), M),
+    "mean where a list says so": (lambda x: np.mean(x * x, 1, where=[True, False, True, True, False]), M),
     "min": (lambda x: np.min(x, axis=(0, 1)), M),
     "amin": (lambda x: np.amin(x, 0), M),
     "ptp": (lambda x: np.ptp(x, 0), M),
@@ -122,6 +129,17 @@ def test_a_sum_is_written_to_the_array_given_as_out() -> None:
 def test_a_maximum_over_a_size_that_is_zero_at_run_time_is_minus_infinity() -> None:
     program = ps.trace(lambda x: np.max(x, 1), ps.spec("float64", [2, "N"]))
     np.testing.assert_array_equal(program(np.zeros((2, 0))), [-np.inf, -np.inf])
+
+
+@pytest.mark.parametrize("dtype", [d for d in ARRAYS if "int" in d])
+def test_extrema_of_whole_numbers_over_a_size_that_is_zero_at_run_time_are_the_limits(dtype: str) -> None:
+    def function(x: Any) -> Any:
+        return np.max(x, 1), np.min(x, 1), np.max(x, initial=5), np.min(x, initial=5)
+
+    found = ps.trace(function, ps.spec(dtype, [2, "N"]))(np.zeros((2, 0), dtype))
+    limits = np.iinfo(dtype)
+    for each, wanted in zip(found, ([limits.min] * 2, [limits.max] * 2, 5, 5), strict=True):
+        np.testing.assert_array_equal(each, np.asarray(wanted, dtype), strict=True)
 
 
 @pytest.mark.parametrize(
