@@ -22,6 +22,18 @@ def _binary(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
     return operator
 
 
+def _raised() -> Callable[[_Operand, Any], Any]:
+    """`**`, by which NumPy squares an array of truth values as int8, and takes their other powers as int64."""
+    general = _binary(np.power)
+
+    def operator(self: _Operand, other: Any) -> Any:
+        if type(other) is int and other == 2 and not self.is_number() and self.dtype == np.bool_:
+            return self.__array_ufunc__(np.square, "__call__", self)
+        return general(self, other)
+
+    return operator
+
+
 def _compared(ufunc: np.ufunc) -> Callable[[_Operand, Any], Any]:
     """`==` or `!=`; of None and a text too, which equal no number."""
     general = _binary(ufunc)
@@ -168,6 +180,7 @@ class Operators:
 
     __slots__ = ()
     weak: bool
+    dtype: Any
     is_number: Callable[[], bool]
     __array_ufunc__: Callable[..., Any]
 
@@ -189,7 +202,7 @@ class Operators:
     __mod__ = _binary(np.remainder)
     __rmod__ = _reflected(np.remainder)
     __imod__ = _in_place(np.remainder)
-    __pow__ = _binary(np.power)
+    __pow__ = _raised()
     __rpow__ = _reflected(np.power)
     __ipow__ = _in_place(np.power)
     __matmul__ = _binary(np.matmul)

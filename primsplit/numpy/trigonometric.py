@@ -72,7 +72,7 @@ arctan2 = elementwise("arctan2")(
 def angle(z: Any, deg: bool = False) -> Any:
     """The angle of a real number: 0, or pi where its sign bit is set."""
     x = array_like(z)
-    x = cast_to(x, np.float64) if is_whole(x) else x
+    x = cast_to(x, np.arctan2.resolve_dtypes((int, x.dtype, None))[-1]) if is_whole(x) else x
     half_turn = np.asarray(180.0 if deg else math.pi, x.dtype)
     return op.Where(op.IsNaN(x), math.nan, op.Where(is_negative(x), half_turn, np.zeros((), x.dtype)))
 

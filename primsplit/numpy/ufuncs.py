@@ -16,7 +16,7 @@ from primsplit.broadcasting import zeros_like
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.infer import broadcast_shapes
 from primsplit.ir import BFLOAT16, is_held
-from primsplit.lifting import Held, array_like, as_array
+from primsplit.lifting import Held, array_like
 from primsplit.numpy.few_bits import to_few_bits
 from primsplit.numpy.second_run import known_arrays, made_at
 from primsplit.numpy.writing import fitted
@@ -83,7 +83,7 @@ def call_ufunc(
     arrays = [array_like(x) for x in given]
     if ufunc.__name__ in COMPARISONS:
         arrays = _comparable(arrays)
-    loop = loop_dtypes(ufunc, arrays, dtype)
+    loop = loop_dtypes(ufunc, arrays, dtype, casting)
     if ufunc.signature is None:
         _check_broadcast(arrays)
     cast = [_cast_operand(a, d) for a, d in zip(arrays, loop[: ufunc.nin], strict=True)]
@@ -123,7 +123,7 @@ def _kept_harmless(operand: Array, where: Any, name: str) -> Array:
     if operand.dtype.kind not in "fiu":
         return operand
     safe = 2 if name == "arccosh" else 0.5 if operand.dtype.kind == "f" else 1
-    return op.Where(as_array(where), operand, operand.dtype.type(safe))
+    return op.Where(array_like(where), operand, operand.dtype.type(safe))
 
 
 COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
@@ -172,7 +172,7 @@ def _check_broadcast(arrays: Sequence[Array]) -> None:
 
 
 def loop_dtypes(
-    ufunc: np.ufunc, arrays: Sequence[Array], dtype: npt.DTypeLike | None = None
+    ufunc: np.ufunc, arrays: Sequence[Array], dtype: npt.DTypeLike | None = None, casting: Casting = "same_kind"
 ) -> tuple[np.dtype[Any], ...]:
     """The dtypes of the inputs and outputs of the loop that NumPy would choose."""
     if any(a.dtype == BFLOAT16 for a in arrays):
@@ -182,7 +182,7 @@ def loop_dtypes(
         {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout}
     )
     try:
-        return ufunc.resolve_dtypes((*asked, *(None,) * ufunc.nout), **chosen)
+        return ufunc.resolve_dtypes((*asked, *(None,) * ufunc.nout), casting=casting, **chosen)
     except TypeError:
         told = " and ".join(str(a.dtype) for a in arrays)
         raise DtypeError(f"np.{ufunc.__name__} does not take {told}", place=tracing.user_place()) from None
@@ -251,7 +251,7 @@ def select(condition: Any, x: Array, y: Array) -> Array:
     """`x` where the condition holds, else `y`."""
     if condition is True:
         return x
-    return op.Where(as_array(condition), x, y)
+    return op.Where(array_like(condition), x, y)
 
 
 def call(function: Any, *args: Any, **options: Any) -> Any:

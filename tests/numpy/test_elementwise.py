@@ -152,6 +152,11 @@ ARRAY_FUNCTIONS: list[tuple[str, Callable[..., Any], list[Any]]] = [
     ("nan_to_num int", np.nan_to_num, [np.arange(3)]),
     ("angle", np.angle, [np.array(SPECIAL)]),
     ("angle in degrees", lambda x: np.angle(x, deg=True), [np.array([-1, 2])]),
+    *((f"angle of {d}", np.angle, [np.array([0, 1], d)]) for d in ("bool", "int8", "uint8", "int16", "int32")),
+    ("truth squared", lambda x: x**2, [np.array([True, False])]),
+    ("truth cubed", lambda x: x**3, [np.array([True, False])]),
+    ("floats added as integers", lambda x: np.add(x, 2.7, dtype=np.int32, casting="unsafe"), [np.array([1.6, -1.6])]),
+    ("where a list says so", lambda x: np.divide(x, x - 1, where=[True, False], out=x * 2), [np.array([3.0, 1.0])]),
     ("real", lambda x: x.real + np.real(x) + np.imag(x) + x.imag + x.conj(), [np.arange(3.0)]),
     ("polyval", np.polyval, [np.array([1.0, -2, 3]), np.arange(4)]),
     ("polyval list", lambda x: np.polyval([1, 2, 3], x), [np.arange(4)]),
@@ -348,6 +353,7 @@ def test_integers_divided_by_zero_give_zero_as_in_numpy() -> None:
 
 BAD: list[tuple[str, Callable[[Any], Any], Any, str]] = [
     ("bool minus bool", lambda x: x - x, np.array([True]), "np.subtract does not take bool and bool"),
+    ("no cast allowed", lambda x: np.add(x, 1.5, casting="no"), np.arange(2), "np.add does not take int64 and float64"),
     ("too large a Python integer", lambda x: x + 300, np.arange(2, dtype=np.uint8), "300 is out of bounds for uint8"),
     ("negative power of integers", lambda x: x**-1, np.arange(2), "integers to negative integer powers"),
     ("negative shift", lambda x: x << -1, np.arange(2), "negative shift count"),

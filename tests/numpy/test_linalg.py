@@ -369,11 +369,20 @@ def test_what_numpy_refuses_is_refused_at_the_users_line(function: Callable[...,
     assert refused.value.place.filename == __file__
 
 
+@pytest.mark.parametrize("sizes", [[4, 3], ["N", 3], ["N", "M"]])
+def test_the_rank_of_least_squares_is_numpys_int32(sizes: list[int | str]) -> None:
+    a, b = normal(4, 3), normal(4, seed=1)
+    program = ps.trace(lambda a, b: np.linalg.lstsq(a, b)[2], ps.spec("float64", sizes), ps.spec("float64", sizes[:1]))
+    np.testing.assert_array_equal(program(a, b), np.asarray(np.linalg.lstsq(a, b)[2]), strict=True)
+
+
 def test_a_complete_q_has_its_value_and_refuses_a_gradient() -> None:
     a = normal(4, 2)
     for found, wanted in zip(
         session(lambda a: np.linalg.qr(a, mode="complete"), [4, 2])(a), np.linalg.qr(a, mode="complete"), strict=True
     ):
         np.testing.assert_allclose(found, wanted, atol=1e-14)
+    square = normal(3, 3)
+    ps.testing.check_grads(lambda a: np.linalg.qr(a, mode="complete").Q, square, tolerance=1e-5, symbolic=False)
     with pytest.raises(MissingRule, match="complete"):
         ps.split(lambda a: np.linalg.qr(a, mode="complete").Q.sum(), a)

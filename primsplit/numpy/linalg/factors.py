@@ -44,7 +44,8 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Array:
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Q and R with orthonormal columns of Q, LAPACK's signs. The gradient needs full rank of the first columns.
 
-    A wide matrix is [X Y] with a square X = Q U: then R = [U, Q^T Y]. The complete Q has no gradient, its R has.
+    A wide matrix is [X Y] with a square X = Q U: then R = [U, Q^T Y]. The complete Q of a matrix that is higher than
+    wide has no gradient, its R has.
     """
     (a,) = matrices(a)
     if mode not in {"reduced", "r", "complete"}:
@@ -54,8 +55,8 @@ def qr(a: Any, mode: str = "reduced") -> Any:
             cure="Use mode='reduced' or mode='r'.",
         )
     q, r = qr_unit.reduced_qr(a)
-    if mode == "complete":
-        rows, columns = a.shape[-2:]
+    rows, columns = a.shape[-2:]
+    if mode == "complete" and not dims.at_least(columns, rows):
         below = [(0, 0)] * (len(a.shape) - 2) + [(0, rows - dims.minimum(rows, columns)), (0, 0)]
         whole: Any = np.pad(r, below)
         return QRResult(qr_unit.complete_q(a), whole)

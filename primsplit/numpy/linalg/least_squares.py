@@ -42,7 +42,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, ...]:
     residual = op.Sub(op.MatMul(a, x), right)
     squares = op.ReduceSum(op.Mul(residual, residual), [0], keepdims=0)
     x = op.Squeeze(x, [1]) if len(b.shape) == 1 else x
-    return x, _residuals(a, squares, rank), rank, s
+    counted = np.int32(rank) if isinstance(rank, int) else cast_to(as_array(rank), np.int32)
+    return x, _residuals(a, squares, rank), counted, s
 
 
 def _solution(a: Array, b: Array) -> Array:
