@@ -151,6 +151,26 @@ def test_names_that_are_taken_are_numbered(tmp_path: Path) -> None:
     assert [i.name for i in session.get_inputs()] == ["x", "t_x", "t_x_1"]
 
 
+@pytest.mark.parametrize("mode", ["hvp", "hessian"])
+def test_a_product_or_hessian_is_of_the_result_that_is_named(mode: Any, tmp_path: Path) -> None:
+    """A model that gives its scores beside its loss."""
+
+    def model(x: Any) -> Any:
+        scores = np.sin(x)
+        return {"loss": np.sum(scores * scores), "scores": scores}
+
+    path, x = str(tmp_path / "f.onnx"), np.array([0.3, 1.2])
+    with pytest.raises(ShapeError, match=r"one scalar result, not float64, float64\[2\]\n  Say which of loss, scores"):
+        ps.export(model, ps.spec("float64", [2]), mode=mode, path=path)
+    ps.export(model, ps.spec("float64", [2]), mode=mode, of="loss", path=path)
+    session = onnxruntime.InferenceSession(path)
+    feeds = {"x": x, "t_x": np.array([1.0, 2.0])}
+    found = session.run(None, {i.name: feeds[i.name] for i in session.get_inputs()})
+    curvature = 2 * np.cos(2 * x)
+    np.testing.assert_allclose(found[-2], np.sin(2 * x))
+    np.testing.assert_allclose(found[-1], curvature * feeds["t_x"] if mode == "hvp" else np.diag(curvature), atol=1e-15)
+
+
 WRONG = [
     ("a vector's hvp", {"mode": "hvp"}, ShapeError, "one scalar result"),
     ("an unknown mode", {"mode": "sideways"}, SpecError, "gradient, jvp, linearize"),

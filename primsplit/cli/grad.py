@@ -47,8 +47,8 @@ def grad(
 ) -> None:
     """Write an ONNX model with its gradient, or another derivative, in standard operators.
 
-    Initializers that are differentiated become inputs that keep their numbers as defaults. A scalar output is seeded
-    with 1; any other output y has a cotangent input d_y.
+    Initializers that are differentiated become inputs that keep their numbers as defaults. A scalar that is the only
+    output is seeded with 1; of other outputs y the cotangent is an input d_y.
     """
     if model.endswith(".py"):
         raise SpecError(f"{model} is no ONNX model", cure=f"For Python files there is primsplit export {model}.")

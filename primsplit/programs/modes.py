@@ -53,7 +53,7 @@ def derive(
 
     - gradient: a SplitProgram; see `split`.
     - jvp, linearize: a PushedProgram, whose inputs are those of the function and a tangent of each in `wrt`.
-    - hvp: one too: a scalar function's value, gradient, and the tangents of the gradient.
+    - hvp: one too: value, gradient, and the tangents of the gradient of a scalar function, or of its result `of`.
     - jacobian, hessian: a Program that gives the value (and gradient) first. `chunk` directions are taken at a time.
     - value: the Program of the function alone, such as a training step, which has its gradient inside.
 
@@ -68,7 +68,7 @@ def derive(
     if policy != "default":
         raise SpecError(f"policy={policy!r} is for gradients, and not for mode={mode!r}")
     if mode in {"hvp", "hessian"}:
-        made = split(function, *specs, wrt=wrt, of=of, **named)
+        made = split(function, *specs, wrt=wrt, of=of, seed="ones", **named)
         _check_scalar(made, mode)
         return _products(made) if mode == "hvp" else _hessian(made, chunk)
     if mode == "value":
@@ -165,10 +165,14 @@ def _check_wrt(made: SplitProgram) -> None:
 
 
 def _check_scalar(made: SplitProgram, mode: Kind) -> None:
-    results = [made.program.block.results[i] for i in made.program.returned]
+    results = [made.program.block.results[i] for i in made.split.of]
     if len(results) != 1 or results[0].type.shape != ():
         told = ", ".join(str(r.type) for r in results)
-        raise ShapeError(f"mode={mode!r} takes a function with one scalar result, not {told}")
+        names = ", ".join(made.program.outputs[i] for i in made.split.of)
+        cure = (
+            f"Say which of {names} it is: of={made.program.outputs[made.split.of[0]]!r}, --of." if results[1:] else ""
+        )
+        raise ShapeError(f"mode={mode!r} takes a function with one scalar result, not {told}", cure=cure)
 
 
 def _products(made: SplitProgram) -> PushedProgram:
