@@ -74,7 +74,7 @@ class _Guarding(Rewriter):
             yield around
 
     def sized(self, loop: Op) -> Op:
-        """The Loop, followed by what sizes its rows; the last of these ops."""
+        """The Loop, followed by what sizes its rows; the last of these ops. The Loop itself where nothing can."""
         first = len(loop.inputs) - 2
         unsure = [i for i, v in enumerate(loop.outputs) if i >= first and _has_unknown_rows(v)]
         with self.beside(loop) as around:
@@ -84,9 +84,10 @@ class _Guarding(Rewriter):
                 if all(_is_readable(d) for d in shape[1:]):
                     outputs[i] = Var(loop.outputs[i].type, loop.outputs[i].hint)
             sizing = [_with_sizes(raw, v) for raw, v in zip(outputs, loop.outputs, strict=True) if raw is not v]
-        made = replace(loop, outputs=tuple(outputs))
-        self.kept.extend((made, *around.ops, *sizing)[:-1])
-        return sizing[-1] if sizing else made
+        if not sizing:
+            return loop
+        self.kept.extend((replace(loop, outputs=tuple(outputs)), *around.ops, *sizing[:-1]))
+        return sizing[-1]
 
 
 def _has_unknown_rows(var: Var) -> bool:
