@@ -16,6 +16,7 @@ from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_cal
 from primsplit.limited import Limited
 from primsplit.passes.compositions.cuda import for_cuda
 from primsplit.passes.compositions.few_bits import through_float16
+from primsplit.passes.compositions.spread_windows import SPREAD, is_spread
 from primsplit.passes.compositions.table import COMPOSITIONS, CORRECTED, SPELT, Composition, is_odd, through_float32
 from primsplit.passes.compositions.windows import unless_negative
 from primsplit.passes.cse import attribute_key
@@ -77,7 +78,7 @@ _runs: dict[tuple[str, tuple[str, ...], bool, bool], bool] = {}
 
 def _is_sound(op: Op) -> bool:
     """True where onnxruntime runs the op as it is; asked once for each operator and its dtypes."""
-    key = (op.kind, _dtypes(op), _overwrites(op), is_odd(op))
+    key = (op.kind, _dtypes(op), _overwrites(op), is_spread(op) or is_odd(op))
     known = _runs.get(key)
     if known is None:
         known = _runs[key] = not is_call(op) and find_composition(op) is None
@@ -126,6 +127,8 @@ def find_composition(op: Op) -> Composition | None:
     if has_kernel(op.kind, bound):
         if op.kind == "BatchNormalization" and not _overwrites(op):
             return None
+        if is_spread(op):
+            return SPREAD[op.kind]
         if is_odd(op):
             return SPELT[op.kind]
         first = next((v.type.key[0] for v in op.inputs if v is not None), "")

@@ -11,7 +11,6 @@ from primsplit import tracing
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to, size_scalar, zeros
 from primsplit.dims import Dim, Size, product
-from primsplit.errors import PrimsplitError
 from primsplit.ir import Type
 from primsplit.ops import op
 from primsplit.rules.halves import compared_wide
@@ -60,16 +59,10 @@ def max_pool(
         y = op.MaxPool(x, **options)
         # An op of its own, so that it is left out where nobody reads the indices.
         _, indices = op.MaxPool(x, outputs=2, storage_order=storage_order, **options)
-    elif windows.is_literal or set(windows.dilations) == {1}:
+    else:
         y = _plain(*without_padding(x, windows, -np.inf))
         _, indices = op.MaxPool(
             x, outputs=2, kernel_shape=kernel_shape, ceil_mode=ceil_mode, storage_order=storage_order, **placement
-        )
-    else:
-        raise PrimsplitError(
-            "MaxPool: SAME padding of dilated windows over an axis whose size is known only at run time",
-            place=tracing.user_place(),
-            cure="Give the pads, or a fixed size in the spec.",
         )
 
     def pullback(dy: Array, _: None = None) -> tuple[Array]:

@@ -152,10 +152,21 @@ def _matrix_of_all(made: Resizing, position: int, dtype: np.dtype[Any]) -> Array
     basis = expand_to(identity, (1, old[position], *old))
     declared = Type(dtype, (1, old[position], *new))
     options = {**made.attributes, "axes": list(range(2, count + 2))}
-    resized = op.Resize(basis, None, None, made.sizes, types=[declared], **options)
+    resized = op.Resize(basis, _region_along(made, position), None, made.sizes, types=[declared], **options)
     others = [i + 2 for i in range(count) if i != position]
     first = op.Slice(resized, [0] * len(others), [1] * len(others), others) if others else resized
     return op.Transpose(reshape_to(first, (old[position], new[position])), perm=[1, 0])
+
+
+def _region_along(made: Resizing, position: int) -> Array | None:
+    """The region of interest along one axis, and the whole of the others; None where nothing is cropped."""
+    if made.roi is None or not made.is_cropping:
+        return None
+    count = len(made.axes)
+    ends = [[np.full(1, end, made.roi.dtype)] * count for end in (0, 1)]
+    for side, end in enumerate(ends):
+        end[position] = part(made.roi, position + side * count)
+    return op.Concat(*ends[0], *ends[1], axis=0)
 
 
 def multiply_along(dz: Array, matrix: Array, axis: int) -> Array:

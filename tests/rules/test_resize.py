@@ -165,3 +165,47 @@ def test_a_length_that_comes_to_a_whole_number_in_float32_alone_is_that_number(
     value, gradient = joint(x[None, None], np.ones((1, 1, new), np.float32))
     np.testing.assert_allclose(value[0, 0], expected, atol=1e-5)
     np.testing.assert_allclose(np.sum(gradient * x), np.sum(expected), rtol=1e-4)
+
+
+CROP = {"coordinate_transformation_mode": "tf_crop_and_resize"}
+CROPPED: list[tuple[str, list[int], dict[str, Any]]] = [
+    *((mode, [4, 5], {}) for mode in ("nearest", "linear", "cubic")),
+    *((mode, [4, 3], {}) for mode in ("nearest", "linear", "cubic")),
+    ("linear", [4, 7], {"antialias": 1}),
+    *((mode, [8, 7], {"keep_aspect_ratio_policy": "not_larger"}) for mode in ("nearest", "linear", "cubic")),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("mode", "sizes", "more"), CROPPED, ids=str)
+def test_an_axis_that_keeps_its_size_is_cropped_too(mode: str, sizes: Any, more: Any, dtype: str) -> None:
+    """As the standard and its reference have it; onnxruntime leaves such an axis as it is."""
+    region = np.array([0.2, 0.1, 0.9, 1.4], np.float32)
+    how = {"mode": mode, "axes": [2, 3], "extrapolation_value": 0.0, **CROP, **more}
+    told = np.array(sizes, np.int64)
+    node = onnx.helper.make_node("Resize", ["x", "roi", "", "sizes"], ["y"], **how)
+    fed = {"x": X.astype(np.float64), "roi": region, "sizes": told}
+    wanted = ReferenceEvaluator(node).run(None, fed)[0]
+    for shape in ((2, 3, 4, 5), ("B", 3, "H", "W")):
+        spec = ps.spec(dtype, shape)
+        joint = ps.split(lambda x: op.Resize(x, region, None, told, **how), spec).joint()
+        value, gradient = joint(X.astype(dtype), wanted.astype(dtype))
+        np.testing.assert_allclose(value, wanted, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(np.sum(gradient * X), np.sum(wanted**2), rtol=1e-4)  # the operator is linear in x
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_axes_of_a_policy_may_be_told_from_the_last(dtype: str) -> None:
+    """onnxruntime resizes none of them."""
+
+    def resized(x: Any, axes: list[int]) -> Any:
+        how = {"mode": "linear", "keep_aspect_ratio_policy": "not_larger"}
+        return op.Resize(x, None, None, np.array([7, 7], np.int64), axes=axes, **how)
+
+    spec, x = ps.spec(dtype, (2, 3, 4, 5)), X.astype(dtype)
+    front, back = (ps.trace(lambda x, axes=axes: resized(x, axes), spec)(x) for axes in ([2, 3], [-2, -1]))
+    assert back.shape == (2, 3, 6, 7)
+    np.testing.assert_array_equal(back, front)
+    value, gradient = ps.split(lambda x: resized(x, [-2, -1]), spec).joint()(x, np.ones_like(back))
+    np.testing.assert_array_equal(value, back)
+    np.testing.assert_allclose(np.sum(gradient * x), np.sum(back), rtol=1e-4)

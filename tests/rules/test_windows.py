@@ -220,10 +220,14 @@ def test_unpooling_into_a_given_shape_counts_places_over_the_shape_of_the_window
     np.testing.assert_array_equal(gradient.ravel(), read.flat[places.ravel()])
 
 
-def test_a_dilated_max_pool_with_same_padding_by_a_symbol_is_refused() -> None:
-    options = {"kernel_shape": [2], "strides": [2], "dilations": [3], "auto_pad": "SAME_UPPER"}
-    with pytest.raises(PrimsplitError, match="dilated windows"):
-        ps.split(lambda x: op.MaxPool(x, **options), ps.spec("float32", [1, 1, "L"]), wrt=[0])
+@pytest.mark.parametrize("auto_pad", SAME)
+def test_a_dilated_max_pool_with_same_padding_of_a_size_that_the_run_knows(auto_pad: str) -> None:
+    options = {"kernel_shape": [3], "strides": [2], "dilations": [2], "auto_pad": auto_pad}
+    x = image(2, 2, 7)
+    spec = ps.spec("float64", ["N", 2, "L"])
+    value, found, dy = gradients(lambda x: op.MaxPool(x, **options), x, specs=[spec])
+    np.testing.assert_array_equal(value, max_pool(x, **options))
+    assert_derivative(lambda x: max_pool(x, **options), [x], found, dy)
 
 
 @pytest.mark.parametrize("group", [1, 2])

@@ -92,10 +92,11 @@ ROUNDED = frozenset({"align_corners", "pytorch_half_pixel", "tf_crop_and_resize"
 
 
 def is_rounded(step: Op) -> bool:
-    """True for a Resize whose positions onnxruntime computes from a rounded length, where the standard does not.
+    """True for a Resize whose positions onnxruntime computes from a rounded length, or not at all.
 
-    A length told by a scale may be fractional: the standard divides by it as it is (`output_width` of the operator's
-    text; https://github.com/onnx/onnx/issues/2462), onnxruntime by the number of elements that there are.
+    It does not crop along an axis that keeps its size, and the standard does. A length told by a scale may be
+    fractional: the standard divides by it as it is (`output_width` of the operator's text;
+    https://github.com/onnx/onnx/issues/2462), onnxruntime by the number of elements that there are.
     """
     said = {name: text(value) for name, value in step.attributes.items() if isinstance(value, str | bytes)}
     if said.get("coordinate_transformation_mode") not in ROUNDED:
@@ -103,9 +104,36 @@ def is_rounded(step: Op) -> bool:
     x, _, scales, sizes = (*step.inputs, None, None, None)[:4]
     if x is None or not (x.type.is_float or said.get("mode", "nearest") == "nearest"):
         return False
+    if said["coordinate_transformation_mode"] == "tf_crop_and_resize" and _may_keep_a_cropped_axis(step):
+        return True
     if sizes is not None:
         return said.get("keep_aspect_ratio_policy", "stretch") != "stretch"
     return not (isinstance(scales, Const) and _are_whole(x, scales.numpy(), step.attributes.get("axes")))
+
+
+def _may_keep_a_cropped_axis(step: Op) -> bool:
+    """True where an axis may have the scale 1 and a region of interest other than the whole of it."""
+    x, roi, scales, sizes = (*step.inputs, None, None, None)[:4]
+    shape = None if x is None else x.type.shape
+    if shape is None:
+        return False
+    axes = step.attributes.get("axes") or range(len(shape))
+    region = roi.numpy().reshape(2, -1).T if isinstance(roi, Const) else None
+    for i, axis in enumerate(axes):
+        is_whole = region is not None and tuple(region[i]) == (0, 1)
+        if sizes is not None:
+            new = None if sizes.sizes is None else sizes.sizes[i]
+            is_kept = not (isinstance(new, int) and isinstance(shape[axis], int) and new != shape[axis])
+        else:
+            is_kept = not isinstance(scales, Const) or float(scales.numpy()[i]) == 1
+        if is_kept and not is_whole:
+            return True
+    return False
+
+
+def counts_from_back(step: Op) -> bool:
+    """True for axes told from the last: with a policy of the aspect ratio onnxruntime resizes none of them."""
+    return any(axis < 0 for axis in step.attributes.get("axes") or ())
 
 
 def _are_whole(x: Value, scales: Any, axes: Sequence[int] | None) -> bool:
@@ -143,14 +171,19 @@ def _new_length(length: int, scale: Any) -> Any:
 def resize_as_told(
     x: Array, roi: Array | None = None, scales: Array | None = None, sizes: Array | None = None, **attributes: Any
 ) -> Array:
-    """Resize to the sizes that the scales come to, where onnxruntime finds the same scales in them; else `resize`."""
+    """Resize to the sizes that the scales come to, where onnxruntime finds the same scales in them; else `resize`.
+
+    Axes told from the last are told from the first, and the rest is asked again.
+    """
+    said = {name: value for name, value in attributes.items() if value is not None}
+    if any(axis < 0 for axis in said.get("axes", ())):
+        return op.Resize(x, roi, scales, sizes, **{**said, "axes": [from_front(axis, x.ndim) for axis in said["axes"]]})
     known = None if scales is None or sizes is not None else scales.known()
     pairs = [] if known is None else _lengths(x.shape, known, attributes.get("axes"))
     lengths = [int(_new_length(n, scale)) for n, scale in pairs]
     is_same = all(n and np.float32(new / n) == scale for new, (n, scale) in zip(lengths, pairs, strict=True))
     if known is None or len(pairs) < len(known) or not is_same:
         return resize(x, roi, scales, sizes, **attributes)
-    said = {name: value for name, value in attributes.items() if value is not None}
     return op.Resize(x, roi, None, np.array(lengths), **said)
 
 

@@ -71,7 +71,7 @@ def is_odd(step: Op) -> bool:
     over `output_shape`, where that is given, moves a Transpose wrongly past a Pad of some axes, fails on a
     GroupNormalization of no images and on a Unique of rows without elements, refuses negative pads of convolutions, and
     mixes the channels of a dilated Col2Im unless its image has two axes. Older ones count padding wrongly in
-    AveragePool; for transforms see `spectrum.py`.
+    AveragePool; for transforms see `spectrum.py`, for dilated windows with SAME padding `spread_windows.py`.
     """
     match step.kind:
         case "STFT":
@@ -94,7 +94,7 @@ def is_odd(step: Op) -> bool:
         case "MaxUnpool":
             return len(step.inputs) > 2 and step.inputs[2] is not None
         case "Resize":
-            return resize.is_rounded(step) or resize.is_long(step)
+            return resize.is_rounded(step) or resize.is_long(step) or resize.counts_from_back(step)
     return gates.is_odd(step.kind, step.attributes)
 
 
