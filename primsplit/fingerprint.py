@@ -2,12 +2,15 @@
 
 A cached program is as old as this fingerprint. Changing any of these traces again: a closed-over number, the contents
 of an array or container, a default, a global or a module's variable that the function, or a function that it calls,
-reads, an attribute of an object that it holds or of that object's class. What is not read does not matter.
+reads, an attribute of an object that it holds or of that object's class. What is not read does not matter, nor does
+what is only counted or noted (`noting.only_noted`). Names that mean something else for a while, as in a function that
+is run again, count as what they mean otherwise (`meaning_otherwise`).
 
 Functions of libraries (the standard one, and what is installed beside it) count as what they are, not by what they
 read. An object of primsplit that remembers earlier calls says in `depends_on` what its behaviour depends on.
 """
 
+import builtins
 import functools
 import hashlib
 import sys
@@ -18,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.noting import is_note, only_noted
 from primsplit.unchanged import Unchanged
 
 DEPTH = 12
@@ -37,6 +41,10 @@ UNREAD = frozenset({
     "__parameters__", "__orig_bases__", "__abstractmethods__", "_abc_impl",
 })  # fmt: skip
 """What a class holds that no function of it reads."""
+
+
+meaning_otherwise: dict[int, Any] = {}
+"""What names mean that hold something else for a while, by the `id` of what they hold."""
 
 
 class Same:
@@ -88,11 +96,14 @@ def _told(dtype: np.dtype[Any]) -> str:
 class _Reading:
     """One fingerprint. `seen` numbers the objects that were met, and keeps them alive meanwhile."""
 
+    skips_notes = True
+
     def __init__(self, unchanged: Unchanged | None = None) -> None:
         self.seen: dict[int, tuple[int, Any]] = {}
         self.unchanged = Unchanged(is_provable=False) if unchanged is None else unchanged
 
     def of(self, value: Any, depth: int) -> Any:
+        value = meaning_otherwise.get(id(value), value)
         if isinstance(value, Same):
             return value
         if value is None or isinstance(value, SCALARS):
@@ -171,18 +182,23 @@ class _Reading:
     def function(self, function: types.FunctionType, depth: int) -> Any:
         self.unchanged.attribute(function, "__code__", "__defaults__", "__kwdefaults__")
         self.unchanged.content(functools.partial(map, _cell, function.__closure__ or ()))
-        cells = [_cell(c) for c in function.__closure__ or ()]
+        cells = {n: _cell(c) for n, c in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)}
         if is_library(function.__module__ or ""):
-            return ("library", function.__module__, Same(function.__code__), self.each(cells, depth))
+            return ("library", function.__module__, Same(function.__code__), self.each(cells.values(), depth))
         names = _names(function.__code__)
         self.watch_globals(function, names)
+        noted = only_noted(function.__code__) if self.skips_notes else frozenset()
+
+        def held(name: str, value: Any) -> Any:
+            return "noted" if name in noted and is_note(value) else self.read(value, names, depth)
+
         return (
             "function",
             function.__code__,
-            tuple(self.read(c, names, depth) for c in cells),
+            tuple(held(n, c) for n, c in cells.items()),
             self.of(function.__defaults__, depth),
             self.of(function.__kwdefaults__, depth),
-            tuple((n, self.read(v, names, depth)) for n, v in _globals(function, names)),
+            tuple((n, held(n, v)) for n, v in _globals(function, names)),
             self.of(function.__dict__, depth) if function.__dict__ else None,
         )
 
@@ -197,6 +213,7 @@ class _Reading:
 
     def read(self, value: Any, names: frozenset[str], depth: int) -> Any:
         """A value that code reads which names these attributes: of a module, only those count."""
+        value = meaning_otherwise.get(id(value), value)
         if not isinstance(value, types.ModuleType):
             return self.of(value, depth)
         if id(value) in self.seen or depth == 0:
@@ -211,7 +228,9 @@ class _Reading:
 
 
 class _Looking(_Reading):
-    """What is met on the way of a fingerprint, without a look at numbers."""
+    """What is met on the way of a fingerprint, without a look at numbers, but at what is only noted too."""
+
+    skips_notes = False
 
     def each(self, values: Iterable[Any], depth: int) -> tuple[Any, ...]:
         return super().each((v for v in values if not isinstance(v, SCALARS)), depth)
@@ -311,9 +330,15 @@ def _cell(cell: types.CellType) -> Any:
 
 def _globals(function: types.FunctionType, names: frozenset[str]) -> list[tuple[str, Any]]:
     """The globals that the function may read, and the modules that it may import."""
-    found = [(n, function.__globals__[n]) for n in sorted(names) if n in function.__globals__]
+    held = function.__globals__
+    found = [(n, held[n]) for n in sorted(names) if n in held and not _is_lacking(n, held[n])]
     known = {n for n, _ in found}
     return found + [(n, sys.modules[n]) for n in sorted(names - known) if n in sys.modules]
+
+
+def _is_lacking(name: str, value: Any) -> bool:
+    """True for what a name holds for a while that a module lacks otherwise, where it is Python's own."""
+    return meaning_otherwise.get(id(value), meaning_otherwise) is getattr(builtins, name, None)
 
 
 @functools.lru_cache(4096)

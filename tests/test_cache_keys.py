@@ -16,6 +16,7 @@ from primsplit.rules.table import partials, rrule
 X = np.array([1.0, 2.0, 3.0])
 SCALE = 2.0
 TABLE = {"a": 1.0}
+NOTED = [1.0]
 settings = types.ModuleType("settings_of_the_test")
 settings.scale = 2.0  # type: ignore[attr-defined]
 
@@ -280,6 +281,37 @@ def test_what_the_function_does_not_read_does_not_matter(monkeypatch: pytest.Mon
     monkeypatch.setitem(globals(), "TABLE", {"a": 5.0})
     monkeypatch.setattr(settings, "scale", 9.0)
     assert traces(lambda: gradient(X)) == 0
+
+
+def test_what_the_function_only_counts_or_notes_does_not_matter() -> None:
+    calls, counts, count = [], {"calls": 0}, 0
+
+    def f(x: Any) -> Any:
+        nonlocal count
+        count += 1
+        counts["calls"] += 1
+        calls.append(x.shape)
+        return total(x)
+
+    gradient = ps.grad(f)
+    gradient(X)
+    before = len(calls), counts["calls"], count
+    assert traces(lambda: gradient(X)) == 0
+    assert (len(calls), counts["calls"], count) == before
+
+
+@pytest.mark.parametrize(
+    "read", [lambda: sum(NOTED), lambda: float(len(NOTED)), lambda: [*map(NOTED.append, ())] or NOTED[0]]
+)
+def test_what_is_noted_and_read_matters(read: Callable[[], float], monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any) -> Any:
+        NOTED.append(1.0)
+        return total(x) * read()
+
+    gradient = ps.grad(f)
+    assert traces(lambda: gradient(X)) == 1
+    monkeypatch.setitem(globals(), "NOTED", [3.0])
+    assert traces(lambda: gradient(X)) == 1
 
 
 def test_a_primitive_that_was_used_elsewhere_does_not_matter() -> None:

@@ -13,7 +13,7 @@ PACKAGE = Path(primsplit.__file__).parent
 
 LAYERS: list[list[str]] = [
     ["atomic_files", "carriers", "errors", "collector", "counters"],
-    ["families", "fingerprint", "limited", "once", "unchanged"],
+    ["families", "fingerprint", "limited", "noting", "once", "unchanged"],
     ["providers"],
     ["branching", "calls", "tangents", "programs"],  # their modules are listed one by one
     ["dims"],

@@ -182,9 +182,14 @@ class Cached(Primitive):
         parts = [
             REASONS[field] + _told(field, getattr(nearest, field), getattr(key, field))
             for field in Signature._fields
-            if getattr(nearest, field) != getattr(key, field)
+            if _asks(field, getattr(nearest, field)) != _asks(field, getattr(key, field))
         ]
         return "; ".join(parts)
+
+
+def _asks(field: str, part: Any) -> Any:
+    """What is compared of a part: of the types those of arrays, as what else is given is in the other parts."""
+    return [t for t in part if t is not None] if field == "types" else part
 
 
 def _told(field: str, before: Any, after: Any) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import implements
 from primsplit.families import import_families
-from primsplit.fingerprint import containers_read, is_library, members, package_of
+from primsplit.fingerprint import containers_read, is_library, meaning_otherwise, members, package_of
 from primsplit.numpy.second_run import is_again, running_again
 from primsplit.substitutes import polynomials
 from primsplit.substitutes.builtin import BUILTINS
@@ -39,6 +39,10 @@ class _Slot:
 
     def fill(self) -> None:
         self._put(self.substitute)
+
+    def meanings(self) -> dict[int, Any]:
+        """What is meant otherwise, by the id of the substitute."""
+        return {id(self.substitute): self.original}
 
     def restore(self) -> None:
         """Put the original back, unless the user has put something else there."""
@@ -79,6 +83,10 @@ class _BuiltinsSlot(_Slot):
 
     def fill(self) -> None:
         self.holder.update(self.substitute)
+
+    def meanings(self) -> dict[int, Any]:
+        """Python's own, by the ids of the substitutes."""
+        return {id(substitute): getattr(builtins, name) for name, substitute in self.substitute.items()}
 
     def restore(self) -> None:
         """Take them away again, but for those that the user has put something else in the place of."""
@@ -145,6 +153,7 @@ def _substituted(run: Callable[..., Any], written: Written, packages: frozenset[
             _Filled.packages |= packages
             for slot in _open_slots(run):
                 slot.fill()
+                meaning_otherwise.update(slot.meanings())
                 _Filled.slots.append(slot)
         with running_again(written):
             yield
@@ -155,6 +164,7 @@ def _substituted(run: Callable[..., Any], written: Written, packages: frozenset[
                 for slot in reversed(_Filled.slots):
                     slot.restore()
                 _Filled.slots.clear()
+                meaning_otherwise.clear()
                 _Filled.packages = frozenset()
 
 

@@ -83,7 +83,7 @@ def _place_in(frame: FrameType) -> Place:
     if places is None:
         places = _PLACES[id(code)] = _Places(code, [position[2] for position in code.co_positions()], {})
         if _asks_for_classes(code):
-            _ASKING.add((code.co_filename, code.co_name))
+            _ASKING.update((code.co_filename, code.co_name, line) for line in _lines(code))
     found = places.at.get(index)
     if found is None:
         # Two bytes an instruction. The column is not known where Python was told to keep none.
@@ -93,22 +93,27 @@ def _place_in(frame: FrameType) -> Place:
     return found
 
 
-_ASKING: set[tuple[str, str]] = set()
-"""The files and names of the functions that call `type`, of those in which something was recorded."""
+_ASKING: set[tuple[str, str, int]] = set()
+"""The files, names and lines of the functions that call `type`, of those in which something was recorded."""
 _TYPE_CALL = re.compile(r"(?<![.\w{])type\(")
 
 
 def _asks_for_classes(code: CodeType) -> bool:
     if "type" not in code.co_names or not is_users_own(code.co_filename):
         return False
-    numbers = [line for *_, line in code.co_lines() if line] or [code.co_firstlineno]
-    lines = [linecache.getline(code.co_filename, n) for n in range(min(numbers), max(numbers) + 1)]
+    lines = [linecache.getline(code.co_filename, n) for n in _lines(code)]
     return not any(lines) or any(map(_TYPE_CALL.search, lines))
+
+
+def _lines(code: CodeType) -> range:
+    """The numbers of the lines that the code is on."""
+    numbers = [line for *_, line in code.co_lines() if line] or [code.co_firstlineno]
+    return range(min(numbers), max(numbers) + 1)
 
 
 def asks_for_classes(place: Place | None) -> bool:
     """True for a place in a function of the user's that calls `type(x)`, which tells no traced array from another."""
-    return place is not None and (place.filename, place.function) in _ASKING
+    return place is not None and (place.filename, place.function, place.line) in _ASKING
 
 
 def is_asked_by_user(frame: FrameType | None) -> bool:

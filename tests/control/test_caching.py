@@ -38,6 +38,24 @@ def test_it_is_traced_once_for_many_outer_programs(squares) -> None:
     assert (g.statistics.misses, g.statistics.hits) == (1, 3)
 
 
+def test_a_program_that_is_run_again_finds_what_its_first_run_recorded() -> None:
+    """The names mean substitutes in the second run, which `np.array` of traced numbers and `type(x)` ask for."""
+    table, calls = np.array([1.0, 2.0, 3.0]), []
+
+    @ps.cached
+    def g(x):
+        calls.append(x)
+        return sum(x * table) + float(len(x))
+
+    x = np.array([1.0, 2.0, 3.0])
+    gradient = ps.grad(lambda x: np.array([x[0], g(x)]).sum())
+    np.testing.assert_allclose(gradient(x), [2.0, 2.0, 3.0])
+    ps.grad(lambda x: g(2 * x))(x)
+    ps.grad(lambda x: g(x) if type(x) is np.ndarray else x[0])(x)
+    assert (len(calls), g.statistics.misses) == (1, 1)
+    assert "nothing" in g.explain_miss()
+
+
 def test_threads_that_trace_at_the_same_time_share_one_recording() -> None:
     @ps.cached
     def slow(x):
@@ -114,6 +132,7 @@ def test_a_miss_is_explained(squares) -> None:
     use(scaled, ps.spec("float64", [3]))
     use(scaled, ps.spec("float64", [3]), power=2)
     assert "static argument" in scaled.explain_miss() or "nested" in scaled.explain_miss()
+    assert "array" not in scaled.explain_miss()
     scale[0] = 3.0
     use(scaled, ps.spec("float64", [3]), power=2)
     assert "something that it reads" in scaled.explain_miss()
