@@ -37,8 +37,7 @@ def cond(condition: Any, true_function: Function, false_function: Function, *ope
     require_function(false_function)
     known = as_array(condition).known() if tracing.is_recording() else np.asarray(condition)
     if known is not None:
-        chosen = true_function if _only(known, "a condition") else false_function
-        return chosen(*trees.owned(operands))
+        return _run(true_function if _only(known, "a condition") else false_function, operands)
     return choose(scalar_condition(condition), [false_function, true_function], operands)
 
 
@@ -51,16 +50,21 @@ def switch(index: Any, functions: Sequence[Function], *operands: Any) -> Any:
     if not functions:
         raise ShapeError("switch takes at least one function", place=tracing.user_place())
     if not tracing.is_recording():
-        return functions[_held(_only(np.asarray(index), "an index"), functions)](*trees.owned(operands))
+        return _run(functions[_held(_only(np.asarray(index), "an index"), functions)], operands)
     array = as_array(index)
     if array.dtype.kind not in "iu":
         raise DtypeError(f"the index of switch must be an integer, not {array.dtype}", place=tracing.user_place())
     known = array.known()
     if known is not None:
-        return functions[_held(_only(known, "an index"), functions)](*trees.owned(operands))
+        return _run(functions[_held(_only(known, "an index"), functions)], operands)
     # A uint64 may be beyond int64; of the others, 8 bits cannot count more than 127 functions.
     wide = array if array.dtype.itemsize == 8 else op.Cast(array, to=np.int64)
     return _halved(wide, list(functions), 0, operands)
+
+
+def _run(function: Function, operands: Sequence[Any]) -> Any:
+    """The one function that is run where the choice is known: what it gives is no array from before, as of an If."""
+    return trees.owned(function(*trees.owned(operands)))
 
 
 def _only(known: npt.NDArray[Any], what: str) -> Any:

@@ -28,7 +28,7 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
         carry = init
         while np.asarray(condition(carry)).item():
             carry = body(trees.owned(carry))
-        return carry
+        return trees.owned(carry)
 
     def recorded(carried: Carried) -> tuple[Any, Any]:
         def step(carry: Any, _: list[Array]) -> tuple[Any, None]:
@@ -57,7 +57,7 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
         carry = init
         for i in range(int(lower), int(upper)):
             carry = body(i, trees.owned(carry))
-        return carry
+        return trees.owned(carry)
     first, last = _integer(lower), _integer(upper)
 
     def recorded(carried: Carried) -> tuple[Any, Any]:

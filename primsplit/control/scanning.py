@@ -199,6 +199,7 @@ def _plain(body: Function, init: Any, xs: Any, length: Any, *, reverse: bool) ->
     for i in reversed(range(count)) if reverse else range(count):
         carry, y = _pair(body(trees.owned(carry), trees.owned(trees.unflatten(spec, [x[i] for x in leaves]))))
         collected.append(y)
+    carry = trees.owned(carry)
     if not collected:
         return carry, _no_outputs(body, init, leaves, spec)
     rows = [trees.flatten(y) for y in (reversed(collected) if reverse else collected)]

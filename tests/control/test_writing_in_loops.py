@@ -192,3 +192,30 @@ def test_what_a_body_writes_to_what_it_is_given_stays_inside_of_it(given) -> Non
 def test_rows_that_a_scan_stacks_are_those_of_their_steps() -> None:
     rows = np.arange(6.0).reshape(3, 2)
     np.testing.assert_array_equal(ps.scan(_summed_in_place, np.zeros(2), rows)[1], np.cumsum(rows, axis=0))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda y: ps.cond(y[0] > 0, lambda v: v, lambda v: 2 * v, y),
+        lambda y: ps.cond(y[0] > 0, lambda: y, lambda: 2 * y),
+        lambda y: ps.cond(True, lambda: y, lambda: 2 * y),
+        lambda y: ps.switch(1, [lambda: 2 * y, lambda: y]),
+        lambda y: ps.while_loop(lambda c: c[0] > 5, lambda c: c / 2, y),
+        lambda y: ps.while_loop(lambda c: c[0] > 0.9, lambda _: y - 1, y + 0.5),
+        lambda y: ps.fori_loop(0, 0, lambda _, c: c / 2, y),
+        lambda y: ps.scan(lambda c, v: (c + v, None), y, np.zeros((0, 2)))[0],
+    ],
+    ids=["cond", "cond of an outer", "cond of a known", "switch", "while_loop", "a step's", "fori_loop", "scan"],
+)
+def test_what_a_loop_or_branch_gives_is_no_array_from_before(given) -> None:
+    def f(x):
+        y = x * 1.0
+        found = given(y)
+        y[0] = 7.0
+        found[1] += 1.0
+        return found, y
+
+    x = np.array([1.0, 2.0])
+    for told, expected in zip(ps.trace(f, x)(x), f(x), strict=True):
+        np.testing.assert_array_equal(told, expected)
