@@ -9,6 +9,7 @@ import numpy as np
 from primsplit import dims, tracing
 from primsplit.array import Array
 from primsplit.dims import Dim, Shape, Size
+from primsplit.infer import fresh
 from primsplit.ir import Type
 from primsplit.ops import op
 
@@ -82,6 +83,34 @@ def reshape_to(x: Array, shape: Sequence[Dim]) -> Array:
 def reshape_strictly(x: Array, shape: Sequence[Dim]) -> Array:
     """`x` in this shape; a run in which that has not as many elements fails."""
     return op.Reshape(x, tracing.size_vector(shape), allowzero=1, types=[Type(x.dtype, shape)])
+
+
+def of_size(x: Array, axis: int, size: Dim) -> Array:
+    """`x`, whose axis has this size; a run in which it has another fails."""
+    axis %= x.ndim
+    if dims.same(x.shape[axis], size):
+        return x
+    return reshape_strictly(x, (*x.shape[:axis], size, *x.shape[axis + 1 :]))
+
+
+def of_shape(x: Array, shape: Sequence[Dim]) -> Array:
+    """`x`, which has this shape; a run in which it has another fails.
+
+    Where several sizes are undecided the number of elements would not tell a shape from its transpose. ONNX's Expand
+    does, though it takes a size of 1 for any other.
+    """
+    undecided = [i for i, (own, size) in enumerate(zip(x.shape, shape, strict=True)) if not dims.same(own, size)]
+    if len(undecided) < 2:
+        return of_size(x, undecided[0], shape[undecided[0]]) if undecided else x
+    return expanded_strictly(x, shape)
+
+
+def expanded_strictly(x: Array, shape: Sequence[Dim]) -> Array:
+    """`x` broadcast to a shape; a run in which it cannot be fails. To a size of 1 Expand itself would keep another."""
+    lead = len(shape) - x.ndim
+    own = tuple(s if dims.same(d, s) else fresh("wide") for d, s in zip(x.shape, shape[lead:], strict=True))
+    wide = op.Expand(x, tracing.size_vector(shape), types=[Type(x.dtype, (*shape[:lead], *own))])
+    return reshape_strictly(wide, shape)
 
 
 def zeros(shape: Sequence[Dim], dtype: np.dtype[Any]) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import FUNCTIONS, Array
-from primsplit.broadcasting import expand_to, reshape_to, transpose
+from primsplit.broadcasting import expand_to, of_size, reshape_to, transpose
 from primsplit.dims import Dim, Size, product
 from primsplit.errors import ShapeError
 from primsplit.ops import op
@@ -73,6 +73,7 @@ def _diagonal(term: Term) -> Term:
             second = labels.index(label, first + 1)
             if not dims.could_be(array.shape[first], array.shape[second]):
                 raise _mismatch(label, array.shape[first], array.shape[second])
+            array = of_size(array, second, array.shape[first])
             array = FUNCTIONS[np.diagonal](array, axis1=first, axis2=second)
             labels = [*(x for i, x in enumerate(labels) if i not in {first, second}), label]
     return Term(array, tuple(labels))

@@ -6,7 +6,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import expand_to, reshape_to
+from primsplit.broadcasting import expand_to, of_shape, reshape_to
 from primsplit.dims import Dim
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.infer import fresh
@@ -104,7 +104,8 @@ def histogram(
         added = cast_to(inside, np.int64)
     else:
         given = array_like(weights)
-        added = op.Where(inside, reshape_to(given, values.shape), np.zeros((), given.dtype))
+        given = of_shape(reshape_to(given, (given.size,)), values.shape)
+        added = op.Where(inside, given, np.zeros((), given.dtype))
     found = counted(op.Max(places, 0), added, count)
     if density:
         widths = difference(edges, 0)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from primsplit import dims, tracing
 from primsplit.array import FUNCTIONS, Array, implements, unsupported
-from primsplit.broadcasting import count_up, expand_to, full, reshape_strictly
+from primsplit.broadcasting import count_up, expand_to, full, of_shape
 from primsplit.dims import Dim, Size
 from primsplit.errors import DtypeError, IndexingError, ShapeError
 from primsplit.ir import BFLOAT16, Type
@@ -56,22 +56,15 @@ def _of_one_shape(arrays: Sequence[Array], axis: int) -> list[Array]:
 
     onnxruntime does not look at the sizes of an array without elements, and leaves memory as it was in its place.
     """
-    found = list(arrays)
     if len({a.ndim for a in arrays}) > 1:
-        return found
-    for other in range(arrays[0].ndim):
-        sizes = [a.shape[other] for a in arrays]
-        wanted = next((s for s in sizes if not isinstance(s, Size)), sizes[0])
-        if other == axis or all(dims.same(s, wanted) or not isinstance(s, Size) for s in sizes):
-            continue
-        found = [_resized(a, other, wanted) for a in found]
+        return list(arrays)
+    along = zip(*(a.shape for a in arrays), strict=True)
+    wanted = [next((s for s in sizes if not isinstance(s, Size)), sizes[0]) for sizes in along]
+    found = []
+    for a in arrays:
+        own = [s if i == axis or not isinstance(s, Size) else wanted[i] for i, s in enumerate(a.shape)]
+        found.append(of_shape(a, own))
     return found
-
-
-def _resized(x: Array, axis: int, size: Dim) -> Array:
-    if dims.same(x.shape[axis], size) or not isinstance(x.shape[axis], Size):
-        return x
-    return reshape_strictly(x, (*x.shape[:axis], size, *x.shape[axis + 1 :]))
 
 
 @implements(np.concatenate)

@@ -9,6 +9,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import FUNCTIONS, Array
+from primsplit.broadcasting import of_shape
 from primsplit.dims import Dim, Shape, Size
 from primsplit.errors import IndexingError
 from primsplit.ir import BFLOAT16, Block, Const, Op, Value, Var
@@ -230,6 +231,7 @@ def _mask_entries(part: np.ndarray[Any, Any] | Array, shape: Shape, axis: int) -
         places = Array(tracing.constant(np.argwhere(np.atleast_1d(known)).astype(np.int64)))
     else:
         condition = Array(condition.value)
+        condition = of_shape(condition, shape[axis : axis + condition.ndim])
         places = places_of(condition if condition.ndim else op.Unsqueeze(condition, [0]))
     mask = Mask(condition, places)
     if not part.ndim:

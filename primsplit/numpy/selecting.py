@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import count_up, expand_to, reshape_to
+from primsplit.broadcasting import count_up, expand_to, of_shape, reshape_to
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, IndexingError, ShapeError
 from primsplit.infer import broadcast_shapes
@@ -174,7 +174,7 @@ def place(arr: Array, mask: Any, vals: Any) -> None:
     new = as_written(vals, arr)
     new = reshape_to(new, (new.size,))
     row = reshape_to(Array(arr.value), (arr.size,))
-    condition = cast_to(array_like(mask), bool)
+    condition = _of_one_size(cast_to(array_like(mask), bool), arr)
     places = op.Squeeze(places_of(reshape_to(condition, (condition.size,))), [1])
     numbers = op.Mod(count_up(places.shape[0]), op.Max(size_as(new.size, np.int64), 1))
     done = op.ScatterND(row, op.Unsqueeze(places, [1]), op.Gather(new, numbers))
@@ -186,7 +186,12 @@ def putmask(a: Array, mask: Any, values: Any) -> None:
     """Where the mask is True, write the element of `values`, repeated as needed, at the same place in a row."""
     new = as_written(values, a)
     wide = expand_to(new, a.shape) if new.ndim == 0 else resize(new, a.shape)
-    a.assign(select(cast_to(array_like(mask), bool), wide, Array(a.value)))
+    a.assign(select(_of_one_size(cast_to(array_like(mask), bool), a), wide, Array(a.value)))
+
+
+def _of_one_size(mask: Array, a: Array) -> Array:
+    """The mask, which has as many elements as the array; a run in which it has not fails."""
+    return of_shape(mask, a.shape) if mask.ndim == a.ndim else mask
 
 
 @implements(np.copyto)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import expand_to, reshape_to
+from primsplit.broadcasting import expand_to, of_shape, reshape_to
 from primsplit.dims import Size, is_one
 from primsplit.errors import ShapeError
 from primsplit.lifting import as_array
@@ -100,12 +100,13 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
 def _weights(w: Array, x: Array, axes: Sequence[int]) -> Array:
     """Weights shaped like `x`, or like the axes that are averaged over, so that they broadcast to `x`."""
     if w.ndim == x.ndim:
-        return w
+        return of_shape(w, x.shape)
     if w.ndim != len(axes):
         raise ShapeError(
             f"np.average: weights with {w.ndim} axes for an average over {len(axes)} of {x.ndim} axes",
             place=tracing.user_place(),
         )
+    w = of_shape(w, [x.shape[a] for a in axes])
     sizes = iter(w.shape)
     return reshape_to(w, tuple(next(sizes) if i in axes else 1 for i in range(x.ndim)))
 

@@ -8,7 +8,15 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array
-from primsplit.broadcasting import count_up, expand_to, inverse_permutation, reshape_to, transpose, zeros
+from primsplit.broadcasting import (
+    count_up,
+    expand_to,
+    expanded_strictly,
+    inverse_permutation,
+    reshape_to,
+    transpose,
+    zeros,
+)
 from primsplit.calls.primitive import stop_gradient
 from primsplit.dims import Dim, Shape
 from primsplit.errors import ShapeError
@@ -82,11 +90,13 @@ def aligned(v: Array, labels: Sequence[Label]) -> Array:
 
 
 def fitted(v: Array, shape: Shape) -> Array:
-    """`v` broadcast to a shape. Raises ShapeError where it can never be."""
+    """`v` broadcast to a shape. Raises ShapeError where it can never be; a run in which it cannot be fails."""
     lead = len(shape) - v.ndim
     if lead < 0 or not all(dims.is_one(d) or dims.could_be(d, s) for d, s in zip(v.shape, shape[lead:], strict=True)):
         raise _unfit(v.shape, _told(shape))
-    return expand_to(v, shape)
+    if all(dims.is_one(d) or dims.same(d, s) for d, s in zip(v.shape, shape[lead:], strict=True)):
+        return expand_to(v, shape)
+    return expanded_strictly(v, shape)
 
 
 def _told(shape: Shape) -> str:

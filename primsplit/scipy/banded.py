@@ -6,14 +6,13 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array
-from primsplit.broadcasting import count_up
+from primsplit.broadcasting import count_up, of_size
 from primsplit.errors import ShapeError
 from primsplit.ir import Type
 from primsplit.numpy.axes import END
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.dense.tridiagonal import solve_tridiagonal
 from primsplit.numpy.linalg import matrices
-from primsplit.numpy.linalg.operands import with_rows
 from primsplit.ops import op
 
 __all__ = ["solve_banded", "solveh_banded"]
@@ -37,11 +36,11 @@ def solve_banded(
     if not isinstance(ab, Array) and not isinstance(b, Array):
         return np.linalg.solve(_written_out(_counted(np.asarray(ab), l_and_u), l_and_u), np.asarray(b))
     rows, right = matrices(ab, b)
-    rows = with_rows(_counted(rows, l_and_u), sum(l_and_u) + 1, axis=0)
+    rows = of_size(_counted(rows, l_and_u), 0, sum(l_and_u) + 1)
     column = op.Unsqueeze(right, [1]) if len(right.shape) == 1 else right
     found: Any
     if tuple(l_and_u) == (1, 1):
-        found = _three_diagonals(rows, with_rows(column, rows.shape[-1], axis=0))
+        found = _three_diagonals(rows, of_size(column, 0, rows.shape[-1]))
     else:
         found = np.linalg.solve(_written_out(rows, l_and_u), column)
     return op.Squeeze(found, [-1]) if len(right.shape) == 1 else found

@@ -1,4 +1,7 @@
-"""NumPy's functions with symbols for sizes, run at 1 and 0, to second order: those that other tests fix sizes of."""
+"""NumPy's functions with symbols for sizes, run at 1 and 0, to second order: those that other tests fix sizes of.
+
+Then runs in which two sizes do not fit, as NumPy would say.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.numpy.agreement import check_grads, gapped
+import primsplit as ps
+from tests.numpy.agreement import by_symbols, check_grads, gapped
 
 X, Y = gapped(3, 4, seed=1), gapped(3, 4, seed=2)
 V, W = gapped(5, seed=4), gapped(5, seed=5)
@@ -118,3 +122,55 @@ def test_a_function_of_any_sizes_is_numpys_with_second_derivatives(name: str) ->
 def test_a_cast_to_float32_has_the_gradient_of_one_to_float64() -> None:
     # Of whole numbers, which float32 holds: differences of what is linear are exact for any step.
     check_grads(lambda x: x.astype(np.float32) * 2, np.rint(3 * X), step=10.0)
+
+
+def written(x: Any, y: Any) -> Any:
+    x = x * 1
+    x[:] = y
+    return x
+
+
+def added_to(x: Any, y: Any) -> Any:
+    x = x * 1
+    x += y
+    return x
+
+
+def written_through_a_mask(x: Any, y: Any) -> Any:
+    x = x * 1
+    x[y > 0] = 0.0
+    return x
+
+
+MISMATCHED: dict[str, tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]] = {
+    "dot": (np.dot, (3,), (1,)),
+    "dot of a known size": (lambda x, y: np.dot(np.arange(3.0), y) + x[0], (3,), (1,)),
+    "vdot": (np.vdot, (1,), (3,)),
+    "vecdot": (np.vecdot, (2, 3), (2, 1)),
+    "inner": (np.inner, (3, 1), (2, 3)),
+    "tensordot": (lambda x, y: np.tensordot(x, y, 1), (3, 1), (2, 3)),
+    "einsum of a diagonal": (lambda x, y: np.einsum("ii", x) * y, (4, 3), (1,)),
+    "solve": (lambda x, y: np.linalg.solve(x + 3 * np.eye(3), y), (3, 3), (4,)),
+    "mask": (lambda x, y: x[y > 0], (3,), (2,)),
+    "mask of columns": (lambda x, y: x[:, y > 0], (2, 3), (2,)),
+    "mask that is transposed": (lambda x, y: x[y > 0], (2, 3), (3, 2)),
+    "write": (written, (1,), (3,)),
+    "addition in place": (added_to, (1, 3), (3, 3)),
+    "write through a mask": (written_through_a_mask, (3,), (1,)),
+    "broadcast_to": (lambda x, y: np.broadcast_to(y, x.shape), (2, 1), (2,)),
+    "weights of an average": (lambda x, y: np.average(x, weights=y), (3,), (1,)),
+    "weights of a histogram": (lambda x, y: np.histogram(x, 3, (-9, 9), weights=y)[0], (3,), (1,)),
+    "concatenate": (lambda x, y: np.concatenate([x, y], axis=2), (2, 3, 2), (3, 2, 2)),
+}
+"""Sizes for which NumPy raises, of two arrays whose sizes are all symbols."""
+
+
+@pytest.mark.parametrize("name", MISMATCHED)
+def test_a_run_whose_sizes_numpy_refuses_fails(name: str) -> None:
+    function, *shapes = MISMATCHED[name]
+    arrays = [np.arange(1.0, 1 + np.prod(s)).reshape(s) for s in shapes]
+    with pytest.raises((ValueError, TypeError, IndexError)):
+        function(*arrays)
+    program = ps.trace(function, *by_symbols(tuple(arrays)))
+    with pytest.raises(ps.PrimsplitError, match=r"test_symbolic_sizes\.py"):
+        program(*arrays)

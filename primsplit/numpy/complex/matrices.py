@@ -10,14 +10,14 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import reshape_to
+from primsplit.broadcasting import of_size, reshape_to
 from primsplit.errors import ShapeError
 from primsplit.ir import Type
 from primsplit.numpy.axes import END
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.complex.operands import as_complex
 from primsplit.numpy.dense.loop import lower, swapped, upper
-from primsplit.numpy.linalg.operands import matrices, square, with_rows
+from primsplit.numpy.linalg.operands import matrices, square
 from primsplit.ops import op
 
 
@@ -39,7 +39,7 @@ def square_parts(*values: Any) -> list[Parts]:
     """`parts_of`, the first of square matrices. Raises ShapeError where they can never be."""
     first, *rest = parts_of(*values)
     (real,) = square(first.real)
-    return [Parts(real, with_rows(first.imag, real.shape[-1], axis=-1)), *rest]
+    return [Parts(real, of_size(first.imag, -1, real.shape[-1])), *rest]
 
 
 def mirrored(a: Any, triangle: str) -> Parts:

@@ -6,8 +6,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array
-from primsplit.broadcasting import reshape_to
-from primsplit.dims import Dim
+from primsplit.broadcasting import of_size
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import cast_to
@@ -34,13 +33,4 @@ def square(*values: Any) -> list[Array]:
     rows, columns = arrays[0].shape[-2:]
     if not dims.could_be(rows, columns):
         raise ShapeError(f"the matrix must be square, not {rows} by {columns}", place=tracing.user_place())
-    return [with_rows(arrays[0], rows, axis=-1), *arrays[1:]]
-
-
-def with_rows(x: Array, size: Dim, *, axis: int) -> Array:
-    """`x` whose axis has this size at run time, or the run fails."""
-    if dims.same(x.shape[axis], size):
-        return x
-    shape = list(x.shape)
-    shape[axis] = size
-    return reshape_to(x, shape)
+    return [of_size(arrays[0], -1, rows), *arrays[1:]]

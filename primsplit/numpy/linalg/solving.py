@@ -9,7 +9,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import expand_to, reshape_to
+from primsplit.broadcasting import expand_to, of_size, reshape_to
 from primsplit.dims import Shape, product
 from primsplit.errors import ShapeError
 from primsplit.infer import broadcast_shapes
@@ -19,7 +19,7 @@ from primsplit.numpy.dense import cholesky as cholesky_unit
 from primsplit.numpy.dense import lu, small
 from primsplit.numpy.dense.loop import identity_like
 from primsplit.numpy.dense.triangular import solve_triangular
-from primsplit.numpy.linalg.operands import square, with_rows
+from primsplit.numpy.linalg.operands import square
 from primsplit.numpy.products import matrix_product
 from primsplit.ops import op
 
@@ -79,7 +79,7 @@ def solve_matrix(a: Array, b: Array, unit: Callable[[Array, Array], Array]) -> A
         raise ShapeError(
             f"a matrix of {a.shape[-1]} columns and a right-hand side of {b.shape[-2]} rows", place=tracing.user_place()
         )
-    b = with_rows(b, a.shape[-1], axis=-2)
+    b = of_size(b, -2, a.shape[-1])
     if len(a.shape) == 2 and len(b.shape) > 2:
         return _side_by_side(a, b, unit)
     batch = _batch(a.shape[:-2], b.shape[:-2])
