@@ -44,7 +44,7 @@ class ModelFile:
 
 def read_file(path: str) -> ModelFile:
     """Read a model. Raises FileError where there is no file to read, ParseError where it holds no valid model."""
-    proto = _parsed(path)
+    proto = parsed(path)
     _import_contrib(proto)
     try:
         make_dense(proto, path)
@@ -81,7 +81,8 @@ def _check(proto: onnx.ModelProto, path: str) -> None:
         raise ParseError(f"{path} has two initializers of one name, or one without a name")
 
 
-def _parsed(path: str) -> onnx.ModelProto:
+def parsed(path: str) -> onnx.ModelProto:
+    """The protobuf in a file. Raises FileError where there is no file to read, ParseError where it holds no model."""
     try:
         found = os.stat(path)
         if not stat.S_ISREG(found.st_mode):

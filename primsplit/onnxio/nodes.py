@@ -6,7 +6,7 @@ import onnx
 
 from primsplit.definitions.earlier import CHANGED, EARLIER
 from primsplit.definitions.families import definition_of
-from primsplit.errors import FileError
+from primsplit.onnxio.modelfile import parsed
 from primsplit.onnxio.versions import domain_of, nodes_of, version_of
 
 RENAMED = {"Scatter": "ScatterElements"}
@@ -14,13 +14,11 @@ RENAMED = {"Scatter": "ScatterElements"}
 
 
 def node_kinds(path: str) -> Iterator[str]:
-    """The operator of every node of a file, in sub-graphs and model-local functions too. Raises FileError."""
-    try:
-        model = onnx.load(path, load_external_data=False)
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}") from None
-    except Exception as error:  # noqa: BLE001  # protobuf's own error classes differ between its implementations
-        raise FileError(f"{path} is no ONNX file: {str(error).splitlines()[0]}") from None
+    """The operator of every node of a file, in sub-graphs and model-local functions too.
+
+    Raises FileError or ParseError.
+    """
+    model = parsed(path)
     local = {(f.domain, f.name) for f in model.functions}
     for holder in (model, *model.functions):
         version = version_of(holder)
