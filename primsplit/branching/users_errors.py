@@ -3,10 +3,11 @@
 import dis
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from traceback import walk_tb
-from types import ModuleType, TracebackType
+from types import FrameType, ModuleType, TracebackType
 
 import numpy as np
 
@@ -152,13 +153,14 @@ def _array_asked(error: Exception) -> NumberAsked | None:
 def asked_by_library(error: BaseException) -> NumberAsked | None:
     """The error for a function of SciPy that failed on what is known only at run time; None for the user's own error.
 
-    Likewise for one of an installed package that names the class of traced arrays.
+    Likewise for one of an installed package that names the class of traced arrays, and for one of Python's own library
+    that was given one and does not take its type.
     """
     name, place = "", None
     is_told = re.search(rf"\b{Array.__name__}\b", str(error)) is not None
     for frame, line in walk_tb(error.__traceback__):
         code, module = frame.f_code, str(frame.f_globals.get("__name__"))
-        is_packages = is_told and bool(package_of(module))
+        is_packages = (is_told and bool(package_of(module))) or _is_of_pythons_library(error, frame)
         if not tracing.is_library(code.co_filename) and not is_packages:
             name, place = "", Place(code.co_filename, line, code.co_name)
         elif not name and (is_packages or module.startswith("scipy.")):
@@ -173,6 +175,13 @@ def asked_by_library(error: BaseException) -> NumberAsked | None:
         because=(str(error).partition("\n")[0],),
         cure="Put the line into a function with @ps.primitive and give it a rule with @ps.rrule.",
     )
+
+
+def _is_of_pythons_library(error: BaseException, frame: FrameType) -> bool:
+    module = str(frame.f_globals.get("__name__")).partition(".")[0]
+    if not isinstance(error, TypeError) or module not in sys.stdlib_module_names:
+        return False
+    return any(isinstance(v, Array) for v in frame.f_locals.values())
 
 
 def tell_caller(error: PrimsplitError) -> None:

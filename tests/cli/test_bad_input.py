@@ -316,6 +316,23 @@ ROWS = [
         ("run time",),
         "return statistics.fmean(x)",
     ),
+    *(
+        Row(
+            f"a function of Python's library, {module}",
+            f"""
+            import {module}
+            def loss(x):
+                return {call}
+            """,
+            (f"{module}.{called} raised TypeError for values that are known only at run time", "@ps.primitive"),
+            f"return {call}",
+        )
+        for module, call, called in [
+            ("statistics", "statistics.mean(x)", "mean"),
+            ("fractions", "fractions.Fraction(x) * x", "Fraction.__new__"),
+            ("json", "len(json.dumps(x)) * x[0]", "dumps"),
+        ]
+    ),
     Row(
         "an attribute that arrays do not have",
         "def loss(x): return x.foo()",
