@@ -56,8 +56,9 @@ def _checked(op: Op, found: Sequence[Any], inputs: Sequence[Array | None], wrt: 
             cure="A pullback returns one cotangent an input, None where there is no tangent.",
         )
     result: list[Value | None] = []
+    asked = frozenset(wrt)
     for position, (cotangent, primal) in enumerate(zip(found, inputs, strict=True)):
-        if position not in wrt or cotangent is None or primal is None:
+        if position not in asked or cotangent is None or primal is None:
             result.append(None)
             continue
         if not isinstance(cotangent, Array):
