@@ -22,6 +22,7 @@ from primsplit.passes.faults.precision import keep_double_products
 from primsplit.passes.faults.quotients import write_quotients
 from primsplit.passes.faults.reversals import reverse_at_least_one
 from primsplit.passes.faults.scan_axes import walk_first_axes
+from primsplit.passes.faults.shared_places import update_in_turn
 from primsplit.passes.faults.skipped_starts import cut_behind_windows
 from primsplit.passes.faults.squares import write_squares
 from primsplit.passes.faults.surplus_windows import cut_pools
@@ -89,6 +90,8 @@ def finish(
     if provider == "cpu" and not is_function:
         products = choose_by_masks(work_in_tiles(products))
     products = read_past_copies(products)
+    if provider == "cpu":
+        products = update_in_turn(products)
     sound = keep_faint_constants(keep_cast_stacks(keep_double_products(products, is_function=is_function)))
     written = copy_captured_dequantized(write_quotients(write_cosines(write_squares(sound))))
     if not gradients:

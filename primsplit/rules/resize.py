@@ -163,10 +163,11 @@ def _region_along(made: Resizing, position: int) -> Array | None:
     if made.roi is None or not made.is_cropping:
         return None
     count = len(made.axes)
-    ends = [[np.full(1, end, made.roi.dtype)] * count for end in (0, 1)]
-    for side, end in enumerate(ends):
-        end[position] = part(made.roi, position + side * count)
-    return op.Concat(*ends[0], *ends[1], axis=0)
+    ends: list[Any] = [np.full(1, end, made.roi.dtype) for end in (0, 1) for _ in range(count)]
+    ends[position] = part(made.roi, position)
+    ends[position + count] = part(made.roi, position + count)
+    found: Array = op.Concat(*ends, axis=0)
+    return found
 
 
 def multiply_along(dz: Array, matrix: Array, axis: int) -> Array:

@@ -1,0 +1,83 @@
+"""Updates of places that repeat are added up one after the other, however many threads there are."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.ops import op
+from primsplit.passes.faults.shared_places import ALONE
+from primsplit.passes.finish import finish
+
+
+def embedded(table: Any, places: Any, weights: Any) -> Any:
+    return np.sum(table[places] * weights)
+
+
+def kinds(program: Any) -> list[str]:
+    return [step.kind for step in finish(program.block).ops]
+
+
+@pytest.mark.parametrize(
+    ("rows", "count", "width"), [(4, 5000, 64), (1000, 20000, 64), (3, 400_000, 1), (2, 3, 200_000)]
+)
+@pytest.mark.parametrize("sizes", ["numbers", "symbols"])
+def test_the_gradient_of_an_embedding_is_the_same_in_every_run(rows: int, count: int, width: int, sizes: str) -> None:
+    """With onnxruntime's own kernel one run of seven lost updates on two cores."""
+    random = np.random.default_rng(0)
+    table = random.standard_normal((rows, width)).astype(np.float32)
+    places, weights = random.integers(0, rows, count), random.integers(-3, 4, (count, width)).astype(np.float32)
+    wanted = np.zeros(table.shape, np.float32)
+    np.add.at(wanted, places, weights)
+    specs = [table, places, weights]
+    if sizes == "symbols":
+        specs = [ps.spec("float32", ["R", "W"]), ps.spec("int64", ["N"]), ps.spec("float32", ["N", "W"])]
+    gradient = ps.split(embedded, *specs, wrt="table").joint()
+    for _ in range(10):
+        np.testing.assert_array_equal(gradient(table, places, weights)[1], wanted)  # small integers: sums are exact
+
+
+@pytest.mark.parametrize("reduction", ["add", "max", "min", "mul"])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_every_reduction_and_depth_has_a_form_of_one_thread(reduction: str, depth: int) -> None:
+    random = np.random.default_rng(1)
+    data = random.uniform(0.9, 1.1, (5, 6, 8))
+    count = 2 * ALONE // int(np.prod(data.shape[depth:]))
+    places = np.stack([random.integers(-size, size, count) for size in data.shape[:depth]], -1)
+    updates = random.uniform(0.99, 1.01, (count, *data.shape[depth:]))
+    combined = {"add": np.add, "max": np.maximum, "min": np.minimum, "mul": np.multiply}[reduction]
+
+    def scattered(*arrays: Any) -> Any:
+        return op.ScatterND(*arrays, reduction=reduction)
+
+    specs = (
+        ps.spec("float64", [5, "K", 8]),
+        ps.spec("int64", ["N", depth]),
+        ps.spec("float64", ["N", *["K", 8][depth - 1 :]]),
+    )
+    for given in ((data, places, updates), specs):
+        found = ps.trace(scattered, *given)(data, places, updates)
+        np.testing.assert_allclose(found, in_turn(data, places, updates, combined), rtol=1e-9)
+    few = data, places[:7], updates[:7]
+    np.testing.assert_array_equal(ps.trace(scattered, *specs)(*few), in_turn(*few, combined))
+
+
+def in_turn(data: Any, places: Any, updates: Any, combined: Any) -> Any:
+    found = data.copy()
+    for place, update in zip(places, updates, strict=True):
+        found[tuple(place)] = combined(found[tuple(place)], update)
+    return found
+
+
+def test_what_one_thread_does_and_distinct_places_stay_as_they_are() -> None:
+    def added(x: Any, places: Any, u: Any) -> Any:
+        return op.ScatterND(x, places, u, reduction="add")
+
+    x, u = ps.spec("float32", [1000, 300]), ps.spec("float32", [900, 300])
+    distinct = np.arange(900)[:, None]
+    assert kinds(ps.trace(lambda x, u: added(x, distinct, u), x, u)) == ["ScatterND"]
+    small = ps.trace(added, ps.spec("float32", [9, 8]), ps.spec("int64", [70, 1]), ps.spec("float32", [70, 8]))
+    assert kinds(small) == ["ScatterND"]
+    large = ps.trace(added, x, ps.spec("int64", [900, 1]), u)
+    assert kinds(large).count("ScatterND") == 3
