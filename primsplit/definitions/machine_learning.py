@@ -109,8 +109,9 @@ def linear_regressor(
     post_transform: str = "NONE",
     targets: int = 1,
 ) -> Any:
-    """`transform(x @ coefficients + intercepts)`."""
-    return rounded(transformed(_products(x, coefficients, intercepts, targets), post_transform))
+    """`transform(x @ coefficients + intercepts)`. Of one target onnxruntime transforms none but PROBIT."""
+    scores = _products(x, coefficients, intercepts, targets)
+    return rounded(transformed(scores, post_transform) if targets > 1 or post_transform == "PROBIT" else scores)
 
 
 @defines("ai.onnx.ml::LinearClassifier")
@@ -127,7 +128,8 @@ def linear_classifier(
 ) -> tuple[Any, Any]:
     """The label of the greatest score, which has no gradient, and the scores, transformed.
 
-    One score for two labels is that of the second: positive for it; that of the first is one less it.
+    One score for two labels is that of the second: positive for it; that of the first is one less it. onnxruntime
+    transforms such scores by LOGISTIC alone.
     """
     labels = classlabels_strings or classlabels_ints
     targets = len(intercepts) or max(len(labels), 1)
@@ -136,9 +138,10 @@ def linear_classifier(
         return labelled(op.ArgMax(scores, axis=1, keepdims=0), labels), rounded(transformed(scores, post_transform))
     is_second = op.Squeeze(op.Cast(op.Greater(scores, np.zeros((), scores.dtype)), to="int64"), [1])
     chosen = labelled(is_second, labels if len(labels) == 2 else ("0", "1") if classlabels_strings else (0, 1))
-    if len(labels) == 2:
-        scores = op.Concat(op.Sub(np.ones((), scores.dtype), scores), scores, axis=1)
-    return chosen, rounded(transformed(scores, post_transform) if len(labels) != 2 else scores)
+    if len(labels) != 2:
+        return chosen, rounded(transformed(scores, post_transform))
+    of_second = transformed(scores, "LOGISTIC") if post_transform == "LOGISTIC" else scores
+    return chosen, rounded(op.Concat(op.Sub(np.ones((), scores.dtype), of_second), of_second, axis=1))
 
 
 def _refused(kind: str, because: str) -> None:

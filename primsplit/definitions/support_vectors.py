@@ -62,7 +62,7 @@ def regressor(
         one = np.ones((), wide.dtype)
         sign = op.Where(op.Greater(scores, np.zeros((), wide.dtype)), one, -one)
         scores = jumping(sign, scores, "SVMRegressor", "of one class, its value is a sign")
-    return rounded(transformed(scores, post_transform))
+    return rounded(scores)
 
 
 @defines("ai.onnx.ml::SVMClassifier")
@@ -103,7 +103,8 @@ def classifier(
     label = labelled(op.ArgMax(tally, axis=1, keepdims=0), labels)
     if len(prob_a):
         likely = _likely(scores, prob_a, prob_b)
-        return label, rounded(_probabilities(likely) if count == 2 else _coupled(likely, votes))
+        shares = _probabilities(likely) if count == 2 else _coupled(likely, votes)
+        return label, rounded(transformed(shares, post_transform))
     return label, rounded(_shown(scores, count, post_transform))
 
 
@@ -166,8 +167,13 @@ def _pairs(coefficients: np.ndarray[Any, Any], sizes: list[int]) -> tuple[np.nda
 
 
 def _shown(scores: Array, count: int, post_transform: str) -> Any:
-    """The scores of all pairs; of two classes, that of each."""
+    """The scores of all pairs; of two classes, that of each.
+
+    onnxruntime's SOFTMAX of two classes is no such thing: the score of the second, and what it lacks to 1.
+    """
     if count > 2:
         return transformed(scores, post_transform)
+    if post_transform.startswith("SOFTMAX"):
+        return op.Concat(op.Sub(np.ones((), scores.dtype), scores), scores, axis=1)
     both = op.Concat(op.Neg(scores), scores, axis=1)
     return op.Sigmoid(both) if post_transform == "LOGISTIC" else both

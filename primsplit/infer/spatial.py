@@ -66,8 +66,11 @@ def grid_sample(site: Site) -> Sequence[Type]:
 
 @rule("AffineGrid")
 def affine_grid(site: Site) -> Sequence[Type]:
-    """One position for each place of an image of the given size [N, C, ...]."""
+    """One position for each place of an image of the given size [N, C, ...]; a matrix has a row for each of its axes."""
     sizes = site.sizes(1)
+    images, rows = site.shape(0)[:2]
+    if sizes is None and isinstance(rows, int):
+        return typed(site.type(0).dtype, (images, *(fresh("side") for _ in range(rows)), rows))
     if sizes is None:
         return infer_by_standard(site)
     return typed(site.type(0).dtype, (site.shape(0)[0], *sizes[2:], len(sizes) - 2))

@@ -62,6 +62,51 @@ ROWS = [
     row("LinearClassifier", X, outputs=("int64", F), coefficients=floats(4), intercepts=[0.5], classlabels_ints=[4, 7]),
     *(
         row(
+            "LinearClassifier",
+            X,
+            outputs=("int64", F),
+            coefficients=floats(4),
+            intercepts=[0.5],
+            classlabels_ints=[4, 7],
+            post_transform=name,
+        )
+        for name in ("LOGISTIC", "SOFTMAX")
+    ),
+    *(row("LinearRegressor", X, coefficients=floats(4), post_transform=name) for name in ("LOGISTIC", "SOFTMAX")),
+    *(
+        row(
+            "SVMRegressor",
+            X,
+            coefficients=floats(2),
+            support_vectors=floats(2, 4),
+            n_supports=2,
+            rho=[0.25],
+            kernel_type="RBF",
+            kernel_params=[0.3, 0.4, 2.0],
+            post_transform=name,
+        )
+        for name in ("LOGISTIC", "PROBIT")
+    ),
+    *(
+        row(
+            "SVMClassifier",
+            X,
+            outputs=("int64", F),
+            coefficients=floats(5),
+            support_vectors=floats(5, 4),
+            vectors_per_class=[2, 3],
+            rho=[0.1],
+            kernel_type="RBF",
+            kernel_params=[0.3, 0.0, 0.0],
+            classlabels_ints=[0, 1],
+            post_transform=name,
+            **more,
+        )
+        for name in ("LOGISTIC", "SOFTMAX")
+        for more in ({}, {"prob_a": [-1.5], "prob_b": [0.2]})
+    ),
+    *(
+        row(
             "SVMRegressor",
             X,
             coefficients=floats(5),

@@ -67,3 +67,20 @@ def test_pixels_are_counted_where_the_batch_is_a_multiple_of_the_image() -> None
         seed = RANDOM.random((len(grid), 1, 1, 2))
         y, slope = made(x, grid, seed)
         np.testing.assert_allclose((slope * x).sum(), (y * seed).sum(), err_msg="a sample is linear in the image")
+
+
+@pytest.mark.parametrize("size", [(2, 3, 4, 5), (2, 1, 3, 2, 4)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_matrices_tell_the_axes_of_a_grid_whose_size_only_the_run_knows(size: tuple[int, ...], dtype: str) -> None:
+    rank = len(size) - 2
+    theta = np.random.default_rng(0).standard_normal((2, rank, rank + 1)).astype(dtype)
+
+    def gridded(theta: Any, size: Any) -> Any:
+        return op.AffineGrid(theta, size)
+
+    told = np.array(size)
+    wanted = ps.trace(lambda theta: gridded(theta, told), theta)(theta)
+    specs = ps.spec(dtype, ["N", rank, rank + 1]), ps.spec("int64", ["K"])
+    value, gradient = ps.split(gridded, *specs, wrt="theta").joint()(theta, told, wanted)
+    np.testing.assert_allclose(value, wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(np.sum(gradient * theta), np.sum(wanted**2), rtol=1e-5)  # a grid is linear in theta
