@@ -1,7 +1,6 @@
 """Traced functions called on arrays: traced once per signature, kept, and run by onnxruntime."""
 
 import functools
-import inspect
 import itertools
 import operator
 import threading
@@ -17,6 +16,7 @@ from primsplit.functionlike import FunctionLike, remade, require_function
 from primsplit.limited import Limited, Recent
 from primsplit.once import Turns
 from primsplit.programs.examples import Way
+from primsplit.programs.labels import takes
 from primsplit.programs.looks import leaf_key, look_of
 from primsplit.programs.out import filled, refuse_traced
 from primsplit.programs.prepared import Prepared
@@ -234,7 +234,7 @@ class Compiled(FunctionLike):
             named,
             name=getattr(self.of, "__name__", ""),
             branches=branches,
-            named_like=self.of if self.last or _takes(self.of, len(args)) else None,
+            named_like=self.of if self.last or takes(self.of, len(args)) else None,
             last=self.last,
             counted=self.counted,
             ways=ways,
@@ -265,17 +265,16 @@ class Compiled(FunctionLike):
         return BY_BRANCHES if self.branches == "guard" else None
 
 
+class Batched(Compiled):
+    """The function of a batch; of a guarded function, whose guard says nothing of many examples, by its branches."""
+
+    def guard_value(self, args: Arguments, named: dict[str, Any]) -> Any:
+        """That it is recorded by its branches, where it is guarded."""
+        return BY_BRANCHES if self.is_guarded else None
+
+
 def _is_traced(args: Arguments, named: dict[str, Any]) -> bool:
     return any(isinstance(leaf, Array) for leaf in trees.flatten((args, named))[0])
-
-
-def _takes(function: Function, count: int) -> bool:
-    """True for a function with names for so many positional arguments."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return False
-    return sum(p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD} for p in parameters) >= count
 
 
 BY_BRANCHES = "by its branches"
@@ -342,7 +341,7 @@ def vmap(function: Function, in_axes: Axes = 0, out_axes: Axes = 0, *, branches:
     def batch_of(*args: Any, **named: Any) -> Any:
         return batched_call(function, args, named, in_axes, out_axes)
 
-    return Compiled(batch_of, function, branches=branches)
+    return Batched(batch_of, function, branches=branches)
 
 
 def vjp(

@@ -20,7 +20,7 @@ from primsplit.functionlike import remade, require_function
 from primsplit.ir import Type
 from primsplit.lifting import as_array
 from primsplit.ops import op
-from primsplit.programs.compiled import BY_BRANCHES, Compiled
+from primsplit.programs.compiled import BY_BRANCHES, Batched, Compiled
 from primsplit.programs.program import ARRAY, Program
 from primsplit.programs.trace_program import check_option, trace_program
 from primsplit.providers import Provider
@@ -126,10 +126,13 @@ def _recorded(target: Compiled) -> "OrderedDict[Any, Program]":
 
 
 def guard_of(target: Any) -> Function | None:
-    """The guard of a guarded function or of a transform of one, as a function of the target's arguments."""
+    """The guard of a guarded function or of a transform of one, as a function of the target's arguments.
+
+    None where it is recorded by its branches, as a batch is.
+    """
     if isinstance(target, Guarded):
         return target.guard
-    inner = guard_of(target.of) if isinstance(target, Compiled) else None
+    inner = guard_of(target.of) if isinstance(target, Compiled) and not isinstance(target, Batched) else None
     return inner and (lambda *args, **named: inner(*target.own(args), **named))
 
 

@@ -27,6 +27,15 @@ def input_names(function: Callable[..., Any], spec: TreeSpec, last: str = "") ->
     return kept_apart(names)
 
 
+def takes(function: Callable[..., Any], count: int) -> bool:
+    """True for a function with names for so many positional arguments."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return sum(p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD} for p in parameters) >= count
+
+
 def _parameter(parameters: Sequence[inspect.Parameter], position: int) -> str:
     named = [p.name for p in parameters if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
     if position < len(named):

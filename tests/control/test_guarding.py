@@ -177,3 +177,20 @@ def test_every_transform_of_a_guarded_function_asks_the_guard_of_its_own_argumen
         assert ps.hvp(guarded)(at, one) == ps.hvp(guarded, (at,), one) == bend
         assert ps.value_grad_and_hvp(guarded)(at, one) == (value, slope, bend)
         assert ps.hessian(guarded)(at) == bend
+
+
+def test_the_examples_of_a_batch_have_a_guard_each() -> None:
+    """The batch of a guarded function is recorded by its branches: one guard says nothing of several examples."""
+    guarded = ps.guarded(lambda v: v**3 if v > 1 else v**2, lambda v: bool(v > 1))
+    batch, gradients = ps.vmap(guarded), ps.vmap(ps.grad(guarded))
+    for x in (np.array([0.5, 2.0, 3.0]), np.array([0.5, 0.25, 0.75]), np.array([3.0, 2.0, 0.5])):
+        np.testing.assert_allclose(batch(x), np.where(x > 1, x**3, x**2), rtol=1e-12)
+        np.testing.assert_allclose(gradients(x), np.where(x > 1, 3 * x**2, 2 * x), rtol=1e-12)
+
+
+def test_one_file_of_a_batch_has_the_ways_of_its_examples(tmp_path: pathlib.Path) -> None:
+    batch, x = ps.vmap(ps.guarded(lambda v: v**3 if v > 1 else v**2, lambda v: bool(v > 1))), np.array([0.5, 2.0])
+    batch(x)
+    path = str(tmp_path / "batch.onnx")
+    ps.export_guarded(batch, path)
+    np.testing.assert_allclose(ps.load(path)(x[::-1].copy()), [8.0, 0.25], rtol=1e-12)
