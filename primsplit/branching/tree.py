@@ -43,7 +43,7 @@ class PathTree:
             ranks = [(a.type.rank, b.type.rank) for a, b in zip(path.results, self.model.results, strict=True)]
             if all(a == b for a, b in ranks):
                 return
-        told = (_told(self.model), _told(path))
+        told = tuple(_told(p, is_nested=path.spec != self.spec) for p in (self.model, path))
         raise TraceError(
             "the paths of the function return results of another structure or number of axes",
             place=path.taken[-1].place,
@@ -209,9 +209,13 @@ def _fail_without_result(paths: Sequence[Path]) -> None:
 
 def _is_nothing(spec: trees.TreeSpec | None) -> bool:
     """True for the structure of None, or of a function's None and the values of states."""
-    nothing = trees.flatten(None)[1]
-    result, *values = spec.children() if spec is not None and spec.num_children == 2 else (spec,)
-    return result == nothing and all(v.type is list for v in values)
+    return spec is not None and _without_states(spec) == trees.flatten(None)[1]
+
+
+def _without_states(spec: trees.TreeSpec) -> trees.TreeSpec:
+    """The structure of what a function returns, of that and the values of states."""
+    result, *values = spec.children() if spec.num_children == 2 else (spec,)
+    return result if all(v.type is list for v in values) else spec
 
 
 def _position(path: Path, depth: int) -> int:
@@ -236,10 +240,12 @@ def _parts(group: Sequence[Path], depth: int) -> bool:
     return len({p.taken[depth].outcome for p in group}) > 1
 
 
-def _told(path: Path) -> str:
+def _told(path: Path, *, is_nested: bool) -> str:
+    """What a path returns, after its last condition: how it is nested, or else the types."""
     line = path.taken[-1].place if path.taken else None
-    results = ", ".join(str(a.type) for a in path.results)
-    return f"after {line}: {results}"
+    if is_nested and path.spec is not None:
+        return f"after {line}: {trees.brief(_without_states(path.spec))}"
+    return f"after {line}: {', '.join(str(a.type) for a in path.results)}"
 
 
 def _learn_sizes(sizes: dict[str, Dim], theirs: Type, mine: Type) -> None:

@@ -364,3 +364,12 @@ def test_the_error_of_the_run_that_came_further_is_told() -> None:
 
     with pytest.raises(TraceError, match="return results of another structure"):
         ps.trace(differently, 0.5)
+
+
+def test_paths_that_return_other_containers_are_told_apart() -> None:
+    def either(x):
+        return {"low": x} if x[0] > 1 else {"high": x}
+
+    with pytest.raises(TraceError, match="return results of another structure") as caught:
+        ps.trace(either, np.ones(2))
+    assert [told[told.index("{") :] for told in caught.value.because] == ["{'low': *}", "{'high': *}"]
