@@ -2,21 +2,23 @@
 
 It shares the rows of updates out among threads, which read and write the same element without waiting for each other
 (microsoft/onnxruntime#18048): the gradient of an embedding is wrong in one run of seven. One thread does all that
-costs less than its thread pool's start. So what is small stays, what is known to be large becomes a chain of such
-small ones or, as what turns out to be large, a ScatterElements, which has one thread.
+costs less than its thread pool's start. So what is small stays, and what is larger becomes a chain of such small ones,
+which takes as long, or, where that were too many, a ScatterElements, which has one thread and takes five times as long.
+Where only the run knows the sizes, it chooses.
 """
 
-import functools
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from primsplit import tracing
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to
 from primsplit.dims import Dim, product
-from primsplit.ir import Block, Const, Op, Value
+from primsplit.infer import fresh
+from primsplit.ir import Block, Const, Op, Type, Value
 from primsplit.nested import record
 from primsplit.ops import op
 from primsplit.passes.compositions.cuda import scatter_elements
@@ -24,10 +26,12 @@ from primsplit.passes.faults.empty_layers import alone
 from primsplit.passes.rewriting import Rewriter, recorded_beside
 from primsplit.schema import text
 
-ALONE = 100_000
-"""As many elements one thread takes: onnxruntime counts a cycle for each, and as many for the start of a second."""
+ALONE = 200_000
+"""As many elements one thread takes: onnxruntime counts a cycle for each, and 210,000 for a second to start."""
 CHAIN = 16
 """The most ScatterND that stand for one."""
+MOST = ALONE * CHAIN // 2
+"""As many elements a chain takes; where only the run knows the sizes, a link has up to a row more than its share."""
 
 
 def update_in_turn(block: Block) -> Block:
@@ -84,37 +88,57 @@ def _are_distinct(indices: Value, shape: Sequence[Dim]) -> bool:
 
 def _ordered(step: Op) -> list[Op]:
     """Ops that give what the ScatterND does, by one thread; the last gives its output."""
-    _, indices, updates = _operands(step)
-    rows, size = product((indices.type.shape or ())[:-1]), product(updates.type.shape or ())
+    size = product(_operands(step)[2].type.shape or ())
     with recorded_beside(step) as around:
-        if isinstance(rows, int) and isinstance(size, int):
-            _in_turn(step, rows, size)
+        if not isinstance(size, int):
+            _what_fits(step)
+        elif size < CHAIN * ALONE:
+            _in_turn(step)
         else:
-            by_elements = record("by_elements", [], functools.partial(_by_elements, step))
-            is_small = op.Less(op.Size(Array(updates)), np.int64(ALONE)).value
+            _by_elements(step)
     *before, last = around.ops
-    if isinstance(rows, int) and isinstance(size, int):
-        return [*before, replace(last, outputs=step.outputs)]
-    attributes = {"then_branch": alone(step), "else_branch": by_elements}
-    return [*around.ops, step.beside("If", (is_small,), step.outputs, attributes)]
+    return [*before, replace(last, outputs=step.outputs)]
 
 
-def _in_turn(step: Op, rows: int, size: int) -> None:
-    """Record a chain of ScatterND, each of so few updates that one thread does it."""
+def _what_fits(step: Op) -> None:
+    """Record Ifs that choose the ScatterND itself, a chain, or a ScatterElements by the number of elements."""
+    data, _, updates = map(Array, _operands(step))
+    size = op.Size(updates)
+
+    def below(limit: int, then: Block, otherwise: Callable[[], Array]) -> Array:
+        branches = {"then_branch": then, "else_branch": record("larger", [], lambda: [otherwise().value])}
+        return Array(tracing.emit("If", [op.Less(size, np.int64(limit)).value], branches, types=[data.type])[0])
+
+    chain = record("in_turn", [], lambda: [_in_turn(step).value])
+    below(ALONE, alone(step), lambda: below(MOST, chain, lambda: _by_elements(step)))
+
+
+def _in_turn(step: Op) -> Array:
+    """A chain of ScatterND, each of so few updates that one thread does it."""
     data, indices, updates = map(Array, _operands(step))
-    depth = int(indices.shape[-1])
-    each = max(1, ALONE * rows // size)
-    if math.ceil(rows / each) > CHAIN:
-        _by_elements(step)
+    depth, rows = int(indices.shape[-1]), product(indices.shape[:-1])
+    places, changes = reshape_to(indices, (rows, depth)), reshape_to(updates, (rows, *data.shape[depth:]))
+    for start, end, count in _parts(rows, product(updates.shape), places):
+        types = [Type(x.dtype, (count, *x.shape[1:])) for x in (places, changes)]
+        some = [op.Slice(x, start, end, [0], types=[t]) for x, t in zip((places, changes), types, strict=True)]
+        data = op.ScatterND(data, *some, **step.attributes)
+    return data
+
+
+def _parts(rows: Dim, size: Dim, places: Array) -> Iterator[tuple[Any, Any, Dim]]:
+    """Where each link of a chain starts and ends, and how many rows it has."""
+    if isinstance(rows, int) and isinstance(size, int):
+        each = max(1, ALONE * rows // size)
+        for start in range(0, rows, each):
+            end = min(rows, start + each)
+            yield [start], [end], end - start
         return
-    places = reshape_to(indices, (rows, depth))
-    changes = reshape_to(updates, (rows, *data.shape[depth:]))
-    for start in range(0, rows, each):
-        end = min(rows, start + each)
-        part = [op.Slice(whole, [start], [end], [0]) for whole in (places, changes)]
-        data = op.ScatterND(data, *part, **step.attributes)
+    share = op.Div(op.Add(op.Shape(places, end=1), np.int64(CHAIN - 1)), np.int64(CHAIN))
+    for k in range(CHAIN):
+        first = op.Mul(share, np.int64(k))
+        yield first, op.Add(first, share), fresh("updates")
 
 
-def _by_elements(step: Op) -> list[Value]:
+def _by_elements(step: Op) -> Array:
     reduction = text(step.attributes["reduction"])
-    return [scatter_elements(*map(Array, _operands(step)), reduction=reduction).value]
+    return scatter_elements(*map(Array, _operands(step)), reduction=reduction)

@@ -20,7 +20,7 @@ def kinds(program: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("rows", "count", "width"), [(4, 5000, 64), (1000, 20000, 64), (3, 400_000, 1), (2, 3, 200_000)]
+    ("rows", "count", "width"), [(4, 5000, 64), (1000, 40000, 64), (3, 400_000, 1), (2, 3, 200_000), (2, 17, 90_000)]
 )
 @pytest.mark.parametrize("sizes", ["numbers", "symbols"])
 def test_the_gradient_of_an_embedding_is_the_same_in_every_run(rows: int, count: int, width: int, sizes: str) -> None:
@@ -80,4 +80,4 @@ def test_what_one_thread_does_and_distinct_places_stay_as_they_are() -> None:
     small = ps.trace(added, ps.spec("float32", [9, 8]), ps.spec("int64", [70, 1]), ps.spec("float32", [70, 8]))
     assert kinds(small) == ["ScatterND"]
     large = ps.trace(added, x, ps.spec("int64", [900, 1]), u)
-    assert kinds(large).count("ScatterND") == 3
+    assert kinds(large) == ["Slice", "Slice", "ScatterND"] * 2
