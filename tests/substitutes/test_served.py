@@ -271,6 +271,12 @@ def test_the_numbers_that_a_table_had_are_those_of_the_moment_of_recording() -> 
     np.testing.assert_array_equal(gradient(X), [5.0, 5.0, 5.0])
 
 
+def test_an_array_of_a_size_that_only_the_run_knows_is_iterable() -> None:
+    program = ps.trace(lambda x: np.sum(x) if np.iterable(x) else x, ps.spec("float64", ["N"]))
+    assert program(X) == np.sum(X)
+    assert not ps.trace(lambda x: x * np.iterable(x), ps.spec("float64", []))(2.0)
+
+
 def test_what_a_library_converts_is_not_told_as_the_users_own_float() -> None:
     with pytest.raises(ps.PrimsplitError) as caught:
         ps.trace(lambda x: statistics.fmean(x), X)
