@@ -142,8 +142,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
         width = difference(points, 0 if flat else one_axis(axis, points.ndim))
         if flat:
             width = reshape_to(width, tuple(width.size if i == place else 1 for i in range(values.ndim)))
-    middle = (slab(values, place, 1, END) + slab(values, place, 0, -1)) / 2.0
-    return np.sum(width * middle, axis=place)
+    both = slab(values, place, 1, END) + slab(values, place, 0, -1)
+    return np.sum(width * both / 2.0, axis=place)
 
 
 @implements(np.gradient)

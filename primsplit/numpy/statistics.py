@@ -90,7 +90,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         scale = size_as(count_along(x, axes), found.dtype)
     else:
         w = _weights(array_like(weights), x, axes)
-        dtype = np.result_type(x.dtype, w.dtype, *([] if x.type.is_float or w.type.is_float else [np.float64]))
+        dtype = np.result_type(x.dtype, w.dtype, *([] if x.type.is_float else [np.float64]))
         x, w = cast_to(x, dtype), cast_to(w, dtype)
         scale = reduced("ReduceSum", expand_to(w, x.shape), axes, keepdims)
         found = op.Div(reduced("ReduceSum", op.Mul(x, w), axes, keepdims), scale)

@@ -50,6 +50,9 @@ VALUES: dict[str, Callable[[Any], Any]] = {
     "cumprod": lambda x: np.cumprod(x, 1),
     "running maximum": lambda x: np.maximum.accumulate(x, 1),
     "diff": np.diff,
+    "trapezoid": lambda x: np.trapezoid(x, axis=0),
+    "trapezoid at float32 points": lambda x: np.trapezoid(x, np.array([0, 1, 3], np.float32), axis=0),
+    "trapezoid at its own points": lambda x: np.trapezoid(x, x[:, 0], axis=0),
     "gradient": lambda x: np.gradient(x, axis=0),
     "gradient at falling unsigned points": lambda x: np.gradient(x, np.array([9, 5, 2], np.uint8), axis=0),
 }

@@ -41,6 +41,7 @@ VALUES: dict[str, Callable[[Any], Any]] = {
     "std": np.std,
     "std in float64": lambda x: np.std(x, 0, dtype=np.float64),
     "average": lambda x: np.average(x, 0),
+    "average with weights of float32": lambda x: np.average(x, 0, weights=np.array([1, 2, 0.5], np.float32)),
     "cov of one variable": lambda x: np.cov(x[0], ddof=0),
     "cov with repeats": lambda x: np.cov(x, fweights=np.array([1, 2, 0, 3])),
 }
