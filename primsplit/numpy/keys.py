@@ -225,18 +225,28 @@ def _mask_entries(part: np.ndarray[Any, Any] | Array, shape: Shape, axis: int) -
                 f"of corresponding boolean axis is {own}"
             )
     known = part if isinstance(part, np.ndarray) else part.known()
-    condition = as_array(part) if known is None else Array(tracing.constant(known))
+    sizes = shape[axis : axis + part.ndim]
+    condition = Array(as_array(part).value if known is None else tracing.constant(known))
+    condition = of_shape(condition, sizes)
     if known is not None:
         # A mask without axes picks all or nothing of one new axis.
         places = Array(tracing.constant(np.argwhere(np.atleast_1d(known)).astype(np.int64)))
+        places = _where_sizes_fit(places, known.shape, sizes)
     else:
-        condition = Array(condition.value)
-        condition = of_shape(condition, shape[axis : axis + condition.ndim])
         places = places_of(condition if condition.ndim else op.Unsqueeze(condition, [0]))
     mask = Mask(condition, places)
     if not part.ndim:
         return [Fancy(_column(places, 0), mask, is_made=True)]
     return [Fancy(_column(places, i), mask) for i in range(part.ndim)]
+
+
+def _where_sizes_fit(places: Array, own: Shape, sizes: Shape) -> Array:
+    """The places in a run in which the axes have the mask's own sizes; another fails."""
+    for count, size in zip(own, sizes, strict=True):
+        if isinstance(size, Size):
+            none = of_shape(Array(tracing.constant(np.zeros(count, np.int64))), [size])
+            places = op.Add(places, op.ReduceSum(none, keepdims=0))
+    return places
 
 
 def _column(places: Array, position: int) -> Array:

@@ -136,6 +136,12 @@ def added_to(x: Any, y: Any) -> Any:
     return x
 
 
+def written_through(x: Any, mask: Any) -> Any:
+    x = x * 1
+    x[mask] = 0.0
+    return x
+
+
 def written_through_a_mask(x: Any, y: Any) -> Any:
     x = x * 1
     x[y > 0] = 0.0
@@ -152,6 +158,9 @@ MISMATCHED: dict[str, tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]
     "einsum of a diagonal": (lambda x, y: np.einsum("ii", x) * y, (4, 3), (1,)),
     "solve": (lambda x, y: np.linalg.solve(x + 3 * np.eye(3), y), (3, 3), (4,)),
     "mask": (lambda x, y: x[y > 0], (3,), (2,)),
+    "mask that is known": (lambda x, y: x[[True, False, True]] * y, (4,), (1,)),
+    "mask of columns that is known": (lambda x, y: x[:, np.array([True, False])] * y, (2, 3), (1,)),
+    "write through a mask that is known": (lambda x, y: written_through(x, [True, False]) * y, (1,), (1,)),
     "mask of columns": (lambda x, y: x[:, y > 0], (2, 3), (2,)),
     "mask that is transposed": (lambda x, y: x[y > 0], (2, 3), (3, 2)),
     "write": (written, (1,), (3,)),
