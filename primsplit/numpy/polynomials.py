@@ -12,12 +12,13 @@ import numpy as np
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import count_up, reshape_to, zeros
-from primsplit.dims import Dim
-from primsplit.errors import ConcretizationError, ShapeError
+from primsplit.dims import Dim, Size
+from primsplit.errors import ShapeError
 from primsplit.ir import Type
-from primsplit.numpy.axes import END, array_like, reaching, slab
+from primsplit.numpy.axes import END, array_like, as_size, reaching, slab
 from primsplit.numpy.convolve import convolve
 from primsplit.numpy.creation import asarray
+from primsplit.numpy.cumulative import cumprod
 from primsplit.numpy.dense.loop import scan
 from primsplit.numpy.joining import joined_dtype
 from primsplit.numpy.linalg import inv, lstsq
@@ -38,18 +39,6 @@ def _together(*polynomials: Any) -> list[Array]:
     found = [coefficients(p) for p in polynomials]
     dtype = joined_dtype(found)
     return [cast_to(a, dtype) for a in found]
-
-
-def _known_size(x: Array, what: str) -> int:
-    """The length of a vector. Raises ConcretizationError where only the run knows it."""
-    size = x.shape[0]
-    if isinstance(size, int):
-        return size
-    raise ConcretizationError(
-        f"{what} takes one step for each of {size} coefficients, a size known only at run time",
-        place=tracing.user_place(),
-        cure="Give the axis a fixed size in the spec.",
-    )
 
 
 def _same_length(*polynomials: Array) -> list[Array]:
@@ -179,13 +168,17 @@ def _powers(p: Array, more: int) -> Array:
 
 @implements(np.vander)
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Array:
-    """np.vander, each column the one before times `x`. The number of columns must be known when tracing."""
+    """np.vander, each column the one before times `x`."""
     points = asarray(x)
     if points.ndim != 1:
         raise ShapeError("x must be a one-dimensional array or sequence.", place=tracing.user_place())
-    count = _known_size(points, "np.vander") if N is None else operator.index(N)
+    count = points.shape[0] if N is None else as_size(N)
     points = cast_to(points, np.promote_types(points.dtype, int))
     column = op.Unsqueeze(points, [1])
+    if isinstance(count, Size):
+        factors = op.Where(op.Equal(count_up(count), np.int64(0)), np.ones((), points.dtype), column)
+        found: Array = cumprod(factors, axis=1)
+        return found if increasing else found[:, ::-1]
     columns = [cast_to(op.Expand(np.ones((), np.int8), op.Shape(column)), points.dtype)] if count else []
     while len(columns) < count:
         columns.append(op.Mul(columns[-1], column) if len(columns) > 1 else column)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import ConcretizationError, RunError, ShapeError
+from primsplit.errors import RunError, ShapeError
 from tests.numpy.agreement import check_agrees, check_grads
 
 P, Q = np.array([1.5, -0.7, 2.2, 0.4]), np.array([0.8, 1.3])
@@ -26,6 +26,7 @@ SMOOTH: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "polyint of order 2": (lambda p: np.polyint(p, 2, [3.0, 0.5]), (P,)),
     "vander": (lambda x: np.vander(x, 4), (AT,)),
     "vander, increasing": (lambda x: np.vander(x, 3, increasing=True), (AT,)),
+    "vander of as many columns as rows": (lambda x: np.vander(x) * np.vander(x, len(x), increasing=True), (P,)),
 }
 STEPS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "polydiv": (np.polydiv, (P, Q)),
@@ -127,9 +128,3 @@ def test_one_file_divides_polynomials_of_every_length(sizes: tuple[int, int]) ->
     u, v = AT[: sizes[0]], SEEN[: sizes[1]]
     for found, wanted in zip(program(u, v), np.polydiv(u, v), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
-
-
-def test_as_many_columns_as_only_the_run_knows_are_refused_at_the_users_line() -> None:
-    with pytest.raises(ConcretizationError, match="one step for each of N coefficients") as caught:
-        ps.trace(np.vander, ps.spec("float64", ["N"]))
-    assert "test_polynomials.py" in str(caught.value)
