@@ -10,6 +10,7 @@ from primsplit.broadcasting import zeros
 from primsplit.definitions import heads
 from primsplit.definitions.attention import scores
 from primsplit.definitions.microsoft_rotary import rotated
+from primsplit.definitions.quantized_cache import cache_formats
 from primsplit.definitions.skip_normalization import inverse_deviation
 from primsplit.definitions.table import defines
 from primsplit.definitions.window_cache import window_cache
@@ -61,14 +62,13 @@ def group_query_attention(
     `last_words` is, for each row, the position of its last word, `total` how many words the longest row has. In a row
     that is padded on its right, what belongs to no word has a value that nobody should read.
     """
-    if (k_quant_type, v_quant_type) != ("NONE", "NONE"):
+    has_past = past_key is not None and past_value is not None
+    kinds, scales = (k_quant_type, v_quant_type), (key_scale, value_scale)
+    formats = cache_formats(kinds, kv_cache_bit_width, scales, has_past=has_past)
+    if sliding_window_cache and (formats or not has_past or attention_bias is not None or outputs > 3):
         raise UnsupportedFunction(
-            "GroupQueryAttention with a quantized cache is read by no definition",
-            cure="Export the model with a cache of floats (k_quant_type and v_quant_type NONE).",
-        )
-    if sliding_window_cache and (past_key is None or attention_bias is not None or outputs > 3):
-        raise UnsupportedFunction(
-            "GroupQueryAttention with a sliding cache is read with a past, and without attention_bias or output_qk"
+            "GroupQueryAttention with a sliding cache is read with a past of floats, and without attention_bias or "
+            "output_qk"
         )
     q, k, v = _heads_of(query, key, value, num_heads, kv_num_heads)
     if query_norm is not None and key_norm is not None:
@@ -86,7 +86,11 @@ def group_query_attention(
         q, k = (rotated(x, turned, cosines, sines, interleaved=rotary_interleaved) for x in (q, k))
     kept, keys = (k, v), None
     if past_key is not None and past_value is not None:
-        pairs = ((past_key, k), (past_value, v))
+        pasts = (past_key, past_value)
+        if formats:
+            pasts = tuple(f.numbers(past) for f, past in zip(formats, pasts, strict=True))
+            k, v = (f.rounded(x) for f, x in zip(formats, (k, v), strict=True))
+        pairs = tuple(zip(pasts, (k, v), strict=True))
         if sliding_window_cache:
             cache = window_cache(past, words, length, past_key.shape[2], local_window_size)
             kept, keys = tuple(_together(*pair, cache.kept) for pair in pairs), op.Unsqueeze(cache.positions, [1, 2])
@@ -102,6 +106,8 @@ def group_query_attention(
     shares = _shares(hidden, sinks, smooth=smooth_softmax == 1)
     product = op.MatMul(heads.grouped(shares, kv_num_heads), v)
     y = heads.joined_heads(heads.ungrouped(product, num_heads, length))
+    if formats:
+        kept = tuple(f.cache(x, words) for f, x in zip(formats, kept, strict=True))
     return y, *kept, shares if qk_output == 2 else op.Where(seen, logits, np.zeros((), q.dtype), types=[logits.type])
 
 
