@@ -66,7 +66,7 @@ def grid_sample(site: Site) -> Sequence[Type]:
 
 @rule("AffineGrid")
 def affine_grid(site: Site) -> Sequence[Type]:
-    """A position for each place of an image of the given size [N, C, ...]; a matrix has a row for each of its axes."""
+    """One position for each place of an image of the given size [N, C, ...]; a matrix has a row for each axis."""
     sizes = site.sizes(1)
     images, rows = site.shape(0)[:2]
     if sizes is None and isinstance(rows, int):

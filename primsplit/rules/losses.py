@@ -2,7 +2,8 @@
 
 Each element of the target picks one class: its loss is `-w log p` of that class, w the class's weight (1 without
 weights); 0 where the target is `ignore_index`. The mean divides by the sum of the weights picked, and is NaN where
-that is 0, as in PyTorch. Class weights have a gradient too; PyTorch gives none.
+that is 0, as in PyTorch; an ignored target has no gradient then either. Class weights have a gradient too; PyTorch
+gives none.
 """
 
 from dataclasses import dataclass
@@ -65,6 +66,8 @@ class Picked:
     def pulled(self, shares: Array) -> Array:
         """The cotangent of `logarithms`."""
         weighted = op.Neg(shares) if self.weights is None else op.Neg(shares * self.weights)
+        if self.counted is not None and self.reduction == "mean":
+            weighted = op.Where(self.counted, weighted, 0.0)  # the share of none is infinite
         return op.Expand(weighted, op.Shape(self.logarithms), types=[self.logarithms.type])
 
     def pulled_to_weight(self, shares: Array, loss: Array, weight: Array) -> Array:
@@ -72,9 +75,10 @@ class Picked:
         change = op.Neg(self.logarithms)
         if self.reduction == "mean":
             change = change - loss
+        change = change * shares
         if self.counted is not None:
             change = op.Where(self.counted, change, 0.0)
-        flat = op.Reshape(change * shares, [-1])
+        flat = op.Reshape(change, [-1])
         places = op.Reshape(self.places, [-1, 1])
         return op.ScatterND(zeros(weight.shape, weight.dtype), places, flat, reduction="add", types=[weight.type])
 

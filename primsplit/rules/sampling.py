@@ -5,7 +5,7 @@ have the shape [.., neighbours, .., N, positions], with one axis of neighbours f
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -134,11 +134,22 @@ def neighbours_at(at: Array, speed: Array | float, last: Array, how: Sampling) -
     if how.mode == "nearest":
         ones = full(at.shape, np.ones((), at.dtype))
         return _inside(op.Unsqueeze(op.Round(at), [0]), op.Unsqueeze(ones, [0]), op.Unsqueeze(ones, [0]), last, how)
+    if how.mode == "linear" and how.padding != "zeros":
+        at, speed, how = _clipped(at, speed, last, how)
     first = op.Floor(at)
     t = op.Sub(at, first)
     steps, weights, slopes = _linear(t) if how.mode == "linear" else _cubic(t)
     pixels = op.Add(op.Unsqueeze(first, [0]), np.array(steps, at.dtype).reshape(-1, 1, 1))
     return _inside(pixels, _stacked(weights), op.Mul(_stacked(slopes), speed), last, how)
+
+
+def _clipped(at: Array, speed: Array | float, last: Array, how: Sampling) -> tuple[Array, Array, Sampling]:
+    """Positions brought into the image, and how fast they move there: not at its ends, as PyTorch has it."""
+    if how.padding == "reflection":
+        at, is_forward = _reflected(at, last, how)
+        speed = op.Where(is_forward, speed, op.Neg(speed))
+    is_between = op.And(op.Greater(at, 0.0), op.Less(at, last))
+    return op.Max(op.Min(at, last), 0.0), op.Where(is_between, speed, 0.0), replace(how, padding="border")
 
 
 def _stacked(arrays: Sequence[Array]) -> Array:
@@ -185,18 +196,22 @@ def _inside(pixels: Array, weights: Array, slopes: Array, last: Array, how: Samp
         is_inside = op.And(op.GreaterOrEqual(pixels, 0.0), op.LessOrEqual(pixels, last))
         weights, slopes = (op.Where(is_inside, a, 0.0) for a in (weights, slopes))
     elif how.padding == "reflection":
-        pixels = _reflected(pixels, last, how)
+        pixels, _ = _reflected(pixels, last, how)
     return Neighbours(op.Cast(op.Max(op.Min(pixels, last), 0.0), to=np.int64), weights, slopes)
 
 
-def _reflected(pixels: Array, last: Array, how: Sampling) -> Array:
-    """Pixels mirrored at the middles, or without `align_corners` at the edges, of the outermost pixels."""
+def _reflected(pixels: Array, last: Array, how: Sampling) -> tuple[Array, Array]:
+    """Pixels mirrored at the middles, or without `align_corners` at the edges, of the outermost pixels.
+
+    And whether they go forward: false where they are mirrored an odd number of times.
+    """
     edge = 0.0 if how.is_cornered else 0.5
     width = op.Max(op.Add(last, 2 * edge), 1.0)
     beyond = op.Add(pixels, edge)
     turns = op.Floor(op.Div(beyond, op.Mul(width, 2.0)))
     rest = op.Sub(beyond, op.Mul(turns, op.Mul(width, 2.0)))
-    return op.Sub(op.Where(op.LessOrEqual(rest, width), rest, op.Sub(op.Mul(width, 2.0), rest)), edge)
+    is_forward = op.LessOrEqual(rest, width)
+    return op.Sub(op.Where(is_forward, rest, op.Sub(op.Mul(width, 2.0), rest)), edge), is_forward
 
 
 @rrule("AffineGrid")

@@ -47,9 +47,15 @@ def test_an_ignored_target_with_a_logarithm_of_minus_infinity_leaves_the_others_
     np.testing.assert_array_equal(d_weight, [0, 2])
 
 
-def test_the_mean_over_no_targets_is_nan_as_in_torch() -> None:
-    value = ps.value_and_grad(loss("SoftmaxCrossEntropyLoss", ignore_index=1))(SCORES, np.ones(4, np.int64))[0]
+@pytest.mark.parametrize("kind", ["SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"])
+def test_the_mean_over_no_targets_is_nan_and_has_no_gradient_as_in_torch(kind: str) -> None:
+    ignored, weight = np.ones(4, np.int64), np.array([1.0, 2.0, 0.5])
+    value, gradient = ps.value_and_grad(loss(kind, ignore_index=1))(SCORES, ignored)
     assert np.isnan(value)
+    np.testing.assert_array_equal(gradient, np.zeros_like(SCORES))
+    _, gradients = ps.value_and_grad(loss(kind, ignore_index=1), wrt=(0, 2))(SCORES, ignored, weight)
+    for found in gradients:
+        np.testing.assert_array_equal(found, np.zeros_like(found))
 
 
 @pytest.mark.parametrize("size", [0, 1, 4])

@@ -84,3 +84,39 @@ def test_the_matrices_tell_the_axes_of_a_grid_whose_size_only_the_run_knows(size
     value, gradient = ps.split(gridded, *specs, wrt="theta").joint()(theta, told, wanted)
     np.testing.assert_allclose(value, wanted, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(np.sum(gradient * theta), np.sum(wanted**2), rtol=1e-5)  # a grid is linear in theta
+
+
+@pytest.mark.parametrize("align", [0, 1])
+@pytest.mark.parametrize("padding", ["border", "reflection"])
+def test_at_the_pixel_where_padding_begins_the_slope_is_0(padding: str, align: int) -> None:
+    """As PyTorch has it, which clips places to the image with a slope of 0 at its ends."""
+    size = 4
+    ends = np.array([0.0, size - 1.0])
+    places = 2 * ends / (size - 1) - 1 if align else (2 * ends + 1) / size - 1
+    grid = np.array([[*places, 0.1]]).reshape(1, 1, 3, 1) * np.array([1.0, 0.0]) + np.array([0.0, 0.1])
+    x = np.random.default_rng(0).standard_normal((1, 1, 5, size))
+
+    def sampled(grid: Any) -> Any:
+        return op.GridSample(x, grid, mode="linear", padding_mode=padding, align_corners=align)
+
+    gradient = ps.grad(lambda grid: np.sum(sampled(grid)))(grid)
+    np.testing.assert_array_equal(gradient[0, 0, :2, 0], [0.0, 0.0])
+    assert np.abs(gradient[0, 0, 2, 0]) > 1e-3
+    assert np.all(np.abs(gradient[..., 1]) > 1e-3)
+
+
+@pytest.mark.parametrize("align", [False, True])
+@pytest.mark.parametrize("padding", ["border", "reflection"])
+@pytest.mark.parametrize("size", [(1, 4), (3, 4), (2, 3, 4)])
+def test_the_slopes_at_pixels_are_pytorchs(size: tuple[int, ...], padding: str, align: bool) -> None:
+    torch = pytest.importorskip("torch")
+    random = np.random.default_rng(1)
+    x = random.standard_normal((1, 2, *size))
+    grid = np.round(random.uniform(-2, 2, (1, *[4] * len(size), len(size))) * 2) / 2
+    there = torch.tensor(grid, requires_grad=True)
+    torch.nn.functional.grid_sample(torch.tensor(x), there, "bilinear", padding, align).sum().backward()
+
+    def summed(grid: Any) -> Any:
+        return np.sum(op.GridSample(x, grid, mode="linear", padding_mode=padding, align_corners=int(align)))
+
+    np.testing.assert_allclose(ps.grad(summed)(grid), there.grad.numpy(), atol=1e-12)
