@@ -24,26 +24,28 @@ def dft(
 ) -> tuple[Array, Pullback]:
     """The transform of the cotangent, conjugated twice or divided by the length; what was cut off gets zero.
 
-    Raises MissingRule for the inverse of a one-sided spectrum to a length other than 2 (n - 1), for which
-    onnxruntime gives other numbers than the standard.
+    Raises MissingRule for the inverse of a one-sided spectrum to a given length along an axis that only the run knows.
     """
     z = op.DFT(x, length, axis, inverse=inverse, onesided=onesided)
     place = _place(axis, len(x.shape))
-    is_default = length is None or (place is not None and dims.same(z.shape[place], 2 * (x.shape[place] - 1)))
-    if inverse and onesided and not is_default:
+    if inverse and onesided and length is not None and place is None:
         raise MissingRule(
-            "DFT of a one-sided spectrum to a given length has no derivative rule",
-            cure="Cut or pad the spectrum, and leave the length out; or write ps.stop_gradient(x).",
+            "DFT of a one-sided spectrum to a given length has no derivative rule along an axis known only at run time",
+            cure="Give the axis as a constant, or leave the length out; or write ps.stop_gradient(x).",
         )
     count = max((i for i, value in enumerate((length, axis), 1) if value is not None), default=0)
 
     def pullback(dz: Array) -> list[Array | None]:
         along = _along(axis, len(x.shape) - 2 if place is None else place, is_known=place is not None)
         size = _size_along(x, axis, place)
+        given = None if length is None else op.Cast(op.Reshape(length, np.zeros(0, np.int64)), to=np.int64)
         if inverse and onesided:
-            found = _from_real(dz, size, along, len(x.shape) if place is None else place)
+            whole = op.Mul(op.Sub(size, 1), 2) if given is None else given
+            found = _from_real(dz, whole, along, len(x.shape) if place is None else place)
+            if place is not None:
+                found = _fitted(found, place, x.shape[place])
             return [op.Identity(found, types=[x.type]), *[None] * count]
-        total = size if length is None else op.Cast(op.Reshape(length, np.zeros(0, np.int64)), to=np.int64)
+        total = size if given is None else given
         found = op.DFT(dz if inverse else _conjugate(dz), total, along)
         found = op.Div(found, op.Cast(total, to=dz.dtype)) if inverse else _conjugate(found)
         found = _fitted(found, place, x.shape[place]) if place is not None else _fitted_along(found, along, size, x)
@@ -105,19 +107,19 @@ def _unknown(x: Array, rank: int) -> Type:
     return Type(x.dtype, tuple(fresh("padded") for _ in range(rank)))
 
 
-def _from_real(dz: Array, size: Array, axis: Array, place: int) -> Array:
-    """The transpose of the inverse of a one-sided spectrum of `size` numbers.
+def _from_real(dz: Array, total: Array, axis: Array, place: int) -> Array:
+    """The transpose of the inverse, `total` numbers long, of a one-sided spectrum.
 
-    Each number but the first and the last stands for two: itself and its conjugate. A `place` of the rank says that
-    only the run knows the axis.
+    Each number stands for two, itself and its conjugate, but the first and, where the total is even, the last. A
+    `place` of the rank says that only the run knows the axis.
     """
     rank = len(dz.shape)
     spectrum = op.DFT(dz, None, axis, onesided=1)
-    last = op.Sub(size, 1)
-    count = op.Range(0, size, 1)
-    is_alone = op.Or(op.Equal(count, 0), op.Equal(count, last))
-    weight = op.Div(op.Where(is_alone, 0.5, np.ones((), dz.dtype)), op.Cast(last, to=dz.dtype))
+    count = op.Range(0, op.Add(op.Div(total, 2), 1), 1)
+    is_alone = op.Or(op.Equal(count, 0), op.Equal(op.Mul(count, 2), total))
+    weight = op.Div(op.Where(is_alone, np.ones((), dz.dtype), np.full((), 2, dz.dtype)), op.Cast(total, to=dz.dtype))
     if place < rank:
+        weight = op.Identity(weight, types=[Type(dz.dtype, (spectrum.shape[place],))])
         return op.Mul(spectrum, op.Unsqueeze(weight, list(range(1, rank - place))))
     at = op.Mod(op.Reshape(axis, [1]), rank)
     shape = op.Where(op.Equal(np.arange(rank), at), -1, np.ones(rank, np.int64))

@@ -110,11 +110,11 @@ ROWS = [
         import numpy as np
         from primsplit.ops import op
         def loss(x):
-            signal = op.DFT(x.reshape(1, 4, 2), np.int64(5), inverse=1, onesided=1)
+            signal = op.DFT(x.reshape(1, 4, 2), np.int64(5), x[0].astype(int), inverse=1, onesided=1)
             return signal.sum()
         """,
-        ("DFT of a one-sided spectrum to a given length has no derivative", "stop_gradient"),
-        "signal = op.DFT(x.reshape(1, 4, 2), np.int64(5), inverse=1, onesided=1)",
+        ("DFT of a one-sided spectrum to a given length has no derivative rule along", "stop_gradient"),
+        "signal = op.DFT(x.reshape(1, 4, 2), np.int64(5), x[0].astype(int), inverse=1, onesided=1)",
         ("--spec", "x:f32[8]"),
     ),
     Row(

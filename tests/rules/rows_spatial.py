@@ -121,6 +121,13 @@ SPECTRA = [
         row("DFT", F(2, count, 2), attributes={"onesided": 1, "inverse": 1}, is_symbolic=False, **INVERSE)
         for count in (2, 5)
     ),
+    *(
+        row("DFT", F(2, count, 3, 2), whole(length), whole(1), attributes={"onesided": 1, "inverse": 1},
+            is_symbolic=False, **INVERSE)
+        for count, length in ((4, 6), (4, 7), (5, 4), (5, 7), (3, 8), (3, 9), (2, 1))
+    ),
+    row("DFT", F(2, 4, 2), integers(5).reshape(()), attributes={"onesided": 1, "inverse": 1}, is_symbolic=False,
+        note="half a spectrum to a length at run time", **INVERSE),
     row("DFT", F(2, 5, 1), integers(7).reshape(()), is_symbolic=False, note="length at run time"),
     *(
         row("DFT", F(2, 5, 3, 1 + inverse), length, integers(axis).reshape(()), attributes={"inverse": inverse},

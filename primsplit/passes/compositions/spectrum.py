@@ -1,7 +1,8 @@
 """Fourier transforms in the forms that every onnxruntime computes. Complex numbers are pairs of reals on the last axis.
 
 Before 1.31 onnxruntime gives other numbers for the frames of a complex signal, without an error, and before 1.30 it
-refuses the inverse of half a spectrum, or gives half of the result. Before 1.28 it takes the numbers of a signal that
+refuses the inverse of half a spectrum, or gives half of the result; to a length other than that of the spectrum it
+gives other numbers than the standard still. Before 1.28 it takes the numbers of a signal that
 has no axis before it for as many signals.
 """
 
@@ -15,7 +16,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import int_scalar
 from primsplit.dims import Dim
 from primsplit.infer import fresh
-from primsplit.ir import Op, Type, Value
+from primsplit.ir import Const, Op, Type, Value
 from primsplit.ops import op
 
 CONJUGATION = (1.0, -1.0)
@@ -31,10 +32,11 @@ def _is_alone(x: Value | None) -> bool:
 
 
 def _is_inverse_of_half(step: Op) -> bool:
-    """True for one to its own length."""
-    x, length = step.inputs[0], step.inputs[1] if len(step.inputs) > 1 else None
+    """True for one to its own length, or to a given one along a known axis."""
+    x, length, axis = (*step.inputs, None, None)[:3]
     is_half = step.attributes.get("inverse", 0) == 1 and step.attributes.get("onesided", 0) == 1
-    return is_half and length is None and x is not None and x.type.shape is not None
+    is_known = length is None or axis is None or isinstance(axis, Const)
+    return is_half and is_known and x is not None and x.type.shape is not None
 
 
 def is_complex(signal: Value | None) -> bool:
@@ -45,21 +47,37 @@ def is_complex(signal: Value | None) -> bool:
 def transform(x: Array, length: Array | None = None, axis: Array | None = None, **attributes: Any) -> Array:
     """A transform that `is_odd_transform`; one signal is a batch of one."""
     if not _is_alone(x.value):
-        return inverse_of_half(x, None, axis, **attributes)
+        return inverse_of_half(x, length, axis, **attributes)
     return op.Squeeze(op.DFT(op.Unsqueeze(x, [0]), length, np.int64(1), **attributes), [0])
 
 
 def inverse_of_half(
-    x: Array, length: None = None, axis: Array | None = None, *, inverse: int = 1, onesided: int = 1
+    x: Array, length: Array | None = None, axis: Array | None = None, *, inverse: int = 1, onesided: int = 1
 ) -> Array:
     """The real parts of the inverse of the whole spectrum: the other half is conjugate, in reverse."""
     known = np.int64(-2) if axis is None else axis.known()
     if axis is None or known is not None:
         place = int(np.asarray(known).item()) % x.ndim
+        if length is not None:
+            return _inverse_to(x, int_scalar(length), place)
         whole, axis = _whole(x, place), Array(tracing.constant(np.int64(place)))
     else:
         whole = _whole_along(x, op.Cast(axis, to=np.int64))
     return op.Slice(op.DFT(whole, None, axis, inverse=inverse), [0], [1], [-1])
+
+
+def _inverse_to(x: Array, length: Array, place: int) -> Array:
+    """The inverse of half a spectrum, cut or filled with zeros, to so many numbers along an axis.
+
+    By the transform of the conjugate spectrum: onnxruntime's inverse rounds 1 / length to float32.
+    """
+    half = op.Reshape(op.Add(op.Div(length, 2), 1), [1])
+    pads = [np.zeros(x.ndim + place, np.int64), half, np.zeros(x.ndim - place - 1, np.int64)]
+    first = op.Slice(op.Pad(x, op.Concat(*pads, axis=0)), [0], half, [place])
+    mirrored = op.Gather(first, op.Range(op.Div(op.Sub(length, 1), 2), 0, -1), axis=place)
+    whole = op.Concat(op.Mul(first, np.array(CONJUGATION, x.dtype)), mirrored, axis=place)
+    real = op.Slice(op.DFT(whole, None, np.int64(place)), [0], [1], [-1])
+    return op.Div(real, op.Cast(length, to=x.dtype))
 
 
 def _whole(x: Array, place: int) -> Array:
