@@ -21,6 +21,39 @@ def without_continue(body: list[ast.stmt]) -> list[ast.stmt]:
     return body
 
 
+def with_names_before(function: ast.FunctionDef, asks: Callable[[ast.expr], bool]) -> None:
+    """Let tests that begin by giving a name its value, as `if (n := f(x)) > 1` does, be behind an assignment.
+
+    A `while` with such a test is one without an end of its own, that breaks. `asks` is as for `with_one_return`.
+    """
+    if any(asks(n.test) for n in ast.walk(function) if isinstance(n, ast.If | ast.While)):
+        _NamesBefore(asks).generic_visit(function)
+
+
+def as_sum_of_choices(node: ast.Call, asks: Callable[[ast.expr], bool]) -> None:
+    """Let `sum(a for k in b if c)` be `sum(a if c else 0 for k in b)`, where the tests ask."""
+    match node:
+        case ast.Call(ast.Name("sum"), [ast.GeneratorExp() | ast.ListComp() as terms], []):
+            last = terms.generators[-1]
+            if any(map(asks, last.ifs)):
+                test = last.ifs[0] if len(last.ifs) == 1 else ast.BoolOp(ast.And(), last.ifs)
+                chosen = ast.IfExp(ast.copy_location(test, last.ifs[0]), terms.elt, ast.Constant(0))
+                terms.elt, last.ifs = ast.fix_missing_locations(ast.copy_location(chosen, last.ifs[0])), []
+
+
+def binds(tree: ast.AST, name: str) -> bool:
+    """True for a file that may give a name of Python's own another meaning somewhere."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(given, ast.Store() | ast.Del()) | ast.arg(given) if given == name:
+                return True
+            case ast.FunctionDef(given) | ast.AsyncFunctionDef(given) | ast.ClassDef(given) if given == name:
+                return True
+            case ast.alias(imported, given) if name in {imported, given} or imported == "*":
+                return True
+    return False
+
+
 def as_choice(node: ast.expr) -> ast.expr:
     """`a or b` as `a if a else b`, and `a and b` as `b if a else a`, where `a` is a name."""
     if not isinstance(node, ast.BoolOp) or not isinstance(node.values[0], ast.Name):
@@ -116,6 +149,46 @@ class OwnStatements(ast.NodeTransformer):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         return node
+
+
+class _NamesBefore(OwnStatements):
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        given, node.test = _taken_out(node.test)
+        return [_assigned(given), node] if given else node
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        self.generic_visit(node)
+        if node.orelse:
+            return node
+        given, test = _taken_out(node.test)
+        if given:
+            end = at(node.test, ast.If(ast.UnaryOp(ast.Not(), test), [at(node.test, ast.Break())], []))
+            node.test = ast.copy_location(ast.Constant(True), node.test)
+            node.body = [_assigned(given), end, *node.body]
+        return node
+
+
+def _assigned(given: ast.NamedExpr) -> ast.stmt:
+    return at(given, ast.Assign([ast.Name(given.target.id, ast.Store())], given.value))
+
+
+def _taken_out(test: ast.expr) -> tuple[ast.NamedExpr | None, ast.expr]:
+    """What a test computes first, where that gives a name its value, and the test with the name in its place."""
+    given = None
+    match test:
+        case ast.NamedExpr():
+            return test, ast.copy_location(ast.Name(test.target.id, ast.Load()), test)
+        case ast.BoolOp():
+            given, test.values[0] = _taken_out(test.values[0])
+        case ast.Compare() | ast.BinOp():
+            given, test.left = _taken_out(test.left)
+        case ast.UnaryOp():
+            given, test.operand = _taken_out(test.operand)
+        case ast.Call(ast.Name(), [first, *others]):
+            given, found = _taken_out(first)
+            test.args = [found, *others]
+    return given, test
 
 
 def at(node: ast.AST, made: ast.stmt) -> ast.stmt:

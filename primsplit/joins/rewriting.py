@@ -20,7 +20,16 @@ from typing import Any
 
 from primsplit.joins.caught import without_raising
 from primsplit.joins.exits import Steps, with_steps
-from primsplit.joins.plainer import RESULT, as_choice, at, with_one_return, without_continue
+from primsplit.joins.plainer import (
+    RESULT,
+    as_choice,
+    as_sum_of_choices,
+    at,
+    binds,
+    with_names_before,
+    with_one_return,
+    without_continue,
+)
 from primsplit.joins.statements import (
     FILLING,
     Effects,
@@ -70,9 +79,16 @@ class Writer(ast.NodeTransformer):
         """How many joins are around what is visited."""
         self.followed: set[str] = set()
         """The names that tell the ends of loops that are not joined: what gives them a value is followed both ways."""
+        self.sums = False
+        """Whether `sum` is Python's own in the file."""
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        self.sums = not binds(node, "sum")
+        return self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         without_raising(node, self._asks)
+        with_names_before(node, self._asks)
         with_steps(node, self._asks)
         others = names_of_others(node)
         shared = (own_names(node) & others) - declared(node, ast.Global)
@@ -226,6 +242,8 @@ class Writer(ast.NodeTransformer):
         if isinstance(node.func, ast.Attribute) and node.func.attr in FILLING:
             owner = ast.Call(self._helper("filling"), [node.func.value], [])
             node.func.value = ast.fix_missing_locations(ast.copy_location(owner, node.func.value))
+        if self.sums:
+            as_sum_of_choices(node, self._asks)
         return self.generic_visit(node)
 
     def _noted(self, node: Any, *attribute: ast.expr, keywords: Sequence[ast.keyword] = ()) -> Any:

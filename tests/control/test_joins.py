@@ -775,7 +775,7 @@ def raises_and_catches(x):
 def with_a_name_inside(x):
     total = 0.0
     for value in x:
-        if (half := value / 2) > 0:
+        if value < 1 and (half := value / 2) > 0:
             total = total + half
     return total
 
@@ -810,6 +810,50 @@ def test_a_function_has_its_own_code_afterwards() -> None:
     ps.trace(sines_or_squares, np.ones(12))
     assert sines_or_squares.__code__ is code
     assert set(sines_or_squares.__globals__) == names
+
+
+def names_in_tests(x):
+    """What a test gives a name is there behind it, also in an `elif` and in the test of a `while`."""
+    total, steps = 0.0, 0
+    while abs(excess := np.sum(x) - 1) > 0.3 and (steps := steps + 1) < 20:
+        x = x - 0.2 * excess / len(x)
+    for k in range(14):
+        wave = np.sin(x[k % 9] * (k + 1))
+        if wave < -0.5:
+            total = total - 1
+        elif (double := 2 * wave) > 0.5 and double < 1.5:
+            total = total + double
+        elif not (shifted := wave + 1) > 1:
+            total = total * shifted
+    return total + excess
+
+
+def sums_of_some(x):
+    waves = np.sin(np.outer(x[:4], np.arange(1, 6))).ravel()
+    some = sum([w for w in waves if w > 0]) + sum(np.log(w) for w in waves if w > 0.2)
+    return some + sum(k * w for k, w in enumerate(waves) if k % 2 if w < 0.5) * sum(1 for w in waves if 0.2 < w < 0.8)
+
+
+@pytest.mark.parametrize("function", [names_in_tests, sums_of_some])
+def test_tests_that_give_names_and_sums_with_tests_are_joined(function: Callable[..., Any]) -> None:
+    check_grads(function, NINE, symbolic=False)
+    program = ps.trace(function, NINE)
+    for x in (-NINE, NINE[::-1].copy(), 0.3 * NINE, 2 * NINE):
+        np.testing.assert_allclose(program(x), function(x), rtol=1e-10)
+
+
+def test_a_sum_that_is_not_pythons_is_left_alone() -> None:
+    source = "\n".join([
+        "def sum(terms):",
+        "    return max(0.0, *terms)",
+        "def largest(x):",
+        "    return sum(v - 1 for v in np.tile(x, 5) if v > 0)",
+    ])  # fmt: skip
+    name, found = "<a sum of its own>", {"np": np}
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    exec(compile(source, name, "exec"), found)
+    with pytest.raises(ConcretizationError, match="without end"):
+        ps.trace(found["largest"], np.array([0.4, 2.0, 1.5]))
 
 
 CATCHES_EVERYTHING = """
