@@ -72,7 +72,8 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
     user's modules and in the installed packages that asked; and again where it writes to an array of known numbers,
     which is a traced one then; and at last, where there are examples, with the whole numbers that they tell. So it is
     where the user's code calls `type(x)`, which in the first run is no class of NumPy's.
-    Raises what the run raised that came further, of two at one place the second: it knows what the place means.
+    Raises what the run raised that came further, of two at one place the second: it knows what the place means. A run
+    that does not end came further than one that asked for a number, as many ops as that recorded.
     """
     before, count = tracing.current().snapshot(), len(tracing.current().ops)
     try:
@@ -148,7 +149,8 @@ def _explored_again(
         is_new, needs = more != needs, more
         if not is_new and not told and second.again and into.examples is not None:
             told = is_new = True
-    told_better = second if len(into.ops) >= count or second.place == first.place else first
+    is_further = len(into.ops) >= count or second.place == first.place or isinstance(second, Endless)
+    told_better = second if is_further else first
     raise told_better from told_better.__cause__
 
 

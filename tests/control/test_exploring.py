@@ -366,6 +366,22 @@ def test_the_error_of_the_run_that_came_further_is_told() -> None:
         ps.trace(differently, 0.5)
 
 
+def test_paths_without_end_are_told_rather_than_the_number_that_the_first_run_asked_for() -> None:
+    def sine_or_steps(x):
+        if x > 0.5:
+            y = x
+            for _ in range(300):
+                y = 1.01 * y
+            return math.sin(y)
+        while x < 0.4:
+            x = x + 0.001
+        return x
+
+    with pytest.raises(ConcretizationError, match=r"(?s)without end.*while x < 0\.4") as caught:
+        ps.trace(sine_or_steps, 0.2)
+    assert "float()" not in str(caught.value)
+
+
 def test_paths_that_return_other_containers_are_told_apart() -> None:
     def either(x):
         return {"low": x} if x[0] > 1 else {"high": x}
