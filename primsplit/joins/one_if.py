@@ -36,6 +36,14 @@ class NotAssigned:
     def __init__(self, at: tuple[str, int], why: str = "a name that it assigns on one side only is read later") -> None:
         self.at, self.why = at, why
 
+    def __bool__(self) -> bool:
+        raise NotJoined(self.at, self.why)
+
+    def __eq__(self, other: object) -> bool:
+        raise NotJoined(self.at, self.why)
+
+    __hash__ = object.__hash__
+
 
 def read(value: Any) -> Any:
     """The value of a name that is read. Raises NotJoined where it may have none."""

@@ -11,11 +11,16 @@ RESULT = "_joined_result"
 """The name of what a function returns, where its branches return."""
 
 
-def without_continue(body: list[ast.stmt]) -> list[ast.stmt]:
+def without_continues(function: ast.FunctionDef, asks: Callable[[ast.expr], bool]) -> None:
+    """Write the loops of a function with what follows an `if` that ends in `continue` in its `else` instead."""
+    _WithoutContinue(asks).generic_visit(function)
+
+
+def _without_continue(body: list[ast.stmt]) -> list[ast.stmt]:
     """The body of a loop, with what follows an `if` that ends in `continue` in its `else` instead."""
     for k, node in enumerate(body):
         if isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], ast.Continue):
-            rest = without_continue(body[k + 1 :]) or [ast.Pass()]
+            rest = _without_continue(body[k + 1 :]) or [ast.Pass()]
             made = ast.If(node.test, node.body[:-1] or [ast.Pass()], rest)
             return [*body[:k], at(node, made)]
     return body
@@ -149,6 +154,16 @@ class OwnStatements(ast.NodeTransformer):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         return node
+
+
+class _WithoutContinue(OwnStatements):
+    def visit_For(self, node: ast.For) -> ast.AST:
+        node.body = _without_continue(node.body)
+        return self.generic_visit(node)
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        node.body = _without_continue(node.body)
+        return self.generic_visit(node)
 
 
 class _NamesBefore(OwnStatements):

@@ -28,7 +28,7 @@ from primsplit.joins.plainer import (
     binds,
     with_names_before,
     with_one_return,
-    without_continue,
+    without_continues,
 )
 from primsplit.joins.statements import (
     FILLING,
@@ -95,6 +95,7 @@ class Writer(ast.NodeTransformer):
         own = own_names(node) - others
         if RESULT not in own and with_one_return(node, self._asks):
             own.add(RESULT)
+        without_continues(node, self._asks)
         joined = (n for n in ast.walk(node) if isinstance(n, Steps) or (isinstance(n, ast.If) and self._asks(n.test)))
         self._visit_scope(node, own, {name for n in joined for name in stored(n)} & own, shared)
         if bound := shared - declared(node, ast.Nonlocal):
@@ -123,14 +124,6 @@ class Writer(ast.NodeTransformer):
         if node.id not in self.uncertain or not isinstance(node.ctx, ast.Load):
             return node
         return ast.fix_missing_locations(ast.copy_location(ast.Call(self._helper("read"), [node], []), node))
-
-    def visit_For(self, node: ast.For) -> ast.AST:
-        node.body = without_continue(node.body)
-        return self.generic_visit(node)
-
-    def visit_While(self, node: ast.While) -> ast.AST:
-        node.body = without_continue(node.body)
-        return self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         node.value = as_choice(node.value)

@@ -702,7 +702,32 @@ def shared_on_one_side(x):
     return total
 
 
+def text_behind_a_continue(x):
+    """What follows a `continue` is in a side of its test, and gives a name what no If gives."""
+    state, total = "idle", 0.0
+    for value in x:
+        if state == "run":
+            total = total + 10 * value
+        if value > 0:
+            continue
+        total = total + value
+        state = "run"
+    return total
+
+
+def truth_behind_a_continue(x):
+    seen, total = None, 0.0
+    for value in x:
+        total = total + 1 if seen else total - 1
+        if value > 0:
+            continue
+        seen = [value]
+        total = total * 0.9
+    return total + np.sum(x)
+
+
 OTHERS = [
+    text_behind_a_continue, truth_behind_a_continue,
     numbers_of_a_module, numbers_of_a_function, counts_behind, written_by_a_method, shared_on_one_side,
     numbers_of_another_name, added_in_place, sets_a_property, keeps_an_array, appends_behind, is_not_assigned,
     calls_between,
