@@ -17,7 +17,7 @@ _ADD_TO_ELEMENT = (
 )  # fmt: skip
 """What follows the name in `counts["calls"] += 1`."""
 _ADD_TO_NAME = (_CONSTANT, {"BINARY_OP"}, {"STORE_GLOBAL", "STORE_DEREF"})
-"""What follows the name in `calls += 1`."""
+"""What follows the name in `calls += 1` and in `calls = calls + 1`."""
 _KINDS = frozenset({list, dict, defaultdict, Counter, int, float})
 
 
@@ -48,7 +48,7 @@ def _parts(code: types.CodeType) -> Iterator[types.CodeType]:
 def _notes(name: str, after: Sequence[dis.Instruction]) -> bool:
     """True where what follows the loading of a name appends to it or adds to it."""
     if _is_like(_ADD_TO_NAME, after):
-        return after[1].argrepr == "+=" and after[2].argval == name
+        return after[1].argrepr in {"+", "+="} and after[2].argval == name
     if _is_like(_ADD_TO_ELEMENT, after):
         return after[3].argrepr in {"", "[]"} and after[5].argrepr == "+="
     return bool(after) and after[0].argval == "append" and _is_called(after[0])

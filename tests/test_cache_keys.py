@@ -284,11 +284,12 @@ def test_what_the_function_does_not_read_does_not_matter(monkeypatch: pytest.Mon
 
 
 def test_what_the_function_only_counts_or_notes_does_not_matter() -> None:
-    calls, counts, count = [], {"calls": 0}, 0
+    calls, counts, count, more = [], {"calls": 0}, 0, 0
 
     def f(x: Any) -> Any:
-        nonlocal count
+        nonlocal count, more
         count += 1
+        more = more + 1
         counts["calls"] += 1
         calls.append(x.shape)
         return total(x)
