@@ -4,6 +4,7 @@ onnxruntime fails on a Scan over empty sequences, so an If gives the first carri
 stacks has rows of size 0 there wherever a size is not known beforehand, so it gets its sizes from around the loop.
 """
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -81,7 +82,7 @@ class _Guarding(Rewriter):
             outputs = list(loop.outputs)
             for i in unsure:
                 shape = loop.outputs[i].type.shape or ()
-                if all(_is_readable(d) for d in shape[1:]):
+                if any(isinstance(d, Size) and _is_readable(d) for d in shape[1:]):
                     outputs[i] = Var(loop.outputs[i].type, loop.outputs[i].hint)
             sizing = [_with_sizes(raw, v) for raw, v in zip(outputs, loop.outputs, strict=True) if raw is not v]
         if not sizing:
@@ -96,11 +97,17 @@ def _has_unknown_rows(var: Var) -> bool:
 
 
 def _with_sizes(raw: Var, wanted: Var) -> Op:
-    """A Reshape to the number of rows that there are, of the sizes that they have."""
+    """A Reshape to the number of rows that there are, of the sizes that are known around; else of those they have."""
     shape = wanted.type.shape or ()
-    rows = op.Shape(Array(raw), start=0, end=1)
-    sizes = op.Concat(rows, Array(tracing.size_vector(shape[1:])), axis=0)
-    return Op("Reshape", (raw, sizes.value), (wanted,), {"allowzero": 1})
+    is_known = [False, *map(_is_readable, shape[1:])]
+    parts = []
+    for known, group in itertools.groupby(range(len(shape)), is_known.__getitem__):
+        axes = list(group)
+        start, end = axes[0], axes[-1] + 1
+        parts.append(
+            Array(tracing.size_vector(shape[start:end])) if known else op.Shape(Array(raw), start=start, end=end)
+        )
+    return Op("Reshape", (raw, op.Concat(*parts, axis=0).value), (wanted,), {"allowzero": 1})
 
 
 def _counts(scan: Op) -> tuple[int, int]:
