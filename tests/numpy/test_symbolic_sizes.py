@@ -169,6 +169,8 @@ MISMATCHED: dict[str, tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]
     "broadcast_to": (lambda x, y: np.broadcast_to(y, x.shape), (2, 1), (2,)),
     "weights of an average": (lambda x, y: np.average(x, weights=y), (3,), (1,)),
     "weights of a histogram": (lambda x, y: np.histogram(x, 3, (-9, 9), weights=y)[0], (3,), (1,)),
+    "values of an interpolation": (lambda x, y: np.interp(0.5, x, y), (3,), (4,)),
+    "known values of an interpolation": (lambda x, y: np.interp(y, x, [1.0, 2.0]), (3,), (4,)),
     "concatenate": (lambda x, y: np.concatenate([x, y], axis=2), (2, 3, 2), (3, 2, 2)),
 }
 """Sizes for which NumPy raises, of two arrays whose sizes are all symbols."""
