@@ -51,6 +51,8 @@ def rows_of(x: Any) -> Iterator[Any]:
 
 
 def _asked_rows(x: Any) -> Iterator[Any]:
+    if sys._getframe(1).f_code.co_name == "_piecewise_dispatcher":
+        return  # NumPy looks there for traced arrays, of which it has one
     for i in range(literal_size(x.shape[0], "iteration")):
         yield x[i]
 
