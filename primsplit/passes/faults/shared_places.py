@@ -2,23 +2,21 @@
 
 It shares the rows of updates out among threads, which read and write the same element without waiting for each other
 (microsoft/onnxruntime#18048): the gradient of an embedding is wrong in one run of seven. One thread does all that
-costs less than its thread pool's start. So what is small stays, and what is larger becomes a chain of such small ones,
-which takes as long, or, where that were too many, a ScatterElements, which has one thread and takes five times as long.
-Where only the run knows the sizes, it chooses.
+costs less than its thread pool's start. So what is small stays, what is larger becomes a chain of such small ones, and
+what is larger still a ScatterElements, which has one thread. An If chooses where only the run knows the sizes.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import functools
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from primsplit import tracing
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to
 from primsplit.dims import Dim, product
-from primsplit.infer import fresh
-from primsplit.ir import Block, Const, Op, Type, Value
+from primsplit.ir import Block, Const, Op, Value, Var
 from primsplit.nested import record
 from primsplit.ops import op
 from primsplit.passes.compositions.cuda import scatter_elements
@@ -26,12 +24,12 @@ from primsplit.passes.faults.empty_layers import alone
 from primsplit.passes.rewriting import Rewriter, recorded_beside
 from primsplit.schema import text
 
-ALONE = 200_000
-"""As many elements one thread takes: onnxruntime counts a cycle for each, and 210,000 for a second to start."""
+ALONE = 100_000
+"""As many elements one thread takes: onnxruntime counts a cycle for each, and as many for the start of a second."""
 CHAIN = 16
 """The most ScatterND that stand for one."""
-MOST = ALONE * CHAIN // 2
-"""As many elements a chain takes; where only the run knows the sizes, a link has up to a row more than its share."""
+COPIES = 32
+"""ScatterElements takes as long for an element of updates as a ScatterND, which copies its array, for so many of it."""
 
 
 def update_in_turn(block: Block) -> Block:
@@ -88,57 +86,60 @@ def _are_distinct(indices: Value, shape: Sequence[Dim]) -> bool:
 
 def _ordered(step: Op) -> list[Op]:
     """Ops that give what the ScatterND does, by one thread; the last gives its output."""
-    size = product(_operands(step)[2].type.shape or ())
+    _, indices, updates = _operands(step)
+    rows, size = product((indices.type.shape or ())[:-1]), product(updates.type.shape or ())
+    if not (isinstance(rows, int) and isinstance(size, int)):
+        in_turn = functools.partial(_in_turn, step, None, CHAIN)
+        several = _unless(step, _are_copies_cheap, in_turn, functools.partial(_by_elements, step))
+        inner = replace(several[-1], outputs=tuple(Var(v.type, v.hint) for v in step.outputs))
+        large = Block("several", (), (*several[:-1], inner), inner.outputs)
+        return _unless(step, lambda _, size: op.Less(size, ALONE), alone(step), large)
+    each = max(1, ALONE * rows // size)
+    count, whole = math.ceil(rows / each), product(_operands(step)[0].type.shape or ())
+    is_cheap = count <= CHAIN and isinstance(whole, int) and count * whole <= COPIES * size
     with recorded_beside(step) as around:
-        if not isinstance(size, int):
-            _what_fits(step)
-        elif size < CHAIN * ALONE:
-            _in_turn(step)
+        if is_cheap:
+            _in_turn(step, each, count)
         else:
             _by_elements(step)
     *before, last = around.ops
     return [*before, replace(last, outputs=step.outputs)]
 
 
-def _what_fits(step: Op) -> None:
-    """Record Ifs that choose the ScatterND itself, a chain, or a ScatterElements by the number of elements."""
-    data, _, updates = map(Array, _operands(step))
-    size = op.Size(updates)
-
-    def below(limit: int, then: Block, otherwise: Callable[[], Array]) -> Array:
-        branches = {"then_branch": then, "else_branch": record("larger", [], lambda: [otherwise().value])}
-        return Array(tracing.emit("If", [op.Less(size, np.int64(limit)).value], branches, types=[data.type])[0])
-
-    chain = record("in_turn", [], lambda: [_in_turn(step).value])
-    below(ALONE, alone(step), lambda: below(MOST, chain, lambda: _by_elements(step)))
+Branch = Block | Callable[[], Iterable[Value]]
+"""A block, or what records one."""
 
 
-def _in_turn(step: Op) -> Array:
-    """A chain of ScatterND, each of so few updates that one thread does it."""
+def _are_copies_cheap(whole: Array, size: Array) -> Array:
+    """True for updates that a chain takes in time, and an array that is not too large beside them."""
+    found: Array = op.And(op.Less(size, CHAIN * ALONE), op.LessOrEqual(op.Mul(whole, CHAIN), op.Mul(size, COPIES)))
+    return found
+
+
+def _unless(step: Op, test: Callable[[Array, Array], Array], small: Branch, large: Branch) -> list[Op]:
+    """Ops of which the last, an If, takes a branch by a test of the sizes of the array and of the updates."""
+    with recorded_beside(step) as around:
+        data, _, updates = map(Array, _operands(step))
+        is_small = test(op.Size(data), op.Size(updates)).value
+        then, other = (b if isinstance(b, Block) else record("updates", [], b) for b in (small, large))
+    return [*around.ops, step.beside("If", (is_small,), step.outputs, {"then_branch": then, "else_branch": other})]
+
+
+def _in_turn(step: Op, each: int | None, count: int) -> list[Value]:
+    """A chain of so many ScatterND, each of as many rows of updates; of the same share of them where that is None."""
     data, indices, updates = map(Array, _operands(step))
-    depth, rows = int(indices.shape[-1]), product(indices.shape[:-1])
-    places, changes = reshape_to(indices, (rows, depth)), reshape_to(updates, (rows, *data.shape[depth:]))
-    for start, end, count in _parts(rows, product(updates.shape), places):
-        types = [Type(x.dtype, (count, *x.shape[1:])) for x in (places, changes)]
-        some = [op.Slice(x, start, end, [0], types=[t]) for x, t in zip((places, changes), types, strict=True)]
-        data = op.ScatterND(data, *some, **step.attributes)
-    return data
+    depth = int(indices.shape[-1])
+    rows = product(indices.shape[:-1])
+    places = reshape_to(indices, (rows, depth))
+    changes = reshape_to(updates, (rows, *data.shape[depth:]))
+    share = np.array([each]) if each else op.Div(op.Add(op.Shape(places, end=1), count - 1), count)
+    for k in range(count):
+        start, end = (op.Mul(share, turn) if each is None else share * turn for turn in (k, k + 1))
+        part = [op.Slice(whole, start, end, [0]) for whole in (places, changes)]
+        data = op.ScatterND(data, *part, **step.attributes)
+    return [data.value]
 
 
-def _parts(rows: Dim, size: Dim, places: Array) -> Iterator[tuple[Any, Any, Dim]]:
-    """Where each link of a chain starts and ends, and how many rows it has."""
-    if isinstance(rows, int) and isinstance(size, int):
-        each = max(1, ALONE * rows // size)
-        for start in range(0, rows, each):
-            end = min(rows, start + each)
-            yield [start], [end], end - start
-        return
-    share = op.Div(op.Add(op.Shape(places, end=1), np.int64(CHAIN - 1)), np.int64(CHAIN))
-    for k in range(CHAIN):
-        first = op.Mul(share, np.int64(k))
-        yield first, op.Add(first, share), fresh("updates")
-
-
-def _by_elements(step: Op) -> Array:
+def _by_elements(step: Op) -> list[Value]:
     reduction = text(step.attributes["reduction"])
-    return scatter_elements(*map(Array, _operands(step)), reduction=reduction)
+    return [scatter_elements(*map(Array, _operands(step)), reduction=reduction).value]
