@@ -24,9 +24,9 @@ from primsplit.passes.faults.empty_layers import alone
 from primsplit.passes.rewriting import Rewriter, recorded_beside
 from primsplit.schema import text
 
-ALONE = 100_000
-"""As many elements one thread takes: onnxruntime counts a cycle for each, and as many for the start of a second."""
-CHAIN = 16
+ALONE = 200_000
+"""As many elements one thread takes: onnxruntime counts a cycle for each, and 210,000 for the start of a second."""
+CHAIN = 8
 """The most ScatterND that stand for one."""
 COPIES = 32
 """ScatterElements takes as long for an element of updates as a ScatterND, which copies its array, for so many of it."""
@@ -111,8 +111,11 @@ Branch = Block | Callable[[], Iterable[Value]]
 
 
 def _are_copies_cheap(whole: Array, size: Array) -> Array:
-    """True for updates that a chain takes in time, and an array that is not too large beside them."""
-    found: Array = op.And(op.Less(size, CHAIN * ALONE), op.LessOrEqual(op.Mul(whole, CHAIN), op.Mul(size, COPIES)))
+    """True for an array that is not too large beside the updates, and for these where a chain takes them.
+
+    Its links have up to a row more than their share, which half of what they may have leaves room for.
+    """
+    found: Array = op.And(op.Less(size, CHAIN * ALONE // 2), op.LessOrEqual(op.Mul(whole, CHAIN), op.Mul(size, COPIES)))
     return found
 
 
