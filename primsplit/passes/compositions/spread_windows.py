@@ -23,7 +23,7 @@ KINDS = frozenset({"AveragePool", "Conv", "LpPool", "MaxPool"})
 
 
 def is_spread(step: Op) -> bool:
-    """True for windows of more than one tap that are dilated and have SAME padding, over axes that are known."""
+    """True for windows that are dilated and have SAME padding, over axes that are known; of one tap a pool may be."""
     if step.kind not in KINDS or not text(step.attributes.get("auto_pad", "NOTSET")).startswith("SAME"):
         return False
     source, weights = (*step.inputs, None)[:2]
@@ -32,7 +32,7 @@ def is_spread(step: Op) -> bool:
     of_weights = () if weights is None else (weights.type.shape or ())[2:]
     kernel = step.attributes.get("kernel_shape") or of_weights
     dilations = step.attributes.get("dilations") or ()
-    return any(d != 1 and k != 1 for k, d in zip(kernel, dilations, strict=False))
+    return any(d != 1 and (k != 1 or step.kind == "Conv") for k, d in zip(kernel, dilations, strict=False))
 
 
 def conv(x: Array, w: Array, b: Array | None = None, *, kernel_shape: Any = None, **attributes: Any) -> Any:

@@ -14,6 +14,7 @@ FORMS: list[dict[str, Any]] = [
     {"kernel_shape": (3,), "strides": (2,), "dilations": (2,), "auto_pad": "SAME_UPPER"},
     {"kernel_shape": (3,), "dilations": (3,), "auto_pad": "SAME_LOWER"},
     {"kernel_shape": (3, 1), "strides": (2, 3), "dilations": (2, 2), "auto_pad": "SAME_LOWER"},
+    {"kernel_shape": (1, 2), "strides": (1, 2), "dilations": (2, 1), "auto_pad": "SAME_UPPER"},
 ]
 
 
