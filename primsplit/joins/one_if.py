@@ -19,6 +19,7 @@ from primsplit.joins.harmless import UNKNOWN, Callers, files_to_note, is_harmles
 from primsplit.joins.holders import bases_of, hides, reached, roots_of, seen
 from primsplit.joins.journal import Journal, content, journal
 from primsplit.joins.places import Places
+from primsplit.joins.plainer import RESULT
 from primsplit.joins.pointers import Pointers, parted
 from primsplit.joins.rewriting import Join
 from primsplit.numpy.complex.handle import ComplexArray
@@ -271,7 +272,7 @@ class Statement:
         if self._is_written_array(k) and all(after[k] is own[k] for own, after in self.runs):
             return given
         if name not in found and not all(is_same(made[0], other) for other in made[1:]):
-            return NotAssigned(self.join.at, f"{name} is no number or array")
+            return NotAssigned(self.join.at, f"{_told(name)} is no number or array")
         return self._chosen(name, made, found)
 
     def _chosen(self, name: str, made: Sequence[Any], found: Mapping[str, Any]) -> Any:
@@ -279,7 +280,7 @@ class Statement:
         if all(is_same(made[0], other) for other in made[1:]):
             return made[0]
         if name not in found:
-            raise self.refusal(f"{name} is no number or array")
+            raise self.refusal(f"{_told(name)} is no number or array")
         row = tuple(map(id, made))
         if row not in self.found:
             self.found[row] = self._unaliased(name, made, found)
@@ -294,7 +295,7 @@ class Statement:
         if (followed := self.pointers.settled(name, given, is_outdated=is_outdated)) is not None:
             return followed
         if is_outdated:
-            raise self.refusal(f"{name} shows an array that is written to")
+            raise self.refusal(f"{_told(name)} shows an array that is written to")
         (base, *others) = old.values() or [None]
         if others or not isinstance(base, Array) or type(found) is not Array:
             raise self._several(name, None if others else base)
@@ -302,7 +303,7 @@ class Statement:
 
     def _several(self, name: str, base: Any) -> TraceError:
         """The error for a name that may hold an array from before; one of known numbers may be traced, run again."""
-        why = f"{name} is one of several arrays, which may be written to later"
+        why = f"{_told(name)} is one of several arrays, which may be written to later"
         place = made_at(base)
         if type(base) is not np.ndarray or (is_again() and place is None):
             return self.refusal(why)
@@ -316,6 +317,11 @@ class Statement:
             return value if type(value) is np.ndarray and self._is_known(value) else None
         shown = (array for array in (value, *bases_of(value)) if tracing.is_open(array.recording))
         return next(shown, None)
+
+
+def _told(name: str) -> str:
+    """What an error calls a name."""
+    return "what it returns" if name == RESULT else name
 
 
 def _is_shown_whole(root: Any, arrays: Sequence[Any]) -> bool:
