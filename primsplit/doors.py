@@ -17,6 +17,7 @@ def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = ()) -> Any:
 
     It holds numbers in the dtypes that it would have together with the blocks `beside`, whose files go with it.
     """
+    from primsplit.onnxio.jumps import told_jumps
     from primsplit.onnxio.save import to_model
     from primsplit.onnxio.states import told_states
     from primsplit.passes.carrying import dtypes_to_carry, in_carriers, told_dtypes
@@ -31,7 +32,7 @@ def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = ()) -> Any:
         names = dtypes_to_carry(named.block, *(other.block for other in beside))
         held = in_carriers(named, names)
         block = finish(held.block, held.gradients, provider=held.provider)
-        told = {**told_dtypes(named, names), **told_states(named.states)}
+        told = {**told_dtypes(named, names), **told_states(named.states), **told_jumps(named)}
         return to_model(block, held.inputs, held.outputs, told, defaults=held.defaults)
 
 
@@ -82,12 +83,13 @@ def save_functions(joint: NamedBlock, functions: Mapping[str, NamedBlock], path:
     """Write what calls these model-local functions one after another, and is `joint` from outside. Raises FileError."""
     from primsplit.onnxio.files import write_models
     from primsplit.onnxio.functions import to_function_model
+    from primsplit.onnxio.jumps import told_jumps
     from primsplit.onnxio.states import told_states
     from primsplit.passes.carrying import dtypes_to_carry, in_carriers, told_dtypes
 
     with paused():
         names = dtypes_to_carry(joint.block, *(named.block for named in functions.values()))
-        told = {**told_dtypes(joint, names), **told_states(joint.states)}
+        told = {**told_dtypes(joint, names), **told_states(joint.states), **told_jumps(joint)}
         called = {name: in_carriers(named, names) for name, named in functions.items()}
         write_models([(to_function_model(in_carriers(joint, names), called, told), path)])
 

@@ -7,10 +7,12 @@ The standard's own steps, such as Floor, Sign and ArgMax, have a derivative of 0
 from typing import Any
 
 from primsplit.array import Array
+from primsplit.broadcasting import zeros_like
 from primsplit.definitions.calling import record_call
 from primsplit.definitions.table import defines
 from primsplit.errors import MissingRule
 
+JUMP = "primsplit::Jump"
 TREES = "its value is constant between its thresholds"
 JUMPS = {
     "ai.onnx.ml::Binarizer": "its value is constant on both sides of its threshold",
@@ -31,7 +33,7 @@ def jumping(result: Any, numbers: Array, name: str, because: str = "") -> Any:
     if not (result.type.is_float and numbers.type.is_float):
         return result
     told = {"name": name, "because": because or JUMPS[f"ai.onnx.ml::{name}"]}
-    return Array(record_call("primsplit::Jump", [result.value, numbers.value], told)[0])
+    return Array(record_call(JUMP, [result.value, numbers.value], told)[0])
 
 
 def _refused(result: Array, numbers: Array, *, outputs: int, name: str, because: str) -> Any:
@@ -42,7 +44,22 @@ def _refused(result: Array, numbers: Array, *, outputs: int, name: str, because:
     )
 
 
-@defines("primsplit::Jump", rule=_refused)
+@defines(JUMP, rule=_refused)
 def _jump(result: Array, numbers: Array, *, outputs: int = 1, name: str, because: str) -> Any:
+    """The first of the two."""
+    return result
+
+
+def leaning(result: Array, numbers: Array) -> Array:
+    """The result, whose derivatives are asked of these numbers too, though they have nothing to add."""
+    return Array(record_call("primsplit::Leaning", [result.value, numbers.value], {})[0])
+
+
+def _passed(result: Array, numbers: Array, *, outputs: int) -> Any:
+    return result, lambda dy: (dy, zeros_like(numbers))
+
+
+@defines("primsplit::Leaning", rule=_passed)
+def _leaning(result: Array, numbers: Array, *, outputs: int = 1) -> Any:
     """The first of the two."""
     return result

@@ -24,6 +24,11 @@ class Constants:
         self.met |= found
         return bool(found)
 
+    def holds_name(self, name: str) -> bool:
+        """True for one of these names."""
+        self.met |= self.names & {name}
+        return name in self.names
+
     def check(self, path: str) -> None:
         """Raise SpecError for a name that no node of the model has."""
         for name in sorted(self.names - self.met):

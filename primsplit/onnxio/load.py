@@ -19,6 +19,7 @@ from primsplit.ir import Block, Const
 from primsplit.names import StatePair, kept_apart
 from primsplit.onnxio.graph_reader import GraphReader
 from primsplit.onnxio.input_types import Specs, declare
+from primsplit.onnxio.jumps import with_jumps
 from primsplit.onnxio.local_functions import inlined
 from primsplit.onnxio.modelfile import CONTRIB, ModelFile, graphs, read_file
 from primsplit.onnxio.running_order import in_running_order
@@ -79,8 +80,11 @@ def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bo
         ends.said.check(inputs, reader.path)
         arguments = tuple(ends.input(v, recorded) for v in inputs)
         reader.record(graph, recorded)
+        recorded.place, metadata = None, {p.key: p.value for p in file.proto.metadata_props}
+        entries = with_jumps(
+            metadata, [v.name for v in graph.output], reader.results(graph.output), reader.values, reader.constants
+        )
         reader.constants.check(reader.path)
-        entries = reader.results(graph.output)
         results = tuple(ends.output(v, entry) for v, entry in zip(graph.output, entries, strict=True))
     if not ends.results:
         raise UnsupportedFunction(f"{reader.path}: the outputs hold no tensor")
@@ -91,7 +95,7 @@ def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bo
     taken = [*names, *params]
     outputs = tuple(kept_apart([*taken, *ends.outputs])[len(taken) :])
     types = {name: param.type for name, param in zip(names, block.params, strict=True)}
-    states = read_states({p.key: p.value for p in file.proto.metadata_props}, types)
+    states = read_states(metadata, types)
     carried = {name for pair in states for name in (pair.input, pair.output)}
     given = tuple(a for v, a in zip(inputs, arguments, strict=True) if v.name not in carried)
     returned = tuple(r for v, r in zip(graph.output, results, strict=True) if v.name not in carried)

@@ -136,3 +136,31 @@ def test_the_sign_of_a_machine_of_one_class_is_refused_and_its_score_is_not(tmp_
     np.testing.assert_array_equal(slopes[0](X), [[2.0, 3.0], [2.0, 3.0]])
     with pytest.raises(MissingRule, match="SVMRegressor has no derivative: of one class, its value is a sign"):
         slopes[1](X)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_file_that_is_written_of_it_refuses_it_too(name: str, tmp_path: Path) -> None:
+    program = ps.load(saved(name, tmp_path))
+    program.save(tmp_path / "written.onnx")
+    ps.split(program, wrt="w", seed="ones").joint().save(tmp_path / "gradient.onnx")
+    for path in (tmp_path / "written.onnx", tmp_path / "gradient.onnx"):
+        ps.load(path).save(tmp_path / "again.onnx")
+        for model in (ps.load(path), ps.load(tmp_path / "again.onnx")):
+            with pytest.raises(MissingRule, match=rf"^{name} has no derivative: its value is .*{STEPS[name][1]}"):
+                ps.split(model, wrt="x", of=model.outputs[0], seed="ones")
+            by_w = ps.split(model, wrt="w", of=model.outputs[0], seed="ones").joint()
+            np.testing.assert_allclose(by_w(X, W)[-1], np.sum(program(X, np.ones(2, np.float32)), axis=0), rtol=1e-6)
+        told = ps.split(ps.load(path, constant=[name]), wrt="x", of=model.outputs[0], seed="ones").joint()
+        np.testing.assert_array_equal(told(X, W)[-1], np.zeros_like(X))
+    ps.load(saved(name, tmp_path), constant=[name]).save(tmp_path / "constant.onnx")
+    ps.split(ps.load(tmp_path / "constant.onnx"), wrt="x", seed="ones")
+
+
+def test_metadata_that_name_what_is_not_there_are_told(tmp_path: Path) -> None:
+    ps.load(saved("Binarizer", tmp_path)).save(tmp_path / "written.onnx")
+    model = onnx.load(tmp_path / "written.onnx")
+    (row,) = model.metadata_props
+    row.value = row.value.replace('"x"', '"z"')
+    onnx.save(model, tmp_path / "written.onnx")
+    with pytest.raises(ps.PrimsplitError, match=r"the metadata primsplit\.jumps of the file cannot be read"):
+        ps.load(tmp_path / "written.onnx")
