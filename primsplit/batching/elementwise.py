@@ -17,8 +17,8 @@ UNARY = (
 )  # fmt: skip
 BROADCASTING = (
     "Add", "And", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal", "Greater", "GreaterOrEqual",
-    "Less", "LessOrEqual", "Max", "Mean", "Min", "Mod", "Mul", "Or", "Pow", "StringConcat", "Sub", "Sum", "Where",
-    "Xor",
+    "Less", "LessOrEqual", "Max", "Mean", "Min", "Mod", "Mul", "Or", "Pow", "PRelu", "StringConcat", "Sub", "Sum",
+    "Where", "Xor",
 )  # fmt: skip
 
 
@@ -39,12 +39,6 @@ def broadcasting(site: Site) -> Outputs:
 def cast_like(site: Site) -> Outputs:
     """Of the second input only the dtype is read."""
     return site.emit(site.whole(0), site.input(1))
-
-
-@batching("PRelu")
-def prelu(site: Site) -> Outputs:
-    """The slope broadcasts to the data, never the data to the slope."""
-    return site.emit(site.whole(0), site.aligned(1, site.rank(0)))
 
 
 @batching("Clip")

@@ -37,7 +37,8 @@ def _rule(
 
     def pullback(dy: Array) -> tuple[Array, Array]:
         n = _wide(x) * r
-        g = cast_to(dy * scale, n.dtype)
+        # A scale with sizes that x has as ones, which only the run knows, stretches the result.
+        g = sum_to(cast_to(dy * scale, n.dtype), x.shape)
         dx = op.Mul(r, g - n * op.ReduceMean(g * n, axes, keepdims=1), types=[Type(n.dtype, x.shape)])
         return cast_to(dx, x.dtype), cast_to(sum_to(cast_to(dy, n.dtype) * n, scale.shape), scale.dtype)
 

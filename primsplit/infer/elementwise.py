@@ -62,7 +62,6 @@ UNARY = [
     "LRN",
     "LpNormalization",
     "MeanVarianceNormalization",
-    "PRelu",
 ]
 
 BINARY = [
@@ -72,6 +71,7 @@ BINARY = [
     "Div",
     "Mod",
     "Pow",
+    "PRelu",
     "BitShift",
     "BitwiseAnd",
     "BitwiseOr",

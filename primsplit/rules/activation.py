@@ -58,13 +58,17 @@ _two_sided("Selu", lambda dy, y, alpha, gamma: dy * (y + alpha * gamma), lambda 
 
 @rrule("PRelu")
 def prelu(x: Array, slope: Array) -> tuple[Array, Pullback]:
-    """Like LeakyRelu, with a slope that has a gradient of its own."""
+    """Like LeakyRelu, with a slope that has a gradient of its own.
+
+    By the standard the slope broadcasts to x; onnxruntime broadcasts both, which a run of unknown sizes may meet.
+    """
     y = op.PRelu(x, slope)
 
     def pullback(dy: Array) -> tuple[Array, Array]:
         positive = op.Greater(x, 0.0)
         scaled = op.Mul(dy, slope, types=[dy.type])
-        return op.Where(positive, dy, scaled), sum_to(op.Where(positive, 0.0, dy * x), slope.shape)
+        dx = op.Where(positive, dy, scaled, types=[dy.type])
+        return sum_to(dx, x.shape), sum_to(op.Where(positive, 0.0, dy * x, types=[dy.type]), slope.shape)
 
     return y, pullback
 

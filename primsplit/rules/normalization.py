@@ -207,16 +207,19 @@ def group_normalization(
     """By the statistics of each group of channels of each sample, which are computed again from x."""
     rank, inner = _with_channels("GroupNormalization", x), inner_dtype(x)
     y = op.GroupNormalization(x, scale, bias, epsilon=epsilon, num_groups=num_groups, stash_type=stash_type)
+    apart = [i for i in range(rank) if i != 1]
     rows: tuple[Dim, ...] = (x.shape[0], num_groups, floor_divide(product(x.shape[1:]), num_groups))
 
     def pullback(dy: Array) -> list[Array]:
         wide = as_dtype(dy, inner)
         made = standardize(reshape_to(as_dtype(x, inner), rows), [2], epsilon)
         dn = reshape_to(_scaled(wide, by_channel(as_dtype(scale, inner), rank), x), rows)
+        matched, total = (op.ReduceSum(a, apart, keepdims=0) for a in (wide * reshape_to(made.value, x.shape), wide))
+        # onnxruntime takes one scale for all channels too, which only a run of unknown sizes may show.
         return [
             as_dtype(reshape_to(made.pulled(dn), x.shape), x.dtype),
-            as_dtype(over_channels(wide * reshape_to(made.value, x.shape), scale), scale.dtype),
-            as_dtype(over_channels(wide, bias), bias.dtype),
+            as_dtype(sum_to(matched, scale.shape), scale.dtype),
+            as_dtype(sum_to(total, bias.shape), bias.dtype),
         ]
 
     return y, pullback

@@ -103,6 +103,17 @@ def test_a_slope_of_prelu_gets_the_negative_inputs() -> None:
     np.testing.assert_array_equal(gradient(op.PRelu, x, [0.1, 0.2], wrt=1), [-4, -4])
 
 
+@pytest.mark.parametrize("shape", [(4, 1), (4, 3), (1, 3), (1, 1)])
+def test_a_slope_larger_than_the_input_is_broadcast_as_onnxruntime_does(shape: tuple[int, int]) -> None:
+    x, slope = -np.arange(1.0, 1.0 + np.prod(shape)).reshape(shape), np.array([[2.0, 3.0, 5.0]])
+    specs = ps.spec("float64", ["N", "M"]), ps.spec("float64", [1, "K"])
+    found = ps.split(op.PRelu, *specs).joint()(x, slope, np.ones((shape[0], 3)))
+    np.testing.assert_array_equal(found[0], x * slope)
+    wide = np.broadcast_to(slope, (shape[0], 3))
+    np.testing.assert_array_equal(found[1], wide.sum(1, keepdims=True) if shape[1] == 1 else wide)
+    np.testing.assert_array_equal(found[2], np.broadcast_to(x, wide.shape).sum(0, keepdims=True))
+
+
 def test_no_gradient_flows_through_hardmax() -> None:
     np.testing.assert_array_equal(gradient(lambda x: op.Hardmax(x) + x, POINTS), np.ones_like(POINTS))
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.definitions.families import record_call
 from primsplit.errors import PrimsplitError
 from primsplit.ops import op
 from primsplit.testing import check_rrule
@@ -40,6 +41,39 @@ def test_the_gradient_of_training_mode_flows_through_the_statistics_of_the_batch
     only = [c for c in CHECKS if c != "primal"]
     domain: list[Any] = [UNIT, UNIT, UNIT, UNIT, POSITIVE]
     check_rrule(in_training, ps.spec("float64", shape), *channels, domain=domain, only=only, sizes=(1,))
+
+
+@pytest.mark.parametrize(("scales", "biases"), [(1, 3), (3, 1), (1, 1), (3, 3)])
+def test_one_scale_or_bias_for_all_channels_of_groups_gets_the_sum(scales: int, biases: int) -> None:
+    x, scale, bias, dy = sample(2, 3, 4), sample(scales, seed=1), sample(biases, seed=2), sample(2, 3, 4, seed=3)
+    specs = [ps.spec("float32", s) for s in (["N", "C", "L"], ["A"], ["B"], ["N", "C", "L"])]
+    split = ps.split(lambda *given: op.GroupNormalization(*given, num_groups=1, epsilon=1e-3), *specs[:3]).joint()
+    _, _, d_scale, d_bias = split(x, scale, bias, dy)
+    centred = x - x.mean((1, 2), keepdims=True)
+    normalized = centred / np.sqrt(x.var((1, 2), keepdims=True) + 1e-3)
+    for found, each in ((d_scale, (dy * normalized).sum((0, 2))), (d_bias, dy.sum((0, 2)))):
+        wanted = each if found.shape == (3,) else each.sum(keepdims=True)
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    assert (d_scale.shape, d_bias.shape) == (scale.shape, bias.shape)
+
+
+@pytest.mark.parametrize("shape", [(1, 2), (3, 1), (1, 1), (3, 2)])
+def test_what_a_scale_of_rms_stretches_has_the_sum_as_its_gradient(shape: tuple[int, int]) -> None:
+    x, scale, dy = sample(*shape, dtype=float), sample(3, 2, dtype=float, seed=1), sample(3, 2, dtype=float, seed=2)
+    specs = ps.spec("float64", ["N", "L"]), ps.spec("float64", ["A", "B"])
+
+    def rms(x: Any, scale: Any) -> Any:
+        return ps.Array(record_call("RMSNormalization", [x.value, scale.value], {"epsilon": 0.25})[0])
+
+    _, dx, d_scale = ps.split(rms, *specs).joint()(x, scale, dy)
+
+    def loss(x: Any, scale: Any) -> Any:
+        return (x / np.sqrt((x * x).mean(-1, keepdims=True) + 0.25) * scale * dy).sum()
+
+    for found, at, moved in ((dx, x, lambda v: loss(v, scale)), (d_scale, scale, lambda v: loss(x, v))):
+        units = np.eye(at.size).reshape(-1, *at.shape) * 1e-6
+        wanted = [(moved(at + u) - moved(at - u)) / 2e-6 for u in units]
+        np.testing.assert_allclose(found, np.reshape(wanted, at.shape), rtol=1e-6, atol=1e-8)
 
 
 def test_the_running_statistics_of_the_caller_are_not_written_over() -> None:

@@ -59,15 +59,6 @@ def _cast_like(node: Node) -> Sequence[Aligned | Array] | None:
     return [Aligned(made, source.rank) if node.is_open(0) else made]
 
 
-def _slopes(node: Node) -> Sequence[Aligned | Array]:
-    """The slopes have no more axes than the input."""
-    known = node.given_rank(0)
-    if known is None:
-        return along(node, -1)
-    node.stretch(1, known)
-    return node.record(*node.arrays())
-
-
 def _along_input(node: Node) -> list[Aligned] | None:
     """The axis is an input, which may be computed."""
     axes = node.integers(1)
@@ -245,6 +236,5 @@ FORMS: dict[str, Form] = {
     "CastLike": _cast_like,
     "DFT": _spectrum,
     "LRN": _response,
-    "PRelu": _slopes,
     "STFT": _signals,
 }
