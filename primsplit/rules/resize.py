@@ -54,8 +54,21 @@ class Resizing:
             return known is not None and float(known[position]) == 1
         return dims.same(self.x.shape[axis], self.z.shape[axis])
 
+    def may_be_copied(self, position: int) -> bool:
+        """True where a scale other than 1 may keep an axis's size.
+
+        onnxruntime copies what keeps its whole shape, whatever the scales are, and else moves such an axis too.
+        """
+        if self.is_cropping or self.scales is None or self.sizes is not None:
+            return False
+        known, axis = self.scales.known(), self.axes[position]
+        is_near = known is None or 1 < float(known[position]) < 2
+        return is_near and dims.could_be(self.x.shape[axis], self.z.shape[axis])
+
     def along(self, position: int, basis: Array) -> Array:
         """The operator on the first axis of `basis` [old, ...] alone; what lies outside of the image is zero."""
+        if self.may_be_copied(position):
+            return self._beside_another(position, basis)
         count = len(self.axes)
         roi = self.roi if self.is_cropping else None
         if roi is not None:
@@ -65,6 +78,21 @@ class Resizing:
         new = self.z.shape[self.axes[position]]
         declared = Type(basis.dtype, (new, *basis.shape[1:]))
         return op.Resize(basis, roi, scales, sizes, types=[declared], **{**self.attributes, "axes": [0]})
+
+    def _beside_another(self, position: int, basis: Array) -> Array:
+        """The same beside an axis of one, which is doubled where the use changes the size of any axis.
+
+        That keeps `basis` from being copied there. Of four axes, onnxruntime interpolates along the last two.
+        """
+        is_same = op.Cast(op.Equal(op.Shape(self.x), op.Shape(self.z)), to=np.float32)
+        doubled = op.Sub(np.float32(2), op.ReduceMin(is_same, [0], keepdims=1))
+        old, new = (a.shape[self.axes[position]] for a in (self.x, self.z))
+        columns = dims.product(basis.shape[1:])
+        image = op.Transpose(reshape_to(basis, (1, old, columns, 1)), perm=[0, 2, 1, 3])
+        scales = op.Concat(part(self.scales, position), doubled, axis=0)
+        resized = op.Resize(image, None, scales, None, **{**self.attributes, "axes": [2, 3]})
+        found = reshape_to(op.Gather(resized, 0, axis=3), (columns, new))
+        return reshape_to(op.Transpose(found, perm=[1, 0]), (new, *basis.shape[1:]))
 
 
 @rrule("Resize")

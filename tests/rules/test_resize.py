@@ -209,3 +209,26 @@ def test_axes_of_a_policy_may_be_told_from_the_last(dtype: str) -> None:
     value, gradient = ps.split(lambda x: resized(x, [-2, -1]), spec).joint()(x, np.ones_like(back))
     np.testing.assert_array_equal(value, back)
     np.testing.assert_allclose(np.sum(gradient * x), np.sum(back), rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("is_told", [True, False])
+@pytest.mark.parametrize("sizes", [(3, 4), ("H", "W")], ids=str)
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_an_axis_that_keeps_its_size_at_a_scale_beyond_1_moves_with_the_others(
+    mode: str, sizes: Any, is_told: bool, dtype: str
+) -> None:
+    """The operator is linear in x, so its gradient is told by what it makes of unit arrays."""
+    for scales in ([1.4, 1.2], [1.25, 1.2], [1.2, 1.3]):
+        told = np.array(scales, np.float32)
+        specs = (ps.spec(dtype, sizes), *(() if is_told else (ps.spec("float32", [2]),)))
+        given = () if is_told else (told,)
+        joint = ps.split(
+            lambda x, *s, told=told: op.Resize(x, None, s[0] if s else told, mode=mode), *specs, wrt=0
+        ).joint()
+        x = X[0, 0, :3, :4].astype(dtype)
+        after = tuple(int(n * s) for n, s in zip(x.shape, told, strict=True))
+        seed = np.random.default_rng(1).standard_normal(after).astype(dtype)
+        units = np.eye(x.size, dtype=dtype).reshape(-1, *x.shape)
+        wanted = [np.sum(joint(u, *given, seed)[0] * seed) for u in units]
+        np.testing.assert_allclose(joint(x, *given, seed)[1], np.reshape(wanted, x.shape), rtol=1e-4, atol=1e-5)
