@@ -67,8 +67,8 @@ class Resizing:
 
     def along(self, position: int, basis: Array) -> Array:
         """The operator on the first axis of `basis` [old, ...] alone; what lies outside of the image is zero."""
-        if self.may_be_copied(position):
-            return self._beside_another(position, basis)
+        if self.scales is not None and self.may_be_copied(position):
+            return self._beside_another(position, basis, self.scales)
         count = len(self.axes)
         roi = self.roi if self.is_cropping else None
         if roi is not None:
@@ -79,7 +79,7 @@ class Resizing:
         declared = Type(basis.dtype, (new, *basis.shape[1:]))
         return op.Resize(basis, roi, scales, sizes, types=[declared], **{**self.attributes, "axes": [0]})
 
-    def _beside_another(self, position: int, basis: Array) -> Array:
+    def _beside_another(self, position: int, basis: Array, scales: Array) -> Array:
         """The same beside an axis of one, which is doubled where the use changes the size of any axis.
 
         That keeps `basis` from being copied there. Of four axes, onnxruntime interpolates along the last two.
@@ -89,8 +89,8 @@ class Resizing:
         old, new = (a.shape[self.axes[position]] for a in (self.x, self.z))
         columns = dims.product(basis.shape[1:])
         image = op.Transpose(reshape_to(basis, (1, old, columns, 1)), perm=[0, 2, 1, 3])
-        scales = op.Concat(part(self.scales, position), doubled, axis=0)
-        resized = op.Resize(image, None, scales, None, **{**self.attributes, "axes": [2, 3]})
+        told = op.Concat(part(scales, position), doubled, axis=0)
+        resized = op.Resize(image, None, told, None, **{**self.attributes, "axes": [2, 3]})
         found = reshape_to(op.Gather(resized, 0, axis=3), (columns, new))
         return reshape_to(op.Transpose(found, perm=[1, 0]), (new, *basis.shape[1:]))
 

@@ -90,14 +90,27 @@ def _live(whole: Block, active: set[Var], of: Sequence[int], carries: int) -> li
 
 
 def _changing(turns: Turns, known: frozenset[str]) -> frozenset[int]:
-    """The carries of which is told in known sizes that a step changes their shape."""
+    """The carries of which is told that a step changes their shape: in known sizes, or since it cuts them."""
     told = known | visible(turns.body.params)
 
-    def is_told(a: Dim, b: Dim) -> bool:
+    def is_told(k: int, a: Dim, b: Dim) -> bool:
+        if isinstance(b, Size) and b.symbol in cuts[k]:
+            return True
         is_known = dims.symbols(b) <= told or not _may_be_same(a, b) or str(a).startswith(VARYING)
         return is_known or _is_told_in(a, b)
 
-    return frozenset(k for k, sizes in _unlike(turns).items() if any(is_told(a, b) for a, b in sizes))
+    unlike = _unlike(turns)
+    cuts = {k: _sizes_of_cuts(turns.body, turns.body.params[k]) for k in unlike}
+    return frozenset(k for k, sizes in unlike.items() if any(is_told(k, a, b) for a, b in sizes))
+
+
+def _sizes_of_cuts(body: Block, carry: Var) -> frozenset[str]:
+    """The symbols of the sizes of what a Slice or Split takes of a carry.
+
+    The way back over a loop in which a carry grew takes from it what was appended to it: see `growing`.
+    """
+    made = [o for step in body.ops if step.kind in {"Slice", "Split"} and step.inputs[0] is carry for o in step.outputs]
+    return visible(made) - visible([carry])
 
 
 def _unlike(turns: Turns) -> dict[int, list[tuple[Dim, Dim]]]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx.parser
 import pytest
 
 import primsplit as ps
@@ -154,3 +155,31 @@ def test_a_loaded_loop_is_differentiated_for_arrays_of_any_length(tmp_path: Path
     x = np.linalg.solve(np.tril(a), b)
     gradient = ps.grad(lambda a: np.sum(model(a, b) ** 2))(a)
     np.testing.assert_allclose(gradient, -np.tril(np.linalg.solve(np.tril(a).T, 2 * x) @ x.T), rtol=1e-8, atol=1e-10)
+
+
+CUTS = {
+    "split": "size = Shape (h) rest = Sub (size, n) parts = Concat <axis=0> (n, rest) a, y = Split <axis=0> (h, parts)",
+    "sliced": "size = Shape (h) y = Slice (h, n, size)",
+    "sliced and moved": "size = Shape (h) a = Slice (h, n, size) y = Sqrt (a)",
+}
+
+
+@pytest.mark.parametrize("cut", CUTS.values(), ids=list(CUTS))
+def test_a_loaded_loop_that_cuts_its_carry_at_a_place_that_only_the_run_knows_has_its_gradient(
+    tmp_path: Path, cut: str
+) -> None:
+    summed = "t = Sin (h) u = Mul (t, h) r = ReduceSum <keepdims=0> (u)"
+    body = f"on = Identity (go) {summed} v = Mul (r, s) w = Add (v, r) {cut}"
+    step = f"b (int64 i, bool go, double s, double[L] h) => (bool on, double w, double[M] y) {{ {body} }}"
+    nodes = "c = Constant <value = bool {1}> () z = Constant <value = double {0.5}> ()"
+    model = onnx.parser.parse_model(
+        f'<ir_version: 10, opset_import: ["": 22]> g (double[K] x, int64[1] n, int64 trips) => (double e) '
+        f"{{ {nodes} e, f = Loop <body = {step}> (trips, c, z, x) }}"
+    )
+    path = str(tmp_path / "cut.onnx")
+    onnx.save(model, path)
+    loaded = ps.load(path)
+    x, n, trips = np.linspace(0.2, 0.9, 7), np.array([2]), np.array(3)
+    units = np.eye(7) * 1e-6
+    wanted = [(loaded(x + u, n, trips) - loaded(x - u, n, trips)) / 2e-6 for u in units]
+    np.testing.assert_allclose(ps.grad(loaded)(x, n, trips), wanted, rtol=1e-6, atol=1e-8)
