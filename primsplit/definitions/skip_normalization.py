@@ -3,9 +3,10 @@
 from typing import Any
 
 from primsplit.array import Array
-from primsplit.broadcasting import reshape_to
+from primsplit.broadcasting import reshape_strictly, reshape_to
 from primsplit.definitions.fused import channels_first, channels_last
 from primsplit.definitions.table import defines
+from primsplit.dims import same_shape
 from primsplit.errors import ShapeError
 from primsplit.ops import op
 
@@ -49,7 +50,10 @@ def skip_layer_normalization(
 
 
 def _sum(x: Array, skip: Array, bias: Array | None) -> Any:
+    """In the shape of `x`: a run in which `skip` has more fails, of which onnxruntime reads the first alone."""
     total = op.Add(x, skip)
+    if not same_shape(total.shape, x.shape):
+        total = reshape_strictly(total, x.shape)
     return total if bias is None else op.Add(total, bias)
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from tests.definitions.kernels import Node, check_node, defined
+from primsplit.errors import PrimsplitError
+from tests.definitions.kernels import Node, check_node, defined, kernel, ranked
 
 rng = np.random.default_rng(1)
 
@@ -63,6 +64,19 @@ def test_the_statistics_of_a_skip_normalization_are_numpys(tmp_path: Path) -> No
         np.testing.assert_allclose(total, x + skip, rtol=1e-6)
         np.testing.assert_allclose(mean, total.mean(-1, keepdims=True), rtol=1e-4, atol=1e-6)
         np.testing.assert_allclose(inverse, 1 / np.sqrt(((total - centre) ** 2).mean(-1, keepdims=True) + 1e-5), 1e-4)
+
+
+@pytest.mark.parametrize(("kind", "vectors"), [(SKIP, 2), (RMS, 1)])
+def test_a_skip_with_more_examples_than_the_input_fails_in_the_run(kind: str, vectors: int, tmp_path: Path) -> None:
+    """onnxruntime reads the first of them; the sum would have them all."""
+    inputs = [draw(2, 3, 4), draw(2, 3, 4), *(draw(4) for _ in range(vectors))]
+    node = Node(kind, inputs, {"epsilon": 1e-5}, declared={0: ["B", "S", 4], 1: ["C", "S", 4]})
+    node = ranked(node, kernel(node, tmp_path / "kernel.onnx"))
+    wanted = kernel(node, tmp_path / "kernel.onnx")[0]
+    loaded = ps.load(node.save(tmp_path / "node.onnx"))
+    np.testing.assert_allclose(loaded(*inputs), wanted, rtol=1e-5, atol=1e-5)
+    with pytest.raises(PrimsplitError):
+        loaded(draw(1, 3, 4), *inputs[1:])
 
 
 @pytest.mark.parametrize("is_last", [0, 1])
