@@ -88,21 +88,36 @@ def reshape_strictly(x: Array, shape: Sequence[Dim]) -> Array:
 def of_size(x: Array, axis: int, size: Dim) -> Array:
     """`x`, whose axis has this size; a run in which it has another fails."""
     axis %= x.ndim
-    if dims.same(x.shape[axis], size):
-        return x
-    return reshape_strictly(x, (*x.shape[:axis], size, *x.shape[axis + 1 :]))
+    return of_shape(x, (*x.shape[:axis], size, *x.shape[axis + 1 :]))
 
 
 def of_shape(x: Array, shape: Sequence[Dim]) -> Array:
     """`x`, which has this shape; a run in which it has another fails.
 
-    Where several sizes are undecided the number of elements would not tell a shape from its transpose. ONNX's Expand
-    does, though it takes a size of 1 for any other.
+    Where one size is undecided the number of elements tells, unless there may be none. That of several would not tell
+    a shape from its transpose: they are compared one by one.
     """
     undecided = [i for i, (own, size) in enumerate(zip(x.shape, shape, strict=True)) if not dims.same(own, size)]
-    if len(undecided) < 2:
-        return of_size(x, undecided[0], shape[undecided[0]]) if undecided else x
-    return expanded_strictly(x, shape)
+    if not undecided:
+        return x
+    others = [size for i, size in enumerate(shape) if i not in undecided]
+    if len(undecided) == 1 and all(dims.above(size, 0) for size in others):
+        return reshape_strictly(x, shape)
+    return reshaped_unless(op.Not(op.Equal(op.Shape(x), tracing.size_vector(shape))), x, shape)
+
+
+def reshaped_unless(wrong: Array, x: Array, shape: Sequence[Dim]) -> Array:
+    """`x` in this shape; a run in which one of the answers is True fails."""
+    sizes = op.Add(tracing.size_vector(shape), nothing_unless(wrong))
+    return op.Reshape(x, sizes, allowzero=1, types=[Type(x.dtype, shape)])
+
+
+def nothing_unless(wrong: Array) -> Array:
+    """An int64 0 for each answer; a run in which one is True fails.
+
+    The standard has no operator that fails: an element is read beyond the end of an array.
+    """
+    return op.Gather(tracing.constant(np.zeros(1, np.int64)), op.Cast(wrong, to=np.int64))
 
 
 def expanded_strictly(x: Array, shape: Sequence[Dim]) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from primsplit import dims, lifting, tracing
 from primsplit.array import FUNCTIONS, Array
-from primsplit.broadcasting import reshape_to, transpose
+from primsplit.broadcasting import reshape_to, reshaped_unless, transpose
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.ir import Const, Type
@@ -88,8 +88,7 @@ def reaching(x: Array, axis: int, count: int) -> Array:
     """`x`, of which a run that gives it fewer slices than so many along the axis fails."""
     if not count or dims.at_least(x.shape[axis], count):
         return x
-    head = reshape_to(slab(x, axis, 0, count), (*x.shape[:axis], count, *x.shape[axis + 1 :]))
-    return op.Concat(head, slab(x, axis, count, END), axis=axis, types=[x.type])
+    return reshaped_unless(op.Less(Array(tracing.size_of(x.shape[axis])), count), x, x.shape)
 
 
 def joined_last(x: Array, axes: Sequence[int]) -> Array:

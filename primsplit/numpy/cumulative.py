@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import tracing
+from primsplit import dims, tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import axis_back, axis_first, expand_to, full, reshape_to
-from primsplit.dims import Size
+from primsplit.broadcasting import axis_back, axis_first, expand_to, full, of_size, reshape_to
+from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.ir import Type
 from primsplit.numpy.axes import END, array_like, delivered, many_axes, one_axis, slab
@@ -176,6 +176,7 @@ def _gradient_along(x: Array, axis: int, spacing: Any, edge_order: int) -> Array
             place=tracing.user_place(),
         )
     h = array_like(spacing)
+    h = h if h.ndim == 0 else _of_points(h, size)
     h = h if h.ndim == 0 or h.dtype.kind not in "iu" else cast_to(h, np.float64)
     steps = h if h.ndim == 0 else _column(difference(h, 0), axis, x.ndim)
     slope = difference(x, axis) / steps
@@ -184,17 +185,30 @@ def _gradient_along(x: Array, axis: int, spacing: Any, edge_order: int) -> Array
     else:
         before, after = slab(steps, axis, 0, -1), slab(steps, axis, 1, END)
         inner = (slab(slope, axis, 0, -1) * after + slab(slope, axis, 1, END) * before) / (before + after)
-    first, last = slab(slope, axis, 0, 1), slab(slope, axis, -1, END)
+    first, last = _one(slope, axis, 0, 1), _one(slope, axis, -1, END)
     if edge_order == 2:
         first, last = _second_order_ends(slope, steps, axis)
     return op.Concat(first, inner, last, axis=axis, types=[Type(slope.dtype, x.shape)])
+
+
+def _one(x: Array, axis: int, start: int, end: int) -> Array:
+    """The one slice between these ends; a run in which there is none fails."""
+    found = slab(x, axis, start, end)
+    return reshape_to(found, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
+
+
+def _of_points(points: Array, size: Dim) -> Array:
+    """The points, one for each element along an axis; a run in which there are others fails. Raises ShapeError."""
+    if points.ndim != 1 or not dims.could_be(points.shape[0], size):
+        raise ShapeError("distances must match the length of the corresponding dimension", place=tracing.user_place())
+    return of_size(points, 0, size)
 
 
 def _second_order_ends(slope: Array, steps: Array, axis: int) -> tuple[Array, Array]:
     """The slopes at the ends of the parabola through the three points there."""
     ends = []
     for near, far in (((0, 1), (1, 2)), ((-1, END), (-2, -1))):
-        s0, s1 = slab(slope, axis, *near), slab(slope, axis, *far)
+        s0, s1 = slab(slope, axis, *near), _one(slope, axis, *far)
         if steps.ndim == 0:
             ends.append(s0 * 1.5 - s1 * 0.5)
             continue

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import tracing
+from primsplit import dims, tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import count_up, reshape_to, zeros_like
-from primsplit.errors import UnsupportedFunction
+from primsplit.broadcasting import count_up, nothing_unless, of_shape, reshape_to, reshaped_unless, zeros_like
+from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.ir import Type
 from primsplit.numpy.axes import END, array_like, delivered, many_axes, one_axis, size_as, slab, slab_of
 from primsplit.numpy.reductions import all_of, reduced
@@ -97,19 +97,37 @@ def _missing_last(missing: Array, places: Array, axis: int) -> Array:
 @implements(np.partition)
 def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Array:
     """np.partition: fully sorted, which is a partition at every place."""
-    return sort(a, axis)
+    return sort(*_with_places(a, kth, axis))
 
 
 @implements("partition_in_place")
 def partition_in_place(a: Array, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> None:
     """The method: the array itself is sorted."""
-    a.assign(sort(a, axis))
+    a.assign(partition(a, kth, axis))
 
 
 @implements(np.argpartition)
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Array:
     """np.argpartition: fully sorted, which is a partition at every place."""
-    return argsort(a, axis)
+    return argsort(*_with_places(a, kth, axis))
+
+
+def _with_places(a: Any, kth: Any, axis: Any) -> tuple[Array, int]:
+    """The array and the axis to order along; a run without a place that is asked for fails. Raises ValueError."""
+    x, place = _flat_or(a, axis)
+    known = array_like(kth).known()
+    if known is None or not known.size:
+        return x, place
+    least = int(max(known.max() + 1, -known.min()))
+    size = x.shape[place]
+    if isinstance(size, int) and size < least:
+        raise ValueError(f"kth(={kth}) out of bounds ({size})")
+    if dims.at_least(size, least):
+        return x, place
+    # Of nothing NumPy takes any place.
+    count, every = (size_as(n, np.int64) for n in (size, x.size))
+    wrong = op.And(op.Less(count, least), op.Greater(every, 0))
+    return reshaped_unless(wrong, x, x.shape), place
 
 
 @implements(np.lexsort)
@@ -117,8 +135,10 @@ def lexsort(keys: Any, axis: Any = -1) -> Array:
     """np.lexsort: stable sorts by each key, the last one deciding first."""
     rows = [keys[i] for i in range(len(keys))] if isinstance(keys, Array) else [array_like(k) for k in keys]
     place = one_axis(axis, rows[0].ndim)
+    if any(not all(map(dims.could_be, r.shape, rows[0].shape)) for r in rows):
+        raise ShapeError("the keys of np.lexsort need to be of the same shape", place=tracing.user_place())
     order = argsort(rows[0], place)
-    for key in rows[1:]:
+    for key in (of_shape(row, rows[0].shape) for row in rows[1:]):
         order = op.GatherElements(order, argsort(op.GatherElements(key, order, axis=place), place), axis=place)
     return order
 
@@ -162,10 +182,7 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
 
 
 def _nan_arg_extremum(kind: str, worst: float, a: Any, axis: Any, out: Any, keepdims: Any) -> Array:
-    """That of what is no NaN. A run fails where there is nothing else, since NumPy raises ValueError there.
-
-    The standard has no operator that fails: an element is read beyond the end of an array.
-    """
+    """That of what is no NaN. A run fails where there is nothing else, since NumPy raises ValueError there."""
     x = array_like(a)
     if not x.type.is_float:
         return _arg_extremum(kind, x, axis, out, keepdims)
@@ -174,8 +191,7 @@ def _nan_arg_extremum(kind: str, worst: float, a: Any, axis: Any, out: Any, keep
     whole = reduced("ReduceMin", op.Cast(missing, to=np.int32), many_axes(axis, x.ndim), False)
     into = tracing.current()
     remark, into.remark = into.remark, "raises ValueError: All-NaN slice encountered"
-    beyond = op.Cast(op.ReduceSum(whole, keepdims=0) > 0, to=np.int64)
-    nothing = op.Gather(tracing.constant(np.zeros(1, np.int64)), beyond)
+    nothing = nothing_unless(op.ReduceSum(whole, keepdims=0) > 0)
     into.remark = remark
     return delivered(found + nothing, out)
 

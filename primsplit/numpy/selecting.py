@@ -7,8 +7,8 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import count_up, expand_to, of_shape, reshape_to
-from primsplit.dims import Size
+from primsplit.broadcasting import count_up, expand_to, nothing_unless, reshape_strictly, reshape_to
+from primsplit.dims import Dim, Shape, Size
 from primsplit.errors import DtypeError, IndexingError, ShapeError
 from primsplit.infer import broadcast_shapes
 from primsplit.lifting import as_array
@@ -20,6 +20,7 @@ from primsplit.numpy.layout import as_shape, reshape
 from primsplit.numpy.memory_order import order_name
 from primsplit.numpy.padding import resize
 from primsplit.numpy.ufuncs import Casting, cast_to, select
+from primsplit.numpy.writing import fitted
 from primsplit.ops import op
 
 
@@ -174,8 +175,8 @@ def place(arr: Array, mask: Any, vals: Any) -> None:
     new = as_written(vals, arr)
     new = reshape_to(new, (new.size,))
     row = reshape_to(Array(arr.value), (arr.size,))
-    condition = _of_one_size(cast_to(array_like(mask), bool), arr)
-    places = op.Squeeze(places_of(reshape_to(condition, (condition.size,))), [1])
+    condition = _of_one_size(cast_to(array_like(mask), bool), row.shape)
+    places = op.Squeeze(places_of(condition), [1])
     numbers = op.Mod(count_up(places.shape[0]), op.Max(size_as(new.size, np.int64), 1))
     done = op.ScatterND(row, op.Unsqueeze(places, [1]), op.Gather(new, numbers))
     arr.assign(reshape_to(done, arr.shape))
@@ -186,12 +187,16 @@ def putmask(a: Array, mask: Any, values: Any) -> None:
     """Where the mask is True, write the element of `values`, repeated as needed, at the same place in a row."""
     new = as_written(values, a)
     wide = expand_to(new, a.shape) if new.ndim == 0 else resize(new, a.shape)
-    a.assign(select(_of_one_size(cast_to(array_like(mask), bool), a), wide, Array(a.value)))
+    a.assign(select(_of_one_size(cast_to(array_like(mask), bool), a.shape), wide, Array(a.value)))
 
 
-def _of_one_size(mask: Array, a: Array) -> Array:
-    """The mask, which has as many elements as the array; a run in which it has not fails."""
-    return of_shape(mask, a.shape) if mask.ndim == a.ndim else mask
+def _of_one_size(mask: Array, shape: Shape) -> Array:
+    """The mask in this shape; a run in which that has not as many elements fails. Raises ShapeError if it never has."""
+    if dims.same_shape(mask.shape, shape):
+        return mask
+    if not dims.could_be(mask.size, dims.product(shape)):
+        raise ShapeError("mask and data must be the same size", place=tracing.user_place())
+    return reshape_strictly(mask, shape)
 
 
 @implements(np.copyto)
@@ -207,7 +212,15 @@ def copyto(dst: Any, src: Any, casting: Casting = "same_kind", where: Any = True
     if where is True:
         setitem(dst, Ellipsis, new)
         return
-    dst.assign(expand_to(select(cast_to(array_like(where), bool), new, Array(dst.value)), dst.shape))
+    condition, wide = (_fitting(v, dst.shape) for v in (cast_to(array_like(where), bool), new))
+    dst.assign(expand_to(select(condition, wide, Array(dst.value)), dst.shape))
+
+
+def _fitting(v: Array, shape: Shape) -> Array:
+    """`v`, which broadcasts to the shape; a run in which it does not fails."""
+    pairs = zip(reversed(v.shape), reversed(shape), strict=False)
+    is_sure = v.ndim <= len(shape) and all(dims.is_one(d) or dims.same(d, s) for d, s in pairs)
+    return v if is_sure else fitted(v, shape)
 
 
 @implements(np.nonzero)
@@ -250,19 +263,38 @@ def ix(*args: Any) -> tuple[Array, ...]:
 def ravel_multi_index(
     multi_index: Sequence[Any], dims: Any, mode: str | Sequence[str] = "raise", order: str = "C"
 ) -> Array:
-    """The places, of all elements in a row, that these indices name, counted in int64 whatever counts them."""
+    """The places, of all elements in a row, that these indices name, counted in int64 whatever counts them.
+
+    A run in which one is out of bounds fails, as for places in `unravel_index`.
+    """
     total: Any = 0
     modes = [mode] * len(dims) if isinstance(mode, str) else mode
     axes = list(zip(multi_index, dims, modes, strict=True))
     for index, size, way in axes if order_name(order) == "C" else reversed(axes):
-        total = as_int64(array_like(_indices(index, way, size))) + total * size
+        found = as_int64(array_like(_indices(index, way, size)))
+        total = (_in_bounds(found, size) if way == "raise" else found) + total * size
     return array_like(total)
+
+
+def _in_bounds(index: Array, size: Dim) -> Array:
+    """The indices, none of which is negative or as large as the size; a run with another fails.
+
+    Raises ValueError for those that are known, as NumPy does.
+    """
+    known = index.known()
+    if known is not None and known.size:
+        if known.min() < 0 or (isinstance(size, int) and known.max() >= size):
+            raise ValueError(f"an index is out of bounds for an array with size {size}")
+        if dims.at_least(size, int(known.max()) + 1):
+            return index
+    wrong = op.Or(op.Less(index, 0), op.GreaterOrEqual(index, size_as(size, np.int64)))
+    return op.Add(index, nothing_unless(wrong))
 
 
 @implements(np.unravel_index)
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ...]:
-    """The indices, one array an axis, of places of all elements in a row. A place out of range is not told."""
-    rest = as_int64(array_like(indices))
+    """The indices, one array an axis, of places of all elements in a row. A run with one out of range fails."""
+    rest = _in_bounds(as_int64(array_like(indices)), dims.product(as_shape(shape)))
     found: list[Array] = []
     sizes = [1 if dims.same(n, 0) else n for n in as_shape(shape)]  # nothing has a place, and none divides by 0
     is_by_rows = order_name(order) == "C"

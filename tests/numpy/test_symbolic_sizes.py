@@ -80,6 +80,7 @@ FUNCTIONS: dict[str, Row] = {
     "put_along_axis": (put, (X, X[:, :1])),
     "flat": (flat, (X,)),
     "partition": (partitioned, (X,)),
+    "argpartition": (lambda x: x * np.argpartition(x, 0, axis=0), (X,)),
     "windows": (lambda x: WINDOWS.sliding_window_view(x, 1, axis=1) ** 2, (X,)),
     "as_strided": (lambda v: WINDOWS.as_strided(v * 2, (v.shape[0], 2), (8, 0)), (V,)),
     "apply_along_axis": (lambda x: np.apply_along_axis(lambda row: np.sum(row**2) * row, 1, x), (X,)),
@@ -148,6 +149,36 @@ def written_through_a_mask(x: Any, y: Any) -> Any:
     return x
 
 
+def placed(x: Any, y: Any) -> Any:
+    x = x * 1
+    np.place(x, y > 0, [1.0, 2.0])
+    return x
+
+
+def put_by_a_mask(x: Any, y: Any) -> Any:
+    x = x * 1
+    np.putmask(x, y > 0, [1.0, 2.0])
+    return x
+
+
+def copied_by_a_mask(x: Any, y: Any) -> Any:
+    x = x * 1
+    np.copyto(x, 5.0, where=y > 1)
+    return x
+
+
+def copied(x: Any, y: Any) -> Any:
+    x = x * 1
+    np.copyto(x, y, where=x[:1] > 1)
+    return x
+
+
+def partitioned_at_3(x: Any, y: Any) -> Any:
+    x = x * y
+    x.partition(3)
+    return x
+
+
 MISMATCHED: dict[str, tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]] = {
     "dot": (np.dot, (3,), (1,)),
     "dot of a known size": (lambda x, y: np.dot(np.arange(3.0), y) + x[0], (3,), (1,)),
@@ -172,8 +203,37 @@ MISMATCHED: dict[str, tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]
     "values of an interpolation": (lambda x, y: np.interp(0.5, x, y), (3,), (4,)),
     "known values of an interpolation": (lambda x, y: np.interp(y, x, [1.0, 2.0]), (3,), (4,)),
     "concatenate": (lambda x, y: np.concatenate([x, y], axis=2), (2, 3, 2), (3, 2, 2)),
+    "concatenate of no elements": (lambda x, y: np.concatenate([x, y]), (1, 2), (0, 1)),
+    "mask of one row": (lambda x, y: x[y > 0], (2, 4), (1, 4)),
+    "mask of one column": (lambda x, y: x[y > 0], (2, 4), (2, 1)),
+    "place by a mask of one row": (placed, (2, 4), (1, 4)),
+    "place by a row": (placed, (2, 4), (4,)),
+    "putmask by a mask of one column": (put_by_a_mask, (2, 4), (2, 1)),
+    "putmask by a row": (put_by_a_mask, (2, 4), (4,)),
+    "copyto by a larger mask": (copied_by_a_mask, (1, 4), (2, 4)),
+    "copyto of more": (copied, (1, 4), (2, 4)),
+    "partition": (lambda x, y: np.partition(x, 3) * y, (3,), (1,)),
+    "partition from the end": (lambda x, y: np.partition(x, -4) * y, (3,), (1,)),
+    "partition in place": (partitioned_at_3, (3,), (1,)),
+    "partition of no axes": (lambda x, y: np.partition(x, 3, axis=None) * y, (1, 3), (1,)),
+    "argpartition": (lambda x, y: np.argpartition(x, (0, 3)) * y, (3,), (1,)),
+    "lexsort": (lambda x, y: np.lexsort((x, y)), (3,), (4,)),
+    "points of a gradient": (np.gradient, (3,), (2,)),
+    "gradient of one element": (lambda x, y: np.gradient(x) * y, (1,), (1,)),
+    "gradient of order 2 of two": (lambda x, y: np.gradient(x, edge_order=2) * y, (2,), (1,)),
+    "ravel_multi_index": (lambda x, y: np.ravel_multi_index((x.astype(int),), (2,)) * y, (2,), (1,)),
+    "ravel_multi_index below": (lambda x, y: np.ravel_multi_index((x.astype(int) - 2,), (2,)) * y, (2,), (1,)),
+    "unravel_index": (lambda x, y: np.unravel_index(x.astype(int), (2, 1))[0] * y, (2,), (1,)),
+    "unravel_index below": (lambda x, y: np.unravel_index(x.astype(int) - 2, (2, 1))[0] * y, (2,), (1,)),
+    "determinant of no rows": (lambda x, y: np.linalg.det(x) * y, (0, 2), (1,)),
 }
 """Sizes for which NumPy raises, of two arrays whose sizes are all symbols."""
+
+
+@pytest.mark.parametrize("function", [placed, put_by_a_mask])
+def test_a_mask_that_is_written_through_has_as_many_elements_in_any_shape(function: Callable[..., Any]) -> None:
+    x, mask = X, Y.reshape(2, 6)
+    np.testing.assert_array_equal(ps.trace(function, *by_symbols((x, mask)))(x, mask), function(x, mask))
 
 
 @pytest.mark.parametrize("name", MISMATCHED)
