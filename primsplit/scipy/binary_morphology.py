@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from primsplit.array import unsupported
+from primsplit.broadcasting import of_shape
 from primsplit.lifting import array_like
 from primsplit.scipy.ndimage import check_output, chosen_axes
 from primsplit.scipy.ranks import placed, windows
@@ -36,6 +37,9 @@ def _changed(input: Any, given: Neighbourhood, *, is_dilation: bool) -> Any:
     if count < 1:
         raise unsupported("scipy.ndimage's binary morphology until nothing changes (iterations < 1)")
     image = array_like(input) != 0
+    mask = given.mask
+    if mask is not None:
+        mask = of_shape(array_like(mask), image.shape)
     axes = chosen_axes(given.axes, image.ndim)
     picked = _cross(len(axes)) if given.structure is None else np.asarray(given.structure, bool)
     origins = placed(given.origin, picked.shape, mirrored=is_dilation)
@@ -44,7 +48,7 @@ def _changed(input: Any, given: Neighbourhood, *, is_dilation: bool) -> Any:
         numbers = image.astype(np.float32)
         moved = np.stack(windows(numbers, picked, axes, "constant", float(bool(given.border_value)), origins))
         new = (np.max(moved, axis=0) if is_dilation else np.min(moved, axis=0)) > 0
-        image = new if given.mask is None else np.where(array_like(given.mask) != 0, new, image)
+        image = new if mask is None else np.where(mask != 0, new, image)
     return image
 
 

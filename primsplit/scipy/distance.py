@@ -18,7 +18,7 @@ from primsplit.numpy.axes import size_as
 from primsplit.numpy.diagonals import triu_indices
 from primsplit.numpy.statistics import safe_root
 from primsplit.ops import op
-from primsplit.scipy.operands import double
+from primsplit.scipy.operands import double, of_length
 
 __all__ = [
     "braycurtis",
@@ -85,12 +85,14 @@ def braycurtis(u: Any, v: Any, w: Any = None) -> Any:
 def cosine(u: Any, v: Any, w: Any = None) -> Any:
     """1 less the cosine of the angle between the vectors."""
     x, y = double(u), double(v)
+    y = of_length(y, x.shape[-1])
     across, own, other = (np.sum(_weighted(a * b, w), axis=-1) for a, b in ((x, y), (x, x), (y, y)))
     return _narrowed(1.0 - across / np.sqrt(own * other), w, u, v)
 
 
 def correlation(u: Any, v: Any, w: Any = None, centered: bool = True) -> Any:
     """1 less the correlation of the elements."""
+    v = of_length(plain_or_traced(v), plain_or_traced(u).shape[-1])
     return _narrowed(cosine(_centred(u, w), _centred(v, w), w), w, u, v) if centered else cosine(u, v, w)
 
 
@@ -101,7 +103,8 @@ def _centred(u: Any, w: Any) -> Any:
 
 def seuclidean(u: Any, v: Any, V: Any) -> Any:
     """The root of the sum of squared differences over the variances `V`."""
-    return np.linalg.norm((double(u) - double(v)) / np.sqrt(double(V)), axis=-1)
+    apart = double(u) - double(v)
+    return np.linalg.norm(apart / np.sqrt(of_length(double(V), apart.shape[-1])), axis=-1)
 
 
 def mahalanobis(u: Any, v: Any, VI: Any) -> Any:
@@ -143,6 +146,7 @@ SHORT = {"manhattan": "cityblock", "l1": "cityblock", "l2": "euclidean", "sqe": 
 def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any) -> Any:
     """The distances of each row of XA to each row of XB. Raises UnsupportedFunction for another metric or `out`."""
     one, other = _rows(XA), _rows(XB)
+    other = of_length(other, one.shape[1])
     function = _metric(metric, out, options, [one, other])
     return function(one[:, None, :], other[None, :, :])
 
@@ -159,6 +163,7 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     """The symmetric matrix of a vector of distances, or the vector of a matrix; a vector of a wrong length fails."""
     x = plain_or_traced(X)
     if x.ndim == 2 and force.lower() != "tomatrix":
+        x = of_length(x, x.shape[0])
         rows, columns = _pairs(x.shape[0])
         return x[rows, columns]
     if x.ndim != 1 or force.lower() == "tovector":
@@ -207,6 +212,8 @@ def _metric(metric: Any, out: Any, options: dict[str, Any], rows: list[Any]) -> 
     if name not in METRICS or out is not None:
         raise unsupported(f"scipy.spatial.distance with metric={metric!r}" if out is None else "out= of a distance")
     given = {k: v for k, v in options.items() if v is not None}
+    if "w" in given:
+        given["w"] = of_length(double(given["w"]), rows[0].shape[1])
     if name == "seuclidean" and "V" not in given:
         given["V"] = np.var(np.concatenate(rows), axis=0, ddof=1)
     if name == "mahalanobis" and "VI" not in given:

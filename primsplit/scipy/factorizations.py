@@ -22,7 +22,7 @@ from primsplit.ops import op
 from primsplit.scipy.exchanges import exchanges, order_of
 from primsplit.scipy.linalg import mirrored, one_axis, toeplitz, turned, windows
 from primsplit.scipy.linalg import solve_triangular as solve_of
-from primsplit.scipy.operands import wide
+from primsplit.scipy.operands import of_length, wide
 
 __all__ = [
     "companion", "eigh_tridiagonal", "eigvalsh_tridiagonal", "hankel", "khatri_rao", "lu", "lu_factor", "lu_solve",
@@ -97,7 +97,7 @@ def lu_solve(
     if np.ndim(pivots) != 1:
         raise unsupported("scipy.linalg.lu_solve with the factors of several matrices")
     order = order_of(cast_to(array_like(pivots), np.int64))
-    right: Any = operand(b)
+    right: Any = of_length(operand(b), order.shape[0], 0)
     if not trans:
         return solve_of(factors, solve_of(factors, right[order], lower=True, unit_diagonal=True))
     found = solve_of(factors, solve_of(factors, right, trans=trans), trans=trans, lower=True, unit_diagonal=True)
@@ -154,7 +154,8 @@ def eigh_tridiagonal(d: Any, e: Any, eigvals_only: bool = False, select: str = "
     """Eigenvalues, and vectors, of the symmetric matrix of these diagonals. Raises UnsupportedFunction for a choice."""
     if select != "a":
         raise unsupported(f"scipy.linalg.eigh_tridiagonal with select={select!r}")
-    matrix = _tridiagonal(array_like(d), array_like(e))
+    diagonal, beside = array_like(d), array_like(e)
+    matrix = _tridiagonal(diagonal, of_length(beside, diagonal.shape[0] - 1))
     return np.linalg.eigvalsh(matrix) if eigvals_only else tuple(np.linalg.eigh(matrix))
 
 

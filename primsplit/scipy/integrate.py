@@ -9,19 +9,24 @@ from primsplit.broadcasting import full
 from primsplit.dims import Dim, Size
 from primsplit.lifting import plain_or_traced
 from primsplit.numpy.axes import size_as
+from primsplit.scipy.operands import of_length
 
 __all__ = ["cumulative_trapezoid", "simpson", "trapezoid"]
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """The trapezoidal rule along an axis."""
-    return np.trapezoid(plain_or_traced(y), None if x is None else plain_or_traced(x), dx, axis)
+    y = plain_or_traced(y)
+    if x is None:
+        return np.trapezoid(y, None, dx, axis)
+    x = plain_or_traced(x)
+    return np.trapezoid(y, np.broadcast_to(x, y.shape) if x.ndim > 1 else x, dx, axis)
 
 
 def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
     """The trapezoidal rule up to each sample but the first; with `initial`, which is 0, from the first on."""
     y = np.moveaxis(plain_or_traced(y), axis, -1)
-    widths = dx if x is None else _widths(plain_or_traced(x), axis)
+    widths = dx if x is None else _widths(plain_or_traced(x), axis, y.shape[-1])
     sums = np.cumsum((y[..., 1:] + y[..., :-1]) * widths / 2.0, axis=-1)
     if initial is not None:
         sums = np.concatenate([np.zeros_like(y[..., :1], dtype=sums.dtype), sums], axis=-1)
@@ -36,7 +41,7 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     """
     y = np.moveaxis(plain_or_traced(y), axis, -1)
     count = y.shape[-1]
-    widths = dx * _ones(dims.maximum(count - 1, 0)) if x is None else _widths(plain_or_traced(x), axis)
+    widths = dx * _ones(dims.maximum(count - 1, 0)) if x is None else _widths(plain_or_traced(x), axis, count)
     if isinstance(count, Size):
         odd = dims.maximum(dims.floor_divide(count + 1, 2) * 2 - 1, 0)
         return _parabolas(y[..., :odd], widths[..., : dims.maximum(odd - 1, 0)]) + _even_end(y, widths)
@@ -84,7 +89,7 @@ def _parabolas(y: Any, widths: Any) -> Any:
     return np.sum(both / 6 * terms, axis=-1)
 
 
-def _widths(x: Any, axis: int) -> Any:
-    """The distances of samples along the last axis."""
-    x = x if x.ndim == 1 else np.moveaxis(x, axis, -1)
+def _widths(x: Any, axis: int, count: Dim) -> Any:
+    """The distances of so many samples along the last axis."""
+    x = of_length(x if x.ndim == 1 else np.moveaxis(x, axis, -1), count)
     return x[..., 1:] - x[..., :-1]

@@ -10,6 +10,7 @@ from primsplit.array import Array
 from primsplit.calls.primitive import primitive
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced, plain_or_traced
+from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.complex.matrices import halved, of_halves, square_parts, whole
 from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.dense.loop import identity_like, loop, swapped
@@ -18,7 +19,7 @@ from primsplit.numpy.linalg import solve_matrix, square
 from primsplit.ops import op
 from primsplit.scipy.banded import solve_banded, solveh_banded
 from primsplit.scipy.frechet import give_rules, upper_right
-from primsplit.scipy.operands import double
+from primsplit.scipy.operands import double, of_length
 from primsplit.scipy.spectral import eig, eigvals
 
 __all__ = [
@@ -143,6 +144,7 @@ def _lapack(*values: Any) -> list[Any]:
 
 def mirrored(a: Any, lower: bool, *, is_symmetric: bool = False) -> Any:
     """The Hermitian (or symmetric) matrices of which one triangle is read, of a Hermitian diagonal the real parts."""
+    a = of_length(a if isinstance(a, ComplexArray) else plain_or_traced(a), np.shape(a)[-2])
     off = np.tril(a, -1) if lower else np.triu(a, 1)
     if np.iscomplexobj(a) and not is_symmetric:
         return off + np.triu(np.tril(a.real)) + turned(off)

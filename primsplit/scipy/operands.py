@@ -5,8 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import dims, tracing
+from primsplit.broadcasting import of_size
+from primsplit.dims import Dim
+from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced
-from primsplit.numpy.complex.handle import refused
+from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.ufuncs import cast_to
 
@@ -53,6 +57,17 @@ def inexact(x: Any) -> Any:
     if not holds_complex(x):
         return floating(x)
     return operand(x) if holds_traced(x) else np.asarray(x)
+
+
+def of_length(x: Any, size: Dim, axis: int = -1) -> Any:
+    """`x`, which has so many elements along an axis; a run in which it has not fails. Raises ShapeError."""
+    if dims.same(x.shape[axis], size):
+        return x
+    if not dims.could_be(x.shape[axis], size):
+        raise ShapeError(f"{x.shape[axis]} elements for {size} along the axis {axis}", place=tracing.user_place())
+    if isinstance(x, ComplexArray):
+        return ComplexArray(of_size(x.real, axis, size), of_size(x.imag, axis, size))
+    return of_size(array_like(x), axis, size)
 
 
 def traced_double(x: Any) -> Any:

@@ -20,7 +20,7 @@ from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.scipy.ndimage import as_given, check_output, correlate1d
-from primsplit.scipy.operands import double
+from primsplit.scipy.operands import double, of_length
 
 __all__ = ["affine_transform", "map_coordinates", "rotate", "shift", "spline_filter", "spline_filter1d", "zoom"]
 
@@ -272,6 +272,7 @@ def affine_transform(
     matrix = cast_to(array_like(matrix), np.float64)
     if matrix.ndim == 2 and matrix.shape[1] == rank + 1:
         matrix, offset = matrix[:rank, :rank], matrix[:rank, rank]
+    matrix = of_length(matrix, rank, 0)
     offset = np.broadcast_to(cast_to(array_like(offset), np.float64), (rank,))
     lines = [cast_to(count_up(n), np.float64) for n in sizes]
     if matrix.ndim == 1:

@@ -18,7 +18,7 @@ from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.complex.products import bilinear
 from primsplit.ops import op
-from primsplit.scipy.operands import floating, inexact
+from primsplit.scipy.operands import floating, inexact, of_length
 
 __all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve", "lfilter", "oaconvolve"]
 
@@ -114,7 +114,9 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     rest = (1,) * (rows.ndim - 1)
     forth, back = (v.reshape((count, *rest)) for v in (b, a))
     nothing = np.zeros_like(rows[:0]).sum(axis=0)[None]
-    start = nothing * forth[1:] if zi is None else np.moveaxis(inexact(zi), axis, 0) + nothing * forth[1:]
+    start = nothing * forth[1:]
+    if zi is not None:
+        start = of_length(np.moveaxis(inexact(zi), axis, 0), count - 1, 0) + start
 
     def step(*carried: Any) -> list[Value]:
         half = len(carried) // 2

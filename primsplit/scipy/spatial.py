@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.lifting import array_like
-from primsplit.scipy.operands import double
+from primsplit.scipy.operands import double, of_length
 from primsplit.scipy.signatures import as_scipys
 
 __all__ = ["distance_matrix", "minkowski_distance", "minkowski_distance_p", "procrustes"]
@@ -28,13 +28,17 @@ def minkowski_distance_p(x: Any, y: Any, p: Any) -> Any:
 def distance_matrix(x: Any, y: Any, p: Any, threshold: Any) -> Any:
     """The distances of each point of `x` from each of `y`; the threshold of SciPy's memory means nothing here."""
     first, second = array_like(double(x)), array_like(double(y))
+    second = of_length(second, first.shape[1])
     return np.linalg.norm(first[:, None, :] - second[None, :, :], ord=p, axis=-1)
 
 
 @as_scipys("scipy.spatial")
 def procrustes(data1: Any, data2: Any) -> tuple[Any, Any, Any]:
     """Two shapes about 0 of norm 1, the second turned and scaled to the first, and the squares between them."""
-    first, second = (v - np.mean(v, axis=0) for v in (array_like(double(data1)), array_like(double(data2))))
+    one, other = array_like(double(data1)), array_like(double(data2))
+    for axis, size in enumerate(one.shape):
+        other = of_length(other, size, axis)
+    first, second = (v - np.mean(v, axis=0) for v in (one, other))
     first, second = (v / np.linalg.norm(v) for v in (first, second))
     left, scales, right = np.linalg.svd(second.T @ first, full_matrices=False)
     moved = second @ (left @ right) * np.sum(scales)

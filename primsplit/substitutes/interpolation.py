@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import unsupported
-from primsplit.lifting import array_like, holds_traced
+from primsplit.lifting import array_like, holds_traced, plain_or_traced
 from primsplit.numpy.complex.operands import operand
 from primsplit.scipy.cubic import cubic_spline
 from primsplit.scipy.hermite import akima, hermite, pchip
 from primsplit.scipy.interpolate import Piecewise, integral, lines, on_grid, piecewise, placed, spline_of_values
+from primsplit.scipy.operands import of_length
 from primsplit.scipy.radial import RadialBasis, of_known
 from primsplit.scipy.tables import LINES, Stepped
 from primsplit.substitutes.table import register, register_method, when_traced
@@ -187,6 +188,7 @@ class _Interpolants:
         assume_sorted: bool = False,
     ) -> Any:
         """interp1d of traced values at ascending sites, which may be traced too."""
+        x = of_length(plain_or_traced(x), np.shape(y)[axis])
         is_open = isinstance(fill_value, str)
         is_nan = not is_open and not isinstance(fill_value, tuple) and not holds_traced(fill_value)
         is_ascending = holds_traced(x) or np.all(np.diff(x) > 0)

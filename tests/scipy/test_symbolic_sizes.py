@@ -8,15 +8,19 @@ import pytest
 import scipy.integrate
 import scipy.interpolate
 import scipy.linalg
+import scipy.ndimage
 import scipy.optimize
 import scipy.signal
 import scipy.sparse.linalg
+import scipy.spatial
 import scipy.spatial.distance
 import scipy.special
 import scipy.stats
 from scipy.spatial.transform import Rotation
 
+import primsplit as ps
 from primsplit.testing import check_grads
+from tests.numpy.agreement import by_symbols, check_agrees
 
 RANDOM = np.random.default_rng(0)
 V, W, Z = RANDOM.standard_normal((3, 5))
@@ -154,3 +158,69 @@ SIZED_ELSEWHERE = {
 def test_a_function_of_any_sizes_is_scipys_with_second_derivatives(name: str) -> None:
     function, args = FUNCTIONS[name]
     check_grads(lambda *given: function(*given), *args, value_tolerance=LOOSE.get(name, 1e-10))
+
+
+DISTANCE, STATS, LINALG = scipy.spatial.distance, scipy.stats, scipy.linalg
+SECTION = np.array([[1.0, 0.5, 0.0, 1.0, 0.1, 0.0]])
+
+MISMATCHED: dict[str, tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]] = {
+    "cosine": (DISTANCE.cosine, (4,), (1,)),
+    "distance of correlation": (DISTANCE.correlation, (1,), (4,)),
+    "variances of a distance": (lambda x, y: DISTANCE.seuclidean(x, 2 * x, y), (4,), (1,)),
+    "cdist": (DISTANCE.cdist, (3, 3), (2, 1)),
+    "cdist of one column": (lambda x, y: DISTANCE.cdist(x, y, "cosine"), (3, 1), (2, 3)),
+    "weights of cdist": (lambda x, y: DISTANCE.cdist(x, 2 * x, "euclidean", w=y), (3, 3), (1,)),
+    "weights of pdist": (lambda x, y: DISTANCE.pdist(x, "euclidean", w=y), (3, 1), (3,)),
+    "variances of cdist": (lambda x, y: DISTANCE.cdist(x, 2 * x, "seuclidean", V=y), (3, 3), (1,)),
+    "squareform": (lambda x, y: DISTANCE.squareform(0 * x) * y, (2, 3), (1,)),
+    "distance_matrix": (scipy.spatial.distance_matrix, (3, 3), (2, 1)),
+    "procrustes": (lambda x, y: scipy.spatial.procrustes(x, y)[2], (3, 3), (3, 2)),
+    "simpson": (lambda y, x: scipy.integrate.simpson(y, x=x), (3,), (4,)),
+    "simpson of rows": (lambda y, x: scipy.integrate.simpson(y, x=x, axis=0), (3, 3), (2,)),
+    "cumulative_trapezoid": (scipy.integrate.cumulative_trapezoid, (5,), (2,)),
+    "trapezoid of rows": (scipy.integrate.trapezoid, (3, 3), (3, 2)),
+    "state of lfilter": (lambda x, z: scipy.signal.lfilter([1.0, 0.5], [1.0, -0.2], x, zi=z)[0], (5,), (2,)),
+    "state of sosfilt": (lambda x, z: scipy.signal.sosfilt(SECTION, x, zi=z[None])[0], (3, 3), (3, 1)),
+    "pearsonr": (lambda x, y: STATS.pearsonr(x, y)[0], (4,), (1,)),
+    "spearmanr": (lambda x, y: STATS.spearmanr(x, y)[0], (4,), (1,)),
+    "weights of a distribution": (lambda x, w: STATS.wasserstein_distance(x, [1.0, 2.0], w), (3,), (4,)),
+    "chances": (lambda x, p: STATS.multinomial.logpmf(x, 10, p / 10), (4,), (1,)),
+    "means of ttest_1samp": (lambda x, y: STATS.ttest_1samp(x, y)[0], (4,), (3,)),
+    "weights of gmean": (lambda x, w: STATS.gmean(x, axis=0, weights=w), (3, 2), (3,)),
+    "solve of one row": (lambda a, b: LINALG.solve(a, b, assume_a="pos"), (1, 3), (3,)),
+    "eigvalsh of one column": (lambda a, b: LINALG.eigvalsh(a) * b, (3, 1), (1,)),
+    "eigvalsh_tridiagonal": (LINALG.eigvalsh_tridiagonal, (1,), (4,)),
+    "lu_solve": (lambda a, b: LINALG.lu_solve(LINALG.lu_factor(a @ a.T + np.eye(3)), b), (3, 3), (4,)),
+    "mask of a dilation": (lambda x, m: scipy.ndimage.binary_dilation(x > 4, mask=m > 2), (3, 3), (3, 1)),
+    "matrix of an affine_transform": (lambda x, m: scipy.ndimage.affine_transform(x, m, order=1), (3, 2), (3,)),
+    "sites of interp1d": (lambda y, x: scipy.interpolate.interp1d(x, y, axis=1)(1.5), (3, 3), (2,)),
+}
+"""Sizes for which SciPy raises, of two arrays whose sizes are all symbols."""
+
+
+@pytest.mark.parametrize("name", MISMATCHED)
+def test_a_run_whose_sizes_scipy_refuses_fails(name: str) -> None:
+    function, *shapes = MISMATCHED[name]
+    arrays = [np.arange(1.0, 1 + np.prod(s)).reshape(s) for s in shapes]
+    with pytest.raises((ValueError, TypeError, RuntimeError)):
+        function(*arrays)
+    program = ps.trace(function, *by_symbols(tuple(arrays)))
+    with pytest.raises(ps.PrimsplitError, match=r"test_symbolic_sizes\.py"):
+        program(*arrays)
+
+
+BROADCAST: dict[str, tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]] = {
+    "weights of gmean": (lambda x, w: STATS.gmean(x, axis=0, weights=w), (3, 3), (3,)),
+    "one weight of pmean": (lambda x, w: STATS.pmean(x, 2, axis=0, weights=w), (3, 2), (1, 1)),
+    "trapezoid": (scipy.integrate.trapezoid, (3, 3), (3, 1)),
+    "mean of ttest_1samp": (lambda x, y: STATS.ttest_1samp(x, y)[0], (4,), (1,)),
+    "ttest_ind of one": (lambda x, y: STATS.ttest_ind(x, y)[0], (4,), (1,)),
+}
+"""Sizes that SciPy broadcasts, or takes."""
+
+
+@pytest.mark.parametrize("name", BROADCAST)
+def test_sizes_meet_as_in_scipy(name: str) -> None:
+    function, *shapes = BROADCAST[name]
+    arrays = [np.arange(1.0, 1 + np.prod(s)).reshape(s) ** 2 for s in shapes]
+    check_agrees(function, *arrays)

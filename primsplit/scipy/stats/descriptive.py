@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.broadcasting import expand_to
+from primsplit.infer import broadcast_shapes
 from primsplit.lifting import array_like
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
-from primsplit.scipy.operands import floating
+from primsplit.scipy.operands import floating, of_length
 from primsplit.scipy.signatures import as_scipys
 from primsplit.scipy.stats.samples import count_of, sample
 
@@ -45,7 +47,9 @@ def hmean(a: Any, axis: Any, dtype: Any, weights: Any, keepdims: Any) -> Any:
 def _average(x: Any, axis: int, weights: Any, *, keepdims: Any) -> Any:
     if weights is None:
         return np.mean(x, axis=axis, keepdims=keepdims)
-    return np.average(x, axis=axis, weights=weights, keepdims=keepdims)
+    given = array_like(floating(weights))
+    shape = broadcast_shapes(x.shape, given.shape)
+    return np.average(expand_to(x, shape), axis=axis, weights=expand_to(given, shape), keepdims=keepdims)
 
 
 def _central(x: Any, axis: int, order: int, *, keepdims: Any = False) -> Any:
@@ -118,6 +122,7 @@ class Correlation(NamedTuple):
 def pearsonr(x: Any, y: Any, axis: Any) -> Correlation:
     """The correlation of two samples of more than two, and its two-sided p-value."""
     (first, place), (second, _) = sample(x, axis), sample(y, axis)
+    second = of_length(second, first.shape[place], place)
     first, second = (v - np.mean(v, axis=place, keepdims=True) for v in (first, second))
     over = np.sqrt(np.sum(first * first, axis=place) * np.sum(second * second, axis=place))
     r = np.sum(first * second, axis=place) / over

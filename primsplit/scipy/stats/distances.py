@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit.array import unsupported
 from primsplit.concretization import literal_size
-from primsplit.scipy.operands import floating
+from primsplit.scipy.operands import floating, of_length
 from primsplit.scipy.signatures import as_scipys
 from primsplit.scipy.stats.samples import count_of, sample
 
@@ -42,7 +42,7 @@ def _shares(x: Any, weights: Any, places: Any) -> Any:
     below = np.searchsorted(np.take(x, order), places, side="right")
     if weights is None:
         return below / count_of(x, 0)
-    sums = np.cumsum(np.take(floating(weights), order))
+    sums = np.cumsum(np.take(of_length(floating(weights), x.shape[0]), order))
     return np.take(np.concatenate([np.zeros_like(sums[:1]), sums]), below) / sums[-1]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from primsplit.array import unsupported
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import ELEMENTWISE
-from primsplit.scipy.operands import floating
+from primsplit.scipy.operands import floating, of_length
 from primsplit.scipy.signatures import as_scipys
 from primsplit.scipy.stats.descriptive import kurtosis, skew
 from primsplit.scipy.stats.samples import count_of, sample
@@ -60,7 +60,11 @@ def ttest_1samp(a: Any, popmean: Any, axis: Any, alternative: Any, keepdims: Any
     x, axis = sample(a, axis)
     count = count_of(x, axis)
     error = np.sqrt(np.var(x, axis=axis, ddof=1, keepdims=keepdims) / count)
-    found = (np.mean(x, axis=axis, keepdims=keepdims) - popmean) / error
+    wanted: Any = popmean
+    if np.ndim(popmean) == x.ndim:
+        wanted = of_length(array_like(floating(popmean)), 1, axis)
+        wanted = wanted if keepdims else np.squeeze(wanted, axis)
+    found = (np.mean(x, axis=axis, keepdims=keepdims) - wanted) / error
     return Outcome(found, _by_student(found, count - 1.0, alternative))
 
 
@@ -77,11 +81,12 @@ def ttest_ind(a: Any, b: Any, axis: Any, equal_var: Any, alternative: Any, keepd
     """Whether two samples have one mean; with Welch's degrees of freedom where their variances may differ."""
     (x, place), (y, _) = sample(a, axis), sample(b, axis)
     n, m = count_of(x, place), count_of(y, place)
-    first, second = (np.var(v, axis=place, ddof=1, keepdims=keepdims) for v in (x, y))
     if equal_var:
         freedom = n + m - 2.0
-        spread = ((n - 1.0) * first + (m - 1.0) * second) / freedom * (1.0 / n + 1.0 / m)
+        squares = (count * np.var(v, axis=place, keepdims=keepdims) for v, count in ((x, n), (y, m)))
+        spread = sum(squares) / freedom * (1.0 / n + 1.0 / m)
     else:
+        first, second = (np.var(v, axis=place, ddof=1, keepdims=keepdims) for v in (x, y))
         spread = first / n + second / m
         freedom = spread**2 / ((first / n) ** 2 / (n - 1.0) + (second / m) ** 2 / (m - 1.0))
     apart = np.mean(x, axis=place, keepdims=keepdims) - np.mean(y, axis=place, keepdims=keepdims)

@@ -7,7 +7,7 @@ import numpy as np
 from primsplit.array import unsupported
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.scipy.operands import floating
+from primsplit.scipy.operands import floating, of_length
 from primsplit.scipy.signatures import as_scipys
 from primsplit.scipy.stats.descriptive import two_sided
 from primsplit.scipy.stats.samples import count_of
@@ -67,7 +67,7 @@ def spearmanr(a: Any, b: Any, axis: Any) -> Significance:
     """
     if b is None or np.ndim(a) != 1 or np.ndim(b) != 1:
         raise unsupported("scipy.stats.spearmanr of other than two samples")
-    first, second = (_centred(v) for v in (a, b))
+    first, second = (_centred(v) for v in (a, of_length(floating(b), np.shape(a)[0])))
     over = np.sqrt(np.sum(first * first) * np.sum(second * second))
     found = np.sum(first * second) / over
     return Significance(found, two_sided(found, count_of(first, 0)))

@@ -6,7 +6,7 @@ import numpy as np
 
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.ufuncs import ELEMENTWISE
-from primsplit.scipy.operands import traced_double
+from primsplit.scipy.operands import of_length, traced_double
 
 
 def _log_beta(alpha: Any) -> Any:
@@ -65,6 +65,7 @@ class Multinomial:
     def logpmf(self, x: Any, n: Any, p: Any) -> Any:
         """The logarithm of the probability; -inf for what are no counts of this sum."""
         counts, total, chances = traced_double(x), traced_double(n), traced_double(p)
+        counts = of_length(counts, chances.shape[-1])
         rest = 1 - np.sum(chances[..., :-1], axis=-1, keepdims=True)
         chances = np.concatenate([chances[..., :-1], rest], axis=-1)
         is_outside = np.any((counts < 0) | (counts != np.floor(counts)), axis=-1) | (np.sum(counts, axis=-1) != total)
