@@ -63,8 +63,17 @@ def reshape(site: Site) -> Rewritten:
 
 def _may_fail(site: Site, reshape: Op) -> bool:
     """True for a Reshape that is there to fail in some runs (`broadcasting.reshaped_unless`): more than a shape."""
-    added = site.maker(reshape.inputs[1], "Add") if reshape.kind == "Reshape" else None
-    return added is not None and any(site.maker(v, "Gather") for v in added.inputs)
+    return reshape.kind == "Reshape" and _is_checked(site, reshape.inputs[1], 4)
+
+
+def _is_checked(site: Site, sizes: Value | None, depth: int) -> bool:
+    """True for sizes to which a 0 is added that some runs do not find, also with the size of a batch before them."""
+    made = site.maker(sizes, "Add", "Concat", "Gather", "Where") if depth else None
+    if made is None:
+        return False
+    if made.kind == "Gather":
+        return isinstance(made.inputs[0], Const) and made.inputs[0].type.shape == (1,)
+    return any(_is_checked(site, value, depth - 1) for value in made.inputs)
 
 
 def _is_full(site: Site) -> bool:
