@@ -26,6 +26,7 @@ from primsplit.passes.faults.shared_places import update_in_turn
 from primsplit.passes.faults.skipped_starts import cut_behind_windows
 from primsplit.passes.faults.squares import write_squares
 from primsplit.passes.faults.surplus_windows import cut_pools
+from primsplit.passes.faults.unread_masks import read_masks
 from primsplit.passes.inline import inline_calls
 from primsplit.passes.later import LATER, write_later
 from primsplit.passes.legalize import legalize
@@ -92,6 +93,7 @@ def finish(
     products = read_past_copies(products)
     if provider == "cpu":
         products = update_in_turn(products)
+    products = read_masks(products)
     sound = keep_faint_constants(keep_cast_stacks(keep_double_products(products, is_function=is_function)))
     written = copy_captured_dequantized(write_quotients(write_cosines(write_squares(sound))))
     if not gradients:
