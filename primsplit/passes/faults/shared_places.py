@@ -58,6 +58,8 @@ def _may_meet(step: Op) -> bool:
     depth = None if shapes[1] is None or not shapes[1] else shapes[1][-1]
     if None in shapes or not isinstance(depth, int) or depth == 0 or data.type.dtype.kind not in "fiu":
         return False
+    if any(isinstance(d, int) and d == 0 for d in shapes[0] or ()):
+        return False  # there is no place
     rows, size = product((shapes[1] or ())[:-1]), product(shapes[2] or ())
     is_alone = (isinstance(rows, int) and rows < 2) or (isinstance(size, int) and size < ALONE)
     return not is_alone and not _are_distinct(indices, shapes[0] or ())

@@ -81,3 +81,12 @@ def test_what_one_thread_does_and_distinct_places_stay_as_they_are() -> None:
     assert kinds(small) == ["ScatterND"]
     large = ps.trace(added, x, ps.spec("int64", [900, 1]), u)
     assert kinds(large) == ["Slice", "Slice", "ScatterND"] * 2
+
+
+def test_an_array_without_places_keeps_its_scatter() -> None:
+    def added(x: Any, places: Any, u: Any) -> Any:
+        return op.ScatterND(x, places, u, reduction="add")
+
+    x, places, u = np.zeros((0, 3)), np.zeros((0, 1), np.int64), ps.spec("float64", ["N", 3])
+    program = ps.trace(added, x, ps.spec("int64", ["N", 1]), u)
+    assert program(x, places, np.zeros((0, 3))).shape == (0, 3)
