@@ -91,6 +91,13 @@ def of_size(x: Array, axis: int, size: Dim) -> Array:
     return of_shape(x, (*x.shape[:axis], size, *x.shape[axis + 1 :]))
 
 
+def of_one_size(a: Array, i: int, b: Array, j: int) -> tuple[Array, Array]:
+    """The arrays, two axes of which have one size; a run in which these differ fails, also where one is 1."""
+    if isinstance(a.shape[i], Size) and not isinstance(b.shape[j], Size):
+        return of_size(a, i, b.shape[j]), b
+    return a, of_size(b, j, a.shape[i])
+
+
 def of_shape(x: Array, shape: Sequence[Dim]) -> Array:
     """`x`, which has this shape; a run in which it has another fails.
 

@@ -3,7 +3,7 @@
 Importing onnx_ir and onnxruntime takes several times as long as the rest of primsplit together.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from primsplit.collector import paused
@@ -17,10 +17,8 @@ def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = ()) -> Any:
 
     It holds numbers in the dtypes that it would have together with the blocks `beside`, whose files go with it.
     """
-    from primsplit.onnxio.jumps import told_jumps
     from primsplit.onnxio.save import to_model
-    from primsplit.onnxio.states import told_states
-    from primsplit.passes.carrying import dtypes_to_carry, in_carriers, told_dtypes
+    from primsplit.passes.carrying import dtypes_to_carry, in_carriers
     from primsplit.passes.finish import finish
 
     if not named.block.results:
@@ -32,8 +30,16 @@ def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = ()) -> Any:
         names = dtypes_to_carry(named.block, *(other.block for other in beside))
         held = in_carriers(named, names)
         block = finish(held.block, held.gradients, provider=held.provider)
-        told = {**told_dtypes(named, names), **told_states(named.states), **told_jumps(named)}
-        return to_model(block, held.inputs, held.outputs, told, defaults=held.defaults)
+        return to_model(block, held.inputs, held.outputs, _told(named, names), defaults=held.defaults)
+
+
+def _told(named: NamedBlock, names: Collection[str]) -> dict[str, str]:
+    """What a file tells of a block as metadata; `names` are the dtypes that it has in carriers."""
+    from primsplit.onnxio.jumps import told_jumps
+    from primsplit.onnxio.states import told_states
+    from primsplit.passes.carrying import told_dtypes
+
+    return {**told_dtypes(named, names), **told_states(named.states), **told_jumps(named)}
 
 
 def make_proto(named: NamedBlock) -> Any:
@@ -83,15 +89,12 @@ def save_functions(joint: NamedBlock, functions: Mapping[str, NamedBlock], path:
     """Write what calls these model-local functions one after another, and is `joint` from outside. Raises FileError."""
     from primsplit.onnxio.files import write_models
     from primsplit.onnxio.functions import to_function_model
-    from primsplit.onnxio.jumps import told_jumps
-    from primsplit.onnxio.states import told_states
-    from primsplit.passes.carrying import dtypes_to_carry, in_carriers, told_dtypes
+    from primsplit.passes.carrying import dtypes_to_carry, in_carriers
 
     with paused():
         names = dtypes_to_carry(joint.block, *(named.block for named in functions.values()))
-        told = {**told_dtypes(joint, names), **told_states(joint.states), **told_jumps(joint)}
         called = {name: in_carriers(named, names) for name, named in functions.items()}
-        write_models([(to_function_model(in_carriers(joint, names), called, told), path)])
+        write_models([(to_function_model(in_carriers(joint, names), called, _told(joint, names)), path)])
 
 
 def read_model(

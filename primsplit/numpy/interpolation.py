@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import of_shape, reshape_to, zeros_like
+from primsplit.broadcasting import of_one_size, reshape_to, zeros_like
 from primsplit.calls.primitive import stop_gradient
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.numpy.axes import END, array_like, one_axis, size_as, slab
@@ -29,9 +29,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     at, points, values = (cast_to(array_like(a), np.float64) for a in (x, xp, fp))
     if points.ndim != 1 or values.ndim != 1 or not dims.could_be(points.shape[0], values.shape[0]):
         raise ShapeError("xp and fp must be vectors of the same length", place=tracing.user_place())
-    if isinstance(values.shape[0], int):
-        points = of_shape(points, values.shape)
-    values = of_shape(values, points.shape)
+    points, values = of_one_size(points, 0, values, 0)
     if dims.same(points.shape[0], 0) and not any(dims.same(size, 0) for size in at.shape):
         raise ShapeError("array of sample points is empty", place=tracing.user_place())
     if period is not None:

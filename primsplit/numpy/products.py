@@ -8,7 +8,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import FUNCTIONS, Array, implements, unsupported
-from primsplit.broadcasting import of_size, reshape_to, zeros_like
+from primsplit.broadcasting import of_one_size, reshape_to, zeros_like
 from primsplit.dims import Size, product
 from primsplit.errors import ShapeError
 from primsplit.lifting import Held, array_like
@@ -80,20 +80,13 @@ def _matmul(a: Array, b: Array) -> Array:
     return op.Squeeze(op.MatMul(a, op.Unsqueeze(b, [1])), [len(a.shape) - 1])
 
 
-def _of_one_size(a: Array, i: int, b: Array, j: int) -> tuple[Array, Array]:
-    """The arrays, two axes of which have one size; a run in which these differ fails, also where one is 1."""
-    if isinstance(a.shape[i], Size) and not isinstance(b.shape[j], Size):
-        return of_size(a, i, b.shape[j]), b
-    return a, of_size(b, j, a.shape[i])
-
-
 def _dot_rows(a: Array, b: Array) -> Array:
     """The dot products along the last axis: Mul and ReduceSum are 4 times faster than MatMul here."""
     if not dims.could_be(a.shape[-1], b.shape[-1]):
         raise ShapeError(
             f"cannot multiply vectors of sizes {a.shape[-1]} and {b.shape[-1]}", place=tracing.user_place()
         )
-    a, b = _of_one_size(a, -1, b, -1)
+    a, b = of_one_size(a, -1, b, -1)
     return op.ReduceSum(op.Mul(a, b), [-1], keepdims=0)
 
 
@@ -210,7 +203,7 @@ def _contracted(a: Array, b: Array, left: Sequence[int], right: Sequence[int]) -
                 f"tensordot: axis {i} has size {a.shape[i]}, axis {j} of the other has {b.shape[j]}",
                 place=tracing.user_place(),
             )
-        a, b = _of_one_size(a, i, b, j)
+        a, b = of_one_size(a, i, b, j)
         labels_b[j] = labels_a[i]
     output = [x for i, x in enumerate(labels_a) if i not in left] + [
         x for j, x in enumerate(labels_b) if j not in right

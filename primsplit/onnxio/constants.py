@@ -20,14 +20,13 @@ class Constants:
 
     def holds(self, node: onnx.NodeProto) -> bool:
         """True for a node of these."""
-        found = self.names & {node.name, node.op_type, f"{node.domain}::{node.op_type}"}
+        return self.holds_one_of(node.name, node.op_type, f"{node.domain}::{node.op_type}")
+
+    def holds_one_of(self, *names: str) -> bool:
+        """True where one of the names is one of these."""
+        found = self.names.intersection(names)
         self.met |= found
         return bool(found)
-
-    def holds_name(self, name: str) -> bool:
-        """True for one of these names."""
-        self.met |= self.names & {name}
-        return name in self.names
 
     def check(self, path: str) -> None:
         """Raise SpecError for a name that no node of the model has."""

@@ -25,17 +25,18 @@ TOLD = "primsplit.jumps"
 def told_jumps(named: NamedBlock) -> dict[str, str]:
     """The metadata of a file with such models; nothing where there are none."""
     block = named.block
-    rows = []
+    rows: list[dict[str, Any]] = []
     for place, op in enumerate(block.ops):
-        for name, because in sorted(_jumps_of(op)):
-            before, after = block.ops[:place], block.ops[place + 1 :]
-            floats = [(n, p) for n, p in zip(named.inputs, block.params, strict=True) if p.type.is_float]
-            inputs = [n for n, p in floats if not active_vars(before, [p]).isdisjoint(reads(op))]
-            moved = active_vars(after, op.outputs)
-            results = zip(named.outputs, block.results, strict=True)
-            outputs = [n for n, r in results if isinstance(r, Var) and r in moved]
-            if inputs and outputs:
-                rows.append({"name": name, "because": because, "inputs": inputs, "outputs": outputs})
+        if not (jumps := sorted(_jumps_of(op))):
+            continue
+        before, after = block.ops[:place], block.ops[place + 1 :]
+        params = zip(named.inputs, block.params, strict=True)
+        inputs = [n for n, p in params if not active_vars(before, [p]).isdisjoint(reads(op))]
+        moved = active_vars(after, op.outputs)
+        results = zip(named.outputs, block.results, strict=True)
+        outputs = [n for n, r in results if isinstance(r, Var) and r in moved]
+        if inputs and outputs:
+            rows += [{"name": n, "because": why, "inputs": inputs, "outputs": outputs} for n, why in jumps]
     return {TOLD: json.dumps(rows)} if rows else {}
 
 
@@ -64,7 +65,7 @@ def with_jumps(
     found = dict(zip(outputs, entries, strict=True))
     try:
         for row in json.loads(metadata.get(TOLD, "[]")):
-            if constants.holds_name(row["name"]):
+            if constants.holds_one_of(row["name"]):
                 continue
             for name in row["outputs"]:
                 for number in (values[n] for n in row["inputs"]):

@@ -102,7 +102,7 @@ ROWS = [
             post_transform=name,
             **more,
         )
-        for name in ("LOGISTIC", "SOFTMAX")
+        for name in ("LOGISTIC", "SOFTMAX", "NONE")
         for more in ({}, {"prob_a": [-1.5], "prob_b": [0.2]})
     ),
     *(
@@ -133,20 +133,6 @@ ROWS = [
             classlabels_ints=[0, 1, 2],
         )
         for kind in ("RBF", "POLY")
-    ),
-    row(
-        "SVMClassifier",
-        X,
-        outputs=("int64", F),
-        coefficients=floats(5),
-        support_vectors=floats(5, 4),
-        vectors_per_class=[2, 3],
-        rho=[0.1],
-        kernel_type="RBF",
-        kernel_params=[0.3, 0.0, 0.0],
-        classlabels_ints=[0, 1],
-        prob_a=[-1.5],
-        prob_b=[0.2],
     ),
     *(
         row(

@@ -16,7 +16,7 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to
 from primsplit.dims import Dim, product
-from primsplit.ir import Block, Const, Op, Value, Var
+from primsplit.ir import Block, Const, Op, Value
 from primsplit.nested import record
 from primsplit.ops import op
 from primsplit.passes.compositions.cuda import scatter_elements
@@ -93,8 +93,7 @@ def _ordered(step: Op) -> list[Op]:
     if not (isinstance(rows, int) and isinstance(size, int)):
         in_turn = functools.partial(_in_turn, step, None, CHAIN)
         several = _unless(step, _are_copies_cheap, in_turn, functools.partial(_by_elements, step))
-        inner = replace(several[-1], outputs=tuple(Var(v.type, v.hint) for v in step.outputs))
-        large = Block("several", (), (*several[:-1], inner), inner.outputs)
+        large = alone(several[-1], several[:-1])
         return _unless(step, lambda _, size: op.Less(size, ALONE), alone(step), large)
     each = max(1, ALONE * rows // size)
     count, whole = math.ceil(rows / each), product(_operands(step)[0].type.shape or ())

@@ -17,13 +17,13 @@ def read_masks(block: Block) -> Block:
 
 
 class _Reading(Rewriter):
-    """The walk; `read` are the values that ops read."""
+    """The walk; `read_values` are those that ops read."""
 
     kinds = frozenset({"Dropout"})
 
-    def __init__(self, read: set[Value | None]) -> None:
+    def __init__(self, read_values: set[Value | None]) -> None:
         super().__init__()
-        self.read_values = read
+        self.read_values = read_values
 
     def visit(self, op: Op) -> Op | None:
         """The op, or what reads its mask."""
