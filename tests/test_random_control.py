@@ -103,9 +103,10 @@ def test_a_program_of_branches_and_loops_is_right_at_every_size(source: str, see
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(8))
 @given(sources(), st.integers(0, 3))
-@settings(max_examples=1000, deadline=None, suppress_health_check=QUIET)
-def test_many_programs_of_branches_and_loops_are_right_at_every_size(source: str, seed: int) -> None:
+@settings(max_examples=125, deadline=None, suppress_health_check=QUIET)
+def test_many_programs_of_branches_and_loops_are_right_at_every_size(part: int, source: str, seed: int) -> None:
     check(source, seed, (3, 5, 1, 0))
 
 

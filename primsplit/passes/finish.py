@@ -37,6 +37,7 @@ from primsplit.passes.loops.taken_along import take_along
 from primsplit.passes.loops.tiles import work_in_tiles
 from primsplit.passes.masks import choose_by_masks
 from primsplit.passes.order import results_apart
+from primsplit.passes.products.factors import factors_behind_sums
 from primsplit.passes.products.matrices import pulled_as_matrices
 from primsplit.passes.products.narrow_products import swap_narrow_products
 from primsplit.passes.products.operands_again import products_read_again
@@ -86,6 +87,7 @@ def finish(
     columns = write_vectors_as_columns(count_axes_from_front(guarded), is_function=is_function)
     products = join_stacks(zero_empty_products(swap_narrow_products(gemm_of_transposed(columns))))
     if gradients:
+        products = factors_behind_sums(products, gradients)
         again = products_read_again(keep_transposed_stacks(products), gradients)
         products = sums_of_derivatives(pulled_as_matrices(again, gradients), gradients)
     if provider == "cpu" and not is_function:
