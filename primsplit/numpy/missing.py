@@ -9,7 +9,18 @@ from primsplit.array import Array, implements
 from primsplit.broadcasting import reshape_to
 from primsplit.numpy.axes import array_like, delivered, many_axes
 from primsplit.numpy.cumulative import cumprod, cumsum
-from primsplit.numpy.reductions import check_has_result, is_half, maximum, mean, minimum, product, reduced, total
+from primsplit.numpy.reductions import (
+    check_has_result,
+    is_half,
+    maximum,
+    mean,
+    minimum,
+    of_nothing,
+    product,
+    reduced,
+    total,
+    unless,
+)
 from primsplit.numpy.statistics import freedom, safe_root, var
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
@@ -59,7 +70,8 @@ def _nan_extremum(which: str, a: Any, axis: Any, out: Any, keepdims: Any, initia
     kind, worst = ("ReduceMax", -np.inf) if which == "max" else ("ReduceMin", np.inf)
     found = reduced(kind, filled(x, worst), axes, keepdims)
     none = op.Equal(reduced("ReduceSum", present(x), axes, keepdims), 0.0)
-    found = op.Where(none, np.asarray(np.nan, x.dtype), found)
+    nan = np.asarray(np.nan, x.dtype)
+    found = op.Where(none, nan if initial is not None else unless(of_nothing(x, axes), nan), found)
     if initial is not None:
         combine: Any = np.fmax if which == "max" else np.fmin
         found = combine(found, cast_to(array_like(initial), x.dtype))

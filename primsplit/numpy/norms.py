@@ -15,7 +15,7 @@ from primsplit.broadcasting import inverse_permutation, reshape_to
 from primsplit.errors import ShapeError
 from primsplit.numpy.axes import array_like, count_along, many_axes, one_axis
 from primsplit.numpy.dense.singular import singular_values
-from primsplit.numpy.reductions import extremum, reduced
+from primsplit.numpy.reductions import extremum, extremum_of_some, reduced
 from primsplit.numpy.ufuncs import call, cast_to
 from primsplit.ops import op
 from primsplit.passes.compositions.reductions import power_of_two_near
@@ -72,8 +72,10 @@ def _powers(size: Array, order: Any) -> Array:
 
 def _extreme(x: Array, axes: Sequence[int], keepdims: Any, *, is_largest: bool) -> Array:
     """The largest or smallest of numbers that are not negative; the largest of none is 0, as in NumPy."""
-    found = extremum("max" if is_largest else "min", x, axes, keepdims)
-    if not is_largest or dims.above(count_along(x, axes), 0):
+    if not is_largest:
+        return extremum_of_some("min", x, axes, keepdims)
+    found = extremum("max", x, axes, keepdims)
+    if dims.above(count_along(x, axes), 0):
         return found
     return op.Where(op.Less(found, 0.0), 0.0, found)
 

@@ -14,7 +14,7 @@ from primsplit.broadcasting import count_up, nothing_unless, of_shape, reshape_t
 from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.ir import Type
 from primsplit.numpy.axes import END, array_like, delivered, many_axes, one_axis, size_as, slab, slab_of
-from primsplit.numpy.reductions import all_of, reduced
+from primsplit.numpy.reductions import all_of, of_nothing, reduced
 from primsplit.numpy.ufuncs import cast_to, select
 from primsplit.ops import op
 
@@ -149,6 +149,8 @@ def _arg_extremum(kind: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Arra
     rank = x.ndim
     ordered, place = _flat_or(x if x.ndim else reshape_to(x, (1,)), axis)
     found = _first_extremum(kind, _sortable(ordered), place, int(bool(keepdims) and not flat))
+    wrong = of_nothing(ordered, (place,))
+    found = found if wrong is None else op.Add(found, nothing_unless(wrong))
     if flat and keepdims:
         found = reshape_to(found, (1,) * rank)
     elif rank == 0:

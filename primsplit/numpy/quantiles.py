@@ -1,7 +1,8 @@
 """NumPy's order statistics: median, quantile, percentile, by sorting.
 
 The methods and their index formulas are those of Hyndman and Fan, "Sample quantiles in statistical packages", The
-American Statistician 50 (1996), as NumPy has them. Along an axis of no elements the result is NaN.
+American Statistician 50 (1996), as NumPy has them. Along an axis of no elements a median is NaN, and so is what passes
+over NaN; a quantile is an error as in NumPy, where a run that turns out to have no elements fails.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import tracing
+from primsplit import dims, tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import full, reshape_to, transpose
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.numpy.axes import array_like, delivered, joined_last, many_axes, size_as, with_ones
 from primsplit.numpy.ordering import sorted_along
-from primsplit.numpy.reductions import is_half, reduced
+from primsplit.numpy.reductions import is_half, of_nothing, reduced
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 
@@ -82,7 +83,7 @@ METHODS: dict[str, Callable[[Any, Any], Places]] = {
 class _Sample:
     """Elements sorted along the last axis, and how many of them count: one number, or one a slice without its NaN."""
 
-    def __init__(self, x: Array, axes: Sequence[int], *, skip_nan: bool) -> None:
+    def __init__(self, x: Array, axes: Sequence[int], *, skip_nan: bool, has_none: bool) -> None:
         joined = joined_last(x, axes)
         self.size: Dim = joined.shape[-1]
         self.last = joined.ndim - 1
@@ -92,6 +93,8 @@ class _Sample:
             present = op.Cast(op.Not(op.IsNaN(joined)), to=np.int64)
             self.count = reduced("ReduceSum", present, (self.last,), True)
         self.ordered = sorted_along(joined, self.last)
+        self.has_none = has_none or skip_nan
+        """Whether NaN is the result of none; else a run of none fails, as it has no element at any place."""
         self.with_nan = x.type.is_float and not skip_nan
 
     def counted_as(self, dtype: Any) -> Any:
@@ -108,7 +111,7 @@ class _Sample:
         else:
             index = array_like(np.clip(places, 0, int(self.size) - 1).astype(np.int64))
         source = self.ordered
-        if isinstance(self.size, Size) or self.size == 0:
+        if self.has_none and not dims.at_least(self.size, 1):
             row = full((*source.shape[:-1], 1), np.zeros((), source.dtype) + _nothing(source.dtype))
             source = op.Concat(source, row, axis=self.last)
         if self.skip_nan:
@@ -156,7 +159,9 @@ def _quantiles(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, 
     if not isinstance(q, Array) and not np.all((q >= 0) & (q <= 1)):
         raise ShapeError("quantiles are between 0 and 1, percentiles between 0 and 100", place=tracing.user_place())
     axes = many_axes(axis, x.ndim)
-    sample = _Sample(x, axes, skip_nan=skip_nan)
+    sample = _Sample(x, axes, skip_nan=skip_nan, has_none=False)
+    if not skip_nan and dims.same(sample.size, 0):
+        raise ShapeError("a quantile of no elements", place=tracing.user_place())
     flat = reshape_to(q, (q.size,)) if isinstance(q, Array) else q.reshape(-1)
     if flat.dtype.itemsize == 2:  # which cannot count the elements of a long axis
         flat = cast_to(flat, np.float64) if isinstance(flat, Array) else flat.astype(np.float64)
@@ -167,6 +172,8 @@ def _quantiles(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, 
         dtype = np.result_type(x.dtype, np.float64) if not x.type.is_float else x.dtype
         dtype = dtype if weak else np.result_type(dtype, q.dtype)
         found = _lerp(sample.at(lower), sample.at(upper), gap, dtype)
+        none = of_nothing(x, axes) if skip_nan and not x.type.is_float else None
+        found = found if none is None else op.Where(none, np.asarray(np.nan, dtype), found)
     found = sample.guarded(found, 1)
     return delivered(_placed(found, q.shape, x.ndim, axes, bool(keepdims)), out)
 
@@ -239,7 +246,7 @@ def _median(a: Any, axis: Any, out: Any, keepdims: Any, *, skip_nan: bool) -> Ar
     given = array_like(a)
     x = given if given.type.is_float else cast_to(given, np.float64)
     axes = many_axes(axis, x.ndim)
-    sample = _Sample(x, axes, skip_nan=skip_nan)
+    sample = _Sample(x, axes, skip_nan=skip_nan, has_none=True)
     lower: Any
     upper: Any
     if isinstance(sample.count, int):

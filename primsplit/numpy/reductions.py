@@ -1,7 +1,7 @@
 """NumPy's reductions: sum, prod, max, min, ptp, mean, all, any, count_nonzero.
 
-Over no elements a sum is 0, a product 1, a mean NaN. A maximum of a size that is known to be 0 is an error as in NumPy;
-where a size turns out to be 0 at run time, it is -inf (the least integer), and a minimum +inf.
+Over no elements a sum is 0, a product 1, a mean NaN. A maximum or minimum is an error as in NumPy; where a size turns
+out to be 0 at run time, the run fails.
 """
 
 import operator
@@ -109,7 +109,7 @@ def _extremum(which: str, a: Any, axis: Any, out: Any, keepdims: Any, initial: A
     check_has_result(which, x, axes, initial, where)
     if initial is not None:
         x = masked(x, where, initial)
-    result = extremum(which, x, axes, keepdims)
+    result = extremum(which, x, axes, keepdims) if initial is not None else extremum_of_some(which, x, axes, keepdims)
     if initial is not None:
         combine: Any = np.maximum if which == "max" else np.minimum
         result = combine(result, cast_to(as_array(initial), x.dtype))
@@ -130,14 +130,48 @@ def check_has_result(which: str, x: Array, axes: Sequence[int], initial: Any, wh
         )
 
 
+def of_nothing(x: Array, axes: Sequence[int]) -> Array | None:
+    """True in a run in which no elements lie along these axes; None where there is no such run."""
+    count = count_along(x, axes)
+    return None if dims.at_least(count, 1) else op.Equal(size_as(count, np.int64), 0)
+
+
+def unless(wrong: Array | None, number: Any) -> Any:
+    """The number; a run in which the answer is True fails, as in `broadcasting.nothing_unless`."""
+    return number if wrong is None else op.Gather(np.reshape(number, 1), op.Cast(wrong, to=np.int64))
+
+
+def extremum_of_some(which: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
+    """The largest or smallest element over axes; a run in which there is none to choose from fails.
+
+    What fails is the number in the place of an extremum that there is none of, so that nothing more is done to arrays.
+    """
+    wrong = of_nothing(x, axes)
+    if wrong is None:
+        return extremum(which, x, axes, keepdims)
+    found = _reduced(which, x, axes, keepdims)
+    if x.type.is_float:
+        return with_nan(found, x, axes, keepdims, unless(wrong, np.asarray(np.nan, x.dtype)))
+    return op.Where(wrong, unless(wrong, np.zeros((), x.dtype)), found)
+
+
 def extremum(which: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
-    """The largest ("max") or smallest ("min") element over axes; NaN where there is one among the elements."""
-    is_short = x.dtype in {np.dtype(np.int16), np.dtype(np.uint16)}
-    wide = cast_to(x, np.int32) if is_short else x
-    found = cast_to(reduced("ReduceMax" if which == "max" else "ReduceMin", wide, axes, keepdims), x.dtype)
+    """The largest ("max") or smallest ("min") element over axes; NaN where there is one among the elements.
+
+    Of no elements it is -inf (the least integer) or inf.
+    """
+    found = _reduced(which, x, axes, keepdims)
     if not axes:
         return found
     return _of_whole(which, found, count_along(x, axes)) if x.dtype.kind in "iu" else with_nan(found, x, axes, keepdims)
+
+
+def _reduced(which: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
+    """The extremum as onnxruntime has it: it passes over NaN, that of no whole numbers is any; none of no booleans."""
+    is_short = x.dtype in {np.dtype(np.int16), np.dtype(np.uint16)}
+    is_refused = x.dtype == np.bool_ and not dims.at_least(count_along(x, axes), 1)
+    wide = cast_to(x, np.int32) if is_short or is_refused else x
+    return cast_to(reduced("ReduceMax" if which == "max" else "ReduceMin", wide, axes, keepdims), x.dtype)
 
 
 def _of_whole(which: str, found: Array, count: Any) -> Array:
@@ -149,7 +183,7 @@ def _of_whole(which: str, found: Array, count: Any) -> Array:
     return op.Where(op.Equal(size_as(count, np.int64), np.int64(0)), of_none, found)
 
 
-def with_nan(found: Array, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
+def with_nan(found: Array, x: Array, axes: Sequence[int], keepdims: Any, nan: Any = None) -> Array:
     """`found`, or NaN where `x` has one along the axes: onnxruntime's ReduceMax passes over NaN.
 
     A sum of numbers clipped to [-1, 1] is NaN only if one of them is.
@@ -157,7 +191,7 @@ def with_nan(found: Array, x: Array, axes: Sequence[int], keepdims: Any) -> Arra
     if not x.type.is_float:
         return found
     clipped = reduced("ReduceSum", op.Clip(x, -1.0, 1.0), axes, keepdims)
-    return op.Where(op.IsNaN(clipped), np.asarray(np.nan, x.dtype), found)
+    return op.Where(op.IsNaN(clipped), np.asarray(np.nan, x.dtype) if nan is None else nan, found)
 
 
 @implements(np.ptp)

@@ -11,7 +11,7 @@ from primsplit.calls.primitive import primitive, rrule, stop_gradient
 from primsplit.lifting import array_like
 from primsplit.numpy.complex.handle import refused
 from primsplit.numpy.complex.operands import holds_complex, operand
-from primsplit.numpy.reductions import is_half
+from primsplit.numpy.reductions import extremum, is_half
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.ops import op
 from primsplit.scipy.counts import comb, factorial, lambertw, perm, polygamma
@@ -45,7 +45,7 @@ def logsumexp(a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, 
         found = _log_sum_exp(a, axes=axes)
         return found if keepdims else np.squeeze(found, axes)
     weights = 1.0 if b is None else b
-    top = stop_gradient(_where_finite(np.max(a, axis=axes, keepdims=True)))
+    top = stop_gradient(_where_finite(_greatest(a, axes)))
     total = np.sum(weights * np.exp(a - top), axis=axes, keepdims=True)
     sign = np.sign(total)
     found = np.log(sign * total if return_sign else total) + top
@@ -60,10 +60,15 @@ def _complex_log_sum_exp(a: Any, axis: Axis, b: Any, keepdims: bool, return_sign
         raise refused("scipy.special.logsumexp with return_sign=True", "Take exp(1j * z.imag) of the result.")
     given: Any = operand(a)
     axes = _axes(given, axis)
-    top = stop_gradient(_where_finite(np.max(given.real, axis=axes, keepdims=True)))
+    top = stop_gradient(_where_finite(_greatest(given.real, axes)))
     total = np.sum((1.0 if b is None else operand(b)) * np.exp(given - top), axis=axes, keepdims=True)
     found = np.log(total) + top
     return found if keepdims else np.squeeze(found, axes)
+
+
+def _greatest(a: Any, axes: tuple[int, ...]) -> Any:
+    """The greatest along the axes, kept; -inf of none, as the sum of none is 0."""
+    return extremum("max", a, axes, True) if isinstance(a, Array) else np.max(a, axes, keepdims=True, initial=-np.inf)
 
 
 def _where_finite(top: Any) -> Any:
@@ -77,7 +82,7 @@ def _log_sum_exp(a: Any, *, axes: tuple[int, ...]) -> Any:
 
     The maximum itself is added, -inf too: onnxruntime before 1.21 makes 6e-309 of exp(-inf).
     """
-    top = np.max(a, axis=axes, keepdims=True)
+    top = _greatest(a, axes)
     with np.errstate(divide="ignore"):
         return np.log(np.sum(np.exp(a - _where_finite(top)), axis=axes, keepdims=True)) + top
 

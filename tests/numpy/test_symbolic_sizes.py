@@ -248,3 +248,55 @@ def test_a_run_whose_sizes_numpy_refuses_fails(name: str) -> None:
     program = ps.trace(function, *by_symbols(tuple(arrays)))
     with pytest.raises(ps.PrimsplitError, match=r"test_symbolic_sizes\.py"):
         program(*arrays)
+
+
+OF_NOTHING: dict[str, Callable[..., Any]] = {
+    "max": lambda x: x.max(axis=0),
+    "max of all": np.max,
+    "min": lambda x: np.min(x, axis=0, keepdims=True),
+    "max of whole numbers": lambda x: np.max(x.astype(np.int8), axis=0),
+    "min of truth values": lambda x: np.min(x > 0, axis=0),
+    "ptp": lambda x: np.ptp(x, axis=0),
+    "maximum.reduce": np.maximum.reduce,
+    "fmin.reduce": np.fmin.reduce,
+    "argmax": lambda x: np.argmax(x, axis=0),
+    "argmin of all": np.argmin,
+    "nanmax": lambda x: np.nanmax(x, axis=0),
+    "nanargmin": lambda x: np.nanargmin(x, axis=0),
+    "quantile": lambda x: np.quantile(x, 0.3, axis=0),
+    "an end's quantile": lambda x: np.quantile(x, 1, axis=0),
+    "percentiles": lambda x: np.percentile(x, [10, 20], axis=0, method="lower"),
+    "weighted average": lambda x: np.average(x, axis=0, weights=x * 0 + 1),
+    "least norm": lambda x: np.linalg.norm(x, -np.inf, axis=0),
+}
+"""Functions that NumPy has no result of, for no rows."""
+
+
+@pytest.mark.parametrize("name", OF_NOTHING)
+def test_a_run_of_no_elements_fails_where_numpy_has_no_result(name: str) -> None:
+    function = OF_NOTHING[name]
+    with pytest.raises((ValueError, IndexError, ZeroDivisionError)):
+        function(np.zeros((0, 3)))
+    program = ps.trace(function, ps.spec("float64", ["N", 3]))
+    np.testing.assert_allclose(program(X[:, :3]), function(X[:, :3]))
+    with pytest.raises(ps.PrimsplitError, match=r"test_symbolic_sizes\.py"):
+        program(np.zeros((0, 3)))
+
+
+def test_nothing_along_an_axis_that_is_not_reduced_is_no_error() -> None:
+    def function(x: Any) -> Any:
+        weighted = np.average(x, axis=0, weights=x * 0 + 1)
+        return x.max(axis=0), np.argmax(x, axis=0), np.quantile(x, 0.3, axis=0), np.nanmin(x, axis=0), weighted
+
+    found = ps.trace(function, ps.spec("float64", ["N", "M"]))(np.zeros((3, 0)))
+    for each, wanted in zip(found, function(np.zeros((3, 0))), strict=True):
+        np.testing.assert_array_equal(each, wanted, strict=True)
+
+
+def test_quantiles_of_no_whole_numbers_are_nan_where_nan_is_passed_over() -> None:
+    def function(x: Any) -> Any:
+        return np.nanquantile(x, 0.3, axis=0)
+
+    np.testing.assert_array_equal(
+        ps.trace(function, ps.spec("int32", ["N", 3]))(np.zeros((0, 3), np.int32)), [np.nan] * 3
+    )

@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterator
 from itertools import chain, permutations
 
+import numpy as np
+
 from primsplit.ir import Block, Const, Op, Value, Var, readers
 from primsplit.passes.dead_code import drop_dead_code
 
@@ -66,10 +68,19 @@ def _is_greatest(value: Value | None, x: Value, sum_: Op, seen: Ops) -> bool:
         asked = seen.op(is_nan, "IsNaN")
         clipped = asked and seen.op(asked.inputs[0], "ReduceSum")
         source = clipped and axis_of(clipped) == axis_of(sum_) and seen.op(clipped.inputs[0], "Clip")
-        if not source or source.inputs[0] is not x or not is_number(nan, math.nan):
+        if not source or source.inputs[0] is not x or not _is_nan(nan, seen):
             return False
     found = seen.op(value, "ReduceMax")
     return found is not None and found.inputs[0] is x and axis_of(found) == axis_of(sum_)
+
+
+def _is_nan(value: Value | None, seen: Ops) -> bool:
+    """True for NaN, also one that is not there in a run of no elements (`numpy.reductions.unless`)."""
+    gathered = seen.op(value, "Gather")
+    if gathered is None:
+        return is_number(value, math.nan)
+    source = gathered.inputs[0]
+    return isinstance(source, Const) and source.type.is_float and bool(np.all(np.isnan(source.numpy())))
 
 
 def axis_of(reduction: Op) -> int | None:
