@@ -47,7 +47,7 @@ LAYERS: list[list[str]] = [
     ["random"],
     ["rules.table"],
     ["activity", "passes", "rules", "definitions", "control"],
-    ["nests", "numpy.slices"],
+    ["nests", "numpy.slices", "numpy.folding", "numpy.ufunc_methods"],
     ["substitutes"],
     ["joins"],
     ["rule_run"],

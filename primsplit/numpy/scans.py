@@ -62,3 +62,12 @@ def _doubled(x: Array, combine: Combine) -> Array:
         x = op.Concat(slab(x, 0, 0, distance), later, axis=0)
         distance *= 2
     return x
+
+
+def lowest(dtype: np.dtype[Any], sign: int) -> Any:
+    """The number that is never the maximum (sign -1), or never the minimum (sign 1)."""
+    if dtype.kind == "b":
+        return sign > 0
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).min if sign < 0 else np.iinfo(dtype).max
+    return sign * np.inf

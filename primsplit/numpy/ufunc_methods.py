@@ -1,19 +1,30 @@
 """The methods of NumPy's ufuncs: reduce, accumulate, reduceat, outer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.array import Array, unsupported
-from primsplit.dims import Size
+from primsplit.array import Array
+from primsplit.broadcasting import axis_back, axis_first, expand_to
 from primsplit.errors import ConcretizationError, IndexingError, ShapeError
 from primsplit.numpy import cumulative, reductions
-from primsplit.numpy.axes import array_like, delivered, many_axes, one_axis, slab
+from primsplit.numpy.axes import (
+    END,
+    array_like,
+    delivered,
+    joined_last,
+    many_axes,
+    one_axis,
+    reaching,
+    slab,
+    with_ones,
+)
+from primsplit.numpy.folding import accumulated, folding_dtype, reduced_by
 from primsplit.numpy.reductions import reduced
-from primsplit.numpy.scans import scanned
+from primsplit.numpy.scans import lowest, scanned
 from primsplit.numpy.ufuncs import cast_to, ufunc_method
 from primsplit.ops import op
 
@@ -40,65 +51,51 @@ def reduce(
     initial: Any = NOTHING,
     where: Any = True,
 ) -> Array:
-    """`ufunc.reduce`. An associative ufunc that ONNX cannot reduce with is applied along an axis of literal size."""
+    """`ufunc.reduce`. Where ONNX has no reduction, elements are folded one after the other."""
     x = array_like(array)
     axes = many_axes(axis, x.ndim)
     options: dict[str, Any] = {"axis": axes, "keepdims": keepdims, "where": where}
-    name = ufunc.__name__
+    name = _same_reduction(ufunc.__name__, x)
     if name in {"logical_and", "logical_or"}:
         return delivered(REDUCTIONS[name](x, **options), out)
     if initial is not NOTHING and initial is not None:
         options["initial"] = initial
+    if dtype is not None and (name in REDUCTIONS or name in {"fmax", "fmin"}):
+        x = cast_to(x, dtype)
     if name in REDUCTIONS:
-        if dtype is not None:
-            x = cast_to(x, dtype)
-            if name in {"add", "multiply"}:
-                options["dtype"] = dtype
+        if name in {"add", "multiply"}:
+            options["dtype"] = dtype
         return delivered(REDUCTIONS[name](x, **options), out)
-    if name in {"fmax", "fmin"} and x.type.is_float:
+    if name in {"fmax", "fmin"}:
         function = np.nanmax if name == "fmax" else np.nanmin
         return delivered(function(x, **options), out)
-    if "initial" in options or where is not True:
-        raise unsupported(f"np.{name}.reduce with initial= or where=")
-    if name == "logaddexp" and x.type.is_float:
+    x = cast_to(x, folding_dtype(ufunc, x, dtype))
+    if name == "logaddexp" and "initial" not in options and where is True:
         return delivered(reduced("ReduceLogSumExp", x, axes, keepdims), out)
-    for place in reversed(axes):
-        x = _folded(ufunc, x, place, bool(keepdims))
-    return delivered(x, out)
+    return delivered(_folded(ufunc, x, **options), out)
 
 
-def _pieces(ufunc: np.ufunc, method: str, x: Array, axis: int) -> list[Array]:
-    """The slices of `x` along an axis of literal size, the axis kept."""
-    size = x.shape[axis]
-    if isinstance(size, Size):
-        raise ConcretizationError(
-            f"np.{ufunc.__name__}.{method} goes along an axis of size {size}, which is known only at run time",
-            place=tracing.user_place(),
-            cure="Give the axis a fixed size in the spec, or loop over it with scan.",
-        )
-    return [slab(x, axis, i, i + 1) for i in range(size)]
+def _same_reduction(name: str, x: Array) -> str:
+    """The ufunc's name, or that of one that reduces these numbers alike and has a form."""
+    return name if x.type.is_float else {"fmax": "maximum", "fmin": "minimum"}.get(name, name)
 
 
-def _folded(ufunc: np.ufunc, x: Array, axis: int, keepdims: bool) -> Array:
-    x = x.astype(np.bool_) if ufunc.__name__ == "logical_xor" else x
-    pieces = _pieces(ufunc, "reduce", x, axis)
-    if not pieces:
-        if ufunc.identity is None:
-            raise ShapeError(f"np.{ufunc.__name__}.reduce of no elements", place=tracing.user_place())
-        pieces = [np.full_like(x.sum(axis=axis, keepdims=True), ufunc.identity)]
-    result = pieces[0]
-    for piece in pieces[1:]:
-        result = ufunc(result, piece)
-    return result if keepdims else op.Squeeze(result, [axis])
+def _folded(ufunc: np.ufunc, x: Array, axis: Sequence[int], keepdims: Any, where: Any, initial: Any = NOTHING) -> Array:
+    """Elements folded along axes, from `initial` or from the number that changes nothing if the ufunc has one."""
+    if len(axis) > 1 and ufunc.identity is None:
+        told = f"reduction operation {ufunc.__name__!r} is not reorderable, so at most one axis may be specified"
+        raise ValueError(told)
+    initial = ufunc.identity if initial is NOTHING else initial
+    if where is not True and initial is None:
+        raise ShapeError(f"np.{ufunc.__name__}.reduce with where= needs initial=", place=tracing.user_place())
+    mask = None if where is True else _joined_first(expand_to(array_like(where), x.shape), axis)
+    found = reduced_by(ufunc, _joined_first(x, axis), initial, mask)
+    return with_ones(found, axis) if keepdims else found
 
 
-def lowest(dtype: np.dtype[Any], sign: int) -> Any:
-    """The number that is never the maximum (sign -1), or never the minimum (sign 1)."""
-    if dtype.kind == "b":
-        return sign > 0
-    if dtype.kind in "iu":
-        return np.iinfo(dtype).min if sign < 0 else np.iinfo(dtype).max
-    return sign * np.inf
+def _joined_first(x: Array, axes: Sequence[int]) -> Array:
+    """`x` with these axes joined to one, which comes first."""
+    return axis_first(joined_last(x, axes), -1)
 
 
 def _one_of(axis: Any, rank: int) -> int:
@@ -119,18 +116,14 @@ def accumulate(
     place = _one_of(axis, x.ndim)
     name = ufunc.__name__
     if name in {"add", "multiply"}:
-        found = (cumulative.cumsum if name == "add" else cumulative.cumprod)(x, place, dtype)
-    elif name in {"maximum", "minimum"}:
+        return delivered((cumulative.cumsum if name == "add" else cumulative.cumprod)(x, place, dtype), out)
+    x = cast_to(x, folding_dtype(ufunc, x, dtype))
+    if name in {"maximum", "minimum"}:
         found = scanned(x, place, ufunc, lowest(x.dtype, -1 if name == "maximum" else 1))
-    elif name in {"logaddexp", "logaddexp2"} and x.type.is_float:
+    elif name in {"logaddexp", "logaddexp2"}:
         found = scanned(x, place, ufunc, -np.inf)
     else:
-        x = cast_to(x, np.bool_) if name.startswith("logical_") else x
-        pieces = _pieces(ufunc, "accumulate", x, place)
-        steps = pieces[:1]
-        for piece in pieces[1:]:
-            steps.append(ufunc(steps[-1], piece))
-        found = op.Concat(*steps, axis=place) if len(steps) > 1 else x
+        found = axis_back(accumulated(ufunc, axis_first(x, place)), place)
     return delivered(found, out)
 
 
@@ -138,27 +131,27 @@ def accumulate(
 def reduceat(
     ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: npt.DTypeLike | None = None, out: Any = None
 ) -> Array:
-    """`ufunc.reduceat`, for starts that are known."""
+    """`ufunc.reduceat`, for starts that are known; a run in which one of them is out of bounds fails."""
     x = array_like(array)
     place = _one_of(axis, x.ndim)
     known = array_like(indices).known()
     size = x.shape[place]
-    if known is None or isinstance(size, Size):
+    if known is None:
         raise ConcretizationError(
-            f"np.{ufunc.__name__}.reduceat needs known starts along an axis of known size",
+            f"np.{ufunc.__name__}.reduceat needs known starts",
             place=tracing.user_place(),
-            cure="Give the axis a fixed size in the spec and pass the starts as a plain list.",
+            cure="Pass the starts as a plain list.",
         )
     starts = [int(i) for i in known]
-    if any(not 0 <= start < size for start in starts):
+    if any(start < 0 or (isinstance(size, int) and start >= size) for start in starts):
         raise IndexingError(
             f"a start of {starts} is out of bounds in np.{ufunc.__name__}.reduceat [0, {size})",
             place=tracing.user_place(),
         )
     if not starts:
         return delivered(slab(reduce(ufunc, x, place, dtype, keepdims=True), place, 0, 0), out)
-    parts = []
-    for start, end in zip(starts, [*starts[1:], size], strict=True):
+    x, parts = reaching(x, place, max(starts) + 1), []
+    for start, end in zip(starts, [*starts[1:], END], strict=True):
         stop = end if end > start else start + 1
         parts.append(reduce(ufunc, slab(x, place, start, stop), place, dtype, keepdims=True))
     return delivered(op.Concat(*parts, axis=place), out)

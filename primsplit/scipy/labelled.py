@@ -7,8 +7,8 @@ import numpy as np
 
 from primsplit.broadcasting import count_up
 from primsplit.lifting import array_like, plain_or_traced
+from primsplit.numpy.scans import lowest
 from primsplit.numpy.statistics import safe_root
-from primsplit.numpy.ufunc_methods import lowest
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.scipy.operands import double
 
