@@ -1,164 +1,41 @@
-"""Repetition: repeat, tile, roll, pad, resize, sliding windows."""
+"""np.pad: margins of constants, of ramps, of copied or reflected elements, of statistics of what lies next to them."""
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements, unsupported
-from primsplit.broadcasting import count_up, expand_to, full, reshape_to
-from primsplit.dims import Dim, Size
+from primsplit.broadcasting import count_up, expand_to
+from primsplit.dims import Dim
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.ir import Type
-from primsplit.numpy.axes import array_like, as_size, one_axis, size_as, slab
-from primsplit.numpy.keys import as_int64
-from primsplit.numpy.layout import as_shape, read_only_view, reshape
+from primsplit.numpy.axes import END, array_like, as_size, one_axis, reaching, size_as, slab
+from primsplit.numpy.quantiles import median
+from primsplit.numpy.reductions import maximum, mean, minimum
+from primsplit.numpy.repetition import trace_vector
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
-
-FEW = 8
-"""Up to so many copies are joined; more are expanded."""
 
 Copied = Literal["edge", "reflect", "symmetric", "wrap"]
 """The modes of np.pad whose margins are elements of the array."""
 
-
-@implements(np.repeat)
-def repeat(x: Any, repeats: Any, axis: int | None = None) -> Array:
-    """Each element so many times; one count for all, or one for each position along the axis."""
-    x = array_like(x)
-    x, axis = (reshape(x, -1), 0) if axis is None else (x, one_axis(axis, x.ndim))
-    counts = repeats if isinstance(repeats, Size) else _constant(repeats)
-    if isinstance(counts, Size):
-        return _spread(x, counts, axis)
-    if isinstance(counts, np.ndarray) and counts.size == 1:
-        return _spread(x, int(counts.reshape(-1)[0]), axis)
-    size = x.shape[axis]
-    if isinstance(counts, np.ndarray) and isinstance(size, int):
-        if counts.shape != (size,):
-            raise ShapeError(
-                f"operands could not be broadcast together with shape ({size},) {counts.shape}",
-                place=tracing.user_place(),
-            )
-        return op.Gather(x, np.repeat(np.arange(size), counts), axis=axis)
-    return op.Gather(x, _repeated(as_int64(array_like(repeats)), size), axis=axis)
-
-
-def _constant(value: Any) -> np.ndarray[Any, Any] | None:
-    if isinstance(value, Array):
-        return value.known()
-    return np.asarray(value)
-
-
-def _spread(x: Array, count: Dim, axis: int) -> Array:
-    """`count` copies of each element. Copies are joined on an axis of their own, which measured fastest."""
-    shape = (*x.shape[:axis], x.shape[axis] * count, *x.shape[axis + 1 :])
-    if dims.is_one(count):
-        return Array(x.value)
-    if dims.same(count, 0):
-        return slab(x, axis, 0, 0)
-    tall = op.Unsqueeze(x, [axis + 1])
-    if isinstance(count, int) and 0 < count <= FEW:
-        return reshape_to(op.Concat(*[tall] * count, axis=axis + 1), shape)
-    wide = expand_to(tall, (*x.shape[: axis + 1], count, *x.shape[axis + 1 :]))
-    return reshape_to(wide, shape)
-
-
-def _repeated(counts: Array, size: Dim) -> Array:
-    """Each position as often as its count says, for counts known only at run time.
-
-    A one is added where each position but the first begins; positions with count zero begin together.
-    """
-    counts = expand_to(counts, (size,))
-    zero = np.zeros(1, np.int64)
-    ends = op.CumSum(counts, np.zeros((), np.int64))
-    total = op.ReduceSum(counts, [0], keepdims=1)
-    starts = op.ScatterND(
-        op.ConstantOfShape(op.Add(total, 1), value=zero),
-        op.Unsqueeze(ends, [1]),
-        op.ConstantOfShape(op.Shape(ends), value=np.ones(1, np.int64)),
-        reduction="add",
-    )
-    return op.CumSum(op.Slice(starts, zero, total, [0]), np.zeros((), np.int64))
-
-
-@implements(np.tile)
-def tile(x: Any, reps: Any) -> Array:
-    """The whole array so many times along each axis."""
-    x = array_like(x)
-    counts = as_shape(reps)
-    rank = max(x.ndim, len(counts))
-    counts = (1,) * (rank - len(counts)) + counts
-    if x.ndim < rank:
-        x = op.Unsqueeze(x, list(range(rank - x.ndim)))
-    copied = [i for i, c in enumerate(counts) if not dims.is_one(c)]
-    if not copied:
-        return Array(x.value)
-    (first, *others) = copied
-    count = counts[first]
-    if not others and isinstance(count, int) and 0 < count <= FEW:
-        return op.Concat(*[x] * count, axis=first)
-    return op.Tile(x, trace_vector(counts))
-
-
-def trace_vector(sizes: Sequence[Dim]) -> Array:
-    """An int64 vector of sizes."""
-    return Array(tracing.size_vector(sizes))
-
-
-@implements(np.roll)
-def roll(x: Any, shift: Any, axis: Any = None) -> Array:
-    """Shifted along the axes; what leaves at one end comes back at the other."""
-    x = array_like(x)
-    if axis is None:
-        if isinstance(shift, Array):
-            shift = op.ReduceSum(as_int64(shift), keepdims=0)
-        elif isinstance(shift, list | tuple | np.ndarray):
-            shift = sum(np.ravel(shift) if isinstance(shift, np.ndarray) else shift)
-        return reshape_to(_rolled(reshape(x, -1), shift, 0), x.shape)
-    shifts = list(shift) if isinstance(shift, tuple | list | np.ndarray | Array) and np.ndim(shift) else [shift]
-    axes = list(axis) if isinstance(axis, tuple | list) else [axis]
-    if len(axes) != len(shifts):
-        axes, shifts = axes * len(shifts), shifts * len(axes)
-    for place, step in zip(axes, shifts, strict=True):
-        x = _rolled(x, step, one_axis(place, x.ndim))
-    return Array(x.value)
-
-
-def _rolled(x: Array, shift: Any, axis: int) -> Array:
-    size = x.shape[axis]
-    known = shift.known() if isinstance(shift, Array) else shift
-    if known is None:
-        source = op.Mod(op.Sub(count_up(size), as_int64(shift)), op.Max(size_as(size, np.int64), 1))
-        return op.Gather(x, source, axis=axis)
-    places = known if isinstance(known, Size) else operator.index(known)
-    cut: Dim = dims.remainder(-places, dims.maximum(size, 1))
-    if dims.same(cut, 0):
-        return x
-    parts = [(*x.shape[:axis], n, *x.shape[axis + 1 :]) for n in (cut, size - cut)]
-    types = [Type(x.dtype, p) for p in parts]
-    front, back = op.Split(x, trace_vector([cut, size - cut]), axis=axis, outputs=2, types=types)
-    return op.Concat(back, front, axis=axis)
-
-
-# Padding.
-
+STATISTICS: dict[str, Callable[..., Array]] = {"maximum": maximum, "mean": mean, "median": median, "minimum": minimum}
+"""What the modes of np.pad that are named so have in their margins."""
 
 _OPTIONS: dict[Any, set[str]] = {
     "constant": {"constant_values"}, "empty": set(), "edge": set(), "wrap": set(),
     "linear_ramp": {"end_values"}, "reflect": {"reflect_type"}, "symmetric": {"reflect_type"},
+    **{mode: {"stat_length"} for mode in STATISTICS},
 }  # fmt: skip
 """What a mode can be told."""
 
 
 @implements(np.pad)
 def pad(x: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Array:
-    """Margins of zeros or another constant, of copies of the border, or of a ramp.
-
-    Modes: constant, edge, reflect, symmetric, wrap, linear_ramp, empty (zeros). Others raise UnsupportedFunction.
-    """
+    """Margins in any of NumPy's modes; "empty" ones are zeros. A function for a mode raises UnsupportedFunction."""
     x = array_like(x)
     widths = [(as_size(before), as_size(after)) for before, after in _pairs(pad_width, x.ndim)]
     foreign = options.keys() - _OPTIONS.get(mode, options.keys())
@@ -169,10 +46,13 @@ def pad(x: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Array
         return _pad_constant(x, widths, values)
     if mode == "linear_ramp":
         return _pad_ramp(x, widths, _pairs(options.get("end_values", 0), x.ndim))
-    if mode not in _SOURCES or options.get("reflect_type", "even") != "even":
-        raise unsupported(f"np.pad with mode {mode!r} {options or ''}".rstrip())
+    if mode in STATISTICS:
+        return _pad_statistics(x, widths, STATISTICS[mode], _pairs(options.get("stat_length"), x.ndim))
+    if mode not in _SOURCES:
+        raise unsupported(f"np.pad with mode {mode!r}")
+    padded = _pad_copied if options.get("reflect_type", "even") == "even" else _pad_odd
     for axis, (before, after) in enumerate(widths):
-        x = _pad_copied(x, axis, before, after, mode)
+        x = padded(x, axis, before, after, mode)
     return Array(x.value)
 
 
@@ -237,12 +117,61 @@ def _pad_copied(x: Array, axis: int, before: Dim, after: Dim, mode: Copied) -> A
         source = np.pad(np.arange(size), (before, after), mode)
         margins: Any = [source[:before], source[before + size :]]
     else:
-        front = op.Sub(count_up(before), size_as(before, np.int64))
-        behind = op.Add(count_up(after), size_as(size, np.int64))
-        margins = [_SOURCES[mode](places, size_as(size, np.int64)) for places in (front, behind)]
+        margins = [_SOURCES[mode](p, size_as(size, np.int64)) for p in _margins(size, before, after)]
     left, right = (op.Gather(x, m, axis=axis) for m in margins)
-    parts = [p for p, w in ((left, before), (x, None), (right, after)) if w is None or not dims.same(w, 0)]
-    return op.Concat(*parts, axis=axis)
+    return _between(left, x, right, axis)
+
+
+def _margins(size: Dim, before: Dim, after: Dim) -> tuple[Array, Array]:
+    """The places of both margins, counted from the first element."""
+    front = op.Sub(count_up(before), size_as(before, np.int64))
+    return front, op.Add(count_up(after), size_as(size, np.int64))
+
+
+def _between(left: Array, x: Array, right: Array, axis: int) -> Array:
+    parts = [p for p in (left, x, right) if p is x or not dims.same(p.shape[axis], 0)]
+    return op.Concat(*parts, axis=axis) if len(parts) > 1 else x
+
+
+def _pad_odd(x: Array, axis: int, before: Dim, after: Dim, mode: Copied) -> Array:
+    """Margins that are turned about the border: 2 border - element, and so on about the new border.
+
+    Two turns move the elements by twice the distance from border to border.
+    """
+    if dims.same(before, 0) and dims.same(after, 0):
+        return x
+    x = reaching(x, axis, 1)
+    size = size_as(x.shape[axis], np.int64)
+    period = op.Max((size - 1) * 2 if mode == "reflect" else size * 2, 1)
+    first, last = slab(x, axis, 0, 1), slab(x, axis, -1, END)
+    made = []
+    for places in _margins(x.shape[axis], before, after):
+        turns, rest = op.Div(places - op.Mod(places, period), period), op.Mod(places, period)
+        is_back = rest >= size
+        column = [-1 if i == axis else 1 for i in range(x.ndim)]
+        over, under, back = (
+            op.Reshape(v, column) for v in (cast_to(turns + is_back, x.dtype), cast_to(turns, x.dtype), is_back)
+        )
+        moved = (over * last - under * first) * 2
+        source = op.Gather(x, _SOURCES[mode](places, size), axis=axis)
+        made.append(moved + np.where(back, -source, source))
+    return _between(made[0], x, made[1], axis)
+
+
+def _pad_statistics(
+    x: Array, widths: Sequence[tuple[Dim, Dim]], statistic: Callable[..., Array], lengths: Sequence[tuple[Any, Any]]
+) -> Array:
+    """Margins of a statistic of the elements, or of as many as `lengths` says, next to them."""
+    for axis, ((before, after), (front, behind)) in enumerate(zip(widths, lengths, strict=True)):
+        if dims.same(before, 0) and dims.same(after, 0):
+            continue
+        x = reaching(x, axis, 1)
+        cuts = (x if front is None else slab(x, axis, 0, front)), (x if behind is None else slab(x, axis, -behind, END))
+        found = [statistic(c, axis=axis, keepdims=True) for c in cuts]
+        rounded = [cast_to(f.round() if x.dtype.kind in "iu" else f, x.dtype) for f in found]
+        left, right = (expand_to(r, _with_size(x, axis, w)) for r, w in zip(rounded, (before, after), strict=True))
+        x = _between(left, x, right, axis)
+    return Array(x.value)
 
 
 def _edge(places: Array, size: Array) -> Array:
@@ -290,54 +219,3 @@ def _pad_ramp(x: Array, widths: Sequence[tuple[Any, Any]], ends: Sequence[tuple[
 def _ramp(border: Array, end: Any, share: np.ndarray[Any, Any]) -> Array:
     outermost = cast_to(array_like(end), border.dtype)
     return border * share + outermost * (1 - share)
-
-
-@implements(np.resize)
-def resize(x: Any, new_shape: Any) -> Array:
-    """The elements in a row, from the start again as often as needed, in a new shape of known size."""
-    x = array_like(x)
-    shape = as_shape(new_shape)
-    wanted = dims.product(shape)
-    row = reshape(x, -1)
-    if dims.same(wanted, x.size):
-        return reshape_to(row, shape)
-    source = op.Mod(count_up(wanted), op.Max(size_as(x.size, np.int64), 1))
-    if isinstance(x.size, int) and isinstance(wanted, int):
-        if x.size == 0:
-            return full(shape, np.zeros((), x.dtype))
-        source = Array(tracing.constant(np.arange(wanted) % x.size))
-    return reshape_to(op.Gather(row, source), shape)
-
-
-@implements(np.lib.stride_tricks.sliding_window_view)
-def sliding_window_view(
-    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
-) -> Array:
-    """Every window of the given size along each axis; the axes inside the windows come last.
-
-    A view that cannot be written to, also if `writeable`.
-    """
-    x = array_like(x)
-    sizes = as_shape(window_shape)
-    given = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
-    axes = [one_axis(a, x.ndim) for a in given]
-    if len(axes) != len(sizes):
-        raise ShapeError("window_shape and axis must have as many entries", place=tracing.user_place())
-    return read_only_view(x, lambda source: _windows(source, sizes, axes))
-
-
-def _windows(x: Array, sizes: Sequence[Dim], axes: Sequence[int]) -> Array:
-    for window, place in zip(sizes, axes, strict=True):
-        count = x.shape[place] - window + 1
-        if isinstance(count, int) and count <= 0:
-            raise ShapeError("window shape cannot be larger than input array shape", place=tracing.user_place())
-        x = op.Gather(x, _window_places(count, window), axis=place)
-        order = [i for i in range(x.ndim) if i != place + 1]
-        x = op.Transpose(x, perm=[*order, place + 1])
-    return x
-
-
-def _window_places(count: Dim, window: Dim) -> Any:
-    if isinstance(count, int) and isinstance(window, int):
-        return np.arange(count)[:, None] + np.arange(window)
-    return op.Add(op.Unsqueeze(count_up(dims.maximum(0, count)), [1]), op.Unsqueeze(count_up(window), [0]))

@@ -18,7 +18,7 @@ from primsplit.numpy.joining import joined_dtype
 from primsplit.numpy.keys import as_int64, places_of
 from primsplit.numpy.layout import as_shape, reshape
 from primsplit.numpy.memory_order import order_name
-from primsplit.numpy.padding import resize
+from primsplit.numpy.repetition import resize
 from primsplit.numpy.ufuncs import Casting, cast_to, select
 from primsplit.numpy.writing import fitted
 from primsplit.ops import op

@@ -15,7 +15,7 @@ from primsplit.array import Array
 from primsplit.infer import fresh
 from primsplit.ir import Type, Value
 from primsplit.nested import Walk, element
-from primsplit.numpy.padding import repeat
+from primsplit.numpy.repetition import repeat
 from primsplit.onnxio.sequence_stacks import count_of, part_of, place_in, place_of_new, unless
 from primsplit.onnxio.sequences import Entry, Listed, Ragged, Stacked
 from primsplit.ops import op

@@ -106,6 +106,12 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "pad by repeated reflection": lambda x: np.pad(x, ((0, 0), (9, 9), (0, 0)), mode="reflect"),
     "pad by symmetry": lambda x: np.pad(x, 3, mode="symmetric"),
     "pad by wrapping": lambda x: np.pad(x, ((0, 0), (7, 4), (1, 1)), mode="wrap"),
+    "pad by odd reflection": lambda x: np.pad(x, ((1, 1), (0, 2), (9, 7)), mode="reflect", reflect_type="odd"),
+    "pad by odd symmetry": lambda x: np.pad(x, ((1, 1), (8, 9), (2, 0)), mode="symmetric", reflect_type="odd"),
+    "pad with means": lambda x: np.pad(x, ((1, 1), (0, 2), (2, 2)), mode="mean"),
+    "pad with medians": lambda x: np.pad(x, ((0, 0), (0, 0), (2, 1)), mode="median", stat_length=(3, 9)),
+    "pad with maxima": lambda x: np.pad(x, (2, 1), mode="maximum", stat_length=2),
+    "pad with minima": lambda x: np.pad(x, ((1, 0), (0, 0), (0, 1)), mode="minimum"),
     "pad with a ramp": lambda x: np.pad(x, (2, 1), mode="linear_ramp", end_values=(1, 2)),
     "sliding_window_view": lambda x: windows(x, 2, axis=2),
     "sliding_window_view of all axes": lambda x: windows(x, (1, 2, 3)),
@@ -238,7 +244,7 @@ REFUSED: list[tuple[Callable[[Any], Any], type[PrimsplitError], str]] = [
     (lambda x: np.concatenate([x, x[0]]), ShapeError, ""),
     (lambda x: np.stack([x, x[0]]), ShapeError, "same shape"),
     (lambda x: np.split(x, 3), ShapeError, "equal division"),
-    (lambda x: np.pad(x, 1, mode="median"), UnsupportedFunction, "median"),
+    (lambda x: np.pad(x, 1, mode=lambda row, *_: row), UnsupportedFunction, "np.pad with mode"),
     (lambda x: np.broadcast_to(x, (4, 3, 1)), ShapeError, "could not broadcast"),
     (lambda x: x.view(np.int64), UnsupportedFunction, "view"),
     (lambda x: x.flags.writeable, MissingAttribute, "array without memory"),
@@ -290,3 +296,17 @@ def test_a_run_that_joins_arrays_of_other_sizes_fails(join: Any, rows: tuple[int
     with pytest.raises(ps.PrimsplitError, match=r"test_layout\.py"):
         program(x, y)
     np.testing.assert_array_equal(program(np.ones((3, 2)), np.ones((3, 2))), join(np.ones((3, 2)), np.ones((3, 2))))
+
+
+@pytest.mark.parametrize("mode", ["mean", "median", "reflect"])
+def test_margins_of_whole_numbers_are_rounded_and_those_of_nothing_fail(mode: str) -> None:
+    def function(x: Any) -> Any:
+        odd: Any = {"reflect_type": "odd"} if mode == "reflect" else {}
+        return np.pad(x, 2, mode=mode, **odd)
+
+    program, x = ps.trace(function, ps.spec("int32", ["N"])), np.array([1, 4, 5, 7], np.int32)
+    np.testing.assert_array_equal(program(x), function(x), strict=True)
+    with pytest.raises(ValueError, match="empty axis"):
+        function(x[:0])
+    with pytest.raises(ps.PrimsplitError, match=r"test_layout\.py"):
+        program(x[:0])
