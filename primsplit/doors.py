@@ -17,7 +17,8 @@ def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = ()) -> Any:
 
     It holds numbers in the dtypes that it would have together with the blocks `beside`, whose files go with it.
     """
-    from primsplit.onnxio.save import to_model
+    from primsplit.onnxio.jumps import find_jumps, told_jumps, with_numbers, without_numbers
+    from primsplit.onnxio.save import tell, to_model
     from primsplit.passes.carrying import dtypes_to_carry, in_carriers
     from primsplit.passes.finish import finish
 
@@ -29,17 +30,20 @@ def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = ()) -> Any:
     with paused():
         names = dtypes_to_carry(named.block, *(other.block for other in beside))
         held = in_carriers(named, names)
-        block = finish(held.block, held.gradients, provider=held.provider)
-        return to_model(block, held.inputs, held.outputs, _told(named, names), defaults=held.defaults)
+        jumps = find_jumps(held)
+        finished = finish(with_numbers(held.block, jumps), held.gradients, provider=held.provider)
+        block, jumps = without_numbers(finished, jumps)
+        model = to_model(block, held.inputs, held.outputs, _told(named, names), defaults=held.defaults)
+        tell(model.proto, told_jumps(jumps, model.name_of))
+        return model
 
 
 def _told(named: NamedBlock, names: Collection[str]) -> dict[str, str]:
     """What a file tells of a block as metadata; `names` are the dtypes that it has in carriers."""
-    from primsplit.onnxio.jumps import told_jumps
     from primsplit.onnxio.states import told_states
     from primsplit.passes.carrying import told_dtypes
 
-    return {**told_dtypes(named, names), **told_states(named.states), **told_jumps(named)}
+    return {**told_dtypes(named, names), **told_states(named.states)}
 
 
 def make_proto(named: NamedBlock) -> Any:
@@ -89,12 +93,16 @@ def save_functions(joint: NamedBlock, functions: Mapping[str, NamedBlock], path:
     """Write what calls these model-local functions one after another, and is `joint` from outside. Raises FileError."""
     from primsplit.onnxio.files import write_models
     from primsplit.onnxio.functions import to_function_model
+    from primsplit.onnxio.jumps import find_jumps, told_jumps
+    from primsplit.onnxio.save import tell
     from primsplit.passes.carrying import dtypes_to_carry, in_carriers
 
     with paused():
         names = dtypes_to_carry(joint.block, *(named.block for named in functions.values()))
         called = {name: in_carriers(named, names) for name, named in functions.items()}
-        write_models([(to_function_model(in_carriers(joint, names), called, _told(joint, names)), path)])
+        model = to_function_model(in_carriers(joint, names), called, _told(joint, names))
+        tell(model.proto, told_jumps(find_jumps(joint), lambda value: None))
+        write_models([(model, path)])
 
 
 def read_model(

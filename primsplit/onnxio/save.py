@@ -11,7 +11,7 @@ import onnx.helper
 
 from primsplit.errors import FileError, Place, PrimsplitError
 from primsplit.infer.standard import type_proto
-from primsplit.ir import Block, Const, Loaded, Op, Type, Value, Var
+from primsplit.ir import Block, Const, Loaded, Op, Type, Value, Var, walk
 from primsplit.names import Names
 from primsplit.onnxio.tensors import fill, size_in_file, type_number
 from primsplit.schema import IR_VERSION, OPSET, RANDOM
@@ -29,10 +29,14 @@ Into = onnx.GraphProto | onnx.FunctionProto
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model, and the data of its long constants, still to be written: in its tensors, or in a file beside it."""
+    """A model, and the data of its long constants, still to be written: in its tensors, or in a file beside it.
+
+    `name_of` tells how the main graph calls a value, and None of one that it does not have.
+    """
 
     proto: onnx.ModelProto
     waiting: list[tuple[onnx.TensorProto, Const]] = field(default_factory=list)
+    name_of: Callable[[Value], str | None] = field(default=lambda value: None)
 
     @property
     def waiting_bytes(self) -> int:
@@ -50,9 +54,14 @@ def new_model(name: str, metadata: Mapping[str, str] | None = None) -> onnx.Mode
     proto = onnx.ModelProto(ir_version=IR_VERSION, producer_name=PRODUCER)
     proto.opset_import.add(domain="", version=OPSET)
     proto.graph.name = name or PRODUCER
-    for key, value in (metadata or {}).items():
-        proto.metadata_props.add(key=key, value=value)
+    tell(proto, metadata or {})
     return proto
+
+
+def tell(proto: onnx.ModelProto, metadata: Mapping[str, str]) -> None:
+    """Add metadata to a model's."""
+    for key, value in metadata.items():
+        proto.metadata_props.add(key=key, value=value)
 
 
 def to_model(
@@ -87,7 +96,7 @@ def to_model(
     for name in input_names:
         if defaults and name in defaults:
             stored.hold(defaults[name], name)
-    return Model(proto, stored.waiting)
+    return Model(proto, stored.waiting, writer.name_of)
 
 
 class Initializers:
@@ -141,6 +150,8 @@ class Writer:
     def body(self, block: Block, output_names: Sequence[str], into: Into) -> None:
         """Write the block's ops, and its results under these names: their own where they may have them."""
         self.names.learn(block)
+        constants = (v for op in walk(block) for v in op.inputs if isinstance(v, Const))
+        self.names.hints.update(c.hint for c in constants if c.hint)
         own: list[bool] = []
         for result, name in zip(block.results, output_names, strict=True):
             is_own = isinstance(result, Var) and result not in self.names.of
@@ -161,6 +172,10 @@ class Writer:
         if isinstance(value, Const):
             return self.initializer(value)
         return self.names.of.get(value) or self.names.give(value)
+
+    def name_of(self, value: Value) -> str | None:
+        """The name under which a value is written; None where none is."""
+        return self.constants.get(value) if isinstance(value, Const) else self.names.of.get(value)
 
     def initializer(self, const: Const) -> str:
         """The name of the value that holds a constant; constants that are the same data share one."""
