@@ -55,12 +55,11 @@ def _may_meet(step: Op) -> bool:
         return False
     data, indices, updates = _operands(step)
     shapes = [v.type.shape for v in (data, indices, updates)]
-    depth = None if shapes[1] is None or not shapes[1] else shapes[1][-1]
-    if None in shapes or not isinstance(depth, int) or depth == 0 or data.type.dtype.kind not in "fiu":
+    if data.type.dtype.kind not in "fiu":
         return False
-    if any(isinstance(d, int) and d == 0 for d in shapes[0] or ()):
-        return False  # there is no place
-    rows, size = product((shapes[1] or ())[:-1]), product(shapes[2] or ())
+    if any(isinstance(d, int) and d == 0 for d in (*(shapes[0] or ()), *(shapes[1] or ())[-1:])):
+        return False  # there is no place, or one
+    rows, size = (None if shape is None else product(shape) for shape in (shapes[1] and shapes[1][:-1], shapes[2]))
     is_alone = (isinstance(rows, int) and rows < 2) or (isinstance(size, int) and size < ALONE)
     return not is_alone and not _are_distinct(indices, shapes[0] or ())
 
@@ -71,6 +70,13 @@ def _operands(step: Op) -> tuple[Value, Value, Value]:
     assert indices is not None
     assert updates is not None
     return data, indices, updates
+
+
+def _is_depth_known(step: Op) -> bool:
+    """True where the program tells how many axes each operand has, and from how many an index picks."""
+    shapes = [v.type.shape for v in _operands(step)]
+    depths = shapes[1] or (None,)
+    return None not in shapes and isinstance(depths[-1], int)
 
 
 def _are_distinct(indices: Value, shape: Sequence[Dim]) -> bool:
@@ -89,6 +95,8 @@ def _are_distinct(indices: Value, shape: Sequence[Dim]) -> bool:
 def _ordered(step: Op) -> list[Op]:
     """Ops that give what the ScatterND does, by one thread; the last gives its output."""
     _, indices, updates = _operands(step)
+    if not _is_depth_known(step):
+        return _unless(step, lambda _, size: op.Less(size, ALONE), alone(step), functools.partial(_by_rows, step))
     rows, size = product((indices.type.shape or ())[:-1]), product(updates.type.shape or ())
     if not (isinstance(rows, int) and isinstance(size, int)):
         in_turn = functools.partial(_in_turn, step, None, CHAIN)
@@ -147,3 +155,18 @@ def _in_turn(step: Op, each: int | None, count: int) -> list[Value]:
 def _by_elements(step: Op) -> list[Value]:
     reduction = text(step.attributes["reduction"])
     return [scatter_elements(*map(Array, _operands(step)), reduction=reduction).value]
+
+
+def _by_rows(step: Op) -> list[Value]:
+    """The same where only the run knows from how many axes an index picks: what it picks has a number, its row."""
+    data, indices, updates = map(Array, _operands(step))
+    sizes, depth = op.Shape(data), op.Shape(indices, start=-1)
+    picked, rest = op.Slice(sizes, [0], depth), op.Slice(sizes, depth, [np.iinfo(np.int64).max])
+    count, each = (op.ReduceProd(part, keepdims=1) for part in (picked, rest))
+    numbers = op.Reshape(op.Range(0, op.Squeeze(count), 1), picked)
+    rows = op.Reshape(op.GatherND(numbers, indices), [-1, 1])
+    changes = op.Reshape(updates, op.Concat(op.Shape(rows, end=1), each, axis=0))
+    flat = op.Reshape(data, op.Concat(count, each, axis=0))
+    places = op.Expand(rows, op.Shape(changes))
+    made = op.ScatterElements(flat, places, changes, axis=0, reduction=text(step.attributes["reduction"]))
+    return [(op.Reshape(made, sizes) if data.type.rank is None else reshape_to(made, data.shape)).value]

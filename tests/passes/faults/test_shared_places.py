@@ -90,3 +90,18 @@ def test_an_array_without_places_keeps_its_scatter() -> None:
     x, places, u = np.zeros((0, 3)), np.zeros((0, 1), np.int64), ps.spec("float64", ["N", 3])
     program = ps.trace(added, x, ps.spec("int64", ["N", 1]), u)
     assert program(x, places, np.zeros((0, 3))).shape == (0, 3)
+
+
+@pytest.mark.parametrize("reduction", ["add", "max", "min", "mul"])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_so_has_one_whose_depth_only_the_run_knows(reduction: str, depth: int) -> None:
+    combined = {"add": np.add, "max": np.maximum, "min": np.minimum, "mul": np.multiply}[reduction]
+    random, shape = np.random.default_rng(1), (5, 6)
+    specs = ps.spec("float64", shape), ps.spec("int64", ["N", "K"]), ps.spec("float64", ["N", "M"][: 3 - depth])
+    program = ps.trace(lambda *arrays: op.ScatterND(*arrays, reduction=reduction), *specs)
+    assert "If" in kinds(program)
+    data = random.uniform(0.9, 1.1, shape)
+    for count in (2 * ALONE // int(np.prod(shape[depth:])), 7, 0):
+        places = np.stack([random.integers(-size, size, count) for size in shape[:depth]], -1)
+        updates = random.uniform(0.99, 1.01, (count, *shape[depth:]))
+        np.testing.assert_allclose(program(data, places, updates), in_turn(data, places, updates, combined), rtol=1e-9)
