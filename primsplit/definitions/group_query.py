@@ -70,7 +70,8 @@ def group_query_attention(
             "GroupQueryAttention with a sliding cache is read with a past of floats, and without attention_bias or "
             "output_qk"
         )
-    q, k, v = _heads_of(query, key, value, num_heads, kv_num_heads)
+    size = past_key.shape[-1] if past_key is not None and not formats else None
+    q, k, v = _heads_of(query, key, value, num_heads, kv_num_heads, size)
     if query_norm is not None and key_norm is not None:
         q, k = (
             op.Mul(op.Mul(x, inverse_deviation(x, [-1], qk_norm_epsilon)), weight)
@@ -123,15 +124,15 @@ def _positions(given: Array, length: Dim) -> Any:
 
 
 def _heads_of(
-    query: Array, key: Array | None, value: Array | None, count: int, key_count: int
+    query: Array, key: Array | None, value: Array | None, count: int, key_count: int, size: Dim | None
 ) -> tuple[Array, Array, Array]:
-    """Queries, keys and values as [batch, heads, length, size], from three inputs or one."""
+    """Queries, keys and values as [batch, heads, length, size], of three inputs or one; `size` is that of the past."""
     if key is not None and value is not None:
         return heads.split_heads(query, count), heads.split_heads(key, key_count), heads.split_heads(value, key_count)
-    hidden = query.shape[-1]
-    if not isinstance(hidden, int) or hidden % (count + 2 * key_count):
+    hidden, parts = query.shape[-1], count + 2 * key_count
+    size = size if not isinstance(hidden, int) else None if hidden % parts else hidden // parts
+    if not isinstance(size, int):
         raise ShapeError(f"{hidden} features cannot be told apart as {count} heads and two times {key_count}")
-    size = hidden // (count + 2 * key_count)
     sizes = [count * size, key_count * size, key_count * size]
     q, k, v = op.Split(query, sizes, axis=-1)
     return heads.split_heads(q, count), heads.split_heads(k, key_count), heads.split_heads(v, key_count)

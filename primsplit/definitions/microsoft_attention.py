@@ -249,10 +249,7 @@ def _unpacked(x: Array, count: int) -> list[Array]:
 
 
 def _biases(bias: Array, *inputs: Array) -> list[Array]:
-    sizes = [x.shape[-1] for x in inputs]
-    if not all(isinstance(size, int) for size in sizes):
-        raise ShapeError(f"a bias for {', '.join(map(str, sizes))} features is told apart by known sizes only")
-    return list(op.Split(bias, sizes, axis=0))
+    return list(op.Split(bias, tracing.size_vector([x.shape[-1] for x in inputs]), axis=0, outputs=3))
 
 
 def _shifted(x: Array, bias: Array | None) -> Any:

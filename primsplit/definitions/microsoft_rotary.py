@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.broadcasting import reshape_to
 from primsplit.definitions import rotary
 from primsplit.definitions.heads import cast_to, counted, joined_heads, split_heads
 from primsplit.definitions.table import defines
@@ -37,8 +38,8 @@ def rotary_embedding(
     angles = position_rows(positions, x.shape[-2]), cosines, sines
     if len(x.shape) == 4:
         return rotated(x, *angles, interleaved=interleaved)
-    heads = num_heads if rotary_embedding_dim else _heads(x, cosines)
-    return joined_heads(rotated(split_heads(x, heads), *angles, interleaved=interleaved))
+    by_head = split_heads(x, num_heads) if rotary_embedding_dim else _of_angles(x, cosines)
+    return joined_heads(rotated(by_head, *angles, interleaved=interleaved))
 
 
 @defines("com.microsoft::GemmaRotaryEmbedding")
@@ -80,10 +81,11 @@ def multimodal_rotary_embedding(
         raise UnsupportedFunction("MRotaryEmbedding of a packed batch is read by no definition")
     streams = _streams(cosines.shape[-1], mrope_section, mrope_layout)
     cos, sin = (_of_streams(op.Gather(table, positions, axis=0), streams) for table in (cosines, sines))
-    heads = 0 if len(x.shape) == 4 else num_heads or _heads(x, cosines)
-    by_head = split_heads(x, heads) if heads else x
-    made = _turned(by_head, op.Unsqueeze(cos, [1]), op.Unsqueeze(sin, [1]), cosines.shape[-1], interleaved=interleaved)
-    return joined_heads(made) if heads else made
+    angles = op.Unsqueeze(cos, [1]), op.Unsqueeze(sin, [1]), cosines.shape[-1]
+    if len(x.shape) == 4:
+        return _turned(x, *angles, interleaved=interleaved)
+    by_head = split_heads(x, num_heads) if num_heads else _of_angles(x, cosines)
+    return joined_heads(_turned(by_head, *angles, interleaved=interleaved))
 
 
 def _streams(count: Any, section: Sequence[int], layout: int) -> AnyArray:
@@ -105,12 +107,15 @@ def _of_streams(angles: Array, streams: AnyArray) -> Array:
     return op.Where(streams == 2, by_stream[2], first)
 
 
-def _heads(x: Array, cosines: Array) -> int:
-    """How many heads there are, where the angles are those of a whole head."""
-    hidden, half = x.shape[-1], cosines.shape[-1]
-    if not (isinstance(hidden, int) and isinstance(half, int)) or half < 1 or hidden % (2 * half):
+def _of_angles(x: Array, cosines: Array) -> Any:
+    """`x` by heads, as many as there are where the angles are those of a whole one; a run of another number fails."""
+    (batch, length, hidden), half = x.shape, cosines.shape[-1]
+    if not isinstance(half, int) or half < 1 or (isinstance(hidden, int) and hidden % (2 * half)):
         raise ShapeError(f"{hidden} features cannot be told apart as heads that {half} angles turn")
-    return hidden // (2 * half)
+    heads = hidden // (2 * half)
+    if isinstance(heads, int):
+        return split_heads(x, heads)
+    return op.Transpose(reshape_to(x, (batch, length, heads, 2 * half)), perm=[0, 2, 1, 3])
 
 
 def position_rows(positions: Array, length: Any) -> Array:

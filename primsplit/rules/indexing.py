@@ -12,7 +12,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to, full, inverse_permutation, reshape_to, size_scalar, transpose, zeros
-from primsplit.dims import Shape, is_one
+from primsplit.dims import Dim, Shape, at_least, is_one
 from primsplit.ops import op
 from primsplit.rules.halves import compared_wide
 from primsplit.rules.table import Pullback, no_gradient, rrule
@@ -196,12 +196,20 @@ def compress(x: Array, condition: Array, *, axis: int | None = None) -> tuple[Ar
     z = op.Compress(x, condition, axis=axis)
 
     def pullback(dz: Array) -> tuple[Array, None]:
-        picked = op.Squeeze(op.NonZero(condition), [0])
-        if axis is not None:
-            return scatter_along(dz, x.shape, picked, axis % len(x.shape)), None
-        return reshape_to(scatter_along(dz, (x.size,), picked, 0), x.shape), None
+        places = (x.size,) if axis is None else x.shape
+        along = 0 if axis is None else axis % len(x.shape)
+        picked = op.Squeeze(op.NonZero(_within(condition, places[along])), [0])
+        return reshape_to(scatter_along(dz, places, picked, along), x.shape), None
 
     return z, pullback
+
+
+def _within(condition: Array, size: Dim) -> Array:
+    """The condition without what lies behind so many places, of which onnxruntime takes no note."""
+    if at_least(size, condition.shape[0]):
+        return condition
+    found: Array = op.Slice(condition, [0], tracing.size_vector([size]), [0])
+    return found
 
 
 @rrule("OneHot")

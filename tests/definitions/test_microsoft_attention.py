@@ -26,6 +26,7 @@ ROTARY = [
     Node("com.microsoft::RotaryEmbedding", [x, places, cos, sin], attributes, declared=declared)
     for x, places, cos, sin, attributes, declared in [
         (draw(2, 3, 16), PLACES, COS, SIN, {}, {0: ["B", "S", 16], 1: ["B", "S"]}),
+        (draw(2, 3, 16), PLACES, COS, SIN, {}, {0: ["B", "S", "D"], 1: ["B", "S"]}),
         (draw(2, 3, 16), PLACES, COS, SIN, {"interleaved": 1}, {}),
         (draw(2, 2, 3, 8), PLACES, COS, SIN, {"interleaved": 1}, {}),
         (draw(2, 3, 16), np.array([4]), COS, SIN, {}, {0: ["B", "S", 16]}),
@@ -59,6 +60,7 @@ MULTI = [
     for inputs, attributes, outputs, declared in [
         ([Q, K, V], {}, (F,), QKV),
         ([Q, K, V, draw(20)], {"scale": 0.5}, (F,), QKV),
+        ([Q, K, V, draw(20)], {}, (F,), {0: ["B", "S", "D"], 1: ["B", "L", "D"], 2: ["B", "L", "E"], 3: ["F"]}),
         ([Q, K, V, None, ints([1, 1, 1, 0, 0], [1, 1, 1, 1, 1])], {}, (F,), {}),
         ([Q, K, V, None, ints(3, 5)], {}, (F,), {}),
         ([Q, K, V, None, None, draw(2, 1, 3, 5)], {}, (F,), {}),
@@ -95,6 +97,11 @@ GROUPED = [
         ([draw(2, 3, 64), None, None, None, None, *FIRST], {}, {}),
         ([*NEXT, *PAST, *RAGGED], {}, {}),
         ([*NEXT, *PAST, *RAGGED], {"local_window_size": 2}, {}),
+        (
+            [draw(2, 1, 64), None, None, *PAST, *RAGGED],
+            {},
+            {0: ["B", "S", "D"], 3: ["B", 2, "P", 8], 4: ["B", 2, "P", 8], 5: ["B"]},
+        ),
         ([*LATER, draw(1, 2, 4, 8), draw(1, 2, 4, 8), *ONE], {}, {}),
         ([*LATER, draw(1, 2, 9, 8), draw(1, 2, 9, 8), *ONE], {}, {}),
         ([QN, KN, KN, None, None, *FIRST, *ANGLES], {"do_rotary": 1}, {}),

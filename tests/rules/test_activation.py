@@ -114,6 +114,13 @@ def test_a_slope_larger_than_the_input_is_broadcast_as_onnxruntime_does(shape: t
     np.testing.assert_array_equal(found[2], np.broadcast_to(x, wide.shape).sum(0, keepdims=True))
 
 
+@pytest.mark.parametrize("shape", [(1, 0), (0, 2), (0, 0), (2, 3)])
+def test_a_hardmax_of_float64_has_the_shape_of_what_it_is_of(shape: tuple[int, ...]) -> None:
+    x = np.tile(np.array([-np.inf, 2.0, 2.0])[: shape[1]], (shape[0], 1))
+    wanted = np.tile(np.array([0.0, 1.0, 0.0])[: shape[1]], (shape[0], 1))
+    np.testing.assert_array_equal(ps.trace(op.Hardmax, ps.spec("float64", ["N", "M"]))(x), wanted)
+
+
 def test_no_gradient_flows_through_hardmax() -> None:
     np.testing.assert_array_equal(gradient(lambda x: op.Hardmax(x) + x, POINTS), np.ones_like(POINTS))
 

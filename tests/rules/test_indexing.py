@@ -92,3 +92,17 @@ def test_a_scatter_whose_places_are_counted_by_another_name_has_its_gradient(red
     moves = {"none": (0 * seed, seed), "add": (seed, seed), "mul": (seed, seed * x), "max": (seed, 0 * seed)}
     np.testing.assert_allclose(dx, moves[reduction][0])
     np.testing.assert_allclose(du, moves[reduction][1][places[:, 0]])
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("sizes", ["numbers", "symbols"])
+def test_what_a_condition_says_behind_the_last_place_picks_nothing(axis: int | None, sizes: str) -> None:
+    """So onnxruntime takes it."""
+    x, condition = np.arange(6.0).reshape(3, 2), np.array([True, False, True, True, False, False, True, True])
+    shapes = [x.shape, condition.shape] if sizes == "numbers" else [["N", "K"], ["C"]]
+    specs = ps.spec("float64", shapes[0]), ps.spec("bool", shapes[1])
+    made = ps.split(lambda x, c: op.Compress(x, c, axis=axis), *specs, wrt="x", seed="ones").joint()
+    wanted = np.zeros_like(x)
+    places = {None: np.unravel_index([0, 2, 3], x.shape), 0: [0, 2], 1: (slice(None), [0])}[axis]
+    wanted[places] = 1.0
+    np.testing.assert_array_equal(made(x, condition)[-1], wanted)

@@ -43,7 +43,11 @@ def non_zero(x: Array) -> Array:
 def hardmax(x: Array, *, axis: int = -1) -> Array:
     """1 at the first maximum along an axis, else 0."""
     axis = from_front(axis, x.ndim)
-    first = op.ArgMax(x, axis=axis, keepdims=1)
+    if dims.at_least(x.shape[axis], 1):
+        first = op.ArgMax(x, axis=axis, keepdims=1)
+    else:  # ArgMax refuses an axis without elements
+        ends = np.eye(1, 2 * x.ndim, x.ndim + axis, np.int64)[0]
+        first = op.ArgMax(op.Pad(x, ends, np.asarray(-np.inf, x.dtype)), axis=axis, keepdims=1)
     return op.Cast(op.Equal(first, along(positions(size(x, axis)), axis, x.ndim)), to=x.dtype)
 
 
