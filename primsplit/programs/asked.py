@@ -2,10 +2,12 @@
 
 import reprlib
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from textwrap import shorten
 from typing import Any
 
 from primsplit.errors import SpecError
+from primsplit.names import variables
 from primsplit.programs.program import ARRAY, Program
 
 Wrt = int | str | Sequence[int | str] | None
@@ -56,9 +58,21 @@ def select_inputs(program: Program, wrt: Wrt) -> list[int]:
                 because.append("it would be all initializers that are floating point, and there are none")
             elif program.initializers:
                 because.append(f"the initializers are {shorten(', '.join(program.initializers), 300)}")
-            raise SpecError(f"wrt={key!r} {what}", because=tuple(because))
+            names = [] if found else [*program.inputs, *program.initializers]
+            raise SpecError(f"wrt={key!r} {what}", because=tuple(because), cure=_nearest(program, key, names))
         chosen.extend(floats)
     return sorted(set(chosen))
+
+
+def _nearest(program: Program, key: int | str, names: Sequence[str]) -> str:
+    """What to ask for instead of a name that is none of these: the nearest of them; a part of the model."""
+    if program.initializers and any(var.hint == key for var in variables(program.block)):
+        return (
+            f"{key} is computed inside of the model. A part of it has that as an input or output:\n"
+            "  onnx.utils.extract_model(path, part, inputs, outputs)"
+        )
+    near = get_close_matches(str(key), names, n=1)
+    return f"The nearest name is {near[0]}." if near else ""
 
 
 def _places(program: Program, key: int | str) -> list[int | str]:
@@ -81,7 +95,9 @@ def select_results(program: Program, of: Any) -> list[int]:
     positions = [place for key in _asked(of, "of") for place in _places(program, key)]
     for key in positions:
         if not isinstance(key, int) or not 0 <= key < len(types):
-            raise SpecError(f"of={key!r} is no result", because=(f"the results are {', '.join(program.outputs)}",))
+            results = shorten(", ".join(program.outputs), 300)
+            cure = _nearest(program, key, program.outputs)
+            raise SpecError(f"of={key!r} is no result", because=(f"the results are {results}",), cure=cure)
         if not types[key].is_float:
             raise SpecError(f"of={key!r} is {types[key].dtype}, which has no gradient")
     return [k for k in positions if isinstance(k, int)]

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.utils
 import onnxruntime
+import pytest
 from onnx import helper, numpy_helper
 from typer.testing import CliRunner
 
@@ -46,6 +48,33 @@ def test_an_unknown_weight_is_refused_with_the_names_there_are(tmp_path: Path) -
     done = CliRunner().invoke(app, ["grad", model(tmp_path), "--wrt", "weight", "--onnx", str(out)])
     assert done.exit_code != 0
     assert not out.exists()
+
+
+NEAREST = {
+    "a typing error in wrt": (["--wrt", "layer.weigth"], "The nearest name is layer.weight."),
+    "a typing error in of": (["--of", "los"], "The nearest name is loss."),
+    "a value inside, by wrt": (["--wrt", "hidden"], "hidden is computed inside of the model."),
+    "a value inside, of which": (["--of", "hidden"], "onnx.utils.extract_model(path, part, inputs, outputs)"),
+}
+
+
+@pytest.mark.parametrize("name", NEAREST)
+def test_what_is_asked_for_and_is_not_there_is_told_with_the_nearest_name(name: str, tmp_path: Path) -> None:
+    asked, told = NEAREST[name]
+    proto = onnx.load(model(tmp_path))
+    renamed = {"W": "layer.weight", "z": "hidden", "y": "loss"}
+    for node in proto.graph.node:
+        node.input[:] = [renamed.get(n, n) for n in node.input]
+        node.output[:] = [renamed.get(n, n) for n in node.output]
+    proto.graph.initializer[0].name, proto.graph.output[0].name = "layer.weight", "loss"
+    onnx.save(proto, tmp_path / "renamed.onnx")
+    done = CliRunner().invoke(app, ["grad", str(tmp_path / "renamed.onnx"), *asked])
+    assert done.exit_code != 0
+    assert told in done.output
+    assert len(done.output.splitlines()) < 10
+    part = str(tmp_path / "part.onnx")
+    onnx.utils.extract_model(str(tmp_path / "renamed.onnx"), part, ["hidden"], ["loss"])
+    assert CliRunner().invoke(app, ["grad", part, "--wrt", "hidden", "--of", "loss"]).exit_code == 0
 
 
 def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
