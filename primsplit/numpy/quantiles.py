@@ -152,15 +152,31 @@ def _lerp(lower: Array, upper: Array, gap: Any, dtype: np.dtype[Any]) -> Array:
     return op.Where(gap >= 0.5, upper - width * (1 - gap), lower + width * gap)
 
 
-def _quantiles(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, *, weak: bool, skip_nan: bool) -> Array:
+def quantiles_or_nan(x: Array, q: np.ndarray[Any, Any], axis: Any, method: str, keepdims: Any) -> Array:
+    """The quantiles along an axis; NaN of no elements."""
+    return _quantiles(x, q, axis, None, method, keepdims, weak=False, skip_nan=False, has_none=True)
+
+
+def _quantiles(
+    a: Any,
+    q: Any,
+    axis: Any,
+    out: Any,
+    method: str,
+    keepdims: Any,
+    *,
+    weak: bool,
+    skip_nan: bool,
+    has_none: bool = False,
+) -> Array:
     x = array_like(a)
     if method not in METHODS:
         raise ShapeError(f"{method!r} is no method; there are {', '.join(METHODS)}", place=tracing.user_place())
     if not isinstance(q, Array) and not np.all((q >= 0) & (q <= 1)):
         raise ShapeError("quantiles are between 0 and 1, percentiles between 0 and 100", place=tracing.user_place())
     axes = many_axes(axis, x.ndim)
-    sample = _Sample(x, axes, skip_nan=skip_nan, has_none=False)
-    if not skip_nan and dims.same(sample.size, 0):
+    sample = _Sample(x, axes, skip_nan=skip_nan, has_none=has_none)
+    if not sample.has_none and dims.same(sample.size, 0):
         raise ShapeError("a quantile of no elements", place=tracing.user_place())
     flat = reshape_to(q, (q.size,)) if isinstance(q, Array) else q.reshape(-1)
     if flat.dtype.itemsize == 2:  # which cannot count the elements of a long axis

@@ -12,6 +12,7 @@ from primsplit.errors import ShapeError
 from primsplit.lifting import Held, array_like
 from primsplit.numpy.creation import arange, zeros
 from primsplit.numpy.ufuncs import cast_to
+from primsplit.scipy.operands import of_length
 
 __all__ = ["Assembled", "assembled", "dense", "is_sparse", "of_diagonals"]
 
@@ -181,7 +182,8 @@ def _summed(data: Any, rows: Any, columns: Any, shape: Sequence[Any], dtype: Any
     """The array of elements at their places."""
     elements = array_like(data)
     found = zeros(tuple(shape), elements.dtype if dtype is None else dtype)
-    np.add.at(found, (array_like(rows), array_like(columns)), elements)
+    places = [of_length(array_like(p), elements.shape[0]) if elements.ndim else array_like(p) for p in (rows, columns)]
+    np.add.at(found, tuple(places), elements)
     return found
 
 

@@ -19,6 +19,7 @@ from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.complex.operands import operand
 from primsplit.numpy.fourier.operator import filled
 from primsplit.numpy.ufuncs import cast_to
+from primsplit.scipy.operands import of_at_least
 
 __all__ = ["dct", "dctn", "dst", "dstn", "idct", "idctn", "idst", "idstn"]
 
@@ -130,6 +131,7 @@ def _transformed(
     row = row if n is None else filled(row[..., :n], n)
     if kind == 1 and not sines and is_one(row.shape[-1]):
         raise ShapeError("a cosine transform of type 1 takes two numbers at least", place=tracing.user_place())
+    row = of_at_least(row, 2 if kind == 1 and not sines else 1)
     transform = (SINES if sines else COSINES)[kind]
     is_orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
     found = _orthogonalized(row, kind, sines, transform) if is_orthogonal else transform(row)

@@ -18,7 +18,7 @@ from primsplit.numpy.axes import size_as
 from primsplit.numpy.diagonals import triu_indices
 from primsplit.numpy.statistics import safe_root
 from primsplit.ops import op
-from primsplit.scipy.operands import double, of_length
+from primsplit.scipy.operands import double, of_at_least, of_length
 
 __all__ = [
     "braycurtis",
@@ -57,7 +57,9 @@ def cityblock(u: Any, v: Any, w: Any = None) -> Any:
 def chebyshev(u: Any, v: Any, w: Any = None) -> Any:
     """The largest absolute difference, of those with a positive weight."""
     apart = np.abs(double(u) - double(v))
-    return _narrowed(np.max(apart if w is None else np.where(double(w) > 0, apart, 0.0), axis=-1), None, u, v)
+    apart = of_at_least(apart, 1) if apart.ndim == 1 else apart
+    counted = apart if w is None else np.where(double(w) > 0, apart, 0.0)
+    return _narrowed(np.max(counted, axis=-1, initial=0.0), None, u, v)
 
 
 def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:

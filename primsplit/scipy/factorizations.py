@@ -22,7 +22,7 @@ from primsplit.ops import op
 from primsplit.scipy.exchanges import exchanges, order_of
 from primsplit.scipy.linalg import mirrored, one_axis, toeplitz, turned, windows
 from primsplit.scipy.linalg import solve_triangular as solve_of
-from primsplit.scipy.operands import of_length, wide
+from primsplit.scipy.operands import of_at_least, of_length, wide
 
 __all__ = [
     "companion", "eigh_tridiagonal", "eigvalsh_tridiagonal", "hankel", "khatri_rao", "lu", "lu_factor", "lu_solve",
@@ -173,14 +173,14 @@ def hankel(c: Any, r: Any = None) -> Any:
 
 def companion(a: Any) -> Any:
     """The companion matrix of a polynomial, the highest power first."""
-    given: Any = array_like(a)
+    given: Any = of_at_least(array_like(a), 2)
     first = -given[1:] / given[0]
     return np.concatenate([first[None], np.diag(np.ones_like(first))[:-1]])
 
 
 def khatri_rao(a: Any, b: Any) -> Any:
     """The Kronecker products of columns."""
-    x, y = array_like(a), array_like(b)
+    x, y = array_like(a), of_length(array_like(b), np.shape(a)[1])
     return np.reshape(x[:, None, :] * y[None, :, :], (x.shape[0] * y.shape[0], x.shape[1]))
 
 

@@ -10,7 +10,7 @@ from primsplit.concretization import literal_size
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.complex.operands import operand
-from primsplit.scipy.operands import inexact
+from primsplit.scipy.operands import inexact, of_at_least
 from primsplit.scipy.signal import convolve, lfilter
 
 __all__ = ["deconvolve", "filtfilt", "lfilter_zi", "lfiltic", "sosfilt", "sosfiltfilt"]
@@ -70,7 +70,7 @@ def filtfilt(
     count = signal.shape[0]
     if isinstance(count, int) and count <= length:
         raise ShapeError(f"filtfilt of {count} samples continues them by {length}", place=tracing.user_place())
-    wide: Any = _continued(signal, length, padtype)
+    wide: Any = _continued(of_at_least(signal, length + 1, 0), length, padtype)
     rest = lfilter_zi(forth, back).reshape((-1, *(1,) * (signal.ndim - 1)))
     for _ in range(2):
         wide = lfilter(forth, back, wide, axis=0, zi=rest * wide[:1])[0][::-1]
@@ -90,7 +90,7 @@ def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: str | None = "odd", p
     count = signal.shape[0]
     if isinstance(count, int) and count <= length:
         raise ShapeError(f"sosfiltfilt of {count} samples continues them by {length}", place=tracing.user_place())
-    wide: Any = _continued(signal, length, padtype)
+    wide: Any = _continued(of_at_least(signal, length + 1, 0), length, padtype)
     rest = _section_states(sections).reshape((len(sections), 2, *(1,) * (signal.ndim - 1)))
     for _ in range(2):
         wide = sosfilt(sections, wide, axis=0, zi=rest * wide[:1])[0][::-1]

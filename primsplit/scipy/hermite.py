@@ -9,7 +9,7 @@ from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.lifting import array_like
 from primsplit.numpy.complex.operands import operand
 from primsplit.scipy.interpolate import Piecewise
-from primsplit.scipy.operands import double, wide
+from primsplit.scipy.operands import double, of_length, wide
 
 __all__ = ["akima", "hermite", "pchip"]
 
@@ -21,13 +21,14 @@ def hermite(x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -
     """CubicHermiteSpline: the polynomials with these values and slopes at ascending sites."""
     whole: list[Any] = [operand(wide(v)) for v in (y, dydx)]
     sites, (values, slopes) = _sites(x), (np.moveaxis(v, axis, 0) for v in whole)
-    return _between(sites, values, slopes, _checked(sites, values, axis), True if extrapolate is None else extrapolate)
+    sites, place = _checked(sites, values, axis)
+    return _between(sites, values, slopes, place, True if extrapolate is None else extrapolate)
 
 
 def pchip(x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> Piecewise:
     """PchipInterpolator, monotone where the values are: F. N. Fritsch and J. Butland, SIAM J. Sci. Comput. 5 (1984)."""
     sites, values = _sites(x), _values(y, axis)
-    place = _checked(sites, values, axis)
+    sites, place = _checked(sites, values, axis)
     widths, rises = _rises(sites, values)
     slopes = _two(rises) if dims.same(values.shape[0], 2) else _monotone(widths, rises)
     return _between(sites, values, slopes, place, True if extrapolate is None else extrapolate)
@@ -42,7 +43,7 @@ def akima(x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: 
             cure='Its methods are "akima" and "makima".',
         )
     sites, values = _sites(x), _values(y, axis)
-    place = _checked(sites, values, axis)
+    sites, place = _checked(sites, values, axis)
     _, rises = _rises(sites, values)
     slopes = _two(rises) if dims.same(values.shape[0], 2) else _weighted(rises, is_modified=method == "makima")
     return _between(sites, values, slopes, place, extrapolate is not None and extrapolate)
@@ -57,14 +58,13 @@ def _values(y: Any, axis: int) -> Any:
     return np.moveaxis(given, axis, 0)
 
 
-def _checked(sites: Any, values: Any, axis: int) -> int:
-    """The axis of the values, counted from the first. Raises ShapeError for another number of sites."""
+def _checked(sites: Any, values: Any, axis: int) -> tuple[Any, int]:
+    """The sites, as many as values, and the axis of these, counted from the first. Raises ShapeError for others."""
     if sites.ndim != 1 or not dims.could_be(sites.shape[0], values.shape[0]):
         raise ShapeError(
             f"sites of shape {sites.shape} have {values.shape[0]} values along axis {axis}", place=tracing.user_place()
         )
-    place: int = axis % values.ndim
-    return place
+    return of_length(sites, values.shape[0]), axis % values.ndim
 
 
 def _rises(sites: Any, values: Any) -> tuple[Any, Any]:
@@ -116,7 +116,7 @@ def _weighted(rises: Any, *, is_modified: bool) -> Any:
         change = change + 0.5 * np.abs(m[1:] + m[:-1])
     after, before = change[2:], change[:-2]
     total = after + before
-    is_weighted = total > LEAST * np.max(total)
+    is_weighted = total > LEAST * np.max(total, initial=0.0)
     share = before / np.where(is_weighted, total, 1.0)
     inner = m[1 : m.shape[0] - 2]
     found = inner + share * (m[2 : m.shape[0] - 1] - inner)

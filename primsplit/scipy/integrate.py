@@ -9,7 +9,7 @@ from primsplit.broadcasting import full
 from primsplit.dims import Dim, Size
 from primsplit.lifting import plain_or_traced
 from primsplit.numpy.axes import size_as
-from primsplit.scipy.operands import of_length
+from primsplit.scipy.operands import of_at_least, of_length
 
 __all__ = ["cumulative_trapezoid", "simpson", "trapezoid"]
 
@@ -25,7 +25,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
     """The trapezoidal rule up to each sample but the first; with `initial`, which is 0, from the first on."""
-    y = np.moveaxis(plain_or_traced(y), axis, -1)
+    y = of_at_least(np.moveaxis(plain_or_traced(y), axis, -1), 1)
     widths = dx if x is None else _widths(plain_or_traced(x), axis, y.shape[-1])
     sums = np.cumsum((y[..., 1:] + y[..., :-1]) * widths / 2.0, axis=-1)
     if initial is not None:
@@ -39,7 +39,7 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     Of an even number of samples the last interval is that of the parabola through the last three (K. V. Cartwright,
     Simpson's Rule Cumulative Integration with MS Excel and Irregularly-spaced Data, JMSME 12, 2017).
     """
-    y = np.moveaxis(plain_or_traced(y), axis, -1)
+    y = of_at_least(np.moveaxis(plain_or_traced(y), axis, -1), 1)
     count = y.shape[-1]
     widths = dx * _ones(dims.maximum(count - 1, 0)) if x is None else _widths(plain_or_traced(x), axis, count)
     if isinstance(count, Size):

@@ -13,7 +13,7 @@ from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.complex.operands import operand
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.scipy.operands import wide
+from primsplit.scipy.operands import of_length, wide
 
 __all__ = ["Piecewise", "integral", "lines", "on_grid", "piecewise"]
 
@@ -140,7 +140,7 @@ def on_grid(grid: Sequence[Any], values: Any, xi: Any, *, method: str, fill: Any
 
     Points outside get `fill`; the outer cells go on where that is None.
     """
-    xi, values = cast_to(array_like(xi), np.float64), operand(values)
+    xi, values = of_length(cast_to(array_like(xi), np.float64), len(grid)), operand(values)
     cells: list[Any] = []
     shares: list[Any] = []
     inside: Any = True

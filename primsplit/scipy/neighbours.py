@@ -8,7 +8,7 @@ import numpy as np
 from primsplit.array import unsupported
 from primsplit.lifting import array_like
 from primsplit.numpy.axes import reaching
-from primsplit.scipy.operands import double
+from primsplit.scipy.operands import double, of_length
 
 
 class Neighbours:
@@ -32,7 +32,7 @@ class Neighbours:
         self.boxsize = boxsize
 
     def _distances(self, points: Any, others: Any, p: Any) -> Any:
-        apart = points - others
+        apart = of_length(points, self.m) - others
         if self.boxsize is not None:
             period = np.asarray(self.boxsize, float)
             safe = np.where(period > 0, period, 1.0)

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 
 from primsplit import dims, tracing
+from primsplit.array import Array
 from primsplit.broadcasting import of_size
 from primsplit.dims import Dim
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced
+from primsplit.numpy.axes import reaching
 from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.ufuncs import cast_to
@@ -68,6 +70,16 @@ def of_length(x: Any, size: Dim, axis: int = -1) -> Any:
     if isinstance(x, ComplexArray):
         return ComplexArray(of_size(x.real, axis, size), of_size(x.imag, axis, size))
     return of_size(array_like(x), axis, size)
+
+
+def of_at_least(x: Any, count: int, axis: int = -1) -> Any:
+    """`x`, which has at least so many elements along an axis; a run in which it has fewer fails. Raises ShapeError."""
+    size, place = x.shape[axis], axis % len(x.shape)
+    if isinstance(size, int) and size < count:
+        raise ShapeError(f"{size} elements along the axis {axis} are fewer than {count}", place=tracing.user_place())
+    if isinstance(x, ComplexArray):
+        return ComplexArray(reaching(x.real, place, count), reaching(x.imag, place, count))
+    return reaching(x, place, count) if isinstance(x, Array) else x
 
 
 def traced_double(x: Any) -> Any:

@@ -18,7 +18,7 @@ from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.complex.products import bilinear
 from primsplit.ops import op
-from primsplit.scipy.operands import floating, inexact, of_length
+from primsplit.scipy.operands import floating, inexact, of_at_least, of_length
 
 __all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve", "lfilter", "oaconvolve"]
 
@@ -29,13 +29,20 @@ MOST = 3
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
     """The convolution of two arrays with as many axes; "same" has the shape of the first.
 
-    Raises ShapeError; a run fails where only it knows that, with "valid", neither array lies in the other.
+    Raises ShapeError; a run fails where only it knows that there is nothing to convolve with, or that, with "valid",
+    neither array lies in the other.
     """
     if _is_complex(in1, in2):
         return bilinear(lambda a, v: convolve(a, v, mode, method), in1, in2)
     a, v = _together(in1, in2)
     if method == "fft" and a.dtype.kind == "f":
         return fftconvolve(a, v, mode)
+    for axis in range(v.ndim):
+        a, v = a if mode == "same" else of_at_least(a, 1, axis), of_at_least(v, 1, axis)
+    return _convolved(a, v, mode)
+
+
+def _convolved(a: Any, v: Any, mode: str) -> Any:
     return _cropped(np.convolve(a, v) if a.ndim == 1 else _full(a, v), a, v, mode)
 
 
@@ -53,7 +60,7 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
     if a.ndim != 2:
         raise ShapeError("convolve2d takes matrices", place=tracing.user_place())
     if boundary == "fill" and isinstance(fillvalue, int | float) and fillvalue == 0:
-        return convolve(a, v, mode)
+        return _convolved(a, v, mode)
     pads = [(n - 1, n - 1) for n in (literal_size(d, "scipy.signal.convolve2d") for d in v.shape)]
     wide = (
         np.pad(a, pads, constant_values=fillvalue)
@@ -89,7 +96,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
         return array_like(np.zeros(0))
     whole = [n + m - 1 for n, m in zip(a.shape, v.shape, strict=True)]
     if not all(isinstance(n, int) for n in whole):
-        return convolve(a, v, mode)
+        return _convolved(a, v, mode)
     shape = [2 ** max((n - 1).bit_length(), 1) for n in whole]
     full = _by_transforms(a, v, shape)[tuple(slice(0, n) for n in whole)]
     return _cropped(full, a, v, mode)

@@ -198,11 +198,69 @@ MISMATCHED: dict[str, tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]
 """Sizes for which SciPy raises, of two arrays whose sizes are all symbols."""
 
 
+NOTHING: dict[str, tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]] = {
+    "convolve": (lambda x, y: scipy.signal.convolve(x, y), (0,), (3,)),
+    "convolve with nothing": (lambda x, y: scipy.signal.convolve(x, y, "same"), (3,), (0,)),
+    "correlate": (lambda x, y: scipy.signal.correlate(x, y), (2, 2), (0, 3)),
+    "wasserstein_distance": (lambda x, y: scipy.stats.wasserstein_distance(x, y), (3,), (0,)),
+    "energy_distance": (lambda x, y: scipy.stats.energy_distance(x, y), (0,), (3,)),
+    "simpson": (lambda x, y: scipy.integrate.simpson(x) + y, (0,), (1,)),
+    "cumulative_trapezoid": (lambda x, y: scipy.integrate.cumulative_trapezoid(x, initial=0) * y, (0,), (1,)),
+    "gaussian_kde": (lambda x, y: scipy.stats.gaussian_kde(x)(y), (1,), (3,)),
+    "pearsonr": (lambda x, y: scipy.stats.pearsonr(x, y)[0], (1,), (1,)),
+    "dct of one": (lambda x, y: scipy.fft.dct(x, 1) + y, (1,), (1,)),
+    "dst": (lambda x, y: scipy.fft.dst(x) * y, (0,), (1,)),
+    "filtfilt": (lambda x, y: scipy.signal.filtfilt([1.0, 0.5], [1.0], x) * y, (4,), (1,)),
+    "filtfilt by constants": (
+        lambda x, y: scipy.signal.filtfilt([1.0, 0.5], [1.0], x, padtype="constant") * y,
+        (4,),
+        (1,),
+    ),
+    "khatri_rao": (lambda x, y: scipy.linalg.khatri_rao(x, y), (3, 1), (3, 2)),
+    "companion": (lambda x, y: scipy.linalg.companion(x) * y, (1,), (1,)),
+    "points of a grid": (lambda x, y: GRID(x) * y, (1, 2), (1,)),
+    "neighbours": (lambda x, y: scipy.spatial.KDTree(x).query(y)[0], (4, 3), (2, 1)),
+    "sites of pchip": (lambda x, y: scipy.interpolate.PchipInterpolator(x, np.arange(4.0))(y), (2,), (1,)),
+    "elements of a sparse matrix": (
+        lambda x, y: scipy.sparse.csr_matrix((x, ([0, 1], [1, 0])), shape=(2, 2)) @ y,
+        (1,),
+        (2,),
+    ),
+    "chebyshev": (lambda x, y: DISTANCE.chebyshev(x, y), (0,), (0,)),
+}
+"""Too few elements, or as many as do not fit."""
+
+MISMATCHED |= NOTHING
+
+
+SMALL: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
+    "skew": (lambda x: scipy.stats.skew(x, bias=False), (2,)),
+    "kurtosis": (lambda x: scipy.stats.kurtosis(x, bias=False), (3,)),
+    "kurtosis of two": (lambda x: scipy.stats.kurtosis(x, bias=False), (2,)),
+    "iqr": (lambda x: scipy.stats.iqr(x), (0, 3)),
+    "gmean": (lambda x: scipy.stats.gmean(x, weights=x), (0,)),
+    "tmin": (lambda x: scipy.stats.tmin(x, 1), (0,)),
+    "logsumexp": (lambda x: scipy.special.logsumexp(x, b=x + 1), (0,)),
+    "distances of no coordinates": (lambda x: DISTANCE.cdist(x, x, "chebyshev"), (2, 0)),
+    "full convolution of matrices": (lambda x: scipy.signal.convolve2d(x, np.ones((2, 2))), (0, 3)),
+}
+"""Few or no elements, of which SciPy has an answer."""
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_run_of_few_elements_is_scipys(name: str) -> None:
+    function, shape = SMALL[name]
+    x = np.arange(1.0, 1 + np.prod(shape)).reshape(shape) ** 2
+    found = ps.trace(function, ps.spec("float64", [f"N{i}" for i in range(len(shape))]))(x)
+    np.testing.assert_allclose(found, function(x), rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("name", MISMATCHED)
 def test_a_run_whose_sizes_scipy_refuses_fails(name: str) -> None:
     function, *shapes = MISMATCHED[name]
     arrays = [np.arange(1.0, 1 + np.prod(s)).reshape(s) for s in shapes]
-    with pytest.raises((ValueError, TypeError, RuntimeError)):
+    with pytest.raises((ValueError, TypeError, RuntimeError, IndexError)):
         function(*arrays)
     program = ps.trace(function, *by_symbols(tuple(arrays)))
     with pytest.raises(ps.PrimsplitError, match=r"test_symbolic_sizes\.py"):

@@ -12,8 +12,9 @@ from primsplit.broadcasting import expand_to
 from primsplit.infer import broadcast_shapes
 from primsplit.lifting import array_like
 from primsplit.numpy.axes import size_as
+from primsplit.numpy.quantiles import quantiles_or_nan
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
-from primsplit.scipy.operands import floating, of_length
+from primsplit.scipy.operands import floating, of_at_least, of_length
 from primsplit.scipy.signatures import as_scipys
 from primsplit.scipy.stats.samples import count_of, sample
 
@@ -49,7 +50,8 @@ def _average(x: Any, axis: int, weights: Any, *, keepdims: Any) -> Any:
         return np.mean(x, axis=axis, keepdims=keepdims)
     given = array_like(floating(weights))
     shape = broadcast_shapes(x.shape, given.shape)
-    return np.average(expand_to(x, shape), axis=axis, weights=expand_to(given, shape), keepdims=keepdims)
+    terms, total = (np.sum(v, axis=axis, keepdims=keepdims) for v in (x * given, expand_to(given, shape)))
+    return terms / total
 
 
 def _central(x: Any, axis: int, order: int, *, keepdims: Any = False) -> Any:
@@ -73,7 +75,7 @@ def skew(a: Any, axis: Any, bias: Any, keepdims: Any) -> Any:
     x, axis = sample(a, axis)
     found = _central(x, axis, 3, keepdims=keepdims) / _central(x, axis, 2, keepdims=keepdims) ** 1.5
     n = count_of(x, axis)
-    return found if bias else found * np.sqrt((n - 1.0) * n) / (n - 2.0)
+    return found if bias else _where_more(n, 2, found * np.sqrt((n - 1.0) * n) / _freed(n, 2), found)
 
 
 @as_scipys("scipy.stats")
@@ -83,8 +85,21 @@ def kurtosis(a: Any, axis: Any, fisher: Any, bias: Any, keepdims: Any) -> Any:
     found = _central(x, axis, 4, keepdims=keepdims) / _central(x, axis, 2, keepdims=keepdims) ** 2
     n = count_of(x, axis)
     if not bias:
-        found = ((n**2 - 1.0) * found - 3 * (n - 1.0) ** 2) / ((n - 2.0) * (n - 3.0)) + 3
+        corrected = ((n**2 - 1.0) * found - 3 * (n - 1.0) ** 2) / (_freed(n, 2) * _freed(n, 3)) + 3
+        found = _where_more(n, 3, corrected, found)
     return found - 3 if fisher else found
+
+
+def _freed(n: Any, fixed: int) -> Any:
+    """How many of so many numbers are free, at least 1."""
+    return np.maximum(n - float(fixed), 1.0) if isinstance(n, Array) else max(n - float(fixed), 1.0)
+
+
+def _where_more(n: Any, least: int, corrected: Any, found: Any) -> Any:
+    """What is corrected where there are more numbers than `least`: SciPy leaves it for fewer."""
+    if not isinstance(n, Array):
+        return corrected if n > least else found
+    return np.where(n > least, corrected, found)
 
 
 @as_scipys("scipy.stats")
@@ -122,6 +137,7 @@ class Correlation(NamedTuple):
 def pearsonr(x: Any, y: Any, axis: Any) -> Correlation:
     """The correlation of two samples of more than two, and its two-sided p-value."""
     (first, place), (second, _) = sample(x, axis), sample(y, axis)
+    first = of_at_least(first, 2, place)
     second = of_length(second, first.shape[place], place)
     first, second = (v - np.mean(v, axis=place, keepdims=True) for v in (first, second))
     over = np.sqrt(np.sum(first * first, axis=place) * np.sum(second * second, axis=place))
@@ -165,7 +181,7 @@ def iqr(x: Any, axis: Any, rng: Any, scale: Any, interpolation: Any, keepdims: A
     """The distance of two percentiles."""
     scale = {"normal": 1.3489795003921634}.get(scale, scale) if isinstance(scale, str) else scale
     given = array_like(floating(x))
-    low, high = np.percentile(given, list(rng), axis=axis, method=interpolation, keepdims=keepdims)
+    low, high = quantiles_or_nan(given, np.true_divide(list(rng), 100), axis, interpolation, keepdims)
     return cast_to((high - low) / scale, given.dtype)
 
 

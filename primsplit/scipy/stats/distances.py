@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit.array import unsupported
 from primsplit.concretization import literal_size
-from primsplit.scipy.operands import floating, of_length
+from primsplit.scipy.operands import floating, of_at_least, of_length
 from primsplit.scipy.signatures import as_scipys
 from primsplit.scipy.stats.samples import count_of, sample
 
@@ -30,7 +30,7 @@ def energy_distance(u_values: Any, v_values: Any, u_weights: Any, v_weights: Any
 
 def _steps(u: Any, v: Any, u_weights: Any, v_weights: Any) -> tuple[Any, Any]:
     """The difference of the distribution functions between the numbers of both samples, and how far it goes."""
-    first, second = sample(u, None)[0], sample(v, None)[0]
+    first, second = (of_at_least(sample(x, None)[0], 1) for x in (u, v))
     whole = np.sort(np.concatenate([first, second]))
     shares = [_shares(x, w, whole[:-1]) for x, w in ((first, u_weights), (second, v_weights))]
     return shares[0] - shares[1], np.diff(whole)

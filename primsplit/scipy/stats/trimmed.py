@@ -67,7 +67,7 @@ def tmin(a: Any, lowerlimit: Any, axis: Any, inclusive: Any, keepdims: Any) -> A
     """The smallest number that is not below a limit; NaN where there is none."""
     x, axis = sample(a, axis)
     inside = _within(x, (lowerlimit, None), (inclusive, True))
-    found = np.min(np.where(inside, x, np.inf), axis=axis, keepdims=keepdims)
+    found = np.min(np.where(inside, x, np.inf), axis=axis, keepdims=keepdims, initial=np.inf)
     return np.where(np.any(inside, axis=axis, keepdims=keepdims), found, np.nan)
 
 
