@@ -8,9 +8,11 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array
 from primsplit.errors import UnsupportedFunction
+from primsplit.infer import broadcast_shapes
 from primsplit.lifting import array_held, holds_traced
 from primsplit.methods import called
 from primsplit.numpy import creation, diagonals, frequencies, spaces, strided
+from primsplit.numpy.layout import as_shape
 from primsplit.numpy.second_run import is_again, known_arrays, running_plainly
 from primsplit.numpy.windows import WINDOWS
 from primsplit.substitutes.grids import Grid, from_function, indices
@@ -230,6 +232,8 @@ TAKING: dict[Function, Function] = {
     np.require: lambda a, dtype=None, requirements=None: FUNCTIONS[np.asarray](a, dtype),
     **{f: FUNCTIONS[f] for f in (np.take, np.repeat, np.pad, np.insert, np.roll, np.poly)},
     **{f: _sized(f) for f in (np.broadcast_to, np.resize)}, np.indices: indices, np.fromfunction: from_function,
+    np.unravel_index: FUNCTIONS[np.unravel_index], np.ravel_multi_index: FUNCTIONS[np.ravel_multi_index],
+    np.broadcast_shapes: lambda *shapes: broadcast_shapes(*map(as_shape, shapes)),
     np.triu_indices: diagonals.triu_indices, np.tril_indices: diagonals.tril_indices,
     np.diag_indices: diagonals.diag_indices,
     np.lib.stride_tricks.as_strided: strided.as_strided,
