@@ -160,7 +160,9 @@ def test_a_product_or_hessian_is_of_the_result_that_is_named(mode: Any, tmp_path
         return {"loss": np.sum(scores * scores), "scores": scores}
 
     path, x = str(tmp_path / "f.onnx"), np.array([0.3, 1.2])
-    with pytest.raises(ShapeError, match=r"one scalar result, not float64, float64\[2\]\n  Say which of loss, scores"):
+    with pytest.raises(
+        ShapeError, match=r"one scalar result, not float64, float64\[2\]\n  Say which it is: of='loss'; --of"
+    ):
         ps.export(model, ps.spec("float64", [2]), mode=mode, path=path)
     ps.export(model, ps.spec("float64", [2]), mode=mode, of="loss", path=path)
     session = onnxruntime.InferenceSession(path)

@@ -99,5 +99,5 @@ def select_results(program: Program, of: Any) -> list[int]:
             cure = _nearest(program, key, program.outputs)
             raise SpecError(f"of={key!r} is no result", because=(f"the results are {results}",), cure=cure)
         if not types[key].is_float:
-            raise SpecError(f"of={key!r} is {types[key].dtype}, which has no gradient")
+            raise SpecError(f"of={program.outputs[key]!r} is {types[key].dtype}, which has no gradient")
     return [k for k in positions if isinstance(k, int)]

@@ -165,13 +165,12 @@ def _check_wrt(made: SplitProgram) -> None:
 
 
 def _check_scalar(made: SplitProgram, mode: Kind) -> None:
-    results = [made.program.block.results[i] for i in made.split.of]
-    if len(results) != 1 or results[0].type.shape != ():
-        told = ", ".join(str(r.type) for r in results)
-        names = ", ".join(made.program.outputs[i] for i in made.split.of)
-        cure = (
-            f"Say which of {names} it is: of={made.program.outputs[made.split.of[0]]!r}, --of." if results[1:] else ""
-        )
+    results = {made.program.outputs[i]: made.program.block.results[i].type for i in made.split.of}
+    scalars = [name for name, found in results.items() if found.shape == ()]
+    if len(results) != 1 or not scalars:
+        told = ", ".join(map(str, results.values()))
+        choices = shorten(" or ".join(f"of={name!r}" for name in scalars), 200)
+        cure = f"Say which it is: {choices}; --of on the command line." if scalars else ""
         raise ShapeError(f"mode={mode!r} takes a function with one scalar result, not {told}", cure=cure)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.parser
 import onnx.utils
 import onnxruntime
 import pytest
@@ -121,3 +122,11 @@ def test_a_gradient_that_is_zero_everywhere_is_told_with_what_stops_it(tmp_path:
     assert "d_z is 0" not in told
     given = {"x": np.array([0.5, 1.5, 2.5]), "y": np.ones(2), "z": np.array(1.0)}
     assert [float(np.sum(v)) for v in onnxruntime.InferenceSession(str(out)).run(None, given)] == [7.0, 0.0, 0.0, 1.0]
+
+
+def test_a_result_without_a_gradient_is_told_by_its_name(tmp_path: Path) -> None:
+    text = '<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y, int64[1, K] places) {'
+    onnx.save(onnx.parser.parse_model(text + " y = Sin(x) places = NonZero(x) }"), tmp_path / "places.onnx")
+    done = CliRunner().invoke(app, ["grad", str(tmp_path / "places.onnx"), "--of", "places"])
+    assert done.exit_code != 0
+    assert "of='places' is int64, which has no gradient" in done.output
