@@ -47,7 +47,7 @@ def rows_of(x: Any) -> Iterator[Any]:
     """`iter(x)`. It raises as `length_of` does when it is asked for the first: np.iterable asks for none."""
     if not x.shape:
         raise TypeError(f"'{x.dtype}' object is not iterable" if x.is_number() else "iteration over a 0-d array")
-    return _asked_rows(x) if isinstance(x.shape[0], Size) else iter([x[i] for i in range(x.shape[0])])
+    return _asked_rows(x) if isinstance(x.shape[0], Size) else (x[i] for i in range(x.shape[0]))
 
 
 def _asked_rows(x: Any) -> Iterator[Any]:

@@ -183,6 +183,48 @@ def test_a_loop_of_writes_builds_a_recurrence() -> None:
     check_grads(f, random.standard_normal(6), symbolic=False)
 
 
+def rows_while_they_change(x: Any) -> Any:
+    y, total = x * 1.0, 0.0
+    for row in y:
+        row[0] += 0.1
+        y *= 0.5
+        total = 2 * total + row
+    return total
+
+
+def numbers_while_they_change(x: Any) -> Any:
+    y, total = x[0, 0] * 1.0, 0.0
+    for i, number in enumerate(y):
+        y[i:] *= number
+        total = 2 * total + number
+    return total
+
+
+def pairs_while_they_change(x: Any) -> Any:
+    y, total = x[0, 0] * 1.0, 0.0
+    for a, b in zip(y, reversed(y), strict=True):
+        y += a
+        total = 2 * total + a * b
+    return total
+
+
+def asks_for_the_next_after_a_write(x: Any) -> Any:
+    y = x[0, 0] * 1.0
+    numbers = iter(y)
+    first = next(numbers)
+    y[1] = 7 * first
+    return first + next(numbers)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [rows_while_they_change, numbers_while_they_change, pairs_while_they_change, asks_for_the_next_after_a_write],
+)
+def test_a_loop_over_an_array_sees_what_its_steps_write(function: Callable[[Any], Any]) -> None:
+    np.testing.assert_allclose(ps.trace(function, X)(X), function(X.copy()), rtol=1e-14)
+    ps.testing.check_grads(lambda x: np.sum(function(x)), X, symbolic=False)
+
+
 def test_the_callers_array_is_not_written_to() -> None:
     def f(x: Any) -> Any:
         x[0] = 5.0
