@@ -64,10 +64,12 @@ class PrimsplitError(Exception):
     `cure` what to do next. `tape` is what was recorded, or being differentiated, when it was raised: a `listing.Tape`,
     whose text is a listing. `again` is True where the function may do without, run again with substitutes for NumPy's
     functions: see `exploring.explored`. `made_at` is the instruction that made an array of known
-    numbers which it would write to: run again, that array may be a traced one.
+    numbers which it would write to: run again, that array may be a traced one. `numpys` is what NumPy raises in its
+    place, whatever the numbers of the run are: one of several paths of a function may end in that.
     """
 
     again = False
+    numpys: Exception | None = None
     made_at: Hashable | None = None
 
     def __init__(self, what: str, *, place: Place | None = None, because: tuple[str, ...] = (), cure: str = "") -> None:

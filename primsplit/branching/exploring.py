@@ -317,8 +317,10 @@ def _follow(path: Path, run: Run) -> None:
             results, path.spec = run()
         path.results = [as_array(r) for r in results]
         path.values = [a.value for a in path.results]
-    except PrimsplitError:
-        raise
+    except PrimsplitError as error:
+        if not path.taken or error.numpys is None:
+            raise
+        path.failure, path.failed_at = error, error.place
     except (Exception, SystemExit) as error:
         if not path.taken or not is_the_functions(error):
             if (asked := asked_by_library(error)) is not None:

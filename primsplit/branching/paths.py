@@ -5,12 +5,15 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.concretization import no_number
 from primsplit.dims import Dim
 from primsplit.errors import ConcretizationError, Place, TraceError
-from primsplit.ir import Const, Op, Renaming, Value, Var
+from primsplit.ir import Block, Const, Op, Renaming, Value, Var
+from primsplit.schema import exists, schema
 
 DEEPEST = 64
 """The most conditions that one path asks of which both ways are recorded: a loop that asks again has no end."""
@@ -111,9 +114,17 @@ def _meaning(value: Value | None, made_by: dict[Var, Op], depth: int) -> Any:
     if isinstance(value, Const):
         return (value.type.key, value.numpy().tobytes()) if value.is_small else id(value)
     made = made_by.get(value) if isinstance(value, Var) else None
-    if value is None or made is None or depth == 0 or made.attributes or len(made.outputs) > 1:
+    if value is None or made is None or depth == 0 or not _is_told_by_inputs(made):
         return id(value)
-    return (made.kind, *(_meaning(v, made_by, depth - 1) for v in made.inputs))
+    attributes = tuple((name, repr(value)) for name, value in sorted(made.attributes.items()))
+    return (made.kind, attributes, *(_meaning(v, made_by, depth - 1) for v in made.inputs))
+
+
+def _is_told_by_inputs(made: Op) -> bool:
+    """True for one value of a standard operator, the same each time, of few inputs and attributes that print whole."""
+    is_plain = not any(isinstance(v, Block | np.ndarray) for v in made.attributes.values())
+    is_short = is_plain and len(made.inputs) <= 3 and len(made.outputs) == 1
+    return is_short and exists(made.kind) and schema(made.kind).deterministic
 
 
 def check_number(paths: Sequence[Path], pending: int) -> None:

@@ -13,7 +13,7 @@ from primsplit.branching.joining import emit_joined_if
 from primsplit.branching.paths import Path
 from primsplit.branching.raising import OTHER_WAY, raise_at_run_time
 from primsplit.dims import Dim, Size
-from primsplit.errors import DtypeError, Place, TraceError
+from primsplit.errors import DtypeError, Place, PrimsplitError, TraceError
 from primsplit.ir import Block, Const, Op, Type, Value, Var, reads, rename, renamed, same_array, same_data
 from primsplit.nested import emit_if, record
 from primsplit.ops import op
@@ -190,7 +190,8 @@ class PathTree:
 
     def _failing(self, path: Path) -> list[Value]:
         """Values that no run gets to see: computing them fails, at the line that raised."""
-        told = f"raises {type(path.failure).__name__}: {path.failure}".removesuffix(": ")
+        failure = path.failure.numpys if isinstance(path.failure, PrimsplitError) else path.failure
+        told = f"raises {type(failure).__name__}: {failure}".removesuffix(": ")
         types = [Type(d, m.type.shape) for m, d in zip(self.model.results, self.dtypes, strict=True)]
         return raise_at_run_time(renamed(path.taken[-1].condition, path.renaming), types, path.failed_at, told)
 
@@ -208,8 +209,14 @@ def _fail_without_result(paths: Sequence[Path]) -> None:
 
 
 def _is_nothing(spec: trees.TreeSpec | None) -> bool:
-    """True for the structure of None, or of a function's None and the values of states."""
-    return spec is not None and _without_states(spec) == trees.flatten(None)[1]
+    """True for the structure of None, or of containers of it; beside them there may be the values of states."""
+    return spec is not None and _holds_none_alone(_without_states(spec))
+
+
+def _holds_none_alone(spec: trees.TreeSpec) -> bool:
+    """True for the structure of None, and of containers that hold it and nothing else."""
+    children = spec.children()
+    return all(map(_holds_none_alone, children)) if children else spec == trees.flatten(None)[1]
 
 
 def _without_states(spec: trees.TreeSpec) -> trees.TreeSpec:

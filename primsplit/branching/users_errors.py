@@ -74,7 +74,8 @@ def _is_caught(error: PrimsplitError) -> bool:
 
 def _is_recordings(error: PrimsplitError) -> bool:
     """True for an error in whose place NumPy would go on; False for one that NumPy has too, of a shape or an index."""
-    return (error.again or isinstance(error, TraceError)) and not isinstance(error, IndexingError)
+    is_recordings = error.again or isinstance(error, TraceError)
+    return is_recordings and error.numpys is None and not isinstance(error, IndexingError)
 
 
 @contextmanager

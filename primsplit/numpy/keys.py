@@ -182,7 +182,9 @@ def _as_integer(part: Any) -> int:
 
 def _checked_index(index: int, size: Dim, axis: int) -> int:
     if isinstance(size, int) and not -size <= index < size:
-        raise _refused(f"index {index} is out of bounds for axis {axis} with size {size}")
+        error = _refused(f"index {index} is out of bounds for axis {axis} with size {size}")
+        error.numpys = IndexError(error.what)
+        raise error
     return index
 
 

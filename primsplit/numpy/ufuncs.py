@@ -13,7 +13,7 @@ import numpy.typing as npt
 from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array, implements, numbers_of, unsupported
 from primsplit.broadcasting import zeros_like
-from primsplit.errors import DtypeError, ShapeError
+from primsplit.errors import DtypeError, ShapeError, TraceError
 from primsplit.infer import broadcast_shapes
 from primsplit.ir import BFLOAT16, is_held
 from primsplit.lifting import Held, array_like
@@ -80,6 +80,8 @@ def call_ufunc(
 ) -> Any:
     """A ufunc element by element, with NumPy's promotion. Raises DtypeError and ShapeError at the user's line."""
     given, out = list(inputs[: ufunc.nin]), inputs[ufunc.nin :] or out
+    if any(x is None for x in given):
+        raise _none_taken(ufunc)
     arrays = [array_like(x) for x in given]
     if ufunc.__name__ in COMPARISONS:
         arrays = _comparable(arrays)
@@ -96,6 +98,21 @@ def call_ufunc(
     outs = out if isinstance(out, tuple) else (out,) * ufunc.nout
     written = [write_out(r, o, where, casting) for r, o in zip(results, outs, strict=True)]
     return tuple(written) if ufunc.nout > 1 else written[0]
+
+
+def _none_taken(ufunc: np.ufunc) -> TraceError:
+    """The error for None as an operand; NumPy's objects have truth values and are equal or not, and no more."""
+    error = TraceError(
+        f"None cannot be an operand of np.{ufunc.__name__}",
+        place=tracing.user_place(),
+        cure="Pass arrays or numbers.",
+    )
+    if ufunc not in _OF_OBJECTS:
+        error.numpys = TypeError(error.what)
+    return error
+
+
+_OF_OBJECTS = frozenset({np.equal, np.not_equal, np.logical_and, np.logical_or, np.logical_not, np.logical_xor})
 
 
 def _known_result(ufunc: np.ufunc, operands: Sequence[Array]) -> tuple[Array, ...] | None:

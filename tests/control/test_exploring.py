@@ -87,6 +87,18 @@ def test_the_same_condition_is_asked_once() -> None:
     check_grads(f, -0.3)
 
 
+def test_the_same_condition_is_asked_once_where_an_operand_is_converted() -> None:
+    runs = []
+
+    def f(s, x):
+        runs.append(s)
+        a = np.sin(s) if s > x[0] else np.cos(s)
+        return a * x[1] if s > x[0] else a
+
+    ps.trace(f, 0.5, np.zeros(2, np.float32))
+    assert len(runs) == 2
+
+
 def test_a_loop_that_must_end_is_unrolled() -> None:
     def halved(x):
         n = 0

@@ -43,6 +43,18 @@ def no_place(x: Any) -> Any:
     return found[0]
 
 
+def no_element(x: Any) -> Any:
+    k = 0
+    while k < 1 or x[k] < 0:
+        k += 1
+    return x[k] ** 2
+
+
+def no_operand(x: Any) -> Any:
+    found = x.sum() if x[0] > 0 else None
+    return x[1] * found
+
+
 def no_number(x: Any) -> Any:
     found = None
     if x[0] > 0:
@@ -88,6 +100,7 @@ def warns(x: Any) -> Any:
 
 FAILING: dict[Callable[[Any], Any], str] = {
     no_name: "UnboundLocalError", no_key: "KeyError", no_place: "IndexError", no_number: "TypeError",
+    no_element: "IndexError: index 3 is out of bounds", no_operand: "TypeError: None cannot be an operand",
     no_attribute: "AttributeError", none_left: "StopIteration", none_to_compare: "ValueError",
     own_error: "OutOfRangeError: negative", exits: "SystemExit: negative", warns: "UserWarning: negative",
 }  # fmt: skip
@@ -288,6 +301,23 @@ def test_a_handler_around_the_trace_is_none_of_the_function() -> None:
         pytest.fail("nothing is raised")
     assert "If" not in [op.kind for op in (*program.block.ops, *library.block.ops)]
     assert np.isnan(program(-X)).any()
+
+
+def test_an_index_that_is_out_of_bounds_on_every_path_is_told_at_its_line() -> None:
+    with pytest.raises(ps.PrimsplitError, match=r"(?s)index 3 is out of bounds.*test_failing_paths.py"):
+        ps.trace(lambda x: x[3] if x[0] > 0 else x[-4], X)
+
+
+def test_a_path_that_returns_none_in_place_of_each_array_fails() -> None:
+    """As a search does that found nothing."""
+
+    def place_and_height(x: Any) -> Any:
+        return (None, {"height": None}) if x < 0 else (x, {"height": x**2})
+
+    program = ps.trace(place_and_height, 3.0)
+    assert program(3.0) == (3.0, {"height": 9.0})
+    with pytest.raises(ps.PrimsplitError, match="returns None"):
+        program(-3.0)
 
 
 def test_a_path_off_the_end_of_a_function_fails() -> None:
