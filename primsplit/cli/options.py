@@ -9,17 +9,21 @@ from typing import Annotated, Any
 
 import typer
 
+from primsplit import trees
 from primsplit.cli.failures import user_output_to_stderr
 from primsplit.cli.output import progress_console
 from primsplit.errors import SpecError
 from primsplit.export import SplitProgram
+from primsplit.ir import Type
 from primsplit.policies import POLICIES
-from primsplit.programs.arguments import arguments_of
+from primsplit.programs.arguments import Arguments, Call, arguments_of
+from primsplit.programs.examples import Way
 from primsplit.programs.loading import load as load_model
 from primsplit.programs.modes import Derived, derive, gradient_beside, read_mode
 from primsplit.programs.program import Program
+from primsplit.programs.trace_program import trace_program
 from primsplit.specs import SHORT
-from primsplit.userfile import load
+from primsplit.userfile import UserFile, load
 
 
 class FormName(StrEnum):
@@ -279,17 +283,30 @@ class Exported:
             self.file = load(target)
             self.arguments = arguments_of(self.file, texts, None if dtype is None else dtype.value)
             told.update(f"tracing {self.file.name}")
-            args, named = self.arguments.specs
+            function, (args, named) = _recorded(self.file, self.arguments, branches)
             self.mode = read_mode(mode.value if mode is not None else self.file.mode or "gradient")
-            named = {**named, "branches": branches.value, "wrt": wrt or self.file.wrt}
-            made = derive(self.file.function, *args, mode=self.mode, chunk=chunk, policy=read_policy(policy), **named)
+            named = {**named, "wrt": wrt or self.file.wrt}
+            made = derive(function, *args, mode=self.mode, chunk=chunk, policy=read_policy(policy), **named)
             self.derived: Derived = made
-            self._gradient = partial(gradient_beside, made, self.file.function, *args, mode=self.mode, **named)
+            self._gradient = partial(gradient_beside, made, function, *args, mode=self.mode, **named)
 
     @cached_property
     def split(self) -> SplitProgram:
         """The gradient, whatever was derived."""
         return self._gradient()
+
+
+def _recorded(file: UserFile, arguments: Arguments, branches: BranchesName) -> tuple[Any, Call]:
+    """What is to be traced, and on which arguments.
+
+    Where the file's examples tell the way of branches, and specs its sizes, it is the program of that way.
+    """
+    args, named = arguments.specs
+    is_sized = not arguments.drawn and any(isinstance(x, Type) for x in trees.flatten(arguments.specs)[0])
+    if branches is not BranchesName.STATIC or not is_sized or arguments.function is not file.function:
+        return file.function, (args, {**named, "branches": branches.value})
+    way = Way.of(*arguments.values)
+    return trace_program(file.function, args, named, branches="static", ways=[way]).with_own_states(), ((), {})
 
 
 def progress(text: str, *, quiet: bool = False) -> Any:

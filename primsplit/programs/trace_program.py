@@ -62,7 +62,8 @@ def trace_program(
 ) -> Program:
     """Trace `function` on specs: arrays, Types, annotations; other leaves are static arguments. `counted` as a trace.
 
-    With branches="guard" it is recorded for the ways that `ways` took, and the one that the arguments take.
+    With branches="guard" it is recorded for the ways that `ways` took, and the one that the arguments take; with
+    "static" for the one way that `ways` took, where the arguments are specs.
 
     Inputs are called as the parameters of `named_like`, by default of `function`; see `labels.input_names` for `last`.
     Raises what the function raises, TraceError where it does what a recording cannot hold.
@@ -81,7 +82,7 @@ def trace_program(
         return function(*positional, **keywords)
 
     own = Way(tuple(leaves), spec)
-    sets = example_sets(own, ways if branches == "guard" else None) if branches in {"guard", "static"} else ()
+    sets = example_sets(own, ways if branches == "guard" or ways else None) if branches in {"guard", "static"} else ()
     told = Told(branches != "error", sets)
     return _program_of(name or _name(function), call, leaves, spec, labels, told=told, freeze=freeze)
 

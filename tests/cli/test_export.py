@@ -300,6 +300,26 @@ def test_python_branches_are_explored_refused_or_taken_as_the_example_goes(prims
     assert "a branch depends" in refused.error
 
 
+@pytest.mark.parametrize("mode", ["gradient", "hvp", "jacobian"])
+def test_a_branch_goes_as_the_example_does_for_specs_of_any_size(primsplit, model, tmp_path, mode) -> None:
+    out = tmp_path / "out.onnx"
+    given = ("--spec", "x:[N]", "--branches", "static", "--mode", mode)
+    assert primsplit("export", model(BRANCHING), "--onnx", out, *given).status == 0
+    derived = ps.load(str(out))
+    rest = [np.ones(2)] if mode == "hvp" else []
+    np.testing.assert_allclose(derived(np.array([0.1, 0.2]), *rest)[1], [0.6] * 2)
+    with pytest.raises(BranchError):
+        derived(np.array([1.1, 1.2]), *rest)
+
+
+def test_a_branch_that_no_example_tells_is_refused(primsplit, model, tmp_path) -> None:
+    text = BRANCHING.partition("def example_inputs")[0]
+    refused = primsplit(
+        "export", model(text), "--onnx", tmp_path / "no.onnx", "--spec", "x:f64[N]", "--branches", "static"
+    )
+    assert (refused.status, "told by arrays" in refused.error, "example_inputs" in refused.error) == (1, True, True)
+
+
 GUARDED = """
 import numpy as np, primsplit as ps
 @ps.guarded
