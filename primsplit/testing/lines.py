@@ -39,6 +39,7 @@ class Line:
 class Errors:
     """What may be off: `tolerance` relative to `size`, or to the derivative where that is larger.
 
+    A tolerance below the rounding of the differences themselves leaves open what does not meet it.
     `height` is how large the numbers are that differences are taken of. `rounded()` gives the derivative by its program
     in float64, and how far that may be off in its own dtypes.
     """
@@ -60,7 +61,10 @@ def compared(found: Array, function: Function, point: list[Array], along: list[A
     error = _largest(found - best)
     relative = error / size if size > noise else 0.0
     if error <= tolerance * size + noise:
-        return Line(relative, "ok")
+        largest = max(size, errors.height)
+        if error <= tolerance * size or tolerance * largest >= noise:
+            return Line(relative, "ok")
+        return Line(error / largest, "unclear", f"differences show no error below {noise / largest:.0e}")
     exact, rounding = errors.rounded()
     if _largest(exact - best) <= 0.1 * tolerance * size + noise and _largest(found - exact) <= ROUNDINGS * rounding:
         return Line(relative, "ok", ROUNDS)

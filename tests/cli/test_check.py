@@ -274,6 +274,13 @@ def test_the_tolerance_may_be_given(primsplit: Callable[..., Any], model: Callab
     assert primsplit("check", path, "--tolerance", "1e-3").status == 0
 
 
+def test_a_tolerance_that_differences_cannot_show_leaves_a_right_gradient_unclear(primsplit, model) -> None:
+    smooth = model("import numpy as np\ndef f(x: 'f64[3]'):\n    return np.sum(np.sin(x) ** 3)\n")
+    for tolerance, status, told in (("1e-30", 1, "differences show no error below"), ("1e-9", 0, "all ok")):
+        found = primsplit("check", smooth, "--tolerance", tolerance)
+        assert (found.status, told in found.out) == (status, True)
+
+
 def test_a_tolerance_of_zero_admits_no_error(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
     path = model(_with(3.0000001, 4))
     assert primsplit("check", path).status == 0
