@@ -137,6 +137,8 @@ def weight_cotangent(x: Array, dy: Array, windows: Windows, channels: Dim, group
         return _by_taps(x, dy, windows, group)
     if all(is_one(k) for k in windows.kernel) and group == 1:
         return _by_product(x, dy, windows)
+    if not has_kernel(x) and any(isinstance(k, Size) for k in windows.kernel):
+        return _by_exchange(x, dy, windows, channels, group)
     if not has_kernel(x):
         return _by_columns(x, dy, windows, channels, group)
     if isinstance(channels, int) and windows.dilations[-1] == 1:

@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from onnx.reference import ReferenceEvaluator
 
 import primsplit as ps
-from primsplit.errors import PrimsplitError
 from primsplit.ops import op
 from primsplit.testing.windows import average_pool, conv, max_pool
 
@@ -194,11 +195,6 @@ def test_an_empty_batch_has_a_zero_weight_gradient() -> None:
     assert not dw.any()
 
 
-def test_a_kernel_whose_size_only_the_run_knows_is_refused_in_float64() -> None:
-    with pytest.raises(PrimsplitError, match="kernel"):
-        ps.split(lambda x, w: op.Conv(x, w), np.ones((1, 2, 5)), ps.spec("float64", [3, 2, "K"]), wrt=[1]).joint()
-
-
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize(("shape", "corner"), [([1, 1, 5, 5], 4), ([1, 1, 3, 3], 3)])
 def test_unpooling_into_a_given_shape_counts_places_over_the_shape_of_the_windows(
@@ -258,7 +254,47 @@ def test_dilated_windows_of_one_axis_keep_their_channels_apart(known: bool) -> N
     np.testing.assert_array_equal(found, wanted)
 
 
-def test_a_float64_kernel_of_unknown_sizes_is_refused_at_its_line() -> None:
-    program = ps.trace(op.Conv, ps.spec("float64", [1, 2, "A", "B"]), ps.spec("float64", [3, 2, "K", "L"]))
-    with pytest.raises(PrimsplitError, match=r"before the run, not \[K, L\](.|\n)*test_windows.py(.|\n)*in the spec"):
-        program(np.ones((1, 2, 5, 5)), np.ones((3, 2, 2, 2)))
+UNTOLD: dict[str, tuple[str, list[int], list[int], dict[str, Any]]] = {
+    "plain": ("Conv", [2, 3, 7], [4, 3, 3], {}),
+    "of groups": ("Conv", [2, 4, 7, 6], [6, 2, 3, 2], {"group": 2, "strides": [2, 1], "pads": [1, 0, 2, 1]}),
+    "by channels, spread": ("Conv", [1, 3, 9], [3, 1, 2], {"group": 3, "dilations": [3], "strides": [2]}),
+    "of single elements": ("Conv", [2, 3, 5, 4], [2, 3, 1, 1], {}),
+    "transposed": ("ConvTranspose", [2, 3, 4], [3, 2, 3], {}),
+    "transposed of groups": (
+        "ConvTranspose",
+        [2, 4, 3, 4],
+        [4, 3, 2, 3],
+        {"group": 2, "strides": [3, 1], "pads": [1, 0, 0, 1], "dilations": [1, 2], "output_padding": [2, 0]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNTOLD)
+@pytest.mark.parametrize("batch", ["as it is", "empty"])
+def test_a_convolution_of_float64_takes_kernels_whose_sizes_only_the_run_knows(name: str, batch: str) -> None:
+    """It is linear in both: the transpose of each map is told by products with what the reference makes of others."""
+    kind, image, kernel, attributes = UNTOLD[name]
+    image = [0 if batch == "empty" else image[0], *image[1:]]
+    random, count = np.random.default_rng(0), len(image) - 2
+    node = onnx.helper.make_node(kind, ["x", "w"], ["y"], **{**attributes, "group": 1})
+
+    def meant(x: Any, w: Any) -> Any:
+        groups = attributes.get("group", 1)
+        parts = zip(np.split(x, groups, 1), np.split(w, groups, 0), strict=True)
+        return np.concatenate([ReferenceEvaluator(node).run(None, {"x": a, "w": b})[0] for a, b in parts], 1)
+
+    x, w = random.standard_normal(image), random.standard_normal(kernel)
+    specs = (
+        ps.spec("float64", ["N", image[1], *["A", "B"][:count]]),
+        ps.spec("float64", [*kernel[:2], *["K", "L"][:count]]),
+    )
+    program = ps.trace(lambda x, w: getattr(op, kind)(x, w, **attributes), *specs)
+    y = program(x, w)
+    if batch == "empty":
+        assert y.shape == (0, *program(random.standard_normal([1, *image[1:]]), w).shape[1:])
+        return
+    np.testing.assert_allclose(y, meant(x, w), rtol=1e-12, atol=1e-12)
+    seed, other_x, other_w = (random.standard_normal(a.shape) for a in (y, x, w))
+    _, by_x, by_w = ps.split(program, wrt=[0, 1]).joint()(x, w, seed)
+    np.testing.assert_allclose(np.sum(by_x * other_x), np.sum(seed * meant(other_x, w)), rtol=1e-10)
+    np.testing.assert_allclose(np.sum(by_w * other_w), np.sum(seed * meant(x, other_w)), rtol=1e-10)

@@ -13,6 +13,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import reshape_to
 from primsplit.dims import Dim, at_least, product
 from primsplit.errors import PrimsplitError
+from primsplit.infer import fresh
 from primsplit.ir import Op, Type
 from primsplit.ops import op
 from primsplit.passes.compositions.folding import added_up, folded
@@ -29,11 +30,14 @@ def conv(
     kernel_shape: Sequence[int] | None = None,
     **placement: Any,
 ) -> Array:
-    """Conv of [N, C, ...] with [M, C / group, ...]; kernel sizes and C are numbers, the rest may be symbols.
+    """Conv of [N, C, ...] with [M, C / group, ...]; sizes may be symbols.
 
     placement: strides, dilations, pads and auto_pad, as in ONNX.
     """
-    kernel = kernel_of(w, kernel_shape)
+    sizes = list(kernel_shape or w.shape[2:])
+    kernel = [size for size in sizes if isinstance(size, int)]
+    if len(kernel) < len(sizes):
+        return with_bias(_conv_by_places(x, w, windows_over(x.shape[2:], sizes, **placement), group), bias)
     channels = w.shape[1]
     taps = unfold(x, windows_over(x.shape[2:], kernel, **placement))
     places = taps[0].shape[2:]
@@ -41,6 +45,41 @@ def conv(
     columns = op.Concat(*grouped, axis=2)
     found = stacked_product(matrix_of(w, group, taps_first=True), columns)
     return with_bias(reshape_to(found, (x.shape[0], w.shape[0], *places)), bias)
+
+
+def _conv_by_places(x: Array, w: Array, windows: Windows, group: int) -> Array:
+    """Conv, without its bias, for kernels whose sizes only the run knows: what a tap reads is gathered by its place.
+
+    Sizes are read from the arrays: what a program calls them may be told by none of these.
+    """
+    held, rank = padded(x, windows.before, windows.after), len(windows.kernel)
+    kernel, steps = op.Shape(w, start=2), np.array(windows.strides, np.int64)
+    counts = op.Add(op.Div(op.Sub(op.Shape(held, start=2), spans_in(kernel, windows)), steps), 1)
+    for axis in range(rank):
+        factors = windows.dilations[axis], windows.strides[axis]
+        of_tap, of_window = (
+            op.Mul(op.Range(0, op.Gather(sizes, axis), 1), factor)
+            for sizes, factor in zip((kernel, counts), factors, strict=True)
+        )
+        held = op.Gather(held, op.Add(op.Unsqueeze(of_tap, [1]), of_window), axis=2 + 2 * axis)
+    columns = op.Transpose(held, perm=[0, 1, *range(2, 2 + 2 * rank, 2), *range(3, 3 + 2 * rank, 2)])
+    matrices = matrix_of(w, group, taps_first=False)
+    ends = [op.ReduceProd(op.Concat(op.Shape(w, start=1, end=2), kernel, axis=0)), op.ReduceProd(counts)]
+    batch, places = op.Shape(x, end=1), fresh("windows")
+    stack = op.Reshape(
+        columns,
+        op.Concat(batch, [group], *ends, axis=0),
+        allowzero=1,
+        types=[Type(x.dtype, (x.shape[0], group, matrices.shape[2], places))],
+    )
+    shape = op.Concat(batch, op.Shape(w, end=1), counts, axis=0)
+    return op.Reshape(stacked_product(matrices, stack), shape, allowzero=1)
+
+
+def spans_in(kernel: Array, windows: Windows) -> Array:
+    """How far windows of these sizes reach, both ends counted."""
+    found: Array = op.Add(op.Mul(op.Sub(kernel, 1), np.array(windows.dilations, np.int64)), 1)
+    return found
 
 
 def conv_transpose(
@@ -56,7 +95,7 @@ def conv_transpose(
     **placement: Any,
 ) -> Array:
     """ConvTranspose of [N, C, ...] with [C, M / group, ...]: a product, each tap of which is added where it belongs."""
-    kernel = kernel_of(w, kernel_shape)
+    kernel = list(kernel_shape or w.shape[2:])
     extra = list(output_padding or (0,) * len(kernel))
     windows = windows_over(x.shape[2:], kernel, **placement)
     if output_shape or auto_pad.startswith("SAME"):
@@ -64,12 +103,26 @@ def conv_transpose(
     batch, results = x.shape[0], w.shape[1]
     rows = reshape_to(x, (batch, group, w.shape[0] // group, product(x.shape[2:])))
     found = stacked_product(op.Transpose(matrix_of(w, group, taps_first=False), perm=[0, 2, 1]), rows)
+    if not all(isinstance(size, int) for size in kernel):
+        columns = reshape_to(found, (batch, product([group * results, *kernel]), product(x.shape[2:])))
+        return with_bias(_added_by_places(columns, op.Shape(x, start=2), op.Shape(w, start=2), windows, extra), bias)
     split = reshape_to(found, (batch, group, results, len(windows.taps), *x.shape[2:]))
     taps = [
         reshape_to(op.Gather(split, np.array(k), axis=3), (batch, group * results, *x.shape[2:]))
         for k in range(len(windows.taps))
     ]
     return with_bias(fold(taps, windows, extra), bias)
+
+
+def _added_by_places(columns: Array, sizes: Array, kernel: Array, windows: Windows, extra: Sequence[int]) -> Array:
+    """`columns`, [N, M * taps, windows], each added where it belongs, for a kernel whose sizes only the run knows.
+
+    Sizes are vectors: what a program calls them may be told by no array here.
+    """
+    whole = op.Add(op.Mul(op.Sub(sizes, 1), np.array(windows.strides, np.int64)), spans_in(kernel, windows))
+    image = added_up(columns, folded(whole, kernel, strides=windows.strides, dilations=windows.dilations))
+    late = [add - high for add, high in zip(extra, windows.after, strict=True)]
+    return padded(image, [-low for low in windows.before], late)
 
 
 def is_cut(attributes: Mapping[str, Any]) -> bool:

@@ -23,18 +23,21 @@ from primsplit.ops import op
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows over the trailing axes of an array, one number for each axis; pads may depend on the array's sizes."""
+    """Windows over the trailing axes of an array, one number for each axis; pads may depend on the array's sizes.
 
-    kernel: tuple[int, ...]
+    What goes tap by tap needs a kernel of numbers.
+    """
+
+    kernel: tuple[Dim, ...]
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
     before: tuple[Dim, ...]
     after: tuple[Dim, ...]
 
     @property
-    def spans(self) -> list[int]:
+    def spans(self) -> list[Dim]:
         """How far each window reaches, both ends counted."""
-        return [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True)]
+        return [span_of(k, d) for k, d in zip(self.kernel, self.dilations, strict=True)]
 
     @property
     def taps(self) -> list[tuple[int, ...]]:
@@ -44,7 +47,7 @@ class Windows:
 
 def windows_over(
     sizes: Sequence[Dim],
-    kernel: Sequence[int],
+    kernel: Sequence[Dim],
     *,
     strides: Sequence[int] | None = None,
     dilations: Sequence[int] | None = None,
@@ -120,7 +123,7 @@ def unfold(x: Array, windows: Windows) -> list[Array]:
     read: dict[tuple[int, ...], Array] = {(): x}
     for i, (count, dilation) in enumerate(zip(windows.kernel, windows.dilations, strict=True)):
         read = {
-            (*tap, k): every(value, first + i, k * dilation, windows.spans[i], windows.strides[i])
+            (*tap, k): every(value, first + i, k * dilation, int(windows.spans[i]), windows.strides[i])
             for tap, value in read.items()
             for k in range(count)
         }
@@ -131,7 +134,7 @@ def pooled(x: Array, windows: Windows, combine: Callable[[Array, Array], Array])
     """Every window's elements combined by an associative function, axis after axis. Padding is left to the caller."""
     first = x.ndim - len(windows.kernel)
     for i, (count, dilation) in enumerate(zip(windows.kernel, windows.dilations, strict=True)):
-        taps = [every(x, first + i, k * dilation, windows.spans[i], windows.strides[i]) for k in range(count)]
+        taps = [every(x, first + i, k * dilation, int(windows.spans[i]), windows.strides[i]) for k in range(count)]
         x = functools.reduce(combine, taps)
     return x
 

@@ -34,9 +34,9 @@ class _Cutting(Rewriter):
             return super().visit(op)
         placed: dict[str, Any] = {name: op.attributes.get(name) for name in ("strides", "dilations")}
         windows = windows_over(shape[2:], op.attributes["kernel_shape"], **placed)
-        if not any(map(_may_skip, shape[2:], windows.strides, windows.spans)):
+        if not any(map(_may_skip, shape[2:], windows.strides, map(int, windows.spans))):
             return super().visit(op)
-        ends = list(map(_end, shape[2:], windows.strides, windows.spans))
+        ends = list(map(_end, shape[2:], windows.strides, map(int, windows.spans)))
         with recorded_beside(op) as around:
             vector = tracing.size_vector(ends)
         axes = tuple(Const(np.array(numbers, np.int64)) for numbers in ([0] * len(ends), range(2, len(shape))))

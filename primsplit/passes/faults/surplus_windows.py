@@ -67,7 +67,7 @@ def _has_more(pool: Op) -> bool:
     windows = windows_over(sizes, given["kernel_shape"], **placed)
     pads = zip(windows.before, windows.after, strict=True)
     test = _ends_late if given.get("ceil_mode", 0) else _may_lack_one
-    return any(map(test, sizes, found[2:], windows.strides, windows.spans, pads))
+    return any(map(test, sizes, found[2:], windows.strides, map(int, windows.spans), pads))
 
 
 def _ends_late(size: Dim, count: Dim, stride: int, span: int, pads: tuple[Dim, Dim]) -> bool:
