@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from primsplit.dependence import SHAPES
-from primsplit.ir import Op, Value, Var, reads
+from primsplit.ir import Const, Op, Value, Var, reads
 from primsplit.rules.table import RULES
 
 
@@ -27,6 +27,15 @@ def dead_ends(ops: Iterable[Op], source: Var) -> list[Op]:
     ops = [op for op in ops if op.kind not in SHAPES]
     active = active_vars(ops, [source])
     return [op for op in ops if any(v in active for v in reads(op)) and not any(v in active for v in op.outputs)]
+
+
+def constants_behind(ops: Sequence[Op], values: Iterable[Value]) -> list[Const]:
+    """The float constants that some values vary with, no operator without a gradient in between."""
+    needed = dict.fromkeys(v for v in values if v.type.is_float)
+    for op in reversed(ops):
+        if not _stops(op) and any(v in needed for v in op.outputs):
+            needed.update(dict.fromkeys(v for v in (*op.inputs, *reads(op)) if v is not None and v.type.is_float))
+    return [v for v in needed if isinstance(v, Const)]
 
 
 def needed_vars(ops: Sequence[Op], active: set[Var], results: Iterable[Value]) -> set[Var]:

@@ -93,15 +93,16 @@ def save_functions(joint: NamedBlock, functions: Mapping[str, NamedBlock], path:
     """Write what calls these model-local functions one after another, and is `joint` from outside. Raises FileError."""
     from primsplit.onnxio.files import write_models
     from primsplit.onnxio.functions import to_function_model
-    from primsplit.onnxio.jumps import find_jumps, told_jumps
+    from primsplit.onnxio.jumps import find_jumps, of_functions, told_jumps
     from primsplit.onnxio.save import tell
     from primsplit.passes.carrying import dtypes_to_carry, in_carriers
 
     with paused():
         names = dtypes_to_carry(joint.block, *(named.block for named in functions.values()))
         called = {name: in_carriers(named, names) for name, named in functions.items()}
-        model = to_function_model(in_carriers(joint, names), called, _told(joint, names))
-        tell(model.proto, told_jumps(find_jumps(joint), lambda value: None))
+        held = in_carriers(joint, names)
+        model = to_function_model(held, called, _told(joint, names))
+        tell(model.proto, told_jumps(of_functions(find_jumps(held), held), model.name_of))
         write_models([(model, path)])
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import onnx
 
-from primsplit.ir import Block, Const, Op, Type, Var, is_call
+from primsplit.ir import Block, Const, Op, Type, Value, Var, is_call
 from primsplit.names import NamedBlock, Names
 from primsplit.onnxio.save import Initializers, Model, Writer, new_model
 from primsplit.onnxio.tensors import fill
@@ -30,7 +30,7 @@ def to_function_model(
         main.call(name, program)
     for output in joint.outputs:
         main.graph.output.append(main.writer.value_info(output, main.types[output]))
-    return Model(main.proto, main.stored.waiting)
+    return Model(main.proto, main.stored.waiting, main.name_of)
 
 
 class _Main:
@@ -47,7 +47,8 @@ class _Main:
         programs = (joint, *functions.values())
         self.writer = Writer(self.stored.hold, {n for p in programs for n in (*p.inputs, *p.outputs)})
         self.ends = frozenset(joint.outputs)
-        self.types = {n: p.type for n, p in zip(joint.inputs, joint.block.params, strict=True)}
+        self.inputs = dict(zip(joint.block.params, joint.inputs, strict=True))
+        self.types = {n: p.type for p, n in self.inputs.items()}
         self.graph.input.extend(self.writer.value_info(n, t) for n, t in self.types.items())
 
     def call(self, name: str, program: NamedBlock) -> None:
@@ -60,6 +61,10 @@ class _Main:
         self.graph.node.add(domain=DOMAIN, op_type=name, name=name, input=inputs, output=program.outputs)
         for output, result in zip(program.outputs, program.block.results, strict=True):
             self.declare(output, result.type)
+
+    def name_of(self, value: Value) -> str | None:
+        """How the graph calls an input or a constant."""
+        return self.inputs.get(value) if isinstance(value, Var) else self.writer.name_of(value)
 
     def declare(self, name: str, type: Type) -> None:
         """Say of which type a value is; of outputs the graph says it itself."""

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequenc
 from dataclasses import dataclass, replace
 from typing import Any
 
-from primsplit.activity import active_vars
+from primsplit.activity import active_vars, constants_behind
 from primsplit.array import Array
 from primsplit.definitions.calling import BoundRule
 from primsplit.definitions.jumps import JUMP, jumping, leaning
 from primsplit.errors import ParseError
-from primsplit.ir import Block, Op, Value, Var, reads, walk
+from primsplit.ir import Block, Const, Op, Value, Var, reads, walk
 from primsplit.names import NamedBlock
 from primsplit.onnxio.constants import Constants
 from primsplit.onnxio.sequences import Entry
@@ -27,11 +27,12 @@ TOLD = "primsplit.jumps"
 
 @dataclass(frozen=True, slots=True)
 class Jumping:
-    """An operator that jumps, the values that it reads, and the names of the inputs and outputs that it is between."""
+    """An operator that jumps, the values that it reads, the constants behind them, the inputs and outputs around it."""
 
     name: str
     because: str
     numbers: tuple[Value, ...]
+    weights: Sequence[Const]
     inputs: list[str]
     outputs: list[str]
 
@@ -56,8 +57,16 @@ def find_jumps(named: NamedBlock) -> list[Jumping]:
         results = zip(named.outputs, block.results, strict=True)
         outputs = [n for n, r in results if isinstance(r, Var) and r in moved]
         if outputs:
-            found += [Jumping(*told, _numbers(op), inputs, outputs) for told in sorted(jumps)]
+            numbers = _numbers(op)
+            weights = constants_behind(before, numbers)
+            found += [Jumping(*told, numbers, weights, inputs, outputs) for told in sorted(jumps)]
     return found
+
+
+def of_functions(jumps: Iterable[Jumping], named: NamedBlock) -> list[Jumping]:
+    """The jumps of what is written as functions: the numbers are inside of them, the main graph has what is behind."""
+    params = dict(zip(named.inputs, named.block.params, strict=True))
+    return [replace(jump, numbers=(*(params[n] for n in jump.inputs), *jump.weights)) for jump in jumps]
 
 
 def _numbers(op: Op) -> tuple[Value, ...]:

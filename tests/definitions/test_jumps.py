@@ -209,6 +209,21 @@ def test_so_is_a_derivative_by_a_weight_before_it_in_a_file_that_is_loaded_again
             np.testing.assert_array_equal(found, wanted)
 
 
+def test_a_file_of_functions_refuses_by_the_weights_that_it_calls_them_with(tmp_path: Path) -> None:
+    text = WEIGHTED % (BEFORE["beside an input"][0] % TREE)
+    text = text.replace("float[N, 2] x", "float[N, 40] x").replace("float[2, 2] w = {1, 2, 3, 4}, ", "")
+    proto = onnx.parser.parse_model(text)
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(np.ones((40, 2), np.float32), "w"))
+    onnx.save(proto, tmp_path / "pipeline.onnx")
+    made = ps.split(ps.load(tmp_path / "pipeline.onnx"), wrt="v", seed="ones")
+    made.save(str(tmp_path / "functions.onnx"), "functions")
+    program = ps.load(tmp_path / "functions.onnx")
+    for source in ("w", "x"):
+        with pytest.raises(MissingRule, match=r"^TreeEnsembleRegressor has no derivative"):
+            ps.split(program, wrt=source, of="y", seed="ones")
+    ps.split(program, wrt="v", of="y", seed="ones")
+
+
 def test_a_file_whose_values_have_other_names_refuses_by_its_inputs(tmp_path: Path) -> None:
     onnx.save(onnx.parser.parse_model(WEIGHTED % (BEFORE["beside an input"][0] % TREE)), tmp_path / "pipeline.onnx")
     ps.load(tmp_path / "pipeline.onnx").save(tmp_path / "written.onnx")
