@@ -145,10 +145,3 @@ def test_unique_of_a_dtype_that_onnx_lacks_is_refused_at_the_users_line() -> Non
     with pytest.raises(UnsupportedFunction, match="unique has no form for uint64") as caught:
         ps.trace(np.unique, np.zeros(3, np.uint64))
     assert "no form" in str(caught.value)
-
-
-def test_a_fold_along_a_size_known_only_at_run_time_names_scan() -> None:
-    with pytest.raises(ConcretizationError, match="goes along an axis of size N") as caught:
-        ps.trace(np.subtract.reduce, ps.spec("float64", ["N"]))
-    assert "scan" in str(caught.value)
-    assert "test_ordering.py" in str(caught.value)
