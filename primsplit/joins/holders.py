@@ -14,6 +14,7 @@ from primsplit.dims import Size
 from primsplit.fingerprint import is_library
 from primsplit.functionlike import FunctionLike
 from primsplit.numpy.complex.handle import ComplexArray
+from primsplit.substitutes.plain_arrays import Table
 from primsplit.substitutes.table import ModuleSubstitute, Substitute
 
 HELPER = "_joins_"
@@ -41,6 +42,11 @@ def reached(values: Iterable[Any], holds: Callable[[Any], list[Any]]) -> Iterato
 _PLAIN = frozenset({int, float, complex, str, bytes, bool, type(None), np.float64, np.float32, np.int64})
 
 
+def is_numpys(value: Any) -> bool:
+    """True for an array of NumPy's, and for the table that shows one where a function is run again."""
+    return type(value) is np.ndarray or type(value) is Table
+
+
 def roots_of(array: Any) -> list[Any]:
     """The arrays that this one is a view of, or may be, and which are views of none; or itself."""
     return [base for base in (array, *bases_of(array)) if next(bases_of(base), None) is None]
@@ -50,7 +56,7 @@ def bases_of(array: Any) -> Iterator[Any]:
     """What an array is a view of, or may be one of, what those are views of, and so on."""
     if type(array) is Array:
         yield from views.bases_of(array)
-    while type(array) is np.ndarray and array.base is not None:
+    while is_numpys(array) and array.base is not None:
         array = array.base
         yield array
 
@@ -105,7 +111,7 @@ def _is_pythons(name: str) -> bool:
 
 def hides(value: Any) -> bool:
     """True for what may hold more than is seen: an object of a library's, or one that comes from its class."""
-    if type(value) in {np.ndarray, Array, ComplexArray}:
+    if type(value) in {np.ndarray, Table, Array, ComplexArray}:
         return bool(value.dtype.hasobject)
     if isinstance(value, FunctionLike):
         return value.called is None

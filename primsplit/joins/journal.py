@@ -13,8 +13,9 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.branching.paths import NotJoined
-from primsplit.joins.holders import is_users_object, written_with
+from primsplit.joins.holders import is_numpys, is_users_object, written_with
 from primsplit.numpy.complex.handle import ComplexArray
+from primsplit.numpy.ufuncs import plain_out
 from primsplit.views import Choice, View
 
 Content = dict[Any, Any]
@@ -70,7 +71,9 @@ class Journal:
             return
         if isinstance(owner, int | float | complex | str | tuple | np.generic) and attribute is None:
             return
-        if type(owner) is np.ndarray and attribute is None and not self.is_known(owner):
+        if is_numpys(owner) and attribute is None:
+            if self.is_known(owner):
+                raise plain_out("a NumPy array is written to in one branch", owner)
             return
         if not (_is_container(owner) if attribute is None else _only_holds(owner, attribute)):
             raise NotJoined(self.at, "it writes to what is no traced array, list, dictionary or plain object")

@@ -13,10 +13,10 @@ from primsplit.branching.exploring import scalar_condition
 from primsplit.branching.paths import NotJoined
 from primsplit.branching.raising import raising_op
 from primsplit.control.branching import choose
-from primsplit.errors import PrimsplitError, TraceError
+from primsplit.errors import DtypeError, PrimsplitError, TraceError
 from primsplit.ir import walk
 from primsplit.joins.harmless import UNKNOWN, Callers, files_to_note, is_harmless, meaning, what_does_more
-from primsplit.joins.holders import bases_of, hides, reached, roots_of, seen
+from primsplit.joins.holders import bases_of, hides, is_numpys, reached, roots_of, seen
 from primsplit.joins.journal import Journal, content, journal
 from primsplit.joins.places import Places
 from primsplit.joins.plainer import RESULT
@@ -114,12 +114,11 @@ class Statement:
         sides = [self._run(False), self._run(True)]
         try:
             found = choose(scalar_condition(test), sides, (), besides=self._besides)
-        except NotJoined:
-            raise
-        except PrimsplitError as error:
-            raise self.refusal(error.what) from error
         except Exception as error:
-            raise self.refusal(f"a side raises {type(error).__name__}: {error}") from error
+            if isinstance(error, NotJoined) or _is_of_known_numbers(error):
+                raise
+            raised = f"a side raises {type(error).__name__}: {error}"
+            raise self.refusal(error.what if isinstance(error, PrimsplitError) else raised) from error
         finally:
             self._take_back()
         blocks = (block for made in into.ops[before:] for block in made.blocks())
@@ -162,7 +161,7 @@ class Statement:
         for k, (own, made) in enumerate(self.runs):
             left = [own[name] for name in self._rebound() if made[name] is not own[name]]
             leaves = parted(trees.leaves_or_none([*left, *(row[k] for row in rows.values())]))
-            arrays = [v for v in leaves if _is_array(v) or type(v) is np.ndarray]
+            arrays = [v for v in leaves if _is_array(v) or is_numpys(v)]
             roots = [id(root) for v in arrays for root in roots_of(v)]
             made_here = {id(root): root for v in arrays for root in self._not_followed(v, own)}
             shared = [root for root in made_here.values() if roots.count(id(root)) > 1]
@@ -215,11 +214,11 @@ class Statement:
 
     def _is_known(self, value: Any) -> bool:
         """True where what was there before the statement may show a list, a dictionary or an array of known numbers."""
-        (value,) = roots_of(value) if type(value) is np.ndarray else (value,)
+        (value,) = roots_of(value) if is_numpys(value) else (value,)
         if not isinstance(value, np.ndarray | list | dict):
             return True
         before = (other for other in (*self.given, *self.read) if not is_missing(other))
-        return any(part is value or hides(part) for part in reached(before, seen))
+        return any(part is value or hides(part) or _shows_memory(part, value) for part in reached(before, seen))
 
     def _shown_with(self, array: Array) -> list[Array]:
         """The arrays that are lent to a side with this one: what shows it, all that those show, and so on.
@@ -305,7 +304,7 @@ class Statement:
         """The error for a name that may hold an array from before; one of known numbers may be traced, run again."""
         why = f"{_told(name)} is one of several arrays, which may be written to later"
         place = made_at(base)
-        if type(base) is not np.ndarray or (is_again() and place is None):
+        if not is_numpys(base) or (is_again() and place is None):
             return self.refusal(why)
         error = TraceError(why, place=tracing.user_place(), cure=f"Give it one of its own: {name} = {name}.copy().")
         error.again, error.made_at = True, place
@@ -314,9 +313,14 @@ class Statement:
     def _from_before(self, value: Any) -> Any:
         """The array from before the statement that this one is, or a view of; None for any other."""
         if not _is_array(value):
-            return value if type(value) is np.ndarray and self._is_known(value) else None
+            return value if is_numpys(value) and self._is_known(value) else None
         shown = (array for array in (value, *bases_of(value)) if tracing.is_open(array.recording))
         return next(shown, None)
+
+
+def _is_of_known_numbers(error: Exception) -> bool:
+    """True for a write to an array of known numbers, which another run may have as a traced one."""
+    return isinstance(error, DtypeError) and error.again and (error.made_at is not None or not is_again())
 
 
 def _told(name: str) -> str:
@@ -335,6 +339,11 @@ def _is_shown_whole(root: Any, arrays: Sequence[Any]) -> bool:
         return all(may_be_it(base) for base in array.view_of.bases if _shows(base, root))
 
     return first is not None and all(map(may_be_it, showing))
+
+
+def _shows_memory(part: Any, root: Any) -> bool:
+    """True for a NumPy array that is a view of this one."""
+    return is_numpys(part) and _shows(part, root)
 
 
 def _shows(array: Any, root: Any) -> bool:
@@ -367,7 +376,7 @@ def _is_value(value: Any) -> bool:
     """True for what an If may give."""
     if type(value) is tuple or (isinstance(value, tuple) and hasattr(value, "_fields")):
         return all(map(_is_value, value))
-    return _is_number(value) or type(value) is np.ndarray
+    return _is_number(value) or is_numpys(value)
 
 
 def is_same(value: Any, other: Any) -> bool:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.ir import Const
-from primsplit.joins.holders import bases_of
+from primsplit.joins.holders import bases_of, is_numpys
 from primsplit.nested import same_everywhere
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.ufuncs import plain_out
@@ -65,6 +65,10 @@ class Known(Array):
         """Refused with a DtypeError that has the function run again, with a traced array in its place."""
         raise plain_out("a traced value is written into a NumPy array", self.held)
 
+    def poison(self) -> None:
+        """Refused likewise: what Python reads of the array would not be stopped."""
+        raise plain_out("a traced value may be written into a NumPy array", self.held)
+
 
 class Pointers:
     """The arrays that the values of a statement may be, by their numbers, and the number of each value.
@@ -111,8 +115,9 @@ class Pointers:
 
     def _number(self, array: Any, before: Before, new: Callable[[Any], int]) -> Number | None:
         """The number of an array; None for another view of one from before. `new` tells that of one that is new."""
+        is_older = isinstance(array, Known) and array.recording is not tracing.current()
         array = array.held if isinstance(array, Known) else array
-        old = before(array)
+        old = array if is_older else before(array)
         if isinstance(array, np.ndarray):
             return _one(new(array) if old is None else self._of_known(array))
         view = array.view_of if old is None else old.view_of
@@ -233,7 +238,7 @@ def _is_complex(leaf: Any) -> bool:
 
 def _has_elements(leaf: Any) -> bool:
     """True for an array that may be written to, and for one of known numbers, which the other side may give it for."""
-    return not leaf.is_number() if type(leaf) is Array else type(leaf) is np.ndarray
+    return not leaf.is_number() if type(leaf) is Array else is_numpys(leaf)
 
 
 def _one(number: int) -> Number:

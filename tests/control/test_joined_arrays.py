@@ -98,9 +98,52 @@ def held_after_it_was_written(x):
     return total
 
 
+def counted_in_known_numbers(x):
+    counts = np.zeros(6).reshape(3, 2)
+    for value in x:
+        if value > 0:
+            counts[0, 1] += 1.0
+        else:
+            counts[2] -= 2.0
+    return np.sum(counts @ x[:2])
+
+
+def known_numbers_seen_in_a_view(x):
+    marks = np.arange(6.0)
+    some = marks[1:3]
+    for value in x:
+        if value > 0:
+            some[0] = 5.0
+        else:
+            marks[2] = -1.0
+    return np.sum(marks[:5] * x) + np.sum(some * x[3:])
+
+
+def known_numbers_or_made(x):
+    marks = np.arange(6.0)
+    some = marks[1:3]
+    for value in x:
+        some = some if value > 0 else np.sin(some) * x[0]
+    some[0] += x[1]
+    return np.sum(marks[:5] * x) + np.sum(some)
+
+
+LEVEL = np.full(2, 0.5)
+
+
+def known_numbers_of_the_module(x):
+    rates, level = np.zeros(2), LEVEL
+    rates[0] = x[0]
+    for value in x:
+        if value > 0:
+            level = np.cos(level) + rates
+    return np.sum(level * x[:2])
+
+
 JOINED = [
     steps_of_an_object, another_array_or_written, in_a_dictionary, under_two_names, seen_in_a_view,
-    held_after_it_was_written,
+    held_after_it_was_written, counted_in_known_numbers, known_numbers_seen_in_a_view, known_numbers_or_made,
+    known_numbers_of_the_module,
 ]  # fmt: skip
 
 
@@ -148,7 +191,22 @@ def perhaps_a_copy(x):
     return total
 
 
-@pytest.mark.parametrize("function", [two_objects_with_one_array, seen_in_a_view_of_the_side, perhaps_a_copy])
+def one_row_or_another_of_known_numbers(x):
+    marks = np.arange(6.0).reshape(3, 2)
+    row = marks[0]
+    for value in x:
+        if value > 0:
+            row = marks[1]
+    row[0] = x[0]
+    return np.sum(marks * np.outer(x[:3], x[3:]))
+
+
+REFUSED = [
+    two_objects_with_one_array, seen_in_a_view_of_the_side, perhaps_a_copy, one_row_or_another_of_known_numbers,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", REFUSED)
 def test_arrays_that_others_show_are_right_or_refused(function: Callable[..., Any]) -> None:
     for x in (FIVE, -FIVE):
         try:
@@ -156,3 +214,18 @@ def test_arrays_that_others_show_are_right_or_refused(function: Callable[..., An
         except ps.PrimsplitError:
             continue
         np.testing.assert_allclose(traced(x), function(x), rtol=1e-12)
+
+
+def test_one_of_more_arrays_than_are_followed_is_not_written_to() -> None:
+    def written(x):
+        marks = np.arange(6.0).reshape(3, 2)[:2]
+        row = marks[0]
+        for value in x:
+            if value > 0:
+                row = marks[1]
+        row[0] = x[0]
+        return np.sum(marks[:, 0]) * x[1]
+
+    x = np.tile(FIVE, 13)
+    with pytest.raises(ps.PrimsplitError, match="one of several arrays"):
+        ps.trace(written, x)
