@@ -9,13 +9,11 @@ from primsplit.numpy.ufuncs import ELEMENTWISE
 
 families = import_families(
     "primsplit.numpy",
-    "arithmetic", "bits", "comparison", "counting", "exponential", "rounding", "selection", "special",
+    "arithmetic", "bits", "comparison", "counting", "divisors", "exponential", "rounding", "selection", "special",
     "transformations", "trigonometric",
 )  # fmt: skip
 
 REFUSED = {
-    "gcd": "it is an algorithm with as many steps as its numbers need",
-    "lcm": "it is an algorithm with as many steps as its numbers need",
     "nextafter": "ONNX cannot read or write the bits of a float",
     "spacing": "ONNX cannot read or write the bits of a float",
     "isnat": "there are no dates here",

@@ -9,6 +9,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements, unsupported
+from primsplit.broadcasting import expand_to
 from primsplit.dims import Size
 from primsplit.errors import DtypeError
 from primsplit.numpy.axes import array_like
@@ -164,7 +165,27 @@ def ufunc_at(ufunc: np.ufunc, x: Any, key: Any, *operands: Any) -> None:
             v = op.Reciprocal(v)
         x.assign(write(x, entries, v, _REDUCTIONS[ufunc.__name__]))
     else:
+        _at_one_by_one(ufunc, x, key, operand)
+
+
+FEW = 64
+"""Up to so many elements that are named twice are written one by one."""
+
+
+def _at_one_by_one(ufunc: np.ufunc, x: Array, key: Any, operand: Sequence[Array]) -> None:
+    """`ufunc.at` for elements that are known, in their order. Raises UnsupportedFunction for others, or for many."""
+    given = [array_like(k).known() for k in (key if isinstance(key, tuple) else (key,)) if not isinstance(k, slice)]
+    known = [k for k in given if k is not None and k.dtype.kind in "iu"]
+    is_whole = len(known) == (len(key) if isinstance(key, tuple) else 1)
+    if not is_whole or np.broadcast(*known).size > FEW:
         raise unsupported(f"np.{ufunc.__name__}.at with an index array that may name an element twice")
+    places = np.broadcast_arrays(*known)
+    shape = (*places[0].shape, *x.shape[len(places) :])
+    values = [expand_to(v, shape) for v in operand]
+    for at in np.ndindex(places[0].shape):
+        entries = read_key(x.shape, tuple(int(p[at]) for p in places))
+        new = call_ufunc(ufunc, read(x, entries), *(getitem(v, at) for v in values))
+        x.assign(write(x, entries, cast_to(new, x.dtype)))
 
 
 def _names_once(entries: Sequence[Entry]) -> bool:

@@ -14,11 +14,12 @@ from primsplit import dims, tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import full, reshape_to, transpose
 from primsplit.dims import Dim, Size
-from primsplit.errors import ShapeError, UnsupportedFunction
+from primsplit.errors import ShapeError
 from primsplit.numpy.axes import array_like, delivered, joined_last, many_axes, size_as, with_ones
 from primsplit.numpy.ordering import sorted_along
 from primsplit.numpy.reductions import is_half, of_nothing, reduced
 from primsplit.numpy.ufuncs import cast_to
+from primsplit.numpy.weighted_quantiles import weighted_quantiles
 from primsplit.ops import op
 
 Places = tuple[Any, Any, Any]
@@ -211,13 +212,16 @@ def _quantile_argument(q: Any) -> tuple[Any, bool]:
     return (array if array.dtype.kind == "f" else array.astype(np.float64)), weak
 
 
-def _refuse_weights(weights: Any) -> None:
-    if weights is not None:
-        raise UnsupportedFunction(
-            "weighted quantiles have no form for traced arrays",
-            place=tracing.user_place(),
-            cure="Sort with np.argsort, take np.cumsum of the weights and np.searchsorted in it.",
-        )
+def _weighted(
+    a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, *, weights: Any, skip_nan: bool
+) -> Array:
+    if method != "inverted_cdf":
+        raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+    x = array_like(a)
+    axes = many_axes(axis, x.ndim)
+    flat = reshape_to(q, (q.size,)) if isinstance(q, Array) else q.reshape(-1)
+    found = weighted_quantiles(x, flat, weights, axis, axes, skip_nan=skip_nan)
+    return delivered(_placed(found, q.shape, x.ndim, axes, bool(keepdims)), out)
 
 
 def _percentile_argument(a: Any, q: Any) -> tuple[Any, bool]:
@@ -242,10 +246,11 @@ def _make(name: str, *, percent: bool, skip_nan: bool) -> None:
         *,
         weights: Any = None,
     ) -> Array:
-        _refuse_weights(weights)
         if method == "linear" and not (percent or isinstance(q, Array)) and np.asarray(q).dtype.kind in "iu":
             method = "lower"  # the smallest and the largest element, in their own dtype
         quantiles, weak = _percentile_argument(a, q) if percent else _quantile_argument(q)
+        if weights is not None:
+            return _weighted(a, quantiles, axis, out, method, keepdims, weights=weights, skip_nan=skip_nan)
         return _quantiles(a, quantiles, axis, out, method, keepdims, weak=weak, skip_nan=skip_nan)
 
     implements(getattr(np, name))(function)

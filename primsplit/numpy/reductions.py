@@ -43,10 +43,14 @@ def sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def summed_in(x: Array, dtype: npt.DTypeLike | None) -> tuple[Array, np.dtype[Any]]:
-    """`x` in what it is added up or multiplied in, and the result's dtype. Truth values are counted."""
+    """`x` in what it is added up or multiplied in, and the result's dtype. Truth values are counted.
+
+    ONNX adds no integers of 8 or 16 bits: what they are in 64 bits wraps to the same.
+    """
     wanted = sum_dtype(x.dtype) if dtype is None else np.dtype(dtype)
     found = cast_to(x, wanted)
-    return cast_to(found, np.int64) if wanted == np.bool_ else found, wanted
+    is_narrow = wanted.kind in "biu" and wanted.itemsize < 4
+    return cast_to(found, np.int64) if is_narrow else found, wanted
 
 
 def masked(x: Array, where: Any, fill: Any) -> Array:
@@ -211,9 +215,17 @@ def mean(
     *,
     where: Any = True,
 ) -> Array:
-    """np.mean: integers in float64, float16 in float32 and rounded back."""
+    """np.mean: integers in float64, float16 in float32 and rounded back. In an integer dtype fractions are lost."""
     x = array_like(a)
     axes = many_axes(axis, x.ndim)
+    if dtype is not None and np.dtype(dtype).kind in "iu":
+        added = total(x, axes, dtype, None, keepdims, where=where)
+        count = (
+            size_as(count_along(x, axes), np.float64)
+            if where is True
+            else counted_where(where, x, axes, keepdims, np.float64)
+        )
+        return delivered(cast_to(cast_to(added, np.float64) / count, dtype), out)
     wide, result_dtype = widened(x, dtype, "mean")
     if where is not True:
         counted = counted_where(where, x, axes, keepdims, wide.dtype)

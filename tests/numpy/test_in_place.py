@@ -139,6 +139,8 @@ WRITES: dict[str, Write] = {
     "divide.at": at(np.divide, ([0, 2, 0],), lambda v: v),
     "maximum.at": at(np.maximum, ([0, 2, 0],), lambda v: np.stack([v, v * 2, v * 3])),
     "minimum.at": at(np.minimum, ([0, 2, 0], [1, 1, 1]), lambda v: v),
+    "power.at": at(np.power, ([0, 2, 0],), lambda v: 2.0),
+    "arctan2.at": at(np.arctan2, ([0, 2, 0], [1, 1, 1]), lambda v: v[:3]),
     "arctan2.at with different indices": at(np.arctan2, [0, 2], lambda v: v),
     "a view of a row": chained,
     "a view of a view": view_of_view,

@@ -1,13 +1,14 @@
 """Medians and quantiles: values against NumPy, gradients against central differences."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import ShapeError, UnsupportedFunction
+from primsplit.errors import ShapeError
 from primsplit.numpy.quantiles import METHODS
 from tests.numpy.agreement import check_agrees, check_grads, gapped
 
@@ -71,6 +72,28 @@ def test_a_quantile_outside_its_range_is_one_error_at_the_users_line() -> None:
         ps.trace(lambda x: np.quantile(x, 0.5, method="cubic"), M)
 
 
-def test_weighted_quantiles_are_refused_with_the_way_out() -> None:
-    with pytest.raises(UnsupportedFunction, match="weighted quantiles"):
-        ps.trace(lambda x: np.quantile(x, 0.5, method="inverted_cdf", weights=np.ones(5), axis=1), M)
+WEIGHTED: dict[str, Callable[[Any, Any], Any]] = {
+    "quantile": lambda x, w: np.quantile(x, [0.0, 0.3, 0.7], axis=1, weights=w, method="inverted_cdf"),
+    "quantile of all": lambda x, w: np.quantile(x, 0.4, weights=w, method="inverted_cdf", keepdims=True),
+    "percentile by a vector": lambda x, w: np.percentile(x, 60, axis=0, weights=w[:, 0], method="inverted_cdf"),
+    "nanquantile": lambda x, w: np.nanquantile(x, [0.2, 1], axis=(1, 0), weights=w, method="inverted_cdf"),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_a_weighted_quantile_is_numpys_with_the_gradient_of_what_it_chooses(name: str) -> None:
+    w = np.random.default_rng(1).integers(0, 4, M.shape) + np.eye(*M.shape)
+    check_agrees(WEIGHTED[name], M, w)
+    check_grads(lambda x: WEIGHTED[name](x, w), M, symbolic=False)
+    with_nan = np.where(np.eye(*M.shape) > 0, np.nan, M)
+    check_agrees(WEIGHTED[name], with_nan, w)
+
+
+def test_a_run_of_weights_that_are_all_zero_fails_as_numpy_does() -> None:
+    function, x = WEIGHTED["quantile"], M.copy()
+    with pytest.raises(ValueError, match="all zero"):
+        function(x, np.zeros_like(x))
+    with pytest.raises(ps.PrimsplitError, match=r"test_quantiles\.py"):
+        ps.trace(function, x, x)(x, np.zeros_like(x))
+    with pytest.raises(ValueError, match="inverted_cdf"):
+        ps.trace(lambda x: np.quantile(x, 0.5, weights=x), x)

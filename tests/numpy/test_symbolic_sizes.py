@@ -46,6 +46,9 @@ def partitioned(x: Any) -> Any:
 
 
 FUNCTIONS: dict[str, Row] = {
+    "broadcast_shapes": (lambda x, y: np.zeros(np.broadcast_shapes(x.shape, y.shape)) + x * y, (X, Y)),
+    "unravel_index": (lambda x: x * np.unravel_index([0, 0], x.shape)[1][0] + x, (X[:1, :1],)),
+    "ravel_multi_index": (lambda x: x * np.ravel_multi_index(([0], [0]), x.shape) + x, (X[:1, :1],)),
     "angle": (lambda x, y: np.angle(x + 1j * y), (X, Y)),
     "conjugate": (lambda x, y: parts(np.conjugate(x + 1j * y) * 1j), (X, Y)),
     "astype": (lambda x: (*parts(x.astype(complex) * 2j), x.astype(np.float64)), (X,)),
