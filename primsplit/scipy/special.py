@@ -8,7 +8,7 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.calls.primitive import primitive, rrule, stop_gradient
-from primsplit.lifting import array_like
+from primsplit.lifting import array_like, plain_or_traced
 from primsplit.numpy.complex.handle import refused
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.reductions import extremum, is_half
@@ -110,11 +110,24 @@ def softmax(x: Any, axis: Axis = None) -> Any:
     """exp(x) / sum(exp(x)) along the axes."""
     if holds_complex(x):
         return _shares(x, axis)[0]
+    if _is_narrow(x):
+        return _as_exponentials(softmax(floating(x), axis), x)
     x = floating(x)
     axes = _axes(x, axis)
     if isinstance(x, Array) and len(axes) == 1:
         return op.Softmax(x, axis=axes[0])
     return np.exp(log_softmax(x, axis))
+
+
+def _is_narrow(x: Any) -> bool:
+    """True for integers of 8 or 16 bits, whose exponentials NumPy rounds to few digits."""
+    dtype = plain_or_traced(x).dtype
+    return dtype.kind in "iu" and dtype.itemsize < 4
+
+
+def _as_exponentials(found: Any, x: Any) -> Any:
+    """`found` in the dtype of np.exp(x), as SciPy has it."""
+    return found.astype(np.exp(np.zeros((), plain_or_traced(x).dtype)).dtype)
 
 
 def _shares(x: Any, axis: Axis) -> tuple[Any, Any]:
@@ -134,6 +147,8 @@ def log_softmax(x: Any, axis: Axis = None) -> Any:
     """x - log(sum(exp(x))) along the axes."""
     if holds_complex(x):
         return _shares(x, axis)[1]
+    if _is_narrow(x):
+        return _as_exponentials(log_softmax(floating(x), axis), x)
     x = floating(x)
     axes = _axes(x, axis)
     if isinstance(x, Array) and len(axes) == 1:

@@ -55,3 +55,13 @@ def test_what_scipy_gives_in_float64_has_that_dtype(name: str) -> None:
     value, gradient = ps.value_and_grad(lambda a: np.sum(function(a)))(x)
     assert (value.dtype, gradient.dtype) == (np.sum(function(x)).dtype, np.float32)
     np.testing.assert_allclose(value, np.sum(function(x)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float16"])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_shares_of_whole_numbers_have_the_dtype_of_their_exponentials(name: str, dtype: str) -> None:
+    x, function = np.array([[1, -3, 2], [0, 5, 4]], dtype), getattr(scipy.special, name)
+    wanted = function(x, axis=1)
+    found = ps.trace(lambda x: getattr(scipy.special, name)(x, axis=1), x)(x)
+    assert found.dtype == wanted.dtype
+    np.testing.assert_allclose(found, wanted, rtol=2e-3 if wanted.dtype == np.float16 else 1e-6)
