@@ -138,6 +138,73 @@ def detection_head(torch: Any) -> Any:
     return applied(torch, function, anchors=anchors, **convolutions)
 
 
+def selective_scan(torch: Any) -> Any:
+    def function(self: Any, x: Any) -> Any:
+        decays, sources, reads = self.three(x).split([4, 2, 2], -1)
+        steps = torch.nn.functional.softplus(decays)
+        kept = torch.exp(-steps[..., None] * torch.exp(self.rates))
+        added = (steps * x)[..., None] * sources[:, :, None]
+        state, found = torch.zeros(x.shape[0], 4, 2, dtype=x.dtype), []
+        for k in range(x.shape[1]):
+            state = kept[:, k] * state + added[:, k]
+            found.append((state * reads[:, k, None]).sum(-1))
+        return torch.stack(found, 1) * torch.nn.functional.silu(x)
+
+    rates = torch.nn.Parameter(torch.zeros(4, 2))
+    return applied(torch, function, three=torch.nn.Linear(4, 8), rates=rates)
+
+
+def routed_experts(torch: Any) -> Any:
+    def function(self: Any, x: Any) -> Any:
+        shares = self.gate(x).softmax(-1)
+        best, which = shares.topk(2, -1)
+        weights = torch.zeros_like(shares).scatter(1, which, best / best.sum(-1, keepdim=True))
+        hidden = torch.nn.functional.silu(torch.einsum("nd,edh->neh", x, self.wide))
+        return (torch.einsum("neh,ehd->ned", hidden, self.narrow) * weights[..., None]).sum(1)
+
+    wide, narrow = (torch.nn.Parameter(torch.zeros(3, *shape)) for shape in ((4, 6), (6, 4)))
+    return applied(torch, function, gate=torch.nn.Linear(4, 3), wide=wide, narrow=narrow)
+
+
+def rotary_block(torch: Any) -> Any:
+    """Grouped queries, rotary positions, root mean squares, a gated layer."""
+
+    def turned(self: Any, x: Any) -> Any:
+        return x * self.cos.to(x.dtype) + torch.cat([-x[..., 1:], x[..., :1]], -1) * self.sin.to(x.dtype)
+
+    def function(self: Any, x: Any) -> Any:
+        functional = torch.nn.functional
+        h = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.scale
+        query, key, value = (layer(h).unflatten(-1, (-1, 2)).transpose(1, 2) for layer in self.three)
+        keys, values = (part.repeat_interleave(2, 1) for part in (turned(self, key), value))
+        mixed = functional.scaled_dot_product_attention(turned(self, query), keys, values, is_causal=True)
+        x = x + self.one(mixed.transpose(1, 2).flatten(2))
+        return x + self.down(functional.silu(self.gate(x)) * self.up(x))
+
+    nn, angles = torch.nn, torch.arange(4)[:, None] * torch.ones(2)
+    return applied(
+        torch,
+        function,
+        scale=nn.Parameter(torch.zeros(8)),
+        three=nn.ModuleList([nn.Linear(8, width) for width in (8, 4, 4)]),
+        one=nn.Linear(8, 8),
+        gate=nn.Linear(8, 6),
+        up=nn.Linear(8, 6),
+        down=nn.Linear(6, 8),
+        cos=angles.cos(),
+        sin=angles.sin(),
+    )
+
+
+def spatial_transformer(torch: Any) -> Any:
+    def function(self: Any, x: Any) -> Any:
+        turn = torch.tanh(self.layer(x.flatten(1))).view(-1, 2, 3) / 4 + torch.eye(2, 3, dtype=x.dtype)
+        grid = torch.nn.functional.affine_grid(turn, list(x.shape), align_corners=False)
+        return self.after(torch.nn.functional.grid_sample(x, grid, align_corners=False, padding_mode="reflection"))
+
+    return applied(torch, function, layer=torch.nn.Linear(16, 6), after=torch.nn.Conv2d(1, 2, 3))
+
+
 ARCHITECTURES: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
     "U-Net": (u_net, (2, 1, 4, 6)),
     "GPT block": (gpt_block, (2, 4, 8)),
@@ -146,6 +213,10 @@ ARCHITECTURES: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
     "autoencoder": (autoencoder, (4, 6)),
     "graph network": (graph_network, (4, 4)),
     "detection head": (detection_head, (2, 4, 3, 3)),
+    "selective scan": (selective_scan, (2, 5, 4)),
+    "routed experts": (routed_experts, (5, 4)),
+    "rotary block": (rotary_block, (2, 4, 8)),
+    "spatial transformer": (spatial_transformer, (2, 1, 4, 4)),
 }
 
 
