@@ -1,6 +1,7 @@
 """What is asked of a traced array that only a run can answer, and what to write instead."""
 
 import builtins
+import re
 import sys
 import typing
 from abc import ABCMeta
@@ -22,14 +23,25 @@ def literal_size(dim: Dim, what: str) -> int:
         told = Size.told(dim)
         if told is not None:
             return told
+        is_counted = _COUNTED.search(dim.text) is not None
         raise NumberAsked(
-            f"{what} asks for the size {dim}, which is known only at run time",
+            f"{what} asks for {'a size' if is_counted else f'the size {dim}'}, which is known only at run time",
             place=tracing.user_place(),
-            cure=_instead_of_loop(what)
-            or "Work on the whole axis at once, loop with ps.scan or ps.fori_loop, or give it a fixed size.\n"
-            "  To calculate with it, write x.shape[0].",
+            cure=_instead_of_loop(what) or (_OF_NUMBERS if is_counted else _OF_SIZES),
         )
     return dim
+
+
+_COUNTED = re.compile(r"[A-Za-z]_\d+\b")
+"""In the names of sizes that a trace makes, which tell its user nothing."""
+_OF_SIZES = (
+    "Work on the whole axis at once, loop with ps.scan or ps.fori_loop, or give it a fixed size.\n"
+    "  To calculate with it, write x.shape[0]."
+)
+_OF_NUMBERS = (
+    "Work on the whole axis at once, or loop with ps.scan, ps.fori_loop or ps.while_loop.\n"
+    "  On arrays, branches='guard' records the numbers that they tell."
+)
 
 
 def _instead_of_loop(what: str) -> str:
