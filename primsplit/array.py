@@ -156,8 +156,8 @@ class Array(Operators, metaclass=ComparedClass):
     def viewing(
         self, base: "Array", read: Callable[["Array"], "Array"], write: Callable[["Array", "Array"], "Array"] | None
     ) -> "Array":
-        """The handle itself, declared a view of `base`."""
-        return self.being(View(base, read, write))
+        """The handle itself, declared a view of `base`; of a number there are none, `x[0][None]` is a new array."""
+        return self if base.is_number() else self.being(View(base, read, write))
 
     def being(self, view: View | None) -> "Array":
         """The handle itself, declared to be this view, or none."""

@@ -31,8 +31,9 @@ SHORT = {
 def spec(dtype: npt.DTypeLike, shape: Iterable[Dim | str] | Dim = ()) -> Type:
     """An input of this dtype and shape, or size; a name in the shape is a size known only at run time.
 
-    Equal names are equal sizes, in all inputs of a function. One of complex64 or complex128 is two inputs of a program,
-    `z.real` and `z.imag`. Raises SpecError for a dtype or size that cannot be read.
+    Equal names are equal sizes, in all inputs of a function. One without axes stands for a number of NumPy's; an array,
+    which `total = x; total += y` would write to, is told by an example. One of complex64 or complex128 is two inputs of
+    a program, `z.real` and `z.imag`. Raises SpecError for a dtype or size that cannot be read.
 
     >>> print(ps.spec("float32", ["N", "2*N + 1", 3]), ps.spec(np.int64))
     float32[N,2*N + 1,3] int64

@@ -200,11 +200,19 @@ def _value(
     random: np.random.Generator,
     bounds: tuple[float, float] | None = None,
 ) -> Any:
-    """The example in the spec's dtype; numbers in the bounds, or positive ones about 1 (or 0 and 1), without one."""
+    """The example in the spec's dtype; numbers in the bounds, or positive ones about 1 (or 0 and 1), without one.
+
+    What a spec says to have no axes is one of NumPy's numbers, as which it is traced.
+    """
     if not isinstance(spec, Type):
         return leaf
-    if not isinstance(leaf, Type):
-        return np.asarray(leaf).astype(spec.dtype)
+    found = _drawn(spec, sizes, random, bounds) if isinstance(leaf, Type) else np.asarray(leaf).astype(spec.dtype)
+    return np.asarray(found)[()]
+
+
+def _drawn(
+    spec: Type, sizes: Mapping[str, int], random: np.random.Generator, bounds: tuple[float, float] | None
+) -> npt.NDArray[Any]:
     shape = tuple(_number(d, sizes) for d in spec.shape or ())
     if spec.dtype.kind == "c":
         return (random.uniform(0.25, 1.25, shape) + 1j * random.uniform(0.25, 1.25, shape)).astype(spec.dtype)

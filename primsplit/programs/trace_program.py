@@ -243,9 +243,13 @@ def _params(constants: Sequence[Const]) -> dict[str, Const]:
 
 
 def _stand_in(leaf: Any, type: Type) -> StandIn:
-    """What the function gets for an argument: a number where the argument is one."""
-    is_number = isinstance(leaf, float | np.generic)
-    return StandIn(type, weak=is_number and not isinstance(leaf, np.generic), scalar=is_number)
+    """What the function gets for an argument: a number where the argument is one, or a type without axes.
+
+    Whoever writes `f64[]` calls the function with a number: in `total = s; total += x` that stays what it was.
+    """
+    is_python = isinstance(leaf, float) and not isinstance(leaf, np.generic)
+    is_number = isinstance(leaf, float | np.generic) or (type.shape == () and not isinstance(leaf, np.ndarray))
+    return StandIn(type, weak=is_python, scalar=is_number)
 
 
 def _name(function: Function) -> str:

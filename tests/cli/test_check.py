@@ -128,6 +128,22 @@ def test_a_python_number_beside_float32_is_weak_in_numpy_too(
     assert [r["type"] for r in done.json["rows"]] == ["float32", "float32[3]", "float64"]
 
 
+@pytest.mark.parametrize("spec", ["f64[]", "f32[]"])
+def test_what_is_said_to_have_no_axes_is_a_number(
+    primsplit: Callable[..., Any], model: Callable[..., Path], spec: str
+) -> None:
+    path = model(f"""
+        def total(s: "{spec}", x: "{spec[:3]}[3]"):
+            reached = s
+            for element in x:
+                reached += element * s
+            return s * reached
+        """)
+    done = primsplit("check", path, "--json")
+    assert done.status == 0, done.error
+    assert done.json["ok"]
+
+
 def test_parameters_at_zero_are_moved_all_the_same(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
     path = model("""
         import numpy as np

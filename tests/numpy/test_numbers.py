@@ -76,13 +76,32 @@ def test_augmented_assignment_to_a_number_makes_a_new_one(function: Callable[[An
     check_grads(function, X)
 
 
-def test_an_argument_that_is_a_python_number_is_not_written_to() -> None:
-    def f(x: Any, rate: float) -> Any:
+@pytest.mark.parametrize(
+    "rate",
+    [0.5, np.float64(0.5), np.array(0.5), ps.spec("float64", [])],
+    ids=["Python's number", "NumPy's number", "array", "spec"],
+)
+def test_an_argument_is_written_to_where_it_is_an_array(rate: Any) -> None:
+    def f(x: Any, rate: Any) -> Any:
         half = rate
         half /= 2
         return x * rate + half
 
-    np.testing.assert_allclose(ps.trace(f, X, 0.5)(X, 0.5), f(X, 0.5))
+    plain = rate.copy() if isinstance(rate, np.ndarray) else 0.5
+    np.testing.assert_allclose(ps.trace(f, X, rate)(X, 0.5), f(X, plain))
+
+
+@pytest.mark.parametrize(
+    "view", [lambda a: a[None], np.atleast_1d, lambda a: np.expand_dims(a, 0), lambda a: a[None, None][0]]
+)
+def test_what_is_made_of_a_number_is_no_view_of_it(view: Callable[[Any], Any]) -> None:
+    def f(a: Any) -> Any:
+        made = view(a)
+        made += 1.0
+        return a * made[0]
+
+    assert ps.trace(f, np.float64(2.0))(2.0) == f(np.float64(2.0)) == 6.0
+    assert ps.trace(f, np.array(2.0))(2.0) == f(np.array(2.0)) == 9.0
 
 
 @pytest.mark.parametrize(
