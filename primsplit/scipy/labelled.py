@@ -10,7 +10,7 @@ from primsplit.lifting import array_like, plain_or_traced
 from primsplit.numpy.scans import lowest
 from primsplit.numpy.statistics import safe_root
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.scipy.operands import double
+from primsplit.scipy.operands import double, of_at_least
 
 __all__ = ["center_of_mass", "maximum", "mean", "minimum", "standard_deviation", "sum_labels", "variance"]
 
@@ -25,7 +25,8 @@ def _marked(input: Any, labels: Any, index: Any) -> tuple[Any, Any]:
     if index is None:
         return np.ravel(image), marks > 0
     wanted = np.asarray(index)
-    return np.ravel(image), marks == wanted[..., None]
+    pixels = of_at_least(np.ravel(image), 1) if wanted.ndim else np.ravel(image)
+    return pixels, marks == wanted[..., None]
 
 
 def sum_labels(input: Any, labels: Any = None, index: Any = None) -> Any:

@@ -227,6 +227,7 @@ NOTHING: dict[str, tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]] 
         (2,),
     ),
     "chebyshev": (lambda x, y: DISTANCE.chebyshev(x, y), (0,), (0,)),
+    "sum_labels": (lambda x, y: scipy.ndimage.sum_labels(x, y, [1, 2]), (0,), (0,)),
 }
 """Too few elements, or as many as do not fit."""
 
