@@ -136,7 +136,7 @@ def check_number(paths: Sequence[Path], pending: int) -> None:
     if count > MOST:
         raise endless(place, f"it has more than {MOST} paths")
     if asks_for_order(place) or sum(len(p.ops) for p in paths) > LONGEST:
-        raise endless(place, f"it has more than {len(paths)} paths, and records too much on them")
+        raise endless(place, f"it has {count} paths or more, and records too much on them")
 
 
 def endless(place: Place | None, why: str) -> Endless:

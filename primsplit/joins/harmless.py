@@ -52,6 +52,8 @@ _METHODS = frozenset({
     "sum", "swapaxes", "take", "trace", "transpose", "var", "_replace",
 })  # fmt: skip
 """Methods of arrays and numbers that compute."""
+_OF_DICTIONARIES = frozenset({"get", "items", "keys", "values"})
+"""Methods that look up what a dictionary holds, as `held[key]` does."""
 _OF_PYTHON = frozenset({
     "abs", "all", "any", "bool", "complex", "divmod", "enumerate", "float", "int", "isinstance", "len", "max", "min",
     "pow", "range", "reversed", "round", "sum", "tuple", "zip",
@@ -87,6 +89,8 @@ def is_harmless(callee: Callee, lookup: Lookup, callers: Callers | None = None) 
         return _computes(owner, first, callers)
     if isinstance(owner, Array | np.ndarray | np.generic | int | float | complex):
         return rest[-1] in _METHODS
+    if type(owner) is dict:
+        return rest[-1] in _OF_DICTIONARIES
     if is_users_object(owner):
         method = inspect.getattr_static(owner, rest[-1], None)
         bound = UNKNOWN if rest[-1] in getattr(owner, "__dict__", {}) else owner

@@ -869,12 +869,29 @@ def sums_of_some(x):
     return some + sum(k * w for k, w in enumerate(waves) if k % 2 if w < 0.5) * sum(1 for w in waves if 0.2 < w < 0.8)
 
 
+def looks_up(x):
+    held = {"level": x[0], "gain": 0.3}
+    for k in range(16):
+        if x[k % 9] > 0.1 * np.cos(k):
+            held["level"] = held.get("level", 0.0) + held.get("gain") * x[k % 9] - held.get("none", 0.2)
+        else:
+            held["gain"] = 0.4 * sum(held.values())
+    return held["level"] * held["gain"]
+
+
 @pytest.mark.parametrize("function", [names_in_tests, sums_of_some])
 def test_tests_that_give_names_and_sums_with_tests_are_joined(function: Callable[..., Any]) -> None:
     check_grads(function, NINE, symbolic=False)
     program = ps.trace(function, NINE)
     for x in (-NINE, NINE[::-1].copy(), 0.3 * NINE, 2 * NINE):
         np.testing.assert_allclose(program(x), function(x), rtol=1e-10)
+
+
+def test_a_side_may_look_up_what_dictionaries_hold() -> None:
+    check_grads(looks_up, NINE, symbolic=False)
+    program = ps.trace(looks_up, NINE)
+    for x in (-NINE, NINE[::-1].copy(), 0.3 * NINE, 2 * NINE):
+        np.testing.assert_allclose(program(x), looks_up(x), rtol=1e-10)
 
 
 def test_a_sum_that_is_not_pythons_is_left_alone() -> None:
