@@ -46,6 +46,16 @@ def as_sum_of_choices(node: ast.Call, asks: Callable[[ast.expr], bool]) -> None:
                 terms.elt, last.ifs = ast.fix_missing_locations(ast.copy_location(chosen, last.ifs[0])), []
 
 
+def as_sum_of_ones(node: ast.Call, asks: Callable[[ast.expr], bool]) -> None:
+    """Let `len([k for k in b if c])` be `sum([1 for k in b if c])`, where the tests ask."""
+    match node:
+        case ast.Call(ast.Name("len") as function, [ast.ListComp(ast.Name(term)) as terms], []):
+            last = terms.generators[-1]
+            if isinstance(last.target, ast.Name) and last.target.id == term and any(map(asks, last.ifs)):
+                function.id = "sum"
+                terms.elt = ast.copy_location(ast.Constant(1), terms.elt)
+
+
 def binds(tree: ast.AST, name: str) -> bool:
     """True for a file that may give a name of Python's own another meaning somewhere."""
     for node in ast.walk(tree):

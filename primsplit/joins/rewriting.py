@@ -24,6 +24,7 @@ from primsplit.joins.plainer import (
     RESULT,
     as_choice,
     as_sum_of_choices,
+    as_sum_of_ones,
     at,
     binds,
     with_names_before,
@@ -80,10 +81,10 @@ class Writer(ast.NodeTransformer):
         self.followed: set[str] = set()
         """The names that tell the ends of loops that are not joined: what gives them a value is followed both ways."""
         self.sums = False
-        """Whether `sum` is Python's own in the file."""
+        """Whether `sum` and `len` are Python's own in the file."""
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
-        self.sums = not binds(node, "sum")
+        self.sums = not binds(node, "sum") and not binds(node, "len")
         return self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -236,6 +237,7 @@ class Writer(ast.NodeTransformer):
             owner = ast.Call(self._helper("filling"), [node.func.value], [])
             node.func.value = ast.fix_missing_locations(ast.copy_location(owner, node.func.value))
         if self.sums:
+            as_sum_of_ones(node, self._asks)
             as_sum_of_choices(node, self._asks)
         return self.generic_visit(node)
 

@@ -866,7 +866,8 @@ def names_in_tests(x):
 def sums_of_some(x):
     waves = np.sin(np.outer(x[:4], np.arange(1, 6))).ravel()
     some = sum([w for w in waves if w > 0]) + sum(np.log(w) for w in waves if w > 0.2)
-    return some + sum(k * w for k, w in enumerate(waves) if k % 2 if w < 0.5) * sum(1 for w in waves if 0.2 < w < 0.8)
+    many = sum(1 for w in waves if 0.2 < w < 0.8) + 0.1 * len([w for w in waves if w > 0.4 or w < -0.7])
+    return some + sum(k * w for k, w in enumerate(waves) if k % 2 if w < 0.5) * many
 
 
 def looks_up(x):
