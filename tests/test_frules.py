@@ -95,6 +95,9 @@ BROKEN = [
     ("no pair", lambda x: x, "must return its output and a function, the pushforward"),
     ("two tangents", lambda x: (x * 1.0, lambda tx: (tx, tx)), "returned 2 tangents for 1 results"),
     ("another shape", lambda x: (x * 1.0, lambda tx: np.sum(tx)), "returned a tangent of type float64"),
+    ("a wider shape", lambda x: (x * 1.0, lambda tx: tx * np.ones((2, 1))), "returned a tangent of type float64[2,3]"),
+    ("tangents beside arguments", lambda x, tx: (x * 1.0, tx), "missing a required argument: 'tx'"),
+    ("a tangent too many", lambda x: (x * 1.0, lambda tx, ty: tx), "missing a required argument: 'ty'"),
 ]
 
 
@@ -102,15 +105,35 @@ BROKEN = [
 def test_a_forward_rule_that_breaks_its_contract_is_told(rule: Any, told: str) -> None:
     f = ps.primitive(lambda x: x * 1.0, name="broken")
     ps.frule(f)(rule)
+    for derivative in (lambda: ps.jvp(f, (X,), (X,)), lambda: ps.grad(lambda x: np.sum(f(x)))(X)):
+        with pytest.raises(RuleError) as caught:
+            derivative()
+        assert told in str(caught.value)
+        assert "test_frules.py" in str(caught.value)
+
+
+TAKING_OTHERS = [
+    ("an argument too many", lambda x, y: (x * 1.0, lambda dy: (dy,)), "missing a required argument: 'y'"),
+    ("no cotangent", lambda x: (x * 1.0, lambda: (x,)), "too many positional arguments"),
+    ("a cotangent an argument", lambda x: (x * 1.0, lambda dx, dy: (dx,)), "missing a required argument: 'dy'"),
+]
+
+
+@pytest.mark.parametrize(("rule", "told"), [t[1:] for t in TAKING_OTHERS], ids=[t[0] for t in TAKING_OTHERS])
+def test_a_rule_that_takes_other_arguments_is_told_at_its_line(rule: Any, told: str) -> None:
+    f = ps.primitive(lambda x: x * 1.0, name="broken")
+    ps.rrule(f)(rule)
     with pytest.raises(RuleError) as caught:
-        ps.jvp(f, (X,), (X,))
+        ps.grad(lambda x: np.sum(f(x)))(X)
     assert told in str(caught.value)
+    assert "test_frules.py" in str(caught.value)
 
 
 NOT_LINEAR = [
     ("clips", lambda dy: (np.clip(dy, -1.0, 1.0),), "the pullback of clips is not linear"),
     ("signs", lambda dy: (np.sign(dy),), "the pullback of signs is not linear: Sign"),
     ("squares", lambda dy: (dy * dy,), "the pullback of squares is not linear: Mul"),
+    ("shifts", lambda dy: (dy + 1.0,), "the pullback of shifts is not linear: Add adds a number"),
     ("rounds", lambda dy: (np.floor(dy),), "the pullback of rounds is not linear: Floor"),
     ("counts", lambda dy: (dy.astype(np.int64).astype(np.float64),), "the pullback of counts is not linear: Cast"),
 ]
@@ -127,10 +150,11 @@ def test_a_pullback_that_is_not_linear_has_no_transpose(name: str, pullback: Any
     assert "test_frules.py" in str(caught.value)
 
 
-def test_a_pushforward_that_is_not_linear_has_no_transpose() -> None:
-    f = ps.primitive(lambda x: x * 1.0, name="squared")
-    ps.frule(f)(lambda x: (f(x), lambda tx: tx * tx))
-    with pytest.raises(RuleError, match="the pushforward of squared is not linear: Mul"):
+@pytest.mark.parametrize(("pushforward", "kind"), [(lambda tx: tx * tx, "Mul"), (lambda tx: tx - 2.0, "Sub")])
+def test_a_pushforward_that_is_not_linear_has_no_transpose(pushforward: Any, kind: str) -> None:
+    f = ps.primitive(lambda x: x * 1.0, name="bent")
+    ps.frule(f)(lambda x: (f(x), pushforward))
+    with pytest.raises(RuleError, match=f"the pushforward of bent is not linear: {kind}"):
         ps.grad(lambda x: np.sum(f(x)))(X)
 
 

@@ -1,5 +1,6 @@
 """A user's rule at one call: it speaks the user's nested arguments, and a Split asks for flat inputs and outputs."""
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
@@ -7,8 +8,10 @@ from primsplit import trees
 from primsplit.array import Array
 from primsplit.broadcasting import zeros_like
 from primsplit.calls.staging import Site, Staged
-from primsplit.errors import RuleError, TraceError
+from primsplit.dims import same_shape
+from primsplit.errors import Place, RuleError, TraceError
 from primsplit.frames import without_states
+from primsplit.ir import Type
 from primsplit.lifting import as_array
 from primsplit.tracing import defined_at
 
@@ -66,8 +69,9 @@ class Flat:
         arrays = iter(inputs)
         leaves = [next(arrays) if t else s for t, s in zip(self.traced, self.static, strict=True)]
         args, static = trees.unflatten(self.spec, leaves)
+        cure = f"It takes the arguments of {self.primitive.name}."
         with without_states():
-            made = rule(*args, **static)
+            made = _called(rule, f"the {self.kind} of {self.primitive.name}", cure, *args, **static)
         if not (isinstance(made, tuple) and len(made) == 2 and callable(made[1])):
             raise RuleError(
                 f"the {self.kind} of {self.primitive.name} must return its output and a function, the {self.inner}",
@@ -76,6 +80,21 @@ class Flat:
         output, inner = made
         flat, _ = trees.in_parts(output)
         return args, tuple(as_array(r) for r in flat), inner
+
+
+def _called(function: Function, told: str, cure: str, *args: Any, **named: Any) -> Any:
+    """What the user's function returns. Raises RuleError where it takes other arguments; what has no signature may."""
+    try:
+        signature = inspect.signature(function, follow_wrapped=False)
+    except ValueError:
+        return function(*args, **named)
+    try:
+        signature.bind(*args, **named)
+    except TypeError as error:
+        raise RuleError(
+            f"{told} takes other arguments than it is given: {error}", place=defined_at(function), cure=cure
+        ) from None
+    return function(*args, **named)
 
 
 class FlatRule(Flat):
@@ -89,8 +108,11 @@ class FlatRule(Flat):
         self, args: tuple[Any, ...], pullback: Function, outputs: Sequence[Array], cotangents: Sequence[Array | None]
     ) -> list[Array | None]:
         given = [zeros_like(o) if c is None else c for o, c in zip(outputs, cotangents, strict=True)]
+        cotangent = trees.unflatten(self.result_spec, given)
+        cure = "It takes one argument, the cotangent of the output, in the output's structure."
         with without_states():
-            found = trees.as_list(settled(pullback(trees.unflatten(self.result_spec, given))))
+            made = _called(pullback, f"the pullback in the rule of {self.primitive.name}", cure, cotangent)
+            found = trees.as_list(settled(made))
         if len(found) != len(args):
             raise RuleError(
                 f"the rule of {self.primitive.name} returned {len(found)} cotangents for {len(args)} arguments",
@@ -147,13 +169,20 @@ class FlatForward(Flat):
 
     def __call__(self, *inputs: Array) -> tuple[tuple[Array, ...], Function]:
         args, outputs, pushforward = self.run(inputs)
-        return outputs, lambda *tangents: self._push(args, inputs, pushforward, tangents)
+        return outputs, lambda *tangents: self._push(args, inputs, pushforward, tangents, outputs)
 
     def _push(
-        self, args: tuple[Any, ...], inputs: Sequence[Array], pushforward: Function, tangents: Sequence[Array | None]
+        self,
+        args: tuple[Any, ...],
+        inputs: Sequence[Array],
+        pushforward: Function,
+        tangents: Sequence[Array | None],
+        outputs: Sequence[Array],
     ) -> list[Array | None]:
+        given = self._nested(args, iter(zip(inputs, tangents, strict=True)))
+        told = f"the pushforward in the forward rule of {self.primitive.name}"
         with without_states():
-            found = pushforward(*self._nested(args, iter(zip(inputs, tangents, strict=True))))
+            found = _called(pushforward, told, "It takes one tangent an argument.", *given)
         count = self.result_spec.num_leaves
         if found is None:
             return [None] * count
@@ -164,7 +193,11 @@ class FlatForward(Flat):
                 place=defined_at(pushforward),
                 cure="A pushforward returns one tangent a result, in the structure of the output.",
             )
-        return [None if t is None else as_array(t) for t in flat]
+        made = [None if t is None else as_array(t) for t in flat]
+        for position, (tangent, output) in enumerate(zip(made, outputs, strict=True)):
+            if tangent is not None:
+                check_tangent(tangent, output.type, position, self.primitive.name, defined_at(pushforward))
+        return made
 
     def _tangents(self, found: Any) -> list[Any]:
         """One tangent a leaf of the result, None among them, as far as they fit it."""
@@ -187,3 +220,16 @@ class FlatForward(Flat):
             else:
                 filled = [zeros_like(x) if t is None and x is not None else t for x, t in given]
                 yield trees.unflatten(spec, filled)
+
+
+def check_tangent(tangent: Any, result: Type, position: int, name: str, place: Place | None) -> None:
+    """Raise RuleError where a forward rule's tangent does not fit its result. Of an unknown rank, any shape may."""
+    if isinstance(tangent, Array) and tangent.dtype == result.dtype:
+        shape = tangent.type.shape
+        if result.shape is None or (shape is not None and same_shape(shape, result.shape)):
+            return
+    told = tangent.type if isinstance(tangent, Array) else type(tangent).__name__
+    raise RuleError(
+        f"the forward rule of {name} returned a tangent of type {told} for result {position}, which is {result}",
+        place=place,
+    )

@@ -12,10 +12,10 @@ from typing import Any
 
 from primsplit.activity import active_vars, needed_vars
 from primsplit.array import Array
+from primsplit.calls.flat_rules import check_tangent
 from primsplit.calls.recorded import open_inputs
 from primsplit.collector import paused
 from primsplit.definitions.quantized_chains import with_straight_through
-from primsplit.dims import Shape, same_shape
 from primsplit.errors import MissingRule, PrimsplitError, RuleError
 from primsplit.ir import (
     NOWHERE,
@@ -277,21 +277,8 @@ def _checked(op: Op, made: Sequence[Any], results: Sequence[Value], of: Sequence
         )
     found: dict[int, Value] = {}
     for position in of:
-        tangent, result = made[position], results[position]
-        if tangent is None:
-            continue
-        fits = isinstance(tangent, Array) and tangent.dtype == result.type.dtype
-        if not fits or not _may_be_shaped(tangent.type.shape, result.type.shape):
-            told = tangent.type if isinstance(tangent, Array) else type(tangent).__name__
-            raise RuleError(
-                f"the forward rule of {name} returned a tangent of type {told} for result {position}, which is "
-                f"{result.type}",
-                place=op.place,
-            )
-        found[position] = tangent.value
+        tangent = made[position]
+        if tangent is not None:
+            check_tangent(tangent, results[position].type, position, name, op.place)
+            found[position] = tangent.value
     return found
-
-
-def _may_be_shaped(shape: Shape | None, result: Shape | None) -> bool:
-    """True for the result's shape, and for any where the result's rank is not known."""
-    return result is None or (shape is not None and same_shape(shape, result))

@@ -14,6 +14,7 @@ from primsplit.errors import RuleError
 from primsplit.ir import Block, Op, Renaming, Value, Var, live_ops, reads, rename, renamed
 from primsplit.parts import Split
 from primsplit.passes import optimize
+from primsplit.passes.rewrites.table import number
 from primsplit.split import split_block
 from primsplit.tangents.choices import join_choices
 
@@ -49,18 +50,20 @@ def transpose(linear: Block, count: int, stand_ins: Sequence[Value], at_hand: Se
 
 
 def _check_smooth(block: Block, seeds: Sequence[Var], what: str) -> None:
-    """Raise RuleError where a seed goes through an op without a tangent: its share would be lost."""
+    """Raise RuleError where a seed goes through an op without a tangent, or a number is added: either would be lost."""
     active = active_vars(block.ops, seeds)
     depends = dependent(block.ops, seeds)
     wanted = {v for op in block.ops for v in reads(op)} | {r for r in block.results if isinstance(r, Var)}
     for op in block.ops:
         if any(v in depends and v in wanted and v not in active for v in op.outputs):
             raise _not_linear(what, op)
+        if op.kind in {"Add", "Sub"} and not active.isdisjoint(op.outputs) and any(map(number, op.inputs)):
+            raise _not_linear(what, op, "adds a number to")
 
 
-def _not_linear(what: str, op: Op) -> RuleError:
+def _not_linear(what: str, op: Op, does: str = "reads") -> RuleError:
     return RuleError(
-        f"{what} is not linear: {op.kind} reads what it should be linear in",
+        f"{what} is not linear: {op.kind} {does} what it should be linear in",
         because=("forward mode transposes a pullback, and reverse mode a pushforward",),
         cure="Write it as sums and products with what it captures, or give both rules: ps.rrule and ps.frule.",
     )
