@@ -110,11 +110,12 @@ class View:
 class Choice(View):
     """What is one of several arrays, of which a number of the run tells: `is_one(k)` is a flag, true for the k-th.
 
-    `choose(flag, a, b)` is an array that is `a` where the flag is true. Without it nobody knows which array it is, once
-    one of them has been written to. Where it `owns`, the last of them is shown by nothing else.
+    `number` is the number, and `numbers` those that stand for the arrays. `choose(flag, a, b)` is an array that is `a`
+    where the flag is true. Without it nobody knows which array it is, once one of them has been written to. Where it
+    `owns`, the last of them is shown by nothing else.
     """
 
-    __slots__ = ("_bases", "_versions", "choose", "is_one", "owns")
+    __slots__ = ("_bases", "_versions", "choose", "is_one", "number", "numbers", "owns")
 
     def __init__(
         self,
@@ -122,9 +123,12 @@ class Choice(View):
         is_one: Callable[[int], Any],
         choose: Callable[[Any, Any, Any], Any] | None,
         *,
+        number: Any,
+        numbers: Sequence[int],
         owns: bool,
     ) -> None:
         self._bases, self.is_one, self.choose, self.owns = bases, is_one, choose, owns
+        self.number, self.numbers = number, numbers
         super().__init__(bases[0], self._chosen, None if choose is None else lambda _, new: new)
         self._look_anew()
 

@@ -4,7 +4,7 @@ After `if c: a, b = b, a` each name is one of the two arrays that there were. A 
 other names may show too: see `views.Choice`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -156,10 +156,7 @@ class Pointers:
         now = [n.now for n in known if n.now is not None]
         if choice.choose is None or len(now) < len(known):
             return Number(found, None)
-        which = now[0]
-        for k, number in enumerate(now[1:], 1):
-            which = op.Where(choice.is_one(k), number, which)
-        return Number(found, which)
+        return Number(found, _renumbered(choice, now))
 
     def have_lost_one(self) -> bool:
         """True where two values show one array that a side made, and the first is not known to be it afterwards."""
@@ -210,7 +207,8 @@ class Pointers:
             return op.Equal(found[leaf.key], _constant(places[k]))
 
         owns = own in places and not self._is_shared(leaf)
-        return given.being(Choice(arrays, is_one, np.where if is_known and is_alike else None, owns=owns))
+        choose = np.where if is_known and is_alike else None
+        return given.being(Choice(arrays, is_one, choose, number=found[leaf.key], numbers=places, owns=owns))
 
     def _array(self, number: int, found: Mapping[str, Any]) -> Array:
         """The array of a number; of one that a side made, what the If gives for the value that shows it."""
@@ -221,6 +219,22 @@ class Pointers:
             given = _leaves(found[array.name])[array.k]
             self.made[array] = given if self._all(array) == {number} else given.own()
         return self.made[array]
+
+
+def _renumbered(choice: Choice, new: Sequence[Array]) -> Array:
+    """The new number of the array that a choice is; it may be one of many, so that known ones are looked up."""
+    known = [number.known() for number in new]
+    told = [int(number) for number in known if number is not None]
+    if told == choice.numbers:
+        return choice.number
+    if len(told) == len(new):
+        table = np.full(max(choice.numbers) + 1, told[0])
+        table[choice.numbers] = told
+        return op.Gather(table, choice.number)
+    which = new[0]
+    for k, number in enumerate(new[1:], 1):
+        which = op.Where(choice.is_one(k), number, which)
+    return which
 
 
 def _leaves(value: Any) -> list[Any]:

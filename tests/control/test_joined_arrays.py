@@ -8,6 +8,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.branching import exploring, paths
+from primsplit.ir import walk
 from tests.numpy.agreement import check_grads
 
 FIVE = np.array([0.61, -0.34, 0.92, 0.27, -0.71])
@@ -229,3 +230,25 @@ def test_one_of_more_arrays_than_are_followed_is_not_written_to() -> None:
     x = np.tile(FIVE, 13)
     with pytest.raises(ps.PrimsplitError, match="one of several arrays"):
         ps.trace(written, x)
+
+
+def test_a_step_costs_the_same_however_many_arrays_there_were_before() -> None:
+    def settling(steps: int) -> Callable[[Any], Any]:
+        def run(a: Any) -> Any:
+            x = a
+            for _ in range(steps):
+                new = 0.5 * (x @ a) + 1.0
+                if abs(new - x).max() < 1e-9:
+                    break
+                x = new
+            return np.sum(x)
+
+        return run
+
+    start = 0.3 * np.eye(2)
+    programs = {n: ps.trace(settling(n), start) for n in (15, 30, 60)}
+    for n, program in programs.items():
+        np.testing.assert_allclose(program(start), settling(n)(start), rtol=1e-12)
+    few, more, many = (len(list(walk(program.block))) for program in programs.values())
+    assert many - more < 2.1 * (more - few)
+    check_grads(settling(15), start)
