@@ -29,7 +29,8 @@ def gcd(x: Array, y: Array) -> Array:
 
     both = op.Mul(first, second)
     start = [op.Add(v, op.Mul(both, zero)) for v in (first, second)]  # both in the shape of the result
-    return cast_to(until(settled, step, start, MOST)[0], x.dtype)
+    found = until(settled, step, start, MOST)[0]
+    return cast_to(_size(found), x.dtype)  # the least integer has no size, and leaves a divisor with its sign
 
 
 @elementwise("lcm")
