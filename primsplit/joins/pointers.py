@@ -223,17 +223,18 @@ class Pointers:
 
 def _renumbered(choice: Choice, new: Sequence[Array]) -> Array:
     """The new number of the array that a choice is; it may be one of many, so that known ones are looked up."""
-    known = [number.known() for number in new]
-    told = [int(number) for number in known if number is not None]
+    known = [each.known() for each in new]
+    told = [int(k) for k in known if k is not None]
+    number: Array = choice.number
     if told == choice.numbers:
-        return choice.number
+        return number
     if len(told) == len(new):
         table = np.full(max(choice.numbers) + 1, told[0])
         table[choice.numbers] = told
-        return op.Gather(table, choice.number)
+        return op.Gather(table, number)
     which = new[0]
-    for k, number in enumerate(new[1:], 1):
-        which = op.Where(choice.is_one(k), number, which)
+    for k, other in enumerate(new[1:], 1):
+        which = op.Where(choice.is_one(k), other, which)
     return which
 
 
