@@ -13,14 +13,17 @@ MOST = 100
 
 @elementwise("gcd")
 def gcd(x: Array, y: Array) -> Array:
-    """The greatest common divisor by Euclid's algorithm, as many steps as the slowest pair takes; 0 of 0 and 0."""
+    """The greatest common divisor by Euclid's algorithm, as many steps as the slowest pair takes; 0 of 0 and 0.
+
+    The least integer has no size in its dtype: what it leaves has one, as its remainder by -1 would end the process.
+    """
     wide = np.dtype(np.uint64 if x.dtype == np.uint64 else np.int64)
     first, second = (_size(cast_to(v, wide)) for v in (x, y))
     zero = np.zeros((), wide)
 
     def step(a: Array, b: Array) -> list[Array]:
         is_last = op.Equal(b, zero)
-        rest = op.Mod(a, op.Where(is_last, np.ones((), wide), b))
+        rest = _size(op.Mod(a, op.Where(is_last, np.ones((), wide), b)))
         return [op.Where(is_last, a, b), op.Where(is_last, zero, rest)]
 
     def settled(_: Array, b: Array) -> Array:
@@ -29,8 +32,7 @@ def gcd(x: Array, y: Array) -> Array:
 
     both = op.Mul(first, second)
     start = [op.Add(v, op.Mul(both, zero)) for v in (first, second)]  # both in the shape of the result
-    found = until(settled, step, start, MOST)[0]
-    return cast_to(_size(found), x.dtype)  # the least integer has no size, and leaves a divisor with its sign
+    return cast_to(until(settled, step, start, MOST)[0], x.dtype)
 
 
 @elementwise("lcm")
