@@ -108,26 +108,25 @@ class View:
 
 
 class Choice(View):
-    """What is one of several arrays, of which a number of the run tells: `is_one(k)` is a flag, true for the k-th.
+    """What is one of several arrays, of which a number of the run tells.
 
     `number` is the number, and `numbers` those that stand for the arrays. `choose(flag, a, b)` is an array that is `a`
     where the flag is true. Without it nobody knows which array it is, once one of them has been written to. Where it
     `owns`, the last of them is shown by nothing else.
     """
 
-    __slots__ = ("_bases", "_versions", "choose", "is_one", "number", "numbers", "owns")
+    __slots__ = ("_bases", "_versions", "choose", "number", "numbers", "owns")
 
     def __init__(
         self,
         bases: Sequence[Any],
-        is_one: Callable[[int], Any],
         choose: Callable[[Any, Any, Any], Any] | None,
         *,
         number: Any,
         numbers: Sequence[int],
         owns: bool,
     ) -> None:
-        self._bases, self.is_one, self.choose, self.owns = bases, is_one, choose, owns
+        self._bases, self.choose, self.owns = bases, choose, owns
         self.number, self.numbers = number, numbers
         super().__init__(bases[0], self._chosen, None if choose is None else lambda _, new: new)
         self._look_anew()
@@ -136,6 +135,10 @@ class Choice(View):
     def bases(self) -> Sequence[Any]:
         """The arrays that it may show."""
         return self._bases
+
+    def is_one(self, k: int) -> Any:
+        """A flag of the run: true where it is the k-th of the arrays."""
+        return self.number == self.numbers[k]
 
     def _look_anew(self) -> None:
         for base in self._bases:

@@ -203,12 +203,9 @@ class Pointers:
         is_known = is_told and not is_mixed and len(arrays) <= MOST
         is_alike = all(a.dtype == given.dtype and same_everywhere(a.shape, given.shape) for a in arrays)
 
-        def is_one(k: int) -> Array:
-            return op.Equal(found[leaf.key], _constant(places[k]))
-
         owns = own in places and not self._is_shared(leaf)
         choose = np.where if is_known and is_alike else None
-        return given.being(Choice(arrays, is_one, choose, number=found[leaf.key], numbers=places, owns=owns))
+        return given.being(Choice(arrays, choose, number=found[leaf.key], numbers=places, owns=owns))
 
     def _array(self, number: int, found: Mapping[str, Any]) -> Array:
         """The array of a number; of one that a side made, what the If gives for the value that shows it."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from primsplit.ir import Block, Op, Value, Var, reads, same_types
-from primsplit.orders import ops_of_values
 from primsplit.passes.dead_code import drop_dead_code
+from primsplit.passes.products.derivatives import OfDerivatives
 from primsplit.passes.rewrites.table import number, scalar
-from primsplit.passes.rewriting import Rewriter, literal_shape
+from primsplit.passes.rewriting import literal_shape
 
 LARGE = 2**14
 """Bytes of an array from which on it is worth to leave out an op."""
@@ -29,8 +29,7 @@ VIEWS = frozenset({"Reshape", "Squeeze", "Unsqueeze", "Transpose", "Identity"})
 
 def factors_behind_sums(block: Block, gradients: Sequence[int]) -> Block:
     """The block with factors put off in what only the results in `gradients`, by position, need."""
-    early = {v for op in ops_of_values(block, gradients) for v in op.outputs}
-    found = _PuttingOff(early).run(block)
+    found = _PuttingOff(block, gradients).run(block)
     return block if found is block else drop_dead_code(found)
 
 
@@ -43,23 +42,18 @@ class _Owing:
     scalars: tuple[Value, ...] = ()
 
 
-class _PuttingOff(Rewriter):
+class _PuttingOff(OfDerivatives):
     """The walk. `summed` are the values of the current block of which all that reads them makes sums, sooner or later.
 
     `owing` is what stands for those of them that owe a factor; `inverses` are the x of the `1 / x` made on the way.
     """
 
-    def __init__(self, early: Collection[Value]) -> None:
-        super().__init__()
-        self.early = early
+    def __init__(self, block: Block, gradients: Sequence[int]) -> None:
+        super().__init__(block, gradients)
         self.summed: Collection[Value] = ()
         self.owing: dict[Value | None, _Owing] = {}
         self.inverses: dict[Value | None, Value] = {}
         self.around: list[Collection[Value]] = []
-
-    def read(self, op: Op) -> Op:
-        """The op with its blocks rewritten; those of a value's loops and branches are left."""
-        return op if any(v in self.early for v in op.outputs) else super().read(op)
 
     def enter(self, block: Block) -> None:
         """What a block reads from around it is multiplied there."""

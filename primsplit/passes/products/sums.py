@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Value, Var, reads, same_types
-from primsplit.orders import ops_of_values
 from primsplit.passes.dead_code import drop_dead_code
-from primsplit.passes.rewriting import Rewriter, integers
+from primsplit.passes.products.derivatives import OfDerivatives
+from primsplit.passes.rewriting import integers
 
 DTYPES = frozenset({"float32", "float64"})
 SMALL = 2**14
@@ -25,24 +25,18 @@ NEAR = 3
 
 def sums_of_derivatives(block: Block, gradients: Sequence[int]) -> Block:
     """The block with sums rewritten in what only the results in `gradients`, by position, need."""
-    early = {v for op in ops_of_values(block, gradients) for v in op.outputs}
-    found = _Adding(early).run(block)
+    found = _Adding(block, gradients).run(block)
     return block if found is block else drop_dead_code(found)
 
 
-class _Adding(Rewriter):
+class _Adding(OfDerivatives):
     """The walk. `made` is what the current block has made so far, in order; `uses` how often each Var is read."""
 
-    def __init__(self, early: set[Var]) -> None:
-        super().__init__()
-        self.early = early
+    def __init__(self, block: Block, gradients: Sequence[int]) -> None:
+        super().__init__(block, gradients)
         self.uses: Counter[Value | None] = Counter()
         self.made: dict[Value | None, tuple[int, Op]] = {}
         self.around: list[dict[Value | None, tuple[int, Op]]] = []
-
-    def read(self, op: Op) -> Op:
-        """The op with its blocks rewritten; those of a value's loops and branches are left."""
-        return super().read(op) if self.early.isdisjoint(op.outputs) else op
 
     def enter(self, block: Block) -> None:
         """What is made around a block stays there: a loop would do it at each step."""
