@@ -1,5 +1,6 @@
-"""Which values depend on others: each output of a call, If, Loop or Scan by itself, and not by a shape alone."""
+"""Which values depend on others, and which are needed for others: each output of an If, Loop or Scan by itself."""
 
+import itertools
 from collections.abc import Iterable, Sequence
 
 from primsplit.ir import Block, Op, Value, Var, is_call, reads
@@ -25,6 +26,48 @@ def dependent(ops: Iterable[Op], sources: Iterable[Var], *, shapes: bool = False
         if any(v in depends for v in reads(op)):
             depends.update(_outputs(op, depends, shapes))
     return depends
+
+
+def needed(ops: Sequence[Op], wanted: Iterable[Value]) -> set[Var]:
+    """The wanted Vars, and those that they are made of, inside of Ifs, Loops and Scans too.
+
+    Of what takes several through its steps, only what the wanted ones need is among them, and what ends a Loop.
+    """
+    found = _vars(wanted)
+    for op in reversed(ops):
+        if not found.isdisjoint(op.outputs):
+            found |= _needed_by(op, [v in found for v in op.outputs])
+    return found
+
+
+def _needed_by(op: Op, wanted: Sequence[bool]) -> set[Var]:
+    """What the wanted outputs of an op need of what it reads, and all that they need inside of it."""
+    if op.kind == "Loop":
+        return _needed_turns(op, 2, len(op.inputs) - 2, wanted)
+    if op.kind == "Scan":
+        return _needed_turns(op, 0, len(op.inputs) - int(op.attributes["num_scan_inputs"]), wanted)
+    if op.kind != "If":
+        return set(reads(op))
+    sides = [needed(side.ops, itertools.compress(side.results, wanted)) for side in op.blocks()]
+    return _vars(op.inputs).union(*sides)
+
+
+def _needed_turns(op: Op, lead: int, carries: int, wanted: Sequence[bool]) -> set[Var]:
+    """The same of a loop: carries until one more turn needs no further one, then what these begin with and walk."""
+    (body,) = op.blocks()
+    own = body.params[lead:]
+    while True:
+        inside = needed(body.ops, [*body.results[: lead // 2], *itertools.compress(body.results[lead // 2 :], wanted)])
+        turned = [w or (i < carries and own[i] in inside) for i, w in enumerate(wanted)]
+        if turned == wanted:
+            break
+        wanted = turned
+    begun = [own[i] in inside or (i < carries and wanted[i]) for i in range(len(own))]
+    return inside | _vars(op.inputs[:lead]) | _vars(itertools.compress(op.inputs[lead:], begun))
+
+
+def _vars(values: Iterable[Value | None]) -> set[Var]:
+    return {v for v in values if isinstance(v, Var)}
 
 
 def _outputs(op: Op, depends: set[Var], shapes: bool) -> list[Var]:

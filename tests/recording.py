@@ -28,6 +28,15 @@ def sub_block(function: Callable[..., Any], *types: str, name: str = "body") -> 
     return tracing.close(name, params, recorded, results)
 
 
+def derivative(function: Callable[..., Any], *types: str) -> Block:
+    """What is recorded, as part of a pullback; the blocks inside of it too."""
+    return _remarked(record(function, *types))
+
+
+def _remarked(block: Block) -> Block:
+    return replace(block, ops=tuple(replace(op.with_blocks(_remarked), remark="pullback of f") for op in block.ops))
+
+
 def kinds(block: Block) -> list[str]:
     """The operators of a block, in order."""
     return [op.kind for op in block.ops]

@@ -38,13 +38,44 @@ def test_the_two_sides_of_a_choice_are_one_choice(function: Callable[..., Any]) 
 @pytest.mark.parametrize(
     "function",
     [
+        lambda c, d, x: op.Add(op.Where(c, x, 0.0), op.Mul(op.Where(d, 0.0, op.Where(c, 0.0, x)), 0.5)),
+        lambda c, d, x: op.Add(op.Mul(0.5, op.Where(d, 0.0, op.Where(c, 0.0, x))), op.Where(c, x, 0.0)),
+        lambda c, d, x: op.Add(op.Where(op.Not(d), op.Mul(op.Where(c, 0.0, x), 0.5), 0.0), op.Where(c, x, 0.0)),
+    ],
+)
+def test_what_is_zero_on_the_other_side_is_behind_the_choice(function: Callable[..., Any]) -> None:
+    block = record(function, "bool[4]", "bool[4]", "float64[4]")
+    joined = join_choices(block)
+    check_types(joined)
+    assert kinds(joined).count("Where") == 2
+    assert "Add" not in kinds(joined)
+    c, d = np.array([True, False, True, False]), np.array([True, False, False, True])
+    x = np.array([1.0, 3.0, np.inf, np.inf])
+    assert np.array_equal(run(joined, [c, d, x])[0], [1.0, 1.5, np.inf, 0.0])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda c, x, y: op.Add(op.Where(c, x, 0.0), op.Mul(op.Where(c, 0.0, y), np.inf)),
+        lambda c, x, y: op.Add(op.Where(c, x, 0.0), op.Mul(op.Where(c, 0.0, y), y)),
+        lambda c, x, y: op.Add(op.Where(c, x, 0.0), op.Add(op.Where(c, 0.0, y), 1.0)),
         lambda c, x, y: op.Add(op.Where(c, x, 0.0), op.Where(c, y, 0.0)),
         lambda c, x, y: op.Add(op.Where(c, x, 0.0), op.Where(op.Not(c), 0.0, y)),
         lambda c, x, y: op.Add(op.Where(c, x, 1.0), op.Where(c, 0.0, y)),
         lambda c, x, y: op.Add(z := op.Where(c, x, 0.0), op.Where(c, 0.0, op.Exp(z))),
         lambda c, x, y: op.Add(op.Where(c, x[:1], 0.0), op.Where(c[:1], 0.0, y)),
     ],
-    ids=["one side", "another condition", "no zero", "read twice", "another shape"],
+    ids=[
+        "times infinity",
+        "times an array",
+        "and a number",
+        "one side",
+        "another condition",
+        "no zero",
+        "read twice",
+        "another shape",
+    ],
 )
 def test_other_sums_are_left(function: Callable[..., Any]) -> None:
     block = record(function, *TYPES)

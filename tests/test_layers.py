@@ -55,7 +55,7 @@ LAYERS: list[list[str]] = [
     ["split"],
     ["calls.boundaries"],
     ["batching"],
-    ["passes.loops.fission", "passes.loops.taken_along", "passes.finish", "passes.repeats"],
+    ["passes.loops.fission", "passes.loops.given_terms", "passes.loops.taken_along", "passes.finish", "passes.repeats"],
     ["tangents.choices"],
     ["tangents.transposition", "calls.checkpoint"],
     ["tangents.pushforward"],

@@ -32,11 +32,13 @@ from primsplit.passes.later import LATER, write_later
 from primsplit.passes.legalize import legalize
 from primsplit.passes.loops.counted import scans_of_counted_loops
 from primsplit.passes.loops.fission import split_up_scans
+from primsplit.passes.loops.given_terms import given_terms_first
 from primsplit.passes.loops.shared_loops import share_loops
 from primsplit.passes.loops.taken_along import take_along
 from primsplit.passes.loops.tiles import work_in_tiles
 from primsplit.passes.masks import choose_by_masks
 from primsplit.passes.order import results_apart
+from primsplit.passes.products.addends import addends_in_products
 from primsplit.passes.products.factors import factors_behind_sums
 from primsplit.passes.products.matrices import pulled_as_matrices
 from primsplit.passes.products.narrow_products import swap_narrow_products
@@ -73,6 +75,8 @@ def finish(
     whole = whole if counted is whole else optimize(counted)
     along = take_along(whole)
     whole = whole if along is whole else optimize(along)
+    if gradients:
+        whole = given_terms_first(sums_of_derivatives(whole, gradients), gradients)
     parted = split_up_scans(whole)
     # What is taken out of a Scan may come as calls: a form for all steps at once can be a loop over them.
     lean = whole if parted is whole else optimize(inline_calls(parted, keep=stays))
@@ -89,7 +93,8 @@ def finish(
     if gradients:
         products = factors_behind_sums(products, gradients)
         again = products_read_again(keep_transposed_stacks(products), gradients)
-        products = sums_of_derivatives(pulled_as_matrices(again, gradients), gradients)
+        summed = sums_of_derivatives(pulled_as_matrices(again, gradients), gradients)
+        products = addends_in_products(summed, gradients)
     if provider == "cpu" and not is_function:
         products = choose_by_masks(work_in_tiles(products))
     products = read_past_copies(products)

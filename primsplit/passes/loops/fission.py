@@ -209,12 +209,17 @@ def _is_behind(term: Term, body: Block, behind: Sequence[Op]) -> bool:
         return True
     made = next((op for op in body.ops if term.value in op.outputs), None)
     if made is None or made not in behind:
-        return made is None or dims.at_least(SMALL, _size([term.value]))
+        return made is None or is_little(term.value)
     return dims.at_least(_size(v for v in reads(made) if v.type.is_float), _size([term.value]))
 
 
+def is_little(value: Value) -> bool:
+    """True for a value of a step that is surely of so few elements that an op costs more than what it works on."""
+    return dims.at_least(SMALL, _size([value]))
+
+
 SMALL = 64
-"""Terms of so many elements are always worth being stacked."""
+"""Terms of so many elements are always worth being stacked, and those of all steps are added before they are summed."""
 
 
 def _is_worth(body: Block, count: int, front: Sequence[Op], behind: Sequence[Op], sums: Sequence[Sum]) -> bool:
@@ -229,7 +234,7 @@ def _is_worth(body: Block, count: int, front: Sequence[Op], behind: Sequence[Op]
     if not extra or dims.at_least(_size(removed), _size(extra)):
         return True
     are_fewer = len(extra) < len(behind) + len(summing_ops(body, sums))
-    return are_fewer and all(dims.at_least(SMALL, _size([v])) for v in extra)
+    return are_fewer and all(map(is_little, extra))
 
 
 def _to_stack(body: Block, count: int, front: Sequence[Op], behind: Sequence[Op], sums: Sequence[Sum]) -> list[Var]:
@@ -314,7 +319,11 @@ class _Recording:
     def total(self, each: Sum) -> Value:
         """What a summing carry is after the last step."""
         start = self.inputs[each.carry]
-        totals = [self.sum_of(term) for term in each.terms]
+        little = [t for t in each.terms if t.factors is None and is_little(t.value)]
+        totals = [self.sum_of(t) for t in each.terms if t not in little]
+        if little:
+            together = functools.reduce(operators.Add, [Array(self.all_steps[t.value]) for t in little])
+            totals.append(operators.ReduceSum(together, [0], keepdims=0))
         is_zero = start in self.zeros if isinstance(start, Var) else not np.any(start.numpy())
         return functools.reduce(operators.Add, totals if is_zero else [Array(start), *totals]).value
 

@@ -2,7 +2,8 @@
 
 `sum(x * c)` is `c * sum(x)`, and so it is with products of matrices: what a loss or a scale multiplies each element by,
 one array after the other, is then multiplied by once. A sign is such a factor, `x + x` has the factor 2, and `c / x`
-the factor c of `1 / x`. All of these round otherwise, so that values are left alone.
+the factor c of `1 / x`. Numbers that follow each other are one. All of these round otherwise, so that values are left
+alone.
 """
 
 import math
@@ -18,7 +19,7 @@ from primsplit.passes.rewrites.table import number, scalar
 from primsplit.passes.rewriting import literal_shape
 
 LARGE = 2**14
-"""Bytes of an array from which on it is worth to leave out an op."""
+"""Bytes of an array from which on it is worth to put a factor off for several that read it."""
 FEWER = 4
 """How many times smaller than what it sums a sum has to be."""
 RANGES = {"float32": 2.0**16, "float64": 2.0**128}
@@ -73,7 +74,8 @@ class _PuttingOff(OfDerivatives):
                 return op
             self.owing[made] = owing
             return None
-        owing = self.operands_factors(op)
+        follows = any(v in self.owing for v in op.inputs)
+        owing = (self.own_factor(op) or self.operands_factors(op)) if follows else None
         return op if owing is None else self.multiplied(op, owing)
 
     def own_factor(self, op: Op) -> _Owing | None:
@@ -87,7 +89,10 @@ class _PuttingOff(OfDerivatives):
             self.kept.append(op.beside("Reciprocal", (found.base,), (inverse,)))
             return replace(found, base=inverse)
         before = self.owing.get(found.base, _Owing(found.base))
-        return _Owing(before.base, before.factor * found.factor, (*before.scalars, *found.scalars))
+        factor = before.factor * found.factor
+        if not _is_put_off(factor, found.base):
+            return None
+        return _Owing(before.base, factor, (*before.scalars, *found.scalars))
 
     def operands_factors(self, op: Op) -> _Owing | None:
         """A value of the same op of what its operands stand for, and what they owe together; None where they do not."""
@@ -146,10 +151,12 @@ def _own_factor(op: Op) -> _Owing | None:
 def _number(value: Value) -> float | None:
     """The number that a constant is, where it may be put off."""
     found = number(value)
-    if found is None:
-        return None
+    return float(found) if found is not None and _is_put_off(float(found), value) else None
+
+
+def _is_put_off(factor: float, value: Value) -> bool:
     most = RANGES[value.type.key[0]]
-    return float(found) if 1 / most <= abs(float(found)) <= most else None
+    return 1 / most <= abs(factor) <= most
 
 
 def _is_scalar(value: Value) -> bool:
@@ -170,8 +177,9 @@ def _summed(block: Block, early: Collection[Value]) -> set[Value]:
         made = op.outputs[0]
         if len(op.outputs) != 1 or made in early or made in apart or not readers[made]:
             continue
-        is_summed = all(_sums(reader, made) or _passes_on(reader, made, found) for reader in readers[made])
-        if is_summed and made.type.key[0] in RANGES and not _is_small(made):
+        if made.type.key[0] not in RANGES or (len(readers[made]) > 1 and _is_small(made)):
+            continue
+        if all(_sums(r, made) or _multiplies(r, made) or _passes_on(r, made, found) for r in readers[made]):
             found.add(made)
     return found
 
@@ -188,9 +196,17 @@ def _sums(reader: Op, value: Value) -> bool:
     if reader.kind == "Gemm" and (len(reader.inputs) > 2 or any(k in reader.attributes for k in ("alpha", "beta"))):
         return False
     before, after = value.type.literal_nbytes(), reader.outputs[0].type.literal_nbytes()
-    if before is None or after is None:
+    if before is None or after is None or before < LARGE:
         return reader.kind == "ReduceSum" and reader.attributes.get("noop_with_empty_axes", 0) == 0
     return after * FEWER <= before
+
+
+def _multiplies(reader: Op, value: Value) -> bool:
+    """True where the op multiplies the value by a number, which another one may be a factor of."""
+    if reader.kind not in {"Mul", "Neg"} or reader.outputs[0].type.key[0] not in RANGES:
+        return False
+    found = _own_factor(reader)
+    return found is not None and found.base is value and not found.scalars
 
 
 def _passes_on(reader: Op, value: Value, summed: Collection[Value]) -> bool:

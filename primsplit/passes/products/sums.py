@@ -1,73 +1,52 @@
-"""What a derivative adds up is added where that costs least.
+"""Sums along axes that a derivative adds up are one sum, and what is multiplied by 0 is not added.
 
-A product of matrices takes what is added to it as its third operand, without a pass over memory. A sum along axes of
-such a sum, as of a bias over the rows of a step and then over the steps, is one along all of them. And of little, two
-sums along axes that are added cost more than one of what they are sums of. All of these round otherwise, so that values
-are left alone.
+A sum along axes of such a sum, as of a bias over the rows of a step and then over the steps, is one along all of them.
+And of little, two sums along axes that are added cost more than one of what they are sums of. All of these round
+otherwise, so that values are left alone.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Value, Var, reads, same_types
+from primsplit.ir import Block, Const, Op, Value, Var, same_types
 from primsplit.passes.dead_code import drop_dead_code
-from primsplit.passes.products.derivatives import OfDerivatives
+from primsplit.passes.products.derivatives import OfReadOnce
+from primsplit.passes.rewrites.table import number
 from primsplit.passes.rewriting import integers
 
 DTYPES = frozenset({"float32", "float64"})
 SMALL = 2**14
-"""Bytes up to which arrays are added before they are summed, and a product is put off until it is added."""
-NEAR = 3
-"""How many ops behind a large product what adds to it may stand: its operands stay in memory until then."""
+"""Bytes up to which arrays are added before they are summed."""
 
 
 def sums_of_derivatives(block: Block, gradients: Sequence[int]) -> Block:
-    """The block with sums rewritten in what only the results in `gradients`, by position, need."""
-    found = _Adding(block, gradients).run(block)
+    """The block with fewer ReduceSums in what only the results in `gradients`, by position, need."""
+    found = _Summing(block, gradients).run(block)
     return block if found is block else drop_dead_code(found)
 
 
-class _Adding(OfDerivatives):
-    """The walk. `made` is what the current block has made so far, in order; `uses` how often each Var is read."""
-
-    def __init__(self, block: Block, gradients: Sequence[int]) -> None:
-        super().__init__(block, gradients)
-        self.uses: Counter[Value | None] = Counter()
-        self.made: dict[Value | None, tuple[int, Op]] = {}
-        self.around: list[dict[Value | None, tuple[int, Op]]] = []
-
-    def enter(self, block: Block) -> None:
-        """What is made around a block stays there: a loop would do it at each step."""
-        self.uses.update(v for op in block.ops for v in reads(op))
-        self.uses.update(r for r in block.results if isinstance(r, Var))
-        self.around.append(self.made)
-        self.made = {}
-
-    def leave(self, block: Block) -> None:
-        """Back to the block around."""
-        self.made = self.around.pop()
+class _Summing(OfReadOnce):
+    """The walk."""
 
     def visit(self, op: Op) -> Op | None:
         """A sum in a cheaper form, or the op."""
         if op.outputs[0] not in self.early and op.outputs[0].type.key[0] in DTYPES:
             if op.kind == "Add":
-                op = self.added_before(op) or self.in_product(op) or op
+                if self.is_left_out(op):
+                    return None
+                op = self.added_before(op) or op
             elif op.kind == "ReduceSum":
                 op = self.at_once(op) or op
-        return self.noted(op)
+        return super().visit(op)
 
-    def noted(self, op: Op) -> Op:
-        """The op, remembered as the one that makes its results."""
-        for var in op.outputs:
-            self.made[var] = len(self.made), op
-        return op
-
-    def maker(self, value: Value | None, *kinds: str) -> Op | None:
-        """The op of these kinds that made a value for this one reader, in this block, if any."""
-        _, op = self.made.get(value, (0, None))
-        return op if op is not None and op.kind in kinds and self.uses[value] == 1 else None
+    def is_left_out(self, op: Op) -> bool:
+        """True where one term, which is a value times 0, has been left out: the other one stands for the sum."""
+        for term, other in (op.inputs, op.inputs[::-1]):
+            _, product = self.made.get(term, (0, op))
+            if product.kind == "Mul" and other is not None and any(map(_is_zero, product.inputs)):
+                return self.replace(op.outputs[0], other)
+        return False
 
     def at_once(self, op: Op) -> Op | None:
         """A sum of sums as one along the axes of both."""
@@ -81,22 +60,6 @@ class _Adding(OfDerivatives):
         left = [i for i in range(inner.inputs[0].type.rank) if keeping[0] or i not in first]
         axes = Const(np.array(sorted({*first, *(left[i] for i in second)})))
         return op.beside("ReduceSum", (inner.inputs[0], axes), op.outputs, {"keepdims": keeping[0]})
-
-    def in_product(self, op: Op) -> Op | None:
-        """`a @ b + c` as a Gemm of three, where c is there before the product."""
-        first, second = op.inputs
-        if self.made.get(first, (-1,))[0] > self.made.get(second, (-1,))[0]:
-            first, second = second, first
-        product = self.maker(second, "Gemm", "MatMul")
-        if product is None or first is None or second is None or not _is_product_of_two(product):
-            return None
-        if not same_types(first.type, op.outputs[0].type) or not same_types(second.type, op.outputs[0].type):
-            return None
-        if not _is_small(second) and len(self.made) - self.made[second][0] > NEAR:
-            return None
-        left, right = product.inputs[:2]
-        transposes = {k: product.attributes.get(k, 0) for k in ("transA", "transB")}
-        return product.beside("Gemm", (left, right, first), op.outputs, transposes)
 
     def added_before(self, op: Op) -> Op | None:
         """`sum(a) + sum(b)` as `sum(a + b)`, and `(c + sum(a)) + sum(b)` as `c + sum(a + b)`."""
@@ -127,25 +90,6 @@ class _Adding(OfDerivatives):
         self.keep(op.beside("Add", (left.inputs[0], source), (total,)))
         return total
 
-    def keep(self, op: Op) -> None:
-        """Put an op, whose results are read once, before the one that is visited."""
-        self.uses.update(op.outputs)
-        self.kept.append(self.noted(op))
-
-
-def _is_product_of_two(product: Op) -> bool:
-    """True for two matrices that share an axis of a known size, and a Gemm that neither scales nor adds."""
-    left, right, *added = product.inputs
-    if added and added[0] is not None:
-        return False
-    if any(product.attributes.get(name, 1.0) != 1.0 for name in ("alpha", "beta")):
-        return False
-    if left is None or right is None or left.type.rank != 2 or right.type.rank != 2:
-        return False
-    assert left.type.shape is not None
-    terms = left.type.shape[0 if product.attributes.get("transA") else 1]
-    return isinstance(terms, int) and terms > 0
-
 
 def _are_alike(left: Op, right: Op) -> bool:
     """True for sums along the same axes of arrays of the same type."""
@@ -160,6 +104,10 @@ def _axes_of(op: Op) -> set[int]:
     rank = None if op.inputs[0] is None else op.inputs[0].type.rank
     axes = integers(op.inputs[1]) if len(op.inputs) > 1 else None
     return {a % rank for a in axes} if rank and axes else set()
+
+
+def _is_zero(value: Value | None) -> bool:
+    return (found := number(value)) is not None and bool(found == 0)
 
 
 def _is_small(value: Value | None) -> bool:

@@ -1,7 +1,6 @@
 """Factors of what derivatives sum: behind the sums, merged, and left alone elsewhere."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from primsplit.ir import Block
 from primsplit.ops import op
 from primsplit.passes.products.factors import factors_behind_sums
 from tests.random_programs import run
-from tests.recording import kinds, record
+from tests.recording import derivative, kinds, record
 
 TYPES = ("float64[64,40]", "float64[64,40]", "float64[40,5]", "float64")
 ONE_SUM: dict[str, tuple[Callable[..., Any], list[str]]] = {
@@ -42,12 +41,6 @@ LEFT: dict[str, Callable[..., Any]] = {
     "chosen from something": lambda x, y, w, s: op.ReduceSum(op.Where(op.Greater(y, 0.0), op.Neg(x), y), keepdims=0),
     "an addend": lambda x, y, w, s: op.Gemm(x, w, op.Neg(op.MatMul(x, w))),
 }
-
-
-def derivative(function: Callable[..., Any], *types: str) -> Block:
-    """What is recorded, as part of a pullback, without the axes' constants."""
-    block = record(function, *types)
-    return replace(block, ops=tuple(replace(o, remark="pullback of f") for o in block.ops))
 
 
 def inputs_of(block: Block, sizes: tuple[int, int] = (64, 40)) -> list[Any]:
@@ -118,3 +111,38 @@ def test_sizes_that_only_the_run_knows(rows: int) -> None:
     assert_close(block, after, inputs_of(block, (rows, 40)))
     scaled = derivative(lambda x, y, w, s: op.ReduceSum(op.Mul(x, s), keepdims=0), *types)
     assert factors_behind_sums(scaled, [0]) is scaled
+
+
+NUMBERS: dict[str, tuple[Callable[..., Any], list[str]]] = {
+    "in a row": (lambda x, y: op.Exp(op.Mul(op.Mul(x, 0.3), 5.0)), ["Mul", "Exp"]),
+    "that are one together": (lambda x, y: op.Exp(op.Mul(op.Mul(x, 0.5), 2.0)), ["Identity", "Exp"]),
+    "and a sign": (lambda x, y: op.Exp(op.Neg(op.Mul(x, 0.5))), ["Mul", "Exp"]),
+    "on both sides of a sum": (
+        lambda x, y: op.Exp(op.Mul(op.ReduceSum(op.Mul(op.Mul(x, y), 2.0), [0], keepdims=0), 0.5)),
+        ["Mul", "ReduceSum", "Identity", "Exp"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_that_follow_each_other_are_one(name: str) -> None:
+    function, wanted = NUMBERS[name]
+    block = derivative(function, "float64[2]", "float64[2]")
+    after = factors_behind_sums(block, [0])
+    assert kinds(after) == wanted
+    assert_close(block, after, [np.array([0.3, -1.2]), np.array([0.7, 0.4])])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: op.Add(op.Mul(z := op.Mul(x, 0.3), 5.0), op.Mul(z, 2.0)),
+        lambda x, y: op.Exp(op.Mul(op.Mul(x, 1e20), 1e20)),
+        lambda x, y: op.Exp(op.Mul(op.Mul(x, 1e-30), 1e-30)),
+        lambda x, y: op.Mul(op.Mul(x, 0.0), 5.0),
+    ],
+    ids=["read twice", "too large", "too small", "nothing"],
+)
+def test_other_numbers_are_left(function: Callable[..., Any]) -> None:
+    block = derivative(function, "float64[2]", "float64[2]")
+    assert kinds(factors_behind_sums(block, [0])) == kinds(block)

@@ -1,95 +1,16 @@
-"""Sums in derivatives: in products, before reductions, and left alone elsewhere."""
+"""Sums along axes in derivatives: few, and left alone elsewhere."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-import primsplit as ps
 from primsplit.infer import check_types
-from primsplit.ir import Block
 from primsplit.ops import op
-from primsplit.passes.finish import finish
 from primsplit.passes.products.sums import sums_of_derivatives
-from primsplit.testing.gradients import check_grads
 from tests.random_programs import run
-from tests.recording import kinds, record
-
-MATRICES = ("float64[N,3]", "float64[3,4]", "float64[N,5]", "float64[4,5]")
-SUMS: dict[str, tuple[Callable[..., Any], list[str]]] = {
-    "MatMul + MatMul": (lambda x, a, y, b: op.Add(op.MatMul(x, a), op.MatMul(x, a * 2.0)), ["MatMul", "Mul", "Gemm"]),
-    "MatMul + Gemm": (
-        lambda x, a, y, b: op.Add(op.MatMul(x, a), op.Gemm(y, b, transA=0, transB=1)),
-        ["MatMul", "Gemm"],
-    ),
-    "the product before": (lambda x, a, y, b: op.Add(op.MatMul(x, a), op.MatMul(y, b.T) * 2.0), None),
-    "a product read twice": (lambda x, a, y, b: op.Add(op.Exp(z := op.MatMul(x, a)), z), None),
-    "a product with an addend": (
-        lambda x, a, y, b: op.Add(op.Exp(op.MatMul(x, a)), op.Gemm(x, a, a[0])),
-        None,
-    ),
-    "a row added": (lambda x, a, y, b: op.Add(a[0], op.MatMul(x, a)), None),
-}
-
-
-def derivative(function: Callable[..., Any], *types: str) -> Block:
-    """What is recorded, as part of a pullback."""
-    block = record(function, *types)
-    return replace(block, ops=tuple(replace(op, remark="pullback of f") for op in block.ops))
-
-
-def inputs_of(rows: int) -> list[Any]:
-    random = np.random.default_rng(rows)
-    return [random.standard_normal(s) for s in ((rows, 3), (3, 4), (rows, 5), (4, 5))]
-
-
-@pytest.mark.parametrize("name", SUMS)
-@pytest.mark.parametrize("rows", [0, 1, 6])
-def test_what_is_added_to_a_product_is_its_third_operand(name: str, rows: int) -> None:
-    function, wanted = SUMS[name]
-    block = derivative(function, *MATRICES)
-    found = sums_of_derivatives(block, [0])
-    check_types(found)
-    assert found is block if wanted is None else kinds(found) == wanted
-    (a,), (b,) = run(block, inputs_of(rows)), run(found, inputs_of(rows))
-    np.testing.assert_allclose(a, b, rtol=1e-14)
-
-
-def test_a_value_is_left_as_it_rounds() -> None:
-    block = derivative(SUMS["MatMul + Gemm"][0], *MATRICES)
-    assert sums_of_derivatives(block, []) is block
-
-
-def test_a_loop_of_the_value_is_left_and_one_of_a_derivative_is_not() -> None:
-    def f(x: Any, a: Any) -> Any:
-        def step(carry: Any, _: Any) -> Any:
-            return op.Add(op.MatMul(carry, a), op.MatMul(x, a)), None
-
-        return op.Identity(ps.scan(step, x, None, length=2)[0])
-
-    block = derivative(f, "float64[2,3]", "float64[3,3]")
-    assert sums_of_derivatives(block, []) is block
-    (body,) = [b for op in sums_of_derivatives(block, [0]).ops for b in op.blocks()]
-    assert "Gemm" in kinds(body)
-
-
-def test_a_product_over_an_axis_that_may_be_empty_is_left() -> None:
-    block = derivative(lambda x, y: op.Add(op.MatMul(x, y), op.MatMul(x, y * 2.0)), "float64[3,N]", "float64[N,4]")
-    assert sums_of_derivatives(block, [0]) is block
-
-
-def test_a_product_around_a_loop_stays_there() -> None:
-    def f(x: Any, a: Any) -> Any:
-        product = op.MatMul(x, a)
-        return ps.scan(lambda carry, _: (op.Add(carry, product), None), product, None, length=4)[0]
-
-    block = derivative(lambda x, a: op.Identity(f(x, a)), "float64[2,3]", "float64[3,3]")
-    found = sums_of_derivatives(block, [0])
-    assert "MatMul" in kinds(found)
-    inputs = [np.arange(6.0).reshape(2, 3), np.arange(9.0).reshape(3, 3)]
-    np.testing.assert_allclose(run(found, inputs)[0], 5 * inputs[0] @ inputs[1])
+from tests.recording import derivative, kinds
 
 
 def summed(*arrays: Any) -> Any:
@@ -131,16 +52,6 @@ def test_other_sums_are_left(function: Callable[..., Any], types: list[str]) -> 
     assert sums_of_derivatives(block, [0]) is block
 
 
-def test_the_gradient_of_shared_weights_is_one_chain_of_products() -> None:
-    def f(w: Any, x: Any) -> Any:
-        return np.sum(np.tanh(np.tanh(x @ w) @ w))
-
-    w, x = np.random.default_rng(0).standard_normal((3, 3)), np.random.default_rng(1).standard_normal((4, 3))
-    made: Block = ps.split(f, w, x, wrt="w").joint().block
-    assert "Add" not in kinds(finish(made, [1]))
-    check_grads(f, w, x)
-
-
 @pytest.mark.parametrize(
     ("first", "second", "keepdims", "axes"),
     [([1], [0], 0, [0, 1]), ([0], [-1], 0, [0, 2]), ([2], [0], 1, [0, 2]), ([-3, 1], [0], 0, [0, 1, 2])],
@@ -169,4 +80,33 @@ def test_a_sum_of_sums_is_one(first: list[int], second: list[int], keepdims: int
 )
 def test_sums_of_other_things_are_left(function: Callable[..., Any]) -> None:
     block = derivative(function, "float64[2,N,3]")
+    assert sums_of_derivatives(block, [0]) is block
+
+
+@pytest.mark.parametrize(
+    ("function", "left"),
+    [
+        (lambda x, y: op.Add(op.Exp(x), op.Mul(y, 0.0)), ["Exp"]),
+        (lambda x, y: op.Add(op.Mul(0.0, x), op.Exp(y)), ["Exp"]),
+        (lambda x, y: op.Exp(op.Add(z := op.Mul(x, 0.0), op.Add(y, z))), ["Exp"]),
+    ],
+)
+def test_what_is_multiplied_by_zero_is_not_added(function: Callable[..., Any], left: list[str]) -> None:
+    block = derivative(function, "float64[N]", "float64[N]")
+    found = sums_of_derivatives(block, [0])
+    assert kinds(found) == left
+    assert sums_of_derivatives(block, []) is block
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: op.Add(x, op.Mul(y[None], 0.0)),
+        lambda x, y: op.Mul(op.Add(x, y), 0.0),
+        lambda x, y: op.Add(x, op.Mul(y, op.Sub(y, y))),
+    ],
+    ids=["larger than the other term", "no term", "zero by chance"],
+)
+def test_other_products_are_added(function: Callable[..., Any]) -> None:
+    block = derivative(function, "float64[N]", "float64[N]")
     assert sums_of_derivatives(block, [0]) is block
