@@ -60,7 +60,7 @@ class _Adding(Rewriter):
             self.moving.update(op.outputs)
             if op.outputs[0] not in early and (self.is_sum(op) or self.is_view(op, read_by)):
                 self.sums[op.outputs[0]] = op
-                self.inner.update(v for v in op.inputs if v in self.sums and len(read_by[v]) == 1)
+                self.inner.update(v for v in reads(op) if v in self.sums and len(read_by[v]) == 1)
 
     def is_sum(self, op: Op) -> bool:
         """True for an Add of values of its type, and of what is the same in all steps."""
