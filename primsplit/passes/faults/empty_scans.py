@@ -30,7 +30,8 @@ def guard_empty_scans(block: Block) -> Block:
 class _Guarding(Rewriter):
     """The walk. `scopes` know where sizes can be read: one for each block around the op, the innermost last.
 
-    What an op reads need not tell the sizes of what it stacks: a step may have them from a vector of sizes.
+    What an op reads need not tell the sizes of what it stacks: a step may have them from a vector of sizes. `empty` are
+    the conditions that the scopes have made, by the number of steps.
     """
 
     kinds = frozenset({"Scan", "Loop"})
@@ -38,16 +39,19 @@ class _Guarding(Rewriter):
     def __init__(self) -> None:
         super().__init__()
         self.scopes: list[Recording] = []
+        self.empty: list[dict[str, Value]] = []
 
     def enter(self, block: Block) -> None:
         """The block's parameters tell sizes inside."""
         self.scopes.append(Recording(self.scopes[-1] if self.scopes else None))
+        self.empty.append({})
         for param in block.params:
             self.scopes[-1].learn(param)
 
     def leave(self, block: Block) -> None:
         """Nothing of a block is read outside."""
         self.scopes.pop()
+        self.empty.pop()
 
     def visit(self, op: Op) -> Op | None:
         """The op, or the If that takes the place of a Scan, or the last op that sizes what a Loop stacks."""
@@ -63,7 +67,10 @@ class _Guarding(Rewriter):
         if op.kind != "Scan" or dims.above(_length(op), 0):
             return op
         with self.beside(op) as around:
-            guarded = _guarded(op)
+            length = str(_length(op))
+            if length not in self.empty[-1]:
+                self.empty[-1][length] = _is_empty(op)
+            guarded = _guarded(op, self.empty[-1][length])
         self.kept.extend(around.ops)
         return guarded
 
@@ -123,17 +130,22 @@ def _length(scan: Op) -> Dim:
     return 0 if first is None or first.type.shape is None else first.type.shape[axis]
 
 
-def _guarded(scan: Op) -> Op:
+def _is_empty(scan: Op) -> Value:
+    """Record whether a Scan has no steps."""
     carries, _ = _counts(scan)
     first = scan.inputs[carries]
     axis = scan.attributes.get("scan_input_axes", [0])[0]
     length = op.Shape(Array(_the(first)), start=axis, end=None if axis == -1 else axis + 1)
-    is_empty = op.Equal(op.Squeeze(length, [0]), 0)
+    return op.Equal(op.Squeeze(length, [0]), 0).value
+
+
+def _guarded(scan: Op, is_empty: Value) -> Op:
+    carries, _ = _counts(scan)
     inner = replace(scan, outputs=tuple(Var(v.type, v.hint) for v in scan.outputs))
     walked = Block("steps", (), (inner,), inner.outputs)
     nothing = record("no_steps", [], lambda: _of_no_steps(scan, carries))
     attributes = {"then_branch": nothing, "else_branch": walked}
-    return scan.beside("If", (is_empty.value,), scan.outputs, attributes)
+    return scan.beside("If", (is_empty,), scan.outputs, attributes)
 
 
 def _the(value: Value | None) -> Value:

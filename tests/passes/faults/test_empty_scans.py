@@ -1,6 +1,7 @@
 """A Loop is written once, whether or not the sizes of what it stacks are known around it."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -8,6 +9,7 @@ import onnx.parser
 import pytest
 
 import primsplit as ps
+from primsplit.passes.finish import finish
 
 ROWS = """<ir_version: 8, opset_import: ["": 17]> g (double[N, M] x, int64 most) => (double[T, N, K] y) {
     yes = Constant<value = bool {1}>()
@@ -35,3 +37,23 @@ def test_a_loop_that_stacks_rows_of_a_size_that_only_its_steps_know_is_written_o
     assert y.shape == (steps, 2, 2 if steps else 0)
     np.testing.assert_allclose(y, np.sin(turns * x[:, [0, 2]])[:, :, : y.shape[2]])
     np.testing.assert_allclose(slope, np.sum(turns * np.cos(turns * x), 0) * [1, 0, 1])
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_scans_of_as_many_steps_are_guarded_by_one_condition(rows: int) -> None:
+    def f(x: Any, xs: Any, ys: Any) -> Any:
+        first, _ = ps.scan(lambda c, row: (np.sin(c) + row, None), x, xs)
+        second, _ = ps.scan(lambda c, row: (np.cos(c) * row, None), first, np.exp(xs))
+        return ps.scan(lambda c, row: (np.sin(c) * row, None), second, ys)[0]
+
+    program = ps.trace(f, ps.spec("float64", []), ps.spec("float64", ["N"]), ps.spec("float64", ["M"]))
+    kinds = [op.kind for op in finish(program.block).ops]
+    assert (kinds.count("If"), kinds.count("Equal")) == (3, 2)
+    x, xs, ys = np.array(0.3), np.arange(float(rows)), np.array([0.5, 2.0])
+    wanted = x
+    for step in (lambda c, row: np.sin(c) + row, lambda c, row: np.cos(c) * np.exp(row)):
+        for row in xs:
+            wanted = step(wanted, row)
+    for row in ys:
+        wanted = np.sin(wanted) * row
+    np.testing.assert_allclose(program(x, xs, ys), wanted, rtol=1e-13)
