@@ -84,11 +84,12 @@ def slab_of(x: Array, axis: int, size: Dim) -> Array:
     return op.Slice(x, [0], [size], [axis], types=[Type(x.dtype, shape)])
 
 
-def reaching(x: Array, axis: int, count: int) -> Array:
+def reaching(x: Array, axis: int, count: Dim) -> Array:
     """`x`, of which a run that gives it fewer slices than so many along the axis fails."""
-    if not count or dims.at_least(x.shape[axis], count):
+    if dims.same(count, 0) or dims.at_least(x.shape[axis], count):
         return x
-    return reshaped_unless(op.Less(Array(tracing.size_of(x.shape[axis])), count), x, x.shape)
+    least = count if isinstance(count, int) else Array(tracing.size_of(count))
+    return reshaped_unless(op.Less(Array(tracing.size_of(x.shape[axis])), least), x, x.shape)
 
 
 def joined_last(x: Array, axes: Sequence[int]) -> Array:

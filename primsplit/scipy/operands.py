@@ -1,6 +1,6 @@
 """What SciPy's functions make of their arguments first: arrays of floats, traced or NumPy's; functions with `args`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -72,14 +72,21 @@ def of_length(x: Any, size: Dim, axis: int = -1) -> Any:
     return of_size(array_like(x), axis, size)
 
 
-def of_at_least(x: Any, count: int, axis: int = -1) -> Any:
+def of_at_least(x: Any, count: Dim, axis: int = -1) -> Any:
     """`x`, which has at least so many elements along an axis; a run in which it has fewer fails. Raises ShapeError."""
     size, place = x.shape[axis], axis % len(x.shape)
-    if isinstance(size, int) and size < count:
+    if dims.above(count, size):
         raise ShapeError(f"{size} elements along the axis {axis} are fewer than {count}", place=tracing.user_place())
     if isinstance(x, ComplexArray):
         return ComplexArray(reaching(x.real, place, count), reaching(x.imag, place, count))
     return reaching(x, place, count) if isinstance(x, Array) else x
+
+
+def not_empty(x: Any, axes: Iterable[int] | None = None) -> Any:
+    """`x`, which has an element along each of these axes, all for None; a run in which it has none fails."""
+    for axis in range(len(x.shape)) if axes is None else axes:
+        x = of_at_least(x, 1, axis)
+    return x
 
 
 def traced_double(x: Any) -> Any:

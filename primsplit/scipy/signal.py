@@ -18,7 +18,7 @@ from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.complex.products import bilinear
 from primsplit.ops import op
-from primsplit.scipy.operands import floating, inexact, of_at_least, of_length
+from primsplit.scipy.operands import floating, inexact, not_empty, of_at_least, of_length
 
 __all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve", "lfilter", "oaconvolve"]
 
@@ -30,16 +30,14 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
     """The convolution of two arrays with as many axes; "same" has the shape of the first.
 
     Raises ShapeError; a run fails where only it knows that there is nothing to convolve with, or that, with "valid",
-    neither array lies in the other.
+    neither array lies in the other. SciPy convolves no floats with "same", but no integers.
     """
     if _is_complex(in1, in2):
         return bilinear(lambda a, v: convolve(a, v, mode, method), in1, in2)
     a, v = _together(in1, in2)
     if method == "fft" and a.dtype.kind == "f":
         return fftconvolve(a, v, mode)
-    for axis in range(v.ndim):
-        a, v = a if mode == "same" else of_at_least(a, 1, axis), of_at_least(v, 1, axis)
-    return _convolved(a, v, mode)
+    return _convolved(a if mode == "same" and a.dtype.kind == "f" else not_empty(a), not_empty(v), mode)
 
 
 def _convolved(a: Any, v: Any, mode: str) -> Any:
@@ -108,14 +106,18 @@ oaconvolve = fftconvolve
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """The filter with numerator `b` and denominator `a` along an axis; with `zi` its last state, too.
 
-    The transposed direct form II, one step of a scan for each sample; `b` and `a` have sizes known when tracing.
+    The transposed direct form II, one step of a scan for each sample. Without a denominator
+    SciPy filters nothing that is empty.
     """
     given: list[Any] = [np.atleast_1d(operand(inexact(v))) for v in (b, a, x)]
     if any(map(holds_complex, (*given, zi))):
         dtype = np.result_type(*(v.dtype for v in given), *([] if zi is None else [inexact(zi).dtype]))
         given = [v.astype(dtype) for v in given]
     b, a, signal = given
-    count = max(literal_size(b.shape[0], "scipy.signal.lfilter"), literal_size(a.shape[0], "scipy.signal.lfilter"))
+    b, a = not_empty(b), not_empty(a)
+    for place in range(signal.ndim):
+        signal = of_at_least(signal, dims.maximum(2 - a.shape[0], 0), place)
+    count = dims.maximum(b.shape[0], a.shape[0])
     b, a = (np.pad(v / a[0], (0, count - v.shape[0])) for v in (b, a))
     rows = np.moveaxis(signal, axis, 0)
     rest = (1,) * (rows.ndim - 1)
