@@ -7,9 +7,10 @@ import numpy as np
 from primsplit import dims, tracing
 from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.lifting import array_like
+from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.operands import operand
 from primsplit.scipy.interpolate import Piecewise
-from primsplit.scipy.operands import double, of_length, wide
+from primsplit.scipy.operands import double, of_at_least, of_length, wide
 
 __all__ = ["akima", "hermite", "pchip"]
 
@@ -64,7 +65,7 @@ def _checked(sites: Any, values: Any, axis: int) -> tuple[Any, int]:
         raise ShapeError(
             f"sites of shape {sites.shape} have {values.shape[0]} values along axis {axis}", place=tracing.user_place()
         )
-    return of_length(sites, values.shape[0]), axis % values.ndim
+    return of_at_least(of_length(sites, values.shape[0]), 2), axis % values.ndim
 
 
 def _rises(sites: Any, values: Any) -> tuple[Any, Any]:
@@ -92,9 +93,11 @@ def _monotone(widths: Any, rises: Any) -> Any:
     first, second = 2 * widths[1:] + widths[:-1], widths[1:] + 2 * widths[:-1]
     mean = (first / np.where(is_one, before, 1.0) + second / np.where(is_one, after, 1.0)) / (first + second)
     inner = np.where(is_one, 1.0 / np.where(is_one, mean, 1.0), 0.0)
+    # Between two sites is one piece, which is its own neighbour.
+    last = rises.shape[0] - 1
     ends = [
         _end(widths[a : a + 1], widths[b : b + 1], rises[a : a + 1], rises[b : b + 1])
-        for a, b in ((0, 1), (rises.shape[0] - 1, rises.shape[0] - 2))
+        for a, b in ((0, dims.minimum(1, last)), (last, dims.maximum(last - 1, 0)))
     ]
     return np.concatenate([ends[0], inner, ends[1]])
 
@@ -108,7 +111,11 @@ def _end(width: Any, next_width: Any, rise: Any, next_rise: Any) -> Any:
 
 def _weighted(rises: Any, *, is_modified: bool) -> Any:
     """Means of the lines' slopes, weighted by how the slopes on the other side change."""
-    first, last = (2 * rises[a] - rises[b] for a, b in ((0, 1), (-1, -2)))
+    count = rises.shape[0]
+    near = [
+        np.take(rises, size_as(i, np.int64), axis=0) for i in (dims.minimum(1, count - 1), dims.maximum(count - 2, 0))
+    ]
+    first, last = (2 * rises[a] - b for a, b in zip((0, -1), near, strict=True))
     outer = [2 * first - rises[0], first], [last, 2 * last - rises[-1]]
     m = np.concatenate([np.stack(outer[0]), rises, np.stack(outer[1])])
     change = np.abs(np.diff(m, axis=0))

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import tracing
+from primsplit import dims
 from primsplit.array import unsupported
-from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.complex.operands import operand
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.scipy.operands import of_length, wide
+from primsplit.scipy.operands import double, not_empty, of_length, wide
 
 __all__ = ["Piecewise", "integral", "lines", "on_grid", "piecewise"]
 
@@ -29,7 +28,7 @@ def piecewise(coefficients: Any, breaks: Any, x: Any, *, order: int = 0, extrapo
     x = cast_to(x, np.float64)
     if extrapolate == "periodic":
         x = breaks[0] + np.remainder(x - breaks[0], breaks[-1] - breaks[0])
-    count = breaks.shape[0] - 1
+    count = coefficients.shape[1]
     piece = np.clip(np.searchsorted(breaks, x, side="right") - 1, 0, count - 1)
     apart = x - np.take(breaks, piece)
     rest = coefficients.ndim - 2
@@ -113,21 +112,23 @@ def spline_of_values(
     if holds_traced(sites):
         raise unsupported("a spline of traced sites")
     given: Any = operand(wide(y))
-    y = np.moveaxis(given, axis, 0)
     count = len(np.asarray(sites))
-    if y.shape[0] != count:
-        raise ShapeError(f"{count} sites have {y.shape[0]} values along axis {axis}", place=tracing.user_place())
+    y = of_length(np.moveaxis(given, axis, 0), count, 0)
     matrix, breaks = make(np.eye(count))
     return Piecewise(np.tensordot(matrix, y, axes=1), breaks, extrapolate, axis)
 
 
-def lines(x: Any, y: Any, axis: int, *, extrapolate: Any) -> Piecewise:
-    """The lines between values at ascending sites, both of which may be traced."""
-    sites: Any = cast_to(array_like(x), np.float64)
+def lines(x: Any, y: Any, axis: int, *, extrapolate: Any, alone: float = np.nan) -> Piecewise:
+    """The lines between values at ascending sites, both of which may be traced; `alone` is the slope at a lone site."""
     given: Any = operand(wide(y))
     values = np.moveaxis(given, axis, 0)
+    sites: Any = of_length(not_empty(cast_to(array_like(x), np.float64)), values.shape[0])
     slopes = np.diff(values, axis=0) / np.diff(sites).reshape((-1, *(1,) * (values.ndim - 1)))
-    return Piecewise(np.stack([slopes, values[:-1]]), sites, extrapolate, axis)
+    count = values.shape[0]
+    if dims.could_be(count, 1):
+        pads: list[Any] = [(0, dims.maximum(2 - count, 0)), *[(0, 0)] * (values.ndim - 1)]
+        slopes = np.pad(slopes, pads, constant_values=alone)
+    return Piecewise(np.stack([slopes, values[: dims.maximum(count - 1, 1)]]), sites, extrapolate, axis)
 
 
 def placed(found: Any, rank: int, axis: int) -> Any:
@@ -145,9 +146,16 @@ def on_grid(grid: Sequence[Any], values: Any, xi: Any, *, method: str, fill: Any
     shares: list[Any] = []
     inside: Any = True
     for axis, given in enumerate(grid):
-        x, sites = xi[..., axis], array_like(given)
-        cell = np.clip(np.searchsorted(sites, x, side="right") - 1, 0, len(given) - 2)
-        share = (x - np.take(sites, cell)) / np.take(np.diff(sites), cell)
+        x, sites = xi[..., axis], not_empty(array_like(double(given)))
+        count = sites.shape[0]
+        values = of_length(values, count, axis)
+        last: Any = dims.maximum(count - 2, 0)
+        cell = np.clip(np.searchsorted(sites, x, side="right") - 1, 0, last)
+        widths = np.diff(sites)
+        if dims.could_be(count, 1):
+            widths = np.append(widths, np.inf)  # a lone site has its value everywhere
+            values = np.concatenate([values, np.take(values, [-1], axis=axis)], axis=axis)
+        share = (x - np.take(sites, cell)) / np.take(widths, cell)
         cells.append(cell)
         shares.append(np.where(share <= 0.5, 0.0, 1.0) if method == "nearest" else share)
         inside = inside & (x >= sites[0]) & (x <= sites[-1])

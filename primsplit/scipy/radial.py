@@ -11,17 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import tracing
+from primsplit import dims, tracing
 from primsplit.array import Array, unsupported
-from primsplit.broadcasting import expand_to
+from primsplit.broadcasting import expand_to, ones_like, zeros
 from primsplit.calls.primitive import stop_gradient
-from primsplit.dims import product
+from primsplit.dims import Dim, product
 from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.lifting import array_like
 from primsplit.numpy.dense.loop import on_diagonal
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.numpy.units import unit
 from primsplit.ops import op
+from primsplit.scipy.operands import of_at_least, of_length
 
 __all__ = ["RadialBasis"]
 
@@ -81,29 +82,30 @@ class RadialBasis:
             )
         self.y, d = (cast_to(array_like(g), np.float64) for g in (y, d))
         self.kernel, self.epsilon, degree = _options(kernel, epsilon, degree)
-        if self.y.ndim != 2 or not d.ndim or d.shape[0] != self.y.shape[0]:
+        if self.y.ndim != 2 or not d.ndim or not dims.could_be(d.shape[0], self.y.shape[0]):
             raise _misshapen(f"points {_told(self.y)} and values {_told(d)}", "points [P, N] and values [P, ...]")
         self.shape = d.shape[1:]
         self.powers = _powers(self.y.shape[1], degree)
-        count = self.y.shape[0]
-        if isinstance(count, int) and count < len(self.powers):
-            raise _misshapen(f"{count} points", f"{len(self.powers)} at least for a polynomial of degree {degree}")
+        count, least = self.y.shape[0], dims.maximum(self._size(), 1)
+        if dims.above(least, count):
+            raise _misshapen(f"{count} points", f"{least} at least for a polynomial of degree {degree}")
+        self.y, d = of_at_least(self.y, least, 0), of_length(d, count, 0)
         low, high = np.min(self.y, axis=0, initial=np.inf), np.max(self.y, axis=0, initial=-np.inf)
         # The polynomials are the same ones whatever they are shifted and scaled by.
         self.shift, self.scale = stop_gradient((low + high) / 2), stop_gradient(np.where(high > low, high - low, 2) / 2)
         self.coefficients = self._solved(d.reshape((count, product(self.shape))), smoothing)
 
     def _solved(self, d: Any, smoothing: Any) -> Any:
-        size, squares = len(self.powers), self._squares(self.y)
+        size, squares = self._size(), self._squares(self.y)
         own = on_diagonal(squares)
         function = KERNELS[self.kernel][0]
         alone = function(array_like(np.zeros(()))) + smoothing
         basis = np.where(own, alone, function(np.where(own, 1.0, squares)))
-        if not size:
+        if dims.same(size, 0):
             return np.linalg.solve(basis, d)
         beside = self._polynomials(self.y)
         above = np.concatenate([basis, beside], axis=1)
-        below = np.concatenate([beside.T, np.zeros((size, size))], axis=1)
+        below = np.concatenate([beside.T, zeros((size, size), d.dtype)], axis=1)
         right = np.concatenate([d, expand_to(array_like(np.zeros(())), (size, d.shape[1]))], axis=0)
         return np.linalg.solve(np.concatenate([above, below], axis=0), right)
 
@@ -112,9 +114,15 @@ class RadialBasis:
         apart = (x[:, None, :] - self.y[None]) * self.epsilon
         return np.sum(apart * apart, axis=-1)
 
+    def _size(self) -> Dim:
+        """How many monomials there are."""
+        return 1 + self.y.shape[1] if self.powers is None else len(self.powers)
+
     def _polynomials(self, x: Any) -> Any:
         """The monomials at points, [Q, R]."""
         x = (x - self.shift) / self.scale
+        if self.powers is None:
+            return np.concatenate([ones_like(x[:, :1]), x], axis=1)
         one: Any = np.ones_like(x[:, 0])
         columns = []
         for powers in self.powers:
@@ -128,10 +136,11 @@ class RadialBasis:
     def __call__(self, x: Any) -> Any:
         """The values at points [Q, N], [Q, ...]."""
         x = cast_to(array_like(x), np.float64)
-        if x.ndim != 2 or x.shape[1] != self.y.shape[1]:
+        if x.ndim != 2 or not dims.could_be(x.shape[1], self.y.shape[1]):
             raise _misshapen(f"points {_told(x)}", f"points [Q, {self.y.shape[1]}]")
+        x = of_length(x, self.y.shape[1])
         found = KERNELS[self.kernel][0](self._squares(x))
-        if self.powers:
+        if not dims.same(self._size(), 0):
             found = np.concatenate([found, self._polynomials(x)], axis=1)
         return (found @ self.coefficients).reshape((x.shape[0], *self.shape))
 
@@ -164,10 +173,14 @@ def _options(kernel: str, epsilon: Any, degree: int | None) -> tuple[str, Any, i
     return kernel, 1.0 if epsilon is None else epsilon, int(degree)
 
 
-def _powers(axes: Any, degree: int) -> list[tuple[int, ...]]:
-    """The exponents of all monomials up to a degree."""
+def _powers(axes: Dim, degree: int) -> list[tuple[int, ...]] | None:
+    """The exponents of all monomials up to a degree; None are 1 and each of a symbolic number of coordinates."""
+    if not isinstance(axes, int) and degree > 0:
+        if degree > 1:
+            raise unsupported("scipy.interpolate.RBFInterpolator of degree 2 and a symbolic number of coordinates")
+        return None
     if not isinstance(axes, int):
-        raise unsupported("scipy.interpolate.RBFInterpolator of points with an unknown number of coordinates")
+        return [()] * (degree + 1)
     chosen = itertools.chain.from_iterable(
         itertools.combinations_with_replacement(range(axes), total) for total in range(degree + 1)
     )

@@ -8,18 +8,18 @@ from primsplit.array import unsupported
 from primsplit.lifting import array_like
 from primsplit.numpy.complex.operands import operand
 from primsplit.scipy.interpolate import lines, placed
-from primsplit.scipy.operands import double, wide
+from primsplit.scipy.operands import double, not_empty, wide
 
 __all__ = ["LINES", "Stepped"]
 
-LINES, STEPS = ("linear", "slinear"), ("nearest", "nearest-up", "previous", "next")
+LINES, STEPS = ("linear", "slinear"), ("nearest", "nearest-up", "previous", "next", "zero")
 
 
 class Stepped:
     """What `interp1d` gives: values at `x`, of an axis of `y`; beyond the sites a fill value, or its outer pieces.
 
-    `fill` is a number, one below and one above, or "extrapolate". The sites ascend; a place halfway between two has the
-    value of the lower one for "nearest".
+    `fill` is a number, one below and one above, or "extrapolate": steps go on to the side that they come from. The
+    sites ascend; a place halfway between two has the value of the lower one for "nearest".
     """
 
     def __init__(self, x: Any, y: Any, kind: str, axis: int, fill: Any) -> None:
@@ -27,8 +27,10 @@ class Stepped:
             raise unsupported(f"scipy.interpolate.interp1d of traced values with kind={kind!r} and a fill value")
         given: Any = operand(wide(y))
         self.axis = axis % given.ndim
-        self.sites, self.values = array_like(double(x)), np.moveaxis(given, self.axis, 0)
+        self.sites, self.values = array_like(double(x)), not_empty(np.moveaxis(given, self.axis, 0), [0])
         self.kind, self.fill = kind, fill
+        if isinstance(fill, str) and kind in {"previous", "next"}:
+            self.fill = (np.nan, self.values[-1]) if kind == "previous" else (self.values[0], np.nan)
 
     def __call__(self, x: Any) -> Any:
         """The values at `x`, whose axes take the place of that of the sites."""
@@ -42,11 +44,12 @@ class Stepped:
 
     def _inside(self, x: Any) -> Any:
         if self.kind in LINES:
-            return lines(self.sites, self.values, 0, extrapolate=True)(x)
+            alone = 0.0 if self.values.ndim == 1 and not isinstance(self.fill, str) else np.nan
+            return lines(self.sites, self.values, 0, extrapolate=True, alone=alone)(x)
         if self.kind in {"nearest", "nearest-up"}:
             middles = 0.5 * (self.sites[1:] + self.sites[:-1])
             place = np.searchsorted(middles, x, side="left" if self.kind == "nearest" else "right")
-        elif self.kind == "previous":
+        elif self.kind in {"previous", "zero"}:
             place = np.maximum(np.searchsorted(self.sites, x, side="right") - 1, 0)
         else:
             place = np.minimum(np.searchsorted(self.sites, x, side="left"), self.sites.shape[0] - 1)

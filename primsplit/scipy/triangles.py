@@ -1,12 +1,13 @@
-"""scipy.interpolate's interpolants between scattered points, which are known: by triangles, or the nearest point."""
+"""scipy.interpolate's interpolants between scattered points: by triangles of known ones, or the nearest point."""
 
 from typing import Any
 
 import numpy as np
 
 from primsplit.array import unsupported
+from primsplit.dims import Dim
 from primsplit.lifting import array_like
-from primsplit.scipy.operands import double
+from primsplit.scipy.operands import double, not_empty, of_length
 
 __all__ = ["Nearest", "Triangulated", "griddata"]
 
@@ -14,7 +15,7 @@ SLACK = 1e-12
 """How far outside of a triangle, in parts of it, a point may be that belongs to it."""
 
 
-def _points(args: tuple[Any, ...], axes: int) -> Any:
+def _points(args: tuple[Any, ...], axes: Dim) -> Any:
     """The places [..., axes], of one array, in which one place is a list of it, or of one array for each axis."""
     given = args[0] if len(args) == 1 else args
     if isinstance(given, tuple):
@@ -34,7 +35,8 @@ class Triangulated:
         first = corners[simplices[:, 0]]
         sides = corners[simplices[:, 1:]] - first[:, None]
         self.first, self.inverse = first, np.linalg.inv(np.swapaxes(sides, 1, 2))
-        self.simplices, self.values, self.fill = simplices, array_like(double(values)), fill
+        self.simplices, self.fill = simplices, fill
+        self.values = of_length(array_like(double(values)), len(corners), 0)
 
     def __call__(self, *args: Any) -> Any:
         """The values at the points, [..., *an array for each value]."""
@@ -53,14 +55,15 @@ class Triangulated:
 
 
 class Nearest:
-    """NearestNDInterpolator: the value of the nearest of the known points, the first of two that are as near."""
+    """NearestNDInterpolator: the value of the nearest of the points, the first of two that are as near."""
 
     def __init__(self, corners: Any, values: Any) -> None:
-        self.corners, self.values = np.asarray(corners, np.float64), array_like(values)
+        self.corners: Any = not_empty(double(corners), [0])
+        self.values = of_length(array_like(values), self.corners.shape[0], 0)
 
     def __call__(self, *args: Any) -> Any:
         """The values at the points."""
-        points = _points(args, self.corners.shape[1])
+        points = of_length(_points(args, self.corners.shape[1]), self.corners.shape[1])
         squares = np.sum((points[..., None, :] - self.corners) ** 2, axis=-1)
         return np.take(self.values, np.argmin(squares, axis=-1), axis=0)
 

@@ -14,7 +14,8 @@ from primsplit.numpy.complex.operands import operand
 from primsplit.scipy.cubic import cubic_spline
 from primsplit.scipy.hermite import akima, hermite, pchip
 from primsplit.scipy.interpolate import Piecewise, integral, lines, on_grid, piecewise, placed, spline_of_values
-from primsplit.scipy.operands import of_length
+from primsplit.scipy.knots import Knotted, through
+from primsplit.scipy.operands import not_empty, of_at_least, of_length
 from primsplit.scipy.radial import RadialBasis, of_known
 from primsplit.scipy.tables import LINES, Stepped
 from primsplit.substitutes.table import register, register_method, when_traced
@@ -129,9 +130,12 @@ class _Interpolants:
     def interpolating(
         self, x: Any, y: Any, k: int = 3, t: Any = None, bc_type: Any = None, axis: int = 0, check_finite: bool = True
     ) -> Any:
-        """make_interp_spline of traced values, and of traced sites for lines and cubic splines."""
-        if holds_traced(x) and t is None and bc_type is None and k in {1, 3}:
-            return cubic_spline(x, y, axis) if k == 3 else lines(x, y, axis, extrapolate=True)
+        """make_interp_spline of traced values, and of traced sites."""
+        if holds_traced(x) and t is None and bc_type is None:
+            sites = of_at_least(array_like(x), max(k + 1, 2) if k else 1)
+            if k == 3:
+                return cubic_spline(sites, y, axis)
+            return lines(sites, y, axis, extrapolate=True) if k == 1 else through(sites, y, k, axis)
         if not _is_linear(bc_type):
             raise unsupported(f"a spline of traced values with bc_type={bc_type!r}")
 
@@ -140,8 +144,10 @@ class _Interpolants:
 
         return spline_of_values(make, x, y, True, axis)
 
-    def of_coefficients(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> Piecewise:
-        """BSpline of traced coefficients and known knots, whose order is known."""
+    def of_coefficients(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> Any:
+        """BSpline of traced coefficients or knots, whose order is known."""
+        if holds_traced(t):
+            return Knotted(t, c, k, extrapolate, axis)
         if extrapolate != "periodic" and not extrapolate:
             raise unsupported("scipy.interpolate.BSpline of traced coefficients with extrapolate=False")
         count = len(t) - k - 1
@@ -155,9 +161,11 @@ class _Interpolants:
 
     def of_powers(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> Piecewise:
         """PPoly of traced coefficients between known breaks."""
-        if holds_traced(x) or axis != 0 or np.any(np.diff(x) <= 0):
+        if axis != 0 or not may_ascend(x):
             raise unsupported("scipy.interpolate.PPoly of traced coefficients along another axis, or of other breaks")
-        return Piecewise(operand(c), np.asarray(x), True if extrapolate is None else extrapolate)
+        breaks = of_at_least(plain_or_traced(x), 2)
+        given = not_empty(of_length(operand(c), breaks.shape[0] - 1, 1), [0])
+        return Piecewise(given, breaks, True if extrapolate is None else extrapolate)
 
     def grid_of_values(
         self,
@@ -168,8 +176,8 @@ class _Interpolants:
         fill_value: Any = np.nan,
         **options: Any,
     ) -> Callable[..., Any]:
-        """RegularGridInterpolator of traced values on a known grid."""
-        if holds_traced(points) or options or any(np.any(np.diff(sites) <= 0) for sites in points):
+        """RegularGridInterpolator of traced values, or on a traced grid, which ascends."""
+        if options or not all(map(may_ascend, points)):
             raise unsupported("scipy.interpolate.RegularGridInterpolator of traced values on such a grid")
         made = SimpleNamespace(
             grid=points, values=values, method=method, bounds_error=bounds_error, fill_value=fill_value
@@ -197,7 +205,8 @@ class _Interpolants:
         if kind not in KINDS or kind in LINES or not (is_open or (is_nan and np.all(np.isnan(fill_value)))):
             return Stepped(x, y, kind, axis, fill_value)
         made = self.interpolating(x, y, KINDS[kind], axis=axis % np.ndim(y))
-        return Piecewise(made.c, made.x, is_open, made.axis)
+        made.extrapolate = is_open
+        return made
 
 
 def of_spline(made: Any) -> tuple[Any, Any]:
@@ -209,6 +218,11 @@ def of_spline(made: Any) -> tuple[Any, Any]:
 def _pieces(derivative: Callable[[int], Any], degree: int) -> Any:
     """The coefficients of the pieces, highest power first, by the derivatives at their left ends."""
     return np.stack([derivative(m) / math.factorial(m) for m in range(degree, -1, -1)])
+
+
+def may_ascend(x: Any) -> bool:
+    """Whether places ascend, or are traced."""
+    return holds_traced(x) or bool(np.all(np.diff(x) > 0))
 
 
 def _is_linear(bc_type: Any) -> bool:

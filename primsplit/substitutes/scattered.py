@@ -10,8 +10,10 @@ from primsplit.array import Array, unsupported
 from primsplit.lifting import array_like, holds_traced
 from primsplit.scipy.hermite import pchip
 from primsplit.scipy.interpolate import on_grid
+from primsplit.scipy.operands import of_length
 from primsplit.scipy.triangles import Nearest, Triangulated, griddata
-from primsplit.substitutes.table import register, register_method, when_traced
+from primsplit.substitutes.interpolation import may_ascend
+from primsplit.substitutes.table import register, register_method, substitute_of, when_traced
 
 
 def _triangulation(corners: Any) -> Any:
@@ -33,8 +35,8 @@ def _known(points: Any, name: str) -> Any:
 def _interpn(
     points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True, fill_value: Any = np.nan
 ) -> Any:
-    """interpn on a known grid; a point outside gives the fill value, NaN where SciPy would raise."""
-    if holds_traced(points) or method not in {"linear", "nearest"} or any(np.any(np.diff(p) <= 0) for p in points):
+    """interpn on a grid that ascends; a point outside gives the fill value, NaN where SciPy would raise."""
+    if method not in {"linear", "nearest"} or not all(map(may_ascend, points)):
         raise unsupported(f"scipy.interpolate.interpn with method={method!r}, or of such a grid,")
     if isinstance(xi, tuple):
         xi = np.stack(np.broadcast_arrays(*map(array_like, xi)), axis=-1)
@@ -46,9 +48,22 @@ def _griddata(
 ) -> Any:
     """griddata of known points."""
     corners = _known(points, "griddata")
-    if rescale or corners.ndim != 2 or corners.shape[1] < 2:
-        raise unsupported("scipy.interpolate.griddata along a line, or with rescale,")
+    if rescale:
+        raise unsupported("scipy.interpolate.griddata with rescale")
+    if corners.ndim == 1 or corners.shape[1] == 1:
+        return _along_line(corners.reshape(-1), values, xi, method, fill_value)
     return griddata(corners, values, xi, method, fill_value, _triangulation)
+
+
+def _along_line(places: Any, values: Any, xi: Any, method: str, fill_value: Any) -> Any:
+    """griddata at known places of a line, in any order: interp1d of this kind; the nearest place has no end."""
+    asked: Any = array_like(xi[0] if isinstance(xi, tuple) else xi)
+    asked = asked[..., 0] if asked.ndim > 1 else asked
+    order = np.argsort(places)
+    given = np.take(of_length(array_like(values), len(places), 0), order, axis=0)
+    fill = "extrapolate" if method == "nearest" else fill_value
+    made = sys.modules["scipy.interpolate"].interp1d
+    return substitute_of(made).again(places[order], given, method, 0, bounds_error=False, fill_value=fill)(asked)
 
 
 def _linear(points: Any, values: Any, fill_value: Any = np.nan, rescale: bool = False) -> Triangulated:
@@ -60,10 +75,10 @@ def _linear(points: Any, values: Any, fill_value: Any = np.nan, rescale: bool = 
 
 
 def _nearest(x: Any, y: Any, rescale: bool = False, tree_options: Any = None) -> Nearest:
-    """NearestNDInterpolator of traced values at known points."""
-    if rescale:
-        raise unsupported("scipy.interpolate.NearestNDInterpolator with rescale")
-    return Nearest(_known(x, "NearestNDInterpolator"), y)
+    """NearestNDInterpolator of traced values or points."""
+    if rescale or hasattr(x, "simplices"):
+        raise unsupported("scipy.interpolate.NearestNDInterpolator with rescale, or of a triangulation,")
+    return Nearest(np.stack(x, axis=-1) if isinstance(x, tuple) else x, y)
 
 
 def _at_linear(made: Any, *args: Any) -> Any:

@@ -8,6 +8,8 @@ import numpy as np
 from primsplit.array import unsupported
 from primsplit.lifting import array_like, holds_traced
 from primsplit.scipy.interpolate import Piecewise, piecewise, spline_of_values
+from primsplit.scipy.knots import Knotted, through
+from primsplit.scipy.operands import not_empty, of_at_least, of_length
 from primsplit.substitutes.interpolation import of_spline
 from primsplit.substitutes.table import register, register_method, when_traced
 
@@ -31,8 +33,11 @@ class _Splines:
         t: Any = None, full_output: int = 0, per: int = 0, quiet: int = 1,
     ) -> tuple[Any, Any, int]:  # fmt: skip
         """The knots, coefficients and order of the spline through traced values; smoothing is not known."""
-        if holds_traced(x) or any(v is not None for v in (w, xb, xe, t)) or s or task or per or full_output:
+        if any(v is not None for v in (w, xb, xe, t)) or s or task or per or full_output:
             raise unsupported("scipy.interpolate.splrep of traced values, but for splrep(x, y, k=k, s=0),")
+        if holds_traced(x):
+            made = through(x, y, k)
+            return made.t, np.concatenate([made.c, np.zeros(k + 1)]), k
         count = len(x)
         columns = [self.module.splrep(x, column, k=k, s=0) for column in np.eye(count)]
         matrix = np.stack([c for _, c, _ in columns], axis=1)
@@ -45,28 +50,31 @@ class _Splines:
         knots, coefficients, order = tck
         if isinstance(coefficients, list | tuple):
             return [self.splev(x, (knots, c, order), der, ext) for c in coefficients]
-        count = len(knots) - order - 1
-        coefficients = array_like(coefficients)[:count]
-        matrix, breaks = of_spline(self.module.BSpline(knots, np.eye(count), order))
-        place: Any = array_like(x)
-        held = np.clip(place, breaks[0], breaks[-1]) if ext == 3 and not der else place
-        found = piecewise(np.tensordot(matrix, coefficients, axes=1), breaks, held, order=der)
+        place: Any = not_empty(array_like(x))
+        made = self._between(knots, coefficients, order)
+        breaks = made.t[order : made.t.shape[0] - order] if isinstance(made, Knotted) else made.x
+        found = made(np.clip(place, breaks[0], breaks[-1]) if ext == 3 and not der else place, der)
         return np.where((place < breaks[0]) | (place > breaks[-1]), 0.0, found) if ext == 1 else found
 
     def splint(self, a: Any, b: Any, tck: Any, full_output: int = 0) -> Any:
         """The integral of a spline, which is 0 outside of its knots."""
         if full_output or isinstance(tck[1], list | tuple):
             raise unsupported("scipy.interpolate.splint of curves, or with full_output,")
-        knots, coefficients, order = tck
+        return self._between(*tck).integral(a, b)
+
+    def _between(self, knots: Any, coefficients: Any, order: int) -> Any:
+        """The spline with these knots and as many coefficients as they have splines, or more."""
+        if holds_traced(knots):
+            return Knotted(knots, coefficients, order)
         count = len(knots) - order - 1
+        used = of_length(of_at_least(array_like(coefficients), count)[:count], count)
         matrix, breaks = of_spline(self.module.BSpline(knots, np.eye(count), order))
-        made = Fitted(np.tensordot(matrix, array_like(coefficients)[:count], axes=1), breaks, extrapolate=True)
-        return made.integral(a, b)
+        return Fitted(np.tensordot(matrix, used, axes=1), breaks, extrapolate=True)
 
     def univariate(
         self, x: Any, y: Any, w: Any = None, bbox: Any = (None, None), k: int = 3, s: Any = None, ext: Any = 0,
         check_finite: bool = False,
-    ) -> Fitted:  # fmt: skip
+    ) -> Any:  # fmt: skip
         """UnivariateSpline of traced values, which goes through them (s=0)."""
         if s is None or s != 0:
             raise unsupported("scipy.interpolate.UnivariateSpline of traced values, but for s=0,")
@@ -75,10 +83,12 @@ class _Splines:
     def interpolated(
         self, x: Any, y: Any, w: Any = None, bbox: Any = (None, None), k: int = 3, ext: Any = 0,
         check_finite: bool = False,
-    ) -> Fitted:  # fmt: skip
-        """InterpolatedUnivariateSpline of traced values at known sites."""
-        if holds_traced(x) or tuple(bbox) != (None, None) or ext not in {0, "extrapolate"}:
+    ) -> Any:  # fmt: skip
+        """InterpolatedUnivariateSpline of traced values or sites."""
+        if w is not None or tuple(bbox) != (None, None) or ext not in {0, "extrapolate"}:
             raise unsupported("such a scipy.interpolate.UnivariateSpline of traced values")
+        if holds_traced(x):
+            return through(x, y, k)
         return self._fitted(lambda v: self.module.InterpolatedUnivariateSpline(x, v, k=k), x, y, k)
 
     def least_squares(

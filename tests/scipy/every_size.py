@@ -85,6 +85,7 @@ def _total(found: Any) -> Any:
     """A smooth number of all that is found."""
     if isinstance(found, tuple | list):
         return sum(map(_total, found), start=0.0)
+    found = found if hasattr(found, "dtype") else np.asarray(found)
     parts = (found.real, found.imag) if np.iscomplexobj(found) else (found,)
     return sum((np.sum(0.7 * p + 0.3 * p**2) for p in parts if p.dtype.kind == "f"), start=0.0)
 

@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.interpolate
 import scipy.signal
 
 from tests.scipy.every_size import check_every_size
 
-SIGNAL = scipy.signal
+SIGNAL, IP = scipy.signal, scipy.interpolate
 SECTIONS = np.array([[1.0, 0.5, 0.0, 1.0, 0.1, 0.0], [1.0, 0.2, 0.1, 1.0, 0.3, 0.1]])
 
 Row = tuple[Any, ...]
@@ -36,11 +37,86 @@ FILTERS: dict[str, Row] = {
     "convolution of integers": (lambda x, y: SIGNAL.convolve(x, y, "same"), "places N", "places M"),
 }
 
-ROWS: dict[str, Row] = FILTERS
+SITES = np.array([0.0, 0.4, 1.0, 1.7, 2.2])
+POINTS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.1], [0.4, 0.5]])
+
+
+def periodic(x: Any, y: Any) -> Any:
+    return IP.CubicSpline(x, np.concatenate([y[:-1], y[:1]]), bc_type="periodic")(1.3)
+
+
+SPLINES: dict[str, Row] = {
+    **{
+        f"CubicSpline, {ends}": (
+            lambda x, y, q, ends=ends: IP.CubicSpline(x, y, bc_type=ends)(q),
+            "ascending N", "N 2", "2", (0, 1, 2, 3, 5),
+        )
+        for ends in ("not-a-knot", "natural", ("clamped", "not-a-knot"))
+    },
+    "CubicSpline, periodic": (periodic, "ascending N", "N", (0, 1, 2, 3, 4, 5)),
+    "CubicSpline at known sites": (lambda y: IP.CubicSpline(SITES, y)(1.3), "N", (0, 4, 5)),
+    "PchipInterpolator": (lambda x, y, q: IP.PchipInterpolator(x, y)(q), "ascending N", "N", "M", (0, 1, 2, 3)),
+    "Akima1DInterpolator": (
+        lambda x, y: IP.Akima1DInterpolator(x, y)(x[:1] * 0.7 + x[-1:] * 0.3), "ascending N", "N 2", (1, 2, 3, 5)
+    ),
+    "CubicHermiteSpline of no points": (
+        lambda x, y, q: IP.CubicHermiteSpline(x, y, y)(q), "ascending N", "N", "M", (0, 1, 2)
+    ),
+    **{
+        f"make_interp_spline of order {k}": (
+            lambda x, y, q, k=k: IP.make_interp_spline(x, y, k)(q), "ascending N", "N", "2", (k, k + 1, k + 4)
+        )
+        for k in (0, 2, 3, 4)
+    },
+    "BSpline": (lambda t, c, q: IP.BSpline(t, c, 2)(q), "ascending 2+N", "N 2", "M", (2, 3, 4, 6)),
+    "derivative of a BSpline": (lambda t, c, q: IP.BSpline(t, c, 3)(q, 2), "ascending N", "4", "2", (7, 8)),
+    "integral of a BSpline": (lambda t, c: IP.BSpline(t, c, 2).integrate(0.3, 2.0), "ascending N", "N", (5, 6, 8)),
+    "BSpline of many coefficients": (lambda c: IP.BSpline(np.arange(8.0), c, 3)(3.3), "N", (0, 3, 4, 5)),
+    "splrep": (lambda x, y: IP.splev(1.3, IP.splrep(x, y)), "ascending N", "N", (2, 4, 6)),
+    "splint": (
+        lambda x, y: IP.splint(0.7, 1.3, IP.splrep(x, y, k=2, s=0)), "ascending N", "N", (2, 4, 6)
+    ),
+    "InterpolatedUnivariateSpline": (
+        lambda x, y: IP.InterpolatedUnivariateSpline(x, y, k=2)(1.3), "ascending N", "N", (4, 6)
+    ),
+    "PPoly": (lambda c, x: IP.PPoly(c, x)(1.3), "3 N", "ascending M"),
+    **{
+        f"interp1d, {kind}, {fill}": (
+            lambda x, y, q, kind=kind, fill=fill: IP.interp1d(x, y, kind, bounds_error=False, fill_value=fill)(q),
+            "ascending N", "N", "M", (0, 1, 2, 3),
+        )
+        for kind in ("linear", "nearest", "previous", "next")
+        for fill in ((0.0, 1.0), "extrapolate")
+    },
+    "interp1d of rows": (lambda x, y: IP.interp1d(x, y, bounds_error=False)(x[:1]), "ascending N", "2 N"),
+    "interp1d, quadratic": (
+        lambda x, y, q: IP.interp1d(x, y, "quadratic", fill_value="extrapolate")(q), "ascending N", "N", "2"
+    ),
+    **{
+        f"a grid, {method}": (
+            lambda x, v, q, method=method: IP.RegularGridInterpolator((x,), v, method, False, None)(q),
+            "ascending N", "N 2", "M 1", (0, 1, 2, 3),
+        )
+        for method in ("linear", "nearest")
+    },
+    "interpn": (lambda v, q: IP.interpn((SITES,), v, 0.1 + 0.01 * q), "N", "M 1", (0, 4, 5)),
+    "RBFInterpolator": (lambda p, v, q: IP.RBFInterpolator(p, v)(q), "N 2", "N", "M 2", (0, 2, 3, 5)),
+    "RBFInterpolator of known points": (lambda v: IP.RBFInterpolator(POINTS, v)(POINTS[:2] + 0.1), "N 2", (0, 4, 5)),
+    "RBFInterpolator of few coordinates": (lambda p, v, q: IP.RBFInterpolator(p, v)(q), "5 N", "5", "2 N", (1, 2)),
+    "LinearNDInterpolator": (lambda v, q: IP.LinearNDInterpolator(POINTS, v)(0.3 + 0.01 * q), "N", "M 2", (0, 4, 5)),
+    "NearestNDInterpolator": (
+        lambda p, v, q: IP.NearestNDInterpolator(p, v)(q), "N 2", "N", "M 2", (1, 2, 4)
+    ),
+    "griddata along a line": (lambda v: IP.griddata(SITES[::-1], v, [0.3, 2.1], "linear"), "N", (0, 4, 5)),
+    "griddata, the nearest": (lambda v: IP.griddata(SITES[::-1], v, [-1.0, 2.1], "nearest"), "N", (0, 4, 5)),
+}  # fmt: skip
+
+ROWS: dict[str, Row] = FILTERS | SPLINES
 
 
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_function_is_scipys_at_every_size(name: str) -> None:
     function, *told = ROWS[name]
-    check_every_size(function, *told)
+    sizes = {"sizes": told.pop()} if isinstance(told[-1], tuple) else {}
+    check_every_size(function, *told, **sizes)

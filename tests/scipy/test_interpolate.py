@@ -189,7 +189,6 @@ def test_points_outside_are_not_a_number_where_scipy_raises_or_says_so() -> None
 def test_what_has_no_form_is_told_at_the_users_line() -> None:
     for function in (
         lambda y: scipys.make_interp_spline(SITES, y, bc_type="periodic")(AT),
-        lambda y: scipys.make_interp_spline(y, SITES, k=2)(AT),
         lambda y: scipys.interp1d(SITES[::-1], y, kind="nearest")(AT),
         lambda y: scipys.splrep(SITES, y, s=1.0),
         lambda y: scipys.UnivariateSpline(SITES, y),
