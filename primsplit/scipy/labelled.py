@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.broadcasting import count_up
-from primsplit.lifting import array_like, plain_or_traced
+from primsplit.lifting import array_like
 from primsplit.numpy.scans import lowest
 from primsplit.numpy.statistics import safe_root
 from primsplit.numpy.ufuncs import cast_to
@@ -20,8 +20,8 @@ def _marked(input: Any, labels: Any, index: Any) -> tuple[Any, Any]:
     image: Any = array_like(input)
     if labels is None:
         return np.ravel(image), np.ones_like(np.ravel(image), dtype=bool)
-    given = plain_or_traced(labels)
-    marks = np.ravel(np.broadcast_to(given, image.shape))
+    image, given = np.broadcast_arrays(image, array_like(labels))
+    marks = np.ravel(given)
     if index is None:
         return np.ravel(image), marks > 0
     wanted = np.asarray(index)

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import tracing
+from primsplit import dims, tracing
 from primsplit.array import unsupported
-from primsplit.concretization import literal_size
+from primsplit.dims import Dim
 from primsplit.errors import ShapeError
 from primsplit.lifting import holds_traced, plain_or_traced
 from primsplit.numpy.axes import one_axis
-from primsplit.scipy.operands import floating
+from primsplit.scipy.operands import floating, not_empty
 from primsplit.scipy.signal import slid
 
 __all__ = [
@@ -41,11 +41,11 @@ def correlate(
     input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, *,
     axes: Any = None,
 ) -> Any:  # fmt: skip
-    """The sums of weights times windows, of images with up to three axes; weights have sizes known when tracing."""
+    """The sums of weights times windows, of images with up to three axes; a run without weights fails."""
     check_output(output)
     image = floating(input)
-    weights, origins = _spread(floating(weights), origin, axes, image.ndim)
-    pads = [margins(literal_size(n, "scipy.ndimage"), o) for n, o in zip(weights.shape, origins, strict=True)]
+    weights, origins = _spread(not_empty(floating(weights)), origin, axes, image.ndim)
+    pads = [margins(n, o) for n, o in zip(weights.shape, origins, strict=True)]
     return as_given(slid(padded(image, pads, mode, cval), weights.astype(image.dtype)), input)
 
 
@@ -55,8 +55,13 @@ def convolve(
 ) -> Any:  # fmt: skip
     """`correlate` with the weights turned round."""
     weights, origins = _spread(floating(weights), origin, axes, plain_or_traced(input).ndim)
-    turned = [-o - (n % 2 == 0) for o, n in zip(origins, weights.shape, strict=True)]
+    turned = [_turned(o, n) for o, n in zip(origins, weights.shape, strict=True)]
     return correlate(input, np.flip(weights), output, mode, cval, turned)
+
+
+def _turned(origin: Any, count: Dim) -> Any:
+    """The origin of as many weights that are turned round."""
+    return dims.remainder(count, 2) - origin - 1
 
 
 def _spread(weights: Any, origin: Any, axes: Any, rank: int) -> tuple[Any, list[int]]:
@@ -72,22 +77,22 @@ def _spread(weights: Any, origin: Any, axes: Any, rank: int) -> tuple[Any, list[
     return np.expand_dims(weights, tuple(rest)), [given.get(a, 0) for a in range(rank)]
 
 
-def margins(count: int, origin: int) -> tuple[int, int]:
+def margins(count: Dim, origin: Dim) -> tuple[Dim, Dim]:
     """How far windows of `count` reach beyond the first and the last element. Raises ValueError as SciPy does."""
-    before = count // 2 + origin
-    if not 0 <= before < max(count, 1):
+    before = dims.floor_divide(count, 2) + origin
+    if dims.above(0, before) or dims.at_least(before, dims.maximum(count, 1)):
         raise ValueError("Invalid origin: it must lie in the window")
     return before, count - 1 - before
 
 
 def correlate1d(
     input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
-    origin: int = 0,
+    origin: Dim = 0,
 ) -> Any:  # fmt: skip
     """The sums of weights times windows along one axis."""
     check_output(output)
-    image, weights = floating(input), floating(weights)
-    count = literal_size(weights.shape[0], "scipy.ndimage")
+    image, weights = floating(input), not_empty(floating(weights))
+    count = weights.shape[0]
     place = one_axis(axis, image.ndim)
     pads = [margins(count, origin) if a == place else (0, 0) for a in range(image.ndim)]
     wide = np.moveaxis(padded(image, pads, mode, cval), place, -1)
@@ -103,7 +108,7 @@ def convolve1d(
 ) -> Any:  # fmt: skip
     """`correlate1d` with the weights turned round."""
     weights = floating(weights)
-    return correlate1d(input, np.flip(weights), axis, output, mode, cval, -origin - (weights.shape[0] % 2 == 0))
+    return correlate1d(input, np.flip(weights), axis, output, mode, cval, _turned(origin, weights.shape[0]))
 
 
 def gaussian_filter1d(
@@ -246,11 +251,17 @@ def _gaussian_derivatives(
 
 
 def padded(image: Any, pads: Sequence[tuple[Any, Any]], mode: str, cval: Any) -> Any:
+    """The image, continued; one without elements as if it had a 0, by margins that hold no window."""
     if mode not in PADDED:
         raise ShapeError(f"boundary mode {mode!r} is not supported", place=tracing.user_place())
     if PADDED[mode] == "constant":
         return np.pad(image, pads, constant_values=cval)
-    return np.pad(image, pads, mode=PADDED[mode])  # type: ignore[call-overload]  # the names are NumPy's
+    if all(dims.above(n, 0) for n in image.shape):
+        return np.pad(image, pads, mode=PADDED[mode])  # type: ignore[call-overload]  # the names are NumPy's
+    missing: list[Any] = [(0, dims.maximum(1 - n, 0)) for n in image.shape]
+    filled: Any = np.pad(image, missing)
+    wide = np.pad(filled, pads, mode=PADDED[mode])  # type: ignore[call-overload]
+    return wide[tuple(slice(0, n + sum(p)) for n, p in zip(image.shape, pads, strict=True))]
 
 
 def chosen_axes(axes: Any, rank: int) -> list[int]:

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.interpolate
+import scipy.ndimage
 import scipy.signal
 
 from tests.scipy.every_size import check_every_size
 
-SIGNAL, IP = scipy.signal, scipy.interpolate
+SIGNAL, IP, IMAGE = scipy.signal, scipy.interpolate, scipy.ndimage
 SECTIONS = np.array([[1.0, 0.5, 0.0, 1.0, 0.1, 0.0], [1.0, 0.2, 0.1, 1.0, 0.3, 0.1]])
 
 Row = tuple[Any, ...]
@@ -111,7 +112,23 @@ SPLINES: dict[str, Row] = {
     "griddata, the nearest": (lambda v: IP.griddata(SITES[::-1], v, [-1.0, 2.1], "nearest"), "N", (0, 4, 5)),
 }  # fmt: skip
 
-ROWS: dict[str, Row] = FILTERS | SPLINES
+IMAGES: dict[str, Row] = {
+    **{
+        f"gaussian_filter, {mode}": (lambda x, mode=mode: IMAGE.gaussian_filter(x, 0.4, mode=mode), "N M")
+        for mode in ("reflect", "constant", "nearest", "mirror", "wrap")
+    },
+    "median_filter": (lambda x: IMAGE.median_filter(x, 3), "N M"),
+    "grey_opening": (lambda x: IMAGE.grey_opening(x, 2), "N M"),
+    "sobel": (IMAGE.sobel, "N M"),
+    "spline_filter": (IMAGE.spline_filter, "N"),
+    "shift": (lambda x: IMAGE.shift(x, 0.3), "N"),
+    "convolve1d": (lambda x, w: IMAGE.convolve1d(x, w), "3", "N"),
+    "correlate1d": (lambda x, w: IMAGE.correlate1d(x, w, axis=0, mode="wrap"), "N 2", "M", (1, 2, 4)),
+    "labels that broadcast": (lambda x, i: IMAGE.sum_labels(x, i, [1, 2]), "N", "places M"),
+    "convolve of images": (IMAGE.convolve, "3 3", "N M"),
+}
+
+ROWS: dict[str, Row] = FILTERS | SPLINES | IMAGES
 
 
 @pytest.mark.parametrize("name", ROWS)
