@@ -13,12 +13,13 @@ import numpy.typing as npt
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import expand_to
+from primsplit.broadcasting import axis_first, expand_to
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.ir import BFLOAT16
 from primsplit.lifting import as_array
-from primsplit.numpy.axes import array_like, count_along, delivered, many_axes, size_as
+from primsplit.numpy.axes import array_like, count_along, delivered, joined_last, many_axes, size_as, with_ones
+from primsplit.numpy.scans import folded
 from primsplit.numpy.ufuncs import cast_to, select
 from primsplit.ops import op
 
@@ -80,11 +81,20 @@ def _folded(function: Any, kind: str, neutral: int, combine: Callable[[Any, Any]
     ) -> Array:
         x, wanted = summed_in(array_like(a), dtype)
         x = masked(x, where, neutral)
-        result = reduced(kind, x, many_axes(axis, x.ndim), keepdims)
+        fold = _product_of_integers if kind == "ReduceProd" and x.dtype.kind in "iu" else reduced
+        result = fold(kind, x, many_axes(axis, x.ndim), keepdims)
         result = result if initial is None else combine(result, summed_in(as_array(initial), wanted)[0])
         return delivered(cast_to(result, wanted), out)
 
     return folded
+
+
+def _product_of_integers(kind: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
+    """The product, which wraps as NumPy's does; onnxruntime's is one of doubles, exact for sizes alone."""
+    if not axes or x.value.sizes is not None:
+        return reduced(kind, x, axes, keepdims)
+    found = folded(axis_first(joined_last(x, axes), -1), op.Mul, 1)
+    return with_ones(found, axes) if keepdims else found
 
 
 total = _folded(np.sum, "ReduceSum", 0, operator.add)

@@ -1,4 +1,4 @@
-"""Running results of an associative operation along an axis, in elementwise operators.
+"""Running results of an associative operation along an axis, and its last one, in elementwise operators.
 
 Within a block of literal size, each element is combined with the one 1, 2, 4, ... places before it (Hillis and Steele,
 "Data parallel algorithms", CACM 29 (1986)). Longer axes are cut into blocks whose totals are scanned in the same way:
@@ -61,6 +61,36 @@ def _doubled(x: Array, combine: Combine) -> Array:
         later = combine(slab(x, 0, 0, count - distance), slab(x, 0, distance, END))
         x = op.Concat(slab(x, 0, 0, distance), later, axis=0)
         distance *= 2
+    return x
+
+
+def folded(rows: Array, combine: Combine, identity: Any) -> Array:
+    """All rows combined into one, of none `identity`; `combine` is associative, commutative and elementwise."""
+    matrix = reshape_to(rows, (rows.shape[0], dims.product(rows.shape[1:])))
+    return reshape_to(_fold(matrix, combine, np.asarray(identity, rows.dtype), DEPTH), rows.shape[1:])
+
+
+def _fold(x: Array, combine: Combine, identity: np.ndarray[Any, Any], depth: int) -> Array:
+    """The rows of a matrix combined into one; of sizes that only the run knows, in blocks of literal size."""
+    count, columns = x.shape
+    if not isinstance(count, Size):
+        return reshape_to(_halved(x, combine), (columns,)) if count else full((columns,), identity)
+    if depth == 0:
+        return reshape_to(slab(op.Concat(x, full((1, columns), identity), axis=0), 0, 0, 1), (columns,))
+    blocks = (count + (BLOCK - 1)) // BLOCK
+    x = op.Concat(x, full((blocks * BLOCK - count, columns), identity), axis=0)
+    layers = transpose(reshape_to(x, (blocks, BLOCK, columns)), (1, 0, 2))
+    return _fold(reshape_to(_halved(layers, combine), (blocks, columns)), combine, identity, depth - 1)
+
+
+def _halved(x: Array, combine: Combine) -> Array:
+    """What the slices along a first axis of literal size are combined into, the axis left with a size of 1."""
+    count = int(x.shape[0])
+    while count > 1:
+        half = count // 2
+        left = combine(slab(x, 0, 0, half), slab(x, 0, half, 2 * half))
+        x = left if count == 2 * half else op.Concat(left, slab(x, 0, count - 1, END), axis=0)
+        count -= half
     return x
 
 

@@ -85,7 +85,8 @@ def _folded(ufunc: np.ufunc, x: Array, axis: Sequence[int], keepdims: Any, where
     if len(axis) > 1 and ufunc.identity is None:
         told = f"reduction operation {ufunc.__name__!r} is not reorderable, so at most one axis may be specified"
         raise ValueError(told)
-    initial = ufunc.identity if initial is NOTHING else initial
+    if initial is NOTHING:
+        initial = None if ufunc.identity is None else np.asarray(ufunc.identity)
     if where is not True and initial is None:
         raise ShapeError(f"np.{ufunc.__name__}.reduce with where= needs initial=", place=tracing.user_place())
     mask = None if where is True else _joined_first(expand_to(array_like(where), x.shape), axis)

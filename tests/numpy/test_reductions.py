@@ -171,3 +171,33 @@ def test_the_sum_of_large_integers_is_exact_and_wraps(axis: Any, keepdims: bool)
     x = np.random.default_rng(0).integers(-(2**62), 2**62, (3, 4, 2))
     check_agrees(lambda x: np.sum(x, axis=axis, keepdims=keepdims), x)
     assert ps.trace(np.sum, ps.spec("int64", ["N"]))(np.zeros(0, np.int64)) == 0
+
+
+NARROW = ["int8", "int16", "int32", "int64", "uint8", "uint32", "uint64"]
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+@pytest.mark.parametrize("size", [0, 1, 3, 32, 33, 1100])
+def test_products_and_sums_of_integers_wrap(dtype: str, size: int) -> None:
+    limits = np.iinfo(dtype)
+    x = np.random.default_rng(size).integers(limits.min, limits.max, (size, 2), dtype) | 1
+    check_agrees(lambda x: (np.prod(x), x.prod(0), np.multiply.reduce(x, axis=(0, 1), keepdims=True)), x)
+    check_agrees(lambda x: (x.prod(1, dtype=np.int32), x.sum(0, dtype=np.int32), x.sum(dtype=dtype)), x)
+    check_agrees(lambda x: np.prod(x, 0, initial=7, where=x % 3 == 0), x)
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_sums_of_products_of_integers_wrap(dtype: str) -> None:
+    limits = np.iinfo(dtype)
+    x, y = np.random.default_rng(0).integers(limits.min, limits.max, (2, 4, 4), dtype)
+    check_agrees(lambda x, y: (np.vdot(x, y), np.inner(x, y), np.vecdot(x, y), x[0] @ y[0], np.dot(x, y)), x, y)
+    check_agrees(lambda x, y: (np.einsum("ij,jk->i", x, y), np.einsum("ij->j", x), np.einsum("ii", y)), x, y)
+    check_agrees(lambda x, y: (np.convolve(x[0], y[1]), np.multiply.reduceat(x, [0, 2], axis=1)), x, y)
+
+
+def test_a_product_of_sizes_is_known_where_it_is_traced() -> None:
+    def flat(x: Any) -> Any:
+        return x.reshape(np.prod(x.shape)) * 1.0
+
+    assert ps.trace(flat, ps.spec("float64", ["N", "M"])).block.results[0].type.shape is not None
+    check_agrees(flat, np.ones((2, 3)))

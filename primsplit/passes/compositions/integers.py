@@ -6,9 +6,9 @@ flipped on the way in and out, which keeps the order.
 
 COMPOSITIONS stand for what has no kernel. CORRECTED stand for kernels of onnxruntime 1.31.1 that give wrong numbers
 without an error: int64 Max, Min, Clip, Sign, ReduceMax and ReduceMin where values differ by more than 2**31 (Eigen's
-comparison of packed int64), and what is computed in double: integer Pow, which saturates, and int64 ReduceSum, which is
-inexact from 2**53 on. ReduceProd and Einsum of int64 are left as they are, exact below 2**53. CumSum, MatMul, Add and
-Mul are exact and wrap.
+comparison of packed int64), and what is computed in double: integer Pow and int32 ReduceSum, which saturate, and int64
+ReduceSum, which is inexact from 2**53 on. ReduceProd and Einsum of int64 are left as they are, exact below 2**53; what
+NumPy multiplies is folded (`numpy/scans.py`). CumSum, MatMul, Add and Mul are exact and wrap.
 """
 
 import functools
@@ -212,11 +212,17 @@ LIMB = 22
 
 
 def reduce_sum(x: Array, axes: Array | None = None, **attributes: Any) -> Array:
-    """The sum of int64, which wraps: of three parts of 22 bits each, the highest with the sign, added up in double."""
+    """The sum of int64 or int32, which wraps: of parts of 22 bits, the highest with the sign, added up in double."""
+    if x.dtype == np.int32:
+        return op.Cast(_sum_of_limbs(op.Cast(x, to=np.int64), 2, axes, attributes), to=np.int32)
+    return _sum_of_limbs(x, 3, axes, attributes)
+
+
+def _sum_of_limbs(x: Array, count: int, axes: Array | None, attributes: dict[str, Any]) -> Array:
     terms = []
     rest, mask, base = x, np.int64(2**LIMB - 1), np.int64(2**LIMB)
-    for place in range(3):
-        part = rest if place == 2 else op.BitwiseAnd(rest, mask)
+    for place in range(count):
+        part = rest if place == count - 1 else op.BitwiseAnd(rest, mask)
         added = op.Cast(op.ReduceSum(op.Cast(part, to=np.float64), axes, **attributes), to=np.int64)
         terms.append(op.Mul(added, np.int64(2 ** (LIMB * place))))
         rest = op.Div(op.Sub(rest, part), base)

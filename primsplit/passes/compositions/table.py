@@ -133,6 +133,7 @@ def through_float32(kind: str, results: Sequence[np.dtype[Any]] = ()) -> Composi
 CORRECTED: dict[tuple[str, str], Composition] = {
     **{(kind, "int64"): made for kind, made in integers.CORRECTED.items()},
     ("Pow", "int32"): integers.power,
+    ("ReduceSum", "int32"): integers.reduce_sum,
     **{("BatchNormalization", t): normalization.batch_normalization for t in ("float16", "float32", "float64")},
     **{("Bernoulli", dtype): random.bernoulli for dtype in ("float16", "float32", "float64")},
     **{(kind, dtype): through_float32(kind) for kind in ("ScatterElements", "ScatterND") for dtype in HALVES},
