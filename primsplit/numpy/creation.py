@@ -42,11 +42,11 @@ def full_like(
 
 
 def _filled(shape: Sequence[Dim], value: Any, dtype: np.dtype[Any]) -> Array:
-    found = array_like(value)
+    found = cast_to(array_like(value), dtype)
     known = found.known()
     if known is not None and known.ndim == 0:
-        return full(shape, known.astype(dtype))
-    return Array(expand_to(cast_to(found, dtype), tuple(shape)).value)
+        return full(shape, known)
+    return Array(expand_to(found, tuple(shape)).value)
 
 
 def _constant_like(function: Any, fill: int) -> Callable[..., Array]:

@@ -11,7 +11,8 @@ from primsplit import dims, tracing
 from primsplit.array import Array, implements, unsupported
 from primsplit.broadcasting import expand_to
 from primsplit.dims import Size
-from primsplit.errors import DtypeError
+from primsplit.errors import DtypeError, UnsupportedFunction
+from primsplit.lifting import holds_traced
 from primsplit.numpy.axes import array_like
 from primsplit.numpy.keys import Cut, Entry, Fancy, Take, read_key
 from primsplit.numpy.reading import read
@@ -89,8 +90,10 @@ class _WriteThrough:
 def setitem(x: Array, key: Any, new: Any) -> None:
     """`x[key] = new`, cast to the dtype of `x` as NumPy does. Raises IndexingError and ShapeError."""
     entries = read_key(x.shape, key)
-    if isinstance(new, Array) and _is_own_view(x, entries, new):
-        return
+    if isinstance(new, Array):
+        if _is_own_view(x, entries, new):
+            return
+        _check_not_shuffled(x, new)
     written = as_written(new, x)
     known = known_arrays([x, written])
     plain = None if known is None else _plain_key(key)
@@ -102,11 +105,36 @@ def setitem(x: Array, key: Any, new: Any) -> None:
     x.assign(write(x, entries, written))
 
 
+def _check_not_shuffled(x: Array, new: Array) -> None:
+    """Raise UnsupportedFunction for NumPy's shuffle, which swaps rows of what is no array of its own by `x[i], x[j] =`.
+
+    The rows are views here, so that the second would be written with itself.
+    """
+    if new.view_of is not None and new.view_of.base is x and tracing.is_in_call_of("shuffle"):
+        raise UnsupportedFunction(
+            "NumPy's shuffle swaps rows of a traced array while it reads them",
+            place=tracing.user_place(),
+            cure="Write x[...] = x[rng.permutation(len(x))].",
+        )
+
+
 def as_written(new: Any, x: Array) -> Array:
     """What is written to `x`, in its dtype. Raises DtypeError where `x` is no traced array."""
     if not isinstance(x, Array):
         raise plain_out("a traced value is written into a NumPy array", x)
+    if isinstance(new, list | tuple) and x.dtype.kind in "iu" and not holds_traced(new):
+        return Array(tracing.constant(_of_integers(new, x.dtype)))
     return cast_to(array_like(new), x.dtype)
+
+
+def _of_integers(numbers: Sequence[Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Lists of Python's numbers in a dtype of integers. Raises DtypeError where it does not hold one of them."""
+    try:
+        return np.asarray(numbers, dtype)
+    except (OverflowError, ValueError, TypeError) as raised:
+        error = DtypeError(str(raised), place=tracing.user_place())
+        error.numpys = raised
+        raise error from None
 
 
 def _is_own_view(x: Array, entries: Sequence[Entry], new: Array) -> bool:

@@ -1,4 +1,4 @@
-"""Elements as Python numbers: `x.item()` and `x.tolist()`, whose numbers stay traced."""
+"""Elements one by one: `x.flat`; `x.item()` and `x.tolist()`, whose Python numbers stay traced."""
 
 import math
 from typing import Any
@@ -43,3 +43,21 @@ def to_list(x: Array) -> Any:
     if not x.shape:
         return _number(x)
     return [to_list(x[i]) for i in range(literal_size(x.shape[0], ".tolist()"))]
+
+
+class Flat(Array):
+    """`x.flat`: what is written to it is written to the array, what an index picks of it is a copy."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> Array:
+        found = super().__getitem__(key)
+        return Array(found.value, scalar=found.scalar)
+
+
+@implements("flat")
+def flat(x: Array) -> Array:
+    """All elements in a row; unlike `ravel` it is never a copy."""
+    shape = x.shape
+    row = Flat(reshape_to(x, (x.size,)).value)
+    return row.viewing(x, lambda source: reshape_to(source, (source.size,)), lambda _, new: reshape_to(new, shape))

@@ -125,13 +125,6 @@ def ravel(x: Any, order: str = "C") -> Array:
     return maybe_copy(x, lambda source: reshape(source, -1, order, copy=True))
 
 
-@implements("flat")
-def flat(x: Array) -> Array:
-    """All elements in a row; unlike `ravel` it is never a copy."""
-    shape = x.shape
-    return view_by(x, lambda source: reshape_to(source, (source.size,)), lambda new: reshape_to(new, shape))
-
-
 @implements("flatten")
 def flatten(x: Array, order: str = "C") -> Array:
     """All elements in a row, a copy."""

@@ -57,8 +57,8 @@ def clip(
     a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **options: Any
 ) -> Any:
     """The elements moved into [a_min, a_max]. The gradient passes inside and on the bounds; a bound gets the rest."""
-    low, high = (a_min if min is None else min), (a_max if max is None else max)
     x = array_like(a)
+    low, high = _within(x.dtype, a_min if min is None else min, a_max if max is None else max)
     if low is not None and high is not None:
         return call_ufunc(CLIP, x, array_like(low), array_like(high), out=out, **options)
     bound = high if low is None else low
@@ -67,6 +67,17 @@ def clip(
     limit = array_like(bound)
     x, limit = _cast_all((x, limit), loop_dtypes(np.maximum, (x, limit)))
     return delivered(_bounded(x, None, limit) if low is None else _bounded(x, limit, None), out)
+
+
+def _within(dtype: np.dtype[Any], low: Any, high: Any) -> tuple[Any, Any]:
+    """The bounds without those of Python's integers that bound nothing, which a dtype of integers may not hold."""
+    if dtype.kind not in "iu":
+        return low, high
+    limits = np.iinfo(dtype)
+    return (
+        None if type(low) is int and low <= limits.min else low,
+        None if type(high) is int and high >= limits.max else high,
+    )
 
 
 @elementwise("clip")

@@ -4,6 +4,7 @@
 are found by name too, so SciPy is never imported.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -88,7 +89,7 @@ def call_ufunc(
     loop = loop_dtypes(ufunc, arrays, dtype, casting)
     if ufunc.signature is None:
         _check_broadcast(arrays)
-    cast = [_cast_operand(a, d) for a, d in zip(arrays, loop[: ufunc.nin], strict=True)]
+    cast = [cast_to(a, d) for a, d in zip(arrays, loop[: ufunc.nin], strict=True)]
     if where is not True and ufunc.__name__ not in HARMLESS:
         cast = [_kept_harmless(a, where, ufunc.__name__) for a in cast]
     result = _known_result(ufunc, cast) or ELEMENTWISE[ufunc.__name__](*cast)
@@ -162,14 +163,6 @@ def _fits(array: Array, dtype: np.dtype[Any]) -> bool:
     return known is None or bool(np.iinfo(dtype).min <= int(known) <= np.iinfo(dtype).max)
 
 
-def _cast_operand(array: Array, dtype: np.dtype[Any]) -> Array:
-    """The operand in its loop's dtype. Raises DtypeError for a Python integer out of range, as NumPy OverflowError."""
-    if array.weak and not _fits(array, dtype):
-        told = f"the Python integer {array.known()} is out of bounds for {dtype}"
-        raise DtypeError(told, place=tracing.user_place())
-    return cast_to(array, dtype)
-
-
 def _own(result: Array, operands: Sequence[Array]) -> Array:
     """The result as an array of its own: a write to it is no write to an operand, and it is no Python number."""
     own = Array(result.value) if result.weak or any(result is a for a in operands) else result
@@ -220,7 +213,7 @@ def _bfloat16_loop(ufunc: np.ufunc, arrays: Sequence[Array]) -> tuple[np.dtype[A
 
 
 def cast_to(x: Array, dtype: npt.DTypeLike) -> Array:
-    """`x` in this dtype."""
+    """`x` in this dtype. Raises DtypeError for Python's numbers that a dtype of integers does not hold."""
     wanted = np.dtype(dtype)
     if x.dtype == wanted:
         return x
@@ -228,10 +221,28 @@ def cast_to(x: Array, dtype: npt.DTypeLike) -> Array:
         raise DtypeError(f"arrays of dtype {wanted} cannot be part of a program", place=tracing.user_place())
     known = None if x.dtype.kind == "c" else x.known()
     if known is not None:
+        if x.weak and wanted.kind in "iu":
+            check_fits(known, wanted)
         return Array(tracing.constant(known.astype(wanted)))
     if wanted.isbuiltin == 2 and wanted != BFLOAT16:
         return to_few_bits(x, wanted)
     return op.Cast(x, to=wanted)
+
+
+def check_fits(numbers: "npt.NDArray[Any]", dtype: np.dtype[Any]) -> None:
+    """Raise DtypeError where a dtype of integers does not hold these numbers of Python's, as NumPy OverflowError."""
+    limits = np.iinfo(dtype)
+    for number in numbers.ravel().tolist():
+        if not limits.min - 1 < number < limits.max + 1:
+            raise out_of_bounds(number, dtype)
+
+
+def out_of_bounds(number: Any, dtype: np.dtype[Any]) -> DtypeError:
+    """The error for a number of Python's that a dtype of integers does not hold."""
+    kind = "integer" if isinstance(number, int) else "number"
+    error = DtypeError(f"the Python {kind} {number} is out of bounds for {dtype}", place=tracing.user_place())
+    error.numpys = (ValueError if math.isnan(number) else OverflowError)(error.what)
+    return error
 
 
 def plain_out(what: str, target: Any) -> DtypeError:

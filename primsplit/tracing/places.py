@@ -1,5 +1,6 @@
 """The user's line: the innermost one outside primsplit and the libraries it stands in for."""
 
+import dis
 import functools
 import inspect
 import linecache
@@ -23,7 +24,7 @@ _LIBRARIES = (
 """The folders of primsplit, NumPy and optree, which makes complex arrays of their parts."""
 _SCIPY = f"{os.sep}site-packages{os.sep}scipy{os.sep}"
 _POLYNOMIALS = os.path.join(_LIBRARIES[1], "polynomial") + os.sep
-_IS_SCALAR: CodeType = inspect.unwrap(np.isscalar).__code__
+_OF_ANYTHING = frozenset({inspect.unwrap(np.isscalar).__code__, inspect.unwrap(np.bmat).__code__})
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 """Python's own library, in whose folder the installed packages lie too."""
 
@@ -132,7 +133,7 @@ def is_users_own(filename: str) -> bool:
 
 def _asks_for_its_caller(code: CodeType) -> bool:
     """True for Python's own library, and for NumPy's Python code that takes whatever its arguments are."""
-    return _is_pythons(code.co_filename) or code.co_filename.startswith(_POLYNOMIALS) or code is _IS_SCALAR
+    return _is_pythons(code.co_filename) or code.co_filename.startswith(_POLYNOMIALS) or code in _OF_ANYTHING
 
 
 def users_frames(traceback: TracebackType | None) -> TracebackType | None:
@@ -165,3 +166,12 @@ def defined_at(function: Any) -> Place | None:
     """The line where a function is defined; None for what has none, such as a function of a library in C."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return None if code is None else Place(code.co_filename, code.co_firstlineno, code.co_name)
+
+
+def is_in_call_of(name: str) -> bool:
+    """True where the innermost frame outside of libraries is at a call, in code that knows this name.
+
+    Functions that are not written in Python have no frame, so that what they do seems to be done by their caller.
+    """
+    found = user_instruction()
+    return found is not None and "CALL" in dis.opname[found.code.co_code[found.at]] and name in found.code.co_names

@@ -1,5 +1,6 @@
 """Writing to arrays: `x[key] = v`, views, augmented assignment, `ufunc.at`, and the functions that write."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import DtypeError, PrimsplitError, ShapeError, TraceError
+from primsplit.errors import DtypeError, PrimsplitError, ShapeError, TraceError, UnsupportedFunction
 from tests.numpy.agreement import check_grads
 
 random = np.random.default_rng(0)
@@ -398,6 +399,32 @@ def reads_columns_after_write(x: Any) -> Any:
     return made
 
 
+def picks_of_flat(x: Any) -> Any:
+    y = x * 1.0
+    few = y.flat[1:3]
+    few += 10.0
+    y.flat[2] = 7.0
+    return few, y, y.flat[[0, 2]]
+
+
+def test_what_is_picked_of_flat_is_a_copy() -> None:
+    for found, wanted in zip(ps.trace(picks_of_flat, X)(X), picks_of_flat(X), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def shuffles_rows(x: Any) -> Any:
+    y = x * 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy's, that it does not know this kind of array
+        np.random.default_rng(0).shuffle(y)
+    return y
+
+
+def test_a_shuffle_of_numbers_is_numpys() -> None:
+    x = np.arange(9.0)
+    np.testing.assert_array_equal(ps.trace(shuffles_rows, x)(x), shuffles_rows(x))
+
+
 HELD = {"zeros": np.zeros(3)}
 
 REFUSED: list[tuple[Callable[[Any], Any], type[PrimsplitError], str]] = [
@@ -406,6 +433,7 @@ REFUSED: list[tuple[Callable[[Any], Any], type[PrimsplitError], str]] = [
     (reads_columns_after_write, TraceError, "memory layout"),
     (reads_base_of_poisoned, TraceError, "memory layout"),
     (reads_a_column_after_its_raveled_write, TraceError, "memory layout"),
+    (shuffles_rows, UnsupportedFunction, "rng.permutation"),
     (writes_to_broadcast, TraceError, "read-only"),
     (writes_to_diagonal, TraceError, "read-only"),
     (lambda x: x.__setitem__(0, np.ones(4)), ShapeError, "could not broadcast"),
