@@ -1,10 +1,14 @@
-"""NumPy's ufuncs on the bits of integers. ONNX shifts unsigned integers only, by less than their number of bits."""
+"""NumPy's functions of the bits of integers. ONNX shifts unsigned integers only, by less than their number of bits."""
+
+from typing import Any
 
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
+from primsplit.array import Array, implements
+from primsplit.broadcasting import axis_back, axis_first, reshape_to, zeros
 from primsplit.errors import DtypeError
+from primsplit.numpy.axes import array_like, one_axis, slab
 from primsplit.numpy.ufuncs import cast_to, elementwise
 from primsplit.numpy.units import is_bool, is_signed, number
 from primsplit.ops import op
@@ -84,3 +88,58 @@ def bitwise_count(x: Array) -> Array:
     nibbles = op.Add(op.BitwiseAnd(pairs, low), op.BitwiseAnd(down(pairs, 2), low))
     counts = op.BitwiseAnd(op.Add(nibbles, down(nibbles, 4)), mask(0x0F0F0F0F0F0F0F0F))
     return cast_to(down(op.Mul(counts, mask(0x0101010101010101)), 56), np.uint8)
+
+
+# Bytes.
+
+
+@implements(np.packbits)
+def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Array:
+    """np.packbits: eight flags along an axis are a byte, 0 in the place of those that are missing in the last one."""
+    x = array_like(a)
+    if x.dtype.kind not in "biu":
+        raise _not_bits("Expected an input array of integer or boolean data type")
+    flags, place = _along(cast_to(cast_to(x, np.bool_), np.int64), axis)
+    size, rest = flags.shape[0], flags.shape[1:]
+    count = (size + 7) // 8
+    whole = op.Concat(flags, zeros((count * 8 - size, *rest), np.dtype(np.int64)), axis=0)
+    weights = (1 << _places(bitorder)).reshape(8, *(1 for _ in rest))
+    found = op.ReduceSum(op.Mul(reshape_to(whole, (count, 8, *rest)), weights), [1], keepdims=0)
+    return axis_back(cast_to(found, np.uint8), place)
+
+
+@implements(np.unpackbits)
+def unpackbits(a: Any, /, axis: Any = None, count: int | None = None, bitorder: str = "big") -> Array:
+    """np.unpackbits: the flags of bytes; `count` of them, 0 behind the last, or all but so many."""
+    x = array_like(a)
+    if x.dtype != np.uint8:
+        raise _not_bits("Expected an input array of unsigned byte data type")
+    rows, place = _along(cast_to(x, np.int64), axis)
+    size, rest = rows.shape[0], rows.shape[1:]
+    weights = (1 << _places(bitorder)).reshape(8, *(1 for _ in rest))
+    flags = op.Cast(op.Equal(op.BitwiseAnd(op.Unsqueeze(rows, [1]), weights), weights), to=np.uint8)
+    found = reshape_to(flags, (size * 8, *rest))
+    if count is not None and count >= 0:
+        found = op.Concat(found, zeros((count, *rest), np.dtype(np.uint8)), axis=0)
+    return axis_back(found if count is None else slab(found, 0, 0, count), place)
+
+
+def _along(x: Array, axis: Any) -> tuple[Array, int]:
+    """The array with an axis in front, flat where none is named, and which one that was."""
+    if axis is None:
+        return reshape_to(x, (x.size,)), 0
+    place = one_axis(axis, x.ndim)
+    return axis_first(x, place), place
+
+
+def _places(bitorder: str) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """How far each flag of a byte is from its lowest bit. Raises ValueError."""
+    if bitorder not in {"big", "little"}:
+        raise ValueError("'order' must be either 'little' or 'big'")
+    return np.arange(8)[::-1] if bitorder == "big" else np.arange(8)
+
+
+def _not_bits(told: str) -> DtypeError:
+    error = DtypeError(told, place=tracing.user_place())
+    error.numpys = TypeError(told)
+    return error

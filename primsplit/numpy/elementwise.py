@@ -9,15 +9,11 @@ from primsplit.numpy.ufuncs import ELEMENTWISE
 
 families = import_families(
     "primsplit.numpy",
-    "arithmetic", "bits", "comparison", "counting", "divisors", "exponential", "rounding", "selection", "special",
-    "transformations", "trigonometric",
+    "arithmetic", "bits", "comparison", "counting", "divisors", "exponential", "neighbours", "rounding", "selection",
+    "special", "transformations", "trigonometric",
 )  # fmt: skip
 
-REFUSED = {
-    "nextafter": "ONNX cannot read or write the bits of a float",
-    "spacing": "ONNX cannot read or write the bits of a float",
-    "isnat": "there are no dates here",
-}
+REFUSED = {"isnat": "there are no dates here"}
 """Ufuncs without a traced form, and why."""
 
 

@@ -228,7 +228,7 @@ def unique(
     """np.unique. The cotangent of a value goes to its first occurrence. Along an axis there may be no NaN."""
     given = array_like(ar)
     x = cast_to(given, np.int64) if given.dtype.name in _WIDENED else given
-    if x.dtype not in {np.dtype(d) for d in ("float16", "float32", "float64", "int8", "int64")}:
+    if x.dtype not in {np.dtype(d) for d in ("float16", "float32", "float64", "int8", "int64", "uint64")}:
         raise UnsupportedFunction(
             f"np.unique has no form for {x.dtype}", place=tracing.user_place(), cure="Cast to int64 or a float first."
         )
@@ -267,18 +267,30 @@ def _unique_floats(x: Array, equal_nan: bool) -> tuple[Array, Array, Array, Arra
 
 @implements(np.searchsorted)
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Array:
-    """np.searchsorted: by comparing with all of a short `a`, else by bisection."""
+    """np.searchsorted: by comparing with all of a short `a`, else by bisection. NaN comes last."""
     table, wanted = array_like(a), array_like(v)
     if sorter is not None:
         table = op.Gather(table, array_like(sorter))
     dtype = np.result_type(table.dtype, wanted.dtype)
-    table, wanted = cast_to(table, dtype), cast_to(wanted, dtype)
-    before = op.Less if side == "left" else op.LessOrEqual
+    table, wanted = (_sortable(cast_to(x, dtype)) for x in (table, wanted))
+    before = _before if side == "left" else _not_after
     size = table.shape[0]
     if isinstance(size, int) and size <= SHORT:
         smaller = before(table, op.Unsqueeze(wanted, [wanted.ndim]))
         return reduced("ReduceSum", op.Cast(smaller, to=np.int64), (wanted.ndim,), False)
     return _bisected(table, wanted, before)
+
+
+def _before(entry: Array, wanted: Array) -> Array:
+    """True where an entry of a table comes before a number."""
+    smaller = op.Less(entry, wanted)
+    return op.Or(smaller, op.And(op.IsNaN(wanted), op.Not(op.IsNaN(entry)))) if entry.type.is_float else smaller
+
+
+def _not_after(entry: Array, wanted: Array) -> Array:
+    """True where an entry of a table comes before a number, or is equal to it."""
+    smaller = op.LessOrEqual(entry, wanted)
+    return op.Or(smaller, op.IsNaN(wanted)) if entry.type.is_float else smaller
 
 
 SHORT = 64

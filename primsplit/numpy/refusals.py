@@ -13,19 +13,16 @@ from primsplit.numpy.ufuncs import ELEMENTWISE
 FILES = "a program writes no files"
 TEXT = "the elements are known only at run time"
 DATES = "primsplit has no dates"
-BITS = "it reads the bits of numbers, which ONNX cannot"
 
 REASONS: dict[str, tuple[Callable[..., Any], ...]] = {
     FILES: (np.save, np.savetxt, np.savez, np.savez_compressed),
     TEXT: (np.array2string, np.array_repr, np.array_str, np.min_scalar_type),
     DATES: (np.busday_count, np.busday_offset, np.is_busday, np.datetime_as_string, np.isnat),
-    BITS: (np.packbits, np.unpackbits),
 }  # fmt: skip
 CURES = {
     FILES: "Return the array from the function, and write the file outside.",
     TEXT: "Return the array from the function, and print it outside.",
     DATES: "Pass numbers: days since a date, say.",
-    BITS: "Use the operators >> and & of unsigned integers.",
 }
 
 

@@ -249,10 +249,10 @@ ROWS = [
         """
         import numpy as np
         def loss(x):
-            return np.packbits(x)
+            return np.array2string(x)
         """,
-        ("np.packbits", "it reads the bits"),
-        "return np.packbits(x)",
+        ("np.array2string", "known only at run time"),
+        "return np.array2string(x)",
     ),
     Row(
         "an exception of the user's own",

@@ -125,6 +125,22 @@ def test_a_refused_ufunc_says_why_at_the_users_line(name: str) -> None:
         assert REFUSED[name] in str(caught.value)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_floats_beside_others_are_numpys_to_the_last_bit(dtype: str) -> None:
+    limits = np.finfo(dtype)
+    ends = [limits.max, limits.tiny, 2 * limits.tiny, limits.smallest_subnormal, 3 * limits.smallest_subnormal]
+    x = np.array([0.0, 1.0, 0.1, 2.0, 3.7, np.inf, np.nan, *ends], dtype)
+    x = np.concatenate([x, -x])
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(run(np.spacing, x), np.spacing(x))
+        np.testing.assert_array_equal(run(np.nextafter, x[:, None], x), np.nextafter(x[:, None], x))
+
+
+def test_the_next_float_moves_as_the_number_does() -> None:
+    check_grads(lambda x: np.nextafter(x, 1.0) * np.nextafter(2.0, x), between(-2, 3))
+    assert ps.grad(lambda x: np.spacing(x) * 3.0)(1.0) == 0.0
+
+
 ARRAY_FUNCTIONS: list[tuple[str, Callable[..., Any], list[Any]]] = [
     ("round", lambda x: np.round(x, 1), [np.array([0.25, 1.234, -5.55])]),
     ("round to tens", lambda x: np.round(x, -1), [np.array([15, 25, -14, 7])]),
@@ -172,6 +188,9 @@ ARRAY_FUNCTIONS: list[tuple[str, Callable[..., Any], list[Any]]] = [
     ("polyval of float32", lambda x: np.polyval([1, 2, 3], x), [np.arange(4, dtype=np.float32)]),
     ("sinc int", np.sinc, [np.array([0])]),
     ("lists", lambda x: x * [1.5, 2.0] + np.add([1, 2], x), [np.arange(2)]),
+    ("bounds that bound nothing", lambda x: np.clip(x, -5, 300), [np.arange(3, dtype=np.uint8)]),
+    ("a bound that bounds nothing", lambda x: x.clip(max=256), [np.arange(3, dtype=np.uint8)]),
+    ("bounds below", lambda x: np.clip(x, -2000, 2), [np.array([-128, 5, 127], np.int8)]),
     ("compare out of range", lambda x: (x < 300) & (x >= -1) & (x != 256), [np.arange(3, dtype=np.uint8)]),
     ("compare int64 with uint64", lambda x, y: (x[:, None] < y) | (y == x[:, None]),
      [np.array([-1, 0, 2**63 - 1]), np.array([0, 2**63 - 1, 2**64 - 1], np.uint64)]),
@@ -363,6 +382,21 @@ BAD: list[tuple[str, Callable[[Any], Any], Any, str]] = [
     ("bool minus bool", lambda x: x - x, np.array([True]), "np.subtract does not take bool and bool"),
     ("no cast allowed", lambda x: np.add(x, 1.5, casting="no"), np.arange(2), "np.add does not take int64 and float64"),
     ("too large a Python integer", lambda x: x + 300, np.arange(2, dtype=np.uint8), "300 is out of bounds for uint8"),
+    (
+        "too large to write",
+        lambda x: x.copy().__setitem__(0, 256),
+        np.arange(2, dtype=np.uint8),
+        "256 is out of bounds",
+    ),
+    (
+        "too large in a list",
+        lambda x: x.copy().__setitem__(..., [1, -1]),
+        np.arange(2, dtype=np.uint8),
+        "-1 out of boun",
+    ),
+    ("no integer to write", lambda x: x.copy().__setitem__(0, np.nan), np.arange(2), "nan is out of bounds for int64"),
+    ("too large to fill with", lambda x: np.full_like(x, 300), np.arange(2, dtype=np.int8), "300 is out of bounds"),
+    ("too small a bound", lambda x: np.clip(x, None, -200), np.arange(2, dtype=np.int8), "-200 is out of bounds"),
     ("negative power of integers", lambda x: x**-1, np.arange(2), "integers to negative integer powers"),
     ("negative shift", lambda x: x << -1, np.arange(2), "negative shift count"),
     ("bits of floats", np.invert, np.ones(2), "np.invert does not take float64"),
