@@ -116,3 +116,17 @@ def test_the_fields_of_a_named_tuple_name_the_inputs_and_gradients() -> None:
     made = ps.split(function, Gains(ps.spec("float64", [2]), ps.spec("float64", [])))
     assert made.joint().inputs == ("gains.damping", "gains.rate")
     assert made.joint().outputs == ("y", "d_gains.damping", "d_gains.rate")
+
+
+def test_the_fields_of_a_named_tuple_name_the_results_too() -> None:
+    class Moments(NamedTuple):
+        mean: Any
+        square: Any
+
+    def function(moments: Moments, x: Any) -> Any:
+        return {"new": Moments(moments.mean + x, moments.square + x**2)}
+
+    program = ps.trace(function, Moments(0.0, 1.0), 2.0)
+    assert program.inputs == ("moments.mean", "moments.square", "x")
+    assert program.outputs == ("new.mean", "new.square")
+    assert ps.trace(lambda x: Moments(x, x**2), 2.0).outputs == ("mean", "square")

@@ -52,7 +52,7 @@ def output_names(spec: TreeSpec, taken: Sequence[str]) -> list[str]:
     first = ["y"] if spec.type is Parts else []
     named = [
         ".".join(first + [str(p) if isinstance(p, str) else f"y{p}" for p in path[:1]] + [str(p) for p in path[1:]])
-        for path in spec.paths()
+        for path in paths(spec)
     ]
     names = [name or "y" for name in named]
     pairs = (mark for mark in whole_leaves(spec, names) if isinstance(mark, Parts))

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -122,14 +123,32 @@ def _carried(states: Mapping[State, bool]) -> list[Carried]:
 
     Of slots of one name the second is numbered; those that were made together have its number all.
     """
-    stems = {state: (state.owner, state.name.partition(".")[0]) for state in states}
-    kinds = dict.fromkeys(stems.values())
-    numbered = dict(zip(kinds, kept_apart(stem for _, stem in kinds), strict=True))
-    names = kept_apart("".join([numbered[stems[s]], *s.name.partition(".")[1:]]) for s in states)
+    groups: dict[tuple[object, str], list[str]] = {}
+    for state in states:
+        groups.setdefault((state.owner, state.name.partition(".")[0]), []).append(state.name)
+    numbered = dict(zip(groups, _numbered_stems([(stem, own) for (_, stem), own in groups.items()]), strict=True))
+    stems = (numbered[s.owner, s.name.partition(".")[0]] for s in states)
+    names = kept_apart("".join([stem, *s.name.partition(".")[1:]]) for stem, s in zip(stems, states, strict=True))
     return [
         Carried(state, f"state.{name}.in", f"state.{name}.out" if is_written else None, state)
         for name, (state, is_written) in zip(names, states.items(), strict=True)
     ]
+
+
+def _numbered_stems(groups: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+    """The first part of the names of each group, with a number where one of its names is another group's too."""
+    given = {name for _, own in groups for name in own}
+    taken: set[str] = set()
+    stems = []
+    for stem, own in groups:
+        for number in count():
+            chosen = f"{stem}_{number}" if number else stem
+            names = {chosen + name.removeprefix(stem) for name in own}
+            if names.isdisjoint(taken | given if number else taken):
+                break
+        taken |= names
+        stems.append(chosen)
+    return stems
 
 
 def _of_its_types(program: Program, leaves: Sequence[Any], named: Mapping[str, Any]) -> Program:

@@ -248,6 +248,14 @@ def test_slots_of_one_name_are_numbered_and_nested_ones_are_named_by_their_path(
     assert float(program(1.0)) == 5.0
 
 
+def test_slots_whose_names_differ_behind_the_point_keep_them() -> None:
+    slots = {name: ps.state(f"m.{name}", value) for name, value in (("w", 1.0), ("b", 2.0))}
+    again = ps.state("m.b", 3.0)
+    program = ps.trace(lambda x: x + slots["w"] + 10 * slots["b"] + 100 * again, 1.0)
+    assert list(program.state) == ["m.w", "m.b", "m_1.b"]
+    assert float(program(1.0)) == 322.0
+
+
 def test_threads_that_call_one_program_lose_no_call(function: Averaging) -> None:
     program = ps.trace(function, X)
 
