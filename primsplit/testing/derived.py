@@ -31,12 +31,12 @@ class DerivedCheck(FileCheck):
         self.derived, self.second = derived, second
         self.program = derived.joint() if isinstance(derived, PushedProgram) else derived
         self.base = made.joint() if second else made.program
-        self.reference = Reference(self.base.block)
+        self.gradient = Reference(self.base.block)
         self.tangents: dict[int, Array] = {}
 
     def rows(self) -> Iterator[Row]:
         """The comparisons, one after the other: they take a while."""
-        expected, own = self.plain(self.wide), self._promised()
+        expected, own = self.widely(self.wide), self._promised()
         given = {}
         if isinstance(self.derived, PushedProgram):
             self.tangents = {i: self._tangent(self.point[i]) for i in self.derived.pushed.wrt}
@@ -46,7 +46,7 @@ class DerivedCheck(FileCheck):
         if self.second:
             yield from self._gradient_rows(found, expected, self._cotangents(expected, own))
         for name, of, wrt in self._derivatives():
-            yield self._derivative_row(name, found[name], of, wrt)
+            yield self.told(self._derivative_row(name, found[name], of, wrt))
 
     def _tangent(self, x: Array) -> Array:
         return np.asarray(self.random.standard_normal(x.shape)).astype(x.dtype)
@@ -96,8 +96,8 @@ class DerivedCheck(FileCheck):
         return compared(_times(found, direction), function, point, list(along.values()), errors)
 
     def _results(self, arrays: Sequence[Array]) -> list[Array]:
-        """The results of `base` in float64: by plain NumPy, where it is the function."""
-        found = self.reference(*arrays) if self.second else self.plain(arrays)
+        """The results of `base` in float64: by plain NumPy, where it is the function and takes such."""
+        found = self.gradient(*arrays) if self.second else self.widely(arrays)
         return [in_float64(np.asarray(result)) for result in found]
 
     @cached_property

@@ -5,7 +5,8 @@ inputs and along random directions of large ones: see `lines`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import ml_dtypes
@@ -13,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import trees
-from primsplit.errors import SpecError
+from primsplit.errors import PrimsplitError, SpecError
 from primsplit.export import SplitProgram
 from primsplit.ir import BFLOAT16, Type, walk
 from primsplit.programs.plain import arrays_of, as_given, plain_results
 from primsplit.programs.program import ARRAY
 from primsplit.testing.lines import ROUNDINGS, ROUNDS, Errors, Line, Verdict, compared
-from primsplit.testing.reference import evaluate
+from primsplit.testing.reference import Reference, evaluate
 
 Array = npt.NDArray[Any]
 Outputs = Mapping[str, Array]
@@ -33,6 +34,7 @@ SEARCHED, SOONER, DOUBTFUL = "SciPy's own search ends sooner", 1e-5, 1e-3
 """The errors that its default tolerances explain, and those that they may explain."""
 FEW, MANY_DIRECTIONS = 12, 6
 _NOTHING = Line(0.0, "ok", "no elements")
+OWN_ONLY = "of the program: the function refuses float64"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +98,31 @@ class FileCheck:
         with np.errstate(all="ignore"):
             return plain_results(self.made.program, self.function, trees.unflatten(self.structure, moved), arrays)
 
+    @cached_property
+    def takes_float64(self) -> bool:
+        """False for a function that only takes its own dtypes, as one does that calls a loaded model of float32."""
+        if all(a.dtype == b.dtype for a, b in zip(self.wide, self.point, strict=True)):
+            return True
+        try:
+            self.plain(self.wide)
+        except (PrimsplitError, AssertionError, TypeError, ValueError):
+            self.plain(self.point)
+            return False
+        return True
+
+    @cached_property
+    def reference(self) -> Reference:
+        """The recorded program in float64."""
+        return Reference(self.made.program.block)
+
+    def widely(self, arrays: Sequence[Array]) -> list[Array]:
+        """The results for arrays of float64: in plain NumPy, or the program's where the function refuses such."""
+        return self.plain(arrays) if self.takes_float64 else self.reference(*arrays)
+
     def rows(self) -> Iterator[Row]:
         """The comparisons, one after the other: they take a while."""
         made = self.made
-        expected, own = self.plain(self.wide), self._promised()
+        expected, own = self.widely(self.wide), self._promised()
         cotangents = self._cotangents(expected, own)
         seeds = {n: cotangents[i] for n, i in zip(made.cotangent_names, made.split.of, strict=True)}
         found = self._found(seeds, [*made.program.outputs, *made.gradient_names])
@@ -114,7 +137,8 @@ class FileCheck:
         return found
 
     def _value_rows(self, found: Outputs, expected: Sequence[Array], own: Sequence[Array]) -> Iterator[Row]:
-        for name, wide, value in zip(self.made.program.outputs, expected, own, strict=True):
+        wides = expected if self.takes_float64 else [in_float64(x) for x in own]
+        for name, wide, value in zip(self.made.program.outputs, wides, own, strict=True):
             yield self._value_row(name, found[name], wide, value)
 
     def _gradient_rows(self, found: Outputs, expected: Sequence[Array], cotangents: Sequence[Array]) -> Iterator[Row]:
@@ -122,7 +146,11 @@ class FileCheck:
         with np.errstate(all="ignore"):
             self.height = float(sum(np.sum(np.abs(expected[i] * wides[i])) for i in made.split.of))
         for position, name in zip(made.differentiated, made.gradient_names, strict=True):
-            yield self._gradient_row(position, name, found[name], wides)
+            yield self.told(self._gradient_row(position, name, found[name], wides))
+
+    def told(self, row: Row) -> Row:
+        """The row, which tells what the differences are of where that is not the function."""
+        return row if self.takes_float64 or row.note else replace(row, note=OWN_ONLY)
 
     def _promised(self) -> list[Array]:
         """The results in plain NumPy, in the dtypes that the file must give.
@@ -212,7 +240,7 @@ class FileCheck:
         def scalar(moved: list[Array]) -> Array:
             arrays = list(self.wide)
             arrays[position] = moved[0]
-            results = self.plain(arrays)
+            results = self.widely(arrays)
             return np.asarray(sum(np.sum(results[i] * cotangents[i]) for i in of))
 
         found = np.sum(gradient * direction)

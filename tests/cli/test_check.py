@@ -110,6 +110,46 @@ def test_every_precision_is_compared_with_differences_in_float64(
     assert all(r["error"] < most for r in done.json["rows"])
 
 
+CALLS_A_MODEL = """
+import os
+import numpy as np
+import primsplit as ps
+
+model = ps.load(os.path.join(os.path.dirname(__file__), "inner.onnx"))
+
+def loss(x, w):
+    return np.sum(model(x) * w, dtype=np.float32)
+
+def example_inputs():
+    return np.array([0.3, 0.7, -1.9], np.float32), np.float32(0.5)
+"""
+
+
+@pytest.mark.parametrize("mode", ["gradient", "jvp", "hvp"])
+def test_a_function_that_calls_a_model_of_float32_is_checked_by_its_program_in_float64(
+    primsplit: Callable[..., Any], model: Callable[..., Path], mode: str
+) -> None:
+    path = model(CALLS_A_MODEL)
+    ps.trace(np.tanh, ps.spec("float32", [3])).save(str(path.parent / "inner.onnx"))
+    done = primsplit("check", path, "--mode", mode, "--json")
+    assert done.status == 0, done.out
+    rows = {r["name"]: r for r in done.json["rows"]}
+    assert rows.pop("y")["against"] == "plain NumPy"
+    assert {r["note"] for r in rows.values()} == {"of the program: the function refuses float64"}
+
+
+def test_a_file_of_an_older_model_is_not_called_right(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = model(CALLS_A_MODEL)
+    ps.trace(np.sin, ps.spec("float32", [3])).save(str(path.parent / "inner.onnx"))
+    assert primsplit("export", path, "--onnx", tmp_path / "old.onnx").status == 0
+    ps.trace(np.tanh, ps.spec("float32", [3])).save(str(path.parent / "inner.onnx"))
+    done = primsplit("check", path, "--onnx", tmp_path / "old.onnx", "--json")
+    assert done.status == 1
+    assert [r["verdict"] for r in done.json["rows"]] == ["wrong", "wrong", "wrong"]
+
+
 def test_a_python_number_beside_float32_is_weak_in_numpy_too(
     primsplit: Callable[..., Any], model: Callable[..., Path]
 ) -> None:
