@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from primsplit.errors import Place
 from primsplit.export import SplitProgram
-from primsplit.ir import Const, Type, walk
+from primsplit.ir import Block, Const, Type, walk
 from primsplit.programs.labels import input_names
 from primsplit.programs.program import ARRAY
 
@@ -50,20 +50,20 @@ def frozen_values(made: SplitProgram, function: Callable[..., Any]) -> list[Froz
     no arrays; and calls of random generators, which drew while the function was traced. Functions that recorded nothing
     are not looked at.
     """
-    named = {f.name: f for f in _named(made, function)}
+    block = made.program.block
+    named = {f.name: f for f in _named(block, function)}
     lines = {(f.place.filename, line) for f in named.values() if f.place for line in _lines_of(f.name, f.place)}
     unnamed: dict[Any, Frozen] = {}
-    for const in _arrays(made):
+    for const in _arrays(block):
         if const.place is not None and (const.place.filename, const.place.line) not in lines:
             array = const.numpy()
             unnamed.setdefault((const.place, str(const.type)), _frozen("", array, const.place))
     found = sorted([*named.values(), *unnamed.values()], key=lambda f: -f.size)
-    return [*found, *_draws(made, function), *_static_arguments(made, function)]
+    return [*found, *draws(block, function), *_static_arguments(made, function)]
 
 
-def _arrays(made: SplitProgram) -> Iterator[Const]:
+def _arrays(block: Block) -> Iterator[Const]:
     """The arrays that the user's code brought in; short vectors of integers, which indexing makes, are left out."""
-    block = made.program.block
     used = [*(v for op in walk(block) for v in op.inputs), *block.results]
     for const in used:
         if isinstance(const, Const) and const.place is not None and const.type.rank and not _is_index(const):
@@ -104,19 +104,19 @@ def _static_arguments(made: SplitProgram, function: Callable[..., Any]) -> Itera
 # What the functions read from outside.
 
 
-def _named(made: SplitProgram, function: Callable[..., Any]) -> Iterator[Frozen]:
+def _named(block: Block, function: Callable[..., Any]) -> Iterator[Frozen]:
     """The outside values that the functions with recorded ops read, each at the first line that does."""
-    for filename, scope, node in _traced_functions(made, function):
+    for filename, scope, node in _traced_functions(block, function):
         for expression in _outside(node, scope):
             value = _look_up(expression, scope)
             if _is_value(value):
                 yield _frozen(ast.unparse(expression), value, _place(filename, expression, node))
 
 
-def _traced_functions(made: SplitProgram, function: Callable[..., Any]) -> Iterator[tuple[str, Scope, AnyFunction]]:
+def _traced_functions(block: Block, function: Callable[..., Any]) -> Iterator[tuple[str, Scope, AnyFunction]]:
     """The functions with recorded ops, each with its file and what it sees."""
     lines: dict[str, set[int]] = {}
-    for op in walk(made.program.block):
+    for op in walk(block):
         if op.place is not None and op.place.filename:
             lines.setdefault(op.place.filename, set()).add(op.place.line)
     for filename, inside in lines.items():
@@ -129,10 +129,13 @@ def _place(filename: str, expression: ast.expr, node: AnyFunction) -> Place:
     return Place(filename, expression.lineno, getattr(node, "name", "<lambda>"))
 
 
-def _draws(made: SplitProgram, function: Callable[..., Any]) -> Iterator[Frozen]:
-    """The calls of NumPy's and Python's random generators, where the generator is no variable of the function."""
+def draws(block: Block, function: Callable[..., Any]) -> Iterator[Frozen]:
+    """The calls of NumPy's and Python's random generators in the functions that a program was recorded of.
+
+    Not those of a generator that is a variable of the function, which draws the same numbers in each call.
+    """
     generators = (np.random.Generator, np.random.RandomState, random.Random)
-    for filename, scope, node in _traced_functions(made, function):
+    for filename, scope, node in _traced_functions(block, function):
         own = _own_names(node, scope)
         for call in ast.walk(node):
             if not isinstance(call, ast.Call) or _root(call.func) in own:

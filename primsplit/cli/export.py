@@ -63,4 +63,5 @@ def export(
     path = os.path.splitext(os.path.basename(made.file.path))[0] + ".onnx" if onnx is None else onnx
     with progress(f"writing {path}", quiet=json):
         paths = save_derived(made.derived, path, made.mode, form.value, provider.value)
-    tell(made.file.name, made.derived, paths, form.value, time.perf_counter() - started, json=json)
+    seconds = time.perf_counter() - started
+    tell(made.file.name, made.derived, paths, form.value, seconds, drawn=made.drawn(), json=json)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from primsplit import trees
+from primsplit.audit.frozen import Frozen, draws
 from primsplit.cli.failures import user_output_to_stderr
 from primsplit.cli.output import progress_console
 from primsplit.errors import SpecError
@@ -294,6 +295,11 @@ class Exported:
     def split(self) -> SplitProgram:
         """The gradient, whatever was derived."""
         return self._gradient()
+
+    def drawn(self) -> list[Frozen]:
+        """The calls of random generators that drew while the function was traced."""
+        program = self.derived if isinstance(self.derived, Program) else self.derived.program
+        return list(draws(program.block, self.file.function))
 
 
 def _recorded(file: UserFile, arguments: Arguments, branches: BranchesName) -> tuple[Any, Call]:

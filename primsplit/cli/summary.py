@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from primsplit.audit.frozen import Frozen
 from primsplit.cli.output import console, print_json, size_text, table
 from primsplit.export import SplitProgram
 from primsplit.programs.modes import Derived
@@ -14,9 +15,21 @@ SHOWN = 4
 """How many operators without a tangent are named for a gradient that is 0."""
 
 
-def tell(name: str, made: Derived, paths: Sequence[str], form: str, seconds: float, *, json: bool) -> None:
-    """Print the files, their inputs and outputs, and the number of operators; as JSON where asked."""
-    answer = _answer(name, made, paths, form, seconds)
+def tell(
+    name: str,
+    made: Derived,
+    paths: Sequence[str],
+    form: str,
+    seconds: float,
+    *,
+    drawn: Sequence[Frozen] = (),
+    json: bool,
+) -> None:
+    """Print the files, their inputs and outputs, and the number of operators; as JSON where asked.
+
+    `drawn` are the calls of random generators whose numbers the files hold.
+    """
+    answer = {**_answer(name, made, paths, form, seconds), "drawn": [d.as_dict() for d in drawn]}
     if json:
         print_json(answer)
     else:
@@ -70,6 +83,10 @@ def _show(answer: dict[str, Any]) -> None:
         told = ", ".join(ends if len(ends) <= SHOWN else [*ends[:SHOWN], f"{len(ends) - SHOWN} more"])
         why = f"acts on the results through operators without a tangent alone: {told}" if told else "acts on no result"
         out.print(f"\n{row['name']} is 0: {row['input']} {why}.", markup=False)
+    for row in answer["drawn"]:
+        place = f"{os.path.basename(row['file'])}:{row['line']}"
+        told = "drew while the file was written: each run of it has the same numbers. ps.random draws in each run."
+        out.print(f"\n{row['name']} at {place} {told}", markup=False)
     if missing := answer["without_rank"]:
         told = "no rank, as in the model. onnxruntime runs such a file, onnx.checker refuses it."
         out.print(f"\n{', '.join(missing)}: {told}\nTo say the rank: --spec '{missing[0]}:[N,3]'.", markup=False)

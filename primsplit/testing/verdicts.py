@@ -34,6 +34,7 @@ SEARCHED, SOONER, DOUBTFUL = "SciPy's own search ends sooner", 1e-5, 1e-3
 """The errors that its default tolerances explain, and those that they may explain."""
 FEW, MANY_DIRECTIONS = 12, 6
 _NOTHING = Line(0.0, "ok", "no elements")
+UNSTEADY = "the function gives another value in each call"
 OWN_ONLY = "of the program: the function refuses float64"
 
 
@@ -109,6 +110,12 @@ class FileCheck:
             self.plain(self.point)
             return False
         return True
+
+    @cached_property
+    def repeats(self) -> bool:
+        """True where the function gives the same twice, as one does that draws no random numbers."""
+        once, again = self.plain(self.point), self.plain(self.point)
+        return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(once, again, strict=True))
 
     @cached_property
     def reference(self) -> Reference:
@@ -192,7 +199,7 @@ class FileCheck:
             return Row(name, told, self.against, error, "ok")
         rounding = float(np.max(np.abs(in_float64(own) - wide), initial=0.0)) / (size or 1.0)
         if error <= ROUNDINGS * rounding:
-            return Row(name, told, self.against, error, "ok", ROUNDS)
+            return Row(name, told, self.against, error, *(("ok", ROUNDS) if self.repeats else ("unclear", UNSTEADY)))
         if error <= DOUBTFUL and any(op.kind in SEARCHES for op in walk(self.made.program.block)):
             return Row(name, told, self.against, error, "ok" if error <= SOONER else "unclear", SEARCHED)
         return Row(name, told, self.against, error, "wrong")

@@ -150,6 +150,26 @@ def test_a_file_of_an_older_model_is_not_called_right(
     assert [r["verdict"] for r in done.json["rows"]] == ["wrong", "wrong", "wrong"]
 
 
+def test_a_function_that_draws_anew_in_each_call_is_not_called_right(
+    primsplit: Callable[..., Any], model: Callable[..., Path]
+) -> None:
+    path = model("""
+        import numpy as np
+
+        generator = np.random.default_rng(0)
+
+        def loss(x):
+            return np.sum((x + 0.1 * generator.normal(size=3)) ** 2)
+
+        def example_inputs():
+            return (np.ones(3),)
+        """)
+    done = primsplit("check", path, "--json")
+    assert done.status == 1
+    value = done.json["rows"][0]
+    assert (value["verdict"], value["note"]) == ("unclear", "the function gives another value in each call")
+
+
 def test_a_python_number_beside_float32_is_weak_in_numpy_too(
     primsplit: Callable[..., Any], model: Callable[..., Path]
 ) -> None:

@@ -341,3 +341,24 @@ def test_a_guarded_function_is_exported_with_the_ways_that_it_took(primsplit, mo
         np.testing.assert_allclose(gradient(np.array(x))[1], [slope] * len(x))
     with pytest.raises(BranchError):
         gradient(np.array([9.0]))
+
+
+DRAWING = """
+import numpy as np
+
+def loss(x):
+    return np.sum((x + np.random.normal(size=3)) ** 2)
+
+def example_inputs():
+    return (np.ones(3),)
+"""
+
+
+@pytest.mark.parametrize("mode", ["gradient", "hvp", "value"])
+def test_numbers_that_were_drawn_while_the_file_was_written_are_told(primsplit, model, tmp_path, mode) -> None:
+    done = primsplit("export", model(DRAWING), "--onnx", tmp_path / "out.onnx", "--mode", mode, "--json")
+    (drawn,) = done.json["drawn"]
+    assert (drawn["name"], drawn["line"]) == ("np.random.normal()", 4)
+    told = primsplit("export", model(DRAWING), "--onnx", tmp_path / "out.onnx", "--mode", mode).out
+    assert "np.random.normal() at model.py:4 drew while the file was written" in told
+    assert primsplit("export", model(BRANCHING), "--onnx", tmp_path / "o.onnx", "--json").json["drawn"] == []
