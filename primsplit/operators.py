@@ -1,6 +1,7 @@
 """The operators of a traced array: each is a ufunc, whose result is a Python number where the operands are numbers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from numbers import Number
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,7 +15,7 @@ _Operand = TypeVar("_Operand", bound="Operators")
 
 def _binary(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
     def operator(self: _Operand, other: Any) -> Any:
-        if _comes_first(other):
+        if _comes_first(other) or (_is_users(other, ufunc) and self.shape == ()):
             return NotImplemented
         left, right = _of_python(ufunc, self, other)
         return _weakened(left.__array_ufunc__(ufunc, "__call__", left, right), left, right)
@@ -52,6 +53,23 @@ def _each(array: Any, answer: bool) -> Any:
         return answer if array.weak else np.bool_(answer)
     is_known = all(isinstance(d, int) for d in array.shape)
     return np.full(array.shape, answer) if is_known else np.full_like(array, answer, dtype=bool)
+
+
+_REFLECTED = {
+    np.add: "__radd__", np.subtract: "__rsub__", np.multiply: "__rmul__", np.true_divide: "__rtruediv__",
+    np.floor_divide: "__rfloordiv__", np.remainder: "__rmod__", np.power: "__rpow__", np.matmul: "__rmatmul__",
+    np.bitwise_and: "__rand__", np.bitwise_or: "__ror__", np.bitwise_xor: "__rxor__",
+}  # fmt: skip
+"""The method by which an operand on the right answers the operator of each ufunc."""
+
+
+def _is_users(other: Any, ufunc: np.ufunc) -> bool:
+    """True for an object that is no array nor number, and has the operator itself: NumPy's numbers let it answer."""
+    kind = type(other)
+    if kind in {float, int, bool, complex, list, tuple} or hasattr(kind, "__array_ufunc__"):
+        return False
+    is_known = isinstance(other, Number | Sequence | Size) or hasattr(kind, "__array__")
+    return not is_known and hasattr(kind, _REFLECTED.get(ufunc, ""))
 
 
 def _comes_first(other: Any) -> bool:
@@ -181,6 +199,7 @@ class Operators:
     __slots__ = ()
     weak: bool
     dtype: Any
+    shape: Any
     is_number: Callable[[], bool]
     __array_ufunc__: Callable[..., Any]
 

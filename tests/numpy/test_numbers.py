@@ -159,3 +159,39 @@ def test_a_power_of_pythons_integers_has_a_known_exponent() -> None:
     assert ps.trace(lambda x: round(x[0].item()) ** 3 * 1.0, np.array([2.2]))(np.array([2.2])) == 8.0
     with pytest.raises(ps.PrimsplitError, match="whose exponent only the run knows"):
         ps.trace(lambda x: 10 ** -round(x[0].item()), np.array([2.2]))
+
+
+class Scaled:
+    """What a kernel of a Gaussian process does, or a polynomial of one's own: it answers from the right."""
+
+    def __init__(self, factor: Any) -> None:
+        self.factor = factor
+
+    def __rmul__(self, left: Any) -> "Scaled":
+        return Scaled(left * self.factor)
+
+    def __rsub__(self, left: Any) -> Any:
+        return left - self.factor
+
+    def __rpow__(self, left: Any) -> Any:
+        return left**self.factor
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (x[0] * Scaled(x[1])).factor,
+        lambda x: (np.exp(x[0]) * Scaled(3.0)).factor,
+        lambda x: x.sum() - Scaled(x[2] ** 2),
+        lambda x: x[2] ** Scaled(2.0),
+        lambda x: (np.array(2.0) * x[0] * Scaled(x[1])).factor,
+    ],
+    ids=["times", "times a function's", "minus", "power", "without axes"],
+)
+def test_an_object_on_the_right_of_a_number_answers_the_operator(function: Callable[[Any], Any]) -> None:
+    check_grads(function, X)
+
+
+def test_an_object_beside_an_array_of_axes_is_refused() -> None:
+    with pytest.raises(ps.PrimsplitError, match="Scaled cannot stand for an array"):
+        ps.grad(lambda x: x * Scaled(2.0))(X)
