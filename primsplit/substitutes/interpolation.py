@@ -25,6 +25,24 @@ ENDS = (None, "not-a-knot", "natural", "clamped")
 """The conditions at the ends that leave a spline linear in its values."""
 
 
+EXT = {"extrapolate": 0, "zeros": 1, "const": 3}
+"""What FITPACK's splines are beyond their ends; 2 and "raise" have no form, as only the run knows the places."""
+
+
+def read_ext(ext: Any) -> int:
+    """The number of what a spline is beyond its ends. Raises UnsupportedFunction for one that raises there."""
+    if EXT.get(ext, ext) not in {0, 1, 3}:
+        raise unsupported(f"a spline of scipy.interpolate with ext={ext!r}, which raises outside of its sites,")
+    return int(EXT.get(ext, ext))
+
+
+def extended(at: Callable[[Any], Any], x: Any, breaks: Any, *, ext: int, order: int) -> Any:
+    """A spline of FITPACK's at `x`: beyond its ends 0 with ext=1, and with ext=3 the ends' values but for slopes."""
+    place = array_like(x)
+    found = at(np.clip(place, breaks[0], breaks[-1]) if ext == 3 and not order else place)
+    return np.where((place < breaks[0]) | (place > breaks[-1]), 0.0, found) if ext == 1 else found
+
+
 class _Interpolants:
     """What stands in for the classes of one `scipy.interpolate`."""
 
@@ -59,11 +77,10 @@ class _Interpolants:
         return placed(piecewise(_pieces(at, made.k), breaks, x, order=nu, extrapolate=asked), np.ndim(x), made.axis)
 
     def fitted(self, made: Any, x: Any, nu: int = 0, ext: Any = None) -> Any:
-        """A UnivariateSpline that goes on beyond its ends."""
-        if (made.ext if ext is None else ext) not in {0, "extrapolate"}:
-            raise unsupported("scipy.interpolate.UnivariateSpline with ext other than 0")
-        breaks = made.get_knots()
-        return piecewise(_pieces(lambda m: made(breaks[:-1], nu=m), made._eval_args[2]), breaks, x, order=nu)
+        """A UnivariateSpline."""
+        beyond, breaks = read_ext(made.ext if ext is None else ext), made.get_knots()
+        pieces = _pieces(lambda m: made(breaks[:-1], nu=m, ext=0), made._eval_args[2])
+        return extended(lambda at: piecewise(pieces, breaks, at, order=nu), x, breaks, ext=beyond, order=nu)
 
     def spline_integral(self, made: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """A BSpline's; where it does not go on, it is 0 outside. Raises UnsupportedFunction for one that repeats."""

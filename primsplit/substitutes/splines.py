@@ -10,16 +10,38 @@ from primsplit.lifting import array_like, holds_traced
 from primsplit.scipy.interpolate import Piecewise, piecewise, spline_of_values
 from primsplit.scipy.knots import Knotted, through
 from primsplit.scipy.operands import not_empty, of_at_least, of_length
-from primsplit.substitutes.interpolation import of_spline
+from primsplit.substitutes.interpolation import extended, of_spline, read_ext
 from primsplit.substitutes.table import register, register_method, when_traced
 
 
 class Fitted(Piecewise):
-    """What UnivariateSpline and its kin give, of traced values."""
+    """What UnivariateSpline and its kin give, of traced values; `ext` says what it is beyond its ends."""
+
+    def __init__(self, coefficients: Any, breaks: Any, ext: int = 0) -> None:
+        super().__init__(coefficients, breaks, extrapolate=True)
+        self.ext = ext
+
+    def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> Any:
+        """The values at `x`, or derivatives of order `nu`."""
+        beyond = self.ext if ext is None else read_ext(ext)
+        return extended(lambda at: super(Fitted, self).__call__(at, nu), x, self.x, ext=beyond, order=nu)
+
+    def derivative(self, n: int = 1) -> "Fitted":
+        """The derivative of order `n`, which is 0 where the spline keeps its end's value."""
+        return Fitted(super().derivative(n).c, self.x, 1 if self.ext == 3 else self.ext)
+
+    def antiderivative(self, n: int = 1) -> "Fitted":
+        """The antiderivative of order `n`."""
+        return Fitted(super().antiderivative(n).c, self.x, self.ext)
 
     def integral(self, a: Any, b: Any) -> Any:
         """The integral between two places, of what is 0 outside of the sites."""
         return self.integrate(np.clip(a, self.x[0], self.x[-1]), np.clip(b, self.x[0], self.x[-1]))
+
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+        """The integral of the polynomials, beyond the sites too."""
+        whole = super().antiderivative()
+        return whole(b, extrapolate=True) - whole(a, extrapolate=True)
 
 
 class _Splines:
@@ -45,16 +67,13 @@ class _Splines:
 
     def splev(self, x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
         """A spline, or its derivative, at `x`; 0 outside with ext=1, with ext=3 the ends' values but for slopes."""
-        if ext not in {0, 1, 3}:
-            raise unsupported(f"scipy.interpolate.splev with ext={ext}")
+        beyond = read_ext(ext)
         knots, coefficients, order = tck
         if isinstance(coefficients, list | tuple):
             return [self.splev(x, (knots, c, order), der, ext) for c in coefficients]
-        place: Any = not_empty(array_like(x))
         made = self._between(knots, coefficients, order)
         breaks = made.t[order : made.t.shape[0] - order] if isinstance(made, Knotted) else made.x
-        found = made(np.clip(place, breaks[0], breaks[-1]) if ext == 3 and not der else place, der)
-        return np.where((place < breaks[0]) | (place > breaks[-1]), 0.0, found) if ext == 1 else found
+        return extended(lambda at: made(at, der), not_empty(array_like(x)), breaks, ext=beyond, order=der)
 
     def splint(self, a: Any, b: Any, tck: Any, full_output: int = 0) -> Any:
         """The integral of a spline, which is 0 outside of its knots."""
@@ -69,7 +88,7 @@ class _Splines:
         count = len(knots) - order - 1
         used = of_length(of_at_least(array_like(coefficients), count)[:count], count)
         matrix, breaks = of_spline(self.module.BSpline(knots, np.eye(count), order))
-        return Fitted(np.tensordot(matrix, used, axes=1), breaks, extrapolate=True)
+        return Fitted(np.tensordot(matrix, used, axes=1), breaks)
 
     def univariate(
         self, x: Any, y: Any, w: Any = None, bbox: Any = (None, None), k: int = 3, s: Any = None, ext: Any = 0,
@@ -85,22 +104,22 @@ class _Splines:
         check_finite: bool = False,
     ) -> Any:  # fmt: skip
         """InterpolatedUnivariateSpline of traced values or sites."""
-        if w is not None or tuple(bbox) != (None, None) or ext not in {0, "extrapolate"}:
+        if tuple(bbox) != (None, None) or (holds_traced(x) and read_ext(ext)):
             raise unsupported("such a scipy.interpolate.UnivariateSpline of traced values")
         if holds_traced(x):
             return through(x, y, k)
-        return self._fitted(lambda v: self.module.InterpolatedUnivariateSpline(x, v, k=k), x, y, k)
+        return self._fitted(lambda v: self.module.InterpolatedUnivariateSpline(x, v, k=k), x, y, k, ext)
 
     def least_squares(
         self, x: Any, y: Any, t: Any, w: Any = None, bbox: Any = (None, None), k: int = 3, ext: Any = 0,
         check_finite: bool = False,
     ) -> Fitted:  # fmt: skip
         """LSQUnivariateSpline of traced values at known sites."""
-        if any(map(holds_traced, (x, t, w))) or tuple(bbox) != (None, None) or ext not in {0, "extrapolate"}:
+        if any(map(holds_traced, (x, t, w))) or tuple(bbox) != (None, None):
             raise unsupported("such a scipy.interpolate.LSQUnivariateSpline of traced values")
-        return self._fitted(lambda v: self.module.LSQUnivariateSpline(x, v, t, w=w, k=k), x, y, k)
+        return self._fitted(lambda v: self.module.LSQUnivariateSpline(x, v, t, w=w, k=k), x, y, k, ext)
 
-    def _fitted(self, fit: Any, x: Any, y: Any, order: int) -> Fitted:
+    def _fitted(self, fit: Any, x: Any, y: Any, order: int, ext: Any) -> Fitted:
         """A spline that is linear in its values, by what it is for each of them alone."""
 
         def make(values: Any) -> tuple[Any, Any]:
@@ -111,7 +130,7 @@ class _Splines:
             return of_spline(self.module.BSpline(knots, np.stack(columns, axis=1), order))
 
         found = spline_of_values(make, x, y, True, 0)
-        return Fitted(found.c, found.x, found.extrapolate)
+        return Fitted(found.c, found.x, read_ext(ext))
 
     def lsq(
         self, x: Any, y: Any, t: Any, k: int = 3, w: Any = None, axis: int = 0, check_finite: bool = True, *,
