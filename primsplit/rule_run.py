@@ -8,7 +8,7 @@ from primsplit.array import Array
 from primsplit.calls.recorded import open_inputs
 from primsplit.counters import Counters
 from primsplit.dims import Shape, same_shape
-from primsplit.errors import RuleError
+from primsplit.errors import Place, RuleError
 from primsplit.ir import NOWHERE, Block, Const, Op, Value, free, is_call, live_ops
 from primsplit.parts import Split
 from primsplit.rules.table import Rule
@@ -29,7 +29,7 @@ def run_rule(
             seeds = [back.param(results[i].type) for i in of]
             given = dict(zip(of, map(Array, seeds), strict=True))
             found = pullback(*map(given.get, range(len(results))))
-            gradients = _checked(op, as_list(found), inputs, wrt)
+            gradients = _checked(op, getattr(rule, "place", None) or op.place, as_list(found), inputs, wrt)
     targets = tuple(i for i in wrt if gradients[i] is not None)
     wanted = tuple(g for i in targets if (g := gradients[i]) is not None)
     ops = live_ops(back.ops, wanted)
@@ -46,13 +46,18 @@ def is_parameter(op: Op, value: Value) -> bool:
     return is_call(op) or not (isinstance(value, Const) and value.is_small)
 
 
-def _checked(op: Op, found: Sequence[Any], inputs: Sequence[Array | None], wrt: tuple[int, ...]) -> list[Value | None]:
-    """The cotangents that a pullback returned. Raises RuleError where they do not fit the inputs."""
+def _checked(
+    op: Op, place: Place | None, found: Sequence[Any], inputs: Sequence[Array | None], wrt: tuple[int, ...]
+) -> list[Value | None]:
+    """The cotangents that a pullback returned. Raises RuleError, at this place, where they do not fit the inputs.
+
+    A rule may return an error in place of a cotangent, which is raised where that is asked for.
+    """
     name = op.kind.removeprefix("call::")
     if len(found) != len(inputs):
         raise RuleError(
             f"the rule of {name} returned {len(found)} cotangents for {len(inputs)} inputs",
-            place=op.place,
+            place=place,
             cure="A pullback returns one cotangent an input, None where there is no tangent.",
         )
     result: list[Value | None] = []
@@ -61,13 +66,15 @@ def _checked(op: Op, found: Sequence[Any], inputs: Sequence[Array | None], wrt: 
         if position not in asked or cotangent is None or primal is None:
             result.append(None)
             continue
+        if isinstance(cotangent, RuleError):
+            raise cotangent
         if not isinstance(cotangent, Array):
-            raise RuleError(f"the rule of {name} returned {type(cotangent).__name__} as a cotangent", place=op.place)
+            raise RuleError(f"the rule of {name} returned {type(cotangent).__name__} as a cotangent", place=place)
         if cotangent.dtype != primal.dtype or not _fits(cotangent.type.shape, primal.type.shape):
             raise RuleError(
                 f"the rule of {name} returned a cotangent of type {cotangent.type} for input {position}, which is "
                 f"{primal.type}",
-                place=op.place,
+                place=place,
                 cure="A cotangent has its input's dtype and shape: sum over the axes that were broadcast.",
             )
         result.append(cotangent.value)

@@ -29,7 +29,7 @@ LAYERS: list[list[str]] = [
     ["array"],
     ["lifting"],
     ["ops", "trees"],
-    ["calls.portable"],
+    ["calls.portable", "calls.contracts", "calls.vanishing"],
     ["nested"],
     ["branching.raising", "branching.joining", "branching.users_errors"],
     ["branching.paths"],

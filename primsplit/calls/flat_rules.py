@@ -1,17 +1,19 @@
 """A user's rule at one call: it speaks the user's nested arguments, and a Split asks for flat inputs and outputs."""
 
-import inspect
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
-from primsplit import trees
+from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.broadcasting import zeros_like
+from primsplit.calls.contracts import called_with
 from primsplit.calls.staging import Site, Staged
-from primsplit.dims import same_shape
+from primsplit.calls.vanishing import powers
+from primsplit.dims import could_be, same_shape
 from primsplit.errors import Place, RuleError, TraceError
 from primsplit.frames import without_states
-from primsplit.ir import Type
+from primsplit.ir import Type, Var
 from primsplit.lifting import as_array
 from primsplit.tracing import defined_at
 
@@ -38,10 +40,12 @@ class Flat:
         leaves: Sequence[Any],
         spec: trees.TreeSpec,
         result_spec: trees.TreeSpec,
+        results: Sequence[Type],
         site: Site = None,
     ) -> None:
         self.primitive = primitive
         self.site = site
+        self.results = results
         self.static = [None if trees.is_array(x) else x for x in leaves]
         self.traced = [trees.is_array(x) for x in leaves]
         self.spec = spec
@@ -55,6 +59,16 @@ class Flat:
     def given(self) -> Function | Staged | None:
         """The user's rule."""
         return self.primitive.rule
+
+    @property
+    def positional(self) -> int:
+        """How many arrays are given by position; they come first."""
+        return sum(t for t, (is_named, *_) in zip(self.traced, self.spec.paths(), strict=True) if not is_named)
+
+    @property
+    def place(self) -> Place | None:
+        """Where the user's rule is defined."""
+        return defined_at(self.given)
 
     @property
     def __name__(self) -> str:
@@ -71,30 +85,59 @@ class Flat:
         args, static = trees.unflatten(self.spec, leaves)
         cure = f"It takes the arguments of {self.primitive.name}."
         with without_states():
-            made = _called(rule, f"the {self.kind} of {self.primitive.name}", cure, *args, **static)
+            made = called_with(rule, f"the {self.kind} of {self.primitive.name}", cure, *args, **static)
         if not (isinstance(made, tuple) and len(made) == 2 and callable(made[1])):
             raise RuleError(
                 f"the {self.kind} of {self.primitive.name} must return its output and a function, the {self.inner}",
-                place=defined_at(self.given),
+                place=self.place,
             )
         output, inner = made
+        return args, self._outputs(output), inner
+
+    def _outputs(self, output: Any) -> tuple[Array, ...]:
+        """The leaves of the output. Raises RuleError where they are not what the primitive gives."""
         flat, _ = trees.in_parts(output)
-        return args, tuple(as_array(r) for r in flat), inner
+        name = self.primitive.name
+        told = f"has {len(flat)} arrays as its output, where {name} has {len(self.results)}"
+        if len(flat) == len(self.results):
+            given = [as_array(r, wanted.dtype) for r, wanted in zip(flat, self.results, strict=True)]
+            others = [(a, t) for a, t in zip(given, self.results, strict=True) if _differs(a.type, t)]
+            if not others:
+                return tuple(given)
+            told = f"has {others[0][0].type} as its output, where {name} has {others[0][1]}"
+        cure = f"It returns what {name} returns, and the {self.inner}."
+        raise RuleError(f"the {self.kind} of {name} {told}", place=self.place, cure=cure)
+
+    def by_keyword(self, what: str) -> RuleError:
+        """The error of a derivative by an array that is given by keyword."""
+        return RuleError(
+            f"the {self.kind} of {self.primitive.name} has no {what} for an array that is given by keyword",
+            place=self.place,
+            cure="Pass the array by position: the rule speaks of the positional arguments, one by one.",
+        )
+
+    def _check_linear(
+        self, what: str, found: Sequence[Array | None], given: Sequence[Array | None], before: int, inner: Function
+    ) -> None:
+        """Raise RuleError where what was found is surely not linear in what was given, by the ops since `before`."""
+        seeds = [a.value for a in given if a is not None and isinstance(a.value, Var)]
+        floats = [a.value for a in found if a is not None and a.type.is_float]
+        for power in powers(tracing.current().ops[before:], seeds, floats):
+            if power is not None and power != 1 and math.isfinite(power):
+                does = f"multiplies {what}s with each other" if power > 1 else f"is not 0 where the {what}s are"
+                raise RuleError(
+                    f"the {self.kind} of {self.primitive.name} is not linear: its {self.inner} {does}",
+                    place=defined_at(inner),
+                    cure=f"Multiply each {what} by what it captures, and add those; None stands for zero.",
+                )
 
 
-def _called(function: Function, told: str, cure: str, *args: Any, **named: Any) -> Any:
-    """What the user's function returns. Raises RuleError where it takes other arguments; what has no signature may."""
-    try:
-        signature = inspect.signature(function, follow_wrapped=False)
-    except ValueError:
-        return function(*args, **named)
-    try:
-        signature.bind(*args, **named)
-    except TypeError as error:
-        raise RuleError(
-            f"{told} takes other arguments than it is given: {error}", place=defined_at(function), cure=cure
-        ) from None
-    return function(*args, **named)
+def _differs(a: Type, b: Type) -> bool:
+    """True for types that no sizes make equal."""
+    if a.shape is None or b.shape is None:
+        return a.dtype != b.dtype
+    fits = len(a.shape) == len(b.shape) and all(map(could_be, a.shape, b.shape))
+    return a.dtype != b.dtype or not fits
 
 
 class FlatRule(Flat):
@@ -106,12 +149,14 @@ class FlatRule(Flat):
 
     def _pull(
         self, args: tuple[Any, ...], pullback: Function, outputs: Sequence[Array], cotangents: Sequence[Array | None]
-    ) -> list[Array | None]:
+    ) -> list[Array | RuleError | None]:
+        """One cotangent an input. That of an array given by keyword is an error for whoever asks for it."""
+        before = len(tracing.current().ops)
         given = [zeros_like(o) if c is None else c for o, c in zip(outputs, cotangents, strict=True)]
         cotangent = trees.unflatten(self.result_spec, given)
         cure = "It takes one argument, the cotangent of the output, in the output's structure."
         with without_states():
-            made = _called(pullback, f"the pullback in the rule of {self.primitive.name}", cure, cotangent)
+            made = called_with(pullback, f"the pullback in the rule of {self.primitive.name}", cure, cotangent)
             found = trees.as_list(settled(made))
         if len(found) != len(args):
             raise RuleError(
@@ -122,8 +167,11 @@ class FlatRule(Flat):
         flat: list[Array | None] = []
         for argument, cotangent in zip(args, found, strict=True):
             flat.extend(_argument_cotangents(argument, cotangent, self.primitive.name, pullback))
-        missing = sum(self.traced) - len(flat)
-        return flat + [None] * missing
+        leaves = [x for x in trees.in_parts(args)[0] if trees.is_array(x)]
+        smooth = [c for c, x in zip(flat, leaves, strict=True) if as_array(x).type.is_float]
+        self._check_linear("cotangent", smooth, cotangents, before, pullback)
+        named = sum(self.traced) - len(flat)
+        return [*flat, *[self.by_keyword("cotangent")] * named]
 
 
 def settled(cotangents: Any) -> Any:
@@ -179,10 +227,14 @@ class FlatForward(Flat):
         tangents: Sequence[Array | None],
         outputs: Sequence[Array],
     ) -> list[Array | None]:
-        given = self._nested(args, iter(zip(inputs, tangents, strict=True)))
+        before = len(tracing.current().ops)
+        pairs = iter(zip(inputs, tangents, strict=True))
+        given = [*self._nested(args, pairs)]
+        if any(t is not None for _, t in pairs):
+            raise self.by_keyword("tangent")
         told = f"the pushforward in the forward rule of {self.primitive.name}"
         with without_states():
-            found = _called(pushforward, told, "It takes one tangent an argument.", *given)
+            found = called_with(pushforward, told, "It takes one tangent an argument.", *given)
         count = self.result_spec.num_leaves
         if found is None:
             return [None] * count
@@ -193,11 +245,21 @@ class FlatForward(Flat):
                 place=defined_at(pushforward),
                 cure="A pushforward returns one tangent a result, in the structure of the output.",
             )
-        made = [None if t is None else as_array(t) for t in flat]
+        made = self._arrays(flat, pushforward)
         for position, (tangent, output) in enumerate(zip(made, outputs, strict=True)):
             if tangent is not None:
                 check_tangent(tangent, output.type, position, self.primitive.name, defined_at(pushforward))
+        self._check_linear("tangent", made, tangents, before, pushforward)
         return made
+
+    def _arrays(self, flat: Sequence[Any], pushforward: Function) -> list[Array | None]:
+        try:
+            return [None if t is None else as_array(t) for t in flat]
+        except TraceError as error:
+            raise RuleError(
+                f"the forward rule of {self.primitive.name} returned a tangent that is no array: {error.what}",
+                place=defined_at(pushforward),
+            ) from None
 
     def _tangents(self, found: Any) -> list[Any]:
         """One tangent a leaf of the result, None among them, as far as they fit it."""

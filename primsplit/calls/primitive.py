@@ -97,10 +97,11 @@ class Primitive(FunctionLike):
         `site` is where it stands, where that matters: for the rules of builders.
         """
         held: dict[str, Any] = {"body": body}
+        results = [r.type for r in body.results]
         if self.rule is not None:
-            held["rule"] = FlatRule(self, leaves, spec, result_spec, site)
+            held["rule"] = FlatRule(self, leaves, spec, result_spec, results, site)
         if self.frule is not None:
-            forward = held["frule"] = FlatForward(self, leaves, spec, result_spec, site)
+            forward = held["frule"] = FlatForward(self, leaves, spec, result_spec, results, site)
             if self.rule is None and self.transposed is not None:
                 held["rule"] = self.transposed(forward)
         if self.bounded is not None:
@@ -212,7 +213,12 @@ def rrule(target: Primitive, *, staged: bool = False, first_order_only: bool = F
     The rule takes the primitive's arguments and returns its output and `pullback`, a function from the output's
     cotangent (in the output's structure) to one cotangent an argument, None where there is no tangent. It may put one
     off, as a function without arguments; but what nobody asks for is left out of the split anyway. The cotangent of a
-    complex array is dL/dRe z + i dL/dIm z: of w = f(z), holomorphic, np.conj(f'(z)) * dw.
+    complex array is dL/dRe z + i dL/dIm z: of w = f(z), holomorphic, np.conj(f'(z)) * dw. An array given by keyword has
+    no cotangent, and its derivative is refused.
+
+    A pullback is linear. One that leaves its cotangent out, adds something to it, or multiplies it with itself, raises
+    RuleError. One that clips or rounds it is taken at its word in reverse mode; forward mode, which transposes it,
+    refuses it (`testing.check_rrule` does too).
 
     With `staged`, what is decorated is a builder of the rule: it takes the primitive's arguments, a Type in the place
     of each array, and returns the rule. It runs once for each call site and signature, however often the call is traced

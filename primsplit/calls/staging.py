@@ -8,7 +8,9 @@ from types import CodeType, FrameType
 from typing import Any, cast
 
 from primsplit import tracing, trees
+from primsplit.calls.contracts import called_with
 from primsplit.counters import Counters
+from primsplit.errors import RuleError
 from primsplit.fingerprint import Same, fingerprint, watched_fingerprint
 from primsplit.ir import Type
 from primsplit.lifting import as_array
@@ -99,7 +101,14 @@ class Staged:
     def _made(self, args: Any, static: Any) -> Function:
         """The rule that the builder returns. What it keeps is for every trace, so it runs outside of this one."""
         Counters.builds += 1
+        told = f"the builder {getattr(self.build, '__name__', '')}"
         with tracing.fresh_stack():
-            rule: Function = self.build(*args, **static)
+            rule: Function = called_with(self.build, told, "It takes the arguments of the primitive.", *args, **static)
+        if not callable(rule):
+            raise RuleError(
+                f"{told} returned a {type(rule).__name__}, which is no rule",
+                place=tracing.defined_at(self.build),
+                cure="A builder returns the rule, a function of the primitive's arguments.",
+            )
         self._look()
         return rule if self.finished is None else self.finished(rule)

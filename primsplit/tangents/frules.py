@@ -51,10 +51,13 @@ def _reverse(forward: FlatForward) -> Function:
 
     def rule(*inputs: Array) -> tuple[tuple[Array, ...], Function]:
         outputs, pushforward = forward(*inputs)
-        chosen = [i for i, x in enumerate(inputs) if x.type.is_float]
+        count = forward.positional
+        chosen = [i for i, x in enumerate(inputs[:count]) if x.type.is_float]
+        named = [forward.by_keyword("tangent")] * (len(inputs) - count)
 
-        def pullback(*cotangents: Array | None) -> list[Array | None]:
-            return _transposed(forward.primitive.name, inputs, chosen, pushforward, outputs, cotangents)
+        def pullback(*cotangents: Array | None) -> list[Array | RuleError | None]:
+            found = _transposed(forward.primitive.name, inputs, chosen, pushforward, outputs, cotangents)
+            return [*found[:count], *named]
 
         return outputs, pullback
 
