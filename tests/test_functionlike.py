@@ -42,7 +42,8 @@ MADE: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (ps.value_grad_and_hvp(energy), (X, X)), (ps.jacobian(np.sin), (X,)), (ps.value_and_jacobian(np.sin), (X,)),
     (ps.hessian(energy, chunk=2), (X,)), (ps.value_grad_and_hessian(energy), (X,)), (ps.laplacian(energy), (X,)),
     (ps.derivative(cubed), (2.0,)), (ps.value_and_derivative(cubed), (2.0,)),
-    (ps.grad(ps.guarded(energy, inside)), (X,)), (decorated, (X,)), (cubed, (X,)),
+    (ps.grad(ps.guarded(energy, inside)), (X,)), (decorated, (X,)), (cubed, (X,)), (ps.cached(energy), (X,)),
+    (ps.cached(energy, name="e", maxsize=2), (X,)), (ps.checkpoint(energy), (X,)),
 ]  # fmt: skip
 
 
@@ -62,6 +63,16 @@ def test_what_has_a_name_is_pickled_by_it() -> None:
 def test_what_no_name_leads_to_says_so() -> None:
     with pytest.raises(TypeError, match="no module has it under its name"):
         pickle.dumps(ps.primitive(energy))
+
+
+def test_what_has_a_rule_is_pickled_by_name_alone() -> None:
+    """What it was made of does not tell the rule."""
+    made = ps.cached(energy)
+    ps.rrule(made)(lambda x: (np.sum(x**3), lambda dy: (3.0 * x**2 * dy,)))
+    assert copy.copy(made) is made
+    assert copy.deepcopy(made) is made
+    with pytest.raises(TypeError, match="no module has it under its name"):
+        pickle.dumps(made)
 
 
 class Model:
@@ -93,6 +104,35 @@ def test_the_copy_of_an_object_has_the_gradient_of_its_own_method(duplicate: Cal
     np.testing.assert_allclose(model.gradient(X), 4.0 * X)
 
 
+class Kept:
+    """It holds its own methods as one op each, one with a rule that is a method too."""
+
+    def __init__(self) -> None:
+        self.scale = 2.0
+        self.cached = ps.cached(self.loss)
+        self.checkpoint = ps.checkpoint(self.loss)
+        self.primitive = ps.primitive(self.loss)
+        self.ruled = ps.primitive(self.loss)
+        ps.rrule(self.ruled)(self.rule)
+
+    def loss(self, x: Any) -> Any:
+        return self.scale * np.sum(x * x)
+
+    def rule(self, x: Any) -> Any:
+        return self.loss(x), lambda dy: (2.0 * self.scale * x * dy,)
+
+
+@pytest.mark.parametrize("name", ["cached", "checkpoint", "primitive", "ruled"])
+def test_the_copy_of_an_object_has_its_own_methods_as_ops(name: str) -> None:
+    kept = Kept()
+    other = copy.deepcopy(kept)
+    other.scale = 5.0
+    for each, scale in ((other, 5.0), (kept, 2.0)):
+        made = getattr(each, name)
+        np.testing.assert_allclose(ps.value_and_grad(made)(X)[0], scale * 14.0)
+        np.testing.assert_allclose(ps.grad(made)(X), 2.0 * scale * X)
+
+
 def test_as_methods_they_take_the_object_first() -> None:
     model = Model()
     np.testing.assert_allclose(model.kept(X), 12.0)
@@ -106,5 +146,16 @@ def test_as_methods_they_take_the_object_first() -> None:
 def test_a_program_is_its_own_copy_and_is_pickled_as_a_file() -> None:
     program, made = ps.trace(lambda x: pnp.log1p(x), X), ps.split(energy, X)
     assert copy.deepcopy([program, made]) == [program, made]
+    assert copy.copy(program) is program
     with pytest.raises(TypeError, match=r"ps.load\(path\)"):
         pickle.dumps(program)
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
+def test_a_copy_of_what_is_prepared_has_buffers_of_its_own(duplicate: Callable[[Any], Any]) -> None:
+    """So that each thread may have one; results of the one stay while the other is called."""
+    prepared = ps.grad(energy).prepare(X)
+    other = duplicate(prepared)
+    kept = prepared(X)
+    np.testing.assert_allclose(other(2.0 * X), 12.0 * X**2)
+    np.testing.assert_allclose(kept, 3.0 * X**2)

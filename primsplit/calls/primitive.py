@@ -1,8 +1,10 @@
 """Functions that stay one op in the program: `primitive`, and `rrule` to give them a derivative of their own."""
 
+import copy
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import MethodType
 from typing import Any
 
 from primsplit import tracing, trees
@@ -52,9 +54,24 @@ class Primitive(FunctionLike):
         """The function. When a rule is run, and how often, is told nobody."""
         return (self.function,)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Primitive":
+    def __copy__(self) -> "Primitive":
         """The primitive itself, as of a function: its rules are registered for it."""
         return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Primitive":
+        """The primitive itself, as of a function; one of a method of what is copied is the copy's, as a method is."""
+        function = copy.deepcopy(self.function, memo)
+        if function is self.function:
+            return self
+        if self.origin is None:
+            made = type(self)(function, self.name, self.bounded)
+        else:
+            make, args, named = self.origin
+            made = make(*copy.deepcopy(args, memo), **named)
+        made.takes_complex, made.transposed = self.takes_complex, self.transposed
+        rules = self.rule, self.frule
+        made.rule, made.frule = (copy.deepcopy(r, memo) if isinstance(r, MethodType) else r for r in rules)
+        return made
 
     def depends_on(self) -> tuple[Any, ...]:
         """What its behaviour depends on; not the bodies traced so far."""
@@ -75,6 +92,11 @@ class Primitive(FunctionLike):
         attributes = self.attributes(body, leaves, spec, result_spec, site)
         outputs = tracing.emit_call(self.name, body, (*inputs, *outer), attributes)
         return trees.unflatten(result_spec, [Array(v) for v in outputs])
+
+    def ruled(self) -> None:
+        """Note that a rule was given: bodies are traced anew, and making it again would not give the rule."""
+        self.bodies.clear()
+        self.origin = None
 
     def _is_ruled(self) -> bool:
         """True where it has a rule of its own."""
@@ -241,7 +263,7 @@ def rrule(target: Primitive, *, staged: bool = False, first_order_only: bool = F
     def register(rule: Function) -> Function:
         finished = functools.partial(FirstOrder, target.name) if first_order_only else None
         target.rule = Staged(rule, finished) if staged else rule if finished is None else finished(rule)
-        target.bodies.clear()
+        target.ruled()
         return rule
 
     return register
@@ -320,7 +342,7 @@ def opt_out(target: Primitive) -> None:
     """
     check_primitive(target, "opt_out")
     target.rule = target.frule = None
-    target.bodies.clear()
+    target.ruled()
 
 
 class _Stopping(Primitive):

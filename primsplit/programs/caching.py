@@ -13,6 +13,7 @@ from primsplit.calls.primitive import Primitive, is_for_every_use
 from primsplit.counters import Counters
 from primsplit.encoding import Unstorable
 from primsplit.fingerprint import fingerprint
+from primsplit.functionlike import remade
 from primsplit.ir import Block, Var
 from primsplit.limited import Limited, Recent
 from primsplit.once import Turns
@@ -229,6 +230,13 @@ def cached(
     >>> [float(energy(np.ones(n))) for n in (2, 3, 2)], energy.statistics.misses
     ([2.0, 3.0, 2.0], 2)
     """
-    if function is None:
-        return lambda given: Cached(given, name, maxsize, store)
+    return (
+        (lambda given: _cached(given, name, maxsize, store))
+        if function is None
+        else _cached(function, name, maxsize, store)
+    )
+
+
+@remade
+def _cached(function: Function, name: str, maxsize: int, store: str | os.PathLike[str] | None) -> Cached:
     return Cached(function, name, maxsize, store)

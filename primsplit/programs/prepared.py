@@ -58,7 +58,7 @@ class Prepared:
     A call copies the arguments into `inputs`, runs, and gives the result in `outputs`: the same arrays at each call,
     which the next one overwrites, so copy what is to stay. `run` is for callers that wrote to `inputs` themselves.
     States are those of the program; they go back and forth between their two buffers. The calls of one Prepared come
-    one after the other: it is not for several threads.
+    one after the other: it is not for several threads, each of which takes a copy, which has buffers of its own.
     """
 
     def __init__(self, program: Runnable, feeds: Mapping[str, AnyArray], results: Mapping[str, Type]) -> None:
@@ -79,6 +79,14 @@ class Prepared:
     def __repr__(self) -> str:
         told = ", ".join(f"{n}: {Type(a.dtype, a.shape)}" for n, a in self.inputs.items())
         return f"Prepared ({told}) -> {', '.join(self.outputs)}"
+
+    def __copy__(self) -> "Prepared":
+        """The same program with other buffers, the inputs' of the same content; states are those of the program."""
+        return type(self)(self.program, self.inputs, self._results)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Prepared":
+        """As a copy."""
+        return self.__copy__()
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run on these arguments. Raises SpecError, DtypeError or ShapeError for others than it was prepared for."""

@@ -119,8 +119,12 @@ class Program:
         told = ", ".join(f"{n}: {t}" for n, t in zip(self.inputs, self.types, strict=True))
         return f"Program {self.block.name}({told})"
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Program":
+    def __copy__(self) -> "Program":
         """The program itself, which does not change."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Program":
+        """The program itself too."""
         return self
 
     def __reduce__(self) -> Any:

@@ -40,7 +40,7 @@ def frule(target: Primitive | str, *, staged: bool = False) -> Callable[[Functio
     def register(rule: Function) -> Function:
         target.frule = Staged(rule) if staged else rule
         target.transposed = _reverse
-        target.bodies.clear()
+        target.ruled()
         return rule
 
     return register
