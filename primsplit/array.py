@@ -27,7 +27,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 HOOKS = frozenset({"ufunc", "condition", "again", "joins", "parts", "whole", "ufunc of objects", "whole number"})
 """The keys that stand for no function of NumPy."""
 
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -285,7 +284,8 @@ class Array(Operators, metaclass=ComparedClass):
         return FUNCTIONS["tolist"](self) if known is None else known.tolist()
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        return np.asarray(self._number("a NumPy array (np.asarray, np.array or a function that calls it)"), dtype)
+        known = self._number("a NumPy array (np.asarray, np.array or a function that calls it)")
+        return np.array(known, dtype, copy=copy)
 
     def known(self) -> npt.NDArray[Any] | None:
         """The elements, where this is a constant of the program that no input may replace."""

@@ -258,9 +258,13 @@ def _whole(seed: Any) -> int | None:
     """The seed as an int. Raises PrimsplitError for what is no whole number from 0 on."""
     if seed is None:
         return None
-    if isinstance(seed, Array) or seed != int(seed) or seed < 0:
+    try:
+        whole = -1 if isinstance(seed, Array) else int(seed)
+    except (TypeError, ValueError, OverflowError):
+        whole = -1
+    if whole < 0 or whole != seed:
         raise PrimsplitError(f"a seed is a whole number from 0 on, not {seed!r}", place=tracing.user_place())
-    return int(seed)
+    return whole
 
 
 def _attribute(seed: int | None, place: int = 0) -> float | None:

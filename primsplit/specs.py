@@ -193,8 +193,9 @@ def specs_from_annotations(function: Callable[..., Any]) -> tuple[Any, ...]:
         elif parameter.default is not parameter.empty:
             found.append(parameter.default)
         else:
+            name = getattr(function, "__name__", type(function).__name__)
             raise SpecError(
-                f"{function.__name__} has no spec for its parameter {parameter.name}",
+                f"{name} has no spec for its parameter {parameter.name}",
                 place=tracing.defined_at(function),
                 cure=f'Annotate it ("f32[N,3]", or jaxtyping\'s), or say --spec {parameter.name}:f32[N,3].',
             )

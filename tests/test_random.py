@@ -157,7 +157,7 @@ def test_the_seed_is_an_attribute_of_the_file_and_is_left_out_without_one() -> N
     assert "seed" not in nodes["RandomUniform"]
 
 
-@pytest.mark.parametrize("seed", [-1, 0.5])
+@pytest.mark.parametrize("seed", [-1, 0.5, "1", [1, 2], np.nan, np.inf])
 def test_a_seed_that_is_no_whole_number_is_refused(seed: Any) -> None:
     with pytest.raises(PrimsplitError, match="whole number"):
         random.normal(seed=seed)

@@ -1,6 +1,7 @@
 """Arguments of the public functions that mean nothing: refused by name, at the user's line, in a few lines."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ WRONG: list[tuple[Callable[[], Any], type[PrimsplitError], str]] = [
     (lambda: ps.split(energy, X, seed="no"), SpecError, "seed='no' is none of"),
     (lambda: ps.split(PROGRAM, ps.spec("float64", [4])), SpecError, "has its inputs already: x"),
     (lambda: ps.trace(PROGRAM, x=X), SpecError, "has its inputs already: x"),
+    (lambda: ps.trace(partial(energy)), SpecError, "partial has no spec for its parameter x"),
     (lambda: ps.spec(None, [3]), SpecError, "None is no dtype"),
     (lambda: ps.scan(step, 0.0, (X, np.ones(4))), ShapeError, "[1] of xs has 4, not 3"),
     (lambda: ps.scan(step, 0.0, (X, X), 2), ShapeError, "[0] of xs has 3, not 2"),

@@ -86,6 +86,16 @@ def test_like_makes_numpys_functions_take_sizes() -> None:
     np.testing.assert_array_equal(ps.trace(f, ps.spec("float64", ["N"]))(np.ones(2)), [[3, 3], [2, 4]])
 
 
+def test_a_copy_of_a_known_array_can_be_written_to() -> None:
+    def f(x: Any) -> Any:
+        ones = np.ones_like(x)
+        copied = np.array(ones)
+        copied[0] = 3.0
+        return x * copied + ones
+
+    np.testing.assert_array_equal(ps.trace(f, ps.spec("float64", [1]))(np.array([2.0])), [7.0])
+
+
 def test_the_type_of_an_array_can_be_asked() -> None:
     def f(x: Any) -> Any:
         assert np.ndim(x) == 2
