@@ -41,7 +41,7 @@ def _function(sources: Sequence[Value], target: Value) -> Block:
     stops = {v for v in sources if isinstance(v, Var)}
     needed = {target} if isinstance(target, Var) and target not in stops else set()
     chosen: list[Op] = []
-    for op in reversed(_recorded()):
+    for op in reversed(tracing.recorded_ops()):
         if any(v in needed for v in op.outputs):
             chosen.append(op)
             needed.update(v for v in reads(op) if v not in stops)
@@ -55,13 +55,3 @@ def _function(sources: Sequence[Value], target: Value) -> Block:
     added = iter(promoted.params[len(block.params) :])
     ordered = tuple(p if isinstance(v, Var) else next(added) for v, p in zip(sources, params, strict=True))
     return Block(promoted.name, ordered, promoted.ops, promoted.results)
-
-
-def _recorded() -> list[Op]:
-    """Every op recorded so far, those of the graphs around this one first."""
-    levels = []
-    level: tracing.Recording | None = tracing.current()
-    while level is not None:
-        levels.append(level.ops)
-        level = level.outer
-    return [op for ops in reversed(levels) for op in ops]

@@ -1,7 +1,7 @@
 """Recording: the stack of recordings, `emit`, sizes as values, the user's line.
 
 A Recording collects ops. Recordings nest: an op recorded inside may read a Var of a recording around it, which makes
-that Var a capture of the inner block. This stack and the table of rules are the only state of the process.
+that Var a capture of the inner block. Each thread has a stack of its own.
 """
 
 from primsplit.tracing.emission import append, close, constant, emit, emit_call, inline
@@ -32,6 +32,7 @@ from primsplit.tracing.stack import (
     number_for_examples,
     outcomes_for_examples,
     readable_sizes,
+    recorded_ops,
     recording,
     resumed,
 )
@@ -72,6 +73,7 @@ __all__ = [
     "number_for_examples",
     "outcomes_for_examples",
     "readable_sizes",
+    "recorded_ops",
     "recording",
     "resumed",
     "size_of",

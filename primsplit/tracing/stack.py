@@ -207,6 +207,12 @@ def levels() -> Iterator[Recording]:
         level = level.outer
 
 
+def recorded_ops() -> list[Op]:
+    """The ops recorded so far, those of the outermost recording first. Raises TraceError outside of any."""
+    current()
+    return [op for level in reversed(list(levels())) for op in level.ops]
+
+
 def readable_sizes() -> frozenset[str]:
     """The texts of the sizes that can be read from values here."""
     return frozenset(name for level in levels() for name in level.sources)
