@@ -1,12 +1,16 @@
 """Branches that are always taken become part of what is around them."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.infer import check_types
 from primsplit.ir import walk
 from primsplit.ops import op
 from primsplit.passes import optimize
+from tests.recording import record, sub_block
 
 
 def kinds(program: ps.Program) -> set[str]:
@@ -25,6 +29,17 @@ def test_a_branch_of_a_known_condition_is_taken_with_the_sizes_that_it_tells() -
     np.testing.assert_allclose(value, np.sum(np.exp(3 * x)))
     np.testing.assert_allclose(gradient, 3 * np.exp(3 * x))
     assert "If" not in kinds(ps.trace(ps.value_and_grad(f), x))
+
+
+def test_a_branch_that_is_always_taken_joins_the_block() -> None:
+    def program(x: Any) -> Any:
+        branches = [sub_block(lambda: op.Exp(op.Neg(x))), sub_block(lambda: op.Log(x))]
+        (y,) = op.If(np.array(True), then_branch=branches[0], else_branch=branches[1], types=[x.type])
+        return op.Mul(y, y)
+
+    after = optimize(record(program, "float32[N]"))
+    check_types(after)
+    assert [op.kind for op in after.ops] == ["Neg", "Exp", "Mul"]
 
 
 def test_a_branch_in_a_branch_is_taken_where_both_conditions_are_known() -> None:

@@ -12,7 +12,7 @@ from primsplit.ir import Const
 from primsplit.ops import op
 from primsplit.passes import drop_dead_code, simplify
 from tests.random_programs import bits, run
-from tests.recording import kinds, record, sub_block
+from tests.recording import kinds, record
 
 ONES, HALF = np.ones((4, 3), np.float32), np.float32(0.5)
 FIRST = np.array(-2)
@@ -186,17 +186,6 @@ def test_ops_of_two_symbols_are_not_taken_for_one() -> None:
 def test_integers_have_one_zero() -> None:
     block = record(lambda n: op.Mul(op.Add(n, np.int64(0)), np.int64(1)), "int64[N]")
     assert simplify(block).results == block.params
-
-
-def test_a_branch_that_is_always_taken_joins_the_block() -> None:
-    def program(x: Any) -> Any:
-        branches = [sub_block(lambda: op.Exp(op.Neg(x))), sub_block(lambda: op.Log(x))]
-        (y,) = op.If(np.array(True), then_branch=branches[0], else_branch=branches[1], types=[x.type])
-        return op.Mul(y, y)
-
-    after = simplify(record(program, "float32[N]"))
-    check_types(after)
-    assert kinds(after) == ["Neg", "Exp", "Mul"]
 
 
 def test_place_and_remark_are_kept() -> None:

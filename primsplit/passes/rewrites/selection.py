@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.ir import Block, Op, free, inline, same_types
+from primsplit.ir import Block, free, same_types
 from primsplit.passes.rewrites.table import Rewritten, Site, number, rewrite
 
 FLOAT_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
@@ -79,19 +79,9 @@ def where(site: Site) -> Rewritten:
 
 @rewrite("If")
 def branch(site: Site) -> Rewritten:
-    """A branch that is always taken becomes part of the block around it; two that hand on the same values are none."""
-    known = number(site.input(0))
+    """Two branches that hand on the same values are none. Of one that is always taken, see `constant_branches`."""
     first, second = (site.op.attributes[name] for name in ("then_branch", "else_branch"))
-    if known is None:
-        return first.results if _hand_on_the_same(first, second) else None
-    taken: Block = first if bool(known) else second
-    if not all(same_types(r.type, v.type) for r, v in zip(taken.results, site.op.outputs, strict=True)):
-        return None
-    ops: list[Op] = []
-    results = inline(taken, [], ops)
-    for op in ops:
-        site.add(op)
-    return tuple(results)
+    return first.results if _hand_on_the_same(first, second) else None
 
 
 def _hand_on_the_same(first: Block, second: Block) -> bool:
