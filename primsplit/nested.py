@@ -172,7 +172,7 @@ def emit_loop(
     count = len(carries)
     known = visible([*carries, *free(body)])
     literal = None if trips is None else trips.sizes
-    steps: Dim = literal[0] if literal and _goes_on(condition, body) else fresh("steps")
+    steps: Dim = literal[0] if literal and counts_alone(condition, body) else fresh("steps")
     if isinstance(steps, int):
         steps = max(steps, 0)
     stacked = [_stacked(outside(r.type, known), Walk(), steps) for r in body.results[1 + count :]]
@@ -182,7 +182,7 @@ def emit_loop(
     )
 
 
-def _goes_on(condition: Value | None, body: Block) -> bool:
+def counts_alone(condition: Value | None, body: Block) -> bool:
     """True where nothing but the count ends a Loop: its condition is true at first, and every step gives it on.
 
     A step may end a Loop whose first condition is absent too: so runtimes have it, where the standard ignores that.

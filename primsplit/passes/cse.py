@@ -70,7 +70,7 @@ def _key(op: Op) -> Key | None:
     sizes = op.outputs[0].sizes if len(op.outputs) == 1 else None
     if sizes is not None:
         return ("sizes", types, tuple(d.text if isinstance(d, Size) else d for d in sizes))
-    inputs = tuple([_input_key(v) for v in op.inputs])
+    inputs = tuple([value_key(v) for v in op.inputs])
     if op.kind in COMMUTATIVE:
         inputs = tuple(sorted(inputs, key=hash))
     return (op.kind, inputs, attribute_key(op.attributes), types)
@@ -82,7 +82,8 @@ def is_deterministic(kind: str) -> bool:
     return exists(kind) and schema(kind).deterministic
 
 
-def _input_key(value: Value | None) -> Key | None:
+def value_key(value: Value | None) -> Key | None:
+    """What is equal for the same Var, and for equal constants; None for an input that is left out."""
     if isinstance(value, Var):
         return ("var", id(value))
     return None if value is None else constant_key(value)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from primsplit.dims import Dim, Size
 from primsplit.ir import Block, Op, Value, Var, has_blocks, is_call, reads
 from primsplit.nested import Walk, walks_of
-from primsplit.passes.cse import COMMUTATIVE, attribute_key, constant_key, is_deterministic
+from primsplit.passes.cse import COMMUTATIVE, attribute_key, is_deterministic, value_key
 
 LOOPS = ("Scan", "Loop")
 
@@ -112,18 +112,11 @@ class Numbering:
         """The number of what is told by this key."""
         return self.numbers.setdefault(key, len(self.numbers))
 
-    @staticmethod
-    def key_of(value: Value | None) -> Hashable:
-        """What tells a constant, or a Var that no op made."""
-        if isinstance(value, Var):
-            return ("var", id(value))
-        return None if value is None else constant_key(value)
-
     def value(self, value: Value | None) -> int:
         """The number of a value."""
         if isinstance(value, Var) and value in self.of:
             return self.of[value]
-        number = self.key(self.key_of(value))
+        number = self.key(value_key(value))
         return self.of.setdefault(value, number) if isinstance(value, Var) else number
 
     def ops(self, ops: Iterable[Op]) -> list[Numbered]:

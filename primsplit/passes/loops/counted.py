@@ -10,6 +10,7 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.ir import Block, Const, Op, Value, rename_block, same_types
+from primsplit.nested import counts_alone
 from primsplit.ops import op as operators
 from primsplit.passes.rewriting import Rewriter, recorded_beside
 
@@ -47,16 +48,11 @@ class _Counting(Rewriter):
 def _is_counted(op: Op) -> bool:
     """True for a Loop that stacks, always goes on, and keeps the shapes of its carries."""
     body: Block = op.attributes["body"]
-    starts, goes_on = op.inputs[2:], body.results[0]
-    always = _is_true(op.inputs[1]) and (goes_on is body.params[1] or _is_true(goes_on))
-    if not always or len(op.outputs) == len(starts):
+    starts = op.inputs[2:]
+    if not counts_alone(op.inputs[1], body) or len(op.outputs) == len(starts):
         return False
     kept = zip(starts, body.params[2:], body.results[1:], strict=False)
     return all(a is not None and same_types(a.type, b.type) and same_types(b.type, c.type) for a, b, c in kept)
-
-
-def _is_true(value: Value | None) -> bool:
-    return value is None or (isinstance(value, Const) and bool(value.numpy()))
 
 
 def _turned(body: Block) -> Block:

@@ -16,6 +16,7 @@ from primsplit.infer import fresh
 from primsplit.ir import Block, Op, Value, Var, has_blocks, inline, own_symbols, reads, same_types, walk
 from primsplit.nested import Walk, told_of
 from primsplit.passes import optimize
+from primsplit.passes.cse import value_key
 from primsplit.passes.numbering import LOOPS, Numbered, Numbering, Parts
 from primsplit.passes.rewriting import Rewriter, integers
 
@@ -91,7 +92,7 @@ def _offered(loop: Parts) -> set[Hashable]:
     steps = length.text if isinstance(length, Size) else length
     if loop.is_scan and steps is None:
         return set()
-    keys: set[Hashable] = {(loop.is_scan, steps, Numbering.key_of(v)) for v in loop.starts[loop.lead :]}
+    keys: set[Hashable] = {(loop.is_scan, steps, value_key(v)) for v in loop.starts[loop.lead :]}
     if loop.is_scan and not loop.body.kinds.isdisjoint(LOOPS):
         keys.add((steps, "walk"))
     return keys
