@@ -115,9 +115,9 @@ def read_model(
     safe_where: bool,
     constant: Iterable[str],
 ) -> Any:
-    """The block of an ONNX file, with names: see `onnxio.load`, and `onnxio.sequence_ends.Said` for the rest."""
+    """The block of an ONNX file, with names: see `onnxio.load`, and `onnxio.sequences.ends.Said` for the rest."""
     from primsplit.onnxio.load import load_model
-    from primsplit.onnxio.sequence_ends import Said
+    from primsplit.onnxio.sequences.ends import Said
 
     return load_model(path, Said(lengths, given), specs, safe_where=safe_where, constant=constant)
 

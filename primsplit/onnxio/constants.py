@@ -8,7 +8,7 @@ from primsplit.array import Array
 from primsplit.calls.primitive import stop_gradient
 from primsplit.errors import SpecError
 from primsplit.ir import Value
-from primsplit.onnxio.sequences import Entry, leaves, rebuilt
+from primsplit.onnxio.sequences.forms import Entry, leaves, rebuilt
 
 
 class Constants:

@@ -30,11 +30,11 @@ from primsplit.onnxio.known import settled_integers
 from primsplit.onnxio.modelfile import MOST_NODES
 from primsplit.onnxio.nested_nodes import KINDS, Reading, record_nested
 from primsplit.onnxio.ranks import Widened, settled, widened_squeeze
-from primsplit.onnxio.sequence_graphs import record_if
-from primsplit.onnxio.sequence_loops import record_loop
-from primsplit.onnxio.sequence_maps import record_map
-from primsplit.onnxio.sequence_nodes import is_of_sequences, record_sequence
-from primsplit.onnxio.sequences import Entry, is_held, require_tensor
+from primsplit.onnxio.sequences.branches import record_if
+from primsplit.onnxio.sequences.forms import Entry, is_held, require_tensor
+from primsplit.onnxio.sequences.loops import record_loop
+from primsplit.onnxio.sequences.maps import record_map
+from primsplit.onnxio.sequences.nodes import is_of_sequences, record_sequence
 from primsplit.onnxio.tensor_checks import external_path
 from primsplit.onnxio.tensors import Tensor
 from primsplit.onnxio.versions import differs, domain_of, nodes_of

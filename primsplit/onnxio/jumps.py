@@ -19,7 +19,7 @@ from primsplit.errors import ParseError
 from primsplit.ir import Block, Const, Op, Value, Var, reads, walk
 from primsplit.names import NamedBlock
 from primsplit.onnxio.constants import Constants
-from primsplit.onnxio.sequences import Entry
+from primsplit.onnxio.sequences.forms import Entry
 
 TOLD = "primsplit.jumps"
 """The key of the metadata."""

@@ -23,7 +23,7 @@ from primsplit.onnxio.jumps import with_jumps
 from primsplit.onnxio.local_functions import inlined
 from primsplit.onnxio.modelfile import CONTRIB, ModelFile, graphs, read_file
 from primsplit.onnxio.running_order import in_running_order
-from primsplit.onnxio.sequence_ends import Ends, Said
+from primsplit.onnxio.sequences.ends import Ends, Said
 from primsplit.onnxio.states import read_states
 from primsplit.onnxio.versions import converted, domain_of, lowered, nodes_of, version_of
 from primsplit.schema import OPSET

@@ -7,10 +7,10 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.ir import Value
-from primsplit.onnxio import ragged
 from primsplit.onnxio.aligned.node import END, MOST, Aligned, from_front
-from primsplit.onnxio.sequence_stacks import unless
-from primsplit.onnxio.sequences import Ragged
+from primsplit.onnxio.sequences import ragged
+from primsplit.onnxio.sequences.forms import Ragged
+from primsplit.onnxio.sequences.stacks import unless
 from primsplit.ops import op
 
 

@@ -17,11 +17,11 @@ from primsplit.errors import UnsupportedFunction
 from primsplit.infer import fresh
 from primsplit.ir import Block, Const, Type, Value, Var
 from primsplit.nested import VARYING, Walk, element, emit_loop
-from primsplit.onnxio import ragged
 from primsplit.onnxio.known import known_number
 from primsplit.onnxio.nested_bodies import after_steps, steady
-from primsplit.onnxio.sequence_graphs import Graph, Inner, is_steady, row_of, stacked_of
-from primsplit.onnxio.sequences import (
+from primsplit.onnxio.sequences import ragged
+from primsplit.onnxio.sequences.branches import Graph, Inner, is_steady, row_of, stacked_of
+from primsplit.onnxio.sequences.forms import (
     Absent,
     Entry,
     Growing,

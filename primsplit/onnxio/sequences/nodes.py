@@ -15,12 +15,10 @@ from primsplit.array import Array
 from primsplit.control import switch
 from primsplit.errors import ParseError
 from primsplit.ir import Value
-from primsplit.onnxio import ragged
 from primsplit.onnxio.aligned import Known
 from primsplit.onnxio.known import known_number
-from primsplit.onnxio.sequence_pieces import Inputs, concat, split, split_of_unknown_rank
-from primsplit.onnxio.sequence_stacks import count_of, erased, inserted, unless
-from primsplit.onnxio.sequences import (
+from primsplit.onnxio.sequences import ragged
+from primsplit.onnxio.sequences.forms import (
     MOST_ITEMS,
     Absent,
     Entry,
@@ -41,6 +39,8 @@ from primsplit.onnxio.sequences import (
     stack,
     stacked_like,
 )
+from primsplit.onnxio.sequences.pieces import Inputs, concat, split, split_of_unknown_rank
+from primsplit.onnxio.sequences.stacks import count_of, erased, inserted, unless
 from primsplit.ops import op
 
 

@@ -16,8 +16,8 @@ from primsplit.infer import fresh
 from primsplit.ir import Type, Value
 from primsplit.nested import Walk, element
 from primsplit.numpy.repetition import repeat
-from primsplit.onnxio.sequence_stacks import count_of, part_of, place_in, place_of_new, unless
-from primsplit.onnxio.sequences import Entry, Listed, Ragged, Stacked
+from primsplit.onnxio.sequences.forms import Entry, Listed, Ragged, Stacked
+from primsplit.onnxio.sequences.stacks import count_of, part_of, place_in, place_of_new, unless
 from primsplit.ops import op
 
 

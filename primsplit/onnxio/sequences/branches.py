@@ -16,10 +16,10 @@ from primsplit.array import Array
 from primsplit.errors import TraceError, UnsupportedFunction
 from primsplit.ir import Block, Op, Value, free
 from primsplit.nested import Walk, element, emit_if, visible
-from primsplit.onnxio import ragged
 from primsplit.onnxio.known import known_number
 from primsplit.onnxio.ranks import Wide, Widened, is_one_element, with_axes
-from primsplit.onnxio.sequences import (
+from primsplit.onnxio.sequences import ragged
+from primsplit.onnxio.sequences.forms import (
     Absent,
     Entry,
     Growing,

@@ -11,11 +11,11 @@ from primsplit.array import RANK_CURE, Array
 from primsplit.broadcasting import axis_first, int_scalar, reshape_to
 from primsplit.errors import ParseError
 from primsplit.ir import Const, Value
-from primsplit.onnxio import ragged, sequence_ranks
 from primsplit.onnxio.aligned import Known, record_aligned
 from primsplit.onnxio.aligned.node import aligned
 from primsplit.onnxio.known import known_array, known_number
-from primsplit.onnxio.sequences import (
+from primsplit.onnxio.sequences import ragged, ranks
+from primsplit.onnxio.sequences.forms import (
     MOST_ITEMS,
     Entry,
     Listed,
@@ -77,12 +77,12 @@ def split_of_unknown_rank(inputs: Inputs, attributes: Mapping[str, Any], known: 
     side = aligned(tensor, known)
     width = op.Gather(side.own_shape(), axis, axis=0)
     if sizes is None or (sizes.type.rank == 0 and known_number(sizes) == 1):
-        return sequence_ranks.split(side, op.Expand(np.ones(1, np.int64), op.Unsqueeze(width, [0])), axis, keeps=keeps)
+        return ranks.split(side, op.Expand(np.ones(1, np.int64), op.Unsqueeze(width, [0])), axis, keeps=keeps)
     if sizes.type.rank is None:
         told = f"SplitToSequence of {tensor.type} into sizes of {sizes.type}"
         raise ParseError(told, place=tracing.current().place, cure=RANK_CURE)
     parts = op.Cast(Array(sizes), to=onnx.TensorProto.INT64)
-    return sequence_ranks.split(side, _even_sizes(width, parts) if sizes.type.rank == 0 else parts, axis, keeps=True)
+    return ranks.split(side, _even_sizes(width, parts) if sizes.type.rank == 0 else parts, axis, keeps=True)
 
 
 def _singles(tensor: Value, axis: int, *, keeps: bool) -> Entry:
@@ -166,13 +166,13 @@ def _joined_alike(held: Ragged, axis: int, *, adds: bool) -> Value:
     """Elements joined of which only the run knows how many axes they have: all as many, or it fails."""
     is_behind = axis >= 0
     more = 1 if adds else 0
-    rows, rank = sequence_ranks.alike(held, (axis + 1 if axis >= 0 else -axis) - more, is_behind=is_behind)
+    rows, rank = ranks.alike(held, (axis + 1 if axis >= 0 else -axis) - more, is_behind=is_behind)
     count = held.rank + more
     _require_axis(axis, count, "the elements")
     if not adds:
-        return sequence_ranks.of_rank(ragged.joined_along(rows, axis % count), rank, is_behind=is_behind)
+        return ranks.of_rank(ragged.joined_along(rows, axis % count), rank, is_behind=is_behind)
     made = _merged(ragged.stacked(rows), axis, adds=True)
-    return sequence_ranks.of_rank(made, op.Add(rank, np.array([1])), is_behind=is_behind)
+    return ranks.of_rank(made, op.Add(rank, np.array([1])), is_behind=is_behind)
 
 
 def _require_axis(axis: int, rank: int, what: str) -> None:

@@ -11,7 +11,7 @@ from primsplit.infer import fresh
 from primsplit.ir import Type, Value, Var
 from primsplit.onnxio.graph_reader import GraphReader, numpy_dtype
 from primsplit.onnxio.input_types import tensor_type
-from primsplit.onnxio.sequences import (
+from primsplit.onnxio.sequences.forms import (
     Absent,
     Entry,
     Listed,

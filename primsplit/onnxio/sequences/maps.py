@@ -7,11 +7,8 @@ from primsplit.array import Array
 from primsplit.errors import ParseError
 from primsplit.ir import Value
 from primsplit.nested import ScanForm, Walk, element, emit_scan
-from primsplit.onnxio.sequence_graphs import Graph, Inner, is_steady
-from primsplit.onnxio.sequence_loops import Carried
-from primsplit.onnxio.sequence_nodes import record_sequence
-from primsplit.onnxio.sequence_stacks import of_length, unless
-from primsplit.onnxio.sequences import (
+from primsplit.onnxio.sequences.branches import Graph, Inner, is_steady
+from primsplit.onnxio.sequences.forms import (
     Absent,
     Entry,
     Listed,
@@ -21,6 +18,9 @@ from primsplit.onnxio.sequences import (
     require_sequence,
     require_tensor,
 )
+from primsplit.onnxio.sequences.loops import Carried
+from primsplit.onnxio.sequences.nodes import record_sequence
+from primsplit.onnxio.sequences.stacks import of_length, unless
 from primsplit.ops import op
 from primsplit.passes.loops.hoist import without_invariants
 
