@@ -19,7 +19,7 @@ def paused() -> Iterator[None]:
 
 @contextmanager
 def lasting() -> Iterator[None]:
-    """The same for what is made once and stays: the collector takes it for old at once, without a look at it."""
+    """No automatic collection of what is made inside and stays: the collector takes it for old without a look at it."""
     with paused():
         yield
         if not gc.get_freeze_count():

@@ -143,6 +143,6 @@ class NamedBlock:
     provider: Provider = "cpu"
 
     def on(self, provider: Provider) -> "NamedBlock":
-        """The same for another provider. Raises SpecError for one that files are not written for."""
+        """The named block for another provider. Raises SpecError for one that files are not written for."""
         check_provider(provider)
         return replace(self, provider=provider)

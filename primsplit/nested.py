@@ -84,7 +84,7 @@ class Walk:
     reverse: bool = False
 
     def reversed(self) -> "Walk":
-        """The same from the other end."""
+        """The walk from the other end."""
         return Walk(self.axis, not self.reverse)
 
 

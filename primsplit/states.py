@@ -173,7 +173,7 @@ class State(NDArrayOperatorsMixin, Held):
 
 
 def _read(given: Any) -> Any:
-    """The same with the arrays that slots stand for, also in lists, tuples and dicts."""
+    """What is given, slots in it, also in lists, tuples and dicts, replaced by the arrays that they stand for."""
     if isinstance(given, State):
         return given.read()
     if isinstance(given, list | tuple):

@@ -35,7 +35,7 @@ def in_parts(tree: Any) -> tuple[list[Any], TreeSpec]:
 
 
 def parted(tree: Any) -> Any:
-    """The same with a container of its two parts in the place of each complex leaf."""
+    """The tree with a container of its two parts in the place of each complex leaf."""
     leaves, spec = flatten(tree)
     return _with_parts(leaves, spec) if any(map(is_complex, leaves)) else tree
 
@@ -133,7 +133,7 @@ def whole_leaves(spec: TreeSpec, marks: Sequence[Any]) -> list[Any]:
 
 
 def wholes(spec: TreeSpec, marks: Sequence[Any]) -> tuple[list[Any], TreeSpec]:
-    """The same, and the structure of which each complex leaf is one."""
+    """The marks of `whole_leaves`, and the structure that has one leaf for each complex one."""
     return optree.tree_flatten(unflatten(spec, marks), is_leaf=_is_parts, none_is_leaf=False, namespace=NAMESPACE)
 
 
@@ -218,7 +218,7 @@ def is_array(leaf: Any) -> bool:
 
 
 def owned(tree: Any) -> Any:
-    """The same with arrays of its own: what a function writes to its arguments stays inside of it.
+    """The tree with arrays of its own: what a function writes to its arguments stays inside of it.
 
     In a trace these are handles of traced arrays, outside of one copies.
     """

@@ -35,7 +35,7 @@ class Constants:
 
 
 def stopped(entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """The same, without a derivative where tensors in them are floating point."""
+    """The entries, of whose floating-point tensors no derivative is taken."""
     return tuple(rebuilt(entries, map(_stopped, leaves(entries))))
 
 

@@ -20,7 +20,7 @@ from primsplit.passes.rewriting import Rewriter, recorded_beside
 LONG = 2**14
 """Elements from which the product is faster, with what it takes to look whether it is right."""
 LONG_ROW = 2**10
-"""The same of the sizes that are literal, where others are not."""
+"""The elements from which it is faster where not all sizes are literal: those of the literal sizes alone."""
 
 
 @dataclass(frozen=True)

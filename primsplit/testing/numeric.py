@@ -158,7 +158,7 @@ def _check_size(job: Job, made: SplitProgram, joint: Any, point: Sequence[AnyArr
 
 
 def check_dtypes(job: Job) -> None:
-    """The same in fewer bits, against the float64 program at the rounded inputs."""
+    """Gradients in fewer bits, against those of the float64 program at the rounded inputs."""
     for dtype in job.settings.dtypes:
         narrow = job.subject.cast(dtype)
         try:

@@ -52,14 +52,14 @@ class Subject:
         return [self.inputs[i] for i in self.positions]
 
     def at(self, point: Sequence[AnyArray]) -> "Subject":
-        """The same with other arrays."""
+        """The subject with other arrays."""
         inputs = list(self.inputs)
         for position, array in zip(self.positions, point, strict=True):
             inputs[position] = array
         return dataclasses.replace(self, inputs=tuple(inputs))
 
     def cast(self, dtype: npt.DTypeLike) -> "Subject":
-        """The same with every floating-point array and constant in this dtype."""
+        """The subject with every floating-point array and constant in this dtype."""
         return dataclasses.replace(self, inputs=tuple(_cast(x, np.dtype(dtype)) for x in self.inputs))
 
     def __call__(self, *arrays: Any) -> Any:

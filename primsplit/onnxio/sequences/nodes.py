@@ -105,7 +105,7 @@ def _appended(held: Sequenced, tensor: Value, position: Value | None) -> Entry:
 
 
 def _appended_unlike(held: Sequenced, tensor: Value, position: Value | None) -> Entry:
-    """Likewise where the new element may have another shape."""
+    """A sequence of unknown length with one more element, which may have another shape, at a position, or its end."""
     form = ragged.form_of(held, Listed((tensor,)))
     rows = None if form is None else ragged.ragged(held, form)
     if rows is None:

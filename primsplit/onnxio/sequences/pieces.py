@@ -70,7 +70,7 @@ def split(inputs: Inputs, attributes: Mapping[str, Any]) -> Entry:
 
 
 def split_of_unknown_rank(inputs: Inputs, attributes: Mapping[str, Any], known: Known) -> Entry:
-    """Likewise where only the run knows how many axes the tensor has; `known` is what it may be aligned with."""
+    """The parts of a tensor whose number of axes only the run knows; `known` is what it may be aligned with."""
     tensor = require_tensor(inputs[0], "SplitToSequence")
     axis, keeps = int(attributes.get("axis", 0)), bool(attributes.get("keepdims", 1))
     sizes = None if inputs[1] is None else require_tensor(inputs[1], "SplitToSequence")

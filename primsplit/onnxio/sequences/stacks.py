@@ -60,7 +60,7 @@ def place_in(count: Array, position: Array) -> Array:
 
 
 def place_of_new(count: Array, position: Array) -> Array:
-    """Likewise one in front of which there is room, which may be the count."""
+    """The place of a new row counted from the front: `position` may count from the end, and may be the count."""
     shifted = op.Where(op.Less(position, 0), op.Add(position, count), position)
     # A position before the first would count from the end again: it is put past the end, where there is nothing.
     checked = op.Where(op.Less(shifted, 0), op.Add(count, 1), shifted)

@@ -49,7 +49,7 @@ def eliminate(x: Array, n: int) -> tuple[Array, Array]:
 
 
 def _det_of_any_size(x: Array) -> Array:
-    """The same, one column a step; the rows that are done with stay where they are."""
+    """The determinant of a matrix of any size, one column a step; the rows that are done with stay where they are."""
     size = x.shape[-1]
     single = (*x.shape[:-2], 1, 1)
 

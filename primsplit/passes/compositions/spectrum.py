@@ -91,7 +91,7 @@ def _whole(x: Array, place: int) -> Array:
 
 
 def _whole_along(x: Array, axis: Array) -> Array:
-    """The same along an axis that only the run knows, which no Concat takes: both halves padded, and added."""
+    """The whole spectrum along an axis that only the run knows, which no Concat takes: its halves padded, and added."""
     along = op.Reshape(axis, [1])
     count, zero = op.Gather(op.Shape(x), along, axis=0), np.zeros(1, np.int64)
     mirrored = op.Mul(op.Slice(x, op.Sub(count, 2), zero, along, [-1]), np.array(CONJUGATION, x.dtype))

@@ -158,7 +158,7 @@ def _by_elements(step: Op) -> list[Value]:
 
 
 def _by_rows(step: Op) -> list[Value]:
-    """The same where only the run knows from how many axes an index picks: what it picks has a number, its row."""
+    """Where only the run knows from how many axes an index picks: what it picks has a number, its row."""
     data, indices, updates = map(Array, _operands(step))
     sizes, depth = op.Shape(data), op.Shape(indices, start=-1)
     picked, rest = op.Slice(sizes, [0], depth), op.Slice(sizes, depth, [np.iinfo(np.int64).max])
