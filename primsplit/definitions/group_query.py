@@ -1,6 +1,6 @@
 """GroupQueryAttention of `com.microsoft`: heads of queries that share keys, after a past of another length a row."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from primsplit.broadcasting import zeros
 from primsplit.definitions import heads
 from primsplit.definitions.attention import scores
 from primsplit.definitions.microsoft_rotary import rotated
-from primsplit.definitions.quantized_cache import cache_formats
+from primsplit.definitions.quantized_cache import CacheFormat, cache_formats
 from primsplit.definitions.skip_normalization import inverse_deviation
 from primsplit.definitions.table import defines
 from primsplit.definitions.window_cache import window_cache
@@ -85,20 +85,12 @@ def group_query_attention(
     if do_rotary and cosines is not None and sines is not None:
         turned = places if positions is None else _positions(positions, length)
         q, k = (rotated(x, turned, cosines, sines, interleaved=rotary_interleaved) for x in (q, k))
-    kept, keys = (k, v), None
+    kept: tuple[Array, ...] = (k, v)
+    keys = None
     if past_key is not None and past_value is not None:
-        pasts = (past_key, past_value)
-        if formats:
-            pasts = tuple(f.numbers(past) for f, past in zip(formats, pasts, strict=True))
-            k, v = (f.rounded(x) for f, x in zip(formats, (k, v), strict=True))
-        pairs = tuple(zip(pasts, (k, v), strict=True))
-        if sliding_window_cache:
-            cache = window_cache(past, words, length, past_key.shape[2], local_window_size)
-            kept, keys = tuple(_together(*pair, cache.kept) for pair in pairs), op.Unsqueeze(cache.positions, [1, 2])
-            k, v = (_together(*pair, cache.read) for pair in pairs)
-        else:
-            rows = _sources(past, length, past_key.shape[2], total)
-            k, v = kept = tuple(_together(*pair, rows) for pair in pairs)
+        counts = _Words(past, words, length, past_key.shape[2], total)
+        window = local_window_size if sliding_window_cache else None
+        kept, (k, v), keys = _after_past((past_key, past_value), (k, v), formats, counts, window)
     keys = heads.counted(0, k.shape[2]) if keys is None else keys
     seen = _seen(places, words, keys, causal=bool(causal), window=local_window_size)
     logits = _capped(scores(q, k, scale or heads.default_scale(q)), softcap)
@@ -110,6 +102,40 @@ def group_query_attention(
     if formats:
         kept = tuple(f.cache(x, words) for f, x in zip(formats, kept, strict=True))
     return y, *kept, shares if qk_output == 2 else op.Where(seen, logits, np.zeros((), q.dtype), types=[logits.type])
+
+
+class _Words(NamedTuple):
+    """How many words come before the queries of a row, and up to their last; how many a row of each may have."""
+
+    past: Array
+    words: Array
+    length: Dim
+    held: Dim
+    total: Array
+
+
+def _after_past(
+    pasts: tuple[Array, ...],
+    new: tuple[Array, ...],
+    formats: tuple[CacheFormat, ...],
+    counts: _Words,
+    window: int | None,
+) -> tuple[tuple[Array, ...], tuple[Array, ...], Array | None]:
+    """What is kept of keys and values, what the queries read of them, and the positions of these where some are gone.
+
+    `window` is the number of words that a sliding cache keeps; None for a cache of all.
+    """
+    if formats:
+        pasts = tuple(f.numbers(past) for f, past in zip(formats, pasts, strict=True))
+        new = tuple(f.rounded(x) for f, x in zip(formats, new, strict=True))
+    pairs = tuple(zip(pasts, new, strict=True))
+    if window is None:
+        rows = _sources(counts.past, counts.length, counts.held, counts.total)
+        whole = tuple(_together(*pair, rows) for pair in pairs)
+        return whole, whole, None
+    cache = window_cache(counts.past, counts.words, counts.length, counts.held, window)
+    kept, read = (tuple(_together(*pair, rows) for pair in pairs) for rows in (cache.kept, cache.read))
+    return kept, read, op.Unsqueeze(cache.positions, [1, 2])
 
 
 def _positions(given: Array, length: Dim) -> Any:
