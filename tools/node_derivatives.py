@@ -100,7 +100,17 @@ def _second(loaded: Loaded) -> Verdict:
         return "not finite, as its value", ""
     if abs(found - reverse) > tolerance * size or np.isfinite(found) != np.isfinite(reverse):
         return "nestings differ", f"forward over reverse {found:.6g}, reverse over reverse {reverse:.6g}"
-    wide = Reference(joint.block, np.float64)
+    base, line = ([a.astype(np.float64) for a in arrays] for arrays in ([point[i] for i in wrt], directions))
+    scalar = _scalar(Reference(joint.block, np.float64), point, wrt, of, weights)
+    try:
+        word, reason = compared(scalar, base, line, found, size=size, tolerance=tolerance)
+    except Exception as error:  # noqa: BLE001  # evaluators raise anything for dtypes they do not expect
+        return "no reference", f"{type(error).__name__}: {error}"[:80]
+    return ("wrong second derivative" if word == "wrong" else word), reason
+
+
+def _scalar(wide: Reference, point: list[Any], wrt: list[int], of: list[int], weights: list[Any]) -> Any:
+    """The sum of some results, each times its weights, by what is in the place of some inputs."""
 
     def scalar(arrays: Any) -> float:
         moved = list(point)
@@ -109,12 +119,7 @@ def _second(loaded: Loaded) -> Verdict:
         results = wide(*moved)
         return pairing([results[i] for i in of], weights)
 
-    base, line = ([a.astype(np.float64) for a in arrays] for arrays in ([point[i] for i in wrt], directions))
-    try:
-        word, reason = compared(scalar, base, line, found, size=size, tolerance=tolerance)
-    except Exception as error:  # noqa: BLE001  # evaluators raise anything for dtypes they do not expect
-        return "no reference", f"{type(error).__name__}: {error}"[:80]
-    return ("wrong second derivative" if word == "wrong" else word), reason
+    return scalar
 
 
 def split_of(program: Any) -> Any:

@@ -15,6 +15,7 @@ import mpmath as mp
 
 FOLDER = Path(__file__).parent.parent / "primsplit" / "passes" / "compositions"
 DIGITS = 100
+ROUNDS = 8
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,8 @@ class Fit:
     error: Any
 
 
-def fit(target: Target, rounds: int = 8) -> Fit:
-    """The best of some rounds of reweighted least squares, in t = (x - centre) / half_width."""
+def fit(target: Target) -> Fit:
+    """The best of `ROUNDS` rounds of reweighted least squares, in t = (x - centre) / half_width."""
     top, bottom = target.degrees
     count = 4 * (top + bottom + 2)
     points = [mp.cos(mp.pi * (2 * i + 1) / (2 * count)) for i in range(count)]
@@ -52,7 +53,7 @@ def fit(target: Target, rounds: int = 8) -> Fit:
     values = [target.function(centre + half * t) for t in points]
     divisors, weights = [mp.mpf(1)] * count, [mp.mpf(1)] * count
     fits = []
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         rows = [
             [mp.sqrt(weight) / (divisor * value) * entry for entry in equation(t, value, top, bottom)]
             for t, value, divisor, weight in zip(points, values, divisors, weights, strict=True)

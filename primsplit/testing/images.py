@@ -43,7 +43,9 @@ def _axis(g: AnyArray, size: int, mode: str, padding: str, is_cornered: bool) ->
     return np.clip(pixels, 0, size - 1).astype(np.int64), weights.astype(g.dtype)
 
 
-def _keys(d: AnyArray, a: float = -0.75) -> AnyArray:
+def _keys(d: AnyArray) -> AnyArray:
+    """Keys' cubic kernel at distances up to 2, with the slope at 1 that PyTorch has."""
+    a = -0.75
     found: AnyArray = np.where(d <= 1, (a + 2) * d**3 - (a + 3) * d**2 + 1, a * (d**3 - 5 * d**2 + 8 * d - 4))
     return found
 

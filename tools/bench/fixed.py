@@ -81,7 +81,7 @@ class Bench:
     in_torch: Callable[..., Any]
 
 
-def ours(bench: Bench, threads: int, *, pattern: bool = True) -> Alternatives:
+def ours(bench: Bench, threads: int) -> Alternatives:
     """The exported joint file, and the forward pass alone, in onnxruntime."""
     import primsplit as ps
     from primsplit.runtime import Session
@@ -89,8 +89,8 @@ def ours(bench: Bench, threads: int, *, pattern: bool = True) -> Alternatives:
     params, data = bench.data()
     made = ps.split(bench.in_numpy, params, *data.values(), wrt="p")
     leaves = [*(params[k] for k in sorted(params)), *data.values()]
-    joint = Session(made.joint().to_onnx(), threads=threads, plan_memory=pattern)
-    forward = Session(made.program.to_onnx(), threads=threads, plan_memory=pattern)
+    joint = Session(made.joint().to_onnx(), threads=threads, plan_memory=True)
+    forward = Session(made.program.to_onnx(), threads=threads, plan_memory=True)
     return {
         "primsplit": bound(joint, leaves),
         "onnxruntime, forward only": bound(forward, leaves),

@@ -21,6 +21,7 @@ from peers import use_cores
 from timing import compare, print_table
 
 Call = Callable[[], Any]
+Arrays = dict[str, Any]
 MODELS = Path(__file__).parents[2] / "models"
 
 
@@ -45,11 +46,8 @@ def multiply_adds(program: Any) -> int:
     return total
 
 
-def product_bench(title: str, model: Any, params: dict[str, Any], data: dict[str, Any], budget: float) -> None:
+def product_bench(title: str, model: Any, params: Arrays, data: Arrays, budget: float) -> None:
     """Gradient and product of a model with nested parameters, ours and JAX's."""
-    import jax
-    import jax.numpy as jnp
-
     import primsplit as ps
     from primsplit.programs.modes import derive
 
@@ -69,22 +67,10 @@ def product_bench(title: str, model: Any, params: dict[str, Any], data: dict[str
     }
     moved = [*leaves, *(vector[k] for k in keys)]
     ours = {name: session(p, leaves if name == "gradient" else moved) for name, p in programs.items()}
-    jax.config.update("jax_enable_x64", True)
-    rest = [jnp.asarray(v) for v in data.values()]
-    p, v = ({k: jnp.asarray(a[k]) for k in keys} for a in (params, vector))
-    value_and_grad = jax.value_and_grad(lambda q, *r: model(jnp, q, *r))
-    jax_gradient = jax.jit(value_and_grad)
-    jax_product = jax.jit(lambda q, t, *r: jax.jvp(lambda s: value_and_grad(s, *r), (q,), (t,)))
-    jax_alone = jax.jit(lambda q, t, *r: jax.jvp(lambda s: value_and_grad(s, *r)[1], (q,), (t,))[1])
-    ((_, _), (_, wanted)) = jax_product(p, v, *rest)
+    theirs, wanted = jax_calls(model, params, vector, list(data.values()))
     tolerance = 1e-4 if params[keys[0]].dtype == np.float32 else 1e-8
     for name, before in (("value, gradient, product", 1 + len(keys)), ("product alone", 0)):
         check([wanted[k] for k in keys], [o.numpy() for o in ours[name]()][before:], tolerance)
-    theirs = {
-        "gradient": lambda: jax.block_until_ready(jax_gradient(p, *rest)),
-        "value, gradient, product": lambda: jax.block_until_ready(jax_product(p, v, *rest)),
-        "product alone": lambda: jax.block_until_ready(jax_alone(p, v, *rest)),
-    }
     times = compare({**ours, **{f"jax.jit {name}": call for name, call in theirs.items()}}, budget=budget)
     print_table(title, times, "gradient")
     least = {name: multiply_adds(program) for name, program in programs.items()}
@@ -93,6 +79,27 @@ def product_bench(title: str, model: Any, params: dict[str, Any], data: dict[str
         peer = times[f"jax.jit {name}"].least / times["jax.jit gradient"].least
         adds = least[name] / least["gradient"]
         print(f"  {name} / gradient: {ratio:.2f} (multiply-adds {adds:.2f}), jax.jit {peer:.2f}")
+
+
+def jax_calls(model: Any, params: Arrays, vector: Arrays, data: list[Any]) -> tuple[dict[str, Call], Arrays]:
+    """The three programs in JAX, compiled, and the product that they give."""
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_enable_x64", True)
+    rest = [jnp.asarray(v) for v in data]
+    p, v = ({k: jnp.asarray(array) for k, array in arrays.items()} for arrays in (params, vector))
+    value_and_grad = jax.value_and_grad(lambda q, *r: model(jnp, q, *r))
+    gradient = jax.jit(value_and_grad)
+    product = jax.jit(lambda q, t, *r: jax.jvp(lambda s: value_and_grad(s, *r), (q,), (t,)))
+    alone = jax.jit(lambda q, t, *r: jax.jvp(lambda s: value_and_grad(s, *r)[1], (q,), (t,))[1])
+    ((_, _), (_, wanted)) = product(p, v, *rest)
+    calls = {
+        "gradient": lambda: jax.block_until_ready(gradient(p, *rest)),
+        "value, gradient, product": lambda: jax.block_until_ready(product(p, v, *rest)),
+        "product alone": lambda: jax.block_until_ready(alone(p, v, *rest)),
+    }
+    return calls, wanted
 
 
 def check(wanted: list[Any], found: list[Any], tolerance: float) -> None:
