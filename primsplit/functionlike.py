@@ -68,6 +68,13 @@ def remade(make: Callable[Parameters, Made]) -> Callable[Parameters, Made]:
     return making
 
 
+def name_of(function: Callable[..., Any]) -> str:
+    """The name of a function; of functools.partial that of what it calls, of another object that of its class."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
 def require_function(given: object) -> None:
     """Raise SpecError for what cannot be called."""
     if not callable(given):

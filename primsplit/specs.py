@@ -16,6 +16,7 @@ from primsplit.array import Array
 from primsplit.carriers import CARRIERS, FLOAT8
 from primsplit.dims import Dim, Size, evaluate, symbols
 from primsplit.errors import DtypeError, ShapeError, SpecError
+from primsplit.functionlike import name_of
 from primsplit.infer import reserve
 from primsplit.ir import Type, is_held
 from primsplit.lifting import plain
@@ -193,9 +194,8 @@ def specs_from_annotations(function: Callable[..., Any]) -> tuple[Any, ...]:
         elif parameter.default is not parameter.empty:
             found.append(parameter.default)
         else:
-            name = getattr(function, "__name__", type(function).__name__)
             raise SpecError(
-                f"{name} has no spec for its parameter {parameter.name}",
+                f"{name_of(function)} has no spec for its parameter {parameter.name}",
                 place=tracing.defined_at(function),
                 cure=f'Annotate it ("f32[N,3]", or jaxtyping\'s), or say --spec {parameter.name}:f32[N,3].',
             )

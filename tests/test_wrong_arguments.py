@@ -43,7 +43,7 @@ WRONG: list[tuple[Callable[[], Any], type[PrimsplitError], str]] = [
     (lambda: ps.split(energy, X, seed="no"), SpecError, "seed='no' is none of"),
     (lambda: ps.split(PROGRAM, ps.spec("float64", [4])), SpecError, "has its inputs already: x"),
     (lambda: ps.trace(PROGRAM, x=X), SpecError, "has its inputs already: x"),
-    (lambda: ps.trace(partial(energy)), SpecError, "partial has no spec for its parameter x"),
+    (lambda: ps.trace(partial(energy)), SpecError, "energy has no spec for its parameter x"),
     (lambda: ps.spec(None, [3]), SpecError, "None is no dtype"),
     (lambda: ps.scan(step, 0.0, (X, np.ones(4))), ShapeError, "[1] of xs has 4, not 3"),
     (lambda: ps.scan(step, 0.0, (X, X), 2), ShapeError, "[0] of xs has 3, not 2"),

@@ -15,7 +15,7 @@ from primsplit.calls.recorded import StandIn, merged, record_call
 from primsplit.calls.staging import Site, Staged, call_site
 from primsplit.errors import Place, RuleError, TraceError
 from primsplit.fingerprint import fingerprint
-from primsplit.functionlike import FunctionLike, require_function
+from primsplit.functionlike import FunctionLike, name_of, require_function
 from primsplit.ir import NOWHERE, Block, Op, Var, free, own_symbols
 from primsplit.lifting import as_array
 from primsplit.limited import Limited
@@ -43,7 +43,7 @@ class Primitive(FunctionLike):
         self.bounded = bounded
         self.takes_complex = False
         self.function = function
-        self.name = name or function.__name__
+        self.name = name or name_of(function)
         self.rule: Function | Staged | None = None
         self.frule: Function | Staged | None = None
         self.transposed: Callable[[FlatForward], Function] | None = None

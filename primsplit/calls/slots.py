@@ -9,6 +9,7 @@ import numpy as np
 from primsplit import trees
 from primsplit.calls.primitive import Function, Primitive
 from primsplit.calls.staging import Staged, call_site
+from primsplit.functionlike import name_of
 from primsplit.ir import Block
 from primsplit.states import State, slots_of
 
@@ -76,7 +77,7 @@ def _giving(function: Function) -> Function:
         own = {name: x.copy() if isinstance(x, np.ndarray) else x for name, x in kept.items()}
         return function(*args, **static, **own), own
 
-    call.__name__ = function.__name__
+    call.__name__ = name_of(function)
     return call
 
 

@@ -19,7 +19,7 @@ from primsplit.control.structure import (
     require_same_structure,
 )
 from primsplit.errors import DtypeError, ShapeError
-from primsplit.functionlike import require_function
+from primsplit.functionlike import name_of, require_function
 from primsplit.ir import Block, Type, Value
 from primsplit.lifting import as_array
 from primsplit.nested import emit_if, record
@@ -166,7 +166,7 @@ class _Side:
             self.results, self.spec = explored(run)
             return [a.value for a in self.results]
 
-        self.recorded = record(getattr(function, "__name__", "branch"), [], body)
+        self.recorded = record(name_of(function), [], body)
 
     def add(self, more: Mapping[str, Any]) -> None:
         """Let the branch, which gives a dictionary, give more: values from outside of it, or its own once more."""

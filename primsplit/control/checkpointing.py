@@ -19,6 +19,7 @@ from primsplit.broadcasting import as_vector, reshape_to
 from primsplit.control.structure import Function, arrays_of
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
+from primsplit.functionlike import name_of
 from primsplit.infer import fresh
 from primsplit.ir import Block, Type, free
 from primsplit.ops import op
@@ -158,7 +159,7 @@ def recomputed(function: Function, *args: Any) -> Any:
         given = [Array(p, weak=a.weak, scalar=a.scalar) for p, a in zip(params, leaves, strict=True)]
         found, structure = arrays_of(function(*trees.unflatten(spec, given)))
         values = [a.value for a in found]
-    body = tracing.close(getattr(function, "__name__", "part"), params, inner, values)
+    body = tracing.close(name_of(function), params, inner, values)
     outer = free(body)
     closed = Block(body.name, (*params, *outer), body.ops, body.results)
     outputs = tracing.emit_call("part", closed, (*(a.value for a in leaves), *outer), {"policy": "nothing"})

@@ -11,6 +11,7 @@ from primsplit.control.bodies import as_loop, record_body
 from primsplit.control.states import Carried, with_states
 from primsplit.control.structure import Function, arrays_of
 from primsplit.errors import DtypeError
+from primsplit.functionlike import name_of
 from primsplit.ir import Type
 from primsplit.lifting import as_array
 from primsplit.nested import emit_loop
@@ -38,7 +39,7 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
             return carried.look(carry, condition)
 
         starts, spec = arrays_of(carried.start(init))
-        made, block = record_body(_name(body), starts, spec, [], step, goes_on)
+        made, block = record_body(name_of(body), starts, spec, [], step, goes_on)
         first = scalar_condition(goes_on(trees.unflatten(made.spec, made.starts)))
         loop = as_loop(block, len(made.starts), made.again)
         found = emit_loop(None, first, loop, [a.value for a in made.starts], made.last_types())
@@ -67,17 +68,13 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
             return carried.step(carry, lambda own: (body(number, own), None))
 
         starts, spec = arrays_of(carried.start(init))
-        made, block = record_body(_name(body), starts, spec, [Type(np.int64, ())], step)
+        made, block = record_body(name_of(body), starts, spec, [Type(np.int64, ())], step)
         trips = op.Sub(last, first).value
         loop = as_loop(block, len(made.starts), None)
         found = emit_loop(trips, None, loop, [a.value for a in made.starts], made.last_types())
         return made.unflatten(found)
 
     return with_states(recorded)[0]
-
-
-def _name(body: Function) -> str:
-    return getattr(body, "__name__", "body")
 
 
 def _integer(bound: Any) -> Array:

@@ -17,6 +17,7 @@ from primsplit.control.states import Carried, with_states
 from primsplit.control.structure import Function, arrays_of
 from primsplit.errors import PrimsplitError, ShapeError, TraceError
 from primsplit.frames import explored_keeping
+from primsplit.functionlike import name_of
 from primsplit.ir import Block, Type, Value
 from primsplit.lifting import as_array
 from primsplit.nested import ScanForm, Walk, element, emit_loop, emit_scan, record
@@ -72,7 +73,7 @@ def _recorded(
         return _pair(body(carry, trees.unflatten(xs_spec, extras)))
 
     types = [element(a.type, walk) for a in sequences]
-    made, block = record_body(getattr(body, "__name__", "body"), starts, spec, types, step)
+    made, block = record_body(name_of(body), starts, spec, types, step)
     if not sequences:
         return made.unflatten(_counted(made, block, as_array(length, np.int64), reverse=reverse))
     if made.is_changing:
@@ -232,5 +233,5 @@ def _types_of_step(body: Function, init: Any, x: Any) -> tuple[list[Type], trees
 
         stand_ins = [StandIn(a.type, weak=a.weak, scalar=a.type.rank == 0) for a in arrays if a is not None]
         params = [(inner.param(s.type), s) for s in stand_ins]
-        found = explored_keeping(getattr(body, "__name__", "body"), params, step, {})
+        found = explored_keeping(name_of(body), params, step, {})
     return [a.type for a in found.results], found.result
