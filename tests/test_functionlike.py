@@ -56,6 +56,21 @@ def test_what_is_made_of_a_function_is_pickled_and_copied(made: Callable[..., An
             np.testing.assert_array_equal(found, wanted)
 
 
+class Doubling:
+    def __call__(self, x: Any) -> Any:
+        return 2.0 * x
+
+
+@pytest.mark.parametrize("wrap", [ps.primitive, ps.checkpoint])
+@pytest.mark.parametrize(
+    ("given", "name"), [(functools.partial(np.multiply, 2.0), "multiply"), (Doubling(), "Doubling")]
+)
+def test_a_callable_without_a_name_is_called_as_what_it_is_made_of(wrap: Any, given: Any, name: str) -> None:
+    made = wrap(given)
+    assert name in repr(made)
+    np.testing.assert_array_equal(ps.jacobian(made)(np.ones(3)), 2.0 * np.eye(3))
+
+
 def test_what_has_a_name_is_pickled_by_it() -> None:
     assert pickle.loads(pickle.dumps(decorated)) is decorated
     assert pickle.loads(pickle.dumps(cubed)) is cubed
@@ -160,18 +175,3 @@ def test_a_copy_of_what_is_prepared_has_buffers_of_its_own(duplicate: Callable[[
     kept = prepared(X)
     np.testing.assert_allclose(other(2.0 * X), 12.0 * X**2)
     np.testing.assert_allclose(kept, 3.0 * X**2)
-
-
-class Doubling:
-    def __call__(self, x: Any) -> Any:
-        return 2.0 * x
-
-
-@pytest.mark.parametrize("wrap", [ps.primitive, ps.checkpoint])
-@pytest.mark.parametrize(
-    ("given", "name"), [(functools.partial(np.multiply, 2.0), "multiply"), (Doubling(), "Doubling")]
-)
-def test_a_callable_without_a_name_is_called_as_what_it_is_made_of(wrap: Any, given: Any, name: str) -> None:
-    made = wrap(given)
-    assert name in repr(made)
-    np.testing.assert_array_equal(ps.jacobian(made)(np.ones(3)), 2.0 * np.eye(3))
