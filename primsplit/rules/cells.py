@@ -12,7 +12,7 @@ from primsplit.broadcasting import reshape_to
 from primsplit.ir import Value
 from primsplit.nested import ScanForm, Walk, element, emit_scan, record
 from primsplit.ops import op
-from primsplit.passes.compositions.gates import Activation, Layer
+from primsplit.passes.compositions.gates import Activation, Layer, parts, turned
 
 Gradients = tuple[Array, ...]
 
@@ -57,19 +57,6 @@ def starts(y: Array, first: Array) -> Array:
     return op.Slice(op.Concat(op.Unsqueeze(first, [0]), y, axis=0), [0], [-1], [0], types=[y.type])
 
 
-def parts(x: Array, count: int, axis: int = -1) -> tuple[Array, ...]:
-    """Equal parts along an axis of literal size."""
-    size = x.shape[axis]
-    each = size // count if isinstance(size, int) else 0
-    found: tuple[Array, ...] = op.Split(x, [each] * count, axis=axis) if count > 1 else (x,)
-    return found
-
-
-def transposed(x: Array) -> Array:
-    """A matrix transposed."""
-    return op.Transpose(x, perm=[1, 0])
-
-
 def rows(x: Array) -> Array:
     """A sequence [T, N, size] as a matrix."""
     return reshape_to(x, (x.shape[0] * x.shape[1], x.shape[2]))
@@ -77,7 +64,7 @@ def rows(x: Array) -> Array:
 
 def over_time(a: Array, x: Array) -> Array:
     """The sum over all steps of a^T x."""
-    return op.MatMul(transposed(rows(a)), rows(x))
+    return op.MatMul(turned(rows(a)), rows(x))
 
 
 def total(a: Array) -> Array:
@@ -112,7 +99,7 @@ def _scanned(
 
 def _entering(run: Run, before: Array) -> Array:
     """What enters the gates at each step, peepholes aside: x w^T + y r^T and the biases."""
-    given = op.Add(op.MatMul(run.x, transposed(run.w)), op.MatMul(before, transposed(run.r)))
+    given = op.Add(op.MatMul(run.x, turned(run.w)), op.MatMul(before, turned(run.r)))
     return op.Add(given, op.Add(*parts(run.b, 2)))
 
 
@@ -136,17 +123,17 @@ def _gru_gates(run: Run, before: Array) -> tuple[Array, ...]:
     f, g = run.activations
     b_w, b_r = parts(run.b, 2)
     r_z, r_r, r_p = parts(run.r, 3, axis=0)
-    from_z, from_r, from_p = parts(op.Add(op.MatMul(run.x, transposed(run.w)), b_w), 3)
+    from_z, from_r, from_p = parts(op.Add(op.MatMul(run.x, turned(run.w)), b_w), 3)
     b_z, b_reset, b_p = parts(b_r, 3)
-    into_z = op.Add(op.Add(from_z, op.MatMul(before, transposed(r_z))), b_z)
-    into_r = op.Add(op.Add(from_r, op.MatMul(before, transposed(r_r))), b_reset)
+    into_z = op.Add(op.Add(from_z, op.MatMul(before, turned(r_z))), b_z)
+    into_r = op.Add(op.Add(from_r, op.MatMul(before, turned(r_r))), b_reset)
     z, reset = f.value(into_z), f.value(into_r)
     if run.how.is_linear_first:
-        seen = op.Add(op.MatMul(before, transposed(r_p)), b_p)
+        seen = op.Add(op.MatMul(before, turned(r_p)), b_p)
         into_p = op.Add(from_p, op.Mul(reset, seen))
     else:
         seen = before
-        into_p = op.Add(op.Add(from_p, op.MatMul(op.Mul(reset, before), transposed(r_p))), b_p)
+        into_p = op.Add(op.Add(from_p, op.MatMul(op.Mul(reset, before), turned(r_p))), b_p)
     p = g.value(into_p)
     in_p = op.Mul(op.Sub(1.0, z), g.slope(into_p, p))
     in_z = op.Mul(op.Sub(before, p), f.slope(into_z, z))

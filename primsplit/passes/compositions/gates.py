@@ -178,6 +178,14 @@ def turned(x: Array) -> Array:
     return op.Transpose(x, perm=[1, 0, *range(2, rank)])
 
 
+def parts(x: Array, count: int, axis: int = -1) -> tuple[Array, ...]:
+    """Equal parts along an axis of literal size: what belongs to each gate."""
+    size = x.shape[axis]
+    each = size // count if isinstance(size, int) else 0
+    found: tuple[Array, ...] = op.Split(x, [each] * count, axis=axis) if count > 1 else (x,)
+    return found
+
+
 def spelt(kind: str, *inputs: Array | None, **attributes: Any) -> tuple[Array, ...]:
     """The same layer with time first and every activation's parameters said."""
     layer = read_layer(kind, attributes)

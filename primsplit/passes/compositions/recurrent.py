@@ -15,7 +15,7 @@ from primsplit.errors import DtypeError
 from primsplit.infer import fresh
 from primsplit.ir import Type, Value
 from primsplit.ops import op
-from primsplit.passes.compositions.gates import Activation, Layer, read_layer, spelt
+from primsplit.passes.compositions.gates import Activation, Layer, parts, read_layer, spelt, turned
 
 State = Sequence[Array]
 Cell = Callable[[Array, State], State]
@@ -108,7 +108,7 @@ def _run(x: Array, cell: Cell, start: State, *, is_reversed: bool) -> list[Array
 
 
 def _run_to(x: Array, cell: Cell, start: State, lengths: Array, *, is_reversed: bool) -> list[Array]:
-    """The same for sequences of these lengths: beyond them a state stays as it is."""
+    """What `_run` gives, of sequences of these lengths: beyond them a state stays as it is."""
     x = reversed_to(x, lengths) if is_reversed else x
     belongs = within(lengths, x.shape[0])
     count = op.Squeeze(op.Shape(x, start=0, end=1), [0])
@@ -146,35 +146,25 @@ def _looped(x: Array, step: Callable[[Array, State], tuple[State, Array]], start
     return [collected, *ends]
 
 
-def _transposed(x: Array) -> Array:
-    return op.Transpose(x, perm=[1, 0])
-
-
-def _parts(x: Array, count: int) -> tuple[Array, ...]:
-    size = x.shape[-1]
-    found: tuple[Array, ...] = op.Split(x, [size // count if isinstance(size, int) else 0] * count, axis=-1)
-    return found
-
-
 def rnn_cell(w: Array, r: Array, b: Array, *, activations: Sequence[Activation], **others: Any) -> Cell:
     """h = f(x w^T + h r^T + b)."""
     f = activations[0].value
-    w_t, r_t, bias = _transposed(w), _transposed(r), op.Add(*_parts(b, 2))
+    w_t, r_t, bias = turned(w), turned(r), op.Add(*parts(b, 2))
     return lambda x, held: [f(op.Add(op.Add(op.MatMul(x, w_t), op.MatMul(held[0], r_t)), bias))]
 
 
 def gru_cell(w: Array, r: Array, b: Array, *, activations: Sequence[Activation], how: Layer, **others: Any) -> Cell:
     """The update z, the reset and the proposal p: h = (1 - z) p + z h."""
     f, g = activations
-    w_t, r_t = _transposed(w), _transposed(r)
-    b_w, b_r = _parts(b, 2)
-    r_p, b_p = _parts(r_t, 3)[2], _parts(b_r, 3)[2]
+    w_t, r_t = turned(w), turned(r)
+    b_w, b_r = parts(b, 2)
+    r_p, b_p = parts(r_t, 3)[2], parts(b_r, 3)[2]
 
     def cell(x: Array, held: State) -> State:
         h = held[0]
         of_x, of_h = op.Add(op.MatMul(x, w_t), b_w), op.Add(op.MatMul(h, r_t), b_r)
-        x_z, x_r, x_p = _parts(of_x, 3)
-        h_z, h_r, h_p = _parts(of_h, 3)
+        x_z, x_r, x_p = parts(of_x, 3)
+        h_z, h_r, h_p = parts(of_h, 3)
         z, reset = f.value(op.Add(x_z, h_z)), f.value(op.Add(x_r, h_r))
         seen = op.Mul(reset, h_p) if how.is_linear_first else op.Add(op.MatMul(op.Mul(reset, h), r_p), b_p)
         p = g.value(op.Add(x_p, seen))
@@ -188,8 +178,8 @@ def lstm_cell(
 ) -> Cell:
     """Gates i, o, f and proposal g: c = f c + i g, h = o tanh(c); peepholes of i, o, f read c."""
     gate_function, of_proposal, of_cell = activations
-    w_t, r_t, bias = _transposed(w), _transposed(r), op.Add(*_parts(b, 2))
-    peepholes = None if p is None else _parts(p, 3)
+    w_t, r_t, bias = turned(w), turned(r), op.Add(*parts(b, 2))
+    peepholes = None if p is None else parts(p, 3)
     shown = Activation(of_cell.name, of_cell.alpha, of_cell.beta)
 
     def gate(x: Array, c: Array, which: int) -> Array:
@@ -197,7 +187,7 @@ def lstm_cell(
 
     def cell(x: Array, held: State) -> State:
         h, c = held
-        i, o, f, g = _parts(op.Add(op.Add(op.MatMul(x, w_t), op.MatMul(h, r_t)), bias), 4)
+        i, o, f, g = parts(op.Add(op.Add(op.MatMul(x, w_t), op.MatMul(h, r_t)), bias), 4)
         taken = gate(i, c, 0)
         kept = op.Sub(1.0, taken) if how.is_forget_coupled else gate(f, c, 2)
         new = op.Add(op.Mul(kept, c), op.Mul(taken, of_proposal.value(g)))
