@@ -164,6 +164,9 @@ NEVER_LINEAR = [
     ("adds a number", lambda x, d: d * x + 1.0, "is not 0 where"),
     ("adds what it captures", lambda x, d: d * np.cos(x) - x, "is not 0 where"),
     ("adds it in a branch", lambda x, d: ps.cond(x[0] > 0, lambda: d + x, lambda: 2.0 * d + x), "is not 0 where"),
+    ("adds it in a loop", lambda x, d: ps.fori_loop(0, 3, lambda i, c: c + x, d), "is not 0 where"),
+    ("adds it step by step", lambda x, d: ps.scan(lambda c, row: (c, row + c), x[0], d)[1], "is not 0 where"),
+    ("multiplies it in a loop", lambda x, d: ps.scan(lambda c, row: (c, row * row), x[0], d)[1], "multiplies"),
     ("takes its exponential", lambda x, d: np.exp(d) * x, "is not 0 where"),
     ("squares", lambda x, d: d * d * x, "multiplies"),
     ("multiplies its sum with it", lambda x, d: np.sum(d * x) * (d / x), "multiplies"),
@@ -212,6 +215,8 @@ LINEAR = [
     ("beside what it captures", lambda x, d: np.stack([x, d])[1]),
     ("of a derivative", lambda x, d: ps.grad(lambda y: np.sum(y * d))(x)),
     ("step by step", lambda x, d: ps.scan(lambda c, row: (c, 1.0 * row), x[0], d)[1]),
+    ("summed up in a loop", lambda x, d: ps.fori_loop(0, 2, lambda i, c: c + d / 2.0, np.zeros_like(x))),
+    ("until it is done", lambda x, d: ps.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] * 1.0), (0, d))[1]),
 ]
 
 

@@ -16,7 +16,7 @@ Power = float | None
 """The n of what is t**n where what is given is t: 1 for that itself, 0 for what does not depend on it, infinite for
 zero. None where it is not known."""
 PARTLY = -1.0
-"""What does not depend on it in some of its elements, in a sum too."""
+"""What does not depend on it in some of its elements or turns, or has such a term."""
 
 ALL_ELEMENTS = frozenset({
     "Cast", "CastLike", "Expand", "Flatten", "Identity", "Neg", "ReduceMean", "ReduceSum", "Reshape", "Squeeze", "Tile",
@@ -37,7 +37,7 @@ ONE_AT_ZERO = frozenset({"Cos", "Cosh", "Exp"})
 
 
 def powers(ops: Iterable[Op], given: Iterable[Var], results: Iterable[Value]) -> list[Power]:
-    """The powers of results of ops in what is given. Of what may cancel, and of loops, none is known."""
+    """The powers of results of ops in what is given. Of what may cancel none is known."""
     known: dict[Var, Power] = dict.fromkeys(given, 1.0)
     _walk(ops, known)
     return [_power(r, known) for r in results]
@@ -48,11 +48,32 @@ def _walk(ops: Iterable[Op], known: dict[Var, Power]) -> None:
         if is_call(op):
             here = {p: _power(v, known) for p, v in zip(op.attributes["body"].params, op.inputs, strict=True)}
             found = _inside(op.attributes["body"], here)
+        elif op.kind in {"Loop", "Scan"}:
+            found = _turns(op, known)
         elif op.kind == "If" and _power(op.inputs[0], known) == 0:
             found = list(map(_either, *(_inside(block, known) for block in op.blocks())))
         else:
             found = [_of_op(op, known)] * len(op.outputs)
         known.update(zip(op.outputs, found, strict=True))
+
+
+def _turns(op: Op, known: dict[Var, Power]) -> list[Power]:
+    """The powers of a loop's carries, once a turn more makes them no other, and of what it collects."""
+    (body,) = op.blocks()
+    lead = 2 if op.kind == "Loop" else 0
+    given = [_power(v, known) for v in op.inputs]
+    count = len(given) - lead - (0 if lead else int(op.attributes["num_scan_inputs"]))
+    carried, rows = given[lead : lead + count], given[lead + count :]
+    while True:
+        params = dict(zip(body.params, [*[0.0] * lead, *carried, *rows], strict=True))
+        results = _inside(body, {**known, **params})
+        if not {*given[:lead], *results[: lead // 2]} <= {0.0, math.inf}:
+            return [None] * len(op.outputs)
+        results = results[lead // 2 :]
+        turned = list(map(_either, carried, results[:count]))
+        if turned == carried:
+            return [*carried, *results[count:]]
+        carried = turned
 
 
 def _inside(block: Block, known: dict[Var, Power]) -> list[Power]:
@@ -125,9 +146,10 @@ def _one_at_zero(inputs: Sequence[Power]) -> Power:
 
 def _either(one: Power, other: Power) -> Power:
     """Of what is now the one, now the other; zero on one side tells nothing against the other."""
-    if one == math.inf:
-        return other
-    return one if other in {one, math.inf} else None
+    powers = {one, other} - {math.inf}
+    if len(powers) < 2:
+        return powers.pop() if powers else math.inf
+    return PARTLY if PARTLY in powers and None not in powers else None
 
 
 def _where(inputs: Sequence[Power]) -> Power:
