@@ -3,7 +3,7 @@
 import functools
 import itertools
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,11 @@ from primsplit.array import Array
 from primsplit.dims import Size
 from primsplit.fingerprint import is_library
 from primsplit.functionlike import FunctionLike
+from primsplit.joins.either import Either
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.substitutes.plain_arrays import Table
 from primsplit.substitutes.table import ModuleSubstitute, Substitute
+from primsplit.views import Choice
 
 HELPER = "_joins_"
 """What the names begin with that functions of a rewritten file call."""
@@ -61,6 +63,28 @@ def bases_of(array: Any) -> Iterator[Any]:
         yield array
 
 
+def is_shown_whole(root: Any, arrays: Sequence[Any]) -> bool:
+    """True for an array of which those that show it are one array, or may be that one, and no views of their own."""
+    showing = [v for v in arrays if _shows(v, root)]
+    first = next((v for v in showing if not isinstance(getattr(v, "view_of", None), Choice)), None)
+
+    def may_be_it(array: Any) -> bool:
+        if array is first or not isinstance(getattr(array, "view_of", None), Choice):
+            return array is first
+        return all(may_be_it(base) for base in array.view_of.bases if _shows(base, root))
+
+    return first is not None and all(map(may_be_it, showing))
+
+
+def shows_memory(part: Any, root: Any) -> bool:
+    """True for a NumPy array that is a view of this one."""
+    return is_numpys(part) and _shows(part, root)
+
+
+def _shows(array: Any, root: Any) -> bool:
+    return any(other is root for other in roots_of(array))
+
+
 def written_with(array: Array) -> Array:
     """The array that a write to this one writes to: itself, or the one that it is surely a view of."""
     while (view := array.view_of) is not None and view.write is not None and len(view.bases) == 1:
@@ -78,6 +102,8 @@ def held(value: Any) -> list[Any]:
         return [*(value.called or ())]
     if isinstance(value, ComplexArray):
         return [part for part in value.parts if part is not None]
+    if type(value) is Either:
+        return [*value.things.values()]
     if not is_users_object(value):
         return []
     slots = (getattr(value, s, None) for kind in type(value).__mro__ for s in getattr(kind, "__slots__", ()))
@@ -120,8 +146,8 @@ def hides(value: Any) -> bool:
 
 
 _OPEN = (
-    Size, Substitute, ModuleSubstitute, int, float, complex, str, bytes, type(None), type(NotImplemented), type(...),
-    range, slice, np.generic, np.ndarray, np.ufunc, np.dtype, type, property, dict, list, tuple, set,
+    Size, Substitute, ModuleSubstitute, Either, int, float, complex, str, bytes, type(None), type(NotImplemented),
+    type(...), range, slice, np.generic, np.ndarray, np.ufunc, np.dtype, type, property, dict, list, tuple, set,
     frozenset, functools.partial, staticmethod, classmethod, types.ModuleType, types.FunctionType, types.MethodType,
     types.BuiltinFunctionType, types.MemberDescriptorType, types.GetSetDescriptorType, types.CodeType,
 )  # fmt: skip

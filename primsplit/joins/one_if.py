@@ -15,9 +15,12 @@ from primsplit.branching.raising import raising_op
 from primsplit.control.branching import choose
 from primsplit.errors import DtypeError, PrimsplitError, TraceError
 from primsplit.ir import walk
+from primsplit.joins.either import holding, may_be_told, note_joined
 from primsplit.joins.harmless import UNKNOWN, Callers, files_to_note, is_harmless, meaning, what_does_more
-from primsplit.joins.holders import bases_of, hides, is_numpys, reached, roots_of, seen
+from primsplit.joins.holders import bases_of, hides, is_numpys, is_shown_whole, reached, roots_of, seen, shows_memory
 from primsplit.joins.journal import Journal, content, journal
+from primsplit.joins.kinds import Kinds
+from primsplit.joins.missing import NotAssigned, is_missing
 from primsplit.joins.places import Places
 from primsplit.joins.plainer import RESULT
 from primsplit.joins.pointers import Pointers, parted
@@ -31,28 +34,6 @@ _OLD = "what was "
 Side = Callable[..., tuple[Any, ...]]
 
 
-class NotAssigned:
-    """What a name holds that a side of the statement at `at` leaves without a value, or with one that no If gives."""
-
-    def __init__(self, at: tuple[str, int], why: str = "a name that it assigns on one side only is read later") -> None:
-        self.at, self.why = at, why
-
-    def __bool__(self) -> bool:
-        raise NotJoined(self.at, self.why)
-
-    def __eq__(self, other: object) -> bool:
-        raise NotJoined(self.at, self.why)
-
-    __hash__ = object.__hash__
-
-
-def read(value: Any) -> Any:
-    """The value of a name that is read. Raises NotJoined where it may have none."""
-    if is_missing(value):
-        raise NotJoined(value.at, value.why)
-    return value
-
-
 class Statement:
     """A statement that is joined: what its names hold before it, and what each run of a side gives them."""
 
@@ -60,7 +41,10 @@ class Statement:
         self.join, self.given = join, given
         self.sides = {True: true, False: false}
         self.runs: list[tuple[Sequence[Any], Sequence[Any]]] = []
-        self.places, self.pointers = Places(), Pointers()
+        self.wholes: list[Sequence[Any]] = []
+        """What the names hold after each run, where they may be several things."""
+        self.values: dict[bool, dict[str, Any]] = {}
+        self.places, self.pointers, self.kinds = Places(), Pointers(), Kinds(join.at)
         self.last: Journal | None = None
         """That of the run of a side that came last."""
         self.found: dict[tuple[int, ...], Any] = {}
@@ -111,7 +95,7 @@ class Statement:
         """Record the If; return what the names hold after it."""
         into = tracing.current()
         before = len(into.ops)
-        sides = [self._run(False), self._run(True)]
+        sides = [self._run(test, False), self._run(test, True)]
         try:
             found = choose(scalar_condition(test), sides, (), besides=self._besides)
         except Exception as error:
@@ -145,8 +129,9 @@ class Statement:
         if self.places.have_other_keys():
             raise self.refusal("a list, a dictionary or an object has another length after one of its sides")
         numbers = self.pointers.given(self.places.before(bool(which)), lambda array: array)
-        more = {**self.places.left_by(bool(which), given), **numbers}
-        return {**more, **self.pointers.untold({**given, **more})}
+        untold = self.kinds.untold(given, self.values[not which])
+        more = {**self.places.left_by(bool(which), given), **numbers, **untold}
+        return {**more, **self.pointers.untold({**given, **more}, untold.keys())}
 
     def _check_shown_once(self) -> None:
         """Two names or places show one array only where they do so whichever side is run, or where that is followed.
@@ -165,7 +150,7 @@ class Statement:
             roots = [id(root) for v in arrays for root in roots_of(v)]
             made_here = {id(root): root for v in arrays for root in self._not_followed(v, own)}
             shared = [root for root in made_here.values() if roots.count(id(root)) > 1]
-            if not all(_is_shown_whole(root, arrays) for root in shared) or self.pointers.have_lost_one():
+            if not all(is_shown_whole(root, arrays) for root in shared) or self.pointers.have_lost_one():
                 raise self.refusal("two names show one array")
 
     def _not_followed(self, value: Any, own: Sequence[Any]) -> list[Any]:
@@ -178,26 +163,27 @@ class Statement:
             return [root for base in value.view_of.bases for root in self._not_followed(base, own)]
         return roots_of(value)
 
-    def _run(self, which: bool) -> Callable[[], dict[str, Any]]:
+    def _run(self, test: Any, which: bool) -> Callable[[], dict[str, Any]]:
         """The side as a function of nothing: the values of its names that are numbers or arrays."""
 
         def side() -> dict[str, Any]:
             self._take_back()
             own = [v.own() if self._is_written_array(k) else v for k, v in enumerate(self.given)]
-            with journal(self.join.at, self._is_known, self._shown_with) as changed:
-                made = self.sides[which](*own)
-                values = {
-                    n: _copied(v)
-                    for n, v in zip(self.join.names, made, strict=True)
-                    if self._is_chosen(n) and self._may_give(n, v)
-                }
+            with journal(self.join.at, self._is_known, self._shown_with) as changed, holding(test, which):
+                self.wholes.append(self.sides[which](*own))
+                whole = dict(zip(self.join.names, self.wholes[-1], strict=True))
+                held, numbers = self.kinds.given({n: v for n, v in whole.items() if self._is_chosen(n)}, self._may_give)
+                made = [*{**whole, **held}.values()]
+                values = {n: _copied(v) for n, v in held.items() if self._may_give(n, v)}
                 old = {_OLD + self.join.names[k]: own[k] for k in self._rebound()}
             self.last = changed
             self.runs.append((own, made))
             mine = [id(v) for v in made if _is_container(v) and not self._is_known(v)]
             changes = [c for c in changed.changes if id(c.owner) not in mine]
             values |= self.places.given(which, changes, _is_value)
-            return {**values, **old, **self.pointers.given(values, lambda array: self._before(array, own, changed))}
+            self.values[which] = values
+            pointed = self.pointers.given(values, lambda array: self._before(array, own, changed))
+            return {**values, **old, **numbers, **pointed}
 
         side.__name__ = "then" if which else "else"
         return side
@@ -218,7 +204,7 @@ class Statement:
         if not isinstance(value, np.ndarray | list | dict):
             return True
         before = (other for other in (*self.given, *self.read) if not is_missing(other))
-        return any(part is value or hides(part) or _shows_memory(part, value) for part in reached(before, seen))
+        return any(part is value or hides(part) or shows_memory(part, value) for part in reached(before, seen))
 
     def _shown_with(self, array: Array) -> list[Array]:
         """The arrays that are lent to a side with this one: what shows it, all that those show, and so on.
@@ -270,7 +256,12 @@ class Statement:
             return NotAssigned(self.join.at)
         if self._is_written_array(k) and all(after[k] is own[k] for own, after in self.runs):
             return given
-        if name not in found and not all(is_same(made[0], other) for other in made[1:]):
+        wholes = [whole[k] for whole in self.wholes]
+        if all(is_same(wholes[0], other) for other in wholes[1:]):
+            return wholes[0]
+        if self.kinds.is_told(name, found):
+            return self.kinds.after(name, _told(name), found, lambda: self._chosen(name, made, found))
+        if name not in found or name in self.kinds.others:
             return NotAssigned(self.join.at, f"{_told(name)} is no number or array")
         return self._chosen(name, made, found)
 
@@ -283,12 +274,13 @@ class Statement:
         row = tuple(map(id, made))
         if row not in self.found:
             self.found[row] = self._unaliased(name, made, found)
+            note_joined(self.found[row], made, self.join.at)
         return self.found[row]
 
     def _unaliased(self, name: str, made: Sequence[Any], given: Mapping[str, Any]) -> Any:
         """The chosen array; where a side gave the name a view of one from before, writing to either is refused."""
         found = given[name]
-        leaves = parted(trees.leaves_or_none(list(made)))
+        leaves = parted(trees.leaves_or_none([v for v in made if not may_be_told(v)]))
         old = {id(base): base for base in map(self._from_before, leaves) if base is not None}
         is_outdated = name in self.places.outdated
         if (followed := self.pointers.settled(name, given, is_outdated=is_outdated)) is not None:
@@ -328,39 +320,12 @@ def _told(name: str) -> str:
     return "what it returns" if name == RESULT else name
 
 
-def _is_shown_whole(root: Any, arrays: Sequence[Any]) -> bool:
-    """True for an array of which those that show it are one array, or may be that one, and no views of their own."""
-    showing = [v for v in arrays if _shows(v, root)]
-    first = next((v for v in showing if not isinstance(getattr(v, "view_of", None), Choice)), None)
-
-    def may_be_it(array: Any) -> bool:
-        if array is first or not isinstance(getattr(array, "view_of", None), Choice):
-            return array is first
-        return all(may_be_it(base) for base in array.view_of.bases if _shows(base, root))
-
-    return first is not None and all(map(may_be_it, showing))
-
-
-def _shows_memory(part: Any, root: Any) -> bool:
-    """True for a NumPy array that is a view of this one."""
-    return is_numpys(part) and _shows(part, root)
-
-
-def _shows(array: Any, root: Any) -> bool:
-    return any(other is root for other in roots_of(array))
-
-
 def _is_container(value: Any) -> bool:
     return type(value) is list or type(value) is dict
 
 
 def _copied(value: Any) -> Any:
     return value.copy() if _is_container(value) else value
-
-
-def is_missing(value: Any) -> bool:
-    """True for what a name holds that has no value."""
-    return type(value) is NotAssigned
 
 
 def _is_array(value: Any) -> bool:

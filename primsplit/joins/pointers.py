@@ -4,7 +4,7 @@ After `if c: a, b = b, a` each name is one of the two arrays that there were. A 
 other names may show too: see `views.Choice`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,9 +104,9 @@ class Pointers:
             found[leaf.key] = number.now if number is not None and is_told else _constant(_UNTOLD)
         return found
 
-    def untold(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def untold(self, given: Mapping[str, Any], more: Set[str]) -> dict[str, Any]:
         """The numbers that a side does not give with what it gives, as those are no arrays there, but in the other."""
-        keys = [leaf.key for leaf in self.met if leaf in self.plain]
+        keys = [leaf.key for leaf in self.met if leaf in self.plain or leaf.name in more]
         return {key: _constant(_UNTOLD) for key in keys if key not in given}
 
     def _newest(self, shown: Mapping[int, Leaf], leaf: Leaf) -> Callable[[Any], int]:

@@ -14,7 +14,7 @@ function of the file, which a side may call.
 
 import ast
 import itertools
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,7 @@ from primsplit.joins.plainer import (
     with_one_return,
     without_continues,
 )
+from primsplit.joins.reading import Reads, given_by_calls, modules_of, with_copies
 from primsplit.joins.statements import (
     FILLING,
     Effects,
@@ -62,10 +63,11 @@ class Join:
     ended: str = ""
 
 
-class Writer(ast.NodeTransformer):
+class Writer(Reads):
     """Writes the joins of a file, where a line of the test was asked about and is not left out."""
 
     def __init__(self, filename: str, asked: Set[int], left_out: Set[int], helper: str) -> None:
+        super().__init__()
         self.filename, self.asked, self.left_out, self.helper = filename, asked, left_out, helper
         self.joins: list[Join] = []
         self.refused: dict[int, str] = {}
@@ -74,8 +76,6 @@ class Writer(ast.NodeTransformer):
         """The names of the function that are seen nowhere else; None outside of functions."""
         self.shared: set[str] = set()
         """The names of the function that functions in it, or around it, see too."""
-        self.uncertain: set[str] = set()
-        """The names of the function that a join may leave without a value, which is asked at each read of them."""
         self.joined = 0
         """How many joins are around what is visited."""
         self.followed: set[str] = set()
@@ -84,6 +84,7 @@ class Writer(ast.NodeTransformer):
         """Whether `sum` and `len` are Python's own in the file."""
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
+        self.modules = modules_of(node)
         self.sums = not binds(node, "sum") and not binds(node, "len")
         return self.generic_visit(node)
 
@@ -98,7 +99,11 @@ class Writer(ast.NodeTransformer):
             own.add(RESULT)
         without_continues(node, self._asks)
         joined = (n for n in ast.walk(node) if isinstance(n, Steps) or (isinstance(n, ast.If) and self._asks(n.test)))
-        self._visit_scope(node, own, {name for n in joined for name in stored(n)} & own, shared)
+        given = {name for n in joined for name in stored(n)}
+        chosen = (n for n in ast.walk(node) if isinstance(n, ast.Assign) and _is_choice(n.value, self._asks))
+        given.update(name for n in chosen for name in stored(n))
+        given |= given_by_calls(ast.walk(node), self.modules)
+        self._visit_scope(node, own, with_copies(given & own, ast.walk(node)) & own, shared)
         if bound := shared - declared(node, ast.Nonlocal):
             node.body = [*self._at(node.body[0], [_bound(bound)]), *node.body]
         return node
@@ -121,14 +126,9 @@ class Writer(ast.NodeTransformer):
         self.own, self.uncertain, self.shared = outer
         return node
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id not in self.uncertain or not isinstance(node.ctx, ast.Load):
-            return node
-        return ast.fix_missing_locations(ast.copy_location(ast.Call(self._helper("read"), [node], []), node))
-
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         node.value = as_choice(node.value)
-        return self.generic_visit(node)
+        return super().visit_Assign(node)
 
     def visit_If(self, node: ast.If) -> Any:
         always = always_assigned(node.body) & always_assigned(node.orelse)
@@ -208,7 +208,8 @@ class Writer(ast.NodeTransformer):
         self._visit_inside(node, join)
         if join is None or join.names:
             return node
-        made = self._call("choice", join, node.test, [_later(node.body), _later(node.orelse)])
+        method = "choice" if node in self.told else "read_choice"
+        made = self._call(method, join, node.test, [_later(node.body), _later(node.orelse)])
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def _visit_inside(self, node: ast.AST, join: Join | None) -> None:
@@ -226,8 +227,11 @@ class Writer(ast.NodeTransformer):
         in_place = ast.keyword("in_place", ast.Constant(True))
         node.value = self.visit(node.value)
         if isinstance(node.target, ast.Name):
-            name = self.visit_Name(ast.Name(node.target.id, ast.Load()))
-            return [*self._at(node, [ast.Expr(ast.Call(self._helper("changing"), [name], []))]), node]
+            name = ast.Name(node.target.id, ast.Load())
+            changed = ast.Call(self._helper("changing"), [self.visit_Name(name)], [])
+            is_told = self._is_uncertain(name)
+            first = ast.Assign([ast.Name(node.target.id, ast.Store())], changed) if is_told else ast.Expr(changed)
+            return [*self._at(node, [first]), node]
         attribute = [ast.Constant(node.target.attr)] if isinstance(node.target, ast.Attribute) else []
         node.target = self._noted(node.target, *attribute, keywords=[in_place])
         return node
@@ -239,7 +243,10 @@ class Writer(ast.NodeTransformer):
         if self.sums:
             as_sum_of_ones(node, self._asks)
             as_sum_of_choices(node, self._asks)
-        return self.generic_visit(node)
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "isinstance" and node.args:
+            node.args[0] = self._called("classified", node.args[0])
+        return node
 
     def _noted(self, node: Any, *attribute: ast.expr, keywords: Sequence[ast.keyword] = ()) -> Any:
         """An attribute or element that is set, of an owner that is noted before."""
@@ -305,13 +312,10 @@ class Writer(ast.NodeTransformer):
         number = ast.Constant(len(self.joins) - 1)
         return ast.Call(self._helper(method), [number, self._test(test, number), *sides], [])
 
-    def _helper(self, method: str) -> ast.Attribute:
-        return ast.Attribute(ast.Name(self.helper, ast.Load()), method, ast.Load())
-
     def _calls(self, nodes: Sequence[ast.expr]) -> bool:
         """True for expressions that call something, which is to be called once."""
         calls = (inner.func for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Call))
-        return any(ast.dump(called) != ast.dump(self._helper("read")) for called in calls)
+        return any(ast.dump(called) not in map(ast.dump, map(self._helper, ("read", "told"))) for called in calls)
 
     def _test(self, node: ast.expr, number: ast.Constant) -> ast.expr:
         """The test of a join as one truth value, whatever `and`, `or`, `not` and chains of comparisons make it."""
@@ -324,7 +328,13 @@ class Writer(ast.NodeTransformer):
             terms = itertools.pairwise([node.left, *node.comparators])
             pairs = [ast.Compare(a, [o], [b]) for o, (a, b) in zip(node.ops, terms, strict=True)]
             return ast.Call(self._helper("all_of"), [number, *map(_later, pairs)], [])
-        return node
+        return self._as_truth(node)
+
+
+def _is_choice(node: ast.expr, asks: Callable[[ast.expr], bool]) -> bool:
+    """True for `a if c else b`, or what is written so, where the test asks."""
+    chosen = as_choice(node)
+    return isinstance(chosen, ast.IfExp) and asks(chosen.test)
 
 
 def _with_item(node: Steps) -> list[list[ast.stmt]]:

@@ -12,9 +12,12 @@ from primsplit.branching.exploring import scalar_condition
 from primsplit.branching.paths import NotJoined
 from primsplit.control.branching import choose
 from primsplit.errors import Place
+from primsplit.joins.either import classified, compared, holding, no_facts, tell, tell_opposite, told_by, truth
+from primsplit.joins.handing import returned, taken
 from primsplit.joins.installing import Rewriting, installed
 from primsplit.joins.journal import changing, filling, journal, sharing
-from primsplit.joins.one_if import NotAssigned, Side, Statement, read
+from primsplit.joins.missing import NotAssigned, read, told
+from primsplit.joins.one_if import Side, Statement
 from primsplit.joins.rewriting import Join
 from primsplit.joins.stepping import Loop
 from primsplit.joins.unknown import is_unknown, joining
@@ -27,7 +30,9 @@ class Joins:
     def __init__(self, joins: Sequence[Join]) -> None:
         self.joins = joins
 
-    read = staticmethod(read)
+    read, told, truth = staticmethod(read), staticmethod(told), staticmethod(truth)
+    taken, returned = staticmethod(taken), staticmethod(returned)
+    compared, classified = staticmethod(compared), staticmethod(classified)
     changing = staticmethod(changing)
     filling = staticmethod(filling)
     sharing = staticmethod(sharing)
@@ -42,13 +47,20 @@ class Joins:
         return Statement(join, frame, given, true, false).joined(test)
 
     def choice(self, number: int, test: Any, true: Callable[[], Any], false: Callable[[], Any]) -> Any:
-        """The value of `a if test else b`."""
+        """The value of `a if test else b`, which a name is given."""
+        return self._choice(number, test, true, false)
+
+    def read_choice(self, number: int, test: Any, true: Callable[[], Any], false: Callable[[], Any]) -> Any:
+        """The value of `a if test else b`, which is used at once."""
+        return read(self._choice(number, test, true, false))
+
+    def _choice(self, number: int, test: Any, true: Callable[[], Any], false: Callable[[], Any]) -> Any:
         if not is_unknown(test):
             return true() if test else false()
-        join, frame = self.joins[number], sys._getframe(1)
+        join, frame = self.joins[number], sys._getframe(2)
         made = Join(join.at, join.effects, ("the value",), frozenset({"the value"}))
         sides = (lambda _: (true(),)), (lambda _: (false(),))
-        return read(Statement(made, frame, [NotAssigned(join.at)], *sides).joined(test)[0])
+        return told(Statement(made, frame, [NotAssigned(join.at)], *sides).joined(test)[0])
 
     def loop(self, number: int) -> Loop:
         """A loop whose end may be in the numbers."""
@@ -66,7 +78,11 @@ class Joins:
     def none_of(term: Callable[[], Any]) -> Any:
         """`not a`, as a condition."""
         value = term()
-        return Array(op.Not(_truth(value)).value) if is_unknown(value) else not value
+        if not is_unknown(value):
+            return not value
+        test = Array(op.Not(_truth(value)).value)
+        tell_opposite(test, value)
+        return test
 
 
 def _combined(terms: Sequence[Callable[[], Any]], at: tuple[str, int], *, decides: bool) -> Any:
@@ -92,17 +108,20 @@ def _behind(first: Array, rest: Sequence[Callable[[], Any]], at: tuple[str, int]
         return np.bool_(decides)
 
     known: list[bool | None] = []
+    told = [told_by(first, not decides)]
 
     def others() -> Any:
-        with journal(at, lambda _: True, lambda _: []) as changed:
+        with journal(at, lambda _: True, lambda _: []) as changed, holding(first, not decides):
             found = _combined(rest, at, decides=decides)
             if changed.noted:
                 raise NotJoined(at, "its condition changes what it reads")
         known.append(None if is_unknown(found) else bool(found))
+        told.append(told_by(found, not decides))
         return _truth(found) if is_unknown(found) else np.bool_(found)
 
     sides = (others, ended) if decides else (ended, others)
     found = choose(scalar_condition(first), list(sides), ())
+    tell(found, told if len(known) == 1 else told[:1], not decides)
     return decides if known and all(k is decides for k in known) else found
 
 
@@ -134,4 +153,5 @@ def _with_joins(rewritten: Sequence[Rewriting]) -> Iterator[None]:
         for rewriting in rewritten:
             stack.enter_context(installed(rewriting, Joins(rewriting.joins)))
         stack.enter_context(joining())
+        stack.enter_context(no_facts())
         yield

@@ -805,13 +805,13 @@ def with_a_name_inside(x):
     return total
 
 
-def returns_texts(x):
+def returns_lists(x):
     def sign(value):
         if value > 0:
-            return "+"
-        return "-"
+            return [1]
+        return []
 
-    return sum(value for value in x if sign(value) == "+")
+    return sum(value for value in x if sign(value))
 
 
 def defines_a_function(x):
@@ -832,7 +832,7 @@ def defines_a_function(x):
         (raises_and_catches, "it raises an error: give a name a flag instead"),
         (with_a_name_inside, "it gives a name a value with :="),
         (defines_a_function, "it defines a function"),
-        (returns_texts, "what it returns is no number or array"),
+        (returns_lists, "what it returns is no number or array"),
     ],
 )
 def test_what_a_branch_may_not_do_to_be_joined_is_told(function: Callable[..., Any], why: str) -> None:

@@ -1,0 +1,280 @@
+"""Names of joined branches that hold None or a text on one side, and a number or another text on the other."""
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.branching import exploring, paths
+from primsplit.errors import ConcretizationError
+
+rng = np.random.default_rng(11)
+
+
+def first_above(x):
+    first, total = None, 0.0
+    for k, value in enumerate(x):
+        total += value
+        if total > 1 and first is None:
+            first = total * (k + 1)
+    if first is None:
+        return total
+    return first + 0.1 * total
+
+
+def smallest_positive(x):
+    best = None
+    for value in x:
+        if value > 0 and (best is None or value < best):
+            best = value * 1.0
+    return best * x[0] if best is not None else x[1]
+
+
+def accumulated(x):
+    total = None
+    for k, value in enumerate(x):
+        row = value * x[:2]
+        if value > 0.2:
+            if total is None:
+                total = row
+            else:
+                total += row * k
+    if total is not None:
+        return np.sum(total) + x[0]
+    return x[0] - x[1]
+
+
+def closest_pair(x):
+    points, best, pair = x.reshape(-1, 2), None, None
+    for i in range(len(points)):
+        for j in range(i):
+            gap = np.sum((points[i] - points[j]) ** 2)
+            if best is None or gap < best:
+                best, pair = gap, (i, 2 * points[j])
+    return best + pair[0] * pair[1][0]
+
+
+def thermostat(x):
+    mode, heat, seconds = "off", 1.0, 0
+    for value in x:
+        heat += 0.3 * value
+        if mode == "off" and heat < 0.8:
+            mode = "on"
+        elif mode == "on" and heat > 1.2:
+            mode = "off"
+        if mode == "on":
+            heat += 0.2 * x[0]
+            seconds += 1
+        elif mode != "off":
+            heat = 100.0
+    return heat + seconds * x[1] + (0.5 * x[2] if mode in ("on", "broken") else 0.0)
+
+
+class Phase(enum.Enum):
+    CLIMB = 1
+    CRUISE = 2
+    DESCENT = 3
+
+
+def flight(x):
+    phase, before, height = Phase.CLIMB, None, 0.0
+    for value in x:
+        last = phase
+        if phase is Phase.CLIMB:
+            height += 1 + value
+            if height > 3:
+                phase = Phase.CRUISE
+        elif phase is Phase.CRUISE:
+            height += 0.1 * value
+            if value < -0.5:
+                phase, before = Phase.DESCENT, height
+        else:
+            height *= 0.5 + 0.1 * value
+        if last is not Phase.DESCENT and phase is Phase.DESCENT:
+            height += x[0]
+    return height if before is None else height * before
+
+
+def root_of(value):
+    if value < 0.3:
+        return None
+    if value > 1.5:
+        return np.exp(-value)
+    return np.sqrt(value)
+
+
+def skips_what_has_none(x):
+    total, count = 0.0, 0
+    for value in x:
+        root = root_of(value)
+        if root is None:
+            continue
+        total += root * (count + 1)
+        count += 1
+    return total + x[0]
+
+
+def hit(ray, center):
+    along = ray @ center
+    rest = along**2 - center @ center + 0.8
+    if rest > 0:
+        distance = along - np.sqrt(rest)
+        return distance, (distance * ray - center) / 0.8
+    return None
+
+
+def shaded(x):
+    ray, nearest, normal = np.array([1.0, 0.2]), 9.0, np.zeros(2)
+    for center in x.reshape(-1, 2):
+        found = hit(ray, center)
+        if found is not None:
+            distance, direction = found
+            if distance < nearest:
+                nearest, normal = distance, direction
+    return nearest + normal[0] * x[0] - normal[1]
+
+
+def leaves_at_none(x):
+    last, total = None, 0.0
+    for value in x:
+        if last is not None and value * last < 0:
+            break
+        last = value if value > -1 else None
+        total += value**2
+    return total + (last if last is not None else 7.0 * x[0])
+
+
+def sign_of(value):
+    if value > 0:
+        return "+"
+    return "-"
+
+
+def of_one_sign(x):
+    return sum(value**2 for value in x if sign_of(value) == "+") + sum(value for value in x if sign_of(value) != "+")
+
+
+def given_on(x):
+    last, total = None, 0.0
+    for value in x:
+        before = last
+        last = "up" if value > 0 else None
+        if before is not last:
+            total += value
+        elif before is None and value < -0.5:
+            total -= 2 * value
+    return total * x[0]
+
+
+FUNCTIONS = [
+    first_above, smallest_positive, accumulated, closest_pair, thermostat, flight, skips_what_has_none, shaded,
+    leaves_at_none, of_one_sign, given_on,
+]  # fmt: skip
+
+
+def slopes(function: Callable[..., Any], x: Any) -> Any:
+    steps = 1e-6 * np.eye(len(x))
+    return np.array([(function(x + step) - function(x - step)) / 2e-6 for step in steps])
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_what_a_name_is_depends_on_the_branches(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve numbers are hundreds of paths and more; sixteen are recorded."""
+    monkeypatch.setattr(paths, "MOST", 17)
+    for module in (paths, exploring):
+        monkeypatch.setattr(module, "FEW", 16)
+    both = ps.value_and_grad(function)
+    for x in rng.normal(size=(20, 12)):
+        value, gradient = both(x)
+        np.testing.assert_allclose(value, function(x), rtol=1e-12)
+        np.testing.assert_allclose(gradient, slopes(function, x), rtol=1e-5, atol=1e-6)
+
+
+def test_a_name_that_is_none_has_its_second_derivative() -> None:
+    hessian = ps.hessian(smallest_positive)
+    x = rng.normal(size=20)
+    x[0], x[-1] = 1.0, 0.001
+    wanted = np.zeros((20, 20))
+    wanted[0, -1] = wanted[-1, 0] = 1.0
+    np.testing.assert_allclose(hessian(x), wanted)
+
+
+def compared_with_true(x):
+    on, total = False, 0.0
+    for value in x:
+        if value > 0:
+            on = True
+        elif value < -1:
+            on = False
+        total += value**2 if on is True else -value
+    return total
+
+
+def of_two_classes(x):
+    count, total = 0, 0.0
+    for value in x:
+        if value > 0:
+            count = count + 1
+        elif value < -1:
+            count = 0.5
+        total += value**2 if isinstance(count, int) else -value
+    return total
+
+
+def one_of_two_arrays(x):
+    a, b, total = x[:2] * 1.0, x[2:4] * 2.0, 0.0
+    current = a
+    for value in x:
+        if value > 0:
+            current = a
+        elif value < -1:
+            current = b
+        total += value**2 + current[0] if current is a else -value
+    return total
+
+
+def none_or_list(x):
+    seen, total = None, 0.0
+    for value in x:
+        total += value if seen is None else seen[0]
+        if value > 0:
+            seen = [value]
+    return total
+
+
+def used_as_a_key(x):
+    counts, total = {"up": 0, "down": 0}, 0.0
+    for value in x:
+        way = "up" if value > 0 else "down"
+        counts[way] += 1
+        total += counts[way] * value
+    return total
+
+
+def printed_text(x):
+    way, total = "up", 0.0
+    for value in x:
+        if value > 0:
+            way = "down"
+        total += value * len(f"{way}")
+    return total
+
+
+@pytest.mark.parametrize(
+    "function", [compared_with_true, of_two_classes, one_of_two_arrays, none_or_list, used_as_a_key, printed_text]
+)
+def test_what_python_tells_apart_is_right_or_refused(
+    function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "MOST", 17)
+    for module in (paths, exploring):
+        monkeypatch.setattr(module, "FEW", 16)
+    for x in rng.normal(size=(3, 12)):
+        try:
+            found = ps.trace(function, x)(x)
+        except ConcretizationError:
+            return
+        np.testing.assert_allclose(found, function(x), rtol=1e-12)
