@@ -20,6 +20,8 @@ VIEWS = frozenset({"Identity", "Neg", "ReduceSum", "Reshape", "Slice", "Squeeze"
 
 def given_terms_first(block: Block, gradients: Sequence[int]) -> Block:
     """The block with sums of Scans' steps in another order in what only the results in `gradients` need."""
+    if "Scan" not in block.kinds:
+        return block
     found = _OfScans(block, gradients).run(block)
     return block if found is block else drop_dead_code(found)
 

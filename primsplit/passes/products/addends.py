@@ -9,6 +9,7 @@ from primsplit.ir import Block, Op, Value, same_types
 from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.products.derivatives import OfReadOnce
 
+PRODUCTS = frozenset({"Gemm", "MatMul"})
 DTYPES = frozenset({"float32", "float64"})
 SMALL = 2**14
 """Bytes up to which a product is put off until it is added."""
@@ -18,12 +19,16 @@ NEAR = 3
 
 def addends_in_products(block: Block, gradients: Sequence[int]) -> Block:
     """The block with `a @ b + c` as one op in what only the results in `gradients`, by position, need."""
+    if PRODUCTS.isdisjoint(block.kinds):
+        return block
     found = _Adding(block, gradients).run(block)
     return block if found is block else drop_dead_code(found)
 
 
 class _Adding(OfReadOnce):
-    """The walk."""
+    """The walk over blocks with sums."""
+
+    kinds = frozenset({"Add"})
 
     def visit(self, op: Op) -> Op | None:
         """A sum as a product of three, or the op."""
@@ -36,7 +41,7 @@ class _Adding(OfReadOnce):
         first, second = op.inputs
         if self.made.get(first, (-1,))[0] > self.made.get(second, (-1,))[0]:
             first, second = second, first
-        product = self.maker(second, "Gemm", "MatMul")
+        product = self.maker(second, *PRODUCTS)
         if product is None or first is None or second is None or not _is_product_of_two(product):
             return None
         if not same_types(first.type, op.outputs[0].type) or not same_types(second.type, op.outputs[0].type):

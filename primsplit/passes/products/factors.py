@@ -91,7 +91,9 @@ class _PuttingOff(OfDerivatives):
         before = self.owing.get(found.base, _Owing(found.base))
         factor = before.factor * found.factor
         if not _is_put_off(factor, found.base):
-            return None
+            paid = Var(found.base.type)
+            self.kept.append(self.multiplied(op.beside("Mul", (), (paid,)), before))
+            return replace(found, base=paid)
         return _Owing(before.base, factor, (*before.scalars, *found.scalars))
 
     def operands_factors(self, op: Op) -> _Owing | None:

@@ -22,12 +22,16 @@ SMALL = 2**14
 
 def sums_of_derivatives(block: Block, gradients: Sequence[int]) -> Block:
     """The block with fewer ReduceSums in what only the results in `gradients`, by position, need."""
+    if block.kinds.isdisjoint(_Summing.kinds):
+        return block
     found = _Summing(block, gradients).run(block)
     return block if found is block else drop_dead_code(found)
 
 
 class _Summing(OfReadOnce):
-    """The walk."""
+    """The walk over blocks with sums."""
+
+    kinds = frozenset({"Add", "ReduceSum"})
 
     def visit(self, op: Op) -> Op | None:
         """A sum in a cheaper form, or the op."""

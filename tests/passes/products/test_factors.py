@@ -146,3 +146,15 @@ def test_numbers_that_follow_each_other_are_one(name: str) -> None:
 def test_other_numbers_are_left(function: Callable[..., Any]) -> None:
     block = derivative(function, "float64[2]", "float64[2]")
     assert kinds(factors_behind_sums(block, [0])) == kinds(block)
+
+
+def test_numbers_beyond_the_range_are_one_in_each_range() -> None:
+    def function(x: Any, y: Any) -> Any:
+        for _ in range(40):
+            x = op.Mul(op.Mul(x, 0.25), y)
+        return op.Exp(x)
+
+    block = derivative(function, "float32[2]", "float32[2]")
+    after = factors_behind_sums(block, [0])
+    assert kinds(after).count("Mul") == 40 + 5
+    assert_close(block, after, [np.array([0.3, -1.2], np.float32), np.array([3.9, 4.2], np.float32)])
