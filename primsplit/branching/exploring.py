@@ -249,6 +249,8 @@ class _Joining:
         """Why some statements that ask are never joined."""
         self.noting: set[str] = set()
         """The files whose functions note what they set, also where nothing was asked."""
+        self.growing: set[tuple[str, int]] = set()
+        """Where a list has another length after one side."""
         self.asked_for_number: PrimsplitError | None = None
         """The error of a run with joins that substitutes may do without."""
 
@@ -257,7 +259,7 @@ class _Joining:
         into = tracing.current()
         if not into.explores or into.examples is not None:
             return None
-        while (joined := FUNCTIONS["joins"](self.asked, self.left_out.keys(), self.noting, self.refused)) is not None:
+        while (joined := self._joins()) is not None:
             into.restore(self.before)
             exploration = _Exploration(self.run, self.before)
             known = len(self.asked)
@@ -283,10 +285,19 @@ class _Joining:
                 return None
         return None
 
+    def _joins(self) -> Any:
+        """What lets the branches be joined; None where none may be."""
+        return FUNCTIONS["joins"](self.asked, self.left_out.keys(), self.noting, self.growing, self.refused)
+
     def _learns(self, error: NotJoined) -> bool:
-        """Let functions of other files note what they set, or else leave the branch out; False where it was before."""
+        """Let functions of other files note what they set, or lists grow, or else leave the branch out.
+
+        False where it was left out before.
+        """
         if not self.noting.issuperset(error.to_note):
             self.noting |= error.to_note
+        elif error.grows and error.at not in self.growing:
+            self.growing.add(error.at)
         elif error.at in self.left_out:
             return False
         else:

@@ -41,12 +41,12 @@ class Endless(ConcretizationError):
 class NotJoined(TraceError):
     """A branch at a line of a file cannot be recorded as one If, and why.
 
-    It may be where the functions of some files note what they set.
+    It may be where the functions of some files note what they set, or where the lists of its function may grow.
     """
 
-    def __init__(self, at: tuple[str, int], why: str, to_note: Set[str] = frozenset()) -> None:
+    def __init__(self, at: tuple[str, int], why: str, to_note: Set[str] = frozenset(), *, grows: bool = False) -> None:
         super().__init__(why)
-        self.at, self.to_note = at, to_note
+        self.at, self.to_note, self.grows = at, to_note, grows
 
 
 class Decision(NamedTuple):

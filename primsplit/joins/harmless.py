@@ -19,6 +19,7 @@ from primsplit.array import Array
 from primsplit.fingerprint import is_library, package_of
 from primsplit.functionlike import FunctionLike
 from primsplit.joins.either import Either
+from primsplit.joins.growing import Grown
 from primsplit.joins.holders import HELPER, held, is_users_object, reached, seen
 from primsplit.joins.statements import RESULT, Callee, Effects, Refused, effects
 from primsplit.tracing import is_library as is_librarys_file
@@ -141,7 +142,7 @@ def _may_be_read(value: Any, callers: Callers) -> bool:
 
 def _does_no_more(value: Any, callers: Callers) -> bool:
     """True for what is no iterator, draws no random numbers, and does nothing but compute when it is called or read."""
-    if type(value) is Either:
+    if type(value) in {Either, Grown}:
         return True
     value = getattr(value, "__func__", value) if isinstance(value, types.MethodType) else value
     if isinstance(value, FunctionLike):

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import views
+from primsplit import trees, views
 from primsplit.array import Array
 from primsplit.dims import Size
 from primsplit.fingerprint import is_library
 from primsplit.functionlike import FunctionLike
 from primsplit.joins.either import Either
+from primsplit.joins.growing import Grown
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.substitutes.plain_arrays import Table
 from primsplit.substitutes.table import ModuleSubstitute, Substitute
@@ -104,6 +105,8 @@ def held(value: Any) -> list[Any]:
         return [part for part in value.parts if part is not None]
     if type(value) is Either:
         return [*value.things.values()]
+    if type(value) is Grown:
+        return [*(value.elements or ()), *trees.flatten(value.stack)[0]]
     if not is_users_object(value):
         return []
     slots = (getattr(value, s, None) for kind in type(value).__mro__ for s in getattr(kind, "__slots__", ()))
@@ -146,10 +149,11 @@ def hides(value: Any) -> bool:
 
 
 _OPEN = (
-    Size, Substitute, ModuleSubstitute, Either, int, float, complex, str, bytes, type(None), type(NotImplemented),
-    type(...), range, slice, np.generic, np.ndarray, np.ufunc, np.dtype, type, property, dict, list, tuple, set,
-    frozenset, functools.partial, staticmethod, classmethod, types.ModuleType, types.FunctionType, types.MethodType,
-    types.BuiltinFunctionType, types.MemberDescriptorType, types.GetSetDescriptorType, types.CodeType,
+    Size, Substitute, ModuleSubstitute, Either, Grown, int, float, complex, str, bytes, type(None),
+    type(NotImplemented), type(...), range, slice, np.generic, np.ndarray, np.ufunc, np.dtype, type, property, dict,
+    list, tuple, set, frozenset, functools.partial, staticmethod, classmethod, types.ModuleType, types.FunctionType,
+    types.MethodType, types.BuiltinFunctionType, types.MemberDescriptorType, types.GetSetDescriptorType,
+    types.CodeType,
 )  # fmt: skip
 """The kinds that hold no arrays, or whose parts are seen."""
 _HOLD_NOTHING = frozenset({"abc", "_abc", "enum", "logging", "numpy.random._generator", "typing"})

@@ -58,14 +58,14 @@ class _Written:
     after: Codes = field(default_factory=dict)
 
 
-def _write(filename: str, text: str, asked: Set[int], left_out: Set[int], notes: bool) -> _Written:
+def _write(filename: str, text: str, asked: Set[int], left_out: Set[int], growing: Set[int], notes: bool) -> _Written:
     """The file with what was asked at these lines joined; without codes where nothing is, unless it `notes` all."""
     helper = f"{HELPER}{next(_numbers)}"
     try:
         before = _as_written(filename, text)
     except (SyntaxError, ValueError):
         return _Written(helper)
-    writer = Writer(filename, asked, left_out, helper)
+    writer = Writer(filename, asked, left_out, growing, helper)
     tree = writer.visit(ast.parse(text, filename))
     if not (writer.joins or notes):
         return _Written(helper, refused=writer.refused)
@@ -73,7 +73,7 @@ def _write(filename: str, text: str, asked: Set[int], left_out: Set[int], notes:
     return _Written(helper, writer.joins, writer.refused, before, after)
 
 
-Asked = tuple[str, str, frozenset[int], frozenset[int], bool]
+Asked = tuple[str, str, frozenset[int], frozenset[int], frozenset[int], bool]
 
 
 class _Spare:
@@ -89,9 +89,11 @@ class Rewriting:
     Where something is, or the file `notes` it, functions note what they set.
     """
 
-    def __init__(self, filename: str, asked: Set[int], left_out: Set[int], *, notes: bool = False) -> None:
+    def __init__(
+        self, filename: str, asked: Set[int], left_out: Set[int], growing: Set[int], *, notes: bool = False
+    ) -> None:
         text = "".join(linecache.getlines(filename))
-        self.asked: Asked = (filename, text, frozenset(asked), frozenset(left_out), notes)
+        self.asked: Asked = (filename, text, frozenset(asked), frozenset(left_out), frozenset(growing), notes)
         with _Spare.lock:
             spare = _Spare.written.used(self.asked)
             written = spare.pop() if spare else None

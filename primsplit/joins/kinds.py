@@ -8,6 +8,7 @@ import numpy as np
 from primsplit import trees
 from primsplit.array import Array
 from primsplit.joins.either import Either, may_be_told, settled
+from primsplit.joins.growing import Grown, nothing_like
 from primsplit.lifting import as_array
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.ops import op
@@ -15,6 +16,11 @@ from primsplit.tracing import constant, size_vector
 
 VALUE = 0
 """The number of what an If gives."""
+
+
+def _stack(name: str) -> str:
+    """What the If calls the elements of a list that a name is."""
+    return f"the elements of {name}"
 
 
 def _key(name: str) -> str:
@@ -30,6 +36,9 @@ class Kinds:
         self.things: dict[str, list[Any]] = {}
         self.others: set[str] = set()
         """The names that a side gives something else: a list, say."""
+        self.stacks: dict[str, Any] = {}
+        self.most: dict[str, int] = {}
+        """The elements of lists that sides may have let grow, and how many those are at most."""
 
     def given(
         self, made: Mapping[str, Any], may_give: Callable[[str, Any], bool]
@@ -38,10 +47,12 @@ class Kinds:
 
         A name that may be what an If gave holds that. `may_give` tells what an If may give a name.
         """
-        values, numbers = {**made}, {}
+        values, numbers = {**made}, dict[str, Any]()
         for name in made:
             value = values[name] = settled(made[name])
-            if type(value) is Either:
+            if type(value) is Grown:
+                numbers |= self._stacked(name, value)
+            elif type(value) is Either:
                 numbers[_key(name)] = self._renumbered(name, value)
                 traced = [value.things[k] for k in value.possible() if k in value.traced]
                 values[name] = traced[0] if traced else None
@@ -50,6 +61,14 @@ class Kinds:
             elif not may_give(name, value):
                 self.others.add(name)
         return values, numbers
+
+    def _stacked(self, name: str, value: Grown) -> dict[str, Any]:
+        """What a side gives of a list, by the name that the If calls it: nothing where that has no elements."""
+        self.most[name] = max(self.most.get(name, 0), value.most)
+        stack = value.stacked(self.at)
+        if stack is not None:
+            self.stacks[name] = stack
+        return {} if stack is None else {_stack(name): stack}
 
     def _number_of(self, name: str, thing: Any) -> int:
         things = self.things.setdefault(name, [None])
@@ -77,7 +96,16 @@ class Kinds:
                 found[_key(name)] = _number(VALUE)
             if name not in given and name in others:
                 found[name] = _in_place_of(others[name])
-        return found
+        short = (name for name in self.stacks if _stack(name) not in given)
+        return found | {_stack(name): nothing_like(self.stacks[name]) for name in short}
+
+    def is_list(self, name: str, wholes: Sequence[Any]) -> bool:
+        """True for a name that is a list after each run of a side."""
+        return name in self.most and all(type(whole) is Grown for whole in wholes)
+
+    def list_after(self, name: str, found: Mapping[str, Any]) -> Grown:
+        """The list that a name is after the If."""
+        return Grown(None, found[_stack(name)], self.most[name], self.at) if _stack(name) in found else Grown([])
 
     def is_told(self, name: str, found: Mapping[str, Any]) -> bool:
         """True for a name that is one of several things after the If, which gave it a number."""

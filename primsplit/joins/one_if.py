@@ -127,7 +127,8 @@ class Statement:
     def _besides(self, which: int, given: Mapping[str, Any]) -> Mapping[str, Any]:
         self._take_back()
         if self.places.have_other_keys():
-            raise self.refusal("a list, a dictionary or an object has another length after one of its sides")
+            why = "a list, a dictionary or an object has another length after one of its sides"
+            raise NotJoined(self.join.at, why, grows=True)
         numbers = self.pointers.given(self.places.before(bool(which)), lambda array: array)
         untold = self.kinds.untold(given, self.values[not which])
         more = {**self.places.left_by(bool(which), given), **numbers, **untold}
@@ -259,9 +260,11 @@ class Statement:
         wholes = [whole[k] for whole in self.wholes]
         if all(is_same(wholes[0], other) for other in wholes[1:]):
             return wholes[0]
+        if self.kinds.is_list(name, wholes):
+            return self.kinds.list_after(name, found)
         if self.kinds.is_told(name, found):
             return self.kinds.after(name, _told(name), found, lambda: self._chosen(name, made, found))
-        if name not in found or name in self.kinds.others:
+        if name not in found or name in self.kinds.others or name in self.kinds.most:
             return NotAssigned(self.join.at, f"{_told(name)} is no number or array")
         return self._chosen(name, made, found)
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from primsplit.joins.caught import without_raising
 from primsplit.joins.exits import Steps, with_steps
+from primsplit.joins.lists import with_growing
 from primsplit.joins.plainer import (
     RESULT,
     as_choice,
@@ -66,9 +67,10 @@ class Join:
 class Writer(Reads):
     """Writes the joins of a file, where a line of the test was asked about and is not left out."""
 
-    def __init__(self, filename: str, asked: Set[int], left_out: Set[int], helper: str) -> None:
+    def __init__(self, filename: str, asked: Set[int], left_out: Set[int], growing: Set[int], helper: str) -> None:
         super().__init__()
-        self.filename, self.asked, self.left_out, self.helper = filename, asked, left_out, helper
+        self.filename, self.asked, self.left_out, self.helper = filename, {*asked}, left_out, helper
+        self.growing = growing
         self.joins: list[Join] = []
         self.refused: dict[int, str] = {}
         """Why what was asked about at some lines is no join."""
@@ -89,6 +91,9 @@ class Writer(Reads):
         return self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        grows = not self.growing.isdisjoint(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        alone = own_names(node) - names_of_others(node)
+        self.asked |= with_growing(node, alone, self.helper, self._asks, grows=grows)
         without_raising(node, self._asks)
         with_names_before(node, self._asks)
         with_steps(node, self._asks)

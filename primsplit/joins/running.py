@@ -12,6 +12,7 @@ from primsplit.branching.exploring import scalar_condition
 from primsplit.branching.paths import NotJoined
 from primsplit.control.branching import choose
 from primsplit.errors import Place
+from primsplit.joins import growing
 from primsplit.joins.either import classified, compared, holding, no_facts, tell, tell_opposite, told_by, truth
 from primsplit.joins.handing import returned, taken
 from primsplit.joins.installing import Rewriting, installed
@@ -31,6 +32,10 @@ class Joins:
         self.joins = joins
 
     read, told, truth = staticmethod(read), staticmethod(told), staticmethod(truth)
+    grown, appended, length = staticmethod(growing.grown), staticmethod(growing.appended), staticmethod(growing.length)
+    total, whole, element = staticmethod(growing.total), staticmethod(growing.whole), staticmethod(growing.element)
+    extreme, places = staticmethod(growing.extreme), staticmethod(growing.places)
+    is_behind = staticmethod(growing.is_behind)
     taken, returned = staticmethod(taken), staticmethod(returned)
     compared, classified = staticmethod(compared), staticmethod(classified)
     changing = staticmethod(changing)
@@ -131,17 +136,23 @@ def _truth(value: Any) -> Array:
 
 @implements("joins")
 def joined(
-    asked: Set[Place], left_out: Set[tuple[str, int]], noting: Set[str], refused: dict[tuple[str, int], str]
+    asked: Set[Place],
+    left_out: Set[tuple[str, int]],
+    noting: Set[str],
+    growing: Set[tuple[str, int]],
+    refused: dict[tuple[str, int], str],
 ) -> AbstractContextManager[None] | None:
     """What lets the statements that asked at these places be joined, but for those left out; None where none may be.
 
-    In the files `noting`, all functions note what they set. `refused` is told why some statements are never joined.
+    In the files `noting`, all functions note what they set; in functions with statements that are `growing`, lists have
+    other lengths after one side. `refused` is told why some statements are never joined.
     """
     rewritten = []
     for filename in sorted({p.filename for p in asked} | noting):
         lines = {p.line for p in asked if p.filename == filename}
         lines_left_out = {line for name, line in left_out if name == filename}
-        rewriting = Rewriting(filename, lines, lines_left_out, notes=filename in noting)
+        lines_growing = {line for name, line in growing if name == filename}
+        rewriting = Rewriting(filename, lines, lines_left_out, lines_growing, notes=filename in noting)
         refused |= {(filename, line): why for line, why in rewriting.written.refused.items()}
         rewritten += [rewriting] if rewriting.codes else []
     return _with_joins(rewritten) if any(rewriting.joins for rewriting in rewritten) else None

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from primsplit.joins.exits import Part, Steps
+from primsplit.joins.holders import HELPER
 
 Callee = tuple[str, ...]
 """What is called, as it is written: ("np", "sin"). What a call gives is called by RESULT: ("ps", "grad", "()")."""
@@ -238,6 +239,8 @@ class _Reader(ast.NodeVisitor):
             self.visit(part)
 
     def visit_Name(self, node: ast.Name) -> None:
+        if node.id.startswith(HELPER):
+            return
         if isinstance(node.ctx, ast.Store):
             self.found.assigned.add(node.id)
             self.found.bound.add(node.id)
@@ -265,7 +268,7 @@ class _Reader(ast.NodeVisitor):
         if isinstance(node.ctx, ast.Del) or (isinstance(node.ctx, ast.Store) and not self.is_noted):
             raise Refused("it deletes or sets attributes")
         if isinstance(node.ctx, ast.Load) and (chain := _names_of(node)) is not None:
-            self.found.attributes.add(chain)
+            self.found.attributes.update([] if chain[0].startswith(HELPER) else [chain])
         self.visit(node.value)
 
     def visit_Call(self, node: ast.Call) -> None:
@@ -273,11 +276,16 @@ class _Reader(ast.NodeVisitor):
             raise Refused("it calls with keywords that may have it write")
         if self.is_noted and isinstance(node.func, ast.Attribute) and node.func.attr in FILLING:
             self.found.fills = True
-        else:
+        elif not _is_helpers(node.func):
             self.found.calls.add(_written_as(node.func))
         self.visit(node.func.value if isinstance(node.func, ast.Attribute) else node.func)
         for part in (*node.args, *node.keywords):
             self.visit(part)
+
+
+def _is_helpers(called: ast.expr) -> bool:
+    """True for a call of what a rewritten file calls."""
+    return (_names_of(called) or ("",))[0].startswith(HELPER)
 
 
 def _names_of(node: ast.expr) -> Callee | None:

@@ -11,6 +11,7 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.branching.paths import MOST, NotJoined
 from primsplit.joins.either import Either
+from primsplit.joins.growing import Grown
 from primsplit.joins.missing import NotAssigned, is_missing
 from primsplit.joins.one_if import Side, Statement, is_same
 from primsplit.joins.rewriting import Join
@@ -85,7 +86,7 @@ def _is_pythons(value: Any) -> bool:
     """True for what Python knows without the numbers: no array, and nothing that holds one."""
     if isinstance(value, tuple):
         return all(map(_is_pythons, value))
-    return not isinstance(value, Array | np.ndarray | Either) and not is_missing(value)
+    return not isinstance(value, Array | np.ndarray | Either | Grown) and not is_missing(value)
 
 
 class _Step(Statement):

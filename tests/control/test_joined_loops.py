@@ -374,11 +374,11 @@ def test_a_name_without_a_value_is_not_taken_for_one() -> None:
         for _ in range(70):
             if x > 2:
                 break
-            label = "slow"
+            label = [x]
             x = x * 0.9 + 0.5
         return x - 100 if label is None else x
 
-    with pytest.raises(ConcretizationError, match="a name that it assigns on one side only"):
+    with pytest.raises(ConcretizationError, match="label is no number or array"):
         ps.trace(labelled, 1.0)
 
 
