@@ -111,16 +111,21 @@ def _refuse_comparison(frame: FrameType) -> None:
         )
 
 
+_OF_BMAT = np.bmat.__code__
 _OF_ABSTRACT = ABCMeta.__instancecheck__.__code__
 _OF_TYPING = builtins.type(typing.Sized).__subclasscheck__.__code__
 
 
-def kind_of(x: Any, frame: FrameType) -> type:
-    """What `x.__class__` is where the frame asks for it: NumPy's class.
+def kind_of(x: Any, frame: FrameType, own: type) -> type:
+    """What `x.__class__` is where the frame asks for it: in the user's code NumPy's class, in a library `own`.
 
     Raises NumberAsked where an abstract class asks, such as Iterable, that goes by the methods of a class: those of
-    traced arrays too, which have more than numbers have.
+    traced arrays too, which have more than numbers have. So does np.bmat, which makes None of what it does not know.
     """
+    if not tracing.is_asked_by_user(frame):
+        if frame.f_code is _OF_BMAT:
+            raise NumberAsked("np.bmat asks an array for its elements", place=tracing.user_place())
+        return own
     if frame.f_code is _OF_ABSTRACT:
         _refuse_methods(x, frame.f_locals["cls"])
     kind: type = numpys_class(x)

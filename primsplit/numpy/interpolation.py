@@ -10,7 +10,7 @@ from primsplit.array import Array, implements
 from primsplit.broadcasting import of_one_size, reshape_to, zeros_like
 from primsplit.calls.primitive import stop_gradient
 from primsplit.errors import DtypeError, ShapeError
-from primsplit.numpy.axes import END, array_like, one_axis, size_as, slab
+from primsplit.numpy.axes import END, array_like, one_axis, reaching, size_as, slab
 from primsplit.numpy.cumulative import cumsum, difference
 from primsplit.numpy.indexing import getitem, setitem
 from primsplit.numpy.ordering import argsort, searchsorted
@@ -30,8 +30,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if points.ndim != 1 or values.ndim != 1 or not dims.could_be(points.shape[0], values.shape[0]):
         raise ShapeError("xp and fp must be vectors of the same length", place=tracing.user_place())
     points, values = of_one_size(points, 0, values, 0)
-    if dims.same(points.shape[0], 0) and not any(dims.same(size, 0) for size in at.shape):
+    if dims.same(points.shape[0], 0):
         raise ShapeError("array of sample points is empty", place=tracing.user_place())
+    points = reaching(points, 0, 1)
     if period is not None:
         return _interpolated(*_periodic(at, points, values, period))
     found = _interpolated(at, points, values)

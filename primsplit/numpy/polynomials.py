@@ -43,7 +43,7 @@ def _together(*polynomials: Any) -> list[Array]:
 
 def _same_length(*polynomials: Array) -> list[Array]:
     """The polynomials with zeros in front, all as long as the longest."""
-    longest: Dim = 1
+    longest: Dim = 0
     for p in polynomials:
         longest = dims.maximum(longest, p.shape[0])
     return [_with_zeros(p, longest) for p in polynomials]
@@ -71,8 +71,8 @@ def polysub(a1: Any, a2: Any) -> Array:
 
 @implements(np.polymul)
 def polymul(a1: Any, a2: Any) -> Array:
-    """np.polymul, of a length that is one less than the lengths' sum."""
-    a, b = _together(a1, a2)
+    """np.polymul, of a length that is one less than the lengths' sum; no coefficients are a 0."""
+    a, b = (_with_zeros(p, dims.maximum(p.shape[0], 1)) for p in _together(a1, a2))
     return convolve(a, b)
 
 
@@ -86,7 +86,7 @@ def polydiv(u: Any, v: Any) -> tuple[Array, Array]:
     top, bottom = (x if x.type.is_float else cast_to(x, np.float64) for x in (top, bottom))
     size, divisor = top.shape[0], bottom.shape[0]
     if not (isinstance(size, int) and isinstance(divisor, int)):
-        return _divided(top, reaching(bottom, 0, 1))
+        return _divided(reaching(top, 0, 1), reaching(bottom, 0, 1))
     if size < divisor:
         return zeros((1,), top.dtype), top
     scale = op.Reciprocal(slab(bottom, 0, 0, 1))

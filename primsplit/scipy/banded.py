@@ -14,6 +14,7 @@ from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.dense.tridiagonal import solve_tridiagonal
 from primsplit.numpy.linalg import matrices
 from primsplit.ops import op
+from primsplit.scipy.operands import of_length
 
 __all__ = ["solve_banded", "solveh_banded"]
 
@@ -31,7 +32,7 @@ def solve_banded(
     Three diagonals are solved in n steps; A is written out where it has others, or where nothing is traced.
     """
     if holds_complex(ab) or holds_complex(b):
-        rows = _counted(operand(ab), l_and_u)
+        rows = of_length(_counted(operand(ab), l_and_u), sum(l_and_u) + 1, 0)
         return np.linalg.solve(_written_out(rows, l_and_u), operand(b))
     if not isinstance(ab, Array) and not isinstance(b, Array):
         return np.linalg.solve(_written_out(_counted(np.asarray(ab), l_and_u), l_and_u), np.asarray(b))

@@ -219,7 +219,8 @@ def _metric(metric: Any, out: Any, options: dict[str, Any], rows: list[Any]) -> 
     if name == "seuclidean" and "V" not in given:
         given["V"] = np.var(np.concatenate(rows), axis=0, ddof=1)
     if name == "mahalanobis" and "VI" not in given:
-        given["VI"] = np.linalg.inv(np.atleast_2d(np.cov(np.concatenate(rows).T))).T
+        every = of_at_least(np.concatenate(rows), rows[0].shape[1] + 1, 0)
+        given["VI"] = np.linalg.inv(np.atleast_2d(np.cov(every.T))).T
     if name == "jensenshannon":
         given["axis"] = -1
     return lambda u, v: METRICS[name](u, v, **given)

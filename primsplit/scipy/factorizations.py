@@ -154,7 +154,7 @@ def eigh_tridiagonal(d: Any, e: Any, eigvals_only: bool = False, select: str = "
     """Eigenvalues, and vectors, of the symmetric matrix of these diagonals. Raises UnsupportedFunction for a choice."""
     if select != "a":
         raise unsupported(f"scipy.linalg.eigh_tridiagonal with select={select!r}")
-    diagonal, beside = array_like(d), array_like(e)
+    diagonal, beside = of_at_least(array_like(d), 1), array_like(e)
     matrix = _tridiagonal(diagonal, of_length(beside, diagonal.shape[0] - 1))
     return np.linalg.eigvalsh(matrix) if eigvals_only else tuple(np.linalg.eigh(matrix))
 

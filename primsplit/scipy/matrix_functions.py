@@ -19,7 +19,7 @@ from primsplit.ops import op
 from primsplit.passes.compositions.limits import float_limits
 from primsplit.scipy.frechet import give_rules, upper_right
 from primsplit.scipy.linalg import expm, exponential_along
-from primsplit.scipy.operands import wide
+from primsplit.scipy.operands import not_empty, wide
 
 __all__ = [
     "coshm",
@@ -57,7 +57,7 @@ def logm(A: Any, disp: Any = True) -> Any:
     In float64, as in SciPy; complex of a complex matrix.
     """
     _told_alone("logm", disp)
-    return by_halves(_logarithm, wide(A))
+    return by_halves(_logarithm, not_empty(wide(A)))
 
 
 def _size(a: Array) -> Array:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.lifting import array_like
-from primsplit.scipy.operands import floating
+from primsplit.scipy.operands import floating, of_at_least
 
 __all__ = ["rosen", "rosen_der"]
 
@@ -17,8 +17,8 @@ def rosen(x: Any) -> Any:
 
 
 def rosen_der(x: Any) -> Any:
-    """The gradient of `rosen`."""
-    given: Any = array_like(floating(x))
+    """The gradient of `rosen`, of two numbers or more."""
+    given: Any = of_at_least(array_like(floating(x)), 2, 0)
     apart = given[1:] - given[:-1] ** 2
     none = np.zeros_like(given[:1])
     left = -400.0 * given[:-1] * apart - 2.0 * (1 - given[:-1])

@@ -11,7 +11,7 @@ from primsplit import dims, tracing
 from primsplit.array import Array, unsupported
 from primsplit.errors import ShapeError
 from primsplit.lifting import Held, array_like
-from primsplit.scipy.operands import double
+from primsplit.scipy.operands import double, of_at_least, of_length
 
 __all__ = ["Turn"]
 
@@ -89,6 +89,7 @@ class Turn(Held):
         first, second = (_last(v, 3, name) for v, name in ((a, "a"), (b, "b")))
         if return_sensitivity or any(v.ndim != 2 or dims.is_one(v.shape[0]) for v in (first, second)):
             raise unsupported("scipy.spatial.transform.Rotation.align_vectors of one vector, or with its sensitivity,")
+        first = of_at_least(of_length(first, second.shape[0], 0), 2, 0)
         factor: Any = 1.0 if weights is None else array_like(double(weights))[:, None]
         u, s, vt = np.linalg.svd((factor * first).T @ second)
         side = np.where(np.linalg.det(u @ vt) < 0, -1.0, 1.0)
@@ -214,7 +215,9 @@ def _last(value: Any, sizes: int | tuple[int, ...], name: str) -> Any:
     if found.ndim < len(last) or not all(map(dims.could_be, found.shape[len(lead) :], last)):
         told = ", ".join(("...", *map(str, last)))
         raise ShapeError(f"Expected `{name}` to have shape ({told}), got {found.shape}", place=tracing.user_place())
-    return found.reshape((*lead, *last))
+    for place, size in enumerate(last, start=len(lead)):
+        found = of_length(found, size, place)
+    return found
 
 
 def _normal(q: Any) -> Any:

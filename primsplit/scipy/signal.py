@@ -57,6 +57,7 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
     a, v = _together(in1, in2)
     if a.ndim != 2:
         raise ShapeError("convolve2d takes matrices", place=tracing.user_place())
+    a, v = not_empty(a) if mode == "valid" else a, not_empty(v)
     if boundary == "fill" and isinstance(fillvalue, int | float) and fillvalue == 0:
         return _convolved(a, v, mode)
     pads = [(n - 1, n - 1) for n in (literal_size(d, "scipy.signal.convolve2d") for d in v.shape)]
@@ -83,7 +84,7 @@ def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", 
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
     """The convolution by products of Fourier transforms; a direct one of sizes that only the run knows.
 
-    Nothing of an array that is known to be empty; the direct one, which such sizes may turn out to need, gives zeros.
+    Nothing of an array without elements; that of several axes has one axis in SciPy, so that such a run fails.
     """
     if _is_complex(in1, in2):
         return bilinear(lambda a, v: fftconvolve(a, v, mode, axes), in1, in2)
@@ -94,7 +95,12 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
         return array_like(np.zeros(0))
     whole = [n + m - 1 for n, m in zip(a.shape, v.shape, strict=True)]
     if not all(isinstance(n, int) for n in whole):
-        return _convolved(a, v, mode)
+        if a.ndim > 1:
+            return _convolved(not_empty(a), not_empty(v), mode)
+        some = dims.minimum(a.shape[0], 1) * dims.minimum(v.shape[0], 1)
+        missing: Any = (0, dims.maximum(1 - v.shape[0], 0))
+        found = _convolved(a, np.pad(v, missing), mode)
+        return found[: found.shape[0] * some]
     shape = [2 ** max((n - 1).bit_length(), 1) for n in whole]
     full = _by_transforms(a, v, shape)[tuple(slice(0, n) for n in whole)]
     return _cropped(full, a, v, mode)

@@ -8,7 +8,7 @@ import numpy as np
 from primsplit import dims, tracing
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like
-from primsplit.scipy.operands import double
+from primsplit.scipy.operands import double, of_at_least, of_length
 from primsplit.scipy.rotations import Turn, of
 
 
@@ -36,6 +36,7 @@ def slerp(times: Any, rotations: Any) -> Slerp:
     turns = of(rotations)
     if turns.single or places.ndim != 1 or not dims.could_be(turns.shape[0], places.shape[0]):
         raise ShapeError("Slerp takes a time for each of several rotations", place=tracing.user_place())
+    places = of_at_least(of_length(places, turns.shape[0]), 2)
     return Slerp(places, turns[:-1], (turns[:-1].inv() * turns[1:]).as_rotvec())
 
 

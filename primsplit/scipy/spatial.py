@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.lifting import array_like
-from primsplit.scipy.operands import double, of_length
+from primsplit.scipy.operands import double, of_at_least, of_length
 from primsplit.scipy.signatures import as_scipys
 
 __all__ = ["distance_matrix", "minkowski_distance", "minkowski_distance_p", "procrustes"]
@@ -35,7 +35,7 @@ def distance_matrix(x: Any, y: Any, p: Any, threshold: Any) -> Any:
 @as_scipys("scipy.spatial")
 def procrustes(data1: Any, data2: Any) -> tuple[Any, Any, Any]:
     """Two shapes about 0 of norm 1, the second turned and scaled to the first, and the squares between them."""
-    one, other = array_like(double(data1)), array_like(double(data2))
+    one, other = of_at_least(of_at_least(array_like(double(data1)), 2, 0), 1), array_like(double(data2))
     for axis, size in enumerate(one.shape):
         other = of_length(other, size, axis)
     first, second = (v - np.mean(v, axis=0) for v in (one, other))

@@ -14,7 +14,7 @@ from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.complex.operands import operand
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.scipy.ndimage import convolve1d
-from primsplit.scipy.operands import floating
+from primsplit.scipy.operands import floating, not_empty
 
 __all__ = ["detrend", "hilbert", "savgol_filter"]
 
@@ -32,6 +32,7 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
         raise unsupported("scipy.signal.detrend with breaks")
     if type not in {"linear", "l", "constant", "c"}:
         raise ValueError("Trend type must be 'linear' or 'constant'.")
+    x = not_empty(x) if type in {"linear", "l"} else x
     flat = x - np.mean(x, axis=-1, keepdims=True)
     if type in {"linear", "l"}:
         size = x.shape[-1]

@@ -29,6 +29,7 @@ KINDS: Mapping[str, Callable[[Any], Any]] = {
     "square": lambda x: x + (3 + len(x)) * np.eye(len(x)),
     "definite": lambda x: x @ x.T + (3 + len(x)) * np.eye(len(x)),
     "complex": lambda x: x + 1j * np.roll(x, 1),
+    "share": lambda x: 1 / (1 + np.exp(-x)),
     "places": lambda x: np.abs(10 * x).astype(np.int64) % 3,
 }
 """What arrays are made of random numbers."""

@@ -5,12 +5,18 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.interpolate
+import scipy.linalg
 import scipy.ndimage
+import scipy.optimize
 import scipy.signal
+import scipy.spatial
+import scipy.stats
+from scipy.spatial.transform import Rotation, Slerp
 
 from tests.scipy.every_size import check_every_size
 
 SIGNAL, IP, IMAGE = scipy.signal, scipy.interpolate, scipy.ndimage
+STATS, OPTIMIZE, DISTANCE = scipy.stats, scipy.optimize, scipy.spatial.distance
 SECTIONS = np.array([[1.0, 0.5, 0.0, 1.0, 0.1, 0.0], [1.0, 0.2, 0.1, 1.0, 0.3, 0.1]])
 
 Row = tuple[Any, ...]
@@ -128,7 +134,42 @@ IMAGES: dict[str, Row] = {
     "convolve of images": (IMAGE.convolve, "3 3", "N M"),
 }
 
-ROWS: dict[str, Row] = FILTERS | SPLINES | IMAGES
+SAMPLES: dict[str, Row] = {
+    "multivariate_normal of no dimensions": (STATS.multivariate_normal.logpdf, "N", "N", "definite N N"),
+    "multivariate_t": (lambda x, m, c: STATS.multivariate_t.logpdf(x, m, c, 3), "N", "N", "definite N N"),
+    "wishart": (lambda c: STATS.wishart.logpdf(2 * np.eye(len(c)) if len(c) else c, 8, c), "definite 2 2", (1,)),
+    "invwishart": (
+        lambda x, c: STATS.invwishart.logpdf(x + x.T, 8, c + c.T), "definite N N", "definite N N", (1, 2, 3)
+    ),
+    "matrix_normal": (STATS.matrix_normal.logpdf, "N M", "N M", "definite N N", "definite M M"),
+    "dirichlet": (lambda x, a: STATS.dirichlet.logpdf(x / np.sum(x), a), "positive N", "positive N"),
+    "dirichlet without the last share": (
+        lambda x, a: STATS.dirichlet.logpdf(x / 9.0, a), "positive N", "positive 1+N", (1, 2, 3)
+    ),
+    "trim_mean": (lambda x: STATS.trim_mean(x, 0.3), "N"),
+    "trim_mean of columns": (lambda x: STATS.trim_mean(x, 0.25), "N 2", (0, 1, 3, 4, 5)),
+    "tvar": (lambda x: STATS.tvar(x, (-2.0, 2.0)), "N"),
+    "pearsonr": (lambda x, y: tuple(STATS.pearsonr(x, y)), "N", "N", (0, 1, 2, 3)),
+    "linregress": (lambda x, y: tuple(STATS.linregress(x, y)), "N", "N", (0, 1, 2, 3)),
+    "linregress of one value": (lambda x, y: STATS.linregress(x, y)[0], "1+N", "1+M", (0, 1, 2)),
+    "gaussian_kde of no dimensions": (lambda x, q: STATS.gaussian_kde(x)(q), "N 7", "N 2", (0, 1, 2)),
+    "cdist by Mahalanobis": (lambda x, y: DISTANCE.cdist(x, y, "mahalanobis"), "N K", "M K", (0, 1, 2, 3)),
+    "procrustes": (lambda x, y: scipy.spatial.procrustes(x, y)[2], "N M", "N M", (0, 1, 4)),
+    "rosen_der": (OPTIMIZE.rosen_der, "N"),
+    "eigh_tridiagonal": (lambda d: scipy.linalg.eigh_tridiagonal(d, d[1:])[0], "N"),
+    "logm": (scipy.linalg.logm, "definite N N"),
+    "solve_banded of complex rows": (
+        lambda a, b: scipy.linalg.solve_banded((1, 1), a, b), "complex M N", "N", (0, 2, 3, 4)
+    ),
+    "detrend": (SIGNAL.detrend, "N M"),
+    "fftconvolve": (lambda x, y: SIGNAL.fftconvolve(x, y, "same"), "N", "M"),
+    "Rotation.from_quat": (lambda q: Rotation.from_quat(q).as_matrix(), "N M"),
+    "Rotation.from_rotvec": (lambda q: Rotation.from_rotvec(q).as_quat(), "N M", (0, 1, 2, 3)),
+    "Rotation.from_euler": (lambda q: Rotation.from_euler("xy", q).as_quat(), "N M"),
+    "Slerp": (lambda q, t: Slerp([0.0, 1.0], Rotation.from_quat(q))(t).as_quat(), "N 4", "share M", (0, 1, 2)),
+}  # fmt: skip
+
+ROWS: dict[str, Row] = FILTERS | SPLINES | IMAGES | SAMPLES
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -218,6 +218,7 @@ NOTHING: dict[str, tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]] 
     ),
     "khatri_rao": (lambda x, y: scipy.linalg.khatri_rao(x, y), (3, 1), (3, 2)),
     "companion": (lambda x, y: scipy.linalg.companion(x) * y, (1,), (1,)),
+    "curve_fit": (lambda x, y: scipy.optimize.curve_fit(lambda t, a, b: a * t + b, x, y)[0], (1,), (1,)),
     "points of a grid": (lambda x, y: GRID(x) * y, (1, 2), (1,)),
     "neighbours": (lambda x, y: scipy.spatial.KDTree(x).query(y)[0], (4, 3), (2, 1)),
     "sites of pchip": (lambda x, y: scipy.interpolate.PchipInterpolator(x, np.arange(4.0))(y), (2,), (1,)),

@@ -274,6 +274,8 @@ def test_classes_of_numpy_convert_traced_numbers_where_they_are_called() -> None
         ps.trace(lambda x: np.matrix(x) * 2, X)
     with pytest.raises(ps.PrimsplitError, match=r"Write np\.block\(x\)"):
         ps.trace(lambda x: np.bmat([[np.atleast_2d(x), np.atleast_2d(x)]]), X)
+    with pytest.raises(ps.PrimsplitError, match="product of matrices"):
+        ps.trace(lambda x: np.bmat(np.atleast_2d(x)), X)
     with pytest.raises(ps.PrimsplitError, match=r"x.astype\(np.float64\) for np.float64\(x\)"):
         ps.trace(lambda x: [kind(x[0]) for kind in (np.float64,)], X)
 

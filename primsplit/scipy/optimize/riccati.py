@@ -12,6 +12,7 @@ from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.dense.loop import identity_like, until
 from primsplit.numpy.linalg import matrices
 from primsplit.ops import op
+from primsplit.scipy.operands import not_empty
 from primsplit.scipy.optimize.implicit import recorded, root_of
 
 __all__ = ["solve_continuous_are", "solve_discrete_are"]
@@ -26,7 +27,7 @@ def solve_continuous_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any =
     J. D. Roberts, Int. J. Control 32 (1980). Raises UnsupportedFunction for `e` and `s`.
     """
     _check("solve_continuous_are", e, s, a, b, q, r)
-    a, b, q, r = matrices(a, b, q, r)
+    a, b, q, r = (not_empty(m) for m in matrices(a, b, q, r))
     g: Any = b @ np.linalg.solve(r, b.T)
 
     def residual(x: Any) -> Any:

@@ -16,7 +16,7 @@ from primsplit.numpy.axes import size_as
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
-from primsplit.scipy.operands import with_args
+from primsplit.scipy.operands import of_at_least, with_args
 from primsplit.scipy.optimize.implicit import recorded, root_of
 from primsplit.transforms.directions import jacobian_of
 from primsplit.transforms.gradient import vector_jacobian
@@ -164,6 +164,7 @@ def curve_fit(
     weights = 1.0 if sigma is None else 1.0 / array_like(sigma)
     given = stop_gradient(np.atleast_1d(cast_to(array_like(start), np.float64)))
     count = int(given.shape[0])
+    ydata = of_at_least(array_like(ydata), count, 0)
 
     def residuals(p: Any) -> Any:
         return (f(xdata, *(p[i] for i in range(count))) - ydata) * weights

@@ -10,7 +10,7 @@ from primsplit.calls.recorded import StandIn
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
-from primsplit.scipy.operands import with_args
+from primsplit.scipy.operands import of_at_least, with_args
 from primsplit.scipy.optimize.implicit import Function, recorded, root_of
 from primsplit.scipy.optimize.systems import damped_newton
 
@@ -43,7 +43,7 @@ def fsolve(
 
     With `full_output` also what the function is there, whether it was found (1, else 5), and no words.
     """
-    x = _solved(func, np.atleast_1d(array_like(x0)), args, xtol)
+    x = _solved(func, of_at_least(np.atleast_1d(array_like(x0)), 1), args, xtol)
     if not full_output:
         return x
     fvec = array_like(with_args(func, args)(x))

@@ -142,23 +142,28 @@ def pearsonr(x: Any, y: Any, axis: Any) -> Correlation:
     first, second = (v - np.mean(v, axis=place, keepdims=True) for v in (first, second))
     over = np.sqrt(np.sum(first * first, axis=place) * np.sum(second * second, axis=place))
     r = np.sum(first * second, axis=place) / over
-    return Correlation(r, two_sided(r, count_of(first, place)))
+    return Correlation(r, two_sided(r, count_of(first, place), 1.0))
 
 
-def two_sided(r: Any, n: Any) -> Any:
+def two_sided(r: Any, n: Any, of_two: Any = np.nan) -> Any:
+    """The two-sided p-value of a correlation; of two pairs, which are always on a line, what is asked for."""
     freedom = np.asarray(n - 2.0) if not isinstance(n, Array) else n - 2.0
-    t = np.abs(r) * np.sqrt(freedom / (1 - r * r))
-    return 2 * ELEMENTWISE["stdtr"](np.zeros_like(t) + freedom, -t)
+    is_two = freedom == 0
+    t = np.abs(r) * np.sqrt(np.where(is_two, 1.0, freedom) / np.where(is_two, 1.0, 1 - r * r))
+    return np.where(is_two, of_two, 2 * ELEMENTWISE["stdtr"](np.zeros_like(t) + np.where(is_two, 1.0, freedom), -t))
 
 
-class Line(NamedTuple):
-    """What `linregress` returns."""
-
+class _Five(NamedTuple):
     slope: Any
     intercept: Any
     rvalue: Any
     pvalue: Any
     stderr: Any
+
+
+class Line(_Five):
+    """What `linregress` returns: five numbers, and one more by its name alone."""
+
     intercept_stderr: Any
 
 
@@ -166,14 +171,20 @@ class Line(NamedTuple):
 def linregress(x: Any, y: Any) -> Line:
     """The line of least squares through points, and what is known of it, in float64."""
     (first, _), (second, _) = sample(x, 0, np.float64), sample(y, 0, np.float64)
+    first = of_at_least(first, second.shape[0], 0)  # one x for many values has no line, one value for many has
+    first, second = np.broadcast_arrays(first, second)
     n = count_of(first, 0)
     mean, centre = np.mean(first), np.mean(second)
     across, up = first - mean, second - centre
     xx, yy, xy = np.mean(across * across), np.mean(up * up), np.mean(across * up)
     slope = xy / xx
     r = xy / np.sqrt(xx * yy)
-    error = np.sqrt((1 - r * r) * yy / xx / (n - 2.0))
-    return Line(slope, centre - slope * mean, r, two_sided(r, n), error, error * np.sqrt(xx + mean * mean))
+    is_two, of_two = n == 2, np.where(yy == 0, 1.0, 0.0)
+    error = np.sqrt(np.where(is_two, 1.0, (1 - r * r) * yy / xx) / np.where(is_two, 1.0, n - 2.0))
+    error = np.where(is_two, 0.0, error)
+    found = Line(slope, centre - slope * mean, r, two_sided(r, n, of_two), error)
+    found.intercept_stderr = error * np.sqrt(xx + mean * mean)
+    return found
 
 
 @as_scipys("scipy.stats")

@@ -11,7 +11,7 @@ from primsplit.errors import ShapeError
 from primsplit.lifting import array_like
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.ufuncs import ELEMENTWISE
-from primsplit.scipy.operands import double, of_at_least
+from primsplit.scipy.operands import double, not_empty, of_at_least
 from primsplit.scipy.special import logsumexp
 
 __all__ = ["Kernels"]
@@ -24,7 +24,7 @@ class Kernels:
     """
 
     def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
-        self.dataset: Any = of_at_least(np.atleast_2d(array_like(double(dataset))), 2)
+        self.dataset: Any = of_at_least(not_empty(np.atleast_2d(array_like(double(dataset)))), 2)
         self.d, self.n = self.dataset.shape
         given = np.ones_like(self.dataset[0]) if weights is None else np.atleast_1d(array_like(double(weights)))
         if given.ndim != 1 or not dims.could_be(given.shape[0], self.n):

@@ -6,19 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.concretization import literal_size
-from primsplit.numpy.ufuncs import ELEMENTWISE
-from primsplit.scipy.operands import traced_double
+from primsplit.broadcasting import count_up, expand_to
+from primsplit.dims import Dim
+from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
+from primsplit.scipy.operands import not_empty, traced_double
 from primsplit.scipy.special import multigammaln
-from primsplit.scipy.stats.multivariate import log_determinant, shaped, squeezed
+from primsplit.scipy.stats.multivariate import log_determinant, number_of, shaped, squeezed
 
 LOG_TWO = math.log(2)
 
 
 def _spread(value: Any, size: Any) -> Any:
     """A covariance, which may be a number or the diagonal."""
-    given = traced_double(value)
-    return given if given.ndim == 2 else given * np.eye(size)
+    given = not_empty(traced_double(value))
+    return given if given.ndim == 2 else np.diag(expand_to(given, (size,)))
 
 
 class _Density(ABC):
@@ -41,7 +42,7 @@ class MultivariateT(_Density):
     def logpdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
         """The logarithm of the density at the vectors along the last axis."""
         points, centre, spread = shaped(x, loc, shape)
-        size = literal_size(spread.shape[-1], "scipy.stats.multivariate_t")
+        size = number_of(spread.shape[-1])
         freedom = traced_double(df)
         factor = np.linalg.cholesky(spread)
         white = np.linalg.solve(factor, (points - centre)[..., None])[..., 0]
@@ -57,9 +58,10 @@ class MatrixNormal(_Density):
     def logpdf(self, X: Any, mean: Any = None, rowcov: Any = 1, colcov: Any = 1) -> Any:
         """The logarithm of the density at matrices [..., rows, columns]."""
         given = traced_double(X)
-        rows, columns = (literal_size(n, "scipy.stats.matrix_normal") for n in given.shape[-2:])
         apart = given if mean is None else given - traced_double(mean)
-        across, down = (np.linalg.cholesky(_spread(v, n)) for v, n in ((rowcov, rows), (colcov, columns)))
+        covariances = zip((rowcov, colcov), given.shape[-2:], strict=True)
+        across, down = (np.linalg.cholesky(_spread(v, n)) for v, n in covariances)
+        rows, columns = map(number_of, given.shape[-2:])
         white = np.linalg.solve(down, np.swapaxes(np.linalg.solve(across, apart), -1, -2))
         logs = columns * log_determinant(across) + rows * log_determinant(down)
         return squeezed(-0.5 * (rows * columns * math.log(2 * math.pi) + logs + np.sum(white**2, axis=(-2, -1))))
@@ -73,7 +75,7 @@ class Wishart(_Density):
         given, spread, freedom, size = _factors(x, df, scale)
         rest = 0.5 * _ratio_trace(given, spread) + 0.5 * freedom * log_determinant(spread)
         rest = rest + _wishart_scale(freedom, size)
-        return squeezed(0.5 * (freedom - size - 1) * log_determinant(given) - rest)
+        return squeezed(0.5 * (freedom - number_of(size) - 1) * log_determinant(given) - rest)
 
 
 class InverseWishart(_Density):
@@ -83,7 +85,7 @@ class InverseWishart(_Density):
         """The logarithm of the density."""
         given, spread, freedom, size = _factors(x, df, scale)
         rest = 0.5 * _ratio_trace(spread, given) + _wishart_scale(freedom, size)
-        log_x = 0.5 * (freedom + size + 1) * log_determinant(given)
+        log_x = 0.5 * (freedom + number_of(size) + 1) * log_determinant(given)
         return squeezed(0.5 * freedom * log_determinant(spread) - log_x - rest)
 
 
@@ -93,14 +95,19 @@ def _ratio_trace(a: Any, b: Any) -> Any:
     return np.sum(white * white, axis=(-2, -1))
 
 
-def _factors(x: Any, df: Any, scale: Any) -> tuple[Any, Any, Any, int]:
+def _factors(x: Any, df: Any, scale: Any) -> tuple[Any, Any, Any, Dim]:
     """The Cholesky factors of the matrices [..., size, size] and of their scale, the degrees of freedom, the size."""
     given = traced_double(x)
     given = np.moveaxis(given, (0, 1), (-2, -1)) if given.ndim > 2 else np.atleast_2d(given)
     spread = traced_double(scale)
-    size = literal_size(spread.shape[-1], "scipy.stats.wishart") if spread.ndim == 2 else given.shape[-1]
+    size = spread.shape[-1] if spread.ndim == 2 else given.shape[-1]
     return np.linalg.cholesky(given), np.linalg.cholesky(_spread(spread, size)), traced_double(df), size
 
 
-def _wishart_scale(freedom: Any, size: int) -> Any:
-    return 0.5 * LOG_TWO * size * freedom + multigammaln(0.5 * freedom, size)
+def _wishart_scale(freedom: Any, size: Dim) -> Any:
+    count = number_of(size)
+    if isinstance(size, int):
+        return 0.5 * LOG_TWO * count * freedom + multigammaln(0.5 * freedom, size)
+    lowered = 0.5 * (freedom[..., None] - cast_to(count_up(size), np.float64))
+    sums = np.sum(ELEMENTWISE["gammaln"](lowered), axis=-1)
+    return 0.5 * LOG_TWO * count * freedom + 0.25 * math.log(math.pi) * count * (count - 1) + sums

@@ -8,8 +8,11 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to
 from primsplit.calls.primitive import stop_gradient
+from primsplit.dims import Dim, Size
 from primsplit.lifting import array_like
+from primsplit.numpy.axes import size_as
 from primsplit.numpy.ufuncs import cast_to
+from primsplit.scipy.operands import not_empty
 
 
 class MultivariateNormal:
@@ -66,13 +69,18 @@ def squeezed(found: Any) -> Any:
     return np.squeeze(found, tuple(i for i, d in enumerate(found.shape) if isinstance(d, int) and d == 1))
 
 
+def number_of(size: Dim) -> Any:
+    """A size in float64."""
+    return size_as(size, np.float64) if isinstance(size, Size) else float(size)
+
+
 def log_determinant(factor: Any) -> Any:
     """That of the positive definite matrix with this Cholesky factor."""
     return 2 * np.sum(np.log(np.diagonal(factor, axis1=-2, axis2=-1)), axis=-1)
 
 
 def shaped(x: Any, mean: Any, cov: Any) -> tuple[Array, Array, Array]:
-    """The points [..., d], the mean [d] and the covariance [d, d]."""
+    """The points [..., d], the mean [d] and the covariance [d, d]; a run without dimensions fails."""
     points, spread = (cast_to(array_like(v), np.float64) for v in (x, cov))
     centre = cast_to(array_like(0.0 if mean is None else mean), np.float64)
     size = centre.shape[0] if centre.shape else spread.shape[-1] if spread.shape else 1
@@ -80,4 +88,5 @@ def shaped(x: Any, mean: Any, cov: Any) -> tuple[Array, Array, Array]:
         spread = np.diag(expand_to(spread, (size,)))  # type: ignore[assignment]  # of an Array it is one
     if not points.shape or (len(points.shape) == 1 and isinstance(size, int) and size == 1):
         points = points[..., None]
+    spread = not_empty(spread)
     return points, expand_to(centre, (size,)), spread

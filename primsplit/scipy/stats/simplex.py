@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import dims
+from primsplit.broadcasting import expand_to
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.ufuncs import ELEMENTWISE
-from primsplit.scipy.operands import of_length, traced_double
+from primsplit.scipy.operands import not_empty, of_at_least, of_length, traced_double
 
 
 def _log_beta(alpha: Any) -> Any:
@@ -24,9 +26,12 @@ class Dirichlet:
 
     def logpdf(self, x: Any, alpha: Any) -> Any:
         """The logarithm of the density."""
-        shares, weights = traced_double(x), traced_double(alpha)
-        if shares.shape[0] != weights.shape[0]:
-            shares = np.concatenate([shares, 1 - np.sum(shares, axis=0, keepdims=True)])
+        shares, weights = not_empty(traced_double(x), range(1, np.ndim(x))), not_empty(traced_double(alpha))
+        missing = weights.shape[0] - shares.shape[0]
+        if not dims.same(missing, 0):
+            shares = of_at_least(shares, weights.shape[0] - 1, 0)
+            rest = 1 - np.sum(shares, axis=0, keepdims=True)
+            shares = np.concatenate([shares, expand_to(rest, (missing, *shares.shape[1:]))])
         powers = weights.reshape((-1, *(1,) * (shares.ndim - 1)))
         return np.sum(ELEMENTWISE["xlogy"](powers - 1, shares), axis=0) - _log_beta(weights)
 
@@ -36,18 +41,18 @@ class Dirichlet:
 
     def mean(self, alpha: Any) -> Any:
         """The mean of each share."""
-        weights = traced_double(alpha)
+        weights = not_empty(traced_double(alpha))
         return weights / np.sum(weights)
 
     def var(self, alpha: Any) -> Any:
         """The variance of each share."""
-        weights = traced_double(alpha)
+        weights = not_empty(traced_double(alpha))
         total = np.sum(weights)
         return weights * (total - weights) / (total * total * (total + 1))
 
     def entropy(self, alpha: Any) -> Any:
         """The entropy."""
-        weights = traced_double(alpha)
+        weights = not_empty(traced_double(alpha))
         digamma = ELEMENTWISE["psi"]
         total = np.sum(weights)
         rest = (total - size_as(weights.shape[0], np.float64)) * digamma(total)
@@ -64,7 +69,7 @@ class Multinomial:
 
     def logpmf(self, x: Any, n: Any, p: Any) -> Any:
         """The logarithm of the probability; -inf for what are no counts of this sum."""
-        counts, total, chances = traced_double(x), traced_double(n), traced_double(p)
+        counts, total, chances = traced_double(x), traced_double(n), of_at_least(traced_double(p), 1)
         counts = of_length(counts, chances.shape[-1])
         rest = 1 - np.sum(chances[..., :-1], axis=-1, keepdims=True)
         chances = np.concatenate([chances[..., :-1], rest], axis=-1)

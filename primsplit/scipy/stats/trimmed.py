@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.concretization import literal_size
 from primsplit.lifting import array_like
+from primsplit.numpy.axes import size_as
 from primsplit.scipy.operands import floating
 from primsplit.scipy.signatures import as_scipys
 from primsplit.scipy.stats.samples import count_of, sample
@@ -36,7 +36,7 @@ def _moments(x: Any, inside: Any, axis: Any, *, keepdims: Any, ddof: Any = 0) ->
     count = np.sum(inside, axis=axis, keepdims=True, dtype=x.dtype)
     mean = np.sum(np.where(inside, x, 0.0), axis=axis, keepdims=True) / count
     apart = np.where(inside, x - mean, 0.0)
-    spread = np.sum(apart * apart, axis=axis, keepdims=True) / (count - ddof)
+    spread = np.sum(apart * apart, axis=axis, keepdims=True) / np.where(count > 0, count - ddof, 0.0)
     found = (mean, spread, count)
     return found if keepdims else tuple(np.squeeze(v, axis) for v in found)
 
@@ -81,12 +81,15 @@ def tmax(a: Any, upperlimit: Any, axis: Any, inclusive: Any, keepdims: Any) -> A
 def _inner(a: Any, share: float, axis: Any) -> tuple[Any, Any]:
     """The numbers in order without a share of them at each end, and their axis. Raises ValueError as SciPy does."""
     x, axis = sample(a, axis)
-    count = literal_size(x.shape[axis], "scipy.stats.trim_mean")
-    cut = int(share * count)
-    if 2 * cut > count:
+    if not 0 <= share <= 0.5:
         raise ValueError("Proportion too big.")
-    ordered = np.moveaxis(np.sort(x, axis=axis), axis, 0)[cut : count - cut]
-    return np.moveaxis(ordered, 0, axis), axis
+    count = x.shape[axis]
+    ordered = np.moveaxis(np.sort(x, axis=axis), axis, 0)
+    if isinstance(count, int):
+        cut: Any = int(share * count)
+        return np.moveaxis(ordered[cut : count - cut], 0, axis), axis
+    cut = np.floor(share * size_as(count, np.float64)).astype(np.int64)
+    return np.moveaxis(ordered[cut : size_as(count, np.int64) - cut], 0, axis), axis
 
 
 @as_scipys("scipy.stats")
