@@ -10,6 +10,7 @@ from primsplit.broadcasting import reshape_to
 from primsplit.dims import Dim
 from primsplit.errors import ShapeError
 from primsplit.ir import Type
+from primsplit.numpy.axes import reaching
 from primsplit.numpy.products import computed, operands
 from primsplit.ops import op
 
@@ -19,7 +20,12 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
     """The convolution of two vectors; see `_full` for its cost."""
     a, v = (_vector(x) for x in operands(a, v))
     middle = (dims.minimum(a.shape[0], v.shape[0]) - 1) // 2
-    return _window(computed(_full, a, v), mode, a, v, middle)
+    return _window(all_sums(a, v), mode, a, v, middle)
+
+
+def all_sums(a: Array, v: Array) -> Array:
+    """The convolution of two vectors of one dtype, either of which may be empty."""
+    return computed(_full, a, v)
 
 
 @implements(np.correlate)
@@ -33,13 +39,20 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
     if mode == "same":
         middle = (v.shape[0] - 1) // 2 if a.shape[0] >= v.shape[0] else a.shape[0] // 2
     turned = op.Slice(v, [-1], [-(2**31)], [0], [-1], types=[v.type])
-    return _window(computed(_full, a, turned), mode, a, v, middle)
+    return _window(all_sums(a, turned), mode, a, v, middle)
 
 
 def _vector(x: Array) -> Array:
+    """A vector, of which a run that gives it no elements fails. Raises ShapeError."""
     if len(x.shape) > 1:
         raise ShapeError("convolve and correlate take vectors", place=tracing.user_place())
-    return x if x.shape else op.Unsqueeze(x, [0])
+    if not x.shape:
+        return op.Unsqueeze(x, [0])
+    if dims.same(x.shape[0], 0):
+        error = ShapeError("what is convolved cannot be empty", place=tracing.user_place())
+        error.numpys = ValueError(error.what)
+        raise error
+    return reaching(x, 0, 1)
 
 
 def _full(a: Array, v: Array) -> Array:

@@ -175,7 +175,7 @@ def _gradient_along(x: Array, axis: int, spacing: Any, edge_order: int) -> Array
             f"np.gradient needs {edge_order + 1} elements along axis {axis}, which has {size}",
             place=tracing.user_place(),
         )
-    h = array_like(spacing)
+    h = _one_distance(array_like(spacing))
     h = h if h.ndim == 0 else _of_points(h, size)
     h = h if h.ndim == 0 or h.dtype.kind not in "iu" else cast_to(h, np.float64)
     steps = h if h.ndim == 0 else _column(difference(h, 0), axis, x.ndim)
@@ -189,6 +189,15 @@ def _gradient_along(x: Array, axis: int, spacing: Any, edge_order: int) -> Array
     if edge_order == 2:
         first, last = _second_order_ends(slope, steps, axis)
     return op.Concat(first, inner, last, axis=axis, types=[Type(slope.dtype, x.shape)])
+
+
+def _one_distance(points: Array) -> Array:
+    """The distance of known points that are evenly spaced, which NumPy takes for all; else what is given."""
+    known = points.known()
+    if known is None or known.ndim != 1 or len(known) < 2:
+        return points
+    distances = np.diff(known)
+    return Array(tracing.constant(distances[0])) if (distances == distances[0]).all() else points
 
 
 def _one(x: Array, axis: int, start: int, end: int) -> Array:

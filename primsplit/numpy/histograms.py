@@ -11,8 +11,9 @@ from primsplit.dims import Dim
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.infer import fresh
 from primsplit.ir import Type
-from primsplit.numpy.axes import END, array_like, as_size, slab
+from primsplit.numpy.axes import END, array_like, as_size, size_as, slab
 from primsplit.numpy.cumulative import difference
+from primsplit.numpy.joining import joined_dtype
 from primsplit.numpy.ordering import searchsorted
 from primsplit.numpy.reductions import reduced
 from primsplit.numpy.ufuncs import cast_to
@@ -72,6 +73,9 @@ def _edges(values: Array, bins: Any, range_: Any) -> Array:
         return array_like(np.linspace(low, high, int(bins) + 1, dtype=dtype))
     wide = values if values.type.is_float else cast_to(values, np.float64)
     low, high = op.ReduceMin(wide, keepdims=1), op.ReduceMax(wide, keepdims=1)
+    if not dims.at_least(values.size, 1):  # from 0 to 1 where there are none
+        is_empty = op.Equal(size_as(values.size, np.int64), np.int64(0))
+        low, high = (op.Where(is_empty, np.asarray(end, wide.dtype), x) for end, x in ((0.0, low), (1.0, high)))
     half = op.Where(op.Equal(low, high), np.asarray(0.5, wide.dtype), np.asarray(0.0, wide.dtype))
     low, high = low - half, high + half
     steps = np.linspace(0.0, 1.0, int(bins) + 1).astype(wide.dtype)
@@ -126,7 +130,8 @@ def histogramdd(
     ranges = [None] * count if range is None else list(range)
     if len(each) != count or len(ranges) != count:
         raise ShapeError("bins and range must have one entry for each dimension", place=tracing.user_place())
-    edges = [_edges(c, b, r) for c, b, r in zip(columns, each, ranges, strict=True)]
+    wide = [c if r is None else cast_to(c, np.float64) for c, r in zip(columns, ranges, strict=True)]
+    edges = [_edges(c, b, r) for c, b, r in zip(wide, each, ranges, strict=True)]
     sizes = [e.shape[0] - 1 for e in edges]
     if not all(isinstance(n, int) for n in sizes):
         raise ShapeError("the number of bins must be known", place=tracing.user_place())
@@ -159,7 +164,9 @@ def _check_lengths(columns: list[Array], weights: Any) -> None:
 def _columns(sample: Any) -> list[Array]:
     """The coordinates of the points: the columns of a matrix, or vectors in a list."""
     if isinstance(sample, tuple | list):
-        return [array_like(c) for c in sample]
+        given = [array_like(c) for c in sample]
+        dtype = joined_dtype(given)
+        return [cast_to(c, dtype) for c in given]
     points = array_like(sample)
     if points.ndim != 2 or not isinstance(points.shape[1], int):
         raise ShapeError("a sample is a matrix with a known number of columns", place=tracing.user_place())

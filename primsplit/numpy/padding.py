@@ -88,7 +88,7 @@ def _pad_constant(x: Array, widths: Sequence[tuple[Dim, Dim]], values: Sequence[
         # Every axis is padded: onnxruntime's optimizer moves a Transpose past a Pad of some axes wrongly.
         pads = trace_vector([before for before, _ in widths] + [after for _, after in widths])
         shape = tuple(d + before + after for d, (before, after) in zip(x.shape, widths, strict=True))
-        fill = None if flat[0] == 0 else np.asarray(flat[0]).astype(x.dtype)
+        fill = None if flat[0] == 0 else cast_to(array_like(flat[0]), x.dtype)
         return op.Pad(x, pads, fill, types=[Type(x.dtype, shape)])
     for axis, (pair, margin) in enumerate(zip(widths, values, strict=True)):
         left, right = (

@@ -19,7 +19,7 @@ from primsplit.errors import DtypeError, ShapeError
 from primsplit.ir import BFLOAT16
 from primsplit.lifting import as_array
 from primsplit.numpy.axes import array_like, count_along, delivered, joined_last, many_axes, size_as, with_ones
-from primsplit.numpy.scans import folded
+from primsplit.numpy.scans import folded, lowest
 from primsplit.numpy.ufuncs import cast_to, select
 from primsplit.ops import op
 
@@ -177,7 +177,9 @@ def extremum(which: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
     found = _reduced(which, x, axes, keepdims)
     if not axes:
         return found
-    return _of_whole(which, found, count_along(x, axes)) if x.dtype.kind in "iu" else with_nan(found, x, axes, keepdims)
+    return (
+        _of_whole(which, found, count_along(x, axes)) if x.dtype.kind in "iub" else with_nan(found, x, axes, keepdims)
+    )
 
 
 def _reduced(which: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
@@ -189,11 +191,10 @@ def _reduced(which: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
 
 
 def _of_whole(which: str, found: Array, count: Any) -> Array:
-    """The extremum of so many whole numbers; onnxruntime's of none is that of its 64 bits, or 0."""
+    """The extremum of so many whole numbers or flags; onnxruntime's of none is that of its 64 bits, or 0."""
     if dims.at_least(count, 1):
         return found
-    limits = np.iinfo(found.dtype)
-    of_none = np.asarray(limits.min if which == "max" else limits.max, found.dtype)
+    of_none = np.asarray(lowest(found.dtype, -1 if which == "max" else 1), found.dtype)
     return op.Where(op.Equal(size_as(count, np.int64), np.int64(0)), of_none, found)
 
 

@@ -19,7 +19,7 @@ from primsplit.numpy.keys import as_int64, places_of
 from primsplit.numpy.layout import as_shape, reshape
 from primsplit.numpy.memory_order import order_name
 from primsplit.numpy.repetition import resize
-from primsplit.numpy.ufuncs import Casting, cast_to, select
+from primsplit.numpy.ufuncs import Casting, cast_to, select, wrapped_to
 from primsplit.numpy.writing import fitted
 from primsplit.ops import op
 
@@ -91,11 +91,11 @@ def _column(numbers: Array, axis: int, rank: int) -> Array:
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
     """For each element of `a`, the element of the choice that it numbers."""
     given = [array_like(c) for c in choices]
-    dtype = joined_dtype(given)
+    dtype = _common_dtype(given)
     number = _indices(a, mode, len(given))
     number = as_int64(array_like(number))
     shape = broadcast_shapes(number.shape, *(c.shape for c in given))
-    stacked = op.Concat(*(op.Unsqueeze(expand_to(cast_to(c, dtype), shape), [0]) for c in given), axis=0)
+    stacked = op.Concat(*(op.Unsqueeze(expand_to(wrapped_to(c, dtype), shape), [0]) for c in given), axis=0)
     picked = op.GatherElements(stacked, op.Unsqueeze(expand_to(number, shape), [0]), axis=0)
     return delivered(op.Squeeze(picked, [0]), out)
 
@@ -111,17 +111,18 @@ def select_first(condlist: Sequence[Any], choicelist: Sequence[Any], default: An
     if any(c.dtype != np.bool_ for c in conditions):
         raise DtypeError("the conditions of np.select must be boolean", place=tracing.user_place())
     found = [array_like(c) for c in (*choicelist, default)]
-    strong = [c for c in found if not c.weak]
-    dtype = _weak_dtype(found) if strong else joined_dtype(found)
-    cast = [cast_to(c, dtype) for c in found]
+    dtype = _common_dtype(found)
+    cast = [wrapped_to(c, dtype) for c in found]
     result = cast[-1]
     for condition, choice in zip(reversed(conditions), reversed(cast[:-1]), strict=True):
         result = select(condition, choice, result)
     return result
 
 
-def _weak_dtype(arrays: Sequence[Array]) -> np.dtype[Any]:
+def _common_dtype(arrays: Sequence[Array]) -> np.dtype[Any]:
     """The dtype of arrays and Python numbers together: a number's kind counts, its width does not."""
+    if all(a.weak for a in arrays):
+        return joined_dtype(arrays)
     strong = joined_dtype([a for a in arrays if not a.weak])
     for array in arrays:
         if array.weak and array.dtype != np.bool_:

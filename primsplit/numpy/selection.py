@@ -16,7 +16,7 @@ from primsplit.ir import Value
 from primsplit.lifting import as_array, plain_or_traced
 from primsplit.nested import ScanForm, Walk, element, emit_scan, record
 from primsplit.numpy.axes import array_like, delivered
-from primsplit.numpy.ufuncs import call, call_ufunc, cast_to, elementwise, loop_dtypes
+from primsplit.numpy.ufuncs import call, call_ufunc, cast_to, elementwise, loop_dtypes, wrapped_to
 from primsplit.numpy.units import common_dtype, is_bool, is_whole, same
 from primsplit.ops import op
 from primsplit.passes.compositions.limits import float_limits
@@ -140,7 +140,7 @@ def where(condition: Any, *values: Any) -> Any:
     mask, x, y = cast_to(array_like(condition), np.bool_), array_like(values[0]), array_like(values[1])
     _checked_shapes(mask, x, y)
     dtype = common_dtype(x, y)
-    return op.Where(mask, cast_to(x, dtype), cast_to(y, dtype))
+    return op.Where(mask, wrapped_to(x, dtype), wrapped_to(y, dtype))
 
 
 @implements(np.nan_to_num)

@@ -161,6 +161,6 @@ def reduceat(
 @ufunc_method("outer")
 def outer(ufunc: np.ufunc, a: Any, b: Any, **options: Any) -> Any:
     """`ufunc.outer`: every element of `a` with every element of `b`."""
-    left, right = array_like(a), array_like(b)
+    left, right = (Array(array_like(x).value) for x in (a, b))  # a Python number is an array here
     column = op.Unsqueeze(left, [left.ndim + i for i in range(right.ndim)]) if right.ndim else left
     return ufunc(column, right, **options)

@@ -229,6 +229,11 @@ def cast_to(x: Array, dtype: npt.DTypeLike) -> Array:
     return op.Cast(x, to=wanted)
 
 
+def wrapped_to(x: Array, dtype: npt.DTypeLike) -> Array:
+    """`x` in this dtype, in which Python's integers wrap as others do: as np.where and np.select have it."""
+    return cast_to(Array(x.value), dtype)
+
+
 def check_fits(numbers: "npt.NDArray[Any]", dtype: np.dtype[Any]) -> None:
     """Raise DtypeError where a dtype of integers does not hold these numbers of Python's, as NumPy OverflowError."""
     limits = np.iinfo(dtype)

@@ -17,6 +17,7 @@ from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.complex.products import bilinear
+from primsplit.numpy.convolve import all_sums
 from primsplit.ops import op
 from primsplit.scipy.operands import floating, inexact, not_empty, of_at_least, of_length
 
@@ -41,7 +42,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
 
 
 def _convolved(a: Any, v: Any, mode: str) -> Any:
-    return _cropped(np.convolve(a, v) if a.ndim == 1 else _full(a, v), a, v, mode)
+    return _cropped(all_sums(a, v) if a.ndim == 1 else _full(a, v), a, v, mode)
 
 
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:

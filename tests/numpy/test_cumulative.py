@@ -121,3 +121,9 @@ def test_rows_of_a_running_product_of_symbolic_size_are_a_batch() -> None:
         x = np.linspace(0.5, 2.0, size)
         rows = np.tril(np.divide.outer(np.cumprod(x), x))
         np.testing.assert_allclose(program(x), rows, rtol=1e-12)
+
+
+def test_a_slope_at_evenly_spaced_points_is_one_of_its_neighbours_alone() -> None:
+    x = np.array([1.0, 2.0, np.nan, 4.0, 7.0])
+    for points in (np.arange(5) * 0.5, np.array([0.0, 1, 3, 4, 9])):
+        check_agrees(lambda x, p=points: np.gradient(x, p), x, symbolic=False)

@@ -47,3 +47,15 @@ def test_points_and_weights_of_a_histogram_are_not_repeated() -> None:
             ps.trace(np.histogram2d, *given)
     with pytest.raises(ValueError, match="The weights and list don't have the same length"):
         ps.trace(lambda x, y, w: np.histogram2d(x, y, weights=w), DATA, DATA, DATA[:1])
+
+
+def test_the_bins_of_nothing_go_from_0_to_1() -> None:
+    check_agrees(lambda x: np.histogram(x, 4), np.zeros(0))
+    check_agrees(lambda x: np.histogram_bin_edges(x, 4), np.zeros(0, np.float32))
+
+
+@pytest.mark.parametrize("ends", [None, [[0, 5], [0, 5]], [None, [0, 5]]])
+def test_edges_have_the_dtype_of_all_coordinates_and_of_a_range_float64(ends: Any) -> None:
+    for one, other in [("float32", "float32"), ("float32", "float64"), ("uint8", "float32")]:
+        x, y = np.arange(5).astype(one), np.arange(5)[::-1].astype(other)
+        check_agrees(lambda x, y: np.histogram2d(x, y, 3, range=ends), x, y)

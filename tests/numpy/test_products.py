@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import PrimsplitError
+from primsplit.errors import PrimsplitError, RunError, ShapeError
 from tests.numpy.agreement import check_grads
 from tests.versions import is_since
 
@@ -174,3 +174,13 @@ def test_a_path_of_products_is_numpys() -> None:
 
     given = arrays([(4, 3), (3, 5), (5, 2)])
     np.testing.assert_allclose(ps.trace(chained, *given)(*given), given[0] @ given[1] @ given[2], rtol=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(0, 2), (2, 0), (0, 0)])
+@pytest.mark.parametrize("function", [np.convolve, np.correlate])
+def test_nothing_is_not_convolved(function: Callable[..., Any], sizes: tuple[int, int]) -> None:
+    a, v = np.zeros(sizes[0]), np.zeros(sizes[1])
+    with pytest.raises(ShapeError, match="cannot be empty"):
+        ps.trace(function, a, v)
+    with pytest.raises(RunError):
+        ps.trace(function, ps.spec("float64", ["N"]), ps.spec("float64", ["M"]))(a, v)

@@ -201,3 +201,12 @@ def test_a_product_of_sizes_is_known_where_it_is_traced() -> None:
 
     assert ps.trace(flat, ps.spec("float64", ["N", "M"])).block.results[0].type.shape is not None
     check_agrees(flat, np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 2), (2, 0), (3,)])
+def test_an_extremum_of_no_flags_is_where_it_begins(shape: tuple[int, ...]) -> None:
+    flags = np.ones(shape, bool)
+    check_agrees(lambda x: (np.max(x, 0, initial=False), np.max(x, initial=True), np.min(x, 0, initial=False)), flags)
+    check_agrees(
+        lambda x: (np.min(x, initial=True), np.max(x, initial=False, where=~x), np.nanmin(x, initial=True)), flags
+    )

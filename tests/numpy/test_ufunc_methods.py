@@ -127,3 +127,8 @@ def test_nothing_accumulates_to_nothing_and_has_no_difference() -> None:
 def test_what_cannot_be_reordered_is_reduced_along_one_axis_as_in_numpy() -> None:
     with pytest.raises(ValueError, match="not reorderable"):
         ps.trace(lambda x: np.subtract.reduce(x, axis=(0, 1)), M)
+
+
+def test_a_number_in_an_outer_product_is_an_array() -> None:
+    check_agrees(lambda x: (np.multiply.outer(x, 2.5), np.add.outer(1, x)), np.arange(3, dtype=np.float32))
+    check_agrees(lambda x: np.subtract.outer(x, 300), np.arange(3, dtype=np.int8))
