@@ -72,9 +72,12 @@ class UserFile:
 
     @property
     def examples_of(self) -> str:
-        """The main function, where the file has `example_inputs()` for that and this is another; "" elsewhere."""
+        """The main function, where the file has `example_inputs()` for that and this takes others; "" elsewhere."""
         main = getattr(self.module, "main", None)
         if self.is_main or main is None or not hasattr(self.module, "example_inputs"):
+            return ""
+        function = getattr(self.module, main, None) if isinstance(main, str) else main
+        if callable(function) and _parameters(function) == _parameters(self.function):
             return ""
         return main if isinstance(main, str) else str(getattr(main, "__name__", "main"))
 
@@ -104,6 +107,10 @@ class UserFile:
                 place=defined_at(make),
                 cure=f"Return a tuple with one value for each of {self.name}'s arguments, or a dict by their names.",
             ) from None
+
+
+def _parameters(function: Function) -> list[str]:
+    return list(inspect.signature(function).parameters)
 
 
 def read_target(target: str) -> tuple[str, str | None]:

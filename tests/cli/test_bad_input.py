@@ -402,9 +402,9 @@ GOOD = "def loss(x): return (x * x).sum()\n"
 def test_examples_of_the_main_function_are_told_where_another_lacks_a_spec(
     primsplit: Callable[..., Any], model: Callable[..., Path]
 ) -> None:
-    path = model(f'main = "loss"\n{GOOD}def other(x): return x.sum()\ndef example_inputs(): return (2.0,)\n')
+    path = model(f'main = "loss"\n{GOOD}def other(z): return z.sum()\ndef example_inputs(): return (2.0,)\n')
     done = primsplit("export", f"{path}:other")
-    assert "other has no spec for its parameter x" in done.error
+    assert "other has no spec for its parameter z" in done.error
     assert "the file's example_inputs() is for loss" in done.error
     assert "write example_inputs()" not in done.error
 

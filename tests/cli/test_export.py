@@ -67,14 +67,16 @@ def test_a_file_of_a_package_may_import_relatively(primsplit: Callable[..., Any]
     assert slope == 3.0
 
 
-def test_an_example_serves_each_function_that_takes_it_where_none_is_the_main_one(
-    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+@pytest.mark.parametrize("main", ["", "main = 'first'"], ids=["without a main one", "the main one's"])
+def test_an_example_serves_each_function_that_takes_it(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path, main: str
 ) -> None:
-    path = model("""
+    path = model(f"""
+        {main}
         def first(x, y): return x * y
         def second(x, y): return x / y
         def third(z): return z * z
-        def example_inputs(): return {"x": 2.0, "y": 3.0}
+        def example_inputs(): return {{"x": 2.0, "y": 3.0}}
     """)
     for name in ("first", "second"):
         assert primsplit("export", f"{path}:{name}", "--onnx", tmp_path / "out.onnx").status == 0
