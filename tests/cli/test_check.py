@@ -256,6 +256,29 @@ def test_a_minimum_is_as_far_from_numpys_as_scipys_search_ends_sooner(
     assert (row["verdict"], row["note"]) == (verdict, "SciPy's own search ends sooner")
 
 
+EQUATION = """
+import numpy as np
+from scipy.integrate import odeint, solve_ivp
+
+def loss(k):
+    turn = lambda t, y: np.stack([y[1], -k * y[0]])
+    odes = odeint(turn, [1.0, 0.0], np.linspace(0.0, 3.0, 5), tfirst=True)[:, 0]
+    return odes + solve_ivp(turn, (0, 3.0), [1.0, 0.0], "METHOD", np.linspace(0.5, 3.0, 5)).y[0]
+
+def example_inputs():
+    return (2.0,)
+"""
+
+
+@pytest.mark.parametrize(("method", "verdict"), [("RK45", "ok"), ("LSODA", "unclear")])
+def test_an_equation_is_as_far_from_numpys_as_other_steps_explain(
+    primsplit: Callable[..., Any], model: Callable[..., Path], method: str, verdict: str
+) -> None:
+    told = primsplit("check", model(EQUATION.replace("METHOD", method)), "--json").json
+    row = next(r for r in told["rows"] if r["name"] == "y")
+    assert (row["verdict"], row["note"]) == (verdict, "SciPy takes other steps")
+
+
 def test_values_that_are_not_finite_are_not_called_ok(
     primsplit: Callable[..., Any], model: Callable[..., Path]
 ) -> None:

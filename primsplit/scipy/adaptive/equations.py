@@ -63,7 +63,7 @@ def solve_ivp(
         options.get("first_step"),
     )
     f = _slopes(with_args(fun, tuple(args) if isinstance(args, list) else args or ()))
-    steps = integrate(f, span, y0, _tableau(METHODS[method]), control)
+    steps = integrate(f, span, y0, _tableau(METHODS[method]), control, is_scipys=METHODS[method] == method)
     reached = np.concatenate([np.reshape(span[0], (1,)), steps.ends])
     is_done = reached[-1] == span[1]
     sol = (lambda t: _between(steps, span, y0, t)) if dense_output else None
@@ -118,7 +118,8 @@ def odeint(
     rtol, atol = (1.49012e-9 if given is None else np.asarray(given) / 10 for given in (rtol, atol))
     control = Control(rtol, atol, hmax or np.inf, h0 or None)
     span = (times[0], times[-1])
-    found = between(integrate(f, span, y0, _tableau("RK45"), control), span, y0, times)
+    steps = integrate(f, span, y0, _tableau("RK45"), control, is_scipys=False)
+    found = between(steps, span, y0, times)
     return np.concatenate([y0[None], found[1:]])
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.branching.exploring import scalar_condition
-from primsplit.calls.primitive import stop_gradient
+from primsplit.calls.primitive import primitive, stop_gradient
 from primsplit.control.bodies import as_loop, record_body
 from primsplit.control.scanning import scan
 from primsplit.control.structure import arrays_of
@@ -51,10 +51,22 @@ class Steps(NamedTuple):
     polynomials: Any
 
 
-def integrate(f: Function, span: tuple[Any, Any], y0: Array, method: Tableau, control: Control) -> Steps:
-    """The steps from the start of `span` to its end, or to where they become too short."""
+@primitive
+def other_steps(fractions: Any) -> Any:
+    """Where steps end that are others than those of the function of SciPy's that they stand for."""
+    return fractions
+
+
+def integrate(
+    f: Function, span: tuple[Any, Any], y0: Array, method: Tableau, control: Control, *, is_scipys: bool = True
+) -> Steps:
+    """The steps from the start of `span` to its end, or to where they become too short.
+
+    `is_scipys` is False where the user's call takes those of another method.
+    """
     start, end = span
     fractions = stop_gradient(_fractions(f, span, y0, method, control))
+    fractions = fractions if is_scipys else other_steps(fractions)
     ends = start + (end - start) * fractions
     before = np.concatenate([np.reshape(start, (1,)), ends])[:-1]
 
