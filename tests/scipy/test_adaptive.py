@@ -77,6 +77,35 @@ def test_at_coarse_tolerances_the_gradient_is_as_near_to_the_exact_one_as_the_so
     assert float(gradient[0]) == pytest.approx(-2 * exact, rel=5e-3)
 
 
+def kinetics(t: Any, y: Any, p: Any) -> Any:
+    """Robertson's reactions, forced by the time, whose rates are eight powers of ten apart."""
+    first, second, third = 0.04 * p[0] * y[0], 1e4 * p[1] * y[1] * y[2], 3e7 * y[1] ** 2
+    return [second - first + 0.1 * np.cos(t), first - second - third, third]
+
+
+STIFF: dict[str, Callable[[Any], Any]] = {
+    "to the end": lambda p: solve_ivp(kinetics, (0, 40), [1.0, 0.0, 0.0], "Radau", args=(p,), **FINE).y[[0, 2], -1],
+    "at times": lambda p: solve_ivp(kinetics, (0, 40), [1.0, 0.0, 0.0], "BDF", [1.0, 20.0, 33.0], args=(p,), **FINE).y[
+        0
+    ],
+    "that is not": lambda p: solve_ivp(prey, (0, 3), p, "Radau", dense_output=True, args=(p,), **FINE).sol(1.2),
+}
+
+
+@pytest.mark.parametrize("name", STIFF)
+def test_a_stiff_equation_is_solved_with_its_gradient(name: str) -> None:
+    """Against Radau's steps at tolerances that leave SciPy and the differences eight digits."""
+    function = STIFF[name]
+    check_grads(lambda p: function(p), P, order=1, symbolic=False, tolerance=1e-5, value_tolerance=1e-7)
+
+
+def test_a_stiff_equation_takes_few_steps() -> None:
+    def steps(p: Any) -> Any:
+        return solve_ivp(kinetics, (0, 40), [1.0, 0.0, 0.0], "Radau", args=(p,), rtol=1e-6, atol=1e-9).t
+
+    assert len(ps.trace(steps, P)(P)) < 400
+
+
 def test_steps_and_outcome_are_scipys() -> None:
     def function(p: Any) -> Any:
         found = solve_ivp(prey, (0, 4), p, args=(p,))
@@ -124,10 +153,13 @@ def test_solutions_have_first_and_second_derivatives_at_every_size() -> None:
     def solved(y: Any) -> Any:
         return solve_ivp(lambda t, y: -y * y[::-1], (0, 0.5), y, **FINEST).y[:, -1]
 
+    def implicit(y: Any) -> Any:
+        return solve_ivp(lambda t, y: -y * y[::-1] * np.exp(-t), (0, 0.5), y, "Radau", **FINE).y[:, -1]
+
     def stepped(y: Any) -> Any:
         return odeint(lambda y, t: -y * y[::-1], y, [0.0, 0.5], **FINEST)[-1]
 
-    for function in (solved, stepped):
+    for function in (solved, implicit, stepped):
         check_grads(function, START, value_tolerance=1e-9)
 
 
@@ -159,7 +191,7 @@ def test_an_estimate_of_the_error_is_beside_the_integral() -> None:
 
 def test_what_there_is_no_form_of_is_told_at_the_users_line() -> None:
     functions: list[Any] = [
-        lambda p: solve_ivp(prey, (0, 1), p, method="Radau", args=(p,)).y,
+        lambda p: solve_ivp(prey, (0, 1), p, method="Adams", args=(p,)).y,
         lambda p: solve_ivp(prey, (0, 1), p, args=(p,), events=lambda t, y, p: y[0]).y,
     ]
     for function in functions:

@@ -11,12 +11,13 @@ from primsplit.array import unsupported
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.scipy.adaptive.runge_kutta import Control, Function, Steps, Tableau, between, integrate
+from primsplit.scipy.adaptive.rosenbrock import Rodas
+from primsplit.scipy.adaptive.runge_kutta import Control, Function, Method, Steps, Tableau, between, integrate
 from primsplit.scipy.operands import with_args
 
 __all__ = ["odeint", "solve_ivp"]
 
-METHODS = {"RK45": "RK45", "RK23": "RK23", "DOP853": "RK45", "LSODA": "RK45"}
+METHODS = {"RK45": "RK45", "RK23": "RK23", "DOP853": "RK45", "LSODA": "RK45", "BDF": "Rodas", "Radau": "Rodas"}
 """The methods that there are, and those that stand for others, with their tolerances."""
 
 
@@ -46,15 +47,18 @@ def solve_ivp(
 ) -> Solution:
     """y' = fun(t, y) from y0 on, by SciPy's steps of "RK45" or "RK23"; "DOP853" and "LSODA" are taken as the first.
 
+    "BDF" and "Radau", for stiff equations, are taken as the steps of `Rodas`, with the Jacobian of `fun` itself.
+
     The sizes of the steps have no derivative: the gradient is as near to that of the exact solution as the solution is
     to it, and differences of the computed solution, whose steps change too, may miss both by as much. A smaller `rtol`
     brings all three together.
 
-    Raises UnsupportedFunction for the methods of stiff equations, and for events.
+    Raises UnsupportedFunction for other methods, and for events.
     """
-    if method not in METHODS or events is not None:
-        what = "events" if events is not None else f"method={method!r}"
-        raise unsupported(f"scipy.integrate.solve_ivp with {what}")
+    if events is not None:
+        raise unsupported("scipy.integrate.solve_ivp with events")
+    if method not in METHODS:
+        raise unsupported(f"scipy.integrate.solve_ivp with method={method!r}, which is none of {', '.join(METHODS)},")
     span, y0 = (_number(t_span[0]), _number(t_span[1])), _vector(y0)
     control = Control(
         np.maximum(options.get("rtol", 1e-3), 100 * np.finfo(np.float64).eps),
@@ -63,7 +67,8 @@ def solve_ivp(
         options.get("first_step"),
     )
     f = _slopes(with_args(fun, tuple(args) if isinstance(args, list) else args or ()))
-    steps = integrate(f, span, y0, _tableau(METHODS[method]), control, is_scipys=METHODS[method] == method)
+    taken: Method = Rodas() if METHODS[method] == "Rodas" else _tableau(METHODS[method])
+    steps = integrate(f, span, y0, taken, control, is_scipys=METHODS[method] == method)
     reached = np.concatenate([np.reshape(span[0], (1,)), steps.ends])
     is_done = reached[-1] == span[1]
     sol = (lambda t: _between(steps, span, y0, t)) if dense_output else None

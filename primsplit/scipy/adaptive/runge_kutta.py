@@ -1,11 +1,11 @@
-"""Explicit Runge-Kutta steps whose size follows the error, as scipy.integrate takes them.
+"""Steps whose size follows the error, as scipy.integrate takes them, and its explicit Runge-Kutta methods.
 
 Which steps are taken is found first, in a Loop without a gradient; the steps that were accepted are then taken again,
 in a Scan, which has one. So a step that failed has no part in the gradient, whatever it computed.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -33,6 +33,36 @@ class Tableau(NamedTuple):
     P: Any
     error_estimator_order: int
 
+    def taken(self, f: Function, t: Any, y: Array, slope: Array, h: Any) -> "Taken":
+        """One step of size `h` from `y` at `t`, where the slope is known."""
+        stages = _stages(f, t, y, slope, h, self)
+        return Taken(
+            y + h * _weighed(stages[:-1], self.B),
+            stages[-1],
+            lambda: _weighed(stages, self.E) * h,
+            lambda: np.stack([_weighed(stages, column) for column in self.P.T], axis=-1),
+        )
+
+
+class Taken(NamedTuple):
+    """A step: y and the slope at its end, the error there, and the polynomial in between [n, degree], over its size."""
+
+    y: Any
+    slope: Any
+    error: Callable[[], Any]
+    polynomial: Callable[[], Any]
+
+
+class Method(Protocol):
+    """How a step is taken; the error is of the order of the step to the power of `error_estimator_order` + 1."""
+
+    @property
+    def error_estimator_order(self) -> int:
+        """The order of the solution that the error is that of."""
+
+    def taken(self, f: Function, t: Any, y: Array, slope: Array, h: Any) -> Taken:
+        """One step of size `h` from `y` at `t`, where the slope is known."""
+
 
 class Control(NamedTuple):
     """What the steps are held to."""
@@ -58,7 +88,7 @@ def other_steps(fractions: Any) -> Any:
 
 
 def integrate(
-    f: Function, span: tuple[Any, Any], y0: Array, method: Tableau, control: Control, *, is_scipys: bool = True
+    f: Function, span: tuple[Any, Any], y0: Array, method: Method, control: Control, *, is_scipys: bool = True
 ) -> Steps:
     """The steps from the start of `span` to its end, or to where they become too short.
 
@@ -73,10 +103,8 @@ def integrate(
     def step(carry: Any, times: Any) -> Any:
         y, slope = carry
         t, until = times
-        stages = _stages(f, t, y, slope, until - t, method)
-        y = y + (until - t) * _weighed(stages[:-1], method.B)
-        polynomial = np.stack([_weighed(stages, column) for column in method.P.T], axis=-1)
-        return (y, stages[-1]), (y, polynomial)
+        found = method.taken(f, t, y, slope, until - t)
+        return (found.y, found.slope), (found.y, found.polynomial())
 
     _, (y, polynomials) = scan(step, (y0, f(start, y0)), (before, ends))
     return Steps(ends, y, polynomials)
@@ -110,7 +138,7 @@ def _stages(f: Function, t: Any, y: Array, slope: Array, h: Any, method: Tableau
     return [*stages, f(t + h, y + h * _weighed(stages, method.B))]
 
 
-def _fractions(f: Function, span: tuple[Any, Any], y0: Array, method: Tableau, control: Control) -> Any:
+def _fractions(f: Function, span: tuple[Any, Any], y0: Array, method: Method, control: Control) -> Any:
     """Where the steps that are accepted end, as fractions of the span."""
     start, end = span
     direction = np.sign(end - start)
@@ -123,17 +151,16 @@ def _fractions(f: Function, span: tuple[Any, Any], y0: Array, method: Tableau, c
         ahead = t + direction * size
         ahead = np.where(direction * (ahead - end) > 0, end, ahead)
         h = ahead - t
-        stages = _stages(f, t, y, slope, h, method)
-        y_ahead = y + h * _weighed(stages[:-1], method.B)
-        scale = control.atol + np.maximum(np.abs(y), np.abs(y_ahead)) * control.rtol
-        error = _norm(_weighed(stages, method.E) * h / scale)
+        found = method.taken(f, t, y, slope, h)
+        scale = control.atol + np.maximum(np.abs(y), np.abs(found.y)) * control.rtol
+        error = _norm(found.error() / scale)
         is_good = error < 1
         factor = 0.9 * np.maximum(np.where(np.isnan(error), np.inf, error), TINY) ** exponent
         factor = np.where(is_good, np.minimum(factor, np.where(is_again, 1.0, 10.0)), np.maximum(factor, 0.2))
         size = np.abs(h) * factor
         # A step that is too short ends the search: it is never taken again.
         size = np.where(~is_good & (size < least), 0.0, size)
-        moved = (np.where(is_good, a, b) for a, b in ((ahead, t), (y_ahead, y), (stages[-1], slope)))
+        moved = (np.where(is_good, a, b) for a, b in ((ahead, t), (found.y, y), (found.slope, slope)))
         return (*moved, size, ~is_good), (ahead, is_good)
 
     def goes_on(carry: Any) -> Any:
