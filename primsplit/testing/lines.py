@@ -24,6 +24,8 @@ ROUNDINGS = 4
 ROUNDS = "within rounding"
 
 STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
+FINE_STEPS = (3e-6, 1e-6, 3e-7, 1e-7)
+"""Steps that only tell of a derivative that meets them: rounding leaves them few digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ def compared(found: Array, function: Function, point: list[Array], along: list[A
         return Line(relative, "ok", ROUNDS)
     if _is_subgradient(function, point, along, found, best, tolerance * size):
         return Line(0.0, "ok", "at a kink")
+    if (fine := _met_by(function, point, along, found, errors)) is not None:
+        return fine
     if not doubt <= tolerance * size:
         return Line(relative if np.isfinite(relative) else np.inf, "unclear", "the differences do not settle")
     worst = np.unravel_index(np.argmax(np.abs(found - best)), best.shape)
@@ -95,6 +99,18 @@ def _settled(
             break
         previous = now
     return best, doubt, step
+
+
+def _met_by(function: Function, point: list[Array], along: list[Array], found: Array, errors: Errors) -> Line | None:
+    """The result where fine differences meet a derivative that is not 0: longer ones reach beyond a jump nearby."""
+    size = max(errors.size, _largest(found))
+    for step in FINE_STEPS if _largest(found) else ():
+        noise = 50 * np.finfo(np.float64).eps * errors.height / step
+        (fine,) = derivatives(lambda moved: [function(moved)], point, along, step)
+        error = _largest(found - fine)
+        if noise <= errors.tolerance * size and error <= errors.tolerance * size:
+            return Line(error / size, "ok", f"at steps of {step:.0e}")
+    return None
 
 
 def _is_subgradient(

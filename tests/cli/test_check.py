@@ -235,6 +235,17 @@ def test_a_convention_at_a_kink_is_no_error_and_is_told(
     assert done.json["rows"][1]["note"] == "at a kink"
 
 
+@pytest.mark.parametrize(("factor", "verdict"), [(3.0, "ok"), (3.001, "unclear")])
+def test_a_gradient_beside_a_jump_is_right_where_fine_differences_meet_it(
+    primsplit: Callable[..., Any], model: Callable[..., Path], factor: float, verdict: str
+) -> None:
+    text = _with(factor, 1).replace("np.linspace(0.5, 2.0, 1)", "np.array([1.0])").replace("np.sin(t)", "1.0")
+    path = model(text.replace("cube(x) *", "np.where(x > 1.000015, cube(x) + 0.01, cube(x)) *"))
+    done = primsplit("check", path, "--wrt", "x", "--json")
+    row = next(r for r in done.json["rows"] if r["name"] == "d_x")
+    assert (row["verdict"], "at steps of" in row["note"]) == (verdict, verdict == "ok")
+
+
 SEARCH = """
 import numpy as np
 from scipy.optimize import minimize
