@@ -26,7 +26,7 @@ with lasting():
     from primsplit.lifting import param
     from primsplit.numpy.namespace import NAMESPACE
     from primsplit.programs.caching import cached
-    from primsplit.programs.compiled import grad, value_and_grad, vjp, vmap
+    from primsplit.programs.compiled import grad, value_and_grad, vmap
     from primsplit.programs.derivatives import (
         derivative,
         hessian,
@@ -45,6 +45,7 @@ with lasting():
     from primsplit.programs.loading import load
     from primsplit.programs.modes import export
     from primsplit.programs.program import Program
+    from primsplit.programs.pulled import vjp
     from primsplit.specs import spec
     from primsplit.states import state
     from primsplit.tangents.frules import frule

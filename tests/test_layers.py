@@ -75,7 +75,7 @@ LAYERS: list[list[str]] = [
     ["programs.loading"],
     ["programs.storing"],
     ["programs.compiled"],
-    ["export", "programs.caching", "programs.guarding", "programs.pushed"],
+    ["export", "programs.caching", "programs.guarding", "programs.pulled", "programs.pushed"],
     ["programs.derivatives", "programs.modes", "programs.elementwise_forward", "nests.nest"],
     ["onnxio", "runtime", "audit"],
     ["userfile", "programs.arguments", "coverage", "domains", "testing"],

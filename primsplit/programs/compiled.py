@@ -18,12 +18,12 @@ from primsplit.once import Turns
 from primsplit.programs.examples import Way
 from primsplit.programs.labels import takes
 from primsplit.programs.looks import leaf_key, look_of
-from primsplit.programs.out import filled, refuse_traced
+from primsplit.programs.out import refuse_traced
 from primsplit.programs.prepared import Prepared
 from primsplit.programs.program import Program
 from primsplit.programs.trace_program import Branches, check_option, trace_program
 from primsplit.rules.table import Epoch
-from primsplit.transforms import value_and_gradient, vector_jacobian
+from primsplit.transforms import value_and_gradient
 from primsplit.transforms.gradient import Wrt
 from primsplit.transforms.vmap import Axes, batched_call
 from primsplit.unchanged import Unchanged
@@ -152,6 +152,20 @@ class Compiled(FunctionLike):
             programs = known.programs if known is not None and is_same else Limited(CACHE_SIZE)
             known = self.known = Known(read, unchanged, Epoch.count, programs)
         return known
+
+    def checks_reads(self, what: str) -> Callable[[], None]:
+        """A check that raises SpecError where the function reads something else than now, when `what` is made of it."""
+        read = self._known().read
+
+        def check() -> None:
+            if self._known().read != read:
+                raise SpecError(
+                    f"what {getattr(self.of, '__name__', 'the function')} reads has changed since {what} was made",
+                    place=tracing.user_place(),
+                    cure=f"Make {what} anew, or pass what changes as an argument.",
+                )
+
+        return check
 
     def clear(self) -> None:
         """Forget every program."""
@@ -342,57 +356,3 @@ def vmap(function: Function, in_axes: Axes = 0, out_axes: Axes = 0, *, branches:
         return batched_call(function, args, named, in_axes, out_axes)
 
     return Batched(batch_of, function, branches=branches)
-
-
-def vjp(
-    function: Function, *args: Any, wrt: Wrt | None = None, branches: Branches = "explore", **named: Any
-) -> tuple[Any, Function]:
-    """`f(*args)` and its pullback: a function from a cotangent of the result to those of the arguments.
-
-    By default the cotangents of all positional arguments, as a tuple; of those that `wrt` names, where it does: of one,
-    or of several as a tuple. A cotangent has the structure, shapes and dtypes of the result; that of a complex array is
-    dL/dRe z + i dL/dIm z, so that pairs are Re(conj(cotangent) * tangent). The pullback may be called repeatedly, on
-    arrays also as `pullback(cotangent, out=arrays)`, which writes into arrays nested like its result. `branches` is
-    that of `value_and_grad`. Raises SpecError, ShapeError or DtypeError for a cotangent that does not fit, DtypeError
-    for an argument that is not floating point, MissingRule where an operator has no derivative.
-    What `f` writes to a state is kept once, when `f` is run; the pullback is that of the states before it.
-
-    >>> y, pullback = ps.vjp(np.multiply, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
-    >>> [x.tolist() for x in pullback(np.ones(2))]
-    [[3.0, 4.0], [1.0, 2.0]]
-    """
-    asked: Wrt = tuple(range(len(args))) if wrt is None else wrt
-    if tracing.is_recording() or _is_traced(args, named):
-        return vector_jacobian(function, args, named, asked)
-    primal, pulled = _vjp_programs(Same(function), asked if isinstance(asked, int | str) else tuple(asked), branches)
-    result = primal(*args, **named)
-    if not primal.keeps_states:
-
-        def pullback(cotangent: Any, *, out: Any = None) -> Any:
-            given = (cotangent, *args)
-            return pulled(*given, **named) if out is None else pulled.run_into(out, *given, **named)
-
-        return result, pullback
-    # A run writes the next value of a state beside the one that it reads, which is there until the run after it.
-    states = primal.program(*args, **named).states
-    then = {c.state: c.state.buffers[c.output is not None].copy() for c in states}
-
-    def at_states(cotangent: Any, *, out: Any = None) -> Any:
-        given = (cotangent, *args)
-        found = pulled.answered(lambda program: program.run_at(then, *given, **named), given, named)
-        return found if out is None else filled(out, found, "the pullback")
-
-    return result, at_states
-
-
-@functools.lru_cache(CACHE_SIZE)
-def _vjp_programs(of: Same, wrt: Wrt, branches: Branches) -> tuple[Compiled, Compiled]:
-    """The function, and its pullback as a function of the cotangent and the arguments, each traced once a signature."""
-    function: Function = of.value
-
-    def pulled(cotangent: Any, *args: Any, **named: Any) -> Any:
-        _, pullback = vector_jacobian(function, args, named, wrt)
-        return pullback(cotangent)
-
-    own = operator.itemgetter(slice(1, None))
-    return Compiled(function, function, branches=branches), Compiled(pulled, function, own=own, branches=branches)

@@ -144,7 +144,8 @@ class PushedProgram:
         arrays = dict(zip(program.given_names, program.check_arrays(program.bind(tuple(primals), {})), strict=True))
         arrays |= {c.input: c.state.now.copy() for c in program.states}
         known = arrays | run_carrying(forward.session(), program.states, forward.outputs, arrays)
-        kept = {name: known[name] for name in linear.inputs if name in known}
+        shared = {*arrays, *program.outputs}  # the caller's too, who may write to them
+        kept = {name: known[name].copy() if name in shared else known[name] for name in linear.inputs if name in known}
         leaves, spec = trees.in_parts(tuple(primals))
         moved = [arrays[program.inputs[i]] for i in self.pushed.wrt]
         is_flat = spec == trees.flatten((0.0,) * len(moved))[1] and self.pushed.wrt == tuple(range(len(moved)))

@@ -1,0 +1,129 @@
+"""`vjp` on arrays: the value, and a pullback that stays what it was whatever is written to afterwards."""
+
+import functools
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing, trees
+from primsplit.array import Array
+from primsplit.fingerprint import Same
+from primsplit.programs.compiled import CACHE_SIZE, Arguments, Compiled, Function
+from primsplit.programs.looks import look_of
+from primsplit.programs.out import filled
+from primsplit.programs.program import ARRAY, Program
+from primsplit.programs.trace_program import Branches
+from primsplit.transforms import vector_jacobian
+from primsplit.transforms.gradient import Wrt
+
+
+def vjp(
+    function: Function, *args: Any, wrt: Wrt | None = None, branches: Branches = "explore", **named: Any
+) -> tuple[Any, Function]:
+    """`f(*args)` and its pullback: a function from a cotangent of the result to those of the arguments.
+
+    By default the cotangents of all positional arguments, as a tuple; of those that `wrt` names, where it does: of one,
+    or of several as a tuple. A cotangent has the structure, shapes and dtypes of the result; that of a complex array is
+    dL/dRe z + i dL/dIm z, so that pairs are Re(conj(cotangent) * tangent). The pullback may be called repeatedly, on
+    arrays also as `pullback(cotangent, out=arrays)`, which writes into arrays nested like its result. It is that of the
+    arguments as they were, and of what `f` read then, states among it; what `f` writes to a state is kept once, when
+    `f` is run. `branches` is that of `value_and_grad`. Raises SpecError, ShapeError or DtypeError for a cotangent that
+    does not fit, DtypeError for an argument that is not floating point, MissingRule where an operator has no
+    derivative, and SpecError for a cotangent of other dtypes or structure once something that `f` reads has changed.
+
+    >>> y, pullback = ps.vjp(np.multiply, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    >>> [x.tolist() for x in pullback(np.ones(2))]
+    [[3.0, 4.0], [1.0, 2.0]]
+    """
+    asked: Wrt = tuple(range(len(args))) if wrt is None else wrt
+    if tracing.is_recording() or any(isinstance(leaf, Array) for leaf in trees.flatten((args, named))[0]):
+        return vector_jacobian(function, args, named, asked)
+    primal, pulled = _vjp_programs(Same(function), asked if isinstance(asked, int | str) else tuple(asked), branches)
+    args, named = _typed(function, args, named)
+    result = primal(*args, **named)
+    made = _AtStates if primal.keeps_states else _Pullback
+    return result, made(primal, pulled, result, *trees.owned((args, named)))
+
+
+def _typed(function: Function, args: Arguments, named: dict[str, Any]) -> tuple[Arguments, dict[str, Any]]:
+    """The arguments; a Program's with Python's numbers as arrays of the dtypes of its inputs."""
+    leaves, spec = trees.flatten((args, named))
+    if not isinstance(function, Program) or spec != function.arguments:
+        return args, named
+    types = (function.types[i] for i in function.given)
+    pairs = [(x, next(types) if s is ARRAY else None) for x, s in zip(leaves, function.static, strict=True)]
+    typed = [np.asarray(x, t.dtype) if t is not None and type(x) in {float, int} else x for x, t in pairs]
+    result: tuple[Arguments, dict[str, Any]] = trees.unflatten(spec, typed)
+    return result
+
+
+class _Pullback:
+    """The pullback at arguments that nobody else writes to.
+
+    It is recorded when it is made, for cotangents of the result's dtypes and shapes, so that what the function reads
+    may change. One that is recorded by its branches is recorded when it is called, as is that of other cotangents.
+    """
+
+    def __init__(
+        self, primal: Compiled, pulled: Compiled, result: Any, args: Arguments, named: Mapping[str, Any]
+    ) -> None:
+        self.pulled = pulled
+        self.args = args
+        self.named = dict(named)
+        self.number = result.dtype if isinstance(result, np.ndarray) and result.shape == () else None
+        self.check = primal.checks_reads("the pullback")
+        self.look: Any = None
+        if not pulled.is_guarded:
+            self.program = pulled.program(result, *args, **named)
+            self.run = self.program.runner()
+            self.look = look_of((result, *args), self.named)[1]
+
+    def __call__(self, cotangent: Any, *, out: Any = None) -> Any:
+        """The cotangents of the arguments."""
+        if type(cotangent) is float and self.number is not None:
+            cotangent = np.asarray(cotangent, self.number)
+        given = (cotangent, *self.args)
+        leaves, look = look_of(given, self.named)
+        if look is None or look != self.look or tracing.is_recording():
+            self.check()
+            return self.pulled_at(given, out)
+        return self.run(leaves) if out is None else self.program.run_into(out, *given, **self.named)
+
+    def pulled_at(self, given: Arguments, out: Any) -> Any:
+        """The cotangents for a cotangent that nothing was recorded for."""
+        pulled, named = self.pulled, self.named
+        return pulled(*given, **named) if out is None else pulled.run_into(out, *given, **named)
+
+
+class _AtStates(_Pullback):
+    """That of a function that reads states: of their values when it is made."""
+
+    def __init__(
+        self, primal: Compiled, pulled: Compiled, result: Any, args: Arguments, named: Mapping[str, Any]
+    ) -> None:
+        super().__init__(primal, pulled, result, args, named)
+        # A run writes the next value of a state beside the one that it reads, which is there until the run after it.
+        states = primal.program(*args, **named).states
+        self.then = {c.state: c.state.buffers[c.output is not None].copy() for c in states}
+        self.look = None
+
+    def pulled_at(self, given: Arguments, out: Any) -> Any:
+        """As above."""
+        named = self.named
+        found = self.pulled.answered(lambda program: program.run_at(self.then, *given, **named), given, named)
+        return found if out is None else filled(out, found, "the pullback")
+
+
+@functools.lru_cache(CACHE_SIZE)
+def _vjp_programs(of: Same, wrt: Wrt, branches: Branches) -> tuple[Compiled, Compiled]:
+    """The function, and its pullback as a function of the cotangent and the arguments, each traced once a signature."""
+    function: Function = of.value
+
+    def pulled(cotangent: Any, *args: Any, **named: Any) -> Any:
+        _, pullback = vector_jacobian(function, args, named, wrt)
+        return pullback(cotangent)
+
+    own: Callable[[Arguments], Arguments] = operator.itemgetter(slice(1, None))
+    return Compiled(function, function, branches=branches), Compiled(pulled, function, own=own, branches=branches)
