@@ -213,6 +213,19 @@ def test_a_constant_does_not_change_when_its_array_is_written_to() -> None:
         const.numpy()[0] = 2
 
 
+def test_a_constant_does_not_change_when_what_its_array_shows_is_written_to() -> None:
+    """A view that cannot be written to is no array that nobody writes to; one of bytes is."""
+    whole = np.ones(4)
+    view = whole[1:]
+    view.flags.writeable = False
+    constants = [Const(view), Const(view[:1]), Const(np.broadcast_to(whole[0], (3,))), Const(view.reshape(3, 1))]
+    whole[:] = 5.0
+    for constant in constants:
+        np.testing.assert_array_equal(constant.numpy(), np.ones(constant.type.shape))
+    fixed = np.frombuffer(b"\0" * 16)
+    assert Const(fixed).numpy() is fixed
+
+
 def test_bytes_and_ranks_of_types() -> None:
     assert str(F32.nbytes()) == "12*N"
     assert Type("bfloat16", [2, 3]).nbytes() == 12

@@ -105,11 +105,15 @@ class Const:
 
 
 def _frozen(array: AnyArray | np.generic) -> AnyArray:
-    """The array, or a copy of it if anybody could still write to it."""
+    """The array, or a copy of it if anybody could still write to it, be it to what it is a view of."""
     result = np.asarray(array)
-    if result.flags.writeable:
-        result = result.copy()
-        result.flags.writeable = False
+    owner: object = result
+    while isinstance(owner, np.ndarray):
+        if owner.flags.writeable:
+            result = result.copy()
+            result.flags.writeable = False
+            return result
+        owner = owner.base
     return result
 
 
