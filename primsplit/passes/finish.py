@@ -1,6 +1,7 @@
 """What a block goes through before it becomes a file."""
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 
 from primsplit.ir import Block, Op
 from primsplit.passes import gradients_last, optimize
@@ -50,6 +51,17 @@ from primsplit.passes.written.writes import join_writes
 from primsplit.providers import Provider
 from primsplit.verify import verified
 
+Pass = Callable[[Block], Block]
+
+GUARDS: tuple[Pass, ...] = (
+    write_later, walk_first_axes, guard_empty_scans, guard_empty_layers, guard_empty_rows, guard_empty_windows,
+    cut_pools, cut_behind_windows, guard_circular_pads, guard_emptied_pads,
+)  # fmt: skip
+"""What keeps onnxruntime's kernels from arrays that they refuse or misread, in this order."""
+
+LAST_FORMS: tuple[Pass, ...] = (write_squares, write_cosines, write_quotients, copy_captured_dequantized)
+"""What is spelt otherwise in the end, for what some onnxruntime makes of it as it stands; in this order."""
+
 
 def finish(
     block: Block,
@@ -62,10 +74,31 @@ def finish(
     """The block in the standard's operators alone, without waste, for onnxruntime.
 
     It is optimized before and after operators without a kernel are replaced: what they are replaced by may be constant,
-    or shared. `gradients` are the positions of results that are gradients of parameters, which are computed last. A
-    function's block is inlined by onnxruntime between ops that are not known here. With `keep_calls`, calls that are to
-    stay are left for the writer.
+    or shared. What is written around onnxruntime's ways would look like waste, and comes last. `gradients` are the
+    positions of results that are gradients of parameters, which are computed last. A function's block is inlined by
+    onnxruntime between ops that are not known here. With `keep_calls`, calls that are to stay are left for the writer.
     """
+    lean = _lean(block, gradients, keep_calls=keep_calls)
+    guarded = _legal_and_guarded(lean, provider)
+    products = _with_products(guarded, gradients, is_function=is_function)
+    if provider == "cpu" and not is_function:
+        products = choose_by_masks(work_in_tiles(products))
+    products = read_past_copies(products)
+    if provider == "cpu":
+        products = update_in_turn(products)
+    doubles = keep_double_products(read_masks(products), is_function=is_function)
+    written = _each(LAST_FORMS, keep_faint_constants(keep_cast_stacks(doubles)))
+    if not gradients:
+        return verified(written)
+    return verified(gradients_last(results_apart(written), range(len(written.results))))
+
+
+def _each(passes: Sequence[Pass], block: Block) -> Block:
+    return functools.reduce(lambda done, step: step(done), passes, block)
+
+
+def _lean(block: Block, gradients: Sequence[int], *, keep_calls: bool) -> Block:
+    """The block without calls and waste, its loops in the forms that take the fewest operators a step."""
 
     def stays(op: Op) -> bool:
         return op.kind == LATER or (keep_calls and op.attributes.get("inline") is False)
@@ -79,30 +112,25 @@ def finish(
         whole = given_terms_first(sums_of_derivatives(whole, gradients), gradients)
     parted = split_up_scans(whole)
     # What is taken out of a Scan may come as calls: a form for all steps at once can be a loop over them.
-    lean = whole if parted is whole else optimize(inline_calls(parted, keep=stays))
+    return whole if parted is whole else optimize(inline_calls(parted, keep=stays))
+
+
+def _legal_and_guarded(lean: Block, provider: Provider) -> Block:
+    """The block in operators that have kernels, none of which is given what it refuses or misreads."""
     legal = reverse_at_least_one(legalize(lean, provider))
     if legal is not lean:
         legal = legalize(optimize(legal), provider)
-    # What follows is written around onnxruntime's ways and would look like waste to `optimize`.
-    guarded = guard_empty_layers(guard_empty_scans(walk_first_axes(write_later(legal))))
-    guarded = cut_behind_windows(cut_pools(guard_empty_windows(guard_empty_rows(guarded))))
-    guarded = guard_emptied_pads(guard_circular_pads(guarded))
-    guarded = guarded if guarded is legal else legalize(guarded, provider)
-    columns = write_vectors_as_columns(count_axes_from_front(guarded), is_function=is_function)
+    guarded = _each(GUARDS, legal)
+    return guarded if guarded is legal else legalize(guarded, provider)
+
+
+def _with_products(block: Block, gradients: Sequence[int], *, is_function: bool) -> Block:
+    """The block with its products of matrices in the forms that take the least time, and are right."""
+    columns = write_vectors_as_columns(count_axes_from_front(block), is_function=is_function)
     products = join_stacks(zero_empty_products(swap_narrow_products(gemm_of_transposed(columns))))
-    if gradients:
-        products = factors_behind_sums(products, gradients)
-        again = products_read_again(keep_transposed_stacks(products), gradients)
-        summed = sums_of_derivatives(pulled_as_matrices(again, gradients), gradients)
-        products = addends_in_products(summed, gradients)
-    if provider == "cpu" and not is_function:
-        products = choose_by_masks(work_in_tiles(products))
-    products = read_past_copies(products)
-    if provider == "cpu":
-        products = update_in_turn(products)
-    products = read_masks(products)
-    sound = keep_faint_constants(keep_cast_stacks(keep_double_products(products, is_function=is_function)))
-    written = copy_captured_dequantized(write_quotients(write_cosines(write_squares(sound))))
     if not gradients:
-        return verified(written)
-    return verified(gradients_last(results_apart(written), range(len(written.results))))
+        return products
+    products = factors_behind_sums(products, gradients)
+    again = products_read_again(keep_transposed_stacks(products), gradients)
+    summed = sums_of_derivatives(pulled_as_matrices(again, gradients), gradients)
+    return addends_in_products(summed, gradients)
