@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx.helper
 
 from primsplit import tracing
@@ -32,6 +33,12 @@ class Operators:
 
 
 op = Operators()
+
+
+def cast_to(x: Array, dtype: npt.DTypeLike) -> Array:
+    """`x` in this dtype: itself where it has it, else by a Cast."""
+    found: Array = x if x.dtype == np.dtype(dtype) else op.Cast(x, to=np.dtype(dtype))
+    return found
 
 
 class _Later:

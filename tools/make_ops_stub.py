@@ -16,6 +16,8 @@ HEAD = '''"""Made by `python tools/make_ops_stub.py`; do not edit."""
 from collections.abc import Sequence
 from typing import Any
 
+import numpy.typing as npt
+
 from primsplit.array import Array
 from primsplit.ir import Type, Value
 from primsplit.schema import Schema
@@ -23,6 +25,7 @@ from primsplit.schema import Schema
 Operand = Any
 
 def lift_inputs(found: Schema, inputs: Sequence[Any]) -> list[Value | None]: ...
+def cast_to(x: Array, dtype: npt.DTypeLike) -> Array: ...
 
 class Operators:
     def __getattr__(self, kind: str) -> Any: ...

@@ -15,7 +15,7 @@ from primsplit.functionlike import name_of
 from primsplit.ir import Type
 from primsplit.lifting import as_array
 from primsplit.nested import emit_loop
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 
 
 def while_loop(condition: Function, body: Function, init: Any) -> Any:
@@ -81,4 +81,4 @@ def _integer(bound: Any) -> Array:
     array = as_array(bound)
     if array.dtype.kind not in "iu" or array.shape != ():
         raise DtypeError(f"a loop's bound must be an integer, not {array.type}", place=tracing.user_place())
-    return array if array.dtype == np.int64 else op.Cast(array, to=np.int64)
+    return cast_to(array, np.int64)

@@ -10,7 +10,7 @@ from primsplit.array import Array
 from primsplit.errors import DtypeError, ShapeError, TraceError
 from primsplit.ir import Type, Value
 from primsplit.lifting import as_array
-from primsplit.ops import op
+from primsplit.ops import cast_to
 
 Function = Callable[..., Any]
 
@@ -57,7 +57,7 @@ def met_dtype(name: str, given: Mapping[str, Array]) -> np.dtype[Any]:
 
 def converted(array: Array, dtype: np.dtype[Any]) -> Value:
     """The value in this dtype."""
-    return array.value if array.dtype == dtype else op.Cast(array, to=dtype).value
+    return cast_to(array, dtype).value
 
 
 def check_carry(name: str, before: Type, after: Type) -> None:

@@ -14,12 +14,11 @@ import onnx.helper
 from primsplit import dims
 from primsplit.array import Array
 from primsplit.definitions import heads
-from primsplit.definitions.heads import cast_to
 from primsplit.definitions.table import defines
 from primsplit.dims import Dim
 from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.ir import Type
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 from primsplit.tracing import size_vector
 
 

@@ -13,10 +13,9 @@ import onnx.helper
 from primsplit.array import Array
 from primsplit.broadcasting import full
 from primsplit.carriers import FLOAT8, bits_in_file
-from primsplit.definitions.heads import cast_to
 from primsplit.definitions.table import defines
 from primsplit.errors import UnsupportedFunction
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 from primsplit.passes.compositions.signs import is_negative
 
 

@@ -5,13 +5,12 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.broadcasting import zeros
 from primsplit.definitions.activation import swish
-from primsplit.definitions.heads import cast_to
 from primsplit.definitions.table import defines
 from primsplit.dims import Dim
 from primsplit.errors import UnsupportedFunction
 from primsplit.ir import Type
 from primsplit.numpy.axes import END, slab
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 
 
 @defines("CausalConvWithState")

@@ -3,12 +3,12 @@
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.definitions.heads import cast_to, counted
+from primsplit.definitions.heads import counted
 from primsplit.definitions.table import defines
 from primsplit.dims import Dim
 from primsplit.errors import UnsupportedFunction
 from primsplit.numpy.axes import size_as
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 
 
 @defines("com.microsoft::CropAndResize")

@@ -4,11 +4,10 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.broadcasting import full
-from primsplit.definitions.heads import cast_to
 from primsplit.definitions.table import defines
 from primsplit.numpy.axes import END, slab_of
 from primsplit.numpy.scans import scanned
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 
 
 @defines("CumProd")

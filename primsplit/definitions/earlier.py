@@ -12,11 +12,10 @@ import onnx
 
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to, ones_like, reshape_to, zeros_like
-from primsplit.definitions.heads import cast_to
 from primsplit.definitions.table import defines
 from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.ir import Type
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 
 EARLIER = "primsplit.earlier"
 

@@ -7,11 +7,10 @@ from primsplit import tracing
 from primsplit.array import Array
 from primsplit.definitions import heads
 from primsplit.definitions.attention import scores, weighted
-from primsplit.definitions.heads import cast_to
 from primsplit.definitions.table import defines
 from primsplit.errors import UnsupportedFunction
 from primsplit.ir import Block
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 
 
 @defines("ai.onnx.preview::FlexAttention")

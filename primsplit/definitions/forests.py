@@ -16,7 +16,7 @@ from primsplit.broadcasting import expand_to
 from primsplit.control import fori_loop
 from primsplit.errors import ParseError
 from primsplit.lifting import as_array
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 
 Table = npt.NDArray[Any]
 UNORDERED = 3
@@ -79,7 +79,7 @@ class Forest:
     def leaves(self, x: Array, dtype: Any) -> Array:
         """The leaf, [rows, trees], that each row of `x` [rows, features] comes to; thresholds are of this dtype."""
         steps, told = self.steps(), np.result_type(x.dtype, dtype)
-        rows = x if x.dtype == told else op.Cast(x, to=told)
+        rows = cast_to(x, told)
         features = np.array([0 if b is None else b.feature for b in self.nodes], np.int64)
         thresholds = np.array([0 if b is None else b.threshold for b in self.nodes], dtype).astype(told)
         lead = [[i] * 4 if b is None else b.children() for i, b in enumerate(self.nodes)]

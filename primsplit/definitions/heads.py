@@ -1,7 +1,5 @@
 """Attention's layout: heads packed in the last axis or an axis of their own, and groups of heads that share keys."""
 
-from typing import Any
-
 import numpy as np
 
 from primsplit import dims
@@ -88,8 +86,3 @@ def scaled(q: Array, k: Array, scale: Array | float) -> tuple[Array, Array]:
         return op.Mul(q, scale), k
     root = float(np.sqrt(scale)) if isinstance(scale, float) else op.Sqrt(scale)
     return op.Mul(q, root), op.Mul(k, root)
-
-
-def cast_to(x: Array, dtype: Any) -> Array:
-    """A cast where one is needed."""
-    return x if x.dtype == np.dtype(dtype) else op.Cast(x, to=np.dtype(dtype))

@@ -22,14 +22,13 @@ from primsplit.broadcasting import reshape_to, zeros
 from primsplit.control import scan
 from primsplit.definitions import heads
 from primsplit.definitions.decays import decays_between, for_each
-from primsplit.definitions.heads import cast_to
 from primsplit.definitions.table import defines
 from primsplit.dims import Dim
 from primsplit.errors import UnsupportedFunction
 from primsplit.ir import Type
 from primsplit.numpy.axes import slab_of
 from primsplit.numpy.dense.triangular import solve_triangular
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 from primsplit.tracing import size_vector
 
 RULES = {"linear": (False, False), "gated": (True, False), "delta": (False, True), "gated_delta": (True, True)}

@@ -14,7 +14,7 @@ from primsplit.array import Array
 from primsplit.definitions.calling import record_call
 from primsplit.definitions.table import defines
 from primsplit.ir import Block, Const, Op, Value, Var, same_types, walk
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 from primsplit.passes.rewriting import Rewriter
 
 
@@ -95,7 +95,7 @@ class _Masking(Rewriter):
                 if isinstance(known, Var):
                     recorded.learn(known)
             (made,) = record_call("primsplit::MaskedSoftmax", [x, mask], {"axis": axis})
-            result: Value = made if made.type.dtype == dtype else op.Cast(Array(made), to=dtype).value
+            result: Value = cast_to(Array(made), dtype).value
         self.kept.extend(recorded.ops)
         return result
 

@@ -8,11 +8,11 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to
 from primsplit.definitions import rotary
-from primsplit.definitions.heads import cast_to, counted, joined_heads, split_heads
+from primsplit.definitions.heads import counted, joined_heads, split_heads
 from primsplit.definitions.table import defines
 from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.ir import AnyArray
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 
 
 @defines("com.microsoft::RotaryEmbedding")

@@ -7,10 +7,9 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.broadcasting import sum_to
-from primsplit.definitions.heads import cast_to
 from primsplit.definitions.table import defines
 from primsplit.ir import Type
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 
 
 def _wide(x: Array) -> Array:

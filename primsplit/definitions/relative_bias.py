@@ -9,10 +9,10 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to
-from primsplit.definitions.heads import cast_to, split_heads
+from primsplit.definitions.heads import split_heads
 from primsplit.definitions.table import defines
 from primsplit.errors import ShapeError, UnsupportedFunction
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 
 
 @defines("com.microsoft::RelativePositionBias")

@@ -10,11 +10,10 @@ import onnx.helper
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to, sum_to
 from primsplit.carriers import FLOAT8, POWERS_OF_TWO
-from primsplit.definitions.heads import cast_to
 from primsplit.definitions.table import defines
 from primsplit.errors import UnsupportedFunction
 from primsplit.numpy.bits import left_shift, right_shift
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 from primsplit.passes.compositions.few_bits import power_of_two
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.errors import UnsupportedFunction
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 
 
 def numbers(x: Array) -> Array:
@@ -18,7 +18,7 @@ def numbers(x: Array) -> Array:
 
 def rounded(y: Array) -> Array:
     """A result in float32."""
-    return y if y.dtype == np.float32 else op.Cast(y, to="float32")
+    return cast_to(y, np.float32)
 
 
 def labelled(chosen: Array, labels: Sequence[int] | Sequence[str]) -> Any:

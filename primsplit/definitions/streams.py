@@ -8,11 +8,10 @@ import numpy as np
 from primsplit import dims
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to
-from primsplit.definitions.heads import cast_to
 from primsplit.definitions.table import defines
 from primsplit.errors import UnsupportedFunction
 from primsplit.numpy.axes import size_as
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 
 
 def _wide(x: Array) -> Array:

@@ -14,7 +14,7 @@ from primsplit.definitions.scores import labelled, numbers, rounded, transformed
 from primsplit.definitions.table import defines
 from primsplit.errors import ParseError, UnsupportedFunction
 from primsplit.lifting import as_array
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 
 Votes = Sequence[tuple[int, int, float]]
 """A leaf, a target, and what the leaf gives it."""
@@ -164,7 +164,7 @@ def ensemble(
     forest = Forest(nodes, [int(i) for i in attributes["tree_roots"]])
     scores = _scores(x, forest, votes, n_targets, (splits.dtype, weights.dtype), AGGREGATES[aggregate_function])
     made = transformed(scores, TRANSFORMS[post_transform])
-    return jumping(made if made.dtype == x.dtype else op.Cast(made, to=x.dtype), x, "TreeEnsemble")
+    return jumping(cast_to(made, x.dtype), x, "TreeEnsemble")
 
 
 def _branches(attributes: Mapping[str, Any]) -> list[Branch]:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import onnx
 
 from primsplit import nested, tracing
 from primsplit.array import Array
@@ -41,7 +40,7 @@ from primsplit.onnxio.sequences.forms import (
 )
 from primsplit.onnxio.sequences.pieces import Inputs, concat, split, split_of_unknown_rank
 from primsplit.onnxio.sequences.stacks import count_of, erased, inserted, unless
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 
 
 def is_of_sequences(kind: str, inputs: Inputs) -> bool:
@@ -175,8 +174,7 @@ def _at(inputs: Inputs, _: Mapping[str, Any]) -> Entry:
 def _scalar(position: Value) -> Array:
     """A position as an int64 without axes."""
     found = Array(position) if position.type.rank == 0 else op.Reshape(Array(position), np.zeros(0, np.int64))
-    widened: Array = found if found.dtype == np.int64 else op.Cast(found, to=onnx.TensorProto.INT64)
-    return widened
+    return cast_to(found, np.int64)
 
 
 def _require_alike(items: Sequence[Value], kind: str) -> None:

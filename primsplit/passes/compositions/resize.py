@@ -16,7 +16,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import inverse_permutation
 from primsplit.errors import PrimsplitError
 from primsplit.ir import Const, Op, Value
-from primsplit.ops import later, op
+from primsplit.ops import cast_to, later, op
 from primsplit.passes.compositions.axes import along, from_front, positions, size
 from primsplit.schema import text
 
@@ -84,7 +84,7 @@ def resize(
             x = resize_axis(x, axis, at, how)
     for axis, is_out in outside:
         x = op.Where(along(is_out, axis, x.ndim), extrapolation_value, x)
-    return op.Cast(x, to=narrow) if x.dtype != narrow else x
+    return cast_to(x, narrow)
 
 
 ROUNDED = frozenset({"align_corners", "pytorch_half_pixel", "tf_crop_and_resize"})

@@ -13,7 +13,7 @@ import numpy as np
 from primsplit import dims
 from primsplit.array import Array
 from primsplit.ir import Op
-from primsplit.ops import op
+from primsplit.ops import cast_to, op
 from primsplit.passes.compositions import (
     activations,
     convolution,
@@ -121,7 +121,7 @@ def through_float32(kind: str, results: Sequence[np.dtype[Any]] = ()) -> Composi
         wide = [value if value is None or value.dtype != dtype else op.Cast(value, to=np.float32) for value in inputs]
         dtypes = results or (dtype,)
         made = getattr(op, kind)(*wide, outputs=len(dtypes), **attributes)
-        return tuple(x if x.dtype == d else op.Cast(x, to=d) for x, d in zip(as_list(made), dtypes, strict=True))
+        return tuple(cast_to(x, d) for x, d in zip(as_list(made), dtypes, strict=True))
 
     composition.__name__ = kind
     return composition
