@@ -4,7 +4,7 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.broadcasting import zeros
-from primsplit.definitions.activation import swish
+from primsplit.definitions.swish import swish
 from primsplit.definitions.table import defines
 from primsplit.dims import Dim
 from primsplit.errors import UnsupportedFunction

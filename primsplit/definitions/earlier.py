@@ -105,7 +105,7 @@ def pad(x: Array, *, paddings: Any, outputs: int = 1, mode: str = "constant", va
 
 @defines(f"{EARLIER}::Pad", since=2)
 def pad_by_pads(x: Array, *, pads: Any, outputs: int = 1, mode: str = "constant", value: float = 0.0) -> Array:
-    """The same, under another attribute's name."""
+    """The array with what is put before and behind its elements, told by `pads`."""
     return op.Pad(x, list(pads), np.asarray(value, x.dtype), mode=mode)
 
 
@@ -128,7 +128,7 @@ def dropout_of_inference(x: Array, *, outputs: int = 1, ratio: float = 0.5) -> t
 
 @defines(f"{EARLIER}::Dropout", since=10)
 def dropout_with_bools(x: Array, *, outputs: int = 1, ratio: float = 0.5) -> tuple[Array, Array]:
-    """The same, with a mask of bools."""
+    """The input, and a mask of bools that are all False."""
     return op.Identity(x), op.Cast(zeros_like(x), to=np.bool_)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from primsplit.array import Array
 from primsplit.broadcasting import transpose
-from primsplit.definitions.activations import activated, activated_by_name
+from primsplit.definitions.fused_activations import activated, activated_by_name
 from primsplit.definitions.table import defines
 from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.ops import op

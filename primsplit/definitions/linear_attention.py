@@ -102,7 +102,10 @@ def _piece(sequences: Sequence[Array | None], start: Array | None) -> tuple[Arra
 
 
 def _in_chunks(sequences: Sequence[Array | None], start: Array | None, chunk: Dim) -> tuple[Array, Array]:
-    """The same by chunks of so many steps. The last is filled up with steps that leave the state as it is: zeros."""
+    """The results and the last state, by chunks of so many steps.
+
+    The last is filled up with steps that leave the state as it is: zeros.
+    """
     given = [x for x in sequences if x is not None]
     batch, count, length, size = given[1].shape
     state = Type(given[1].dtype, (batch, count, size, given[2].shape[3]))

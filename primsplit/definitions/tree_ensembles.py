@@ -154,7 +154,7 @@ def ensemble(
     post_transform: int = 0,
     **attributes: Any,
 ) -> Any:
-    """The same, its leaves told apart from its branches; which may ask whether a feature is a member of a set."""
+    """Leaves that are told apart from the branches, which may ask whether a feature is a member of a set."""
     branches, count = _branches(attributes), len(attributes["nodes_modes"])
     leaves = len(attributes["leaf_targetids"])
     nodes: list[Branch | None] = [*branches[:count], *[None] * leaves, *branches[count:]]
