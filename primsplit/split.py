@@ -9,7 +9,7 @@ from primsplit.activity import active_vars, needed_vars
 from primsplit.array import Array
 from primsplit.broadcasting import zeros_like
 from primsplit.collector import paused
-from primsplit.definitions.quantized_chains import with_straight_through
+from primsplit.definitions.quantized.chains import with_straight_through
 from primsplit.dependence import SHAPES
 from primsplit.dims import Dim, symbols
 from primsplit.errors import MissingRule, PrimsplitError

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.definitions.heads import counted
+from primsplit.definitions.attention.heads import counted
 from primsplit.definitions.spectra import transform
 from primsplit.definitions.table import defines
 from primsplit.errors import ShapeError, UnsupportedFunction

@@ -3,7 +3,7 @@
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.definitions.heads import counted
+from primsplit.definitions.attention.heads import counted
 from primsplit.definitions.table import defines
 from primsplit.dims import Dim
 from primsplit.errors import UnsupportedFunction

@@ -6,13 +6,14 @@ from primsplit.families import import_families
 
 families = import_families(
     "primsplit.definitions",
-    "array_operators", "attention", "bits", "block_quantized", "blocked_layout", "causal_convolution",
-    "crops", "cumulative", "decoder_attention", "earlier", "embedding", "experts", "flex_attention", "fused",
-    "gelu", "group_query", "keys", "linear_attention", "machine_learning", "microsoft_attention",
-    "microsoft_rotary", "microsoft_states", "normalization", "optimizers", "packed_attention", "quantized",
-    "quantized_experts", "quantized_recurrent", "relative_bias", "repeated_words", "revisions", "rotary", "scatter",
-    "skip_normalization", "sparse_attention", "spectra", "streams", "support_vectors", "swish",
+    "array_operators", "bits", "blocked_layout", "causal_convolution", "crops", "cumulative", "earlier", "embedding",
+    "experts", "fused", "gelu", "keys", "machine_learning", "microsoft_states", "normalization", "optimizers",
+    "repeated_words", "revisions", "scatter", "skip_normalization", "spectra", "streams", "support_vectors", "swish",
     "tree_ensembles",
+    "attention.standard", "attention.decoder", "attention.flex", "attention.group_query", "attention.linear",
+    "attention.microsoft", "attention.microsoft_rotary", "attention.packed", "attention.relative_bias",
+    "attention.rotary", "attention.sparse",
+    "quantized.blocks", "quantized.operators", "quantized.experts", "quantized.recurrent",
 )  # fmt: skip
 
 __all__ = ["DEFINITIONS", "Definition", "defines", "definition_of", "families", "record_call"]

@@ -3,8 +3,8 @@
 from typing import Any
 
 from primsplit.array import Array
+from primsplit.definitions.attention.linear import linear_attention
 from primsplit.definitions.causal_convolution import causal_conv_with_state
-from primsplit.definitions.linear_attention import linear_attention
 from primsplit.definitions.table import defines
 from primsplit.errors import UnsupportedFunction
 

@@ -5,7 +5,7 @@ import numpy as np
 from primsplit import dims
 from primsplit.array import Array
 from primsplit.broadcasting import inverse_permutation, transpose
-from primsplit.definitions.heads import counted
+from primsplit.definitions.attention.heads import counted
 from primsplit.definitions.table import defines
 from primsplit.errors import ShapeError
 from primsplit.ir import Type

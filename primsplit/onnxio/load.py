@@ -11,7 +11,7 @@ import onnx.helper
 from primsplit.collector import paused
 from primsplit.definitions.earlier import CHANGED, EARLIER
 from primsplit.definitions.masked_softmax import with_masked_rows
-from primsplit.definitions.quantized_chains import with_straight_through
+from primsplit.definitions.quantized.chains import with_straight_through
 from primsplit.definitions.untaken import with_quiet_sides
 from primsplit.errors import UnsupportedFunction
 from primsplit.infer import reserve

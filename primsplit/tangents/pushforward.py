@@ -15,7 +15,7 @@ from primsplit.array import Array
 from primsplit.calls.flat_rules import check_tangent
 from primsplit.calls.recorded import open_inputs
 from primsplit.collector import paused
-from primsplit.definitions.quantized_chains import with_straight_through
+from primsplit.definitions.quantized.chains import with_straight_through
 from primsplit.errors import MissingRule, PrimsplitError, RuleError
 from primsplit.ir import (
     NOWHERE,

@@ -5,8 +5,8 @@ import onnx.helper
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.definitions import heads
-from primsplit.definitions.attention import scores, weighted
+from primsplit.definitions.attention import heads
+from primsplit.definitions.attention.standard import scores, weighted
 from primsplit.definitions.table import defines
 from primsplit.errors import UnsupportedFunction
 from primsplit.ir import Block

@@ -9,7 +9,7 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to
-from primsplit.definitions.heads import split_heads
+from primsplit.definitions.attention.heads import split_heads
 from primsplit.definitions.table import defines
 from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.ops import cast_to, op

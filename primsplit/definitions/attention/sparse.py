@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from primsplit.array import Array
 from primsplit.broadcasting import int_scalar
-from primsplit.definitions import heads
-from primsplit.definitions.group_query import group_query_attention
+from primsplit.definitions.attention import heads
+from primsplit.definitions.attention.group_query import group_query_attention
 from primsplit.definitions.table import defines
 from primsplit.errors import UnsupportedFunction
 from primsplit.numpy.axes import size_as

@@ -3,7 +3,7 @@
 from primsplit import dims
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to
-from primsplit.definitions import heads
+from primsplit.definitions.attention import heads
 from primsplit.definitions.table import defines
 from primsplit.dims import Dim
 from primsplit.errors import ShapeError, UnsupportedFunction

@@ -12,9 +12,9 @@ import numpy as np
 from primsplit import dims, tracing
 from primsplit.array import Array
 from primsplit.broadcasting import int_scalar
-from primsplit.definitions.heads import counted, default_scale, joined_heads, split_heads, swapped
-from primsplit.definitions.quantized import matmul_integer_to_float
-from primsplit.definitions.shared_cache import shared_caches
+from primsplit.definitions.attention.heads import counted, default_scale, joined_heads, split_heads, swapped
+from primsplit.definitions.attention.shared_cache import shared_caches
+from primsplit.definitions.quantized.operators import matmul_integer_to_float
 from primsplit.definitions.table import defines
 from primsplit.dims import Dim
 from primsplit.errors import ShapeError, UnsupportedFunction

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from primsplit import dims
 from primsplit.array import Array
-from primsplit.definitions import heads
+from primsplit.definitions.attention import heads
 from primsplit.numpy.dense.loop import lower
 from primsplit.ops import op
 

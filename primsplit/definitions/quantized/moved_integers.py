@@ -6,8 +6,8 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.definitions.fake_quantize import dequantized, straight_through
-from primsplit.definitions.quantized_meaning import Meaning, number
+from primsplit.definitions.quantized.fake_quantize import dequantized, straight_through
+from primsplit.definitions.quantized.meaning import Meaning, number
 from primsplit.ir import Op, Type, Value, Var
 from primsplit.ops import op
 from primsplit.schema import text

@@ -20,8 +20,8 @@ from primsplit import dims
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to, zeros
 from primsplit.control import scan
-from primsplit.definitions import heads
-from primsplit.definitions.decays import decays_between, for_each
+from primsplit.definitions.attention import heads
+from primsplit.definitions.attention.decays import decays_between, for_each
 from primsplit.definitions.table import defines
 from primsplit.dims import Dim
 from primsplit.errors import UnsupportedFunction

@@ -11,8 +11,8 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to
-from primsplit.definitions.fake_quantize import fake_quantize
-from primsplit.definitions.heads import counted, joined_heads, split_heads
+from primsplit.definitions.attention.heads import counted, joined_heads, split_heads
+from primsplit.definitions.quantized.fake_quantize import fake_quantize
 from primsplit.errors import UnsupportedFunction
 from primsplit.ops import op
 

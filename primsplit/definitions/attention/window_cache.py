@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.definitions.heads import counted
+from primsplit.definitions.attention.heads import counted
 from primsplit.dims import Dim
 from primsplit.errors import ShapeError
 from primsplit.numpy.axes import size_as

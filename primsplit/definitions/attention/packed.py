@@ -12,8 +12,8 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to, zeros
-from primsplit.definitions.heads import counted, joined_heads, split_heads
-from primsplit.definitions.microsoft_attention import FILTER, heads_of, hidden_scores, scores, three_of
+from primsplit.definitions.attention.heads import counted, joined_heads, split_heads
+from primsplit.definitions.attention.microsoft import FILTER, heads_of, hidden_scores, scores, three_of
 from primsplit.definitions.table import defines
 from primsplit.ir import Type
 from primsplit.ops import op

@@ -14,7 +14,7 @@ import numpy as np
 from primsplit import ir, tracing
 from primsplit.array import Array
 from primsplit.carriers import POWERS_OF_TWO, QUANTIZED
-from primsplit.definitions.fake_quantize import (
+from primsplit.definitions.quantized.fake_quantize import (
     STRAIGHT_THROUGH,
     UNFOLLOWED,
     dequantized,
@@ -22,8 +22,8 @@ from primsplit.definitions.fake_quantize import (
     straight_through,
     unfollowed,
 )
-from primsplit.definitions.moved_integers import LAYOUT, moved
-from primsplit.definitions.quantized_meaning import Meaning, is_same, is_single, number
+from primsplit.definitions.quantized.meaning import Meaning, is_same, is_single, number
+from primsplit.definitions.quantized.moved_integers import LAYOUT, moved
 from primsplit.dims import same_shape
 from primsplit.errors import PrimsplitError
 from primsplit.ir import Block, Const, Op, Value, Var, is_call, live_ops, renamed, walk

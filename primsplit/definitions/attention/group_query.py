@@ -7,13 +7,13 @@ import numpy as np
 from primsplit import dims
 from primsplit.array import Array
 from primsplit.broadcasting import zeros
-from primsplit.definitions import heads
-from primsplit.definitions.attention import scores
-from primsplit.definitions.microsoft_rotary import rotated
-from primsplit.definitions.quantized_cache import CacheFormat, cache_formats
+from primsplit.definitions.attention import heads
+from primsplit.definitions.attention.microsoft_rotary import rotated
+from primsplit.definitions.attention.quantized_cache import CacheFormat, cache_formats
+from primsplit.definitions.attention.standard import scores
+from primsplit.definitions.attention.window_cache import window_cache
 from primsplit.definitions.skip_normalization import inverse_deviation
 from primsplit.definitions.table import defines
-from primsplit.definitions.window_cache import window_cache
 from primsplit.dims import Dim
 from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.ir import Type

@@ -4,9 +4,9 @@ from typing import Any
 
 from primsplit.array import Array
 from primsplit.broadcasting import int_scalar
-from primsplit.definitions.heads import joined_heads, split_heads
-from primsplit.definitions.microsoft_attention import FILTER, heads_of, hidden_scores, scores
-from primsplit.definitions.shared_cache import shared_caches
+from primsplit.definitions.attention.heads import joined_heads, split_heads
+from primsplit.definitions.attention.microsoft import FILTER, heads_of, hidden_scores, scores
+from primsplit.definitions.attention.shared_cache import shared_caches
 from primsplit.definitions.table import defines
 from primsplit.errors import UnsupportedFunction
 from primsplit.ops import op

@@ -6,8 +6,8 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to, zeros_like
-from primsplit.definitions.block_quantized import unpacked
 from primsplit.definitions.experts import Gate, routed, through_experts
+from primsplit.definitions.quantized.blocks import unpacked
 from primsplit.definitions.table import defines
 from primsplit.errors import UnsupportedFunction
 from primsplit.ops import op

@@ -13,7 +13,7 @@ import onnx.helper
 
 from primsplit import dims
 from primsplit.array import Array
-from primsplit.definitions import heads
+from primsplit.definitions.attention import heads
 from primsplit.definitions.table import defines
 from primsplit.dims import Dim
 from primsplit.errors import ShapeError, UnsupportedFunction

@@ -2,7 +2,7 @@
 
 from primsplit.array import Array
 from primsplit.broadcasting import transpose
-from primsplit.definitions.heads import counted
+from primsplit.definitions.attention.heads import counted
 from primsplit.infer import fresh
 from primsplit.ir import Type
 from primsplit.ops import op

@@ -7,8 +7,8 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to
-from primsplit.definitions import rotary
-from primsplit.definitions.heads import counted, joined_heads, split_heads
+from primsplit.definitions.attention import rotary
+from primsplit.definitions.attention.heads import counted, joined_heads, split_heads
 from primsplit.definitions.table import defines
 from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.ir import AnyArray

@@ -6,7 +6,7 @@ from typing import Any
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to, zeros
 from primsplit.control import scan
-from primsplit.definitions.fake_quantize import straight_through
+from primsplit.definitions.quantized.fake_quantize import straight_through
 from primsplit.definitions.table import defines
 from primsplit.errors import UnsupportedFunction
 from primsplit.ops import op
