@@ -16,14 +16,54 @@ def without_continues(function: ast.FunctionDef, asks: Callable[[ast.expr], bool
     _WithoutContinue(asks).generic_visit(function)
 
 
-def _without_continue(body: list[ast.stmt]) -> list[ast.stmt]:
-    """The body of a loop, with what follows an `if` that ends in `continue` in its `else` instead."""
+def _without_continue(body: list[ast.stmt], skipped: str) -> list[ast.stmt]:
+    """The body of a loop, with what follows a `continue` in the `else` of its `if`.
+
+    Where a side may go on or not, it gives the name `skipped` a value, and what follows is behind a test of that.
+    """
     for k, node in enumerate(body):
-        if isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], ast.Continue):
-            rest = _without_continue(body[k + 1 :]) or [ast.Pass()]
-            made = ast.If(node.test, node.body[:-1] or [ast.Pass()], rest)
-            return [*body[:k], at(node, made)]
+        if isinstance(node, ast.Continue):
+            return [*body[:k], at(node, ast.Pass())]
+        if not isinstance(node, ast.If) or not _goes_on(node):
+            continue
+        rest, then, otherwise = body[k + 1 :], [*node.body], [*node.orelse]
+        if isinstance(then[-1], ast.Continue):
+            otherwise += rest
+        elif otherwise and isinstance(otherwise[-1], ast.Continue):
+            then += rest
+        elif rest:
+            marked = at(node, ast.If(node.test, _marked(then, skipped), _marked(otherwise, skipped)))
+            test = ast.copy_location(ast.UnaryOp(ast.Not(), ast.Name(skipped, ast.Load())), node.test)
+            behind = at(node.test, ast.If(test, _without_continue(rest, skipped), []))
+            return [*body[:k], at(node, _given(skipped, False)), marked, behind]
+        sides = (_without_continue(side, skipped) for side in (then, otherwise))
+        return [*body[:k], at(node, ast.If(node.test, *sides))]
     return body
+
+
+def _marked(body: list[ast.stmt], skipped: str) -> list[ast.stmt]:
+    """Statements that give the name a value where they go on with the loop."""
+    for k, node in enumerate(body):
+        if isinstance(node, ast.Continue):
+            return [*body[:k], at(node, _given(skipped, True))]
+        if isinstance(node, ast.If) and _goes_on(node):
+            first = at(node, ast.If(node.test, _marked(node.body, skipped), _marked(node.orelse, skipped)))
+            test = ast.copy_location(ast.UnaryOp(ast.Not(), ast.Name(skipped, ast.Load())), node.test)
+            rest = body[k + 1 :]
+            behind = [at(node.test, ast.If(test, _marked(rest, skipped), []))] if rest else []
+            return [*body[:k], first, *behind]
+    return body
+
+
+def _given(name: str, value: bool) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value))
+
+
+def _goes_on(node: ast.AST) -> bool:
+    """True for a branch of branches alone that goes on with the loop that it is in."""
+    if isinstance(node, ast.If):
+        return any(isinstance(n, ast.Continue) or _goes_on(n) for n in (*node.body, *node.orelse))
+    return False
 
 
 def with_names_before(function: ast.FunctionDef, asks: Callable[[ast.expr], bool]) -> None:
@@ -168,16 +208,19 @@ class OwnStatements(ast.NodeTransformer):
 
 class _WithoutContinue(OwnStatements):
     def visit_For(self, node: ast.For) -> ast.AST:
-        node.body = _without_continue(node.body)
-        return self.generic_visit(node)
+        return self._written(node)
 
     def visit_While(self, node: ast.While) -> ast.AST:
-        node.body = _without_continue(node.body)
+        return self._written(node)
+
+    def _written(self, node: ast.For | ast.While) -> ast.AST:
+        node.body = _without_continue(node.body, f"_joined_skipped_{next(self.numbers)}")
         return self.generic_visit(node)
 
 
 class _NamesBefore(OwnStatements):
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        _part_terms(node)
         self.generic_visit(node)
         given, node.test = _taken_out(node.test)
         return [_assigned(given), node] if given else node
@@ -192,6 +235,25 @@ class _NamesBefore(OwnStatements):
             node.test = ast.copy_location(ast.Constant(True), node.test)
             node.body = [_assigned(given), end, *node.body]
         return node
+
+
+def _part_terms(node: ast.If) -> None:
+    """Let `if a and (n := b): c` be `if a: if (n := b): c`, where nothing is done otherwise."""
+    if node.orelse or not isinstance(node.test, ast.BoolOp) or not isinstance(node.test.op, ast.And):
+        return
+    terms = node.test.values
+    k = next((k for k, term in enumerate(terms) if k > 0 and _gives_names(term)), 0)
+    if k:
+        before, behind = (_all_of(node.test, part) for part in (terms[:k], terms[k:]))
+        node.test, node.body = before, [ast.copy_location(ast.If(behind, node.body, []), behind)]
+
+
+def _gives_names(term: ast.expr) -> bool:
+    return any(isinstance(inner, ast.NamedExpr) for inner in ast.walk(term))
+
+
+def _all_of(test: ast.BoolOp, terms: list[ast.expr]) -> ast.expr:
+    return terms[0] if len(terms) == 1 else ast.copy_location(ast.BoolOp(test.op, terms), test)
 
 
 def _assigned(given: ast.NamedExpr) -> ast.stmt:

@@ -21,6 +21,7 @@ from typing import Any
 from primsplit.joins.caught import without_raising
 from primsplit.joins.exits import Steps, with_steps
 from primsplit.joins.lists import with_growing
+from primsplit.joins.ordering import ORDERING
 from primsplit.joins.plainer import (
     RESULT,
     as_choice,
@@ -97,12 +98,12 @@ class Writer(Reads):
         without_raising(node, self._asks)
         with_names_before(node, self._asks)
         with_steps(node, self._asks)
+        without_continues(node, self._asks)
         others = names_of_others(node)
         shared = (own_names(node) & others) - declared(node, ast.Global)
         own = own_names(node) - others
         if RESULT not in own and with_one_return(node, self._asks):
             own.add(RESULT)
-        without_continues(node, self._asks)
         joined = (n for n in ast.walk(node) if isinstance(n, Steps) or (isinstance(n, ast.If) and self._asks(n.test)))
         given = {name for n in joined for name in stored(n)}
         chosen = (n for n in ast.walk(node) if isinstance(n, ast.Assign) and _is_choice(n.value, self._asks))
@@ -251,6 +252,8 @@ class Writer(Reads):
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id == "isinstance" and node.args:
             node.args[0] = self._called("classified", node.args[0])
+        if isinstance(node.func, ast.Name) and node.func.id in ORDERING:
+            node.func = self._called("ordering", node.func)
         return node
 
     def _noted(self, node: Any, *attribute: ast.expr, keywords: Sequence[ast.keyword] = ()) -> Any:

@@ -19,6 +19,7 @@ from primsplit.joins.installing import Rewriting, installed
 from primsplit.joins.journal import changing, filling, journal, sharing
 from primsplit.joins.missing import NotAssigned, read, told
 from primsplit.joins.one_if import Side, Statement
+from primsplit.joins.ordering import ordering
 from primsplit.joins.rewriting import Join
 from primsplit.joins.stepping import Loop
 from primsplit.joins.unknown import is_unknown, joining
@@ -35,7 +36,7 @@ class Joins:
     grown, appended, length = staticmethod(growing.grown), staticmethod(growing.appended), staticmethod(growing.length)
     total, whole, element = staticmethod(growing.total), staticmethod(growing.whole), staticmethod(growing.element)
     extreme, places = staticmethod(growing.extreme), staticmethod(growing.places)
-    is_behind = staticmethod(growing.is_behind)
+    is_behind, ordering = staticmethod(growing.is_behind), staticmethod(ordering)
     taken, returned = staticmethod(taken), staticmethod(returned)
     compared, classified = staticmethod(compared), staticmethod(classified)
     changing = staticmethod(changing)

@@ -169,7 +169,49 @@ def given_on(x):
     return total * x[0]
 
 
+def goes_on_inside(x):
+    total, count = 0.0, 0
+    for value in x:
+        if value > 0:
+            total += value
+            if value > 1:
+                count += 1
+                continue
+            total *= 0.9
+        elif value < -1.5:
+            continue
+        else:
+            if value < -1:
+                total -= 1
+                continue
+            total += value**2
+        total += count * value
+        if value < -0.5:
+            continue
+        total *= 1.1
+    return total
+
+
+def named_behind_and(x):
+    total, last = 0.0, None
+    for value in x:
+        if value > 0.1 and (root := np.sqrt(value)) > 0.5 and (last is None or root > last):
+            total += root
+            last = root
+    return total
+
+
+def busiest(x):
+    free, longest, busy, waits = 0.0, 0, 0, []
+    for k, value in enumerate(x):
+        busy = max(longest, busy + 1) if value > free else 0
+        waits.append(max(free - value, 0.0) + min(k, 2.0 * free))
+        free, longest = 0.5 * free + value, max(longest, busy)
+    return sum(waits) + longest * x[0] if any(wait > 3 for wait in waits) else sorted(waits)[3]
+
+
 FUNCTIONS = [
+    busiest, goes_on_inside, named_behind_and,
     first_above, smallest_positive, accumulated, closest_pair, thermostat, flight, skips_what_has_none, shaded,
     leaves_at_none, of_one_sign, given_on,
 ]  # fmt: skip

@@ -378,7 +378,7 @@ def test_a_name_without_a_value_is_not_taken_for_one() -> None:
             x = x * 0.9 + 0.5
         return x - 100 if label is None else x
 
-    with pytest.raises(ConcretizationError, match="label is no number or array"):
+    with pytest.raises(ConcretizationError, match="a name that it assigns on one side only"):
         ps.trace(labelled, 1.0)
 
 

@@ -801,7 +801,10 @@ def with_a_name_inside(x):
     total = 0.0
     for value in x:
         if value < 1 and (half := value / 2) > 0:
-            total = total + half
+            total, last = total + half, half
+        else:
+            total, last = total * 0.5, value
+        total = total * last
     return total
 
 
