@@ -20,7 +20,7 @@ from primsplit.ir import BFLOAT16, Type, walk
 from primsplit.programs.plain import arrays_of, as_given, plain_results
 from primsplit.programs.program import ARRAY
 from primsplit.testing.lines import ROUNDINGS, ROUNDS, Errors, Line, Verdict, compared
-from primsplit.testing.reference import Reference, evaluate
+from primsplit.testing.reference import Reference, evaluate, play
 
 Array = npt.NDArray[Any]
 Outputs = Mapping[str, Array]
@@ -221,9 +221,21 @@ class FileCheck:
             note = f"the input is {told_type(primal)}"
             return Row(name, told, "central differences", np.inf, "wrong", note)
         wide = in_float64(gradient)
+        if not np.all(np.isfinite(wide)):
+            return Row(name, told, "central differences", np.inf, "wrong", self._not_finite(cotangents))
         with np.errstate(all="ignore"):
             lines = [self._line(position, d, wide, cotangents) for d in self._directions(position, wide)]
         return difference_row(name, gradient, lines)
+
+    def _not_finite(self, cotangents: Sequence[Array]) -> str:
+        """A note with the first line whose pullback gives an infinity or NaN."""
+        made = self.made
+        given = [*self.wide, *([] if made.seeded else [cotangents[i] for i in made.split.of])]
+        for op, values in play(made.joint().block, given, np.float64):
+            is_finite = all(np.all(np.isfinite(v)) for v in values if v.dtype.kind == "f")
+            if op.remark and op.place is not None and not is_finite:
+                return f"not finite: {op.remark}, {str(op.place).partition(' in ')[0]}"
+        return "not finite"
 
     def _directions(self, position: int, gradient: Array) -> list[Array]:
         """Single elements where there are few; else random directions, and the elements with the largest slopes."""
