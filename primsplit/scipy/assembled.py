@@ -182,9 +182,15 @@ def _summed(data: Any, rows: Any, columns: Any, shape: Sequence[Any], dtype: Any
     """The array of elements at their places."""
     elements = array_like(data)
     found = zeros(tuple(shape), elements.dtype if dtype is None else dtype)
-    places = [of_length(array_like(p), elements.shape[0]) if elements.ndim else array_like(p) for p in (rows, columns)]
+    places = [_whole(array_like(p)) for p in (rows, columns)]
+    places = [of_length(p, elements.shape[0]) if elements.ndim else p for p in places]
     np.add.at(found, tuple(places), elements)
     return found
+
+
+def _whole(places: Array) -> Array:
+    """Places as whole numbers, also those that were computed as floats, which SciPy takes too."""
+    return cast_to(places, np.int64) if places.dtype.kind == "f" else places
 
 
 def of_diagonals(is_matrix: bool) -> Callable[..., Assembled]:

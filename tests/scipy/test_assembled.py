@@ -39,6 +39,7 @@ def implicit_step(x: Any) -> Any:
 
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "places that are floats": lambda x: coo_matrix((x, (ROWS[:6] * 1.0, COLUMNS[:6] * 1.0)), (6, 6)) @ x,
     "elements of one place are added": lambda x: coo_matrix((np.append(x, x[:2]), (ROWS, COLUMNS))) @ x,
     "rows one after the other": lambda x: sp.csr_matrix((x, WITHIN, STARTS)).T.toarray(),
     "columns one after the other": lambda x: sp.csc_array((x, WITHIN, STARTS), shape=(5, 4)).toarray(),
