@@ -341,6 +341,7 @@ def test_a_chain_of_products_transposes_nothing_twice() -> None:
     assert len(sources) == len(set(sources))
 
 
+@pytest.mark.filterwarnings("ignore::primsplit.errors.UnrolledLoopWarning")
 def test_a_longer_chain_is_split_into_lists_longer_in_proportion() -> None:
     def chain(x: Any, steps: int) -> Any:
         for _ in range(steps):

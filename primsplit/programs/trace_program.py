@@ -244,11 +244,11 @@ def _report_large(constants: Sequence[Const]) -> None:
             warnings.warn_explicit(told, FrozenArrayWarning, const.place.filename, const.place.line)
 
 
-def check_option(name: str, given: object, known: Sequence[str], *, cure: str = "") -> None:
+def check_option(name: str, given: object, known: Sequence[str]) -> None:
     """Raise SpecError for another text than those known."""
     if given not in known:
         told = f"{name}={given!r} is none of {', '.join(map(repr, known))}"
-        raise SpecError(told, place=tracing.user_place(), cure=cure)
+        raise SpecError(told, place=tracing.user_place())
 
 
 def _params(constants: Sequence[Const]) -> dict[str, Const]:

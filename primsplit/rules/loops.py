@@ -6,8 +6,8 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.infer import fresh
-from primsplit.ir import Block, Const, Value, rename_block, walk
-from primsplit.nested import ScanForm, Walk, emit_loop, emit_scan, outside, visible, walks_of
+from primsplit.ir import Block, Value, rename_block, walk
+from primsplit.nested import ScanForm, Walk, counts_alone, emit_loop, emit_scan, outside, visible, walks_of
 from primsplit.ops import op
 from primsplit.rules.steps import Turns
 from primsplit.rules.table import Pullback, Site, block_rule
@@ -51,7 +51,7 @@ def loop(site: Site) -> tuple[list[Array], Pullback]:
     carries = tuple(site.input(i).value for i in range(2, len(site.inputs)))
     iteration, going, *params = body.params
     turned = Block(body.name, (*params, iteration, going), body.ops, body.results[1:])
-    always = _is_true(condition) and (body.results[0] is going or _is_true(body.results[0]))
+    always = counts_alone(condition, body)
 
     def run(whole: Block, _: tuple[Walk, ...]) -> list[Value]:
         inner = Block(whole.name, body.params, whole.ops, (body.results[0], *whole.results))
@@ -89,7 +89,3 @@ def _element(position: int, count: Array) -> tuple[Value, Walk]:
     if position:
         return op.Expand(np.array(True), count).value, Walk()
     return op.Range(np.int64(0), op.Squeeze(count, [0]), np.int64(1)).value, Walk()
-
-
-def _is_true(value: Value | None) -> bool:
-    return value is None or (isinstance(value, Const) and bool(value.numpy()))
