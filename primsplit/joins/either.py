@@ -85,8 +85,8 @@ class _Sides(threading.local):
     def __init__(self) -> None:
         self.facts: list[Facts] = []
         self.told: dict[Value, tuple[Facts, Facts]] = {}
-        self.joined: dict[int, tuple[Array, tuple[str, int], bool]] = {}
-        """The arrays that joined statements gave: which one, and whether its sides gave several classes of them."""
+        self.joined: dict[int, tuple[Any, tuple[str, int], bool]] = {}
+        """The values that joined statements gave: which one, and whether its sides gave several classes of them."""
 
     def known(self) -> Iterator[Facts]:
         """What holds where something is recorded now: in the sides, and on the paths that branches have taken."""
@@ -217,8 +217,8 @@ _AN_ARRAY = object()
 
 
 def note_joined(value: Any, made: Sequence[Any], at: tuple[str, int]) -> None:
-    """Remember that the statement at a place gave an array, one of those that the runs of its sides made."""
-    if type(value) is Array:
+    """Remember that the statement at a place gave a value, one of those that the runs of its sides made."""
+    if value is not None:
         _sides.joined[id(value)] = value, at, len({*map(_class_of, made)}) > 1
 
 
@@ -228,32 +228,28 @@ def _class_of(value: Any) -> type:
 
 def _identified(kind: str, left: Any, right: Any) -> Any:
     """`a is b` of what may be arrays: one that an If gave is another object than what it was given."""
-    arrays = [v for v in (left, right) if type(v) is Array]
+    arrays = [v for v in (left, right) if type(v) is Array or _given_by(v) is not None]
     if not arrays or left is right:
         return _COMPARISONS[kind](left, right)
     truth = next((v for v in (left, right) if type(v) is bool), None)
     given = [found for a in arrays if (found := _given_by(a)) is not None]
-    if (
-        truth is not None
-        and arrays[0].dtype == np.bool_
-        and arrays[0].weak
-        and not any(several for _, several in given)
-    ):
+    is_pythons = all(type(v) is Array and _class_of(v) is bool for v in arrays)
+    if truth is not None and is_pythons and not any(is_several for _, is_several in given):
         return arrays[0] if truth is (kind == "Is") else op.Not(arrays[0])
     if given and (len(arrays) > 1 or truth is not None):
         raise NotJoined(given[0][0], "what it gives a name is compared with `is`")
     return _COMPARISONS[kind](left, right)
 
 
-def _given_by(array: Array) -> tuple[tuple[str, int], bool] | None:
-    """The statement that gave an array, and whether its sides gave several classes; None for one of no join."""
-    found = _sides.joined.get(id(array))
+def _given_by(value: Any) -> tuple[tuple[str, int], bool] | None:
+    """The statement that gave a value, and whether its sides gave several classes; None for one of no join."""
+    found = _sides.joined.get(id(value))
     return None if found is None else found[1:]
 
 
 def classified(value: Any) -> Any:
     """A value whose class is asked for. Raises NotJoined where it is not the same on both sides."""
-    given = _given_by(value) if type(value) is Array else None
+    given = _given_by(value)
     if given is not None and given[1]:
         raise NotJoined(given[0], "the class of what it gives a name is asked for")
     return value

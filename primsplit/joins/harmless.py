@@ -4,6 +4,7 @@ import ast
 import builtins
 import cmath
 import collections
+import dataclasses
 import functools
 import inspect
 import math
@@ -21,6 +22,7 @@ from primsplit.functionlike import FunctionLike
 from primsplit.joins.either import Either
 from primsplit.joins.growing import Grown
 from primsplit.joins.holders import HELPER, held, is_users_object, reached, seen
+from primsplit.joins.records import only_holds
 from primsplit.joins.statements import RESULT, Callee, Effects, Refused, effects
 from primsplit.tracing import is_library as is_librarys_file
 
@@ -28,7 +30,7 @@ Lookup = Callable[[str], Any]
 
 
 class Callers(NamedTuple):
-    """The functions of the user's that one is called from: one that calls itself is not looked through.
+    """The functions of the user's that one is called from: one that calls itself is looked through once.
 
     `harmless` are those that were looked through, which need not be again: many call the same.
     """
@@ -100,7 +102,7 @@ def is_harmless(callee: Callee, lookup: Lookup, callers: Callers | None = None) 
     if _module(owner) in {"logging", "warnings", "contextlib"}:
         return rest[-1] in _TELLING or rest[-1] in {"catch_warnings", "nullcontext"}
     is_users = isinstance(owner, types.ModuleType) and not is_library(owner.__name__)
-    is_known = is_users or _module(owner) in {*_MODULES, _PACKAGE}
+    is_known = is_users or _module(owner) in {*_MODULES, _PACKAGE, dataclasses.__name__}
     return is_known and _computes(getattr(owner, rest[-1], None), rest[-1], callers)
 
 
@@ -206,6 +208,8 @@ def _computes(function: Any, name: str, callers: Callers) -> bool:
     module = getattr(function, "__module__", None) or ""
     if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
         return function.__new__.__code__.co_filename.startswith("<")  # a NamedTuple's, which Python made
+    if only_holds(function) or function is dataclasses.replace:
+        return True
     if isinstance(function, types.FunctionType) and (package_of(module) or not is_library(module)):
         return _is_harmless_function(function, callers)
     if isinstance(function, FunctionLike):
@@ -279,8 +283,10 @@ def _is_harmless_function(function: types.FunctionType, callers: Callers, bound:
     code, key = function.__code__, (id(function), id(bound))
     if callers.harmless is not None and key in callers.harmless:
         return True
+    if code in callers.codes:
+        return True  # it is, if all else that it does is: the one that began to ask tells
     found = _effects_of(code)
-    if found is None or code in callers.codes:
+    if found is None:
         return False
     own = {*code.co_varnames, *code.co_cellvars, *found.inner}
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
@@ -297,6 +303,7 @@ def _is_harmless_function(function: types.FunctionType, callers: Callers, bound:
         all(_may_be_read(v, inside) for v in defaults)
         and what_does_more(found, lookup, inside) is None
         and all(is_harmless(c, lookup, inside) for c in found.calls)
+        and (_is_noted(code) or not any(c[-1] == "replace" for c in found.calls))
     )
     if is_found and callers.harmless is not None:
         callers.harmless[key] = function, bound

@@ -155,6 +155,11 @@ def journal(at: tuple[str, int], is_known: Callable[[Any], bool], shown_with: Sh
         raise
 
 
+def open_at() -> tuple[str, int] | None:
+    """The place of the statement of which a side is run; None outside of sides."""
+    return _open.journals[-1].at if _open.journals else None
+
+
 def changing(owner: Any, attribute: str | None = None, *, in_place: bool = False) -> Any:
     """The owner of an element or attribute that is set next, `in_place` by `+=`, where a side is run noted."""
     if _open.journals:

@@ -24,6 +24,7 @@ from primsplit.joins.missing import NotAssigned, is_missing
 from primsplit.joins.places import Places
 from primsplit.joins.plainer import RESULT
 from primsplit.joins.pointers import Pointers, parted
+from primsplit.joins.records import fields_of, is_record
 from primsplit.joins.rewriting import Join
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.second_run import is_again, made_at
@@ -344,6 +345,8 @@ def _is_value(value: Any) -> bool:
     """True for what an If may give."""
     if type(value) is tuple or (isinstance(value, tuple) and hasattr(value, "_fields")):
         return all(map(_is_value, value))
+    if is_record(value):
+        return all(map(_is_value, fields_of(value)))
     return _is_number(value) or is_numpys(value)
 
 

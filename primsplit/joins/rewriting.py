@@ -254,6 +254,8 @@ class Writer(Reads):
             node.args[0] = self._called("classified", node.args[0])
         if isinstance(node.func, ast.Name) and node.func.id in ORDERING:
             node.func = self._called("ordering", node.func)
+        if "replace" in {getattr(node.func, "id", ""), getattr(node.func, "attr", "")}:
+            node.func = self._called("replacing", node.func)
         return node
 
     def _noted(self, node: Any, *attribute: ast.expr, keywords: Sequence[ast.keyword] = ()) -> Any:

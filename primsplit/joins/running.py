@@ -20,6 +20,7 @@ from primsplit.joins.journal import changing, filling, journal, sharing
 from primsplit.joins.missing import NotAssigned, read, told
 from primsplit.joins.one_if import Side, Statement
 from primsplit.joins.ordering import ordering
+from primsplit.joins.records import replacing
 from primsplit.joins.rewriting import Join
 from primsplit.joins.stepping import Loop
 from primsplit.joins.unknown import is_unknown, joining
@@ -37,6 +38,7 @@ class Joins:
     total, whole, element = staticmethod(growing.total), staticmethod(growing.whole), staticmethod(growing.element)
     extreme, places = staticmethod(growing.extreme), staticmethod(growing.places)
     is_behind, ordering = staticmethod(growing.is_behind), staticmethod(ordering)
+    replacing = staticmethod(replacing)
     taken, returned = staticmethod(taken), staticmethod(returned)
     compared, classified = staticmethod(compared), staticmethod(classified)
     changing = staticmethod(changing)

@@ -2,6 +2,7 @@
 
 import enum
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -201,6 +202,52 @@ def named_behind_and(x):
     return total
 
 
+@dataclass(frozen=True)
+class Body:
+    place: Any
+    speed: Any
+    hits: int = 0
+
+    def moved(self, time):
+        return Body(self.place + time * self.speed, self.speed, self.hits)
+
+
+def bounced(body):
+    body = body.moved(0.3)
+    if body.place < 0:
+        return replace(body, place=-body.place, speed=-0.9 * body.speed, hits=body.hits + 1)
+    if body.place > 1:
+        return replace(body, place=2 - body.place, speed=-0.9 * body.speed, hits=body.hits + 1)
+    return body
+
+
+def bouncing_body(x):
+    body = Body(x[0], 2 * x[1])
+    for _ in range(10):
+        body = bounced(body)
+    return body.place + 0.1 * body.hits * body.speed
+
+
+class Node:
+    def __init__(self, feature, low, high):
+        self.feature, self.low, self.high = feature, low, high
+
+
+TREE = Node(0, Node(1, 2.0, Node(2, 3.0, 0.5)), Node(3, Node(4, 1.5, -1.0), Node(0, 0.1, 0.7)))
+
+
+def leaf_of(node, x):
+    if not isinstance(node, Node):
+        return node * x[0]
+    if x[node.feature] < 0.1:
+        return leaf_of(node.low, x)
+    return leaf_of(node.high, x)
+
+
+def forest(x):
+    return sum(leaf_of(TREE, x[k:]) for k in range(7))
+
+
 def busiest(x):
     free, longest, busy, waits = 0.0, 0, 0, []
     for k, value in enumerate(x):
@@ -211,7 +258,7 @@ def busiest(x):
 
 
 FUNCTIONS = [
-    busiest, goes_on_inside, named_behind_and,
+    bouncing_body, forest, busiest, goes_on_inside, named_behind_and,
     first_above, smallest_positive, accumulated, closest_pair, thermostat, flight, skips_what_has_none, shaded,
     leaves_at_none, of_one_sign, given_on,
 ]  # fmt: skip
@@ -296,6 +343,35 @@ def used_as_a_key(x):
     return total
 
 
+MADE = [0]
+
+
+@dataclass(frozen=True)
+class Counted:
+    place: Any
+
+    def __post_init__(self):
+        MADE[0] += 1
+
+
+def counted_objects(x):
+    MADE[0], here = 0, Counted(x[0])
+    for value in x:
+        if value > 0:
+            here = replace(here, place=here.place + value)
+    return here.place * MADE[0]
+
+
+def replaced_or_same(x):
+    here, total = Body(x[0], x[1]), 0.0
+    for value in x:
+        before = here
+        if value > 0:
+            here = replace(here, place=here.place + value)
+        total += value if here is before else -value
+    return total
+
+
 def printed_text(x):
     way, total = "up", 0.0
     for value in x:
@@ -306,7 +382,17 @@ def printed_text(x):
 
 
 @pytest.mark.parametrize(
-    "function", [compared_with_true, of_two_classes, one_of_two_arrays, none_or_list, used_as_a_key, printed_text]
+    "function",
+    [
+        compared_with_true,
+        of_two_classes,
+        one_of_two_arrays,
+        none_or_list,
+        used_as_a_key,
+        printed_text,
+        counted_objects,
+        replaced_or_same,
+    ],
 )
 def test_what_python_tells_apart_is_right_or_refused(
     function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
