@@ -211,10 +211,15 @@ class Writer(Reads):
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         join = self._join(node, [node.body, node.orelse], frozenset())
-        self._visit_inside(node, join)
+        is_told = node in self.told
+        self.told.update((node.body, node.orelse) if is_told else ())
+        self.joined += join is not None
+        node.test = self.visit(node.test)
+        node.body, node.orelse = map(self._told if is_told else self.visit, (node.body, node.orelse))
+        self.joined -= join is not None
         if join is None or join.names:
             return node
-        method = "choice" if node in self.told else "read_choice"
+        method = "choice" if is_told else "read_choice"
         made = self._call(method, join, node.test, [_later(node.body), _later(node.orelse)])
         return ast.fix_missing_locations(ast.copy_location(made, node))
 

@@ -248,6 +248,16 @@ def forest(x):
     return sum(leaf_of(TREE, x[k:]) for k in range(7))
 
 
+def changes_of_regime(x):
+    regime, changes, mean = "flat", 0, 0.0
+    for value in x:
+        mean = 0.6 * mean + 0.4 * value
+        new = "up" if mean > 0.1 else ("down" if mean < -0.1 else regime)
+        changes += 1 if new != regime else 0
+        regime = new
+    return mean * changes
+
+
 def busiest(x):
     free, longest, busy, waits = 0.0, 0, 0, []
     for k, value in enumerate(x):
@@ -258,7 +268,7 @@ def busiest(x):
 
 
 FUNCTIONS = [
-    bouncing_body, forest, busiest, goes_on_inside, named_behind_and,
+    changes_of_regime, bouncing_body, forest, busiest, goes_on_inside, named_behind_and,
     first_above, smallest_positive, accumulated, closest_pair, thermostat, flight, skips_what_has_none, shaded,
     leaves_at_none, of_one_sign, given_on,
 ]  # fmt: skip
