@@ -164,16 +164,18 @@ def _explored(run: Run, before: tracing.Snapshot, *, is_again: bool = False) -> 
     of another structure.
     """
     exploration = _Exploration(run, before)
-    failure: Endless | None = None
+    failure: Endless | NumberAsked | None = None
     try:
         exploration.follow(FEW, gives_up=True)
-    except Endless as error:
+    except (Endless, NumberAsked) as error:
         failure = error
         if error.again and not is_again:
             raise
     if failure is None and not exploration.pending:
         return exploration.recorded()
     joining = _Joining(exploration)
+    if isinstance(failure, NumberAsked) and not joining.asks_for(failure):
+        raise failure
     if (found := joining.recorded()) is not None:
         return found
     try:
@@ -237,6 +239,10 @@ class _Exploration:
         return {d.place for path in self.paths for d in path.taken if d.place is not None}
 
 
+_INDEX = "an integer index"
+"""What a list asks of a traced number that it is indexed by."""
+
+
 class _Joining:
     """A function of many paths, with those branches joined that may be."""
 
@@ -277,13 +283,24 @@ class _Joining:
             except Endless:
                 pass
             except (PrimsplitError, TypeError, AttributeError, *OF_PYTHON) as error:
-                if isinstance(error, PrimsplitError) and error.again:
-                    self.asked_for_number = error
-                return None
+                if not self.asks_for(error):
+                    return None
+                continue
             self.asked |= exploration.asked()
             if len(self.asked) == known:
                 return None
         return None
+
+    def asks_for(self, error: Exception) -> bool:
+        """Let the lists at the place of an error have indices that only the run knows; False where they had."""
+        if isinstance(error, NumberAsked) and error.what.startswith(_INDEX):
+            is_new = error.place is not None and error.place not in self.asked
+            self.asked |= {p for p in (error.place,) if p is not None}
+            if is_new:
+                return True
+        if isinstance(error, PrimsplitError) and error.again:
+            self.asked_for_number = error
+        return False
 
     def _joins(self) -> Any:
         """What lets the branches be joined; None where none may be."""

@@ -37,10 +37,17 @@ class Grown:
         """
         if self.elements is None or not self.elements:
             return self.stack
-        rows, specs = zip(*map(trees.flatten, self.elements), strict=True)
-        if not all(map(_is_of_numbers, rows)) or len({*specs}) > 1:
+        if (found := self.stack_of_numbers()) is None:
             raise NotJoined(at, _OTHERS)
-        return trees.unflatten(specs[0], [_stack(column) for column in zip(*rows, strict=True)])
+        return found
+
+    def stack_of_numbers(self) -> Any:
+        """The elements, which are known, as arrays; None for none, and for other ones than numbers and tuples."""
+        found = [*map(trees.flatten, self.elements or ())]
+        rows, specs = [leaves for leaves, _ in found], {spec for _, spec in found}
+        if len(specs) != 1 or not all(map(_is_of_numbers, rows)):
+            return None
+        return trees.unflatten(specs.pop(), [_stack(column) for column in zip(*rows, strict=True)])
 
 
 _OTHERS = "a list that grows on one side has elements that are no numbers, or tuples of as many"
@@ -124,7 +131,7 @@ def element(held: Any, place: Any) -> Any:
     if held.elements is not None:
         return held.elements[place]
     index = place
-    if place < 0:
+    if isinstance(place, int) and place < 0:
         count = length(held)
         index = np.where(count + place < 0, count, count + place)
     leaves, spec = trees.flatten(held.stack)

@@ -56,6 +56,7 @@ class _Written:
     refused: Mapping[int, str] = field(default_factory=dict)
     before: Codes = field(default_factory=dict)
     after: Codes = field(default_factory=dict)
+    looks_up: bool = False
 
 
 def _write(filename: str, text: str, asked: Set[int], left_out: Set[int], growing: Set[int], notes: bool) -> _Written:
@@ -67,10 +68,10 @@ def _write(filename: str, text: str, asked: Set[int], left_out: Set[int], growin
         return _Written(helper)
     writer = Writer(filename, asked, left_out, growing, helper)
     tree = writer.visit(ast.parse(text, filename))
-    if not (writer.joins or notes):
+    if not (writer.joins or writer.looks_up or notes):
         return _Written(helper, refused=writer.refused)
     after = _functions_of(_named_like_their_function(compile(tree, filename, "exec", dont_inherit=True)))
-    return _Written(helper, writer.joins, writer.refused, before, after)
+    return _Written(helper, writer.joins, writer.refused, before, after, writer.looks_up)
 
 
 Asked = tuple[str, str, frozenset[int], frozenset[int], frozenset[int], bool]

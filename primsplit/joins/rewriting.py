@@ -73,6 +73,8 @@ class Writer(Reads):
         self.filename, self.asked, self.left_out, self.helper = filename, {*asked}, left_out, helper
         self.growing = growing
         self.joins: list[Join] = []
+        self.looks_up = False
+        """Whether it looks up elements of lists."""
         self.refused: dict[int, str] = {}
         """Why what was asked about at some lines is no join."""
         self.own: set[str] | None = None
@@ -232,7 +234,12 @@ class Writer(Reads):
         return self._noted(node, ast.Constant(node.attr))
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
-        return self._noted(node)
+        is_asked = isinstance(node.ctx, ast.Load) and self._asks(node)
+        self._noted(node)
+        if not is_asked or isinstance(node.slice, ast.Slice | ast.Tuple | ast.Constant):
+            return node
+        self.looks_up = True
+        return self._called("item", node, node.value, node.slice)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         in_place = ast.keyword("in_place", ast.Constant(True))

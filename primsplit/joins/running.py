@@ -17,6 +17,7 @@ from primsplit.joins.either import classified, compared, holding, no_facts, tell
 from primsplit.joins.handing import returned, taken
 from primsplit.joins.installing import Rewriting, installed
 from primsplit.joins.journal import changing, filling, journal, sharing
+from primsplit.joins.lookups import item
 from primsplit.joins.missing import NotAssigned, read, told
 from primsplit.joins.one_if import Side, Statement
 from primsplit.joins.ordering import ordering
@@ -38,7 +39,7 @@ class Joins:
     total, whole, element = staticmethod(growing.total), staticmethod(growing.whole), staticmethod(growing.element)
     extreme, places = staticmethod(growing.extreme), staticmethod(growing.places)
     is_behind, ordering = staticmethod(growing.is_behind), staticmethod(ordering)
-    replacing = staticmethod(replacing)
+    replacing, item = staticmethod(replacing), staticmethod(item)
     taken, returned = staticmethod(taken), staticmethod(returned)
     compared, classified = staticmethod(compared), staticmethod(classified)
     changing = staticmethod(changing)
@@ -158,7 +159,7 @@ def joined(
         rewriting = Rewriting(filename, lines, lines_left_out, lines_growing, notes=filename in noting)
         refused |= {(filename, line): why for line, why in rewriting.written.refused.items()}
         rewritten += [rewriting] if rewriting.codes else []
-    return _with_joins(rewritten) if any(rewriting.joins for rewriting in rewritten) else None
+    return _with_joins(rewritten) if any(r.joins or r.written.looks_up for r in rewritten) else None
 
 
 @contextmanager

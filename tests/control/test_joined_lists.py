@@ -128,6 +128,72 @@ def test_an_element_that_is_not_there_fails_in_the_run(monkeypatch: pytest.Monke
             program(np.concatenate([np.ones(count), -np.ones(12 - count)]))
 
 
+def nearest(x):
+    gaps = [abs(value - 0.3) for value in x]
+    return gaps[int(np.argmin(gaps))] * x[0]
+
+
+def labelled(x):
+    means = [x[0], x[1], (x[2] + x[3]) / 2]
+    for _ in range(3):
+        sums, counts = [0.1, 0.2, 0.3], [1, 1, 1]
+        labels = [int(np.argmin([(value - mean) ** 2 for mean in means])) for value in x]
+        for k in range(3):
+            for value, label in zip(x, labels, strict=True):
+                if label == k:
+                    sums[k] += value
+                    counts[k] += 1
+        means = [total / count for total, count in zip(sums, counts, strict=True)]
+    return means[labels[4]] - means[labels[-1]] ** 2
+
+
+def best_path(x):
+    scores, back = [x[0], x[1], x[2]], []
+    for step in x.reshape(-1, 3)[1:]:
+        new, came = [], []
+        for k in range(3):
+            best, last = scores[0] - 0.3 * k, 0
+            for other in range(1, 3):
+                score = scores[other] - 0.2 * abs(other - k)
+                if score > best:
+                    best, last = score, other
+            new.append(best + step[k])
+            came.append(last)
+        scores = new
+        back.append(came)
+    place = int(np.argmax(scores))
+    total = scores[place]
+    for came in reversed(back):
+        place = came[place]
+        total += 0.1 * x[3 + place]
+    return total
+
+
+def of_tuples(x):
+    pairs = ((x[0], 1), (x[1] ** 2, 2), (x[2] * x[3], 3))
+    value, weight = pairs[int(np.argmax(x[:3])) - 1]
+    return value * weight
+
+
+@pytest.mark.parametrize("function", [nearest, labelled, best_path, of_tuples])
+def test_a_list_of_numbers_has_an_index_that_only_the_run_knows(function: Callable[..., Any]) -> None:
+    both = ps.value_and_grad(function)
+    for x in rng.normal(size=(20, 12)):
+        value, gradient = both(x)
+        np.testing.assert_allclose(value, function(x), rtol=1e-12)
+        np.testing.assert_allclose(gradient, slopes(function, x), rtol=1e-5, atol=1e-6)
+
+
+def test_an_index_that_a_list_has_not_fails_in_the_run() -> None:
+    def beyond(x):
+        return [x[0], x[1], x[2]][int(np.argmax(x)) + 1]
+
+    program = ps.trace(beyond, np.ones(3))
+    assert program(np.array([3.0, 4.0, 5.0][::-1])) == 4.0
+    with pytest.raises(ps.PrimsplitError):
+        program(np.array([3.0, 4.0, 5.0]))
+
+
 def shown_elsewhere(x):
     kept, total = [], 0.0
     same = kept
