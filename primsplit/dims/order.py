@@ -1,5 +1,7 @@
 """What holds of two sizes whatever their symbols are: bounds, and the comparisons that follow from them."""
 
+import math
+
 from primsplit.dims.size import Atom, Dim, Size, same
 from primsplit.errors import UndecidableSize
 
@@ -10,19 +12,24 @@ def lower_bound(dim: Dim) -> int | None:
         return dim
     total = 0
     for monomial, coefficient in dim.terms:
-        if not monomial:
-            total += coefficient
-        elif coefficient < 0 or not all(_nonnegative(atom) for atom in monomial):
+        bounds = [_lower_bound(atom) for atom in monomial]
+        if monomial and (coefficient < 0 or any(b is None or b < 0 for b in bounds)):
             return None
+        total += coefficient * math.prod(b for b in bounds if b is not None)
     return total
 
 
-def _nonnegative(atom: Atom) -> bool:
+def _lower_bound(atom: Atom) -> int | None:
     if isinstance(atom, str):
-        return True
+        return 0
     bounds = [lower_bound(a) for a in atom.arguments]
-    known = [b is not None and b >= 0 for b in bounds]
-    return any(known) if atom.function == "max" else all(known)
+    known = [b for b in bounds if b is not None]
+    if atom.function == "max":
+        return max(known, default=None)
+    least = min(known) if len(known) == len(bounds) else -1
+    if atom.function == "min":
+        return least
+    return None if least < 0 else 0
 
 
 def at_least(a: Dim, b: Dim) -> bool:

@@ -46,10 +46,11 @@ def _same_length(*polynomials: Array) -> list[Array]:
     longest: Dim = 0
     for p in polynomials:
         longest = dims.maximum(longest, p.shape[0])
-    return [_with_zeros(p, longest) for p in polynomials]
+    return [with_zeros(p, longest) for p in polynomials]
 
 
-def _with_zeros(p: Array, size: Dim) -> Array:
+def with_zeros(p: Array, size: Dim) -> Array:
+    """The polynomial with zeros in front, so many coefficients in all."""
     if dims.same(p.shape[0], size):
         return p
     return op.Pad(p, [size - p.shape[0], 0], types=[Type(p.dtype, (size,))])
@@ -72,7 +73,7 @@ def polysub(a1: Any, a2: Any) -> Array:
 @implements(np.polymul)
 def polymul(a1: Any, a2: Any) -> Array:
     """np.polymul, of a length that is one less than the lengths' sum; no coefficients are a 0."""
-    a, b = (_with_zeros(p, dims.maximum(p.shape[0], 1)) for p in _together(a1, a2))
+    a, b = (with_zeros(p, dims.maximum(p.shape[0], 1)) for p in _together(a1, a2))
     return convolve(a, b)
 
 
@@ -118,7 +119,7 @@ def _divided(top: Array, bottom: Array) -> tuple[Array, Array]:
         left = slab(op.Sub(remainder, op.Mul(head, share)), 0, 1, END)
         return [op.Concat(left, none, axis=0, types=[remainder.type])], [head]
 
-    remainder, heads = scan(step, [_with_zeros(top, length)], [count_up(steps)])
+    remainder, heads = scan(step, [with_zeros(top, length)], [count_up(steps)])
     quotient = op.Div(heads, slab(bottom, 0, 0, 1))
     end = dims.maximum(divisor - 1, 1)
     count = dims.minimum(end, size)

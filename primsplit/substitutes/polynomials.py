@@ -3,15 +3,22 @@
 Sizes never depend on coefficients: leading coefficients that are 0, which NumPy drops, stay where they are traced.
 """
 
+import functools
+import inspect
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from primsplit import dims
 from primsplit.array import FUNCTIONS, Array
+from primsplit.broadcasting import of_size
+from primsplit.dims import Size
 from primsplit.lifting import holds_traced
-from primsplit.substitutes.table import Substitute, register, substitute_of, when_traced
+from primsplit.numpy import series
+from primsplit.numpy.polynomials import with_zeros
+from primsplit.substitutes.table import Substitute, register, register_method, substitute_of, when_traced
 
 MODULES = (
     *(
@@ -28,6 +35,36 @@ SHIFTING = {"polymulx", "chebmulx", "legmulx", "hermmulx", "hermemulx", "lagmulx
 """Products with x."""
 
 
+COUNTED: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {}
+"""Functions of series by their names: which arguments are coefficients, and the form for a symbolic number of these."""
+for _name, _family in series.FAMILIES.items():
+    COUNTED |= {
+        f"{_name}val": (("c",), functools.partial(series.valued, _family)),
+        f"{_name}add": (("c1", "c2"), series.added),
+        f"{_name}sub": (("c1", "c2"), series.subtracted),
+        f"{_name}mul": (("c1", "c2"), functools.partial(series.multiplied, _name)),
+        f"{_name}der": (("c",), functools.partial(series.derived, _family)),
+        f"{_name}int": (("c",), functools.partial(series.integrated, _family)),
+    }
+
+
+def _counted(original: Callable[..., Any], names: tuple[str, ...], form: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, or its form where the number of an argument's coefficients is known to the run alone."""
+    signature = inspect.signature(original)
+
+    def call(*args: Any, **options: Any) -> Any:
+        bound = signature.bind(*args, **options)
+        if any(_is_symbolic(bound.arguments[name]) for name in names):
+            return form(*bound.args, **bound.kwargs)
+        return original(*args, **options)
+
+    return call
+
+
+def _is_symbolic(c: Any) -> bool:
+    return isinstance(c, Array) and bool(c.shape) and isinstance(c.shape[0], Size) and Size.told(c.shape[0]) is None
+
+
 def namespaces() -> Iterator[dict[str, Any]]:
     """The dictionaries of the modules that are loaded."""
     for name in MODULES:
@@ -36,19 +73,17 @@ def namespaces() -> Iterator[dict[str, Any]]:
 
 
 def untrimmed() -> Iterator[tuple[dict[str, Any], str, Any, Any]]:
-    """Where these modules hold a function that drops coefficients: the dictionary, the name, what it is and becomes."""
+    """Where these modules hold a function that asks for numbers: the dictionary, the name, what it is and becomes."""
     for namespace in namespaces():
-        for name in TRIMMING & namespace.keys():
+        for name in STANDING.keys() & namespace.keys():
             original: Callable[..., Any] = namespace[name]
             if not isinstance(original, Substitute):
-                yield namespace, name, original, when_traced(original, _whole(original))
-        if "mapdomain" in namespace and not isinstance(namespace["mapdomain"], Substitute):
-            mapped = namespace["mapdomain"]
-            yield namespace, "mapdomain", mapped, Substitute(mapped, _of_series(mapped))
-        for name in SHIFTING & namespace.keys():
-            original = namespace[name]
-            if not isinstance(original, Substitute):
-                yield namespace, name, original, when_traced(original, _shifted(original))
+                yield namespace, name, original, STANDING[name](original)
+        if namespace["__name__"].startswith("numpy.polynomial"):
+            for name in COUNTED.keys() & namespace.keys():
+                original = namespace[name]
+                if not isinstance(original, Substitute):
+                    yield namespace, name, original, when_traced(original, _counted(original, *COUNTED[name]))
 
 
 def _whole(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,9 +91,35 @@ def _whole(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(coefficients: Any, *args: Any, **options: Any) -> Any:
         known = coefficients.known() if isinstance(coefficients, Array) else None
+        if known is None and original is np.trim_zeros and _is_symbolic(coefficients):
+            return with_zeros(coefficients, dims.maximum(coefficients.shape[0], 1))  # no coefficients are a 0
         return coefficients if known is None else original(known, *args, **options)
 
     return call
+
+
+def _with_coefficients(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`as_series`, which asks whether there are coefficients: a run without any fails."""
+
+    def call(alist: Any, trim: bool = True) -> Any:
+        given = [_not_empty(a) if _is_symbolic(a) else a for a in alist]
+        return original(given, trim)
+
+    return call
+
+
+def _through_points(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The fit of a polynomial, which asks whether there are points: a run without any fails."""
+
+    def call(vander_f: Any, x: Any, y: Any, *args: Any, **options: Any) -> Any:
+        points = [_not_empty(v) if _is_symbolic(v) else v for v in (x, y)]
+        return original(vander_f, *points, *args, **options)
+
+    return call
+
+
+def _not_empty(c: Array) -> Array:
+    return of_size(c, 0, dims.maximum(c.shape[0], 1))
 
 
 def _of_series(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -96,6 +157,32 @@ def _of_polynomials(original: Callable[..., Any]) -> Callable[..., Any]:
 
     return call
 
+
+STANDING: dict[str, Callable[[Callable[..., Any]], Any]] = {
+    **dict.fromkeys(TRIMMING, lambda f: when_traced(f, _whole(f))),
+    **dict.fromkeys(SHIFTING, lambda f: when_traced(f, _shifted(f))),
+    "as_series": lambda f: Substitute(f, _with_coefficients(f)),
+    "_fit": lambda f: Substitute(f, _through_points(f)),
+    "mapdomain": lambda f: Substitute(f, _of_series(f)),
+}
+"""What stands in for functions of these modules, by their names there."""
+
+
+def _called(self: Any, arg: Any) -> Any:
+    """A polynomial at points, of a symbolic number of coefficients too."""
+    mapped = np.polynomial.polyutils.mapdomain(arg, self.domain, self.window)
+    if not _is_symbolic(self.coef):
+        return self._val(mapped, self.coef)
+    return series.valued(series.FAMILIES[self._val.__name__.removesuffix("val")], mapped, self.coef)
+
+
+register_method(np.polynomial.Polynomial, "__call__", _called)
+
+for _name, _given in COUNTED.items():
+    for _namespace in namespaces():
+        if _namespace["__name__"].startswith("numpy.polynomial") and _name in _namespace:
+            _original = _namespace[_name]
+            register(_original, when_traced(_original, _counted(_original, *_given)))
 
 for _function in (np.polyadd, np.polyder, np.polydiv, np.polyint, np.polymul, np.polysub, np.polyval):
     register(_function, Substitute(_function, _of_polynomials(_function)))

@@ -13,7 +13,7 @@ import scipy.spatial
 import scipy.stats
 from scipy.spatial.transform import Rotation, Slerp
 
-from tests.scipy.every_size import check_every_size
+from tests.every_size import check_every_size
 
 SIGNAL, IP, IMAGE = scipy.signal, scipy.interpolate, scipy.ndimage
 STATS, OPTIMIZE, DISTANCE = scipy.stats, scipy.optimize, scipy.spatial.distance

@@ -1,0 +1,59 @@
+"""numpy.polynomial's series of a symbolic number of coefficients: NumPy's values at every size, or none."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial
+
+import primsplit as ps
+from tests.every_size import check_every_size
+
+FAMILIES: dict[str, Any] = {
+    "poly": polynomial, "cheb": chebyshev, "leg": legendre, "herm": hermite, "herme": hermite_e, "lag": laguerre,
+}  # fmt: skip
+
+
+def of(name: str, what: str) -> Any:
+    """A function of a family, as a user's function calls it."""
+    function = getattr(FAMILIES[name], name + what)
+    return lambda *args, **options: function(*args, **options)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_series_has_its_values_at_every_size(name: str) -> None:
+    check_every_size(of(name, "val"), "2", "N", sizes=(0, 1, 2, 3, 5))
+    check_every_size(lambda x, c: of(name, "val")(x, c, tensor=False), "M", "N M", sizes=(0, 1, 3))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_series_are_added_differentiated_and_integrated_at_every_size(name: str) -> None:
+    check_every_size(lambda a, b: (of(name, "add")(a, b), of(name, "sub")(a, b)), "N", "M", sizes=(0, 1, 3))
+    check_every_size(lambda c: of(name, "der")(c, 2, 3.0), "N 2", sizes=(0, 1, 2, 3, 5))
+    check_every_size(lambda c: of(name, "int")(c, 2, [1.0], 0.5, 2.0), "N 2", sizes=(0, 1, 2, 5))
+
+
+@pytest.mark.parametrize("name", ["poly", "cheb"])
+def test_series_are_multiplied_at_every_size(name: str) -> None:
+    check_every_size(of(name, "mul"), "N", "M", sizes=(0, 1, 2, 3))
+
+
+@pytest.mark.parametrize("name", ["leg", "lag"])
+def test_products_without_a_form_are_told(name: str) -> None:
+    with pytest.raises(ps.PrimsplitError, match=f"{name}mul of a symbolic number"):
+        ps.trace(of(name, "mul"), ps.spec("float64", ["N"]), ps.spec("float64", ["M"]))
+
+
+def test_classes_of_polynomials_are_called_at_every_size() -> None:
+    check_every_size(lambda x, c: np.polynomial.Chebyshev(c, domain=[0, 2])(x), "2", "N")
+    check_every_size(lambda x, c: np.poly1d(c)(x), "2", "N")
+
+
+def test_polynomials_are_fitted_to_points_at_every_size() -> None:
+    check_every_size(lambda x, y: chebyshev.chebfit(x, y, 1), "ascending N", "N", sizes=(0, 2, 4))
+
+
+def test_sums_and_products_of_no_coefficients_are_numpys() -> None:
+    check_every_size(np.polyadd, "N", "M", sizes=(0, 1, 3))
+    check_every_size(np.polymul, "leading N", "leading M", sizes=(0, 1, 3))
+    check_every_size(np.polydiv, "leading N", "leading 1+M", sizes=(0, 1, 3))
