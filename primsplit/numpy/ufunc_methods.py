@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import axis_back, axis_first, expand_to
+from primsplit.broadcasting import axis_back, axis_first, count_up, expand_to, nothing_unless
 from primsplit.errors import ConcretizationError, IndexingError, ShapeError
 from primsplit.numpy import cumulative, reductions
 from primsplit.numpy.axes import (
@@ -19,6 +19,7 @@ from primsplit.numpy.axes import (
     many_axes,
     one_axis,
     reaching,
+    size_as,
     slab,
     with_ones,
 )
@@ -132,17 +133,13 @@ def accumulate(
 def reduceat(
     ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: npt.DTypeLike | None = None, out: Any = None
 ) -> Array:
-    """`ufunc.reduceat`, for starts that are known; a run in which one of them is out of bounds fails."""
+    """`ufunc.reduceat`; a run in which a start is out of bounds fails."""
     x = array_like(array)
     place = _one_of(axis, x.ndim)
     known = array_like(indices).known()
     size = x.shape[place]
     if known is None:
-        raise ConcretizationError(
-            f"np.{ufunc.__name__}.reduceat needs known starts",
-            place=tracing.user_place(),
-            cure="Pass the starts as a plain list.",
-        )
+        return delivered(_from_traced_starts(ufunc, x, array_like(indices), place, dtype), out)
     starts = [int(i) for i in known]
     if any(start < 0 or (isinstance(size, int) and start >= size) for start in starts):
         raise IndexingError(
@@ -156,6 +153,29 @@ def reduceat(
         stop = end if end > start else start + 1
         parts.append(reduce(ufunc, slab(x, place, start, stop), place, dtype, keepdims=True))
     return delivered(op.Concat(*parts, axis=place), out)
+
+
+def _from_traced_starts(ufunc: np.ufunc, x: Array, starts: Array, place: int, dtype: npt.DTypeLike | None) -> Array:
+    """`reduceat` of traced starts: every element is asked for every start whether it belongs to it."""
+    if ufunc.__name__ not in REDUCTIONS:
+        raise ConcretizationError(
+            f"np.{ufunc.__name__}.reduceat needs known starts",
+            place=tracing.user_place(),
+            cure="Pass the starts as a plain list.",
+        )
+    rows, size = axis_first(x, place), x.shape[place]
+    first = op.Cast(starts, to=np.int64)
+    end = size_as(size, np.int64)
+    first = first + nothing_unless(op.Or(op.Less(first, 0), op.GreaterOrEqual(first, end)))
+    following = op.Concat(slab(first, 0, 1, END), op.Unsqueeze(end, [0]), axis=0, types=[first.type])
+    last: Any = np.where(following > first, following, first + 1)
+    places: Any = count_up(size)
+    belongs = (places >= first[:, None]) & (places < last[:, None])
+    wide = expand_to(op.Unsqueeze(rows, [0]), (first.shape[0], *rows.shape))
+    options: dict[str, Any] = {"where": belongs.reshape((*belongs.shape, *(1,) * (x.ndim - 1)))}
+    if ufunc.__name__ in {"maximum", "minimum"}:
+        options["initial"] = lowest(x.dtype, -1 if ufunc.__name__ == "maximum" else 1)
+    return axis_back(reduce(ufunc, wide, 1, dtype, **options), place)
 
 
 @ufunc_method("outer")

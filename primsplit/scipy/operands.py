@@ -8,10 +8,10 @@ import numpy as np
 from primsplit import dims, tracing
 from primsplit.array import Array
 from primsplit.broadcasting import of_size
-from primsplit.dims import Dim
+from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced
-from primsplit.numpy.axes import reaching
+from primsplit.numpy.axes import reaching, size_as
 from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.ufuncs import cast_to
@@ -87,6 +87,11 @@ def not_empty(x: Any, axes: Iterable[int] | None = None) -> Any:
     for axis in range(len(x.shape)) if axes is None else axes:
         x = of_at_least(x, 1, axis)
     return x
+
+
+def number_of(size: Dim) -> Any:
+    """A size in float64."""
+    return size_as(size, np.float64) if isinstance(size, Size) else float(size)
 
 
 def traced_double(x: Any) -> Any:

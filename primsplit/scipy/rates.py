@@ -6,14 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import dims
 from primsplit.array import unsupported
+from primsplit.broadcasting import count_up
 from primsplit.concretization import literal_size
+from primsplit.dims import Size
 from primsplit.lifting import array_like, holds_traced
+from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.complex.products import bilinear
 from primsplit.ops import op
 from primsplit.scipy.filters import sosfilt, sosfiltfilt
-from primsplit.scipy.operands import floating, inexact
+from primsplit.scipy.operands import floating, inexact, number_of, of_at_least
 from primsplit.scipy.signatures import as_scipys
 
 __all__ = ["decimate", "resample", "resample_poly", "upfirdn"]
@@ -31,7 +35,9 @@ def resample(x: Any, num: Any, t: Any, axis: Any, window: Any, domain: Any) -> A
         raise unsupported("scipy.signal.resample of a transform")
     given: Any = operand(inexact(x))
     rows = np.moveaxis(given, axis, -1)
-    count = literal_size(rows.shape[-1], "scipy.signal.resample")
+    if isinstance(rows.shape[-1], Size) and window is None and t is None and not holds_complex(given):
+        return np.moveaxis(_of_any_length(rows, num), -1, axis)
+    count = literal_size(rows.shape[-1], "scipy.signal.resample of complex numbers, or with window= or t=,")
     places = None if t is None else t[0] + (t[1] - t[0]) * (count / num) * np.arange(num)
     if holds_complex(given):
         found = np.moveaxis(_whole_band(rows, num, count, window), -1, axis)
@@ -45,6 +51,18 @@ def resample(x: Any, num: Any, t: Any, axis: Any, window: Any, domain: Any) -> A
     found = np.fft.irfft(spectrum[..., : common // 2 + 1] * weights.astype(rows.dtype), num, axis=-1)
     found = np.moveaxis(found, -1, axis)
     return found if t is None else (found, places)
+
+
+def _of_any_length(rows: Any, num: Any) -> Any:
+    """`resample` of real signals whose length only the run knows, which are not empty."""
+    count = rows.shape[-1]
+    common = dims.minimum(num, count)
+    size = dims.floor_divide(common, 2) + 1
+    own, new = size_as(count, np.int64), size_as(num, np.int64)
+    is_last: Any = (count_up(size) == size_as(size - 1, np.int64)) & (size_as(common, np.int64) % 2 == 0) & (own != new)
+    weights = np.where(is_last, np.where(new < own, 2.0, 0.5), 1.0) * (number_of(num) / number_of(count))
+    spectrum = np.fft.rfft(of_at_least(rows, 1), axis=-1)[..., :size]
+    return np.fft.irfft(spectrum * weights.astype(rows.dtype), num, axis=-1)
 
 
 def _whole_band(rows: Any, num: int, count: int, window: Any) -> Any:
@@ -90,11 +108,16 @@ def upfirdn(h: Any, x: Any, up: Any, down: Any, axis: Any) -> Any:
         raise unsupported("scipy.signal.upfirdn with more than one filter")
     dtype = np.result_type(taps.dtype, signal.dtype)
     rows = np.moveaxis(signal, axis, -1).astype(dtype)
-    count, reach = rows.shape[-1], literal_size(taps.shape[0], "scipy.signal.upfirdn")
+    taps = of_at_least(taps, 1)
+    count, reach = rows.shape[-1], taps.shape[0]
     wide = np.pad(rows[..., None], [(0, 0)] * rows.ndim + [(0, up - 1)]).reshape((*rows.shape[:-1], count * up))
-    wide = np.pad(wide[..., : (count - 1) * up + 1], [(0, 0)] * (rows.ndim - 1) + [(reach - 1, reach - 1)])
+    ends: Any = [(0, 0)] * (rows.ndim - 1) + [(reach - 1, reach)]
+    last = (count - 1) * up + reach - 1
+    wide = np.pad(wide, ends)[..., : dims.maximum(last, 0) + reach]
     flat = wide.reshape((-1, 1, wide.shape[-1]))
     found: Any = op.Conv(flat, np.flip(taps).astype(dtype)[None, None], strides=[down])
+    size = dims.maximum(dims.floor_divide(last, down) + 1, 0)  # of no samples there may be none
+    found = found if dims.at_least(count, 1) else found[..., :size]
     return np.moveaxis(found.reshape((*rows.shape[:-1], found.shape[-1])), -1, axis)
 
 
@@ -107,15 +130,16 @@ def resample_poly(x: Any, up: Any, down: Any, axis: Any, window: Any) -> Any:
     if up == down == 1:
         return given
     signal = np.moveaxis(given, axis, -1)
-    count = literal_size(signal.shape[-1], "scipy.signal.resample_poly")
+    count = signal.shape[-1]
     taps = _taps(window, max(up, down)) * up
-    half = (literal_size(taps.shape[0], "scipy.signal.resample_poly") - 1) // 2
-    before = down - half % down
-    skipped = (half + before) // down
-    wanted = -(-count * up // down)
-    last = (skipped + wanted - 1) * down + 1
-    after = max(last - ((count - 1) * up + before + 2 * half + 1), 0) + down
-    wide = np.pad(taps if holds_complex(taps) else taps.astype(signal.real.dtype), (before, after))
+    half = dims.floor_divide(taps.shape[0] - 1, 2)
+    before = down - dims.remainder(half, down)
+    skipped = dims.floor_divide(half + before, down)
+    wanted = dims.floor_divide(count * up + down - 1, down)
+    # As many zeros behind the filter as give all that is wanted of a signal of any length.
+    after = dims.maximum(skipped * down + up - before - 2 * half, 0) + down
+    ends: Any = (before, after)
+    wide = np.pad(taps if holds_complex(taps) else taps.astype(signal.real.dtype), ends)
     return np.moveaxis(upfirdn(wide, signal, up, down)[..., skipped : skipped + wanted], -1, axis)
 
 
@@ -137,7 +161,7 @@ def decimate(x: Any, q: Any, n: Any, ftype: Any, axis: Any, zero_phase: Any) -> 
         if zero_phase:
             return resample_poly(signal, 1, q, axis=axis, window=taps)
         rows = np.moveaxis(upfirdn(taps.astype(signal.real.dtype), signal, 1, q, axis=axis), axis, 0)
-        return np.moveaxis(rows[: -(-literal_size(signal.shape[axis], "scipy.signal.decimate") // q)], 0, axis)
+        return np.moveaxis(rows[: dims.floor_divide(signal.shape[axis] + q - 1, q)], 0, axis)
     sections = _scipys("cheby1")(8 if n is None else n, 0.05, 0.8 / q, output="sos").astype(signal.real.dtype)
     filtered = sosfiltfilt(sections, signal, axis=axis) if zero_phase else sosfilt(sections, signal, axis=axis)
     return np.moveaxis(np.moveaxis(filtered, axis, 0)[::q], 0, axis)

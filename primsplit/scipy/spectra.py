@@ -1,12 +1,12 @@
 """scipy.signal's spectra: Fourier transforms of windowed segments of a signal."""
 
+import math
 import sys
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from primsplit import dims, tracing
-from primsplit.array import unsupported
 from primsplit.broadcasting import count_up
 from primsplit.concretization import literal_size
 from primsplit.dims import Dim, Size
@@ -16,6 +16,7 @@ from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.frequencies import fftfreq, rfftfreq
 from primsplit.numpy.ufuncs import cast_to
+from primsplit.scipy.operands import number_of, of_at_least
 from primsplit.scipy.signatures import as_scipys
 from primsplit.scipy.whole_signals import detrend, signal_of
 
@@ -92,10 +93,13 @@ def _cut(x: Any, segments: Segments) -> _Cut:
 
 
 def _window(window: Any, nperseg: int | None, size: Dim) -> Any:
-    """The weights of a segment. One that is told by its name is no longer than a signal of known size."""
+    """The weights of a segment. One that is told by its name is no longer than a signal of known size.
+
+    A run fails where a signal of a symbolic size is shorter, of which SciPy would take a shorter segment.
+    """
     if isinstance(window, str | tuple):
         if nperseg is None:
-            nperseg = min(USUAL, literal_size(size, "scipy.signal with segments of no given length"))
+            nperseg = min(USUAL, size) if isinstance(size, int) else USUAL
         length = min(nperseg, size) if isinstance(size, int) else nperseg
         return sys.modules["scipy.signal"].get_window(window, length)
     weights = np.asarray(window)
@@ -157,24 +161,23 @@ def _averaged(x: Any, average: str) -> Any:
         return np.mean(x, axis=-2)
     if average != "median":
         raise ValueError(f"Parameter {average=} must be 'median' or 'mean'!")
-    even = 2.0 * np.arange(1, (literal_size(x.shape[-2], "average='median'") - 1) // 2 + 1)
-    bias = float(1.0 + np.sum(1.0 / (even + 1.0) - 1.0 / even))
+    even: Any = 2.0 * cast_to(count_up(dims.floor_divide(x.shape[-2] - 1, 2)) + 1, np.float64)
+    bias = cast_to(1.0 + np.sum(1.0 / (even + 1.0) - 1.0 / even), x.real.dtype)
     parts = [np.median(p, axis=-2) / bias for p in ((x.real, x.imag) if isinstance(x, ComplexArray) else (x,))]
     return parts[0] + 1j * parts[1] if len(parts) > 1 else parts[0]
 
 
 @as_scipys("scipy.signal", Segments)
 def csd(x: Any, y: Any, fs: Any, segments: Segments, scaling: str, axis: int, average: str) -> Any:
-    """What two signals of one length have in common at each frequency, complex numbers."""
-    return _common_power(x, y, fs, segments, scaling, axis, average, name="csd")
+    """What two signals, the shorter continued by zeros, have in common at each frequency, complex numbers."""
+    return _common_power(x, y, fs, segments, scaling, axis, average)
 
 
-def _common_power(
-    x: Any, y: Any, fs: Any, segments: Segments, scaling: str, axis: int, average: str, *, name: str
-) -> Any:
+def _common_power(x: Any, y: Any, fs: Any, segments: Segments, scaling: str, axis: int, average: str) -> Any:
     first, second = (np.moveaxis(signal_of(v), axis, -1) for v in (x, y))
     if not dims.same(first.shape[-1], second.shape[-1]):
-        raise unsupported(f"scipy.signal.{name} of signals of two lengths")
+        count = dims.maximum(first.shape[-1], second.shape[-1])
+        first, second = (_widened(of_at_least(v, 1), 0, count - v.shape[-1]) for v in (first, second))
     is_complex = isinstance(first, ComplexArray) or isinstance(second, ComplexArray)
     cut = _cut(first + 0j if is_complex else first, segments)
     product = np.conj(_transformed(first, cut)) * _transformed(second, cut)
@@ -185,7 +188,7 @@ def _common_power(
 @as_scipys("scipy.signal", Segments)
 def coherence(x: Any, y: Any, fs: Any, segments: Segments, axis: int) -> Any:
     """How much of the power of two signals they have in common at each frequency."""
-    freqs, common = _common_power(x, y, fs, segments, "density", axis, "mean", name="coherence")
+    freqs, common = _common_power(x, y, fs, segments, "density", axis, "mean")
     powers = [_averaged_power(v, fs, segments, axis=axis)[1] for v in (x, y)]
     return freqs, _power(common) / powers[0] / powers[1]
 
@@ -194,15 +197,16 @@ def coherence(x: Any, y: Any, fs: Any, segments: Segments, axis: int) -> Any:
 def periodogram(x: Any, fs: Any, segments: Segments, scaling: str, axis: int) -> Any:
     """The power of a whole signal at each frequency, or of its first `nfft` samples.
 
-    Raises NumberAsked where only the run knows how long it is, and a window or `nfft` is asked for.
+    Raises NumberAsked where only the run knows how long it is, and a window is asked for that is none of COSINES.
     """
     given = signal_of(x)
     if _is_empty(given):
         return given.real, given.real
     signal = np.moveaxis(given, axis, -1)
     window, count = "boxcar" if segments.window is None else segments.window, segments.nfft
-    if isinstance(signal.shape[-1], Size) and count is None and isinstance(window, str) and window == "boxcar":
-        freqs, found = _of_any_length(signal, fs, segments.detrend, scaling, is_onesided=segments.return_onesided)
+    if isinstance(signal.shape[-1], Size) and isinstance(window, str) and window in COSINES:
+        signal = signal if count is None else of_at_least(signal, 1)[..., :count]
+        freqs, found = _of_any_length(signal, fs, segments._replace(window=window), scaling)
         return freqs, np.moveaxis(found, -1, axis)
     length = literal_size(signal.shape[-1], "scipy.signal.periodogram")
     if count is not None and count < length:
@@ -212,21 +216,34 @@ def periodogram(x: Any, fs: Any, segments: Segments, scaling: str, axis: int) ->
     return freqs, np.moveaxis(found, -1, axis)
 
 
-def _of_any_length(x: Any, fs: Any, trend: Any, scaling: str, *, is_onesided: bool) -> tuple[Any, Any]:
-    """Frequencies and the power of a signal whose length only the run knows, each sample with the weight 1."""
+COSINES = {"boxcar": (1.0,), "hann": (0.5, 0.5), "hamming": (0.54, 0.46), "blackman": (0.42, 0.5, 0.08)}
+"""The weights of windows that are sums of cosines, by turns added and subtracted."""
+
+
+def _sum_of_cosines(name: str, size: Dim, dtype: Any) -> Any:
+    """A window of a symbolic size; that of one sample is 1."""
+    turn = cast_to(count_up(size), dtype) * (2 * math.pi / number_of(size))
+    found: Any = sum((-1) ** j * weight * np.cos(j * turn) for j, weight in enumerate(COSINES[name]))
+    return np.where(size_as(size, np.int64) == 1, 1.0, found).astype(dtype)
+
+
+def _of_any_length(x: Any, fs: Any, segments: Segments, scaling: str) -> tuple[Any, Any]:
+    """Frequencies and the power of a signal whose length only the run knows."""
+    trend, dtype = segments.detrend, x.real.dtype
     if trend:
         x = trend(x) if callable(trend) else detrend(x, type=trend)
-    length = x.shape[-1]
-    size = size_as(length, x.real.dtype)
-    scales = {"density": 1.0 / (fs * size), "spectrum": 1.0 / size**2}
+    window = _sum_of_cosines(segments.window, x.shape[-1], dtype)
+    scales = {"density": 1.0 / (fs * np.sum(window**2)), "spectrum": 1.0 / np.sum(window) ** 2}
     if scaling not in scales:
         raise ValueError(f"Unknown scaling: {scaling!r}")
-    if not is_onesided or isinstance(x, ComplexArray):
-        return fs * fftfreq(length), _power(np.fft.fft(x)) * scales[scaling]
+    x = x if segments.window == "boxcar" else x * window
+    length = x.shape[-1] if segments.nfft is None else segments.nfft
+    if not segments.return_onesided or isinstance(x, ComplexArray):
+        return fs * fftfreq(length), _power(np.fft.fft(x, length)) * scales[scaling]
     twice: Any = 2 * count_up(dims.floor_divide(length, 2) + 1)
     is_paired: Any = (twice > 0) & (twice < size_as(length, np.int64))
-    weights = cast_to(array_like(np.where(is_paired, 2, 1)), size.dtype) * scales[scaling]
-    return fs * rfftfreq(length), _power(np.fft.rfft(x)) * weights
+    weights = cast_to(array_like(np.where(is_paired, 2, 1)), dtype) * scales[scaling]
+    return fs * rfftfreq(length), _power(np.fft.rfft(x, length)) * weights
 
 
 @as_scipys("scipy.signal", Segments)

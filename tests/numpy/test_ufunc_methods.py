@@ -8,6 +8,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.errors import ConcretizationError
+from tests.every_size import check_every_size
 from tests.numpy.agreement import check_agrees, check_grads, gapped
 from tests.versions import UNDERFLOW
 
@@ -74,9 +75,22 @@ def test_logical_or_accumulates_truth_values() -> None:
     np.testing.assert_array_equal(found, np.logical_or.accumulate(x), strict=True)
 
 
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.minimum])
+def test_starts_of_reduceat_may_be_known_only_at_run_time(ufunc: np.ufunc) -> None:
+    check_every_size(lambda x, i: ufunc.reduceat(x, i), "N 2", "places M")
+    check_every_size(lambda x, i: ufunc.reduceat(x, i, axis=1), "2 N", "places 3", sizes=(1, 3, 4))
+
+
+def test_a_start_of_reduceat_that_is_out_of_bounds_fails_in_the_run() -> None:
+    program = ps.trace(lambda x, i: np.add.reduceat(x, i), ps.spec("float64", ["N"]), ps.spec("int64", [1]))
+    for start in (-1, 3):
+        with pytest.raises(ps.PrimsplitError):
+            program(np.ones(3), np.array([start]))
+
+
 def test_reduceat_of_starts_known_only_at_run_time_is_one_error_at_the_users_line() -> None:
     with pytest.raises(ConcretizationError, match="reduceat needs known starts") as caught:
-        ps.trace(np.add.reduceat, ps.spec("float64", ["N"]), ps.spec("int64", [2]))
+        ps.trace(np.subtract.reduceat, ps.spec("float64", ["N"]), ps.spec("int64", [2]))
     assert "test_ufunc_methods.py" in str(caught.value)
 
 

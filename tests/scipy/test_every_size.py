@@ -169,7 +169,29 @@ SAMPLES: dict[str, Row] = {
     "Slerp": (lambda q, t: Slerp([0.0, 1.0], Rotation.from_quat(q))(t).as_quat(), "N 4", "share M", (0, 1, 2)),
 }  # fmt: skip
 
-ROWS: dict[str, Row] = FILTERS | SPLINES | IMAGES | SAMPLES
+SPECTRA: dict[str, Row] = {
+    "resample": (lambda x: SIGNAL.resample(x, 3), "N", (1, 2, 3, 4, 5)),
+    "resample to twice": (lambda x: SIGNAL.resample(x, 2 * x.shape[1], axis=1), "2 N", (1, 2, 3)),
+    "upfirdn": (lambda h, x: SIGNAL.upfirdn(h, x, 2, 3), "N", "M"),
+    "upfirdn of rows": (lambda x: SIGNAL.upfirdn([1.0, 2.0, 0.5], x, 3), "2 N"),
+    "resample_poly": (lambda x, w: SIGNAL.resample_poly(x, 3, 2, window=w), "N", "1+M", (1, 2, 4)),
+    "resample_poly by a window": (lambda x: SIGNAL.resample_poly(x, 2, 3, axis=0), "N 2", (1, 2, 5)),
+    "decimate": (lambda x: SIGNAL.decimate(x, 2, ftype="fir"), "N", (1, 3, 6)),
+    "czt": (lambda x: SIGNAL.czt(x, 3), "N"),
+    "czt of as many": (SIGNAL.czt, "2 N"),
+    "zoom_fft": (lambda x: SIGNAL.zoom_fft(x, [0.1, 0.5]), "N"),
+    "freqz": (lambda b, a: SIGNAL.freqz(b, a, 5)[1], "1+N", "leading 1+M", (0, 1, 3)),
+    "freqz at frequencies": (lambda b, w: SIGNAL.freqz(b, [1.0, 0.2], w), "leading 2", "positive N"),
+    "freqs": (lambda b, a, w: SIGNAL.freqs(b, a, w)[1], "N", "leading 1+M", "positive 2"),
+    "freqz_zpk": (lambda z, p, w: SIGNAL.freqz_zpk(z, 3 + p, 2.0, w)[1], "N", "M", "2"),
+    "sosfreqz": (lambda s: SIGNAL.sosfreqz(sections(s), 4)[1], "N 5"),
+    "periodogram": (lambda x: SIGNAL.periodogram(x, window="hann"), "N", (1, 2, 3)),
+    "periodogram of samples": (lambda x: SIGNAL.periodogram(x, nfft=3), "N", (1, 2, 3, 5)),
+    "csd of two lengths": (lambda x, y: SIGNAL.csd(x, y, nperseg=2), "N", "M", (2, 3, 5)),
+    "welch, the median": (lambda x: SIGNAL.welch(x, nperseg=2, average="median")[1], "N", (2, 3, 5, 6)),
+}
+
+ROWS: dict[str, Row] = FILTERS | SPLINES | IMAGES | SAMPLES | SPECTRA
 
 
 @pytest.mark.parametrize("name", ROWS)

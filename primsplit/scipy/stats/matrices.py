@@ -9,9 +9,9 @@ import numpy as np
 from primsplit.broadcasting import count_up, expand_to
 from primsplit.dims import Dim
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
-from primsplit.scipy.operands import not_empty, traced_double
+from primsplit.scipy.operands import not_empty, number_of, traced_double
 from primsplit.scipy.special import multigammaln
-from primsplit.scipy.stats.multivariate import log_determinant, number_of, shaped, squeezed
+from primsplit.scipy.stats.multivariate import log_determinant, shaped, squeezed
 
 LOG_TWO = math.log(2)
 

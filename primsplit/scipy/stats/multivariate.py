@@ -8,9 +8,7 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to
 from primsplit.calls.primitive import stop_gradient
-from primsplit.dims import Dim, Size
 from primsplit.lifting import array_like
-from primsplit.numpy.axes import size_as
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.scipy.operands import not_empty
 
@@ -67,11 +65,6 @@ def null_space(spread: Any) -> tuple[Any, Any]:
 def squeezed(found: Any) -> Any:
     """Without axes of one element, which SciPy drops."""
     return np.squeeze(found, tuple(i for i, d in enumerate(found.shape) if isinstance(d, int) and d == 1))
-
-
-def number_of(size: Dim) -> Any:
-    """A size in float64."""
-    return size_as(size, np.float64) if isinstance(size, Size) else float(size)
 
 
 def log_determinant(factor: Any) -> Any:
