@@ -7,11 +7,11 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import ones_like, sum_to
+from primsplit.broadcasting import nothing_unless, ones_like, sum_to
 from primsplit.calls.primitive import Function, primitive, rrule
 from primsplit.errors import DtypeError
 from primsplit.numpy.ufuncs import cast_to, elementwise
-from primsplit.numpy.units import is_bool, is_whole, number, same, unit
+from primsplit.numpy.units import is_bool, is_signed, is_whole, number, same, unit
 from primsplit.ops import later, op
 from primsplit.passes.compositions.limits import float_limits
 from primsplit.passes.compositions.signs import is_negative
@@ -109,9 +109,14 @@ def reciprocal(x: Array) -> Array:
 
 @elementwise("power", "float_power")
 def power(x: Array, y: Array) -> Array:
-    """x**y. A literal exponent is multiplied out; see `literal_power`."""
+    """x**y. A literal exponent is multiplied out; see `literal_power`.
+
+    A run that gives integers a negative exponent fails.
+    """
     exponent = number(y, len(x.shape))
     if exponent is None:
+        if is_whole(x) and is_signed(y):
+            y = _not_negative(y)
         return op.Pow(x, y) if x.dtype.name in POWERS else cast_to(op.Pow(cast_to(x, np.int64), y), x.dtype)
     if is_whole(x):
         return _integer_power(x, exponent)
@@ -121,13 +126,28 @@ def power(x: Array, y: Array) -> Array:
 POWERS = frozenset({"float16", "bfloat16", "float32", "float64", "int32", "int64"})
 
 
+def _not_negative(exponents: Array) -> Array:
+    known = exponents.known()
+    if known is None:
+        return op.Add(exponents, cast_to(nothing_unless(op.Less(exponents, 0)), exponents.dtype))
+    if (known < 0).any():
+        raise _negative_exponent()
+    return exponents
+
+
+def _negative_exponent() -> DtypeError:
+    error = DtypeError(
+        "integers to negative integer powers are not allowed",
+        place=tracing.user_place(),
+        cure="Make the base floating point.",
+    )
+    error.numpys = ValueError("Integers to negative integer powers are not allowed.")
+    return error
+
+
 def _integer_power(x: Array, exponent: int) -> Array:
     if exponent < 0:
-        raise DtypeError(
-            "integers to negative integer powers are not allowed",
-            place=tracing.user_place(),
-            cure="Make the base floating point.",
-        )
+        raise _negative_exponent()
     return ones_like(x) if exponent == 0 else _chain(x, exponent)
 
 

@@ -191,8 +191,17 @@ def loop_dtypes(
     chosen: dict[str, Any] = (
         {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout}
     )
+    # NumPy 2.4 ends the process where one of Python's numbers cannot be cast as strictly as this.
+    is_strict = casting in {"no", "equiv"}
     try:
-        return ufunc.resolve_dtypes((*asked, *(None,) * ufunc.nout), casting=casting, **chosen)
+        found = ufunc.resolve_dtypes(
+            (*asked, *(None,) * ufunc.nout), casting="unsafe" if is_strict else casting, **chosen
+        )
+        if is_strict and not all(
+            a.weak or np.can_cast(a.dtype, d, casting) for a, d in zip(arrays, found, strict=False)
+        ):
+            raise TypeError
+        return found
     except TypeError:
         told = " and ".join(str(a.dtype) for a in arrays)
         raise DtypeError(f"np.{ufunc.__name__} does not take {told}", place=tracing.user_place()) from None

@@ -95,7 +95,7 @@ def _listing(original: Function) -> Function:
 
     def call(*args: Any, **options: Any) -> Any:
         args = tuple(map(_joined, args))
-        options = {n: _joined(v) for n, v in options.items()}
+        options = {n: v if n == "out" else _joined(v) for n, v in options.items()}
         arrays = [v for v in (*args, *options.values()) if isinstance(v, Array)]
         known = known_arrays(arrays) if arrays and not options.keys() & {"out", "copy"} else None
         if known is None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import DtypeError, PrimsplitError, UnsupportedFunction
+from primsplit.errors import DtypeError, PrimsplitError, RunError, UnsupportedFunction
 from primsplit.numpy.elementwise import REFUSED
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from tests.numpy.agreement import check_agrees, check_grads
@@ -376,6 +376,13 @@ def test_an_integer_to_a_whole_power_stays_an_integer_exactly() -> None:
     np.testing.assert_array_equal(run(lambda v: v**23, x), x**23)
 
 
+def test_a_run_that_gives_integers_a_negative_exponent_fails() -> None:
+    program = ps.trace(np.power, ps.spec("int64", [2]), ps.spec("int8", [2]))
+    np.testing.assert_array_equal(program(np.array([2, 3]), np.array([0, 4], np.int8)), [1, 81])
+    with pytest.raises(RunError):
+        program(np.array([2, 3]), np.array([0, -1], np.int8))
+
+
 def test_integers_divided_by_zero_give_zero_as_in_numpy() -> None:
     x, zero = np.array([5, -5]), np.array([0, 0])
     for found in run(lambda a, b: (a // b, a % b, np.fmod(a, b)), x, zero):
@@ -408,6 +415,13 @@ BAD: list[tuple[str, Callable[[Any], Any], Any, str]] = [
     ),
     ("too small a bound", lambda x: np.clip(x, None, -200), np.arange(2, dtype=np.int8), "-200 is out of bounds"),
     ("negative power of integers", lambda x: x**-1, np.arange(2), "integers to negative integer powers"),
+    ("too strict a cast", lambda x: np.left_shift(x, 2, dtype="int8", casting="equiv"), np.ones(2), "does not take"),
+    (
+        "negative powers of integers",
+        lambda x: x ** np.array([1, -1]),
+        np.arange(2),
+        "integers to negative integer powers",
+    ),
     ("negative shift", lambda x: x << -1, np.arange(2), "negative shift count"),
     ("bits of floats", np.invert, np.ones(2), "np.invert does not take float64"),
 ]

@@ -146,6 +146,13 @@ def written_by_functions(x: Any) -> Any:
     return diagonal @ x + put[1:] * copied + masked * added * result
 
 
+def written_in_tuples(x: Any) -> Any:
+    negative, parts = np.ones(3), (np.zeros(3), np.zeros(3))
+    np.negative(x, out=(negative,))
+    np.modf(x * 1.3, out=parts)
+    return negative * parts[0] + parts[1] * x
+
+
 def written_by_place(x: Any) -> Any:
     even, filled, counts = np.arange(4.0).reshape(2, 2) * 2, np.arange(3.0) * 2, np.arange(3)
     even.flat[1] = x[0]
@@ -213,7 +220,7 @@ def generated_functions_of_objects(x: Any) -> Any:
 SERVED: list[Callable[[Any], Any]] = [
     in_objects, in_containers, in_an_object_made_inside, in_results_of_numpy, written_copies_of_what_is_computed,
     counted_by_arrays, an_assembled_matrix, views_of_what_is_computed, results_of_methods, written_by_functions,
-    written_by_place, complex_waves, written_in_an_object,
+    written_in_tuples, written_by_place, complex_waves, written_in_an_object,
     MESH.moved, held_by_an_object_that_stands_for_it, generated_functions_of_objects,
 ]  # fmt: skip
 
