@@ -1,5 +1,8 @@
 """Substitutes for functions of NumPy that do not dispatch on all that may be traced."""
 
+import functools
+import inspect
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -90,6 +93,25 @@ def _at(original: Function) -> Function:
     return call
 
 
+WRITING = frozenset({np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask})
+"""Functions that write to their first argument."""
+
+
+@functools.cache
+def _place_of_out(function: Function) -> float:
+    """How many arguments stand before the one that is written to; infinity where none is."""
+    if function in WRITING:
+        return 0
+    if isinstance(function, np.ufunc):
+        return int(function.nin)
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # of what is written in C and tells none
+        return math.inf
+    names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    return names.index("out") if "out" in names else math.inf
+
+
 def _listing(original: Function) -> Function:
     """A function of arrays, given lists with traced numbers in them."""
 
@@ -97,10 +119,11 @@ def _listing(original: Function) -> Function:
         args = tuple(map(_joined, args))
         options = {n: v if n == "out" else _joined(v) for n, v in options.items()}
         arrays = [v for v in (*args, *options.values()) if isinstance(v, Array)]
-        known = known_arrays(arrays) if arrays and not options.keys() & {"out", "copy"} else None
+        is_written = "out" in options or len(args) > _place_of_out(original)
+        known = known_arrays(arrays) if arrays and not is_written and "copy" not in options else None
         if known is None:
             found = original(*args, **options)
-            return found if "out" in options else tabled_results(found, (args, options))
+            return found if is_written else tabled_results(found, (args, options))
         numbers = {id(a): k for a, k in zip(arrays, known, strict=True)}
         plain = original(
             *(numbers.get(id(a), a) for a in args), **{n: numbers.get(id(v), v) for n, v in options.items()}

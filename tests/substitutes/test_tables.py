@@ -153,6 +153,18 @@ def written_in_tuples(x: Any) -> Any:
     return negative * parts[0] + parts[1] * x
 
 
+def written_before_traced_values_are(x: Any) -> Any:
+    put, placed, powers = np.arange(3.0) * 2, np.arange(3.0) * 2, np.arange(3.0) * 0.5
+    np.put(put, 0, 9.0)
+    np.place(placed, placed > 1, [1.0, 2.0])
+    np.putmask(placed, placed > 1.5, -1.0)
+    np.exp(powers, powers)
+    np.clip(powers, 0, 2, powers)
+    put[1], placed[0] = x[0], x[1]
+    powers += x
+    return put * placed * powers
+
+
 def written_by_place(x: Any) -> Any:
     even, filled, counts = np.arange(4.0).reshape(2, 2) * 2, np.arange(3.0) * 2, np.arange(3)
     even.flat[1] = x[0]
@@ -220,7 +232,7 @@ def generated_functions_of_objects(x: Any) -> Any:
 SERVED: list[Callable[[Any], Any]] = [
     in_objects, in_containers, in_an_object_made_inside, in_results_of_numpy, written_copies_of_what_is_computed,
     counted_by_arrays, an_assembled_matrix, views_of_what_is_computed, results_of_methods, written_by_functions,
-    written_in_tuples, written_by_place, complex_waves, written_in_an_object,
+    written_before_traced_values_are, written_in_tuples, written_by_place, complex_waves, written_in_an_object,
     MESH.moved, held_by_an_object_that_stands_for_it, generated_functions_of_objects,
 ]  # fmt: skip
 
