@@ -148,7 +148,8 @@ _INSTEAD = {
     "int()": "Write x.astype(int): a traced number stays traced.",
     "complex()": "Write x + 1j * y: a traced number stays traced.",
     "an integer index": "For table[x] write np.take(table, x, axis=0), for a loop of x steps ps.fori_loop.",
-    "a hash": "Give dicts, sets and functools.cache a known key: a place, a name, a number that is no traced value.",
+    "a hash": "Give dicts, sets and functools.cache a known key: a place, a name, a number that is no traced value;\n"
+    "  or look up outside, as a list of neighbours is made, and pass what is found as an argument.",
     "the text": "Compare the value, not its text; or return it, and format it outside. What is printed, logged or\n"
     "  raised may hold it.",
 }
