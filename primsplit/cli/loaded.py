@@ -10,7 +10,7 @@ from primsplit.cli.arrays import Arrays, as_declared, read_arrays
 from primsplit.cli.late import reference_function
 from primsplit.cli.options import DtypeName, Exported, ModeName, Told, progress, read_policy, read_ranges, read_specs
 from primsplit.domains import integer_bounds
-from primsplit.errors import ParseError, SpecError
+from primsplit.errors import ParseError, RunError, SpecError
 from primsplit.export import SplitProgram
 from primsplit.ir import Type
 from primsplit.programs.arguments import Arguments, Call, draw_arrays
@@ -73,7 +73,13 @@ class LoadedModel:
         def function(*args: Any) -> Any:
             given = dict(zip(program.given_names, trees.flatten((args, {}))[0], strict=True))
             given.update((c.input, c.declared.now) for c in program.states)
-            found = dict(zip(program.outputs, reference(*(given[n] for n in program.inputs)), strict=True))
+            try:
+                results = reference(*(given[n] for n in program.inputs))
+            except RunError as error:
+                if not drawn:
+                    raise
+                raise RunError(error.what, place=error.place, cure=_to_tell(*drawn)) from error
+            found = dict(zip(program.outputs, results, strict=True))
             for carried in program.states:
                 if carried.output is not None:
                     carried.declared.assign(found[carried.output])
@@ -105,6 +111,12 @@ class LoadedModel:
                 {"name": name, "type": str(value.type), "bytes": size if isinstance(size, int) else 0, "value": shown}
             )
         return sorted(rows, key=lambda row: -int(row["bytes"]))
+
+
+def _to_tell(name: str, *_: str) -> str:
+    """What to do where a model does not run at inputs that were drawn, of which this is one."""
+    told = "The inputs were drawn. Those that the model is made for are told by --inputs PATH.npz, or their sizes by"
+    return f"{told}\n  --spec {name}:[2,128]."
 
 
 def _with_ranks(path: str, texts: Mapping[str, str], told: Told) -> Program:

@@ -15,7 +15,7 @@ import onnx.numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from primsplit.dims import Size, symbols
-from primsplit.errors import PrimsplitError
+from primsplit.errors import PrimsplitError, RunError
 from primsplit.ir import FLOATS, Block, Const, Op, Type, Value, Var, is_call
 from primsplit.schema import OPSET
 from primsplit.testing.operators import NUMPY
@@ -116,7 +116,13 @@ class Reference:
         if runner is None:
             attributes = {name: self.attribute(name, value) for name, value in op.attributes.items()}
             runner = self.runners[op] = _runner(op, attributes, self.dtype)
-        found = runner(inputs)
+        try:
+            found = runner(inputs)
+        except (ValueError, IndexError) as error:
+            if isinstance(error, PrimsplitError):
+                raise
+            told = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+            raise RunError(f"the standard's reference fails in {op.kind}: {told}", place=op.place) from error
         return [self.wide(np.asarray(a)) for a in found]
 
     def attribute(self, name: str, value: Any) -> Any:

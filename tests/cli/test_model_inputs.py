@@ -214,3 +214,21 @@ def test_a_file_of_no_rank_says_what_the_checker_misses_and_how_to_say_it(
     done = primsplit("grad", path, "--onnx", written, "--spec", "x:[N,3]", "--json")
     assert done.json["without_rank"] == []
     onnx.checker.check_model(written, full_check=True)
+
+
+ONE_SIZE = """g (float[n,2] x) => (float[2,7] y)
+<int64[2] shape = {2, 7}> {
+  y = Reshape(x, shape)
+}"""
+
+
+def test_a_model_that_does_not_run_at_drawn_inputs_says_what_to_tell(
+    primsplit: Callable[..., Any], saved: Callable[[str], Path]
+) -> None:
+    path = saved(ONE_SIZE)
+    done = primsplit("check", path)
+    assert done.status == 1
+    assert "the standard's reference fails in Reshape: cannot reshape array of size" in done.error
+    assert "--spec x:" in done.error
+    assert "inside primsplit" not in done.error
+    assert primsplit("check", path, "--spec", "x:[7,2]").status == 0
