@@ -1,4 +1,4 @@
-"""Made by `python tools/make_ops_stub.py`; do not edit."""
+"""Made by `python -m tools.make_ops_stub`; do not edit."""
 
 from collections.abc import Sequence
 from typing import Any

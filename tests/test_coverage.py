@@ -11,7 +11,7 @@ from primsplit.coverage import Row, name_rows, operator_rows
 from tests.versions import since
 
 ROOT = Path(__file__).parents[1]
-CURE = "run `python tools/coverage_table.py`"
+CURE = "run `python -m tools.coverage_table`"
 
 
 def _tests_of(path: Path) -> set[str]:

@@ -4,8 +4,6 @@ The bounds are in multiples of an activation. They are the present counts, to be
 fault.
 """
 
-import importlib
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,45 +11,33 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-
-BENCHES = str(Path(__file__).parents[1] / "tools" / "bench")
-
-
-@pytest.fixture
-def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A module of `tools/bench` by its name."""
-    monkeypatch.syspath_prepend(BENCHES)
-    yield importlib.import_module
-    for name in ("lifetimes", "transformer", "convnet"):
-        sys.modules.pop(name, None)
+from tools.bench import convnet, lifetimes, transformer
 
 
-def peak(lifetimes: Any, made: Any, folder: Path, *, is_held: bool = True) -> int:
+def peak(made: Any, folder: Path, *, is_held: bool = True) -> int:
     """The most bytes that are taken at once, inputs aside."""
     nodes, results = lifetimes.profiled(made.joint().to_onnx().SerializeToString(), folder)
     totals, _ = lifetimes.timeline(nodes, results, is_held=is_held)
     return int(max(totals))
 
 
-def test_a_transformer_block(bench: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    network = bench("transformer")
-    monkeypatch.setattr(network, "WIDTH", 128)
-    params, data = network.data()
-    made = ps.split(network.in_numpy, params, *data.values(), wrt="p")
-    found = peak(bench("lifetimes"), made, tmp_path)
+def test_a_transformer_block(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(transformer, "WIDTH", 128)
+    params, data = transformer.data()
+    made = ps.split(transformer.in_numpy, params, *data.values(), wrt="p")
+    found = peak(made, tmp_path)
     assert found / data["x"].nbytes < 26.0
 
 
-def test_a_convolutional_network(bench: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    network = bench("convnet")
-    monkeypatch.setattr(network, "BATCH", 8)
-    params, data = network.data()
-    made = ps.split(network.in_numpy, params, *data.values(), wrt="p")
+def test_a_convolutional_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(convnet, "BATCH", 8)
+    params, data = convnet.data()
+    made = ps.split(convnet.in_numpy, params, *data.values(), wrt="p")
     first = 4 * 8 * 16 * 32 * 32
-    assert peak(bench("lifetimes"), made, tmp_path) / first < 4.0
+    assert peak(made, tmp_path) / first < 4.0
 
 
-def test_a_perceptron_of_wide_layers_holds_its_gradients_and_two_activations(bench: Any, tmp_path: Path) -> None:
+def test_a_perceptron_of_wide_layers_holds_its_gradients_and_two_activations(tmp_path: Path) -> None:
     """Each gradient is 16 activations: with those of the last layers first, three would lie beside the cotangents."""
 
     def loss(weights: Any, x: Any) -> Any:
@@ -63,12 +49,11 @@ def test_a_perceptron_of_wide_layers_holds_its_gradients_and_two_activations(ben
     weights = [random.standard_normal((256, 256)).astype(np.float32) / 16 for _ in range(3)]
     x = random.standard_normal((16, 256)).astype(np.float32)
     made = ps.split(loss, weights, x, wrt="weights")
-    assert peak(bench("lifetimes"), made, tmp_path) / x.nbytes < 3 * 16 + 4
+    assert peak(made, tmp_path) / x.nbytes < 3 * 16 + 4
 
 
-def test_memory_that_is_held_for_a_later_value_counts(bench: Any) -> None:
+def test_memory_that_is_held_for_a_later_value_counts() -> None:
     """Two arrays of one shape, the second after the first is read: one piece, there all the time in between."""
-    lifetimes = bench("lifetimes")
     shape = (4, 8)
     nodes = [
         lifetimes.Node("Neg", ("x",), ("a",), (32,), (shape,)),

@@ -17,19 +17,13 @@ def imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
             yield from ((node.module, alias.name) for alias in node.names)
 
 
-def source(module: str, beside: Path) -> Path | None:
-    """The file of a module of this project, of the root or of the folder of a script."""
-    for folder in (ROOT, beside):
-        place = folder.joinpath(*module.split("."))
-        for path in (place.with_suffix(".py"), place / "__init__.py"):
-            if path.exists():
-                return path
-    return None
-
-
-def defined(path: Path) -> set[str]:
-    """The names that a module's file gives, and the modules of its package."""
-    names = {p.stem for p in path.parent.iterdir()} if path.name == "__init__.py" else set()
+def given(module: str) -> set[str] | None:
+    """The names that a module of this project gives, and the modules of a folder of it; None for another's."""
+    place = ROOT.joinpath(*module.split("."))
+    names = {p.stem for p in place.iterdir()} if place.is_dir() else set()
+    path = next((p for p in (place.with_suffix(".py"), place / "__init__.py") if p.exists()), None)
+    if path is None:
+        return names or None
     for node in ast.walk(ast.parse(path.read_text())):
         match node:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.Name(id=name, ctx=ast.Store()):
@@ -41,6 +35,6 @@ def defined(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_name_that_a_tool_imports_from_this_project_is_there(tool: Path) -> None:
-    found = [(m, n, source(m, tool.parent)) for m, n in imported(ast.parse(tool.read_text()))]
-    missing = [f"{m}.{n}" for m, n, path in found if path is not None and n not in defined(path)]
+    found = [(m, n, given(m)) for m, n in imported(ast.parse(tool.read_text()))]
+    missing = [f"{m}.{n}" for m, n, names in found if names is not None and n not in names]
     assert not missing

@@ -8,7 +8,7 @@ gradient of a model that holds it. A function is covered by a test that passed a
 second derivatives that went through a call of it; one that no gradient ever goes through, by a test that traced a call
 of it. Of several tests one with symbolic sizes is named, and of those the one that covers the fewest things.
 
-    python tools/coverage_table.py [--check] [pytest's arguments]
+    python -m tools.coverage_table [--check] [pytest's arguments]
 
 With `--check` nothing is written, and the exit status is 1 where the table would have other rows.
 """

@@ -1,9 +1,9 @@
 """Write primsplit/passes/kernels.py: which operators onnxruntime's CPU provider has a kernel for, dtype by dtype.
 
-    python tools/kernel_table.py            write the table
-    python tools/kernel_table.py --check    exit 1 when the written table is not what the installed onnxruntime says;
+    python -m tools.kernel_table            write the table
+    python -m tools.kernel_table --check    exit 1 when the written table is not what the installed onnxruntime says;
                                             with another one than it was made with, when it lists what that one lacks
-    python tools/kernel_table.py --missing  print what the written table lists and the installed onnxruntime lacks
+    python -m tools.kernel_table --missing  print what the written table lists and the installed onnxruntime lacks
 
 The table is that of the onnxruntime it is made with, without the kernels in LATER: files are to run in OLDEST too.
 `--missing`, run with OLDEST (numpy, onnx and onnxruntime are enough), is to print what is in NEWER, and nothing else.
@@ -298,7 +298,7 @@ def differing(a: Row, b: Row) -> int:
 
 HEADER = '''"""Which operators of opset {opset} onnxruntime {oldest} to {version} has a CPU kernel for, dtype by dtype.
 
-Made by `python tools/kernel_table.py`; do not edit.
+Made by `python -m tools.kernel_table`; do not edit.
 
 KERNELS[operator] is a tuple of rows. A row gives, for each type variable of the operator's schema (T, T1, Tind, ...),
 the dtypes it may have; a combination of dtypes runs when one row holds all of it. An operator with no row never runs;

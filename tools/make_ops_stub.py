@@ -1,6 +1,6 @@
 """Writes primsplit/ops.pyi: one method for every operator of the standard, for type checkers and editors.
 
-python tools/make_ops_stub.py [--check]
+python -m tools.make_ops_stub [--check]
 """
 
 import keyword
@@ -11,7 +11,7 @@ from primsplit.schema import Schema, kinds, schema
 
 STUB = Path(__file__).parent.parent / "primsplit" / "ops.pyi"
 
-HEAD = '''"""Made by `python tools/make_ops_stub.py`; do not edit."""
+HEAD = '''"""Made by `python -m tools.make_ops_stub`; do not edit."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from node_cases import Loaded, run
-from node_derivatives import split_of
-from node_differences import TOLERANCES, Verdict, drawn, moved
 
 import primsplit as ps
 from primsplit import trees
 from primsplit.errors import PrimsplitError
+from tools.node_cases import Loaded, run
+from tools.node_derivatives import split_of
+from tools.node_differences import TOLERANCES, Verdict, drawn, moved
 
 POINTS = 3
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx.numpy_helper
-from node_wide import wide_inputs, widened
 from onnx.backend.test.case.node import collect_testcases
 
 import primsplit as ps
 from primsplit import trees
 from primsplit.errors import PrimsplitError
+from tools.node_wide import wide_inputs, widened
 
 DATA = Path(onnx.__file__).parent / "backend" / "test" / "data"
 FOLDERS = ("pytorch-converted", "pytorch-operator", "simple", "light")

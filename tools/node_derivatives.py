@@ -8,13 +8,13 @@ differences of the gradient program, evaluated op by op with all floats wide.
 from typing import Any
 
 import numpy as np
-from node_cases import Loaded, run
-from node_differences import TOLERANCES, Verdict, compared, drawn, pairing, size_of
 
 import primsplit as ps
 from primsplit.errors import PrimsplitError
 from primsplit.programs.pushed import push_program
 from primsplit.testing.reference import Reference
+from tools.node_cases import Loaded, run
+from tools.node_differences import TOLERANCES, Verdict, compared, drawn, pairing, size_of
 
 
 def tangent_verdict(loaded: Loaded) -> Verdict:

@@ -1,6 +1,6 @@
 """Every case of onnx's backend tests: whether its gradient is right, rightly absent, or refused with a reason.
 
-    python tools/node_sweep.py [--folder simple] [--only Conv] [--named lstm] [--mode jvp|vmap] [--order 2] [--verbose]
+    python -m tools.node_sweep [--folder simple] [--only Conv] [--named lstm] [--mode jvp|vmap] [--order 2] [--verbose]
 
 Each case is loaded, run and compared with the outputs that the standard's own tests expect. Then the same model with
 every float a double is split with respect to all its floating-point inputs, and the gradient's product with a random
@@ -22,10 +22,6 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx.reference
-from node_batches import batch_verdict
-from node_cases import FOLDERS, Case, Loaded, flat, folder_cases, load_wide, node_cases, run, told
-from node_derivatives import second_verdict, tangent_verdict
-from node_differences import ROUGH, TOLERANCES, Verdict, compared, drawn, moved, pairing
 
 import primsplit as ps
 from primsplit import trees
@@ -34,6 +30,10 @@ from primsplit.errors import PrimsplitError
 from primsplit.ir import walk
 from primsplit.passes.inline import inline_calls
 from primsplit.testing.reference import Reference
+from tools.node_batches import batch_verdict
+from tools.node_cases import FOLDERS, Case, Loaded, flat, folder_cases, load_wide, node_cases, run, told
+from tools.node_derivatives import second_verdict, tangent_verdict
+from tools.node_differences import ROUGH, TOLERANCES, Verdict, compared, drawn, moved, pairing
 
 DRAWN = {"Bernoulli", "Dropout", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 TRIALS = 6

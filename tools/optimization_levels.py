@@ -1,8 +1,8 @@
 """Run a script or module, and compare each file that it loads into onnxruntime with itself unoptimized.
 
-    python tools/optimization_levels.py [--save FOLDER] tools/node_sweep.py --mode jvp
-    python tools/optimization_levels.py -m primsplit check models/predator_prey.py --mode hvp
-    python tools/optimization_levels.py tools/portability/run.py FOLDER
+    python -m tools.optimization_levels [--save FOLDER] -m tools.node_sweep --mode jvp
+    python -m tools.optimization_levels -m primsplit check models/predator_prey.py --mode hvp
+    python -m tools.optimization_levels tools/portability/run.py FOLDER
 
 Every session's first `run` is repeated where nothing is optimized. A line for each that gives other numbers, or that
 loads or runs in one of the two only, with the first level that does so and what was running; then the counts. It exits

@@ -1,6 +1,6 @@
 """Which operators of opset 21 onnxruntime 1.20 to 1.32.0 has a CPU kernel for, dtype by dtype.
 
-Made by `python tools/kernel_table.py`; do not edit.
+Made by `python -m tools.kernel_table`; do not edit.
 
 KERNELS[operator] is a tuple of rows. A row gives, for each type variable of the operator's schema (T, T1, Tind, ...),
 the dtypes it may have; a combination of dtypes runs when one row holds all of it. An operator with no row never runs;

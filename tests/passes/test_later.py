@@ -1,9 +1,6 @@
 """What is computed again stays apart from the primal in one file, and is run late, by onnxruntime too."""
 
-import importlib
-import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,7 @@ from primsplit.onnxio.save import serialize, to_model
 from primsplit.passes.finish import finish
 from primsplit.passes.later import LATER, later, write_later
 from primsplit.programs.flat import flat_program
+from tools.bench import lifetimes
 
 LAYERS = 12
 
@@ -54,17 +52,7 @@ def test_onnxruntime_runs_a_checkpointed_layer_twice_in_one_file(tmp_path: Path,
     assert optimized(split_of(layer, "nothing", rows=rows), tmp_path)["Tanh"] == 6 * LAYERS
 
 
-@pytest.fixture
-def lifetimes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The tool that plans memory as onnxruntime does."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "tools" / "bench"))
-    yield importlib.import_module("lifetimes")
-    sys.modules.pop("lifetimes", None)
-
-
-def test_layers_that_are_computed_again_need_their_arguments_and_what_one_layer_needs(
-    lifetimes: Any, tmp_path: Path
-) -> None:
+def test_layers_that_are_computed_again_need_their_arguments_and_what_one_layer_needs(tmp_path: Path) -> None:
     """Of 36 activations 12 are kept, 3 are made again at once, and a cotangent and two factors are beside them."""
 
     def peak(made: ps.SplitProgram) -> float:

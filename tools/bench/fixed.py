@@ -1,6 +1,6 @@
 """Fixed benches: value and gradient in onnxruntime beside jax.jit, torch eager and torch.compile, in one run.
 
-    python tools/bench/fixed.py [--cores 1] [--only NAME] [--memory]
+    python -m tools.bench.fixed [--cores 1] [--only NAME] [--memory]
 
 `mlp`: 784-1024-1024-10, batch 256, cross entropy, float32, with respect to all parameters. `regression`: a robust
 (Student-t) regression log density, 100,000 x 50, with respect to coefficients and log scale, in float32 and float64.
@@ -22,12 +22,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import convnet
 import numpy as np
-import transformer
-from memory import resident
-from peers import as_numbers, use_cores
-from timing import compare, print_table
+
+from tools.bench import convnet, transformer
+from tools.bench.memory import resident
+from tools.bench.peers import as_numbers, use_cores
+from tools.bench.timing import compare, print_table
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 Alternatives = dict[str, Callable[[], Any]]
@@ -239,7 +239,7 @@ def print_peaks(name: str, cores: int) -> None:
     """Print the peak of each alternative, from a process of its own."""
     print(f"{name}, {cores} core(s), peak of resident memory over three runs")
     for run in RUNS:
-        command = [sys.executable, __file__, "--only", name, "--peak", run, "--cores", str(cores)]
+        command = [sys.executable, "-m", "tools.bench.fixed", "--only", name, "--peak", run, "--cores", str(cores)]
         told = subprocess.run(command, capture_output=True, text=True, check=True)
         print(f"  {run:30s}{told.stdout.rstrip()}")
 

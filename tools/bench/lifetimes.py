@@ -1,7 +1,7 @@
 """Where a gradient file's memory goes: what lives while each node runs, in the order in which onnxruntime runs them.
 
-    python tools/bench/lifetimes.py transformer [--all] [--needed]
-    python tools/bench/lifetimes.py gradient.onnx
+    python -m tools.bench.lifetimes transformer [--all] [--needed]
+    python -m tools.bench.lifetimes gradient.onnx
 
 NAME is one of `fixed.py`'s benches, or a file whose inputs have known sizes. The order and the sizes come from
 onnxruntime's profile, the edges from the graph it made of the file; what a kernel takes for itself comes from
@@ -162,9 +162,8 @@ def _over(node: Node) -> int:
 def _model(name: str) -> bytes:
     if Path(name).exists():
         return Path(name).read_bytes()
-    from fixed import BENCHES
-
     import primsplit as ps
+    from tools.bench.fixed import BENCHES
 
     bench = BENCHES[name]
     params, data = bench.data()

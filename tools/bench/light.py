@@ -1,6 +1,6 @@
 """The onnx package's nine networks: the gradient beside the forward pass, and beside torch's autograd.
 
-    python tools/bench/light.py [NAME ...] [--cores 1] [--rounds 5]
+    python -m tools.bench.light [NAME ...] [--cores 1] [--rounds 5]
 
 Image and learned weights are inputs and differentiated, one picture of 224 x 224. The gradient of the image alone is
 another regime: there the weights are constants of the file, which onnxruntime lays out as it likes. torch walks the
@@ -9,7 +9,6 @@ take turns; the least time of each is told. Needs `pip install -e ".[compare]"`.
 """
 
 import argparse
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -18,13 +17,12 @@ from typing import Any
 
 import numpy as np
 import onnx
-import peers
-from fixed import bound
-from network_in_torch import run_in_torch
 from onnx import numpy_helper
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-from tests.networks import NAMES, Arrays, learned, light_network, random_inputs  # after the path is known
+from tests.networks import NAMES, Arrays, learned, light_network, random_inputs
+from tools.bench import peers
+from tools.bench.fixed import bound
+from tools.bench.network_in_torch import run_in_torch
 
 Calls = dict[str, Callable[[], Any]]
 

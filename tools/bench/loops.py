@@ -1,6 +1,6 @@
 """Loops: an LSTM beside torch and JAX, the cost of one iteration, and what a gradient keeps, in one run.
 
-    python tools/bench/loops.py [--cores 1] [--only lstm|iteration|captures]
+    python -m tools.bench.loops [--cores 1] [--only lstm|iteration|captures]
 
 `lstm`: hidden 128, 100 steps, batch 16, float32, value and gradient of the sum of squared states with respect to all
 weights and the input. `iteration`: ten elementwise operators a step on a 4 x 8 state, 1,000 steps, as Scan, as an
@@ -13,8 +13,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from peers import use_cores
-from timing import compare, print_table
+
+from tools.bench.peers import use_cores
+from tools.bench.timing import compare, print_table
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 

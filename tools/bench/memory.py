@@ -1,6 +1,6 @@
 """How much memory a gradient file takes in onnxruntime, and what the order of its ops and the memory pattern do to it.
 
-    python tools/bench/memory.py [LAYERS]
+    python -m tools.bench.memory [LAYERS]
 
 A perceptron with layers of 256 x 256 on a batch of 4096: each layer's activations are 4 MB. Each row is a process of
 its own; the numbers are the peak of its resident memory over what it was before the first run, after one run and after
@@ -76,7 +76,10 @@ def main() -> None:
         for path in write(Path(folder), layers):
             for pattern in ("off", "on"):
                 told = subprocess.run(
-                    [sys.executable, __file__, str(path), pattern], capture_output=True, text=True, check=True
+                    [sys.executable, "-m", "tools.bench.memory", str(path), pattern],
+                    capture_output=True,
+                    text=True,
+                    check=True,
                 )
                 print(f"{f'{path.stem}, memory pattern {pattern}':42s}{told.stdout.rstrip()}")
 

@@ -1,6 +1,6 @@
 """Value and gradient of every file in models/: onnxruntime beside JAX and torch, and beside the forward pass alone.
 
-    python tools/bench/models.py [NAME ...] [--budget SECONDS] [--json]
+    python -m tools.bench.models [NAME ...] [--budget SECONDS] [--json]
 
 One core; inputs are bound or converted once; the alternatives take turns. `backward / forward` is the time of the
 exported gradient file over that of the exported function; the aim is 3 at most for models that multiply matrices, 4
@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import peers
-from fixed import bound
-from timing import Seconds, compare
+
+from tools.bench import peers
+from tools.bench.fixed import bound
+from tools.bench.timing import Seconds, compare
 
 MODELS = Path(__file__).parents[2] / "models"
 MATRICES = {"digits_classifier", "bayesian_logistic", "gaussian_process", "robust_regression"}

@@ -1,6 +1,6 @@
 """Loop nests beside NumPy, JAX and torch: results and gradients in one call each, as ratios in one run.
 
-    python tools/bench/nests.py [--cores 1] [--only amulb|log1p|rowdot|conv1d] [--dtype float64]
+    python -m tools.bench.nests [--cores 1] [--only amulb|log1p|rowdot|conv1d] [--dtype float64]
 
 `amulb`: the product of two 72 x 72 matrices. `log1p`: the scalar loss of the thread on 72 x 72. `rowdot`: a dot product
 for each of 1,000 rows. `conv1d`: 20,000 numbers and 9 taps. Each computes the results and the gradients of all
@@ -16,8 +16,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from peers import use_cores
-from timing import compare, print_table
+
+from tools.bench.peers import use_cores
+from tools.bench.timing import compare, print_table
 
 Arrays = tuple[np.ndarray[Any, Any], ...]
 Call = Callable[[], Any]

@@ -1,6 +1,6 @@
 """The fixed benches on a GPU: files for CUDA in onnxruntime beside torch and jax.jit on the same device, in one run.
 
-    python tools/bench/on_cuda.py [--only NAME]
+    python -m tools.bench.on_cuda [--only NAME]
 
 Needs onnxruntime-gpu, and torch and JAX for CUDA. Inputs and outputs stay on the device, and a call ends when the
 device is done. Products of float32 are taken without TensorFloat-32 everywhere. "CUDA graph" is the same file with
@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import fixed
-import loops
 import numpy as np
-from fixed import Alternatives
-from timing import compare, print_table
+
+from tools.bench import fixed, loops
+from tools.bench.fixed import Alternatives
+from tools.bench.timing import compare, print_table
 
 Arrays = Sequence[np.ndarray[Any, Any]]
 

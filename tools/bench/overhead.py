@@ -1,6 +1,6 @@
 """What a call costs besides the arithmetic: gradients and programs of tiny arrays, beside onnxruntime's own call.
 
-    python tools/bench/overhead.py
+    python -m tools.bench.overhead
 
 `ps.grad(f)(x)` looks for a program that was made for the same signature and the same state of everything that `f`
 reads; the rows with captured arrays tell what it costs to make sure of that. The second table is of products prepared
@@ -11,9 +11,9 @@ import functools
 from typing import Any
 
 import numpy as np
-from timing import compare, print_table
 
 import primsplit as ps
+from tools.bench.timing import compare, print_table
 
 TINY = np.linspace(0.0, 1.0, 4)
 SMALL, LARGE = np.ones(100), np.ones(1_000_000)

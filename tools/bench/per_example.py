@@ -1,6 +1,6 @@
 """Per-example gradients of a perceptron: `ps.vmap(ps.grad(loss))` in onnxruntime beside jax.jit(jax.vmap(jax.grad)).
 
-    python tools/bench/per_example.py [--cores 1] [--batch 64]
+    python -m tools.bench.per_example [--cores 1] [--batch 64]
 
 Two uses: the gradients themselves, and their norms alone, as private training clips by them. The loop calls the
 gradient of one example once an example, in onnxruntime too. Every alternative is compared with the others before it is
@@ -14,9 +14,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from fixed import bound
-from peers import use_cores
-from timing import compare, print_table
+
+from tools.bench.fixed import bound
+from tools.bench.peers import use_cores
+from tools.bench.timing import compare, print_table
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 SIZES = {"small 20-32-32-1": [20, 32, 32, 1], "medium 64-256-256-10": [64, 256, 256, 10]}

@@ -1,6 +1,6 @@
 """Products with a Hessian, and whole Hessians: onnxruntime beside jax.jit of the same, in one run.
 
-    python tools/bench/products.py [--budget SECONDS] [--only NAME]
+    python -m tools.bench.products [--budget SECONDS] [--only NAME]
 
 One core. `value, gradient, product` is the file of all three, `product alone` that of `ps.hvp`; both are told over the
 file of value and gradient, in time and in multiply-adds of matrix products, which time cannot be far below. The aim is
@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fixed import bound, mlp, mlp_data, regression, regression_data
-from peers import use_cores
-from timing import compare, print_table
+
+from tools.bench.fixed import bound, mlp, mlp_data, regression, regression_data
+from tools.bench.peers import use_cores
+from tools.bench.timing import compare, print_table
 
 Call = Callable[[], Any]
 Arrays = dict[str, Any]

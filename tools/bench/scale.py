@@ -1,6 +1,6 @@
 """A long model loaded, differentiated and written: the time is in proportion to its nodes, and so is the memory.
 
-    python tools/bench/scale.py [NODES ...] [--json]
+    python -m tools.bench.scale [NODES ...] [--json]
 
 Each size runs in a process of its own, whose peak memory is told; its seconds are those that it was at work itself.
 """
@@ -75,7 +75,7 @@ def main() -> None:
         print(json.dumps(measure(given.nodes[0])))
         return
     for nodes in given.nodes:
-        command = [sys.executable, __file__, "--here", str(nodes)]
+        command = [sys.executable, "-m", "tools.bench.scale", "--here", str(nodes)]
         found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         if given.json:
             print(json.dumps({"nodes": nodes, **found}))

@@ -1,6 +1,6 @@
 """How long it takes to trace, split and save a program, per op.
 
-python tools/bench/throughput.py [ops]
+python -m tools.bench.throughput [ops]
 """
 
 import sys
