@@ -49,11 +49,11 @@ def switch(index: Any, functions: Sequence[Function], *operands: Any) -> Any:
     """
     if not functions:
         raise ShapeError("switch takes at least one function", place=tracing.user_place())
-    if not tracing.is_recording():
-        return _run(functions[_held(_only(np.asarray(index), "an index"), functions)], operands)
-    array = as_array(index)
+    array = as_array(index) if tracing.is_recording() else np.asarray(index)
     if array.dtype.kind not in "iu":
         raise DtypeError(f"the index of switch must be an integer, not {array.dtype}", place=tracing.user_place())
+    if not isinstance(array, Array):
+        return _run(functions[_held(_only(array, "an index"), functions)], operands)
     known = array.known()
     if known is not None:
         return _run(functions[_held(_only(known, "an index"), functions)], operands)

@@ -9,13 +9,13 @@ from primsplit.array import Array
 from primsplit.branching.exploring import scalar_condition
 from primsplit.control.bodies import as_loop, record_body
 from primsplit.control.states import Carried, with_states
-from primsplit.control.structure import Function, arrays_of
-from primsplit.errors import DtypeError
+from primsplit.control.structure import Function, arrays_of, plain_integer, traced_integer
 from primsplit.functionlike import name_of
 from primsplit.ir import Type
-from primsplit.lifting import as_array
 from primsplit.nested import emit_loop
-from primsplit.ops import cast_to, op
+from primsplit.ops import op
+
+BOUND = "a loop's bound"
 
 
 def while_loop(condition: Function, body: Function, init: Any) -> Any:
@@ -56,10 +56,10 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
     """
     if not tracing.is_recording():
         carry = init
-        for i in range(int(lower), int(upper)):
+        for i in range(plain_integer(lower, BOUND), plain_integer(upper, BOUND)):
             carry = body(i, trees.owned(carry))
         return trees.owned(carry)
-    first, last = _integer(lower), _integer(upper)
+    first, last = traced_integer(lower, BOUND), traced_integer(upper, BOUND)
 
     def recorded(carried: Carried) -> tuple[Any, Any]:
         def step(carry: Any, extras: list[Array]) -> tuple[Any, None]:
@@ -75,10 +75,3 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
         return made.unflatten(found)
 
     return with_states(recorded)[0]
-
-
-def _integer(bound: Any) -> Array:
-    array = as_array(bound)
-    if array.dtype.kind not in "iu" or array.shape != ():
-        raise DtypeError(f"a loop's bound must be an integer, not {array.type}", place=tracing.user_place())
-    return cast_to(array, np.int64)

@@ -1,7 +1,6 @@
 """`scan` and `mapped`: a body that is run for each element of its sequences."""
 
 import functools
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ from primsplit.calls.recorded import StandIn, merged
 from primsplit.control.bodies import Body, as_loop, record_body
 from primsplit.control.checkpointing import Schedule, checkpointed
 from primsplit.control.states import Carried, with_states
-from primsplit.control.structure import Function, arrays_of
+from primsplit.control.structure import Function, arrays_of, plain_integer, traced_integer
 from primsplit.errors import PrimsplitError, ShapeError, TraceError
 from primsplit.frames import explored_keeping
 from primsplit.functionlike import name_of
@@ -22,6 +21,8 @@ from primsplit.ir import Block, Type, Value
 from primsplit.lifting import as_array
 from primsplit.nested import ScanForm, Walk, element, emit_loop, emit_scan, record
 from primsplit.ops import op
+
+LENGTH = "the length of a scan"
 
 
 def scan(
@@ -40,8 +41,10 @@ def scan(
     body is recorded once, for every length, zero included; a Loop where a step changes a size of the carry, which the
     standard forbids in a Scan: such a size is known only at run time. With `checkpoint="sqrt"`, or a number of
     snapshots for a length known when it is traced, the gradient keeps few carries and runs the steps between them
-    again. Raises ShapeError, DtypeError or TraceError where a step makes another carry, or lengths differ.
+    again. Raises ShapeError, DtypeError or TraceError where a step makes another carry, or lengths differ,
+    and DtypeError for a length that is no integer.
     """
+    length = _length(length)
     if not tracing.is_recording():
         return _plain(body, init, xs, length, reverse=reverse)
 
@@ -53,6 +56,14 @@ def scan(
         return _recorded(step, carried.start(init), xs, length, reverse=reverse, checkpoint=checkpoint)
 
     return with_states(recorded)
+
+
+def _length(given: Any) -> int | dims.Size | Array | None:
+    """The number of steps that is asked for. Raises DtypeError for what is no integer."""
+    if given is None or isinstance(given, dims.Size):
+        return given
+    known = given.known() if isinstance(given, Array) else given
+    return traced_integer(given, LENGTH) if known is None else plain_integer(known, LENGTH)
 
 
 def _recorded(
@@ -145,9 +156,7 @@ def _check_lengths(shapes: Sequence[tuple[dims.Dim, ...]], spec: trees.TreeSpec,
 
 def _first_length(shape: dims.Shape, length: Any) -> dims.Dim:
     """The length that all sequences have: what was asked for, or that of the first."""
-    if length is None:
-        return shape[0]
-    return length if isinstance(length, dims.Size) else operator.index(length)
+    return shape[0] if length is None else length
 
 
 def _of_one_length(sequences: Sequence[Array], length: Any) -> list[Array]:
@@ -195,7 +204,7 @@ def _plain(body: Function, init: Any, xs: Any, length: Any, *, reverse: bool) ->
     """The Python loop that a scan stands for."""
     leaves, spec = trees.flatten(xs)
     _check_lengths([np.shape(x) for x in leaves], spec, length)
-    count = len(leaves[0]) if leaves else int(length)
+    count = len(leaves[0]) if leaves else length
     carry, collected = init, []
     for i in reversed(range(count)) if reverse else range(count):
         carry, y = _pair(body(trees.owned(carry), trees.owned(trees.unflatten(spec, [x[i] for x in leaves]))))

@@ -24,6 +24,26 @@ def arrays_of(tree: Any) -> tuple[list[Array], trees.TreeSpec]:
     return [as_array(x).own() for x in leaves], spec
 
 
+def traced_integer(given: Any, what: str) -> Array:
+    """A number as an int64 without axes. Raises DtypeError for what is no integer."""
+    array = as_array(given)
+    require_integer(array.type, what)
+    return cast_to(array, np.int64)
+
+
+def plain_integer(given: Any, what: str) -> int:
+    """A number that is known as Python's. Raises DtypeError for what is no integer."""
+    array = np.asarray(given)
+    require_integer(Type(array.dtype, array.shape), what)
+    return int(array)
+
+
+def require_integer(type: Type, what: str) -> None:
+    """Raise DtypeError for a type that is not that of one integer."""
+    if type.dtype.kind not in "iu" or type.shape != ():
+        raise DtypeError(f"{what} must be an integer, not {type}", place=tracing.user_place())
+
+
 def require_same_structure(what: str, specs: dict[str, trees.TreeSpec], cure: str) -> None:
     """Raise TraceError where results, by what each is called, are nested differently."""
     if len(set(specs.values())) > 1:
