@@ -49,17 +49,22 @@ def switch(index: Any, functions: Sequence[Function], *operands: Any) -> Any:
     """
     if not functions:
         raise ShapeError("switch takes at least one function", place=tracing.user_place())
-    array = as_array(index) if tracing.is_recording() else np.asarray(index)
-    if array.dtype.kind not in "iu":
-        raise DtypeError(f"the index of switch must be an integer, not {array.dtype}", place=tracing.user_place())
-    if not isinstance(array, Array):
-        return _run(functions[_held(_only(array, "an index"), functions)], operands)
-    known = array.known()
+    given = as_array(index) if tracing.is_recording() else np.asarray(index)
+    known = given.known() if isinstance(given, Array) else given
     if known is not None:
-        return _run(functions[_held(_only(known, "an index"), functions)], operands)
+        number = _only(known, "an index")
+        _require_integers(known.dtype)
+        return _run(functions[_held(number, functions)], operands)
+    array = as_array(given)
+    _require_integers(array.dtype)
     # A uint64 may be beyond int64; of the others, 8 bits cannot count more than 127 functions.
     wide = array if array.dtype.itemsize == 8 else op.Cast(array, to=np.int64)
     return _halved(wide, list(functions), 0, operands)
+
+
+def _require_integers(dtype: np.dtype[Any]) -> None:
+    if dtype.kind not in "iu":
+        raise DtypeError(f"the index of switch must be an integer, not {dtype}", place=tracing.user_place())
 
 
 def _run(function: Function, operands: Sequence[Any]) -> Any:
