@@ -10,12 +10,18 @@ Functions of libraries (the standard one, and what is installed beside it) count
 read. An object of primsplit that remembers earlier calls says in `depends_on` what its behaviour depends on.
 """
 
+import array
 import builtins
+import collections
+import contextvars
 import functools
 import hashlib
+import os
+import re
 import sys
 import sysconfig
 import types
+import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -158,6 +164,13 @@ class _Reading:
 
     def instance(self, value: Any, depth: int) -> Any:
         kind = type(value)
+        if isinstance(value, types.BuiltinMethodType | types.MethodWrapperType):
+            owner = value.__self__
+            is_alone = owner is None or isinstance(owner, types.ModuleType)
+            return Same(value) if is_alone else ("bound", value.__name__, self.of(owner, depth))
+        if isinstance(value, HOLDING):
+            self.unchanged.content(functools.partial(_held_in, value))
+            return (kind, self.each(_held_in(value), depth))
         held = None if _is_opaque(kind) else _attributes(value)
         if held is None or isinstance(value, types.ModuleType):
             return Same(value)
@@ -176,7 +189,7 @@ class _Reading:
             "class",
             Same(value),
             tuple((n, self.of(_unwrapped(v), depth)) for n, v in held),
-            self.each(value.__bases__, depth),
+            self.each((*value.__bases__, type(value)), depth),
         )
 
     def function(self, function: types.FunctionType, depth: int) -> Any:
@@ -219,6 +232,8 @@ class _Reading:
         if id(value) in self.seen or depth == 0:
             return Same(value)
         self.seen[id(value)] = (len(self.seen), value)
+        if value is os and not names.isdisjoint({"environ", "getenv"}):
+            return (Same(value), self.of(os.environ, depth))
         if is_library(value.__name__):
             return Same(value)
         held = vars(value)
@@ -237,6 +252,26 @@ class _Looking(_Reading):
 
     def array(self, value: np.ndarray[Any, Any], depth: int) -> Any:
         return super().array(value, depth) if value.dtype.hasobject else None
+
+
+HOLDING = (
+    collections.deque, types.MappingProxyType, type({}.keys()), type({}.values()), type({}.items()), bytearray,
+    memoryview, array.array, contextvars.ContextVar, weakref.ref,
+)  # fmt: skip
+"""Python's own objects without attributes that hold what may change."""
+
+
+def _held_in(value: Any) -> list[Any]:
+    """What such an object holds now."""
+    if isinstance(value, bytearray | memoryview | array.array):
+        return [bytes(value)]
+    if isinstance(value, types.MappingProxyType):
+        return [*value.keys(), *value.values()]
+    if isinstance(value, contextvars.ContextVar):
+        return [value.get(None)]
+    if isinstance(value, weakref.ref):
+        return [value()]
+    return list(value)
 
 
 _DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType)
@@ -341,8 +376,15 @@ def _is_lacking(name: str, value: Any) -> bool:
     return meaning_otherwise.get(id(value), meaning_otherwise) is getattr(builtins, name, None)
 
 
+BY_TEXT = frozenset(
+    {"__dict__", "attrgetter", "eval", "exec", "getattr", "globals", "import_module", "modules", "vars"}
+)
+"""Names in code that reads what a text of it names."""
+
+
 @functools.lru_cache(4096)
 def _names(code: types.CodeType) -> frozenset[str]:
     """The global and attribute names that the code, and the functions inside it, may read."""
     inner = (_names(c) for c in code.co_consts if isinstance(c, types.CodeType))
-    return frozenset(code.co_names).union(*inner)
+    texts = (c for c in code.co_consts if isinstance(c, str) and not BY_TEXT.isdisjoint(code.co_names))
+    return frozenset(code.co_names).union(*inner, *(re.findall(r"[^\W\d]\w*", text) for text in texts))

@@ -1,8 +1,13 @@
 """What a cached program depends on: changing any of it traces again, changing anything else does not."""
 
+import array
+import collections
+import contextvars
 import dataclasses
 import functools
+import os
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -178,6 +183,66 @@ def test_an_argument_of_a_partial() -> None:
     inner = {"scale": 2.0}
     partial = functools.partial(lambda held, x: total(x) * held["scale"], inner)
     check(ps.grad(partial), lambda: inner.update(scale=3.0), 2.0, 3.0)
+
+
+NUMBERS = {"k": 2.0}
+FLAG: contextvars.ContextVar[float] = contextvars.ContextVar("flag", default=2.0)
+
+
+class Metered(type):
+    """A class whose classes have a property."""
+
+    @property
+    def level(cls) -> float:
+        return NUMBERS["k"]
+
+
+class Level(metaclass=Metered):
+    pass
+
+
+def scale_of(held: Held | None) -> float:
+    assert held is not None
+    return held.scale
+
+
+def held_without_attributes() -> list[tuple[str, Callable[[], float], Callable[[], Any]]]:
+    """What Python's own objects without attributes hold: a way to read 2.0, and one to make it 5.0."""
+    queue, raw, numbers = collections.deque([2.0]), bytearray(b"\2"), array.array("d", [2.0])
+    first, second, third = {"k": 2.0}, {"k": 2.0}, {"k": 2.0}
+    proxy, values, get = types.MappingProxyType(first), second.values(), third.get
+    items, held, view = [2.0], Held(2.0), memoryview(bytearray(b"\2"))
+    item, reference = items.__getitem__, weakref.ref(held)
+    return [
+        ("a deque", lambda: queue[0], lambda: queue.appendleft(5.0)),
+        ("a bytearray", lambda: float(raw[0]), lambda: raw.__setitem__(0, 5)),
+        ("a memoryview", lambda: float(view[0]), lambda: view.__setitem__(0, 5)),
+        ("an array of Python's", lambda: numbers[0], lambda: numbers.__setitem__(0, 5.0)),
+        ("a proxy", lambda: proxy["k"], lambda: first.update(k=5.0)),
+        ("the values of a dictionary", lambda: next(iter(values)), lambda: second.update(k=5.0)),
+        ("a method of a dictionary", lambda: get("k", 0.0), lambda: third.update(k=5.0)),
+        ("a method of a list", lambda: item(0), lambda: items.__setitem__(0, 5.0)),
+        ("a reference", lambda: scale_of(reference()), lambda: setattr(held, "scale", 5.0)),
+        ("a context's variable", lambda: FLAG.get(), lambda: FLAG.set(5.0)),
+        ("a class's class", lambda: Level.level, lambda: NUMBERS.update(k=5.0)),
+        ("a global by its name", lambda: globals()["NUMBERS"]["k"], lambda: NUMBERS.update(k=5.0)),
+        ("an expression", lambda: eval("NUMBERS['k']"), lambda: NUMBERS.update(k=5.0)),
+        ("a variable by its name", lambda: vars(settings)["scale"], lambda: setattr(settings, "scale", 5.0)),
+        ("the environment", lambda: float(os.environ["LEVEL"]), lambda: os.environ.update(LEVEL="5.0")),
+    ]
+
+
+READ_OTHERWISE = held_without_attributes()
+
+
+@pytest.mark.parametrize(("read", "change"), [r[1:] for r in READ_OTHERWISE], ids=[r[0] for r in READ_OTHERWISE])
+def test_what_is_read_otherwise(
+    read: Callable[[], float], change: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEVEL", "2.0")
+    monkeypatch.setitem(NUMBERS, "k", 2.0)
+    monkeypatch.setattr(settings, "scale", 2.0)
+    check(ps.grad(lambda x: total(x) * read()), change, 2.0, 5.0)
 
 
 def test_the_rule_of_an_operator() -> None:

@@ -110,6 +110,15 @@ class Model:
         return self.scale * x * x
 
 
+class Scaled:
+    """It is called like a function, and has no name."""
+
+    scale = 2.0
+
+    def __call__(self, x: Any) -> Any:
+        return self.scale * np.sum(x * x)
+
+
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 def test_the_copy_of_an_object_has_the_gradient_of_its_own_method(duplicate: Callable[[Model], Model]) -> None:
     model = Model()
@@ -118,6 +127,17 @@ def test_the_copy_of_an_object_has_the_gradient_of_its_own_method(duplicate: Cal
     other.scale = 5.0
     np.testing.assert_allclose(other.gradient(X), 10.0 * X)
     np.testing.assert_allclose(model.gradient(X), 4.0 * X)
+
+
+@pytest.mark.parametrize("make", [ps.cached, ps.checkpoint, ps.primitive, ps.guarded, ps.vmap, ps.hessian, ps.jvp])
+@pytest.mark.parametrize("what", [functools.partial(lambda k, x: np.sum(k * x**3), 1.0), Model().loss, Scaled()])
+def test_what_has_no_name_of_its_own_is_a_function_too(make: Any, what: Any) -> None:
+    if make is ps.jvp:
+        assert np.shape(ps.jvp(what, (X,), (X,))[1]) == ()
+    elif make in {ps.vmap, ps.hessian}:
+        assert len(make(what)(np.stack([X, X]) if make is ps.vmap else X)) in {2, 3}
+    else:
+        np.testing.assert_allclose(ps.grad(make(what))(X), ps.grad(what)(X))
 
 
 class Kept:

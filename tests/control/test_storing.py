@@ -261,7 +261,7 @@ def test_what_no_other_process_can_know_is_recorded_there_and_told(tmp_path: pat
         return x * generator.normal()
 
     def calls_hidden(x):
-        return vars(ps)["map"](lambda v: v * 1.0, x).sum() + eval("hidden")["f"](x).sum()
+        return vars(ps)["map"](lambda v: v * 1.0, x).sum() + eval("".join(["hid", "den"]))["f"](x).sum()
 
     calls_hidden.__globals__["hidden"] = hidden
     try:
