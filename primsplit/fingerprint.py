@@ -254,7 +254,7 @@ class _Looking(_Reading):
         return super().array(value, depth) if value.dtype.hasobject else None
 
 
-HOLDING = (
+HOLDING: tuple[type, ...] = (
     collections.deque, types.MappingProxyType, type({}.keys()), type({}.values()), type({}.items()), bytearray,
     memoryview, array.array, contextvars.ContextVar, weakref.ref,
 )  # fmt: skip

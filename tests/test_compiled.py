@@ -254,6 +254,7 @@ def test_a_pullback_is_that_of_what_the_function_read() -> None:
     weights[:] = 5.0
     np.testing.assert_allclose((value, *pullback(1.0)[0]), (9.0, 2.0, 8.0))
     np.testing.assert_allclose(pullback(np.array(2.0))[0], 2.0 * first)
+    np.testing.assert_allclose(pullback(2.0, out=(np.empty(2),))[0], 2.0 * first)
     with pytest.raises(SpecError, match="reads has changed since the pullback was made"):
         pullback(None)
     with pytest.raises(SpecError, match="reads has changed since the pullback was made"):

@@ -153,19 +153,19 @@ class Compiled(FunctionLike):
             known = self.known = Known(read, unchanged, Epoch.count, programs)
         return known
 
-    def checks_reads(self, what: str) -> Callable[[], None]:
-        """A check that raises SpecError where the function reads something else than now, when `what` is made of it."""
-        read = self._known().read
+    def reads(self) -> Any:
+        """What tells what the function reads now."""
+        return self._known().read
 
-        def check() -> None:
-            if self._known().read != read:
-                raise SpecError(
-                    f"what {getattr(self.of, '__name__', 'the function')} reads has changed since {what} was made",
-                    place=tracing.user_place(),
-                    cure=f"Make {what} anew, or pass what changes as an argument.",
-                )
-
-        return check
+    def run_found(self, look: Any, args: Arguments, named: dict[str, Any]) -> Function:
+        """What runs on the leaves of calls with that look, with what the function reads now; recorded where need be."""
+        known = self._known()
+        run = known.programs.get(look)
+        if run is None:
+            run = self.program(*args, **named).runner()
+            if look is not None:
+                known.programs[look] = run
+        return run
 
     def clear(self) -> None:
         """Forget every program."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from primsplit import tracing, trees
 from primsplit.array import Array
+from primsplit.errors import SpecError
 from primsplit.fingerprint import Same
 from primsplit.programs.compiled import CACHE_SIZE, Arguments, Compiled, Function
 from primsplit.programs.looks import look_of
@@ -69,16 +70,16 @@ class _Pullback:
     def __init__(
         self, primal: Compiled, pulled: Compiled, result: Any, args: Arguments, named: Mapping[str, Any]
     ) -> None:
-        self.pulled = pulled
+        self.primal, self.pulled = primal, pulled
         self.args = args
         self.named = dict(named)
         self.number = result.dtype if isinstance(result, np.ndarray) and result.shape == () else None
-        self.check = primal.checks_reads("the pullback")
+        self.read = primal.reads()
         self.look: Any = None
         if not pulled.is_guarded:
-            self.program = pulled.program(result, *args, **named)
-            self.run = self.program.runner()
-            self.look = look_of((result, *args), self.named)[1]
+            given = (result, *args)
+            self.look = look_of(given, self.named)[1]
+            self.run = pulled.run_found(self.look, given, self.named)
 
     def __call__(self, cotangent: Any, *, out: Any = None) -> Any:
         """The cotangents of the arguments."""
@@ -86,10 +87,18 @@ class _Pullback:
             cotangent = np.asarray(cotangent, self.number)
         given = (cotangent, *self.args)
         leaves, look = look_of(given, self.named)
-        if look is None or look != self.look or tracing.is_recording():
-            self.check()
+        is_known = look is not None and look == self.look and not tracing.is_recording()
+        if is_known and out is None:
+            return self.run(leaves)
+        if self.primal.reads() == self.read:
             return self.pulled_at(given, out)
-        return self.run(leaves) if out is None else self.program.run_into(out, *given, **self.named)
+        if is_known:
+            return filled(out, self.run(leaves), "the pullback")
+        raise SpecError(
+            f"what {getattr(self.primal.of, '__name__', 'the function')} reads has changed since the pullback was made",
+            place=tracing.user_place(),
+            cure="Make the pullback anew, or pass what changes as an argument.",
+        )
 
     def pulled_at(self, given: Arguments, out: Any) -> Any:
         """The cotangents for a cotangent that nothing was recorded for."""
