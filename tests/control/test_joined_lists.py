@@ -293,9 +293,17 @@ def raises_where_it_is_empty(x):
         return x[0]
 
 
+def given_a_list(x, kept=(1.0, 2.0)):
+    kept = [*kept]
+    for value in x:
+        if value > 0:
+            kept.append(value)
+    return sum(kept)
+
+
 OTHERS = [
-    shown_elsewhere, grows_while_it_is_walked, of_arrays, of_texts, of_none, of_two_kinds, popped, pairs_as_an_array,
-    walked_and_made_anew, raises_where_it_is_empty,
+    given_a_list, shown_elsewhere, grows_while_it_is_walked, of_arrays, of_texts, of_none, of_two_kinds, popped,
+    pairs_as_an_array, walked_and_made_anew, raises_where_it_is_empty,
 ]  # fmt: skip
 
 
