@@ -82,7 +82,7 @@ FAMILIES: dict[str, Family] = {
     "poly": Family(lambda k: (1.0, 0.0, 0.0), lambda c, k: _shifted(c * k), lambda c, k: _raised(c / (k + 1))),
     "cheb": Family(
         lambda k: (np.where(k == 0, 1.0, 2.0), 0.0, 1.0),
-        lambda c, k: np.where(k == 0, 1.0, 2.0) * _odd_above(c * k),
+        lambda c, k: (np.minimum(k, 1.0) + 1.0) * _odd_above(c * k),
         _of_chebyshev,
     ),
     "leg": Family(
@@ -119,7 +119,7 @@ def valued(family: Family, x: Any, c: Any, tensor: bool = True) -> Any:
     points: Any = array_like(np.asarray(x) if isinstance(x, list | tuple) else x)
     if tensor and points.ndim:
         given = given.reshape((*given.shape, *(1,) * points.ndim))
-    dtype = np.result_type(given.dtype, points.dtype)
+    dtype = np.result_type(given.dtype, x if isinstance(x, int | float) else points.dtype)
     given, points = (cast_to(v, dtype) for v in (given, points))
     places = cast_to(count_up(given.shape[0]), dtype)
     factors = [expand_to(cast_to(array_like(f), dtype), places.shape) for f in family.factors(places)]

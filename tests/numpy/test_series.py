@@ -33,6 +33,16 @@ def test_series_are_added_differentiated_and_integrated_at_every_size(name: str)
     check_every_size(lambda c: of(name, "int")(c, 2, [1.0], 0.5, 2.0), "N 2", sizes=(0, 1, 2, 5))
 
 
+@pytest.mark.parametrize("name", FAMILIES)
+def test_series_of_single_precision_stay_so(name: str) -> None:
+    x = np.array([0.5, -1.0, 2.0], np.float32)
+    for what in ("der", "int"):
+        found = ps.trace(of(name, what), ps.spec("float32", ["N"]))(x)
+        np.testing.assert_allclose(found, of(name, what)(x), rtol=1e-5)
+        assert found.dtype == np.float32
+    assert ps.trace(of(name, "val"), x, ps.spec("float32", ["N"]))(x, x).dtype == np.float32
+
+
 @pytest.mark.parametrize("name", ["poly", "cheb"])
 def test_series_are_multiplied_at_every_size(name: str) -> None:
     check_every_size(of(name, "mul"), "N", "M", sizes=(0, 1, 2, 3))
