@@ -58,10 +58,14 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
     a, v = _together(in1, in2)
     if a.ndim != 2:
         raise ShapeError("convolve2d takes matrices", place=tracing.user_place())
-    a, v = not_empty(a) if mode == "valid" else a, not_empty(v)
-    if boundary == "fill" and isinstance(fillvalue, int | float) and fillvalue == 0:
+    is_plain = boundary == "fill" and isinstance(fillvalue, int | float) and fillvalue == 0
+    a, v = not_empty(a) if mode == "valid" else a, v if mode == "full" and is_plain else not_empty(v)
+    if is_plain:
         return _convolved(a, v, mode)
-    pads = [(n - 1, n - 1) for n in (literal_size(d, "scipy.signal.convolve2d") for d in v.shape)]
+    is_float = a.dtype.kind == "f"
+    pads: Any = [
+        (n - 1, n - 1) for n in (d if is_float else literal_size(d, "scipy.signal.convolve2d") for d in v.shape)
+    ]
     wide = (
         np.pad(a, pads, constant_values=fillvalue)
         if boundary == "fill"
@@ -78,7 +82,7 @@ def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", 
     a, v = _together(in1, in2)
     if mode != "same":
         return convolve2d(a, np.flip(v), mode, boundary, fillvalue)
-    full = convolve2d(a, np.flip(v), "full", boundary, fillvalue)
+    full = convolve2d(a, np.flip(not_empty(v)), "full", boundary, fillvalue)
     return full[tuple(slice(m // 2, m // 2 + n) for n, m in zip(a.shape, v.shape, strict=True))]
 
 

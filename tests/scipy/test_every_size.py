@@ -41,6 +41,8 @@ FILTERS: dict[str, Row] = {
     "sosfilt from as many states": (lambda s, x, z: SIGNAL.sosfilt(sections(s), x, zi=z), "N 5", "3", "N 2"),
     "deconvolve": (SIGNAL.deconvolve, "N", "leading M"),
     "deconvolve by known numbers": (lambda x: SIGNAL.deconvolve(x, [1.0, 0.5]), "N"),
+    "convolve2d, mirrored": (lambda x, y: SIGNAL.convolve2d(x, y, "same", "symm"), "3 3", "N M", (1, 2, 4)),
+    "convolve2d of nothing": (lambda x, y: SIGNAL.convolve2d(x, y), "N 3", "2 M"),
     "convolution of integers": (lambda x, y: SIGNAL.convolve(x, y, "same"), "places N", "places M"),
 }
 
