@@ -233,6 +233,12 @@ def cast_to(x: Array, dtype: npt.DTypeLike) -> Array:
         if x.weak and wanted.kind in "iu":
             check_fits(known, wanted)
         return Array(tracing.constant(known.astype(wanted)))
+    if wanted.kind in "SUT" and x.dtype.kind in "biuf":
+        raise DtypeError(
+            "numbers that only the run knows have no text in a program",
+            place=tracing.user_place(),
+            cure="Return the numbers from the function, and write them as text outside.",
+        )
     if wanted.isbuiltin == 2 and wanted != BFLOAT16:
         return to_few_bits(x, wanted)
     return op.Cast(x, to=wanted)

@@ -415,6 +415,8 @@ BAD: list[tuple[str, Callable[[Any], Any], Any, str]] = [
     ),
     ("too small a bound", lambda x: np.clip(x, None, -200), np.arange(2, dtype=np.int8), "-200 is out of bounds"),
     ("negative power of integers", lambda x: x**-1, np.arange(2), "integers to negative integer powers"),
+    ("texts of numbers", lambda x: x.astype(str), np.ones(2), "have no text in a program"),
+    ("bytes of numbers", lambda x: x.astype("S4"), np.ones(2), "have no text in a program"),
     ("too strict a cast", lambda x: np.left_shift(x, 2, dtype="int8", casting="equiv"), np.ones(2), "does not take"),
     (
         "negative powers of integers",
