@@ -9,8 +9,8 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements, unsupported
-from primsplit.broadcasting import expand_to
-from primsplit.dims import Size
+from primsplit.broadcasting import expand_to, reshape_to
+from primsplit.dims import Shape, Size
 from primsplit.errors import DtypeError, UnsupportedFunction
 from primsplit.lifting import holds_traced
 from primsplit.numpy.axes import array_like
@@ -37,6 +37,8 @@ def getitem(x: Array, key: Any) -> Array:
         return result
     if all(isinstance(e, Take) for e in entries) and not _has_ellipsis(key):
         return Array(result.value, scalar=True)
+    if x.view_of is not None and isinstance(x.view_of.write, WrittenInRow):
+        return Array(result.value)
     found = Array(result.value, weak=result.weak).viewing(
         x, functools.partial(read, entries=entries), _WriteThrough(entries)
     )
@@ -84,6 +86,16 @@ class _WriteThrough:
 
     def __call__(self, base: Array, new: Array) -> Array:
         return write(base, self.entries, new)
+
+
+class WrittenInRow:
+    """How to write through `x.flat`, of which slices are copies: in the shape of `x`."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+
+    def __call__(self, base: Array, new: Array) -> Array:
+        return reshape_to(new, self.shape)
 
 
 @implements("setitem")

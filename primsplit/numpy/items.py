@@ -10,6 +10,7 @@ from primsplit.array import Array, implements
 from primsplit.broadcasting import reshape_to
 from primsplit.concretization import literal_size
 from primsplit.errors import ShapeError
+from primsplit.numpy.indexing import WrittenInRow
 from primsplit.numpy.ufuncs import cast_to
 
 _PYTHON = {"f": np.float64, "V": np.float64, "i": np.int64, "u": np.int64}
@@ -45,19 +46,8 @@ def to_list(x: Array) -> Any:
     return [to_list(x[i]) for i in range(literal_size(x.shape[0], ".tolist()"))]
 
 
-class Flat(Array):
-    """`x.flat`: what is written to it is written to the array, what an index picks of it is a copy."""
-
-    __slots__ = ()
-
-    def __getitem__(self, key: Any) -> Array:
-        found = super().__getitem__(key)
-        return Array(found.value, scalar=found.scalar)
-
-
 @implements("flat")
 def flat(x: Array) -> Array:
-    """All elements in a row; unlike `ravel` it is never a copy."""
-    shape = x.shape
-    row = Flat(reshape_to(x, (x.size,)).value)
-    return row.viewing(x, lambda source: reshape_to(source, (source.size,)), lambda _, new: reshape_to(new, shape))
+    """All elements in a row; unlike `ravel` it is never a copy, but what an index picks of it is one."""
+    row = Array(reshape_to(x, (x.size,)).value)
+    return row.viewing(x, lambda source: reshape_to(source, (source.size,)), WrittenInRow(x.shape))

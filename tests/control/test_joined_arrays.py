@@ -141,10 +141,23 @@ def known_numbers_of_the_module(x):
     return np.sum(level * x[:2])
 
 
+def by_elements_in_a_row(x):
+    table = x[:4].reshape(2, 2) * 1.0
+    row = table.flat
+    for value in x:
+        if value > 0:
+            row[1] = value * row[0]
+        else:
+            table[1] += value
+        few = row[:2]
+        few *= 3.0
+    return np.sum(table * x[:2]) + np.sum(few)
+
+
 JOINED = [
     steps_of_an_object, another_array_or_written, in_a_dictionary, under_two_names, seen_in_a_view,
     held_after_it_was_written, counted_in_known_numbers, known_numbers_seen_in_a_view, known_numbers_or_made,
-    known_numbers_of_the_module,
+    known_numbers_of_the_module, by_elements_in_a_row,
 ]  # fmt: skip
 
 
