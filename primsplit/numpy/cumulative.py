@@ -47,7 +47,11 @@ def cumsum(a: Any, axis: Any = None, dtype: npt.DTypeLike | None = None, out: An
 
 @implements(np.cumprod)
 def cumprod(a: Any, axis: Any = None, dtype: npt.DTypeLike | None = None, out: Any = None) -> Array:
-    """np.cumprod; its gradient is right at zeros."""
+    """np.cumprod; its gradient is right at zeros.
+
+    Products of parts are made first: where one of those overflows or underflows, and NumPy's running product does not,
+    the result is infinite, NaN or 0.
+    """
     x, place, wanted = _along(a, axis, dtype)
     return delivered(cast_to(scanned(x, place, op.Mul, 1), wanted), out)
 
