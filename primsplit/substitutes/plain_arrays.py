@@ -87,6 +87,8 @@ class Table(np.ndarray[Any, Any]):
             return NotImplemented
         if out:
             options["out"] = tuple(map(_plain, out))
+        if "where" in options:
+            options["where"] = _plain(options["where"])
         found = getattr(ufunc, method)(*map(_plain, inputs), **options)
         return _given_back(found, out) if out else tabled_results(found, inputs)
 
@@ -109,8 +111,11 @@ class Table(np.ndarray[Any, Any]):
         return writable(found) if is_again() else found
 
     def astype(self, *args: Any, **options: Any) -> Any:
-        """A copy in another dtype, which traced values can be written to."""
-        found = self.view(np.ndarray).astype(*args, **options)
+        """A copy in another dtype, which traced values can be written to; the table itself where NumPy makes none."""
+        plain = self.view(np.ndarray)
+        found = plain.astype(*args, **options)
+        if found is plain:
+            return self
         return writable(found) if is_again() else found
 
 

@@ -165,6 +165,20 @@ def written_before_traced_values_are(x: Any) -> Any:
     return put * placed * powers
 
 
+def written_where_known_numbers_say_so(x: Any) -> Any:
+    squares = np.arange(3.0) * 2
+    np.multiply(squares, squares, out=squares, where=squares > 1)
+    squares[0] = x[0]
+    return squares * x
+
+
+def written_under_the_same_dtype(x: Any) -> Any:
+    base = np.zeros((3, 3)) * 2
+    same = base.astype(float, copy=False)
+    same[1:, :] = same[:2, :] + x
+    return base @ x + same.T[0]
+
+
 def written_by_place(x: Any) -> Any:
     even, filled, counts = np.arange(4.0).reshape(2, 2) * 2, np.arange(3.0) * 2, np.arange(3)
     even.flat[1] = x[0]
@@ -232,6 +246,7 @@ def generated_functions_of_objects(x: Any) -> Any:
 SERVED: list[Callable[[Any], Any]] = [
     in_objects, in_containers, in_an_object_made_inside, in_results_of_numpy, written_copies_of_what_is_computed,
     counted_by_arrays, an_assembled_matrix, views_of_what_is_computed, results_of_methods, written_by_functions,
+    written_where_known_numbers_say_so, written_under_the_same_dtype,
     written_before_traced_values_are, written_in_tuples, written_by_place, complex_waves, written_in_an_object,
     MESH.moved, held_by_an_object_that_stands_for_it, generated_functions_of_objects,
 ]  # fmt: skip
