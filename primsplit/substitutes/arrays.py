@@ -20,7 +20,7 @@ from primsplit.numpy.second_run import is_again, known_arrays, running_plainly
 from primsplit.numpy.windows import WINDOWS
 from primsplit.substitutes.grids import Grid, from_function, indices
 from primsplit.substitutes.number_types import CALLED
-from primsplit.substitutes.plain_arrays import tabled_results, writable
+from primsplit.substitutes.plain_arrays import Table, tabled_results, writable
 from primsplit.substitutes.table import ModuleSubstitute, Substitute, holds_array, register, when_traced
 
 Function = Callable[..., Any]
@@ -46,12 +46,16 @@ def _of_held(make: Function) -> Function:
 
 
 def _maker(original: Function, traced: Function) -> Function:
-    """A function whose results people write into."""
+    """A function whose results people write into; a table of which NumPy makes no copy stays itself."""
 
     def make(*args: Any, **options: Any) -> Any:
         if any(map(holds_traced, (*args, *options.values()))):
             return called(traced, original, args, options)
-        return writable(original(*args, **options))
+        made = original(*args, **options)
+        source = args[0] if args else None
+        if isinstance(source, Table) and np.may_share_memory(made, source) and made.shape == source.shape:
+            return source
+        return writable(made)
 
     return make
 

@@ -176,7 +176,11 @@ def written_under_the_same_dtype(x: Any) -> Any:
     base = np.zeros((3, 3)) * 2
     same = base.astype(float, copy=False)
     same[1:, :] = same[:2, :] + x
-    return base @ x + same.T[0]
+    held = np.arange(9.0).reshape(3, 3).T * 2
+    also = np.array(held, copy=False)
+    np.copyto(also, x, where=x > 0)
+    also[:1] *= x[0]
+    return base @ x + same.T[0] + held @ x
 
 
 def written_by_place(x: Any) -> Any:
