@@ -110,13 +110,24 @@ def binds(tree: ast.AST, name: str) -> bool:
 
 
 def as_choice(node: ast.expr) -> ast.expr:
-    """`a or b` as `a if a else b`, and `a and b` as `b if a else a`, where `a` is a name."""
+    """`a or b` as `a if a else b`, and `a and b` as `b if a else a`, where `a` is a name; `bool` and `not` of both."""
+    match node:
+        case ast.Call(ast.Name("bool"), [ast.BoolOp() as test], []):
+            return _truth(test, node, then=True)
+        case ast.UnaryOp(ast.Not(), ast.BoolOp() as test):
+            return _truth(test, node, then=False)
     if not isinstance(node, ast.BoolOp) or not isinstance(node.values[0], ast.Name):
         return node
     first, *others = node.values
     other = others[0] if len(others) == 1 else ast.copy_location(ast.BoolOp(node.op, others), node)
     sides = (other, first) if isinstance(node.op, ast.And) else (first, other)
     return ast.copy_location(ast.IfExp(first, *sides), node)
+
+
+def _truth(test: ast.expr, node: ast.expr, *, then: bool) -> ast.expr:
+    """A Python boolean, chosen by a test."""
+    chosen = ast.IfExp(test, ast.Constant(then), ast.Constant(not then))
+    return ast.fix_missing_locations(ast.copy_location(chosen, node))
 
 
 def with_one_return(function: ast.FunctionDef, asks: Callable[[ast.expr], bool]) -> bool:

@@ -256,8 +256,21 @@ def swapped_arrays(x: Any) -> Any:
     return a @ x - b.sum()
 
 
+def left_by_a_flag(x: Any) -> Any:
+    """As an environment says that an episode is over."""
+    place, total, inside = x[0] - x[1], 0.0, True
+    for _ in range(20):
+        place = place + 0.3 * np.cos(place * x[2])
+        over = bool(place < -2.5 or place > 1.9)
+        inside = not (place < -1.5 or place > 1.2)
+        total = total + 1.0 - place**2 if inside else total - place
+        if over:
+            break
+    return total if inside else 2.0 * total
+
+
 LOOPS: list[Function] = [
-    goes_on_twice, fixed_point, fixed_point_old, accepted_steps, swapped_arrays,
+    left_by_a_flag, goes_on_twice, fixed_point, fixed_point_old, accepted_steps, swapped_arrays,
     checked, caught, swinging, from_known_numbers,
     newton, newton_while, newton_return, counted, not_found, from_within, forever, in_place, inside_another, in_helpers,
     nested_ends,
