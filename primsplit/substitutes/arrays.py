@@ -116,6 +116,9 @@ def _place_of_out(function: Function) -> float:
     return names.index("out") if "out" in names else math.inf
 
 
+_ORDERS = frozenset("FAKfak")
+
+
 def _listing(original: Function) -> Function:
     """A function of arrays, given lists with traced numbers in them."""
 
@@ -124,7 +127,12 @@ def _listing(original: Function) -> Function:
         options = {n: v if n == "out" else _joined(v) for n, v in options.items()}
         arrays = [v for v in (*args, *options.values()) if isinstance(v, Array)]
         is_written = "out" in options or len(args) > _place_of_out(original)
-        known = known_arrays(arrays) if arrays and not is_written and "copy" not in options else None
+        # Whether the elements of what lies otherwise, read in another order, are a view is asked of the array itself.
+        is_turned = any(v in _ORDERS for v in (*args, *options.values()) if isinstance(v, str)) and not all(
+            a.contiguous or a.ndim < 2 for a in arrays
+        )
+        is_apart = is_written or is_turned or "copy" in options
+        known = known_arrays(arrays) if arrays and not is_apart else None
         if known is None:
             found = original(*args, **options)
             return found if is_written else tabled_results(found, (args, options))

@@ -76,3 +76,14 @@ def test_known_views_are_still_indices_and_conditions() -> None:
         return np.array(chosen) * (2 if np.ravel(places)[1] == 3 else 1)
 
     np.testing.assert_array_equal(ps.trace(picked, X)(X), 2 * X[[0, 3, 0, 0]])
+
+
+def test_a_view_in_the_order_of_columns_is_refused_where_its_base_is_written_to() -> None:
+    def written(x: Any) -> Any:
+        base = np.zeros((2, 2), order="F")
+        columns = np.reshape(base, (1, 4), order="F")
+        np.add.at(base, [0, 0], x[0])
+        return columns @ np.ones(4)
+
+    with pytest.raises(TraceError, match="memory layout"):
+        ps.trace(written, np.ones(2))
