@@ -7,6 +7,7 @@ import pytest
 from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial
 
 import primsplit as ps
+from primsplit.testing import check_grads
 from tests.every_size import check_every_size
 
 FAMILIES: dict[str, Any] = {
@@ -67,3 +68,20 @@ def test_sums_and_products_of_no_coefficients_are_numpys() -> None:
     check_every_size(np.polyadd, "N", "M", sizes=(0, 1, 3))
     check_every_size(np.polymul, "leading N", "leading M", sizes=(0, 1, 3))
     check_every_size(np.polydiv, "leading N", "leading 1+M", sizes=(0, 1, 3))
+
+
+X, FIRST, SECOND = np.array([0.3, -0.8, 1.4]), np.array([0.5, -1.0, 0.7, 0.2]), np.array([0.1, 0.9, -0.6])
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_second_derivatives_of_series(name: str) -> None:
+    def f(x: Any, a: Any, b: Any) -> Any:
+        total = of(name, "add")(of(name, "int")(a), of(name, "sub")(b, a))
+        return np.sum(np.tanh(of(name, "val")(x, of(name, "der")(total))))
+
+    check_grads(f, X, FIRST, SECOND, order=2)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_second_derivatives_of_products_of_series(name: str) -> None:
+    check_grads(lambda a, b: np.tanh(of(name, "mul")(a, b)), FIRST, SECOND, order=2, symbolic=name in {"poly", "cheb"})

@@ -9,7 +9,7 @@ import pytest
 import scipy.signal as scipys
 
 import primsplit as ps
-from primsplit.errors import NumberAsked, RunError, ShapeError, UnsupportedFunction
+from primsplit.errors import RunError, ShapeError, UnsupportedFunction
 from primsplit.testing import check_grads
 
 random = np.random.default_rng(0)
@@ -110,15 +110,21 @@ def test_what_cannot_be_is_told_at_the_users_line() -> None:
         (ShapeError, "do not fit", lambda x: scipys.welch(x, window=np.ones(50))),
         (ShapeError, r"of shape \(4,\)", lambda x: scipys.welch(x, window=np.ones(4), nperseg=8)),
         (ShapeError, "41 samples is longer than 40", lambda x: scipys.savgol_filter(x, 41, 2)),
-        (UnsupportedFunction, "two lengths", lambda x: scipys.csd(x, Y[:3])),
         (UnsupportedFunction, "breaks", lambda x: scipys.detrend(x, bp=[3])),
     ):
         with pytest.raises(error, match=told) as caught:
             ps.trace(function, X)
         assert caught.value.place is not None
         assert caught.value.place.filename == __file__
-    with pytest.raises(NumberAsked, match="no given length"):
-        ps.trace(scipys.welch, ps.spec("float64", ["N"]))
+
+
+def test_segments_of_no_given_length_are_those_of_long_signals() -> None:
+    program = ps.trace(scipys.welch, ps.spec("float64", ["N"]))
+    for size in (256, 300, 600):
+        signal = np.cos(np.arange(float(size)) ** 1.5)
+        agree(program(signal), scipys.welch(signal), 1e-10)
+    with pytest.raises(RunError):
+        program(X)
 
 
 def test_the_spectra_of_whole_signals_have_second_derivatives() -> None:
