@@ -8,7 +8,7 @@ import numpy as np
 
 from primsplit.ir import Block, Op, Value, Var, reads, same_types
 from primsplit.passes.dead_code import drop_dead_code
-from primsplit.passes.rewrites.table import number
+from primsplit.passes.rewrites.table import is_zero, number
 from primsplit.passes.rewriting import Rewriter
 
 
@@ -89,13 +89,13 @@ def _zero_keeping(op: Op) -> int | None:
     if op.kind == "Neg":
         return 0
     if op.kind == "Where":
-        return next((side for side in (1, 2) if _is_number(op.inputs[3 - side], zero=True)), None)
+        return next((side for side in (1, 2) if is_zero(op.inputs[3 - side])), None)
     if op.kind == "Mul":
-        return next((place for place in (0, 1) if _is_number(op.inputs[1 - place])), None)
+        return next((place for place in (0, 1) if _is_finite(op.inputs[1 - place])), None)
     return None
 
 
-def _is_number(value: Value | None, *, zero: bool = False) -> bool:
-    """True for a constant that is one finite number everywhere; with `zero`, where that is 0."""
+def _is_finite(value: Value | None) -> bool:
+    """True for a constant that is one finite number everywhere."""
     found = number(value)
-    return found is not None and bool(found == 0 if zero else np.isfinite(found))
+    return found is not None and bool(np.isfinite(found))

@@ -15,7 +15,7 @@ from itertools import pairwise
 from primsplit.ir import Block, Op, Value, Var, reads, same_types
 from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.products.derivatives import OfDerivatives
-from primsplit.passes.rewrites.table import number, scalar
+from primsplit.passes.rewrites.table import is_zero, number, scalar
 from primsplit.passes.rewriting import literal_shape
 
 LARGE = 2**14
@@ -221,11 +221,7 @@ def _passes_on(reader: Op, value: Value, summed: Collection[Value]) -> bool:
     if reader.kind not in {"Add", "Mul", "Div", "Where"} or not same_types(value.type, made.type):
         return False
     if reader.kind == "Where":
-        return any(x is value and _is_zero(other) for x, other in pairwise([*reader.inputs[1:], reader.inputs[1]]))
+        return any(x is value and is_zero(other) for x, other in pairwise([*reader.inputs[1:], reader.inputs[1]]))
     if reader.kind == "Div":
         return reader.inputs[1] is not value
     return reader.kind == "Mul" or reader.inputs[0] is reader.inputs[1]
-
-
-def _is_zero(value: Value | None) -> bool:
-    return (found := number(value)) is not None and bool(found == 0)

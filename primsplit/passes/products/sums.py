@@ -12,7 +12,7 @@ import numpy as np
 from primsplit.ir import Block, Const, Op, Value, Var, same_types
 from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.products.derivatives import OfReadOnce
-from primsplit.passes.rewrites.table import number
+from primsplit.passes.rewrites.table import is_zero
 from primsplit.passes.rewriting import integers
 
 DTYPES = frozenset({"float32", "float64"})
@@ -48,7 +48,7 @@ class _Summing(OfReadOnce):
         """True where one term, which is a value times 0, has been left out: the other one stands for the sum."""
         for term, other in (op.inputs, op.inputs[::-1]):
             _, product = self.made.get(term, (0, op))
-            if product.kind == "Mul" and other is not None and any(map(_is_zero, product.inputs)):
+            if product.kind == "Mul" and other is not None and any(map(is_zero, product.inputs)):
                 return self.replace(op.outputs[0], other)
         return False
 
@@ -108,10 +108,6 @@ def _axes_of(op: Op) -> set[int]:
     rank = None if op.inputs[0] is None else op.inputs[0].type.rank
     axes = integers(op.inputs[1]) if len(op.inputs) > 1 else None
     return {a % rank for a in axes} if rank and axes else set()
-
-
-def _is_zero(value: Value | None) -> bool:
-    return (found := number(value)) is not None and bool(found == 0)
 
 
 def _is_small(value: Value | None) -> bool:

@@ -86,6 +86,12 @@ def number(value: Value | None) -> np.generic | None:
     return found
 
 
+def is_zero(value: Value | None) -> bool:
+    """True for a constant that is 0 everywhere, of either sign."""
+    found = number(value)
+    return found is not None and bool(found == 0)
+
+
 def _is_uniform(flat: AnyArray) -> bool:
     raw = np.ascontiguousarray(flat).view(np.uint8).reshape(flat.size, -1)
     return bool((raw == raw[0]).all())
