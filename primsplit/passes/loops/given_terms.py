@@ -90,28 +90,18 @@ class _Adding(Rewriter):
         given = self.given(made)
         if len(given) < 2 or all(map(self.is_fixed, given)):
             return op
-        return op.beside("Add", (self.of_carries(made), self.added(op, self.others(made))), op.outputs)
+        return op.beside("Add", (self.of_carries(made), self.added(op, self.given(made, records=True))), op.outputs)
 
-    def given(self, total: Value) -> list[Value]:
-        """The terms of a sum that no carry is in, and those of what its terms are views of."""
+    def given(self, total: Value, *, records: bool = False) -> list[Value]:
+        """The terms of a sum that no carry is in, those of what it views too; these are one where it `records` it."""
         terms: list[Value] = []
         for v in _terms(self.sums[total]):
             if v in self.inner:
-                terms += self.given(v)
-            elif v not in self.moving:
-                terms.append(v)
-        return terms
-
-    def others(self, total: Value) -> list[Value]:
-        """The same terms, where all that are read through a view are one, which is recorded."""
-        terms: list[Value] = []
-        for v in _terms(self.sums[total]):
-            if v in self.inner:
-                terms += self.others(v)
+                terms += self.given(v, records=records)
             elif v not in self.moving:
                 terms.append(v)
         op = self.sums[total]
-        if op.kind == "Add" or not terms:
+        if not records or op.kind == "Add" or not terms:
             return terms
         viewed = self.sums[op.inputs[0]]
         return [self.recorded(op, self.added(viewed, terms), *op.inputs[1:])]

@@ -51,6 +51,10 @@ class OfReadOnce(OfDerivatives):
         self.made = self.around.pop()
 
     def visit(self, op: Op) -> Op | None:
+        """What becomes of the op, which is noted; here, nothing."""
+        return self.noted(op)
+
+    def noted(self, op: Op) -> Op:
         """The op, remembered as the one that makes its results."""
         for var in op.outputs:
             self.made[var] = len(self.made), op
@@ -64,5 +68,4 @@ class OfReadOnce(OfDerivatives):
     def keep(self, op: Op) -> None:
         """Put an op, whose results are read once, before the one that is visited."""
         self.uses.update(op.outputs)
-        OfReadOnce.visit(self, op)
-        self.kept.append(op)
+        self.kept.append(self.noted(op))
