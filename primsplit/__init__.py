@@ -14,13 +14,13 @@ with lasting():
     from primsplit import random, rules
     from primsplit import substitutes as substitutes
     from primsplit.array import Array
+    from primsplit.caching.counters import counts
     from primsplit.calls.boundaries import primitive
     from primsplit.calls.checkpoint import checkpoint
     from primsplit.calls.primitive import opt_out, rrule, stop_gradient
     from primsplit.calls.projection import project_to
     from primsplit.control import cond, fori_loop, safe_where, scan, switch, while_loop
     from primsplit.control import mapped as map  # noqa: A004  # the field's word for it
-    from primsplit.counters import counts
     from primsplit.errors import PrimsplitError
     from primsplit.export import SplitProgram, split, trace
     from primsplit.lifting import param

@@ -14,14 +14,22 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.concretization import ComparedClass, kind_of, length_of, missing_attribute, no_branch, no_number, rows_of
 from primsplit.dims import Dim, Shape, product
 from primsplit.errors import Place, TraceError, UnsupportedFunction
+from primsplit.handles.concretization import (
+    ComparedClass,
+    kind_of,
+    length_of,
+    missing_attribute,
+    no_branch,
+    no_number,
+    rows_of,
+)
+from primsplit.handles.methods import ARRAYS, KEEPING, METHODS, ArrayMethod, called
+from primsplit.handles.operators import Operators
+from primsplit.handles.traced_text import formatted, is_only_spelled, shown
+from primsplit.handles.views import View, bases_first, bases_of, unknown_base, unknown_view, writes
 from primsplit.ir import NOWHERE, Const, Type, Value, Var
-from primsplit.methods import ARRAYS, KEEPING, METHODS, ArrayMethod, called
-from primsplit.operators import Operators
-from primsplit.traced_text import formatted, is_only_spelled, shown
-from primsplit.views import View, bases_first, bases_of, unknown_base, unknown_view, writes
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 HOOKS = frozenset({"ufunc", "condition", "again", "joins", "parts", "whole", "ufunc of objects", "whole number"})

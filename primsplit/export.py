@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
-from primsplit.activity import dead_ends
+from primsplit.analysis.activity import dead_ends
 from primsplit.audit.styles import list_split
 from primsplit.errors import SpecError
 from primsplit.ir import Block, Op, Var, live_ops
-from primsplit.listing import names_of
 from primsplit.names import Names, name_captures
+from primsplit.notation.listing import names_of
 from primsplit.parts import Split
 from primsplit.passes.seed import with_unit_seeds
 from primsplit.passes.written.rewritten import rewritten

@@ -7,7 +7,7 @@ cotangents of the results to the cotangents of parameters. Both lists share Vars
 from dataclasses import dataclass
 from typing import Literal
 
-from primsplit.dependence import SHAPES
+from primsplit.analysis.dependence import SHAPES
 from primsplit.ir import Block, Var
 
 CaptureKind = Literal["input", "output", "intermediate", "shape"]

@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 
 from primsplit import dims, tracing
-from primsplit.costs import COSTS, THRESHOLD, cost
+from primsplit.analysis.costs import COSTS, THRESHOLD, cost
 from primsplit.dims import Dim, Size
 from primsplit.errors import SpecError
 from primsplit.ir import NOWHERE, Block, Comparison, Op, Type, Value, Var, free, is_call, live_ops, reads
-from primsplit.listing import names_of
+from primsplit.notation.listing import names_of
 from primsplit.parts import Split
 from primsplit.passes.cse import Merging
 from primsplit.passes.later import computed_late

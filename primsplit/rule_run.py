@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any
 
 from primsplit.array import Array
+from primsplit.caching.counters import Counters
 from primsplit.calls.recorded import open_inputs
-from primsplit.counters import Counters
 from primsplit.dims import Shape, same_shape
 from primsplit.errors import Place, RuleError
 from primsplit.ir import NOWHERE, Block, Const, Op, Value, free, is_call, live_ops

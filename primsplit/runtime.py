@@ -13,8 +13,8 @@ import onnx
 import onnx.helper
 import onnxruntime
 
+from primsplit.caching.counters import Counters
 from primsplit.carriers import CARRIERS, DTYPE_OF, in_carrier
-from primsplit.counters import Counters
 from primsplit.errors import BranchError, DtypeError, RunError, ShapeError
 from primsplit.infer import type_string
 from primsplit.ir import Type

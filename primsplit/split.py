@@ -5,15 +5,17 @@ from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
-from primsplit.activity import active_vars, needed_vars
+from primsplit.analysis.activity import active_vars, needed_vars
+from primsplit.analysis.dependence import SHAPES
+from primsplit.analysis.orders import SUMMED, remark_of, tell_order
 from primsplit.array import Array
 from primsplit.broadcasting import zeros_like
+from primsplit.caching.fingerprint import fingerprint
+from primsplit.caching.limited import Limited
 from primsplit.collector import paused
 from primsplit.definitions.quantized.chains import with_straight_through
-from primsplit.dependence import SHAPES
 from primsplit.dims import Dim, symbols
 from primsplit.errors import MissingRule, PrimsplitError
-from primsplit.fingerprint import fingerprint
 from primsplit.ir import (
     NOWHERE,
     Block,
@@ -32,10 +34,8 @@ from primsplit.ir import (
     rename_block,
     renamed,
 )
-from primsplit.limited import Limited
-from primsplit.listing import Tape
+from primsplit.notation.listing import Tape
 from primsplit.ops import op as operators
-from primsplit.orders import SUMMED, remark_of, tell_order
 from primsplit.parts import Split
 from primsplit.passes.cse import attribute_key
 from primsplit.passes.merge_scatter import merge_scatters

@@ -18,8 +18,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from primsplit import tracing, trees
 from primsplit.array import Array
+from primsplit.caching.fingerprint import Same
 from primsplit.errors import DtypeError, ShapeError, SpecError, TraceError
-from primsplit.fingerprint import Same
 from primsplit.frames import innermost
 from primsplit.ir import Type, is_held
 from primsplit.lifting import Held

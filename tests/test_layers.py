@@ -12,20 +12,37 @@ import primsplit
 PACKAGE = Path(primsplit.__file__).parent
 
 LAYERS: list[list[str]] = [
-    ["atomic_files", "carriers", "errors", "collector", "counters"],
-    ["families", "fingerprint", "limited", "noting", "once", "unchanged"],
+    ["atomic_files", "carriers", "errors", "collector", "caching.counters"],
+    ["families", "caching.fingerprint", "caching.limited", "caching.noting", "caching.once", "caching.unchanged"],
     ["providers"],
-    ["branching", "calls", "tangents", "programs"],  # their modules are listed one by one
+    [
+        "analysis",
+        "branching",
+        "caching",
+        "calls",
+        "handles",
+        "programs",
+        "tangents",
+    ],  # their modules follow one by one
     ["dims"],
     ["ir"],
-    ["names", "orders", "schema", "surgery", "parts", "dependence", "unrolled", "costs"],
-    ["literals", "tokens", "listing", "parsing", "encoding"],
+    [
+        "names",
+        "analysis.orders",
+        "schema",
+        "surgery",
+        "parts",
+        "analysis.dependence",
+        "analysis.unrolled",
+        "analysis.costs",
+    ],
+    ["notation"],
     ["infer"],
     ["verify"],
     ["tracing"],
-    ["functionlike", "methods"],
-    ["operators", "concretization"],
-    ["traced_text", "views"],
+    ["functionlike", "handles.methods"],
+    ["handles.operators", "handles.concretization"],
+    ["handles.traced_text", "handles.views"],
     ["array"],
     ["lifting"],
     ["ops", "trees"],
@@ -46,7 +63,7 @@ LAYERS: list[list[str]] = [
     ["numpy", "scipy"],
     ["random"],
     ["rules.table"],
-    ["activity", "passes", "rules", "definitions", "control"],
+    ["analysis.activity", "passes", "rules", "definitions", "control"],
     ["nests", "numpy.slices", "numpy.folding", "numpy.ufunc_methods"],
     ["substitutes"],
     ["joins"],
@@ -78,7 +95,7 @@ LAYERS: list[list[str]] = [
     ["export", "programs.caching", "programs.guarding", "programs.pulled", "programs.pushed"],
     ["programs.derivatives", "programs.modes", "programs.elementwise_forward", "nests.nest"],
     ["onnxio", "runtime", "audit"],
-    ["userfile", "programs.arguments", "coverage", "domains", "testing"],
+    ["userfile", "programs.arguments", "coverage", "analysis.domains", "testing"],
     ["cli", "__init__", "__main__"],
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

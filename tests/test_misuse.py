@@ -8,7 +8,7 @@ import onnx
 import pytest
 
 import primsplit as ps
-from primsplit.counters import Counters
+from primsplit.caching.counters import Counters
 from primsplit.errors import PrimsplitError
 from primsplit.ops import op
 from tests.threads import in_threads

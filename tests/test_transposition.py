@@ -7,7 +7,7 @@ import pytest
 
 import primsplit as ps
 from primsplit import trees
-from primsplit.dependence import dependent
+from primsplit.analysis.dependence import dependent
 from primsplit.ir import free
 from primsplit.ops import op
 from primsplit.programs.pushed import push_program

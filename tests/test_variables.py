@@ -9,8 +9,8 @@ import pytest
 
 import primsplit as ps
 from primsplit.errors import PrimsplitError
-from primsplit.listing import Tape
 from primsplit.names import variables
+from primsplit.notation.listing import Tape
 
 X = np.ones((3, 4))
 

@@ -34,9 +34,9 @@ from primsplit.errors import PrimsplitError
 from primsplit.infer import infer
 from primsplit.ir import Block, Const, Op, Type, Value, Var, free, is_call
 from primsplit.lifting import lift
-from primsplit.listing import Line, layout, wrapped
-from primsplit.literals import Constants, is_literal, number_text
 from primsplit.names import Names, variables
+from primsplit.notation.listing import Line, layout, wrapped
+from primsplit.notation.literals import Constants, is_literal, number_text
 from primsplit.schema import schema
 
 TAKEN = {"op", "np", "ps", "body", "call", "constants", "unpacked", *keyword.kwlist}
@@ -68,7 +68,7 @@ def _loading(constants: Constants, name: str, helpers: set[str]) -> str:
     if not arrays:
         return "{}"
     if sum(array.nbytes for array in arrays.values()) > MOST_PACKED:
-        return f'np.load("{_identifier(name)}.npz")  # the arrays of primsplit.listing.constants(block)'
+        return f'np.load("{_identifier(name)}.npz")  # the arrays of primsplit.notation.listing.constants(block)'
     helpers.add("unpacked")
     return f'unpacked("""\n{packed(arrays)}""")'
 

@@ -9,7 +9,7 @@ from primsplit.dims import Dim
 from primsplit.errors import Place
 from primsplit.export import SplitProgram
 from primsplit.ir import Block, Op
-from primsplit.literals import bytes_text
+from primsplit.notation.literals import bytes_text
 from primsplit.programs.carried import Carried
 
 

@@ -6,7 +6,7 @@ from primsplit.audit.python import to_python
 from primsplit.doors import to_page
 from primsplit.errors import SpecError
 from primsplit.ir import Block, Var
-from primsplit.listing import listing, names_of
+from primsplit.notation.listing import listing, names_of
 from primsplit.parts import Split
 
 

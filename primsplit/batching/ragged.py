@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from primsplit import tracing
+from primsplit.analysis.dependence import dependent
 from primsplit.array import Array
 from primsplit.batching.each import each
 from primsplit.batching.table import SIZING
 from primsplit.broadcasting import zeros_like
-from primsplit.dependence import dependent
 from primsplit.dims import Dim, Size, symbols
 from primsplit.errors import ShapeError
 from primsplit.ir import Block, Op, Value, Var, live_ops, reads, rename_block

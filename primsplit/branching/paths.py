@@ -9,9 +9,9 @@ import numpy as np
 
 from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.concretization import no_number
 from primsplit.dims import Dim
 from primsplit.errors import ConcretizationError, Place, TraceError
+from primsplit.handles.concretization import no_number
 from primsplit.ir import Block, Const, Op, Renaming, Value, Var
 from primsplit.schema import exists, schema
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
+from primsplit.caching.fingerprint import objects_read, package_of
 from primsplit.dims import Size
 from primsplit.errors import IndexingError, NumberAsked, Place, PrimsplitError, TraceError, errors_made
-from primsplit.fingerprint import objects_read, package_of
 
 _SUBSTITUTES = os.path.join(os.path.dirname(tracing.__path__[0]), "substitutes") + os.sep
 

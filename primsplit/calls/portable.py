@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.encoding import Unstorable
-from primsplit.fingerprint import Same, fingerprint
+from primsplit.caching.fingerprint import Same, fingerprint
 from primsplit.ir import Block
-from primsplit.listing import constants, listing
+from primsplit.notation.encoding import Unstorable
+from primsplit.notation.listing import constants, listing
 from primsplit.schema import Schema
 from primsplit.trees import TreeSpec, flatten, unflatten
 

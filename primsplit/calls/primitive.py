@@ -10,15 +10,15 @@ from typing import Any
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.branching.raising import is_settled
+from primsplit.caching.fingerprint import fingerprint
+from primsplit.caching.limited import Limited
 from primsplit.calls.flat_rules import FlatForward, FlatRule, settled
 from primsplit.calls.recorded import StandIn, merged, record_call
 from primsplit.calls.staging import Site, Staged, call_site
 from primsplit.errors import Place, RuleError, TraceError
-from primsplit.fingerprint import fingerprint
 from primsplit.functionlike import FunctionLike, name_of, require_function
 from primsplit.ir import NOWHERE, Block, Op, Var, free, own_symbols
 from primsplit.lifting import as_array
-from primsplit.limited import Limited
 
 Function = Callable[..., Any]
 

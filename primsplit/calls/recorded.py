@@ -12,7 +12,7 @@ from primsplit.branching.exploring import explored
 from primsplit.errors import PrimsplitError, TraceError
 from primsplit.ir import Block, Type, Value, Var
 from primsplit.lifting import as_array
-from primsplit.listing import Tape
+from primsplit.notation.listing import Tape
 
 
 class StandIn(NamedTuple):

@@ -8,13 +8,13 @@ from types import CodeType, FrameType
 from typing import Any, cast
 
 from primsplit import tracing, trees
+from primsplit.caching.counters import Counters
+from primsplit.caching.fingerprint import Same, fingerprint, watched_fingerprint
+from primsplit.caching.once import Turns
 from primsplit.calls.contracts import called_with
-from primsplit.counters import Counters
 from primsplit.errors import RuleError
-from primsplit.fingerprint import Same, fingerprint, watched_fingerprint
 from primsplit.ir import Type
 from primsplit.lifting import as_array
-from primsplit.once import Turns
 from primsplit.tracing.places import is_library
 
 Function = Callable[..., Any]

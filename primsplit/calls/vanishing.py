@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from primsplit.dependence import SHAPES
+from primsplit.analysis.dependence import SHAPES
 from primsplit.ir import Block, Const, Op, Value, Var, is_call, reads
 
 Power = float | None

@@ -6,10 +6,10 @@ from functools import cached_property
 from typing import Any
 
 from primsplit import trees
+from primsplit.analysis.domains import integer_bounds
 from primsplit.cli.arrays import Arrays, as_declared, read_arrays
 from primsplit.cli.late import reference_function
 from primsplit.cli.options import DtypeName, Exported, ModeName, Told, progress, read_policy, read_ranges, read_specs
-from primsplit.domains import integer_bounds
 from primsplit.errors import ParseError, RunError, SpecError
 from primsplit.export import SplitProgram
 from primsplit.ir import Type

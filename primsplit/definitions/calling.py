@@ -7,6 +7,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
+from primsplit.caching.limited import Limited
 from primsplit.calls.recorded import open_inputs
 from primsplit.definitions.table import Definition, definition_of
 from primsplit.errors import Place, PrimsplitError, RuleError, UnsupportedFunction
@@ -26,7 +27,6 @@ from primsplit.ir import (
     walk,
 )
 from primsplit.lifting import as_array
-from primsplit.limited import Limited
 from primsplit.passes.promote import promote
 from primsplit.trees import as_list
 

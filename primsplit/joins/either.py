@@ -19,7 +19,7 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.branching.paths import NotJoined, Path
-from primsplit.concretization import numpys_class
+from primsplit.handles.concretization import numpys_class
 from primsplit.ir import Value
 from primsplit.ops import op
 from primsplit.tracing.stack import levels

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.fingerprint import is_library, package_of
+from primsplit.caching.fingerprint import is_library, package_of
 from primsplit.functionlike import FunctionLike
 from primsplit.joins.either import Either
 from primsplit.joins.growing import Grown

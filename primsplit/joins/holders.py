@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import trees, views
+from primsplit import trees
 from primsplit.array import Array
+from primsplit.caching.fingerprint import is_library
 from primsplit.dims import Size
-from primsplit.fingerprint import is_library
 from primsplit.functionlike import FunctionLike
+from primsplit.handles import views
+from primsplit.handles.views import Choice
 from primsplit.joins.either import Either
 from primsplit.joins.growing import Grown
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.substitutes.plain_arrays import Table
 from primsplit.substitutes.table import ModuleSubstitute, Substitute
-from primsplit.views import Choice
 
 HELPER = "_joins_"
 """What the names begin with that functions of a rewritten file call."""

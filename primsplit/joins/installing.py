@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from primsplit.caching.limited import Recent
 from primsplit.joins.holders import HELPER
 from primsplit.joins.rewriting import SIDES, Join, Writer
-from primsplit.limited import Recent
 
 _numbers = itertools.count()
 

@@ -13,10 +13,10 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.branching.paths import NotJoined
+from primsplit.handles.views import Choice, View
 from primsplit.joins.holders import is_numpys, is_users_object, written_with
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.ufuncs import plain_out
-from primsplit.views import Choice, View
 
 Content = dict[Any, Any]
 """What a list holds by position, a dictionary by key, an object by attribute; of a traced array, its elements."""

@@ -14,6 +14,7 @@ from primsplit.branching.paths import NotJoined
 from primsplit.branching.raising import raising_op
 from primsplit.control.branching import choose
 from primsplit.errors import DtypeError, PrimsplitError, TraceError
+from primsplit.handles.views import Choice
 from primsplit.ir import walk
 from primsplit.joins.either import holding, may_be_told, note_joined
 from primsplit.joins.harmless import UNKNOWN, Callers, files_to_note, is_harmless, meaning, what_does_more
@@ -28,7 +29,6 @@ from primsplit.joins.records import fields_of, is_record
 from primsplit.joins.rewriting import Join
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.second_run import is_again, made_at
-from primsplit.views import Choice
 
 _OLD = "what was "
 """What an If gives of a name beside its value: the array that it had before."""

@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from primsplit import tracing, trees
 from primsplit.array import Array
+from primsplit.handles.views import Choice
 from primsplit.ir import Const
 from primsplit.joins.holders import bases_of, is_numpys
 from primsplit.nested import same_everywhere
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.ufuncs import plain_out
 from primsplit.ops import op
-from primsplit.views import Choice
 
 MOST = 64
 """Of how many arrays what is written to may be one; each such write is a choice for every one of them."""

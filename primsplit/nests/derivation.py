@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from primsplit.costs import THRESHOLD
+from primsplit.analysis.costs import THRESHOLD
 from primsplit.errors import SpecError
 from primsplit.nests.building import Lines, arrays_of, is_one_to_one, pruned
 from primsplit.nests.chosen import Chosen, added

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from primsplit import costs
+from primsplit.analysis import costs
 
 
 class Function(NamedTuple):

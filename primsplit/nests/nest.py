@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
+from primsplit.analysis.costs import THRESHOLD
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to, ones_like
 from primsplit.calls.primitive import Primitive
-from primsplit.costs import THRESHOLD
 from primsplit.dims import Shape
 from primsplit.errors import DtypeError, InterpretedNestWarning, PrimsplitError, SpecError, UnsupportedFunction
 from primsplit.functionlike import remade, require_function

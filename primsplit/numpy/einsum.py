@@ -7,8 +7,8 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array, implements
-from primsplit.concretization import literal_size
 from primsplit.errors import ShapeError
+from primsplit.handles.concretization import literal_size
 from primsplit.lifting import array_like
 from primsplit.numpy.contraction import Labels, Term, sum_of_products
 from primsplit.numpy.layout import maybe_copy

@@ -8,8 +8,8 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array, implements
 from primsplit.broadcasting import reshape_to
-from primsplit.concretization import literal_size
 from primsplit.errors import ShapeError
+from primsplit.handles.concretization import literal_size
 from primsplit.numpy.indexing import WrittenInRow
 from primsplit.numpy.ufuncs import cast_to
 

@@ -8,11 +8,11 @@ from primsplit import tracing
 from primsplit.array import Array, implements
 from primsplit.dims import Dim, Shape, product
 from primsplit.errors import DtypeError
+from primsplit.handles.views import bases_of
 from primsplit.ir import BFLOAT16
 from primsplit.lifting import as_array
 from primsplit.numpy.axes import array_like, many_axes
 from primsplit.numpy.ufuncs import Casting
-from primsplit.views import bases_of
 
 
 @implements(np.shape)

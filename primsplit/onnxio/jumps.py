@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequenc
 from dataclasses import dataclass, replace
 from typing import Any
 
-from primsplit.activity import active_vars, constants_behind
+from primsplit.analysis.activity import active_vars, constants_behind
 from primsplit.array import Array
 from primsplit.definitions.calling import BoundRule
 from primsplit.definitions.jumps import JUMP, jumping, leaning

@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from primsplit import tracing
+from primsplit.analysis.dependence import dependent
 from primsplit.array import Array
-from primsplit.dependence import dependent
 from primsplit.ir import Block, Op, Value, Var, free, reads
 from primsplit.ops import op as operators
 from primsplit.passes.recompute import AGAIN

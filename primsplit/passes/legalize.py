@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from primsplit.caching.limited import Limited
 from primsplit.calls.recorded import open_inputs
 from primsplit.carriers import FLOAT8
 from primsplit.errors import DtypeError, PrimsplitError, UnsupportedFunction
 from primsplit.infer import infer
 from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_call, own_symbols, rename, renamed
-from primsplit.limited import Limited
 from primsplit.passes.compositions.cuda import for_cuda
 from primsplit.passes.compositions.few_bits import through_float16
 from primsplit.passes.compositions.spread_windows import SPREAD, is_spread

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 from primsplit import tracing, trees
 from primsplit.array import Array
+from primsplit.caching.counters import Counters
+from primsplit.caching.fingerprint import fingerprint
+from primsplit.caching.limited import Limited, Recent
+from primsplit.caching.once import Turns
 from primsplit.calls.boundaries import Bounded
 from primsplit.calls.primitive import Primitive, is_for_every_use
-from primsplit.counters import Counters
-from primsplit.encoding import Unstorable
-from primsplit.fingerprint import fingerprint
 from primsplit.functionlike import remade
 from primsplit.ir import Block, Var
-from primsplit.limited import Limited, Recent
-from primsplit.once import Turns
+from primsplit.notation.encoding import Unstorable
 from primsplit.programs.compiled import Compiled, Statistics
 from primsplit.programs.storing import Recorded, Store
 from primsplit.rules.table import Epoch

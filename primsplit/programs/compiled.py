@@ -10,11 +10,12 @@ from typing import Any, get_args
 
 from primsplit import tracing, trees
 from primsplit.array import Array
+from primsplit.caching.fingerprint import Same, watched_fingerprint
+from primsplit.caching.limited import Limited, Recent
+from primsplit.caching.once import Turns
+from primsplit.caching.unchanged import Unchanged
 from primsplit.errors import BranchError, SpecError
-from primsplit.fingerprint import Same, watched_fingerprint
 from primsplit.functionlike import FunctionLike, remade, require_function
-from primsplit.limited import Limited, Recent
-from primsplit.once import Turns
 from primsplit.programs.examples import Way
 from primsplit.programs.labels import takes
 from primsplit.programs.looks import leaf_key, look_of
@@ -26,7 +27,6 @@ from primsplit.rules.table import Epoch
 from primsplit.transforms import value_and_gradient
 from primsplit.transforms.gradient import Wrt
 from primsplit.transforms.vmap import Axes, batched_call
-from primsplit.unchanged import Unchanged
 
 Function = Callable[..., Any]
 Arguments = tuple[Any, ...]

@@ -10,10 +10,10 @@ from typing import Any
 
 from primsplit import tracing, trees
 from primsplit.array import Array
+from primsplit.caching.fingerprint import Same
+from primsplit.caching.limited import Limited
 from primsplit.errors import DtypeError, ShapeError, SpecError
-from primsplit.fingerprint import Same
 from primsplit.functionlike import remade
-from primsplit.limited import Limited
 from primsplit.programs.compiled import CACHE_SIZE, Compiled
 from primsplit.programs.out import refuse_traced
 from primsplit.programs.program import Program

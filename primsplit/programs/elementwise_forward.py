@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 from primsplit import tracing
+from primsplit.analysis.dependence import ELEMENTWISE
 from primsplit.array import Array
 from primsplit.broadcasting import ones_like, sum_to
 from primsplit.calls.boundaries import primitive
 from primsplit.calls.primitive import Primitive, rrule
-from primsplit.dependence import ELEMENTWISE
 from primsplit.errors import RuleError
 from primsplit.ir import is_call, walk
 from primsplit.lifting import as_array

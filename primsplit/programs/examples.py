@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import trees
+from primsplit.caching.fingerprint import fingerprint
 from primsplit.doors import make_session
 from primsplit.errors import SpecError
-from primsplit.fingerprint import fingerprint
 from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, free, live_ops, reads, walk
 from primsplit.names import NamedBlock
 from primsplit.schema import RANDOM

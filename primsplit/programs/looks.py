@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import trees
-from primsplit.fingerprint import fingerprint
+from primsplit.caching.fingerprint import fingerprint
 from primsplit.specs import leaf_type
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing, trees
-from primsplit.counters import Counters
+from primsplit.caching.counters import Counters
 from primsplit.dims import evaluate, symbols
 from primsplit.errors import DtypeError, ShapeError, SpecError
 from primsplit.ir import Block, Type

@@ -10,16 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing, trees
+from primsplit.analysis.orders import derivatives_of
 from primsplit.array import Array
 from primsplit.audit.styles import list_blocks
+from primsplit.caching.fingerprint import Same
 from primsplit.doors import make_proto, make_session, save_models
 from primsplit.errors import SpecError
-from primsplit.fingerprint import Same
 from primsplit.frames import store
 from primsplit.ir import Block, Const, Type
 from primsplit.lifting import as_array
 from primsplit.names import NamedBlock
-from primsplit.orders import derivatives_of
 from primsplit.passes.promote import promote
 from primsplit.passes.repeats import fold_repeats
 from primsplit.programs.called import inline_block

@@ -9,8 +9,8 @@ import numpy as np
 
 from primsplit import tracing, trees
 from primsplit.array import Array
+from primsplit.caching.fingerprint import Same
 from primsplit.errors import SpecError
-from primsplit.fingerprint import Same
 from primsplit.programs.compiled import CACHE_SIZE, Arguments, Compiled, Function
 from primsplit.programs.looks import look_of
 from primsplit.programs.out import filled

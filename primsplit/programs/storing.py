@@ -19,14 +19,14 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.atomic_files import write_whole
+from primsplit.caching.fingerprint import fingerprint, objects_read
 from primsplit.calls.boundaries import Bounded
 from primsplit.calls.flat_rules import Flat
 from primsplit.calls.portable import References, portable, read_structure, told_structure
 from primsplit.calls.primitive import Primitive
-from primsplit.encoding import Calls, Unstorable, decoded, encoded
 from primsplit.errors import PrimsplitError, StoreWarning
-from primsplit.fingerprint import fingerprint, objects_read
 from primsplit.ir import Attribute, Block, Op
+from primsplit.notation.encoding import Calls, Unstorable, decoded, encoded
 from primsplit.rules.table import BLOCK_RULES, FRULES, RULES, Epoch
 from primsplit.trees import TreeSpec
 

@@ -9,23 +9,23 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing, trees
+from primsplit.analysis.unrolled import report_unrolled
 from primsplit.branching.users_errors import tell_caller
+from primsplit.caching.counters import Counters
 from primsplit.calls.recorded import StandIn, merged
 from primsplit.collector import paused
-from primsplit.counters import Counters
 from primsplit.errors import FrozenArrayWarning, PrimsplitError, SpecError
 from primsplit.frames import explored_keeping
 from primsplit.functionlike import require_function
 from primsplit.ir import Block, Const, Type, Var, same_data, walk
-from primsplit.literals import bytes_text
 from primsplit.names import kept_apart
+from primsplit.notation.literals import bytes_text
 from primsplit.programs.carried import Carried
 from primsplit.programs.examples import Examples, Way, example_sets
 from primsplit.programs.labels import input_names, output_names
 from primsplit.programs.program import ARRAY, Program
 from primsplit.specs import leaf_type, may_be
 from primsplit.states import State
-from primsplit.unrolled import report_unrolled
 
 Function = Callable[..., Any]
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from primsplit import dims, tracing
-from primsplit.activity import active_vars, needed_vars
+from primsplit.analysis.activity import active_vars, needed_vars
 from primsplit.array import RANK_CURE, Array
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError

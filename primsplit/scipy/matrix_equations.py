@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.concretization import literal_size
+from primsplit.handles.concretization import literal_size
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.dense.loop import identity_like
 from primsplit.numpy.linalg import matrices

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import FUNCTIONS, unsupported
-from primsplit.concretization import literal_size
 from primsplit.dims import Dim, Size
+from primsplit.handles.concretization import literal_size
 from primsplit.lifting import holds_traced
 from primsplit.numpy.complex.operands import operand
 from primsplit.scipy.operands import inexact, number_of, of_at_least

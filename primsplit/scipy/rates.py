@@ -9,8 +9,8 @@ import numpy as np
 from primsplit import dims
 from primsplit.array import unsupported
 from primsplit.broadcasting import count_up
-from primsplit.concretization import literal_size
 from primsplit.dims import Size
+from primsplit.handles.concretization import literal_size
 from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.operands import holds_complex, operand

@@ -15,8 +15,8 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array, unsupported
 from primsplit.broadcasting import count_up
-from primsplit.concretization import literal_size
 from primsplit.errors import ShapeError
+from primsplit.handles.concretization import literal_size
 from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.scipy.ndimage import as_given, check_output, correlate1d

@@ -7,9 +7,9 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, unsupported
-from primsplit.concretization import literal_size
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
+from primsplit.handles.concretization import literal_size
 from primsplit.ir import Value
 from primsplit.lifting import array_like, plain_or_traced
 from primsplit.nested import ScanForm, Walk, element, emit_scan, record

@@ -8,9 +8,9 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.broadcasting import count_up
-from primsplit.concretization import literal_size
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
+from primsplit.handles.concretization import literal_size
 from primsplit.lifting import array_like
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.handle import ComplexArray

@@ -11,9 +11,9 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array
 from primsplit.errors import UnsupportedFunction
+from primsplit.handles.methods import called
 from primsplit.infer import broadcast_shapes
 from primsplit.lifting import array_held, holds_traced
-from primsplit.methods import called
 from primsplit.numpy import creation, diagonals, frequencies, spaces, strided
 from primsplit.numpy.layout import as_shape
 from primsplit.numpy.second_run import is_again, known_arrays, running_plainly

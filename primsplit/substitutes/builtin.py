@@ -17,8 +17,8 @@ import numpy as np
 
 from primsplit import dims
 from primsplit.array import FUNCTIONS, Array
-from primsplit.concretization import numpys_class
 from primsplit.dims import Size
+from primsplit.handles.concretization import numpys_class
 from primsplit.lifting import holds_traced
 from primsplit.numpy.second_run import is_again
 from primsplit.substitutes.plain_arrays import Table

@@ -18,9 +18,9 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array
-from primsplit.concretization import numpys_class
+from primsplit.caching.fingerprint import is_library
 from primsplit.dims import Size
-from primsplit.fingerprint import is_library
+from primsplit.handles.concretization import numpys_class
 from primsplit.lifting import as_array, holds_traced
 from primsplit.numpy.complex.joining import astype
 from primsplit.numpy.complex.operands import holds_complex, operand

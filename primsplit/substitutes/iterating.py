@@ -7,8 +7,8 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array
-from primsplit.concretization import literal_size
 from primsplit.errors import ShapeError, UnsupportedFunction
+from primsplit.handles.concretization import literal_size
 from primsplit.numpy.axes import array_like
 from primsplit.substitutes.table import register, when_traced
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from primsplit import tracing
 from primsplit.array import Array
+from primsplit.handles.methods import called
 from primsplit.lifting import holds_traced
-from primsplit.methods import called
 from primsplit.numpy.second_run import is_again
 
 Function = Callable[..., Any]

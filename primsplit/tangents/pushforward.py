@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from primsplit.activity import active_vars, needed_vars
+from primsplit.analysis.activity import active_vars, needed_vars
+from primsplit.analysis.orders import remark_of, tell_order
 from primsplit.array import Array
+from primsplit.caching.limited import Limited
 from primsplit.calls.flat_rules import check_tangent
 from primsplit.calls.recorded import open_inputs
 from primsplit.collector import paused
@@ -32,9 +34,7 @@ from primsplit.ir import (
     renamed,
     same_types,
 )
-from primsplit.limited import Limited
-from primsplit.listing import Tape
-from primsplit.orders import remark_of, tell_order
+from primsplit.notation.listing import Tape
 from primsplit.parts import Split
 from primsplit.primal_list import PrimalList
 from primsplit.rule_run import is_parameter

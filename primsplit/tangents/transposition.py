@@ -7,8 +7,8 @@ pullback. The captures are constants. Of the values that the list is applied to 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from primsplit.activity import active_vars
-from primsplit.dependence import SHAPES, dependent
+from primsplit.analysis.activity import active_vars
+from primsplit.analysis.dependence import SHAPES, dependent
 from primsplit.dims import same_shape
 from primsplit.errors import RuleError
 from primsplit.ir import Block, Op, Renaming, Value, Var, live_ops, reads, rename, renamed

@@ -7,8 +7,8 @@ import numpy as np
 
 from primsplit.errors import PrimsplitError
 from primsplit.ir import Block, Const, Op, Var, check, free, walk
-from primsplit.listing import constants, listing
-from primsplit.parsing import parse
+from primsplit.notation.listing import constants, listing
+from primsplit.notation.parsing import parse
 from primsplit.parts import Split
 from primsplit.passes.inline import inline_calls
 from primsplit.testing.failures import CheckFailed

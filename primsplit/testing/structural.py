@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.counters import counts
+from primsplit.caching.counters import counts
 from primsplit.dims import same_shape
 from primsplit.export import SplitProgram
 from primsplit.ir import Op, Value, Var, own_symbols

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any
 
 from primsplit import testing, tracing, trees
-from primsplit.activity import active_vars
+from primsplit.analysis.activity import active_vars
 from primsplit.array import FUNCTIONS, HOOKS, Array
+from primsplit.caching.fingerprint import is_library
 from primsplit.coverage import name_of, ufunc_name
 from primsplit.definitions.families import DEFINITIONS, Definition
-from primsplit.fingerprint import is_library
 from primsplit.ir import Op, Var, reads, walk
 from primsplit.lifting import Held
 from primsplit.names import NamedBlock

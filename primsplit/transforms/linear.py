@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from primsplit.analysis.dependence import dependent
 from primsplit.batching.random import draws
-from primsplit.dependence import dependent
 from primsplit.ir import Block, Op, Renaming, Var, live_ops, own_symbols, rename, renamed, same_types
 from primsplit.split import split_block
 from primsplit.tangents.pushforward import push_block

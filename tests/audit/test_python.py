@@ -11,7 +11,7 @@ from primsplit.audit.python import MOST_PACKED, packed, to_python, unpacked
 from primsplit.audit.rebuild import run_source
 from primsplit.errors import PrimsplitError, SpecError
 from primsplit.ir import BFLOAT16, Block, Const, Op, Type, Var
-from primsplit.listing import constants
+from primsplit.notation.listing import constants
 from primsplit.ops import op
 from primsplit.passes import optimize
 from primsplit.programs.flat import flat_program

@@ -9,7 +9,7 @@ import onnx.parser
 import pytest
 
 import primsplit as ps
-from primsplit.counters import Counters
+from primsplit.caching.counters import Counters
 from primsplit.errors import ShapeError, SpecError
 from primsplit.ops import op
 

@@ -11,7 +11,7 @@ import onnxruntime
 import pytest
 
 import primsplit as ps
-from primsplit.counters import buffers
+from primsplit.caching.counters import buffers
 from primsplit.errors import DtypeError, InterpretedNestWarning, SpecError, UnsupportedFunction
 from primsplit.nests.nest import Nest
 

@@ -7,7 +7,7 @@ import onnxruntime
 import pytest
 
 import primsplit as ps
-from primsplit.counters import buffers
+from primsplit.caching.counters import buffers
 from primsplit.errors import DtypeError, RunError, ShapeError, SpecError
 from primsplit.testing import check_grads
 

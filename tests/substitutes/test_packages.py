@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit import fingerprint
+from primsplit.caching import fingerprint
 from primsplit.errors import NumberAsked, PrimsplitError
 from primsplit.testing import check_grads
 

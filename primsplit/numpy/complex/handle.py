@@ -11,11 +11,11 @@ from primsplit.array import Array
 from primsplit.broadcasting import zeros_like
 from primsplit.dims import Shape
 from primsplit.errors import DtypeError, TraceError, UnsupportedFunction
+from primsplit.handles.methods import METHODS
+from primsplit.handles.views import View
 from primsplit.ir import Type, Value
-from primsplit.methods import METHODS
 from primsplit.ops import op
 from primsplit.trees import COMPLEX_OF
-from primsplit.views import View
 
 OFFERED: dict[Any, Callable[..., Any]] = {}
 """The functions and methods that take complex arrays, by their keys in `array.FUNCTIONS`."""

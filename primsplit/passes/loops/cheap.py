@@ -6,7 +6,7 @@ takes memory for all steps. So is what the cost table (`costs`) says of values t
 
 from collections.abc import Collection, Iterable
 
-from primsplit.costs import THRESHOLD, cost
+from primsplit.analysis.costs import THRESHOLD, cost
 from primsplit.ir import Const, Op, Value, Var
 from primsplit.parts import Split
 

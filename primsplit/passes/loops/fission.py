@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from primsplit import dims, tracing
+from primsplit.analysis.dependence import dependent
 from primsplit.array import Array
 from primsplit.batching.table import SIZING, forms
 from primsplit.batching.transform import batch_block
 from primsplit.broadcasting import reshape_to
-from primsplit.dependence import dependent
 from primsplit.dims import Dim, product
 from primsplit.ir import Block, Const, Op, Type, Value, Var, has_blocks, is_call, readers, reads
 from primsplit.nested import DIRECTIONS, ScanForm, Walk, emit_scan, visible

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from primsplit.dependence import ELEMENTWISE
+from primsplit.analysis.dependence import ELEMENTWISE
 from primsplit.ir import Op
 from primsplit.passes.rewriting import integers, literal_shape
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from primsplit.costs import COSTS
+from primsplit.analysis.costs import COSTS
 from primsplit.ir import Block, Const, Op, Type, Value, Var, has_blocks, is_call, reads
 from primsplit.passes.loops.tiled_ops import Tiling, tilings
 from primsplit.passes.order import VIEWS

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from primsplit.dependence import needed
+from primsplit.analysis.dependence import needed
+from primsplit.analysis.orders import ops_of_values
 from primsplit.ir import Block, Op, Value, Var, reads, walk
-from primsplit.orders import ops_of_values
 from primsplit.passes.recompute import AGAIN
 from primsplit.passes.rewriting import Rewriter
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from primsplit import dims
+from primsplit.analysis.orders import ops_of_values
 from primsplit.dims import Shape
 from primsplit.ir import Block, Const, Op, Type, Value, Var
-from primsplit.orders import ops_of_values
 from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.products.stacks import sizes_of
 

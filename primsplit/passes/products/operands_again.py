@@ -8,8 +8,8 @@ layer; beside a product the passes are nothing.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from primsplit.analysis.orders import ops_of_values
 from primsplit.ir import Block, Const, Op, Value, Var, reads, renamed
-from primsplit.orders import ops_of_values
 from primsplit.passes.recompute import VIEWS
 
 PRODUCTS = frozenset({"Gemm", "MatMul", "Conv"})

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from primsplit.activity import active_vars, needed_vars
+from primsplit.analysis.activity import active_vars, needed_vars
 from primsplit.dims import same_shape
 from primsplit.ir import Block, Const, Op, Renaming, Value, Var, readers, rename
 from primsplit.passes.written.recognize import axes_of

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from primsplit.analysis.orders import order_of
 from primsplit.ir import Block, walk
-from primsplit.orders import order_of
 from primsplit.passes.cse import merge_common
 from primsplit.passes.written.logistics import recognize_logistics
 from primsplit.passes.written.norms import recognize_norms

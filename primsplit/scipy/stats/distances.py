@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import unsupported
-from primsplit.concretization import literal_size
+from primsplit.handles.concretization import literal_size
 from primsplit.scipy.operands import floating, of_at_least, of_length
 from primsplit.scipy.signatures import as_scipys
 from primsplit.scipy.stats.samples import count_of, sample

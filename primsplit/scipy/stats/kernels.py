@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from primsplit import dims, tracing
-from primsplit.concretization import literal_size
 from primsplit.errors import ShapeError
+from primsplit.handles.concretization import literal_size
 from primsplit.lifting import array_like
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.ufuncs import ELEMENTWISE

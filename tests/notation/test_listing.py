@@ -9,10 +9,10 @@ import pytest
 import primsplit as ps
 from primsplit.errors import Place
 from primsplit.ir import Block, Const, Op, Type, Var
-from primsplit.listing import constants, listing
 from primsplit.names import name_captures
+from primsplit.notation.listing import constants, listing
+from primsplit.notation.parsing import parse
 from primsplit.ops import op
-from primsplit.parsing import parse
 from primsplit.split import split_block
 from tests.recording import record, sub_block, without_places
 

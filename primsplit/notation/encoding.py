@@ -13,8 +13,8 @@ import numpy as np
 from primsplit.dims import Dim
 from primsplit.errors import Place, PrimsplitError
 from primsplit.ir import NOWHERE, AnyArray, Attribute, Block, Const, Op, Type, Value, Var, check, is_call
-from primsplit.literals import dim_text
-from primsplit.tokens import read_dim
+from primsplit.notation.literals import dim_text
+from primsplit.notation.tokens import read_dim
 
 Told = dict[str, Any]
 Item = TypeVar("Item")

@@ -9,8 +9,8 @@ import onnx.helper
 
 from primsplit.errors import ParseError
 from primsplit.ir import AnyArray, Attribute, Block, Const, Op, Type, Value, Var
-from primsplit.literals import unquoted
-from primsplit.tokens import CLOSING, OPENING, Sentence, Token, elements, read_dim, sentences_of, split_sizes
+from primsplit.notation.literals import unquoted
+from primsplit.notation.tokens import CLOSING, OPENING, Sentence, Token, elements, read_dim, sentences_of, split_sizes
 
 
 def parse(text: str, constants: Mapping[str, Any] | None = None, free: Mapping[str, Var] | None = None) -> Block:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import primsplit as ps
-from primsplit.once import Turns
+from primsplit.caching.once import Turns
 from tests.threads import in_threads
 
 X = np.array([0.5, 1.5])

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from primsplit.dims import symbol
 from primsplit.errors import ParseError
 from primsplit.ir import Block, Const, Op, Type, Var, free
-from primsplit.listing import constants, listing, names_of
+from primsplit.notation.listing import constants, listing, names_of
+from primsplit.notation.parsing import parse, parse_all
 from primsplit.ops import op
-from primsplit.parsing import parse, parse_all
 from primsplit.split import split_block
 from tests.random_programs import blocks
 from tests.recording import record, sub_block

@@ -12,10 +12,10 @@ from types import FrameType
 from typing import Any, Protocol
 
 from primsplit import tracing
-from primsplit.concretization import no_number
+from primsplit.handles.concretization import no_number
 from primsplit.ir import Type
 
-_OURS = os.path.dirname(__file__) + os.sep
+_OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _LOOKS = (
     "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__contains__", "__len__", "__getitem__",
     "__iter__", "count", "endswith", "find", "index", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.dependence import needed
+from primsplit.analysis.dependence import needed
 from primsplit.ir import Block, Var, walk
 from primsplit.passes import optimize
 from primsplit.passes.inline import inline_calls

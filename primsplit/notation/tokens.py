@@ -11,7 +11,7 @@ from primsplit import dims
 from primsplit.dims import Dim
 from primsplit.errors import ParseError
 from primsplit.ir import AnyArray
-from primsplit.literals import unquoted
+from primsplit.notation.literals import unquoted
 
 TOKEN = re.compile(
     r"""(?P<space>[ \t]+|\#[^\n]*)

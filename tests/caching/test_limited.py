@@ -1,6 +1,6 @@
 """Dictionaries of limited length."""
 
-from primsplit.limited import Limited, Recent
+from primsplit.caching.limited import Limited, Recent
 
 
 def test_the_entry_that_has_no_room_is_the_only_one_afterwards() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from primsplit.dependence import SHAPES
+from primsplit.analysis.dependence import SHAPES
 from primsplit.ir import Const, Op, Value, Var, reads
 from primsplit.rules.table import RULES
 

@@ -17,11 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from primsplit.analysis.orders import SUMMED
 from primsplit.errors import Place
 from primsplit.ir import Block, Op, Value, Var, free, is_call
-from primsplit.literals import WORDS, Constants, bytes_text, quoted, type_text
 from primsplit.names import Names, variables
-from primsplit.orders import SUMMED
+from primsplit.notation.literals import WORDS, Constants, bytes_text, quoted, type_text
 
 MARGIN = 100
 """Headers and calls that are longer than this are broken over several lines."""

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.analysis.orders import order_of, remark_of
 from primsplit.errors import MissingRule, RuleError
-from primsplit.orders import order_of, remark_of
 from primsplit.rules.table import RULES
 from tests.primitives import first_order_only
 

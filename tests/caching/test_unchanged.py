@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from primsplit.fingerprint import Same, fingerprint, watched_fingerprint
+from primsplit.caching.fingerprint import Same, fingerprint, watched_fingerprint
 
 WEIGHTS = np.ones(3)
 LARGE = np.arange(12000.0).reshape(100, 120)
@@ -101,7 +101,7 @@ def test_objects_in_arrays_and_records_are_read_at_each_call() -> None:
 
 
 def test_more_bytes_than_are_to_be_kept_are_read_at_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("primsplit.unchanged.KEPT", 80)
+    monkeypatch.setattr("primsplit.caching.unchanged.KEPT", 80)
     assert watched_fingerprint(closed_over(np.ones(5), np.ones(5)))[1]
     assert not watched_fingerprint(closed_over(np.ones(5), np.ones(6)))[1]
 

@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.noting import is_note, only_noted
-from primsplit.unchanged import Unchanged
+from primsplit.caching.noting import is_note, only_noted
+from primsplit.caching.unchanged import Unchanged
 
 DEPTH = 12
 """How deep objects are looked into; beyond, an object is what it is."""

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from primsplit.costs import COSTS, LOAD, STORE, THRESHOLD, cost
+from primsplit.analysis.costs import COSTS, LOAD, STORE, THRESHOLD, cost
 from primsplit.schema import exists
 
 

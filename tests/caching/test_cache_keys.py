@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.counters import Counters
+from primsplit.caching.counters import Counters
 from primsplit.rules.table import partials, rrule
 
 X = np.array([1.0, 2.0, 3.0])
