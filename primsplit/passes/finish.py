@@ -34,6 +34,7 @@ from primsplit.passes.legalize import legalize
 from primsplit.passes.loops.counted import scans_of_counted_loops
 from primsplit.passes.loops.fission import split_up_scans
 from primsplit.passes.loops.given_terms import given_terms_first
+from primsplit.passes.loops.joined_ifs import join_ifs
 from primsplit.passes.loops.shared_loops import share_loops
 from primsplit.passes.loops.taken_along import take_along
 from primsplit.passes.loops.tiles import work_in_tiles
@@ -83,7 +84,7 @@ def finish(
     products = _with_products(guarded, gradients, is_function=is_function)
     if provider == "cpu" and not is_function:
         products = choose_by_masks(work_in_tiles(products))
-    products = read_past_copies(products)
+    products = join_ifs(read_past_copies(products))
     if provider == "cpu":
         products = update_in_turn(products)
     doubles = keep_double_products(read_masks(products), is_function=is_function)
