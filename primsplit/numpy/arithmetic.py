@@ -88,7 +88,13 @@ def signbit(x: Array) -> Array:
 
 square_of_float = unit("square", lambda x: op.Mul(x, x), lambda dz, x, z: dz * 2.0 * x)
 
-reciprocal_root = unit("reciprocal_root", lambda x: op.Reciprocal(op.Sqrt(x)), lambda dz, x, z: dz * -0.5 * z / x)
+
+def _reciprocal_root(x: Array) -> Array:
+    """1 / sqrt(x) as NumPy's power has it: infinite at -0.0, and 0 at both infinities."""
+    return op.Where(op.IsInf(x), np.zeros((), x.dtype), op.Reciprocal(op.Abs(op.Sqrt(x))))
+
+
+reciprocal_root = unit("reciprocal_root", _reciprocal_root, lambda dz, x, z: dz * -0.5 * z / x)
 
 
 @elementwise("square")

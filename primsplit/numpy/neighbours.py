@@ -58,5 +58,5 @@ def nextafter(x: Array, y: Array) -> Array:
     found = x + op.Where(rises, step, -step)
     inward = op.And(op.IsInf(start), op.Not(op.Equal(start, y)))
     found = op.Where(inward, op.Sign(start) * np.asarray(limits.max, x.dtype), found)
-    found = op.Where(op.Equal(start, y), y, found)
+    found = op.Where(op.Or(rises, start > y), found, y)
     return op.Where(op.Or(op.IsNaN(start), op.IsNaN(y)), x + y, found)

@@ -14,7 +14,8 @@ from primsplit.errors import ShapeError
 from primsplit.lifting import Held, array_like
 from primsplit.numpy.contraction import NOMINAL, Label, Term, sum_of_products
 from primsplit.numpy.ufuncs import cast_to, elementwise, plain_out, ufunc_method
-from primsplit.ops import op
+from primsplit.numpy.units import is_whole, unit
+from primsplit.ops import later, op
 
 # What MatMul, Mul and ReduceSum all have kernels for, for dtypes that one of them lacks; integers wrap alike.
 _COMPUTED_IN = {
@@ -174,7 +175,18 @@ def outer(a: Any, b: Any, out: Any = None) -> Array:
 
 
 def _outer(a: Array, b: Array) -> Array:
-    return computed(op.MatMul, op.Unsqueeze(a, [1]), op.Unsqueeze(b, [0]))
+    """The products themselves: a MatMul adds each to 0, which takes the sign of -0.0."""
+    column, row = op.Unsqueeze(a, [1]), op.Unsqueeze(b, [0])
+    return _times(column, row) if is_whole(a) else outer_product(column, row)
+
+
+outer_product = unit(
+    "outer_product",
+    later.Mul,
+    lambda dz, column, row, z: op.MatMul(dz, op.Transpose(row, perm=[1, 0])),
+    lambda dz, column, row, z: op.MatMul(op.Transpose(column, perm=[1, 0]), dz),
+)
+"""A column times a row, whose derivatives are products of matrices."""
 
 
 @implements(np.linalg.outer)

@@ -63,9 +63,9 @@ def fix(x: Any, out: Any = None) -> Any:
 
 @elementwise("modf")
 def modf(x: Array) -> tuple[Array, Array]:
-    """Fraction and integer part; a fraction of 0 is +0.0. An infinity has fraction 0. The derivatives are 1 and 0."""
-    whole = trunc(x)
-    return op.Where(op.IsInf(x), 0.0, x - whole), whole
+    """Fraction and integer part, both with the sign of x. An infinity has fraction 0. The derivatives are 1 and 0."""
+    finite = op.Where(op.IsInf(x), op.Sign(x), x)
+    return op.Mod(finite, np.ones((), x.dtype), fmod=1), trunc(x)
 
 
 # Division with remainder. onnxruntime stops the process at an integer division by 0, and at the lowest integer
@@ -110,8 +110,10 @@ def _parts(x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def _float_remainder(x: Array, y: Array) -> Array:
-    rest, wrong = _parts(x, y)
-    return rest + op.Where(wrong, y, 0.0)
+    """The remainder of a positive divisor, whose zero is +0.0, with the sign of y."""
+    sign, size = op.Sign(y), op.Abs(y)
+    rest = op.Mod(x * sign, size, fmod=1)
+    return (rest + op.Where(rest < 0.0, size, 0.0)) * sign
 
 
 float_remainder = unit(
@@ -125,7 +127,7 @@ float_remainder = unit(
 
 @elementwise("remainder")
 def remainder(x: Array, y: Array) -> Array:
-    """The remainder with the sign of y; a remainder of 0 is +0.0. Of integers, 0 where y is 0."""
+    """The remainder with the sign of y, one of 0 too. Of integers, 0 where y is 0."""
     return _integer_remainder(x, y) if is_whole(x) else float_remainder(x, y)
 
 
@@ -137,12 +139,16 @@ def fmod(x: Array, y: Array) -> Array:
 
 @elementwise("floor_divide")
 def floor_divide(x: Array, y: Array) -> Array:
-    """floor(x / y), from the exact remainder. Of integers, 0 where y is 0. It has no gradient."""
+    """floor(x / y), from the exact remainder. Of integers, 0 where y is 0. It has no gradient.
+
+    A quotient of 0 has the sign of x / y, and stands last: see `compositions.signs`.
+    """
     if is_whole(x):
         return _integer_floor_divide(x, y)
     rest, wrong = _parts(x, y)
     exact = op.Round((x - rest) / y) - cast_to(wrong, x.dtype)
-    return op.Where(op.Not(op.Equal(y, 0.0)), exact, op.Floor(x / y))
+    quotient = x / y
+    return op.Where(op.Equal(y, 0.0), quotient, op.Where(op.Abs(exact) > 0.0, exact, quotient * 0.0))
 
 
 @elementwise("divmod")

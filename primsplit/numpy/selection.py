@@ -163,8 +163,9 @@ def _fill(value: Any, like: Array) -> Array:
 @elementwise("heaviside")
 def heaviside(x: Array, at_zero: Array) -> Array:
     """0 below 0, 1 above, `at_zero` at 0. The gradient goes to `at_zero` where it is taken, and nowhere else."""
-    rest = op.Where(op.Equal(x, 0.0), at_zero, op.Where(op.IsNaN(x), math.nan, np.ones((), x.dtype)))
-    return op.Where(x < 0.0, 0.0, rest)
+    is_none = op.IsNaN(x)
+    above = op.Where(is_none, math.nan, np.ones((), x.dtype))
+    return op.Where(x < 0.0, 0.0, op.Where(op.Or(x > 0.0, is_none), above, at_zero))
 
 
 @implements(np.real)

@@ -504,3 +504,29 @@ def test_a_polynomial_may_have_any_number_of_coefficients() -> None:
         assert found.dtype == np.float64
         np.testing.assert_allclose(found, np.polyval(p, x), rtol=1e-14)
     check_grads(np.polyval, np.array([0.5, -1.0, 2.0]), np.array([0.3, 1.2]))
+
+
+def with_zeros(dtype: str) -> list[np.ndarray[Any, Any]]:
+    """All pairs of a few numbers, zeros of both signs among them."""
+    numbers = np.array([0.0, -0.0, 1, -1, 2, -2, INF, -INF, np.nan, 0.5, -0.5, 3.5, -3.5], dtype)
+    return [half.ravel() for half in np.meshgrid(numbers, numbers)]
+
+
+SIGNED: list[tuple[str, Callable[..., Any]]] = [
+    ("remainder", np.remainder), ("floor_divide", np.floor_divide), ("divmod", np.divmod), ("fmod", np.fmod),
+    ("remainder of a number", lambda x, _: 2.0 % x), ("remainder by a number", lambda x, _: x % -1.0),
+    ("modf", lambda x, _: np.modf(x)), ("nextafter", np.nextafter), ("heaviside", np.heaviside),
+    ("outer", lambda x, _: np.outer(x[:13], x[:13])), ("power by -1/2", lambda x, _: x**-0.5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("name", "function"), SIGNED, ids=[name for name, _ in SIGNED])
+def test_zeros_have_numpys_sign(name: str, function: Callable[..., Any], dtype: str) -> None:
+    x, y = with_zeros(dtype)
+    with np.errstate(all="ignore"):
+        wanted = function(x, y)
+    found = ps.trace(function, x, y)(x, y)
+    for one, other in zip(*([v] if isinstance(v, np.ndarray) else v for v in (found, wanted)), strict=True):
+        assert_close(one, other, 8, name)
+        np.testing.assert_array_equal(np.signbit(one[other == 0]), np.signbit(other[other == 0]))
