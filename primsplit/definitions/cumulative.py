@@ -6,7 +6,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import full
 from primsplit.definitions.table import defines
 from primsplit.numpy.axes import END, slab_of
-from primsplit.numpy.scans import scanned
+from primsplit.numpy.running_products import running_product
 from primsplit.ops import cast_to, op
 
 
@@ -30,7 +30,7 @@ def _product(x: Array, axis: int, *, exclusive: bool, reverse: bool) -> Array:
         shape = list(x.shape)
         shape[axis] = 1
         turned = slab_of(op.Concat(full(shape, np.ones((), x.dtype)), turned, axis=axis), axis, x.shape[axis])
-    made = scanned(turned, axis, op.Mul, 1)
+    made = running_product(turned, axis)
     return flipped(made, axis) if reverse else made
 
 

@@ -15,7 +15,7 @@ from primsplit.numpy.axes import array_like, as_size, size_as
 from primsplit.numpy.joining import joined_dtype, stack
 from primsplit.numpy.layout import as_shape, astype, fresh, maybe_copy
 from primsplit.numpy.memory_order import order_name
-from primsplit.numpy.ufuncs import call, cast_to
+from primsplit.numpy.ufuncs import call, cast_to, check_fits
 from primsplit.ops import op
 
 
@@ -197,9 +197,20 @@ def asarray(
 ) -> Array:
     """An Array of anything that holds numbers, traced ones included: arrays, numbers, sizes, nested lists."""
     found = from_nested(a)
+    if dtype is not None and np.dtype(dtype).kind in "iu":
+        _check_numbers(a, np.dtype(dtype))
     if dtype is not None and found.dtype != np.dtype(dtype):
         return astype(found, dtype)
     return Array(found.value) if copy else laid_out(found, order)
+
+
+def _check_numbers(value: Any, dtype: np.dtype[Any]) -> None:
+    """Raise DtypeError where a dtype of integers does not hold a number of Python's in nested lists."""
+    if isinstance(value, list | tuple):
+        for each in value:
+            _check_numbers(each, dtype)
+    elif type(value) in {int, float}:
+        check_fits(np.asarray(value, object), dtype)
 
 
 @implements(np.ascontiguousarray)

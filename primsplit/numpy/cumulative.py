@@ -13,7 +13,7 @@ from primsplit.errors import ShapeError
 from primsplit.ir import Type
 from primsplit.numpy.axes import END, array_like, delivered, many_axes, one_axis, slab
 from primsplit.numpy.reductions import summed_in
-from primsplit.numpy.scans import scanned
+from primsplit.numpy.running_products import running_product
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 
@@ -47,13 +47,9 @@ def cumsum(a: Any, axis: Any = None, dtype: npt.DTypeLike | None = None, out: An
 
 @implements(np.cumprod)
 def cumprod(a: Any, axis: Any = None, dtype: npt.DTypeLike | None = None, out: Any = None) -> Array:
-    """np.cumprod; its gradient is right at zeros.
-
-    Products of parts are made first: where one of those overflows or underflows, and NumPy's running product does not,
-    the result is infinite, NaN or 0.
-    """
+    """np.cumprod; its gradient is right at zeros."""
     x, place, wanted = _along(a, axis, dtype)
-    return delivered(cast_to(scanned(x, place, op.Mul, 1), wanted), out)
+    return delivered(cast_to(running_product(x, place), wanted), out)
 
 
 def _cumulative(a: Any, axis: Any, include_initial: bool, function: Any, initial: int, options: Any) -> Array:

@@ -97,8 +97,9 @@ def call_ufunc(
     if out is None and where is True:
         return tuple(results) if ufunc.nout > 1 else results[0]
     outs = out if isinstance(out, tuple) else (out,) * ufunc.nout
-    written = [write_out(r, o, where, casting) for r, o in zip(results, outs, strict=True)]
-    return tuple(written) if ufunc.nout > 1 else written[0]
+    # Where outputs overlap, NumPy's first is written last.
+    written = [write_out(r, o, where, casting) for r, o in zip(reversed(results), reversed(outs), strict=True)]
+    return tuple(reversed(written)) if ufunc.nout > 1 else written[0]
 
 
 def _none_taken(ufunc: np.ufunc) -> TraceError:
@@ -149,12 +150,21 @@ COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", 
 
 def _comparable(arrays: list[Array]) -> list[Array]:
     """The operands of a comparison: a Python integer that does not fit the other's dtype is an array of its own."""
+    if all(a.dtype.kind in "iuO" for a in arrays):
+        arrays = [_beyond(a) if a.dtype.kind == "O" else a for a in arrays]
     strong = [a.dtype for a in arrays if not a.weak]
     if not strong:
         return [Array(a.value) for a in arrays]  # of two Python integers NumPy would make objects
     if len(strong) != 1 or strong[0].kind not in "iu":
         return arrays
     return [Array(a.value) if a.weak and not _fits(a, strong[0]) else a for a in arrays]
+
+
+def _beyond(array: Array) -> Array:
+    """The infinity in the place of a Python integer that no dtype of integers holds."""
+    known = array.known()
+    is_number = known is not None and array.weak
+    return Array(tracing.constant(np.asarray(math.copysign(math.inf, int(known))))) if is_number else array
 
 
 def _fits(array: Array, dtype: np.dtype[Any]) -> bool:

@@ -123,6 +123,30 @@ def test_rows_of_a_running_product_of_symbolic_size_are_a_batch() -> None:
         np.testing.assert_allclose(program(x), rows, rtol=1e-12)
 
 
+EXTREME = {
+    "a zero before what overflows": [2.0, 0.0, 3.0, 1e200, 1e200, 1e200],
+    "a zero in front": [0.0, 1e200, 1e200, 1e-300, -2.0],
+    "parts that underflow": [1e200, 1e-200, 1e-200, 1e200, 1e200],
+    "parts that overflow": [1e-300, 1e200, 1e200, 1e-100, 5.0],
+    "infinities": [3.0, np.inf, 2.0, 0.0, np.nan],
+}
+
+
+@pytest.mark.parametrize("name", EXTREME)
+def test_a_running_product_is_numpys_where_products_of_parts_leave_the_range(name: str) -> None:
+    x = np.array(EXTREME[name])
+    for symbolic in (x, ps.spec("float64", ["N"])):
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(ps.trace(np.cumprod, symbolic)(x), np.cumprod(x))
+
+
+def test_a_running_product_has_its_gradient_where_products_of_parts_leave_the_range() -> None:
+    x = np.tile([1e-300, 1e200, 1e200, 1e-100, 1.5], 8)
+    slopes = ps.trace(ps.grad(lambda x: np.cumprod(x)[-1]), ps.spec("float64", ["N"]))
+    np.testing.assert_allclose(slopes(x)[1::5], 1.5**8 / 1e200, rtol=1e-12)
+    np.testing.assert_allclose(slopes(x)[4::5], 1.5**7, rtol=1e-12)
+
+
 def test_a_slope_at_evenly_spaced_points_is_one_of_its_neighbours_alone() -> None:
     x = np.array([1.0, 2.0, np.nan, 4.0, 7.0])
     for points in (np.arange(5) * 0.5, np.array([0.0, 1, 3, 4, 9])):

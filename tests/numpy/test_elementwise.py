@@ -141,6 +141,14 @@ def test_the_next_float_moves_as_the_number_does() -> None:
     assert ps.grad(lambda x: np.spacing(x) * 3.0)(1.0) == 0.0
 
 
+def _overlapping(x: Any) -> Any:
+    """Quotients over remainders, and fractions over a part of the whole numbers."""
+    both, parts = np.zeros_like(x), np.zeros(4)
+    np.divmod(x, 2.0, out=(both, both))
+    np.modf(x, out=(parts[:3], parts[1:]))
+    return np.concatenate([both, parts])
+
+
 ARRAY_FUNCTIONS: list[tuple[str, Callable[..., Any], list[Any]]] = [
     ("round", lambda x: np.round(x, 1), [np.array([0.25, 1.234, -5.55])]),
     ("round to tens", lambda x: np.round(x, -1), [np.array([15, 25, -14, 7])]),
@@ -198,6 +206,9 @@ ARRAY_FUNCTIONS: list[tuple[str, Callable[..., Any], list[Any]]] = [
     ("compare out of range", lambda x: (x < 300) & (x >= -1) & (x != 256), [np.arange(3, dtype=np.uint8)]),
     ("compare int64 with uint64", lambda x, y: (x[:, None] < y) | (y == x[:, None]),
      [np.array([-1, 0, 2**63 - 1]), np.array([0, 2**63 - 1, 2**64 - 1], np.uint64)]),
+    ("compare with more than 64 bits", lambda x: np.stack([x < 2**64, x == 2**64, x > -(2**64)]),
+     [np.array([0, 2**64 - 1], np.uint64)]),
+    ("outputs that overlap", lambda x: _overlapping(x), [np.array([7.5, -7.25, 2.5])]),
 ]  # fmt: skip
 
 
@@ -406,6 +417,7 @@ BAD: list[tuple[str, Callable[[Any], Any], Any, str]] = [
         "-1 out of boun",
     ),
     ("no integer to write", lambda x: x.copy().__setitem__(0, np.nan), np.arange(2), "nan is out of bounds for int64"),
+    ("too large a number in a list", lambda x: np.array([[x[0], 300]], np.uint8), np.arange(2), "300 is out of bounds"),
     ("too large to fill with", lambda x: np.full_like(x, 300), np.arange(2, dtype=np.int8), "300 is out of bounds"),
     (
         "too large to pad with",
