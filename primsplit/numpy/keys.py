@@ -12,10 +12,9 @@ from primsplit.array import FUNCTIONS, Array
 from primsplit.broadcasting import of_shape
 from primsplit.dims import Dim, Shape, Size
 from primsplit.errors import IndexingError
-from primsplit.ir import BFLOAT16, Block, Const, Op, Value, Var
+from primsplit.ir import BFLOAT16
 from primsplit.lifting import Held, as_array
 from primsplit.ops import op
-from primsplit.schema import schema
 
 Bound = int | Size | Array
 END = 2**62
@@ -270,38 +269,13 @@ def _nonzero(condition: Array) -> Array:
 
     How many there are is one size then, so that `x[mask] * y[mask]` is known to fit.
     """
-    value = condition.value
     level: tracing.Recording | None = tracing.current()
     while level is not None:
-        producers = {v: o for o in level.ops for v in o.outputs}
-        for done in level.ops:
-            if done.kind == "NonZero" and _same_value(done.inputs[0], value, producers, 8):
-                return Array(done.outputs[0])
+        done = level.alike.made_by(level.ops, "NonZero", condition.value)
+        if done is not None:
+            return Array(done)
         level = level.outer
     return op.NonZero(condition)
-
-
-def _same_value(a: Value | None, b: Value | None, producers: dict[Var, Op], depth: int) -> bool:
-    """True where two values are made by the same operators from the same values."""
-    if a is b:
-        return True
-    if isinstance(a, Const) and isinstance(b, Const):
-        return a.is_small and b.is_small and a.type == b.type and a.numpy().tobytes() == b.numpy().tobytes()
-    if not (isinstance(a, Var) and isinstance(b, Var)) or depth == 0:
-        return False
-    p, q = producers.get(a), producers.get(b)
-    return (
-        p is not None
-        and q is not None
-        and p.kind == q.kind
-        and "::" not in p.kind
-        and schema(p.kind).deterministic
-        and not any(isinstance(v, Block | np.ndarray) for o in (p, q) for v in o.attributes.values())
-        and p.attributes == q.attributes
-        and len(p.inputs) == len(q.inputs)
-        and len(p.outputs) == 1
-        and all(_same_value(c, d, producers, depth - 1) for c, d in zip(p.inputs, q.inputs, strict=True))
-    )
 
 
 def index_vector(indices: Sequence[Bound]) -> Array:

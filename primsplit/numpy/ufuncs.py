@@ -162,9 +162,8 @@ def _comparable(arrays: list[Array]) -> list[Array]:
 
 def _beyond(array: Array) -> Array:
     """The infinity in the place of a Python integer that no dtype of integers holds."""
-    known = array.known()
-    is_number = known is not None and array.weak
-    return Array(tracing.constant(np.asarray(math.copysign(math.inf, int(known))))) if is_number else array
+    known = array.known() if array.weak else None
+    return array if known is None else Array(tracing.constant(np.asarray(math.copysign(math.inf, int(known)))))
 
 
 def _fits(array: Array, dtype: np.dtype[Any]) -> bool:

@@ -12,6 +12,7 @@ from primsplit import ir
 from primsplit.dims import Size
 from primsplit.errors import Place, PrimsplitError, TraceError
 from primsplit.ir import Op, Type, Value, Var
+from primsplit.tracing.alike import Alike
 from primsplit.tracing.variables import Variables
 
 
@@ -52,11 +53,12 @@ class Recording:
     """The ops recorded so far, and where each symbol's number can be read.
 
     `bindings` tell which value of the recordings around it a parameter stands for, where it stands for one alone.
-    `counted` are the sizes that whole numbers are. `variables` names values by the user's variables; a recording shares
-    it with those inside it.
+    `counted` are the sizes that whole numbers are; `alike` tells which values are the same. `variables` names values by
+    the user's variables; a recording shares it with those inside it.
     """
 
     __slots__ = (
+        "alike",
         "bindings",
         "counted",
         "examples",
@@ -78,6 +80,7 @@ class Recording:
         self.explores: bool = explores and (outer is None or outer.explores)
         self.path: Path | None = None
         self.examples: Examples | None = None if outer is None else outer.examples
+        self.alike = Alike()
         self.bindings: dict[Var, Value] = {}
         self.ops: list[Op] = []
         self.place: Place | None = place or (None if outer is None else outer.place)

@@ -1,5 +1,6 @@
 """`x[key]` for every kind of key: values, shapes and dtypes as NumPy's; gradients against central differences."""
 
+import cProfile
 from collections.abc import Callable
 from typing import Any
 
@@ -170,3 +171,28 @@ def test_an_index_array_is_read_when_it_is_used() -> None:
 
     x = np.array([3.0, 1.0, 2.0])
     np.testing.assert_array_equal(ps.trace(f, x)(x), [1, 2, 3])
+
+
+def test_masks_that_are_made_alike_are_one_however_they_were_made() -> None:
+    def waved(x: Any) -> Any:
+        for _ in range(12):
+            x = np.sin(x) + 0.5
+        return x > 0.9
+
+    program = ps.trace(lambda x: x[waved(x)] * np.cos(x)[waved(x)], ps.spec("float64", ["N"]))
+    assert [op.kind for op in program.block.ops].count("NonZero") == 1
+    x = np.linspace(-1, 2, 7)
+    np.testing.assert_allclose(program(x), x[waved(x)] * np.cos(x)[waved(x)])
+
+
+@pytest.mark.filterwarnings("ignore::primsplit.errors.UnrolledLoopWarning")
+def test_many_masks_take_time_for_each_not_for_each_pair() -> None:
+    def calls(count: int) -> int:
+        def chosen(x: Any) -> Any:
+            return sum((x[x > 0.1 * i].sum() for i in range(count)), 0.0)
+
+        profile = cProfile.Profile()
+        profile.runcall(ps.trace, chosen, ps.spec("float64", ["N"]))
+        return sum(entry.callcount for entry in profile.getstats())
+
+    assert calls(200) < 5 * calls(50)
