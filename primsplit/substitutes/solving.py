@@ -59,9 +59,9 @@ def solving(original: Function, traced: Function) -> Substitute:
         try:
             with tracing.recording(explores=False), unprinted():
                 found = original(watched, *args[1:], **options)
-        except Exception:
+        except Exception as error:
             # The extension modules of SciPy hide what was raised inside of the function.
-            if not watched.is_traced:
+            if not watched.is_traced and not is_asked(error):
                 raise
             return traced(*args, **options)
         return traced(*args, **options) if watched.is_traced else found

@@ -8,9 +8,13 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import unsupported
+from primsplit.broadcasting import count_up
+from primsplit.calls.primitive import stop_gradient
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import cast_to
+from primsplit.ops import op
+from primsplit.scipy.adaptive.events import Seen, Watch, seen, watch
 from primsplit.scipy.adaptive.rosenbrock import Rodas
 from primsplit.scipy.adaptive.runge_kutta import Control, Function, Method, Steps, Tableau, between, integrate
 from primsplit.scipy.operands import with_args
@@ -53,10 +57,9 @@ def solve_ivp(
     to it, and differences of the computed solution, whose steps change too, may miss both by as much. A smaller `rtol`
     brings all three together.
 
-    Raises UnsupportedFunction for other methods, and for events.
+    When an event is, is a root along the step that it is in, and has the derivative of one. Where an event ends the
+    solution, the times of `t_eval` after it are left out. Raises UnsupportedFunction for other methods.
     """
-    if events is not None:
-        raise unsupported("scipy.integrate.solve_ivp with events")
     if method not in METHODS:
         raise unsupported(f"scipy.integrate.solve_ivp with method={method!r}, which is none of {', '.join(METHODS)},")
     span, y0 = (_number(t_span[0]), _number(t_span[1])), _vector(y0)
@@ -66,23 +69,47 @@ def solve_ivp(
         options.get("max_step", np.inf),
         options.get("first_step"),
     )
-    f = _slopes(with_args(fun, tuple(args) if isinstance(args, list) else args or ()))
+    given = tuple(args) if isinstance(args, list) else args or ()
+    watching = None if events is None else watch(events, lambda event: with_args(event, given))
     taken: Method = Rodas() if METHODS[method] == "Rodas" else _tableau(METHODS[method])
-    steps = integrate(f, span, y0, taken, control, is_scipys=METHODS[method] == method)
-    reached = np.concatenate([np.reshape(span[0], (1,)), steps.ends])
-    is_done = reached[-1] == span[1]
+    is_scipys = METHODS[method] == method
+    steps = integrate(_slopes(with_args(fun, given)), span, y0, taken, control, is_scipys=is_scipys, watching=watching)
     sol = (lambda t: _between(steps, span, y0, t)) if dense_output else None
+    return _solution(steps, span, y0, watching, t_eval, sol)
+
+
+def _solution(steps: Steps, span: Any, y0: Any, watching: Watch | None, t_eval: Any, sol: Any) -> Solution:
+    """What the steps give, at their ends or at the times that are asked for."""
+    reached: Any = np.concatenate([np.reshape(span[0], (1,)), steps.ends])
+    y: Any = np.concatenate([y0[None], steps.y])
+    is_done = reached[-1] == span[1]
     status = np.where(is_done, 0, -1)
-    if t_eval is not None:
-        times = cast_to(array_like(t_eval), np.float64)
-        return Solution(times, between(steps, span, y0, times).T, sol, is_done, status)
-    return Solution(reached, np.concatenate([y0[None], steps.y]).T, sol, is_done, status)
+    times: Any = None if t_eval is None else cast_to(array_like(t_eval), np.float64)
+    t_events = y_events = None
+    if watching is not None:
+        found = seen(steps, span, y0, watching)
+        t_events, y_events = found.times, found.y
+        reached = np.concatenate([reached[:-1], found.last[None]])
+        y = np.concatenate([y[:-1], found.y_last[None]])
+        is_done, status = is_done | found.is_ended, np.where(found.is_ended, 1, status)
+        if times is not None and watching.may_end:
+            times = _before_end(times, span, found)
+    if times is not None:
+        reached, y = times, between(steps, span, y0, times)
+    return Solution(reached, y.T, sol, is_done, status, t_events, y_events)
+
+
+def _before_end(times: Any, span: Any, found: Seen) -> Any:
+    """The times that an event which ends the solution is not before."""
+    direction = np.sign(span[1] - span[0])
+    is_there = direction * times <= np.where(found.is_ended, direction * found.last, np.inf)
+    return np.take(times, op.Compress(count_up(times.shape[0]), stop_gradient(is_there), axis=0))
 
 
 def _between(steps: Steps, span: Any, y0: Any, t: Any) -> Any:
     """The continuous solution at a time, [n], or at some, [n, m]."""
     times = cast_to(array_like(t), np.float64)
-    found = between(steps, span, y0, np.atleast_1d(times)).T
+    found = between(steps, span, y0, np.atleast_1d(times), is_bounded=False).T
     return found if times.shape else found[:, 0]
 
 

@@ -74,11 +74,28 @@ class Control(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """The steps taken: where each ends [k], what y is there [k, n], and its polynomial [k, n, degree]."""
+    """The steps taken: where each ends [k], what y is there [k, n], and its polynomial [k, n, degree].
+
+    Where something is watched, also what was seen in each.
+    """
 
     ends: Any
     y: Any
     polynomials: Any
+    crossed: Any = ()
+
+
+class Watching(Protocol):
+    """What looks at each step that is accepted, and may end them."""
+
+    def start(self, t: Any, y: Any) -> Any:
+        """What steps carry along."""
+
+    def seen(self, carry: Any, t: Any, y: Any, is_good: Any) -> tuple[Any, Any]:
+        """What is carried on from a step that ends at t, and what was seen in it."""
+
+    def goes_on(self, carry: Any) -> Any:
+        """Whether there are more steps."""
 
 
 @primitive
@@ -88,14 +105,21 @@ def other_steps(fractions: Any) -> Any:
 
 
 def integrate(
-    f: Function, span: tuple[Any, Any], y0: Array, method: Method, control: Control, *, is_scipys: bool = True
+    f: Function,
+    span: tuple[Any, Any],
+    y0: Array,
+    method: Method,
+    control: Control,
+    *,
+    is_scipys: bool = True,
+    watching: Watching | None = None,
 ) -> Steps:
-    """The steps from the start of `span` to its end, or to where they become too short.
+    """The steps from the start of `span` to its end, to where they become too short, or to what is watched for.
 
     `is_scipys` is False where the user's call takes those of another method.
     """
     start, end = span
-    fractions = stop_gradient(_fractions(f, span, y0, method, control))
+    fractions, crossed = stop_gradient(_fractions(f, span, y0, method, control, watching))
     fractions = fractions if is_scipys else other_steps(fractions)
     ends = start + (end - start) * fractions
     before = np.concatenate([np.reshape(start, (1,)), ends])[:-1]
@@ -107,11 +131,20 @@ def integrate(
         return (found.y, found.slope), (found.y, found.polynomial())
 
     _, (y, polynomials) = scan(step, (y0, f(start, y0)), (before, ends))
-    return Steps(ends, y, polynomials)
+    return Steps(ends, y, polynomials, crossed)
 
 
-def between(steps: Steps, span: tuple[Any, Any], y0: Any, times: Any) -> Any:
-    """What y is at some times [m], ascending or not: [m, n]; NaN where the steps do not reach."""
+def on_polynomial(start: Any, end: Any, y: Any, polynomial: Any, t: Any) -> Any:
+    """What y [n] is at a time within a step, by its polynomial [n, degree]."""
+    share = (t - start) / (end - start)
+    return y + (end - start) * (polynomial @ share ** np.arange(1, polynomial.shape[-1] + 1))
+
+
+def between(steps: Steps, span: tuple[Any, Any], y0: Any, times: Any, *, is_bounded: bool = True) -> Any:
+    """What y is at some times [m], ascending or not: [m, n].
+
+    Where the steps do not reach it is NaN, or that of the last one's polynomial unless it `is_bounded`.
+    """
     direction = np.sign(span[1] - span[0])
     place = np.searchsorted(direction * steps.ends, stop_gradient(direction * times), side="left")
     count = steps.ends.shape[0]
@@ -122,7 +155,7 @@ def between(steps: Steps, span: tuple[Any, Any], y0: Any, times: Any) -> Any:
     x = (times - before) / width
     powers = x[:, None] ** np.arange(1, steps.polynomials.shape[-1] + 1)
     found = y + width[:, None] * np.einsum("mnp,mp->mn", np.take(steps.polynomials, held, axis=0), powers)
-    return np.where((place < count)[:, None], found, np.nan)
+    return np.where((place < count)[:, None], found, np.nan) if is_bounded else found
 
 
 def _weighed(stages: list[Array], weights: Any) -> Any:
@@ -138,14 +171,16 @@ def _stages(f: Function, t: Any, y: Array, slope: Array, h: Any, method: Tableau
     return [*stages, f(t + h, y + h * _weighed(stages, method.B))]
 
 
-def _fractions(f: Function, span: tuple[Any, Any], y0: Array, method: Method, control: Control) -> Any:
-    """Where the steps that are accepted end, as fractions of the span."""
+def _fractions(
+    f: Function, span: tuple[Any, Any], y0: Array, method: Method, control: Control, watching: Watching | None
+) -> tuple[Any, Any]:
+    """Where the steps that are accepted end, as fractions of the span, and what was seen in each."""
     start, end = span
     direction = np.sign(end - start)
     exponent = -1 / (method.error_estimator_order + 1)
 
     def step(carry: Any, _: Any) -> Any:
-        t, y, slope, size, is_again = carry
+        t, y, slope, size, is_again, watched = carry
         least = np.maximum(10 * EPS * np.abs(t), TINY)
         size = np.where(is_again, size, np.clip(size, least, control.max_step))
         ahead = t + direction * size
@@ -161,19 +196,23 @@ def _fractions(f: Function, span: tuple[Any, Any], y0: Array, method: Method, co
         # A step that is too short ends the search: it is never taken again.
         size = np.where(~is_good & (size < least), 0.0, size)
         moved = (np.where(is_good, a, b) for a, b in ((ahead, t), (found.y, y), (found.slope, slope)))
-        return (*moved, size, ~is_good), (ahead, is_good)
+        watched, crossed = watching.seen(watched, ahead, found.y, is_good) if watching else ((), ())
+        return (*moved, size, ~is_good, watched), (ahead, is_good, crossed)
 
     def goes_on(carry: Any) -> Any:
-        t, _, __, size, is_again = carry
-        return (direction * (end - t) > 0) & ((size > 0) | ~is_again)
+        t, _, __, size, is_again, watched = carry
+        is_on = (direction * (end - t) > 0) & ((size > 0) | ~is_again)
+        return is_on & watching.goes_on(watched) if watching else is_on
 
     slope = f(start, y0)
     size = control.first_step
     if size is None:
         size = _first_step(f, span, y0, slope, method.error_estimator_order, control)
-    carry = (start, y0, slope, op.Identity(np.asarray(1.0)) * size, op.Identity(np.asarray(False)))
-    times, is_good = _stacked(goes_on, step, carry)
-    return (op.Compress(times, is_good, axis=0) - start) / (end - start)
+    watched = watching.start(start, y0) if watching else ()
+    carry = (start, y0, slope, op.Identity(np.asarray(1.0)) * size, op.Identity(np.asarray(False)), watched)
+    times, is_good, crossed = _stacked(goes_on, step, carry)
+    fractions = (op.Compress(times, is_good, axis=0) - start) / (end - start)
+    return fractions, op.Compress(crossed, is_good, axis=0) if watching else ()
 
 
 def _stacked(condition: Callable[[Any], Any], body: Callable[..., Any], init: Any) -> Any:
