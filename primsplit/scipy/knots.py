@@ -13,7 +13,7 @@ from primsplit.numpy.complex.operands import operand
 from primsplit.scipy.interpolate import placed
 from primsplit.scipy.operands import double, of_at_least, of_length, wide
 
-__all__ = ["Knotted", "through"]
+__all__ = ["Knotted", "splines_at", "through"]
 
 
 class Knotted:
@@ -45,7 +45,7 @@ class Knotted:
         return placed(found, asked.ndim, self.axis)
 
     def _at(self, x: Any) -> Any:
-        first, shares = _splines(self.t, x, self.k)
+        first, shares = splines_at(self.t, x, self.k)
         rest = (1,) * (self.c.ndim - 1)
         return sum(s.reshape((*x.shape, *rest)) * np.take(self.c, first + i, axis=0) for i, s in enumerate(shares))
 
@@ -90,7 +90,7 @@ class Knotted:
         return whole(np.clip(b, low, high)) - whole(np.clip(a, low, high))
 
 
-def _splines(t: Any, x: Any, k: int) -> tuple[Any, list[Any]]:
+def splines_at(t: Any, x: Any, k: int) -> tuple[Any, list[Any]]:
     """The first of the k + 1 splines that are not 0 at points, and their values: de Boor's recurrence.
 
     L. Piegl and W. Tiller, The NURBS Book (1997), algorithm A2.2.
@@ -129,7 +129,7 @@ def through(x: Any, y: Any, k: int, axis: int = 0) -> Knotted:
     ends = [np.repeat(end, k + 1) for end in (sites[:1], sites[-1:])]
     knots = np.concatenate([ends[0], inner[half : half + size - k - 1], ends[1]])
     knots = of_length(knots, size + k + 1)
-    first, shares = _splines(knots, sites, k)
+    first, shares = splines_at(knots, sites, k)
     place: Any = count_up(size)
     matrix: Any = sum(np.where(place == (first + i)[:, None], s[:, None], 0.0) for i, s in enumerate(shares))
     columns = values.reshape((size, dims.product(values.shape[1:])))

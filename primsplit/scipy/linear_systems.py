@@ -1,7 +1,7 @@
 """scipy.signal's linear systems of differential equations, x' = A x + B u and y = C x + D u, with traced coefficients.
 
 A system is what SciPy's functions take: (numerator, denominator), (zeros, poles, gain), (A, B, C, D), or one of
-SciPy's own objects. Times and frequencies are known when tracing.
+SciPy's own objects. Times are known when tracing.
 """
 
 from typing import Any
@@ -142,7 +142,9 @@ def impulse(system: Any, X0: Any, T: Any) -> tuple[Any, Any]:
 @as_scipys("scipy.signal")
 def freqresp(system: Any, w: Any) -> tuple[Any, Any]:
     """The angular frequencies, and the complex response there, of one input and one output."""
-    places = _known(w, "freqresp without known frequencies w")
+    if w is None:
+        raise unsupported("scipy.signal.freqresp without frequencies w")
+    places: Any = np.atleast_1d(double(w))
     if isinstance(system, tuple | list) and len(system) == 2:
         found: tuple[Any, Any] = freqs(*system, places)
         return found

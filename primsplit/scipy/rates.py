@@ -121,15 +121,26 @@ def upfirdn(h: Any, x: Any, up: Any, down: Any, axis: Any) -> Any:
     return np.moveaxis(found.reshape((*rows.shape[:-1], found.shape[-1])), -1, axis)
 
 
+LEVELS: dict[str, Any] = {"mean": np.mean, "median": np.median, "minimum": np.min, "maximum": np.max}
+"""The levels that a signal may go on at beyond its ends."""
+
+
 @as_scipys("scipy.signal")
-def resample_poly(x: Any, up: Any, down: Any, axis: Any, window: Any) -> Any:
-    """The signal at up/down as many places, through a filter of no phase: a window, or its coefficients."""
+def resample_poly(x: Any, up: Any, down: Any, axis: Any, window: Any, padtype: Any, cval: Any) -> Any:
+    """The signal at up/down as many places, through a filter of no phase: a window, or its coefficients.
+
+    Beyond its ends it is 0, or with a `padtype` in LEVELS that level.
+    """
+    if (padtype != "constant" and padtype not in LEVELS) or cval not in {None, 0}:
+        raise unsupported(f"scipy.signal.resample_poly with padtype={padtype!r} or cval={cval!r}")
     common = math.gcd(up, down)
     up, down = up // common, down // common
     given: Any = operand(inexact(x))
     if up == down == 1:
         return given
     signal = np.moveaxis(given, axis, -1)
+    level = LEVELS[padtype](signal, axis=-1, keepdims=True) if padtype in LEVELS else 0.0
+    signal = signal - level if padtype in LEVELS else signal
     count = signal.shape[-1]
     taps = _taps(window, max(up, down)) * up
     half = dims.floor_divide(taps.shape[0] - 1, 2)
@@ -140,7 +151,8 @@ def resample_poly(x: Any, up: Any, down: Any, axis: Any, window: Any) -> Any:
     after = dims.maximum(skipped * down + up - before - 2 * half, 0) + down
     ends: Any = (before, after)
     wide = np.pad(taps if holds_complex(taps) else taps.astype(signal.real.dtype), ends)
-    return np.moveaxis(upfirdn(wide, signal, up, down)[..., skipped : skipped + wanted], -1, axis)
+    found = upfirdn(wide, signal, up, down)[..., skipped : skipped + wanted]
+    return np.moveaxis(found + level if padtype in LEVELS else found, -1, axis)
 
 
 def _taps(window: Any, rate: int) -> Any:

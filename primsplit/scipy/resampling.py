@@ -15,9 +15,11 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array, unsupported
 from primsplit.broadcasting import count_up
+from primsplit.dims import Dim
 from primsplit.errors import ShapeError
 from primsplit.handles.concretization import literal_size
 from primsplit.lifting import array_like, holds_traced
+from primsplit.numpy.axes import as_size, size_as
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.scipy.ndimage import as_given, check_output, correlate1d
 from primsplit.scipy.operands import double, of_length
@@ -242,7 +244,7 @@ def zoom(
     input: Any, zoom: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
     prefilter: bool = True, *, grid_mode: bool = False,
 ) -> Any:  # fmt: skip
-    """An image with as many times the pixels along its axes. Sizes are known unless the factors are whole numbers."""
+    """An image with as many times the pixels along its axes."""
     if holds_traced(zoom):
         raise unsupported("scipy.ndimage.zoom by a traced factor, which sizes depend on,")
     sizes = np.shape(input)
@@ -253,12 +255,21 @@ def zoom(
     spline = _spline(input, output, order, mode, cval, prefilter)
     points = []
     for size, factor in zip(sizes, factors, strict=True):
-        wide = size * int(factor) if factor % 1 == 0 else round(literal_size(size, "scipy.ndimage.zoom") * factor)
+        wide = _times(size, factor)
         old, new = (cast_to(array_like(n), np.float64) - (0.0 if grid_mode else 1.0) for n in (size, wide))
         step = np.where(new == 0.0, 1.0, old / np.where(new == 0.0, 1.0, new))
         middle = 0.5 if grid_mode else 0.0
         points.append((cast_to(count_up(wide), np.float64) + middle) * step - middle)
     return _as_given(_along_axes(spline, points), input)
+
+
+def _times(size: Dim, factor: float) -> Dim:
+    """A size times a factor, rounded as Python does it, halves to the even number."""
+    if factor % 1 == 0:
+        return size * int(factor)
+    if isinstance(size, int):
+        return round(size * factor)
+    return as_size(cast_to(array_like(np.round(size_as(size, np.float64) * factor)), np.int64))
 
 
 def affine_transform(

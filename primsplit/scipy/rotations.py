@@ -15,7 +15,7 @@ from primsplit.scipy.operands import double, of_at_least, of_length
 
 __all__ = ["Turn"]
 
-MISSING = ("approx_equal", "as_davenport", "mean", "reduce")
+MISSING = ("approx_equal", "as_davenport", "reduce")
 """What a rotation of SciPy's has, and one of traced numbers has not."""
 SMALL = 0.25
 """Up to here functions of a squared angle are summed as series, which have derivatives at 0."""
@@ -174,6 +174,12 @@ class Turn(Held):
         if isinstance(n, int) and abs(n) == 1:
             return self if n == 1 else self.inv()
         return Turn.from_rotvec(n * self.as_rotvec())
+
+    def mean(self, weights: Any = None) -> "Turn":
+        """The rotation with the least weighed sum of squared distances: F. L. Markley et al., JGCD 30 (2007)."""
+        rows = self.numbers.reshape((-1, 4))
+        weighed = rows if weights is None else rows * array_like(double(weights)).reshape((-1, 1))
+        return Turn(np.linalg.eigh(weighed.T @ of_at_least(rows, 1, 0))[1][:, -1])
 
     @property
     def single(self) -> bool:

@@ -13,7 +13,7 @@ from primsplit.handles.concretization import literal_size
 from primsplit.ir import Value
 from primsplit.lifting import array_like, plain_or_traced
 from primsplit.nested import ScanForm, Walk, element, emit_scan, record
-from primsplit.numpy.axes import size_as
+from primsplit.numpy.axes import many_axes, size_as, slab
 from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.complex.products import bilinear
@@ -94,8 +94,8 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
     if _is_complex(in1, in2):
         return bilinear(lambda a, v: fftconvolve(a, v, mode, axes), in1, in2)
     a, v = _together(floating(in1), floating(in2))
-    if axes is not None:
-        raise unsupported("scipy.signal.fftconvolve with axes")
+    if axes is not None and (chosen := many_axes(axes, a.ndim)) != tuple(range(a.ndim)):
+        return _along(not_empty(a), not_empty(v), chosen, mode)
     if any(dims.same(n, 0) for n in (*a.shape, *v.shape)):
         return array_like(np.zeros(0))
     whole = [n + m - 1 for n, m in zip(a.shape, v.shape, strict=True)]
@@ -112,6 +112,26 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
 
 
 oaconvolve = fftconvolve
+
+
+def _along(a: Any, v: Any, axes: Sequence[int], mode: str) -> Any:
+    """The convolution along some axes, of arrays that are broadcast along the others. Raises ShapeError."""
+    if not axes:
+        raise ValueError("when provided, axes cannot be empty")
+    places = sorted(axes)
+    whole = [a.shape[p] + v.shape[p] - 1 for p in places]
+    first, second = (np.fft.rfftn(array_like(x), whole, places) for x in (a, v))
+    full: Any = np.fft.irfftn(first * second, whole, places)
+    rest = [p for p in range(a.ndim) if p not in places]
+    if mode == "same":
+        for place in rest:
+            more = full.shape[place] - a.shape[place]
+            middle = slab(full, place, dims.floor_divide(more, 2), dims.floor_divide(more, 2) + a.shape[place])
+            full = full if dims.same(more, 0) else middle
+    moved = [np.moveaxis(x, rest, list(range(len(rest)))) for x in (full, a, v)]
+    lead = len(rest)
+    found = _cropped(moved[0], moved[1], moved[2], mode, lead)
+    return np.moveaxis(found, list(range(lead)), rest)
 
 
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
@@ -213,21 +233,21 @@ def _sums(x: Any, weights: Any) -> Any:
     return np.tensordot(np.lib.stride_tricks.sliding_window_view(array_like(x), weights.shape), weights, weights.ndim)
 
 
-def _cropped(full: Any, a: Any, v: Any, mode: str) -> Any:
-    """The part of all sums that the mode keeps."""
+def _cropped(full: Any, a: Any, v: Any, mode: str, lead: int = 0) -> Any:
+    """The part of all sums that the mode keeps; what is convolved has so many axes in front that are not."""
     if mode == "full":
         return full
     if mode not in {"same", "valid"}:
         raise ShapeError(f"mode must be 'full', 'same' or 'valid', not {mode!r}", place=tracing.user_place())
-    pairs = list(zip(a.shape, v.shape, strict=True))
+    pairs, whole = list(zip(a.shape[lead:], v.shape[lead:], strict=True)), (slice(None),) * lead
     if mode == "same":
-        return full[tuple(slice((m - 1) // 2, (m - 1) // 2 + n) for n, m in pairs)]
+        return full[(*whole, *(slice((m - 1) // 2, (m - 1) // 2 + n) for n, m in pairs))]
     if any(isinstance(d, Size) for pair in pairs for d in pair):
         full = _comparable(full, pairs)
         pairs = [(dims.maximum(n, m), dims.minimum(n, m)) for n, m in pairs]
     elif all(n <= m for n, m in pairs):
         pairs = [(m, n) for n, m in pairs]
-    return full[tuple(slice(m - 1, n) for n, m in pairs)]
+    return full[(*whole, *(slice(m - 1, n) for n, m in pairs))]
 
 
 def _comparable(full: Any, pairs: Sequence[tuple[Dim, Dim]]) -> Any:

@@ -10,7 +10,7 @@ from primsplit.numpy.complex.operands import operand
 from primsplit.scipy.interpolate import lines, placed
 from primsplit.scipy.operands import double, not_empty, wide
 
-__all__ = ["LINES", "Stepped"]
+__all__ = ["LINES", "Stepped", "filled"]
 
 LINES, STEPS = ("linear", "slinear"), ("nearest", "nearest-up", "previous", "next", "zero")
 
@@ -54,3 +54,13 @@ class Stepped:
         else:
             place = np.minimum(np.searchsorted(self.sites, x, side="left"), self.sites.shape[0] - 1)
         return np.take(self.values, place, axis=0)
+
+
+def filled(made: Any, sites: Any, axis: int, fill: Any, x: Any) -> Any:
+    """A spline of values along an axis at `x`; beyond its sites a number, or one below and one above."""
+    asked: Any = array_like(double(x))
+    below, above = fill if isinstance(fill, tuple) else (fill, fill)
+    found = np.moveaxis(made(asked, extrapolate=True), list(range(axis, axis + asked.ndim)), list(range(asked.ndim)))
+    place = asked.reshape((*asked.shape, *(1,) * (found.ndim - asked.ndim)))
+    found = np.where(place < sites[0], below, np.where(place > sites[-1], above, found))
+    return placed(found, asked.ndim, axis)

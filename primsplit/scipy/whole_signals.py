@@ -4,17 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import tracing
-from primsplit.array import unsupported
+from primsplit import dims, tracing
+from primsplit.array import Array, unsupported
 from primsplit.broadcasting import count_up
 from primsplit.errors import ShapeError
-from primsplit.lifting import array_like
+from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.complex.operands import operand
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.scipy.ndimage import convolve1d
-from primsplit.scipy.operands import floating, not_empty
+from primsplit.scipy.operands import floating, not_empty, of_at_least
 
 __all__ = ["detrend", "hilbert", "savgol_filter"]
 
@@ -26,22 +26,39 @@ def signal_of(x: Any) -> Any:
 
 
 def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False) -> Any:
-    """A signal less its mean, or less the line that fits it best; `bp` is not for traced arrays."""
+    """A signal less its mean, or less the line that fits it best, one between any two of the places `bp`.
+
+    Raises ValueError as SciPy does, UnsupportedFunction for traced places.
+    """
     x = np.moveaxis(signal_of(data), axis, -1)
-    if np.ndim(bp) or bp:
-        raise unsupported("scipy.signal.detrend with breaks")
     if type not in {"linear", "l", "constant", "c"}:
         raise ValueError("Trend type must be 'linear' or 'constant'.")
-    x = not_empty(x) if type in {"linear", "l"} else x
+    if type in {"constant", "c"}:
+        return np.moveaxis(x - np.mean(x, axis=-1, keepdims=True), -1, axis)
+    bp = bp.known() if isinstance(bp, Array) else bp
+    if bp is None or holds_traced(bp):
+        raise unsupported("scipy.signal.detrend with traced breaks")
+    breaks = sorted({int(b) for b in np.ravel(bp)} - {0})
+    x = not_empty(x)
+    if breaks and dims.above(breaks[-1], x.shape[-1]):
+        raise ValueError("Breakpoints must be less than length of data along given axis.")
+    if not breaks:
+        return np.moveaxis(_without_line(x), -1, axis)
+    x = of_at_least(x, breaks[-1])
+    ends = zip([0, *breaks], [*breaks, x.shape[-1]], strict=True)
+    parts = [_without_line(x[..., a:b]) for a, b in ends if not dims.same(a, b)]
+    return np.moveaxis(np.concatenate(parts, axis=-1), -1, axis)
+
+
+def _without_line(x: Any) -> Any:
+    """A signal less the line that fits it best."""
     flat = x - np.mean(x, axis=-1, keepdims=True)
-    if type in {"linear", "l"}:
-        size = x.shape[-1]
-        place = cast_to(count_up(size), x.real.dtype)
-        place = place - 0.5 * size_as(size - 1, place.dtype)
-        square = np.sum(place**2)
-        slope = np.sum(flat * place, axis=-1, keepdims=True) / np.where(square > 0, square, 1.0)
-        flat = flat - slope * place
-    return np.moveaxis(flat, -1, axis)
+    size = x.shape[-1]
+    place = cast_to(count_up(size), x.real.dtype)
+    place = place - 0.5 * size_as(size - 1, place.dtype)
+    square = np.sum(place**2)
+    slope = np.sum(flat * place, axis=-1, keepdims=True) / np.where(square > 0, square, 1.0)
+    return flat - slope * place
 
 
 def hilbert(x: Any, N: Any = None, axis: int = -1) -> Any:

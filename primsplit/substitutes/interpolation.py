@@ -17,7 +17,8 @@ from primsplit.scipy.interpolate import Piecewise, integral, lines, on_grid, pie
 from primsplit.scipy.knots import Knotted, through
 from primsplit.scipy.operands import not_empty, of_at_least, of_length
 from primsplit.scipy.radial import RadialBasis, of_known
-from primsplit.scipy.tables import LINES, Stepped
+from primsplit.scipy.tables import LINES, Stepped, filled
+from primsplit.scipy.tensor_splines import DEGREES, coefficients_of, on_knots
 from primsplit.substitutes.table import register, register_method, when_traced
 
 KINDS = {"slinear": 1, "linear": 1, "quadratic": 2, "cubic": 3}
@@ -126,12 +127,12 @@ class _Interpolants:
     def grid(self, made: Any, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
         """RegularGridInterpolator; a point outside gives the fill value, NaN where SciPy would raise."""
         method = made.method if method is None else method
-        if method not in {"linear", "nearest"} or nu is not None:
-            raise unsupported(f"scipy.interpolate.RegularGridInterpolator with method={method!r}")
-        if isinstance(xi, tuple):
-            xi = np.stack(np.broadcast_arrays(*map(array_like, xi)), axis=-1)
+        if method not in {"linear", "nearest", *DEGREES} or nu is not None:
+            raise unsupported(f"scipy.interpolate.RegularGridInterpolator with method={method!r}, or nu,")
         fill = np.nan if made.bounds_error else made.fill_value
-        return on_grid(made.grid, made.values, xi, method=method, fill=fill)
+        spline = getattr(made, "_spline", None) if method == made.method else None
+        known = None if spline is None else (spline.t, spline.c)
+        return of_grid(self.module, made.grid, made.values, xi, method, fill, known)
 
     def cubic(self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None) -> Piecewise:
         """CubicSpline of traced sites or values, or with traced slopes at its ends."""
@@ -191,10 +192,12 @@ class _Interpolants:
         method: str = "linear",
         bounds_error: bool = True,
         fill_value: Any = np.nan,
-        **options: Any,
+        *,
+        solver: Any = None,
+        solver_args: Any = None,
     ) -> Callable[..., Any]:
-        """RegularGridInterpolator of traced values, or on a traced grid, which ascends."""
-        if options or not all(map(may_ascend, points)):
+        """RegularGridInterpolator of traced values, or on a traced grid, which ascends; splines to rounding."""
+        if not all(map(may_ascend, points)):
             raise unsupported("scipy.interpolate.RegularGridInterpolator of traced values on such a grid")
         made = SimpleNamespace(
             grid=points, values=values, method=method, bounds_error=bounds_error, fill_value=fill_value
@@ -219,11 +222,29 @@ class _Interpolants:
         is_ascending = holds_traced(x) or np.all(np.diff(x) > 0)
         if not is_ascending:
             raise unsupported("scipy.interpolate.interp1d of traced values at sites that do not ascend")
-        if kind not in KINDS or kind in LINES or not (is_open or (is_nan and np.all(np.isnan(fill_value)))):
+        if kind not in KINDS or kind in LINES:
             return Stepped(x, y, kind, axis, fill_value)
         made = self.interpolating(x, y, KINDS[kind], axis=axis % np.ndim(y))
         made.extrapolate = is_open
-        return made
+        if is_open or (is_nan and np.all(np.isnan(fill_value))):
+            return made
+        return functools.partial(filled, made, x, axis % np.ndim(y), fill_value)
+
+
+def of_grid(
+    module: Any, grid: Any, values: Any, xi: Any, method: str, fill: Any, spline: tuple[Any, Any] | None = None
+) -> Any:
+    """Values on a grid at points [..., axes], of which a vector is one row; of a spline that is known if there is one.
+
+    Points outside get `fill`; the outer cells go on where that is None.
+    """
+    found: Any = np.stack(np.broadcast_arrays(*map(array_like, xi)), axis=-1) if isinstance(xi, tuple) else xi
+    asked: Any = array_like(found)
+    asked = asked.reshape((-1, len(grid))) if asked.ndim == 1 else asked
+    if method not in DEGREES:
+        return on_grid(grid, values, asked, method=method, fill=fill)
+    knots, coefficients = spline or coefficients_of(module.make_interp_spline, grid, values, method)
+    return on_knots(knots, coefficients, asked, DEGREES[method], fill=fill)
 
 
 def of_spline(made: Any) -> tuple[Any, Any]:

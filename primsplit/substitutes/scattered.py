@@ -9,10 +9,10 @@ import numpy as np
 from primsplit.array import Array, unsupported
 from primsplit.lifting import array_like, holds_traced
 from primsplit.scipy.hermite import pchip
-from primsplit.scipy.interpolate import on_grid
 from primsplit.scipy.operands import of_length
+from primsplit.scipy.tensor_splines import DEGREES
 from primsplit.scipy.triangles import Nearest, Triangulated, griddata
-from primsplit.substitutes.interpolation import may_ascend
+from primsplit.substitutes.interpolation import may_ascend, of_grid
 from primsplit.substitutes.table import register, register_method, substitute_of, when_traced
 
 
@@ -36,11 +36,10 @@ def _interpn(
     points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True, fill_value: Any = np.nan
 ) -> Any:
     """interpn on a grid that ascends; a point outside gives the fill value, NaN where SciPy would raise."""
-    if method not in {"linear", "nearest"} or not all(map(may_ascend, points)):
+    if method not in {"linear", "nearest", *DEGREES} or not all(map(may_ascend, points)):
         raise unsupported(f"scipy.interpolate.interpn with method={method!r}, or of such a grid,")
-    if isinstance(xi, tuple):
-        xi = np.stack(np.broadcast_arrays(*map(array_like, xi)), axis=-1)
-    return on_grid(points, values, xi, method=method, fill=np.nan if bounds_error else fill_value)
+    module = sys.modules["scipy.interpolate"]
+    return of_grid(module, points, values, xi, method, np.nan if bounds_error else fill_value)
 
 
 def _griddata(

@@ -130,6 +130,8 @@ IMAGES: dict[str, Row] = {
     "grey_opening": (lambda x: IMAGE.grey_opening(x, 2), "N M"),
     "sobel": (IMAGE.sobel, "N M"),
     "spline_filter": (IMAGE.spline_filter, "N"),
+    "zoom by halves, rounded to even numbers": (lambda x: IMAGE.zoom(x, 1.5, order=1), "N", (1, 2, 3, 4, 5)),
+    "zoom of a grid": (lambda x: IMAGE.zoom(x, (0.6, 2), mode="nearest", grid_mode=True), "N M", (1, 2, 5)),
     "shift": (lambda x: IMAGE.shift(x, 0.3), "N"),
     "convolve1d": (lambda x, w: IMAGE.convolve1d(x, w), "3", "N"),
     "correlate1d": (lambda x, w: IMAGE.correlate1d(x, w, axis=0, mode="wrap"), "N 2", "M", (1, 2, 4)),
@@ -166,9 +168,17 @@ SAMPLES: dict[str, Row] = {
     ),
     "detrend": (SIGNAL.detrend, "N M"),
     "fftconvolve": (lambda x, y: SIGNAL.fftconvolve(x, y, "same"), "N", "M"),
+    **{
+        f"fftconvolve of rows, {mode}": (
+            lambda x, y, mode=mode: SIGNAL.fftconvolve(x, y, mode, axes=1), "N M", "1 2", (1, 2, 4)
+        )
+        for mode in ("full", "same", "valid")
+    },
+    "detrend between breaks": (lambda x: SIGNAL.detrend(x, bp=[2]), "N M", (0, 1, 2, 3, 5)),
     "Rotation.from_quat": (lambda q: Rotation.from_quat(q).as_matrix(), "N M"),
     "Rotation.from_rotvec": (lambda q: Rotation.from_rotvec(q).as_quat(), "N M", (0, 1, 2, 3)),
     "Rotation.from_euler": (lambda q: Rotation.from_euler("xy", q).as_quat(), "N M"),
+    "mean of rotations": (lambda q: Rotation.from_quat(q).mean().as_matrix(), "N 4", (0, 1, 3)),
     "Slerp": (lambda q, t: Slerp([0.0, 1.0], Rotation.from_quat(q))(t).as_quat(), "N 4", "share M", (0, 1, 2)),
 }  # fmt: skip
 
@@ -178,6 +188,14 @@ SPECTRA: dict[str, Row] = {
     "upfirdn": (lambda h, x: SIGNAL.upfirdn(h, x, 2, 3), "N", "M"),
     "upfirdn of rows": (lambda x: SIGNAL.upfirdn([1.0, 2.0, 0.5], x, 3), "2 N"),
     "resample_poly": (lambda x, w: SIGNAL.resample_poly(x, 3, 2, window=w), "N", "1+M", (1, 2, 4)),
+    **{
+        f"resample_poly at the {level}": (
+            lambda x, level=level: SIGNAL.resample_poly(x, 3, 2, padtype=level),
+            "N",
+            (0, 1, 2, 5),
+        )
+        for level in ("mean", "median", "minimum", "maximum")
+    },
     "resample_poly by a window": (lambda x: SIGNAL.resample_poly(x, 2, 3, axis=0), "N 2", (1, 2, 5)),
     "decimate": (lambda x: SIGNAL.decimate(x, 2, ftype="fir"), "N", (1, 3, 6)),
     "czt": (lambda x: SIGNAL.czt(x, 3), "N"),

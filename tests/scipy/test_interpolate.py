@@ -212,7 +212,7 @@ def test_what_has_no_form_is_told_at_the_users_line() -> None:
         lambda y: scipys.PPoly(y.reshape(3, 2), [2.0, 1.0, 0.0])(AT),
         lambda y: scipys.RegularGridInterpolator((SITES[::-1],), y)(AT[0, :, None]),
         lambda y: scipys.KroghInterpolator(SITES, VALUES)(y),
-        lambda y: scipys.RegularGridInterpolator(GRID, FIELD, method="slinear")(y.reshape(3, 2)),
+        lambda y: scipys.RegularGridInterpolator((SITES,), VALUES, method="pchip")(y[:, None]),
     ):
         with pytest.raises(UnsupportedFunction) as caught:
             ps.trace(function, VALUES)

@@ -36,6 +36,10 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "no inputs": (lambda p: scipys.lsim(([], [p[0], -2.0], p[1]), None, TIMES, X0=p)[1], (np.array([-0.5, 1.5]),)),
     "one of SciPy's systems": (lambda u: scipys.lsim(scipys.lti([1.0], DENOMINATOR), u, TIMES)[1], (WAVE,)),
     "a bode plot": (lambda a: scipys.bode(([1.0], a), w=PLACES)[1:], (DENOMINATOR,)),
+    "at traced frequencies": (lambda w: scipys.bode(([1.0, 2.0], DENOMINATOR), w)[1:], (PLACES,)),
+    "of matrices at traced frequencies": (
+        lambda a, w: of_complex(scipys.freqresp((a, *KNOWN), w)[1]), (STATES, PLACES)
+    ),
     "a response of matrices": (lambda a: of_complex(scipys.freqresp((a, *KNOWN), w=PLACES)[1]), (STATES,)),
     "matrices of a quotient": (lambda a: scipys.tf2ss([a[1], 1.0], a), (DENOMINATOR,)),
     "steps that hold": (lambda a: scipys.cont2discrete((a, *KNOWN), 0.1)[:4], (STATES,)),

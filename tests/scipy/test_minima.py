@@ -158,6 +158,16 @@ def test_second_derivatives_of_minima_are_right() -> None:
     )  # fmt: skip
 
 
+def test_one_file_finds_minima_of_any_size() -> None:
+    def bottom(a: Any) -> Any:
+        return minimize(lambda x: np.sum(np.exp(x) - a * x), np.zeros_like(a)).x
+
+    program = ps.trace(ps.grad(lambda a: np.sum(bottom(a))), ps.spec("float64", ["N"]))
+    for count in (1, 2, 5):
+        a = np.linspace(0.5, 2.0, count)
+        np.testing.assert_allclose(program(a), 1 / a, rtol=1e-9)
+
+
 def test_a_valley_is_followed_to_its_end_as_scipy_does() -> None:
     def end(p: Any) -> Any:
         return minimize(lambda x: (p - x[0]) ** 2 + 50 * (x[1] - x[0] ** 2) ** 2, np.array([-1.2, 1.0])).x

@@ -97,6 +97,7 @@ GRADIENTS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "shift": (lambda x, s: scipys.shift(x, s, mode="grid-wrap"), (IMAGE, np.array(-1.2))),
     "shift to the edge": (lambda x: scipys.shift(x, 0.4, mode="nearest"), (ROW,)),
     "zoom": (lambda x: scipys.zoom(x, (2, 3), mode="mirror"), (IMAGE,)),
+    "zoom by a fraction": (lambda x: scipys.zoom(x, (1.5, 0.7), mode="mirror"), (IMAGE,)),
     "affine_transform": (lambda x, m: scipys.affine_transform(x, m, 0.317, mode="mirror"), (IMAGE[:3, :4], MATRIX)),
     "rotate": (lambda x: scipys.rotate(x, 30.0, reshape=False), (IMAGE,)),
     "spline_filter": (lambda x: scipys.spline_filter(x, 4), (IMAGE[:3, :4],)),
@@ -136,7 +137,7 @@ def test_what_has_no_form_is_told_at_the_users_line() -> None:
     for error, function in (
         (UnsupportedFunction, lambda x: scipys.rotate(x, x[0, 0])),
         (UnsupportedFunction, lambda x: scipys.zoom(x, x[0, 0])),
-        (NumberAsked, lambda x: scipys.zoom(x, 1.5)),
+        (NumberAsked, lambda x: scipys.rotate(x, 30.0)),
         (ShapeError, lambda x: scipys.shift(x, 1.0, mode="sideways")),
     ):
         with pytest.raises(error) as caught:

@@ -27,6 +27,8 @@ ONE: dict[str, tuple[Callable[..., Any], Any]] = {
     "quaternions": (lambda q: R.from_quat(q).as_quat(), QUATS),
     "canonical ones": (lambda q: R.from_quat(q).as_quat(canonical=True), QUATS),
     "the scalar first": (lambda q: R.from_quat(q, scalar_first=True).as_quat(scalar_first=True), QUATS[0]),
+    "a mean": (lambda q: R.from_quat(q).mean().as_matrix(), QUATS),
+    "a weighted mean": (lambda q: R.from_quat(q[:3]).mean(weights=[1.0, 0.5, 2.0]).as_matrix(), QUATS),
     "vectors of quaternions": (lambda q: R.from_quat(q).as_rotvec(), QUATS),
     "parameters": (lambda v: R.from_mrp(0.5 * v).as_mrp(), VECTORS),
     "an angle": (lambda a: R.from_euler("x", a[0]).as_matrix(), ANGLES),
@@ -121,7 +123,7 @@ def test_what_cannot_be_is_told_at_the_users_line() -> None:
         (ShapeError, "shape", lambda x: R.from_rotvec(R.from_rotvec(x).as_rotvec()[:2]).as_matrix()),
         (ShapeError, "have shape", lambda x: R.from_rotvec(x[:2]).as_matrix()),
         (ShapeError, "have shape", lambda x: R.from_euler("xyz", R.from_rotvec(x).as_rotvec()[:2]).as_matrix()),
-        (UnsupportedFunction, "mean", lambda x: R.from_rotvec(x).mean()),
+        (UnsupportedFunction, "reduce", lambda x: R.from_rotvec(x[None]).reduce()),
         (
             UnsupportedFunction,
             "of one vector",

@@ -109,6 +109,12 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     ),
     "Wiener's filter": (lambda x: (scipys.wiener(x, 3), scipys.wiener(x, (3, 1), noise=0.4)), (IMAGE,)),
     "peaks": (peaks, (HILLS,)),
+    **{
+        f"fftconvolve of rows {m}": (lambda x, k, m=m: scipys.fftconvolve(x, k, m, axes=1), (IMAGE, KERNEL[:1]))
+        for m in MODES
+    },
+    "fftconvolve along the first axis": (lambda x, k: scipys.oaconvolve(x, k, "same", axes=(0,)), (IMAGE, IMAGE[:2])),
+    "fftconvolve of one row": (lambda x, k: scipys.fftconvolve(x, k, "same", axes=-1), (IMAGE[:1], IMAGE)),
     "elements larger or smaller than others": (
         lambda x: (
             x[scipys.argrelmax(x, order=2)], x[scipys.argrelmin(x)],

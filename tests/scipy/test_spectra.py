@@ -52,6 +52,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "the analytic signal": lambda x, y, m: scipys.hilbert(x),
     "an envelope": lambda x, y, m: np.abs(scipys.hilbert(m, axis=0, N=23)),
     "no trend": lambda x, y, m: scipys.detrend(m, axis=0),
+    "no trend between breaks": lambda x, y, m: scipys.detrend(m, axis=0, bp=np.array([3, 1])),
     "no mean": lambda x, y, m: scipys.detrend(x, type="constant"),
     "smooth": lambda x, y, m: scipys.savgol_filter(x, 7, 2),
     "smooth slopes": lambda x, y, m: scipys.savgol_filter(x, 7, 3, deriv=1, delta=0.3),
@@ -110,7 +111,7 @@ def test_what_cannot_be_is_told_at_the_users_line() -> None:
         (ShapeError, "do not fit", lambda x: scipys.welch(x, window=np.ones(50))),
         (ShapeError, r"of shape \(4,\)", lambda x: scipys.welch(x, window=np.ones(4), nperseg=8)),
         (ShapeError, "41 samples is longer than 40", lambda x: scipys.savgol_filter(x, 41, 2)),
-        (UnsupportedFunction, "breaks", lambda x: scipys.detrend(x, bp=[3])),
+        (UnsupportedFunction, "breaks", lambda x: scipys.detrend(x, bp=[x[0]])),
     ):
         with pytest.raises(error, match=told) as caught:
             ps.trace(function, X)

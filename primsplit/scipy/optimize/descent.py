@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.numpy.creation import eye
 from primsplit.numpy.dense.loop import until
 from primsplit.ops import op
 from primsplit.scipy.optimize.bounds import Box
@@ -41,14 +42,14 @@ def descent(value: Function, start: Array, box: Box | None) -> Array:
     slope = gradient_of(value)
 
     def step(x: Any, at_x: Any, gradient: Any, damping: Any, _: Any) -> list[Any]:
-        is_free = np.ones(x.shape, bool) if box is None else box.is_free(x, gradient)
+        is_free = np.ones_like(x, dtype=bool) if box is None else box.is_free(x, gradient)
         _, curve = jacobian_of(slope, (x,), {}, 0, mode="forward", chunk=None)
         scale = np.diagonal(curve)
         damped = curve + np.diag(damping * np.where(scale > 0, scale, 1.0))
         damped = np.where(is_free[:, None] & is_free, damped, np.diag(np.where(is_free, 0.0, 1.0)))
         factor = np.linalg.cholesky((damped + damped.T) * 0.5)
         is_convex = ~np.isnan(np.sum(factor))
-        safe = np.where(is_convex, damped, np.eye(x.shape[0]))
+        safe = np.where(is_convex, damped, eye(x.shape[0]))
         moved = x - np.linalg.solve(safe, np.where(is_free, gradient, 0.0))
         moved = moved if box is None else box.clipped(moved)
         tried, new = value(moved), slope(moved)
