@@ -1,6 +1,5 @@
 """scipy.signal's spectra: Fourier transforms of windowed segments of a signal."""
 
-import math
 import sys
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ from primsplit.numpy.ufuncs import cast_to
 from primsplit.scipy.operands import number_of, of_at_least
 from primsplit.scipy.signatures import as_scipys
 from primsplit.scipy.whole_signals import detrend, signal_of
+from primsplit.scipy.windows import has_window, window_of
 
 __all__ = ["coherence", "csd", "istft", "periodogram", "spectrogram", "stft", "welch"]
 
@@ -43,22 +43,25 @@ class _Cut(NamedTuple):
     """How a signal is cut into segments, and what is made of each: see scipy.signal.welch."""
 
     window: Any
-    overlap: int
-    points: int
+    overlap: Dim
+    points: Any
     detrend: Any
     is_onesided: bool
 
     @property
-    def length(self) -> int:
-        return len(self.window)
+    def length(self) -> Dim:
+        size: Dim = self.window.shape[0]
+        return size
 
     @property
-    def step(self) -> int:
+    def step(self) -> Dim:
         return self.length - self.overlap
 
     def frequencies(self, fs: Any) -> Any:
         """The frequency of each number of a spectrum."""
-        return fs * (np.fft.rfftfreq if self.is_onesided else np.fft.fftfreq)(self.points)
+        if isinstance(self.points, int):
+            return fs * (np.fft.rfftfreq if self.is_onesided else np.fft.fftfreq)(self.points)
+        return fs * (rfftfreq if self.is_onesided else fftfreq)(self.points)
 
     def scale(self, fs: Any, scaling: str) -> Any:
         """What squares are multiplied by. Raises ValueError as SciPy does."""
@@ -70,15 +73,31 @@ class _Cut(NamedTuple):
 
     def doubled(self) -> Any:
         """2 for each frequency that stands for its negative, too, else 1."""
-        if not self.is_onesided:
-            return 1.0
-        is_paired = np.arange(self.points // 2 + 1) * 2 % self.points > 0
-        return np.where(is_paired, 2.0, 1.0)
+        return _doubled(self.points) if self.is_onesided else 1.0
+
+
+def _doubled(points: Dim) -> Any:
+    """2 for each number of half a spectrum that stands for its negative, too, else 1."""
+    half = dims.floor_divide(points, 2) + 1
+    twice: Any = 2 * np.arange(half) if isinstance(half, int) else 2 * count_up(half)
+    return np.where((twice > 0) & (twice < _number(points)), 2.0, 1.0)
+
+
+def _number(size: Dim) -> Any:
+    return size_as(size, np.int64) if isinstance(size, Size) else size
 
 
 def _cut(x: Any, segments: Segments) -> _Cut:
-    """Raises ShapeError for segments that do not fit, NumberAsked where only the run knows their length."""
-    size = x.shape[-1]
+    """Raises ShapeError for segments that do not fit.
+
+    Segments of no told length are as long as a shorter signal, which only the run may know.
+    """
+    size, is_onesided = x.shape[-1], segments.return_onesided and not isinstance(x, ComplexArray)
+    is_usual = segments.nperseg is None and segments.noverlap is None and segments.nfft is None
+    if is_usual and isinstance(size, Size) and not dims.at_least(size, USUAL) and has_window(segments.window):
+        count = dims.minimum(of_at_least(x, 1).shape[-1], USUAL)
+        window = window_of(segments.window, count, x.real.dtype)
+        return _Cut(window, dims.floor_divide(count, 2), count, segments.detrend, is_onesided)
     window = _window(segments.window, segments.nperseg, size)
     length = len(window)
     overlap = length // 2 if segments.noverlap is None else int(segments.noverlap)
@@ -88,7 +107,6 @@ def _cut(x: Any, segments: Segments) -> _Cut:
             f"segments of {length} samples do not fit a signal of {size}, noverlap={overlap} or nfft={points}",
             place=tracing.user_place(),
         )
-    is_onesided = segments.return_onesided and not isinstance(x, ComplexArray)
     return _Cut(window, overlap, points, segments.detrend, is_onesided)
 
 
@@ -113,7 +131,7 @@ def _window(window: Any, nperseg: int | None, size: Dim) -> Any:
 def _transformed(x: Any, cut: _Cut) -> Any:
     """The transform of each segment, [..., segments, frequencies]. The run fails for a signal that is too short."""
     segments = dims.maximum(1, dims.floor_divide(x.shape[-1] - cut.overlap, cut.step))
-    places = np.arange(cut.length) + cut.step * count_up(segments)[:, None]
+    places = _counted(cut.length) + _number(cut.step) * count_up(segments)[:, None]
     pieces = np.take(x, places, axis=-1)
     if callable(cut.detrend):
         pieces = cut.detrend(pieces)
@@ -121,6 +139,10 @@ def _transformed(x: Any, cut: _Cut) -> Any:
         pieces = detrend(pieces, type=cut.detrend)
     pieces = pieces * cut.window.astype(pieces.real.dtype)
     return (np.fft.rfft if cut.is_onesided else np.fft.fft)(pieces, cut.points)
+
+
+def _counted(size: Dim) -> Any:
+    return np.arange(size) if isinstance(size, int) else count_up(size)
 
 
 def _power(z: Any) -> Any:
@@ -197,14 +219,14 @@ def coherence(x: Any, y: Any, fs: Any, segments: Segments, axis: int) -> Any:
 def periodogram(x: Any, fs: Any, segments: Segments, scaling: str, axis: int) -> Any:
     """The power of a whole signal at each frequency, or of its first `nfft` samples.
 
-    Raises NumberAsked where only the run knows how long it is, and a window is asked for that is none of COSINES.
+    Raises NumberAsked where only the run knows how long it is, and a window is asked for that has no form for that.
     """
     given = signal_of(x)
     if _is_empty(given):
         return given.real, given.real
     signal = np.moveaxis(given, axis, -1)
     window, count = "boxcar" if segments.window is None else segments.window, segments.nfft
-    if isinstance(signal.shape[-1], Size) and isinstance(window, str) and window in COSINES:
+    if isinstance(signal.shape[-1], Size) and has_window(window):
         signal = signal if count is None else of_at_least(signal, 1)[..., :count]
         freqs, found = _of_any_length(signal, fs, segments._replace(window=window), scaling)
         return freqs, np.moveaxis(found, -1, axis)
@@ -216,23 +238,12 @@ def periodogram(x: Any, fs: Any, segments: Segments, scaling: str, axis: int) ->
     return freqs, np.moveaxis(found, -1, axis)
 
 
-COSINES = {"boxcar": (1.0,), "hann": (0.5, 0.5), "hamming": (0.54, 0.46), "blackman": (0.42, 0.5, 0.08)}
-"""The weights of windows that are sums of cosines, by turns added and subtracted."""
-
-
-def _sum_of_cosines(name: str, size: Dim, dtype: Any) -> Any:
-    """A window of a symbolic size; that of one sample is 1."""
-    turn = cast_to(count_up(size), dtype) * (2 * math.pi / number_of(size))
-    found: Any = sum((-1) ** j * weight * np.cos(j * turn) for j, weight in enumerate(COSINES[name]))
-    return np.where(size_as(size, np.int64) == 1, 1.0, found).astype(dtype)
-
-
 def _of_any_length(x: Any, fs: Any, segments: Segments, scaling: str) -> tuple[Any, Any]:
     """Frequencies and the power of a signal whose length only the run knows."""
     trend, dtype = segments.detrend, x.real.dtype
     if trend:
         x = trend(x) if callable(trend) else detrend(x, type=trend)
-    window = _sum_of_cosines(segments.window, x.shape[-1], dtype)
+    window = window_of(segments.window, x.shape[-1], dtype)
     scales = {"density": 1.0 / (fs * np.sum(window**2)), "spectrum": 1.0 / np.sum(window) ** 2}
     if scaling not in scales:
         raise ValueError(f"Unknown scaling: {scaling!r}")
@@ -240,9 +251,7 @@ def _of_any_length(x: Any, fs: Any, segments: Segments, scaling: str) -> tuple[A
     length = x.shape[-1] if segments.nfft is None else segments.nfft
     if not segments.return_onesided or isinstance(x, ComplexArray):
         return fs * fftfreq(length), _power(np.fft.fft(x, length)) * scales[scaling]
-    twice: Any = 2 * count_up(dims.floor_divide(length, 2) + 1)
-    is_paired: Any = (twice > 0) & (twice < size_as(length, np.int64))
-    weights = cast_to(array_like(np.where(is_paired, 2, 1)), dtype) * scales[scaling]
+    weights = cast_to(array_like(_doubled(length)), dtype) * scales[scaling]
     return fs * rfftfreq(length), _power(np.fft.rfft(x, length)) * weights
 
 
@@ -251,7 +260,7 @@ def spectrogram(x: Any, fs: Any, segments: Segments, scaling: str, axis: int, mo
     """Frequencies, times, and the spectrum of each segment: its power, or what `mode` says of its numbers."""
     rows = np.moveaxis(signal_of(x), axis, -1)
     cut = _cut(rows, segments)
-    cut = cut._replace(overlap=cut.length // 8 if segments.noverlap is None else cut.overlap)
+    cut = cut._replace(overlap=dims.floor_divide(cut.length, 8) if segments.noverlap is None else cut.overlap)
     if mode == "psd":
         found = _power(_transformed(rows, cut)) * _weights(cut, fs, scaling, rows)
     else:
@@ -276,8 +285,8 @@ def _asked(numbers: Any, mode: str) -> Any:
 def _times(size: Dim, cut: _Cut, fs: Any) -> Any:
     """The middle of each segment."""
     segments = dims.floor_divide(size - cut.overlap, cut.step)
-    numbers = np.arange(segments) if isinstance(segments, int) else cast_to(count_up(segments), np.float64)
-    return (cut.length / 2 + cut.step * numbers) / fs
+    numbers = cast_to(array_like(_counted(segments)), np.float64) if isinstance(segments, Size) else np.arange(segments)
+    return (number_of(cut.length) / 2 + number_of(cut.step) * numbers) / fs
 
 
 def _in_place(found: Any, axis: int) -> Any:
@@ -291,25 +300,25 @@ def stft(x: Any, fs: Any, segments: Segments, boundary: str | None, padded: bool
     rows = np.moveaxis(signal_of(x), axis, -1)
     cut = _cut(rows, segments)
     if boundary is not None:
-        rows = _continued(_at_least(rows, cut.length), cut.length // 2, boundary)
+        rows = _continued(_at_least(rows, cut.length), dims.floor_divide(cut.length, 2), boundary)
     if padded:
         missing = dims.remainder(-(rows.shape[-1] - cut.length), cut.step)
         rows = _widened(rows, 0, dims.remainder(missing, cut.length))
     scale = cut.scale(fs, {"psd": "density"}.get(scaling, scaling)) ** 0.5
     found = _transformed(rows, cut) * cast_to(array_like(scale), rows.real.dtype)
-    start = 0.0 if boundary is None else cut.length / 2 / fs
+    start = 0.0 if boundary is None else number_of(cut.length) / 2 / fs
     return cut.frequencies(fs), _times(rows.shape[-1], cut, fs) - start, _in_place(found, axis)
 
 
-def _at_least(x: Any, length: int) -> Any:
+def _at_least(x: Any, length: Dim) -> Any:
     """The signal, whose run fails where it is shorter: SciPy would take shorter segments."""
-    if isinstance(x.shape[-1], int):
+    if isinstance(x.shape[-1], int) or isinstance(length, Size):
         return x
     last = np.take(x, [length - 1], axis=-1)
     return np.concatenate([x[..., : length - 1], last, x[..., length:]], axis=-1)
 
 
-def _continued(x: Any, length: int, boundary: str) -> Any:
+def _continued(x: Any, length: Dim, boundary: str) -> Any:
     if boundary == "odd":
         first, last = 2 * x[..., :1], 2 * x[..., -1:]
         after = x[..., x.shape[-1] - length - 1 : x.shape[-1] - 1][..., ::-1]

@@ -208,6 +208,19 @@ SPECTRA: dict[str, Row] = {
     "sosfreqz": (lambda s: SIGNAL.sosfreqz(sections(s), 4)[1], "N 5"),
     "periodogram": (lambda x: SIGNAL.periodogram(x, window="hann"), "N", (1, 2, 3)),
     "periodogram of samples": (lambda x: SIGNAL.periodogram(x, nfft=3), "N", (1, 2, 3, 5)),
+    "welch of short signals": (SIGNAL.welch, "N", (1, 2, 5, 257)),
+    "welch of short signals on both sides": (
+        lambda x: SIGNAL.welch(x, 3.0, "hamming", return_onesided=False, axis=0),
+        "N 2",
+        (1, 2, 5),
+    ),
+    "csd of short signals": (lambda x, y: SIGNAL.csd(x, y, detrend="linear"), "N", "N", (2, 5)),
+    "spectrogram of short signals": (SIGNAL.spectrogram, "N", (1, 2, 5, 270)),
+    "periodogram through a window that is flat": (
+        lambda x: SIGNAL.periodogram(x, window=("tukey", 0.3)),
+        "N",
+        (1, 2, 5),
+    ),
     "csd of two lengths": (lambda x, y: SIGNAL.csd(x, y, nperseg=2), "N", "M", (2, 3, 5)),
     "welch, the median": (lambda x: SIGNAL.welch(x, nperseg=2, average="median")[1], "N", (2, 3, 5, 6)),
 }

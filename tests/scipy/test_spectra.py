@@ -119,13 +119,20 @@ def test_what_cannot_be_is_told_at_the_users_line() -> None:
         assert caught.value.place.filename == __file__
 
 
-def test_segments_of_no_given_length_are_those_of_long_signals() -> None:
+def test_segments_of_no_given_length_are_as_long_as_short_signals() -> None:
     program = ps.trace(scipys.welch, ps.spec("float64", ["N"]))
-    for size in (256, 300, 600):
+    for size in (40, 255, 256, 300, 600):
         signal = np.cos(np.arange(float(size)) ** 1.5)
         agree(program(signal), scipys.welch(signal), 1e-10)
     with pytest.raises(RunError):
-        program(X)
+        program(X[:0])
+    told = ps.trace(lambda x: scipys.welch(x, nperseg=64), ps.spec("float64", ["N"]))
+    with pytest.raises(RunError):  # as many numbers as are told
+        told(X)
+
+
+def test_short_segments_have_second_derivatives() -> None:
+    check_grads(lambda x: scipys.welch(x)[1], X[:6], resize=(5, 2))
 
 
 def test_the_spectra_of_whole_signals_have_second_derivatives() -> None:
