@@ -32,7 +32,9 @@ from primsplit.handles.views import View, bases_first, bases_of, unknown_base, u
 from primsplit.ir import NOWHERE, Const, Type, Value, Var
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
-HOOKS = frozenset({"ufunc", "condition", "again", "joins", "parts", "whole", "ufunc of objects", "whole number"})
+HOOKS = frozenset({
+    "ufunc", "condition", "again", "joins", "parts", "whole", "ufunc of objects", "whole number", "may be gone through",
+})  # fmt: skip
 """The keys that stand for no function of NumPy."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

@@ -32,15 +32,17 @@ Lookup = Callable[[str], Any]
 class Callers(NamedTuple):
     """The functions of the user's that one is called from: one that calls itself is looked through once.
 
-    `harmless` are those that were looked through, which need not be again: many call the same.
+    `harmless` are those that were looked through, which need not be again: many call the same. What they set is noted
+    where their files are rewritten, but where it `is_strict`.
     """
 
     codes: frozenset[types.CodeType] = frozenset()
     harmless: dict[tuple[int, int], Any] | None = None
+    is_strict: bool = False
 
     def inside(self, code: types.CodeType) -> "Callers":
         """The callers of what a function calls."""
-        return Callers(self.codes | {code}, self.harmless)
+        return self._replace(codes=self.codes | {code})
 
 
 UNKNOWN = object()
@@ -59,8 +61,8 @@ _METHODS = frozenset({
 _OF_DICTIONARIES = frozenset({"get", "items", "keys", "values"})
 """Methods that look up what a dictionary holds, as `held[key]` does."""
 _OF_PYTHON = frozenset({
-    "abs", "all", "any", "bool", "complex", "divmod", "enumerate", "float", "int", "isinstance", "len", "max", "min",
-    "pow", "range", "reversed", "round", "sum", "tuple", "zip",
+    "abs", "all", "any", "bool", "complex", "divmod", "enumerate", "filter", "float", "int", "isinstance", "len",
+    "list", "map", "max", "min", "pow", "range", "reversed", "round", "sorted", "sum", "tuple", "zip",
 })  # fmt: skip
 _TELLING = frozenset({
     "print", "debug", "info", "warning", "warn", "error", "critical", "exception", "log",
@@ -104,6 +106,13 @@ def is_harmless(callee: Callee, lookup: Lookup, callers: Callers | None = None) 
     is_users = isinstance(owner, types.ModuleType) and not is_library(owner.__name__)
     is_known = is_users or _module(owner) in {*_MODULES, _PACKAGE, dataclasses.__name__}
     return is_known and _computes(getattr(owner, rest[-1], None), rest[-1], callers)
+
+
+def may_be_called(function: Any, callers: Callers) -> bool:
+    """True for a function that changes nothing but what it returns."""
+    if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType):
+        return _is_harmless_function(function.__func__, callers, function.__self__)
+    return _computes(function, getattr(function, "__name__", ""), callers)
 
 
 def _found(owner: Any, names: Sequence[str]) -> Any:
@@ -235,12 +244,11 @@ def _module(value: Any) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def _effects_of(code: types.CodeType) -> Effects | None:
+def _effects_of(code: types.CodeType, is_noted: bool) -> Effects | None:
     """What a function's statements do; None where that may be more than to give values to its own names.
 
-    A function whose file is rewritten notes what else it sets.
+    A function that `is_noted`, as its file is rewritten, notes what else it sets.
     """
-    is_noted = _is_noted(code)
     try:
         statements = _statements_of(code)
         found = effects(statements, returns=True, is_noted=is_noted)
@@ -256,7 +264,7 @@ def files_to_note(values: Iterable[Any]) -> frozenset[str]:
     """The user's files with functions among what these values reach that would have to note what they set."""
     functions = (part for part in reached(values, seen) if isinstance(part, types.FunctionType))
     codes = {f.__code__ for f in functions if not is_library(f.__module__ or "")}
-    return frozenset(c.co_filename for c in codes if not _is_noted(c) and _effects_of(c) is None)
+    return frozenset(c.co_filename for c in codes if not _is_noted(c) and _effects_of(c, False) is None)
 
 
 def _is_noted(code: types.CodeType) -> bool:
@@ -285,7 +293,8 @@ def _is_harmless_function(function: types.FunctionType, callers: Callers, bound:
         return True
     if code in callers.codes:
         return True  # it is, if all else that it does is: the one that began to ask tells
-    found = _effects_of(code)
+    is_noted = _is_noted(code) and not callers.is_strict
+    found = _effects_of(code, is_noted)
     if found is None:
         return False
     own = {*code.co_varnames, *code.co_cellvars, *found.inner}
@@ -303,7 +312,7 @@ def _is_harmless_function(function: types.FunctionType, callers: Callers, bound:
         all(_may_be_read(v, inside) for v in defaults)
         and what_does_more(found, lookup, inside) is None
         and all(is_harmless(c, lookup, inside) for c in found.calls)
-        and (_is_noted(code) or not any(c[-1] == "replace" for c in found.calls))
+        and (is_noted or not any(c[-1] == "replace" for c in found.calls))
     )
     if is_found and callers.harmless is not None:
         callers.harmless[key] = function, bound

@@ -33,7 +33,7 @@ from primsplit.joins.plainer import (
     with_one_return,
     without_continues,
 )
-from primsplit.joins.reading import Reads, given_by_calls, may_be_users, modules_of, with_copies
+from primsplit.joins.reading import Reads, given_by_calls, modules_of, with_copies
 from primsplit.joins.statements import (
     FILLING,
     Effects,
@@ -261,20 +261,14 @@ class Writer(Reads):
         if self.sums:
             as_sum_of_ones(node, self._asks)
             as_sum_of_choices(node, self._asks)
-        ends_early = self._ends_early(node)
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id == "isinstance" and node.args:
             node.args[0] = self._called("classified", node.args[0])
-        if isinstance(node.func, ast.Name) and node.func.id in ORDERING and not ends_early:
+        if isinstance(node.func, ast.Name) and node.func.id in ORDERING:
             node.func = self._called("ordering", node.func)
         if "replace" in {getattr(node.func, "id", ""), getattr(node.func, "attr", "")}:
             node.func = self._called("replacing", node.func)
         return node
-
-    def _ends_early(self, node: ast.Call) -> bool:
-        """True for an `all` or `any` that may end before all is called that it may call, which may change things."""
-        calls = (inner for part in node.args for inner in ast.walk(part))
-        return getattr(node.func, "id", "") in {"all", "any"} and any(may_be_users(n, self.modules) for n in calls)
 
     def _noted(self, node: Any, *attribute: ast.expr, keywords: Sequence[ast.keyword] = ()) -> Any:
         """An attribute or element that is set, of an owner that is noted before."""

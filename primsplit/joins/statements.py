@@ -232,9 +232,10 @@ class _Reader(ast.NodeVisitor):
             self.visit(part)
 
     def visit_comprehension(self, node: ast.comprehension) -> None:
-        if not isinstance(node.target, ast.Name) or node.is_async:
-            raise Refused("it has a comprehension over several names")
-        self.found.inner.add(node.target.id)
+        names = [n for n in ast.walk(node.target) if not isinstance(n, ast.Tuple | ast.List | ast.expr_context)]
+        if not all(isinstance(name, ast.Name) for name in names) or node.is_async:
+            raise Refused("it has a comprehension that gives values to more than names")
+        self.found.inner.update(name.id for name in names if isinstance(name, ast.Name))
         for part in (node.iter, *node.ifs):
             self.visit(part)
 

@@ -108,9 +108,16 @@ def _are_alike(values: Sequence[Any]) -> bool:
 
 
 def _of_conditions(decides: bool, combined: np.ufunc) -> Function:
-    """`all` or `any`: one condition of all those that only the run knows. One that `decides` ends it, as in Python."""
+    """`all` or `any`: one condition of all those that only the run knows. One that `decides` ends it, as in Python.
+
+    Where that would be seen, nothing is taken behind a condition that may decide.
+    """
+    original = any if decides else all
 
     def call(values: Iterable[Any]) -> Any:
+        is_alone = sys.getrefcount(values) <= _HELD_ONCE
+        if not FUNCTIONS["may be gone through"](values, is_alone):
+            return original(values)
         unknown: list[Array] = []
         for value in values:
             if isinstance(value, Array) and value.known() is None:
@@ -120,6 +127,14 @@ def _of_conditions(decides: bool, combined: np.ufunc) -> Function:
         return Array(functools.reduce(combined, unknown).value, weak=True) if unknown else not decides
 
     return call
+
+
+def _references(value: Any) -> int:
+    return sys.getrefcount(value)
+
+
+_HELD_ONCE = Substitute(_references, _references)(object())
+"""How many references there are to what nothing but a call of a substitute holds."""
 
 
 def _is_instance(x: Any, kinds: Any) -> bool:
