@@ -118,6 +118,30 @@ def leaves_like(spec: TreeSpec, tree: Any) -> list[Any]:
     return found
 
 
+def leaves_with_zeros(spec: TreeSpec, tree: Any) -> list[Any]:
+    """One leaf for each of a structure as in `leaves_like`, where None stands for a leaf or for all of a container.
+
+    Raises ValueError or TypeError for a tree that has another structure.
+    """
+    try:
+        found = leaves_like(spec, tree)
+    except (ValueError, TypeError):
+        found = _around_none(spec, tree)
+    if not all(leaf is None or flatten(leaf)[1].is_leaf() for leaf in found):
+        raise ValueError("a container stands for a leaf")
+    return found
+
+
+def _around_none(spec: TreeSpec, tree: Any) -> list[Any]:
+    """The leaves of a tree that has None in the place of some container."""
+    if tree is None:
+        return [None] * spec.num_leaves
+    if spec.is_leaf() or spec.type is Parts:
+        return leaves_like(spec, tree)
+    parts = spec.one_level().flatten_up_to(tree)
+    return [leaf for child, part in zip(spec.children(), parts, strict=True) for leaf in _around_none(child, part)]
+
+
 def leaves_beside(spec: TreeSpec, tree: Any) -> list[Any]:
     """The leaves of a tree in the place of those of a structure, whose containers may be of other classes.
 

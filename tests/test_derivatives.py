@@ -314,6 +314,31 @@ def test_a_cotangent_that_is_not_there_is_zero() -> None:
     np.testing.assert_array_equal(pulled(None)[0], [0.0, 0.0])
 
 
+def test_none_is_zero_for_all_of_a_container_too() -> None:
+    """Also for one inside of others; of the other parts, each has its place by name."""
+    x = np.array([1.0, 2.0])
+
+    def nested(p: Any) -> Any:
+        return {"a": p["w"] * p["b"]["c"], "b": [np.sum(p["w"]), None, (np.sum(p["b"]["c"]),)]}
+
+    point = {"w": x, "b": {"c": x}}
+
+    def pulled_at(p: Any, cotangent: Any) -> Any:
+        return ps.vjp(nested, p)[1](cotangent)[0]
+
+    cotangent = {"a": x, "b": None}
+    for found in (pulled_at(point, cotangent), ps.trace(lambda p: pulled_at(p, cotangent), point)(point)):
+        np.testing.assert_array_equal(found["w"], [1.0, 4.0])
+    np.testing.assert_array_equal(pulled_at(point, {"a": None, "b": [2.0, None, None]})["w"], [2.0, 2.0])
+    tangent = {"w": x, "b": None}
+    np.testing.assert_array_equal(ps.jvp(nested, (point,), (tangent,))[1]["a"], [1.0, 4.0])
+    np.testing.assert_array_equal(ps.linearize(nested, point)[1](tangent)["a"], [1.0, 4.0])
+    product = ps.hvp(lambda p: np.sum(nested(p)["a"]))(point, tangent)
+    np.testing.assert_array_equal(product["b"]["c"], x)
+    with pytest.raises(SpecError, match="another structure"):
+        pulled_at(point, {"a": None})
+
+
 WRONG = [
     ("no vector", lambda: ps.hvp(square)(np.ones(2)), SpecError, "then the vector"),
     ("a shorter vector", lambda: ps.hvp(square)(np.ones(2), np.ones(3)), ShapeError, "tangent of a float64[2]"),

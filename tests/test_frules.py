@@ -101,6 +101,32 @@ BROKEN = [
 ]
 
 
+def test_none_is_zero_for_a_part_of_an_argument_or_result_in_a_rule() -> None:
+    @ps.primitive
+    def scaled(p: Any) -> Any:
+        return {"u": p["a"] * p["b"]["c"], "v": [p["a"]]}
+
+    @ps.rrule(scaled)
+    def scaled_rule(p: Any) -> Any:
+        def pullback(dy: Any) -> Any:
+            return ({"a": dy["u"] * p["b"]["c"] + dy["v"][0], "b": None},)
+
+        return scaled(p), pullback
+
+    @ps.frule(scaled)
+    def scaled_forward(p: Any) -> Any:
+        return scaled(p), lambda t: {"u": t["a"] * p["b"]["c"], "v": None}
+
+    x = np.array([1.0, 2.0])
+    point = {"a": x, "b": {"c": 3 * x}}
+    gradient = ps.grad(lambda p: np.sum(scaled(p)["u"] + scaled(p)["v"][0]))(point)
+    np.testing.assert_array_equal(gradient["a"], [4.0, 7.0])
+    np.testing.assert_array_equal(gradient["b"]["c"], [0.0, 0.0])
+    _, tangent = ps.jvp(scaled, (point,), (point,))
+    np.testing.assert_array_equal(tangent["u"], [3.0, 12.0])
+    np.testing.assert_array_equal(tangent["v"][0], [0.0, 0.0])
+
+
 @pytest.mark.parametrize(("rule", "told"), [b[1:] for b in BROKEN], ids=[b[0] for b in BROKEN])
 def test_a_forward_rule_that_breaks_its_contract_is_told(rule: Any, told: str) -> None:
     f = ps.primitive(lambda x: x * 1.0, name="broken")

@@ -189,14 +189,19 @@ def _argument_cotangents(argument: Any, cotangent: Any, name: str, pullback: Fun
     if cotangent is None:
         return [None] * sum(traced)
     found, found_spec = trees.in_parts(cotangent)
-    if trees.paths(found_spec) != trees.paths(spec):
+    try:
+        if trees.paths(found_spec) != trees.paths(spec):
+            found = trees.leaves_with_zeros(spec, cotangent)
+        if any(map(trees.is_complex, found)):
+            raise ValueError("a complex cotangent stands for that of a real array")
+    except (ValueError, TypeError):
         raise RuleError(
             f"the rule of {name} returned a cotangent of another structure than its argument",
             place=defined_at(pullback),
             because=(f"argument:  {trees.brief(spec)}", f"cotangent: {trees.brief(found_spec)}"),
-        )
+        ) from None
     try:
-        return [as_array(c) for c, t in zip(found, traced, strict=True) if t]
+        return [None if c is None else as_array(c) for c, t in zip(found, traced, strict=True) if t]
     except TraceError as error:
         raise RuleError(
             f"the rule of {name} returned a cotangent that is no array: {error.what}",
@@ -267,10 +272,9 @@ class FlatForward(Flat):
         if len(flat) == self.result_spec.num_leaves:
             return flat
         try:
-            parts = trees.leaves_like(self.result_spec, found)
+            return trees.leaves_with_zeros(self.result_spec, found)
         except (ValueError, TypeError):
             return flat
-        return parts if all(p is None or trees.flatten(p)[1].is_leaf() for p in parts) else flat
 
     def _nested(self, args: tuple[Any, ...], pairs: Iterator[tuple[Array, Array | None]]) -> Iterator[Any]:
         """One tangent an argument, in its structure: None where no leaf of it has one, else zeros where one has not."""

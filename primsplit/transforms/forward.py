@@ -162,17 +162,14 @@ def match_tangents(spec: trees.TreeSpec, leaves: Sequence[Any], tangents: tuple[
 
 
 def tangent_leaves(spec: trees.TreeSpec, tangents: tuple[Any, ...]) -> list[Any]:
-    """One tangent for each leaf of the primals; None where there is none, for a whole argument or a leaf of it."""
+    """One tangent for each leaf of the primals; None where there is none, for a whole argument or some part of it."""
     children = spec.children()
     if len(children) != len(tangents):
         raise SpecError(f"there are {len(tangents)} tangents for {len(children)} primals", place=tracing.user_place())
     found: list[Any] = []
     for position, (child, tangent) in enumerate(zip(children, tangents, strict=True)):
         try:
-            parts = [None] * child.num_leaves if tangent is None else trees.leaves_like(child, tangent)
-            if not all(p is None or trees.flatten(p)[1].is_leaf() for p in parts):
-                raise ValueError
-            found += parts
+            found += trees.leaves_with_zeros(child, tangent)
         except (ValueError, TypeError):
             raise SpecError(
                 f"the tangent of argument {position} has another structure than its primal",

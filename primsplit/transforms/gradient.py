@@ -264,20 +264,15 @@ def record_primal(primal: Block, captures: Sequence[Var], inputs: Sequence[Array
 
 def _cotangent_leaves(spec: trees.TreeSpec, cotangent: Any) -> list[Any]:
     """One cotangent for each leaf of the result; None where there is none. Raises SpecError for another structure."""
-    if cotangent is None:
-        return [None] * spec.num_leaves
-    given = trees.flatten(cotangent)[1]
     try:
-        parts = trees.leaves_like(spec, cotangent)
+        return trees.leaves_with_zeros(spec, cotangent)
     except (ValueError, TypeError):
-        parts = [()]
-    if all(p is None or trees.flatten(p)[1].is_leaf() for p in parts):
-        return parts
-    raise SpecError(
-        "the cotangent has another structure than the result",
-        place=tracing.user_place(),
-        because=(f"result:    {trees.brief(spec)}", f"cotangent: {trees.brief(given)}"),
-    )
+        given = trees.flatten(cotangent)[1]
+        raise SpecError(
+            "the cotangent has another structure than the result",
+            place=tracing.user_place(),
+            because=(f"result:    {trees.brief(spec)}", f"cotangent: {trees.brief(given)}"),
+        ) from None
 
 
 def _cotangent(given: Any, result: Value) -> Array:
