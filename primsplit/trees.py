@@ -136,10 +136,11 @@ def _around_none(spec: TreeSpec, tree: Any) -> list[Any]:
     """The leaves of a tree that has None in the place of some container."""
     if tree is None:
         return [None] * spec.num_leaves
-    if spec.is_leaf() or spec.type is Parts:
+    outer = spec.one_level()
+    if outer is None or spec.type is Parts:
         return leaves_like(spec, tree)
-    parts = spec.one_level().flatten_up_to(tree)
-    return [leaf for child, part in zip(spec.children(), parts, strict=True) for leaf in _around_none(child, part)]
+    pairs = zip(spec.children(), outer.flatten_up_to(tree), strict=True)
+    return [leaf for child, part in pairs for leaf in _around_none(child, part)]
 
 
 def leaves_beside(spec: TreeSpec, tree: Any) -> list[Any]:

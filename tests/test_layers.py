@@ -13,7 +13,15 @@ PACKAGE = Path(primsplit.__file__).parent
 
 LAYERS: list[list[str]] = [
     ["atomic_files", "carriers", "errors", "collector", "caching.counters"],
-    ["families", "caching.fingerprint", "caching.limited", "caching.noting", "caching.once", "caching.unchanged"],
+    [
+        "families",
+        "caching.fingerprint",
+        "caching.held",
+        "caching.limited",
+        "caching.noting",
+        "caching.once",
+        "caching.unchanged",
+    ],
     ["providers"],
     [
         "analysis",

@@ -10,10 +10,7 @@ Functions of libraries (the standard one, and what is installed beside it) count
 read. An object of primsplit that remembers earlier calls says in `depends_on` what its behaviour depends on.
 """
 
-import array
 import builtins
-import collections
-import contextvars
 import functools
 import hashlib
 import os
@@ -21,12 +18,12 @@ import re
 import sys
 import sysconfig
 import types
-import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from primsplit.caching.held import HOLDING, attributes, held_by, held_in
 from primsplit.caching.noting import is_note, only_noted
 from primsplit.caching.unchanged import Unchanged
 
@@ -34,6 +31,7 @@ DEPTH = 12
 """How deep objects are looked into; beyond, an object is what it is."""
 
 SCALARS = (bool, int, float, complex, str, bytes)
+VALUES = (*SCALARS, dict, list, tuple, set, frozenset, np.ndarray, *HOLDING)
 OPAQUE = frozenset({"numpy", "scipy", "primsplit", "ml_dtypes", "onnx", "onnxruntime", "onnx_ir", "optree"})
 TABLES = ("numpy.polynomial.", "scipy.interpolate.", "scipy.sparse.", "scipy.spatial.transform.", "scipy.stats._kde")
 """Where the classes of opaque libraries are whose objects hold numbers that people change."""
@@ -99,6 +97,15 @@ def _told(dtype: np.dtype[Any]) -> str:
     return dtype.name if dtype.isbuiltin == 2 else dtype.str
 
 
+def _scalar(value: Any) -> tuple[Any, Any]:
+    return type(value), repr(value) if isinstance(value, float | complex) else value
+
+
+def _is_derived(kind: type) -> bool:
+    """True for a class of the user's that derives from one of Python's, or from NumPy's arrays, that holds a value."""
+    return not is_library(kind.__module__) and issubclass(kind, VALUES)
+
+
 class _Reading:
     """One fingerprint. `seen` numbers the objects that were met, and keeps them alive meanwhile."""
 
@@ -112,8 +119,8 @@ class _Reading:
         value = meaning_otherwise.get(id(value), value)
         if isinstance(value, Same):
             return value
-        if value is None or isinstance(value, SCALARS):
-            return (type(value), repr(value) if isinstance(value, float | complex) else value)
+        if value is None or (isinstance(value, SCALARS) and not _is_derived(type(value))):
+            return _scalar(value)
         if isinstance(value, np.generic):
             if isinstance(value, np.void):
                 self.unchanged.give_up()
@@ -121,9 +128,23 @@ class _Reading:
         if id(value) in self.seen:
             return ("seen", self.seen[id(value)][0])
         self.seen[id(value)] = (len(self.seen), value)
+        content = self.content(value, depth)
+        return (content, *self.held(value, depth - 1)) if depth and _is_derived(type(value)) else content
+
+    def content(self, value: Any, depth: int) -> Any:
+        """What an object holds as one of the class of Python's or NumPy's that it is of."""
+        if isinstance(value, SCALARS):
+            return _scalar(value)
         if isinstance(value, np.ndarray):
             return self.array(value, depth)
         return Same(value) if depth == 0 else self.inside(value, depth - 1)
+
+    def held(self, value: Any, depth: int) -> tuple[Any, ...]:
+        """The class of an object, and its attributes."""
+        self.unchanged.attribute(value, "__class__")
+        self.unchanged.content(functools.partial(held_by, value))
+        held = attributes(value) or {}
+        return self.of(type(value), depth), tuple((n, self.of(v, depth)) for n, v in held.items())
 
     def each(self, values: Iterable[Any], depth: int) -> tuple[Any, ...]:
         return tuple(self.of(v, depth) for v in values)
@@ -169,14 +190,11 @@ class _Reading:
             is_alone = owner is None or isinstance(owner, types.ModuleType)
             return Same(value) if is_alone else ("bound", value.__name__, self.of(owner, depth))
         if isinstance(value, HOLDING):
-            self.unchanged.content(functools.partial(_held_in, value))
-            return (kind, self.each(_held_in(value), depth))
-        held = None if _is_opaque(kind) else _attributes(value)
-        if held is None or isinstance(value, types.ModuleType):
+            self.unchanged.content(functools.partial(held_in, value))
+            return (kind, self.each(held_in(value), depth))
+        if _is_opaque(kind) or attributes(value) is None or isinstance(value, types.ModuleType):
             return Same(value)
-        self.unchanged.attribute(value, "__class__")
-        self.unchanged.content(functools.partial(_held_by, value))
-        return ("instance", self.of(kind, depth), tuple((n, self.of(v, depth)) for n, v in held.items()))
+        return ("instance", *self.held(value, depth))
 
     def kind(self, value: type, depth: int) -> Any:
         """A class: the functions and values of one that is the user's."""
@@ -197,7 +215,8 @@ class _Reading:
         self.unchanged.content(functools.partial(map, _cell, function.__closure__ or ()))
         cells = {n: _cell(c) for n, c in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)}
         if is_library(function.__module__ or ""):
-            return ("library", function.__module__, Same(function.__code__), self.each(cells.values(), depth))
+            read = [os.environ] if ENVIRONMENT.intersection(function.__code__.co_names) else []
+            return ("library", function.__module__, Same(function.__code__), self.each([*cells.values(), *read], depth))
         names = _names(function.__code__)
         self.watch_globals(function, names)
         noted = only_noted(function.__code__) if self.skips_notes else frozenset()
@@ -232,7 +251,7 @@ class _Reading:
         if id(value) in self.seen or depth == 0:
             return Same(value)
         self.seen[id(value)] = (len(self.seen), value)
-        if value is os and not names.isdisjoint({"environ", "getenv"}):
+        if value is os and not names.isdisjoint(ENVIRONMENT):
             return (Same(value), self.of(os.environ, depth))
         if is_library(value.__name__):
             return Same(value)
@@ -254,25 +273,8 @@ class _Looking(_Reading):
         return super().array(value, depth) if value.dtype.hasobject else None
 
 
-HOLDING: tuple[type, ...] = (
-    collections.deque, types.MappingProxyType, type({}.keys()), type({}.values()), type({}.items()), bytearray,
-    memoryview, array.array, contextvars.ContextVar, weakref.ref,
-)  # fmt: skip
-"""Python's own objects without attributes that hold what may change."""
-
-
-def _held_in(value: Any) -> list[Any]:
-    """What such an object holds now."""
-    if isinstance(value, bytearray | memoryview | array.array):
-        return [bytes(value)]
-    if isinstance(value, types.MappingProxyType):
-        return [*value.keys(), *value.values()]
-    if isinstance(value, contextvars.ContextVar):
-        return [value.get(None)]
-    if isinstance(value, weakref.ref):
-        return [value()]
-    return list(value)
-
+ENVIRONMENT = frozenset({"environ", "environb", "expanduser", "expandvars", "getenv", "getenvb"})
+"""What reads the environment: names of `os`, and those that a library's function has in its code."""
 
 _DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 
@@ -295,37 +297,9 @@ def _unwrapped(value: Any) -> Any:
     return (value.fget, value.fset) if isinstance(value, property) else value
 
 
-def _attributes(value: Any) -> dict[str, Any] | None:
-    """The attributes that an object holds, in its dictionary and its slots; None where it has neither."""
-    held = getattr(value, "__dict__", None)
-    if held is None and not any(any(_slots(kind)) for kind in type(value).__mro__):
-        return None
-    return {**members(value), **(held or {})}
-
-
-def members(value: Any) -> dict[str, Any]:
-    """The attributes that an object holds in its slots."""
-    slots = [n for kind in type(value).__mro__ for n in _slots(kind)]
-    return {n: getattr(value, n) for n in slots if hasattr(value, n)}
-
-
-def _held_by(value: Any) -> list[Any]:
-    """The attributes of an object by name and value, as they are now."""
-    held = _attributes(value) or {}
-    return [*held, *held.values()]
-
-
 def _parts(value: Any) -> list[Any]:
     """What an object of primsplit says that it depends on, as they are now."""
     return [p.value if isinstance(p, Same) else p for p in value.depends_on()]
-
-
-def _slots(kind: type) -> Iterator[str]:
-    slots = vars(kind).get("__slots__", ())
-    for name in (slots,) if isinstance(slots, str) else slots:
-        if name not in {"__dict__", "__weakref__"}:
-            private = name.startswith("__") and not name.endswith("__")
-            yield f"_{kind.__name__.lstrip('_')}{name}" if private else name
 
 
 def _top(module: str) -> str:

@@ -14,7 +14,8 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import implements
-from primsplit.caching.fingerprint import containers_read, is_library, meaning_otherwise, members, package_of
+from primsplit.caching.fingerprint import containers_read, is_library, meaning_otherwise, package_of
+from primsplit.caching.held import members
 from primsplit.families import import_families
 from primsplit.numpy.second_run import is_again, running_again
 from primsplit.substitutes import polynomials

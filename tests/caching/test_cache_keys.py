@@ -3,12 +3,14 @@
 import array
 import collections
 import contextvars
+import ctypes
 import dataclasses
 import functools
 import os
 import types
 import weakref
 from collections.abc import Callable
+from os import environb, getenv
 from typing import Any
 
 import numpy as np
@@ -229,10 +231,60 @@ def held_without_attributes() -> list[tuple[str, Callable[[], float], Callable[[
         ("an expression", lambda: eval("NUMBERS['k']"), lambda: NUMBERS.update(k=5.0)),
         ("a variable by its name", lambda: vars(settings)["scale"], lambda: setattr(settings, "scale", 5.0)),
         ("the environment", lambda: float(os.environ["LEVEL"]), lambda: os.environ.update(LEVEL="5.0")),
+        ("getenv by its name", lambda: float(getenv("LEVEL", "")), lambda: os.environ.update(LEVEL="5.0")),
+        ("the environment's bytes", lambda: float(environb[b"LEVEL"]), lambda: os.environ.update(LEVEL="5.0")),
+        ("a text with it", lambda: float(os.path.expandvars("$LEVEL")), lambda: os.environ.update(LEVEL="5.0")),
     ]
 
 
-READ_OTHERWISE = held_without_attributes()
+class Point(ctypes.Structure):
+    _fields_ = (("level", ctypes.c_double),)
+
+
+def of_ctypes() -> list[tuple[str, Callable[[], float], Callable[[], Any]]]:
+    """The same for objects of ctypes."""
+    number, shown, numbers, point = (
+        ctypes.c_double(2.0),
+        ctypes.c_double(2.0),
+        (ctypes.c_double * 2)(2.0, 1.0),
+        Point(2.0),
+    )
+    pointer = ctypes.pointer(shown)
+    return [
+        ("a number of C's", lambda: number.value, lambda: setattr(number, "value", 5.0)),
+        ("what a pointer shows", lambda: pointer.contents.value, lambda: setattr(shown, "value", 5.0)),
+        ("an array of C's", lambda: numbers[0], lambda: numbers.__setitem__(0, 5.0)),
+        ("a structure of C's", lambda: point.level, lambda: setattr(point, "level", 5.0)),
+    ]
+
+
+class Levelled:
+    """Attributes and a method of what is a value of Python's or NumPy's besides."""
+
+    level = 2.0
+
+    def read(self) -> float:
+        return self.level * NUMBERS["k"] / 2.0
+
+
+def derived() -> list[tuple[str, Callable[[], float], Callable[[], Any]]]:
+    """The same for what a class of the user's adds to one of Python's."""
+    made: list[tuple[str, Callable[[], float], Callable[[], Any]]] = []
+    arguments: dict[type, tuple[Any, ...]] = {np.ndarray: ((1,),), array.array: ("d", [1.0]), float: (1.0,)}
+    for kind in (dict, list, tuple, set, float, collections.deque, np.ndarray, array.array):
+        for what in ("an attribute", "a class's attribute", "what a method reads"):
+            of = type(f"Levelled_{kind.__name__}", (Levelled, kind), {"__module__": __name__})
+            held = of(*arguments.get(kind, ()))
+            change = {
+                "an attribute": functools.partial(setattr, held, "level", 5.0),
+                "a class's attribute": functools.partial(setattr, of, "level", 5.0),
+                "what a method reads": functools.partial(NUMBERS.update, k=5.0),
+            }[what]
+            made.append((f"{what} of a {kind.__name__}", held.read, change))
+    return made
+
+
+READ_OTHERWISE = [*held_without_attributes(), *of_ctypes(), *derived()]
 
 
 @pytest.mark.parametrize(("read", "change"), [r[1:] for r in READ_OTHERWISE], ids=[r[0] for r in READ_OTHERWISE])
