@@ -40,7 +40,7 @@ def _answer(name: str, made: Derived, paths: Sequence[str], form: str, seconds: 
     joint = made if isinstance(made, Program) else made.joint()
     return {
         "function": name,
-        "form": form,
+        "form": form if len(paths) == 1 else "split",
         "files": [{"path": p, "bytes": os.path.getsize(p)} for p in paths],
         "inputs": [{"name": n, "type": str(t)} for n, t in zip(joint.inputs, joint.types, strict=True)],
         "outputs": [{"name": n, "type": str(r.type)} for n, r in zip(joint.outputs, joint.block.results, strict=True)],

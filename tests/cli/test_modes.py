@@ -66,6 +66,7 @@ def test_linearize_writes_a_pair_and_says_so(primsplit: Command, model: Command,
     done = primsplit("export", model(SOURCE), "--mode", "linearize", "--onnx", tmp_path / "out.onnx", "--json")
     answer = done.json
     assert [Path(f["path"]).name for f in answer["files"]] == ["out.forward.onnx", "out.linear.onnx"]
+    assert answer["form"] == "split"
     assert set(answer["operators"]) == {"forward", "tangent"}
 
 
