@@ -34,6 +34,7 @@ LAYERS: list[list[str]] = [
     ],  # their modules follow one by one
     ["dims"],
     ["ir"],
+    ["analysis.carries"],
     [
         "names",
         "analysis.orders",

@@ -1,8 +1,10 @@
 """Which values depend on others, and which are needed for others: each output of an If, Loop or Scan by itself."""
 
 import itertools
+import operator
 from collections.abc import Iterable, Sequence
 
+from primsplit.analysis.carries import lead_and_carries, settled
 from primsplit.ir import Block, Op, Value, Var, is_call, reads
 
 SHAPES = frozenset({"Shape", "Size"})
@@ -42,19 +44,18 @@ def needed(ops: Sequence[Op], wanted: Iterable[Value]) -> set[Var]:
 
 def _needed_by(op: Op, wanted: Sequence[bool]) -> set[Var]:
     """What the wanted outputs of an op need of what it reads, and all that they need inside of it."""
-    if op.kind == "Loop":
-        return _needed_turns(op, 2, len(op.inputs) - 2, wanted)
-    if op.kind == "Scan":
-        return _needed_turns(op, 0, len(op.inputs) - int(op.attributes["num_scan_inputs"]), wanted)
+    if op.kind in {"Loop", "Scan"}:
+        return _needed_turns(op, wanted)
     if op.kind != "If":
         return set(reads(op))
     sides = [needed(side.ops, itertools.compress(side.results, wanted)) for side in op.blocks()]
     return _vars(op.inputs).union(*sides)
 
 
-def _needed_turns(op: Op, lead: int, carries: int, wanted: Sequence[bool]) -> set[Var]:
+def _needed_turns(op: Op, wanted: Sequence[bool]) -> set[Var]:
     """The same of a loop: carries until one more turn needs no further one, then what these begin with and walk."""
     (body,) = op.blocks()
+    lead, carries = lead_and_carries(op)
     own = body.params[lead:]
     while True:
         inside = needed(body.ops, [*body.results[: lead // 2], *itertools.compress(body.results[lead // 2 :], wanted)])
@@ -79,27 +80,17 @@ def _outputs(op: Op, depends: set[Var], shapes: bool) -> list[Var]:
     if op.kind == "If" and op.inputs[0] not in depends:
         sides = [_inside(block, [], depends, shapes) for block in op.blocks()]
         return [v for i, v in enumerate(op.outputs) if any(results[i] for results in sides)]
-    if op.kind == "Loop" and not any(v in depends for v in op.inputs[:2]):
-        return _turns(op, 2, len(op.inputs) - 2, depends, shapes)
-    if op.kind == "Scan":
-        return _turns(op, 0, len(op.inputs) - int(op.attributes["num_scan_inputs"]), depends, shapes)
+    if op.kind == "Scan" or (op.kind == "Loop" and not any(v in depends for v in op.inputs[:2])):
+        return _turns(op, depends, shapes)
     return list(op.outputs)
 
 
-def _turns(op: Op, lead: int, carries: int, depends: set[Var], shapes: bool) -> list[Var]:
-    """The outputs of a loop: carries until one more turn adds nothing, then what is collected."""
+def _turns(op: Op, depends: set[Var], shapes: bool) -> list[Var]:
+    """The outputs of a loop that depend; all where it ends by what does."""
     (body,) = op.blocks()
     given = [v in depends for v in op.inputs]
-    carried, rows = given[lead : lead + carries], given[lead + carries :]
-    while True:
-        results = _inside(body, [*[False] * lead, *carried, *rows], depends, shapes)
-        if lead and results[0]:
-            return list(op.outputs)
-        results = results[lead // 2 :]
-        turned = [a or b for a, b in zip(carried, results[:carries], strict=True)]
-        if turned == carried:
-            return [v for v, d in zip(op.outputs, [*carried, *results[carries:]], strict=True) if d]
-        carried = turned
+    ends, found = settled(op, given, False, lambda params: _inside(body, params, depends, shapes), operator.or_)
+    return [v for v, d in zip(op.outputs, found, strict=True) if d or any(ends)]
 
 
 def _inside(block: Block, params: Sequence[bool], depends: set[Var], shapes: bool) -> list[bool]:

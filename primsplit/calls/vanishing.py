@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from primsplit.analysis.carries import lead_and_carries, settled
 from primsplit.analysis.dependence import SHAPES
 from primsplit.ir import Block, Const, Op, Value, Var, is_call, reads
 
@@ -58,22 +59,16 @@ def _walk(ops: Iterable[Op], known: dict[Var, Power]) -> None:
 
 
 def _turns(op: Op, known: dict[Var, Power]) -> list[Power]:
-    """The powers of a loop's carries, once a turn more makes them no other, and of what it collects."""
+    """The powers of a loop's outputs; of none where they tell when it ends."""
     (body,) = op.blocks()
-    lead = 2 if op.kind == "Loop" else 0
     given = [_power(v, known) for v in op.inputs]
-    count = len(given) - lead - (0 if lead else int(op.attributes["num_scan_inputs"]))
-    carried, rows = given[lead : lead + count], given[lead + count :]
-    while True:
-        params = dict(zip(body.params, [*[0.0] * lead, *carried, *rows], strict=True))
-        results = _inside(body, {**known, **params})
-        if not {*given[:lead], *results[: lead // 2]} <= {0.0, math.inf}:
-            return [None] * len(op.outputs)
-        results = results[lead // 2 :]
-        turned = list(map(_either, carried, results[:count]))
-        if turned == carried:
-            return [*carried, *results[count:]]
-        carried = turned
+
+    def step(params: Sequence[Power]) -> list[Power]:
+        return _inside(body, {**known, **dict(zip(body.params, params, strict=True))})
+
+    ends, found = settled(op, given, 0.0, step, _either)
+    lead, _ = lead_and_carries(op)
+    return found if {*given[:lead], *ends} <= {0.0, math.inf} else [None] * len(found)
 
 
 def _inside(block: Block, known: dict[Var, Power]) -> list[Power]:

@@ -4,11 +4,13 @@ Every value is one of three: it is zero, it is linear in the cotangents (and zer
 depend on them. An op that makes anything else of a linear value is named.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
 
+from primsplit.analysis.carries import lead_and_carries, settled
 from primsplit.ir import Block, Const, Op, Value, Var, reads
 
 Kind = Literal["zero", "linear", "free"]
@@ -66,52 +68,37 @@ def _inside(block: Block, params: Sequence[Kind], kinds: dict[Var, Kind]) -> lis
     return [_kind(result, here) for result in block.results]
 
 
-def _joined(op: Op, first: Sequence[Kind], second: Sequence[Kind]) -> list[Kind]:
-    """What values are that are now the one, now the other."""
-    found: list[Kind] = []
-    for pair in zip(first, second, strict=True):
-        if set(pair) == {"linear", "free"}:
-            raise NotLinear(f"{op.kind} gives now what is linear in the cotangent, now what does not depend on it")
-        found.append(pair[0] if pair[1] == "zero" else pair[1])
-    return found
+def _either(op: Op, one: Kind, other: Kind) -> Kind:
+    """What a value is that is now the one, now the other."""
+    if {one, other} == {"linear", "free"}:
+        raise NotLinear(f"{op.kind} gives now what is linear in the cotangent, now what does not depend on it")
+    return one if other == "zero" else other
 
 
 def _branches(op: Op, known: list[Kind], kinds: dict[Var, Kind]) -> list[Kind]:
     if known[0] == "linear":
         raise NotLinear("If decides by a cotangent")
     one, other = (_inside(block, [], kinds) for block in op.blocks())
-    return _joined(op, one, other)
+    return [_either(op, a, b) for a, b in zip(one, other, strict=True)]
 
 
-def _repeated(op: Op, lead: list[Kind], carried: list[Kind], rows: list[Kind], kinds: dict[Var, Kind]) -> list[Kind]:
-    """The carries of a loop, once they are what one more turn makes of them, and what it collects."""
-    (body,) = op.blocks()
-    while True:
-        results = _inside(body, [*lead, *carried, *rows], kinds)
-        told, results = results[: len(lead) // 2], results[len(lead) // 2 :]
-        if "linear" in told:
-            raise NotLinear(f"{op.kind} ends by a cotangent")
-        new = _joined(op, carried, results[: len(carried)])
-        if new == carried:
-            return results if not carried else [*new, *results[len(carried) :]]
-        carried = new
-
-
-def _loop(op: Op, known: list[Kind], kinds: dict[Var, Kind]) -> list[Kind]:
-    if "linear" in known[:2]:
+def _repeated(op: Op, known: list[Kind], kinds: dict[Var, Kind]) -> list[Kind]:
+    """The outputs of a loop."""
+    lead, _ = lead_and_carries(op)
+    if "linear" in known[:lead]:
         raise NotLinear("Loop counts by a cotangent")
-    return _repeated(op, ["free", "free"], known[2:], [], kinds)
-
-
-def _scan(op: Op, known: list[Kind], kinds: dict[Var, Kind]) -> list[Kind]:
-    count = len(known) - int(op.attributes["num_scan_inputs"])
-    return _repeated(op, [], known[:count], known[count:], kinds)
+    (body,) = op.blocks()
+    either = functools.partial(_either, op)
+    ends, found = settled(op, known, "free", lambda params: _inside(body, params, kinds), either)
+    if "linear" in ends:
+        raise NotLinear(f"{op.kind} ends by a cotangent")
+    return found
 
 
 _NESTED: dict[str, Callable[[Op, list[Kind], dict[Var, Kind]], list[Kind]]] = {
     "If": _branches,
-    "Loop": _loop,
-    "Scan": _scan,
+    "Loop": _repeated,
+    "Scan": _repeated,
 }
 
 
