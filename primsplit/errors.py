@@ -3,6 +3,7 @@
 import linecache
 import os
 import threading
+import warnings
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -180,3 +181,13 @@ class InterpretedNestWarning(UserWarning):
 
 class FrozenArrayWarning(UserWarning):
     """A large array from outside of the function became part of its program, and of every file of it."""
+
+
+_told: dict[str, dict[str | tuple[str, type[Warning], int], int]] = {}
+"""Python's registries of the warnings that it has shown, by file."""
+
+
+def warn_at(place: Place, told: str, category: type[Warning]) -> None:
+    """Warn at a user's line. Like any warning, the same one is shown once for a line unless a filter says otherwise."""
+    registry = _told.setdefault(place.filename, {})
+    warnings.warn_explicit(told, category, place.filename, place.line, registry=registry)

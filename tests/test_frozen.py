@@ -96,6 +96,28 @@ def test_a_large_array_is_reported_at_its_line(monkeypatch: pytest.MonkeyPatch) 
         ps.trace(frozen, ps.spec("float64", [3]))
 
 
+def test_the_large_arrays_of_a_line_are_reported_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_program, "LARGE", 24)
+
+    def looped(x):
+        for shift in (1.0, 2.0, 3.0):
+            x = x * (WEIGHTS + shift)
+        return x
+
+    with pytest.warns(FrozenArrayWarning, match="3 arrays of 72 B in all become part of the program") as caught:
+        ps.trace(looped, ps.spec("float64", [3]))
+    assert [warned.lineno for warned in caught] == [looped.__code__.co_firstlineno + 2]
+
+
+def test_the_same_report_is_shown_once_however_often_a_function_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_program, "LARGE", 24)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            ps.trace(frozen, ps.spec("float64", [3]))
+    assert [w.category for w in caught] == [FrozenArrayWarning]
+
+
 @pytest.mark.parametrize("options", [{"freeze": "warn"}, {"branches": "all"}])
 def test_an_option_that_there_is_not_is_refused(options) -> None:
     with pytest.raises(SpecError, match="is none of '"):

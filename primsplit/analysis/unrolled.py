@@ -1,10 +1,9 @@
 """Python loops that were recorded step by step: correct, but long to make and to load, so that they are reported."""
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable
 
-from primsplit.errors import Place, UnrolledLoopWarning
+from primsplit.errors import Place, UnrolledLoopWarning, warn_at
 from primsplit.ir import Block, Op
 
 REPEATED = 500
@@ -24,7 +23,7 @@ def report_unrolled(block: Block) -> None:
         f"this line recorded {kind} {times} times, in a program of {len(block.ops)} ops: a Python loop is recorded "
         "step by step. Write it with ps.scan or ps.fori_loop, which record one step for any number of them."
     )
-    warnings.warn_explicit(told, UnrolledLoopWarning, place.filename, place.line)
+    warn_at(place, told, UnrolledLoopWarning)
 
 
 def _most_repeated(block: Block) -> tuple[tuple[Place, str], int] | None:

@@ -1,6 +1,5 @@
 """A function recorded as a Program: on specs of its arguments, every way through its branches or one."""
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, Literal, NamedTuple, get_args
@@ -14,7 +13,7 @@ from primsplit.branching.users_errors import tell_caller
 from primsplit.caching.counters import Counters
 from primsplit.calls.recorded import StandIn, merged
 from primsplit.collector import paused
-from primsplit.errors import FrozenArrayWarning, PrimsplitError, SpecError
+from primsplit.errors import FrozenArrayWarning, Place, PrimsplitError, SpecError, warn_at
 from primsplit.frames import explored_keeping
 from primsplit.functionlike import require_function
 from primsplit.ir import Block, Const, Type, Var, same_data, walk
@@ -233,15 +232,21 @@ def _refuse_frozen(constants: Sequence[Const]) -> None:
 
 
 def _report_large(constants: Sequence[Const]) -> None:
-    """Warn, at the user's line, of arrays that make every file of the program large."""
+    """Warn, once for each of the user's lines, of arrays that make every file of the program large."""
+    found: dict[Place, list[tuple[int, Const]]] = {}
     for const in constants:
         size = const.type.nbytes()
         if const.place is not None and not const.is_param and isinstance(size, int) and size >= LARGE:
-            told = (
-                f"an array of {bytes_text(size)}, {const.type}, becomes part of the program, and of each file of it. "
-                "Pass it as an argument, or name it in the function with ps.param(array, name)."
-            )
-            warnings.warn_explicit(told, FrozenArrayWarning, const.place.filename, const.place.line)
+            found.setdefault(const.place.whole_line, []).append((size, const))
+    for place, rows in found.items():
+        size = bytes_text(sum(size for size, _ in rows))
+        one = f"an array of {size}, {rows[0][1].type}, becomes"
+        what = one if len(rows) == 1 else f"{len(rows)} arrays of {size} in all become"
+        told = (
+            f"{what} part of the program, and of each file of it. "
+            "Pass it as an argument, or name it in the function with ps.param(array, name)."
+        )
+        warn_at(place, told, FrozenArrayWarning)
 
 
 def check_option(name: str, given: object, known: Sequence[str]) -> None:
