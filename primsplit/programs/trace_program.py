@@ -239,9 +239,9 @@ def _report_large(constants: Sequence[Const]) -> None:
         if const.place is not None and not const.is_param and isinstance(size, int) and size >= LARGE:
             found.setdefault(const.place.whole_line, []).append((size, const))
     for place, rows in found.items():
-        size = bytes_text(sum(size for size, _ in rows))
-        one = f"an array of {size}, {rows[0][1].type}, becomes"
-        what = one if len(rows) == 1 else f"{len(rows)} arrays of {size} in all become"
+        total = bytes_text(sum(size for size, _ in rows))
+        one = f"an array of {total}, {rows[0][1].type}, becomes"
+        what = one if len(rows) == 1 else f"{len(rows)} arrays of {total} in all become"
         told = (
             f"{what} part of the program, and of each file of it. "
             "Pass it as an argument, or name it in the function with ps.param(array, name)."
