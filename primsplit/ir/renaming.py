@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from primsplit.dims import Dim, substitute
 from primsplit.errors import Place
-from primsplit.ir.blocks import Block, Op
+from primsplit.ir.blocks import Block, Op, free
 from primsplit.ir.values import Value, Var
 
 Renaming = dict[Var, Value]
@@ -44,8 +44,10 @@ def rename(
         outputs.append(chosen)
     attributes = op.attributes
     if op.blocks():
+        # Of all that is renamed, a block takes what it captures alone: a copy for each block would be quadratic.
+        captured = {v: renaming[v] for inner in op.blocks() for v in free(inner) if v in renaming}
         attributes = {
-            name: rename_block(value, renaming, sizes, place) if isinstance(value, Block) else value
+            name: rename_block(value, captured, sizes, place) if isinstance(value, Block) else value
             for name, value in attributes.items()
         }
     known = op.place is not None and op.place is not NOWHERE

@@ -196,7 +196,7 @@ def poly(seq_of_zeros: Any) -> Array:
     none = np.zeros(1, roots.dtype)
     count = roots.shape[0]
     if not isinstance(count, int):
-        return _from_zeros(roots)
+        return _from_zeros(reaching(roots, 0, 1))  # of none NumPy's answer is a number
     found = array_like(np.ones(1, roots.dtype))
     for i in range(count):
         found = op.Sub(op.Concat(found, none, axis=0), op.Concat(none, found * slab(roots, 0, i, i + 1), axis=0))

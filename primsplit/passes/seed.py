@@ -16,16 +16,12 @@ def with_unit_seeds(block: Block, seeds: Mapping[Var, int]) -> Block:
     renaming: Renaming = {s: Const(np.ones((), s.type.dtype)) for s in seeds if s.type.shape == ()}
     waiting = {s for s in seeds if s not in renaming}
     for op in block.ops:
-        read = reads(op) if waiting else ()
+        read = reads(op)
         for seed in [s for s in waiting if s in read]:
             renaming[seed] = _ones(seed, block.results[seeds[seed]], ops)
             waiting.discard(seed)
-        touched = any(isinstance(v, Var) and v in renaming for v in op.inputs) or any(op.blocks())
-        if touched:
-            renaming.update({v: v for v in op.outputs})
-            ops.append(rename(op, renaming))
-        else:
-            ops.append(op)
+        is_touched = any(v in renaming for v in read)
+        ops.append(rename(op, {**renaming, **{v: v for v in op.outputs}}) if is_touched else op)
     for seed in [s for s in waiting if s in block.results]:
         renaming[seed] = _ones(seed, block.results[seeds[seed]], ops)
     results = tuple(renamed(r, renaming) for r in block.results)

@@ -12,7 +12,7 @@ from primsplit.errors import ShapeError
 from primsplit.lifting import Held, array_like
 from primsplit.numpy.creation import arange, zeros
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.scipy.operands import of_length
+from primsplit.scipy.operands import of_at_least, of_length
 
 __all__ = ["Assembled", "assembled", "dense", "is_sparse", "of_diagonals"]
 
@@ -207,6 +207,7 @@ def of_diagonals(is_matrix: bool) -> Callable[..., Assembled]:
         rows, columns = (size, size) if shape is None else shape
         total: Any = zeros((rows, columns), np.result_type(*lines) if dtype is None else dtype)
         for line, k in zip(lines, places, strict=True):
+            total = of_at_least(of_at_least(total, max(-k, 0), 0), max(k, 0), 1)  # else SciPy says: out of bounds
             count = dims.maximum(0, dims.minimum(rows + min(k, 0), columns - max(k, 0)))
             along = arange(count)
             np.add.at(total, (along - min(k, 0), along + max(k, 0)), expand_to(line[:count], (count,)))

@@ -18,6 +18,7 @@ from primsplit.lifting import array_like
 from primsplit.numpy.products import matrix_product
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.scipy.operands import not_empty
 
 __all__ = ["dgemm", "dgemv", "sgemm", "sgemv"]
 
@@ -64,7 +65,8 @@ def _gemv(dtype: npt.DTypeLike, name: str) -> Callable[..., Any]:
     ) -> Any:
         """`alpha op(a) x + beta y`; with a beta of 0, `y` is not read, whatever is in it. See `dgemm`.
 
-        Raises UnsupportedFunction for offsets and strides, which slices say.
+        Raises UnsupportedFunction for offsets and strides, which slices say. A matrix without elements is refused, as
+        by BLAS.
         """
         if (offx, incx, offy, incy) != (0, 1, 0, 1):
             raise UnsupportedFunction(
@@ -72,7 +74,7 @@ def _gemv(dtype: npt.DTypeLike, name: str) -> Callable[..., Any]:
                 place=tracing.user_place(),
                 cure="Give it slices: x[offx::incx].",
             )
-        matrix = _matrix(a, dtype, "a", name, transposed=bool(trans))
+        matrix = not_empty(_matrix(a, dtype, "a", name, transposed=bool(trans)))
         vector = cast_to(array_like(x), dtype)
         if len(vector.shape) != 1:
             raise ShapeError(f"{name} takes a vector as x, not {vector.type}", place=tracing.user_place())

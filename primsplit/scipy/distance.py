@@ -18,7 +18,7 @@ from primsplit.numpy.axes import size_as
 from primsplit.numpy.diagonals import triu_indices
 from primsplit.numpy.statistics import safe_root
 from primsplit.ops import op
-from primsplit.scipy.operands import double, of_at_least, of_length
+from primsplit.scipy.operands import double, not_empty, number_of, of_at_least, of_length
 
 __all__ = [
     "braycurtis",
@@ -217,13 +217,22 @@ def _metric(metric: Any, out: Any, options: dict[str, Any], rows: list[Any]) -> 
     if "w" in given:
         given["w"] = of_length(double(given["w"]), rows[0].shape[1])
     if name == "seuclidean" and "V" not in given:
-        given["V"] = np.var(np.concatenate(rows), axis=0, ddof=1)
+        given["V"] = _variance(np.concatenate(rows))
     if name == "mahalanobis" and "VI" not in given:
         every = of_at_least(np.concatenate(rows), rows[0].shape[1] + 1, 0)
         given["VI"] = np.linalg.inv(np.atleast_2d(np.cov(every.T))).T
     if name == "jensenshannon":
-        given["axis"] = -1
+        # Of no shares SciPy's compiled code says that they are infinitely far apart: such a run fails.
+        return lambda u, v: jensenshannon(not_empty(u, [-1]), v, axis=-1, **given)
     return lambda u, v: METRICS[name](u, v, **given)
+
+
+def _variance(rows: Any) -> Any:
+    """The variance of each column; NaN of one row, whose derivatives are 0: there is no other row to be apart from."""
+    centred = rows - np.mean(rows, axis=0)
+    degrees = number_of(rows.shape[0]) - 1.0
+    found = np.sum(centred * centred, axis=0) / np.maximum(degrees, 1.0)
+    return np.where(degrees > 0.0, found, np.nan)
 
 
 def _rows(x: Any) -> Any:

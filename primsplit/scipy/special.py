@@ -15,7 +15,7 @@ from primsplit.numpy.reductions import extremum, is_half
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.ops import op
 from primsplit.scipy.counts import comb, factorial, lambertw, perm, polygamma
-from primsplit.scipy.operands import floating
+from primsplit.scipy.operands import floating, not_empty
 from primsplit.scipy.spherical import sph_harm_y, spherical_in, spherical_jn, spherical_kn, spherical_yn
 
 __all__ = [
@@ -107,13 +107,13 @@ def _log_sum_exp_rule(a: Array, *, axes: tuple[int, ...]) -> tuple[Any, Callable
 
 
 def softmax(x: Any, axis: Axis = None) -> Any:
-    """exp(x) / sum(exp(x)) along the axes."""
+    """exp(x) / sum(exp(x)) along the axes; of nothing a run fails, as SciPy does."""
     if holds_complex(x):
         return _shares(x, axis)[0]
     if _is_narrow(x):
         return _as_exponentials(softmax(floating(x), axis), x)
-    x = floating(x)
-    axes = _axes(x, axis)
+    axes = _axes(x := floating(x), axis)
+    x = not_empty(x, axes)
     if isinstance(x, Array) and len(axes) == 1:
         return op.Softmax(x, axis=axes[0])
     return np.exp(log_softmax(x, axis))
@@ -132,8 +132,8 @@ def _as_exponentials(found: Any, x: Any) -> Any:
 
 def _shares(x: Any, axis: Axis) -> tuple[Any, Any]:
     """exp(z) / sum(exp(z)), and its logarithm beside the largest element, for one axis or all of them."""
-    given: Any = operand(x)
-    axes = _axes(given, axis)
+    axes = _axes(operand(x), axis)
+    given: Any = not_empty(operand(x), axes)
     if len(axes) not in {1, given.ndim}:
         raise refused("scipy.special.softmax over some of several axes", "Reshape them to one.")
     largest = np.max(given, axis=None if len(axes) == given.ndim else axes[0], keepdims=True)
@@ -149,8 +149,8 @@ def log_softmax(x: Any, axis: Axis = None) -> Any:
         return _shares(x, axis)[1]
     if _is_narrow(x):
         return _as_exponentials(log_softmax(floating(x), axis), x)
-    x = floating(x)
-    axes = _axes(x, axis)
+    axes = _axes(x := floating(x), axis)
+    x = not_empty(x, axes)
     if isinstance(x, Array) and len(axes) == 1:
         return op.LogSoftmax(x, axis=axes[0])
     return x - _log_sum_exp(x, axes=axes)

@@ -15,7 +15,7 @@ from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.frequencies import fftfreq, rfftfreq
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.scipy.operands import number_of, of_at_least
+from primsplit.scipy.operands import not_empty, number_of, of_at_least
 from primsplit.scipy.signatures import as_scipys
 from primsplit.scipy.whole_signals import detrend, signal_of
 from primsplit.scipy.windows import has_window, window_of
@@ -162,10 +162,16 @@ def _averaged_power(
     given = signal_of(x)
     if _is_empty(given):
         return given.real, given.real
-    rows = np.moveaxis(given, axis, -1)
+    rows = _rows_of(given, axis)
     cut = _cut(rows, segments)
     found = _power(_transformed(rows, cut)) * _weights(cut, fs, scaling, rows)
     return cut.frequencies(fs), np.moveaxis(_averaged(found, average), -1, axis)
+
+
+def _rows_of(signal: Any, axis: int) -> Any:
+    """The signal with its samples last. Of none SciPy's answer has other sizes, so that such a run fails."""
+    rows = np.moveaxis(signal, axis, -1)
+    return not_empty(rows, range(rows.ndim - 1))
 
 
 def _is_empty(x: Any) -> bool:
@@ -196,7 +202,7 @@ def csd(x: Any, y: Any, fs: Any, segments: Segments, scaling: str, axis: int, av
 
 
 def _common_power(x: Any, y: Any, fs: Any, segments: Segments, scaling: str, axis: int, average: str) -> Any:
-    first, second = (np.moveaxis(signal_of(v), axis, -1) for v in (x, y))
+    first, second = (_rows_of(signal_of(v), axis) for v in (x, y))
     if not dims.same(first.shape[-1], second.shape[-1]):
         count = dims.maximum(first.shape[-1], second.shape[-1])
         first, second = (_widened(of_at_least(v, 1), 0, count - v.shape[-1]) for v in (first, second))
@@ -224,7 +230,7 @@ def periodogram(x: Any, fs: Any, segments: Segments, scaling: str, axis: int) ->
     given = signal_of(x)
     if _is_empty(given):
         return given.real, given.real
-    signal = np.moveaxis(given, axis, -1)
+    signal = _rows_of(given, axis)
     window, count = "boxcar" if segments.window is None else segments.window, segments.nfft
     if isinstance(signal.shape[-1], Size) and has_window(window):
         signal = signal if count is None else of_at_least(signal, 1)[..., :count]
@@ -258,7 +264,7 @@ def _of_any_length(x: Any, fs: Any, segments: Segments, scaling: str) -> tuple[A
 @as_scipys("scipy.signal", Segments)
 def spectrogram(x: Any, fs: Any, segments: Segments, scaling: str, axis: int, mode: str) -> Any:
     """Frequencies, times, and the spectrum of each segment: its power, or what `mode` says of its numbers."""
-    rows = np.moveaxis(signal_of(x), axis, -1)
+    rows = _rows_of(signal_of(x), axis)
     cut = _cut(rows, segments)
     cut = cut._replace(overlap=dims.floor_divide(cut.length, 8) if segments.noverlap is None else cut.overlap)
     if mode == "psd":
@@ -297,7 +303,7 @@ def _in_place(found: Any, axis: int) -> Any:
 @as_scipys("scipy.signal", Segments)
 def stft(x: Any, fs: Any, segments: Segments, boundary: str | None, padded: bool, axis: int, scaling: str) -> Any:
     """Frequencies, times, and the transform of each segment of a signal that is continued at its ends."""
-    rows = np.moveaxis(signal_of(x), axis, -1)
+    rows = _rows_of(signal_of(x), axis)
     cut = _cut(rows, segments)
     if boundary is not None:
         rows = _continued(_at_least(rows, cut.length), dims.floor_divide(cut.length, 2), boundary)

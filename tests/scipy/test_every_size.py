@@ -9,10 +9,13 @@ import scipy.linalg
 import scipy.ndimage
 import scipy.optimize
 import scipy.signal
+import scipy.sparse
 import scipy.spatial
+import scipy.special
 import scipy.stats
 from scipy.spatial.transform import Rotation, Slerp
 
+import primsplit as ps
 from tests.every_size import check_every_size
 from tests.versions import is_since
 
@@ -225,7 +228,19 @@ SPECTRA: dict[str, Row] = {
     "welch, the median": (lambda x: SIGNAL.welch(x, nperseg=2, average="median")[1], "N", (2, 3, 5, 6)),
 }
 
-ROWS: dict[str, Row] = FILTERS | SPLINES | IMAGES | SAMPLES | SPECTRA
+NOTHING: dict[str, Row] = {
+    "softmax": (lambda x: scipy.special.softmax(x, axis=0), "N M"),
+    "softmax of all": (scipy.special.softmax, "N M"),
+    "log_softmax": (lambda x: scipy.special.log_softmax(x, axis=1), "N M"),
+    "softmax of complex numbers": (lambda z: scipy.special.softmax(z, axis=0).real, "complex N"),
+    "logsumexp": (scipy.special.logsumexp, "N"),
+    "newton": (lambda x: OPTIMIZE.newton(lambda t: t**3 - 2.0, x), "positive N"),
+    "diags": (lambda x, y: scipy.sparse.diags([x, y], [0, 1], (len(x), len(x))) @ np.ones(len(x)), "N", "1"),
+    "cdist, seuclidean": (lambda x, y: DISTANCE.cdist(x, y, "seuclidean"), "N 2", "1 2", (0, 2, 4)),
+    "pdist, seuclidean": (lambda x: DISTANCE.pdist(x, "seuclidean"), "N 2", (1, 4)),
+}
+
+ROWS: dict[str, Row] = FILTERS | SPLINES | IMAGES | SAMPLES | SPECTRA | NOTHING
 OTHERWISE_SINCE_1_18 = frozenset({"lfilter_zi", "linregress", "linregress of one value"})
 """What SciPy 1.18 answers for one coefficient or one point, which it refused before, and says of two points."""
 
@@ -238,3 +253,24 @@ def test_a_function_is_scipys_at_every_size(name: str) -> None:
     function, *told = ROWS[name]
     sizes = {"sizes": told.pop()} if isinstance(told[-1], tuple) else {}
     check_every_size(function, *told, **sizes)
+
+
+OTHERWISE_OF_NOTHING: dict[str, Row] = {
+    "welch": (lambda x: SIGNAL.welch(x, nperseg=4)[1], (0, 8)),
+    "stft": (lambda x: abs(SIGNAL.stft(x, nperseg=4)[2]), (0, 8)),
+    "csd": (lambda x: abs(SIGNAL.csd(x, x + 1, nperseg=4)[1]), (0, 8)),
+    "spectrogram": (lambda x: SIGNAL.spectrogram(x, nperseg=4)[2], (0, 8)),
+    "jensenshannon": (lambda x: DISTANCE.cdist(x, x, "jensenshannon"), (2, 0)),
+    "gemv": (lambda x: scipy.linalg.blas.dgemv(2.0, x, x[0]), (2, 0)),
+    "gemv, transposed": (lambda x: scipy.linalg.blas.dgemv(2.0, x, x[:, 0], trans=1), (0, 2)),
+    "poly": (lambda x: np.poly(x.reshape(-1)), (0, 1)),
+}
+"""Functions whose answer for nothing is refused, infinite, or has other sizes than for something."""
+
+
+@pytest.mark.parametrize("name", OTHERWISE_OF_NOTHING)
+def test_a_run_fails_where_scipy_answers_otherwise_for_nothing(name: str) -> None:
+    function, shape = OTHERWISE_OF_NOTHING[name]
+    program = ps.trace(function, ps.spec("float64", ["N", "M" if shape[1] == 0 else shape[1]]))
+    with pytest.raises(ps.PrimsplitError):
+        program(np.zeros(shape))

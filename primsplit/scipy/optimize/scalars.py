@@ -14,7 +14,7 @@ from primsplit.ir import Type
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
-from primsplit.scipy.operands import with_args
+from primsplit.scipy.operands import not_empty, with_args
 from primsplit.scipy.optimize.brackets import Stop, brent
 from primsplit.scipy.optimize.brackets import bisect as halves
 from primsplit.scipy.optimize.brackets import ridder as ridders
@@ -102,7 +102,7 @@ def newton(
 
     Of an array x0, each element of the function depends on that element of x alone.
     """
-    start = stop_gradient(cast_to(array_like(x0), np.float64))
+    start = not_empty(stop_gradient(cast_to(array_like(x0), np.float64)))
     argument = StandIn(start.type, scalar=start.shape == ())
     functions = [recorded(with_args(f, tuple(args)), argument) for f in (func, fprime, fprime2) if f is not None]
     if fprime is None:

@@ -63,7 +63,7 @@ def null_space(spread: Any) -> tuple[Any, Any]:
 
 
 def squeezed(found: Any) -> Any:
-    """Without axes of one element, which SciPy drops."""
+    """Without axes that are known to have one element, which SciPy drops; one that has it in a run stays."""
     return np.squeeze(found, tuple(i for i, d in enumerate(found.shape) if isinstance(d, int) and d == 1))
 
 

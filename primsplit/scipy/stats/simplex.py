@@ -9,6 +9,7 @@ from primsplit.broadcasting import expand_to
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.scipy.operands import not_empty, of_at_least, of_length, traced_double
+from primsplit.scipy.stats.multivariate import squeezed
 
 
 def _log_beta(alpha: Any) -> Any:
@@ -33,7 +34,7 @@ class Dirichlet:
             rest = 1 - np.sum(shares, axis=0, keepdims=True)
             shares = np.concatenate([shares, expand_to(rest, (missing, *shares.shape[1:]))])
         powers = weights.reshape((-1, *(1,) * (shares.ndim - 1)))
-        return np.sum(ELEMENTWISE["xlogy"](powers - 1, shares), axis=0) - _log_beta(weights)
+        return squeezed(np.sum(ELEMENTWISE["xlogy"](powers - 1, shares), axis=0) - _log_beta(weights))
 
     def pdf(self, x: Any, alpha: Any) -> Any:
         """The density."""
