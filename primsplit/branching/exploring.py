@@ -181,6 +181,8 @@ def _explored(run: Run, before: tracing.Snapshot, *, is_again: bool = False) -> 
     try:
         if failure is not None:
             raise failure
+        if joining.goes_on:
+            exploration.check_end()
         exploration.follow(MOST)
     except Endless as error:
         if joining.asked_for_number is not None:
@@ -215,6 +217,11 @@ class _Exploration:
             unknown = [i for i, d in enumerate(path.taken) if i >= len(path.answers) and not d.settled]
             self.pending += [(*answers[:i], False) for i in unknown]
             check_number(self.paths, len(self.pending))
+
+    def check_end(self) -> None:
+        """Raise Endless where the path on which no condition holds has no end: all that leave a loop are too many."""
+        tracing.current().restore(self.before)
+        _follow(Path((), __file__, default=False), self.run)
 
     def _takes_long(self) -> bool:
         count, ops = COSTLY
@@ -257,6 +264,8 @@ class _Joining:
         """The files whose functions note what they set, also where nothing was asked."""
         self.growing: set[tuple[str, int]] = set()
         """Where a list has another length after one side."""
+        self.goes_on = False
+        """Whether a loop may have no end."""
         self.asked_for_number: PrimsplitError | None = None
         """The error of a run with joins that substitutes may do without."""
 
@@ -304,13 +313,14 @@ class _Joining:
 
     def _joins(self) -> Any:
         """What lets the branches be joined; None where none may be."""
-        return FUNCTIONS["joins"](self.asked, self.left_out.keys(), self.noting, self.growing, self.refused)
+        return FUNCTIONS["joins"](self.run, self.asked, self.left_out.keys(), self.noting, self.growing, self.refused)
 
     def _learns(self, error: NotJoined) -> bool:
         """Let functions of other files note what they set, or lists grow, or else leave the branch out.
 
         False where it was left out before.
         """
+        self.goes_on = self.goes_on or error.goes_on
         if not self.noting.issuperset(error.to_note):
             self.noting |= error.to_note
         elif error.grows and error.at not in self.growing:

@@ -41,12 +41,21 @@ class Endless(ConcretizationError):
 class NotJoined(TraceError):
     """A branch at a line of a file cannot be recorded as one If, and why.
 
-    It may be where the functions of some files note what they set, or where the lists of its function may grow.
+    It may be where the functions of some files note what they set, or where the lists of its function may grow. A loop
+    that `goes_on` may have no end.
     """
 
-    def __init__(self, at: tuple[str, int], why: str, to_note: Set[str] = frozenset(), *, grows: bool = False) -> None:
+    def __init__(
+        self,
+        at: tuple[str, int],
+        why: str,
+        to_note: Set[str] = frozenset(),
+        *,
+        grows: bool = False,
+        goes_on: bool = False,
+    ) -> None:
         super().__init__(why)
-        self.at, self.to_note, self.grows = at, to_note, grows
+        self.at, self.to_note, self.grows, self.goes_on = at, to_note, grows, goes_on
 
 
 class Decision(NamedTuple):
@@ -64,10 +73,11 @@ class Decision(NamedTuple):
 
 @dataclass
 class Path:
-    """One way through the function: the answers given to its conditions, and what it recorded."""
+    """One way through the function: the answers given to its conditions, then `default`, and what it recorded."""
 
     answers: tuple[bool, ...]
     caller: str = ""
+    default: bool = True
     taken: list[Decision] = field(default_factory=list)
     ops: list[Op] = field(default_factory=list)
     results: list[Array] = field(default_factory=list)
@@ -95,7 +105,8 @@ class Path:
         ways = {True, False} if told is None else set(told.values())
         if sum(not d.settled for d in self.taken) >= DEEPEST or index >= MOST:
             raise endless(place, f"one path asks more than {MOST if index >= MOST else DEEPEST} conditions")
-        outcome = self.answers[index] if index < len(self.answers) else True in ways
+        otherwise = self.default if len(ways) > 1 else True in ways
+        outcome = self.answers[index] if index < len(self.answers) else otherwise
         _go(told, outcome)
         self.taken.append(Decision(len(recorded), condition, outcome, place, settled=len(ways) == 1))
         self.known[key] = outcome

@@ -19,8 +19,8 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.branching.paths import NotJoined, Path
-from primsplit.handles.concretization import numpys_class
 from primsplit.ir import Value
+from primsplit.joins.identity import IDENTITIES, identified
 from primsplit.ops import op
 from primsplit.tracing.stack import levels
 
@@ -85,8 +85,6 @@ class _Sides(threading.local):
     def __init__(self) -> None:
         self.facts: list[Facts] = []
         self.told: dict[Value, tuple[Facts, Facts]] = {}
-        self.joined: dict[int, tuple[Any, tuple[str, int], bool]] = {}
-        """The values that joined statements gave: which one, and whether its sides gave several classes of them."""
 
     def known(self) -> Iterator[Facts]:
         """What holds where something is recorded now: in the sides, and on the paths that branches have taken."""
@@ -103,12 +101,12 @@ _sides = _Sides()
 @contextmanager
 def no_facts() -> Iterator[None]:
     """Inside, what earlier functions asked is not known."""
-    before = _sides.facts, _sides.told, _sides.joined
-    _sides.facts, _sides.told, _sides.joined = [], {}, {}
+    before = _sides.facts, _sides.told
+    _sides.facts, _sides.told = [], {}
     try:
         yield
     finally:
-        _sides.facts, _sides.told, _sides.joined = before
+        _sides.facts, _sides.told = before
 
 
 @contextmanager
@@ -147,8 +145,7 @@ def truth(value: Any) -> Any:
 
 
 _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "Is": operator.is_,
-    "IsNot": operator.is_not,
+    **IDENTITIES,
     "Eq": operator.eq,
     "NotEq": operator.ne,
     "In": lambda a, b: a in b,
@@ -168,10 +165,10 @@ def compared(kind: str, left: Any, right: Any) -> Any:
         if type(left) is Either:
             return _both_asked(left, right, compare)
         return _asked(right, lambda thing: compare(left, thing), is_told=may_be_told(left))
-    return _identified(kind, left, right) if kind in _OF_IDENTITY else compare(left, right)
+    return identified(kind, left, right) if kind in IDENTITIES else compare(left, right)
 
 
-_OF_MEMBERS, _OF_IDENTITY = frozenset({"In", "NotIn"}), frozenset({"Is", "IsNot"})
+_OF_MEMBERS = frozenset({"In", "NotIn"})
 
 
 def _is_plain(value: Any) -> bool:
@@ -214,42 +211,3 @@ def _both_asked(left: Either, right: Either, holds: Callable[[Any, Any], bool]) 
 
 _AN_ARRAY = object()
 """Stands for what an If gives, which is neither None nor a text."""
-
-
-def note_joined(value: Any, made: Sequence[Any], at: tuple[str, int]) -> None:
-    """Remember that the statement at a place gave a value, one of those that the runs of its sides made."""
-    if value is not None:
-        _sides.joined[id(value)] = value, at, len({*map(_class_of, made)}) > 1
-
-
-def _class_of(value: Any) -> type:
-    return numpys_class(value) if type(value) is Array else type(value)
-
-
-def _identified(kind: str, left: Any, right: Any) -> Any:
-    """`a is b` of what may be arrays: one that an If gave is another object than what it was given."""
-    arrays = [v for v in (left, right) if type(v) is Array or _given_by(v) is not None]
-    if not arrays or left is right:
-        return _COMPARISONS[kind](left, right)
-    truth = next((v for v in (left, right) if type(v) is bool), None)
-    given = [found for a in arrays if (found := _given_by(a)) is not None]
-    is_pythons = all(type(v) is Array and _class_of(v) is bool for v in arrays)
-    if truth is not None and is_pythons and not any(is_several for _, is_several in given):
-        return arrays[0] if truth is (kind == "Is") else op.Not(arrays[0])
-    if given and (len(arrays) > 1 or truth is not None):
-        raise NotJoined(given[0][0], "what it gives a name is compared with `is`")
-    return _COMPARISONS[kind](left, right)
-
-
-def _given_by(value: Any) -> tuple[tuple[str, int], bool] | None:
-    """The statement that gave a value, and whether its sides gave several classes; None for one of no join."""
-    found = _sides.joined.get(id(value))
-    return None if found is None else found[1:]
-
-
-def classified(value: Any) -> Any:
-    """A value whose class is asked for. Raises NotJoined where it is not the same on both sides."""
-    given = _given_by(value)
-    if given is not None and given[1]:
-        raise NotJoined(given[0], "the class of what it gives a name is asked for")
-    return value

@@ -100,16 +100,21 @@ class Rewriting:
             written = spare.pop() if spare else None
         self.written = written or _write(*self.asked)
         self.helper, self.joins = self.written.helper, self.written.joins
-        self.codes: list[tuple[types.FunctionType, types.CodeType]] = []
-        for function in _functions_in(filename) if self.written.after else ():
-            key = (function.__code__.co_qualname, function.__code__.co_firstlineno)
-            old, new = self.written.before.get(key), self.written.after.get(key)
-            if old is None or new is None or new == old or original(function) != old:
-                continue
-            if new.co_freevars == old.co_freevars:
-                self.codes.append((function, new))
+        found = _functions_in(filename) if self.written.after else ()
+        codes = ((function, self._code_of(function)) for function in found)
+        self.served = {function: code for function, code in codes if code is not None}
+        """The functions that were found in the file, each with its new code, or its own where nothing of it changes."""
+        self.codes = [(function, code) for function, code in self.served.items() if code != original(function)]
         if not self.codes:
             self.done()
+
+    def _code_of(self, function: types.FunctionType) -> types.CodeType | None:
+        """The code that a function is to have; None for one that is not as the file has it."""
+        key = (function.__code__.co_qualname, function.__code__.co_firstlineno)
+        old, new = self.written.before.get(key), self.written.after.get(key)
+        if old is None or new is None or original(function) != old:
+            return None
+        return new if new.co_freevars == old.co_freevars else None
 
     def done(self) -> None:
         """Let another run have what was written."""

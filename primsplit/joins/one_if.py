@@ -16,9 +16,10 @@ from primsplit.control.branching import choose
 from primsplit.errors import DtypeError, PrimsplitError, TraceError
 from primsplit.handles.views import Choice
 from primsplit.ir import walk
-from primsplit.joins.either import holding, may_be_told, note_joined
+from primsplit.joins.either import holding, may_be_told
 from primsplit.joins.harmless import UNKNOWN, Callers, files_to_note, is_harmless, meaning, what_does_more
 from primsplit.joins.holders import bases_of, hides, is_numpys, is_shown_whole, reached, roots_of, seen, shows_memory
+from primsplit.joins.identity import note_joined
 from primsplit.joins.journal import Journal, content, journal
 from primsplit.joins.kinds import Kinds
 from primsplit.joins.missing import NotAssigned, is_missing

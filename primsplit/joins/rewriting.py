@@ -20,8 +20,10 @@ from typing import Any
 
 from primsplit.joins.caught import without_raising
 from primsplit.joins.exits import Steps, with_steps
+from primsplit.joins.identity import TELLING
 from primsplit.joins.lists import with_growing
 from primsplit.joins.ordering import ORDERING
+from primsplit.joins.patterns import without_matches
 from primsplit.joins.plainer import (
     RESULT,
     as_choice,
@@ -94,6 +96,7 @@ class Writer(Reads):
         return self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        without_matches(node, self.helper)
         grows = not self.growing.isdisjoint(range(node.lineno, (node.end_lineno or node.lineno) + 1))
         alone = stored(node) - names_of_others(node) - {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
         self.asked |= with_growing(node, alone, self.helper, self._asks, grows=grows)
@@ -231,6 +234,8 @@ class Writer(Reads):
         self.joined -= join is not None
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
+        if node.attr == "__class__" and isinstance(node.ctx, ast.Load):
+            return self._called("class_of", node, ast.Name("type", ast.Load()), self.visit(node.value))
         return self._noted(node, ast.Constant(node.attr))
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
@@ -262,8 +267,10 @@ class Writer(Reads):
             as_sum_of_ones(node, self._asks)
             as_sum_of_choices(node, self._asks)
         self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id == "isinstance" and node.args:
-            node.args[0] = self._called("classified", node.args[0])
+        if isinstance(node.func, ast.Name) and node.func.id in TELLING:
+            node.func = self._called("telling", node.func)
+        if isinstance(node.func, ast.Name) and node.func.id == "type" and len(node.args) == 1 and not node.keywords:
+            return self._called("class_of", node, node.func, *node.args)
         if isinstance(node.func, ast.Name) and node.func.id in ORDERING:
             node.func = self._called("ordering", node.func)
         if "replace" in {getattr(node.func, "id", ""), getattr(node.func, "attr", "")}:

@@ -1,6 +1,7 @@
 """What the functions of a file call whose statements are joined: conditions, branches and loops."""
 
 import sys
+import types
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
@@ -13,17 +14,20 @@ from primsplit.branching.paths import NotJoined
 from primsplit.control.branching import choose
 from primsplit.errors import Place
 from primsplit.joins import growing
-from primsplit.joins.either import classified, compared, holding, no_facts, tell, tell_opposite, told_by, truth
+from primsplit.joins.either import compared, holding, no_facts, tell, tell_opposite, told_by, truth
 from primsplit.joins.handing import returned, taken
+from primsplit.joins.identity import class_of, nothing_given, telling
 from primsplit.joins.installing import Rewriting, installed
 from primsplit.joins.journal import changing, filling, journal, sharing
 from primsplit.joins.lookups import item
+from primsplit.joins.matching import is_sequence, matched, part
 from primsplit.joins.missing import NotAssigned, read, told
 from primsplit.joins.one_if import Side, Statement
 from primsplit.joins.ordering import ordering
 from primsplit.joins.records import replacing
 from primsplit.joins.rewriting import Join
 from primsplit.joins.stepping import Loop
+from primsplit.joins.telling import functions_that_tell
 from primsplit.joins.unknown import is_unknown, joining
 from primsplit.ops import op
 
@@ -41,7 +45,8 @@ class Joins:
     is_behind, ordering = staticmethod(growing.is_behind), staticmethod(ordering)
     replacing, item = staticmethod(replacing), staticmethod(item)
     taken, returned = staticmethod(taken), staticmethod(returned)
-    compared, classified = staticmethod(compared), staticmethod(classified)
+    compared, class_of = staticmethod(compared), staticmethod(class_of)
+    telling = staticmethod(telling)
     changing = staticmethod(changing)
     filling = staticmethod(filling)
     sharing = staticmethod(sharing)
@@ -70,6 +75,8 @@ class Joins:
         made = Join(join.at, join.effects, ("the value",), frozenset({"the value"}))
         sides = (lambda _: (true(),)), (lambda _: (false(),))
         return told(Statement(made, frame, [NotAssigned(join.at)], *sides).joined(test)[0])
+
+    matched, is_sequence, part = staticmethod(matched), staticmethod(is_sequence), staticmethod(part)
 
     def loop(self, number: int) -> Loop:
         """A loop whose end may be in the numbers."""
@@ -140,18 +147,22 @@ def _truth(value: Any) -> Array:
 
 @implements("joins")
 def joined(
+    run: Callable[..., Any],
     asked: Set[Place],
     left_out: Set[tuple[str, int]],
     noting: Set[str],
     growing: Set[tuple[str, int]],
     refused: dict[tuple[str, int], str],
 ) -> AbstractContextManager[None] | None:
-    """What lets the statements that asked at these places be joined, but for those left out; None where none may be.
+    """What lets the statements that `run` asked at these places be joined, but for those left out; None for none.
 
     In the files `noting`, all functions note what they set; in functions with statements that are `growing`, lists have
-    other lengths after one side. `refused` is told why some statements are never joined.
+    other lengths after one side. `refused` is told why some statements are never joined. None are where a function
+    that tells Python's values from traced ones cannot be written anew.
     """
-    rewritten = []
+    telling = functions_that_tell(run)
+    noting = noting | {function.__code__.co_filename for function in telling}
+    rewritten, served = [], set[types.FunctionType]()
     for filename in sorted({p.filename for p in asked} | noting):
         lines = {p.line for p in asked if p.filename == filename}
         lines_left_out = {line for name, line in left_out if name == filename}
@@ -159,6 +170,9 @@ def joined(
         rewriting = Rewriting(filename, lines, lines_left_out, lines_growing, notes=filename in noting)
         refused |= {(filename, line): why for line, why in rewriting.written.refused.items()}
         rewritten += [rewriting] if rewriting.codes else []
+        served |= rewriting.served.keys()
+    if not served.issuperset(telling):
+        return None
     return _with_joins(rewritten) if any(r.joins or r.written.looks_up for r in rewritten) else None
 
 
@@ -169,4 +183,5 @@ def _with_joins(rewritten: Sequence[Rewriting]) -> Iterator[None]:
             stack.enter_context(installed(rewriting, Joins(rewriting.joins)))
         stack.enter_context(joining())
         stack.enter_context(no_facts())
+        stack.enter_context(nothing_given())
         yield

@@ -2,6 +2,7 @@
 
 import itertools
 import sys
+import types
 from collections.abc import Sequence
 from types import FrameType
 from typing import Any
@@ -33,10 +34,14 @@ class Loop:
         """The values after the loop of those names whose value in what follows is another."""
         self.may_go_on = True
         self.count = 0
+        self.is_counted = False
+        """Whether it ends where what it goes through does, or changes objects, which may tell it to."""
+        self.known: dict[types.CodeType, list[Any]] = {}
+        """What Python knew of the names without the numbers when each part was done last."""
 
     def items(self, iterable: Any, *, is_made_here: bool) -> Any:
         """What the loop goes through."""
-        self.may_go_on = _is_held(iterable, is_made_here=is_made_here)
+        self.may_go_on, self.is_counted = _is_held(iterable, is_made_here=is_made_here), True
         return iterable
 
     def done(self, part: Side) -> tuple[Any, ...]:
@@ -55,7 +60,7 @@ class Loop:
         if not self.may_go_on:
             raise NotJoined(self.join.at, "the loop takes what it goes through from an iterator")
         if self.count > MOST:
-            raise NotJoined(self.join.at, f"the loop has more than {MOST} parts")
+            raise NotJoined(self.join.at, f"the loop has more than {MOST} parts", goes_on=True)
         names = self.join.names
         lives: list[tuple[Any, ...]] = []
 
@@ -64,8 +69,21 @@ class Loop:
             return lives[-1]
 
         before = [self.kept.get(name, value) for name, value in zip(names, given, strict=True)]
-        merged = _Step(self.join, frame, before, lambda *own: own, live).joined(self.ended)
-        return tuple(self._next(name, [made[k] for made in lives], merged[k]) for k, name in enumerate(names))
+        step = _Step(self.join, frame, before, lambda *own: own, live)
+        merged = step.joined(self.ended)
+        found = tuple(self._next(name, [made[k] for made in lives], merged[k]) for k, name in enumerate(names))
+        self.is_counted = self.is_counted or bool(step.places.owners)
+        self._check_end(part, found)
+        return found
+
+    def _check_end(self, part: Side, found: Sequence[Any]) -> None:
+        """Raise NotJoined where all that Python knows is what it knew a step before: nothing else ends the loop."""
+        known = [value if _is_pythons(value) else _OF_THE_RUN for value in found]
+        before = self.known.get(part.__code__)
+        if not self.is_counted and before is not None and all(map(is_same, known, before)):
+            why = "the loop ends by its numbers alone: give it a most number of steps"
+            raise NotJoined(self.join.at, why, goes_on=True)
+        self.known[part.__code__] = known
 
     def _next(self, name: str, made: Sequence[Any], merged: Any) -> Any:
         """What a name is in the next step. Where each run of this step gave it the same number, it is that."""
@@ -80,6 +98,10 @@ class Loop:
         frame = sys._getframe(1)
         missing = NotAssigned(self.join.at)
         return tuple(self.kept.get(n, frame.f_locals.get(n, missing)) for n in self.join.names)
+
+
+_OF_THE_RUN = object()
+"""Stands for what only the run knows."""
 
 
 def _is_pythons(value: Any) -> bool:

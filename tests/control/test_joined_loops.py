@@ -12,6 +12,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.errors import ConcretizationError
+from primsplit.joins.one_if import Statement
 
 Function = Callable[[Any], Any]
 
@@ -404,6 +405,50 @@ def test_a_loop_without_end_is_refused_at_its_line() -> None:
     with pytest.raises(ConcretizationError, match="while x > 1") as refused:
         ps.grad(endless)(9.0)
     assert "ps.while_loop" in str(refused.value)
+
+
+def test_a_loop_that_nothing_but_its_numbers_ends_is_refused_after_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It took a thousand steps, and then all the paths that leave the first sixty."""
+    steps, joined = [0], Statement.joined
+
+    def counted(statement: Any, test: Any) -> Any:
+        steps[0] += 1
+        return joined(statement, test)
+
+    def fitted(x: Any) -> Any:
+        value, last = x, -np.inf
+        while True:
+            value = 0.5 * value + x
+            if abs(value - last) < 1e-6:
+                break
+            last = value
+        return value
+
+    monkeypatch.setattr(Statement, "joined", counted)
+    with pytest.raises(ConcretizationError, match="give it a most number of steps"):
+        ps.trace(fitted, 9.0)
+    assert steps[0] < 10
+
+
+def test_loops_are_ended_by_what_python_counts_in_names_lists_and_objects() -> None:
+    class Counter:
+        count = 0
+
+    def fitted(x: Any) -> Any:
+        value, seen, counter, total = x, [], Counter(), 0
+        while True:
+            value, total = 0.5 * value + x, total + 1
+            counter.count = counter.count + 1
+            seen.append(total)
+            if abs(value - 2 * x) < 1e-6 * x:
+                break
+            if counter.count == 20 or len(seen) == 20:
+                break
+        return value * len(seen)
+
+    program = ps.trace(fitted, 9.0)
+    for x in (9.0, 0.0, -1.0):
+        np.testing.assert_allclose(program(x), fitted(x), rtol=1e-12)
 
 
 @pytest.mark.parametrize("writes", ["place", "new", "old"])

@@ -1,0 +1,128 @@
+"""Of which class something is that a joined statement gave, and which object it is: Python sees one of each side."""
+
+import operator
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from primsplit import trees
+from primsplit.array import Array
+from primsplit.branching.paths import NotJoined
+from primsplit.handles.concretization import numpys_class
+from primsplit.ops import op
+from primsplit.substitutes.builtin import BUILTINS
+from primsplit.substitutes.table import Substitute
+
+At = tuple[str, int]
+
+
+class _Given(threading.local):
+    """What joined statements gave this thread: at which place, and of which classes the values of their sides are."""
+
+    def __init__(self) -> None:
+        self.values: dict[int, tuple[Any, At, frozenset[type]]] = {}
+
+
+_given = _Given()
+
+
+@contextmanager
+def nothing_given() -> Iterator[None]:
+    """Inside, what statements gave to functions before is not known."""
+    before, _given.values = _given.values, {}
+    try:
+        yield
+    finally:
+        _given.values = before
+
+
+def note_joined(value: Any, made: Sequence[Any], at: At) -> None:
+    """Remember that the statement at a place gave a value, one of those that the runs of its sides made."""
+    _note(value, made, at)
+    leaves = trees.leaves_or_none(value)
+    sides = [trees.leaves_or_none(each) for each in made]
+    if all(len(side) == len(leaves) for side in sides):
+        for k, leaf in enumerate(leaves):
+            _note(leaf, [side[k] for side in sides], at)
+
+
+def _note(value: Any, made: Sequence[Any], at: At) -> None:
+    if not (value is None or isinstance(value, bool | int | str)):  # of which there is one for all
+        _given.values[id(value)] = value, at, frozenset[type]().union(*map(_classes_of, made))
+
+
+def _classes_of(value: Any) -> frozenset[type]:
+    given = _given.values.get(id(value))
+    if given is not None:
+        return given[2]
+    return frozenset([numpys_class(value) if type(value) is Array else type(value)])
+
+
+IDENTITIES: Mapping[str, Callable[[Any, Any], bool]] = {"Is": operator.is_, "IsNot": operator.is_not}
+
+
+def identified(kind: str, left: Any, right: Any) -> Any:
+    """`a is b` of what may be arrays: one that an If gave is another object than what it was given."""
+    arrays = [v for v in (left, right) if type(v) is Array or id(v) in _given.values]
+    if not arrays or left is right:
+        return IDENTITIES[kind](left, right)
+    truth = next((v for v in (left, right) if type(v) is bool), None)
+    if truth is not None and type(arrays[0]) is Array and _classes_of(arrays[0]) == {bool}:
+        return arrays[0] if truth is (kind == "Is") else op.Not(arrays[0])
+    for value, other in ((left, right), (right, left)):
+        if id(value) in _given.values and (type(other) is Array or type(other) in _classes_of(value)):
+            raise NotJoined(_given.values[id(value)][1], "what it gives a name is compared with `is`")
+    return IDENTITIES[kind](left, right)
+
+
+def class_of(function: Any, value: Any) -> Any:
+    """`type(value)`: of what a statement gave, the class that it has on both sides."""
+    if (function is not type and function is not BUILTINS["type"]) or id(value) not in _given.values:
+        return function(value)
+    kind = _one(value, lambda each: each)
+    named = sys._getframe(1).f_globals.get(kind.__name__)  # what `type(x) is float` compares it with
+    return named if getattr(named, "original", None) is kind else kind
+
+
+def telling(function: Any) -> Any:
+    """What is called by the name of `isinstance` or `hasattr`; both have one answer for what a statement gave."""
+    original = getattr(function, "original", function)
+    if original is not isinstance and original is not hasattr:
+        return function
+
+    def asked(value: Any, what: Any) -> Any:
+        if id(value) not in _given.values:
+            return function(value, what)
+        if original is hasattr:
+            return _one(value, lambda kind: hasattr(kind, what))
+        kinds = _plain(what)
+        return _one(value, lambda kind: issubclass(kind, kinds))
+
+    return asked
+
+
+TELLING = frozenset({"isinstance", "hasattr"})
+"""The names of Python's functions that ask for the class of something."""
+
+
+def _plain(kinds: Any) -> Any:
+    """Classes in the place of what stands for them where a function is run again."""
+    if isinstance(kinds, tuple):
+        return tuple(map(_plain, kinds))
+    return kinds.original if isinstance(kinds, Substitute) else kinds
+
+
+def _one(value: Any, answer: Callable[[type], Any]) -> Any:
+    """The one answer of all classes that a value may have. Raises NotJoined where there are several."""
+    _, at, kinds = _given.values[id(value)]
+    first, *others = {answer(kind) for kind in kinds}
+    if others:
+        raise NotJoined(at, "the class of what it gives a name is asked for")
+    return first
+
+
+def given_at(value: Any) -> At | None:
+    """The place of the joined statement that gave a value; None for others."""
+    return _given.values[id(value)][1] if id(value) in _given.values else None
