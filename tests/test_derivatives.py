@@ -227,6 +227,20 @@ def test_the_laplacian_is_the_trace_of_the_hessian() -> None:
     assert ps.laplacian(lambda x: np.sum(x))(x) == 0.0
 
 
+@pytest.mark.parametrize("wrt", [(0, 1), (1, 0), ("b", "a"), ("b", 0)])
+def test_the_laplacian_of_several_arguments_in_any_order(wrt: Any) -> None:
+    """By the arrays of one argument and of the other, never across; also of two dtypes, of which it is the wider."""
+
+    def f(a: Any, b: Any) -> Any:
+        return np.sum(a**3) + np.sum(b * b) * a[0]
+
+    a = np.array([1.0, 2.0, 3.0])
+    assert ps.laplacian(f, wrt=wrt)(a, a) == 6.0 * np.sum(a) + 2.0 * 3 * a[0]
+    assert ps.laplacian(f, wrt=wrt)(a, b=a) == 6.0 * np.sum(a) + 2.0 * 3 * a[0]
+    mixed = ps.laplacian(lambda a, b: np.sum(a**2) * np.sum(b**2), wrt=wrt)(a, a.astype(np.float32))
+    assert (mixed, mixed.dtype) == (168.0, np.float64)
+
+
 def test_value_gradient_and_hessian_come_together() -> None:
     value, gradient, hessian = ps.value_grad_and_hessian(square)(np.array([1.0, 2.0, 3.0]))
     assert (float(value), gradient.tolist(), hessian.tolist()) == (14.0, [2.0, 4.0, 6.0], (2.0 * np.eye(3)).tolist())
@@ -360,6 +374,17 @@ WRONG = [
     ("a mode", lambda: ps.jacobian(np.sin, mode="sideways")(np.ones(2)), SpecError, "forward, reverse"),  # type: ignore[arg-type]
     ("a chunk", lambda: ps.jacobian(np.sin, chunk=0)(np.ones(2)), SpecError, "directions"),
     ("another argument", lambda: ps.hvp(square, wrt=1)(np.ones(2), np.ones(2)), SpecError, "names no argument"),
+    ("twice", lambda: ps.grad(np.dot, wrt=(0, 0))(np.ones(2), np.ones(2)), SpecError, "an argument twice"),
+    ("twice by its name", lambda: ps.jacobian(square, wrt=(0, "x"))(np.ones(2)), SpecError, "an argument twice"),
+    (
+        "a product by integers",
+        lambda: ps.hvp(square)(np.arange(3), np.ones(3)),
+        DtypeError,
+        "respect to x: it is int64",
+    ),
+    ("an array's derivative", lambda: ps.derivative(square)(np.array(3)), DtypeError, "respect to x: it is int64"),
+    ("a text's derivative", lambda: ps.derivative(square)("a"), DtypeError, "respect to x: it is a static str"),
+    ("a container's", lambda: ps.derivative(square)({"a": 1.0}), ShapeError, "function of a number"),
     ("a linear function", lambda: ps.linearize(square, np.ones(2))[1](np.ones(3)), ShapeError, "t_x"),
 ]
 

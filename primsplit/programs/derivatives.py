@@ -26,7 +26,7 @@ from primsplit.transforms.forward import (
     linear_part,
     value_gradient_and_product,
 )
-from primsplit.transforms.gradient import Wrt, check_differentiable, select_arguments
+from primsplit.transforms.gradient import Wrt, check_differentiable, differentiable, select_arguments
 from primsplit.transforms.linear import Mode
 
 Function = Callable[..., Any]
@@ -319,25 +319,20 @@ def value_and_derivative(function: Function, wrt: int | str = 0, *, branches: Br
 
 def _with_derivative(function: Function, args: tuple[Any, ...], named: dict[str, Any], wrt: int | str) -> Any:
     ((key, x),) = select_arguments(function, args, named, wrt).items()
-    leaves, _ = trees.flatten(x)
-    if len(leaves) == 1 and trees.is_complex(leaves[0]):
-        raise DtypeError(
-            "derivative takes a function of a real number, and this one is complex",
-            place=tracing.user_place(),
-            cure="Use ps.jvp along 1.0, which is the derivative of a holomorphic function, and along 1j.",
-        )
-    if len(leaves) == 1 and isinstance(leaves[0], int):
-        raise DtypeError(
-            f"cannot differentiate with respect to {leaves[0]}: it is a static {type(leaves[0]).__name__}",
-            place=tracing.user_place(),
-            cure="Pass a float.",
-        )
-    if len(leaves) != 1 or not trees.is_array(leaves[0]) or getattr(leaves[0], "shape", ()) != ():
+    leaves, spec = trees.flatten(x)
+    if not spec.is_leaf() or getattr(leaves[0], "shape", ()) != ():
         raise ShapeError(
             "derivative takes a function of a number",
             place=tracing.user_place(),
             cure="Use ps.jacobian for an array, or ps.jvp along a direction.",
         )
+    if trees.is_complex(leaves[0]):
+        raise DtypeError(
+            "derivative takes a function of a real number, and this one is complex",
+            place=tracing.user_place(),
+            cure="Use ps.jvp along 1.0, which is the derivative of a holomorphic function, and along 1j.",
+        )
+    differentiable(function, *trees.flatten({key: x}))
 
     def along(number: Any) -> Any:
         positional = [number if i == key else a for i, a in enumerate(args)]

@@ -104,28 +104,33 @@ def laplacian_of(
     function: Function, args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt, *, chunk: int | None
 ) -> Array:
     """Record the sum of the second derivatives of a scalar function: the trace of its Hessian, block by block."""
+    keys = select_arguments(function, args, named, wrt)
 
     @functools.wraps(function)
-    def gradients(*positional: Any, **keywords: Any) -> Any:
-        return value_and_gradient(function, positional, keywords, wrt)[1]
+    def gradients(*positional: Any, **keywords: Any) -> dict[int | str, Any]:
+        """One for each parameter, in their order, which is not that of `wrt`."""
+        return dict(zip(keys, value_and_gradient(function, positional, keywords, tuple(keys))[1], strict=True))
 
-    check_directions(None, chunk)
+    chunk = check_directions(None, chunk)
     traced = trace_call(gradients, args, named, wrt)
-    total = Array(tracing.constant(np.zeros((), traced.inputs[0].dtype)))
+    dtypes = {a.dtype for a in traced.inputs}
+    total = Array(tracing.constant(np.zeros((), np.result_type(*dtypes) if dtypes else np.float64)))
     own = {i: [i] for i in range(len(traced.inputs))}
     results, found = _stacked(traced.block, traced.inputs, "forward", own, chunk)
     for (position, _), rows in found.items():
-        total = op.Add(total, _trace(rows, traced.inputs[position]))
+        total = total + _trace(rows, traced.inputs[position])
     store(traced.states, [Array(v) for v in results[len(traced.results) :]])
     return failing_alike([total], [None], (), traced.block, results)[0]
 
 
-def check_directions(mode: Mode | None, chunk: int | None) -> None:
-    """Raise SpecError for a mode or a number of directions that there is not."""
+def check_directions(mode: Mode | None, chunk: int | None) -> int | None:
+    """The number of directions at a time. Raises SpecError for one, or a mode, that there is not."""
     if mode is not None and mode not in MODES:
         raise SpecError(f"mode={mode!r} is none of {', '.join(MODES)}", place=tracing.user_place())
-    if chunk is not None and (not isinstance(chunk, int) or isinstance(chunk, bool) or chunk < 1):
+    is_whole = isinstance(chunk, int | np.integer) and not isinstance(chunk, bool)
+    if chunk is not None and (not is_whole or chunk < 1):
         raise SpecError(f"chunk={chunk!r} is no number of directions", place=tracing.user_place())
+    return None if chunk is None else int(chunk)
 
 
 def fewer(block: Block, of: Sequence[int]) -> Mode:
@@ -148,7 +153,7 @@ def jacobian_blocks(
     the parameter's; by default whichever are fewer. What the block draws is drawn once, for results and derivatives
     alike.
     """
-    check_directions(mode, chunk)
+    chunk = check_directions(mode, chunk)
     way, given = mode or fewer(block, of), range(len(inputs))
     wanted: dict[int, Sequence[int]] = dict.fromkeys(given, of) if way == "forward" else dict.fromkeys(of, given)
     results, stacked = _stacked(block, inputs, way, wanted, chunk)

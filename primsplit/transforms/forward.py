@@ -18,6 +18,7 @@ from primsplit.transforms.gradient import (
     Function,
     Wrt,
     check_fits,
+    differentiable,
     record_primal,
     replace_arguments,
     select_arguments,
@@ -134,6 +135,7 @@ def value_gradient_and_product(
     The vector, the gradient and the product have the structure of the argument in `wrt`, a tuple for several.
     """
     chosen = select_arguments(function, args, named, wrt)
+    differentiable(function, *trees.in_parts(chosen))
     vectors = (vector,) if isinstance(wrt, int | str) else as_tuple(vector, "v", "in wrt")
 
     def gradients(*moved: Any) -> tuple[Any, Any]:

@@ -55,7 +55,7 @@ def trace_call(function: Function, args: Sequence[Any], named: Mapping[str, Any]
     """Trace `function` at these arguments; those in `wrt` are parameters, all else is captured."""
     chosen = select_arguments(function, args, named, wrt)
     leaves, spec = trees.in_parts(chosen)
-    inputs = _differentiable(function, leaves, spec)
+    inputs = differentiable(function, leaves, spec)
 
     def call(handles: list[Array]) -> Any:
         others, by_name = trees.owned((tuple(args), dict(named)))
@@ -82,7 +82,7 @@ def differentiate(
 def select_arguments(
     function: Function, args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt
 ) -> dict[int | str, Any]:
-    """The arguments that `wrt` names by position or name, whichever way each was passed. Raises SpecError."""
+    """The arguments that `wrt` names by position or name, each once, whichever way it was passed. Raises SpecError."""
     wanted = list(wrt) if isinstance(wrt, Sequence) and not isinstance(wrt, str) else [wrt]
     names = _positional_names(function)
     chosen: dict[int | str, Any] = {}
@@ -94,6 +94,12 @@ def select_arguments(
                 f"wrt={key!r} names no argument of this call",
                 place=tracing.user_place(),
                 because=(f"its arguments are {', '.join(given) or 'none'}",),
+            )
+        if place in chosen:
+            raise SpecError(
+                f"wrt={wrt!r} names an argument twice, by {key!r} once more",
+                place=tracing.user_place(),
+                cure="Name each once: derivatives are told apart by their arguments.",
             )
         chosen[place] = args[place] if isinstance(place, int) else named[place]
     return chosen
@@ -127,7 +133,7 @@ def replace_arguments(
     return positional, {k: chosen.get(k, v) for k, v in named.items()}
 
 
-def _differentiable(function: Function, leaves: Sequence[Any], spec: trees.TreeSpec) -> list[Array]:
+def differentiable(function: Function, leaves: Sequence[Any], spec: trees.TreeSpec) -> list[Array]:
     """The leaves of the arguments in `wrt` as arrays. Raises DtypeError for one that is not floating point."""
     for position, leaf in enumerate(leaves):
         is_static = not (trees.is_array(leaf) or isinstance(leaf, Held)) or isinstance(leaf, Size)

@@ -25,7 +25,7 @@ def layer_slope(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
-@pytest.mark.parametrize("width", [*range(1, 10), None])
+@pytest.mark.parametrize("width", [*range(1, 10), np.int64(3), None])
 def test_chunks_of_any_width_make_the_same_jacobian(mode: Any, width: int | None) -> None:
     x = np.linspace(-1.0, 1.0, 8)
     np.testing.assert_allclose(ps.jacobian(layer, mode=mode, chunk=width)(x), layer_slope(x), rtol=1e-12, atol=1e-14)
