@@ -21,7 +21,14 @@ def write_whole(path: str, write: Callable[[BinaryIO], object]) -> None:
     except FileError:
         raise
     except OSError as error:
-        raise FileError(f"cannot write {path or repr(path)}: {error.strerror or error}") from None
+        raise not_written(path, error) from None
+
+
+def not_written(path: str, error: OSError) -> FileError:
+    """What is told where this error kept a file from being written."""
+    folder = os.path.dirname(path)
+    why = f"there is no folder {folder}" if folder and not os.path.exists(folder) else error.strerror or error
+    return FileError(f"cannot write {path or repr(path)}: {why}")
 
 
 def file_of(path: str) -> str:

@@ -56,6 +56,13 @@ def _name_in_module(made: Any) -> str | None:
         return None
 
 
+def unbound(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of which a `functools.partial` holds some arguments; another function itself."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
 def remade(make: Callable[Parameters, Made]) -> Callable[Parameters, Made]:
     """Let what this function returns be made again by calling it with the same arguments."""
 

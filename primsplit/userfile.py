@@ -15,15 +15,17 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.machinery import SourceFileLoader
 from types import ModuleType
 from typing import Any
 
 from primsplit.errors import FileError, Place, SpecError
+from primsplit.functionlike import unbound
 from primsplit.tracing import defined_at
 
 Function = Callable[..., Any]
-_TARGET = re.compile(r"^(?P<path>.+?)(?::(?P<name>[^\W\d]\w*)?)?$")
+_TARGET = re.compile(r"^(?P<path>.+?)(?::(?P<name>[^\W\d][\w.]*(?<!\.py))?)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,8 @@ class UserFile:
     @property
     def name(self) -> str:
         """The function's name."""
-        return getattr(self.function, "__name__", type(self.function).__name__)
+        function = unbound(self.function)
+        return getattr(function, "__name__", type(function).__name__)
 
     @property
     def wrt(self) -> tuple[str, ...] | None:
@@ -208,10 +211,20 @@ def _find(module: ModuleType, path: str, name: str | None) -> tuple[Function, bo
             f"Say which: {path}:{next(iter(public))}, or write main = {next(iter(public))!r} in it." if public else ""
         )
         raise SpecError(f"{_short(path)} {what}", because=_told(public), cure=cure)
-    found = getattr(module, name, None)
+    found = _attribute(module, name)
     if not callable(found):
-        raise SpecError(f"{_short(path)} has no function {name}", because=_told(public))
+        near = get_close_matches(name, public, n=1)
+        cure = f"The nearest name is {near[0]}." if near else ""
+        raise SpecError(f"{_short(path)} has no function {name}", because=_told(public), cure=cure)
     return found, found is main or (main is None and len(public) == 1)
+
+
+def _attribute(module: ModuleType, name: str) -> Any:
+    """What `loss`, `model.energy` or `Model.energy` names in a file, None for what is not there."""
+    found: Any = module
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
 
 
 def _public_functions(module: ModuleType) -> dict[str, Function]:
@@ -221,7 +234,7 @@ def _public_functions(module: ModuleType) -> dict[str, Function]:
         for name, value in vars(module).items()
         if callable(value)
         and not isinstance(value, type)
-        and getattr(value, "__module__", None) == module.__name__
+        and getattr(unbound(value), "__module__", None) == module.__name__
         and not name.startswith("_")
         and name not in {"example_inputs", "demo", "main"}
     }

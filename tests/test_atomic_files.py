@@ -51,6 +51,19 @@ def test_a_pipe_is_refused_and_stays_what_it_is(write: Callable[[Path], None], t
 
 
 @writers
+def test_a_folder_that_is_not_there_is_named(write: Callable[[Path], None], tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"cannot write .*out: there is no folder .*missing.deeper$"):
+        write(tmp_path / "missing" / "deeper" / "out")
+
+
+def test_a_path_of_no_letters_is_shown_in_quotes() -> None:
+    with pytest.raises(FileError, match="cannot write '': "):
+        write_whole("", lambda file: file.write(b"new"))
+    with pytest.raises(FileError, match="cannot write '': "):
+        ps.trace(lambda x: x * x, 1.0).save("")
+
+
+@writers
 def test_a_folder_is_refused(write: Callable[[Path], None], tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(FileError, match="folder: it is a folder"):
@@ -65,8 +78,3 @@ def test_what_a_link_names_is_written_and_the_link_stays(write: Callable[[Path],
     write(tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real" / "file").read_bytes() != b"old"
-
-
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"cannot write .*: No such file or directory"):
-        _write(tmp_path / "missing" / "file")

@@ -35,7 +35,11 @@ def audit(
     ] = False,
     style: Annotated[
         Style | None,
-        typer.Option("--style", help="Only the listing, as text, as Python that traces to it, or as a page of HTML."),
+        typer.Option(
+            "--style",
+            help="Only the listing, as text, as Python that traces to it, or as a page of HTML.",
+            **options.one_of(Style),
+        ),
     ] = None,
     policy: options.Policy = None,
     length: options.Length = None,

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum
 from functools import cached_property, partial
 from typing import Annotated, Any
@@ -72,6 +73,20 @@ class DtypeName(StrEnum):
     BFLOAT16 = "bfloat16"
 
 
+def one_of(names: type[StrEnum], short: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What typer is told of an option that is one of these names, or one of `short`; a typo is told the nearest."""
+
+    def read(text: str) -> StrEnum:
+        name = (short or {}).get(text, text)
+        if name in list(names):
+            return names(name)
+        near = get_close_matches(text, list(names), n=1)
+        also = f" The nearest is {near[0]}." if near else ""
+        raise typer.BadParameter(f"{text!r} is not one of {', '.join(names)}.{also}")
+
+    return {"parser": read, "metavar": f"[{'|'.join(names)}]"}
+
+
 TargetOrModel = Annotated[
     str, typer.Argument(metavar="MODEL", help="A Python file, one function of it (model.py:loss), or an ONNX model.")
 ]
@@ -90,6 +105,7 @@ Branches = Annotated[
         "--branches",
         help="Python branches on traced values: follow every path, refuse them, or follow the way of the examples (and "
         "fail at run time on another); guard: also each way that a function of ps.guarded took in its file.",
+        **one_of(BranchesName),
     ),
 ]
 Wrt = Annotated[
@@ -99,7 +115,9 @@ Wrt = Annotated[
 Form = Annotated[
     FormName,
     typer.Option(
-        "--form", help="One graph, a forward and a backward (or linear) file, or one file with two functions in it."
+        "--form",
+        help="One graph, a forward and a backward (or linear) file, or one file with two functions in it.",
+        **one_of(FormName),
     ),
 ]
 Mode = Annotated[
@@ -109,6 +127,7 @@ Mode = Annotated[
         help="By default what the file says, or the gradient; the derivative along a tangent (jvp), as one file or as "
         "a forward and a linear file (linearize); the Hessian times a vector (hvp); the whole Jacobian or Hessian; the "
         "function alone (value), such as a training step.",
+        **one_of(ModeName),
     ),
 ]
 Chunk = Annotated[
@@ -125,21 +144,12 @@ Policy = Annotated[
 ]
 
 
-def _dtype(text: str) -> DtypeName:
-    """The dtype of a name, long or short."""
-    name = SHORT.get(text, text)
-    if name not in list(DtypeName):
-        raise typer.BadParameter(f"{text!r} is not one of {', '.join(DtypeName)}.")
-    return DtypeName(name)
-
-
 Dtype = Annotated[
     DtypeName | None,
     typer.Option(
         "--dtype",
-        parser=_dtype,
-        metavar=f"[{'|'.join(DtypeName)}]",
         help="The dtype of every floating-point input, f32 for float32.",
+        **one_of(DtypeName, SHORT),
     ),
 ]
 Provider = Annotated[
@@ -147,6 +157,7 @@ Provider = Annotated[
     typer.Option(
         "--provider",
         help="The execution provider of onnxruntime that files are for. One for cuda also runs on the CPU.",
+        **one_of(ProviderName),
     ),
 ]
 Length = Annotated[

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 
-from primsplit.atomic_files import file_of
+from primsplit.atomic_files import file_of, not_written
 from primsplit.errors import FileError
 from primsplit.onnxio.one_protobuf import write_protobuf
 from primsplit.onnxio.save import Model, place
@@ -34,7 +34,7 @@ def write_models(models: Sequence[tuple[Model, str]]) -> None:
     except FileError:
         raise
     except OSError as error:
-        raise FileError(f"cannot write {path}: {error.strerror or error}") from None
+        raise not_written(path, error) from None
 
 
 def _write(model: Model, folder: str, name: str) -> list[str]:

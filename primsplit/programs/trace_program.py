@@ -15,7 +15,7 @@ from primsplit.calls.recorded import StandIn, merged
 from primsplit.collector import paused
 from primsplit.errors import FrozenArrayWarning, Place, PrimsplitError, SpecError, warn_at
 from primsplit.frames import explored_keeping
-from primsplit.functionlike import require_function
+from primsplit.functionlike import require_function, unbound
 from primsplit.ir import Block, Const, Type, Var, same_data, walk
 from primsplit.names import kept_apart
 from primsplit.notation.literals import bytes_text
@@ -277,5 +277,6 @@ def _stand_in(leaf: Any, type: Type) -> StandIn:
 
 
 def _name(function: Function) -> str:
-    name = getattr(function, "__name__", "") or type(function).__name__
+    called = unbound(function)
+    name = getattr(called, "__name__", "") or type(called).__name__
     return name if name.isidentifier() else "program"

@@ -413,6 +413,10 @@ def test_a_function_that_the_file_has_not_is_told(primsplit: Callable[..., Any],
     done = primsplit("export", f"{model(GOOD)}:cost")
     assert done.status == 1
     assert done.error.splitlines() == ["model.py has no function cost", "  its functions are loss"]
+    for name, near in (("lss", "The nearest name is loss."), ("loss.gone", ""), ("gone.loss", "")):
+        done = primsplit("export", f"{model(GOOD)}:{name}")
+        assert done.error.splitlines()[0] == f"model.py has no function {name}"
+        assert near in done.error
 
 
 def test_the_traceback_is_there_for_who_asks(

@@ -44,3 +44,24 @@ def test_an_unknown_option_is_told_by_the_parser(primsplit: Callable[..., Any]) 
     done = primsplit("export", "model.py", "--colour", "red")
     assert done.status == 2
     assert "--colour" in textwrap.dedent(done.error)
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "text", "near"),
+    [
+        ("export", "--mode", "hvpp", "The nearest is hvp."),
+        ("export", "--form", "joimt", "The nearest is joint."),
+        ("export", "--dtype", "flaot32", "The nearest is float32."),
+        ("export", "--branches", "staic", "The nearest is static."),
+        ("grad", "--provider", "cude", "The nearest is cuda."),
+        ("audit", "--style", "htm", "The nearest is html."),
+    ],
+)
+def test_a_name_that_an_option_does_not_know_is_told_the_nearest(
+    primsplit: Callable[..., Any], command: str, option: str, text: str, near: str
+) -> None:
+    done = primsplit(command, "model.py", option, text, "--json")
+    assert done.status == 2
+    told = done.json["error"]["text"]
+    assert told.startswith(f"Invalid value for '{option}': '{text}' is not one of ")
+    assert told.endswith(near)

@@ -248,6 +248,46 @@ def test_a_function_is_chosen_by_name_and_main_may_be_a_function_or_its_name(
         assert primsplit("export", f"{path}:square", *spec).json["function"] == "square"
 
 
+def test_a_partial_is_a_function_of_the_file_and_has_the_name_of_what_it_calls(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = model("""
+        import functools
+        import math
+
+        def _power(x, n):
+            return (x**n).sum()
+
+        imported = functools.partial(math.hypot, 1.0)
+        cube = functools.partial(functools.partial(_power), n=3)
+        """)
+    told = primsplit("export", path, "--spec", "x:f64[2]", "--onnx", tmp_path / "a.onnx", "--json").json
+    assert told["function"] == "_power"
+    assert [row["name"] for row in told["inputs"]] == ["x"]
+    assert onnx.load(tmp_path / "a.onnx").graph.name == "_power"
+
+
+def test_a_method_is_chosen_by_the_name_of_its_object_or_class(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = model("""
+        class Spring:
+            k = 3.0
+
+            def energy(self, x):
+                return 0.5 * self.k * (x * x).sum()
+
+            @staticmethod
+            def length(x):
+                return (x * x).sum() ** 0.5
+
+        spring = Spring()
+        """)
+    for name in ("spring.energy", "Spring.length", "spring.length"):
+        done = primsplit("export", f"{path}:{name}", "--spec", "x:f64[2]", "--onnx", tmp_path / "a.onnx", "--json")
+        assert (done.status, done.json["function"]) == (0, name.partition(".")[2])
+
+
 def test_a_model_may_import_its_neighbours_and_print(
     primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
 ) -> None:
