@@ -104,7 +104,7 @@ def effective_draws(chains: Array, lags: int = 100) -> Array:
 
 
 def demo(
-    gradient_file: str = "bayesian_logistic.onnx", chains: int = 4, warm_up: int = 200, draws: int = 500
+    gradient_file: str = "bayesian_logistic.onnx", *, chains: int = 4, warm_up: int = 200, draws: int = 500
 ) -> dict[str, float]:
     """Sample the posterior with Hamiltonian Monte Carlo; the density and its gradient come from the file alone.
 

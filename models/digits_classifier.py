@@ -67,7 +67,7 @@ def example_inputs() -> tuple[dict[str, dict[str, Array]], Array, Labels]:
     return initial_params(), images[:BATCH], labels[:BATCH]
 
 
-def demo(gradient_file: str = "digits_classifier.onnx", epochs: int = 15, rate: float = 0.003) -> dict[str, float]:
+def demo(gradient_file: str = "digits_classifier.onnx", *, epochs: int = 15, rate: float = 0.003) -> dict[str, float]:
     """Train with Adam (Kingma and Ba, 2015, algorithm 1); the loss and its gradient come from the file alone."""
     import onnxruntime
 

@@ -78,7 +78,7 @@ def predict(hyperparameters: Hyperparameters, features: Array, targets: Array, u
     return covariance(hyperparameters, unseen, features) @ weights
 
 
-def demo(gradient_file: str = "gaussian_process.onnx", steps: int = 200, rate: float = 0.05) -> dict[str, float]:
+def demo(gradient_file: str = "gaussian_process.onnx", *, steps: int = 200, rate: float = 0.05) -> dict[str, float]:
     """Ascend with Adam (Kingma and Ba, 2015, algorithm 1); value and gradient come from the file alone."""
     import onnxruntime
 

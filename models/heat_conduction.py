@@ -46,12 +46,13 @@ def temperatures(log_conductivity: Array, start: Array) -> Array:
 
     step = stencil()
     conductivity = np.exp(log_conductivity)
-    return ps.scan(lambda u, _: (step(u, conductivity), None), start, np.zeros(STEPS))[0]
+    found: Array = ps.scan(lambda u, _: (step(u, conductivity), None), start, np.zeros(STEPS))[0]
+    return found
 
 
 def misfit(log_conductivity: Array, start: Array, measured: Array) -> np.float64:
     """The mean squared error, a scalar, of the temperatures [B, H, W] that the conductivity [H, W] predicts."""
-    value: np.float64 = np.mean((temperatures(log_conductivity, start) - measured) ** 2)
+    value: np.float64 = ((temperatures(log_conductivity, start) - measured) ** 2).mean()
     return value
 
 
@@ -60,7 +61,7 @@ def plate() -> tuple[Array, Array]:
     row, column = np.mgrid[:SIDE, :SIDE]
     inside = np.hypot(row - 4, column - 7) < 3
     halves = [row < SIDE // 2, column < SIDE // 2, (row + column) % 6 < 3, (row - column) % 6 < 3]
-    return np.where(inside, np.log(0.03), np.log(0.2)), np.stack(halves).astype(np.float64)
+    return np.log(np.where(inside, 0.03, 0.2)), np.stack(halves).astype(np.float64)
 
 
 def measured_by_hand(log_conductivity: Array, start: Array) -> Array:

@@ -49,7 +49,7 @@ def example_inputs() -> tuple[Array, Array]:
     return home + generator.normal(0.0, 0.1, (16, 6)), targets
 
 
-def demo(gradient_file: str = "inverse_kinematics.onnx", steps: int = 800) -> dict[str, float]:
+def demo(gradient_file: str = "inverse_kinematics.onnx", *, steps: int = 800) -> dict[str, float]:
     """Reach all targets by Adam with a shrinking rate; miss and gradient come from the file alone."""
     import onnxruntime
 

@@ -111,7 +111,7 @@ def write(params: Params, text: Codes, length: int) -> Codes:
     return np.array(written)
 
 
-def demo(gradient_file: str = "language_model.onnx", steps: int = 300, rate: float = 0.01) -> dict[str, float | str]:
+def demo(gradient_file: str = "language_model.onnx", *, steps: int = 300, rate: float = 0.01) -> dict[str, float | str]:
     """Train with Adam (Kingma and Ba, 2015, algorithm 1) on pieces of several lengths; the gradient is the file's."""
     import onnxruntime
 

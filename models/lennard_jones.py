@@ -43,7 +43,7 @@ def example_inputs() -> tuple[Array]:
     return (icosahedron() + np.random.default_rng(0).normal(0.0, 0.03, (13, 3)),)
 
 
-def demo(gradient_file: str = "lennard_jones.onnx", steps: int = 2000, time_step: float = 0.002) -> dict[str, float]:
+def demo(gradient_file: str = "lennard_jones.onnx", *, steps: int = 2000, time_step: float = 0.002) -> dict[str, float]:
     """Molecular dynamics by velocity Verlet (Swope et al., 1982), then relaxation; forces come from the file alone."""
     import onnxruntime
 

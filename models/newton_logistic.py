@@ -47,7 +47,7 @@ def example_inputs() -> tuple[Array, Array, Array]:
     return np.random.default_rng(0).normal(0.0, 0.1, features.shape[1] + 1), features, labels
 
 
-def demo(product_file: str = "newton_logistic.onnx", tolerance: float = 1e-10) -> dict[str, float]:
+def demo(product_file: str = "newton_logistic.onnx", *, tolerance: float = 1e-10) -> dict[str, float]:
     """Fit by Newton's method; value, gradient and products with the Hessian come from the file alone."""
     import onnxruntime
 
@@ -65,8 +65,8 @@ def demo(product_file: str = "newton_logistic.onnx", tolerance: float = 1e-10) -
     value, gradient, _ = derivatives(weights, np.zeros_like(weights))
     first = value
     while np.linalg.norm(gradient) > tolerance and steps < 30:
-        step, residual = np.zeros_like(weights), -gradient
-        direction, aim = residual.copy(), min(0.1, np.linalg.norm(gradient)) * np.linalg.norm(gradient)
+        step, residual, slope = np.zeros_like(weights), -gradient, float(np.linalg.norm(gradient))
+        direction, aim = residual.copy(), min(0.1, slope) * slope
         for _ in range(4 * weights.size):
             _, _, product = derivatives(weights, direction)
             products += 1

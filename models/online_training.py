@@ -127,7 +127,7 @@ def first_values(session: Any) -> dict[str, Array]:
     return found
 
 
-def demo(step_file: str = "online_training.onnx", epochs: int = 2) -> dict[str, float]:
+def demo(step_file: str = "online_training.onnx", *, epochs: int = 2) -> dict[str, float]:
     """Learn from the stream, each image seen once an epoch; the file makes the whole step, and Python hands on."""
     import onnxruntime
 

@@ -79,7 +79,7 @@ def example_inputs() -> tuple[Array, Pendulum, tuple[Array, Array], Array]:
     return commands, pendulum, (np.array(0.0), np.array(0.0)), np.array(0.08)
 
 
-def demo(gradient_file: str = "optimal_control.onnx", steps: int = 400, rate: float = 0.05) -> dict[str, float]:
+def demo(gradient_file: str = "optimal_control.onnx", *, steps: int = 400, rate: float = 0.05) -> dict[str, float]:
     """Find the swing with Adam (Kingma and Ba, 2015, algorithm 1); cost and gradient come from the file alone."""
     import onnxruntime
 

@@ -30,8 +30,8 @@ def solution(params: Params, points: Array) -> Array:
     hidden = np.tanh(points @ params["w1"] + params["b1"])
     hidden = np.tanh(hidden @ params["w2"] + params["b2"])
     free = np.sum(hidden * params["w3"], axis=1)
-    edge: Array = np.prod(points * (1.0 - points), axis=1)
-    return edge * free
+    u: Array = np.prod(points * (1.0 - points), axis=1) * free
+    return u
 
 
 def slopes(params: Params, points: Array) -> Array:
@@ -80,7 +80,7 @@ def example_inputs() -> tuple[dict[str, Array], Array]:
     return initial_params(), draw_points(np.random.default_rng(0))
 
 
-def demo(gradient_file: str = "poisson_network.onnx", steps: int = 3000, rate: float = 0.01) -> dict[str, float]:
+def demo(gradient_file: str = "poisson_network.onnx", *, steps: int = 3000, rate: float = 0.01) -> dict[str, float]:
     """Train with Adam (Kingma and Ba, 2015, algorithm 1) on fresh points each step; loss and gradient from the file."""
     import onnxruntime
 

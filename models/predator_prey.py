@@ -131,7 +131,7 @@ def example_inputs() -> tuple[dict[str, Array], Array, Array]:
     return first_guess(), years[:6], furs[:6]
 
 
-def demo(gradient_file: str = "predator_prey.onnx", steps: int = 40) -> dict[str, float]:
+def demo(gradient_file: str = "predator_prey.onnx", *, steps: int = 40) -> dict[str, float]:
     """Fit by the method of Broyden, Fletcher, Goldfarb and Shanno (Nocedal and Wright, 2006, algorithm 6.1).
 
     The first ten years come first, then all of them; misfit and gradient are the file's.

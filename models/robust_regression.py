@@ -57,7 +57,7 @@ def benchmark_inputs(
     return {k: v.astype(dtype) for k, v in parameters.items()}, features.astype(dtype), targets.astype(dtype)
 
 
-def demo(gradient_file: str = "robust_regression.onnx", steps: int = 800, rate: float = 0.03) -> dict[str, float]:
+def demo(gradient_file: str = "robust_regression.onnx", *, steps: int = 800, rate: float = 0.03) -> dict[str, float]:
     """Maximise with Adam (Kingma and Ba, 2015, algorithm 1); value and gradient come from the file alone.
 
     `largest_slope` is the gradient left at the end. The two distances are from the least-squares fit to the unspoilt
