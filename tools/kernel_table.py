@@ -216,7 +216,7 @@ def serves(version_range: tuple[int, int], since: int) -> bool:
 
 def body_rows(schema: defs.OpSchema, rows: list[Row], allowed: Mapping[str, frozenset[str]]) -> list[Row]:
     """One row for each combination of dtypes that no kernel is listed for and that runs through a function body."""
-    if not schema.has_function and not schema.has_context_dependent_function:
+    if not has_body(schema):
         return []
     candidates = (dict(zip(allowed, dtypes, strict=True)) for dtypes in itertools.product(*allowed.values()))
     return [
@@ -224,6 +224,11 @@ def body_rows(schema: defs.OpSchema, rows: list[Row], allowed: Mapping[str, froz
         for types in candidates
         if not any(all(types[v] in row[v] for v in row) for row in rows) and runs(schema, types)
     ]
+
+
+def has_body(schema: Any) -> bool:
+    """Whether the standard has a function body for it; onnx's stub of OpSchema has neither field."""
+    return bool(schema.has_function or schema.has_context_dependent_function)
 
 
 def float16_rows(schema: defs.OpSchema, rows: list[Row], allowed: Mapping[str, frozenset[str]]) -> list[Row]:
@@ -266,7 +271,7 @@ def one_node(schema: defs.OpSchema, types: Mapping[str, str]) -> bytes:
     node = helper.make_node(schema.name, inputs, outputs, **ATTRIBUTES.get(schema.name, {}))
     opsets = [helper.make_opsetid("", OPSET)]
     graph = helper.make_graph([node], "one", infos, results)
-    return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION).SerializeToString()
+    return bytes(helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION).SerializeToString())
 
 
 def typed(name: str, formal: Any, types: Mapping[str, str]) -> onnx.ValueInfoProto:

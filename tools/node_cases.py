@@ -82,8 +82,12 @@ def node_cases(only: str | None, named: str) -> list[Case]:
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = collect_testcases(None)
-    chosen = [c for c in found if named in c.name and _holds(c.model, only)]
-    return [Case(c.name, c.model, *map(list, c.data_sets[0])) for c in chosen]
+    return [
+        Case(c.name, c.model, list(inputs), list(expected))
+        for c in found
+        if named in c.name and c.model is not None and _holds(c.model, only)
+        for inputs, expected in (c.data_sets or [])[:1]
+    ]
 
 
 def folder_cases(folder: str, only: str | None, named: str) -> list[Case]:

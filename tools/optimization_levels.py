@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
+from onnxruntime import InferenceSession as Session
 
-Session = onnxruntime.InferenceSession
 Level = onnxruntime.GraphOptimizationLevel
 LEVELS = {"basic": Level.ORT_ENABLE_BASIC, "extended": Level.ORT_ENABLE_EXTENDED, "all": Level.ORT_ENABLE_ALL}
 TOLERANCES = {"float64": 1e-12, "float32": 2e-5, "float16": 2e-2}
@@ -48,7 +48,8 @@ class Report:
             self.folder.mkdir(parents=True, exist_ok=True)
             path = self.folder / f"{self.counts['different']:04d}.onnx"
             path.write_bytes(Path(source).read_bytes() if isinstance(source, str) else source)
-            np.savez(path.with_suffix(".npz"), **{name: np.asarray(value) for name, value in feeds.items()})
+            arrays: dict[str, Any] = {name: np.asarray(value) for name, value in feeds.items()}
+            np.savez(path.with_suffix(".npz"), **arrays)
             kept = f"{path.name} "
         print(f"different: {kept}{text}\n  in {where}", flush=True)
 

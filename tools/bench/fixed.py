@@ -107,7 +107,8 @@ def bound(session: Any, leaves: list[Any]) -> Callable[[], list[Any]]:
 
     def call() -> list[Any]:
         session.session.run_with_iobinding(binding)
-        return binding.get_outputs()
+        found: list[Any] = binding.get_outputs()
+        return found
 
     return call
 
@@ -212,7 +213,7 @@ def kept_by_none(bench: Bench, threads: int, pattern: bool) -> Callable[[], Any]
     return lambda: session(*leaves)
 
 
-RUNS = {
+RUNS: dict[str, Callable[[Bench, int], Callable[[], Any]]] = {
     "primsplit": lambda bench, cores: kept_by_none(bench, cores, pattern=False),
     "primsplit, memory pattern": lambda bench, cores: kept_by_none(bench, cores, pattern=True),
     "jax.jit": lambda bench, _: jax_alternative(bench)["jax.jit"],

@@ -161,7 +161,7 @@ def main() -> None:
     parser.add_argument("--only", choices=["lstm", "iteration", "captures"])
     given = parser.parse_args()
     use_cores(given.cores)
-    benches = {
+    benches: dict[str, Callable[[], None]] = {
         "lstm": partial(bench_lstm, given.cores),
         "iteration": partial(bench_iteration, given.cores),
         "captures": bench_captures,

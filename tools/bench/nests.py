@@ -102,13 +102,12 @@ def in_jax(bench: Bench, arrays: Arrays, seed: Any) -> dict[str, Call]:
 
     jax.config.update("jax_enable_x64", True)
 
-    @jax.jit
     def run(given: Any, cotangent: Any) -> Any:
         value, pullback = jax.vjp(partial(bench.function, jnp), *given)
         return value, *pullback(cotangent)
 
-    given = [jnp.asarray(a) for a in arrays]
-    return {"jax": lambda: jax.block_until_ready(run(given, jnp.asarray(seed)))}
+    compiled, given = jax.jit(run), [jnp.asarray(a) for a in arrays]
+    return {"jax": lambda: jax.block_until_ready(compiled(given, jnp.asarray(seed)))}
 
 
 def in_torch(bench: Bench, arrays: Arrays, seed: Any) -> dict[str, Call]:
@@ -133,7 +132,7 @@ def run(name: str, dtype: str) -> None:
     arrays = tuple(random.normal(size=shape).astype(dtype) for shape in bench.shapes)
     shape = np.shape(bench.function(np, *arrays))
     seed = np.asarray(random.normal(size=shape) if shape else 1, dtype)
-    alternatives = {**ours(bench, arrays, seed), "numpy": partial(bench.by_hand, *arrays, seed)}
+    alternatives: dict[str, Call] = {**ours(bench, arrays, seed), "numpy": partial(bench.by_hand, *arrays, seed)}
     alternatives |= in_jax(bench, arrays, seed) if importlib.util.find_spec("jax") else {}
     alternatives |= in_torch(bench, arrays, seed) if importlib.util.find_spec("torch") else {}
     expected = bench.by_hand(*arrays, seed)

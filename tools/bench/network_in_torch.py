@@ -7,9 +7,8 @@ import numpy as np
 import onnx
 import torch
 from onnx import helper, numpy_helper
+from torch import Tensor
 from torch.nn import functional
-
-Tensor = torch.Tensor
 
 
 def run_in_torch(model: onnx.ModelProto, inputs: Mapping[str, Tensor]) -> Tensor:

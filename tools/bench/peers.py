@@ -89,18 +89,14 @@ def _tensors(args: Sequence[Any], wrt: Sequence[int]) -> tuple[tuple[Any, ...], 
 
 
 def _mapped(function: Function, tree: Any) -> Any:
-    """The tree with the function called on its leaves; a dataclass is a tree here."""
-    if dataclasses.is_dataclass(tree):
+    """The tree with the function called on its leaves; tuples, dicts and dataclasses are trees here."""
+    if isinstance(tree, tuple):
+        return tuple(_mapped(function, v) for v in tree)
+    if isinstance(tree, dict):
+        return {k: _mapped(function, v) for k, v in tree.items()}
+    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         return dataclasses.replace(tree, **{k: _mapped(function, v) for k, v in vars(tree).items()})
-    if isinstance(tree, tuple | dict):
-        return (
-            optree.tree_map(function, tree) if not _holds_dataclass(tree) else tuple(_mapped(function, v) for v in tree)
-        )
     return function(tree)
-
-
-def _holds_dataclass(tree: Any) -> bool:
-    return isinstance(tree, tuple) and any(dataclasses.is_dataclass(v) for v in tree)
 
 
 def as_numbers(found: Any) -> list[np.ndarray[Any, Any]]:

@@ -10,6 +10,7 @@ scalar result. Needs `pip install -e ".[compare]"`.
 """
 
 import argparse
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -34,16 +35,18 @@ def session(program: Any, leaves: list[Any]) -> Call:
 
 
 def multiply_adds(program: Any) -> int:
-    """What the matrix products of a program take, as they stand in its file."""
+    """What the matrix products of a program of literal sizes take, as they stand in its file."""
     from primsplit.ir import walk
     from primsplit.passes.finish import finish
+    from primsplit.passes.rewriting import literal_shape
 
     total = 0
     for op in walk(finish(program.block, program.gradients)):
-        if op.kind in {"Gemm", "MatMul"}:
-            left = op.inputs[0].type.shape
-            summed = left[0 if op.attributes.get("transA") else -1]
-            total += int(np.prod(op.outputs[0].type.shape)) * summed
+        if op.kind in {"Gemm", "MatMul"} and op.inputs[0] is not None:
+            left, made = literal_shape(op.inputs[0].type), literal_shape(op.outputs[0].type)
+            assert left is not None
+            assert made is not None
+            total += math.prod(made) * left[0 if op.attributes.get("transA") else -1]
     return total
 
 

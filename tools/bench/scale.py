@@ -28,7 +28,7 @@ def write_chain(path: Path, nodes: int) -> None:
     model.opset_import.add(domain="", version=17)
     graph = model.graph
     graph.name = "chain"
-    graph.initializer.append(numpy_helper.from_array(np.float32(0.5), "half"))
+    graph.initializer.append(numpy_helper.from_array(np.array(0.5, np.float32), "half"))
     graph.input.append(helper.make_tensor_value_info("x", 1, ["N", 4]))
     graph.output.append(helper.make_tensor_value_info("y", 1, ["N", 4]))
     last = "x"
