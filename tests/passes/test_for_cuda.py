@@ -51,6 +51,8 @@ ROWS: list[tuple[str, dict[str, Any], list[Any], int]] = [
     ("Conv", APART, [drawn(1, 2, 5, 18), drawn(3, 2, 5, 6), drawn(3)], 1),
     ("Conv", {"pads": [2, 0], "dilations": [2]}, [drawn(1, 2, 12), drawn(3, 2, 6)], 1),
     ("Conv", {}, [drawn(1, 2, 4, 5, 3), drawn(3, 2, 3, 4, 2)], 1),
+    ("ConvTranspose", {"strides": [2, 2], "pads": [1, 1, 0, 2]}, [drawn(1, 2, 4, 4), drawn(2, 3, 3, 4)], 1),
+    ("ConvTranspose", {"pads": [0, 1], "strides": [3]}, [drawn(2, 2, 3), drawn(2, 3, 4), drawn(3)], 1),
     ("DequantizeLinear", {"axis": 1, "block_size": 2}, [BLOCKS, np.abs(drawn(2, 3, dtype="float32"))], 1),
 ]
 
@@ -89,8 +91,14 @@ def is_right_on_cuda(node: onnx.NodeProto) -> bool:
     """False for what stood in the models above."""
     told = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
     combines = node.op_type == "ScatterND" and told.get("reduction", b"none") != b"none"
-    is_spelt = node.op_type in {*IN_DOUBLE, "Conv", "Resize"}
+    is_spelt = node.op_type in {*IN_DOUBLE, "Conv", "Resize"} or is_cut_unevenly(node)
     return not (combines or is_spelt or "block_size" in told or told.get("training_mode"))
+
+
+def is_cut_unevenly(node: onnx.NodeProto) -> bool:
+    """True for a transposed convolution that onnxruntime leaves to the CPU."""
+    pads = [list(a.ints) for a in node.attribute if a.name == "pads"]
+    return node.op_type == "ConvTranspose" and any(p[: len(p) // 2] != p[len(p) // 2 :] for p in pads)
 
 
 def gathered(table: Any, at: Any) -> Any:
@@ -110,6 +118,17 @@ def test_every_form_of_a_gradient_is_written_for_cuda(tmp_path: Any) -> None:
             assert all(is_right_on_cuda(step) for step in steps)
     found = dict(zip(("y", "d_table"), Session(str(tmp_path / "joint.onnx"))(table, at), strict=True))
     np.testing.assert_allclose(found["d_table"], wanted, rtol=1e-13)
+
+
+def test_the_gradient_of_a_convolution_with_strides_stays_on_the_device() -> None:
+    w = drawn(3, 2, 3, 3, dtype="float32")
+    made = ps.split(lambda x: op.Conv(x, w, strides=[2, 2], pads=[1, 1, 1, 1]), ps.spec("f32", [1, 2, 8, 8])).joint()
+    files = {provider: made.to_onnx(provider) for provider in ("cpu", "cuda")}
+    given = drawn(1, 2, 8, 8, dtype="float32"), drawn(1, 3, 4, 4, dtype="float32")
+    found, wanted = (Session(file)(*given) for file in (files["cuda"], files["cpu"]))
+    assert any(map(is_cut_unevenly, files["cpu"].graph.node))
+    assert not any(map(is_cut_unevenly, files["cuda"].graph.node))
+    np.testing.assert_allclose(found[1], wanted[1], rtol=1e-5, atol=1e-5)
 
 
 def test_a_file_for_the_cpu_keeps_the_faster_scatter() -> None:

@@ -3,7 +3,7 @@
 Seen with onnxruntime 1.31.1 on an H100. The CPU runs these as well; some take longer there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ from primsplit.schema import text
 
 Composition = Callable[..., Any]
 FOUR_BITS = frozenset({"int4", "uint4"})
+FAR = np.iinfo(np.int64).max
+"""Where a slice ends that goes to the end."""
 
 
 def for_cuda(step: Op) -> Composition | None:
@@ -29,12 +31,15 @@ def for_cuda(step: Op) -> Composition | None:
     A convolution with a large kernel, as the gradients of weights are, takes ten times as long as the product it is.
     Its softmax and layer normalization of float64 are right to seven digits; ScatterND combines float32 and float16
     alone; batch normalization has no training mode since opset 14; blocks are dequantized from four bits only. Resize
-    by a region is wrong in float16, where it is not done before the run: of an identity matrix along one axis.
+    by a region is wrong in float16, where it is not done before the run: of an identity matrix along one axis. A
+    transposed convolution that is cut off unevenly is left to the CPU, and its operands are copied there.
     """
     first = next((v.type.key[0] for v in step.inputs if v is not None), "")
     match step.kind:
         case "Conv" if is_correlation(step):
             return correlate
+        case "ConvTranspose" if _cuts_unevenly(step):
+            return evenly_transposed
         case "ScatterND" if first != "float32" and step.attributes.get("reduction", "none") not in ("none", b"none"):
             return scatter_elements
         case "BatchNormalization" if _tells_the_batch(step):
@@ -50,6 +55,24 @@ def _tells_the_batch(step: Op) -> bool:
     """True in training mode with a momentum of 0, to which `legalize` brings every other one."""
     told = step.attributes
     return bool(told.get("training_mode", 0) == 1 and told.get("momentum", 0.9) == 0)
+
+
+def _cuts_unevenly(step: Op) -> bool:
+    """True for one whose padding is told, and not the same at both ends."""
+    pads = list(step.attributes.get("pads", []))
+    return "output_shape" not in step.attributes and pads[: len(pads) // 2] != pads[len(pads) // 2 :]
+
+
+def evenly_transposed(
+    x: Array, w: Array, bias: Array | None = None, *, pads: Sequence[int], **attributes: Any
+) -> Array:
+    """A transposed convolution that is cut off alike at both ends, and then a slice of it."""
+    rank = len(pads) // 2
+    ends = list(zip(pads[:rank], pads[rank:], strict=True))
+    whole = op.ConvTranspose(x, w, bias, pads=[min(pair) for pair in ends] * 2, **attributes)
+    first = [max(before - after, 0) for before, after in ends]
+    last = [min(before - after, 0) or FAR for before, after in ends]
+    return op.Slice(whole, vector(first), vector(last), vector(range(2, rank + 2)))
 
 
 def scatter_elements(data: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Array:
