@@ -11,7 +11,7 @@ from onnx.reference import ReferenceEvaluator
 import primsplit as ps
 from primsplit.errors import SpecError
 from primsplit.ops import op
-from primsplit.passes.compositions.cuda import IN_DOUBLE
+from primsplit.passes.compositions.cuda import ELSEWHERE, IN_DOUBLE
 from primsplit.runtime import Session
 
 RANDOM = np.random.default_rng(0)
@@ -53,6 +53,10 @@ ROWS: list[tuple[str, dict[str, Any], list[Any], int]] = [
     ("Conv", {}, [drawn(1, 2, 4, 5, 3), drawn(3, 2, 3, 4, 2)], 1),
     ("ConvTranspose", {"strides": [2, 2], "pads": [1, 1, 0, 2]}, [drawn(1, 2, 4, 4), drawn(2, 3, 3, 4)], 1),
     ("ConvTranspose", {"pads": [0, 1], "strides": [3]}, [drawn(2, 2, 3), drawn(2, 3, 4), drawn(3)], 1),
+    *[(kind, {}, [drawn(3, 4, dtype="float32")], 1) for kind in ("Asinh", "Cosh", "Sinh", "Tan")],
+    ("Atanh", {}, [np.float32([-0.99, -0.6, 0, 0.3])], 1),
+    ("Acosh", {}, [np.float32([1, 1.5, 3e4])], 1),
+    ("Tan", {}, [drawn(5, dtype="float16")], 1),
     ("DequantizeLinear", {"axis": 1, "block_size": 2}, [BLOCKS, np.abs(drawn(2, 3, dtype="float32"))], 1),
 ]
 
@@ -91,7 +95,7 @@ def is_right_on_cuda(node: onnx.NodeProto) -> bool:
     """False for what stood in the models above."""
     told = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
     combines = node.op_type == "ScatterND" and told.get("reduction", b"none") != b"none"
-    is_spelt = node.op_type in {*IN_DOUBLE, "Conv", "Resize"} or is_cut_unevenly(node)
+    is_spelt = node.op_type in {*IN_DOUBLE, *ELSEWHERE, "Conv", "Resize"} or is_cut_unevenly(node)
     return not (combines or is_spelt or "block_size" in told or told.get("training_mode"))
 
 

@@ -14,6 +14,7 @@ from primsplit.dims import product
 from primsplit.errors import UnsupportedFunction
 from primsplit.ir import Op
 from primsplit.ops import op
+from primsplit.passes.compositions import hyperbolic, trigonometric
 from primsplit.passes.compositions.axes import along, from_front, vector
 from primsplit.passes.compositions.correlation import correlate, is_correlation
 from primsplit.passes.compositions.resize import resize
@@ -32,7 +33,8 @@ def for_cuda(step: Op) -> Composition | None:
     Its softmax and layer normalization of float64 are right to seven digits; ScatterND combines float32 and float16
     alone; batch normalization has no training mode since opset 14; blocks are dequantized from four bits only. Resize
     by a region is wrong in float16, where it is not done before the run: of an identity matrix along one axis. A
-    transposed convolution that is cut off unevenly is left to the CPU, and its operands are copied there.
+    transposed convolution that is cut off unevenly is left to the CPU, and its operands are copied there; so are the
+    functions of `ELSEWHERE`, which are computed in float64 for other dtypes, too.
     """
     first = next((v.type.key[0] for v in step.inputs if v is not None), "")
     match step.kind:
@@ -48,13 +50,25 @@ def for_cuda(step: Op) -> Composition | None:
             return resize
         case "DequantizeLinear" if step.attributes.get("block_size", 0) != 0 and first not in FOUR_BITS:
             return dequantize_blocks
-    return IN_DOUBLE.get(step.kind) if first == "float64" else None
+    if first == "float64":
+        return IN_DOUBLE.get(step.kind)
+    return through_double(step.kind) if step.kind in ELSEWHERE and first in ("float16", "float32") else None
 
 
 def _tells_the_batch(step: Op) -> bool:
     """True in training mode with a momentum of 0, to which `legalize` brings every other one."""
     told = step.attributes
     return bool(told.get("training_mode", 0) == 1 and told.get("momentum", 0.9) == 0)
+
+
+def through_double(kind: str) -> Composition:
+    """A function of each element by what stands for it in float64, which is rounded once."""
+
+    def composition(x: Array) -> Array:
+        return op.Cast(ELSEWHERE[kind](op.Cast(x, to=np.float64)), to=x.dtype)
+
+    composition.__name__ = kind
+    return composition
 
 
 def _cuts_unevenly(step: Op) -> bool:
@@ -183,3 +197,5 @@ IN_DOUBLE: dict[str, Composition] = {
     "SoftmaxCrossEntropyLoss": cross_entropy,
 }
 """Of float64."""
+ELSEWHERE: dict[str, Composition] = {"Tan": trigonometric.tan, **hyperbolic.COMPOSITIONS}
+"""Functions that CUDA has no kernels for, as they are computed in float64. Arcs begin with the CPU's own of float32."""
