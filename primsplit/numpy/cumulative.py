@@ -11,7 +11,7 @@ from primsplit.broadcasting import axis_back, axis_first, expand_to, full, of_si
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.ir import Type
-from primsplit.numpy.axes import END, array_like, delivered, many_axes, one_axis, slab
+from primsplit.numpy.axes import END, array_like, delivered, many_axes, one_axis, reaching, slab
 from primsplit.numpy.reductions import summed_in
 from primsplit.numpy.running_products import running_product
 from primsplit.numpy.ufuncs import cast_to
@@ -175,6 +175,7 @@ def _gradient_along(x: Array, axis: int, spacing: Any, edge_order: int) -> Array
             f"np.gradient needs {edge_order + 1} elements along axis {axis}, which has {size}",
             place=tracing.user_place(),
         )
+    x = reaching(x, axis, edge_order + 1)
     h = _one_distance(array_like(spacing))
     h = h if h.ndim == 0 else _of_points(h, size)
     h = h if h.ndim == 0 or h.dtype.kind not in "iu" else cast_to(h, np.float64)

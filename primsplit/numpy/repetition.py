@@ -12,7 +12,7 @@ from primsplit.broadcasting import count_up, expand_to, full, reshape_to
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.ir import Type
-from primsplit.numpy.axes import array_like, one_axis, size_as, slab
+from primsplit.numpy.axes import array_like, one_axis, reaching, size_as, slab
 from primsplit.numpy.keys import as_int64
 from primsplit.numpy.layout import as_shape, read_only_view, reshape
 from primsplit.ops import op
@@ -178,7 +178,7 @@ def _windows(x: Array, sizes: Sequence[Dim], axes: Sequence[int]) -> Array:
         count = x.shape[place] - window + 1
         if isinstance(count, int) and count <= 0:
             raise ShapeError("window shape cannot be larger than input array shape", place=tracing.user_place())
-        x = op.Gather(x, _window_places(count, window), axis=place)
+        x = op.Gather(reaching(x, place, window), _window_places(count, window), axis=place)
         order = [i for i in range(x.ndim) if i != place + 1]
         x = op.Transpose(x, perm=[*order, place + 1])
     return x
