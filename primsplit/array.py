@@ -121,6 +121,7 @@ class Array(Operators, metaclass=ComparedClass):
             )
         view = self._view
         if view is not None:
+            new = Array(new.value)  # as it is now: it may be what is written to here, or a view of that
             if view.write is None:
                 # It is cut off from what it was taken from, whose elements are not known any more.
                 for base in view.bases:

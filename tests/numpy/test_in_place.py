@@ -68,6 +68,16 @@ def overlapping(y: Any, v: Any) -> None:
     y[1:] = y[:-1]
 
 
+def overlapping_views(y: Any, v: Any) -> None:
+    below, above, behind = y[1:], y[:-1], y[2:]
+    below[...] = above
+    above[...] = below
+    np.copyto(behind, above[1:])
+    above[...] = below * v
+    turned = y[::-1]
+    turned[...] = y
+
+
 def transposed(y: Any, v: Any) -> None:
     y.T[0] = v[0, 0]
     y.swapaxes(0, 1)[2] += 1
@@ -147,6 +157,7 @@ WRITES: dict[str, Write] = {
     "a view of a view": view_of_view,
     "augmented assignment": augmented,
     "overlapping slices": overlapping,
+    "overlapping views": overlapping_views,
     "views by transposition and the like": transposed,
     "parts of a split": parts,
     "a smaller array added": broadcast_in_place,
