@@ -9,7 +9,7 @@ from primsplit.lifting import array_like
 from primsplit.numpy.statistics import safe_root
 from primsplit.scipy.operands import floating
 from primsplit.scipy.signatures import as_scipys
-from primsplit.scipy.stats.samples import sample
+from primsplit.scipy.stats.samples import sample, summary
 
 __all__ = ["circmean", "circstd", "circvar", "directional_stats"]
 
@@ -22,6 +22,7 @@ def _sides(samples: Any, period: Any, axis: Any, *, keepdims: Any) -> tuple[Any,
 
 
 @as_scipys("scipy.stats")
+@summary
 def circmean(samples: Any, high: Any, low: Any, axis: Any, keepdims: Any) -> Any:
     """The direction of the mean of the points on a circle, between `low` and `high`."""
     period = high - low
@@ -35,12 +36,14 @@ def _length(samples: Any, period: Any, axis: Any, *, keepdims: Any) -> Any:
 
 
 @as_scipys("scipy.stats")
+@summary
 def circvar(samples: Any, high: Any, low: Any, axis: Any, keepdims: Any) -> Any:
     """1 less the length of the mean of the points on a circle."""
     return 1.0 - _length(samples, high - low, axis, keepdims=keepdims)
 
 
 @as_scipys("scipy.stats")
+@summary
 def circstd(samples: Any, high: Any, low: Any, axis: Any, normalize: Any, keepdims: Any) -> Any:
     """sqrt(-2 log) of the length of the mean; of angles in a period of 2 pi with `normalize`.
 

@@ -16,7 +16,7 @@ from primsplit.numpy.quantiles import quantiles_or_nan
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.scipy.operands import floating, of_at_least, of_length
 from primsplit.scipy.signatures import as_scipys
-from primsplit.scipy.stats.samples import count_of, sample
+from primsplit.scipy.stats.samples import Numbers, count_of, numbers, sample, summary
 
 __all__ = [
     "entropy", "gmean", "hmean", "iqr", "kurtosis", "linregress", "median_abs_deviation", "moment", "pearsonr",
@@ -25,65 +25,73 @@ __all__ = [
 
 
 @as_scipys("scipy.stats")
-def pmean(a: Any, p: Any, axis: Any, dtype: Any, weights: Any, keepdims: Any) -> Any:
+@summary
+def pmean(a: Any, p: Any, axis: Any, dtype: Any, weights: Any, nan_policy: Any, keepdims: Any) -> Any:
     """The power mean."""
-    x, axis = sample(a, axis, dtype)
-    return _average(x**p, axis, weights, keepdims=keepdims) ** (1 / p)
+    given = numbers(a, axis, nan_policy, dtype)
+    return _average(given.x**p, given, weights, keepdims=keepdims) ** (1 / p)
 
 
 @as_scipys("scipy.stats")
-def gmean(a: Any, axis: Any, dtype: Any, weights: Any, keepdims: Any) -> Any:
+@summary
+def gmean(a: Any, axis: Any, dtype: Any, weights: Any, nan_policy: Any, keepdims: Any) -> Any:
     """The geometric mean."""
-    x, axis = sample(a, axis, dtype)
-    return np.exp(_average(np.log(x), axis, weights, keepdims=keepdims))
+    given = numbers(a, axis, nan_policy, dtype)
+    return np.exp(_average(np.log(given.x), given, weights, keepdims=keepdims))
 
 
 @as_scipys("scipy.stats")
-def hmean(a: Any, axis: Any, dtype: Any, weights: Any, keepdims: Any) -> Any:
+@summary
+def hmean(a: Any, axis: Any, dtype: Any, weights: Any, nan_policy: Any, keepdims: Any) -> Any:
     """The harmonic mean."""
-    x, axis = sample(a, axis, dtype)
-    return 1 / _average(1 / x, axis, weights, keepdims=keepdims)
+    given = numbers(a, axis, nan_policy, dtype)
+    return 1 / _average(1 / given.x, given, weights, keepdims=keepdims)
 
 
-def _average(x: Any, axis: int, weights: Any, *, keepdims: Any) -> Any:
+def _average(x: Any, given: Numbers, weights: Any, *, keepdims: Any) -> Any:
     if weights is None:
-        return np.mean(x, axis=axis, keepdims=keepdims)
-    given = array_like(floating(weights))
-    shape = broadcast_shapes(x.shape, given.shape)
-    terms, total = (np.sum(v, axis=axis, keepdims=keepdims) for v in (x * given, expand_to(given, shape)))
+        return given.mean(x, keepdims=keepdims)
+    given_weights = array_like(floating(weights))
+    weight: Any = expand_to(given_weights, broadcast_shapes(x.shape, given_weights.shape))
+    if given.there is not None:
+        weight = np.where(given.there, weight, 0.0)
+    terms, total = (np.sum(v, axis=given.axis, keepdims=keepdims) for v in (x * weight, weight))
     return terms / total
 
 
-def _central(x: Any, axis: int, order: int, *, keepdims: Any = False) -> Any:
+def _central(given: Numbers, order: int, *, keepdims: Any = False) -> Any:
     """The mean of powers of the distances from the mean."""
-    away = x - np.mean(x, axis=axis, keepdims=True)
-    return np.mean(away**order, axis=axis, keepdims=keepdims)
+    return given.mean(given.away() ** order, keepdims=keepdims)
 
 
 @as_scipys("scipy.stats")
-def moment(a: Any, order: Any, axis: Any, center: Any, keepdims: Any) -> Any:
-    """The mean of a power of the distances from the mean, or from `center`."""
-    x, axis = sample(a, axis)
-    if center is None:
-        return _central(x, axis, order, keepdims=keepdims)
-    return np.mean((x - center) ** order, axis=axis, keepdims=keepdims)
+@summary
+def moment(a: Any, order: Any, axis: Any, nan_policy: Any, center: Any, keepdims: Any) -> Any:
+    """The mean of a power of the distances from the mean, or from `center`; of several powers stacked."""
+    given = numbers(a, axis, nan_policy)
+    apart = given.away() if center is None else given.x - center
+    if not np.ndim(order):
+        return given.mean(apart**order, keepdims=keepdims)
+    return np.stack([given.mean(apart ** int(each), keepdims=keepdims) for each in np.asarray(order)])
 
 
 @as_scipys("scipy.stats")
-def skew(a: Any, axis: Any, bias: Any, keepdims: Any) -> Any:
+@summary
+def skew(a: Any, axis: Any, bias: Any, nan_policy: Any, keepdims: Any) -> Any:
     """The third central moment over the cube of the standard deviation; corrected without `bias`."""
-    x, axis = sample(a, axis)
-    found = _central(x, axis, 3, keepdims=keepdims) / _central(x, axis, 2, keepdims=keepdims) ** 1.5
-    n = count_of(x, axis)
+    given = numbers(a, axis, nan_policy)
+    found = _central(given, 3, keepdims=keepdims) / _central(given, 2, keepdims=keepdims) ** 1.5
+    n = given.count(keepdims=keepdims)
     return found if bias else _where_more(n, 2, found * np.sqrt((n - 1.0) * n) / _freed(n, 2), found)
 
 
 @as_scipys("scipy.stats")
-def kurtosis(a: Any, axis: Any, fisher: Any, bias: Any, keepdims: Any) -> Any:
+@summary
+def kurtosis(a: Any, axis: Any, fisher: Any, bias: Any, nan_policy: Any, keepdims: Any) -> Any:
     """The fourth central moment over the square of the variance, less 3 with `fisher`; corrected without `bias`."""
-    x, axis = sample(a, axis)
-    found = _central(x, axis, 4, keepdims=keepdims) / _central(x, axis, 2, keepdims=keepdims) ** 2
-    n = count_of(x, axis)
+    given = numbers(a, axis, nan_policy)
+    found = _central(given, 4, keepdims=keepdims) / _central(given, 2, keepdims=keepdims) ** 2
+    n = given.count(keepdims=keepdims)
     if not bias:
         corrected = ((n**2 - 1.0) * found - 3 * (n - 1.0) ** 2) / (_freed(n, 2) * _freed(n, 3)) + 3
         found = _where_more(n, 3, corrected, found)
@@ -103,20 +111,26 @@ def _where_more(n: Any, least: int, corrected: Any, found: Any) -> Any:
 
 
 @as_scipys("scipy.stats")
-def sem(a: Any, axis: Any, ddof: Any, keepdims: Any) -> Any:
+@summary
+def sem(a: Any, axis: Any, ddof: Any, nan_policy: Any, keepdims: Any) -> Any:
     """The standard deviation over the root of the number."""
-    x, axis = sample(a, axis)
-    return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / np.sqrt(size_as(x.shape[axis], x.dtype))
+    given = numbers(a, axis, nan_policy)
+    count = (
+        given.count(keepdims=keepdims) if given.there is not None else size_as(given.x.shape[given.axis], given.x.dtype)
+    )
+    return given.spread(ddof, keepdims=keepdims) / np.sqrt(count)
 
 
 @as_scipys("scipy.stats")
-def variation(a: Any, axis: Any, ddof: Any, keepdims: Any) -> Any:
+@summary
+def variation(a: Any, axis: Any, nan_policy: Any, ddof: Any, keepdims: Any) -> Any:
     """The standard deviation over the mean."""
-    x, axis = sample(a, axis)
-    return np.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / np.mean(x, axis=axis, keepdims=keepdims)
+    given = numbers(a, axis, nan_policy)
+    return given.spread(ddof, keepdims=keepdims) / given.mean(given.x, keepdims=keepdims)
 
 
 @as_scipys("scipy.stats")
+@summary
 def entropy(pk: Any, qk: Any, base: Any, axis: Any, keepdims: Any) -> Any:
     """The entropy of probabilities, which are made to sum to 1, or their relative entropy to others."""
     samples, (axis, *_) = zip(*(sample(k, axis) for k in (pk, qk) if k is not None), strict=True)
@@ -134,15 +148,26 @@ class Correlation(NamedTuple):
 
 
 @as_scipys("scipy.stats")
-def pearsonr(x: Any, y: Any, axis: Any) -> Correlation:
-    """The correlation of two samples of more than two, and its two-sided p-value."""
+def pearsonr(x: Any, y: Any, alternative: Any, axis: Any) -> Correlation:
+    """The correlation of two samples of more than two, and its p-value."""
     (first, place), (second, _) = sample(x, axis), sample(y, axis)
     first = of_at_least(first, 2, place)
     second = of_length(second, first.shape[place], place)
     first, second = (v - np.mean(v, axis=place, keepdims=True) for v in (first, second))
     over = np.sqrt(np.sum(first * first, axis=place) * np.sum(second * second, axis=place))
     r = np.sum(first * second, axis=place) / over
-    return Correlation(r, two_sided(r, count_of(first, place), 1.0))
+    return Correlation(r, of_correlation(r, count_of(first, place), alternative, 1.0))
+
+
+def of_correlation(r: Any, n: Any, alternative: str, of_two: Any = np.nan) -> Any:
+    """The p-value of a correlation against one side or both; of two pairs what is asked for. Raises ValueError."""
+    if alternative not in {"two-sided", "less", "greater"}:
+        raise ValueError("`alternative` must be 'less', 'greater', or 'two-sided'.")
+    both = two_sided(r, n, of_two)
+    if alternative == "two-sided":
+        return both
+    is_far = (r > 0) if alternative == "greater" else (r < 0)
+    return np.where(is_far, both / 2, 1 - both / 2)
 
 
 def two_sided(r: Any, n: Any, of_two: Any = np.nan) -> Any:
@@ -168,7 +193,7 @@ class Line(_Five):
 
 
 @as_scipys("scipy.stats")
-def linregress(x: Any, y: Any) -> Line:
+def linregress(x: Any, y: Any, alternative: Any) -> Line:
     """The line of least squares through points, and what is known of it, in float64."""
     (first, _), (second, _) = sample(x, 0, np.float64), sample(y, 0, np.float64)
     first = of_at_least(first, second.shape[0], 0)  # one x for many values has no line, one value for many has
@@ -182,7 +207,7 @@ def linregress(x: Any, y: Any) -> Line:
     is_two, of_two = n == 2, np.where(yy == 0, 1.0, 0.0)
     error = np.sqrt(np.where(is_two, 1.0, (1 - r * r) * yy / xx) / np.where(is_two, 1.0, n - 2.0))
     error = np.where(is_two, 0.0, error)
-    found = Line(slope, centre - slope * mean, r, two_sided(r, n, of_two), error)
+    found = Line(slope, centre - slope * mean, r, of_correlation(r, n, alternative, of_two), error)
     found.intercept_stderr = error * np.sqrt(xx + mean * mean)
     return found
 
@@ -197,9 +222,11 @@ def iqr(x: Any, axis: Any, rng: Any, scale: Any, interpolation: Any, keepdims: A
 
 
 @as_scipys("scipy.stats")
-def median_abs_deviation(x: Any, axis: Any, center: Any, scale: Any) -> Any:
+@summary
+def median_abs_deviation(x: Any, axis: Any, center: Any, scale: Any, keepdims: Any) -> Any:
     """The median of the distances from the median."""
     given, axis = sample(x, axis)
     scale = 0.6744897501960817 if scale == "normal" else scale
     center = np.median if center is None else center
-    return np.median(np.abs(given - center(given, axis=axis, keepdims=True)), axis=axis) / scale
+    apart = np.abs(given - center(given, axis=axis, keepdims=True))
+    return np.median(apart, axis=axis, keepdims=keepdims) / scale

@@ -1,13 +1,24 @@
-"""What the functions of scipy.stats make of a sample first: floats, an axis, how many there are."""
+"""What the functions of scipy.stats make of a sample first: floats, an axis, which numbers there are and how many."""
 
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from primsplit.dims import Dim
+from primsplit import dims
+from primsplit.array import Array, unsupported
+from primsplit.broadcasting import expand_to
+from primsplit.dims import Dim, Shape
+from primsplit.infer import broadcast_shapes
 from primsplit.lifting import array_like
-from primsplit.numpy.axes import size_as
+from primsplit.numpy.axes import many_axes, size_as
 from primsplit.scipy.operands import floating
+
+BESIDE = ("weights", "qk", "y", "b")
+"""What lies along the axes of a sample, by its names in SciPy."""
 
 
 def sample(a: Any, axis: Any, dtype: Any = None) -> tuple[Any, Any]:
@@ -22,3 +33,79 @@ def count_of(x: Any, axis: int) -> Any:
     """How many numbers a sample has, as a number of its dtype where only the run knows."""
     size: Dim = x.shape[axis]
     return size if isinstance(size, int) else size_as(size, x.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """A sample along an axis, and which of its numbers count: all for None. What does not is 1."""
+
+    x: Any
+    axis: int
+    there: Any = None
+
+    def mean(self, values: Any, *, keepdims: Any = False) -> Any:
+        """The mean of values of the numbers that count."""
+        if self.there is None:
+            return np.mean(values, axis=self.axis, keepdims=keepdims)
+        return self.sum(values, keepdims=keepdims) / self.count(keepdims=keepdims)
+
+    def sum(self, values: Any, *, keepdims: Any = False) -> Any:
+        """The sum of values of the numbers that count."""
+        held = values if self.there is None else np.where(self.there, values, 0.0)
+        return np.sum(held, axis=self.axis, keepdims=keepdims)
+
+    def count(self, *, keepdims: Any = False) -> Any:
+        """How many numbers count."""
+        if self.there is None:
+            return count_of(self.x, self.axis)
+        return np.sum(self.there, axis=self.axis, keepdims=keepdims, dtype=self.x.dtype)
+
+    def away(self) -> Any:
+        """How far the numbers are from their mean."""
+        return self.x - self.mean(self.x, keepdims=True)
+
+    def spread(self, ddof: Any, *, keepdims: Any = False) -> Any:
+        """The standard deviation."""
+        if self.there is None:
+            return np.std(self.x, axis=self.axis, ddof=ddof, keepdims=keepdims)
+        free = self.count(keepdims=keepdims) - ddof
+        return np.sqrt(self.sum(self.away() ** 2, keepdims=keepdims) / np.where(free > 0, free, np.nan))
+
+
+def numbers(a: Any, axis: Any, nan_policy: str, dtype: Any = None) -> Numbers:
+    """The numbers of a sample; NaN does not count with `nan_policy` "omit". Raises UnsupportedFunction for "raise"."""
+    x, axis = sample(a, axis, dtype)
+    if nan_policy == "propagate":
+        return Numbers(x, axis)
+    if nan_policy != "omit":
+        raise unsupported(f"scipy.stats with nan_policy={nan_policy!r}")
+    there = ~np.isnan(x)
+    return Numbers(np.where(there, x, 1.0), axis, there)
+
+
+def summary(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a sample along one axis as one along several, or all for None, which `keepdims` leaves as ones."""
+    first = next(iter(inspect.signature(function).parameters))
+
+    @functools.wraps(function)
+    def call(**given: Any) -> Any:
+        axis, x = given["axis"], array_like(given[first])
+        if isinstance(axis, int) or x.ndim == 0:
+            return function(**given)
+        axes = tuple(range(x.ndim)) if axis is None else many_axes(axis, x.ndim)
+        for name in (first, *BESIDE):
+            if given.get(name) is not None:
+                given[name] = _joined(array_like(given[name]), x.shape, axes)
+        keeps = given.get("keepdims", False)
+        found = function(**given | {"axis": -1} | ({"keepdims": False} if "keepdims" in given else {}))
+        return np.expand_dims(found, axes) if keeps else found
+
+    return call
+
+
+def _joined(x: Array, shape: Shape, axes: tuple[int, ...]) -> Any:
+    """`x` in a shape that it is broadcast to, with some axes as one behind the others."""
+    wide: Any = expand_to(x, broadcast_shapes(x.shape, shape))
+    rest = [n for i, n in enumerate(wide.shape) if i not in axes]
+    count = dims.product(wide.shape[i] for i in axes)
+    return np.moveaxis(wide, axes, tuple(range(-len(axes), 0))).reshape((*rest, count))

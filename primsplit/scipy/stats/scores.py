@@ -1,5 +1,6 @@
 """scipy.stats' scores and transformed samples, traced: standard scores, powers after Box and Cox, Yeo and Johnson."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,22 @@ from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.scipy.operands import floating
 from primsplit.scipy.signatures import as_scipys
-from primsplit.scipy.stats.samples import count_of, sample
+from primsplit.scipy.stats.samples import count_of, numbers, sample, summary
 
 __all__ = ["boxcox", "boxcox_llf", "gstd", "gzscore", "yeojohnson", "yeojohnson_llf", "zmap", "zscore"]
 
 
 @as_scipys("scipy.stats")
-def zscore(a: Any, axis: Any, ddof: Any) -> Any:
+def zscore(a: Any, axis: Any, ddof: Any, nan_policy: Any) -> Any:
     """The distances from the mean in standard deviations; NaN where the numbers are equal but for rounding."""
     given: Any = array_like(floating(a))
+    if nan_policy == "omit" and isinstance(axis, int):
+        held = numbers(given, axis, nan_policy)
+        mean, spread = held.mean(held.x, keepdims=True), held.spread(ddof, keepdims=True)
+        is_unknown = ~held.there | np.isnan(spread) | (spread <= np.abs(np.finfo(given.dtype).eps * mean))
+        return np.where(is_unknown, np.nan, (held.x - mean) / np.where(spread > 0, spread, 1.0))
+    if nan_policy != "propagate":
+        raise unsupported(f"scipy.stats.zscore with nan_policy={nan_policy!r} and axis={axis!r}")
     mean, spread = _mean_and_spread(given, axis, ddof)
     is_constant = spread <= np.abs(np.finfo(given.dtype).eps * mean)
     return np.where(is_constant, np.nan, (given - mean) / np.where(is_constant, 1.0, spread))
@@ -43,9 +51,11 @@ def gzscore(a: Any, axis: Any, ddof: Any) -> Any:
 
 
 @as_scipys("scipy.stats")
-def gstd(a: Any, axis: Any, ddof: Any, keepdims: Any) -> Any:
+@summary
+def gstd(a: Any, axis: Any, ddof: Any, nan_policy: Any, keepdims: Any) -> Any:
     """The exponential of the logarithms' standard deviation."""
-    return np.exp(np.std(np.log(array_like(floating(a))), axis=axis, ddof=ddof, keepdims=keepdims))
+    given = numbers(a, axis, nan_policy)
+    return np.exp(replace(given, x=np.log(given.x)).spread(ddof, keepdims=keepdims))
 
 
 @as_scipys("scipy.stats")
@@ -72,6 +82,7 @@ def yeojohnson(x: Any, lmbda: Any) -> Any:
 
 
 @as_scipys("scipy.stats")
+@summary
 def boxcox_llf(lmb: Any, data: Any, axis: Any, keepdims: Any) -> Any:
     """The log-likelihood of Box and Cox's transformation with this exponent."""
     x, axis = sample(data, axis)
@@ -80,6 +91,7 @@ def boxcox_llf(lmb: Any, data: Any, axis: Any, keepdims: Any) -> Any:
 
 
 @as_scipys("scipy.stats")
+@summary
 def yeojohnson_llf(lmb: Any, data: Any, axis: Any, keepdims: Any) -> Any:
     """The log-likelihood of Yeo and Johnson's transformation with this exponent."""
     x, axis = sample(data, axis)

@@ -8,7 +8,7 @@ from primsplit.lifting import array_like
 from primsplit.numpy.axes import size_as
 from primsplit.scipy.operands import floating
 from primsplit.scipy.signatures import as_scipys
-from primsplit.scipy.stats.samples import count_of, sample
+from primsplit.scipy.stats.samples import count_of, sample, summary
 
 __all__ = ["kstat", "tmax", "tmean", "tmin", "trim_mean", "trimboth", "tsem", "tstd", "tvar"]
 
@@ -25,6 +25,7 @@ def _within(x: Any, limits: Any, inclusive: Any) -> Any:
 
 
 @as_scipys("scipy.stats")
+@summary
 def tmean(a: Any, limits: Any, inclusive: Any, axis: Any, keepdims: Any) -> Any:
     """The mean of what is between the limits."""
     x, axis = sample(a, axis)
@@ -42,6 +43,7 @@ def _moments(x: Any, inside: Any, axis: Any, *, keepdims: Any, ddof: Any = 0) ->
 
 
 @as_scipys("scipy.stats")
+@summary
 def tvar(a: Any, limits: Any, inclusive: Any, axis: Any, ddof: Any, keepdims: Any) -> Any:
     """The variance of what is between the limits."""
     x, axis = sample(a, axis)
@@ -49,12 +51,14 @@ def tvar(a: Any, limits: Any, inclusive: Any, axis: Any, ddof: Any, keepdims: An
 
 
 @as_scipys("scipy.stats")
+@summary
 def tstd(a: Any, limits: Any, inclusive: Any, axis: Any, ddof: Any, keepdims: Any) -> Any:
     """The standard deviation of what is between the limits."""
     return np.sqrt(tvar(a, limits, inclusive, axis, ddof, keepdims=keepdims))
 
 
 @as_scipys("scipy.stats")
+@summary
 def tsem(a: Any, limits: Any, inclusive: Any, axis: Any, ddof: Any, keepdims: Any) -> Any:
     """The standard error of the mean of what is between the limits."""
     x, axis = sample(a, axis)
@@ -63,6 +67,7 @@ def tsem(a: Any, limits: Any, inclusive: Any, axis: Any, ddof: Any, keepdims: An
 
 
 @as_scipys("scipy.stats")
+@summary
 def tmin(a: Any, lowerlimit: Any, axis: Any, inclusive: Any, keepdims: Any) -> Any:
     """The smallest number that is not below a limit; NaN where there is none."""
     x, axis = sample(a, axis)
@@ -72,6 +77,7 @@ def tmin(a: Any, lowerlimit: Any, axis: Any, inclusive: Any, keepdims: Any) -> A
 
 
 @as_scipys("scipy.stats")
+@summary
 def tmax(a: Any, upperlimit: Any, axis: Any, inclusive: Any, keepdims: Any) -> Any:
     """The largest number that is not above a limit; NaN where there is none."""
     limit = None if upperlimit is None else -upperlimit
@@ -93,6 +99,7 @@ def _inner(a: Any, share: float, axis: Any) -> tuple[Any, Any]:
 
 
 @as_scipys("scipy.stats")
+@summary
 def trim_mean(a: Any, proportiontocut: Any, axis: Any, keepdims: Any) -> Any:
     """The mean without a share of the numbers at each end."""
     left, axis = _inner(a, proportiontocut, axis)
@@ -106,6 +113,7 @@ def trimboth(a: Any, proportiontocut: Any, axis: Any) -> Any:
 
 
 @as_scipys("scipy.stats")
+@summary
 def kstat(data: Any, n: Any, axis: Any, keepdims: Any) -> Any:
     """The unbiased estimate of a cumulant, of order 1 to 4, from the central moments.
 
