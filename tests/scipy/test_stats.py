@@ -12,6 +12,7 @@ from primsplit.scipy import stats
 from primsplit.scipy.stats.families import CONTINUOUS as FIRST
 from primsplit.scipy.stats.families import DISCRETE as FIRST_DISCRETE
 from primsplit.scipy.stats.further import FURTHER, FURTHER_DISCRETE
+from primsplit.scipy.stats.rarer import RARER
 from tests.numpy.agreement import check_grads
 from tests.versions import UNDERFLOW
 
@@ -67,12 +68,18 @@ SHAPES: dict[str, tuple[float, ...]] = {
     "betaprime": (1.6, 2.3), "dgamma": (1.7,), "dweibull": (1.6,), "exponweib": (1.3, 1.7),
     "fatiguelife": (0.9,), "foldnorm": (0.8,), "gengamma": (1.3, 1.6), "johnsonsb": (0.4, 1.2),
     "laplace_asymmetric": (1.4,), "reciprocal": (0.2, 3.0), "truncexpon": (2.6,),
+    "bradford": (0.6,), "burr": (1.7, 0.9), "erlang": (2.0,), "exponpow": (0.6,), "halfgennorm": (1.3,),
+    "loglaplace": (1.6,), "mielke": (1.4, 2.2), "norminvgauss": (1.5, 0.4), "powernorm": (1.6,),
+    "trapezoid": (0.35, 0.7), "wrapcauchy": (0.4,),
 }  # fmt: skip
 """Parameters of the families that have some; the others have none."""
 
-CONTINUOUS, DISCRETE = FIRST | FURTHER, FIRST_DISCRETE | FURTHER_DISCRETE
+CONTINUOUS, DISCRETE = stats.completed(FIRST | FURTHER | RARER), FIRST_DISCRETE | FURTHER_DISCRETE
 OF_SHAPES = ("cdf", "sf", "logcdf", "logsf", "ppf")
-OF_INTEGRALS = ("beta", "chi", "chi2", "f", "gamma", "invgamma", "t")
+OF_INTEGRALS = (
+    "beta", "betaprime", "chi", "chi2", "dgamma", "erlang", "f", "gamma", "gengamma", "gennorm", "halfgennorm",
+    "invgamma", "loggamma", "nakagami", "t",
+)  # fmt: skip
 """Families whose probabilities are incomplete gamma and beta functions; the tests of these have second derivatives."""
 POINTS = np.array([-2.7, -0.4, 0.0, 0.3, 0.9, 1.0, 1.8, 5.0, np.nan])
 
@@ -251,11 +258,15 @@ def test_the_middle_has_first_and_second_derivatives(name: str) -> None:
     check_grads(at, np.array(0.6), np.array(0.3), np.array(1.4), symbolic=False)
 
 
+OF_THE_REST = {"f", "genlogistic", "moyal"}
+"""Families of which SciPy takes the quantile of 1 - q."""
+
+
 @pytest.mark.parametrize("name", [n for n, d in stats.DISTRIBUTIONS.items() if "isf" in d.methods])
 def test_a_quantile_of_a_small_part_is_scipys(name: str) -> None:
     known = SHAPES.get(name, ())
     far = np.array([0.0, 1e-200, 1e-18, 1e-9, 0.3, 0.5, 0.75, 0.999, 1.0])
-    far = far[4:] if name == "f" else far  # where SciPy takes the quantile of 1 - q
+    far = far[4:] if name in OF_THE_REST else far
     found = ps.trace(lambda q: getattr(scipy.stats, name).isf(q, *known), far)(far)
     np.testing.assert_allclose(found, getattr(scipy.stats, name).isf(far, *known), rtol=1e-9, atol=1e-15)
 
@@ -362,3 +373,11 @@ def test_a_wrong_parameter_is_told() -> None:
         CONTINUOUS["gamma"].logpdf(1.0, 2.0, shape=3.0)
     with pytest.raises(TypeError, match="missing parameters: a"):
         CONTINUOUS["gamma"].logpdf(1.0)
+
+
+def test_a_normal_distribution_cut_far_out_has_probabilities_and_quantiles() -> None:
+    ends, q = (45.0, 50.0), np.array([0.01, 0.3, 0.9])
+    z = ps.trace(lambda q: scipy.stats.truncnorm.ppf(q, *ends), q)(q)
+    np.testing.assert_allclose(ps.trace(lambda z: scipy.stats.truncnorm.cdf(z, *ends), z)(z), q, rtol=1e-9)
+    slopes = ps.grad(lambda q: np.sum(scipy.stats.truncnorm.ppf(q, *ends)))(q)
+    np.testing.assert_allclose(slopes * scipy.stats.truncnorm.pdf(z, *ends), 1.0, rtol=1e-7)

@@ -11,7 +11,9 @@ from primsplit.scipy.stats.matrices import InverseWishart, MatrixNormal, Multiva
 from primsplit.scipy.stats.moments import MOMENTS
 from primsplit.scipy.stats.multivariate import MultivariateNormal
 from primsplit.scipy.stats.normal import Normal
+from primsplit.scipy.stats.rarer import RARER
 from primsplit.scipy.stats.simplex import Dirichlet, Multinomial
+from primsplit.scipy.stats.tails import TAILS
 
 
 class Distribution(Protocol):
@@ -27,6 +29,11 @@ def knowing_moments(families: Mapping[str, Continuous | Discrete]) -> dict[str, 
     return {n: family.knowing(MOMENTS[n]) if n in MOMENTS else family for n, family in families.items()}
 
 
+def completed(families: Mapping[str, Continuous]) -> dict[str, Continuous]:
+    """The families, with probabilities and quantiles where these are known."""
+    return {n: family.completed(*TAILS[n]) if n in TAILS else family for n, family in families.items()}
+
+
 norm = Normal()
 
 DISTRIBUTIONS: dict[str, Distribution] = {
@@ -38,7 +45,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     "invwishart": InverseWishart(),
     "dirichlet": Dirichlet(),
     "multinomial": Multinomial(),
-    **knowing_moments({**CONTINUOUS, **DISCRETE, **FURTHER, **FURTHER_DISCRETE}),
+    **knowing_moments({**completed({**CONTINUOUS, **FURTHER, **RARER}), **DISCRETE, **FURTHER_DISCRETE}),
 }
 """The distributions by SciPy's names."""
 

@@ -31,7 +31,7 @@ def _laplace_quantile(q: Any) -> Any:
     return np.where(q < 0.5, np.log(2 * np.minimum(q, 0.5)), -np.log(2 * np.minimum(1 - q, 0.5)))
 
 
-def _tangent(angle: Any, is_pole: Any) -> Any:
+def tangent(angle: Any, is_pole: Any) -> Any:
     """tan, infinite where the angle is a right one but for rounding."""
     return np.where(is_pole, np.copysign(np.inf, angle), np.tan(np.where(is_pole, 0.0, angle)))
 
@@ -40,7 +40,7 @@ def _cotangent(angle: Any) -> Any:
     """1 / tan between 0 and pi, infinite at both."""
     is_small = angle < 0.5
     small = 1 / np.tan(np.where(is_small, angle, 0.5))
-    return np.where(is_small, small, _tangent(math.pi / 2 - np.where(is_small, 0.5, angle), angle == math.pi))
+    return np.where(is_small, small, tangent(math.pi / 2 - np.where(is_small, 0.5, angle), angle == math.pi))
 
 
 CONTINUOUS: dict[str, Continuous] = {
@@ -98,7 +98,7 @@ CONTINUOUS: dict[str, Continuous] = {
         lambda z: math.log(2 / math.pi) - np.log1p(z * z),
         low=0.0,
         parts=(lambda z: np.arctan(z) * (2 / math.pi), lambda z: np.arctan2(1.0, z) * (2 / math.pi)),
-        quantile=lambda q: _tangent(math.pi / 2 * q, q == 1),
+        quantile=lambda q: tangent(math.pi / 2 * q, q == 1),
         above=lambda q: _cotangent(math.pi / 2 * q),
     ),
     "halfnorm": Continuous(

@@ -105,6 +105,21 @@ class Continuous(_Known):
         quantiles = (*(("ppf",) if quantile else ()), *(("isf",) if above else ()))
         self.own = ("pdf", "logpdf", *probabilities, *quantiles)
 
+    def completed(
+        self, parts: tuple[Function, Function] | None, quantile: Function | None, above: Function | None
+    ) -> "Continuous":
+        """The family, with probabilities and quantiles that it lacks."""
+        return Continuous(
+            " ".join(self.names[:-2]),
+            self.density,
+            low=self.low,
+            high=self.high,
+            tail=self.tail,
+            parts=self.parts or parts,
+            quantile=self.quantile or quantile,
+            above=self.above or above,
+        )
+
     def logpdf(self, x: Any, *parameters: Any, **named: Any) -> Any:
         """The logarithm of the density; -inf outside of the support."""
         *shapes, loc, scale = _bound(self.names, parameters, named)
