@@ -1,6 +1,7 @@
 """What a function is besides being called: a method of the class it stands in, and pickled and copied by its name."""
 
 import functools
+import inspect
 import reprlib
 import sys
 from collections.abc import Callable
@@ -80,6 +81,19 @@ def name_of(function: Callable[..., Any]) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     return str(getattr(function, "__name__", type(function).__name__))
+
+
+def positional_names(function: Callable[..., Any], count: int | None = None) -> list[str]:
+    """What the parameters are called that may be passed by position; of a Program the inputs, in a call of `count`."""
+    named = getattr(inspect.unwrap(function), "argument_names", None)
+    if named is not None:
+        found: list[str] = named(count)
+        return found
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
 
 
 def require_function(given: object) -> None:

@@ -264,6 +264,32 @@ def test_transforms_of_a_loaded_model(tmp_path: Any) -> None:
     np.testing.assert_allclose(ps.hessian(model)(w, x), x.T @ (curvature[:, None] * x))
 
 
+def test_arguments_of_programs_and_loaded_models_have_the_names_of_their_inputs(tmp_path: Any) -> None:
+    """In `wrt`, in errors and in what is made of their derivatives; a complex one is two inputs."""
+
+    def f(p: Any, x: Any) -> Any:
+        return np.sum(np.tanh(x @ p["w"]) ** 2)
+
+    w, x, path = np.array([0.3, -0.2]), np.arange(6.0).reshape(3, 2) / 5, str(tmp_path / "model.onnx")
+    program = ps.trace(f, {"w": ps.spec("float64", [2])}, ps.spec("float64", ["N", 2]))
+    program.save(path)
+    model = ps.load(path)
+    wanted = ps.grad(f, wrt=1)({"w": w}, x)
+    np.testing.assert_allclose(ps.grad(program, wrt="x")({"w": w}, x), wanted)
+    np.testing.assert_allclose(ps.grad(model, wrt="x")(w, x), wanted)
+    np.testing.assert_allclose(ps.grad(program, wrt="p")({"w": w}, x)["w"], ps.grad(model, wrt="p.w")(w, x))
+    assert [h.shape for h in ps.hessian(model, wrt=("x", "p.w"))(w, x)[0]] == [(3, 2, 3, 2), (3, 2, 2)]
+    assert ps.jacobian(ps.grad(model, wrt="x"), wrt="p.w").program(w, x).inputs == ("p.w", "x")
+    assert ps.value_grad_and_hvp(program, wrt="x").program({"w": w}, x, x).inputs == ("p.w", "x", "v")
+    with pytest.raises(SpecError, match=r"its arguments are p\.w, x"):
+        ps.grad(model, wrt="y")(w, x)
+    ps.trace(lambda z, x: np.sum(np.abs(z) ** 2 * x), w * 1j, w).save(path)
+    model = ps.load(path)
+    np.testing.assert_allclose(ps.grad(model, wrt="z")(w * 1j, w), 2 * w * w * 1j)
+    np.testing.assert_allclose(ps.grad(model, wrt="x")(w * 1j, w), w * w)
+    np.testing.assert_allclose(ps.grad(model, wrt="z.imag")(np.zeros(2), w, w), 2 * w * w)
+
+
 def test_the_nestings_of_forward_and_reverse_give_one_hessian_vector_product() -> None:
     def f(x: Any) -> Any:
         return np.sum(np.exp(x) * np.sin(x[::-1])) + np.prod(x)

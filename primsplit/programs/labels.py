@@ -5,7 +5,9 @@ from collections.abc import Callable, Sequence
 from itertools import chain, count
 from typing import Any
 
+from primsplit.functionlike import positional_names
 from primsplit.names import kept_apart
+from primsplit.programs.wholes import stem_of
 from primsplit.trees import Parts, TreeSpec, paths, whole_leaves
 
 
@@ -19,25 +21,39 @@ def input_names(function: Callable[..., Any], spec: TreeSpec, last: str = "") ->
     except (TypeError, ValueError):
         parameters = []
     names = []
-    position = len(spec.children()[0].children()) - 1 if last else None
+    given = spec.children()[0].num_children
+    known, position = positional_names(function, given - bool(last)), given - 1 if last else None
     for path in paths(spec):
         kind, first, *rest = path if len(path) > 1 else (*path, "x")
-        own = last if (kind, first) == (0, position) else first if kind == 1 else _parameter(parameters, first)
+        own = last if (kind, first) == (0, position) else first if kind == 1 else _parameter(parameters, known, first)
         names.append(".".join([own, *map(str, rest)]))
     return kept_apart(names)
 
 
+def argument_names(spec: TreeSpec, names: Sequence[str | None], count: int | None) -> list[str]:
+    """What each positional argument is called whose leaves are inputs of these names, without the paths inside it.
+
+    In a call with fewer arguments, `count`, two inputs `z.real` and `z.imag` are one.
+    """
+    found = [""] * spec.children()[0].num_children
+    for (kind, *path), name in zip(paths(spec), names, strict=True):
+        if kind == 0 and name is not None:
+            found[path[0]] = name.removesuffix("".join(f".{part}" for part in path[1:]))
+    if count is None or count >= len(found):
+        return found
+    whole: list[str] = []
+    for name in found:
+        stem = stem_of(whole[-1], name) if whole else None
+        whole[len(whole) - (stem is not None) :] = [stem or name]
+    return whole
+
+
 def takes(function: Callable[..., Any], count: int) -> bool:
     """True for a function with names for so many positional arguments."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return False
-    return sum(p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD} for p in parameters) >= count
+    return len(positional_names(function, count)) >= count
 
 
-def _parameter(parameters: Sequence[inspect.Parameter], position: int) -> str:
-    named = [p.name for p in parameters if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
+def _parameter(parameters: Sequence[inspect.Parameter], named: Sequence[str], position: int) -> str:
     if position < len(named):
         return named[position]
     variadic = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "x")

@@ -24,6 +24,7 @@ from primsplit.passes.promote import promote
 from primsplit.passes.repeats import fold_repeats
 from primsplit.programs.called import inline_block
 from primsplit.programs.carried import CARRYING, Carried, Values, run_carrying
+from primsplit.programs.labels import argument_names
 from primsplit.programs.nothing import nothing_to_run
 from primsplit.programs.out import arrays_of, check_out, refuse_traced
 from primsplit.programs.prepared import ARRAYS, Prepared, prepared_for, prepared_if_small
@@ -168,6 +169,10 @@ class Program:
         """The name of the input that each leaf of the arguments is; None for a static one."""
         given = iter(self.given_names)
         return [next(given) if fixed is ARRAY else None for fixed in self.static]
+
+    def argument_names(self, count: int | None = None) -> list[str]:
+        """What the arguments by position are called, in a call of so many."""
+        return argument_names(self.arguments, self.leaf_names, count)
 
     @property
     def complex_inputs(self) -> list[tuple[str, str]]:

@@ -1,6 +1,5 @@
 """Reverse mode: value and gradient, and vector-Jacobian products, of a function being traced."""
 
-import inspect
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from primsplit.calls.recorded import StandIn
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, ShapeError, SpecError
 from primsplit.frames import Slot, record_keeping, store
+from primsplit.functionlike import positional_names
 from primsplit.ir import Block, Type, Value, Var
 from primsplit.lifting import Held, as_array
 from primsplit.ops import op
@@ -84,7 +84,7 @@ def select_arguments(
 ) -> dict[int | str, Any]:
     """The arguments that `wrt` names by position or name, each once, whichever way it was passed. Raises SpecError."""
     wanted = list(wrt) if isinstance(wrt, Sequence) and not isinstance(wrt, str) else [wrt]
-    names = _positional_names(function)
+    names = positional_names(function, len(args))
     chosen: dict[int | str, Any] = {}
     for key in wanted:
         place = _place_of(key, names, len(args), named)
@@ -116,15 +116,6 @@ def _place_of(key: Any, names: Sequence[str], count: int, named: Mapping[str, An
     return name if name in named else None
 
 
-def _positional_names(function: Function) -> list[str]:
-    """The names of the parameters that may be passed by position."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    return [p.name for p in parameters if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
-
-
 def replace_arguments(
     args: Sequence[Any], named: Mapping[str, Any], chosen: Mapping[int | str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
@@ -139,7 +130,7 @@ def differentiable(function: Function, leaves: Sequence[Any], spec: trees.TreeSp
         is_static = not (trees.is_array(leaf) or isinstance(leaf, Held)) or isinstance(leaf, Size)
         if is_static or not as_array(leaf).type.is_float:
             first, *inside = trees.paths(spec)[position]
-            names = _positional_names(function)
+            names = positional_names(function)
             name = names[first] if isinstance(first, int) and first < len(names) else f"argument {first}"
             what = f"a static {type(leaf).__name__}, {reprlib.repr(leaf)}" if is_static else str(as_array(leaf).type)
             raise DtypeError(
