@@ -111,6 +111,29 @@ def test_aux_is_the_second_of_a_pair() -> None:
             ps.grad(returned, has_aux=True)(X)
 
 
+def test_aux_is_not_differentiated() -> None:
+    """It may have a size that only its data tell, also inside of what is differentiated again, or no derivative."""
+    f = ps.primitive(lambda x: x * 1.0, name="without")
+    ps.rrule(f, first_order_only=True)(lambda x: (f(x), lambda dy: dy * 1.0))
+
+    def loss(x: Any) -> Any:
+        return np.sum(x[x > 0] ** 3), {"kept": 2.0 * x[x > 0], "rest": ps.grad(lambda x: np.sum(f(x)))(x)}
+
+    wanted = 3 * np.maximum(X, 0.0) ** 2
+    for made in (ps.value_and_grad(loss, has_aux=True), ps.trace(ps.value_and_grad(loss, has_aux=True), X)):
+        (value, aux), gradient = made(X)
+        np.testing.assert_allclose(value, 0.5**3 + 1.5**3)
+        np.testing.assert_array_equal(aux["kept"], [1.0, 3.0])
+        np.testing.assert_array_equal(aux["rest"], np.ones(3))
+        np.testing.assert_allclose(gradient, wanted)
+
+    def again(x: Any) -> Any:
+        gradient, aux = ps.grad(lambda x: (np.sum(x**3), x[x > 0]), has_aux=True)(x)
+        return np.sum(gradient) + np.sum(aux)
+
+    np.testing.assert_allclose(ps.grad(again)(X), 6 * X + (X > 0))
+
+
 def test_a_program_without_results_is_no_file(tmp_path: Any) -> None:
     program = ps.trace(lambda x: None, X)
     with pytest.raises(SpecError, match="an ONNX graph needs a result"):

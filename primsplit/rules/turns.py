@@ -241,5 +241,5 @@ def _read_sizes(split: Split, around: Renaming, known: frozenset[str]) -> None:
         sizes = capture.sizes
         if capture in around or sizes is None or capture.type.rank != 1:
             continue
-        if visible([Var(Type(np.int64, sizes))]) <= known:
+        if visible([Var(Type(np.int64, sizes))]) <= known and all(map(tracing.is_readable, sizes)):
             around[capture] = tracing.size_vector(sizes)

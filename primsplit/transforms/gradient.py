@@ -75,8 +75,13 @@ def differentiate(
     Raises SpecError for a `wrt` that names no argument, DtypeError for one that is not floating point.
     """
     traced = trace_call(function, args, named, wrt)
+    return traced, _split(traced, traced.floats)
+
+
+def _split(traced: TracedCall, of: Sequence[int]) -> Split:
+    """These results of the call, by all of its parameters."""
     wanted = range(len(traced.block.params))
-    return traced, split_block(rewritten(traced.block, wanted, traced.floats), wanted, traced.floats)
+    return split_block(rewritten(traced.block, wanted, of), wanted, of)
 
 
 def select_arguments(
@@ -147,11 +152,11 @@ def value_and_gradient(
     function: Function, args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt, *, has_aux: bool = False
 ) -> tuple[Any, Any]:
     """Record `function` and its gradient; return (value, gradient in the structure of the arguments in `wrt`)."""
-    made, split = differentiate(function, args, named, wrt)
+    made = trace_call(function, args, named, wrt)
     _check_scalar(made, has_aux)
+    split = _split(made, of=[0])
     joint = split.joint()
-    # With aux, only the first result is differentiated: the other seeds are zeros.
-    seeds = [_seed(s, first=i == 0) for i, s in enumerate(split.cotangents)]
+    seeds = [Array(tracing.constant(np.ones((), s.type.dtype))) for s in split.cotangents]
     values = [Array(v) for v in tracing.inline(joint, [*(a.value for a in made.inputs), *(s.value for s in seeds)])]
     count = len(split.primal.results)
     found = gradient_or_zeros(split, values[count:], made.inputs)
@@ -165,13 +170,6 @@ def value_and_gradient(
 def _failing_alike(gradients: Sequence[Array], split: Split, results: Sequence[Value]) -> list[Array]:
     made = dict(zip(split.targets, split.pullback.results, strict=True))
     return failing_alike(gradients, [made.get(i) for i in split.wrt], split.pullback.ops, split.primal, results)
-
-
-def _seed(var: Var, *, first: bool) -> Array:
-    if first:
-        return Array(tracing.constant(np.ones((), var.type.dtype)))
-    shape = tracing.size_vector(var.type.shape or ())
-    return Array(tracing.emit("ConstantOfShape", [shape], {"value": np.zeros(1, var.type.dtype)}, types=[var.type])[0])
 
 
 def in_structure(spec: trees.TreeSpec, gradients: Sequence[Array], wrt: Wrt) -> Any:

@@ -255,3 +255,23 @@ def test_a_number_chosen_against_an_array_has_a_tangent_as_large_as_the_array(fu
         for a in (0.5, 0.9):
             slope = (function(a + 1e-6, u) - function(a - 1e-6, u)) / 2e-6
             np.testing.assert_allclose(program(a, u), slope, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("chunk", [1, 3])
+def test_chunks_of_a_loaded_sort_have_a_gradient(tmp_path: Any, chunk: int) -> None:
+    """Its If without elements has a size of its own in the file, which no value around the chunks' loop tells alone."""
+    path = str(tmp_path / "sorted.onnx")
+    ps.trace(lambda x: np.sort(x * x, axis=-1), ps.spec("float64", ["N", 3])).save(path)
+    model = ps.load(path)
+
+    def curvature(x: Any) -> Any:
+        return np.sum(ps.hessian(lambda x: np.sum(np.sin(model(x))), chunk=chunk)(x) ** 2)
+
+    program = ps.trace(ps.grad(curvature), ps.spec("float64", ["N", 3]))
+    for rows in (0, 1, 2):
+        x = np.linspace(0.2, 0.9, 3 * rows).reshape(rows, 3)
+        second, third = (
+            2 * np.cos(x * x) - 4 * x * x * np.sin(x * x),
+            -12 * x * np.sin(x * x) - 8 * x**3 * np.cos(x * x),
+        )
+        np.testing.assert_allclose(program(x), 2 * second * third, rtol=1e-10)
