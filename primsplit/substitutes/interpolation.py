@@ -11,6 +11,7 @@ import numpy as np
 from primsplit.array import unsupported
 from primsplit.lifting import array_like, holds_traced, plain_or_traced
 from primsplit.numpy.complex.operands import operand
+from primsplit.scipy.assembled import Assembled
 from primsplit.scipy.cubic import cubic_spline
 from primsplit.scipy.hermite import akima, hermite, pchip
 from primsplit.scipy.interpolate import Piecewise, integral, lines, on_grid, piecewise, placed, spline_of_values
@@ -19,7 +20,7 @@ from primsplit.scipy.operands import not_empty, of_at_least, of_length
 from primsplit.scipy.radial import RadialBasis, of_known
 from primsplit.scipy.tables import LINES, Stepped, filled
 from primsplit.scipy.tensor_splines import DEGREES, coefficients_of, on_knots
-from primsplit.substitutes.table import register, register_method, when_traced
+from primsplit.substitutes.table import Substitute, register, register_method, when_traced
 
 KINDS = {"slinear": 1, "linear": 1, "quadratic": 2, "cubic": 3}
 ENDS = (None, "not-a-knot", "natural", "clamped")
@@ -296,6 +297,23 @@ MAKERS = {
 """What makes an interpolant of traced values."""
 
 
+class _SplineSubstitute(Substitute):
+    """The class BSpline, whose matrices of basis functions are also of traced points."""
+
+    @functools.cached_property
+    def design_matrix(self) -> Substitute:
+        """The values of all basis functions at points, a row a point, as a sparse matrix."""
+        return when_traced(self.original.design_matrix, self._design)
+
+    def _design(self, x: Any, t: Any, k: int, extrapolate: Any = False) -> Assembled:
+        if holds_traced(t):
+            raise unsupported("scipy.interpolate.BSpline.design_matrix of traced knots")
+        if np.ndim(x) != 1:
+            raise unsupported("scipy.interpolate.BSpline.design_matrix of points that are no one-dimensional array")
+        basis = self.original(t, np.eye(len(t) - k - 1), k)
+        return Assembled(basis(x, extrapolate=extrapolate), is_matrix=False)
+
+
 def register_interpolation(module: ModuleType) -> None:
     """Let traced arrays be given to the interpolants of `scipy.interpolate`."""
     ours = _Interpolants(module)
@@ -303,4 +321,5 @@ def register_interpolation(module: ModuleType) -> None:
         register_method(getattr(module, owner), method, getattr(ours, name))
     for maker, name in MAKERS.items():
         original: Any = getattr(module, maker)
-        register(original, when_traced(original, getattr(ours, name)))
+        traced = when_traced(original, getattr(ours, name))
+        register(original, _SplineSubstitute(original, traced.again) if maker == "BSpline" else traced)

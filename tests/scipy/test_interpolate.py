@@ -23,6 +23,9 @@ CORNERS = np.array([[0.0, 0.0], [0.1, 1.0], [1.0, 0.2], [1.1, 1.0], [0.5, 0.6], 
 SURFACE = scipys.RectBivariateSpline(*GRID, FIELD, kx=3, ky=2)
 Function = Callable[[Any], Any]
 
+KNOTS_OF_FOUR = np.array([0.0, 0.0, 0.0, 0.4, 1.5, 1.5, 1.5])
+"""Of four basis functions of order 2."""
+
 AT_POINTS: dict[str, Function] = {
     "CubicSpline": scipys.CubicSpline(SITES, VALUES),
     "CubicSpline of several values": scipys.CubicSpline(SITES, SEVERAL),
@@ -47,6 +50,12 @@ AT_POINTS: dict[str, Function] = {
         * scipys.BSpline([0.0, 0.0, 0.5, 1.0, 2.0, 2.0], [0.3, 1.0, -0.5, 0.2], 1, extrapolate=False).integrate(
             x[0, 0], 3 * x[1, 0]
         )
+    ),
+    "BSpline's design matrix": lambda x: (
+        scipys.BSpline.design_matrix(x[0] / 2, KNOTS_OF_FOUR, 2).toarray() @ VALUES[:4]
+    ),
+    "BSpline's design matrix that goes on": lambda x: (
+        scipys.BSpline.design_matrix(3 * x[0] - 1, KNOTS_OF_FOUR, k=2, extrapolate=True) @ SEVERAL[:4]
     ),
     "UnivariateSpline's integral": lambda x: scipys.UnivariateSpline(SITES, VALUES, s=0.1).integral(x[0, 0], 9.0),
     "UnivariateSpline": scipys.UnivariateSpline(SITES, VALUES, s=0.1),
@@ -209,6 +218,8 @@ def test_what_has_no_form_is_told_at_the_users_line() -> None:
         lambda y: scipys.griddata(y.reshape(3, 2), SITES[:3], POINTS),
         lambda y: scipys.CloughTocher2DInterpolator(CORNERS, VALUES)(y, y),
         lambda y: scipys.BSpline(KNOTS, y, 2, extrapolate=False)(AT),
+        lambda y: scipys.BSpline.design_matrix(AT, np.sort(y), 1),
+        lambda y: scipys.BSpline.design_matrix(y.reshape(3, 2), KNOTS, 2),
         lambda y: scipys.PPoly(y.reshape(3, 2), [2.0, 1.0, 0.0])(AT),
         lambda y: scipys.RegularGridInterpolator((SITES[::-1],), y)(AT[0, :, None]),
         lambda y: scipys.KroghInterpolator(SITES, VALUES)(y),
