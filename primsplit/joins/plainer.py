@@ -279,6 +279,10 @@ def _taken_out(test: ast.expr) -> tuple[ast.NamedExpr | None, ast.expr]:
             return test, ast.copy_location(ast.Name(test.target.id, ast.Load()), test)
         case ast.BoolOp():
             given, test.values[0] = _taken_out(test.values[0])
+        case ast.Compare(ast.Constant()):
+            given, test.comparators[0] = _taken_out(test.comparators[0])
+        case ast.BinOp(ast.Constant()):
+            given, test.right = _taken_out(test.right)
         case ast.Compare() | ast.BinOp():
             given, test.left = _taken_out(test.left)
         case ast.UnaryOp():

@@ -863,6 +863,10 @@ def names_in_tests(x):
             total = total + double
         elif not (shifted := wave + 1) > 1:
             total = total * shifted
+        if 0.1 < (half := wave / 2) <= 1 or half < -0.2:
+            total = total + half
+        elif 1 - (third := wave / 3) > 1.1:
+            total = total - third
     return total + excess
 
 
