@@ -95,8 +95,8 @@ def N(value: float, dtype: Any = np.float64) -> Const:
 
 def away(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """Numbers of both signs that stay away from 0."""
-    found: np.ndarray[Any, Any] = random.uniform(0.3, 1.9, shape) * random.choice([-1.0, 1.0], shape)
-    return found
+    numbers: np.ndarray[Any, Any] = random.uniform(0.3, 1.9, shape) * random.choice([-1.0, 1.0], shape)
+    return numbers
 
 
 def spaced(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
