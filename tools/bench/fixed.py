@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 
 from tools.bench import convnet, transformer
+from tools.bench.calls import Call, Calls, as_numbers, bound
 from tools.bench.memory import resident
-from tools.bench.peers import as_numbers, use_cores
+from tools.bench.peers import use_cores
 from tools.bench.timing import compare, print_table
 
 Arrays = dict[str, np.ndarray[Any, Any]]
-Alternatives = dict[str, Callable[[], Any]]
 
 
 def mlp_data() -> tuple[Arrays, Arrays]:
@@ -80,40 +80,29 @@ class Bench:
     in_jax: Callable[..., Any]
     in_torch: Callable[..., Any]
 
+    def split(self) -> tuple[Any, list[np.ndarray[Any, Any]]]:
+        """Its split with respect to all parameters, and the arrays that its programs take."""
+        import primsplit as ps
 
-def ours(bench: Bench, threads: int) -> Alternatives:
+        params, data = self.data()
+        return ps.split(self.in_numpy, params, *data.values(), wrt="p"), leaves_of(params, data)
+
+
+def leaves_of(params: Arrays, data: Arrays) -> list[np.ndarray[Any, Any]]:
+    """The arrays in the order in which a program takes them: the parameters by name, and the data."""
+    return [*(params[k] for k in sorted(params)), *data.values()]
+
+
+def ours(bench: Bench, threads: int) -> Calls:
     """The exported joint file, and the forward pass alone, in onnxruntime."""
-    import primsplit as ps
-    from primsplit.runtime import Session
-
-    params, data = bench.data()
-    made = ps.split(bench.in_numpy, params, *data.values(), wrt="p")
-    leaves = [*(params[k] for k in sorted(params)), *data.values()]
-    joint = Session(made.joint().to_onnx(), threads=threads, plan_memory=True)
-    forward = Session(made.program.to_onnx(), threads=threads, plan_memory=True)
+    made, leaves = bench.split()
     return {
-        "primsplit": bound(joint, leaves),
-        "onnxruntime, forward only": bound(forward, leaves),
+        "primsplit": bound(made.joint(), leaves, threads),
+        "onnxruntime, forward only": bound(made.program, leaves, threads),
     }
 
 
-def bound(session: Any, leaves: list[Any]) -> Callable[[], list[Any]]:
-    """A call of the session with its inputs bound once, as a server would."""
-    binding = session.session.io_binding()
-    for name, array in zip(session.inputs, leaves, strict=True):
-        binding.bind_cpu_input(name, np.asarray(array, order="C"))
-    for name in session.outputs:
-        binding.bind_output(name)
-
-    def call() -> list[Any]:
-        session.session.run_with_iobinding(binding)
-        found: list[Any] = binding.get_outputs()
-        return found
-
-    return call
-
-
-def jax_alternative(bench: Bench) -> Alternatives:
+def jax_alternative(bench: Bench) -> Calls:
     """jax.jit(value_and_grad), compiled."""
     import jax
 
@@ -147,7 +136,7 @@ class TorchNames:
         return self.torch.amax(x, dim=axis, keepdim=keepdims)
 
 
-def torch_alternatives(bench: Bench, threads: int, device: str = "cpu") -> Alternatives:
+def torch_alternatives(bench: Bench, threads: int, device: str = "cpu") -> Calls:
     """torch eager with autograd, and torch.compile of the loss."""
     import torch
 
@@ -186,9 +175,9 @@ BENCHES = {
 }
 
 
-def agree(alternatives: Alternatives) -> None:
+def agree(alternatives: Calls) -> None:
     """Print how far each alternative's value and gradients are from ours, relative to the largest element of each."""
-    values = {name: as_numbers(_tensors(call())) for name, call in alternatives.items()}
+    values = {name: as_numbers(call()) for name, call in alternatives.items()}
     wanted = values.pop("primsplit")
     for name, found in values.items():
         pairs = zip(found, wanted, strict=False)
@@ -196,24 +185,18 @@ def agree(alternatives: Alternatives) -> None:
         print(f"{name}: {len(found)} arrays, within {wrong:.1e} of ours")
 
 
-def _tensors(found: Any) -> Any:
-    return [v.numpy() for v in found] if isinstance(found, list) else found
-
-
-def kept_by_none(bench: Bench, threads: int, pattern: bool) -> Callable[[], Any]:
+def kept_by_none(bench: Bench, threads: int, *, pattern: bool) -> Call:
     """A call of the joint file whose results are the caller's, as other libraries' are."""
-    import primsplit as ps
     from primsplit.runtime import Session
 
-    params, data = bench.data()
-    model = ps.split(bench.in_numpy, params, *data.values(), wrt="p").joint().to_onnx()
-    leaves = [*(params[k] for k in sorted(params)), *data.values()]
+    made, leaves = bench.split()
+    model = made.joint().to_onnx()
     Session(model, threads=threads, plan_memory=pattern)(*leaves)
     session = Session(model, threads=threads, plan_memory=pattern)
     return lambda: session(*leaves)
 
 
-RUNS: dict[str, Callable[[Bench, int], Callable[[], Any]]] = {
+RUNS: dict[str, Callable[[Bench, int], Call]] = {
     "primsplit": lambda bench, cores: kept_by_none(bench, cores, pattern=False),
     "primsplit, memory pattern": lambda bench, cores: kept_by_none(bench, cores, pattern=True),
     "jax.jit": lambda bench, _: jax_alternative(bench)["jax.jit"],

@@ -22,7 +22,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -162,12 +161,9 @@ def _over(node: Node) -> int:
 def _model(name: str) -> bytes:
     if Path(name).exists():
         return Path(name).read_bytes()
-    import primsplit as ps
     from tools.bench.fixed import BENCHES
 
-    bench = BENCHES[name]
-    params, data = bench.data()
-    made: Any = ps.split(bench.in_numpy, params, *data.values(), wrt="p")
+    made, _ = BENCHES[name].split()
     return bytes(made.joint().to_onnx().SerializeToString())
 
 

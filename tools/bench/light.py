@@ -11,7 +11,7 @@ take turns; the least time of each is told. Needs `pip install -e ".[compare]"`.
 import argparse
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +21,16 @@ from onnx import numpy_helper
 
 from tests.networks import NAMES, Arrays, learned, light_network, random_inputs
 from tools.bench import peers
-from tools.bench.fixed import bound
+from tools.bench.calls import Call, Calls, as_numbers, bound
 from tools.bench.network_in_torch import run_in_torch
-
-Calls = dict[str, Callable[[], Any]]
 
 
 def sessions(model: onnx.ModelProto, inputs: Arrays, cotangent: Any, threads: int) -> Calls:
     """The forward pass, and the gradient of all learned weights and the image."""
     made = _split(model, [next(iter(inputs)), *learned(model)])
-    joint, forward = made.joint(), made.program
+    joint = made.joint()
     values = {**inputs, joint.inputs[-1]: cotangent}
-    return {
-        "forward": _bound(forward, values, threads),
-        "gradient": _bound(joint, values, threads),
-    }
+    return {"forward": _bound(made.program, values, threads), "gradient": _bound(joint, values, threads)}
 
 
 def image_sessions(model: onnx.ModelProto, inputs: Arrays, cotangent: Any, threads: int) -> Calls:
@@ -46,10 +41,10 @@ def image_sessions(model: onnx.ModelProto, inputs: Arrays, cotangent: Any, threa
     del constant.graph.input[1:]
     constant.graph.initializer.extend(numpy_helper.from_array(inputs[name], name) for name in weights)
     made = _split(constant, [image])
-    joint, forward = made.joint(), made.program
+    joint = made.joint()
     values = {image: inputs[image], joint.inputs[-1]: cotangent}
     return {
-        "forward, constant": _bound(forward, values, threads),
+        "forward, constant": _bound(made.program, values, threads),
         "image, constant": _bound(joint, values, threads),
     }
 
@@ -64,11 +59,8 @@ def _split(model: onnx.ModelProto, wrt: list[str]) -> Any:
         return ps.split(program, wrt=wrt)
 
 
-def _bound(program: Any, values: Mapping[str, Any], threads: int) -> Callable[[], Any]:
-    from primsplit.runtime import Session
-
-    session = Session(program.to_onnx(), threads=threads, plan_memory=True)
-    return bound(session, [values[name] for name in session.inputs])
+def _bound(program: Any, values: Mapping[str, Any], threads: int) -> Call:
+    return bound(program, [values[name] for name in program.inputs], threads)
 
 
 def torch_calls(model: onnx.ModelProto, inputs: Arrays, cotangent: Any, threads: int) -> Calls:
@@ -114,7 +106,7 @@ def measure(name: str, threads: int, rounds: int) -> dict[str, float]:
     shape = [d.dim_value for d in model.graph.output[0].type.tensor_type.shape.dim]
     cotangent = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
     calls = sessions(model, inputs, cotangent, threads) | torch_calls(model, inputs, cotangent, threads)
-    ours, theirs = ([np.asarray(v) for v in _arrays(calls[key]())] for key in ("gradient", "torch gradient"))
+    ours, theirs = (as_numbers(calls[key]()) for key in ("gradient", "torch gradient"))
     pairs = zip(ours, theirs, strict=True)
     wrong = max(float(np.linalg.norm(a - b) / np.linalg.norm(b)) for a, b in pairs)
     if wrong > 1e-2:
@@ -122,10 +114,6 @@ def measure(name: str, threads: int, rounds: int) -> dict[str, float]:
     times = least(calls, rounds)
     del calls
     return times | least(image_sessions(model, inputs, cotangent, threads), rounds)
-
-
-def _arrays(found: Any) -> list[Any]:
-    return [v.numpy() for v in found]
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tools.bench.calls import Calls
 from tools.bench.peers import use_cores
 from tools.bench.timing import compare, print_table
 
@@ -44,7 +45,7 @@ def lstm(xp: Any, scan: Callable[..., Any], sigmoid: Callable[[Any], Any], w: An
     return xp.sum(scan(step, (start, start), xs)[1] ** 2)
 
 
-def lstm_ours(data: Arrays, threads: int) -> dict[str, Callable[[], Any]]:
+def lstm_ours(data: Arrays, threads: int) -> Calls:
     """The joint file and the forward pass alone."""
     import scipy.special
 
@@ -56,7 +57,7 @@ def lstm_ours(data: Arrays, threads: int) -> dict[str, Callable[[], Any]]:
     return {"ours": lambda: joint(*data.values()), "ours, forward only": lambda: forward(*data.values())}
 
 
-def lstm_jax(data: Arrays) -> dict[str, Callable[[], Any]]:
+def lstm_jax(data: Arrays) -> Calls:
     """jax.jit of value and gradient."""
     import jax
     import jax.numpy as jnp
@@ -67,7 +68,7 @@ def lstm_jax(data: Arrays) -> dict[str, Callable[[], Any]]:
     return {"jax.jit": lambda: jax.block_until_ready(compiled(*given))}
 
 
-def lstm_torch(data: Arrays, device: str = "cpu") -> dict[str, Callable[[], Any]]:
+def lstm_torch(data: Arrays, device: str = "cpu") -> Calls:
     """torch.nn.LSTM and autograd."""
     import torch
 
@@ -129,7 +130,7 @@ def bench_iteration(threads: int) -> None:
 
     in_jax = jax.jit(jax.value_and_grad(partial(scanned, jax.lax.scan, jnp)))
     given = jnp.asarray(xs)
-    alternatives: dict[str, Callable[[], Any]] = {"jax.lax.scan": lambda: jax.block_until_ready(in_jax(given))}
+    alternatives: Calls = {"jax.lax.scan": lambda: jax.block_until_ready(in_jax(given))}
     for name, function in (("ours, Scan", partial(scanned, ps.scan, np)), ("ours, unrolled", unrolled)):
         session = Session(ps.split(function, xs).joint().to_onnx(), threads=threads, plan_memory=True)
         alternatives[name] = partial(session, xs)
@@ -161,7 +162,7 @@ def main() -> None:
     parser.add_argument("--only", choices=["lstm", "iteration", "captures"])
     given = parser.parse_args()
     use_cores(given.cores)
-    benches: dict[str, Callable[[], None]] = {
+    benches: Calls = {
         "lstm": partial(bench_lstm, given.cores),
         "iteration": partial(bench_iteration, given.cores),
         "captures": bench_captures,

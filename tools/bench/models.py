@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from tools.bench import peers
-from tools.bench.fixed import bound
+from tools.bench.calls import Calls, as_numbers, bound
 from tools.bench.timing import Seconds, compare
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -30,11 +30,10 @@ OURS, FORWARD = "primsplit", "forward only"
 PEERS = {"jax.jit": peers.with_jax, "torch eager": peers.with_torch, "torch.compile": peers.with_torch_compiled}
 
 
-def exported(path: Path) -> tuple[dict[str, peers.Call], list[Any], list[int]]:
+def exported(path: Path) -> tuple[Calls, list[Any], list[int]]:
     """The gradient file and the forward file as calls, the example's arguments, and which are differentiated."""
     import primsplit as ps
     from primsplit.programs.plain import arrays_of
-    from primsplit.runtime import Session
     from primsplit.userfile import load
 
     file = load(str(path))
@@ -43,10 +42,9 @@ def exported(path: Path) -> tuple[dict[str, peers.Call], list[Any], list[int]]:
         raise SystemExit(f"{path} has no example_inputs()")
     made = ps.split(file.function, *example.args, wrt=file.wrt, seed="ones")
     leaves = arrays_of(made.program, (example.args, {}))
-    joint, forward = (Session(p.to_onnx(), threads=1, plan_memory=True) for p in (made.joint(), made.program))
     names = list(inspect.signature(file.function).parameters)
     wrt = [names.index(n) for n in file.wrt or names]
-    return {OURS: bound(joint, leaves), FORWARD: bound(forward, leaves)}, list(example.args), wrt
+    return {OURS: bound(made.joint(), leaves), FORWARD: bound(made.program, leaves)}, list(example.args), wrt
 
 
 def measure(path: Path, budget: float) -> tuple[dict[str, Seconds], dict[str, str]]:
@@ -54,7 +52,7 @@ def measure(path: Path, budget: float) -> tuple[dict[str, Seconds], dict[str, st
     from primsplit.userfile import load
 
     alternatives, args, wrt = exported(path)
-    expected = [v.numpy() for v in alternatives[OURS]()]
+    expected = as_numbers(alternatives[OURS]())
     missing: dict[str, str] = {}
     for name, make in PEERS.items():
         file = load(str(path))
@@ -74,8 +72,7 @@ def measure(path: Path, budget: float) -> tuple[dict[str, Seconds], dict[str, st
 
 def disagreement(expected: Sequence[Any], found: Any) -> float:
     """The largest distance of a gradient from ours, relative to the gradient's largest element."""
-    arrays = peers.as_numbers(found)[1:]
-    pairs = zip(expected[1:], arrays, strict=True)
+    pairs = zip(expected[1:], as_numbers(found)[1:], strict=True)
     return max(float(np.abs(a - b).max() / np.abs(a).max()) for a, b in pairs)
 
 

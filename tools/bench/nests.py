@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from tools.bench.calls import Calls
 from tools.bench.peers import use_cores
 from tools.bench.timing import compare, print_table
 
 Arrays = tuple[np.ndarray[Any, Any], ...]
-Call = Callable[[], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ BENCHES: Mapping[str, Bench] = {
 }
 
 
-def ours(bench: Bench, arrays: Arrays, seed: Any) -> dict[str, Call]:
+def ours(bench: Bench, arrays: Arrays, seed: Any) -> Calls:
     """The joint program, called as it is and prepared."""
     import primsplit as ps
 
@@ -95,7 +95,7 @@ def ours(bench: Bench, arrays: Arrays, seed: Any) -> dict[str, Call]:
     return {"nest": lambda: joint(*given), "nest, prepared": lambda: prepared(*given)}
 
 
-def in_jax(bench: Bench, arrays: Arrays, seed: Any) -> dict[str, Call]:
+def in_jax(bench: Bench, arrays: Arrays, seed: Any) -> Calls:
     """Value and pullback, jitted."""
     import jax
     import jax.numpy as jnp
@@ -110,7 +110,7 @@ def in_jax(bench: Bench, arrays: Arrays, seed: Any) -> dict[str, Call]:
     return {"jax": lambda: jax.block_until_ready(compiled(given, jnp.asarray(seed)))}
 
 
-def in_torch(bench: Bench, arrays: Arrays, seed: Any) -> dict[str, Call]:
+def in_torch(bench: Bench, arrays: Arrays, seed: Any) -> Calls:
     """Value and autograd, eagerly."""
     import torch
 
@@ -132,7 +132,7 @@ def run(name: str, dtype: str) -> None:
     arrays = tuple(random.normal(size=shape).astype(dtype) for shape in bench.shapes)
     shape = np.shape(bench.function(np, *arrays))
     seed = np.asarray(random.normal(size=shape) if shape else 1, dtype)
-    alternatives: dict[str, Call] = {**ours(bench, arrays, seed), "numpy": partial(bench.by_hand, *arrays, seed)}
+    alternatives: Calls = {**ours(bench, arrays, seed), "numpy": partial(bench.by_hand, *arrays, seed)}
     alternatives |= in_jax(bench, arrays, seed) if importlib.util.find_spec("jax") else {}
     alternatives |= in_torch(bench, arrays, seed) if importlib.util.find_spec("torch") else {}
     expected = bench.by_hand(*arrays, seed)

@@ -10,14 +10,14 @@ that of `loops.py`, beside torch's by cuDNN. Gradients are compared before anyth
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tools.bench import fixed, loops
-from tools.bench.fixed import Alternatives
+from tools.bench.calls import Call, Calls
 from tools.bench.timing import compare, print_table
 
 Arrays = Sequence[np.ndarray[Any, Any]]
@@ -53,11 +53,9 @@ class OnDevice:
         return [value.numpy() for value in self.outputs]
 
 
-def ours(function: Callable[..., Any], arguments: Sequence[Any], leaves: Arrays, *, graph: bool, **told: Any) -> Any:
-    """The file on CUDA, checked against the file for the CPU, and its alternatives to time."""
-    import primsplit as ps
-
-    joint = ps.split(function, *arguments, **told).joint()
+def ours(made: Any, leaves: Arrays, *, graph: bool) -> dict[str, OnDevice]:
+    """The joint file of a split on CUDA, checked against the file for the CPU, and the same as a CUDA graph."""
+    joint = made.joint()
     values = joint.session()(*leaves)
     model = joint.to_onnx("cuda")
     found = {"primsplit": OnDevice(model, leaves, values)}
@@ -71,11 +69,11 @@ def ours(function: Callable[..., Any], arguments: Sequence[Any], leaves: Arrays,
     return found
 
 
-def waiting(alternatives: Alternatives) -> Alternatives:
+def waiting(alternatives: Calls) -> Calls:
     """Calls of torch that end when the device is done."""
     import torch
 
-    def waits(call: Callable[[], Any]) -> Callable[[], Any]:
+    def waits(call: Call) -> Call:
         def run() -> Any:
             found = call()
             torch.cuda.synchronize()
@@ -89,9 +87,7 @@ def waiting(alternatives: Alternatives) -> Alternatives:
 def bench_fixed(name: str) -> None:
     """One of the fixed benches."""
     bench = fixed.BENCHES[name]
-    params, data = bench.data()
-    leaves = [*(params[k] for k in sorted(params)), *data.values()]
-    found = ours(bench.in_numpy, (params, *data.values()), leaves, graph=True, wrt="p")
+    found = ours(*bench.split(), graph=True)
     peers = waiting(fixed.torch_alternatives(bench, os.cpu_count() or 1, "cuda")) | fixed.jax_alternative(bench)
     print_table(f"{name} on CUDA, value and gradient", compare({**found, **peers}, budget=3.0), "primsplit")
 
@@ -104,7 +100,7 @@ def bench_lstm() -> None:
 
     data = loops.lstm_data()
     function = partial(loops.lstm, np, ps.scan, scipy.special.expit)
-    found = ours(function, tuple(data.values()), list(data.values()), graph=False)
+    found = ours(ps.split(function, *data.values()), list(data.values()), graph=False)
     peers = waiting(loops.lstm_torch(data, "cuda"))
     print_table("lstm on CUDA, value and gradient", compare({**found, **peers}, budget=3.0), "primsplit")
 

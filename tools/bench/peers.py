@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-import numpy as np
 import optree
 
-Call = Callable[[], Any]
+from tools.bench.calls import Call
+
 Function = Callable[..., Any]
 
 
@@ -97,8 +97,3 @@ def _mapped(function: Function, tree: Any) -> Any:
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         return dataclasses.replace(tree, **{k: _mapped(function, v) for k, v in vars(tree).items()})
     return function(tree)
-
-
-def as_numbers(found: Any) -> list[np.ndarray[Any, Any]]:
-    """The arrays that a call gave, NumPy's, in the order of its leaves."""
-    return [np.asarray(leaf) for leaf in optree.tree_leaves(found)]

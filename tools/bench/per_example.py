@@ -10,12 +10,11 @@ Needs `pip install -e ".[compare]"`.
 
 import argparse
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tools.bench.fixed import bound
+from tools.bench.calls import Calls, as_numbers, bound
 from tools.bench.peers import use_cores
 from tools.bench.timing import compare, print_table
 
@@ -48,7 +47,7 @@ def norms(xp: Any, gradient: dict[str, Any]) -> Any:
     return xp.sqrt(sum(xp.sum(g * g) for g in gradient.values()))
 
 
-def ours(params: Arrays, x: Any, y: Any, threads: int, *, only_norms: bool) -> dict[str, Callable[[], Any]]:
+def ours(params: Arrays, x: Any, y: Any, threads: int, *, only_norms: bool) -> Calls:
     """The batch as one file, and a loop over the gradient of one example."""
     import primsplit as ps
     from primsplit.runtime import Session
@@ -67,17 +66,14 @@ def ours(params: Arrays, x: Any, y: Any, threads: int, *, only_norms: bool) -> d
     single = ps.trace(one, params, x[0], y[0])
     loops = Session(single.to_onnx(), threads=threads)
     examples = [dict(zip(loops.inputs, [*leaves, a, b], strict=True)) for a, b in zip(x, y, strict=True)]
-    sessions = {"primsplit vmap": whole, "primsplit vmap, size at run time": open_size}
     return {
-        **{
-            name: bound(Session(program.to_onnx(), threads=threads, plan_memory=True), [*leaves, x, y])
-            for name, program in sessions.items()
-        },
+        "primsplit vmap": bound(whole, [*leaves, x, y], threads),
+        "primsplit vmap, size at run time": bound(open_size, [*leaves, x, y], threads),
         "primsplit, example by example": lambda: [loops.run(e) for e in examples],
     }
 
 
-def jaxs(params: Arrays, x: Any, y: Any, *, only_norms: bool) -> dict[str, Callable[[], Any]]:
+def jaxs(params: Arrays, x: Any, y: Any, *, only_norms: bool) -> Calls:
     """jax.jit of jax.vmap of jax.grad."""
     import jax
     import jax.numpy as jnp
@@ -93,27 +89,24 @@ def jaxs(params: Arrays, x: Any, y: Any, *, only_norms: bool) -> dict[str, Calla
 
 
 def leaves_of(found: Any) -> list[np.ndarray[Any, Any]]:
-    """The arrays of a result, in the order of the parameters' names."""
-    if isinstance(found, dict):
-        return [np.asarray(found[k]) for k in sorted(found)]
+    """The arrays of a result, in the order of the parameters' names; those of a loop over examples are stacked."""
     if isinstance(found, list) and isinstance(found[0], list):
         return [np.stack(parts) for parts in zip(*found, strict=True)]
-    values = found if isinstance(found, list) else [found]
-    return [v.numpy() if hasattr(v, "numpy") else np.asarray(v) for v in values]
+    return as_numbers(found)
 
 
 def main() -> None:
     """Print a table for each network and each use."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cores", type=int, default=1)
     parser.add_argument("--batch", type=int, default=64)
-    chosen = parser.parse_args()
-    use_cores(chosen.cores)
+    asked = parser.parse_args()
+    use_cores(asked.cores)
     for name, sizes in SIZES.items():
-        params, x, y = data(sizes, chosen.batch)
+        params, x, y = data(sizes, asked.batch)
         for only_norms in (False, True):
             alternatives = {
-                **ours(params, x, y, chosen.cores, only_norms=only_norms),
+                **ours(params, x, y, asked.cores, only_norms=only_norms),
                 **jaxs(params, x, y, only_norms=only_norms),
             }
             results = [leaves_of(call()) for call in alternatives.values()]
@@ -121,7 +114,7 @@ def main() -> None:
                 for a, b in zip(found, results[0], strict=True):
                     np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-4)
             what = "norms" if only_norms else "gradients"
-            print_table(f"{name}, batch {chosen.batch}: {what}", compare(alternatives), "jax.jit(vmap(grad))")
+            print_table(f"{name}, batch {asked.batch}: {what}", compare(alternatives), "jax.jit(vmap(grad))")
 
 
 if __name__ == "__main__":

@@ -11,27 +11,19 @@ scalar result. Needs `pip install -e ".[compare]"`.
 
 import argparse
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tools.bench.fixed import bound, mlp, mlp_data, regression, regression_data
+from tools.bench.calls import Calls, as_numbers, bound
+from tools.bench.fixed import leaves_of, mlp, mlp_data, regression, regression_data
 from tools.bench.peers import use_cores
 from tools.bench.timing import compare, print_table
 
-Call = Callable[[], Any]
 Arrays = dict[str, Any]
 MODELS = Path(__file__).parents[2] / "models"
-
-
-def session(program: Any, leaves: list[Any]) -> Call:
-    """A call of a program in onnxruntime with its inputs bound."""
-    from primsplit.runtime import Session
-
-    return bound(Session(program.to_onnx(), threads=1, plan_memory=True), leaves)
 
 
 def multiply_adds(program: Any) -> int:
@@ -62,7 +54,7 @@ def product_bench(title: str, model: Any, params: Arrays, data: Arrays, budget: 
     def function(p: Any, *rest: Any) -> Any:
         return model(np, p, *rest)
 
-    leaves = [*(params[k] for k in keys), *data.values()]
+    leaves = leaves_of(params, data)
     made: Any = derive(function, params, *data.values(), mode="hvp", wrt="p")
     programs = {
         "gradient": ps.split(function, params, *data.values(), wrt="p").joint(),
@@ -70,11 +62,11 @@ def product_bench(title: str, model: Any, params: Arrays, data: Arrays, budget: 
         "product alone": ps.hvp(function).program(params, *data.values(), vector),
     }
     moved = [*leaves, *(vector[k] for k in keys)]
-    ours = {name: session(p, leaves if name == "gradient" else moved) for name, p in programs.items()}
+    ours = {name: bound(p, leaves if name == "gradient" else moved) for name, p in programs.items()}
     theirs, wanted = jax_calls(model, params, vector, list(data.values()))
     tolerance = 1e-4 if params[keys[0]].dtype == np.float32 else 1e-8
     for name, before in (("value, gradient, product", 1 + len(keys)), ("product alone", 0)):
-        check([wanted[k] for k in keys], [o.numpy() for o in ours[name]()][before:], tolerance)
+        check([wanted[k] for k in keys], as_numbers(ours[name]())[before:], tolerance)
     times = compare({**ours, **{f"jax.jit {name}": call for name, call in theirs.items()}}, budget=budget)
     print_table(title, times, "gradient")
     least = {name: multiply_adds(program) for name, program in programs.items()}
@@ -85,7 +77,7 @@ def product_bench(title: str, model: Any, params: Arrays, data: Arrays, budget: 
         print(f"  {name} / gradient: {ratio:.2f} (multiply-adds {adds:.2f}), jax.jit {peer:.2f}")
 
 
-def jax_calls(model: Any, params: Arrays, vector: Arrays, data: list[Any]) -> tuple[dict[str, Call], Arrays]:
+def jax_calls(model: Any, params: Arrays, vector: Arrays, data: list[Any]) -> tuple[Calls, Arrays]:
     """The three programs in JAX, compiled, and the product that they give."""
     import jax
     import jax.numpy as jnp
@@ -141,16 +133,16 @@ def hessian_bench(budget: float) -> None:
         return network(np, *args)
 
     alternatives = {
-        f"hessian, {told}": session(ps.trace(ps.hessian(function, chunk=chunk), *leaves), leaves)
+        f"hessian, {told}": bound(ps.trace(ps.hessian(function, chunk=chunk), *leaves), leaves)
         for told, chunk in (("all at once", None), ("chunks of 50", 50), ("chunks of 8", 8), ("one by one", 1))
     }
     jax.config.update("jax_enable_x64", True)
     given = [jnp.asarray(a) for a in leaves]
     jax_hessian = jax.jit(jax.hessian(lambda *a: network(jnp, *a)))
     for call in alternatives.values():
-        check([jax_hessian(*given)], [call()[0].numpy()], 1e-10)
+        check([jax_hessian(*given)], as_numbers(call())[:1], 1e-10)
     alternatives["jax.jit(jax.hessian)"] = lambda: jax.block_until_ready(jax_hessian(*given))
-    alternatives["gradient"] = session(ps.trace(ps.value_and_grad(function), *leaves), leaves)
+    alternatives["gradient"] = bound(ps.trace(ps.value_and_grad(function), *leaves), leaves)
     print_table("Hessian of 200 parameters", compare(alternatives, budget=budget), "hessian, all at once")
 
 
@@ -176,9 +168,9 @@ def models_bench(budget: float) -> None:
         moved = [*leaves, *(np.ones(t.shape, t.dtype) for t in product.joint().types[len(leaves) :])]
         whole = product.joint()
         calls = {
-            "gradient": session(gradient, leaves),
-            "product": session(whole, moved),
-            "alone": session(last_results(whole, len(product.pushed.wrt)), moved),
+            "gradient": bound(gradient, leaves),
+            "product": bound(whole, moved),
+            "alone": bound(last_results(whole, len(product.pushed.wrt)), moved),
         }
         times = compare(calls, budget=budget)
         ratios = (times[name].least / times["gradient"].least for name in ("product", "alone"))
@@ -200,7 +192,7 @@ def main() -> None:
     parser.add_argument("--only", choices=["mlp", "regression32", "regression64", "hessian", "models"])
     asked = parser.parse_args()
     use_cores(1)
-    benches: dict[str, Call] = {
+    benches: Calls = {
         "mlp": lambda: product_bench("mlp, float32", mlp, *mlp_data(), asked.budget),
         "regression32": lambda: product_bench(
             "regression, float32", regression, *regression_data("float32"), asked.budget

@@ -5,8 +5,10 @@ On a machine that does other work too, the least time says most.
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from tools.bench.calls import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +26,7 @@ class Seconds:
         return (self.high - self.low) / self.median
 
 
-def compare(
-    alternatives: Mapping[str, Callable[[], object]], *, rounds: int = 15, budget: float = 0.2
-) -> dict[str, Seconds]:
+def compare(alternatives: Mapping[str, Call], *, rounds: int = 15, budget: float = 0.2) -> dict[str, Seconds]:
     """The time of one call of each alternative, over rounds in which each runs in turn.
 
     Each is called often enough in a round to fill `budget` seconds divided by the number of rounds.
