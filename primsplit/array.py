@@ -332,14 +332,12 @@ class Array(Operators, metaclass=ComparedClass):
     @property
     def T(self) -> "Array":
         """The axes reversed."""
-        reversed_axes: Array = self.transpose()
-        return reversed_axes
+        return self.transpose()  # type: ignore[no-any-return]
 
     @property
     def mT(self) -> "Array":
         """The last two axes swapped."""
-        swapped: Array = self.swapaxes(-1, -2)
-        return swapped
+        return self.swapaxes(-1, -2)  # type: ignore[no-any-return]
 
     @property
     def real(self) -> "Array":
@@ -349,14 +347,16 @@ class Array(Operators, metaclass=ComparedClass):
     @property
     def imag(self) -> "Array":
         """Zeros: its numbers are real."""
-        found: Array = FUNCTIONS[np.imag](self)
-        return found
+        return FUNCTIONS[np.imag](self)  # type: ignore[no-any-return]
 
     @property
     def flat(self) -> "Array":
         """The elements in a row, a view."""
-        found: Array = FUNCTIONS["flat"](self)
-        return found
+        return FUNCTIONS["flat"](self)  # type: ignore[no-any-return]
+
+    @flat.setter
+    def flat(self, new: Any) -> None:
+        FUNCTIONS["write flat"](self, new)
 
     @property
     def strides(self) -> Shape:

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import tracing
-from primsplit.array import Array, implements
+from primsplit import dims, tracing
+from primsplit.array import FUNCTIONS, Array, implements
 from primsplit.broadcasting import reshape_to
 from primsplit.errors import ShapeError
 from primsplit.handles.concretization import literal_size
+from primsplit.lifting import plain_or_traced
 from primsplit.numpy.indexing import WrittenInRow
 from primsplit.numpy.ufuncs import cast_to
 
@@ -51,3 +52,11 @@ def flat(x: Array) -> Array:
     """All elements in a row; unlike `ravel` it is never a copy, but what an index picks of it is one."""
     row = Array(reshape_to(x, (x.size,)).value)
     return row.viewing(x, lambda source: reshape_to(source, (source.size,)), WrittenInRow(x.shape))
+
+
+@implements("write flat")
+def write_flat(x: Any, new: Any) -> None:
+    """`x.flat = new`: its elements, from the first on again where they are fewer. Nothing is not written."""
+    values = np.ravel(plain_or_traced(new))
+    if not dims.same(values.shape[0], 0):
+        x.flat[...] = values if dims.same(values.shape[0], x.size) else FUNCTIONS[np.resize](values, (x.size,))

@@ -410,6 +410,23 @@ def reads_columns_after_write(x: Any) -> Any:
     return made
 
 
+def given_as_flat(x: Any, z: Any) -> Any:
+    x.flat = [1.5, -2.5, 0.5]
+    x[:, 1].flat = x[0, 0, 0] * np.arange(30.0)
+    z.flat = x[1, 0]
+    z.flat = []
+    shown = z.view()
+    shown[0] = 2.0j
+    return x, z
+
+
+def test_what_is_given_as_flat_is_written_again_and_again() -> None:
+    for specs in ((X, X + 1j), (ps.spec("float64", ["N", "M", "K"]), ps.spec("complex128", ["L", 3, 5]))):
+        found = ps.trace(given_as_flat, *specs)(X, X + 1j)
+        for each, wanted in zip(found, given_as_flat(X.copy(), X + 1j), strict=True):
+            np.testing.assert_array_equal(each, wanted)
+
+
 def picks_of_flat(x: Any) -> Any:
     y = x * 1.0
     few = y.flat[1:3]

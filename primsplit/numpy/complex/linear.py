@@ -49,6 +49,14 @@ def _by_parts(key: Any) -> None:
         return zipped(*(real(part, *args, **options) for part in (found.real, found.imag)))
 
 
+@offers("view")
+def view(z: Any, dtype: Any = None, type: Any = None) -> ComplexArray:
+    """The same elements, written together. To read them as another dtype is refused."""
+    if dtype is not None and dtype is not np.ndarray and np.dtype(dtype) != z.dtype:
+        raise refused("view, which reads bytes as another dtype,", "Stack z.real and z.imag.")
+    return ComplexArray(FUNCTIONS["view"](z.real), FUNCTIONS["view"](z.imag))
+
+
 def _check(name: str, args: Sequence[Any], options: Mapping[str, Any]) -> None:
     """Raise UnsupportedFunction for what does not do the same to both parts."""
     if holds_complex(args):
