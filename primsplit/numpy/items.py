@@ -8,8 +8,9 @@ import numpy as np
 from primsplit import dims, tracing
 from primsplit.array import FUNCTIONS, Array, implements
 from primsplit.broadcasting import reshape_to
-from primsplit.errors import ShapeError
+from primsplit.errors import ShapeError, TraceError
 from primsplit.handles.concretization import literal_size
+from primsplit.handles.views import bases_of
 from primsplit.lifting import plain_or_traced
 from primsplit.numpy.indexing import WrittenInRow
 from primsplit.numpy.ufuncs import cast_to
@@ -56,7 +57,21 @@ def flat(x: Array) -> Array:
 
 @implements("write flat")
 def write_flat(x: Any, new: Any) -> None:
-    """`x.flat = new`: its elements, from the first on again where they are fewer. Nothing is not written."""
+    """`x.flat = new`: its elements, from the first on again where they are fewer. Nothing is not written.
+
+    Raises TraceError for a view of the same array, of which NumPy reads what it has just written.
+    """
+    if isinstance(new, Array) and not _all_shown(x.real).isdisjoint(_all_shown(new.real)):
+        raise TraceError(
+            "the elements that are given to .flat are those of the same array",
+            place=tracing.user_place(),
+            cure="Give it a .copy() of them.",
+        )
     values = np.ravel(plain_or_traced(new))
     if not dims.same(values.shape[0], 0):
         x.flat[...] = values if dims.same(values.shape[0], x.size) else FUNCTIONS[np.resize](values, (x.size,))
+
+
+def _all_shown(x: Array) -> set[int]:
+    """The array and all that it is a view of, by their ids."""
+    return {id(array) for array in (x, *bases_of(x))}

@@ -427,6 +427,15 @@ def test_what_is_given_as_flat_is_written_again_and_again() -> None:
             np.testing.assert_array_equal(each, wanted)
 
 
+def test_a_view_of_the_same_array_is_not_given_as_flat() -> None:
+    def turned(x: Any) -> Any:
+        x.flat = x[::-1]
+        return x
+
+    with pytest.raises(TraceError, match=r"copy"):
+        ps.trace(turned, X)
+
+
 def picks_of_flat(x: Any) -> Any:
     y = x * 1.0
     few = y.flat[1:3]
