@@ -5,13 +5,15 @@ from typing import Any
 import numpy as np
 
 from primsplit import dims
+from primsplit.array import unsupported
 from primsplit.broadcasting import full
 from primsplit.dims import Dim, Size
+from primsplit.handles.concretization import literal_size
 from primsplit.lifting import plain_or_traced
 from primsplit.numpy.axes import size_as
 from primsplit.scipy.operands import of_at_least, of_length
 
-__all__ = ["cumulative_trapezoid", "simpson", "trapezoid"]
+__all__ = ["cumulative_trapezoid", "romb", "simpson", "trapezoid"]
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
@@ -31,6 +33,24 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
     if initial is not None:
         sums = np.concatenate([np.zeros_like(y[..., :1], dtype=sums.dtype), sums], axis=-1)
     return np.moveaxis(sums, -1, axis)
+
+
+def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: Any = False) -> Any:
+    """Romberg's extrapolation of the trapezoidal rule. Raises ValueError but for 2^k + 1 samples, a known number."""
+    if show:
+        raise unsupported("scipy.integrate.romb with show")
+    y = np.moveaxis(plain_or_traced(y), axis, -1)
+    count = literal_size(y.shape[-1], "scipy.integrate.romb") - 1
+    if count < 1 or count & (count - 1):
+        raise ValueError("Number of samples must be one plus a non-negative power of 2.")
+    row = [0.5 * (y[..., 0] + y[..., -1]) * (dx * count)]
+    while count > 1:
+        between = np.sum(y[..., count // 2 :: count], axis=-1) * (dx * count)
+        new = [0.5 * (row[0] + between)]
+        for power, before in enumerate(row, start=1):
+            new.append(new[-1] + (new[-1] - before) / (4**power - 1))
+        row, count = new, count // 2
+    return row[-1]
 
 
 def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:

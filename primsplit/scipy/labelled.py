@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.array import Array
 from primsplit.broadcasting import count_up
 from primsplit.lifting import array_like
 from primsplit.numpy.scans import lowest
@@ -24,7 +25,7 @@ def _marked(input: Any, labels: Any, index: Any) -> tuple[Any, Any]:
     marks = np.ravel(given)
     if index is None:
         return np.ravel(image), marks > 0
-    wanted = np.asarray(index)
+    wanted = np.asarray(index.known() if isinstance(index, Array) and index.known() is not None else index)
     pixels = of_at_least(np.ravel(image), 1) if wanted.ndim else np.ravel(image)
     return pixels, marks == wanted[..., None]
 

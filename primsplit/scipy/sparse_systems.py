@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
+from primsplit.array import Array
 from primsplit.errors import UnsupportedFunction
 from primsplit.scipy.assembled import Assembled, dense, is_sparse
 
@@ -21,7 +22,7 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
 
 def _iterative(name: str) -> Any:
     def solver(A: Any, b: Any, x0: Any = None, *, callback: Any = None, **options: Any) -> tuple[Any, int]:
-        if callback is not None or not (is_sparse(A) or isinstance(A, np.ndarray)):
+        if callback is not None or not (is_sparse(A) or isinstance(A, np.ndarray | Array)):
             raise UnsupportedFunction(
                 f"scipy.sparse.linalg.{name} of traced values takes a matrix, and no callback",
                 place=tracing.user_place(),

@@ -22,6 +22,7 @@ from primsplit.scipy.tables import LINES, Stepped, filled
 from primsplit.scipy.tensor_splines import DEGREES, coefficients_of, on_knots
 from primsplit.substitutes.table import Substitute, register, register_method, when_traced
 
+ORDERS = {0: "zero", 1: "slinear", 2: "quadratic", 3: "cubic"}
 KINDS = {"slinear": 1, "linear": 1, "quadratic": 2, "cubic": 3}
 ENDS = (None, "not-a-knot", "natural", "clamped")
 """The conditions at the ends that leave a spline linear in its values."""
@@ -223,6 +224,7 @@ class _Interpolants:
         is_ascending = holds_traced(x) or np.all(np.diff(x) > 0)
         if not is_ascending:
             raise unsupported("scipy.interpolate.interp1d of traced values at sites that do not ascend")
+        kind = ORDERS.get(kind, kind)
         if kind not in KINDS or kind in LINES:
             return Stepped(x, y, kind, axis, fill_value)
         made = self.interpolating(x, y, KINDS[kind], axis=axis % np.ndim(y))

@@ -81,6 +81,8 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "scipy.stats": (descriptive, scores, trimmed, ordinal, distances, circular, hypotheses),
 }
 """What stands in for the functions of a module, by the names in `__all__`."""
+ALIASES: dict[str, dict[str, Any]] = {"scipy.ndimage": {"sum": labelled.sum_labels}}
+"""Older names of functions that are Python's own, too."""
 CLASSES = {
     "scipy.spatial": (register_neighbours,),
     "scipy.sparse": (register_sparse,),
@@ -140,13 +142,11 @@ def _register(name: str) -> None:
             register(original, _DistributionSubstitute(original, distribution))
         _register_frozen(sys.modules[name])
         _register_kernels(sys.modules[name])
-    for own in MODULES.get(name, ()):
-        for function in own.__all__:
-            original = getattr(sys.modules[name], function)
-            traced = getattr(own, function)
-            if name == "scipy.ndimage":
-                traced = by_parts(original, with_output(original, traced))
-            register(original, when_traced(original, traced))
+    own = {function: getattr(module, function) for module in MODULES.get(name, ()) for function in module.__all__}
+    for function, traced in (own | ALIASES.get(name, {})).items():
+        original = getattr(sys.modules[name], function)
+        stands_in = by_parts(original, with_output(original, traced)) if name == "scipy.ndimage" else traced
+        register(original, when_traced(original, stands_in))
 
 
 def _register_frozen(module: Any) -> None:

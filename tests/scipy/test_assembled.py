@@ -128,3 +128,12 @@ def test_a_factor_that_was_made_outside_says_what_takes_a_traced_array() -> None
         ps.grad(f)(np.ones(3))
     assert "factor.solve(x)" in str(raised.value)
     assert "spsolve" in str(raised.value)
+
+
+def test_an_iteration_takes_a_matrix_that_is_traced() -> None:
+    square = np.array([[4.0, 1.0, 0.3], [1.0, 3.0, 0.2], [0.3, 0.2, 2.0]])
+
+    def solved(a: Any, x: Any) -> Any:
+        return sparse_linalg.cg(a @ a.T, x, rtol=1e-14)[0] + sparse_linalg.gmres(a, x, rtol=1e-14)[0]
+
+    check_grads(solved, square, np.array([1.0, -0.4, 0.7]), value_tolerance=1e-10)

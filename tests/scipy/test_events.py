@@ -137,3 +137,7 @@ def test_a_number_of_events_is_whole_and_positive() -> None:
         event = marked(lambda t, y, p: y[0], terminal)
         with pytest.raises(ValueError, match="boolean or positive integer"):
             ps.trace(lambda p, event=event: falling(p, event).t, P)
+
+
+def test_no_events_are_none() -> None:
+    check_grads(lambda p: falling(p, [], (0, 1)).y[:, -1], P, order=1, symbolic=False, tolerance=1e-5)

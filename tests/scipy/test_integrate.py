@@ -83,3 +83,11 @@ def test_an_integral_of_numbers_alone_is_computed_beside_traced_values() -> None
         return np.array([y[0, 0], 1.0]) * scipy.integrate.quad(lambda t: t * t, 0, 3)[0]
 
     np.testing.assert_allclose(ps.trace(f, Y)(Y), f(Y))
+
+
+def test_rombergs_extrapolation_is_scipys_with_gradients() -> None:
+    samples = np.cos(np.arange(27.0)).reshape(3, 9)
+    check_grads(lambda y: scipy.integrate.romb(y * y, dx=0.3), samples, symbolic=False)
+    check_grads(lambda y: scipy.integrate.romb(y[:5] ** 2, axis=0), samples.T, symbolic=False)
+    with pytest.raises(ValueError, match="one plus a non-negative power of 2"):
+        ps.trace(lambda y: scipy.integrate.romb(y), samples[:, :6])

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize as so
-from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint, minimize, minimize_scalar, nnls
+from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint, lsq_linear, minimize, minimize_scalar, nnls
 
 import primsplit as ps
 from primsplit.errors import ShapeError, UnsupportedFunction
@@ -127,6 +127,14 @@ EXACT: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Any]] = {
     "between sides": (
         within([LinearConstraint(np.eye(2), [-1, -np.inf], [9, 1.5]), LinearConstraint([[1.0, 0]], 0.5, 0.5)]),
         lambda p: np.stack([0.5 + 0 * p[0], 1.5 + 0 * p[1]]),
+        P,
+    ),
+    "least squares": (
+        lambda p: lsq_linear(DESIGN, mixed(p)).x, lambda p: np.linalg.lstsq(DESIGN, mixed(p), rcond=None)[0], P
+    ),
+    "least squares within bounds": (
+        lambda p: lsq_linear(CONVEX, p, (0.0, np.array([0.1, 9.0]))).x,
+        lambda p: np.stack([0.1 + 0 * p[0], CONVEX[:, 1] @ (p - 0.1 * CONVEX[:, 0]) / np.sum(CONVEX[:, 1] ** 2)]),
         P,
     ),
     "least squares that are nowhere negative": (lambda p: nnls(DESIGN, mixed(p))[0], of_positive_columns, P),

@@ -64,6 +64,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
         ),
         IMAGE,
     ),
+    "labels that the function makes": (
+        lambda x: scipys.sum(x, np.arange(30).reshape(5, 6) % 3, np.array([1, 2])), IMAGE
+    ),
     "gaussian_laplace": (lambda x: scipys.gaussian_laplace(x, 0.6), IMAGE),
     "Gaussian derivatives along some axes": (
         lambda x: (
@@ -108,7 +111,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_it_is_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]
-    check_grads(lambda x: function(x), given, symbolic=not name.startswith("labelled"))
+    check_grads(lambda x: function(x), given, symbolic=not name.startswith("label"))
 
 
 def test_the_width_of_a_gaussian_may_be_traced_with_a_radius() -> None:

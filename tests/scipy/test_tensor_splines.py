@@ -91,8 +91,8 @@ def test_a_traced_grid_is_refused() -> None:
         ps.trace(lambda x: RegularGridInterpolator((x,), FIELD[:, 0], "cubic")([[0.3]]), GRID[0])
 
 
-@pytest.mark.parametrize("kind", ["quadratic", "cubic", "slinear"])
-def test_a_spline_along_an_axis_has_fill_values(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["quadratic", "cubic", "slinear", 3])
+def test_a_spline_along_an_axis_has_fill_values(kind: str | int) -> None:
     """interp1d of values, and of sites."""
     x = np.array([[-1.0, 0.3], [1.2, 4.0]])
     options = {"bounds_error": False}

@@ -70,7 +70,7 @@ def solve_ivp(
         options.get("first_step"),
     )
     given = tuple(args) if isinstance(args, list) else args or ()
-    watching = None if events is None else watch(events, lambda event: with_args(event, given))
+    watching = None if events is None or events == [] else watch(events, lambda event: with_args(event, given))
     taken: Method = Rodas() if METHODS[method] == "Rodas" else _tableau(METHODS[method])
     is_scipys = METHODS[method] == method
     steps = integrate(_slopes(with_args(fun, given)), span, y0, taken, control, is_scipys=is_scipys, watching=watching)

@@ -25,7 +25,7 @@ from primsplit.ops import op
 from primsplit.scipy.operands import with_args
 from primsplit.scipy.optimize.implicit import recorded
 
-__all__ = ["dblquad", "nquad", "quad", "tplquad"]
+__all__ = ["dblquad", "fixed_quad", "nquad", "quad", "tplquad"]
 
 Function = Callable[[Any], Any]
 NUMBER = StandIn(Type(np.float64, ()), weak=True, scalar=True)
@@ -77,6 +77,14 @@ def quad(
     found = _values(f, low, high, places)
     value = np.sum(widths * (found @ KRONROD))
     return Array(value.value, weak=True, scalar=True), Array(error.value, weak=True, scalar=True)
+
+
+def fixed_quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), n: int = 5) -> tuple[Any, None]:
+    """The integral of func(x, *args) from a to b by Gauss and Legendre's rule: `func` takes all points at once."""
+    nodes, weights = np.polynomial.legendre.leggauss(n)
+    low, high = (cast_to(array_like(x), np.float64) for x in (a, b))
+    y = (high - low) * (nodes + 1) / 2 + low
+    return (high - low) / 2 * np.sum(weights * func(y, *args), axis=-1), None
 
 
 def dblquad(func: Callable[..., Any], a: Any, b: Any, gfun: Any, hfun: Any, args: Any = (), **tolerances: Any) -> Any:

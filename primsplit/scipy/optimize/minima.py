@@ -25,7 +25,7 @@ from primsplit.scipy.optimize.descent import descent, gradient_of
 from primsplit.scipy.optimize.implicit import recorded, root_of
 from primsplit.transforms.gradient import vector_jacobian
 
-__all__ = ["minimize", "nnls"]
+__all__ = ["lsq_linear", "minimize", "nnls"]
 
 Function = Callable[[Any], Any]
 
@@ -87,6 +87,30 @@ def nnls(A: Any, b: Any, maxiter: Any = None, *, atol: Any = None) -> tuple[Any,
     start = zeros_like(np.sum(matrix, axis=0))
     x = least(value, start, Box(start, start + math.inf))
     return x, np.linalg.norm(matrix @ x - right)
+
+
+class Squares(NamedTuple):
+    """What `lsq_linear` returns; `cost` is half the sum of squares, and `fun` what is left of each equation."""
+
+    x: Any
+    cost: Any
+    fun: Any
+    success: Any
+
+
+def lsq_linear(A: Any, b: Any, bounds: Any = (-math.inf, math.inf), **options: Any) -> Squares:
+    """The x within bounds with the least |A x - b|^2, to rounding whatever the options say."""
+    matrix, right = (cast_to(array_like(x), np.float64) for x in (A, b))
+    start = zeros_like(np.sum(matrix, axis=0))
+    low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+    box = Box(*(cast_to(array_like(end), np.float64) + start for end in (low, high)))
+
+    def value(x: Any) -> Any:
+        rest = matrix @ x - right
+        return 0.5 * np.sum(rest * rest)
+
+    x = least(value, start, box)
+    return Squares(x, value(x), matrix @ x - right, ~np.isnan(np.sum(x)))
 
 
 def least(value: Function, start: Array, box: Box | None) -> Array:
