@@ -16,8 +16,16 @@ from primsplit.scipy.cubic import cubic_spline
 from primsplit.scipy.hermite import akima, hermite, pchip
 from primsplit.scipy.interpolate import Piecewise, integral, lines, on_grid, piecewise, placed, spline_of_values
 from primsplit.scipy.knots import Knotted, through
+from primsplit.scipy.one_polynomial import (
+    Through,
+    barycentric_interpolate,
+    krogh_interpolate,
+    of_known,
+    of_newton,
+)
 from primsplit.scipy.operands import not_empty, of_at_least, of_length
-from primsplit.scipy.radial import RadialBasis, of_known
+from primsplit.scipy.radial import RadialBasis
+from primsplit.scipy.radial import of_known as radial_of_known
 from primsplit.scipy.tables import LINES, Stepped, filled
 from primsplit.scipy.tensor_splines import DEGREES, coefficients_of, on_knots
 from primsplit.substitutes.table import Substitute, register, register_method, when_traced
@@ -54,13 +62,17 @@ class _Interpolants:
     pchip = staticmethod(pchip)
     akima = staticmethod(akima)
     radial_of_values = staticmethod(RadialBasis)
+    through_all = staticmethod(Through)
+    barycentric = staticmethod(of_known)
+    barycentric_interpolate = staticmethod(barycentric_interpolate)
+    krogh_interpolate = staticmethod(krogh_interpolate)
 
     def __init__(self, module: ModuleType) -> None:
         self.module: Any = module
 
     def radial(self, made: Any, x: Any) -> Any:
         """RBFInterpolator."""
-        return of_known(made)(x)
+        return radial_of_known(made)(x)
 
     def polynomial(self, made: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """A piecewise polynomial: CubicSpline, PchipInterpolator, Akima1DInterpolator and their like."""
@@ -102,6 +114,8 @@ class _Interpolants:
 
     def table(self, made: Any, x: Any) -> Any:
         """interp1d; a point outside gives the fill value, NaN unless another was given."""
+        if isinstance(made, self.module.KroghInterpolator):
+            return of_newton(made, x)
         if not isinstance(made, self.module.interp1d):
             raise unsupported(f"scipy.interpolate.{type(made).__name__}")
         sites, x, y = made.x, array_like(x), np.moveaxis(made.y, made.axis, 0)
@@ -280,6 +294,7 @@ METHODS = (
     ("UnivariateSpline", "__call__", "fitted"),
     ("UnivariateSpline", "integral", "fitted_integral"),
     ("interp1d", "__call__", "table"),
+    ("BarycentricInterpolator", "__call__", "barycentric"),
     ("RegularGridInterpolator", "__call__", "grid"),
     ("RBFInterpolator", "__call__", "radial"),
 )
@@ -295,6 +310,9 @@ MAKERS = {
     "PchipInterpolator": "pchip",
     "Akima1DInterpolator": "akima",
     "RBFInterpolator": "radial_of_values",
+    **dict.fromkeys(("BarycentricInterpolator", "KroghInterpolator"), "through_all"),
+    "barycentric_interpolate": "barycentric_interpolate",
+    "krogh_interpolate": "krogh_interpolate",
 }
 """What makes an interpolant of traced values."""
 

@@ -70,6 +70,9 @@ AT_POINTS: dict[str, Function] = {
     "interp1d of several values": scipys.interp1d(SITES, SEVERAL, axis=0, bounds_error=False, fill_value=(-1.0, 2.0)),
     "interp1d that goes on": lambda x: scipys.interp1d(SITES, SEVERAL.T, fill_value="extrapolate")(2 * x - 0.5),
     "interp1d cubic": scipys.interp1d(SITES, SEVERAL, kind="cubic", axis=0),
+    "BarycentricInterpolator": scipys.BarycentricInterpolator(SITES[:4], SEVERAL[:4].T, axis=1),
+    "KroghInterpolator": scipys.KroghInterpolator(SITES[:4], SEVERAL[:4]),
+    "KroghInterpolator with slopes": scipys.KroghInterpolator([0.0, 0.0, 1.0, 2.6], [1.0, 0.3, -0.4, 0.7]),
     "interp1d nearest": lambda x: x * scipys.interp1d(SITES, VALUES, kind="nearest")(x),
     "interp1d previous": lambda x: x * scipys.interp1d(SITES, VALUES, kind="previous")(x),
     "interp1d next": lambda x: x * scipys.interp1d(SITES, VALUES, kind="next")(x),
@@ -112,6 +115,13 @@ OF_VALUES: dict[str, Function] = {
         (GRID[1], SITES[:2]), y.reshape(3, 2), bounds_error=False, fill_value=None
     )((y[:3] + 1.2, y[3:])),
     "interp1d cubic": lambda y: scipys.interp1d(SITES, y, kind="cubic", fill_value="extrapolate")(AT),
+    "one polynomial": lambda y: (
+        scipys.BarycentricInterpolator(SITES, np.outer([1.0, 2.0], y), axis=1)(AT)
+        * scipys.KroghInterpolator(SITES, y)(0.4)
+    ),
+    "one polynomial, called as a function": lambda y: (
+        scipys.barycentric_interpolate(SITES, y, AT) * scipys.krogh_interpolate(SITES, y, y[:3] + 1.2)
+    ),
     "interp1d with fill values": lambda y: scipys.interp1d(
         SITES, np.outer([1.0, 2.0], y), bounds_error=False, fill_value=(-1.0, y[0])
     )(AT * 2 - 1),
@@ -154,6 +164,7 @@ OF_SITES: dict[str, Callable[[Any, Any], Any]] = {
     "several values": lambda x, y: scipys.CubicSpline(x[:4], np.outer([1.0, 2.0], y[:4]), axis=1).integrate(0.2, 2.2),
     "make_interp_spline": lambda x, y: scipys.make_interp_spline(x, y)(AT) * scipys.make_interp_spline(x, y, k=1)(AT),
     "interp1d": lambda x, y: scipys.interp1d(x, y)(AT),
+    "one polynomial": lambda x, y: scipys.KroghInterpolator(x, y)(AT),
 }
 
 
@@ -222,7 +233,7 @@ def test_what_has_no_form_is_told_at_the_users_line() -> None:
         lambda y: scipys.BSpline.design_matrix(y.reshape(3, 2), KNOTS, 2),
         lambda y: scipys.PPoly(y.reshape(3, 2), [2.0, 1.0, 0.0])(AT),
         lambda y: scipys.RegularGridInterpolator((SITES[::-1],), y)(AT[0, :, None]),
-        lambda y: scipys.KroghInterpolator(SITES, VALUES)(y),
+        lambda y: scipys.krogh_interpolate(SITES, y, AT, der=1),
         lambda y: scipys.RegularGridInterpolator((SITES,), VALUES, method="pchip")(y[:, None]),
     ):
         with pytest.raises(UnsupportedFunction) as caught:

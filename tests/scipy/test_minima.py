@@ -159,6 +159,7 @@ def test_second_derivatives_of_minima_are_right() -> None:
         ps.hessian(lambda p: in_disc(p)[0])(P), ps.hessian(lambda p: p[0] / np.linalg.norm(p))(P), rtol=1e-7
     )
     check_grads(lambda p: nnls(DESIGN, mixed(np.sin(p)))[0], P, value_tolerance=1e-9)
+    check_grads(lambda p: lsq_linear(CONVEX, np.sin(p), (-0.1, 9.0)).x, P, value_tolerance=1e-9)
     check_grads(lambda p: minimize(quadratic, np.zeros(2), args=(np.sin(p),), tol=1e-12).fun, P, value_tolerance=1e-9)
     np.testing.assert_allclose(
         ps.hessian(lambda p: fitted(p)[1])(np.array(0.7)), ps.hessian(lambda p: fitted_by_hand(p)[1])(np.array(0.7)),
