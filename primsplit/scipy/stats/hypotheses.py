@@ -10,7 +10,7 @@ from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.scipy.operands import floating, of_length
 from primsplit.scipy.signatures import as_scipys
 from primsplit.scipy.stats.descriptive import kurtosis, skew
-from primsplit.scipy.stats.samples import count_of, sample
+from primsplit.scipy.stats.samples import count_of, sample, summary
 
 __all__ = [
     "bartlett", "chisquare", "f_oneway", "jarque_bera", "kurtosistest", "levene", "normaltest", "power_divergence",
@@ -55,6 +55,7 @@ def _by_chi_square(found: Any, freedom: Any) -> Any:
 
 
 @as_scipys("scipy.stats")
+@summary
 def ttest_1samp(a: Any, popmean: Any, axis: Any, alternative: Any, keepdims: Any) -> Outcome:
     """Whether a sample has this mean."""
     x, axis = sample(a, axis)
@@ -69,6 +70,7 @@ def ttest_1samp(a: Any, popmean: Any, axis: Any, alternative: Any, keepdims: Any
 
 
 @as_scipys("scipy.stats")
+@summary
 def ttest_rel(a: Any, b: Any, axis: Any, alternative: Any, keepdims: Any) -> Outcome:
     """Whether the differences of two samples have the mean 0."""
     (x, place), (y, _) = sample(a, axis), sample(b, axis)
@@ -77,6 +79,7 @@ def ttest_rel(a: Any, b: Any, axis: Any, alternative: Any, keepdims: Any) -> Out
 
 
 @as_scipys("scipy.stats")
+@summary
 def ttest_ind(a: Any, b: Any, axis: Any, equal_var: Any, alternative: Any, keepdims: Any) -> Outcome:
     """Whether two samples have one mean; with Welch's degrees of freedom where their variances may differ."""
     (x, place), (y, _) = sample(a, axis), sample(b, axis)
@@ -116,12 +119,14 @@ def _between(groups: list[Any], axis: int, *, keepdims: Any) -> Outcome:
 
 
 @as_scipys("scipy.stats")
+@summary
 def f_oneway(samples: Any, axis: Any, keepdims: Any) -> Outcome:
     """Whether samples of one variance have one mean."""
     return _between(*_groups(samples, axis), keepdims=keepdims)
 
 
 @as_scipys("scipy.stats")
+@summary
 def levene(samples: Any, center: Any, axis: Any, keepdims: Any) -> Outcome:
     """Whether samples have one variance: the F of the distances from their medians, or means."""
     groups, axis = _groups(samples, axis)
@@ -132,6 +137,7 @@ def levene(samples: Any, center: Any, axis: Any, keepdims: Any) -> Outcome:
 
 
 @as_scipys("scipy.stats")
+@summary
 def bartlett(samples: Any, axis: Any, keepdims: Any) -> Outcome:
     """Whether normal samples have one variance. G. W. Snedecor and W. G. Cochran, Statistical Methods, 8th ed."""
     groups, axis = _groups(samples, axis)
@@ -145,6 +151,7 @@ def bartlett(samples: Any, axis: Any, keepdims: Any) -> Outcome:
 
 
 @as_scipys("scipy.stats")
+@summary
 def skewtest(a: Any, axis: Any, alternative: Any, keepdims: Any) -> Outcome:
     """Whether a sample of at least 8 is as little skewed as a normal one.
 
@@ -161,6 +168,7 @@ def skewtest(a: Any, axis: Any, alternative: Any, keepdims: Any) -> Outcome:
 
 
 @as_scipys("scipy.stats")
+@summary
 def kurtosistest(a: Any, axis: Any, alternative: Any, keepdims: Any) -> Outcome:
     """Whether a sample of at least 5 has the tails of a normal one.
 
@@ -180,6 +188,7 @@ def kurtosistest(a: Any, axis: Any, alternative: Any, keepdims: Any) -> Outcome:
 
 
 @as_scipys("scipy.stats")
+@summary
 def normaltest(a: Any, axis: Any, keepdims: Any) -> Outcome:
     """Whether a sample is normal: the squares of the scores of its skewness and kurtosis."""
     parts = [test(a, axis=axis, keepdims=keepdims).statistic for test in (skewtest, kurtosistest)]
@@ -188,6 +197,7 @@ def normaltest(a: Any, axis: Any, keepdims: Any) -> Outcome:
 
 
 @as_scipys("scipy.stats")
+@summary
 def jarque_bera(x: Any, axis: Any, keepdims: Any) -> Outcome:
     """Whether a large sample is normal, by its skewness and kurtosis."""
     given, axis = sample(x, axis)
@@ -203,6 +213,7 @@ POWERS = {
 
 
 @as_scipys("scipy.stats")
+@summary
 def power_divergence(f_obs: Any, f_exp: Any, ddof: Any, axis: Any, lambda_: Any, keepdims: Any) -> Outcome:
     """Whether counts are as expected, or alike. N. Cressie and T. Read, J. R. Stat. Soc. B 46 (1984).
 

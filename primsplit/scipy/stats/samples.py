@@ -17,8 +17,8 @@ from primsplit.lifting import array_like
 from primsplit.numpy.axes import many_axes, size_as
 from primsplit.scipy.operands import floating
 
-BESIDE = ("weights", "qk", "y", "b")
-"""What lies along the axes of a sample, by its names in SciPy."""
+BESIDE, OTHER, SEVERAL = ("weights", "qk", "y", "f_exp"), "b", "samples"
+"""What lies along the axes of a sample, a sample of another size, and many of them, by their names in SciPy."""
 
 
 def sample(a: Any, axis: Any, dtype: Any = None) -> tuple[Any, Any]:
@@ -89,16 +89,25 @@ def summary(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(**given: Any) -> Any:
-        axis, x = given["axis"], array_like(given[first])
+        axis, is_several = given["axis"], first == SEVERAL
+        x = array_like(given[first][0] if is_several else given[first])
         if isinstance(axis, int) or x.ndim == 0:
             return function(**given)
         axes = tuple(range(x.ndim)) if axis is None else many_axes(axis, x.ndim)
-        for name in (first, *BESIDE):
+        for name in BESIDE:
             if given.get(name) is not None:
                 given[name] = _joined(array_like(given[name]), x.shape, axes)
+        for name in (first, OTHER):
+            if given.get(name) is not None:
+                arrays = [array_like(v) for v in (given[name] if is_several else [given[name]])]
+                joined = tuple(_joined(v, v.shape, axes) for v in arrays)
+                given[name] = joined if is_several else joined[0]
         keeps = given.get("keepdims", False)
         found = function(**given | {"axis": -1} | ({"keepdims": False} if "keepdims" in given else {}))
-        return np.expand_dims(found, axes) if keeps else found
+        if not keeps:
+            return found
+        is_outcome = isinstance(found, tuple)
+        return type(found)(*(np.expand_dims(v, axes) for v in found)) if is_outcome else np.expand_dims(found, axes)
 
     return call
 
