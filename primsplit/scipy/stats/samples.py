@@ -17,8 +17,10 @@ from primsplit.lifting import array_like
 from primsplit.numpy.axes import many_axes, size_as
 from primsplit.scipy.operands import floating
 
-BESIDE, OTHER, SEVERAL = ("weights", "qk", "y", "f_exp"), "b", "samples"
-"""What lies along the axes of a sample, a sample of another size, and many of them, by their names in SciPy."""
+BESIDE, OTHER = ("weights", "qk", "y", "f_exp"), "b"
+"""What lies along the axes of a sample, and a sample of another size, by their names in SciPy."""
+OF_SEVERAL = ("bartlett", "f_oneway", "levene")
+"""Functions of any number of samples."""
 
 
 def sample(a: Any, axis: Any, dtype: Any = None) -> tuple[Any, Any]:
@@ -89,7 +91,7 @@ def summary(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(**given: Any) -> Any:
-        axis, is_several = given["axis"], first == SEVERAL
+        axis, is_several = given["axis"], function.__name__ in OF_SEVERAL
         x = array_like(given[first][0] if is_several else given[first])
         if isinstance(axis, int) or x.ndim == 0:
             return function(**given)
