@@ -79,6 +79,13 @@ def may_be_told(value: Any) -> bool:
     return value is None or isinstance(value, str | enum.Enum)
 
 
+def if_gives(value: Any) -> list[Any]:
+    """What an If gives of a value: nothing of what Python tells apart."""
+    if type(value) is Either:
+        return [value.things[k] for k in value.traced]
+    return [] if may_be_told(value) else [value]
+
+
 class _Sides(threading.local):
     """What is known in the sides that this thread is in, and what the conditions tell that were asked."""
 

@@ -208,3 +208,17 @@ def _give(name: str, value: bool) -> ast.stmt:
 
 def _not(name: str) -> ast.expr:
     return ast.UnaryOp(ast.Not(), ast.Name(name, ast.Load()))
+
+
+def with_item(node: Steps) -> list[list[ast.stmt]]:
+    """The parts of a loop, of which the first gives its target what the loop goes through."""
+    first: list[ast.stmt] = []
+    if node.target is not None:
+        first = [ast.copy_location(ast.Assign([node.target], ast.Name(node.item, ast.Load())), node)]
+    return [(first if k == 0 else []) + part.body for k, part in enumerate(node.parts)]
+
+
+def made_here(items: ast.expr) -> ast.keyword:
+    """Whether what a loop goes through is an `enumerate` or `zip` that nothing else has seen."""
+    is_call = isinstance(items, ast.Call) and isinstance(items.func, ast.Name) and items.func.id in {"enumerate", "zip"}
+    return ast.keyword("is_made_here", ast.Constant(is_call))

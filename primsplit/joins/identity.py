@@ -1,7 +1,6 @@
 """Of which class something is that a joined statement gave, and which object it is: Python sees one of each side."""
 
 import operator
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,8 +11,6 @@ from primsplit.array import Array
 from primsplit.branching.paths import NotJoined
 from primsplit.handles.concretization import numpys_class
 from primsplit.ops import op
-from primsplit.substitutes.builtin import BUILTINS
-from primsplit.substitutes.table import Substitute
 
 At = tuple[str, int]
 
@@ -77,50 +74,9 @@ def identified(kind: str, left: Any, right: Any) -> Any:
     return IDENTITIES[kind](left, right)
 
 
-def class_of(function: Any, value: Any) -> Any:
-    """`type(value)`: of what a statement gave, the class that it has on both sides."""
-    if (function is not type and function is not BUILTINS["type"]) or id(value) not in _given.values:
-        return function(value)
-    kind = _one(value, lambda each: each)
-    named = sys._getframe(1).f_globals.get(kind.__name__)  # what `type(x) is float` compares it with
-    return named if getattr(named, "original", None) is kind else kind
-
-
-def telling(function: Any) -> Any:
-    """What is called by the name of `isinstance` or `hasattr`; both have one answer for what a statement gave."""
-    original = getattr(function, "original", function)
-    if original is not isinstance and original is not hasattr:
-        return function
-
-    def asked(value: Any, what: Any) -> Any:
-        if id(value) not in _given.values:
-            return function(value, what)
-        if original is hasattr:
-            return _one(value, lambda kind: hasattr(kind, what))
-        kinds = _plain(what)
-        return _one(value, lambda kind: issubclass(kind, kinds))
-
-    return asked
-
-
-TELLING = frozenset({"isinstance", "hasattr"})
-"""The names of Python's functions that ask for the class of something."""
-
-
-def _plain(kinds: Any) -> Any:
-    """Classes in the place of what stands for them where a function is run again."""
-    if isinstance(kinds, tuple):
-        return tuple(map(_plain, kinds))
-    return kinds.original if isinstance(kinds, Substitute) else kinds
-
-
-def _one(value: Any, answer: Callable[[type], Any]) -> Any:
-    """The one answer of all classes that a value may have. Raises NotJoined where there are several."""
-    _, at, kinds = _given.values[id(value)]
-    first, *others = {answer(kind) for kind in kinds}
-    if others:
-        raise NotJoined(at, "the class of what it gives a name is asked for")
-    return first
+def classes_given(value: Any) -> frozenset[type] | None:
+    """The classes of which a value is that a joined statement gave; None for others."""
+    return _given.values[id(value)][2] if id(value) in _given.values else None
 
 
 def given_at(value: Any) -> At | None:

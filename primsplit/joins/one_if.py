@@ -16,7 +16,7 @@ from primsplit.control.branching import choose
 from primsplit.errors import DtypeError, PrimsplitError, TraceError
 from primsplit.handles.views import Choice
 from primsplit.ir import walk
-from primsplit.joins.either import holding, may_be_told
+from primsplit.joins.either import holding, if_gives, may_be_told
 from primsplit.joins.harmless import UNKNOWN, Callers, files_to_note, is_harmless, meaning, what_does_more
 from primsplit.joins.holders import bases_of, hides, is_numpys, is_shown_whole, reached, roots_of, seen, shows_memory
 from primsplit.joins.identity import note_joined
@@ -116,6 +116,9 @@ class Statement:
                 self.found[tuple(id(own[k]) for own, _ in self.runs)] = given
 
         def chosen(name: str, made: Sequence[Any]) -> Any:
+            is_told = self.kinds.is_told(name, found) and not all(is_same(made[0], other) for other in made[1:])
+            if is_told and name not in self.kinds.most:
+                return self.kinds.after(name, _told(name), found, lambda: self._chosen(name, made, found))
             return self._chosen(name, made, found)
 
         self.places.settle(chosen, arrays=True)  # first, as what shows them is read now
@@ -131,10 +134,18 @@ class Statement:
         if self.places.have_other_keys():
             why = "a list, a dictionary or an object has another length after one of its sides"
             raise NotJoined(self.join.at, why, grows=True)
-        numbers = self.pointers.given(self.places.before(bool(which)), lambda array: array)
-        untold = self.kinds.untold(given, self.values[not which])
-        more = {**self.places.left_by(bool(which), given), **numbers, **untold}
+        left, told = self._left_by(bool(which))
+        others, _ = self._left_by(not which)
+        numbers = self.pointers.given(left, lambda array: array)
+        written = self.places.as_written(bool(which), left, given)
+        untold = self.kinds.untold({**given, **written, **told}, {**self.values[not which], **others})
+        more = {**written, **told, **numbers, **untold}
         return {**more, **self.pointers.untold({**given, **more}, untold.keys())}
+
+    def _left_by(self, which: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What a side leaves as it was, of what the other changes, and the numbers of what Python tells apart."""
+        left, told = self.kinds.given(self.places.before(which), _may_be_placed)
+        return {name: value for name, value in left.items() if not may_be_told(value)}, told
 
     def _check_shown_once(self) -> None:
         """Two names or places show one array only where they do so whichever side is run, or where that is followed.
@@ -183,7 +194,9 @@ class Statement:
             self.runs.append((own, made))
             mine = [id(v) for v in made if _is_container(v) and not self._is_known(v)]
             changes = [c for c in changed.changes if id(c.owner) not in mine]
-            values |= self.places.given(which, changes, _is_value)
+            placed, told = self.kinds.given(self.places.given(which, changes), _may_be_placed)
+            numbers |= told
+            values |= {n: v for n, v in placed.items() if _is_value(v)}
             self.values[which] = values
             pointed = self.pointers.given(values, lambda array: self._before(array, own, changed))
             return {**values, **old, **numbers, **pointed}
@@ -279,7 +292,7 @@ class Statement:
         row = tuple(map(id, made))
         if row not in self.found:
             self.found[row] = self._unaliased(name, made, found)
-            note_joined(self.found[row], made, self.join.at)
+            note_joined(self.found[row], [thing for each in made for thing in if_gives(each)], self.join.at)
         return self.found[row]
 
     def _unaliased(self, name: str, made: Sequence[Any], given: Mapping[str, Any]) -> Any:
@@ -327,6 +340,10 @@ def _told(name: str) -> str:
 
 def _is_container(value: Any) -> bool:
     return type(value) is list or type(value) is dict
+
+
+def _may_be_placed(_: str, value: Any) -> bool:
+    return _is_value(value)
 
 
 def _copied(value: Any) -> Any:

@@ -22,25 +22,24 @@ class Places:
         self.outdated: set[str] = set()
         """The places that a side leaves as they were, with an array to whose base it wrote."""
 
-    def given(self, which: bool, changes: Sequence[Change], is_value: Callable[[Any], bool]) -> dict[str, Any]:
-        """Remember what a run of a side has changed; return those values that an If may give, by name."""
+    def given(self, which: bool, changes: Sequence[Change]) -> dict[str, Any]:
+        """Remember what a run of a side has changed; return the values, by name."""
         found = {id(change.owner): change for change in changes}
         self.runs.append((which, found))
         self.owners |= {key: change for key, change in found.items() if key not in self.owners}
         values = {(key, k): v for key, change in found.items() for k, v in change.values()}
         self.changed[which] |= values.keys()
-        return {self._name(place): v for place, v in values.items() if is_value(v)}
+        return {self._name(place): v for place, v in values.items()}
 
     def have_other_keys(self) -> bool:
         """True where a list, dictionary or object has other keys after one side than after another."""
         return any([*after] != [*contents[0]] for contents in map(self._after, self.owners) for after in contents[1:])
 
-    def left_by(self, which: bool, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What a side leaves as it was, of what the other changes: the values from before.
+    def as_written(self, which: bool, before: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+        """What a side leaves as it was, of what the other changes, from the values `before`.
 
         An array from before that the side has written to is among what it has `given`.
         """
-        before = self.before(which)
         written = {key: given[self._name((key, k))] for key, k in self.changed[which] if self._is_array(key)}
 
         def as_it_is(value: Any) -> Any:

@@ -5,7 +5,7 @@ What is written so does the same, statement by statement, and its branches may b
 
 import ast
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 
 RESULT = "_joined_result"
 """The name of what a function returns, where its branches return."""
@@ -296,3 +296,14 @@ def _taken_out(test: ast.expr) -> tuple[ast.NamedExpr | None, ast.expr]:
 def at(node: ast.AST, made: ast.stmt) -> ast.stmt:
     """The statement, at the lines of another node."""
     return ast.fix_missing_locations(ast.copy_location(made, node))
+
+
+def bound(names: Set[str]) -> ast.stmt:
+    """What makes names those of the function that it is in, also where sides alone assign them."""
+    given: list[ast.stmt] = [ast.Assign([ast.Name(n, ast.Store())], ast.Constant(None)) for n in sorted(names)]
+    return ast.If(ast.Constant(False), given, [])
+
+
+def later(node: ast.expr) -> ast.Lambda:
+    """The expression as a function of nothing."""
+    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), node)

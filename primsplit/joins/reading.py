@@ -19,12 +19,17 @@ class Reads(ast.NodeTransformer):
         """The names that the file's imports give modules."""
         self.told: set[ast.expr] = set()
         """The expressions whose value may be one of several things, which a name is given."""
+        self.attributes: set[str] = set()
+        """The attributes that the file sets, which may be one of several things too."""
+        self.holds_none = False
+        """Whether lists or dictionaries of the file are given None, so that their elements may be."""
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return self._called("read", node) if self._is_uncertain(node) else node
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        if all(isinstance(target, ast.Name) for target in node.targets):
+        kinds = ast.Name | ast.Attribute | ast.Subscript if self.holds_none else ast.Name | ast.Attribute
+        if all(isinstance(target, kinds) for target in node.targets):
             self.told.add(node.value)
             node.value = self._told(node.value)
         else:
@@ -36,18 +41,34 @@ class Reads(ast.NodeTransformer):
         operands, kind = [node.left, *node.comparators], type(node.ops[0]).__name__
         is_several = any(self._is_uncertain(each) or self._may_be_users(each) for each in operands)
         is_asked = kind in {"Is", "IsNot"} or (kind in COMPARED and is_several)
-        if len(operands) > 2 or not is_asked or (_is_none(operands) and not is_several):
+        if len(operands) > 2 or not is_asked:
             return self.generic_visit(node)
         return self._called("compared", node, ast.Constant(kind), *map(self._told, operands))
 
     def _told(self, node: ast.expr) -> ast.expr:
         """An expression whose value may be one of several things; of a name, without asking which."""
         if self._is_uncertain(node):
-            return self._called("told", node)
+            return self._called("told", node if isinstance(node, ast.Name) else self._of_place(node))
         found: ast.expr = self.visit(node)
         if isinstance(found, ast.Call) and self._may_be_users(node):
             found.func = self._called("taken", found.func)
         return found
+
+    def _of_class(self, node: ast.Call) -> ast.expr | None:
+        """A call of `isinstance`, `hasattr` or `type`, which ask for the class of something; None for another."""
+        match node:
+            case ast.Call(ast.Name("isinstance" | "hasattr") as function, [value, what], []):
+                node.func, node.args = self._called("telling", function), [self._told(value), self.visit(what)]
+                return node
+            case ast.Call(ast.Name("type") as function, [value], []):
+                return self._called("class_of", node, function, self._told(value))
+        return None
+
+    def _given_by_places(self, function: ast.FunctionDef) -> set[str]:
+        """The names that are given attributes or elements which may be one of several things."""
+        assigned = [n for n in ast.walk(function) if isinstance(n, ast.Assign) and self._is_uncertain(n.value)]
+        found = {t.id for n in assigned for t in n.targets if isinstance(t, ast.Name)}
+        return found | (given_by_parts(function) if self.holds_none else set())
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
         if node.value is not None:
@@ -68,8 +89,20 @@ class Reads(ast.NodeTransformer):
                 return self._called("truth", node, self._called("told", name))
         return node
 
+    def _of_place(self, node: ast.expr) -> ast.expr:
+        """An attribute or element whose parts are visited."""
+        found: ast.expr = self.generic_visit(node)  # type: ignore[assignment]
+        return found
+
     def _is_uncertain(self, node: ast.expr) -> bool:
-        return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in self.uncertain
+        match node:
+            case ast.Name(name, ast.Load()):
+                return name in self.uncertain
+            case ast.Attribute(_, name, ast.Load()):
+                return name in self.attributes
+            case ast.Subscript(_, index, ast.Load()):
+                return self.holds_none and not isinstance(index, ast.Slice | ast.Tuple)
+        return False
 
     def _called(self, method: str, node: ast.expr, *args: ast.expr) -> ast.expr:
         """A call of the helper, of an expression or, in its place, of what is given."""
@@ -102,6 +135,16 @@ def given_by_calls(nodes: Iterable[ast.AST], modules: Set[str]) -> set[str]:
     return {target.id for n in assigned for target in n.targets if isinstance(target, ast.Name)}
 
 
+def given_by_parts(tree: ast.AST) -> set[str]:
+    """The names that are given elements of lists and tuples: by loops, comprehensions and `a, b = c`."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.For(target) | ast.comprehension(target) | ast.Assign([ast.Tuple() | ast.List() as target]):
+                found |= {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+    return found
+
+
 def with_copies(names: Set[str], nodes: Iterable[ast.AST]) -> set[str]:
     """The names, and those that are given what one of these holds, by `a = b`."""
     pairs = [
@@ -117,5 +160,21 @@ def with_copies(names: Set[str], nodes: Iterable[ast.AST]) -> set[str]:
     return found
 
 
-def _is_none(operands: Iterable[ast.expr]) -> bool:
-    return any(isinstance(node, ast.Constant) and node.value is None for node in operands)
+def attributes_set(tree: ast.AST) -> set[str]:
+    """The attributes that a file sets."""
+    return {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
+
+
+def holds_none(tree: ast.AST) -> bool:
+    """True for a file that puts None into lists or dictionaries."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.List(parts) | ast.Dict(_, parts) if any(map(_is_none, parts)):
+                return True
+            case ast.Assign([ast.Subscript(), *_], value) if _is_none(value):
+                return True
+    return False
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None

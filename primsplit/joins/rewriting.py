@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from primsplit.joins.caught import without_raising
-from primsplit.joins.exits import Steps, with_steps
-from primsplit.joins.identity import TELLING
+from primsplit.joins.exits import Steps, made_here, with_item, with_steps
 from primsplit.joins.lists import with_growing
 from primsplit.joins.ordering import ORDERING
 from primsplit.joins.patterns import without_matches
@@ -31,11 +30,20 @@ from primsplit.joins.plainer import (
     as_sum_of_ones,
     at,
     binds,
+    bound,
+    later,
     with_names_before,
     with_one_return,
     without_continues,
 )
-from primsplit.joins.reading import Reads, given_by_calls, modules_of, with_copies
+from primsplit.joins.reading import (
+    Reads,
+    attributes_set,
+    given_by_calls,
+    holds_none,
+    modules_of,
+    with_copies,
+)
 from primsplit.joins.statements import (
     FILLING,
     Effects,
@@ -92,6 +100,7 @@ class Writer(Reads):
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
         self.modules = modules_of(node)
+        self.attributes, self.holds_none = attributes_set(node), holds_none(node)
         self.sums = not binds(node, "sum") and not binds(node, "len")
         return self.generic_visit(node)
 
@@ -113,14 +122,17 @@ class Writer(Reads):
         given = {name for n in joined for name in stored(n)}
         chosen = (n for n in ast.walk(node) if isinstance(n, ast.Assign) and _is_choice(n.value, self._asks))
         given.update(name for n in chosen for name in stored(n))
-        given |= given_by_calls(ast.walk(node), self.modules)
+        given |= given_by_calls(ast.walk(node), self.modules) | self._given_by_places(node)
         self._visit_scope(node, own, with_copies(given & own, ast.walk(node)) & own, shared)
-        if bound := shared - declared(node, ast.Nonlocal):
-            node.body = [*self._at(node.body[0], [_bound(bound)]), *node.body]
+        if own_cells := shared - declared(node, ast.Nonlocal):
+            node.body = [*self._at(node.body[0], [bound(own_cells)]), *node.body]
         return node
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> list[ast.stmt]:
         return [node, *self._at(node, [self._sharing(name) for name in node.names])]
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        return self.generic_visit(node) if self.own is not None else self._visit_scope(node, set())
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
         return self._visit_scope(node, None)
@@ -175,14 +187,14 @@ class Writer(Reads):
             return ast.Assign([ast.Tuple(names, ast.Store())], ast.Call(asked(call), [*args], []))
 
         body = []
-        for part in _with_item(node):
+        for part in with_item(node):
             body += [
                 self._side(_STEP, join, part),
                 given("done", ast.Name(_STEP, ast.Load())),
                 ast.If(asked("is_over"), [ast.Break()], []),
             ]
         made = ast.Call(self._helper("loop"), [ast.Constant(number)], [])
-        items = node.iter and ast.Call(asked("items"), [node.iter], [_made_here(node.iter)])
+        items = node.iter and ast.Call(asked("items"), [node.iter], [made_here(node.iter)])
         return [
             *self._at(node, [ast.Assign([ast.Name(f"_loop_{number}", ast.Store())], made)]),
             *self._loop(node, node.target and ast.Name(node.item, ast.Store()), items, body),
@@ -192,7 +204,7 @@ class Writer(Reads):
     def _join_steps(self, node: Steps) -> Join | None:
         """The parts of a loop as what to join; None where they do more than to give values to names and elements."""
         try:
-            found = effects(itertools.chain.from_iterable(_with_item(node)))
+            found = effects(itertools.chain.from_iterable(with_item(node)))
         except Refused as error:
             self.refused[node.lineno] = error.why
             return None
@@ -225,7 +237,7 @@ class Writer(Reads):
         if join is None or join.names:
             return node
         method = "choice" if is_told else "read_choice"
-        made = self._call(method, join, node.test, [_later(node.body), _later(node.orelse)])
+        made = self._call(method, join, node.test, [later(node.body), later(node.orelse)])
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def _visit_inside(self, node: ast.AST, join: Join | None) -> None:
@@ -236,9 +248,18 @@ class Writer(Reads):
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         if node.attr == "__class__" and isinstance(node.ctx, ast.Load):
             return self._called("class_of", node, ast.Name("type", ast.Load()), self.visit(node.value))
-        return self._noted(node, ast.Constant(node.attr))
+        return self._called("read", self._of_place(node)) if self._is_uncertain(node) else self._of_place(node)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
+        return self._called("read", self._of_place(node)) if self._is_uncertain(node) else self._of_place(node)
+
+    def _of_place(self, node: ast.expr) -> Any:
+        """An attribute or element whose parts are visited."""
+        if isinstance(node, ast.Attribute):
+            return self._noted(node, ast.Constant(node.attr))
+        return self._of_element(node) if isinstance(node, ast.Subscript) else self.visit(node)
+
+    def _of_element(self, node: ast.Subscript) -> ast.expr:
         is_asked = isinstance(node.ctx, ast.Load) and self._asks(node)
         self._noted(node)
         if not is_asked or isinstance(node.slice, ast.Slice | ast.Tuple | ast.Constant):
@@ -263,14 +284,12 @@ class Writer(Reads):
         if isinstance(node.func, ast.Attribute) and node.func.attr in FILLING:
             owner = ast.Call(self._helper("filling"), [node.func.value], [])
             node.func.value = ast.fix_missing_locations(ast.copy_location(owner, node.func.value))
+        if (asked := self._of_class(node)) is not None:
+            return asked
         if self.sums:
             as_sum_of_ones(node, self._asks)
             as_sum_of_choices(node, self._asks)
         self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id in TELLING:
-            node.func = self._called("telling", node.func)
-        if isinstance(node.func, ast.Name) and node.func.id == "type" and len(node.args) == 1 and not node.keywords:
-            return self._called("class_of", node, node.func, *node.args)
         if isinstance(node.func, ast.Name) and node.func.id in ORDERING:
             node.func = self._called("ordering", node.func)
         if "replace" in {getattr(node.func, "id", ""), getattr(node.func, "attr", "")}:
@@ -286,7 +305,7 @@ class Writer(Reads):
         return node
 
     def _sharing(self, name: str) -> ast.stmt:
-        return ast.Expr(ast.Call(self._helper("sharing"), [_later(ast.Name(name, ast.Load()))], []))
+        return ast.Expr(ast.Call(self._helper("sharing"), [later(ast.Name(name, ast.Load()))], []))
 
     def _given(self, found: Effects) -> tuple[str, ...]:
         """The names to which a join gives values; those that are shared are noted instead."""
@@ -350,13 +369,13 @@ class Writer(Reads):
         """The test of a join as one truth value, whatever `and`, `or`, `not` and chains of comparisons make it."""
         if isinstance(node, ast.BoolOp):
             method = "all_of" if isinstance(node.op, ast.And) else "any_of"
-            return ast.Call(self._helper(method), [number, *(_later(self._test(v, number)) for v in node.values)], [])
+            return ast.Call(self._helper(method), [number, *(later(self._test(v, number)) for v in node.values)], [])
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return ast.Call(self._helper("none_of"), [_later(self._test(node.operand, number))], [])
+            return ast.Call(self._helper("none_of"), [later(self._test(node.operand, number))], [])
         if isinstance(node, ast.Compare) and len(node.ops) > 1 and not self._calls(node.comparators[:-1]):
             terms = itertools.pairwise([node.left, *node.comparators])
             pairs = [ast.Compare(a, [o], [b]) for o, (a, b) in zip(node.ops, terms, strict=True)]
-            return ast.Call(self._helper("all_of"), [number, *map(_later, pairs)], [])
+            return ast.Call(self._helper("all_of"), [number, *map(later, pairs)], [])
         return self._as_truth(node)
 
 
@@ -364,28 +383,3 @@ def _is_choice(node: ast.expr, asks: Callable[[ast.expr], bool]) -> bool:
     """True for `a if c else b`, or what is written so, where the test asks."""
     chosen = as_choice(node)
     return isinstance(chosen, ast.IfExp) and asks(chosen.test)
-
-
-def _with_item(node: Steps) -> list[list[ast.stmt]]:
-    """The parts of a loop, of which the first gives its target what the loop goes through."""
-    first: list[ast.stmt] = []
-    if node.target is not None:
-        first = [ast.copy_location(ast.Assign([node.target], ast.Name(node.item, ast.Load())), node)]
-    return [(first if k == 0 else []) + part.body for k, part in enumerate(node.parts)]
-
-
-def _bound(names: Set[str]) -> ast.stmt:
-    """What makes names those of the function that it is in, also where sides alone assign them."""
-    given: list[ast.stmt] = [ast.Assign([ast.Name(n, ast.Store())], ast.Constant(None)) for n in sorted(names)]
-    return ast.If(ast.Constant(False), given, [])
-
-
-def _made_here(items: ast.expr) -> ast.keyword:
-    """Whether what a loop goes through is an `enumerate` or `zip` that nothing else has seen."""
-    is_call = isinstance(items, ast.Call) and isinstance(items.func, ast.Name) and items.func.id in {"enumerate", "zip"}
-    return ast.keyword("is_made_here", ast.Constant(is_call))
-
-
-def _later(node: ast.expr) -> ast.Lambda:
-    """The expression as a function of nothing."""
-    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), node)

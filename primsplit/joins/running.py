@@ -14,9 +14,10 @@ from primsplit.branching.paths import NotJoined
 from primsplit.control.branching import choose
 from primsplit.errors import Place
 from primsplit.joins import growing
+from primsplit.joins.classes import class_of, telling
 from primsplit.joins.either import compared, holding, no_facts, tell, tell_opposite, told_by, truth
 from primsplit.joins.handing import returned, taken
-from primsplit.joins.identity import class_of, nothing_given, telling
+from primsplit.joins.identity import nothing_given
 from primsplit.joins.installing import Rewriting, installed
 from primsplit.joins.journal import changing, filling, journal, sharing
 from primsplit.joins.lookups import item

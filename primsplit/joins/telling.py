@@ -2,7 +2,6 @@
 
 import dis
 import functools
-import itertools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -32,16 +31,18 @@ _ASKING = frozenset({"isinstance", "hasattr", "type", "__class__"})
 
 @functools.lru_cache(maxsize=4096)
 def _tells(code: types.CodeType) -> bool:
-    """True where the code compares by `is`, with anything but None, matches patterns or asks for classes."""
+    """True where the code compares by `is`, matches patterns or asks for classes."""
     if _is_pythons(code):
         return False
     if not _ASKING.isdisjoint(code.co_names):
         return True
-    for before, each in itertools.pairwise(dis.get_instructions(code)):
-        is_none = before.opname.startswith("LOAD_CONST") and before.argval is None
-        if each.opname.startswith("MATCH_") or (each.opname == "IS_OP" and not is_none):
-            return True
+    if any(_asks(each.opname) for each in dis.get_instructions(code)):
+        return True
     return any(_tells(const) for const in code.co_consts if isinstance(const, types.CodeType))
+
+
+def _asks(name: str) -> bool:
+    return name == "IS_OP" or name.startswith("MATCH_") or name.endswith(("_NONE", "_NOT_NONE"))
 
 
 def _is_pythons(code: types.CodeType) -> bool:

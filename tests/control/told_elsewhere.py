@@ -41,3 +41,11 @@ class Switch:
     @property
     def sign(self):
         return 1.0 if self.is_on is True else -1.0
+
+
+def is_held(latch):
+    return 2.0 if latch.held is not None else 1.0
+
+
+def holds_a_text(latch):
+    return 2.0 if isinstance(latch.held, str) else 1.0
