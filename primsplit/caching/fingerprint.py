@@ -11,6 +11,7 @@ read. An object of primsplit that remembers earlier calls says in `depends_on` w
 """
 
 import builtins
+import collections
 import functools
 import hashlib
 import os
@@ -33,7 +34,10 @@ DEPTH = 12
 SCALARS = (bool, int, float, complex, str, bytes)
 VALUES = (*SCALARS, dict, list, tuple, set, frozenset, np.ndarray, *HOLDING)
 OPAQUE = frozenset({"numpy", "scipy", "primsplit", "ml_dtypes", "onnx", "onnxruntime", "onnx_ir", "optree"})
-TABLES = ("numpy.polynomial.", "scipy.interpolate.", "scipy.sparse.", "scipy.spatial.transform.", "scipy.stats._kde")
+TABLES = (
+    "numpy.ma.", "numpy.polynomial.", "scipy.interpolate.", "scipy.optimize._constraints.", "scipy.sparse.",
+    "scipy.spatial.transform.", "scipy.stats._kde",
+)  # fmt: skip
 """Where the classes of opaque libraries are whose objects hold numbers that people change."""
 
 HOLDERS = (np.poly1d, np.vectorize)
@@ -102,8 +106,9 @@ def _scalar(value: Any) -> tuple[Any, Any]:
 
 
 def _is_derived(kind: type) -> bool:
-    """True for a class of the user's that derives from one of Python's, or from NumPy's arrays, that holds a value."""
-    return not is_library(kind.__module__) and issubclass(kind, VALUES)
+    """True for a class of the user's, or a table, that derives from one of Python's or NumPy's that holds a value."""
+    is_read = not is_library(kind.__module__) or f"{kind.__module__}.".startswith(TABLES)
+    return is_read and issubclass(kind, VALUES)
 
 
 class _Reading:
@@ -169,7 +174,11 @@ class _Reading:
             return ("partial", *self.each((value.func, value.args, value.keywords), depth))
         if isinstance(value, dict):
             self.unchanged.content(value.keys, value.values)
-            return (type(value), tuple((self.of(k, depth), self.of(v, depth)) for k, v in value.items()))
+            items = tuple((self.of(k, depth), self.of(v, depth)) for k, v in value.items())
+            if not isinstance(value, collections.defaultdict):
+                return (type(value), items)
+            self.unchanged.attribute(value, "default_factory")
+            return (type(value), items, self.of(value.default_factory, depth))
         if isinstance(value, list | tuple):
             self.unchanged.content(value.__iter__)
             return (type(value), self.each(value, depth))

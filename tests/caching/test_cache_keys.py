@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 import primsplit as ps
 from primsplit.caching.counters import Counters
@@ -237,6 +238,29 @@ def held_without_attributes() -> list[tuple[str, Callable[[], float], Callable[[
     ]
 
 
+def of_libraries() -> list[tuple[str, Callable[[], float], Callable[[], Any]]]:
+    """The same for what libraries hold that is no array or container alone."""
+    masked = np.ma.array([1.0, 2.0, 5.0], mask=[True, False, True])
+    bounds = scipy.optimize.Bounds([2.0], [9.0])
+    made: dict[str, float] = collections.defaultdict(lambda: NUMBERS["k"])
+    return [
+        ("a mask", lambda: float(masked.max()), lambda: masked.mask.__setitem__(2, False)),
+        ("bounds", lambda: float(bounds.lb[0]), lambda: bounds.lb.__setitem__(0, 5.0)),
+        ("what a dictionary makes", lambda: made.copy()["new"], lambda: NUMBERS.update(k=5.0)),
+    ]
+
+
+class Named(dict[str, float]):
+    """Its elements are attributes too; a name that is none of them raises no AttributeError."""
+
+    __getattr__ = dict.__getitem__
+
+
+def test_a_dictionary_whose_elements_are_attributes() -> None:
+    held = Named(k=2.0)
+    check(ps.grad(lambda x: total(x) * held.k), lambda: held.update(k=5.0), 2.0, 5.0)
+
+
 class Point(ctypes.Structure):
     _fields_ = (("level", ctypes.c_double),)
 
@@ -284,7 +308,7 @@ def derived() -> list[tuple[str, Callable[[], float], Callable[[], Any]]]:
     return made
 
 
-READ_OTHERWISE = [*held_without_attributes(), *of_ctypes(), *derived()]
+READ_OTHERWISE = [*held_without_attributes(), *of_ctypes(), *of_libraries(), *derived()]
 
 
 @pytest.mark.parametrize(("read", "change"), [r[1:] for r in READ_OTHERWISE], ids=[r[0] for r in READ_OTHERWISE])
