@@ -69,6 +69,27 @@ def test_a_function_that_draws_anew_in_each_call_is_not_called_right(
     assert (value["verdict"], value["note"]) == ("unclear", "the function gives another value in each call")
 
 
+def test_a_mask_that_is_drawn_and_may_be_the_same_in_two_calls_is_not_called_right(
+    primsplit: Callable[..., Any], model: Callable[..., Path]
+) -> None:
+    path = model("""
+        import itertools
+        import numpy as np
+
+        masks = itertools.cycle([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+
+        def loss(x):
+            return np.sum(np.array(next(masks)) * x)
+
+        def example_inputs():
+            return (np.array([1.0, 2.0]),)
+        """)
+    done = primsplit("check", path, "--json")
+    assert done.status == 1
+    told = "the function gives another value in each call"
+    assert [(row["verdict"], row["note"]) for row in done.json["rows"]] == [("unclear", told)] * 2
+
+
 SEARCH = """
 import numpy as np
 from scipy.optimize import minimize
