@@ -13,9 +13,8 @@ import numpy as np
 import primsplit as ps
 from primsplit import trees
 from primsplit.errors import PrimsplitError
-from tools.node_cases import Loaded, run
-from tools.node_derivatives import split_of
-from tools.node_differences import TOLERANCES, Verdict, drawn, moved
+from tools.node_cases import Loaded, run, split_of
+from tools.node_differences import TOLERANCES, Verdict, drawn, moved, refused
 
 POINTS = 3
 
@@ -29,7 +28,7 @@ def batch_verdict(loaded: Loaded) -> Verdict:
     values = [run(program, point) for point in points]
     if len({tuple(value.shape for value in results) for results in values}) > 1:
         return "no batch", "results of different shapes"
-    if not targets:
+    if isinstance(made, tuple):
         return _compared(program, points, range(len(inputs)))
     random = np.random.default_rng(0)
     of = () if made.seeded else made.split.of
@@ -44,14 +43,14 @@ def _compared(program: Any, points: list[list[Any]], differing: Sequence[int]) -
     try:
         return _agrees(program, points, range(len(points[0])), wanted)
     except PrimsplitError as error:
-        refusal = str(error).splitlines()[0]
+        refusal = refused(error, "refused in a batch")
     if len(differing) == len(points[0]):
-        return "refused in a batch", refusal
+        return refusal
     try:
         word, reason = _agrees(program, points, differing, wanted)
     except PrimsplitError as error:
-        return "refused in a batch", str(error).splitlines()[0]
-    return ("right, some shared", refusal) if word == "right" else (word, reason)
+        return refused(error, "refused in a batch")
+    return ("right, some shared", refusal[1]) if word == "right" else (word, reason)
 
 
 def _agrees(program: Any, points: list[list[Any]], differing: Sequence[int], wanted: list[Any]) -> Verdict:

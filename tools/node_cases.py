@@ -15,6 +15,8 @@ from onnx.backend.test.case.node import collect_testcases
 import primsplit as ps
 from primsplit import trees
 from primsplit.errors import PrimsplitError
+from primsplit.export import SplitProgram
+from tools.node_differences import Verdict, refused
 from tools.node_wide import wide_inputs, widened
 
 DATA = Path(onnx.__file__).parent / "backend" / "test" / "data"
@@ -60,6 +62,15 @@ class Loaded:
 def run(program: Any, arrays: list[Any]) -> list[Any]:
     """The results of a program's file for arrays in the order of its inputs. Raises RunError."""
     return list(program.session().run(dict(zip(program.inputs, arrays, strict=True))))
+
+
+def split_of(program: Any) -> SplitProgram | Verdict:
+    """The split of a program, or why there is none."""
+    try:
+        made = ps.split(program)
+    except PrimsplitError as error:
+        return refused(error)
+    return made if made.split.targets else ("zero", "")
 
 
 def load_wide(case: Case, folder: Path, inputs: list[Any]) -> Loaded | None:

@@ -13,8 +13,8 @@ import primsplit as ps
 from primsplit.errors import PrimsplitError
 from primsplit.programs.pushed import push_program
 from primsplit.testing.reference import Reference
-from tools.node_cases import Loaded, run
-from tools.node_differences import TOLERANCES, Verdict, compared, drawn, pairing, size_of
+from tools.node_cases import Loaded, run, split_of
+from tools.node_differences import TOLERANCES, Verdict, compared, drawn, pairing, refused, size_of
 
 
 def tangent_verdict(loaded: Loaded) -> Verdict:
@@ -34,7 +34,7 @@ def _tangents(loaded: Loaded) -> Verdict:
     try:
         pushed = push_program(program, made.split.wrt, made.split.of)
     except PrimsplitError as error:
-        return "refused forward", str(error).splitlines()[0]
+        return refused(error, "refused forward")
     random = np.random.default_rng(0)
     joint = made.joint()
     values = run(program, inputs)
@@ -84,7 +84,7 @@ def _second(loaded: Loaded) -> Verdict:
         again = ps.split(joint, wrt=[joint.inputs[i] for i in wrt], of=[joint.outputs[i] for i in of])
         pushed = push_program(joint, wrt, of)
     except PrimsplitError as error:
-        return "refused at order 2", str(error).splitlines()[0]
+        return refused(error, "refused at order 2")
     firsts = [inputs[i] for i in told.split.targets]
     weights = [drawn(random, x) for x in firsts]
     directions = [drawn(random, point[i]) for i in wrt]
@@ -120,12 +120,3 @@ def _scalar(wide: Reference, point: list[Any], wrt: list[int], of: list[int], we
         return pairing([results[i] for i in of], weights)
 
     return scalar
-
-
-def split_of(program: Any) -> Any:
-    """The split of a program, or why there is none."""
-    try:
-        made = ps.split(program)
-    except PrimsplitError as error:
-        return "refused", str(error).splitlines()[0]
-    return made if made.split.targets else ("zero", "")

@@ -16,6 +16,11 @@ ROUGH = {"at a kink", "at a jump", "at an edge"}
 """The verdicts of points without a derivative: one-sided slopes differ; the value leaps; or it ends or is steep."""
 
 
+def refused(error: Exception, word: str = "refused") -> Verdict:
+    """The verdict on what was refused: the first line tells why."""
+    return word, str(error).splitlines()[0]
+
+
 def compared(
     scalar: Scalar, point: list[Any], direction: list[Any], found: float, *, size: float, tolerance: float
 ) -> Verdict:
