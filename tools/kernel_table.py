@@ -57,6 +57,7 @@ GROUPS = {
     "INDICES": frozenset({"int32", "int64"}),
 }
 GROUPS["NUMBERS"] = GROUPS["ALL"] - {"bool"}
+GROUPS["EVERYDAY"] = frozenset({"float32", "float64", "float16", "int32", "int64"})
 NARROW = frozenset({"int8", "int16", "uint8", "uint16", "uint32", "uint64"})
 LATER = {
     **dict.fromkeys(("Add", "Sub", "Mul", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"), NARROW),
@@ -76,11 +77,8 @@ NEWER = {
     "SplitToSequence": frozenset({"bool"}),
 }  # fmt: skip
 """Those without another form: a file that holds one needs a newer onnxruntime. For Cos see `passes/faults/cosines`."""
-GROUPS["EVERYDAY"] = frozenset({"float32", "float64", "float16", "int32", "int64"})
-# Attributes and input shapes without which a one-node model is refused before kernels are looked for.
 ATTRIBUTES: dict[str, dict[str, Any]] = {
     "AveragePool": {"kernel_shape": [1]},
-    "BatchNormalization": {},
     "Cast": {"to": TensorProto.FLOAT},
     "CenterCropPad": {"axes": [0]},
     "Concat": {"axis": 0},
@@ -92,17 +90,18 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
     "LpPool": {"kernel_shape": [1]},
     "LSTM": {"hidden_size": 1},
     "MaxPool": {"kernel_shape": [1]},
+    "MaxRoiPool": {"pooled_shape": [1, 1], "spatial_scale": 1.0},
     "MaxUnpool": {"kernel_shape": [1]},
     "QuantizeLinear": {"output_dtype": TensorProto.INT8},
     "RNN": {"hidden_size": 1},
     "SpaceToDepth": {"blocksize": 1},
-    "MaxRoiPool": {"pooled_shape": [1, 1], "spatial_scale": 1.0},
-    "NegativeLogLikelihoodLoss": {},
     "Split": {"num_outputs": 1},
 }
-# Turned into initializers when a model is loaded; no kernel is looked for.
+"""Attributes without which a one-node model is refused before kernels are looked for."""
 LIFTED = frozenset({"Constant"})
-OPTIONAL_NEEDED = {"Clip": 3, "Resize": 3, "Split": 1, "Slice": 4}
+"""Turned into initializers when a model is loaded; no kernel is looked for."""
+OPTIONAL_NEEDED = {"Clip": 3, "Resize": 3, "Slice": 4}
+"""How many inputs such a model has where that is more than the schema asks for."""
 
 Row = dict[str, frozenset[str]]
 """One kernel definition, or several merged: for each type variable of the schema, the dtypes it may have."""
@@ -148,7 +147,7 @@ def print_missing(found: Mapping[str, list[Row]]) -> int:
         for combination in sorted(absent):
             is_told = not NEWER.get(name, frozenset()).isdisjoint(combination)
             untold += not is_told
-            sys.stdout.write(f"{name} {' '.join(combination)}{'' if is_told else '  <- not in NEWER'}\n")
+            print(f"{name} {' '.join(combination)}{'' if is_told else '  <- not in NEWER'}")
     return int(untold > 0)
 
 
@@ -178,7 +177,7 @@ def rows_of(schema: defs.OpSchema) -> list[Row]:
     rows = merged(listed_rows(schema))
     for row in rows:
         if tensors_only(schema) and not runs(schema, pick(row)):
-            sys.stderr.write(f"{schema.name}: a kernel is listed and no one-node session takes it: {pick(row)}\n")
+            print(f"{schema.name}: a kernel is listed and no one-node session takes it: {pick(row)}", file=sys.stderr)
     return merged(rows + body_rows(schema, rows, allowed) + float16_rows(schema, rows, allowed))
 
 
