@@ -19,60 +19,55 @@ ZERO_OF_EI_GUESS = 0.3725
 
 def targets() -> list[Target]:
     """List what the error functions, the gamma function and its derivatives are made of."""
-    zero = mp.findroot(mp.digamma, ZERO_OF_DIGAMMA_GUESS)
+    return [*error_function_targets(), *gamma_targets(), *digamma_targets(), erfinv_target("FAR", 6.1, 27.5, 8, 6.0)]
+
+
+def error_function_targets() -> list[Target]:
+    """List what erf, erfcx and, near the centre and beside it, erfinv are made of."""
+    none = mp.mpf("1e-12")
     scale = ERFCX_SCALE
     least = (mp.mpf("0.5") - scale) / (mp.mpf("0.5") + scale)
-    almost_none = mp.mpf("1e-12")
-    seventh = mp.mpf(1) / 36
     return [
-        Target("ERF", "erf(x) / x, in x**2", lambda v: mp.erf(mp.sqrt(v)) / mp.sqrt(v), almost_none, 0.25, (8, 0)),
+        Target("ERF", "erf(x) / x, in x**2", lambda v: mp.erf(mp.sqrt(v)) / mp.sqrt(v), none, 0.25, (8, 0)),
         Target(
             "ERFCX",
             f"(1 + 2 x) exp(x**2) erfc(x), in t with x = {scale} (1 + t) / (1 - t)",
             lambda t: scaled_erfcx(scale * (1 + t) / (1 - t)),
             least,
-            1 - almost_none,
+            1 - none,
             (22, 0),
         ),
-        Target("ERFINV_CENTRE", "erfinv(y) / y, in w = -log(1 - y**2)", erfinv_over_y, almost_none, 6, (9, 9)),
-        Target(
-            "ERFINV_TAIL",
-            "erfinv(y) / s, in s = sqrt(w) with w = -log(1 - y**2)",
-            lambda s: erfinv_of(s * s) / s,
-            mp.sqrt(6),
-            6.1,
-            (10, 10),
-            2.25,
-        ),
+        Target("ERFINV_CENTRE", "erfinv(y) / y, in w = -log(1 - y**2)", erfinv_over_y, none, 6, (9, 9)),
+        erfinv_target("TAIL", mp.sqrt(6), 6.1, 10, 2.25),
+    ]
+
+
+def erfinv_target(part: str, low: Any, high: float, degree: int, origin: float) -> Target:
+    """What erfinv is made of where y is near 1."""
+    formula = "erfinv(y) / s, in s = sqrt(w) with w = -log(1 - y**2)"
+    return Target(f"ERFINV_{part}", formula, lambda s: erfinv_of(s * s) / s, low, high, (degree, degree), origin)
+
+
+def gamma_targets() -> list[Target]:
+    """List what lgamma is made of."""
+    none, from_six = mp.mpf("1e-12"), mp.mpf(1) / 36
+    return [
         Target("LGAMMA", "lgamma(z) / ((z - 1) (z - 2))", lgamma_between_zeros, 0.5, 6, (10, 10), 0.5),
-        Target("STIRLING", "x (lgamma(x) - Stirling), in 1 / x**2", stirling_rest, almost_none, seventh, (4, 3)),
+        Target("STIRLING", "x (lgamma(x) - Stirling), in 1 / x**2", stirling_rest, none, from_six, (4, 3)),
+    ]
+
+
+def digamma_targets() -> list[Target]:
+    """List what digamma and trigamma are made of."""
+    none, from_six = mp.mpf("1e-12"), mp.mpf(1) / 36
+    zero = mp.findroot(mp.digamma, ZERO_OF_DIGAMMA_GUESS)
+    rest = "x**2 (log(x) - 1 / (2 x) - digamma(x)), in 1 / x**2"
+    second_rest = "x**3 (trigamma(x) - 1 / x - 1 / (2 x**2)), in 1 / x**2"
+    return [
         Target("DIGAMMA", "digamma(x) / (x - x0)", lambda x: mp.digamma(x) / (x - zero), 1, 6, (8, 8), 1.0),
-        Target(
-            "DIGAMMA_TAIL",
-            "x**2 (log(x) - 1 / (2 x) - digamma(x)), in 1 / x**2",
-            psi_rest,
-            almost_none,
-            seventh,
-            (8, 0),
-        ),
+        Target("DIGAMMA_TAIL", rest, psi_rest, none, from_six, (8, 0)),
         Target("TRIGAMMA", "trigamma(x)", lambda x: mp.psi(1, x), 1, 6, (8, 8), 1.0),
-        Target(
-            "TRIGAMMA_TAIL",
-            "x**3 (trigamma(x) - 1 / x - 1 / (2 x**2)), in 1 / x**2",
-            trigamma_rest,
-            almost_none,
-            seventh,
-            (9, 0),
-        ),
-        Target(
-            "ERFINV_FAR",
-            "erfinv(y) / s, in s = sqrt(w) with w = -log(1 - y**2)",
-            lambda s: erfinv_of(s * s) / s,
-            6.1,
-            27.5,
-            (8, 8),
-            6.0,
-        ),
+        Target("TRIGAMMA_TAIL", second_rest, trigamma_rest, none, from_six, (9, 0)),
     ]
 
 
