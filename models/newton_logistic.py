@@ -12,6 +12,8 @@ below 1e-10.
 """
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +49,22 @@ def example_inputs() -> tuple[Array, Array, Array]:
     return np.random.default_rng(0).normal(0.0, 0.1, features.shape[1] + 1), features, labels
 
 
+def newton_step(derivatives: Callable[[Array], tuple[float, Array, Array]], gradient: Array) -> tuple[Array, int]:
+    """The step [D+1] that conjugate gradients find from products with the Hessian, and how many products it took.
+
+    `derivatives` gives value, gradient and product for a vector [D+1].
+    """
+    step, residual, slope = np.zeros_like(gradient), -gradient, float(np.linalg.norm(gradient))
+    direction, aim, count = residual, min(0.1, slope) * slope, 0
+    while np.linalg.norm(residual) > aim and count < 4 * gradient.size:
+        (_, _, along), before = derivatives(direction), residual @ residual
+        count += 1
+        length = before / (direction @ along)
+        step, residual = step + length * direction, residual - length * along
+        direction = residual + (residual @ residual) / before * direction
+    return step, count
+
+
 def demo(product_file: str = "newton_logistic.onnx", *, tolerance: float = 1e-10) -> dict[str, float]:
     """Fit by Newton's method; value, gradient and products with the Hessian come from the file alone."""
     import onnxruntime
@@ -54,32 +72,21 @@ def demo(product_file: str = "newton_logistic.onnx", *, tolerance: float = 1e-10
     session = onnxruntime.InferenceSession(product_file)
     features, labels = load_patients()
     weights = np.zeros(features.shape[1] + 1)
-    products = 0
 
     def derivatives(at: Array, along: Array) -> tuple[float, Array, Array]:
         feed = {"weights": at, "features": features, "labels": labels, "t_weights": along}
         value, gradient, product = session.run(["y", "d_weights", "t_d_weights"], feed)
         return float(value), gradient, product
 
-    steps = 0
+    steps, products = 0, 0
     value, gradient, _ = derivatives(weights, np.zeros_like(weights))
     first = value
     while np.linalg.norm(gradient) > tolerance and steps < 30:
-        step, residual, slope = np.zeros_like(weights), -gradient, float(np.linalg.norm(gradient))
-        direction, aim = residual.copy(), min(0.1, slope) * slope
-        for _ in range(4 * weights.size):
-            _, _, product = derivatives(weights, direction)
-            products += 1
-            length = (residual @ residual) / (direction @ product)
-            step, before = step + length * direction, residual @ residual
-            residual = residual - length * product
-            if np.linalg.norm(residual) <= aim:
-                break
-            direction = residual + (residual @ residual) / before * direction
+        step, count = newton_step(partial(derivatives, weights), gradient)
         scale = 1.0
         while derivatives(weights + scale * step, step)[0] > value + 1e-4 * scale * (gradient @ step) and scale > 1e-6:
             scale *= 0.5
-        weights, steps = weights + scale * step, steps + 1
+        weights, steps, products = weights + scale * step, steps + 1, products + count
         value, gradient, _ = derivatives(weights, np.zeros_like(weights))
     right = ((features @ weights[:-1] + weights[-1]) > 0) == (labels > 0.5)
     return {

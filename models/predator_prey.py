@@ -14,6 +14,7 @@ The demo prints a misfit of 0.048 over all years and rates of 0.540, 0.0272, 0.0
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -131,46 +132,50 @@ def example_inputs() -> tuple[dict[str, Array], Array, Array]:
     return first_guess(), years[:6], furs[:6]
 
 
-def demo(gradient_file: str = "predator_prey.onnx", *, steps: int = 40) -> dict[str, float]:
-    """Fit by the method of Broyden, Fletcher, Goldfarb and Shanno (Nocedal and Wright, 2006, algorithm 6.1).
+def minimized(told: Callable[[Array], tuple[float, Array]], point: Array, steps: int) -> tuple[Array, float, Array]:
+    """Where the method of Broyden, Fletcher, Goldfarb and Shanno comes to, and the value and the slope there.
 
-    The first ten years come first, then all of them; misfit and gradient are the file's.
+    Nocedal and Wright, Numerical Optimization, 2nd edition, 2006, algorithm 6.1.
     """
+    (value, slope), inverse = told(point), np.eye(point.size) * 0.1
+    for _ in range(steps):
+        if np.abs(slope).max() < 1e-7:
+            break
+        move = -inverse @ slope
+        move = move / max(1.0, 4.0 * np.abs(move).max())
+        while told(point + move)[0] > value + 1e-4 * slope @ move and np.abs(move).max() > 1e-9:
+            move = 0.5 * move
+        (value, after), before = told(point + move), slope
+        point, slope, change = point + move, after, after - before
+        if (along := change @ move) > 0.0:
+            left = np.eye(point.size) - np.outer(move, change) / along
+            inverse = left @ inverse @ left.T + np.outer(move, move) / along
+    return point, value, slope
+
+
+def demo(gradient_file: str = "predator_prey.onnx", *, steps: int = 40) -> dict[str, float]:
+    """Fit the first ten years, then all of them; misfit and gradient are the file's."""
     import onnxruntime
 
     session = onnxruntime.InferenceSession(gradient_file)
     start = first_guess()
     names, sizes = list(start), np.cumsum([v.size for v in start.values()])[:-1]
     all_years, all_furs = observations()
-    point, values = np.concatenate(list(start.values())), []
+
+    def told(count: int, at: Array) -> tuple[float, Array]:
+        parts = dict(zip(names, np.split(at, sizes), strict=True))
+        feed = {f"params.{n}": v for n, v in parts.items()}
+        feed |= {"years": all_years[:count], "furs": all_furs[:count]}
+        value, *slopes = session.run(["y", *(f"d_params.{n}" for n in names)], feed)
+        return float(value), np.concatenate(slopes)
+
+    point = np.concatenate(list(start.values()))
+    first, _ = told(10, point)
     for count in (10, all_years.size):
-        years, furs = all_years[:count], all_furs[:count]
-
-        def told(at: Array, years: Array = years, furs: Array = furs) -> tuple[float, Array]:
-            parts = dict(zip(names, np.split(at, sizes), strict=True))
-            feed = {**{f"params.{n}": v for n, v in parts.items()}, "years": years, "furs": furs}
-            value, *slopes = session.run(["y", *(f"d_params.{n}" for n in names)], feed)
-            return float(value), np.concatenate(slopes)
-
-        value, slope = told(point)
-        values.append(value)
-        inverse = np.eye(point.size) * 0.1
-        for _ in range(steps):
-            if np.abs(slope).max() < 1e-7:
-                break
-            move = -inverse @ slope
-            move = move / max(1.0, 4.0 * np.abs(move).max())
-            while told(point + move)[0] > value + 1e-4 * slope @ move and np.abs(move).max() > 1e-9:
-                move = 0.5 * move
-            (value, after), before = told(point + move), slope
-            point, slope, change = point + move, after, after - before
-            if (along := change @ move) > 0.0:
-                left = np.eye(point.size) - np.outer(move, change) / along
-                inverse = left @ inverse @ left.T + np.outer(move, move) / along
-        values.append(value)
+        point, last, slope = minimized(partial(told, count), point, steps)
     return {
-        "first_misfit": values[0],
-        "last_misfit": values[-1],
+        "first_misfit": first,
+        "last_misfit": last,
         "largest_slope": float(np.abs(slope).max()),
         **{k: float(v) for k, v in zip(("birth", "hunt", "gain", "death"), np.exp(point[:4]), strict=True)},
     }
