@@ -1,4 +1,4 @@
-"""Writes primsplit/ops.pyi: one method for every operator of the standard, for type checkers and editors.
+"""Write primsplit/ops.pyi: one method for every operator of the standard, for type checkers and editors.
 
 python -m tools.make_ops_stub [--check]
 """

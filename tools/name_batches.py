@@ -25,9 +25,9 @@ from primsplit.errors import PrimsplitError, RunError
 from primsplit.specs import leaf_type
 from primsplit.testing.watching import Watcher
 from tests.numpy import agreement
+from tools.node_differences import Verdict, refused
 
 Function = Callable[..., Any]
-Verdict = tuple[str, str]
 SAID = {"right", "nothing to batch", "results of different shapes", "a size that differs between examples"}
 """Verdicts that have no line of their own."""
 POINTS = 3
@@ -96,7 +96,7 @@ def verdict(function: Function, args: tuple[Any, ...], *, graded: bool) -> Verdi
         case = case_of(function, args, graded=graded)
         shapes = {tuple(y.shape for y in case.at(point)) for point in case.points}
     except PrimsplitError as error:
-        return "refused for one", str(error).splitlines()[0]
+        return refused(error, "refused for one")
     if len(shapes) > 1:
         return "results of different shapes", ""
     count = len(case.points[0])

@@ -119,6 +119,7 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=0.6, help="seconds for each alternative of each model")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
+    peers.use_cores(1)
     rows = []
     for path in sorted(MODELS.glob("*.py")):
         if asked.names and path.stem not in asked.names:
@@ -132,5 +133,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    peers.use_cores(1)
     main()

@@ -88,7 +88,7 @@ def jaxs(params: Arrays, x: Any, y: Any, *, only_norms: bool) -> Calls:
     return {"jax.jit(vmap(grad))": lambda: jax.block_until_ready(function(given, x, y))}
 
 
-def leaves_of(found: Any) -> list[np.ndarray[Any, Any]]:
+def stacked(found: Any) -> list[np.ndarray[Any, Any]]:
     """The arrays of a result, in the order of the parameters' names; those of a loop over examples are stacked."""
     if isinstance(found, list) and isinstance(found[0], list):
         return [np.stack(parts) for parts in zip(*found, strict=True)]
@@ -109,7 +109,7 @@ def main() -> None:
                 **ours(params, x, y, asked.cores, only_norms=only_norms),
                 **jaxs(params, x, y, only_norms=only_norms),
             }
-            results = [leaves_of(call()) for call in alternatives.values()]
+            results = [stacked(call()) for call in alternatives.values()]
             for found in results[1:]:
                 for a, b in zip(found, results[0], strict=True):
                     np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-4)

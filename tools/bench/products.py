@@ -122,12 +122,7 @@ def hessian_bench(budget: float) -> None:
     import primsplit as ps
 
     random = np.random.default_rng(3)
-    x, features, targets = (
-        random.standard_normal(200) * 0.3,
-        random.standard_normal((256, 10)),
-        random.standard_normal(256),
-    )
-    leaves = [x, features, targets]
+    leaves = [0.3 * random.standard_normal(200), random.standard_normal((256, 10)), random.standard_normal(256)]
 
     def function(*args: Any) -> Any:
         return network(np, *args)

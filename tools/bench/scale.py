@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 SIZES = (1_000, 10_000, 100_000)
+STAGES = ("load", "split", "save")
 
 
 def write_chain(path: Path, nodes: int) -> None:
@@ -59,9 +60,6 @@ def measure(nodes: int) -> dict[str, float]:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     stages = {name: (b - a) / nodes * 1000 for name, (a, b) in zip(STAGES, pairwise(times), strict=True)}
     return {**stages, "megabytes": peak / 1024}
-
-
-STAGES = ("load", "split", "save")
 
 
 def main() -> None:

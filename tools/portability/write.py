@@ -58,9 +58,9 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     written = 0
     dtypes = (asked.dtype,) if asked.dtype else ("float64", "float32")
-    programs = () if asked.dtype else (None, "nothing")
+    policies = () if asked.dtype else (None, "nothing")
     tables = (table(dtype) for dtype in dtypes for table in (rows, nests, transforms))
-    for name, make in chain(*tables, *(models(policy) for policy in programs)):
+    for name, make in chain(*tables, *(models(policy) for policy in policies)):
         if asked.named in name and (exported := make()) is not None:
             written += 1
             write(folder / f"{written:04d}", name, *exported, asked.provider)
@@ -167,10 +167,11 @@ def write(stem: Path, name: str, made: SplitProgram, arguments: list[Any], provi
     values = made.program.session()(*arguments)
     seeds = [] if made.seeded else [values[i] for i in made.split.of]
     cotangents = [np.asarray(random.standard_normal(v.shape)).astype(v.dtype) for v in seeds]
-    session = Session(made.joint().to_onnx())
+    joint = made.joint()
+    session = Session(joint.to_onnx())
     inputs = dict(zip(session.inputs, map(np.asarray, (*arguments, *cotangents)), strict=True))
     outputs = dict(zip(session.outputs, session.run(inputs), strict=True))
-    onnx.save(made.joint().to_onnx(provider), stem.with_suffix(".onnx"))
+    onnx.save(joint.to_onnx(provider), stem.with_suffix(".onnx"))
     told = {"name": name, "inputs": encoded(inputs), "outputs": encoded(outputs)}
     stem.with_suffix(".json").write_text(json.dumps(told))
 
