@@ -1,5 +1,6 @@
 """Shape and order: reshape, transpose, squeeze, broadcast, flip, copy, astype."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy.typing as npt
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements, unsupported
-from primsplit.broadcasting import inverse_permutation, reshape_strictly, reshape_to, transpose
+from primsplit.broadcasting import inverse_permutation, reshape_strictly, reshape_to, reshaped_unless, transpose
 from primsplit.dims import Dim, Shape, Size
 from primsplit.errors import DtypeError, ShapeError, TraceError
 from primsplit.infer import broadcast_shapes
@@ -276,7 +277,21 @@ def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Array, ...]:
     except ShapeError as error:
         error.place = tracing.user_place()
         raise
-    return tuple(broadcast_to(a, shape) for a in given)
+    unfit = [w for a in given for own, size in zip(a.shape[::-1], shape[::-1], strict=False) for w in _unfit(own, size)]
+
+    def broadcast(source: Array) -> Array:
+        found = fitted(source, shape)
+        return reshaped_unless(functools.reduce(op.Or, unfit), found, shape) if unfit else found
+
+    return tuple(read_only_view(a, broadcast) for a in given)
+
+
+def _unfit(own: Dim, size: Dim) -> list[Array]:
+    """Whether an axis cannot have the size that it is broadcast to, where only the run knows."""
+    if dims.same(own, size) or dims.is_one(own):
+        return []
+    here, there = (Array(tracing.size_of(d)) for d in (own, size))
+    return [op.Not(op.Or(op.Equal(here, there), op.Equal(here, np.int64(1))))]
 
 
 @implements(np.meshgrid)

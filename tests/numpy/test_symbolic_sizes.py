@@ -201,6 +201,8 @@ MISMATCHED: dict[str, tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]
     "addition in place": (added_to, (1, 3), (3, 3)),
     "write through a mask": (written_through_a_mask, (3,), (1,)),
     "broadcast_to": (lambda x, y: np.broadcast_to(y, x.shape), (2, 1), (2,)),
+    "broadcast_arrays": (lambda x, y: np.broadcast_arrays(x, y)[1] * 1, (2,), (3,)),
+    "broadcast_arrays of nothing": (lambda x, y: np.broadcast_arrays(x, y)[0] * 1, (0,), (2,)),
     "weights of an average": (lambda x, y: np.average(x, weights=y), (3,), (1,)),
     "weights of a histogram": (lambda x, y: np.histogram(x, 3, (-9, 9), weights=y)[0], (3,), (1,)),
     "values of an interpolation": (lambda x, y: np.interp(0.5, x, y), (3,), (4,)),
