@@ -260,6 +260,10 @@ class Writer(Reads):
         return self._of_element(node) if isinstance(node, ast.Subscript) else self.visit(node)
 
     def _of_element(self, node: ast.Subscript) -> ast.expr:
+        if isinstance(node.ctx, ast.Load) and (self._is_uncertain(node.slice) or _is_choice(node.slice, self._asks)):
+            self.looks_up = True
+            self.told.add(node.slice)
+            return self._called("item", node, self.visit(node.value), self._told(node.slice))
         is_asked = isinstance(node.ctx, ast.Load) and self._asks(node)
         self._noted(node)
         if not is_asked or isinstance(node.slice, ast.Slice | ast.Tuple | ast.Constant):

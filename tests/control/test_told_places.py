@@ -1,5 +1,6 @@
 """Attributes and elements that are None or a text after one side of a branch, and something else after the other."""
 
+import enum
 from collections.abc import Callable
 from typing import Any
 
@@ -104,6 +105,47 @@ def matched(x):
     return total
 
 
+class Gear(enum.Enum):
+    LOW = 1
+    HIGH = 2
+
+
+RATIOS = {Gear.LOW: (1.5, 2), Gear.HIGH: (0.5, 3)}
+
+
+def keys_of_dictionaries(x):
+    gear, mode, total = Gear.LOW, None, 0.0
+    gains = {"up": 1.5, "down": x[0]}
+    for value in x:
+        way = "up" if value > 0.3 else "down"
+        if value > 0.5:
+            gear, mode = Gear.HIGH, "fast"
+        elif value < -0.5:
+            gear, mode = Gear.LOW, None
+        ratio, power = RATIOS[gear]
+        total += gains[way] * value + ratio * value**2 + power + {None: 0.5, "fast": value}[mode]
+        total += {"a": value, "b": 2.0}["a" if value > 1 else "b"]
+    return total
+
+
+def a_key_that_is_not_there(x):
+    way, total = "up", 0.0
+    for value in x:
+        if value > 3.5:
+            way = "sideways"
+        elif value > 0:
+            way = "down"
+        total += {"up": value, "down": 2.0}[way]
+    return total
+
+
+def a_key_that_is_counted(x):
+    counts = {"up": 0, "down": 0}
+    for value in x:
+        counts["up" if value > 0 else "down"] += 1
+    return counts["up"] * x[0] - counts["down"] * x[1]
+
+
 def compare(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, *, may_be_refused: bool = False) -> None:
     """The function where few paths are too many, with its gradient."""
     monkeypatch.setattr(paths, "MOST", 17)
@@ -123,7 +165,10 @@ def compare(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, *, ma
         np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("function", [an_attribute, elements_of_a_list, a_text, of_a_dictionary, matched])
+PLACES = [an_attribute, elements_of_a_list, a_text, of_a_dictionary, matched, keys_of_dictionaries]
+
+
+@pytest.mark.parametrize("function", PLACES)
 def test_what_a_place_holds_depends_on_the_branches(function: Callable[..., Any], monkeypatch) -> None:
     compare(function, monkeypatch)
 
@@ -161,3 +206,8 @@ ASKED = {
 @pytest.mark.parametrize("asked", ASKED)
 def test_other_uses_are_right_or_refused(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     compare(asking(*ASKED[asked]), monkeypatch, may_be_refused=True)
+
+
+@pytest.mark.parametrize("function", [a_key_that_is_not_there, a_key_that_is_counted])
+def test_other_keys_are_right_or_refused(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    compare(function, monkeypatch, may_be_refused=True)
