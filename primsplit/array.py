@@ -356,7 +356,7 @@ class Array(Operators, metaclass=ComparedClass):
 
     @flat.setter
     def flat(self, new: Any) -> None:
-        FUNCTIONS["write flat"](self, new)
+        FUNCTIONS["flat = y"](self, new)
 
     @property
     def strides(self) -> Shape:

@@ -55,7 +55,7 @@ def flat(x: Array) -> Array:
     return row.viewing(x, lambda source: reshape_to(source, (source.size,)), WrittenInRow(x.shape))
 
 
-@implements("write flat")
+@implements("flat = y")
 def write_flat(x: Any, new: Any) -> None:
     """`x.flat = new`: its elements, from the first on again where they are fewer. Nothing is not written.
 

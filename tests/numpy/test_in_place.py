@@ -78,6 +78,12 @@ def overlapping_views(y: Any, v: Any) -> None:
     turned[...] = y
 
 
+def given_as_flat(y: Any, v: Any) -> None:
+    y[0].flat = v
+    y[1:3].flat = v[:2] ** 2
+    y[:, 1].flat = [0.5, 1.5, 2.5]
+
+
 def transposed(y: Any, v: Any) -> None:
     y.T[0] = v[0, 0]
     y.swapaxes(0, 1)[2] += 1
@@ -158,6 +164,7 @@ WRITES: dict[str, Write] = {
     "augmented assignment": augmented,
     "overlapping slices": overlapping,
     "overlapping views": overlapping_views,
+    "elements given as flat": given_as_flat,
     "views by transposition and the like": transposed,
     "parts of a split": parts,
     "a smaller array added": broadcast_in_place,
@@ -410,7 +417,7 @@ def reads_columns_after_write(x: Any) -> Any:
     return made
 
 
-def given_as_flat(x: Any, z: Any) -> Any:
+def given_again(x: Any, z: Any) -> Any:
     x.flat = [1.5, -2.5, 0.5]
     x[:, 1].flat = x[0, 0, 0] * np.arange(30.0)
     z.flat = x[1, 0]
@@ -422,8 +429,8 @@ def given_as_flat(x: Any, z: Any) -> Any:
 
 def test_what_is_given_as_flat_is_written_again_and_again() -> None:
     for specs in ((X, X + 1j), (ps.spec("float64", ["N", "M", "K"]), ps.spec("complex128", ["L", 3, 5]))):
-        found = ps.trace(given_as_flat, *specs)(X, X + 1j)
-        for each, wanted in zip(found, given_as_flat(X.copy(), X + 1j), strict=True):
+        found = ps.trace(given_again, *specs)(X, X + 1j)
+        for each, wanted in zip(found, given_again(X.copy(), X + 1j), strict=True):
             np.testing.assert_array_equal(each, wanted)
 
 
