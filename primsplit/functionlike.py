@@ -25,17 +25,23 @@ class FunctionLike:
     """
 
     origin: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None
+    alike: Any = None
+    """What is equal for those that were made alike; None where they share nothing."""
 
     @property
     def called(self) -> tuple[Callable[..., Any], ...] | None:
         """The functions that a call calls, which does nothing else but to compute; None where it may do more."""
         return None
 
+    def was_made(self, make: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """Keep of what it was made."""
+        self.origin = make, args, named
+
     def __get__(self: Any, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
     def __reduce__(self) -> Any:
-        name = _name_in_module(self)
+        name = name_in_module(self)
         if name is not None:
             return name
         if self.origin is None:
@@ -47,7 +53,7 @@ def _made_again(make: Callable[..., Any], args: tuple[Any, ...], named: dict[str
     return make(*args, **named)
 
 
-def _name_in_module(made: Any) -> str | None:
+def name_in_module(made: Any) -> str | None:
     """The name under which the object is found in the module that it says; None where that has another, or none."""
     name = getattr(made, "__qualname__", "")
     module = sys.modules.get(getattr(made, "__module__", None) or "")
@@ -70,7 +76,7 @@ def remade(make: Callable[Parameters, Made]) -> Callable[Parameters, Made]:
     @functools.wraps(make)
     def making(*args: Parameters.args, **named: Parameters.kwargs) -> Made:
         made = make(*args, **named)
-        made.origin = making, args, named
+        made.was_made(making, args, named)
         return made
 
     return making

@@ -91,7 +91,7 @@ LAYERS: list[list[str]] = [
     ["scipy.adaptive"],
     ["doors"],
     ["audit.page", "audit.python", "audit.styles", "audit.__init__"],
-    ["programs.labels", "programs.carried", "programs.weights", "programs.out", "programs.wholes"],
+    ["programs.labels", "programs.sharing", "programs.carried", "programs.weights", "programs.out", "programs.wholes"],
     ["programs.prepared", "programs.nothing", "programs.called"],
     ["programs.program"],
     ["programs.flat", "programs.forms", "programs.asked"],

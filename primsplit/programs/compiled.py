@@ -22,6 +22,7 @@ from primsplit.programs.looks import leaf_key, look_of
 from primsplit.programs.out import refuse_traced
 from primsplit.programs.prepared import Prepared
 from primsplit.programs.program import Program
+from primsplit.programs.sharing import alike, shared
 from primsplit.programs.trace_program import Branches, check_option, trace_program
 from primsplit.rules.table import Epoch
 from primsplit.transforms import value_and_gradient
@@ -90,6 +91,14 @@ class Compiled(FunctionLike):
         self.keeps_states = False
         self.lock = threading.Lock()
         self.turns = Turns()
+
+    def was_made(self, make: Callable[..., Any], args: Arguments, named: dict[str, Any]) -> None:
+        """Share what is recorded with others that are made alike, so that `ps.grad(f)(x)` in a loop records f once."""
+        super().was_made(make, args, named)
+        self.alike = None if self.is_guarded else alike(self.of, (make, *args[1:]), named)
+        if self.alike is not None:
+            own = self.record, self.programs, self.lock, self.turns
+            self.record, self.programs, self.lock, self.turns = shared(self.alike, own)
 
     @property
     def called(self) -> tuple[Function, ...] | None:
