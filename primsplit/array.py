@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.dims import Dim, Shape, product
+from primsplit.dims import Shape
 from primsplit.errors import Place, TraceError, UnsupportedFunction
 from primsplit.handles.concretization import (
     ComparedClass,
@@ -25,11 +25,12 @@ from primsplit.handles.concretization import (
     no_number,
     rows_of,
 )
+from primsplit.handles.described import Described
 from primsplit.handles.methods import ARRAYS, KEEPING, METHODS, ArrayMethod, called
 from primsplit.handles.operators import Operators
 from primsplit.handles.traced_text import formatted, is_only_spelled, shown
 from primsplit.handles.views import View, bases_first, bases_of, unknown_base, unknown_view, writes
-from primsplit.ir import NOWHERE, Const, Type, Value, Var
+from primsplit.ir import NOWHERE, Const, Value, Var
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 HOOKS = frozenset({
@@ -51,10 +52,7 @@ def implements(*keys: Any) -> Callable[[_Function], _Function]:
     return register
 
 
-RANK_CURE = "Of a model, say the type of an input: ps.load(path, specs={'x': 'f32[N,3]'}), or --spec x:f32[N,3]."
-
-
-class Array(Operators, metaclass=ComparedClass):
+class Array(Described, Operators, metaclass=ComparedClass):
     """A traced array: what NumPy's functions, operators and methods record, `isinstance(x, ps.Array)` in a library.
 
     `weak` marks a Python number, whose dtype gives way to the other operand's.
@@ -183,52 +181,6 @@ class Array(Operators, metaclass=ComparedClass):
         """
         return kind_of(self, sys._getframe(1), Array)
 
-    # What NumPy knows of an array without its elements.
-
-    @property
-    def type(self) -> Type:
-        """dtype and shape."""
-        return self._value.type
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """As in NumPy."""
-        return self._value.type.dtype
-
-    @property
-    def shape(self) -> Shape:
-        """As in NumPy; sizes known only at run time are `Size` expressions."""
-        shape = self._value.type.shape
-        if shape is None:
-            raise TraceError("the rank of this value is not known", place=tracing.user_place(), cure=RANK_CURE)
-        return shape
-
-    @shape.setter
-    def shape(self, new: Any) -> None:
-        raise TraceError(
-            "the shape of a traced array cannot be set", place=tracing.user_place(), cure="Write x = x.reshape(...)."
-        )
-
-    @property
-    def ndim(self) -> int:
-        """As in NumPy."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> Dim:
-        """As in NumPy."""
-        return product(self.shape)
-
-    @property
-    def itemsize(self) -> int:
-        """As in NumPy."""
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> Dim:
-        """As in NumPy."""
-        return self.size * self.dtype.itemsize
-
     def __repr__(self) -> str:
         return shown(self, repr)
 
@@ -332,12 +284,14 @@ class Array(Operators, metaclass=ComparedClass):
     @property
     def T(self) -> "Array":
         """The axes reversed."""
-        return self.transpose()  # type: ignore[no-any-return]
+        reversed_axes: Array = self.transpose()
+        return reversed_axes
 
     @property
     def mT(self) -> "Array":
         """The last two axes swapped."""
-        return self.swapaxes(-1, -2)  # type: ignore[no-any-return]
+        swapped: Array = self.swapaxes(-1, -2)
+        return swapped
 
     @property
     def real(self) -> "Array":
@@ -347,12 +301,14 @@ class Array(Operators, metaclass=ComparedClass):
     @property
     def imag(self) -> "Array":
         """Zeros: its numbers are real."""
-        return FUNCTIONS[np.imag](self)  # type: ignore[no-any-return]
+        found: Array = FUNCTIONS[np.imag](self)
+        return found
 
     @property
     def flat(self) -> "Array":
         """The elements in a row, a view."""
-        return FUNCTIONS["flat"](self)  # type: ignore[no-any-return]
+        found: Array = FUNCTIONS["flat"](self)
+        return found
 
     @flat.setter
     def flat(self, new: Any) -> None:

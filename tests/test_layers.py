@@ -50,7 +50,7 @@ LAYERS: list[list[str]] = [
     ["verify"],
     ["tracing"],
     ["functionlike", "handles.methods"],
-    ["handles.operators", "handles.concretization"],
+    ["handles.operators", "handles.concretization", "handles.described"],
     ["handles.traced_text", "handles.views"],
     ["array"],
     ["lifting"],

@@ -12,10 +12,11 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import RANK_CURE, Array
+from primsplit.array import Array
 from primsplit.carriers import FLOAT8
 from primsplit.dims import Dim, Shape
 from primsplit.errors import ShapeError
+from primsplit.handles.described import RANK_CURE
 from primsplit.ir import Block, Op, Type, Var
 from primsplit.ops import op as operators
 from primsplit.rules.table import with_defaults

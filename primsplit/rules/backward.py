@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import RANK_CURE, Array
+from primsplit.array import Array
 from primsplit.broadcasting import axis_first
 from primsplit.errors import TraceError
+from primsplit.handles.described import RANK_CURE
 from primsplit.ir import Block, Renaming, Type, Value, Var, rename, renamed
 from primsplit.nested import ScanForm, Walk, as_declared, element, emit_scan, record
 from primsplit.ops import op

@@ -13,9 +13,10 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.analysis.activity import active_vars, needed_vars
-from primsplit.array import RANK_CURE, Array
+from primsplit.array import Array
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
+from primsplit.handles.described import RANK_CURE
 from primsplit.ir import Block, Op, Renaming, Type, Value, Var, rename
 from primsplit.nested import VARYING, Walk, same_everywhere, visible
 from primsplit.parts import Split

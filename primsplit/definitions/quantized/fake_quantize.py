@@ -11,12 +11,13 @@ import numpy as np
 from onnx.helper import np_dtype_to_tensor_dtype
 
 from primsplit import tracing
-from primsplit.array import RANK_CURE, Array
+from primsplit.array import Array
 from primsplit.broadcasting import full
 from primsplit.carriers import least_and_greatest
 from primsplit.definitions.calling import record_call
 from primsplit.definitions.table import defines
 from primsplit.errors import MissingRule
+from primsplit.handles.described import RANK_CURE
 from primsplit.ir import Const, Op, Type
 from primsplit.ops import op
 from primsplit.passes.compositions.few_bits import per_element

@@ -7,9 +7,10 @@ import numpy as np
 import onnx
 
 from primsplit import dims, tracing
-from primsplit.array import RANK_CURE, Array
+from primsplit.array import Array
 from primsplit.broadcasting import axis_first, int_scalar, reshape_to
 from primsplit.errors import ParseError
+from primsplit.handles.described import RANK_CURE
 from primsplit.ir import Const, Value
 from primsplit.onnxio.aligned import Known, record_aligned
 from primsplit.onnxio.aligned.node import aligned
