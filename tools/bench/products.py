@@ -1,6 +1,6 @@
 """Products with a Hessian, and whole Hessians: onnxruntime beside jax.jit of the same, in one run.
 
-    python -m tools.bench.products [--budget SECONDS] [--only NAME]
+    python -m tools.bench.products [--budget SECONDS] [--only NAME] [--model NAME]
 
 One core. `value, gradient, product` is the file of all three, `product alone` that of `ps.hvp`; both are told over the
 file of value and gradient, in time and in multiply-adds of matrix products, which time cannot be far below. The aim is
@@ -11,6 +11,8 @@ scalar result. Needs `pip install -e ".[compare]"`.
 
 import argparse
 import math
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -142,34 +144,43 @@ def hessian_bench(budget: float) -> None:
 
 
 def models_bench(budget: float) -> None:
-    """The product, with value and gradient and alone, over value and gradient for the models, at ones as the vector."""
+    """The product, with value and gradient and alone, over value and gradient for the models, at ones as the vector.
+
+    Each model has a process of its own: memory that the sessions of others have left makes loops slower.
+    """
+    print("models, over the gradient: value, gradient, product; product alone", flush=True)
+    for path in sorted(MODELS.glob("*.py")):
+        command = [sys.executable, "-m", "tools.bench.products", "--model", path.stem, "--budget", str(budget)]
+        subprocess.run(command, check=True)
+
+
+def model_bench(path: Path, budget: float) -> None:
+    """The row of a model; none for one that has no scalar result."""
     import primsplit as ps
     from primsplit.programs.modes import derive
     from primsplit.programs.plain import arrays_of
     from primsplit.userfile import load
 
-    print("models, over the gradient: value, gradient, product; product alone")
-    for path in sorted(MODELS.glob("*.py")):
-        file = load(str(path))
-        example = file.example()
-        if example is None:
-            continue
-        made = ps.split(file.function, *example.args, wrt=file.wrt, seed="ones")
-        if made.program.block.results[0].type.shape != () or file.mode == "value":
-            continue
-        gradient: Any = made.joint()
-        product: Any = derive(file.function, *example.args, mode="hvp", wrt=file.wrt)
-        leaves = arrays_of(made.program, (example.args, {}))
-        moved = [*leaves, *(np.ones(t.shape, t.dtype) for t in product.joint().types[len(leaves) :])]
-        whole = product.joint()
-        calls = {
-            "gradient": bound(gradient, leaves),
-            "product": bound(whole, moved),
-            "alone": bound(last_results(whole, len(product.pushed.wrt)), moved),
-        }
-        times = compare(calls, budget=budget)
-        ratios = (times[name].least / times["gradient"].least for name in ("product", "alone"))
-        print(f"  {path.stem:24s}{'  '.join(f'{ratio:6.2f}' for ratio in ratios)}")
+    file = load(str(path))
+    example = file.example()
+    if example is None:
+        return
+    made = ps.split(file.function, *example.args, wrt=file.wrt, seed="ones")
+    if made.program.block.results[0].type.shape != () or file.mode == "value":
+        return
+    gradient: Any = made.joint()
+    product: Any = derive(file.function, *example.args, mode="hvp", wrt=file.wrt)
+    leaves = arrays_of(made.program, (example.args, {}))
+    moved = [*leaves, *(np.ones(t.shape, t.dtype) for t in product.joint().types[len(leaves) :])]
+    whole = product.joint()
+    calls = {
+        "gradient": bound(gradient, leaves),
+        "product": bound(whole, moved),
+        "alone": bound(last_results(whole, len(product.pushed.wrt)), moved),
+    }
+    times = compare(calls, budget=budget)
+    ratios = (times[name].least / times["gradient"].least for name in ("product", "alone"))
+    print(f"  {path.stem:24s}{'  '.join(f'{ratio:6.2f}' for ratio in ratios)}")
 
 
 def last_results(program: Any, count: int) -> Any:
@@ -185,8 +196,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--budget", type=float, default=1.0, help="seconds for each alternative")
     parser.add_argument("--only", choices=["mlp", "regression32", "regression64", "hessian", "models"])
+    parser.add_argument("--model", choices=sorted(path.stem for path in MODELS.glob("*.py")), help="one row of models")
     asked = parser.parse_args()
     use_cores(1)
+    if asked.model is not None:
+        model_bench(MODELS / f"{asked.model}.py", asked.budget)
+        return
     benches: Calls = {
         "mlp": lambda: product_bench("mlp, float32", mlp, *mlp_data(), asked.budget),
         "regression32": lambda: product_bench(
