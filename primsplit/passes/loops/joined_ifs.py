@@ -6,14 +6,16 @@ of one condition become one, with all that is made of what they give, and what t
 steps, nearly nothing of it is left.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from primsplit.analysis.carries import lead_and_carries
 from primsplit.analysis.dependence import ELEMENTWISE
 from primsplit.dims import Dim, Size
 from primsplit.ir import Block, Const, Op, Renaming, Value, Var, is_call, live_ops, reads, rename, renamed, same_types
+from primsplit.passes.rewrites.table import number
 from primsplit.passes.rewriting import literal_shape
 
 LOOPS = frozenset({"Loop", "Scan"})
@@ -36,9 +38,10 @@ def _walked(block: Block, *, in_step: bool) -> Block:
     found = block
     if any(a is not b for a, b in zip(ops, block.ops, strict=True)):
         found = Block(block.name, block.params, ops, block.results)
-    for guard in filter(_is_guard, found.ops) if in_step else ():
+    for guard in found.ops if in_step else ():
         # An If that another one has taken in is in the block no more.
-        found = _joined(found, guard) if guard in found.ops else found
+        if guard.kind == "If" and guard in found.ops:
+            found = _joined(found, guard)
     return found
 
 
@@ -52,24 +55,9 @@ def _inside(op: Op, *, in_step: bool) -> Op:
 def _keeps_shapes(loop: Op) -> bool:
     """True for a loop none of whose carries grows: what makes them grow is to be found in the step itself."""
     (body,) = loop.blocks()
-    lead = 2 if loop.kind == "Loop" else 0
-    carries = len(loop.inputs) - (lead or int(loop.attributes["num_scan_inputs"]))
+    lead, carries = lead_and_carries(loop)
     pairs = zip(body.params[lead : lead + carries], body.results[lead // 2 :], strict=False)
     return all(same_types(param.type, result.type) for param, result in pairs)
-
-
-def _has_loops(side: Block) -> bool:
-    return not LOOPS.isdisjoint(side.kinds)
-
-
-def _is_guard(op: Op) -> bool:
-    """True for an If of whose sides one has loops."""
-    return op.kind == "If" and sum(map(_has_loops, op.blocks())) == 1
-
-
-def _is_like(op: Op, guard: Op) -> bool:
-    """True for a guard of the same loops' number of steps."""
-    return _is_guard(op) and op.inputs[0] is guard.inputs[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +72,34 @@ class _Around:
 def _joined(block: Block, guard: Op) -> Block:
     """The block with what goes into the guard inside; the same object where that is nothing, or too much."""
     place = block.ops.index(guard)
+    steps = _steps_asked(block.ops[:place], guard.inputs[0])
+    if steps is None:
+        return block
     parted = _with_readers_inside(block.ops[:place], guard, block.ops[place + 1 :])
     parted = _with_operands_inside(parted, guard, block.results)
     if parted.inside == [guard] or len(parted.inside) > MOST_INSIDE:
         return block
     wanted = {*block.results, *(v for op in parted.behind for v in reads(op))}
     outputs = tuple(v for op in parted.inside for v in op.outputs if v in wanted)
-    sides = {name: _side(parted.inside, name, outputs) for name in ("then_branch", "else_branch")}
-    steps = {length.symbol for side in sides.values() for length in _lengths(side) if length.symbol is not None}
-    sides = {name: side if _has_loops(side) else _without_rows(side, steps) for name, side in sides.items()}
+    empty, full = (_side(parted.inside, name, outputs) for name in ("then_branch", "else_branch"))
+    sides = {"then_branch": _without_rows(empty, steps), "else_branch": full}
     joined = guard.beside("If", guard.inputs, outputs, sides)
     return Block(block.name, block.params, (*parted.before, joined, *parted.behind), block.results)
+
+
+def _steps_asked(ops: Sequence[Op], condition: Value | None) -> str | None:
+    """The size, a symbol, of which the condition asks whether it is 0, as the guards of Scans do."""
+    made = {v: op for op in ops for v in op.outputs}
+    for kind in ("Equal", "Squeeze"):
+        op = made.get(condition) if isinstance(condition, Var) else None
+        if op is None or op.kind != kind or (kind == "Equal" and number(op.inputs[1]) != 0):
+            return None
+        condition = op.inputs[0]
+    shape = made.get(condition) if isinstance(condition, Var) else None
+    if shape is None or shape.kind != "Shape" or not isinstance(of := shape.inputs[0], Var) or of.type.shape is None:
+        return None
+    sizes = of.type.shape[shape.attributes.get("start", 0) : shape.attributes.get("end")]
+    return sizes[0].symbol if len(sizes) == 1 and isinstance(sizes[0], Size) else None
 
 
 def _with_readers_inside(before: Sequence[Op], guard: Op, ops: Sequence[Op]) -> _Around:
@@ -103,7 +108,9 @@ def _with_readers_inside(before: Sequence[Op], guard: Op, ops: Sequence[Op]) -> 
     given, later = set(guard.outputs), set[Var]()
     for op in ops:
         read = reads(op)
-        if not later.isdisjoint(read) or (op.blocks() and not given.isdisjoint(read) and not _is_like(op, guard)):
+        if not later.isdisjoint(read) or (
+            op.blocks() and not given.isdisjoint(read) and not _is_of(op, guard.inputs[0])
+        ):
             found.behind.append(op)
             later.update(op.outputs)
         elif given.isdisjoint(read):
@@ -112,6 +119,11 @@ def _with_readers_inside(before: Sequence[Op], guard: Op, ops: Sequence[Op]) -> 
             found.inside.append(op)
             given.update(op.outputs)
     return found
+
+
+def _is_of(op: Op, condition: Value | None) -> bool:
+    """True for an If of this condition."""
+    return op.kind == "If" and op.inputs[0] is condition
 
 
 def _with_operands_inside(around: _Around, guard: Op, results: Iterable[Value]) -> _Around:
@@ -142,20 +154,9 @@ def _side(inside: Sequence[Op], name: str, outputs: Sequence[Var]) -> Block:
     return Block(name, (), tuple(ops), tuple(renamed(v, given) for v in outputs))
 
 
-def _lengths(side: Block) -> Iterator[Size]:
-    """The numbers of steps of a branch's Scans, where they are no literals."""
-    for op in side.ops:
-        if op.kind == "Scan":
-            rows = op.inputs[-int(op.attributes["num_scan_inputs"])]
-            shape = None if rows is None else rows.type.shape
-            length = shape[op.attributes.get("scan_input_axes", [0])[0]] if shape else 0
-            if isinstance(length, Size):
-                yield length
-
-
-def _without_rows(side: Block, steps: Iterable[str]) -> Block:
-    """The branch of no steps without what computes on arrays of no rows, or sums them."""
-    none: dict[str, Dim] = dict.fromkeys(steps, 0)
+def _without_rows(side: Block, steps: str) -> Block:
+    """The branch of no steps, which a size tells, without what computes on arrays of no rows, or sums them."""
+    none: dict[str, Dim] = {steps: 0}
     known: Renaming = {}
     kept: list[Op] = []
     for op in side.ops:

@@ -68,6 +68,46 @@ def test_a_step_of_a_product_has_one_guard_and_nearly_nothing_in_it_where_there_
     assert len(empty.ops) < 10
 
 
+def chosen(w: Any, rows: Any, counts: Any, zs: Any) -> Any:
+    """A loop on one side of a branch of the user's, which does not ask how many steps it has."""
+
+    def step(carry: Any, given: Any) -> Any:
+        row, count = given
+        last, passed = ps.cond(
+            count > 1,
+            lambda: ps.scan(lambda s, z: (np.sin(s * w) + z, s * z), carry, zs),
+            lambda: (carry * w, zs * w),
+        )
+        return last + row + np.sum(passed * zs, axis=0), np.sum(passed)
+
+    last, sums = ps.scan(step, np.array([0.5, 1.5]), (rows, counts))
+    return np.sum(last * w) + np.sum(sums)
+
+
+def plainly_chosen(w: Any, rows: Any, counts: Any, zs: Any) -> Any:
+    total, carry = 0.0, np.array([0.5, 1.5])
+    for row, count in zip(rows, counts, strict=True):
+        last, passed = carry * w, [z * w for z in zs]
+        if count > 1:
+            last, passed = carry, []
+            for z in zs:
+                passed.append(last * z)
+                last = np.sin(last * w) + z
+        carry = last + row + sum(p * z for p, z in zip(passed, zs, strict=True))
+        total = total + sum(np.sum(p) for p in passed)
+    return np.sum(carry * w) + total
+
+
+@pytest.mark.parametrize("many", [0, 2, 3])
+def test_a_branch_of_the_users_around_a_loop_keeps_its_rows(many: int) -> None:
+    specs = (W, ps.spec("float64", ["N", 2]), ps.spec("int64", ["N"]), ps.spec("float64", ["M", 2]))
+    given = (W, 0.3 * ROWS, np.array([2, 0, 3]), ROWS[:many])
+    numeric = [slope(lambda w: plainly_chosen(w, *given[1:]), W, unit) for unit in np.eye(2)]
+    value, gradient = ps.trace(ps.value_and_grad(chosen), *specs).session()(*given)
+    np.testing.assert_allclose(value, plainly_chosen(*given), rtol=1e-12)
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-7, atol=1e-9)
+
+
 def test_a_step_whose_carry_grows_is_left() -> None:
     """What cuts blocks out of a carry is told by the step's own ops when the file is loaded and differentiated."""
     block = finish(ps.trace(lambda a: np.sum(np.linalg.inv(a) ** 2), ps.spec("float64", ["N", "N"])).block)
