@@ -18,7 +18,7 @@ def of_class(value):
 
 
 def of_attribute(value):
-    return 2.0 if hasattr(value, "is_integer") else 3.0
+    return 2.0 if hasattr(value, "hex") else 3.0
 
 
 def is_the(value, other):
