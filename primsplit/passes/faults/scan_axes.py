@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from primsplit import dims
+from primsplit.analysis.carries import lead_and_carries
 from primsplit.broadcasting import inverse_permutation
 from primsplit.ir import Block, Op, Type, Value, Var
 from primsplit.passes.rewriting import Rewriter
@@ -24,7 +25,7 @@ class _FirstAxes(Rewriter):
         """The op, or a Scan between Transposes; the last of these."""
         if op.kind != "Scan":
             return super().visit(op)
-        carries = len(op.inputs) - int(op.attributes["num_scan_inputs"])
+        _, carries = lead_and_carries(op)
         inputs, walked = self._turned_inputs(op, carries)
         outputs, stacked, turning = _turned_outputs(op, carries)
         if len(turning) == 0 and all(a is b for a, b in zip(inputs, op.inputs, strict=True)):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from primsplit import dims, tracing
+from primsplit.analysis.carries import lead_and_carries
 from primsplit.analysis.dependence import dependent
 from primsplit.array import Array
 from primsplit.batching.table import SIZING, forms
@@ -83,7 +84,7 @@ class _Parts:
 def _parts_of(scan: Op) -> _Parts | None:
     """How a Scan is split up; None where it stays whole."""
     body: Block = scan.attributes["body"]
-    count = len(scan.inputs) - int(scan.attributes["num_scan_inputs"])
+    _, count = lead_and_carries(scan)
     walk = _one_walk(scan, count)
     if walk is None or body.name == DIRECTIONS:
         return None

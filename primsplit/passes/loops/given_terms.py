@@ -8,6 +8,7 @@ what tangents and pullbacks add is changed.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from primsplit.analysis.carries import lead_and_carries
 from primsplit.ir import Block, Op, Value, Var, readers, reads, same_types
 from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.loops.fission import is_little
@@ -35,7 +36,7 @@ class _OfScans(OfDerivatives):
         """A Scan with its body's sums in another order, or the op."""
         if op.kind == "Scan":
             body: Block = op.attributes["body"]
-            found = _Adding(body, len(op.inputs) - int(op.attributes["num_scan_inputs"]), self.early).run(body)
+            found = _Adding(body, lead_and_carries(op)[1], self.early).run(body)
             if found is not body:
                 op = replace(op, attributes={**op.attributes, "body": found})
         return super().visit(op)

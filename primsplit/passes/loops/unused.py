@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from primsplit.analysis.carries import lead_and_carries
 from primsplit.ir import Block, Op, Value, Var, has_blocks, live_ops, reads
 
 
@@ -43,7 +44,7 @@ def _live_results(
 
 def _lean_scan(scan: Op, used: set[Var]) -> Op:
     body: Block = scan.attributes["body"]
-    count = len(scan.inputs) - int(scan.attributes["num_scan_inputs"])
+    _, count = lead_and_carries(scan)
     live, read = _live_results(body, 0, body.params[:count], scan.outputs, used)
     walked = [i for i in range(count, len(scan.inputs)) if body.params[i] in read] or [count]
     kept = [*(k for k in live if k < count), *walked]
