@@ -31,6 +31,7 @@ from primsplit.passes.faults.unread_masks import read_masks
 from primsplit.passes.inline import inline_calls
 from primsplit.passes.later import LATER, write_later
 from primsplit.passes.legalize import legalize
+from primsplit.passes.log_sums import join_logarithms
 from primsplit.passes.loops.counted import scans_of_counted_loops
 from primsplit.passes.loops.fission import split_up_scans
 from primsplit.passes.loops.given_terms import given_terms_first
@@ -83,7 +84,7 @@ def finish(
     guarded = _legal_and_guarded(lean, provider)
     products = _with_products(guarded, gradients, is_function=is_function)
     if provider == "cpu" and not is_function:
-        products = choose_by_masks(work_in_tiles(products))
+        products = choose_by_masks(work_in_tiles(join_logarithms(products)))
     products = join_ifs(read_past_copies(products))
     if provider == "cpu":
         products = update_in_turn(products)

@@ -16,13 +16,13 @@ from primsplit.passes.rewriting import literal_shape
 
 CACHE = 2**24
 """Bytes that are alive together from which on they surely go to memory between two ops."""
-TILE = 2**20
+TILE = 5 * 2**17
 """The most bytes of a tile that are alive together."""
 LARGE = 2**20
 """Bytes of an array from which on an op is worth to begin with."""
 STAYS = 2**18
 """Bytes up to which what every tile reads, or adds to, stays in the cache."""
-LAUNCH = 2**14
+LAUNCH = 2**13
 """An op costs as much as so many bytes that go to memory or come from it, whatever it does."""
 GAIN = 0.65
 """How much of the time the tiles may take of what the whole arrays take."""

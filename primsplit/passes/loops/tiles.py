@@ -100,13 +100,13 @@ class _Writing:
         for op, tiling in region.inside:
             inputs = [v if v is None or a is None else tiles[v] for v, a in zip(op.inputs, tiling.inputs, strict=True)]
             made = op.outputs[0]
-            part = Var(made.type) if made in sums else tiles[made]
-            if tiling.writes_shape:
-                inputs[1] = _sizes(part.type)
-            ops.append(replace(op, inputs=tuple(inputs), outputs=(part,)))
             if made in sums:
-                ops.append(op.beside("Add", (sums[made], part), (Var(made.type, made.hint),)))
+                ops.extend(_added(replace(op, inputs=tuple(inputs)), sums[made]))
                 totals.append(ops[-1].outputs[0])
+                continue
+            if tiling.writes_shape:
+                inputs[1] = _sizes(tiles[made].type)
+            ops.append(replace(op, inputs=tuple(inputs), outputs=(tiles[made],)))
         params = (*sums.values(), *(tiles[v] for v in region.walked))
         return Block("tile", params, tuple(ops), (*totals, *(tiles[v] for v in region.kept)))
 
@@ -167,6 +167,15 @@ class _Writing:
         """An op at the place where the region begins."""
         first, _ = self.region.inside[0]
         return first.beside(kind, inputs, outputs, attributes)
+
+
+def _added(op: Op, total: Var) -> list[Op]:
+    """Ops that give the sum of a total and of what an op makes; one product where it is of matrices."""
+    made = Var(total.type, total.hint)
+    if op.kind == "MatMul" and made.type.is_float and all(v is not None and v.type.rank == 2 for v in op.inputs):
+        return [op.beside("Gemm", (*op.inputs, total), (made,))]
+    part = Var(total.type)
+    return [replace(op, outputs=(part,)), op.beside("Add", (total, part), (made,))]
 
 
 def _sizes(type: Type) -> Const:

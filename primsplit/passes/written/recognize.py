@@ -38,10 +38,13 @@ class Ops:
 
     def op(self, value: Value | None, kind: str, reads: int = 1) -> Op | None:
         """The op of this kind that makes the value, where so many reads are all there are."""
-        if not isinstance(value, Var):
-            return None
-        op = self.made_by.get(value)
-        return op if op is not None and op.kind == kind and len(self.readers[value]) == reads else None
+        op = self.maker(value, kind)
+        return op if isinstance(value, Var) and len(self.readers[value]) == reads else None
+
+    def maker(self, value: Value | None, kind: str) -> Op | None:
+        """The op of this kind that makes the value, whatever else reads it."""
+        op = self.made_by.get(value) if isinstance(value, Var) else None
+        return op if op is not None and op.kind == kind else None
 
 
 def _softmax(op: Op, seen: Ops) -> Op | None:
