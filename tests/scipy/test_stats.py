@@ -141,6 +141,39 @@ def test_probabilities_and_quantiles_have_derivatives_in_their_shapes(name: str)
             np.testing.assert_allclose(column, (high - low) / (2 * step), rtol=1e-7, atol=1e-9, err_msg=method)
 
 
+FAR: list[tuple[str, tuple[float, ...], list[float], list[float]]] = [
+    ("burr", (10.5, 4.3), [1e-10, 1e-3], []),
+    ("genextreme", (0.3,), [-100.0, -5.0], [3.0]),
+    ("genextreme", (-0.3,), [-3.0, -2.0], [1e10]),
+    ("genextreme", (0.0,), [-8.0, -3.0], [50.0, 300.0]),
+    ("gumbel_r", (), [-8.0, -5.0], [50.0]),
+    ("halflogistic", (), [1e-30, 1e-10], [600.0]),
+    ("halfnorm", (), [1e-30, 1e-10], [30.0]),
+    ("invgauss", (0.5,), [1e-4, 1e-3], [100.0, 1000.0, 3000.0]),
+    ("logistic", (), [-1e5, -1000.0], [1000.0]),
+    ("lognorm", (0.9,), [1e-30, 1e-5], [1e30]),
+    ("truncnorm", (40.0, np.inf), [41.0], [45.0, 60.0]),
+    ("truncnorm", (-60.0, 60.0), [-50.0, -41.0, 1.0], [41.0, 50.0]),
+    ("wald", (), [1e-4, 1e-3], [1000.0, 3000.0]),
+]  # fmt: skip
+"""A family, its shapes, and numbers far out on the left and on the right."""
+
+
+@pytest.mark.parametrize(("name", "shapes", "low", "high"), FAR)
+def test_the_logarithm_of_a_probability_is_scipys_far_out(
+    name: str, shapes: tuple[float, ...], low: list[float], high: list[float]
+) -> None:
+    family = getattr(scipy.stats, name)
+    for method, x, sign in (("logcdf", np.array(low), 1), ("logsf", np.array(high), -1)):
+
+        def f(x: Any, method: str = method) -> Any:
+            return getattr(family, method)(x, *shapes)
+
+        np.testing.assert_allclose(ps.trace(f, x)(x), f(x), rtol=1e-9)
+        wanted = sign * np.exp(family.logpdf(x, *shapes) - f(x))
+        np.testing.assert_allclose(ps.grad(lambda x, f=f: np.sum(f(x)))(x), wanted, rtol=1e-6)
+
+
 def test_the_gradient_of_a_density_outside_of_the_support_is_zero() -> None:
     for name, family in CONTINUOUS.items():
         shapes = SHAPES.get(name, ())

@@ -39,11 +39,11 @@ def _extreme(z: Any, c: Any) -> Any:
     return _without(c * z >= 1, z, 0.0, density)
 
 
-def _extreme_parts(z: Any, c: Any) -> tuple[Any, Any]:
+def _extreme_head(z: Any, c: Any) -> Any:
+    """The logarithm of the probability of a smaller number."""
     is_outside = c * z >= 1
-    y = np.exp(-_stretched(np.where(is_outside, 0.0, z), -c))
-    at_ends = np.where(c > 0, 1.0, 0.0)
-    return np.where(is_outside, at_ends, np.exp(-y)), np.where(is_outside, 1 - at_ends, -np.expm1(-y))
+    inside = -np.exp(-_stretched(np.where(is_outside, 0.0, z), -c))
+    return np.where(is_outside, np.where(c > 0, 0.0, -np.inf), inside)
 
 
 def _excess(z: Any, c: Any) -> Any:
@@ -136,7 +136,10 @@ FURTHER: dict[str, Continuous] = {
         "a c", lambda z, a, c: np.log(np.abs(c)) + _xlogy(c * a - 1, z) - z**c - _gammaln(a), low=TINY
     ),
     "genextreme": Continuous(
-        "c", _extreme, parts=(lambda z, c: _extreme_parts(z, c)[0], lambda z, c: _extreme_parts(z, c)[1])
+        "c",
+        _extreme,
+        head=_extreme_head,
+        parts=(lambda z, c: np.exp(_extreme_head(z, c)), lambda z, c: -np.expm1(_extreme_head(z, c))),
     ),
     "genlogistic": Continuous("c", lambda z, c: np.log(c) - z - (c + 1) * np.logaddexp(0.0, -z)),
     "gennorm": Continuous("beta", lambda z, b: np.log(b / 2) - _gammaln(1 / b) - np.abs(z) ** b),

@@ -75,10 +75,10 @@ class _Known:
 class Continuous(_Known):
     """`logpdf(x, *shapes, loc=0, scale=1)` and its kin, whose arguments may all be traced; float64, as in SciPy.
 
-    `density` is the log density of the standard distribution between `low` and `high`, `tail` the log of the
-    probability of a larger number; or `parts` are the probabilities of a smaller and a larger number. `quantile` is
-    the inverse of the first, `above` that of the second. Where a parameter is out of its range, SciPy gives NaN, this a
-    number of no meaning.
+    `density` is the log density of the standard distribution between `low` and `high`. `parts` are the probabilities of
+    a smaller and a larger number, `head` and `tail` their logarithms, of which a tail alone is enough. `quantile` is
+    the inverse of the first part, `above` that of the second. Where a parameter is out of its range, SciPy gives NaN,
+    this a number of no meaning.
     """
 
     def __init__(
@@ -89,6 +89,7 @@ class Continuous(_Known):
         low: float = -np.inf,
         high: float = np.inf,
         tail: Function | None = None,
+        head: Function | None = None,
         parts: tuple[Function, Function] | None = None,
         quantile: Function | None = None,
         above: Function | None = None,
@@ -98,6 +99,7 @@ class Continuous(_Known):
         self.low = low
         self.high = high
         self.tail = tail
+        self.head = head
         self.parts = parts
         self.quantile = quantile
         self.above = above
@@ -106,7 +108,12 @@ class Continuous(_Known):
         self.own = ("pdf", "logpdf", *probabilities, *quantiles)
 
     def completed(
-        self, parts: tuple[Function, Function] | None, quantile: Function | None, above: Function | None
+        self,
+        parts: tuple[Function, Function] | None,
+        quantile: Function | None,
+        above: Function | None,
+        head: Function | None,
+        tail: Function | None,
     ) -> "Continuous":
         """The family, with probabilities and quantiles that it lacks."""
         return Continuous(
@@ -114,7 +121,8 @@ class Continuous(_Known):
             self.density,
             low=self.low,
             high=self.high,
-            tail=self.tail,
+            tail=self.tail or tail,
+            head=self.head or head,
             parts=self.parts or parts,
             quantile=self.quantile or quantile,
             above=self.above or above,
@@ -136,22 +144,21 @@ class Continuous(_Known):
         """The logarithm of `sf`, right far out too."""
         if self.tail is None:
             return _log_of(self._part(1, x, parameters, named), self._part(0, x, parameters, named))
-        *shapes, loc, scale = _bound(self.names, parameters, named)
-        z = standardized(x, loc, scale)
-        is_outside, inside = self._held(z)
-        return np.where(is_outside, np.where(z < self.low, 0.0, -np.inf), self.tail(inside, *shapes))
+        return self._by(self.tail, (0.0, -np.inf), x, parameters, named)
 
     def sf(self, x: Any, *parameters: Any, **named: Any) -> Any:
         """The probability of a larger number."""
-        return np.exp(self.logsf(x, *parameters, **named)) if self.tail else self._part(1, x, parameters, named)
+        return self._part(1, x, parameters, named) if self.parts else np.exp(self.logsf(x, *parameters, **named))
 
     def cdf(self, x: Any, *parameters: Any, **named: Any) -> Any:
         """The probability of a number that is not larger."""
-        return -np.expm1(self.logsf(x, *parameters, **named)) if self.tail else self._part(0, x, parameters, named)
+        return self._part(0, x, parameters, named) if self.parts else -np.expm1(self.logsf(x, *parameters, **named))
 
     def logcdf(self, x: Any, *parameters: Any, **named: Any) -> Any:
         """The logarithm of `cdf`, right far out too: log(1 - sf) in the form that cancels nothing."""
-        if self.tail is None:
+        if self.head is not None:
+            return self._by(self.head, (-np.inf, 0.0), x, parameters, named)
+        if self.parts is not None:
             return _log_of(self._part(0, x, parameters, named), self._part(1, x, parameters, named))
         tail = self.logsf(x, *parameters, **named)
         is_large = tail > -math.log(2)
@@ -187,11 +194,16 @@ class Continuous(_Known):
     def _part(self, which: int, x: Any, parameters: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """The probability of a smaller number, or of a larger one."""
         assert self.parts is not None
+        return self._by(self.parts[which], (float(which), 1.0 - which), x, parameters, named)
+
+    def _by(
+        self, of: Function, ends: tuple[float, float], x: Any, parameters: tuple[Any, ...], named: dict[str, Any]
+    ) -> Any:
+        """A function of the standardized number and the shapes inside of the support, with these values beside it."""
         *shapes, loc, scale = _bound(self.names, parameters, named)
         z = standardized(x, loc, scale)
         is_outside, inside = self._held(z)
-        at_ends = np.where(z < self.low, float(which), 1.0 - which)
-        return np.where(is_outside, at_ends, self.parts[which](inside, *shapes))
+        return np.where(is_outside, np.where(z < self.low, *ends), of(inside, *shapes))
 
     def _held(self, z: Array) -> tuple[Any, Any]:
         """Where `z` is outside of the support, or infinite, and `z` with a number inside there: no gradient is NaN."""

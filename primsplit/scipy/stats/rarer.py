@@ -56,6 +56,7 @@ RARER: dict[str, Continuous] = {
             lambda z, c, d: np.exp(-d * np.log1p(z**-c)),
             lambda z, c, d: -np.expm1(-d * np.log1p(z**-c)),
         ),
+        head=lambda z, c, d: -d * np.log1p(z**-c),
         quantile=lambda q, c, d: np.abs(np.expm1(-np.log(q) / d)) ** (-1 / c),
         above=lambda q, c, d: np.abs(np.expm1(-np.log1p(-q) / d)) ** (-1 / c),
     ),

@@ -23,6 +23,8 @@ class Tails(NamedTuple):
     parts: tuple[Function, Function] | None = None
     quantile: Function | None = None
     above: Function | None = None
+    head: Function | None = None
+    tail: Function | None = None
 
 
 def _mirrored(quantile: Function) -> Tails:
@@ -59,6 +61,18 @@ def _truncated(z: Any, a: Any, b: Any) -> Any:
     return np.where(is_low, 0.0, found)
 
 
+def _log_truncated(z: Any, a: Any, b: Any) -> Any:
+    """The logarithm of that, by the rest of it where it is nearly 1."""
+    held = np.clip(z, a, b)
+    is_low, is_high = z <= a, z >= b
+    mass = _log_between(a, b)
+    found = _log_between(a, np.where(is_low | is_high, b, held)) - mass
+    is_large = found > -0.1
+    rest = _log_between(np.where(is_large & ~is_high, held, a), b) - mass
+    near = np.log1p(-np.exp(np.where(is_large & ~is_high, rest, -1.0)))
+    return np.where(is_low, -np.inf, np.where(is_high, 0.0, np.where(is_large, near, found)))
+
+
 def _place_of(log_chance: Any) -> Any:
     """The normal quantile of a probability told by its logarithm; by Newton's steps where that is less than any."""
     is_far = log_chance < -700.0
@@ -81,10 +95,20 @@ def _truncated_quantile(q: Any, a: Any, b: Any) -> Any:
 
 def _first_passage(z: Any, mu: Any, side: float) -> Any:
     """The probability of an inverse Gaussian: G. Giner and G. K. Smyth, R Journal 8 (2016)."""
+    first, less = _passages(z, mu, side)
+    return np.exp(first) * (1 + side * np.exp(less))
+
+
+def _log_first_passage(z: Any, mu: Any, side: float) -> Any:
+    first, less = _passages(z, mu, side)
+    return first + np.log1p(side * np.exp(less))
+
+
+def _passages(z: Any, mu: Any, side: float) -> tuple[Any, Any]:
+    """The logarithm of the larger of two probabilities, and how much less that of the smaller is."""
     root = 1 / np.sqrt(z)
     first = _log_ndtr(side * root * (z / mu - 1))
-    second = 2 / mu + _log_ndtr(-root * (z / mu + 1))
-    return np.exp(first) * (1 + side * np.exp(second - first))
+    return first, np.minimum(2 / mu + _log_ndtr(-root * (z / mu + 1)) - first, 0.0)
 
 
 def _steep(z: Any, k: Any) -> Any:
@@ -125,6 +149,13 @@ def _triangle(z: Any, c: Any) -> Any:
 
 def _generalized(c: Any, positive: Any, negative: Any) -> Any:
     return np.where(c > 0, positive, negative)
+
+
+def _gamma_of_exp(z: Any, c: Any) -> Any:
+    """The incomplete gamma function at exp(z), by the first term of its series where that is 0 or nearly so."""
+    is_far = z < -40.0
+    far = np.exp(c * np.where(is_far, z, 0.0) - special("gammaln")(c + 1))
+    return np.where(is_far, far, _gammainc(c, np.exp(np.where(is_far, 0.0, z))))
 
 
 TAILS: dict[str, Tails] = {
@@ -199,7 +230,10 @@ TAILS: dict[str, Tails] = {
     "gompertz": Tails(
         quantile=lambda q, c: np.log1p(-np.log1p(-q) / c), above=lambda q, c: np.log1p(-np.log(q) / c)
     ),
-    "halflogistic": Tails(quantile=lambda q: 2 * np.arctanh(q), above=lambda q: np.log((2 - q) / q)),
+    "halflogistic": Tails(
+        (lambda z: np.tanh(z / 2), lambda z: special("expit")(-z) * 2),
+        quantile=lambda q: 2 * np.arctanh(q), above=lambda q: np.log((2 - q) / q),
+    ),
     "hypsecant": Tails(
         (
             lambda z: 2 / math.pi * np.arctan(np.exp(z)),
@@ -211,7 +245,11 @@ TAILS: dict[str, Tails] = {
     "invgamma": Tails(
         quantile=lambda q, a: 1 / _gammainccinv(a, q), above=lambda q, a: 1 / _gammaincinv(a, q)
     ),
-    "invgauss": Tails((lambda z, mu: _first_passage(z, mu, 1.0), lambda z, mu: _first_passage(z, mu, -1.0))),
+    "invgauss": Tails(
+        (lambda z, mu: _first_passage(z, mu, 1.0), lambda z, mu: _first_passage(z, mu, -1.0)),
+        head=lambda z, mu: _log_first_passage(z, mu, 1.0),
+        tail=lambda z, mu: _log_first_passage(z, mu, -1.0),
+    ),
     "invweibull": Tails(
         quantile=lambda q, c: np.abs(np.log(q)) ** (-1 / c), above=lambda q, c: np.abs(np.log1p(-q)) ** (-1 / c)
     ),
@@ -235,7 +273,7 @@ TAILS: dict[str, Tails] = {
         lambda q: 0.5 * special("erfinv")(q) ** -2.0,
     ),
     "loggamma": Tails(
-        (lambda z, c: _gammainc(c, np.exp(z)), lambda z, c: _gammaincc(c, np.exp(z))),
+        (_gamma_of_exp, lambda z, c: _gammaincc(c, np.exp(z))),
         lambda q, c: np.log(_gammaincinv(c, q)),
         lambda q, c: np.log(_gammainccinv(c, q)),
     ),
@@ -286,8 +324,14 @@ TAILS: dict[str, Tails] = {
         (_truncated, lambda z, a, b: _truncated(-z, -b, -a)),
         _truncated_quantile,
         lambda q, a, b: -_truncated_quantile(q, -b, -a),
+        head=_log_truncated,
+        tail=lambda z, a, b: _log_truncated(-z, -b, -a),
     ),
-    "wald": Tails((lambda z: _first_passage(z, 1.0, 1.0), lambda z: _first_passage(z, 1.0, -1.0))),
+    "wald": Tails(
+        (lambda z: _first_passage(z, 1.0, 1.0), lambda z: _first_passage(z, 1.0, -1.0)),
+        head=lambda z: _log_first_passage(z, 1.0, 1.0),
+        tail=lambda z: _log_first_passage(z, 1.0, -1.0),
+    ),
 }  # fmt: skip
 """By SciPy's names. What `families` and `further` have stays."""
 TAILS["reciprocal"] = TAILS["loguniform"]
