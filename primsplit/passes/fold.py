@@ -35,6 +35,9 @@ class Folding(Rewriter):
                 return None
             if isinstance(found, Const) and self.replace_told(op.outputs[0], found):
                 return None
+        elif (parts := _parts(op)) is not None:
+            self.replaced.update(parts)
+            return None
         return super().visit(op)
 
     def replace_told(self, var: Var, value: Const) -> bool:
@@ -48,6 +51,22 @@ def _known_sizes(var: Var) -> Const | None:
     if var.sizes is None or shape is None or not all(isinstance(d, int) for d in var.sizes):
         return None
     return Const(np.array(var.sizes, dtype=var.type.dtype).reshape(shape), var.hint)
+
+
+def _parts(op: Op) -> dict[Var, Value] | None:
+    """What a Split makes of a small constant; None of another op."""
+    whole = op.inputs[0] if op.kind == "Split" else None
+    if not isinstance(whole, Const) or _bytes(whole) > LARGEST:
+        return None
+    axis = op.attributes.get("axis", 0)
+    shapes = [literal_shape(v.type) for v in op.outputs]
+    ends = np.cumsum([0 if s is None else s[axis] for s in shapes])
+    found: dict[Var, Value] = {}
+    for var, shape, part in zip(op.outputs, shapes, np.split(whole.numpy(), ends[:-1], axis), strict=True):
+        if part.shape != shape:
+            return None
+        found[var] = Const(np.ascontiguousarray(part), var.hint, op.place)
+    return found
 
 
 def _nothing(op: Op) -> Value | None:

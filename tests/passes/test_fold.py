@@ -189,6 +189,19 @@ def test_constants_fold_through_several_ops_and_into_branches() -> None:
     assert factor.numpy() == 3.0
 
 
+def test_the_parts_of_a_constant_are_constants() -> None:
+    def parts(x: Any) -> Any:
+        first, second = op.Split(np.arange(6, dtype=np.float32).reshape(3, 2), np.array([1, 2]), axis=0)
+        return op.Add(x, first), op.Mul(x, second)
+
+    block = record(parts, "float32[1,2]")
+    after = fold_constants(block)
+    assert kinds(after) == ["Add", "Mul"]
+    x = np.ones((1, 2), np.float32)
+    for one, other in zip(run(after, [x]), run(block, [x]), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_a_sum_of_minus_zeros_alone_keeps_its_sign() -> None:
     """NumPy's is 0.0."""
 

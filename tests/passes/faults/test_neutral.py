@@ -29,6 +29,13 @@ def test_a_constant_that_float32_takes_for_neutral_counts(function: Callable[[An
     np.testing.assert_allclose(ps.trace(function, X)(X), wanted, rtol=2e-15)
 
 
+def test_parts_of_a_constant_that_float32_takes_for_neutral_count() -> None:
+    """The cotangents of a running product of four numbers are pieces of the weights."""
+    x, weights = np.array([1e-200, 1e200, 1e200, 1e-100]), np.array([1.0, 1e-100, 1e-300, 1e-200])
+    found = ps.grad(lambda x: np.sum(np.cumprod(x) * weights))(x)
+    np.testing.assert_allclose(found, [3e100, 3e-300, 2e-300, 1.0], rtol=1e-12)
+
+
 @pytest.mark.parametrize("constant", [0.0, -0.0, 1.0])
 def test_what_is_neutral_is_left_away(constant: float) -> None:
     made = ps.trace(lambda x: np.exp(np.sin(x) * 1.0 + constant), X)
