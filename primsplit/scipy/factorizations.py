@@ -15,13 +15,15 @@ from primsplit.numpy.complex.matrices import square_parts, whole
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.dense.loop import identity_like, lower, rows_at, swapped, upper
 from primsplit.numpy.dense.lu import factor, inverse_order
+from primsplit.numpy.dense.orthogonal import orthogonal_factor
 from primsplit.numpy.dense.triangular import solve_triangular
-from primsplit.numpy.linalg import square
+from primsplit.numpy.linalg import matrices, square
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.scipy.exchanges import exchanges, order_of
 from primsplit.scipy.linalg import mirrored, one_axis, toeplitz, turned, windows
 from primsplit.scipy.linalg import solve_triangular as solve_of
+from primsplit.scipy.matrix_functions import by_halves
 from primsplit.scipy.operands import of_at_least, of_length, wide
 
 __all__ = [
@@ -121,17 +123,30 @@ def qr(
 
 def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
     """A matrix as a unitary one times a Hermitian one; that times the unitary one with side "left"."""
-    u, s, v = np.linalg.svd(operand(a), full_matrices=False)
-    unitary = u @ v
-    if side == "left":
-        return unitary, (u * s[..., None, :]) @ turned(u)
-    return unitary, turned(v) @ (s[..., None] * v)
+    given = operand(a)
+    unitary = unitary_factor(given)
+    stretch = given @ turned(unitary) if side == "left" else turned(unitary) @ given
+    return unitary, 0.5 * (stretch + turned(stretch))
+
+
+def unitary_factor(a: Any) -> Any:
+    """The unitary matrix nearest to a matrix."""
+    if not holds_complex(a):
+        return orthogonal_factor(*matrices(a))
+    if dims.same(*a.shape[-2:]):
+        return by_halves(orthogonal_factor, a)
+    u, _, v = np.linalg.svd(a, full_matrices=False)
+    return u @ v
 
 
 def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> tuple[Any, Any]:
     """The unitary matrix that brings A nearest to B, and the sum of singular values of A^H B."""
-    u, s, v = np.linalg.svd(turned(operand(A)) @ operand(B))
-    return u @ v, np.sum(s)
+    first, second = operand(A), operand(B)
+    for axis in (0, 1):
+        second = of_length(second, first.shape[axis], axis)
+    product = turned(first) @ second
+    unitary = unitary_factor(product)
+    return unitary, np.sum(np.conj(unitary) * product).real
 
 
 def pinvh(a: Any, atol: Any = None, rtol: Any = None, lower: bool = True, return_rank: bool = False, **_: Any) -> Any:

@@ -11,6 +11,8 @@ from primsplit import dims, tracing
 from primsplit.array import Array, unsupported
 from primsplit.errors import ShapeError
 from primsplit.lifting import Held, array_like
+from primsplit.numpy.dense.orthogonal import factor_with
+from primsplit.numpy.dense.singular import reduced_svd, values_with
 from primsplit.scipy.operands import double, of_at_least, of_length
 
 __all__ = ["Turn"]
@@ -91,11 +93,12 @@ class Turn(Held):
             raise unsupported("scipy.spatial.transform.Rotation.align_vectors of one vector, or with its sensitivity,")
         first = of_at_least(of_length(first, second.shape[0], 0), 2, 0)
         factor: Any = 1.0 if weights is None else array_like(double(weights))[:, None]
-        u, s, vt = np.linalg.svd((factor * first).T @ second)
+        product: Any = (factor * first).T @ second
+        u, s, vt = reduced_svd(product)
         side = np.where(np.linalg.det(u @ vt) < 0, -1.0, 1.0)
         flip = np.stack([np.ones_like(side), np.ones_like(side), side])
-        rest = np.sum(factor * (first**2 + second**2)) - 2.0 * np.sum(s * flip)
-        return Turn(_of_orthogonal((u * flip) @ vt)), np.sqrt(np.maximum(rest, 0.0))
+        rest = np.sum(factor * (first**2 + second**2)) - 2.0 * np.sum(values_with(product, u, s, vt) * flip)
+        return Turn(_of_orthogonal(factor_with(product, u * flip, s * flip, vt))), np.sqrt(np.maximum(rest, 0.0))
 
     # What a rotation is asked.
 

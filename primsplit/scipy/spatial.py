@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.lifting import array_like
+from primsplit.scipy.factorizations import unitary_factor
 from primsplit.scipy.operands import double, of_at_least, of_length
 from primsplit.scipy.signatures import as_scipys
 
@@ -40,6 +41,7 @@ def procrustes(data1: Any, data2: Any) -> tuple[Any, Any, Any]:
         other = of_length(other, size, axis)
     first, second = (v - np.mean(v, axis=0) for v in (one, other))
     first, second = (v / np.linalg.norm(v) for v in (first, second))
-    left, scales, right = np.linalg.svd(second.T @ first, full_matrices=False)
-    moved = second @ (left @ right) * np.sum(scales)
+    product = second.T @ first
+    turn = unitary_factor(product)
+    moved = second @ turn * np.sum(turn * product)
     return first, moved, np.sum((first - moved) ** 2)

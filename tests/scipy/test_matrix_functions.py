@@ -17,6 +17,7 @@ B = RANDOM.standard_normal((3, 3))
 Q = RANDOM.standard_normal((3, 2))
 V, W = RANDOM.standard_normal(3) + 2, RANDOM.standard_normal(3)
 STABLE = 0.3 * B
+TURNED = sl.expm(np.array([[0.0, 0.3, -0.2], [-0.3, 0.0, 0.5], [0.2, -0.5, 0.0]]))
 
 
 def symmetric(x: Any) -> Any:
@@ -47,6 +48,13 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "qr": (lambda b: sl.qr(b), (B,)), "qr economic": (lambda q: sl.qr(q, mode="economic"), (Q,)),
     "polar": (lambda b: sl.polar(b), (B,)), "polar left": (lambda b: sl.polar(b, side="left"), (B,)),
     "orthogonal_procrustes": (lambda a, b: sl.orthogonal_procrustes(a, b), (A, B)),
+    "polar of equal values": (lambda a: sl.polar(a), (TURNED,)),
+    "polar of a high matrix": (lambda a: sl.polar(a), (np.eye(5)[:, :3],)),
+    "polar of a wide matrix": (lambda q: sl.polar(q.T, side="left"), (Q,)),
+    "orthogonal_procrustes of equal values": (lambda a: sl.orthogonal_procrustes(a, np.eye(3)), (2.0 * np.eye(3),)),
+    "a unitary factor of equal values": (
+        lambda a, b: np.real((1 + 2j) * sl.orthogonal_procrustes(a + 1j * b, np.eye(3))[0]), (np.eye(3), 0 * B)
+    ),
     "pinvh": (lambda b: sl.pinvh(symmetric(b)), (B,)),
     "eigh_tridiagonal": (lambda v, w: sl.eigh_tridiagonal(v, w[:2])[0], (V, W)),
     "eigvalsh_tridiagonal": (lambda v, w: sl.eigvalsh_tridiagonal(v, w[:2]), (V, W)),
@@ -132,6 +140,20 @@ def test_a_root_that_is_not_real_is_no_number() -> None:
 def test_what_there_is_no_form_of_is_told() -> None:
     with pytest.raises(UnsupportedFunction, match="pivoting=True"):
         ps.trace(lambda b: sl.qr(b, pivoting=True)[0], B)
+
+
+def test_what_a_factor_of_low_rank_leaves_open_has_no_gradient_and_what_it_does_not_has_one() -> None:
+    """Two of the singular values are 0: two directions may be turned as one likes, which the distance does not tell."""
+    line = np.outer(W, [1.0, 2.0, -1.0])
+
+    def distance(a: Any) -> Any:
+        return np.sum((a @ sl.orthogonal_procrustes(a, B)[0] - B) ** 2)
+
+    turn = sl.orthogonal_procrustes(line, B)[0]
+    direction = np.outer(W, [0.3, -0.1, 0.2])
+    wanted = np.sum(2 * (line @ turn - B) * (direction @ turn))  # a minimum over turns has the derivative at the best
+    np.testing.assert_allclose(np.sum(ps.grad(distance)(line) * direction), wanted, rtol=1e-9)
+    assert not np.isfinite(ps.grad(lambda a: sl.orthogonal_procrustes(a, B)[0][0, 1])(line)).all()
 
 
 @pytest.mark.filterwarnings("ignore:The `disp` argument is deprecated")

@@ -71,6 +71,7 @@ TWO: dict[str, tuple[Callable[[Any, Any], Any], Any, Any]] = {
     "one vector, many rotations": (lambda v, x: R.from_rotvec(v).apply(x), VECTORS, VECTOR),
     "products": (lambda v, x: (R.from_rotvec(v) * R.from_rotvec(x)).as_matrix(), VECTORS, VECTOR),
     "best": (lambda v, x: R.align_vectors(v, x)[0].as_matrix(), VECTORS, VECTORS[::-1]),
+    "best of axes": (lambda v: R.align_vectors(v, R.from_rotvec(VECTOR).as_matrix())[0].as_matrix(), np.eye(3)),
     "best of weights": (lambda v, x: R.align_vectors(v, VECTORS, weights=x * x)[1], QUATS[:, :3], QUATS[0]),
 }
 

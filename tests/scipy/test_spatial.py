@@ -38,3 +38,8 @@ def test_it_is_scipys_with_gradients(name: str) -> None:
         return FUNCTIONS[name](a, b)
 
     check_grads(f, A, B, symbolic=False, value_tolerance=1e-10)
+
+
+def test_shapes_whose_singular_values_are_equal_have_gradients() -> None:
+    square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    check_grads(lambda a: scipys.procrustes(a, square)[1], square, symbolic=False)
