@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from primsplit import dims, tracing
-from primsplit.array import FUNCTIONS, Array, unsupported
-from primsplit.broadcasting import count_up, expand_to
+from primsplit.array import FUNCTIONS, Array, implements, unsupported
+from primsplit.broadcasting import count_up, expand_to, of_shape
 from primsplit.errors import ShapeError
 from primsplit.numpy.axes import array_like, reaching
 from primsplit.numpy.dense.loop import scan
@@ -116,7 +116,7 @@ def _degrees(c: Any) -> Any:
 def valued(family: Family, x: Any, c: Any, tensor: bool = True) -> Any:
     """The series at `x`, [*c.shape[1:], *x.shape]: C. W. Clenshaw's sums, one step of a scan for each coefficient."""
     given = _coefficients(c)
-    points: Any = array_like(np.asarray(x) if isinstance(x, list | tuple) else x)
+    points: Any = _points(x)
     if tensor and points.ndim:
         given = given.reshape((*given.shape, *(1,) * points.ndim))
     dtype = np.result_type(given.dtype, x if isinstance(x, int | float) else points.dtype)
@@ -130,6 +130,26 @@ def valued(family: Family, x: Any, c: Any, tensor: bool = True) -> Any:
         return [op.Identity(array_like(found), types=[one.type]), one], []
 
     return scan(step, [nothing, nothing], [given, *factors], backward=True)[0]
+
+
+@implements(np.polynomial.polynomial.polyval2d)
+def polyval2d(x: Any, y: Any, c: Any) -> Any:
+    """The polynomial of two variables at pairs of numbers. NumPy before 2.4 has it in Python."""
+    first, second = _points(x), _points(y)
+    if len(first.shape) != len(second.shape) or not all(map(dims.could_be, first.shape, second.shape)):
+        raise ShapeError("x, y are incompatible", place=tracing.user_place())
+    second = of_shape(second, first.shape)
+    return valued(FAMILIES["poly"], second, valued(FAMILIES["poly"], first, c), tensor=False)
+
+
+@implements(np.polynomial.polynomial.polygrid2d)
+def polygrid2d(x: Any, y: Any, c: Any) -> Any:
+    """The polynomial of two variables at each number of `x` with each of `y`."""
+    return valued(FAMILIES["poly"], _points(y), valued(FAMILIES["poly"], _points(x), c))
+
+
+def _points(x: Any) -> Array:
+    return array_like(np.asarray(x) if isinstance(x, list | tuple) else x)
 
 
 def added(c1: Any, c2: Any) -> Any:

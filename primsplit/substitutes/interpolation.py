@@ -334,6 +334,15 @@ class _SplineSubstitute(Substitute):
         return Assembled(basis(x, extrapolate=extrapolate), is_matrix=False)
 
 
+def _naming_its_solver(original: Any) -> Callable[..., Any]:
+    """RegularGridInterpolator, which asks whether its solver is `spsolve` itself."""
+
+    def make(*args: Any, solver: Any = None, **options: Any) -> Any:
+        return original(*args, solver=solver.original if isinstance(solver, Substitute) else solver, **options)
+
+    return make
+
+
 def register_interpolation(module: ModuleType) -> None:
     """Let traced arrays be given to the interpolants of `scipy.interpolate`."""
     ours = _Interpolants(module)
@@ -342,4 +351,6 @@ def register_interpolation(module: ModuleType) -> None:
     for maker, name in MAKERS.items():
         original: Any = getattr(module, maker)
         traced = when_traced(original, getattr(ours, name))
+        if maker == "RegularGridInterpolator":
+            traced.again = when_traced(_naming_its_solver(original), ours.grid_of_values).again
         register(original, _SplineSubstitute(original, traced.again) if maker == "BSpline" else traced)

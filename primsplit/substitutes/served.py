@@ -46,7 +46,7 @@ def served_names() -> Iterator[str]:
     owners = {owner for owner, _, _ in interpolation.METHODS} | interpolation.MAKERS.keys()
     owners |= splines.MAKERS.keys() | scattered.FUNCTIONS.keys() | {"RectBivariateSpline"}
     yield from (f"scipy.interpolate.{name}" for name in owners)
-    yield from (f"scipy.sparse.{name}" for name in (*sparse.CLASSES, *sparse.FUNCTIONS))
+    yield from (f"scipy.sparse.{name}" for name in (*sparse.CLASSES, *sparse.FUNCTIONS, *sparse.JOINED))
 
 
 def refused_names() -> Iterator[str]:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.scipy import joined_matrices
 from primsplit.scipy.assembled import Assembled, assembled, dense, is_sparse, of_diagonals
 from primsplit.scipy.sparse import product
-from primsplit.substitutes.table import register, register_method, when_unknown
+from primsplit.substitutes.table import register, register_method, when_traced, when_unknown
 
 CLASSES = tuple(
     f"{form}_{kind}" for form in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil") for kind in ("array", "matrix")
@@ -61,6 +62,7 @@ METHODS = {
 FUNCTIONS: dict[str, Any] = {
     "diags": of_diagonals(is_matrix=True), "diags_array": of_diagonals(is_matrix=False), "issparse": is_sparse
 }  # fmt: skip
+JOINED = joined_matrices.FUNCTIONS
 
 
 def register_sparse(module: ModuleType) -> None:
@@ -73,3 +75,6 @@ def register_sparse(module: ModuleType) -> None:
     for name, traced in FUNCTIONS.items():
         original: Any = getattr(module, name)
         register(original, when_unknown(original, traced))
+    for name, traced in JOINED.items():
+        given: Any = getattr(module, name)
+        register(given, when_traced(given, traced))

@@ -49,6 +49,15 @@ def test_series_are_multiplied_at_every_size(name: str) -> None:
     check_every_size(of(name, "mul"), "N", "M", sizes=(0, 1, 2, 3))
 
 
+@pytest.mark.parametrize("name", FAMILIES)
+def test_series_of_two_variables_have_their_values_at_every_size(name: str) -> None:
+    check_every_size(of(name, "val2d"), "K", "K", "N M", sizes=(0, 1, 3))
+    check_every_size(of(name, "grid2d"), "K 2", "L", "N M", sizes=(0, 1, 3))
+    x, y, c = np.array([0.3, -0.8]), np.array([1.1, 0.4]), np.linspace(-1.0, 2.0, 12).reshape(3, 4)
+    check_grads(lambda x, y, c: np.tanh(of(name, "val2d")(x, y, c)), x, y, c, order=2)
+    check_grads(lambda x, y, c: np.tanh(of(name, "grid2d")(x, y, c)), x, y, c, order=2)
+
+
 @pytest.mark.parametrize("name", ["leg", "lag"])
 def test_products_without_a_form_are_told(name: str) -> None:
     with pytest.raises(ps.PrimsplitError, match=f"{name}mul of a symbolic number"):

@@ -57,6 +57,19 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     ).toarray(),
     "parts": lambda x: at_places(x)[1:, [0, 3]].toarray() * at_places(x)[0, 1] + at_places(x).diagonal(1)[0],
     "sums of rows": lambda x: np.asarray(at_places(x).sum(axis=1)).ravel() + at_places(x).sum(),
+    "Kronecker's products": lambda x: (
+        sp.kron(sp.eye(2), at_places(x)) @ np.tile(x, 2)
+        + sp.kron(sp.diags(x[:2]), MATRIX, format="csr") @ np.tile(x, 2)
+    ),
+    "Kronecker's sum": lambda x: sp.kronsum(sp.diags(x[:2]), sp.eye(3) * x[2]) @ x,
+    "one below the other": lambda x: sp.vstack([at_places(x), sp.eye(6), MATRIX]) @ x,
+    "side by side": lambda x: x @ sp.hstack([BANDS, sp.csr_array(np.outer(x, x))]),
+    "blocks": lambda x: spsolve(
+        sp.bmat([[at_places(x) + 4 * sp.eye(6), None], [-MATRIX, sp.diags(3 + x)]], format="csc"), np.arange(12.0)
+    ),
+    "newer blocks": lambda x: sp.block_array([[at_places(x, sp.coo_array)], [BANDS]]) @ x,
+    "blocks of a diagonal": lambda x: sp.block_diag((at_places(x)[:2], x[None, :3], 2.0)) @ np.arange(10.0),
+    "triangles": lambda x: sp.tril(at_places(x) + MATRIX, -1) @ x + sp.triu(at_places(x) - MATRIX).T @ x,
     "questions": lambda x: x * issparse(at_places(x)) * isinstance(MATRIX, sp.csr_matrix) * at_places(x).shape[0],
     "a truss": truss,
     "an implicit step": implicit_step,

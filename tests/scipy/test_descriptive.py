@@ -30,6 +30,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "pearsonr": (lambda x, y: tuple(st.pearsonr(x, y)), (X, Y)),
     "linregress": (lambda x, y: tuple(st.linregress(x, y))[:5], (X, Y)),
     "linregress' error": (lambda x, y: st.linregress(x, y).intercept_stderr, (X, Y)),
+    "describe": (lambda x: (*st.describe(x).minmax, st.describe(x).nobs * st.describe(x).variance), (TABLE,)),
+    "describe all": (lambda x: tuple(st.describe(x, axis=None, bias=False))[2:], (TABLE,)),
     "boxcox_llf": (lambda x, y: st.boxcox_llf(y[0], x), (X, Y)),
     "iqr": (lambda x: st.iqr(x, axis=1, rng=(10, 80)), (TABLE,)),
     "iqr scaled": (lambda x: st.iqr(x, scale="normal"), (X,)),

@@ -59,6 +59,14 @@ def test_a_spline_on_a_grid_is_scipys_with_gradients(name: str) -> None:
     check_grads(lambda *x: function(*x), *given, symbolic=False, value_tolerance=1e-10, step=1e-3)
 
 
+def test_a_known_spline_may_be_made_with_any_solver() -> None:
+    def f(x: Any) -> Any:
+        made = RegularGridInterpolator(GRID, FIELD, method="cubic", solver=spsolve)
+        return made(x)
+
+    check_grads(f, POINTS, value_tolerance=1e-9)
+
+
 def test_interpn_takes_splines() -> None:
     def function(v: Any, x: Any) -> Any:
         return interpn(GRID, v, x, "cubic", bounds_error=False, fill_value=0.3)

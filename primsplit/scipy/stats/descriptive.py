@@ -19,8 +19,8 @@ from primsplit.scipy.signatures import as_scipys
 from primsplit.scipy.stats.samples import Numbers, count_of, numbers, sample, summary
 
 __all__ = [
-    "entropy", "gmean", "hmean", "iqr", "kurtosis", "linregress", "median_abs_deviation", "moment", "pearsonr",
-    "pmean", "sem", "skew", "variation",
+    "describe", "entropy", "gmean", "hmean", "iqr", "kurtosis", "linregress", "median_abs_deviation", "moment",
+    "pearsonr", "pmean", "sem", "skew", "variation",
 ]  # fmt: skip
 
 
@@ -108,6 +108,33 @@ def _where_more(n: Any, least: int, corrected: Any, found: Any) -> Any:
     if not isinstance(n, Array):
         return corrected if n > least else found
     return np.where(n > least, corrected, found)
+
+
+class Description(NamedTuple):
+    """What is told of a sample."""
+
+    nobs: Any
+    minmax: tuple[Any, Any]
+    mean: Any
+    variance: Any
+    skewness: Any
+    kurtosis: Any
+
+
+@as_scipys("scipy.stats")
+def describe(a: Any, axis: Any, ddof: Any, bias: Any) -> Description:
+    """How many numbers there are, the least and the largest, and their moments."""
+    given: Any = array_like(floating(a))
+    x, along = (np.ravel(given), 0) if axis is None else (given, axis)
+    x = of_at_least(x, 1, along)
+    return Description(
+        x.shape[along],
+        (np.min(x, axis=along), np.max(x, axis=along)),
+        np.mean(x, axis=along),
+        np.var(x, axis=along, ddof=ddof),
+        skew(x, axis=along, bias=bias),
+        kurtosis(x, axis=along, bias=bias),
+    )
 
 
 @as_scipys("scipy.stats")
