@@ -62,7 +62,7 @@ METHODS = {
 FUNCTIONS: dict[str, Any] = {
     "diags": of_diagonals(is_matrix=True), "diags_array": of_diagonals(is_matrix=False), "issparse": is_sparse
 }  # fmt: skip
-JOINED = joined_matrices.FUNCTIONS
+JOINED: dict[str, Any] = joined_matrices.FUNCTIONS
 
 
 def register_sparse(module: ModuleType) -> None:
@@ -75,6 +75,6 @@ def register_sparse(module: ModuleType) -> None:
     for name, traced in FUNCTIONS.items():
         original: Any = getattr(module, name)
         register(original, when_unknown(original, traced))
-    for name, traced in JOINED.items():
+    for name, joined in JOINED.items():
         given: Any = getattr(module, name)
-        register(given, when_traced(given, traced))
+        register(given, when_traced(given, joined))
