@@ -29,12 +29,14 @@ from primsplit.handles.described import Described
 from primsplit.handles.methods import ARRAYS, KEEPING, METHODS, ArrayMethod, called
 from primsplit.handles.operators import Operators
 from primsplit.handles.traced_text import formatted, is_only_spelled, shown
+from primsplit.handles.truths import truths
 from primsplit.handles.views import View, bases_first, bases_of, unknown_base, unknown_view, writes
 from primsplit.ir import NOWHERE, Const, Value, Var
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 HOOKS = frozenset({
     "ufunc", "condition", "again", "joins", "parts", "whole", "ufunc of objects", "whole number", "may be gone through",
+    "truths told",
 })  # fmt: skip
 """The keys that stand for no function of NumPy."""
 
@@ -71,6 +73,8 @@ class Array(Described, Operators, metaclass=ComparedClass):
         self._recording = tracing.current()
         self._view: View | None = None
         self.weak = weak
+        if weak and value.type.dtype == np.bool_:
+            truths.made += 1
         self.scalar = scalar
         self.contiguous = False
         self.version = 0

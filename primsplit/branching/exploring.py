@@ -40,6 +40,7 @@ from primsplit.branching.users_errors import (
 from primsplit.branching.whole_numbers import numbers_told
 from primsplit.dims import Dim, Size
 from primsplit.errors import NumberAsked, Place, PrimsplitError, ShapeError, TraceError
+from primsplit.handles.truths import truths
 from primsplit.ir import Op, Value
 from primsplit.lifting import as_array
 from primsplit.ops import op
@@ -155,6 +156,33 @@ def _explored_again(
 
 
 def _explored(run: Run, before: tracing.Snapshot, *, is_again: bool = False) -> tuple[list[Array], trees.TreeSpec]:
+    """What `run` returns, recorded in the current recording after what it held `before`.
+
+    Where it made truth values of Python's that a function of it may compare by `is`, these see them in a second run.
+    Raises as `_in_paths` does.
+    """
+    made = truths.made
+    try:
+        found = _in_paths(run, before, is_again=is_again)
+    except Exception:
+        told = _truths_told(run, made)
+        if told is None:
+            raise
+    else:
+        told = _truths_told(run, made)
+        if told is None:
+            return found
+    tracing.current().restore(before)
+    with told:
+        return _in_paths(run, before, is_again=is_again)
+
+
+def _truths_told(run: Run, made: int) -> Any:
+    """What lets functions compare truth values by `is`; None where there are no more than so many, or none compares."""
+    return None if truths.made == made else FUNCTIONS["truths told"](run)
+
+
+def _in_paths(run: Run, before: tracing.Snapshot, *, is_again: bool) -> tuple[list[Array], trees.TreeSpec]:
     """What `run` returns, recorded in the current recording after what it held `before`.
 
     `run` makes its own handles of the arguments, calls the function, and returns the leaves of the result and their

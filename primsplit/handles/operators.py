@@ -8,6 +8,7 @@ import numpy as np
 
 from primsplit.dims import Size, at_least
 from primsplit.errors import TraceError
+from primsplit.handles.truths import truths
 from primsplit.tracing import is_caught, user_place
 
 _Operand = TypeVar("_Operand", bound="Operators")
@@ -84,6 +85,7 @@ def _weakened(result: Any, *operands: Any) -> Any:
     if all(o.weak if isinstance(o, Operators) else type(o) in {bool, int, float, Size} for o in operands):
         for array in result if isinstance(result, tuple) else (result,):
             array.weak = True
+            truths.made += array.dtype == np.bool_
     return result
 
 

@@ -63,7 +63,8 @@ def _is_number(leaf: Any) -> bool:
 
 def _stack(column: Sequence[Any]) -> Array:
     rows = [as_array(leaf) for leaf in column]
-    return Array(as_array(np.stack(rows)).value, weak=all(row.weak for row in rows))
+    is_pythons = all(row.weak or type(leaf) is bool for row, leaf in zip(rows, column, strict=True))
+    return Array(as_array(np.stack(rows)).value, weak=is_pythons)
 
 
 def grown(elements: Sequence[Any]) -> Grown:

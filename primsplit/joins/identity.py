@@ -65,13 +65,21 @@ def identified(kind: str, left: Any, right: Any) -> Any:
     arrays = [v for v in (left, right) if type(v) is Array or id(v) in _given.values]
     if not arrays or left is right:
         return IDENTITIES[kind](left, right)
-    truth = next((v for v in (left, right) if type(v) is bool), None)
-    if truth is not None and type(arrays[0]) is Array and _classes_of(arrays[0]) == {bool}:
-        return arrays[0] if truth is (kind == "Is") else op.Not(arrays[0])
+    if all(type(v) in {Array, bool} and _classes_of(v) == {bool} for v in (left, right)):
+        return _compared_truths(left, right, is_same=kind == "Is")
     for value, other in ((left, right), (right, left)):
         if id(value) in _given.values and (type(other) is Array or type(other) in _classes_of(value)):
             raise NotJoined(_given.values[id(value)][1], "what it gives a name is compared with `is`")
     return IDENTITIES[kind](left, right)
+
+
+def _compared_truths(left: Any, right: Any, *, is_same: bool) -> Any:
+    """Whether two truth values of Python's, of which there is one True, are the same or not."""
+    for value, other in ((left, right), (right, left)):
+        if type(value) is bool:
+            return other if value is is_same else Array(op.Not(other).value, weak=True)
+    equal = op.Equal(left, right)
+    return Array((equal if is_same else op.Not(equal)).value, weak=True)
 
 
 def classes_given(value: Any) -> frozenset[type] | None:

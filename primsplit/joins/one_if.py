@@ -46,7 +46,7 @@ class Statement:
         self.wholes: list[Sequence[Any]] = []
         """What the names hold after each run, where they may be several things."""
         self.values: dict[bool, dict[str, Any]] = {}
-        self.places, self.pointers, self.kinds = Places(), Pointers(), Kinds(join.at)
+        self.places, self.kinds = Places(), Kinds(join.at)
         self.last: Journal | None = None
         """That of the run of a side that came last."""
         self.found: dict[tuple[int, ...], Any] = {}
@@ -68,6 +68,8 @@ class Statement:
         for callee in sorted(join.effects.calls):
             if not is_harmless(callee, lookup, callers):
                 raise self._does_more(f"it calls {'.'.join(callee).lstrip('.')}")
+        before = reached((v for v in (*self.given, *self.read) if not is_missing(v)), seen)
+        self.pointers = Pointers(part for part in before if type(part) is Array)
         self.own = self._with_own_handles()
 
     def refusal(self, why: str) -> NotJoined:
@@ -198,7 +200,7 @@ class Statement:
             numbers |= told
             values |= {n: v for n, v in placed.items() if _is_value(v)}
             self.values[which] = values
-            pointed = self.pointers.given(values, lambda array: self._before(array, own, changed))
+            pointed = self.pointers.given(values, lambda array: self._before(array, own, changed), changed.lent)
             return {**values, **old, **numbers, **pointed}
 
         side.__name__ = "then" if which else "else"

@@ -4,6 +4,7 @@ After `if c: a, b = b, a` each name is one of the two arrays that there were. A 
 other names may show too: see `views.Choice`.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
@@ -12,9 +13,9 @@ import numpy.typing as npt
 
 from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.handles.views import Choice
+from primsplit.handles.views import Choice, View
 from primsplit.ir import Const
-from primsplit.joins.holders import bases_of, is_numpys
+from primsplit.joins.holders import bases_of, is_numpys, roots_of
 from primsplit.nested import same_everywhere
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.ufuncs import plain_out
@@ -70,26 +71,43 @@ class Known(Array):
         raise plain_out("a traced value may be written into a NumPy array", self.held)
 
 
+def _shown_twice(arrays: Iterable[Any]) -> set[int]:
+    """The ids of what several of these arrays show, where one is a choice that owns what it shows."""
+    listed = [*arrays]
+    if not any(isinstance(each.view_of, Choice) and each.view_of.owns for each in listed):
+        return set()
+    counts = Counter(id(root) for each in listed for root in roots_of(each))
+    return {key for key, count in counts.items() if count > 1}
+
+
 class Pointers:
     """The arrays that the values of a statement may be, by their numbers, and the number of each value.
 
-    They are those from before, and those that a side made.
+    They are those from before, and those that a side made. An array that is one of several counts as these where the
+    statement may come to one of these otherwise: in choices of choices the ways to what is written to would double.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, before: Iterable[Any]) -> None:
         self.recording = tracing.current()
+        self.shown_twice = _shown_twice(before)
         self.arrays: list[Array | Leaf] = []
         self.new: dict[Leaf, int] = {}
         self.made: dict[Leaf, Array] = {}
         self.met: dict[Leaf, list[Number | None]] = {}
         self.plain: set[Leaf] = set()
         """The values that some side gives as numbers, which nothing can be written to."""
+        self.lent: Mapping[int, View | None] = {}
+        """What the arrays that a side was lent are views of after it, by their ids."""
 
-    def given(self, values: Mapping[str, Any], before: Before) -> dict[str, Any]:
+    def given(
+        self, values: Mapping[str, Any], before: Before, lent: Sequence[tuple[Array, Array, View | None]] = ()
+    ) -> dict[str, Any]:
         """Note that a side gives these values; return the numbers that it gives with them.
 
-        `before` tells the array from before that one is, if it is one.
+        `before` tells the array from before that one is, if it is one; `lent` are those that the side was lent, each
+        with what it was a view of.
         """
+        self.lent = {id(array): view for array, _, view in lent}
         leaves = {Leaf(n, k): leaf for n, v in values.items() for k, leaf in enumerate(_leaves(v))}
         arrays = {leaf: array for leaf, array in leaves.items() if _has_elements(array)}
         self.plain |= leaves.keys() - arrays.keys()
@@ -120,12 +138,19 @@ class Pointers:
         old = array if is_older else before(array)
         if isinstance(array, np.ndarray):
             return _one(new(array) if old is None else self._of_known(array))
-        view = array.view_of if old is None else old.view_of
-        if isinstance(view, Choice) and not (view.owns and old is not None):
+        view = (array if old is None else old).view_of
+        if view is None and old is not None:
+            view = self.lent.get(id(old))
+        if isinstance(view, Choice) and not (view.owns and old is not None and self._is_whole(old, view)):
             return self._of_choice(view, before, new)
         if old is not None:
             return _one(self._of(old))
         return _one(new(array)) if all(before(base) is None for base in bases_of(array)) else None
+
+    def _is_whole(self, array: Array, view: Choice) -> bool:
+        """True for an array from before of which nothing else that the statement may come to shows a part."""
+        roots = (root for base in view.bases for root in roots_of(base))
+        return not any(id(root) in self.shown_twice for root in roots)
 
     def _of(self, array: Array) -> int:
         for k, known in enumerate(self.arrays):

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import tracing
 from primsplit.array import Array, implements
 from primsplit.branching.exploring import scalar_condition
 from primsplit.branching.paths import NotJoined
 from primsplit.control.branching import choose
-from primsplit.errors import Place
+from primsplit.errors import ConcretizationError, Place
 from primsplit.joins import growing
 from primsplit.joins.classes import class_of, telling
 from primsplit.joins.either import compared, holding, no_facts, tell, tell_opposite, told_by, truth
@@ -28,7 +29,7 @@ from primsplit.joins.ordering import ordering
 from primsplit.joins.records import replacing
 from primsplit.joins.rewriting import Join
 from primsplit.joins.stepping import Loop
-from primsplit.joins.telling import functions_that_tell
+from primsplit.joins.telling import are_told, functions_that_compare_truths, functions_that_tell, functions_told
 from primsplit.joins.unknown import is_unknown, joining
 from primsplit.ops import op
 
@@ -177,12 +178,37 @@ def joined(
     return _with_joins(rewritten) if any(r.joins or r.written.looks_up for r in rewritten) else None
 
 
+@implements("truths told")
+def truths_told(run: Callable[..., Any]) -> AbstractContextManager[None] | None:
+    """What lets functions see what `is True` says of a traced value; None where none asks that does not see it already.
+
+    Raises ConcretizationError where one that asks cannot be written anew.
+    """
+    asking = [] if are_told() else functions_that_compare_truths(run)
+    filenames = sorted({function.__code__.co_filename for function in asking})
+    rewritten = [Rewriting(name, set(), set(), set(), notes=True) for name in filenames]
+    served = {function for each in rewritten for function in each.served}
+    for function in asking:
+        if function not in served:
+            raise ConcretizationError(
+                f"{function.__qualname__} compares what may be a truth value, known only at run time, by `is`, and has "
+                "no source that tells where",
+                place=tracing.user_place(),
+                cure="Write `if flag:` for `if flag is True:`, or keep the function in a file.",
+            )
+    return _written_anew(rewritten) if asking else None
+
+
 @contextmanager
 def _with_joins(rewritten: Sequence[Rewriting]) -> Iterator[None]:
+    with _written_anew(rewritten), joining(), no_facts(), nothing_given():
+        yield
+
+
+@contextmanager
+def _written_anew(rewritten: Sequence[Rewriting]) -> Iterator[None]:
     with ExitStack() as stack:
         for rewriting in rewritten:
             stack.enter_context(installed(rewriting, Joins(rewriting.joins)))
-        stack.enter_context(joining())
-        stack.enter_context(no_facts())
-        stack.enter_context(nothing_given())
+        stack.enter_context(functions_told())
         yield

@@ -1,21 +1,56 @@
 """Functions that tell Python's own values from traced ones: joined branches need them written anew, in any file."""
 
+import builtins
 import dis
 import functools
+import itertools
+import threading
 import types
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from primsplit.caching.fingerprint import objects_read
 from primsplit.tracing import is_library
 
 
+class _Told(threading.local):
+    """Whether the functions that tell are written anew where this thread runs them."""
+
+    is_so = False
+
+
+_told = _Told()
+
+
+def are_told() -> bool:
+    """True where functions that tell Python's own values from traced ones are written anew."""
+    return _told.is_so
+
+
+@contextmanager
+def functions_told() -> Iterator[None]:
+    """Inside, they are."""
+    before, _told.is_so = _told.is_so, True
+    try:
+        yield
+    finally:
+        _told.is_so = before
+
+
 def functions_that_tell(run: Callable[..., Any]) -> list[types.FunctionType]:
     """The user's functions, among those that this one reads, that ask which object or of what class something is."""
+    return [f for f in _users_functions(run) if _tells(f.__code__)]
+
+
+def functions_that_compare_truths(run: Callable[..., Any]) -> list[types.FunctionType]:
+    """Those that compare by `is` with what may be True or False."""
+    return [f for f in _users_functions(run) if any(_may_be_truth(each, f) for each in _compared(f.__code__))]
+
+
+def _users_functions(run: Callable[..., Any]) -> list[types.FunctionType]:
     read = [f for value in objects_read(run) for f in _functions_of(value)]
-    return [
-        f for f in {id(f): f for f in read}.values() if not is_library(f.__code__.co_filename) and _tells(f.__code__)
-    ]
+    return [f for f in {id(f): f for f in read}.values() if not is_library(f.__code__.co_filename)]
 
 
 def _functions_of(value: Any) -> Iterator[types.FunctionType]:
@@ -48,3 +83,22 @@ def _asks(name: str) -> bool:
 def _is_pythons(code: types.CodeType) -> bool:
     """True for a method that Python made, of a dataclass for example."""
     return code.co_filename.startswith("<") and code.co_name.startswith("__") and code.co_name.endswith("__")
+
+
+@functools.lru_cache(maxsize=4096)
+def _compared(code: types.CodeType) -> tuple[dis.Instruction, ...]:
+    """The instructions that give what the code compares by `is`, on its right."""
+    if _is_pythons(code):
+        return ()
+    found = tuple(one for one, other in itertools.pairwise(dis.get_instructions(code)) if other.opname == "IS_OP")
+    inner = (_compared(const) for const in code.co_consts if isinstance(const, types.CodeType))
+    return (*found, *itertools.chain.from_iterable(inner))
+
+
+def _may_be_truth(given: dis.Instruction, function: types.FunctionType) -> bool:
+    """False where an instruction gives a constant or a function's global name that is no truth value."""
+    if given.opname == "LOAD_CONST":
+        return isinstance(given.argval, bool)
+    if given.opname in {"LOAD_GLOBAL", "LOAD_NAME"}:
+        return isinstance(function.__globals__.get(given.argval, getattr(builtins, given.argval, True)), bool)
+    return True

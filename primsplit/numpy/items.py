@@ -15,8 +15,8 @@ from primsplit.lifting import plain_or_traced
 from primsplit.numpy.indexing import WrittenInRow
 from primsplit.numpy.ufuncs import cast_to
 
-_PYTHON = {"f": np.float64, "V": np.float64, "i": np.int64, "u": np.int64}
-"""The dtype of Python's number for a kind of dtype; truth values are what they are."""
+_PYTHON = {"f": np.float64, "V": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}
+"""The dtype of Python's number for a kind of dtype."""
 
 
 @implements("item")
