@@ -18,8 +18,7 @@ def item(held: Any, index: Any) -> Any:
     index = settled(index)
     if type(index) is Either:
         return _by_key(held, index)
-    is_asked = type(index) is Array and index.known() is None and index.dtype.kind in "iu" and index.shape == ()
-    if not is_asked or type(held) not in {list, tuple}:
+    if not is_unknown_place(index) or type(held) not in {list, tuple}:
         return held[index]
     listed = Grown(held)
     stack = listed.stack_of_numbers()
@@ -38,3 +37,8 @@ def _by_key(held: Any, key: Either) -> Any:
     places = np.zeros(max(possible) + 1, np.int64)
     places[possible] = range(len(possible))
     return element(Grown(None, stack, listed.most), op.Gather(places, key.number))
+
+
+def is_unknown_place(index: Any) -> bool:
+    """True for a whole number that only the run knows."""
+    return type(index) is Array and index.known() is None and index.dtype.kind in "iu" and index.shape == ()

@@ -37,7 +37,6 @@ from primsplit.joins.plainer import (
     without_continues,
 )
 from primsplit.joins.reading import (
-    Reads,
     attributes_set,
     given_by_calls,
     holds_none,
@@ -55,6 +54,7 @@ from primsplit.joins.statements import (
     own_names,
     stored,
 )
+from primsplit.joins.storing import Stores
 
 _TRUE, _FALSE, _STEP = "_true_side", "_false_side", "_step"
 SIDES = frozenset({_TRUE, _FALSE, _STEP})
@@ -75,7 +75,7 @@ class Join:
     ended: str = ""
 
 
-class Writer(Reads):
+class Writer(Stores):
     """Writes the joins of a file, where a line of the test was asked about and is not left out."""
 
     def __init__(self, filename: str, asked: Set[int], left_out: Set[int], growing: Set[int], helper: str) -> None:
@@ -83,8 +83,6 @@ class Writer(Reads):
         self.filename, self.asked, self.left_out, self.helper = filename, {*asked}, left_out, helper
         self.growing = growing
         self.joins: list[Join] = []
-        self.looks_up = False
-        """Whether it looks up elements of lists."""
         self.refused: dict[int, str] = {}
         """Why what was asked about at some lines is no join."""
         self.own: set[str] | None = None
@@ -149,7 +147,7 @@ class Writer(Reads):
         self.own, self.uncertain, self.shared = outer
         return node
 
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+    def visit_Assign(self, node: ast.Assign) -> Any:
         node.value = as_choice(node.value)
         return super().visit_Assign(node)
 
@@ -272,6 +270,8 @@ class Writer(Reads):
         return self._called("item", node, node.value, node.slice)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        if isinstance(node.target, ast.Subscript) and self._is_of_the_run(node.target):
+            return self._changed(node, node.target)
         in_place = ast.keyword("in_place", ast.Constant(True))
         node.value = self.visit(node.value)
         if isinstance(node.target, ast.Name):

@@ -29,6 +29,7 @@ from primsplit.joins.ordering import ordering
 from primsplit.joins.records import replacing
 from primsplit.joins.rewriting import Join
 from primsplit.joins.stepping import Loop
+from primsplit.joins.storing import changed, put
 from primsplit.joins.telling import are_told, functions_that_compare_truths, functions_that_tell, functions_told
 from primsplit.joins.unknown import is_unknown, joining
 from primsplit.ops import op
@@ -46,6 +47,7 @@ class Joins:
     extreme, places = staticmethod(growing.extreme), staticmethod(growing.places)
     is_behind, ordering = staticmethod(growing.is_behind), staticmethod(ordering)
     replacing, item = staticmethod(replacing), staticmethod(item)
+    put, changed = staticmethod(put), staticmethod(changed)
     taken, returned = staticmethod(taken), staticmethod(returned)
     compared, class_of = staticmethod(compared), staticmethod(class_of)
     telling = staticmethod(telling)
