@@ -109,13 +109,13 @@ def _scalar_size(size: Size) -> Value:
 
 
 def as_array(value: Any, dtype: npt.DTypeLike | None = None) -> Array:
-    """An Array of anything that `lift` takes; Python numbers and sizes are weak."""
+    """An Array of anything that `lift` takes; Python numbers and sizes are weak, NumPy's numbers are numbers."""
     if isinstance(value, Array):
         return value
     if isinstance(value, Held):
         return as_array(value.read())
     weak = isinstance(value, bool | int | float | Size) and not isinstance(value, bool | np.generic)
-    return Array(lift(value, dtype), weak=weak)
+    return Array(lift(value, dtype), weak=weak, scalar=isinstance(value, np.generic))
 
 
 def array_like(value: Any) -> Array:

@@ -62,6 +62,47 @@ def test_a_rule_projects_its_cotangents_onto_its_arguments(wide: tuple[int, ...]
     check_grads(times, random.normal(size=wide), random.normal(size=narrow))
 
 
+def test_a_rule_meets_pythons_numbers_as_its_primitive_does() -> None:
+    x = np.array([1.0, -2.0, 0.5], np.float32)
+    gradient = ps.grad(lambda x: np.sum(times(2.0, x)))(x)
+    assert gradient.dtype == np.float32
+    np.testing.assert_array_equal(gradient, np.full(3, 2.0, np.float32))
+    by_number, by_array = ps.grad(lambda y, x: np.sum(times(y, x)), wrt=(0, 1))(2.0, x)
+    assert by_number == -0.5
+    assert by_array.dtype == np.float32
+    ps.testing.check_rrule(times, 2.0, np.ones(3))
+
+
+@ps.primitive
+def square(x: Any) -> Any:
+    copy = x
+    copy += 1.0
+    return x * x
+
+
+@ps.rrule(square)
+def _square(x: Any) -> Any:
+    copy = x
+    copy += 1.0
+    return x * x, lambda dz: (2.0 * x * dz,)
+
+
+def test_what_adds_to_a_number_makes_another_and_what_adds_to_an_array_changes_it() -> None:
+    """The array first, so that nothing recorded for it serves the numbers."""
+    x = np.array([3.0, 1.0])
+    for get, value, slope in (
+        (lambda x: x[0, ...], 16.0, 8.0),
+        (lambda x: x[0], 9.0, 6.0),
+        (lambda x: x[0] + 0.0 * np.float64(2.0), 9.0, 6.0),
+    ):
+        found, gradient = ps.value_and_grad(lambda x, get=get: square(get(x)))(x)
+        assert found == value
+        np.testing.assert_array_equal(gradient, [slope, 0.0])
+        assert ps.jvp(lambda x, get=get: square(get(x)), (x,), (np.ones(2),))[1] == slope
+    for number in (3.0, np.float64(3.0)):
+        assert ps.trace(lambda x, number=number: x * square(number), 1.0)(1.0) == 9.0
+
+
 def test_what_is_put_off_and_not_asked_for_is_not_in_the_split() -> None:
     split = ps.split(times, np.ones((2, 3)), np.ones(3), wrt=1)
     assert [op.kind for op in split.backward.block.ops] == ["Mul", "ReduceSum"]

@@ -8,6 +8,7 @@ from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.broadcasting import zeros_like
 from primsplit.calls.contracts import called_with
+from primsplit.calls.recorded import StandIn
 from primsplit.calls.staging import Site, Staged
 from primsplit.calls.vanishing import powers
 from primsplit.dims import could_be, same_shape
@@ -47,13 +48,13 @@ class Flat:
         self.site = site
         self.results = results
         self.static = [None if trees.is_array(x) else x for x in leaves]
-        self.traced = [trees.is_array(x) for x in leaves]
+        self.kinds = [StandIn.of(as_array(x)).kind if trees.is_array(x) else None for x in leaves]
         self.spec = spec
         self.result_spec = result_spec
 
     def depends_on(self) -> tuple[Any, ...]:
         """The rule and what it reads, how it is called, and with what beside arrays."""
-        return self.given, self.static, self.site, str(self.spec), str(self.result_spec)
+        return self.given, self.static, self.kinds, self.site, str(self.spec), str(self.result_spec)
 
     @property
     def given(self) -> Function | Staged | None:
@@ -63,7 +64,7 @@ class Flat:
     @property
     def positional(self) -> int:
         """How many arrays are given by position; they come first."""
-        return sum(t for t, (is_named, *_) in zip(self.traced, self.spec.paths(), strict=True) if not is_named)
+        return sum(k is not None and not named for k, (named, *_) in zip(self.kinds, self.spec.paths(), strict=True))
 
     @property
     def place(self) -> Place | None:
@@ -81,7 +82,7 @@ class Flat:
             raise RuleError(f"{self.primitive.name} has no {self.kind}")
         rule = self.given.at(self.site) if isinstance(self.given, Staged) else self.given
         arrays = iter(inputs)
-        leaves = [next(arrays) if t else s for t, s in zip(self.traced, self.static, strict=True)]
+        leaves = [s if k is None else _of_kind(next(arrays), k) for k, s in zip(self.kinds, self.static, strict=True)]
         args, static = trees.unflatten(self.spec, leaves)
         cure = f"It takes the arguments of {self.primitive.name}."
         with without_states():
@@ -132,6 +133,11 @@ class Flat:
                 )
 
 
+def _of_kind(array: Array, kind: int) -> Array:
+    """The handle as the primitive was given it: an array, or a number of NumPy's or Python's."""
+    return Array(array.value, weak=kind == 2, scalar=kind > 0)
+
+
 def _differs(a: Type, b: Type) -> bool:
     """True for types that no sizes make equal."""
     if a.shape is None or b.shape is None:
@@ -170,7 +176,7 @@ class FlatRule(Flat):
         leaves = [x for x in trees.in_parts(args)[0] if trees.is_array(x)]
         smooth = [c for c, x in zip(flat, leaves, strict=True) if as_array(x).type.is_float]
         self._check_linear("cotangent", smooth, cotangents, before, pullback)
-        named = sum(self.traced) - len(flat)
+        named = sum(k is not None for k in self.kinds) - len(flat)
         return [*flat, *[self.by_keyword("cotangent")] * named]
 
 

@@ -220,7 +220,7 @@ def trace_body(
 def _body_key(function: Function, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec) -> Any:
     """What a body depends on: the types of arrays, the contents of static arguments, what the function reads."""
     static = tuple(fingerprint(x) for x, a in zip(leaves, arrays, strict=True) if a is None)
-    types = tuple(None if a is None else (a.type.key, a.weak) for a in arrays)
+    types = tuple(None if a is None else (a.type.key, StandIn.of(a).kind) for a in arrays)
     return spec, static, types, fingerprint(function), tracing.current().explores
 
 

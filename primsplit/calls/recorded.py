@@ -31,6 +31,11 @@ class StandIn(NamedTuple):
         """The stand-in for one array."""
         return cls(array.type, array.weak, array.scalar, array.value)
 
+    @property
+    def kind(self) -> int:
+        """What a function can tell of it beside its type: 2 a number of Python's, 1 one of NumPy's, 0 an array."""
+        return 2 if self.weak else int(self.scalar)
+
 
 def merged(leaves: Sequence[Any], chosen: Sequence[Any], handles: Sequence[Array]) -> list[Any]:
     """The leaves of the arguments, the next handle in place of each that is chosen: where `chosen` is not None."""

@@ -30,7 +30,9 @@ from primsplit.notation.encoding import Calls, Unstorable, decoded, encoded
 from primsplit.rules.table import BLOCK_RULES, FRULES, RULES, Epoch
 from primsplit.trees import TreeSpec
 
-FORMAT = 1
+FORMAT = 2
+OF_KIND = (np.zeros(()), np.float64(0.0), 0.0)
+"""What stands for an array, a number of NumPy's and one of Python's among the arguments of a primitive."""
 Recorded = tuple[Block, TreeSpec]
 
 
@@ -155,7 +157,7 @@ class _Rules(Calls):
         return {
             "where": self.references.tell(flat.primitive),
             "static": flat.static,
-            "traced": flat.traced,
+            "kinds": flat.kinds,
             "arguments": told_structure(flat.spec, self.references),
             "results": told_structure(flat.result_spec, self.references),
         }
@@ -172,6 +174,6 @@ class _Rules(Calls):
         primitive = self.references.find(told["where"])
         if not isinstance(primitive, Primitive):
             raise LookupError(f"{primitive} is no primitive")
-        leaves = [0.0 if t else s for t, s in zip(told["traced"], told["static"], strict=True)]
+        leaves = [s if k is None else OF_KIND[k] for k, s in zip(told["kinds"], told["static"], strict=True)]
         arguments = read_structure(told["arguments"], self.references)
         return primitive.attributes(body, leaves, arguments, read_structure(told["results"], self.references))

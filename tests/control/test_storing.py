@@ -251,6 +251,27 @@ def test_a_new_rule_of_an_operator_makes_new_recordings(tmp_path: pathlib.Path) 
     assert uses() == (0, first[1])
 
 
+@ps.primitive
+def squared_number(x):
+    copy = x
+    copy += 1.0
+    return x * x
+
+
+@ps.rrule(squared_number)
+def _squared_number(x):
+    copy = x
+    copy += 1.0
+    return x * x, lambda dy: (2.0 * x * dy,)
+
+
+@pytest.mark.parametrize("get", [lambda x: x[0], lambda x: x[0, ...]], ids=["number", "array"])
+def test_a_stored_rule_meets_numbers_and_arrays_as_its_primitive_did(get, tmp_path: pathlib.Path) -> None:
+    x = np.array([3.0, 1.0])
+    told = [ps.grad(ps.cached(lambda x: squared_number(get(x)), store=tmp_path))(x)[0] for _ in range(2)]
+    assert told == [ps.grad(lambda x: squared_number(get(x)))(x)[0]] * 2
+
+
 def test_what_no_other_process_can_know_is_recorded_there_and_told(tmp_path: pathlib.Path) -> None:
     generator = np.random.default_rng(0)
     local = ps.primitive(lambda x: x * 2.0, name="local")
