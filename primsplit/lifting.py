@@ -10,7 +10,7 @@ from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array
 from primsplit.dims import Size
 from primsplit.errors import DtypeError, TraceError
-from primsplit.ir import Const, Value, Var, is_held
+from primsplit.ir import Const, Value, Var, data_of, is_held
 
 
 class Held:
@@ -78,7 +78,7 @@ def param(array: npt.ArrayLike, name: str) -> Any:
     held = plain(np.asarray(array))
     if held.dtype.kind == "c":
         return FUNCTIONS["whole"](param(held.real, f"{name}.real"), param(held.imag, f"{name}.imag"))
-    found = Const(held, hint=name, place=tracing.user_place())
+    found = Const(data_of(held, name), hint=name, place=tracing.user_place())
     found.is_param = True
     return Array(found)
 
@@ -101,7 +101,7 @@ def _constant(array: npt.NDArray[Any]) -> Const:
         cure = "Where a complex array cannot stand, z.real and z.imag can." if array.dtype.kind == "c" else ""
         told = f"arrays of dtype {array.dtype} cannot be part of a program"
         raise TraceError(told, place=tracing.user_place(), cure=cure)
-    return Const(array, place=tracing.user_place())
+    return Const(data_of(array), place=tracing.user_place())
 
 
 def _scalar_size(size: Size) -> Value:

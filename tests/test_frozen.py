@@ -122,3 +122,54 @@ def test_the_same_report_is_shown_once_however_often_a_function_is_recorded(monk
 def test_an_option_that_there_is_not_is_refused(options) -> None:
     with pytest.raises(SpecError, match="is none of '"):
         ps.trace(frozen, ps.spec("float64", [3]), **options)
+
+
+def _weights(program: ps.Program) -> list[list[int]]:
+    return [list(t.dims) for t in program.to_onnx().graph.initializer if len(t.dims) == 2]
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_an_array_that_a_loop_reads_is_in_the_file_once(named: bool) -> None:
+    table = np.linspace(-1.0, 1.0, 100).reshape(10, 10)
+
+    def f(x):
+        for _ in range(5):
+            x = np.tanh((ps.param(table, "table") if named else table) @ x + table[1])
+        return np.sum(x)
+
+    made = ps.split(f, ps.spec("float64", [10])).joint()
+    assert _weights(made) == [[10, 10]]
+    ps.testing.check_grads(f, np.ones(10))
+
+
+def test_an_array_that_changes_between_two_reads_is_two() -> None:
+    table = np.linspace(-1.0, 1.0, 100).reshape(10, 10)
+    before, after = table.copy(), -table.T
+
+    def f(x):
+        first = table @ x
+        table[:] = after
+        second = table @ x
+        table[:] = before
+        return first, second
+
+    program = ps.trace(f, ps.spec("float64", [10]))
+    x = np.linspace(0.0, 1.0, 10)
+    for found, wanted in zip(program(x), (before @ x, after @ x), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-13)
+    assert _weights(program) == [[10, 10]] * 2
+
+
+def test_zeros_of_either_sign_in_one_place_are_two_arrays() -> None:
+    zeros = np.zeros(100)
+
+    def f(x):
+        first = 1.0 / (zeros + x * zeros)
+        np.negative(zeros, out=zeros)
+        second = 1.0 / (zeros + x * zeros)
+        np.negative(zeros, out=zeros)
+        return first, second
+
+    first, second = ps.trace(f, 1.0)(1.0)
+    assert np.all(first == np.inf)
+    assert np.all(second == -np.inf)

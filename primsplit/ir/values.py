@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +33,7 @@ class Data(Protocol):
     def numpy(self) -> AnyArray: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Loaded:
     """Data that is already in memory."""
 
@@ -115,6 +116,29 @@ def _frozen(array: AnyArray | np.generic) -> AnyArray:
             return result
         owner = owner.base
     return result
+
+
+_met: WeakValueDictionary[Any, Loaded] = WeakValueDictionary()
+
+
+def data_of(array: AnyArray, name: str = "") -> AnyArray | Data:
+    """What a Const of a long array holds: the same data wherever the same memory holds the same bits under this name.
+
+    What a loop reads in each of its steps is then copied, and written to a file, once.
+    """
+    if array.size <= SMALL or array.dtype.itemsize not in {1, 2, 4, 8} or array.dtype.kind == "O":
+        return array
+    key = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype, name)
+    known = _met.get(key)
+    if known is not None and (known.array is array or _same_bits(known.array, array)):
+        return known
+    made = _met[key] = Loaded(_frozen(array))
+    return made
+
+
+def _same_bits(a: AnyArray, b: AnyArray) -> bool:
+    bits = f"u{a.dtype.itemsize}"
+    return bool((a.view(bits) == b.view(bits)).all())
 
 
 Value = Var | Const
