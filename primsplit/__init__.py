@@ -115,3 +115,8 @@ def __getattr__(name: str) -> Any:
     if name == "loops":
         return importlib.import_module("primsplit.nests.nest").loops
     raise AttributeError(f"module 'primsplit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, and no modules of the package: what an editor or a notebook offers."""
+    return sorted([*__all__, "__version__", "testing"])

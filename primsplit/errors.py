@@ -8,6 +8,9 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+LONGEST_QUOTE = 160
+"""The most characters of a line of the user's that an error shows."""
+
 
 class Place(NamedTuple):
     """A line of the user's program; `column` tells expressions on one line apart.
@@ -32,6 +35,12 @@ class Place(NamedTuple):
         if self.filename.endswith(".onnx"):
             return ""
         return linecache.getline(self.filename, self.line).strip()
+
+    @property
+    def quoted(self) -> str:
+        """The text of the line, its beginning where it is long: written by a program, say."""
+        source = self.source
+        return source if len(source) <= LONGEST_QUOTE else source[: LONGEST_QUOTE - 3].rstrip() + "..."
 
     def __str__(self) -> str:
         """`file.py:12 in f`, the file without its folders."""
@@ -86,7 +95,7 @@ class PrimsplitError(Exception):
     def __str__(self) -> str:
         lines = [self.what]
         if self.place is not None:
-            source = self.place.source
+            source = self.place.quoted
             lines.append(f"  at {self.place}" + (f":  {source}" if source else ""))
         lines.extend(f"  {line}" for line in self.because)
         if self.cure:

@@ -181,6 +181,13 @@ def _says_type(annotation: str) -> bool:
     return bool(bracket) and {name} <= {*SHORT, *SHORT.values(), "bfloat16", *FLOAT8, *CARRIERS}
 
 
+def annotation_told(parameter: inspect.Parameter) -> tuple[str, ...]:
+    """A line about an annotation that says no type."""
+    if parameter.annotation is parameter.empty:
+        return ()
+    return (f"its annotation {inspect.formatannotation(parameter.annotation)} says no dtype and shape",)
+
+
 def specs_from_annotations(function: Callable[..., Any]) -> tuple[Any, ...]:
     """The specs that the annotations of a function's parameters give; defaults stand for unannotated parameters.
 
@@ -197,6 +204,7 @@ def specs_from_annotations(function: Callable[..., Any]) -> tuple[Any, ...]:
             raise SpecError(
                 f"{name_of(function)} has no spec for its parameter {parameter.name}",
                 place=tracing.defined_at(function),
+                because=annotation_told(parameter),
                 cure=f'Annotate it ("f32[N,3]", or jaxtyping\'s), or say --spec {parameter.name}:f32[N,3].',
             )
     return tuple(found)

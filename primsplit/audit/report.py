@@ -1,14 +1,14 @@
 """The report on a split: what goes in and out, the listing, the work of each line, captures, frozen values."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from primsplit.audit.frozen import frozen_values, value_text
 from primsplit.dims import Dim
 from primsplit.errors import Place
 from primsplit.export import SplitProgram
-from primsplit.ir import Block, Op
+from primsplit.ir import Block, Op, is_call
 from primsplit.notation.literals import bytes_text
 from primsplit.programs.carried import Carried
 
@@ -26,7 +26,7 @@ def report(made: SplitProgram, function: Callable[..., Any]) -> dict[str, Any]:
         "function": made.program.block.name,
         "inputs": [_input(made, n, str(t)) for n, t in zip(joint.inputs, joint.types, strict=True)],
         "outputs": [{"name": n, "type": str(r.type)} for n, r in zip(joint.outputs, joint.block.results, strict=True)],
-        "operators": {"primal": len(made.primal.ops), "pullback": len(made.pullback.ops)},
+        "operators": {"primal": len([*operators(made.primal)]), "pullback": len([*operators(made.pullback)])},
         "listing": made.listing(),
         "lines": _lines(made.primal, made.pullback),
         "states": [_state(carried) for carried in joint.states],
@@ -54,14 +54,22 @@ def _state(carried: Carried) -> dict[str, Any]:
 
 def _lines(primal: Block, pullback: Block) -> list[dict[str, Any]]:
     """One row for each of the user's lines, in the order in which they are first run."""
-    forward = Counter(_place(op) for op in primal.ops)
-    backward = Counter(_place(op) for op in pullback.ops)
+    forward = Counter(map(_place, operators(primal)))
+    backward = Counter(map(_place, operators(pullback)))
     rows = []
     for place in dict.fromkeys((*forward, *backward)):
         where = "sums of cotangents" if place is None else str(place)
         source = "" if place is None else place.source
         rows.append({"place": where, "source": source, "primal": forward[place], "pullback": backward[place]})
     return rows
+
+
+def operators(block: Block) -> Iterator[Op]:
+    """The ops of a block, with those of its branches and loops; a call is one, whatever is in it."""
+    for op in block.ops:
+        yield op
+        for inner in () if is_call(op) else op.blocks():
+            yield from operators(inner)
 
 
 def _place(op: Op) -> Place | None:

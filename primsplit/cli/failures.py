@@ -45,6 +45,11 @@ class Group(TyperGroup):
             if tell is not None and "--json" in (sys.argv[1:] if given is None else given):
                 _print_error("UsageError", tell())
             raise
+        except OSError as error:  # of --help and --version, which are no commands
+            if error.errno not in _NO_ROOM or error.filename is not None:
+                raise
+            show_error(_not_written(error))
+            sys.exit(1)
 
 
 def _print_error(kind: str, text: str) -> None:
@@ -98,11 +103,15 @@ def describe(error: BaseException, above: frozenset[str] = frozenset()) -> str:
     place = _user_line(error.__traceback__, above)
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if place is None and isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
-        return f"cannot write the answer: {error.strerror}"
+        return _not_written(error)
     if place is None:
         return _first_lines(f"{what}\n  inside primsplit; {TRACEBACK}=1 shows where")
-    told = f"  at {place}" + (f":  {place.source}" if place.source else "")
+    told = f"  at {place}" + (f":  {place.quoted}" if place.quoted else "")
     return _first_lines(what, MOST_LINES - 1) + f"\n{told}"
+
+
+def _not_written(error: OSError) -> str:
+    return f"cannot write the answer: {error.strerror}"
 
 
 def _first_lines(text: str, most: int = MOST_LINES) -> str:

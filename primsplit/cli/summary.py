@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from primsplit.audit.frozen import Frozen
+from primsplit.audit.report import operators
 from primsplit.cli.output import console, print_json, size_text, table
 from primsplit.export import SplitProgram
 from primsplit.programs.modes import Derived
@@ -62,10 +63,10 @@ def _without_rank(joint: Program) -> list[str]:
 def _operators(made: Derived) -> dict[str, int]:
     """The number of operators in each part."""
     if isinstance(made, SplitProgram):
-        return {"forward": len(made.primal.ops), "backward": len(made.pullback.ops)}
+        return {"forward": len([*operators(made.primal)]), "backward": len([*operators(made.pullback)])}
     if isinstance(made, PushedProgram):
-        return {"forward": len(made.primal.ops), "tangent": len(made.tangent.ops)}
-    return {"in all": len(made.block.ops)}
+        return {"forward": len([*operators(made.primal)]), "tangent": len([*operators(made.tangent)])}
+    return {"in all": len([*operators(made.block)])}
 
 
 def _show(answer: dict[str, Any]) -> None:

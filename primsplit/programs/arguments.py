@@ -21,7 +21,7 @@ from primsplit.errors import SpecError
 from primsplit.export import called
 from primsplit.ir import Type
 from primsplit.programs.labels import input_names
-from primsplit.specs import annotated_type, leaf_type, parse_spec, read_dtype
+from primsplit.specs import annotated_type, annotation_told, leaf_type, parse_spec, read_dtype
 from primsplit.tracing import defined_at
 from primsplit.userfile import UserFile
 
@@ -107,7 +107,11 @@ def _trees(
             raise SpecError(
                 f"{file.name} has no spec for its parameter {name}",
                 place=defined_at(file.function),
-                because=(*(f"there is one for {n}, which is no parameter" for n in unknown[:1]), *other),
+                because=(
+                    *annotation_told(parameter),
+                    *(f"there is one for {n}, which is no parameter" for n in unknown[:1]),
+                    *other,
+                ),
                 cure=f"Say --spec {name}:f32[N,3], or annotate it{'.' if other else ', or write example_inputs().'}",
             )
     return found

@@ -49,6 +49,24 @@ def test_the_json_has_the_numbers(primsplit: Callable[..., Any], model: Callable
     assert {c["kind"] for c in found["captures"]} <= {"input", "output", "intermediate", "shape"}
 
 
+def test_lines_of_branches_and_loops_are_counted(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
+    path = model("""
+    import numpy as np
+    import primsplit as ps
+
+    def loss(x):
+        if x[0] > 0:
+            x = np.exp(x)
+        return ps.fori_loop(0, 3, lambda i, c:
+            np.sin(c), x)
+    """)
+    found = primsplit("audit", path, "--spec", "x:f64[3]", "--json").json
+    told = {line["source"]: (line["primal"], line["pullback"]) for line in found["lines"]}
+    assert told["x = np.exp(x)"] == (1, 1)
+    assert told["np.sin(c), x)"][0] == 1
+    assert sum(line["primal"] for line in found["lines"]) == found["operators"]["primal"]
+
+
 def test_a_plain_product_stores_nothing(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
     path = model("def product(a, b): return a @ b\n")
     found = primsplit("audit", path, "--spec", "a:f64[N,3]", "--spec", "b:f64[3,4]", "--json").json

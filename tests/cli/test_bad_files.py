@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -118,6 +120,15 @@ def test_an_answer_that_finds_no_room_is_told_as_such() -> None:
     assert describe(OSError(errno.ENOSPC, "No space left on device")) == (
         "cannot write the answer: No space left on device"
     )
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["rules", "Abs"]], ids=" ".join)
+def test_a_help_that_finds_no_room_is_told_as_such(arguments: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "primsplit", *arguments]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "cannot write the answer: No space left on device\n")
 
 
 def test_inputs_that_are_no_arrays_are_told(

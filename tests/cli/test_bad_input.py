@@ -90,6 +90,12 @@ ROWS = [
         "def loss(x, y):",
     ),
     Row(
+        "an annotation that is no type",
+        'def loss(x: "float65[3]"): return x',
+        ("no spec for its parameter x", "its annotation 'float65[3]' says no dtype and shape"),
+        arguments=(),
+    ),
+    Row(
         "an input without a spec, and a spec whose name is mistyped",
         "def loss(x, weights): return x * weights",
         ("no spec for its parameter weights", "there is one for weight, which is no parameter"),
@@ -394,6 +400,16 @@ def test_bad_input_is_one_short_error_at_the_users_line(
     else:
         assert " at " not in done.error or "at model.py" in done.error
     assert not list(tmp_path.glob("*.onnx"))
+
+
+def test_of_a_line_of_thousands_of_characters_the_beginning_is_told(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = model(f"def loss(x): return x.sum(axis=5){' + x.sum()' * 1000}\n")
+    done = primsplit("export", path, "--onnx", tmp_path / "out.onnx", *X)
+    assert done.status == 1
+    assert "at model.py:1 in loss:  def loss(x): return x.sum(axis=5)" in done.error
+    assert len(done.error) < 400
 
 
 GOOD = "def loss(x): return (x * x).sum()\n"

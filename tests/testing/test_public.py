@@ -14,6 +14,11 @@ def test_testing_is_an_attribute_of_the_package() -> None:
     assert set(testing.__all__) <= set(dir(testing))
 
 
+def test_an_editor_is_offered_the_public_names_and_no_modules() -> None:
+    assert {*dir(ps)} == {*ps.__all__, "testing", "__version__"}
+    assert all(hasattr(ps, name) for name in dir(ps))
+
+
 def test_an_attribute_that_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="nonsense"):
         ps.nonsense  # noqa: B018
