@@ -7,10 +7,15 @@ from primsplit.errors import SpecError
 
 def keep_apart(option: str, written: str | None, *read: str | None) -> None:
     """Raise SpecError where the file that an option names is one that the command reads."""
-    if written is None or not os.path.exists(written):
-        return
     for path in read:
-        if path is not None and os.path.exists(path) and os.path.samefile(written, path):
+        if written is not None and path is not None and _is_one(written, path):
             raise SpecError(
                 f"{option} {written} would be written over {path}, which is read", cure="Name another file."
             )
+
+
+def _is_one(a: str, b: str) -> bool:
+    """True for one file under two names, also where it is not there yet."""
+    if os.path.exists(a) and os.path.exists(b):
+        return os.path.samefile(a, b)
+    return os.path.realpath(a) == os.path.realpath(b)

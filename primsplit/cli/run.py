@@ -1,5 +1,6 @@
 """`primsplit run`: an ONNX file, or what a Python file exports, on arrays from a file."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -26,6 +27,9 @@ from primsplit.programs.pushed import PushedProgram
 from primsplit.programs.wholes import joined
 from primsplit.specs import check_array, check_names
 from primsplit.userfile import read_target
+
+Ran = tuple[Arrays, Callable[[], None]]
+"""The outputs of a run, and what writes its states for the next one."""
 
 
 @command
@@ -61,16 +65,19 @@ def run(
 
     What a program keeps from run to run starts at its first values, or with --state where the last run left it.
     """
-    keep_apart("--out", out, read_target(target)[0], inputs)
+    keep_apart("--out", out, read_target(target)[0], inputs, state)
     keep_apart("--state", state, read_target(target)[0], inputs)
+    if out is not None and os.path.splitext(out)[1] not in {"", ".npz", ".npy"}:
+        raise SpecError(f"--out {out} must be an .npz, or an .npy for one output")
     if target.endswith(".onnx"):
         if spec or wrt or dtype:
             raise SpecError("--spec, --wrt and --dtype are for Python files: an ONNX file has its inputs already")
-        outputs = _run_file(target, inputs, state, quiet=json)
+        outputs, hand_on = _run_file(target, inputs, state, quiet=json)
     else:
-        outputs = _run_model(Exported(target, spec, wrt, dtype, quiet=json, mode=None), inputs, state)
+        outputs, hand_on = _run_model(Exported(target, spec, wrt, dtype, quiet=json, mode=None), inputs, state)
     if out is not None:
         _save(out, outputs)
+    hand_on()  # a run whose outputs cannot be written is no step: it can be run again
     if json:
         print_json({"outputs": [_told(n, a) for n, a in outputs.items()], "file": out})
     else:
@@ -78,13 +85,13 @@ def run(
         console().print(table(("name", "type", "value"), rows))
 
 
-def _run_file(path: str, inputs: str | None, state: str | None, *, quiet: bool) -> Arrays:
+def _run_file(path: str, inputs: str | None, state: str | None, *, quiet: bool) -> Ran:
     with progress(f"loading {path}", quiet=quiet):
         file = open_file(path)
     return _run_with(file.inputs, file.states, file, {}, inputs, state)
 
 
-def _run_model(made: Exported, inputs: str | None, state: str | None) -> Arrays:
+def _run_model(made: Exported, inputs: str | None, state: str | None) -> Ran:
     program = made.derived if isinstance(made.derived, Program) else made.derived.joint()
     types = dict(zip(program.inputs, program.types, strict=True))
 
@@ -102,8 +109,8 @@ def _run_with(
     examples: Arrays,
     inputs: str | None,
     state: str | None,
-) -> Arrays:
-    """The outputs for examples, states, and the arrays of a file, which go before them; states are kept for later."""
+) -> Ran:
+    """The outputs for examples, states, and the arrays of a file, which go before them; and what keeps the states."""
     held = {pair.input for pair in states}
     given = {} if inputs is None else read_arrays(inputs, [n for n in types if n not in held])
     told = {n: as_declared(a, types[n].dtype) if n in types else a for n, a in given.items()}
@@ -116,9 +123,7 @@ def _run_with(
     for name, wanted in types.items():
         check_array(arrays[name], name, wanted, sizes)
     outputs = call({name: arrays[name] for name in types})
-    if state is not None:
-        write_states(states, state, arrays, outputs)
-    return outputs
+    return outputs, lambda: None if state is None else write_states(states, state, arrays, outputs)
 
 
 def _examples(made: Exported) -> Arrays:

@@ -118,6 +118,23 @@ def test_a_file_of_states_that_does_not_fit_is_refused_by_name_and_left_alone(
         assert found.files == list(arrays)
 
 
+def test_a_run_whose_outputs_cannot_be_written_is_no_step(path: Path, primsplit: Run) -> None:
+    kept = path.with_name("state.npz")
+    assert primsplit("run", path, "--state", kept).status == 0
+    before = kept.read_bytes()
+    for out in ("missing/out.npz", "out.npy", "out.txt", "state.npz"):
+        done = primsplit("run", path, "--state", kept, "--out", path.with_name(out) if "/" not in out else path / out)
+        assert done.status == 1, out
+        assert kept.read_bytes() == before
+
+
+def test_outputs_and_states_go_to_two_files_also_where_there_is_neither_yet(path: Path, primsplit: Run) -> None:
+    kept = path.with_name("both.npz")
+    done = primsplit("run", path, "--state", kept, "--out", kept)
+    assert (done.status, "would be written over" in done.error) == (1, True)
+    assert not kept.exists()
+
+
 def test_what_is_no_npz_and_a_program_without_states_are_refused(
     path: Path, primsplit: Run, model: Callable[..., Path]
 ) -> None:
