@@ -52,7 +52,7 @@ def grad(
     """
     if model.endswith(".py"):
         raise SpecError(f"{model} is no ONNX model", cure=f"For Python files there is primsplit export {model}.")
-    keep_apart("--onnx", onnx, model)
+    keep_apart("--onnx", onnx, model, form=form.value)
     started = time.perf_counter()
     with progress(f"differentiating {model}", quiet=json):
         kind = read_mode("gradient" if mode is None else mode.value)

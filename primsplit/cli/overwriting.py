@@ -5,13 +5,18 @@ import os
 from primsplit.errors import SpecError
 
 
-def keep_apart(option: str, written: str | None, *read: str | None) -> None:
-    """Raise SpecError where the file that an option names is one that the command reads."""
+def keep_apart(option: str, written: str | None, *read: str | None, form: str = "joint") -> None:
+    """Raise SpecError where the file that an option names, or one of the pair, is one that the command reads."""
     for path in read:
-        if written is not None and path is not None and _is_one(written, path):
+        if written is not None and path is not None and any(_is_one(w, path) for w in _files(written, form)):
             raise SpecError(
                 f"{option} {written} would be written over {path}, which is read", cure="Name another file."
             )
+
+
+def _files(path: str, form: str) -> list[str]:
+    stem = os.path.splitext(path)[0]
+    return [path] if form != "split" else [f"{stem}.{part}.onnx" for part in ("forward", "backward", "linear")]
 
 
 def _is_one(a: str, b: str) -> bool:

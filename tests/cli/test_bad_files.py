@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -169,6 +170,7 @@ def test_a_python_file_is_no_model_for_grad(primsplit: Callable[..., Any], model
         ("loss.onnx", ["run", "loss.onnx", "--inputs", "in.npz", "--out", "loss.onnx"]),
         ("model.py", ["run", "model.py:loss", *X, "--inputs", "in.npz", "--out", "model.py"]),
         ("in.npz", ["run", "loss.onnx", "--inputs", "in.npz", "--out", "in.npz"]),
+        ("a.forward.onnx", ["grad", "a.forward.onnx", "--form", "split", "--onnx", "a.onnx"]),
         ("loss.onnx", ["run", "loss.onnx", "--inputs", "in.npz", "--state", "loss.onnx"]),
     ],
 )
@@ -182,6 +184,7 @@ def test_what_is_read_is_not_written_over(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert primsplit("export", model(GOOD), *X, "--onnx", "loss.onnx", "--mode", "value").status == 0
+    shutil.copy("loss.onnx", "a.forward.onnx")
     np.savez("in.npz", x=np.ones(3))
     before = (tmp_path / read).read_bytes()
     done = primsplit(*arguments)
