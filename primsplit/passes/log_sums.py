@@ -68,8 +68,10 @@ def _argument(reduction: Op, seen: Ops) -> Value | None:
     """The x of a sum of log1p(x) over all axes, where it is one of many numbers at least 0; else None."""
     source = reduction.inputs[0]
     shape = None if source is None else literal_shape(source.type)
-    if shape is None or math.prod(shape) < MANY or not _is_over_all(reduction, len(shape)):
+    if source is None or shape is None or math.prod(shape) < MANY or not _is_over_all(reduction, len(shape)):
         return None
+    if source.type.dtype not in (np.float32, np.float64):
+        return None  # others have no kernel for all of this
     x = _log1p_of(source, seen)
     return x if x is not None and literal_shape(x.type) == shape and is_nonnegative(x, seen.made_by) else None
 

@@ -110,3 +110,10 @@ def test_a_sum_of_a_length_that_the_run_tells_stays() -> None:
     for count in (0, 1, 5):
         x = rng.standard_normal(count)
         np.testing.assert_allclose(program.session()(x), np.sum(np.log1p(x * x)), rtol=1e-14)
+
+
+def test_dtypes_without_kernels_for_it_stay() -> None:
+    x = (rng.standard_normal(MANY) * 0.1).astype(np.float16)
+    program = ps.trace(spread, x)
+    assert not is_joined(program)
+    np.testing.assert_allclose(program.session()(x), exactly((x * x).astype(np.float64)), rtol=2e-3)
