@@ -42,6 +42,7 @@ from primsplit.passes.loops.tiles import work_in_tiles
 from primsplit.passes.masks import choose_by_masks
 from primsplit.passes.order import results_apart
 from primsplit.passes.products.addends import addends_in_products
+from primsplit.passes.products.biases import biases_in_products
 from primsplit.passes.products.factors import factors_behind_sums
 from primsplit.passes.products.matrices import pulled_as_matrices
 from primsplit.passes.products.narrow_products import swap_narrow_products
@@ -130,6 +131,7 @@ def _with_products(block: Block, gradients: Sequence[int], *, is_function: bool)
     """The block with its products of matrices in the forms that take the least time, and are right."""
     columns = write_vectors_as_columns(count_axes_from_front(block), is_function=is_function)
     products = join_stacks(zero_empty_products(swap_narrow_products(gemm_of_transposed(columns))))
+    products = biases_in_products(products)
     if not gradients:
         return products
     products = factors_behind_sums(products, gradients)

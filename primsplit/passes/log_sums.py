@@ -16,8 +16,8 @@ from primsplit.nested import emit_if, record
 from primsplit.ops import op
 from primsplit.passes.compositions.exponential import log1p
 from primsplit.passes.dead_code import drop_dead_code
-from primsplit.passes.rewriting import Rewriter, integers, literal_shape, recorded_beside
-from primsplit.passes.written.recognize import Ops, is_number
+from primsplit.passes.lookup import LookingUp, Ops, is_number
+from primsplit.passes.rewriting import integers, literal_shape, recorded_beside
 
 MANY = 2**14
 """Numbers from which on the logarithms that are saved take longer than the ops that are added."""
@@ -35,26 +35,14 @@ def join_logarithms(block: Block) -> Block:
     return block if found is block else drop_dead_code(found)
 
 
-class _Joining(Rewriter):
-    """The walk. `seen` are the blocks that are being walked, from outside in."""
+class _Joining(LookingUp):
+    """The walk."""
 
     kinds = REDUCTIONS
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[Ops] = []
-
-    def enter(self, block: Block) -> None:
-        """Look over the block."""
-        self.seen.append(Ops(block))
-
-    def leave(self, block: Block) -> None:
-        """Forget it."""
-        self.seen.pop()
-
     def visit(self, op: Op) -> Op | None:
         """The sum, or none where what stands for it has been written."""
-        x = _argument(op, self.seen[-1]) if op.kind in REDUCTIONS else None
+        x = _argument(op, self.ops) if op.kind in REDUCTIONS else None
         if x is None:
             return super().visit(op)
         with recorded_beside(op) as around:

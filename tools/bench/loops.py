@@ -36,7 +36,7 @@ def lstm(xp: Any, scan: Callable[..., Any], sigmoid: Callable[[Any], Any], w: An
 
     def step(carry: Any, x: Any) -> Any:
         h, c = carry
-        i, f, g, o = xp.split(x @ w.T + h @ r.T + b, 4, axis=1)
+        i, f, g, o = xp.split(x @ w.T + b + h @ r.T, 4, axis=1)
         c = sigmoid(f) * c + sigmoid(i) * xp.tanh(g)
         h = sigmoid(o) * xp.tanh(c)
         return (h, c), h

@@ -24,6 +24,7 @@ from primsplit.nested import DIRECTIONS, ScanForm, Walk, emit_scan, visible
 from primsplit.ops import op as operators
 from primsplit.passes.cse import is_deterministic
 from primsplit.passes.loops.step_sums import Sum, Term, summing_ops, sums_of
+from primsplit.passes.products.addends import PRODUCTS
 from primsplit.passes.products.matrices import ELEMENTWISE
 from primsplit.passes.rewriting import Rewriter, recorded_beside
 
@@ -148,7 +149,7 @@ def _front(body: Block, count: int, batched: Collection[int]) -> list[Op]:
     """The ops that depend on the elements alone, and make no more of them than a few times as much.
 
     What works element by element on much at each step stays in the body, where its operands and results are in the
-    cache, unless it is for something in front.
+    cache, unless it is for something in front, or adds a bias to a product there, which costs nothing.
     """
     given = set(body.params[count:])
     varying = set(body.params)
@@ -162,11 +163,21 @@ def _front(body: Block, count: int, batched: Collection[int]) -> list[Op]:
             found.append(op)
     in_front: list[Op] = []
     needed: set[Var] = set()
+    products = {v for op in found if op.kind in PRODUCTS for v in op.outputs}
     for op in reversed(found):
-        if op.kind not in ELEMENTWISE or not is_much(op.outputs[0]) or not needed.isdisjoint(op.outputs):
+        stays = op.kind in ELEMENTWISE and is_much(op.outputs[0]) and needed.isdisjoint(op.outputs)
+        if not stays or _adds_bias(op, products, varying):
             needed.update(reads(op))
             in_front.append(op)
     return in_front[::-1]
+
+
+def _adds_bias(op: Op, products: Collection[Value], varying: Collection[Value]) -> bool:
+    """True for the sum of a product and a vector that is the same in each step."""
+    return op.kind == "Add" and any(
+        a in products and b is not None and b not in varying and b.type.rank == 1
+        for a, b in (op.inputs, op.inputs[::-1])
+    )
 
 
 GROWTH = 8

@@ -42,7 +42,7 @@ class _Adding(OfReadOnce):
         if self.made.get(first, (-1,))[0] > self.made.get(second, (-1,))[0]:
             first, second = second, first
         product = self.maker(second, *PRODUCTS)
-        if product is None or first is None or second is None or not _is_product_of_two(product):
+        if product is None or first is None or second is None or not is_product_of_two(product):
             return None
         if not same_types(first.type, op.outputs[0].type) or not same_types(second.type, op.outputs[0].type):
             return None
@@ -53,7 +53,7 @@ class _Adding(OfReadOnce):
         return product.beside("Gemm", (left, right, first), op.outputs, transposes)
 
 
-def _is_product_of_two(product: Op) -> bool:
+def is_product_of_two(product: Op) -> bool:
     """True for two matrices that share an axis of a known size, and a Gemm that neither scales nor adds."""
     left, right, *added = product.inputs
     if added and added[0] is not None:

@@ -6,8 +6,8 @@ stay as they are written.
 
 from primsplit.ir import Block, Op, Value
 from primsplit.passes.dead_code import drop_dead_code
-from primsplit.passes.rewriting import Rewriter, recorded_beside
-from primsplit.passes.written.recognize import Ops, is_number
+from primsplit.passes.lookup import LookingUp, Ops, is_number
+from primsplit.passes.rewriting import recorded_beside
 from primsplit.rules.written_logistic import logistic_of
 
 
@@ -17,24 +17,12 @@ def recognize_logistics(block: Block) -> Block:
     return block if found is block else drop_dead_code(found)
 
 
-class _Recognizing(Rewriter):
-    """The walk. `seen` are the blocks that are being walked, from outside in."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[Ops] = []
-
-    def enter(self, block: Block) -> None:
-        """Look over the block."""
-        self.seen.append(Ops(block))
-
-    def leave(self, block: Block) -> None:
-        """Forget it."""
-        self.seen.pop()
+class _Recognizing(LookingUp):
+    """The walk."""
 
     def visit(self, op: Op) -> Op | None:
         """A call in the place of a quotient or reciprocal that is a logistic function."""
-        z = _argument(op, self.seen[-1])
+        z = _argument(op, self.ops)
         if z is None:
             return super().visit(op)
         with recorded_beside(op) as around:

@@ -11,8 +11,9 @@ from itertools import chain, permutations
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Value, Var, readers
+from primsplit.ir import Block, Const, Op, Value, Var
 from primsplit.passes.dead_code import drop_dead_code
+from primsplit.passes.lookup import Ops, is_number
 
 HALF_ROOT = math.sqrt(0.5)
 
@@ -27,24 +28,6 @@ def recognize(block: Block) -> Block:
     if all(a is b for a, b in zip(ops, block.ops, strict=True)):
         return block
     return drop_dead_code(Block(block.name, block.params, tuple(ops), block.results))
-
-
-class Ops:
-    """What makes a value, and what reads it."""
-
-    def __init__(self, block: Block) -> None:
-        self.made_by: dict[Var, Op] = {v: op for op in block.ops for v in op.outputs}
-        self.readers = readers(block.ops, block.results)
-
-    def op(self, value: Value | None, kind: str, reads: int = 1) -> Op | None:
-        """The op of this kind that makes the value, where so many reads are all there are."""
-        op = self.maker(value, kind)
-        return op if isinstance(value, Var) and len(self.readers[value]) == reads else None
-
-    def maker(self, value: Value | None, kind: str) -> Op | None:
-        """The op of this kind that makes the value, whatever else reads it."""
-        op = self.made_by.get(value) if isinstance(value, Var) else None
-        return op if op is not None and op.kind == kind else None
 
 
 def _softmax(op: Op, seen: Ops) -> Op | None:
@@ -137,11 +120,3 @@ def _is_scaled(value: Value | None, x: Var, seen: Ops) -> bool:
     if product is not None:
         return any(a is x and is_number(b, HALF_ROOT) for a, b in (product.inputs, product.inputs[::-1]))
     return quotient is not None and quotient.inputs[0] is x and is_number(quotient.inputs[1], 1.0 / HALF_ROOT)
-
-
-def is_number(value: Value | None, number: float) -> bool:
-    """True for a scalar constant that is the number as far as its precision goes."""
-    if not isinstance(value, Const) or value.numpy().shape != () or not value.type.is_float:
-        return False
-    found = float(value.numpy())
-    return math.isnan(found) if math.isnan(number) else abs(found - number) <= 1e-7 * number
