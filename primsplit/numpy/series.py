@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import dims, tracing
-from primsplit.array import FUNCTIONS, Array, implements, unsupported
+from primsplit.array import FUNCTIONS, Array, implements
 from primsplit.broadcasting import count_up, expand_to, of_shape
 from primsplit.errors import ShapeError
 from primsplit.numpy.axes import array_like, reaching
@@ -121,8 +121,7 @@ def valued(family: Family, x: Any, c: Any, tensor: bool = True) -> Any:
         given = given.reshape((*given.shape, *(1,) * points.ndim))
     dtype = np.result_type(given.dtype, x if isinstance(x, int | float) else points.dtype)
     given, points = (cast_to(v, dtype) for v in (given, points))
-    places = cast_to(count_up(given.shape[0]), dtype)
-    factors = [expand_to(cast_to(array_like(f), dtype), places.shape) for f in family.factors(places)]
+    factors = _recurrence(family, given.shape[0], dtype)
     nothing: Any = np.zeros_like(given[0] * points)
 
     def step(one: Array, two: Array, coefficient: Array, u: Any, v: Any, w: Any) -> tuple[list[Array], list[Array]]:
@@ -182,16 +181,42 @@ def _vector(c: Any) -> Any:
 
 
 def multiplied(name: str, c1: Any, c2: Any) -> Any:
-    """The product of two series of powers, or of Chebyshev's polynomials. Raises UnsupportedFunction for others."""
+    """The product of two series: of powers, and of Chebyshev's polynomials, a convolution."""
     first, second = _vector(c1), _vector(c2)
     if name == "poly":
         return FUNCTIONS[np.convolve](first, second)
     if name != "cheb":
-        raise unsupported(f"{name}mul of a symbolic number of coefficients")
+        return _at_series(FAMILIES[name], first, second)
     # Of cos(k t) = (z**k + z**-k) / 2, with powers of z of both signs: as NumPy does it.
     both = [np.concatenate([0.5 * c[:0:-1], c[:1], 0.5 * c[1:]]) for c in (first, second)]
     found: Any = FUNCTIONS[np.convolve](*both)[first.shape[0] + second.shape[0] - 2 :]
     return np.concatenate([found[:1], 2.0 * found[1:]])
+
+
+def _at_series(family: Family, c: Any, d: Any) -> Any:
+    """The series `c` at the product with x, which is done to `d`: Clenshaw's sums, as in `valued`."""
+    dtype = np.result_type(c.dtype, d.dtype)
+    count, rest = c.shape[0], d.shape[0] - 1
+    start: Any = np.pad(cast_to(d, dtype), _after(count - 1))
+    u, v, w = _recurrence(family, count + rest, dtype)
+    here = [f[:count] for f in (u, v, w)]
+
+    def times_x(series: Any) -> Any:
+        shares = series / u
+        return _raised(shares)[:-1] - v * shares + w * _shifted(shares)
+
+    def step(one: Array, two: Array, coefficient: Array, a: Any, b: Any, e: Any) -> tuple[list[Array], list[Array]]:
+        found = coefficient * start + a * times_x(one) + b * one - e * two
+        return [op.Identity(array_like(found), types=[one.type]), one], []
+
+    nothing = np.zeros_like(start)
+    return scan(step, [nothing, nothing], [cast_to(c, dtype), *here], backward=True)[0]
+
+
+def _recurrence(family: Family, count: Any, dtype: Any) -> list[Any]:
+    """The factors of the recurrence at so many degrees."""
+    places = cast_to(count_up(count), dtype)
+    return [expand_to(cast_to(array_like(f), dtype), places.shape) for f in family.factors(places)]
 
 
 def derived(family: Family, c: Any, m: Any = 1, scl: Any = 1, axis: int = 0) -> Any:
