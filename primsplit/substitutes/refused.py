@@ -18,7 +18,7 @@ CURES = {
 }
 REFUSED: dict[str, dict[str, tuple[str, ...]]] = {
     "scipy.integrate": {
-        "integral": ("quad_vec", "cubature", "tanhsinh"),
+        "integral": ("cubature", "tanhsinh"),
         "equation": ("solve_bvp",),
     },
     "scipy.optimize": {

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.integrate import dblquad, fixed_quad, nquad, odeint, quad, solve_ivp, tplquad
+from scipy.integrate import dblquad, fixed_quad, nquad, odeint, quad, quad_vec, solve_ivp, tplquad
 
 import primsplit as ps
 from primsplit.errors import UnsupportedFunction
@@ -34,6 +34,10 @@ INTEGRALS: dict[str, Callable[[Any], Any]] = {
     "of the whole line backwards": lambda p: quad(lambda x: np.exp(-p[0] * x * x) * p[1], np.inf, -np.inf)[0],
     "by a rule": lambda p: fixed_quad(lambda x, a: np.sin(a * x) * p[1], p[1], 2.0, (p[0],), n=7)[0],
     "of rows by a rule": lambda p: fixed_quad(lambda x: np.cos(np.outer(p, x)), 0, 1)[0],
+    "of a vector": lambda p: quad_vec(lambda x: np.sin(p * x) / (1 + x), p[1], 1)[0],
+    "of a matrix": lambda p: quad_vec(lambda x, a: np.outer(np.exp(-a * x * x), a), -np.inf, p[0], args=(p,))[0],
+    "of a vector on the whole line": lambda p: quad_vec(lambda x: np.exp(-p * x * x), -np.inf, np.inf, norm="max")[0],
+    "of a vector without an integral": lambda p: quad_vec(lambda x: p * np.sin(x), -1, 1)[0] + p,
     "of a root": lambda p: quad(lambda x: np.sqrt(x) * p[0] / (1 + p[1] * x), 0, 3)[0],
     "of a peak": lambda p: quad(lambda x: 1 / (1e-4 + (x - p[0] * 0.3) ** 2) * p[1] / 300, 0, 1)[0],
     "of a branch": lambda p: quad(lambda x: p[0] * x if x < 0.5 else p[1], 0, 1)[0],

@@ -16,6 +16,7 @@ from primsplit.array import Array, unsupported
 from primsplit.batching.transform import batch_block
 from primsplit.calls.primitive import stop_gradient
 from primsplit.calls.recorded import StandIn
+from primsplit.dims import product
 from primsplit.infer import fresh
 from primsplit.ir import Type
 from primsplit.lifting import array_like
@@ -23,9 +24,9 @@ from primsplit.numpy.dense.loop import until
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.scipy.operands import with_args
-from primsplit.scipy.optimize.implicit import recorded
+from primsplit.scipy.optimize.implicit import Recorded, recorded
 
-__all__ = ["dblquad", "fixed_quad", "nquad", "quad", "tplquad"]
+__all__ = ["dblquad", "fixed_quad", "nquad", "quad", "quad_vec", "tplquad"]
 
 Function = Callable[[Any], Any]
 NUMBER = StandIn(Type(np.float64, ()), weak=True, scalar=True)
@@ -73,10 +74,48 @@ def quad(
     integrand = _at_points(with_args(func, args))
     f, low, high = _finite(integrand, a, b)
     starts, widths, error = map(stop_gradient, _intervals(f, low, high, epsabs / 100, epsrel / 100, limit))
-    places = starts[:, None] + widths[:, None] * NODES
-    found = _values(f, low, high, places)
-    value = np.sum(widths * (found @ KRONROD))
+    value = _over_intervals(f, low, high, starts, widths)
     return Array(value.value, weak=True, scalar=True), Array(error.value, weak=True, scalar=True)
+
+
+MOST = 500
+"""The most intervals of an integral of arrays, of which SciPy takes ten thousand."""
+NORMS: dict[str, Function] = {
+    "2": lambda v: np.sqrt(np.sum(v * v, axis=-1)),
+    "max": lambda v: np.max(np.abs(v), axis=-1, initial=0.0),
+}
+
+
+def quad_vec(
+    f: Callable[..., Any],
+    a: Any,
+    b: Any,
+    epsabs: float = 1e-200,
+    epsrel: float = 1e-8,
+    norm: str = "2",
+    cache_size: Any = 100e6,
+    limit: int = 10000,
+    workers: Any = 1,
+    points: Any = None,
+    quadrature: Any = None,
+    full_output: bool = False,
+    *,
+    args: Any = (),
+) -> tuple[Any, Any]:
+    """The integral of an array f(x, *args) from a to b, and its error in this norm, as `quad` has them.
+
+    Raises UnsupportedFunction for `points`, `full_output`, and norms and rules other than the usual.
+    """
+    if points is not None or full_output or quadrature not in {None, "gk21"} or norm not in NORMS:
+        raise unsupported("scipy.integrate.quad_vec with points, full_output or another rule or norm")
+    at, shape = _arrays_at_points(with_args(f, args))
+    integrand, low, high = _finite(at, a, b)
+    size = NORMS[norm]
+    scale = size(np.abs(_values(integrand, low, high, NODES[None])[0]).T @ KRONROD)
+    least = stop_gradient(np.maximum(epsabs / 100, 1e-15 * scale))
+    found = _intervals(integrand, low, high, least, epsrel / 100, min(limit, MOST), size)
+    starts, widths, error = map(stop_gradient, found)
+    return np.reshape(_over_intervals(integrand, low, high, starts, widths), shape), error
 
 
 def fixed_quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), n: int = 5) -> tuple[Any, None]:
@@ -141,8 +180,10 @@ def nquad(func: Callable[..., Any], ranges: Any, args: Any = (), opts: Any = Non
 
 def _at_points(function: Function) -> Function:
     """The function of a number, recorded once, of many."""
-    made = recorded(function, NUMBER)
+    return _many(recorded(function, NUMBER))
 
+
+def _many(made: Recorded) -> Function:
     def at(points: Array) -> Array:
         size = points.shape[0]
         flags = [True, *[False] * len(made.captures)]
@@ -150,6 +191,15 @@ def _at_points(function: Function) -> Function:
         return Array(tracing.inline(block, [points.value, *made.captures])[0])
 
     return at
+
+
+def _arrays_at_points(function: Function) -> tuple[Function, Any]:
+    """The function of a number, recorded once, as one of many that gives a row for each; and the shape of a row."""
+    made = recorded(function, NUMBER, reshapes=False)
+    shape = made.block.results[0].type.shape
+    assert shape is not None
+    at = _many(made)
+    return lambda points: np.reshape(at(points), (points.shape[0], product(shape))), shape
 
 
 def _finite(f: Function, a: Any, b: Any) -> tuple[Function, Any, Any]:
@@ -161,10 +211,15 @@ def _finite(f: Function, a: Any, b: Any) -> tuple[Function, Any, Any]:
     if not isinstance(low, Array) and not isinstance(high, Array) and low > high:
         return lambda t: -_finite(f, high, low)[0](t), *_unit()
     if all(is_open):
-        return lambda t: (f((1 - t) / t) + f((t - 1) / t)) / (t * t), *_unit()
+        return lambda t: _each(f((1 - t) / t) + f((t - 1) / t), 1 / (t * t)), *_unit()
     if is_open[1]:
-        return lambda t: f(low + (1 - t) / t) / (t * t), *_unit()
-    return lambda t: f(high - (1 - t) / t) / (t * t), *_unit()
+        return lambda t: _each(f(low + (1 - t) / t), 1 / (t * t)), *_unit()
+    return lambda t: _each(f(high - (1 - t) / t), 1 / (t * t)), *_unit()
+
+
+def _each(values: Any, factors: Any) -> Any:
+    """Numbers, or rows, times a factor each."""
+    return values * (factors if values.ndim == 1 else factors[:, None])
 
 
 def _end(x: Any) -> Any:
@@ -176,25 +231,36 @@ def _unit() -> tuple[Array, Array]:
 
 
 def _values(f: Function, low: Array, high: Array, places: Any) -> Any:
-    """The integrand times the length, at places [k, 21] in [0, 1]."""
+    """The integrand times the length, at places [k, 21] in [0, 1]; of arrays [k, 21, elements]."""
     count = places.shape[0]
     found = f(low + (high - low) * np.reshape(places, (count * 21,)))
-    return (high - low) * np.reshape(found, (count, 21))
+    return (high - low) * np.reshape(found, (count, 21, *found.shape[1:]))
+
+
+def _weighted(values: Any, weights: Any) -> Any:
+    """The sums over an interval's points."""
+    return values @ weights if values.ndim == 2 else np.matmul(weights, values)
+
+
+def _over_intervals(f: Function, low: Array, high: Array, starts: Any, widths: Any) -> Any:
+    """The rule's sum over all intervals."""
+    found = _values(f, low, high, starts[:, None] + widths[:, None] * NODES)
+    return np.sum(_each(_weighted(found, KRONROD), widths), axis=0)
 
 
 def _intervals(
-    f: Function, low: Array, high: Array, epsabs: float, epsrel: float, limit: int
+    f: Function, low: Array, high: Array, epsabs: Any, epsrel: float, limit: int, size: Function = np.abs
 ) -> tuple[Array, Array, Array]:
-    """Where the intervals start and how wide they are, in [0, 1], and the sum of their errors."""
+    """Where the intervals start and how wide they are, in [0, 1], and the sum of their errors, by the size of each."""
     slots = np.arange(limit)
 
     def estimates(starts: Any, widths: Any) -> tuple[Any, Any]:
         found = _values(f, low, high, starts[:, None] + widths[:, None] * NODES)
-        mean = found @ KRONROD
-        spread = widths * (np.abs(found - mean[:, None]) @ KRONROD)
-        error = np.abs(widths * (found @ (KRONROD - GAUSS)))
+        mean = _weighted(found, KRONROD)
+        spread = widths * size(_weighted(np.abs(found - mean[:, None]), KRONROD))
+        error = widths * size(_weighted(found, KRONROD - GAUSS))
         ratio = np.minimum(1.0, (200 * error / np.where(spread == 0, 1.0, spread)) ** 1.5)
-        return widths * mean, np.where(spread == 0, error, spread * ratio)
+        return _each(mean, widths), np.where(spread == 0, error, spread * ratio)
 
     def step(count: Any, starts: Any, widths: Any, values: Any, errors: Any) -> list[Any]:
         worst, new = slots == np.argmax(errors), slots == count
@@ -203,20 +269,21 @@ def _intervals(
         value, error = estimates(np.stack([left, left + half]), np.stack([half, half]))
 
         def put(old: Any, first: Any, second: Any) -> Any:
-            return np.where(worst, first, np.where(new, second, old))
+            here, there = (m if old.ndim == 1 else m[:, None] for m in (worst, new))
+            return np.where(here, first, np.where(there, second, old))
 
         both = [put(starts, left, left + half), put(widths, half, half)]
         return [count + 1, *both, put(values, value[0], value[1]), put(errors, error[0], error[1])]
 
     def settled(count: Any, starts: Any, widths: Any, values: Any, errors: Any) -> Any:
-        wanted = np.maximum(epsabs, epsrel * np.abs(np.sum(values)))
+        wanted = np.maximum(epsabs, epsrel * size(np.sum(values, axis=0)))
         total = np.sum(errors)
         return (total <= wanted) | (count >= limit) | np.isnan(total)
 
     value, error = estimates(array_like(np.zeros(1)), array_like(np.ones(1)))
     first = slots == 0
     carries: list[Any] = [op.Identity(np.asarray(1)), op.Identity(np.zeros(limit)), op.Identity(first.astype(float))]
-    carries += [np.where(first, value, 0.0), np.where(first, error, 0.0)]
+    carries += [np.where(first if value.ndim == 1 else first[:, None], value, 0.0), np.where(first, error, 0.0)]
     count, starts, widths, _, errors = until(settled, step, carries, limit)
     end = op.Unsqueeze(count, [0])
     kept = fresh("intervals")

@@ -38,12 +38,16 @@ class Recorded:
         return Array(tracing.inline(self.block, [x.value, *(c.value for c in captures)])[0])
 
 
-def recorded(function: Function, argument: StandIn) -> Recorded:
-    """The function of one argument, its result in the dtype and shape of the argument. Raises ShapeError."""
+def recorded(function: Function, argument: StandIn, *, reshapes: bool = True) -> Recorded:
+    """The function of one argument, its result in the dtype and shape of the argument. Raises ShapeError.
+
+    Without `reshapes` the result keeps its shape.
+    """
     wanted = argument.type
 
     def call(handles: list[Array]) -> Any:
-        return reshape_to(cast_to(array_like(function(*handles)), wanted.dtype), wanted.shape or ())
+        found = cast_to(array_like(function(*handles)), wanted.dtype)
+        return reshape_to(found, wanted.shape or ()) if reshapes else found
 
     block, _ = record_call(getattr(function, "__name__", "f"), [argument], call)
     captures = tuple(free(block))
