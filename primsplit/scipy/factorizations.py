@@ -21,7 +21,7 @@ from primsplit.numpy.linalg import matrices, square
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.scipy.exchanges import exchanges, order_of
-from primsplit.scipy.linalg import mirrored, one_axis, toeplitz, turned, windows
+from primsplit.scipy.linalg import chosen, mirrored, one_axis, toeplitz, turned, windows
 from primsplit.scipy.linalg import solve_triangular as solve_of
 from primsplit.scipy.matrix_functions import by_halves
 from primsplit.scipy.operands import of_at_least, of_length, wide
@@ -165,8 +165,15 @@ def _tridiagonal(d: Any, e: Any) -> Any:
     return np.diag(d) + np.diag(e, 1) + np.diag(e, -1)
 
 
-def eigh_tridiagonal(d: Any, e: Any, eigvals_only: bool = False, select: str = "a", **options: Any) -> Any:
-    """Eigenvalues, and vectors, of the symmetric matrix of these diagonals. Raises UnsupportedFunction for a choice."""
+def eigh_tridiagonal(
+    d: Any, e: Any, eigvals_only: bool = False, select: str = "a", select_range: Any = None, **options: Any
+) -> Any:
+    """Eigenvalues, and vectors, of the symmetric matrix of these diagonals; with select "i" from an index to another.
+
+    Raises UnsupportedFunction for those between two numbers.
+    """
+    if select == "i":
+        return chosen(eigh_tridiagonal(d, e, eigvals_only), select_range)
     if select != "a":
         raise unsupported(f"scipy.linalg.eigh_tridiagonal with select={select!r}")
     diagonal, beside = of_at_least(array_like(d), 1), array_like(e)
@@ -174,9 +181,9 @@ def eigh_tridiagonal(d: Any, e: Any, eigvals_only: bool = False, select: str = "
     return np.linalg.eigvalsh(matrix) if eigvals_only else tuple(np.linalg.eigh(matrix))
 
 
-def eigvalsh_tridiagonal(d: Any, e: Any, select: str = "a", **options: Any) -> Any:
+def eigvalsh_tridiagonal(d: Any, e: Any, select: str = "a", select_range: Any = None, **options: Any) -> Any:
     """The eigenvalues of the symmetric matrix of these diagonals."""
-    return eigh_tridiagonal(d, e, eigvals_only=True, select=select)
+    return eigh_tridiagonal(d, e, eigvals_only=True, select=select, select_range=select_range)
 
 
 def hankel(c: Any, r: Any = None) -> Any:

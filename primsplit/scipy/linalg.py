@@ -19,7 +19,7 @@ from primsplit.numpy.linalg import solve_matrix, square
 from primsplit.ops import op
 from primsplit.scipy.banded import solve_banded, solveh_banded
 from primsplit.scipy.frechet import give_rules, upper_right
-from primsplit.scipy.operands import double, of_length
+from primsplit.scipy.operands import double, of_at_least, of_length
 from primsplit.scipy.spectral import eig, eigvals
 
 __all__ = [
@@ -172,14 +172,17 @@ def eigh(
 ) -> Any:
     """Eigenvalues and vectors of symmetric matrices, or of A v = w B v with B positive definite, v^T B v = 1.
 
-    One triangle is read. Raises ShapeError for a subset and for the other two types of problem.
+    One triangle is read. A subset is told by its first and last index. Raises ShapeError for a subset by values and for
+    the other two types of problem.
     """
-    if type != 1 or subset_by_index is not None or subset_by_value is not None:
+    if type != 1 or subset_by_value is not None:
         raise ShapeError(
-            "eigh takes neither a subset nor another type than 1",
+            "eigh takes neither a subset by values nor another type than 1",
             place=tracing.user_place(),
             cure="Take a slice of what it returns.",
         )
+    if subset_by_index is not None:
+        return chosen(eigh(a, b, lower=lower, eigvals_only=eigvals_only), subset_by_index)
     a = mirrored(a, lower)
     if b is None:
         return np.linalg.eigvalsh(a) if eigvals_only else tuple(np.linalg.eigh(a))
@@ -190,6 +193,15 @@ def eigh(
         return np.linalg.eigvalsh(inner)
     values, vectors = np.linalg.eigh(inner)
     return values, np.linalg.solve(turned(factor), vectors)
+
+
+def chosen(spectrum: Any, ends: Any) -> Any:
+    """The eigenvalues, and vectors, from the first to the last of two indices; a run with fewer fails."""
+    first, last = map(int, ends)
+    if isinstance(spectrum, tuple):
+        values, vectors = spectrum
+        return chosen(values, ends), of_at_least(vectors, last + 1)[..., first : last + 1]
+    return of_at_least(spectrum, last + 1)[..., first : last + 1]
 
 
 def eigvalsh(a: Any, b: Any = None, **options: Any) -> Any:

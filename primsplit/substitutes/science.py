@@ -32,6 +32,8 @@ from primsplit.scipy import (
     responses,
     rosenbrock,
     signal,
+    sparse_factors,
+    sparse_spectra,
     sparse_systems,
     spatial,
     special,
@@ -77,12 +79,14 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "scipy.optimize": (rosenbrock,),
     "scipy.fft": (fft,),
     "scipy.fftpack": (fftpack,),
-    "scipy.sparse.linalg": (sparse_systems,),
+    "scipy.sparse.linalg": (sparse_systems, sparse_factors, sparse_spectra),
     "scipy.stats": (descriptive, scores, trimmed, ordinal, distances, circular, hypotheses),
 }
 """What stands in for the functions of a module, by the names in `__all__`."""
 ALIASES: dict[str, dict[str, Any]] = {"scipy.ndimage": {"sum": labelled.sum_labels}}
 """Older names of functions that are Python's own, too."""
+KNOWN = {"scipy.sparse.linalg": sparse_factors.KNOWN}
+"""What is done to what functions make of known arguments alone."""
 CLASSES = {
     "scipy.spatial": (register_neighbours,),
     "scipy.sparse": (register_sparse,),
@@ -146,7 +150,7 @@ def _register(name: str) -> None:
     for function, traced in (own | ALIASES.get(name, {})).items():
         original = getattr(sys.modules[name], function)
         stands_in = by_parts(original, with_output(original, traced)) if name == "scipy.ndimage" else traced
-        register(original, when_traced(original, stands_in))
+        register(original, when_traced(original, stands_in, KNOWN.get(name, {}).get(function)))
 
 
 def _register_frozen(module: Any) -> None:

@@ -38,6 +38,10 @@ def implicit_step(x: Any) -> Any:
     return spsolve(sp.eye(6) - 0.1 * x[0] ** 2 * MATRIX, x)
 
 
+def dominant(x: Any) -> Any:
+    return sp.csc_matrix(at_places(x) + 4 * sp.eye(6))
+
+
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "places that are floats": lambda x: coo_matrix((x, (ROWS[:6] * 1.0, COLUMNS[:6] * 1.0)), (6, 6)) @ x,
     "elements of one place are added": lambda x: coo_matrix((np.append(x, x[:2]), (ROWS, COLUMNS))) @ x,
@@ -70,6 +74,18 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "newer blocks": lambda x: sp.block_array([[at_places(x, sp.coo_array)], [BANDS]]) @ x,
     "blocks of a diagonal": lambda x: sp.block_diag((at_places(x)[:2], x[None, :3], 2.0)) @ np.arange(10.0),
     "triangles": lambda x: sp.tril(at_places(x) + MATRIX, -1) @ x + sp.triu(at_places(x) - MATRIX).T @ x,
+    "factors": lambda x: (
+        sparse_linalg.splu(dominant(x).tocsc()).solve(x, "T") + sparse_linalg.factorized(dominant(x))(x)
+    ),
+    "factors of a known matrix": lambda x: (
+        sparse_linalg.splu(MATRIX.tocsc()).solve(x)
+        + sparse_linalg.factorized(MATRIX.tocsc())(x[:, None])[:, 0]
+        + sparse_linalg.splu(A=MATRIX.tocsc()).solve(np.ones(6))
+    ),
+    "a triangular system": lambda x: sparse_linalg.spsolve_triangular(sp.tril(dominant(x), format="csr"), x),
+    "an inverse": lambda x: sparse_linalg.inv(sp.csc_array(dominant(x))) @ x,
+    "exponentials": lambda x: sparse_linalg.expm(0.1 * dominant(x)) @ x + sparse_linalg.expm_multiply(at_places(x), x),
+    "norms": lambda x: x * sparse_linalg.norm(dominant(x)) + sparse_linalg.norm(dominant(x), axis=1),
     "questions": lambda x: x * issparse(at_places(x)) * isinstance(MATRIX, sp.csr_matrix) * at_places(x).shape[0],
     "a truss": truss,
     "an implicit step": implicit_step,
@@ -115,6 +131,37 @@ def test_one_file_serves_every_size() -> None:
     made = ps.trace(f, ps.spec("float64", ["N"]))
     for n in (1, 2, 5):
         np.testing.assert_allclose(made(X[:n]), f(X[:n]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("which", ["LM", "SM", "LA", "SA", "BE"])
+def test_a_few_eigenvalues_are_scipys(which: Any) -> None:
+    def f(x: Any) -> Any:
+        matrix = sp.diags([x[1:], np.arange(x.shape[0]) - 2.2, x[1:]], [-1, 0, 1])
+        values, vectors = sparse_linalg.eigsh(matrix, k=3, which=which)
+        alone = sparse_linalg.eigsh(matrix.toarray(), 3, which=which, return_eigenvectors=False)
+        return values, vectors**2, alone
+
+    check_grads(f, X, value_tolerance=1e-10, resize=(5,))
+    with pytest.raises(ps.PrimsplitError):
+        ps.trace(f, ps.spec("float64", ["N"]))(X[:3])
+
+
+def test_eigenvalues_near_a_number_and_of_a_pair_of_matrices_are_scipys() -> None:
+    def f(x: Any) -> Any:
+        matrix = sp.csr_array(np.outer(x, x) + np.diag(np.arange(6.0)))
+        near = sparse_linalg.eigsh(matrix, 2, sigma=2.3, return_eigenvectors=False)
+        return near, sparse_linalg.eigsh(matrix, 2, sp.diags_array(2 + x), which="SA")[0]
+
+    check_grads(f, X, symbolic=False, value_tolerance=1e-10)
+
+
+def test_a_few_singular_values_are_scipys() -> None:
+    def f(x: Any) -> Any:
+        matrix = sp.csr_matrix(np.outer(x, x)[:, 1:] + np.eye(6, 5) * np.arange(1.0, 6.0))
+        u, s, vh = sparse_linalg.svds(matrix, k=2)
+        return u**2, s, vh**2, sparse_linalg.svds(matrix, 2, which="SM", return_singular_vectors=False)
+
+    check_grads(f, X, symbolic=False, value_tolerance=1e-10)
 
 
 def test_what_has_no_form_is_told_at_the_users_line() -> None:

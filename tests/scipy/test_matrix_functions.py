@@ -58,6 +58,11 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "pinvh": (lambda b: sl.pinvh(symmetric(b)), (B,)),
     "eigh_tridiagonal": (lambda v, w: sl.eigh_tridiagonal(v, w[:2])[0], (V, W)),
     "eigvalsh_tridiagonal": (lambda v, w: sl.eigvalsh_tridiagonal(v, w[:2]), (V, W)),
+    "the highest of eigh": (lambda b: sl.eigh(symmetric(b), subset_by_index=[1, 2])[1] ** 2, (B,)),
+    "the lowest of eigvalsh": (lambda a, b: sl.eigvalsh(a, symmetric(b), subset_by_index=(0, 1)), (A + A.T, B)),
+    "the lowest of eigh_tridiagonal": (
+        lambda v, w: sl.eigh_tridiagonal(v, w[:2], select="i", select_range=(0, 1))[1] ** 2, (V, W)
+    ),
     "hankel": (lambda v, w: sl.hankel(v, w), (V, W)), "hankel of a column": (lambda v: sl.hankel(v), (V,)),
     "companion": (lambda v: sl.companion(v), (V,)), "khatri_rao": (lambda b, q: sl.khatri_rao(b.T[:, :2], q), (B, Q)),
     "solve_toeplitz": (lambda v, w: sl.solve_toeplitz(v + np.array([9, 0, 0]), w), (V, W)),
