@@ -44,7 +44,7 @@ def served_names() -> Iterator[str]:
     yield from (f"scipy.spatial.transform.Rotation.{name}" for name in rotations.MAKERS)
     yield from (f"scipy.spatial.{name}" for name in neighbours.TREES)
     owners = {owner for owner, _, _ in interpolation.METHODS} | interpolation.MAKERS.keys()
-    owners |= splines.MAKERS.keys() | scattered.FUNCTIONS.keys() | {"RectBivariateSpline"}
+    owners |= splines.MAKERS.keys() | scattered.FUNCTIONS.keys()
     yield from (f"scipy.interpolate.{name}" for name in owners)
     yield from (f"scipy.sparse.{name}" for name in (*sparse.CLASSES, *sparse.FUNCTIONS, *sparse.JOINED))
 

@@ -9,7 +9,7 @@ from primsplit.array import unsupported
 from primsplit.lifting import array_like, holds_traced
 from primsplit.scipy.interpolate import Piecewise, piecewise, spline_of_values
 from primsplit.scipy.knots import Knotted, through
-from primsplit.scipy.operands import not_empty, of_at_least, of_length
+from primsplit.scipy.operands import double, not_empty, of_at_least, of_length
 from primsplit.substitutes.interpolation import extended, of_spline, read_ext
 from primsplit.substitutes.table import register, register_method, when_traced
 
@@ -42,6 +42,31 @@ class Fitted(Piecewise):
         """The integral of the polynomials, beyond the sites too."""
         whole = super().antiderivative()
         return whole(b, extrapolate=True) - whole(a, extrapolate=True)
+
+
+class Surface:
+    """What RectBivariateSpline gives, of traced values."""
+
+    def __init__(self, splines: "_Splines", tck: tuple[Any, Any, Any], degrees: tuple[int, int]) -> None:
+        self.splines = splines
+        self.tck = tck
+        self.degrees = degrees
+
+    def __call__(self, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True) -> Any:
+        """The values, or derivatives, on a grid of places, or at pairs."""
+        return self.splines.surface(self, x, y, dx, dy, grid)
+
+    def ev(self, xi: Any, yi: Any, dx: int = 0, dy: int = 0) -> Any:
+        """The values, or derivatives, at pairs."""
+        return self.splines.surface(self, xi, yi, dx, dy, grid=False)
+
+    def get_knots(self) -> tuple[Any, Any]:
+        """The knots along each axis."""
+        return self.tck[:2]
+
+    def get_coeffs(self) -> Any:
+        """The coefficients."""
+        return self.tck[2]
 
 
 class _Splines:
@@ -147,6 +172,21 @@ class _Splines:
             raise unsupported("scipy.interpolate.make_smoothing_spline of traced values without a known lam")
         return spline_of_values(lambda v: of_spline(self.module.make_smoothing_spline(x, v, w, lam)), x, y, True, axis)
 
+    def of_rectangle(
+        self, x: Any, y: Any, z: Any, bbox: Any = (None,) * 4, kx: int = 3, ky: int = 3, s: Any = 0, maxit: int = 20
+    ) -> Surface:
+        """RectBivariateSpline of traced values on a known grid, which goes through them (s=0)."""
+        if holds_traced(x) or holds_traced(y) or tuple(bbox) != (None,) * 4 or holds_traced(s) or s != 0:
+            raise unsupported("scipy.interpolate.RectBivariateSpline of traced values, but on a known grid with s=0,")
+        found: Any = array_like(double(z))
+        knots = []
+        for axis, (sites, order) in enumerate(((x, kx), (y, ky))):
+            known = np.asarray(sites, np.float64)
+            made = self.module.make_interp_spline(known, np.eye(len(known)), k=order)
+            found = np.moveaxis(np.tensordot(made.c, of_length(found, len(known), axis), axes=(1, axis)), 0, axis)
+            knots.append(made.t)
+        return Surface(self, (knots[0], knots[1], np.ravel(found)), (kx, ky))
+
     def surface(self, made: Any, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True) -> Any:
         """A BivariateSpline at traced places, on a grid of them or at pairs; the edge goes on beyond it."""
         first, second, coefficients = made.tck
@@ -169,7 +209,7 @@ class _Splines:
 MAKERS = {
     "splrep": "splrep", "splev": "splev", "splint": "splint", "UnivariateSpline": "univariate",
     "InterpolatedUnivariateSpline": "interpolated", "LSQUnivariateSpline": "least_squares", "make_lsq_spline": "lsq",
-    "make_smoothing_spline": "smoothing",
+    "make_smoothing_spline": "smoothing", "RectBivariateSpline": "of_rectangle",
 }  # fmt: skip
 """What makes a spline of traced values, or asks one."""
 

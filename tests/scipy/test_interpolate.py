@@ -82,6 +82,12 @@ AT_POINTS: dict[str, Function] = {
         x * scipys.splev(2 * x - 1, scipys.splrep(SITES, VALUES, k=2), ext=1),
     ),
     "RectBivariateSpline": lambda x: SURFACE.ev(x[0] * 0.8, x[1]) * SURFACE.ev(x[0] * 0.8, x[1] * 3 - 2, dx=1),
+    "RectBivariateSpline of values": lambda x: scipys.RectBivariateSpline(
+        SITES, SITES, np.outer(np.sin(x[0, 0] * SITES), SITES**2 + x[1, 0]), kx=3, ky=2
+    )(x[0, :3] * 0.1 + [0.3, 0.9, 1.2], SITES[1:3], dx=1),
+    "RectBivariateSpline of values at pairs": lambda x: scipys.RectBivariateSpline(
+        SITES, SITES, np.outer(np.cos(x[0, 0] * SITES), SITES), kx=1, ky=1
+    ).ev(x[0] * 0.1 + 0.3, x[1] * 0.1 + 0.4),
     "RectBivariateSpline's grid": lambda x: SURFACE(np.sort(x[0]) * 0.9, np.sort(x[1])),
     "LinearNDInterpolator": lambda x: scipys.LinearNDInterpolator(CORNERS, SEVERAL, 0.3)(x / 3, x[0] / 3),
     "a fill value outside": lambda x: scipys.interp1d(SITES, VALUES, bounds_error=False, fill_value=0.5)(3 * x),
