@@ -57,6 +57,15 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
     "edges by extremes": (
         lambda x: (scipys.morphological_gradient(x, 3), scipys.morphological_laplace(x, 3)), IMAGE
     ),
+    "filters of spectra": (
+        lambda x: (
+            np.fft.ifft2(scipys.fourier_gaussian(np.fft.fft2(x), (1.0, 0.4))).real,
+            np.fft.irfft2(scipys.fourier_uniform(np.fft.rfft2(x), 3, n=6)),
+            np.fft.ifft2(scipys.fourier_shift(np.fft.fft2(x), (x[0, 0], 0.5))).real,
+            scipys.fourier_gaussian(x, 0.3),
+        ),
+        IMAGE,
+    ),
     "labelled pixels": (
         lambda x: (
             scipys.sum_labels(x, LABELS, [0, 2]), scipys.mean(x, LABELS, [0, 1, 2]), scipys.variance(x, LABELS),

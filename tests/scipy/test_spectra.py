@@ -61,6 +61,12 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "smooth over mirrored ends": lambda x, y, m: scipys.savgol_filter(x, 6, 2, deriv=1, mode="mirror"),
     "smooth over constant ends": lambda x, y, m: scipys.savgol_filter(x, 9, 3, mode="constant", cval=1.0),
     "a derivative that is 0": lambda x, y, m: scipys.savgol_filter(x, 5, 1, deriv=2),
+    "uneven samples": lambda x, y, m: scipys.lombscargle(np.arange(40) + np.tanh(x), y, np.exp(m[:5, 0] - 1)),
+    "evenly spaced samples": lambda x, y, m: scipys.lombscargle(np.arange(8.0), x[:8], 2 * np.pi * np.arange(5) / 8),
+    "weighted samples about a mean": lambda x, y, m: scipys.lombscargle(
+        np.arange(40) + np.tanh(x), y, [0.5, 1.1], normalize=True, weights=np.exp(x), floating_mean=True
+    ),
+    "one frequency": lambda x, y, m: scipys.lombscargle(np.arange(40.0), x, [0.7]),
     "one window": lambda x, y, m: scipys.savgol_filter(m, 20, 3, axis=0),
 }
 

@@ -98,6 +98,10 @@ FUNCTIONS: dict[str, Row] = {
     "lfilter_zi": (lambda v, w: scipy.signal.lfilter_zi(np.append(v, 1.0), np.insert(w, 0, 9.0)), (V, W)),
     "periodogram": (lambda v: scipy.signal.periodogram(v, detrend=False)[1], (V,)),
     "hilbert": (lambda v: scipy.signal.hilbert(v).imag + scipy.signal.hilbert(v).real ** 2, (V,)),
+    "lombscargle": (
+        lambda v, w: scipy.signal.lombscargle(np.append(np.cumsum(v**2), [-1.0, 0.3, 4.0]), unevenly(w), [0.5, 1.3]),
+        (V, W),
+    ),
     "detrend": (lambda v: scipy.signal.detrend(np.append(v**2, 1.0)), (V,)),
     "convolve2d": (lambda x, y: scipy.signal.convolve2d(x, y, mode="valid"), (X, X[:2, :3])),
     "correlate2d": (lambda x, y: scipy.signal.correlate2d(x, y), (X, X[:2, :3])),

@@ -1,9 +1,9 @@
 """scipy.optimize for functions of traced values: roots and minima, differentiated as the equations that they solve."""
 
-from primsplit.scipy.optimize import intervals, minima, riccati, scalars, squares, vectors
+from primsplit.scipy.optimize import intervals, minima, older, riccati, scalars, squares, vectors
 from primsplit.substitutes.solving import let_solve
 
-for _module in (intervals, minima, scalars, squares, vectors):
+for _module in (intervals, minima, older, scalars, squares, vectors):
     for _name in _module.__all__:
         let_solve("scipy.optimize", _name, getattr(_module, _name))
 for _name in riccati.__all__:
