@@ -12,13 +12,13 @@
                                         if caught:
                                             d
 
-What is raised otherwise is caught as before.
+What is raised otherwise is caught as before. Where `d` ends by raising an error, a `try` around is written so next.
 """
 
 import ast
 import builtins
 import copy
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from primsplit.joins.exits import Asks
 from primsplit.joins.plainer import OwnStatements, at
@@ -32,13 +32,15 @@ def without_raising(function: ast.FunctionDef, asks: Asks) -> None:
 class _Tries(OwnStatements):
     def visit_Try(self, node: ast.Try) -> ast.AST | list[ast.stmt]:
         self.generic_visit(node)
-        tests = [branch.test for branch in node.body if isinstance(branch, ast.If) and self._raises(branch, node)]
-        if not any(map(self.asks, tests)):
+        branches = [branch for branch in node.body if isinstance(branch, ast.If) and self._raises(branch, node)]
+        tests, names = [branch.test for branch in branches], {_raised(branch.body[-1]) for branch in branches}
+        body = _handling(node.handlers[0], names) if node.handlers else None
+        if body is None or not any(map(self.asks, tests)):
             return node
         caught = f"_joined_caught_{next(self.numbers)}"
         first = at(node, _give(caught, False))
         tried = at(node, ast.Try(self._body(node, node.body, caught), node.handlers, self._behind(node, caught), []))
-        handled = at(tests[0], ast.If(ast.Name(caught, ast.Load()), copy.deepcopy(node.handlers[0].body), []))
+        handled = at(tests[0], ast.If(ast.Name(caught, ast.Load()), body, []))
         if not node.finalbody:
             return [first, tried, handled]
         return [first, at(node, ast.Try([tried, handled], [], [], node.finalbody))]
@@ -49,9 +51,10 @@ class _Tries(OwnStatements):
             return False
         *before, last = branch.body
         name, handler = _raised(last), node.handlers[0]
-        if not name or handler.name is not None or not _catches(handler, name):
+        if not name or not _catches(handler, name):
             return False
-        return not any(isinstance(n, _LEAVING) for part in (*before, *handler.body) for n in ast.walk(part))
+        handling = handler.body[:-1] if isinstance(handler.body[-1], ast.Raise) else handler.body
+        return not any(isinstance(n, _LEAVING) for part in (*before, *handling) for n in ast.walk(part))
 
     def _body(self, node: ast.Try, body: Sequence[ast.stmt], caught: str) -> list[ast.stmt]:
         """Statements that give the name its value instead, and do what follows where they do not."""
@@ -71,6 +74,24 @@ class _Tries(OwnStatements):
 
 
 _LEAVING = (ast.Raise, ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await)
+
+
+def _handling(handler: ast.ExceptHandler, names: Set[str]) -> list[ast.stmt] | None:
+    """What a handler does with the error of one of these classes, which is not made; None where it may look at it.
+
+    What it raises at its end, itself or anew, is what a branch raises then.
+    """
+    *before, last = copy.deepcopy(handler.body)
+    if isinstance(last, ast.Raise):
+        if last.exc is None and len(names) == 1:
+            last.exc = ast.copy_location(ast.Name(*names, ast.Load()), last)
+        if isinstance(last.cause, ast.Name) and last.cause.id == handler.name:
+            last.cause = None
+        if not _raised(last):
+            return None
+    made = [*before, last]
+    is_read = any(isinstance(n, ast.Name) and n.id == handler.name for part in made for n in ast.walk(part))
+    return None if is_read else made
 
 
 def _catches(handler: ast.ExceptHandler, name: str) -> bool:

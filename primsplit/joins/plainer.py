@@ -4,6 +4,7 @@ What is written so does the same, statement by statement, and its branches may b
 """
 
 import ast
+import copy
 import itertools
 from collections.abc import Callable, Sequence, Set
 
@@ -249,14 +250,32 @@ class _NamesBefore(OwnStatements):
 
 
 def _part_terms(node: ast.If) -> None:
-    """Let `if a and (n := b): c` be `if a: if (n := b): c`, where nothing is done otherwise."""
-    if node.orelse or not isinstance(node.test, ast.BoolOp) or not isinstance(node.test.op, ast.And):
+    """Let `if a and (n := b): c` be `if a: if (n := b): c`, and `if a or (n := b): c` be two branches that do `c`.
+
+    What has to be written twice for that is short; else the test stays as it is.
+    """
+    if not isinstance(node.test, ast.BoolOp):
         return
-    terms = node.test.values
+    terms, is_and = node.test.values, isinstance(node.test.op, ast.And)
     k = next((k for k, term in enumerate(terms) if k > 0 and _gives_names(term)), 0)
-    if k:
-        before, behind = (_all_of(node.test, part) for part in (terms[:k], terms[k:]))
-        node.test, node.body = before, [ast.copy_location(ast.If(behind, node.body, []), behind)]
+    twice = node.orelse if is_and else node.body
+    if not k or not _may_be_copied(twice):
+        return
+    before, behind = (_all_of(node.test, part) for part in (terms[:k], terms[k:]))
+    node.test, again = before, copy.deepcopy(twice)
+    if is_and:
+        node.body = [ast.copy_location(ast.If(behind, node.body, again), behind)]
+    else:
+        node.orelse = [ast.copy_location(ast.If(behind, again, node.orelse), behind)]
+
+
+_SHORT = 256
+"""How many nodes of syntax are written twice at most: in a chain of such tests each doubles what is behind it."""
+
+
+def _may_be_copied(body: Sequence[ast.stmt]) -> bool:
+    nodes = [inner for part in body for inner in ast.walk(part)]
+    return len(nodes) <= _SHORT and not any(isinstance(n, ast.FunctionDef | ast.Lambda | ast.ClassDef) for n in nodes)
 
 
 def _gives_names(term: ast.expr) -> bool:

@@ -203,6 +203,41 @@ def raises_in_the_try(x):
     return total
 
 
+def raised_as_another_that_is_caught(x):
+    total = 0.0
+    for value in x:
+        try:
+            try:
+                if value > 0.5:
+                    raise ValueError("too much")
+                total += value**2
+            except ValueError as error:
+                total += 0.1
+                raise RuntimeError("no step") from error
+            total *= 1.1
+        except RuntimeError:
+            total += value * 3
+    return total
+
+
+def raised_again_and_caught(x):
+    total = 0.0
+    for value in x:
+        try:
+            try:
+                if value > 0.5:
+                    raise ValueError("too much")
+                if total > 1:
+                    raise ValueError("enough")
+                total += value**2
+            except ValueError:
+                total *= 0.9
+                raise
+        except ValueError:
+            total += value * 3
+    return total
+
+
 @pytest.fixture(autouse=True)
 def _few_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five numbers are 32 paths, which are more than are followed."""
@@ -215,7 +250,8 @@ def _few_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     "function",
     [
         partly_done_before_the_error, in_a_function, kept_from_before, in_both_sides, known_without_the_numbers,
-        of_a_matrix, raises_in_the_try, raised_and_caught, raised_outside_of_branches,
+        of_a_matrix, raises_in_the_try, raised_and_caught, raised_outside_of_branches, raised_as_another_that_is_caught,
+        raised_again_and_caught,
     ],
 )  # fmt: skip
 def test_a_side_may_try(function: Callable[..., Any]) -> None:
