@@ -36,7 +36,7 @@ from primsplit.ir import NOWHERE, Const, Value, Var
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 HOOKS = frozenset({
     "ufunc", "condition", "again", "joins", "parts", "whole", "ufunc of objects", "whole number", "may be gone through",
-    "truths told",
+    "truths told", "one of several",
 })  # fmt: skip
 """The keys that stand for no function of NumPy."""
 

@@ -1,4 +1,7 @@
-"""Truth values of Python's that only the run knows, as `x.item() > 1` gives one: `is True` says False of them."""
+"""Truth values of Python's that only the run knows, as `x.item() > 1` gives one: `is True` says False of them.
+
+So does `is` of one of several objects.
+"""
 
 import threading
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from primsplit import trees
-from primsplit.array import Array
+from primsplit import tracing, trees
+from primsplit.array import Array, implements
 from primsplit.branching.paths import NotJoined
 from primsplit.handles.concretization import numpys_class
+from primsplit.joins.telling import are_told
 from primsplit.ops import op
 
 At = tuple[str, int]
@@ -43,6 +44,14 @@ def note_joined(value: Any, made: Sequence[Any], at: At) -> None:
     if all(len(side) == len(leaves) for side in sides):
         for k, leaf in enumerate(leaves):
             _note(leaf, [side[k] for side in sides], at)
+
+
+@implements("one of several")
+def note_one_of(value: Any, several: Sequence[Any]) -> None:
+    """Remember that a value is one of several, where functions see what `is` says of it."""
+    if are_told():
+        place = tracing.user_place()
+        _note(value, several, ("", 0) if place is None else (place.filename, place.line))
 
 
 def _note(value: Any, made: Sequence[Any], at: At) -> None:

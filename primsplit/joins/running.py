@@ -203,7 +203,7 @@ def truths_told(run: Callable[..., Any]) -> AbstractContextManager[None] | None:
 
 @contextmanager
 def _with_joins(rewritten: Sequence[Rewriting]) -> Iterator[None]:
-    with _written_anew(rewritten), joining(), no_facts(), nothing_given():
+    with _written_anew(rewritten), joining(), no_facts():
         yield
 
 
@@ -213,4 +213,5 @@ def _written_anew(rewritten: Sequence[Rewriting]) -> Iterator[None]:
         for rewriting in rewritten:
             stack.enter_context(installed(rewriting, Joins(rewriting.joins)))
         stack.enter_context(functions_told())
+        stack.enter_context(nothing_given())
         yield

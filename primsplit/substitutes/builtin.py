@@ -9,7 +9,7 @@ import functools
 import sys
 import typing
 from abc import ABCMeta
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from types import UnionType
 from typing import Any
 
@@ -21,6 +21,7 @@ from primsplit.dims import Size
 from primsplit.handles.concretization import numpys_class
 from primsplit.lifting import holds_traced
 from primsplit.numpy.second_run import is_again
+from primsplit.substitutes.chosen import are_numbers, chosen, is_number, is_weak, may_be_chosen
 from primsplit.substitutes.plain_arrays import Table
 from primsplit.substitutes.table import Substitute
 
@@ -53,24 +54,38 @@ def _extreme(original: Function, is_better: Function, of_sizes: Function) -> Fun
             return of_sizes(best, new) if are_sizes else original(best, new)
         return _chosen(is_better(new, best), new, best)
 
-    def pick_by_key(best: tuple[Any, Any], new: tuple[Any, Any]) -> tuple[Any, Any]:
-        condition = is_better(new[1], best[1])
-        if not isinstance(condition, Array):
-            return new if condition else best
-        return _chosen(condition, new[0], best[0]), _chosen(condition, new[1], best[1])
+    def best_by_key(values: list[Any], key: Function) -> Any:
+        keys = [key(v) for v in values]
+        if not (any(map(holds_traced, keys)) and all(map(is_number, keys))):
+            return original(values, key=key)
+        if all(map(is_number, values)):
+            return _by_keys(values, keys, is_better)
+        if not may_be_chosen(values):
+            return original(values, key=key)
+        place = _by_keys([*range(len(values))], keys, is_better)
+        return chosen(values, [place])[0] if isinstance(place, Array) else values[place]
 
     def call(*args: Any, **options: Any) -> Any:
         if options.keys() - {"key"} or not args:
             return original(*args, **options)
         values, key = list(args[0]) if len(args) == 1 else list(args), options.get("key")
-        if key is None:
-            return functools.reduce(pick, values) if any(map(holds_traced, values)) else original(values)
-        keys = [key(v) for v in values]
-        if not (any(map(holds_traced, keys)) and all(map(_is_number, (*values, *keys)))):
-            return original(values, key=key)
-        return functools.reduce(pick_by_key, zip(values, keys, strict=True))[0]
+        if key is not None:
+            return best_by_key(values, key)
+        return functools.reduce(pick, values) if any(map(holds_traced, values)) else original(values)
 
     return call
+
+
+def _by_keys(values: list[Any], keys: list[Any], is_better: Function) -> Any:
+    """The number whose key is the first of the best."""
+
+    def pick(best: tuple[Any, Any], new: tuple[Any, Any]) -> tuple[Any, Any]:
+        condition = is_better(new[1], best[1])
+        if not isinstance(condition, Array):
+            return new if condition else best
+        return _chosen(condition, new[0], best[0]), _chosen(condition, new[1], best[1])
+
+    return functools.reduce(pick, zip(values, keys, strict=True))[0]
 
 
 def _chosen(condition: Array, new: Any, best: Any) -> Any:
@@ -78,33 +93,19 @@ def _chosen(condition: Array, new: Any, best: Any) -> Any:
     known = condition.known()
     if known is not None:
         return new if known else best
-    chosen = FUNCTIONS[np.where](Array(FUNCTIONS["condition"](condition)), new, best)
-    return Array(chosen.value, weak=_is_weak(best) and _is_weak(new), scalar=True)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) or (isinstance(value, Array) and value.shape == ())
-
-
-def _is_weak(value: Any) -> bool:
-    return value.weak if isinstance(value, Array) else not isinstance(value, np.generic | np.ndarray)
+    found = FUNCTIONS[np.where](Array(FUNCTIONS["condition"](condition)), new, best)
+    return Array(found.value, weak=is_weak(best) and is_weak(new), scalar=True)
 
 
 def _sorted(values: Any, *, key: Any = None, reverse: Any = False) -> Any:
     listed = list(values)
     keys = listed if key is None else [key(v) for v in listed]
-    if not (any(isinstance(k, Array) for k in keys) and _are_alike(listed) and _are_alike(keys)):
+    is_known = not any(isinstance(k, Array) for k in keys)
+    if is_known or not are_numbers(keys) or not may_be_chosen(listed):
         return sorted(listed, key=key, reverse=reverse)
     onward = -1 if reverse else 1  # turned round before and after, equal ones stay in order
     order = FUNCTIONS[np.argsort](FUNCTIONS[np.stack](keys[::onward]), kind="stable")
-    weak = all(map(_is_weak, listed))
-    ordered = FUNCTIONS[np.stack](listed[::onward])[order]
-    return [Array(v.value, weak=weak, scalar=True) for v in ordered][::onward]
-
-
-def _are_alike(values: Sequence[Any]) -> bool:
-    """True for numbers of one kind, which an array holds as they are."""
-    return all(map(_is_number, values)) and len({getattr(v, "dtype", type(v)) for v in values}) == 1
+    return chosen(listed[::onward], [order[k] for k in range(len(listed))])[::onward]
 
 
 def _of_conditions(decides: bool, combined: np.ufunc) -> Function:

@@ -800,7 +800,7 @@ def raises_and_catches(x):
 def with_a_name_inside(x):
     total = 0.0
     for value in x:
-        if value < 1 and (half := value / 2) > 0:
+        if abs(value) < 1 + (half := value / 2):
             total, last = total + half, half
         else:
             total, last = total * 0.5, value
