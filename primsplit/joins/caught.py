@@ -84,7 +84,8 @@ def _handling(handler: ast.ExceptHandler, names: Set[str]) -> list[ast.stmt] | N
     *before, last = copy.deepcopy(handler.body)
     if isinstance(last, ast.Raise):
         if last.exc is None and len(names) == 1:
-            last.exc = ast.copy_location(ast.Name(*names, ast.Load()), last)
+            (name,) = names
+            last.exc = ast.copy_location(ast.Name(name, ast.Load()), last)
         if isinstance(last.cause, ast.Name) and last.cause.id == handler.name:
             last.cause = None
         if not _raised(last):

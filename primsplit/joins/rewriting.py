@@ -55,6 +55,7 @@ from primsplit.joins.statements import (
     stored,
 )
 from primsplit.joins.storing import Stores
+from primsplit.joins.yielding import with_yields_behind
 
 _TRUE, _FALSE, _STEP = "_true_side", "_false_side", "_step"
 SIDES = frozenset({_TRUE, _FALSE, _STEP})
@@ -109,6 +110,7 @@ class Writer(Stores):
         self.asked |= with_growing(node, alone, self.helper, self._asks, grows=grows)
         without_raising(node, self._asks)
         with_names_before(node, self._asks)
+        with_yields_behind(node, self._asks)
         with_steps(node, self._asks)
         without_continues(node, self._asks)
         others = names_of_others(node)
