@@ -278,7 +278,10 @@ class Array(Described, Operators, metaclass=ComparedClass):
     ) -> Any:
         if function not in FUNCTIONS:
             raise unsupported(f"{getattr(function, '__module__', 'numpy')}.{function.__name__}")
-        return numbers_of(function, called(FUNCTIONS[function], function, args, options), options)
+        found = called(FUNCTIONS[function], function, args, options)
+        if function in KEEPING and args and isinstance(args[0], Array) and args[0].is_number():
+            return made_of_number(found, scalar=True)
+        return numbers_of(function, found, options)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         return FUNCTIONS["namespace"]()
@@ -337,7 +340,7 @@ class Array(Described, Operators, metaclass=ComparedClass):
             raise missing_attribute(name)
         implementation = FUNCTIONS[method]
         if self.is_number() and method in KEEPING:
-            return lambda *args, **options: _number_of(implementation(self, *args, **options))
+            return lambda *args, **options: made_of_number(implementation(self, *args, **options), scalar=True)
         return lambda *args, **options: numbers_of(method, implementation(self, *args, **options), options)
 
 
@@ -360,6 +363,13 @@ def numbers_of(function: Any, result: Any, options: Mapping[str, Any]) -> Any:
         if isinstance(part, Array):
             part.scalar = True
     return result
+
+
+def made_of_number(result: Array, *, scalar: bool) -> Array:
+    """What a function made of a number, which is never a view: another number, or with `scalar` false an array."""
+    made = result.own()
+    made.weak, made.scalar = False, scalar
+    return made
 
 
 def _number_of(result: Array) -> Array:

@@ -11,14 +11,16 @@ import numpy as np
 
 from primsplit import tracing
 
-KEEPING = ("astype", "copy", np.conjugate)
-"""Methods that make a number of a number, and an array without axes of one."""
+KEEPING = frozenset({
+    np.conjugate, np.reshape, np.squeeze, np.transpose, "astype", "copy", "reshape", "transpose", "view"
+})  # fmt: skip
+"""Functions and methods that make a number of a number, and an array without axes of one."""
 
 ARRAYS = frozenset({
     np.array, np.asanyarray, np.asarray, np.ascontiguousarray, np.asfortranarray, np.astype, np.broadcast_arrays,
-    np.broadcast_to, np.conjugate, np.copy, np.cov, np.empty_like, np.full_like, np.moveaxis, np.ones_like, np.real,
-    np.real_if_close, np.reshape, np.resize, np.roll, np.select, np.squeeze, np.swapaxes, np.tensordot, np.transpose,
-    np.where, np.zeros_like, "astype", "copy", "reshape", "transpose", "view",
+    np.broadcast_to, np.conjugate, np.copy, np.cov, np.empty_like, np.full_like, np.moveaxis, np.ones_like,
+    np.piecewise, np.real, np.real_if_close, np.reshape, np.resize, np.roll, np.select, np.squeeze, np.swapaxes,
+    np.tensordot, np.transpose, np.where, np.zeros_like, "astype", "copy", "reshape", "transpose", "view",
 })  # fmt: skip
 """Functions and methods whose result without axes is an array; of all others it is a number."""
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import dims, tracing
-from primsplit.array import Array, implements
+from primsplit.array import Array, implements, made_of_number
 from primsplit.broadcasting import count_up, expand_to, full, reshape_to
 from primsplit.dims import Dim, Size
 from primsplit.lifting import as_array, holds_traced
@@ -197,6 +197,8 @@ def asarray(
 ) -> Array:
     """An Array of anything that holds numbers, traced ones included: arrays, numbers, sizes, nested lists."""
     found = from_nested(a)
+    if found.is_number():
+        found = made_of_number(found, scalar=False)
     if dtype is not None and np.dtype(dtype).kind in "iu":
         _check_numbers(a, np.dtype(dtype))
     if dtype is not None and found.dtype != np.dtype(dtype):

@@ -14,6 +14,7 @@ from primsplit.caching.limited import Limited, Recent
 from primsplit.caching.once import Turns
 from primsplit.calls.boundaries import Bounded
 from primsplit.calls.primitive import Primitive, is_for_every_use
+from primsplit.calls.recorded import StandIn
 from primsplit.functionlike import remade
 from primsplit.ir import Block, Var
 from primsplit.notation.encoding import Unstorable
@@ -168,7 +169,7 @@ class Cached(Primitive):
 
     def _signature(self, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec) -> Signature:
         pairs = list(zip(leaves, arrays, strict=True))
-        types = tuple(None if a is None else (a.type.key, a.weak) for _, a in pairs)
+        types = tuple(None if a is None else (a.type.key, StandIn.of(a).kind) for _, a in pairs)
         static = tuple(fingerprint(x) for x, a in pairs if a is None)
         function = fingerprint(self.function)
         return Signature(spec, types, static, function, Epoch.count, tracing.current().explores)

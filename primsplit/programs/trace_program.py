@@ -188,7 +188,7 @@ def _record(
         known: dict[Var, npt.NDArray[Any]] = {}
         if told.examples:
             recorded.examples = Examples(known, [_by_param(params, row) for row in told.examples])
-        given = [(p, _stand_in(x, p.type)) for x, p in zip(leaves, params, strict=True) if p is not None]
+        given = [(p, stand_in(x, p.type)) for x, p in zip(leaves, params, strict=True) if p is not None]
         try:
             found = explored_keeping(name, given, lambda handles: call(merged(leaves, params, handles)), known)
         except PrimsplitError as error:
@@ -266,7 +266,7 @@ def _params(constants: Sequence[Const]) -> dict[str, Const]:
     return found
 
 
-def _stand_in(leaf: Any, type: Type) -> StandIn:
+def stand_in(leaf: Any, type: Type) -> StandIn:
     """What the function gets for an argument: a number where the argument is one, or a type without axes.
 
     Whoever writes `f64[]` calls the function with a number: in `total = s; total += x` that stays what it was.

@@ -104,6 +104,58 @@ def test_what_is_made_of_a_number_is_no_view_of_it(view: Callable[[Any], Any]) -
     assert ps.trace(f, np.array(2.0))(2.0) == f(np.array(2.0)) == 9.0
 
 
+MADE: dict[str, Callable[[Any], Any]] = {
+    "T": lambda a: a.T,
+    "transpose": lambda a: a.transpose(),
+    "np.transpose": np.transpose,
+    "reshape": lambda a: a.reshape(()),
+    "np.reshape": lambda a: np.reshape(a, ()),
+    "squeeze": lambda a: a.squeeze(),
+    "np.squeeze": np.squeeze,
+    "view": lambda a: a.view(),
+    "asarray": np.asarray,
+    "asarray of a dtype": lambda a: np.asarray(a, dtype=a.dtype),
+    "asanyarray": np.asanyarray,
+    "require": np.require,
+    "array": np.array,
+    "array without a copy": lambda a: np.array(a, copy=None),
+    "piecewise": lambda a: np.piecewise(a, [a > 0], [lambda t: t, lambda t: -t]),
+}
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.complex128])
+@pytest.mark.parametrize("get", [lambda x: x[0], lambda x: x[0, ...].copy()], ids=["number", "array"])
+@pytest.mark.parametrize("name", MADE)
+def test_what_adds_to_what_was_made_of_a_number_changes_it_where_it_is_an_array(
+    name: str, get: Callable[[Any], Any], kind: type
+) -> None:
+    if name == "piecewise" and kind is np.complex128:
+        pytest.skip("complex numbers have no order")
+
+    def f(x: Any) -> Any:
+        number = get(x)
+        made = MADE[name](number)
+        alias = made
+        alias += 1.0
+        return made, number
+
+    x = np.array([2.0, 3.0], kind)
+    np.testing.assert_array_equal(ps.trace(f, x)(x), f(x))
+
+
+def test_a_call_on_an_array_takes_no_recording_of_a_number() -> None:
+    def f(a: Any) -> Any:
+        alias = a
+        alias += 1.0
+        return 2.0 * a
+
+    for transform in (ps.value_and_grad(f), ps.cached(f)):
+        for number in (np.float64(2.0), 2.0, np.array(2.0), np.float64(2.0)):
+            found = transform(number.copy() if isinstance(number, np.ndarray) else number)
+            value = found[0] if isinstance(found, tuple) else found
+            assert value == (6.0 if isinstance(number, np.ndarray) else 4.0)
+
+
 @pytest.mark.parametrize(
     "expression",
     [

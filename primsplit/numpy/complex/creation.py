@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import FUNCTIONS, Array
+from primsplit.array import FUNCTIONS, Array, made_of_number
 from primsplit.lifting import holds_traced
 from primsplit.numpy.complex.dispatch import offers
 from primsplit.numpy.complex.handle import ComplexArray
@@ -50,6 +50,8 @@ def ones(shape: Any, dtype: Any = None, order: str = "C", **options: Any) -> Com
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, **options: Any) -> Array:
     """An array of anything that holds numbers, traced and complex ones included."""
     found = _from_nested(a)
+    if found.is_number():
+        found = made_of_number(found, scalar=False)
     if dtype is not None and found.dtype != np.dtype(dtype):
         return astype(found, dtype)
     return _copied(found) if copy else _laid_out(found, order)
