@@ -65,8 +65,8 @@ def param(array: npt.ArrayLike, name: str) -> Any:
 
     Its numbers are part of the program, and `wrt=name` makes it an input with these numbers as its default, which has a
     gradient. Outside of a trace it is the array itself. A complex one is two, `name.real` and `name.imag`, which
-    `wrt=name` makes inputs both. Raises DtypeError for an array that a program cannot hold, such
-    as a masked one. Two arrays of one name make the trace raise SpecError.
+    `wrt=name` makes inputs both. Raises DtypeError for an array that a program cannot hold, such as a masked one. Two
+    arrays of one name make the trace raise SpecError.
 
     >>> weights = np.array([1.0, 2.0])
     >>> made = ps.split(lambda x: np.sum(ps.param(weights, "w") * x), ps.spec("float64", [2]), wrt="w")

@@ -17,6 +17,8 @@ def primitive(
 ) -> Any:
     """Make a function one op of the program. Use as a decorator; give it a rule with `rrule` or `frule`.
 
+    `name` is what listings and files call it, by default as the function is called.
+
     With `inline=False` it stays one op for whatever differentiates it: its forward pass and its pullback are calls
     too, and so are theirs. A file of `form="functions"` keeps them as model-local functions; every other form is
     written without calls.
@@ -26,7 +28,7 @@ def primitive(
     point from the last solution, running statistics. Each call site keeps its own; its rules get them too. See
     `ps.state` for how a program and a file carry them.
 
-    Its arguments and result may be nested; arguments that are no arrays are static, and it is recorded once for each
+    Its arguments and result may be nested; what is neither array nor float is static, and it is recorded once for each
     signature. What it returns for NumPy arrays outside of a trace is what the function itself does; what it writes to
     its arguments stays inside of it. Raises TraceError where it has a rule and reads a traced value that is no
     argument.

@@ -32,6 +32,10 @@ def cond(condition: Any, true_function: Function, false_function: Function, *ope
     Both give the same structure, dtypes and numbers of axes; sizes may differ. In the file it is an If, and the
     gradient an If on the same condition: the side that is not taken is neither computed nor differentiated, so that a
     NaN or infinity there does no harm. Raises TraceError, DtypeError or ShapeError where the two sides do not fit.
+
+    >>> root = ps.grad(lambda x: ps.cond(x > 0, np.sqrt, lambda x: 0.0 * x, x))
+    >>> float(root(4.0)), float(root(-1.0))
+    (0.25, 0.0)
     """
     require_function(true_function)
     require_function(false_function)
@@ -46,6 +50,10 @@ def switch(index: Any, functions: Sequence[Function], *operands: Any) -> Any:
 
     The functions give the same structure, dtypes and numbers of axes. In the file it is a chain of Ifs. Raises
     DtypeError for an index that is no integer, ShapeError for one of several elements, or where there is no function.
+
+    >>> slope = ps.grad(lambda x, i: ps.switch(i, [np.sin, np.cos], x))
+    >>> float(slope(0.0, 0)), float(slope(0.0, 1))
+    (1.0, -0.0)
     """
     if not functions:
         raise ShapeError("switch takes at least one function", place=tracing.user_place())

@@ -15,6 +15,10 @@ def safe_where(
     Each function sees its operands where the condition is its own, and the harmless number `safe` elsewhere, so that
     neither its value nor its derivative there is infinite or NaN. (`np.where` alone keeps the gradient 0 * inf = NaN of
     a side that was not chosen.) The operands broadcast against the condition.
+
+    >>> log = lambda x: np.sum(ps.safe_where(x > 0, np.log, lambda x: 0.0 * x, x))
+    >>> ps.grad(log)(np.array([2.0, 0.0])).tolist()
+    [0.5, 0.0]
     """
     chosen = [np.where(condition, x, safe) for x in operands]
     others = [np.where(condition, safe, x) for x in operands]

@@ -24,6 +24,10 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
     The carry keeps its structure, dtypes and numbers of axes; a size that a step changes is known only at run time. In
     the file it is a Loop; the gradient walks back over the steps that were run, however many there were, none included.
     Raises TraceError, DtypeError or ShapeError where a step makes another carry.
+
+    >>> halved = lambda x: ps.while_loop(lambda x: x > 1, lambda x: x / 2, x)
+    >>> [float(ps.grad(halved)(x)) for x in (0.5, 6.0)]
+    [1.0, 0.125]
     """
     if not tracing.is_recording():
         carry = init
@@ -53,6 +57,10 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
 
     The bounds are integers, known or not. The carry is what `while_loop` allows. In the file it is a Loop.
     Raises DtypeError for a bound that is no integer, and what `while_loop` raises.
+
+    >>> power = lambda x, n: ps.fori_loop(0, n, lambda i, y: y * x, 1.0)
+    >>> [float(ps.grad(power)(2.0, n)) for n in (0, 1, 3)]
+    [0.0, 1.0, 12.0]
     """
     if not tracing.is_recording():
         carry = init

@@ -43,6 +43,10 @@ def scan(
     snapshots for a length known when it is traced, the gradient keeps few carries and runs the steps between them
     again. Raises ShapeError, DtypeError or TraceError where a step makes another carry, or lengths differ,
     and DtypeError for a length that is no integer.
+
+    >>> total, sums = ps.scan(lambda total, x: (total + x, total + x), 0.0, np.array([1.0, 2.0, 3.0]))
+    >>> float(total), sums.tolist()
+    (6.0, [1.0, 3.0, 6.0])
     """
     length = _length(length)
     if not tracing.is_recording():
@@ -101,6 +105,9 @@ def mapped(function: Function, xs: Any) -> Any:
 
     `xs` are nested arrays of shape [N, ...], and N may be a symbol or 0; what `function` gives, nested arrays too, has
     an axis of N in front. Raises ShapeError for arrays of different N, and where there is none.
+
+    >>> ps.map(lambda row: row @ row, np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [5.0, 25.0]
     """
 
     def body(carry: tuple[()], x: Any) -> tuple[tuple[()], Any]:

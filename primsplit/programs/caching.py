@@ -220,7 +220,8 @@ def cached(
 
     In other functions' traces each use is one op; its derivative is split once, and stays a pair of calls, which a file
     of the form "functions" keeps as model-local functions. On arrays it runs in onnxruntime. The least recently used
-    recordings beyond `maxsize` are forgotten; `.statistics`, `.clear()` and `.explain_miss()` tell of them.
+    recordings beyond `maxsize` are forgotten; `.statistics` and `.explain_miss()` tell of them, `.clear()` forgets all.
+    `name` is what listings and files call it.
 
     With `store`, a folder, recordings are kept there for other processes, which read them rather than trace the
     function, as long as its code, what it reads, the rules and the versions are the same. Processes may share a folder.

@@ -331,10 +331,16 @@ def value_and_grad(
 
 @remade
 def grad(function: Function, wrt: Wrt = 0, *, has_aux: bool = False, branches: Branches = "explore") -> Compiled:
-    """The gradient of a scalar function; with `has_aux`, the pair of gradient and aux. See `value_and_grad`.
+    """The gradient of a scalar function, by the argument in `wrt`: a position, a name, or several for a tuple.
+
+    With `has_aux` the function returns a scalar and anything else, and this the gradient and that. What an argument may
+    be, `branches` and errors are those of `value_and_grad`.
 
     >>> float(ps.grad(lambda x: x**3)(2.0))
     12.0
+    >>> slope = ps.grad(lambda params, x: np.sum(params["w"] * x) ** 2)
+    >>> slope({"w": np.array([1.0, 2.0])}, np.array([3.0, 0.0]))["w"].tolist()
+    [18.0, 0.0]
     """
 
     def gradient_of(*args: Any, **named: Any) -> Any:

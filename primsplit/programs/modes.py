@@ -108,10 +108,11 @@ def export(
     a tangent `t_x` for each input in `wrt` and gives `t_y`; "linearize", the same as a forward and a linear file;
     "hvp", value, gradient and product with the Hessian of a scalar function; "jacobian" or "hessian", whole, `chunk`
     directions at a time; "value", the function alone. `form` "joint" writes one graph; where there are two passes,
-    "split" writes a forward and a backward (or linear) file, and "functions" one file with forward pass and pullback
-    (or tangent list) as model-local functions. A function that keeps
+    "split" writes two files, for `path="f.onnx"` `f.forward.onnx` and `f.backward.onnx` (or `f.linear.onnx`), and
+    "functions" one with forward pass and pullback (or tangent list) as model-local functions. A function that keeps
     states (`ps.state`) has an input and an output for each in every file. `provider` is the execution provider of
     onnxruntime that the files are for: "cpu", or "cuda", where float64 takes other ways.
+
     Raises FileError where the path cannot be written, SpecError for a mode, form, provider or name that is none, and
     for what is said of a Split again, ShapeError where a mode needs a scalar, MissingRule where there is no derivative.
 
