@@ -75,7 +75,7 @@ def _checked(
                 f"the rule of {name} returned a cotangent of type {cotangent.type} for input {position}, which is "
                 f"{primal.type}",
                 place=place,
-                cure="A cotangent has its input's dtype and shape: sum over the axes that were broadcast.",
+                cure="A cotangent has its input's dtype and shape: ps.project_to(x)(dx) brings it to them.",
             )
         result.append(cotangent.value)
     return result

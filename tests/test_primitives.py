@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import ShapeError, TraceError
+from primsplit.errors import RuleError, ShapeError, TraceError
 from tests.numpy.agreement import check_grads
 
 
@@ -71,6 +71,70 @@ def test_a_rule_meets_pythons_numbers_as_its_primitive_does() -> None:
     assert by_number == -0.5
     assert by_array.dtype == np.float32
     ps.testing.check_rrule(times, 2.0, np.ones(3))
+
+
+@ps.primitive
+def leaky(x: Any, slope: Any = 0.25) -> Any:
+    return np.where(x > 0, x, slope * x)
+
+
+@ps.rrule(leaky)
+def _leaky(x: Any, slope: Any = 0.25) -> Any:
+    return leaky(x, slope), lambda dz: (np.where(x > 0, dz, slope * dz), np.sum(np.where(x > 0, 0.0, x * dz)))
+
+
+@ps.primitive
+def scaled(x: Any, factor: Any = 0.5) -> Any:
+    return x * factor
+
+
+@ps.frule(scaled)
+def _scaled(x: Any, factor: Any = 0.5) -> Any:
+    def pushforward(tx: Any, tf: Any = None) -> Any:
+        return (0.0 if tx is None else tx * factor) + (0.0 if tf is None else x * tf)
+
+    return scaled(x, factor), pushforward
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_rule_speaks_of_arguments_that_are_left_to_their_defaults(dtype: type) -> None:
+    x = np.array([1.0, -2.0], dtype)
+    for call, wanted in (
+        (lambda x: leaky(x), [1.0, 0.25]),
+        (lambda x: leaky(x, 0.125), [1.0, 0.125]),
+        (lambda x: leaky(x, slope=0.125), [1.0, 0.125]),
+        (lambda x: scaled(x), [0.5, 0.5]),
+        (lambda x: scaled(x, 0.125), [0.125, 0.125]),
+    ):
+        gradient = ps.grad(lambda x, call=call: np.sum(call(x)))(x)
+        assert gradient.dtype == dtype
+        np.testing.assert_array_equal(gradient, wanted)
+        np.testing.assert_array_equal(ps.jvp(call, (x,), (np.ones_like(x),))[1], wanted)
+
+
+@pytest.mark.parametrize("function", [leaky, scaled, ps.forward(lambda x, a: a * x)], ids=str)
+def test_the_derivative_by_a_python_number_beside_float32_has_the_numbers_dtype(function: Any) -> None:
+    x = np.array([-1.0, -2.0], np.float32)
+    by_x, by_number = ps.grad(lambda x, a: np.sum(function(x, a)), wrt=(0, 1))(x, 0.5)
+    assert (by_x.dtype, by_x.tolist()) == (np.float32, [0.5, 0.5])
+    assert (by_number.dtype, float(by_number)) == (np.float64, -3.0)
+    assert float(ps.jvp(lambda x, a: np.sum(function(x, a)), (x, 0.5), (None, 1.0))[1]) == -3.0
+
+
+def test_forward_brings_its_cotangents_to_the_dtype_of_their_arrays() -> None:
+    product = ps.forward(lambda x, y: x * y)
+    by_x, by_y = ps.grad(lambda x, y: np.sum(product(x, y)), wrt=(0, 1))(np.ones(2, np.float32), np.full(2, 3.0))
+    assert (by_x.dtype, by_x.tolist(), by_y.dtype, by_y.tolist()) == (np.float32, [3.0, 3.0], np.float64, [1.0, 1.0])
+
+
+def test_a_rule_of_more_cotangents_than_its_primitive_has_arguments_is_refused() -> None:
+    @ps.primitive
+    def doubled(x: Any) -> Any:
+        return 2.0 * x
+
+    ps.rrule(doubled)(lambda x: (doubled(x), lambda dz: (2.0 * dz, None)))
+    with pytest.raises(RuleError, match="returned 2 cotangents for 1 arguments"):
+        ps.grad(lambda x: np.sum(doubled(x)))(np.ones(2))
 
 
 @ps.primitive

@@ -1,5 +1,6 @@
 """A user's rule at one call: it speaks the user's nested arguments, and a Split asks for flat inputs and outputs."""
 
+import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
@@ -16,6 +17,7 @@ from primsplit.errors import Place, RuleError, TraceError
 from primsplit.frames import without_states
 from primsplit.ir import Type, Var
 from primsplit.lifting import as_array
+from primsplit.ops import op
 from primsplit.tracing import defined_at
 
 Function = Callable[..., Any]
@@ -25,6 +27,7 @@ class Ruled(Protocol):
     """What has a rule, a forward rule, or both: a primitive."""
 
     name: str
+    function: Function
     rule: Function | Staged | None
     frule: Function | Staged | None
 
@@ -117,6 +120,18 @@ class Flat:
             cure="Pass the array by position: the rule speaks of the positional arguments, one by one.",
         )
 
+    def _not_given(self, count: int) -> int:
+        """How many arguments a rule may speak of beside `count` positional ones: those left to their defaults.
+
+        Those given by keyword are among them.
+        """
+        try:
+            parameters = inspect.signature(self.primitive.function).parameters.values()
+        except ValueError:
+            return 0
+        known = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+        return max(0, sum(p.kind in known for p in parameters) - count)
+
     def _check_linear(
         self, what: str, found: Sequence[Array | None], given: Sequence[Array | None], before: int, inner: Function
     ) -> None:
@@ -136,6 +151,16 @@ class Flat:
 def _of_kind(array: Array, kind: int) -> Array:
     """The handle as the primitive was given it: an array, or a number of NumPy's or Python's."""
     return Array(array.value, weak=kind == 2, scalar=kind > 0)
+
+
+def _zeros(argument: Any) -> Array:
+    return _of_kind(zeros_like(as_array(argument)), StandIn.of(as_array(argument)).kind)
+
+
+def _of_number(cotangent: Array | None, argument: Any) -> Array | None:
+    """The cotangent; that of a Python number, which has no dtype for the rule, in the dtype that it is traced in."""
+    is_other = cotangent is not None and as_array(argument).weak and cotangent.dtype != as_array(argument).dtype
+    return op.Cast(cotangent, to=as_array(argument).dtype) if is_other else cotangent
 
 
 def _differs(a: Type, b: Type) -> bool:
@@ -164,16 +189,17 @@ class FlatRule(Flat):
         with without_states():
             made = called_with(pullback, f"the pullback in the rule of {self.primitive.name}", cure, cotangent)
             found = trees.as_list(settled(made))
-        if len(found) != len(args):
+        if not len(args) <= len(found) <= len(args) + self._not_given(len(args)):
             raise RuleError(
                 f"the rule of {self.primitive.name} returned {len(found)} cotangents for {len(args)} arguments",
                 place=defined_at(pullback),
                 cure="A pullback returns one cotangent an argument, None where there is no tangent.",
             )
         flat: list[Array | None] = []
-        for argument, cotangent in zip(args, found, strict=True):
+        for argument, cotangent in zip(args, found[: len(args)], strict=True):
             flat.extend(_argument_cotangents(argument, cotangent, self.primitive.name, pullback))
         leaves = [x for x in trees.in_parts(args)[0] if trees.is_array(x)]
+        flat = [_of_number(c, x) for c, x in zip(flat, leaves, strict=True)]
         smooth = [c for c, x in zip(flat, leaves, strict=True) if as_array(x).type.is_float]
         self._check_linear("cotangent", smooth, cotangents, before, pullback)
         named = sum(k is not None for k in self.kinds) - len(flat)
@@ -239,6 +265,8 @@ class FlatForward(Flat):
         outputs: Sequence[Array],
     ) -> list[Array | None]:
         before = len(tracing.current().ops)
+        kinds = (k for k in self.kinds if k is not None)
+        tangents = [None if t is None else _of_kind(t, k) for t, k in zip(tangents, kinds, strict=True)]
         pairs = iter(zip(inputs, tangents, strict=True))
         given = [*self._nested(args, pairs)]
         if any(t is not None for _, t in pairs):
@@ -290,7 +318,9 @@ class FlatForward(Flat):
             if all(t is None for _, t in given):
                 yield None
             else:
-                filled = [zeros_like(x) if t is None and x is not None else t for x, t in given]
+                filled = [
+                    _zeros(x) if t is None and trees.is_array(x) else t for x, (_, t) in zip(leaves, given, strict=True)
+                ]
                 yield trees.unflatten(spec, filled)
 
 

@@ -7,9 +7,10 @@ from typing import Any
 from primsplit import tracing
 from primsplit.analysis.dependence import ELEMENTWISE
 from primsplit.array import Array
-from primsplit.broadcasting import ones_like, sum_to
+from primsplit.broadcasting import ones_like
 from primsplit.calls.boundaries import primitive
 from primsplit.calls.primitive import Primitive, rrule
+from primsplit.calls.projection import project_to
 from primsplit.errors import RuleError
 from primsplit.ir import is_call, walk
 from primsplit.lifting import as_array
@@ -49,7 +50,7 @@ def forward(function: Function) -> Primitive:
 
         def pullback(dy: Array) -> tuple[Array | None, ...]:
             pairs = zip(derivatives, arrays, strict=True)
-            return tuple(None if d is None else sum_to(dy * d, a.shape) for d, a in pairs)
+            return tuple(None if d is None else project_to(a)(dy * d) for d, a in pairs)
 
         return value, pullback
 
