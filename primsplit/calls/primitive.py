@@ -235,9 +235,9 @@ def rrule(target: Primitive, *, staged: bool = False, first_order_only: bool = F
     The rule takes the primitive's arguments and returns its output and `pullback`, a function from the output's
     cotangent (in the output's structure) to one cotangent an argument, None where there is no tangent; those of
     arguments that a call leaves to their defaults may be among them. It may put one off, as a function without
-    arguments; but what nobody asks for is left out of the split anyway. The cotangent of a
-    complex array is dL/dRe z + i dL/dIm z: of w = f(z), holomorphic, np.conj(f'(z)) * dw. An array given by keyword has
-    no cotangent, and its derivative is refused.
+    arguments; but what nobody asks for is left out of the split anyway. The cotangent of a complex array is dL/dRe z +
+    i dL/dIm z: of w = f(z), holomorphic, np.conj(f'(z)) * dw. An array given by keyword has no cotangent, and its
+    derivative is refused.
 
     A pullback is linear. One that leaves its cotangent out, adds something to it, or multiplies it with itself, raises
     RuleError. One that clips or rounds it is taken at its word in reverse mode; forward mode, which transposes it,

@@ -31,6 +31,16 @@ class StandIn(NamedTuple):
         """The stand-in for one array."""
         return cls(array.type, array.weak, array.scalar, array.value)
 
+    @classmethod
+    def for_leaf(cls, leaf: Any, type: Type) -> "StandIn":
+        """What a function gets for an argument: a number where the argument is one, or a type without axes.
+
+        Whoever writes `f64[]` calls the function with a number: in `total = s; total += x` that stays what it was.
+        """
+        is_python = isinstance(leaf, float) and not isinstance(leaf, np.generic)
+        is_number = isinstance(leaf, float | np.generic) or (type.shape == () and not isinstance(leaf, np.ndarray))
+        return cls(type, weak=is_python, scalar=is_number)
+
     @property
     def kind(self) -> int:
         """What a function can tell of it beside its type: 2 a number of Python's, 1 one of NumPy's, 0 an array."""

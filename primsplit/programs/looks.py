@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit import trees
 from primsplit.caching.fingerprint import fingerprint
-from primsplit.programs.trace_program import stand_in
+from primsplit.calls.recorded import StandIn
 from primsplit.specs import leaf_type
 
 
@@ -41,4 +41,4 @@ def leaf_key(leaf: Any) -> Any:
     found = leaf_type(leaf)
     if found is None:
         return fingerprint(leaf)
-    return found.key, stand_in(leaf, found).kind
+    return found.key, StandIn.for_leaf(leaf, found).kind

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, Literal, NamedTuple, get_args
 
-import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing, trees
@@ -188,7 +187,7 @@ def _record(
         known: dict[Var, npt.NDArray[Any]] = {}
         if told.examples:
             recorded.examples = Examples(known, [_by_param(params, row) for row in told.examples])
-        given = [(p, stand_in(x, p.type)) for x, p in zip(leaves, params, strict=True) if p is not None]
+        given = [(p, StandIn.for_leaf(x, p.type)) for x, p in zip(leaves, params, strict=True) if p is not None]
         try:
             found = explored_keeping(name, given, lambda handles: call(merged(leaves, params, handles)), known)
         except PrimsplitError as error:
@@ -264,16 +263,6 @@ def _params(constants: Sequence[Const]) -> dict[str, Const]:
         if known is not const and not same_data(known, const):
             raise SpecError(f"two parameters are called {const.hint}", place=const.place)
     return found
-
-
-def stand_in(leaf: Any, type: Type) -> StandIn:
-    """What the function gets for an argument: a number where the argument is one, or a type without axes.
-
-    Whoever writes `f64[]` calls the function with a number: in `total = s; total += x` that stays what it was.
-    """
-    is_python = isinstance(leaf, float) and not isinstance(leaf, np.generic)
-    is_number = isinstance(leaf, float | np.generic) or (type.shape == () and not isinstance(leaf, np.ndarray))
-    return StandIn(type, weak=is_python, scalar=is_number)
 
 
 def _name(function: Function) -> str:
