@@ -142,6 +142,19 @@ def test_an_array_that_a_loop_reads_is_in_the_file_once(named: bool) -> None:
     ps.testing.check_grads(f, np.ones(10))
 
 
+def test_an_array_whose_dtype_gives_way_in_a_loop_is_in_the_file_once() -> None:
+    table = np.linspace(-1.0, 1.0, 100, dtype=np.float32).reshape(10, 10)
+
+    def f(x):
+        for _ in range(5):
+            x = np.tanh(table @ x)
+        return np.sum(x)
+
+    made = ps.split(f, ps.spec("float64", [10])).joint()
+    assert _weights(made) == [[10, 10]]
+    ps.testing.check_grads(f, np.ones(10))
+
+
 def test_an_array_that_changes_between_two_reads_is_two() -> None:
     table = np.linspace(-1.0, 1.0, 100).reshape(10, 10)
     before, after = table.copy(), -table.T

@@ -22,7 +22,19 @@ from primsplit.ir.blocks import (
 from primsplit.ir.checking import check
 from primsplit.ir.renaming import NOWHERE, Renaming, inline, rename, rename_block, renamed
 from primsplit.ir.types import BFLOAT16, FLOATS, Type, dtype_name, is_held, same_types
-from primsplit.ir.values import SMALL, AnyArray, Const, Data, Loaded, Value, Var, data_of, same_array, same_data
+from primsplit.ir.values import (
+    SMALL,
+    AnyArray,
+    Const,
+    Data,
+    Loaded,
+    Value,
+    Var,
+    converted,
+    data_of,
+    same_array,
+    same_data,
+)
 
 __all__ = [
     "BFLOAT16",
@@ -42,6 +54,7 @@ __all__ = [
     "Value",
     "Var",
     "check",
+    "converted",
     "data_of",
     "dtype_name",
     "free",

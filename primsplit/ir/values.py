@@ -136,6 +136,27 @@ def data_of(array: AnyArray, name: str = "") -> AnyArray | Data:
     return made
 
 
+@dataclass(frozen=True, slots=True)
+class _Converted(Loaded):
+    """Data of another dtype than those they were made of, which live as long: their id is nobody else's."""
+
+    source: Data
+
+
+_conversions: WeakValueDictionary[tuple[int, np.dtype[Any]], _Converted] = WeakValueDictionary()
+
+
+def converted(const: Const, dtype: np.dtype[Any]) -> AnyArray | Data:
+    """What a Const of these numbers in another dtype holds: the same data wherever the same data is converted."""
+    if const.is_small:
+        return const.numpy().astype(dtype)
+    key = id(const.data), dtype
+    known = _conversions.get(key)
+    if known is None:
+        known = _conversions[key] = _Converted(_frozen(const.numpy().astype(dtype)), const.data)
+    return known
+
+
 def _same_bits(a: AnyArray, b: AnyArray) -> bool:
     bits = f"u{a.dtype.itemsize}"
     return bool((a.view(bits) == b.view(bits)).all())

@@ -16,7 +16,7 @@ from primsplit.array import FUNCTIONS, Array, implements, numbers_of, unsupporte
 from primsplit.broadcasting import zeros_like
 from primsplit.errors import DtypeError, ShapeError, TraceError
 from primsplit.infer import broadcast_shapes
-from primsplit.ir import BFLOAT16, is_held
+from primsplit.ir import BFLOAT16, Const, converted, is_held
 from primsplit.lifting import Held, array_like
 from primsplit.numpy.few_bits import to_few_bits
 from primsplit.numpy.second_run import known_arrays, made_at
@@ -241,7 +241,7 @@ def cast_to(x: Array, dtype: npt.DTypeLike) -> Array:
     if known is not None:
         if x.weak and wanted.kind in "iu":
             check_fits(known, wanted)
-        return Array(tracing.constant(known.astype(wanted)))
+        return Array(Const(converted(x.value, wanted) if isinstance(x.value, Const) else known.astype(wanted)))
     if wanted.kind in "SUT" and x.dtype.kind in "biuf":
         raise DtypeError(
             "numbers that only the run knows have no text in a program",
