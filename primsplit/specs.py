@@ -14,7 +14,7 @@ import numpy.typing as npt
 from primsplit import dims, tracing
 from primsplit.array import Array
 from primsplit.carriers import CARRIERS, FLOAT8
-from primsplit.dims import Dim, Size, evaluate, symbols
+from primsplit.dims import Dim, Size, evaluate, substitute, symbols
 from primsplit.errors import DtypeError, ShapeError, SpecError
 from primsplit.functionlike import name_of
 from primsplit.infer import reserve
@@ -231,6 +231,35 @@ def check_array(array: npt.NDArray[Any], name: str, type: Type, sizes: dict[str,
         if wanted != size:
             told = f"{dim} = {wanted}" if isinstance(dim, Size) else str(dim)
             raise ShapeError(f"{name} has size {size} at axis {axis}, not {told}", place=tracing.user_place())
+
+
+def check_expressions(given: Iterable[tuple[str, tuple[int, ...], Type]], sizes: dict[str, int]) -> None:
+    """Raise ShapeError where a size that an expression tells fits no sizes of its symbols, or not those of others.
+
+    `sizes`, what `check_array` learnt of all inputs, learns what a sum of one symbol tells.
+    """
+    told = [
+        (name, axis, dim, size)
+        for name, shape, wanted in given
+        for axis, (dim, size) in enumerate(zip(wanted.shape or (), shape, strict=False))
+        if isinstance(dim, Size) and dim.symbol is None
+    ]
+    for name, axis, dim, size in told:
+        unknown = [*(symbols(dim) - set(sizes))]
+        if len(unknown) == 1:
+            _learn(dim, size, unknown[0], sizes)
+        if symbols(dim) <= set(sizes) and evaluate(dim, sizes) != size:
+            at = ", ".join(f"{n} = {sizes[n]}" for n in sorted(symbols(dim)))
+            raise ShapeError(f"{name} has size {size} at axis {axis}, not {dim} with {at}", place=tracing.user_place())
+
+
+def _learn(dim: Size, size: int, name: str, sizes: dict[str, int]) -> None:
+    """Let `sizes` learn what the symbol is where the expression is a multiple of it and something known."""
+    told = substitute(dim, sizes)
+    factor = dict(told.terms).get((name,), 0) if isinstance(told, Size) else 0
+    rest = told - factor * dims.symbol(name)
+    if factor and isinstance(rest, int):
+        sizes[name] = max(0, (size - rest) // factor)
 
 
 def check_names(inputs: Sequence[str], arrays: Mapping[str, Any]) -> None:

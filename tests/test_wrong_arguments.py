@@ -1,5 +1,6 @@
 """Arguments of the public functions that mean nothing: refused by name, at the user's line, in a few lines."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -7,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import primsplit as ps
+from primsplit.cli import app
 from primsplit.errors import PrimsplitError, RuleError, ShapeError, SpecError, TraceError
 
 X = np.arange(3.0)
@@ -77,3 +80,36 @@ def test_what_means_nothing_is_refused(call: Callable[[], Any], error: type[Prim
     assert len(lines) < 10
     if caught.value.place is not None:
         assert Path(caught.value.place.filename) == Path(__file__)
+
+
+SIZES: list[tuple[tuple[list[int | str], ...], tuple[int, ...], str]] = [
+    ((["N + 1"], ["N + 1"]), (1, 6), "y has size 6 at axis 0, not N + 1 with N = 0"),
+    ((["2*N"], ["N"]), (5, 2), "x has size 5 at axis 0, not 2*N with N = 2"),
+    ((["2*N"], [3]), (5, 3), "x has size 5 at axis 0, not 2*N with N = 2"),
+    ((["N + 1"], [3]), (0, 3), "x has size 0 at axis 0, not N + 1 with N = 0"),
+    ((["N*M"], ["M"]), (7, 3), "x has size 7 at axis 0, not M*N with M = 3, N = 2"),
+]
+
+
+@pytest.mark.parametrize(("shapes", "sizes", "told"), SIZES, ids=lambda v: v if isinstance(v, str) else "")
+def test_sizes_of_expressions_go_together_whatever_comes_first(
+    shapes: tuple[list[int | str], ...], sizes: tuple[int, ...], told: str, tmp_path: Path
+) -> None:
+    program = ps.trace(lambda x, y: np.sum(x) + np.sum(y), *(ps.spec("float64", s) for s in shapes))
+    program.save(tmp_path / "sums.onnx")
+    np.savez(tmp_path / "in.npz", x=np.ones(sizes[0]), y=np.ones(sizes[1]))
+    with pytest.raises(ShapeError, match=re.escape(told)):
+        program(*map(np.ones, sizes))
+    done = CliRunner().invoke(app, ["run", str(tmp_path / "sums.onnx"), "--inputs", str(tmp_path / "in.npz")])
+    assert (done.exit_code, told in done.output) == (1, True)
+
+
+def test_sizes_of_expressions_that_go_together_are_taken() -> None:
+    specs = [ps.spec("float64", s) for s in (["N*M"], ["2*N + 1"], ["N", "M"])]
+    program = ps.trace(lambda x, y, z: np.sum(x) + np.sum(y) + np.sum(z), *specs)
+    assert program(np.ones(6), np.ones(5), np.ones((2, 3))) == 17.0
+
+
+def test_methods_of_objects_that_cython_made_are_refused_by_name() -> None:
+    with pytest.raises(TraceError, match="known only at run time"):
+        ps.grad(np.random.default_rng(0).normal)(1.0)

@@ -311,13 +311,15 @@ def _parts(value: Any) -> list[Any]:
     return [p.value if isinstance(p, Same) else p for p in value.depends_on()]
 
 
-def _top(module: str) -> str:
-    return module.partition(".")[0]
+def _top(module: object) -> str:
+    return module.partition(".")[0] if isinstance(module, str) else ""
 
 
 @functools.cache
-def is_library(module: str) -> bool:
-    """True for a module of the standard library or one that is installed."""
+def is_library(module: object) -> bool:
+    """True for a module of the standard library or one that is installed; Cython's classes name none, but tell how."""
+    if not isinstance(module, str):
+        return True
     if _top(module) == "__main__":
         return False
     if _top(module) in OPAQUE or _top(module) in sys.stdlib_module_names:

@@ -16,7 +16,7 @@ from primsplit.ir import Type
 from primsplit.programs.arguments import Arguments, Call, draw_arrays
 from primsplit.programs.modes import derive, gradient_beside, read_mode
 from primsplit.programs.program import Program
-from primsplit.specs import check_array
+from primsplit.specs import check_array, check_expressions
 
 
 class LoadedModel:
@@ -99,6 +99,7 @@ class LoadedModel:
         arrays = {name: as_declared(array, types[name].dtype) for name, array in found.items()}
         for name, array in arrays.items():
             check_array(array, name, types[name], sizes)
+        check_expressions(((n, a.shape, types[n]) for n, a in arrays.items()), sizes)
         return arrays
 
     def frozen(self) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ from primsplit.programs.plain import arrays_of
 from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram
 from primsplit.programs.wholes import joined
-from primsplit.specs import check_array, check_names
+from primsplit.specs import check_array, check_expressions, check_names
 from primsplit.userfile import read_target
 
 Ran = tuple[Arrays, Callable[[], None]]
@@ -122,6 +122,7 @@ def _run_with(
     sizes: dict[str, int] = {}
     for name, wanted in types.items():
         check_array(arrays[name], name, wanted, sizes)
+    check_expressions(((n, arrays[n].shape, t) for n, t in types.items()), sizes)
     outputs = call({name: arrays[name] for name in types})
     return outputs, lambda: None if state is None else write_states(states, state, arrays, outputs)
 

@@ -13,7 +13,7 @@ from primsplit.errors import FileError, PrimsplitError, RunError, SpecError
 from primsplit.ir import Type
 from primsplit.onnxio.states import read_states
 from primsplit.runtime import NARROW, Session
-from primsplit.specs import check_array, check_names
+from primsplit.specs import check_array, check_expressions, check_names
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -59,6 +59,7 @@ class OpenedFile:
         sizes: dict[str, int] = {}
         for name, wanted in self.inputs.items():
             check_array(arrays[name], name, wanted, sizes)
+        check_expressions(((n, arrays[n].shape, t) for n, t in self.inputs.items()), sizes)
 
 
 class OpenedPair:

@@ -31,7 +31,7 @@ from primsplit.programs.prepared import ARRAYS, Prepared, prepared_for, prepared
 from primsplit.programs.weights import Weights
 from primsplit.programs.wholes import both, given_parts, pairs_of
 from primsplit.providers import Provider
-from primsplit.specs import check_array
+from primsplit.specs import check_array, check_expressions
 from primsplit.states import State
 
 
@@ -341,6 +341,8 @@ class Program:
                 array = np.asarray(leaf, var.type.dtype)
             check_array(array, name, var.type, sizes)
             arrays.append(array)
+        told = ((self.inputs[i], a.shape, self.block.params[i].type) for i, a in zip(self.given, arrays, strict=True))
+        check_expressions(told, sizes)
         return arrays
 
     def folded(self) -> "Program":
