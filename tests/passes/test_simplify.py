@@ -76,6 +76,24 @@ GOES: dict[str, tuple[Callable[..., Any], list[str]]] = {
     "where not": (
         lambda x: op.Where(op.Not(op.Greater(x, HALF)), op.Abs(x), op.Exp(x)), ["Greater", "Abs", "Exp", "Where"]
     ),
+    "where one": (lambda x: op.Where(op.Greater(x, HALF), F32(1), F32(0)), ["Greater", "Cast"]),
+    "where zero": (lambda x: op.Where(op.Greater(x, HALF), F32(0), F32(1)), ["Greater", "Not", "Cast"]),
+    "where minus zero": (lambda x: op.Where(op.Greater(x, HALF), F32(1), F32(-0.0)), ["Greater", "Where"]),
+    "where a row is": (
+        lambda x: op.Where(op.Greater(op.ReduceMax(x, [0]), HALF), np.ones((4, 3), F32), F32(0)),
+        ["ReduceMax", "Greater", "Where"],
+    ),
+    "a distance where there is none": (
+        lambda x: op.Where(op.Equal(x, HALF), F32(0), op.Abs(op.Sub(HALF, x))), ["Sub", "Abs"]
+    ),
+    "a size where it is none": (lambda x: op.Where(op.Equal(x, F32(0)), F32(0), op.Abs(x)), ["Abs"]),
+    "a distance of two that may be infinite": (
+        lambda x: op.Where(op.Equal(x, y := op.Exp(x)), F32(0), op.Abs(op.Sub(x, y))),
+        ["Exp", "Equal", "Sub", "Abs", "Where"],
+    ),
+    "a difference, whose slope is another": (
+        lambda x: op.Where(op.Equal(x, HALF), F32(0), op.Sub(x, HALF)), ["Equal", "Sub", "Where"]
+    ),
     "slice of all": (lambda x: op.Slice(x, [0, 0], [4, 2**40], [0, 1]), []),
     "concat of one": (lambda x: op.Concat(x, axis=0), []),
     "split in one": (lambda x: op.Split(x, num_outputs=1, axis=0)[0], []),
