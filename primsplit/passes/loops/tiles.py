@@ -16,6 +16,9 @@ from primsplit.ir import Block, Const, Op, Type, Value, Var, inline, rename_bloc
 from primsplit.passes.loops.tiled_regions import Region, region_of, row_counts
 from primsplit.passes.rewriting import literal_shape
 
+TILE = "tile"
+"""The name of a block that works on a tile."""
+
 
 def work_in_tiles(block: Block) -> Block:
     """The block with a loop over tiles for the ops on arrays of many rows; itself where that gains nothing.
@@ -108,7 +111,7 @@ class _Writing:
                 inputs[1] = _sizes(tiles[made].type)
             ops.append(replace(op, inputs=tuple(inputs), outputs=(tiles[made],)))
         params = (*sums.values(), *(tiles[v] for v in region.walked))
-        return Block("tile", params, tuple(ops), (*totals, *(tiles[v] for v in region.kept)))
+        return Block(TILE, params, tuple(ops), (*totals, *(tiles[v] for v in region.kept)))
 
     def stacked(
         self, kind: str, inputs: tuple[Value, ...], results: Sequence[Value], attributes: dict[str, object]
