@@ -2,10 +2,12 @@
 
 `log1p(a) + log1p(b)` is `log1p(a + b (1 + a))`, of which all terms have one sign, so that it is as accurate as the sum:
 four halvings of an array leave a sixteenth of it. A logarithm takes onnxruntime as long as ten products. Where the
-products overflow, an If takes each logarithm by itself. Log densities of Student's or Cauchy's errors are such sums.
+products overflow, an If takes each logarithm by itself. Log densities of Student's or Cauchy's errors are such sums,
+and those of logistic regressions, whose other terms are summed by themselves.
 """
 
 import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +25,8 @@ MANY = 2**14
 """Numbers from which on the logarithms that are saved take longer than the ops that are added."""
 HALVINGS = 4
 """How often two halves become one."""
+DEPTH = 4
+"""In how many sums and differences the logarithms may be, one in the other."""
 REDUCTIONS = frozenset({"ReduceSum", "ReduceMean"})
 
 
@@ -42,26 +46,75 @@ class _Joining(LookingUp):
 
     def visit(self, op: Op) -> Op | None:
         """The sum, or none where what stands for it has been written."""
-        x = _argument(op, self.ops) if op.kind in REDUCTIONS else None
-        if x is None:
+        found = _found(op, self.ops) if op.kind in REDUCTIONS else None
+        if found is None:
             return super().visit(op)
         with recorded_beside(op) as around:
-            total = _summed(Array(x), math.prod(literal_shape(x.type) or ()), op).value
+            total = found.summed(op).value
         self.kept.extend(around.ops)
         self.replaced[op.outputs[0]] = total
         return None
 
 
-def _argument(reduction: Op, seen: Ops) -> Value | None:
-    """The x of a sum of log1p(x) over all axes, where it is one of many numbers at least 0; else None."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The x of logarithms log1p(x) in a sum, and the sums and differences that they are in, from the sum inwards.
+
+    Each comes with the position of the operand that has them.
+    """
+
+    x: Value
+    around: tuple[tuple[Op, int], ...] = ()
+
+    def summed(self, reduction: Op) -> Array:
+        """What the sum or mean of all of it gives."""
+        total, rest, is_positive = _summed(Array(self.x), reduction), None, True
+        for step, position in reversed(self.around):
+            other = step.inputs[1 - position]
+            assert other is not None
+            rest = _without(step.kind, position, Array(other), rest)
+            is_positive = is_positive != (step.kind == "Sub" and position == 1)
+        if rest is None:
+            return total
+        axes = [Array(v) for v in reduction.inputs[1:] if v is not None]
+        others: Array = getattr(op, reduction.kind)(rest, *axes, **reduction.attributes)
+        return others + total if is_positive else others - total
+
+
+def _without(kind: str, position: int, other: Array, rest: Array | None) -> Array:
+    """What is left of a sum or difference where its operand at a position gives way to `rest`, or to nothing."""
+    if rest is None:
+        return op.Neg(other) if kind == "Sub" and position == 0 else other
+    one, two = (rest, other) if position == 0 else (other, rest)
+    return one - two if kind == "Sub" else one + two
+
+
+def _found(reduction: Op, seen: Ops) -> _Found | None:
+    """The logarithms in a sum over all axes, where they are of many numbers at least 0; else None."""
     source = reduction.inputs[0]
     shape = None if source is None else literal_shape(source.type)
     if source is None or shape is None or math.prod(shape) < MANY or not _is_over_all(reduction, len(shape)):
         return None
     if source.type.dtype not in (np.float32, np.float64):
         return None  # others have no kernel for all of this
-    x = _log1p_of(source, seen)
-    return x if x is not None and literal_shape(x.type) == shape and is_nonnegative(x, seen.made_by) else None
+    found = _term(source, seen, DEPTH)
+    if found is None or not is_nonnegative(found.x, seen.made_by):
+        return None
+    terms = [found.x, *(v for step, _ in found.around for v in step.inputs if v is not None)]
+    return found if all(literal_shape(v.type) == shape for v in terms) else None
+
+
+def _term(value: Value | None, seen: Ops, depth: int) -> _Found | None:
+    """The logarithms that a value is, or adds or takes away, where nothing else reads it."""
+    x = _log1p_of(value, seen)
+    if x is not None:
+        return _Found(x)
+    step = (seen.op(value, "Add") or seen.op(value, "Sub")) if depth else None
+    for position, operand in enumerate(() if step is None else step.inputs):
+        found = _term(operand, seen, depth - 1)
+        if step is not None and found is not None:
+            return replace(found, around=((step, position), *found.around))
+    return None
 
 
 def _is_over_all(reduction: Op, rank: int) -> bool:
@@ -85,8 +138,9 @@ def _log1p_of(value: Value | None, seen: Ops) -> Value | None:
     return w.inputs[0]
 
 
-def _summed(x: Array, count: int, reduction: Op) -> Array:
+def _summed(x: Array, reduction: Op) -> Array:
     """What a sum or mean of log1p(x) gives."""
+    count = math.prod(literal_shape(x.value.type) or ())
     flat = op.Reshape(x, [-1]) if x.ndim != 1 else x
     joined = _joined(flat, count)
     condition = op.Less(op.ReduceMax(joined, keepdims=0), np.asarray(math.inf, x.dtype))

@@ -85,13 +85,21 @@ class _Masking(LookingUp):
         """A choice, or the product and the If behind it."""
         self.made_by.update(dict.fromkeys(op.outputs, op))
         found = None
-        if op.kind == "Where" and _is_long(op.outputs[0].type, is_tile=len(self.around) > 1):
+        is_long = op.kind == "Where" and _is_long(op.outputs[0].type, is_tile=len(self.around) > 1)
+        if is_long and not self.is_foreseen(op.inputs[0]):
             found = self.positive_part(op) or _kept(op) or self.of_two(op)
         if found is None:
             return op
         *made, choice = _unless_nan(found)
         self.kept.extend(made)
         return choice
+
+    def is_foreseen(self, mask: Value | None) -> bool:
+        """True for a mask that is nearly always the same."""
+        made = self.made_by.get(mask)
+        if made is not None and made.kind == "Not":
+            made = self.made_by.get(made.inputs[0])
+        return made is not None and made.kind in {"IsNaN", "IsInf"}
 
     def positive_part(self, outer: Op) -> Choice | None:
         """A cotangent or tangent that goes through max(x, 0), half of it at ties."""

@@ -89,7 +89,34 @@ def test_means_and_sums_over_all_axes_are_joined(function: Any, shape: tuple[int
 @pytest.mark.parametrize(
     "function",
     [
+        lambda x: np.sum(0.3 * x - np.log1p(np.exp(x))),
+        lambda x: np.sum(0.3 * x - np.logaddexp(0.0, x)),
+        lambda x: np.mean(np.log1p(x * x) - x),
+        lambda x: np.sum((x - np.log1p(x * x)) + 2.0 * x, keepdims=True),
+        lambda x: np.sum(x - (x * x - np.log1p(x * x))),
+    ],
+)
+@pytest.mark.parametrize("size", [1.0, 30.0])
+def test_logarithms_among_other_terms_are_summed_apart(function: Any, size: float) -> None:
+    x = rng.standard_normal(MANY) * size
+    program = ps.trace(function, x)
+    assert is_joined(program)
+    np.testing.assert_allclose(program.session()(x)[0], function(x), rtol=1e-12)
+    slope = ps.grad(lambda x: np.sum(function(x)))(x)
+    step = 1e-6 * size
+    for place in (0, MANY - 1):
+        moved = np.zeros(MANY)
+        moved[place] = step
+        numeric = np.sum(function(x + moved) - function(x - moved)) / (2 * step)
+        np.testing.assert_allclose(slope[place], numeric, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
         lambda x: np.sum(np.log1p(x)),
+        lambda x: np.sum(x[:, None] + np.log1p(x * x)[None, :2]),
+        lambda x: np.sum(1.0 + np.log1p(x * x)),
         lambda x: np.sum(np.log1p(x * x - 0.9)),
         lambda x: np.sum(np.log1p(x * np.roll(x, 1))),
         lambda x: np.sum(np.log1p(x * x)[: MANY // 2]),
