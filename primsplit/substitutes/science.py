@@ -10,6 +10,7 @@ from primsplit.lifting import holds_traced
 from primsplit.scipy import (
     binary_morphology,
     blas,
+    designs,
     distance,
     factorizations,
     fft,
@@ -76,6 +77,7 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
         peaks,
         poles,
         periodograms,
+        designs,
     ),
     "scipy.ndimage": (ndimage, fourier_filters, ranks, resampling, morphology, binary_morphology, labelled),
     "scipy.spatial": (spatial,),
