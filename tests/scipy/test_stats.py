@@ -174,6 +174,21 @@ def test_the_logarithm_of_a_probability_is_scipys_far_out(
         np.testing.assert_allclose(ps.grad(lambda x, f=f: np.sum(f(x)))(x), wanted, rtol=1e-6)
 
 
+@pytest.mark.parametrize("method", ["cdf", "sf", "logcdf", "logsf"])
+def test_probabilities_between_a_number_and_infinity_have_tangents(method: str) -> None:
+    x, rates = np.array([0.3, 1.0, 2.9]), np.array([1.0, 0.5, 2.0])
+    for ends in ((-np.inf, 3.0), (-1.0, np.inf), (2.0, np.inf), (-np.inf, -2.0)):
+
+        def f(x: Any, ends: tuple[float, float] = ends) -> Any:
+            return getattr(scipy.stats.truncnorm, method)(x - (5 if ends[1] < 0 else 0), *ends)
+
+        gradient = ps.grad(lambda x, f=f: np.sum(f(x) * rates))(x)
+        assert np.isfinite(gradient).all()
+        np.testing.assert_allclose(ps.jvp(f, (x,), (np.eye(3)[1],))[1], np.eye(3)[1] * gradient / rates, rtol=1e-12)
+    _, slope = ps.jvp(lambda b: scipy.stats.truncnorm.logpdf(0.3, -np.inf, b), (1.4,), (0.0,))
+    assert slope == 0.0
+
+
 def test_the_gradient_of_a_density_outside_of_the_support_is_zero() -> None:
     for name, family in CONTINUOUS.items():
         shapes = SHAPES.get(name, ())

@@ -58,13 +58,19 @@ def _log_uniform(z: Any, a: Any, b: Any) -> Any:
     return _without((z < a) | (z > b), z, 1.0, lambda z: -np.log(z) - np.log(np.log(b / a)))
 
 
-def _truncated(z: Any, a: Any, b: Any) -> Any:
-    """The probability between the ends is taken on the side where it is small."""
-    is_right = a > 0
-    low, high = np.where(is_right, -b, a), np.where(is_right, -a, b)
+def log_between(low: Any, high: Any) -> Any:
+    """The logarithm of the normal probability between two numbers, on the side where it is small."""
+    is_right = low > 0
+    low, high = np.where(is_right, -high, low), np.where(is_right, -low, high)
     top = _log_ndtr(high)
-    mass = top + np.log1p(-np.exp(_log_ndtr(low) - top))
-    return _without((z < a) | (z > b), z, 0.0, lambda z: -z * z / 2 - HALF_LOG_TWO_PI) - mass
+    is_open = low == -np.inf  # where a tangent of 0 would meet an infinite slope
+    below = np.exp(_log_ndtr(np.where(is_open, high, low)) - top)
+    return top + np.log1p(-np.where(is_open, 0.0, below))
+
+
+def _truncated(z: Any, a: Any, b: Any) -> Any:
+    inside = _without((z < a) | (z > b), z, 0.0, lambda z: -z * z / 2 - HALF_LOG_TWO_PI)
+    return inside - log_between(a, b)
 
 
 def _triangle(z: Any, c: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from primsplit.scipy.stats.families import tangent
+from primsplit.scipy.stats.further import log_between
 from primsplit.scipy.stats.kinds import special
 
 Function = Callable[..., Any]
@@ -46,18 +47,10 @@ def _two_sided(far: Function) -> tuple[Function, Function]:
     return below, lambda z, *shapes: below(-z, *shapes)
 
 
-def _log_between(low: Any, high: Any) -> Any:
-    """The logarithm of the normal probability between two numbers, on the side where it is small."""
-    is_right = low > 0
-    low, high = np.where(is_right, -high, low), np.where(is_right, -low, high)
-    top = _log_ndtr(high)
-    return top + np.log1p(-np.exp(_log_ndtr(low) - top))
-
-
 def _truncated(z: Any, a: Any, b: Any) -> Any:
     held = np.clip(z, a, b)
     is_low = z <= a
-    found = np.exp(_log_between(a, np.where(is_low, b, held)) - _log_between(a, b))
+    found = np.exp(log_between(a, np.where(is_low, b, held)) - log_between(a, b))
     return np.where(is_low, 0.0, found)
 
 
@@ -65,10 +58,10 @@ def _log_truncated(z: Any, a: Any, b: Any) -> Any:
     """The logarithm of that, by the rest of it where it is nearly 1."""
     held = np.clip(z, a, b)
     is_low, is_high = z <= a, z >= b
-    mass = _log_between(a, b)
-    found = _log_between(a, np.where(is_low | is_high, b, held)) - mass
+    mass = log_between(a, b)
+    found = log_between(a, np.where(is_low | is_high, b, held)) - mass
     is_large = found > -0.1
-    rest = _log_between(np.where(is_large & ~is_high, held, a), b) - mass
+    rest = log_between(np.where(is_large & ~is_high, held, a), b) - mass
     near = np.log1p(-np.exp(np.where(is_large & ~is_high, rest, -1.0)))
     return np.where(is_low, -np.inf, np.where(is_high, 0.0, np.where(is_large, near, found)))
 
@@ -89,7 +82,7 @@ def _truncated_quantile(q: Any, a: Any, b: Any) -> Any:
     """By the logarithm of a probability on the side of the ends."""
     is_right = a > 0
     low, share = np.where(is_right, -b, a), np.where(is_right, 1 - q, q)
-    place = _place_of(np.logaddexp(_log_ndtr(low), np.log(share) + _log_between(a, b)))
+    place = _place_of(np.logaddexp(_log_ndtr(low), np.log(share) + log_between(a, b)))
     return np.clip(np.where(is_right, -place, place), a, b)
 
 
