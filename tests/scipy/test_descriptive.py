@@ -25,6 +25,10 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "kurtosis corrected": (lambda x: st.kurtosis(x, fisher=False, bias=False), (X,)),
     "zscore": (lambda x: st.zscore(x, ddof=1), (TABLE,)), "sem": (lambda x: st.sem(x), (TABLE,)),
     "variation": (lambda x: st.variation(x, ddof=1), (X,)), "entropy": (lambda x: st.entropy(x), (TABLE,)),
+    "entropy of numbers of which one is 0": (lambda x: st.entropy(np.append(x, 0.0)), (X,)),
+    "relative entropy of numbers of which one is 0": (
+        lambda x, y: st.entropy(np.append(x, 0.0), np.append(1.0, y)), (X, Y)
+    ),
     "relative entropy": (lambda x, y: st.entropy(x, y, base=2), (X, Y)),
     "relative entropy of one number for all": (lambda x, y: st.entropy(x, y[:2, None], axis=-1), (X, Y)),
     "pearsonr": (lambda x, y: tuple(st.pearsonr(x, y)), (X, Y)),

@@ -159,11 +159,16 @@ def variation(a: Any, axis: Any, nan_policy: Any, ddof: Any, keepdims: Any) -> A
 @as_scipys("scipy.stats")
 @summary
 def entropy(pk: Any, qk: Any, base: Any, axis: Any, keepdims: Any) -> Any:
-    """The entropy of probabilities, which are made to sum to 1, or their relative entropy to others."""
+    """The entropy of probabilities, which are made to sum to 1, or their relative entropy to others.
+
+    What is 0 has the gradient 0 there, as in xlogy: its slope is infinite, and would be met by those of the sum.
+    """
     samples, (axis, *_) = zip(*(sample(k, axis) for k in (pk, qk) if k is not None), strict=True)
     shares = [k / np.sum(k, axis=axis, keepdims=True) for k in np.broadcast_arrays(*samples)]
-    terms = ELEMENTWISE["entr" if qk is None else "rel_entr"](*shares)
-    found = np.sum(terms, axis=axis, keepdims=keepdims)
+    is_none = shares[0] == 0 if qk is None else (shares[0] == 0) & (shares[1] >= 0)
+    held = [np.where(is_none, 1.0, share) for share in shares]
+    terms = ELEMENTWISE["entr" if qk is None else "rel_entr"](*held)
+    found = np.sum(np.where(is_none, 0.0, terms), axis=axis, keepdims=keepdims)
     return found if base is None else found / np.log(base)
 
 
