@@ -85,8 +85,9 @@ def fdtrc(dfn: Array, dfd: Array, x: Array) -> Array:
 
 @elementwise("bdtr")
 def bdtr(k: Array, n: Array, p: Array) -> Array:
-    """The probability of at most k successes in n trials."""
-    whole, trials = op.Floor(k), n if n.dtype == p.dtype else op.Cast(n, to=p.dtype)
+    """The probability of at most k successes in n trials, of which SciPy drops a fraction."""
+    trials = op.Where(n < 0.0, op.Ceil(n), op.Floor(n)) if n.dtype == p.dtype else op.Cast(n, to=p.dtype)
+    whole = op.Floor(k)
     is_inside = whole < trials
     value = betainc(op.Where(is_inside, trials - whole, 1.0), op.Where(is_inside, whole + 1.0, 1.0), 1.0 - p)
     return op.Where(is_inside, value, op.Where(op.Equal(whole, trials), 1.0, op.Where(p < 0.0, p, math.nan)))

@@ -80,6 +80,7 @@ VALUES: dict[str, tuple[Function, tuple[Any, ...], float]] = {
     "fdtri": (sp.fdtri, (SHAPES, 3.3, UNIT[20:40]), 2048), "gdtr": (sp.gdtr, (1.3, 2.0, POSITIVE), 64),
     "gdtrc": (sp.gdtrc, (1.3, 2.0, POSITIVE), 256), "pdtr": (sp.pdtr, (4, POSITIVE), 256),
     "pdtrc": (sp.pdtrc, (4, POSITIVE), 128), "bdtr": (sp.bdtr, (np.arange(5.0)[:, None], 4, UNIT[20:]), 256),
+    "bdtr of fractions": (sp.bdtr, (np.array([0.5, 1.7, 4.2])[:, None], np.array([4.6]), UNIT[20:]), 256),
     "gammaincinv": (sp.gammaincinv, (SHAPES, UNIT), 256),
     "gammainccinv": (sp.gammainccinv, (SHAPES, np.append(UNIT, 1e-200)), 1024),
     "betaincinv": (sp.betaincinv, (SHAPES, SHAPES[::-1], UNIT), 512),
