@@ -280,7 +280,7 @@ class Array(Described, Operators, metaclass=ComparedClass):
             raise unsupported(f"{getattr(function, '__module__', 'numpy')}.{function.__name__}")
         found = called(FUNCTIONS[function], function, args, options)
         if function in KEEPING and args and isinstance(args[0], Array) and args[0].is_number():
-            return made_of_number(found, scalar=True)
+            return made_of_number(found, scalar=not args[0].weak)
         return numbers_of(function, found, options)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:

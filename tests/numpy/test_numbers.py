@@ -143,6 +143,17 @@ def test_what_adds_to_what_was_made_of_a_number_changes_it_where_it_is_an_array(
     np.testing.assert_array_equal(ps.trace(f, x)(x), f(x))
 
 
+@pytest.mark.parametrize("function", [np.transpose, np.squeeze, lambda a: np.reshape(a, ()), np.asarray, np.array])
+def test_what_is_made_of_pythons_number_is_an_array(function: Callable[[Any], Any]) -> None:
+    def f(a: Any) -> Any:
+        made = function(a)
+        alias = made
+        alias += 1.0
+        return made * a
+
+    assert ps.trace(f, 2.0)(2.0) == f(2.0) == 6.0
+
+
 def test_a_call_on_an_array_takes_no_recording_of_a_number() -> None:
     def f(a: Any) -> Any:
         alias = a
