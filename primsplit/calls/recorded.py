@@ -44,7 +44,9 @@ class StandIn(NamedTuple):
     @property
     def kind(self) -> int:
         """What a function can tell of it beside its type: 2 a number of Python's, 1 one of NumPy's, 0 an array."""
-        return 2 if self.weak else int(self.scalar)
+        if self.weak:
+            return 2
+        return int(self.scalar and not self.type.shape)  # of an array with axes the mark says nothing
 
 
 def merged(leaves: Sequence[Any], chosen: Sequence[Any], handles: Sequence[Array]) -> list[Any]:
