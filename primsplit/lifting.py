@@ -114,7 +114,7 @@ def as_array(value: Any, dtype: npt.DTypeLike | None = None) -> Array:
         return value
     if isinstance(value, Held):
         return as_array(value.read())
-    weak = isinstance(value, bool | int | float | Size) and not isinstance(value, bool | np.generic)
+    weak = isinstance(value, bool | int | float | Size) and not isinstance(value, np.generic)
     return Array(lift(value, dtype), weak=weak, scalar=isinstance(value, np.generic))
 
 

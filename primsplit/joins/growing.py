@@ -63,8 +63,7 @@ def _is_number(leaf: Any) -> bool:
 
 def _stack(column: Sequence[Any]) -> Array:
     rows = [as_array(leaf) for leaf in column]
-    is_pythons = all(row.weak or type(leaf) is bool for row, leaf in zip(rows, column, strict=True))
-    return Array(as_array(np.stack(rows)).value, weak=is_pythons)
+    return Array(as_array(np.stack(rows)).value, weak=all(row.weak for row in rows))
 
 
 def grown(elements: Sequence[Any]) -> Grown:

@@ -111,11 +111,11 @@ def binds(tree: ast.AST, name: str) -> bool:
 
 
 def as_choice(node: ast.expr) -> ast.expr:
-    """`a or b` as `a if a else b`, and `a and b` as `b if a else a`, where `a` is a name; `bool` and `not` of both."""
+    """`a or b` as `a if a else b`, `a and b` as `b if a else a`, where `a` is a name; `bool` and `not` of tests."""
     match node:
-        case ast.Call(ast.Name("bool"), [ast.BoolOp() as test], []):
+        case ast.Call(ast.Name("bool"), [test], []):
             return _truth(test, node, then=True)
-        case ast.UnaryOp(ast.Not(), ast.BoolOp() as test):
+        case ast.UnaryOp(ast.Not(), test):
             return _truth(test, node, then=False)
     if not isinstance(node, ast.BoolOp) or not isinstance(node.values[0], ast.Name):
         return node

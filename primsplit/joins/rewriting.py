@@ -275,7 +275,7 @@ class Writer(Stores):
         if isinstance(node.target, ast.Subscript) and self._is_of_the_run(node.target):
             return self._changed(node, node.target)
         in_place = ast.keyword("in_place", ast.Constant(True))
-        node.value = self.visit(node.value)
+        node.value = self.visit(as_choice(node.value))
         if isinstance(node.target, ast.Name):
             name = ast.Name(node.target.id, ast.Load())
             changed = ast.Call(self._helper("changing"), [self.visit_Name(name)], [])

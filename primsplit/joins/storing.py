@@ -6,7 +6,7 @@ held[k] += a                    joins.changed(held, k, "iadd", lambda: a)
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,11 +31,25 @@ class Stores(Reads):
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         match node.targets:
+            case [ast.Tuple(parts)] if any(isinstance(p, ast.Subscript) and self._is_of_the_run(p) for p in parts):
+                if not any(isinstance(part, ast.Starred) for part in parts):
+                    return self._one_by_one(node, parts)
             case [ast.Subscript() as target] if self._is_of_the_run(target):
                 parts = self._parts(target)
                 self.told.add(node.value)
                 return at(node, ast.Expr(self._stored("put", self.visit(node.value), *parts)))
         return super().visit_Assign(node)
+
+    def _one_by_one(self, node: ast.Assign, parts: Sequence[ast.expr]) -> list[ast.stmt]:
+        """`a[j], b = c, d` as `first, second = c, d`, and then an assignment for each."""
+        names = [f"_joined_part_{k}" for k in range(len(parts))]
+        given = ast.Assign([ast.Tuple([ast.Name(n, ast.Store()) for n in names], ast.Store())], node.value)
+        each = [ast.Assign([p], ast.Name(n, ast.Load())) for n, p in zip(names, parts, strict=True)]
+        made: list[ast.stmt] = []
+        for statement in (given, *each):
+            found = self.visit(at(node, statement))
+            made += found if isinstance(found, list) else [found]
+        return made
 
     def _changed(self, node: ast.AugAssign, target: ast.Subscript) -> ast.stmt:
         name = ast.Constant(_IN_PLACE[type(node.op)])

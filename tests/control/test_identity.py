@@ -71,8 +71,24 @@ def of_the_class_of_both_sides(x):
     return total
 
 
+def of_truth_values_that_are_computed_with(x):
+    is_high, is_low, is_odd, total = False, True, False, 0.0
+    for k, value in enumerate(x):
+        is_high |= bool(value > 1.5)
+        is_low &= bool(value < 1.2)
+        is_odd ^= not value > 0
+        is_up, is_left = False, False
+        if value > 0:
+            is_up = True
+        if x[k - 1] > value:
+            is_left = True
+        total += (is_up + is_left) * value - (-is_up) * value**2 + (1.0 if is_odd is True else value)
+    return total + (x[0] if is_high is True else x[1]) * (2 if is_low is not False else 3)
+
+
 FOLLOWED = [
-    compared_with_true_elsewhere, compared_with_true_here, kept_by_an_object, of_the_class_of_both_sides,
+    of_truth_values_that_are_computed_with, compared_with_true_elsewhere, compared_with_true_here, kept_by_an_object,
+    of_the_class_of_both_sides,
 ]  # fmt: skip
 
 

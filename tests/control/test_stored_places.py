@@ -79,9 +79,17 @@ def added_by_a_key(x):
     return sums["up"] / (1 + counts["down"]) - sums["down"] * counts["up"]
 
 
+def exchanged(x):
+    held = [(value, k) for k, value in enumerate(x)]
+    for k in range(5):
+        j = k + int(np.argmin(np.array([value for value, _ in held[k:]])))
+        held[j], held[k] = held[k], held[j]
+    return sum((k + 1) * value * i for k, (value, i) in enumerate(held))
+
+
 FUNCTIONS = [
-    counted_bins, added_to, of_tuples, counted_from_the_end, inside_of_branches, of_truth_values, by_a_key,
-    added_by_a_key,
+    exchanged, counted_bins, added_to, of_tuples, counted_from_the_end, inside_of_branches, of_truth_values,
+    by_a_key, added_by_a_key,
 ]  # fmt: skip
 
 
