@@ -35,9 +35,9 @@ class Stores(Reads):
                 if not any(isinstance(part, ast.Starred) for part in parts):
                     return self._one_by_one(node, parts)
             case [ast.Subscript() as target] if self._is_of_the_run(target):
-                parts = self._parts(target)
+                owner, place = self._parts(target)
                 self.told.add(node.value)
-                return at(node, ast.Expr(self._stored("put", self.visit(node.value), *parts)))
+                return at(node, ast.Expr(self._stored("put", self.visit(node.value), owner, place)))
         return super().visit_Assign(node)
 
     def _one_by_one(self, node: ast.Assign, parts: Sequence[ast.expr]) -> list[ast.stmt]:
