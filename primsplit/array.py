@@ -73,7 +73,7 @@ class Array(Described, Operators, metaclass=ComparedClass):
         self._recording = tracing.current()
         self._view: View | None = None
         self.weak = weak
-        if weak and value.type.dtype == np.bool_:
+        if weak and not isinstance(value, Const) and value.type.dtype == np.bool_:
             truths.made += 1
         self.scalar = scalar
         self.contiguous = False

@@ -86,19 +86,31 @@ def _is_pythons(code: types.CodeType) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _compared(code: types.CodeType) -> tuple[dis.Instruction, ...]:
-    """The instructions that give what the code compares by `is`, on its right."""
+def _compared(code: types.CodeType) -> tuple[tuple[dis.Instruction, dis.Instruction], ...]:
+    """The last two instructions that give what the code compares by `is`, on its right."""
     if _is_pythons(code):
         return ()
-    found = tuple(one for one, other in itertools.pairwise(dis.get_instructions(code)) if other.opname == "IS_OP")
+    listed = [*dis.get_instructions(code)]
+    found = ((listed[k - 2], listed[k - 1]) for k in range(2, len(listed)) if listed[k].opname == "IS_OP")
     inner = (_compared(const) for const in code.co_consts if isinstance(const, types.CodeType))
     return (*found, *itertools.chain.from_iterable(inner))
 
 
-def _may_be_truth(given: dis.Instruction, function: types.FunctionType) -> bool:
-    """False where an instruction gives a constant or a function's global name that is no truth value."""
-    if given.opname == "LOAD_CONST":
-        return isinstance(given.argval, bool)
-    if given.opname in {"LOAD_GLOBAL", "LOAD_NAME"}:
-        return isinstance(function.__globals__.get(given.argval, getattr(builtins, given.argval, True)), bool)
+def _may_be_truth(given: tuple[dis.Instruction, dis.Instruction], function: types.FunctionType) -> bool:
+    """False for a constant, a global name and what a module calls so, where these are no truth values."""
+    owner, last = given
+    if last.opname == "LOAD_CONST":
+        return isinstance(last.argval, bool)
+    if last.opname in _GLOBAL:
+        return isinstance(_meaning(last, function), bool)
+    if last.opname == "LOAD_ATTR" and owner.opname in _GLOBAL:
+        module = _meaning(owner, function)
+        return not isinstance(module, types.ModuleType) or isinstance(getattr(module, last.argval, True), bool)
     return True
+
+
+_GLOBAL = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+
+
+def _meaning(given: dis.Instruction, function: types.FunctionType) -> Any:
+    return function.__globals__.get(given.argval, getattr(builtins, given.argval, True))

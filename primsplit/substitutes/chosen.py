@@ -8,7 +8,9 @@ import numpy as np
 from primsplit.array import FUNCTIONS, Array
 from primsplit.handles.truths import truths
 from primsplit.handles.views import Choice
+from primsplit.lifting import as_array
 from primsplit.nested import same_everywhere
+from primsplit.ops import op
 
 _MOST = 64
 """Of how many arrays one is chosen: a write to it is a choice for every one of them."""
@@ -66,6 +68,29 @@ def _arrays(values: Sequence[Any], places: Sequence[Array]) -> list[Any]:
     stacked, weak = FUNCTIONS[np.stack](values), all(map(is_weak, values))
     if is_number(values[0]):
         return [Array(stacked[place].value, weak=weak, scalar=True) for place in places]
-    numbers = range(len(values))
-    choices = [Choice(values, np.where, number=place, numbers=numbers, owns=False) for place in places]
-    return [Array(stacked[choice.number].value).being(choice) for choice in choices]
+    arrays, numbers = _numbered(values)
+    found = []
+    for place in places:
+        choice = Choice(arrays, np.where, number=numbers[place], numbers=range(len(arrays)), owns=False)
+        found.append(Array(stacked[place].value).being(choice))
+    return found
+
+
+def _numbered(values: Sequence[Array]) -> tuple[list[Array], Array]:
+    """The arrays that these are, those of which each is one where it is one of several, and the number of each."""
+    arrays: dict[int, Array] = {}
+    places: dict[int, int] = {}
+    numbers: list[Any] = []
+    for value in values:
+        view = value.view_of
+        choice = view if isinstance(view, Choice) and view.choose is not None else None
+        for base in [value] if choice is None else choice.bases:
+            arrays.setdefault(id(base), base)
+            places.setdefault(id(base), len(places))
+        if choice is None:
+            numbers.append(places[id(value)])
+        else:
+            table = np.zeros(max(choice.numbers) + 1, np.int64)
+            table[[*choice.numbers]] = [places[id(base)] for base in choice.bases]
+            numbers.append(op.Gather(table, choice.number))
+    return [*arrays.values()], as_array(FUNCTIONS[np.stack](numbers))

@@ -79,6 +79,22 @@ def test_the_order_is_that_of_the_run(function: Callable[..., Any]) -> None:
     check_grads(function, POINTS[0], symbolic=False)
 
 
+def test_arrays_that_are_ordered_again_and_again_are_one_of_the_first() -> None:
+    def ordered(x, steps):
+        rows = [x[2 * k : 2 * k + 2] * 1.0 for k in range(4)]
+        for k in range(steps):
+            rows = sorted(rows, key=_first)
+            rows[0][:] = rows[0] * 0.5 + x[k]
+            rows[-1][1] += rows[1][0]
+        return sum((k + 1) * np.sum(row**2) for k, row in enumerate(rows))
+
+    program = ps.trace(lambda x: ordered(x, 4), POINTS[0])
+    for x in POINTS:
+        np.testing.assert_allclose(program(x), ordered(x, 4), rtol=1e-12)
+    listings = [ps.trace(lambda x, n=n: ordered(x, n), POINTS[0]).listing() for n in (4, 8)]
+    assert len(listings[1].splitlines()) < 3 * len(listings[0].splitlines())
+
+
 def test_which_object_was_chosen_is_not_told() -> None:
     def run_again(x):
         return all_but_the_largest(np.array([x[k] for k in range(12)]))
