@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from primsplit.ir import Block, Op
 from primsplit.passes import gradients_last, optimize
+from primsplit.passes.columns_of_numbers import number_columns
 from primsplit.passes.copies import read_past_copies
 from primsplit.passes.faults.axes import count_axes_from_front
 from primsplit.passes.faults.captured_dequantized import copy_captured_dequantized
@@ -91,6 +92,8 @@ def finish(
         products = update_in_turn(products)
     doubles = keep_double_products(read_masks(products), is_function=is_function)
     written = _each(LAST_FORMS, keep_faint_constants(keep_cast_stacks(doubles)))
+    if provider == "cpu":
+        written = number_columns(written)
     if not gradients:
         return verified(written)
     return verified(gradients_last(results_apart(written), range(len(written.results))))
