@@ -51,6 +51,7 @@ from primsplit.passes.products.operands_again import products_read_again
 from primsplit.passes.products.stacks import join_stacks, keep_transposed_stacks
 from primsplit.passes.products.sums import sums_of_derivatives
 from primsplit.passes.products.transposed import gemm_of_transposed
+from primsplit.passes.short_rows import lengthen_rows
 from primsplit.passes.written.writes import join_writes
 from primsplit.providers import Provider
 from primsplit.verify import verified
@@ -93,7 +94,7 @@ def finish(
     doubles = keep_double_products(read_masks(products), is_function=is_function)
     written = _each(LAST_FORMS, keep_faint_constants(keep_cast_stacks(doubles)))
     if provider == "cpu":
-        written = number_columns(written)
+        written = lengthen_rows(number_columns(written))
     if not gradients:
         return verified(written)
     return verified(gradients_last(results_apart(written), range(len(written.results))))
