@@ -17,6 +17,7 @@ from primsplit.array import FUNCTIONS, Array, implements
 from primsplit.branching.paths import (
     COSTLY,
     FEW,
+    INDEX,
     MOST,
     SHALLOW,
     Endless,
@@ -274,10 +275,6 @@ class _Exploration:
         return {d.place for path in self.paths for d in path.taken if d.place is not None}
 
 
-_INDEX = "an integer index"
-"""What a list asks of a traced number that it is indexed by."""
-
-
 class _Joining:
     """A function of many paths, with those branches joined that may be."""
 
@@ -330,7 +327,7 @@ class _Joining:
 
     def asks_for(self, error: Exception) -> bool:
         """Let the lists at the place of an error have indices that only the run knows; False where they had."""
-        if isinstance(error, NumberAsked) and error.what.startswith(_INDEX):
+        if isinstance(error, NumberAsked) and error.what.startswith(INDEX):
             is_new = error.place is not None and error.place not in self.asked
             self.asked |= {p for p in (error.place,) if p is not None}
             if is_new:
@@ -349,7 +346,9 @@ class _Joining:
         False where it was left out before.
         """
         self.goes_on = self.goes_on or error.goes_on
-        if not self.noting.issuperset(error.to_note):
+        if error.index_at is not None and error.index_at not in self.asked:
+            self.asked.add(error.index_at)
+        elif not self.noting.issuperset(error.to_note):
             self.noting |= error.to_note
         elif error.grows and error.at not in self.growing:
             self.growing.add(error.at)

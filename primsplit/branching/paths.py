@@ -34,6 +34,10 @@ WAYS_OUT = (
 )
 
 
+INDEX = "an integer index"
+"""What a list asks of a traced number that it is indexed by."""
+
+
 class Endless(ConcretizationError):
     """A function has more paths than are recorded."""
 
@@ -41,8 +45,8 @@ class Endless(ConcretizationError):
 class NotJoined(TraceError):
     """A branch at a line of a file cannot be recorded as one If, and why.
 
-    It may be where the functions of some files note what they set, or where the lists of its function may grow. A loop
-    that `goes_on` may have no end.
+    It may be where the functions of some files note what they set, or where the lists of its function may grow, or
+    where the list at a place has an index that only the run knows. A loop that `goes_on` may have no end.
     """
 
     def __init__(
@@ -53,9 +57,10 @@ class NotJoined(TraceError):
         *,
         grows: bool = False,
         goes_on: bool = False,
+        index_at: Place | None = None,
     ) -> None:
         super().__init__(why)
-        self.at, self.to_note, self.grows, self.goes_on = at, to_note, grows, goes_on
+        self.at, self.to_note, self.grows, self.goes_on, self.index_at = at, to_note, grows, goes_on, index_at
 
 
 class Decision(NamedTuple):

@@ -10,10 +10,10 @@ import numpy as np
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.branching.exploring import scalar_condition
-from primsplit.branching.paths import NotJoined
+from primsplit.branching.paths import INDEX, NotJoined
 from primsplit.branching.raising import raising_op
 from primsplit.control.branching import choose
-from primsplit.errors import DtypeError, PrimsplitError, TraceError
+from primsplit.errors import DtypeError, NumberAsked, PrimsplitError, TraceError
 from primsplit.handles.views import Choice
 from primsplit.ir import walk
 from primsplit.joins.either import holding, if_gives, may_be_told
@@ -106,7 +106,9 @@ class Statement:
             if isinstance(error, NotJoined) or _is_of_known_numbers(error):
                 raise
             raised = f"a side raises {type(error).__name__}: {error}"
-            raise self.refusal(error.what if isinstance(error, PrimsplitError) else raised) from error
+            why = error.what if isinstance(error, PrimsplitError) else raised
+            is_index = isinstance(error, NumberAsked) and error.what.startswith(INDEX)
+            raise NotJoined(self.join.at, why, index_at=error.place if is_index else None) from error
         finally:
             self._take_back()
         blocks = (block for made in into.ops[before:] for block in made.blocks())

@@ -87,7 +87,23 @@ def exchanged(x):
     return sum((k + 1) * value * i for k, (value, i) in enumerate(held))
 
 
+def asked_for_in_sides_alone(x):
+    seen, total = [False] * 3, 0.0
+    for value in x[3:]:
+        k = int(np.argmax(np.abs(x[:3] - value)))
+        if value > -0.5:
+            if seen[k] is False:
+                seen[k] = True
+                total += value**2
+            elif value > 0:
+                seen[k] = False
+        else:
+            total -= value * k
+    return total + sum(seen) * x[0]
+
+
 FUNCTIONS = [
+    asked_for_in_sides_alone,
     exchanged, counted_bins, added_to, of_tuples, counted_from_the_end, inside_of_branches, of_truth_values,
     by_a_key, added_by_a_key,
 ]  # fmt: skip
