@@ -107,8 +107,8 @@ class Statement:
                 raise
             raised = f"a side raises {type(error).__name__}: {error}"
             why = error.what if isinstance(error, PrimsplitError) else raised
-            is_index = isinstance(error, NumberAsked) and error.what.startswith(INDEX)
-            raise NotJoined(self.join.at, why, index_at=error.place if is_index else None) from error
+            index_at = error.place if isinstance(error, NumberAsked) and error.what.startswith(INDEX) else None
+            raise NotJoined(self.join.at, why, index_at=index_at) from error
         finally:
             self._take_back()
         blocks = (block for made in into.ops[before:] for block in made.blocks())
