@@ -4,16 +4,11 @@ A condition that only the run knows is answered first with True; the function is
 until every path has been recorded. What two paths record before they part is the same, and is kept once.
 """
 
-import os
-import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from types import FrameType
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from primsplit import dims, tracing, trees
-from primsplit.array import FUNCTIONS, Array, implements
+from primsplit import tracing, trees
+from primsplit.array import FUNCTIONS, Array
 from primsplit.branching.paths import (
     COSTLY,
     FEW,
@@ -39,30 +34,10 @@ from primsplit.branching.users_errors import (
     place_of,
 )
 from primsplit.branching.whole_numbers import numbers_told
-from primsplit.dims import Dim, Size
 from primsplit.errors import NumberAsked, Place, PrimsplitError, ShapeError, TraceError
 from primsplit.handles.truths import truths
-from primsplit.ir import Op, Value
+from primsplit.ir import Op
 from primsplit.lifting import as_array
-from primsplit.ops import op
-
-
-@implements("condition")
-def scalar_condition(value: Any) -> Value:
-    """A predicate as a bool without axes. Raises ShapeError for one with several elements."""
-    array = as_array(value)
-    if array.dtype != np.bool_:
-        array = op.Cast(array, to=np.bool_)
-    if array.shape == ():
-        return array.value
-    if all(dims.is_one(d) for d in array.shape):
-        return op.Reshape(array, np.zeros(0, np.int64)).value
-    raise ShapeError(
-        f"a condition must be one truth value, not {array.type}",
-        place=tracing.user_place(),
-        cure="Reduce it with np.all or np.any, or choose by elements with np.where.",
-    )
-
 
 Run = Callable[[], tuple[Sequence[Array], trees.TreeSpec]]
 
@@ -398,26 +373,3 @@ def _follow(path: Path, run: Run) -> None:
         if into.examples is not None:
             into.examples.active = active
     path.ops = into.ops
-
-
-def decide_size(a: Dim, relation: str, b: Dim) -> bool | None:
-    """The answer of the path to a comparison of sizes on a line of the user's; None elsewhere."""
-    if not tracing.is_recording() or tracing.current().path is None or not _asked_by_user():
-        return None
-    left, right = as_array(a), as_array(b)
-    compared = {"==": op.Equal, "<": op.Less, "<=": op.LessOrEqual}[relation](left, right)
-    return bool(Array(compared.value))
-
-
-_SIZES = os.path.dirname(dims.__file__) + os.sep
-
-
-def _asked_by_user() -> bool:
-    """True where the innermost frame outside of `dims` and this module is the user's."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and (frame.f_code.co_filename == __file__ or frame.f_code.co_filename.startswith(_SIZES)):
-        frame = frame.f_back
-    return frame is not None and not tracing.is_library(frame.f_code.co_filename)
-
-
-Size.decide = staticmethod(decide_size)

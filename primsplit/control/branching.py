@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.branching.exploring import explored, scalar_condition
+from primsplit.branching.conditions import scalar_condition
+from primsplit.branching.exploring import explored
 from primsplit.control.complex_leaves import Made, met
 from primsplit.control.structure import (
     Function,

@@ -6,7 +6,7 @@ import numpy as np
 
 from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.branching.exploring import scalar_condition
+from primsplit.branching.conditions import scalar_condition
 from primsplit.control.bodies import as_loop, record_body
 from primsplit.control.states import Carried, with_states
 from primsplit.control.structure import Function, arrays_of, plain_integer, traced_integer

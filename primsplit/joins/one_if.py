@@ -9,7 +9,7 @@ import numpy as np
 
 from primsplit import tracing, trees
 from primsplit.array import Array
-from primsplit.branching.exploring import scalar_condition
+from primsplit.branching.conditions import scalar_condition
 from primsplit.branching.paths import INDEX, NotJoined
 from primsplit.branching.raising import raising_op
 from primsplit.control.branching import choose

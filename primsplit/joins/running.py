@@ -10,7 +10,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array, implements
-from primsplit.branching.exploring import scalar_condition
+from primsplit.branching.conditions import scalar_condition
 from primsplit.branching.paths import NotJoined
 from primsplit.control.branching import choose
 from primsplit.errors import ConcretizationError, Place

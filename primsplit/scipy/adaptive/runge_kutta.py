@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.branching.exploring import scalar_condition
+from primsplit.branching.conditions import scalar_condition
 from primsplit.calls.primitive import primitive, stop_gradient
 from primsplit.control.bodies import as_loop, record_body
 from primsplit.control.scanning import scan
