@@ -4,6 +4,9 @@ onnxruntime packs the right matrix of a float32 product at each call, which for 
 itself; the left one it reads in place. So `x @ w.T` becomes `(w @ x.T).T`, at 0.75 to 0.9 of the time where the rows of
 x are a multiple of the 16 that its kernel takes at once. In a loop, where the right matrix comes from outside and is
 not transposed, it is transposed once before the loop. Matrices that are constant are left: they are packed beforehand.
+
+So does `x.T @ y` of many rows become `(y.T @ x).T` where y has few columns, as the gradient of a last layer has: the
+left one is turned in pieces, which takes the longer the wider it is, 0.45 to 0.9 of the time where it is the other.
 """
 
 from collections.abc import Mapping
@@ -11,11 +14,17 @@ from collections.abc import Mapping
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Type, Value, Var
-from primsplit.passes.rewriting import Rewriter
+from primsplit.passes.rewriting import Rewriter, literal_shape
 
 ROWS = (16, 32, 48, 64)
 LARGE = 128
 """Rows and columns from which on a matrix is costly to pack."""
+COLUMNS = range(2, 17)
+"""So few columns y has in `x.T @ y`; one has a kernel of its own."""
+WIDEST = 512
+"""The most columns of x then."""
+TALL = 256
+"""Rows of both from which on it takes less."""
 LOOPS = frozenset({"Scan", "Loop"})
 
 
@@ -56,6 +65,8 @@ class _Narrow(Rewriter):
             narrow, large = op.inputs
             if _gains(narrow, large):
                 return self.swapped(op, narrow, large)
+        elif op.kind == "Gemm" and len(op.inputs) == 2 and _transposes(op.attributes) == (1, 0) and _is_of_tall(op):
+            return self.swapped(op, *op.inputs, transA=1, transB=0)
         elif op.kind == "MatMul" and self.around is not None and op.inputs[1] not in self.own:
             narrow, large = op.inputs
             if _gains(narrow, large):
@@ -71,10 +82,10 @@ class _Narrow(Rewriter):
             self.around.append(product.beside("Transpose", (matrix,), (turned,), {"perm": (1, 0)}))
         return self.turned[matrix]
 
-    def swapped(self, product: Op, narrow: Value | None, large: Value | None) -> Op:
-        """`narrow @ large.T` as `(large @ narrow.T).T`; the Flatten keeps onnxruntime from undoing it."""
+    def swapped(self, product: Op, left: Value | None, right: Value | None, *, transA: int = 0, transB: int = 1) -> Op:
+        """`left @ right.T`, say, as `(right @ left.T).T`; the Flatten keeps onnxruntime from undoing it."""
         swapped, apart = _turned(product.outputs[0]), _turned(product.outputs[0])
-        self.kept.append(product.beside("Gemm", (large, narrow), (swapped,), {"transA": 0, "transB": 1}))
+        self.kept.append(product.beside("Gemm", (right, left), (swapped,), {"transA": transA, "transB": transB}))
         self.kept.append(product.beside("Flatten", (swapped,), (apart,), {"axis": 1}))
         return product.beside("Transpose", (apart,), product.outputs, {"perm": (1, 0)})
 
@@ -99,3 +110,12 @@ def _gains(narrow: Value | None, large: Value | None) -> bool:
     assert large.type.shape is not None
     rows = narrow.type.shape[0]
     return isinstance(rows, int) and rows in ROWS and all(isinstance(n, int) and n >= LARGE for n in large.type.shape)
+
+
+def _is_of_tall(product: Op) -> bool:
+    """Whether these are float32 matrices of many rows, the right one much narrower."""
+    shapes = [None if v is None or v.type.dtype != np.float32 else literal_shape(v.type) for v in product.inputs]
+    if any(shape is None or len(shape) != 2 for shape in shapes):
+        return False
+    (rows, wide), (_, narrow) = (shape for shape in shapes if shape is not None)
+    return rows >= TALL and narrow in COLUMNS and narrow < wide <= WIDEST

@@ -48,6 +48,30 @@ def test_a_narrow_product_is_swapped_where_the_sizes_are_known_to_gain(
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("wide", "narrow", "after"),
+    [
+        ("256,50", "256,4", SWAPPED),
+        ("300,512", "300,16", SWAPPED),
+        ("300,513", "300,16", ["Gemm"]),
+        ("300,50", "300,1", ["Gemm"]),
+        ("300,50", "300,17", ["Gemm"]),
+        ("300,4", "300,4", ["Gemm"]),
+        ("255,50", "255,4", ["Gemm"]),
+        ("N,50", "N,4", ["Gemm"]),
+    ],
+)
+def test_a_product_with_few_columns_turns_these(wide: str, narrow: str, after: list[str]) -> None:
+    block = record(lambda x, y: op.Gemm(x, y, transA=1), f"float32[{wide}]", f"float32[{narrow}]")
+    swapped = swap_narrow_products(block)
+    check_types(swapped)
+    assert kinds(swapped) == after
+    shapes = ([3 if n == "N" else int(n) for n in text.split(",")] for text in (wide, narrow))
+    inputs = [rng.standard_normal(s).astype(np.float32) for s in shapes]
+    for expected, found in zip(run(block, inputs), run(swapped, inputs), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
 def test_other_products_stay() -> None:
     constant = np.ones((128, 128), np.float32)
     programs = [
