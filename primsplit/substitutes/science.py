@@ -139,23 +139,33 @@ def register_loaded() -> None:
 
 
 def _register(name: str) -> None:
+    """Register what stands in for a module's functions, as far as this SciPy has them."""
     register_refused(name)
+    module = sys.modules[name]
     for function, traced in SOLVERS.get(name, {}).items():
-        given: Any = getattr(sys.modules[name], function)
-        register(given, solving(given, traced))
+        given: Any = getattr(module, function, None)
+        if given is not None:
+            register(given, solving(given, traced))
     for register_classes in CLASSES.get(name, ()):
-        register_classes(sys.modules[name])
+        register_classes(module)
     if name == "scipy.stats":
         for distribution in stats.DISTRIBUTIONS:
-            original: Any = getattr(sys.modules[name], distribution)
-            register(original, _DistributionSubstitute(original, distribution))
-        _register_frozen(sys.modules[name])
-        _register_kernels(sys.modules[name])
+            original: Any = getattr(module, distribution, None)
+            if original is not None:
+                register(original, _DistributionSubstitute(original, distribution))
+        _register_frozen(module)
+        _register_kernels(module)
+    for function, traced in functions_of(name).items():
+        original = getattr(module, function, None)
+        if original is not None:
+            stands_in = by_parts(original, with_output(original, traced)) if name == "scipy.ndimage" else traced
+            register(original, when_traced(original, stands_in, KNOWN.get(name, {}).get(function)))
+
+
+def functions_of(name: str) -> dict[str, Any]:
+    """What stands in for the functions of a module of SciPy's, by their names there."""
     own = {function: getattr(module, function) for module in MODULES.get(name, ()) for function in module.__all__}
-    for function, traced in (own | ALIASES.get(name, {})).items():
-        original = getattr(sys.modules[name], function)
-        stands_in = by_parts(original, with_output(original, traced)) if name == "scipy.ndimage" else traced
-        register(original, when_traced(original, stands_in, KNOWN.get(name, {}).get(function)))
+    return own | ALIASES.get(name, {})
 
 
 def _register_frozen(module: Any) -> None:

@@ -98,10 +98,17 @@ methods: dict[tuple[type, str], tuple[Any, Any]] = {}
 """Methods of a library's classes, by class and name: what each is, and what stands in for it."""
 
 
+IMMUTABLE = 1 << 8
+"""The flag of CPython's types whose attributes cannot be set (Py_TPFLAGS_IMMUTABLETYPE)."""
+
+
 def register_method(owner: type, name: str, traced: Function) -> None:
-    """Let `traced` stand in for a method of a library's class, its base classes' too, where an argument is traced."""
-    holder = next(c for c in owner.__mro__ if name in vars(c))
-    if (holder, name) in methods:
+    """Let `traced` stand in for a method of a library's class, its base classes' too, where an argument is traced.
+
+    A class that has no such method in this version of the library, or is compiled and keeps its own, is left alone.
+    """
+    holder = next((c for c in owner.__mro__ if name in vars(c)), None)
+    if holder is None or holder.__flags__ & IMMUTABLE or (holder, name) in methods:
         return
     original = vars(holder)[name]
 

@@ -2,6 +2,7 @@
 
 import builtins
 import functools
+import importlib
 import math
 import sys
 import threading
@@ -15,6 +16,7 @@ import scipy.special
 import primsplit as ps
 from primsplit.errors import PrimsplitError, ShapeError
 from primsplit.numpy.second_run import is_again
+from primsplit.substitutes import science
 from primsplit.testing import check_grads
 
 X = np.array([0.7, 1.9, -0.4])
@@ -200,3 +202,10 @@ def test_a_function_of_a_library_may_be_given_itself_or_as_a_default(function: A
     check_grads(function, x, order=2)
     assert with_default.__defaults__ == (scipy.special.softmax,)
     assert with_default.__kwdefaults__ == {"power": math.pow}
+
+
+@pytest.mark.parametrize("module", sorted(science.MODULES))
+def test_what_stands_in_for_a_function_has_its_name(module: str) -> None:
+    """A name that SciPy lacks is passed over, as that of a later SciPy is: a slip of the pen would be as quiet."""
+    theirs = importlib.import_module(module)
+    assert [name for name in science.functions_of(module) if not hasattr(theirs, name)] == []
