@@ -1,10 +1,12 @@
 """Branches whose sides all end by giving a value to what goes through a generator: it is given behind them.
 
-if c:                   if c:
-yield a                 given = a
-else:                   else:
-yield b                 given = b
-yield given
+What the user wrote, and what becomes of it:
+
+    if c:                   if c:
+        yield a                 given = a
+    else:                   else:
+        yield b                 given = b
+                            yield given
 """
 
 import ast
