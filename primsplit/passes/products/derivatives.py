@@ -27,7 +27,9 @@ class OfDerivatives(Rewriter):
         if op.remark == AGAIN:
             self.early.update(v for block in op.blocks() for inner in walk(block) for v in inner.outputs)
         is_open = op.kind in {"If", "Loop", "Scan"} and not all(v in self.early for v in op.outputs)
-        return super().read(op) if is_open or self.early.isdisjoint(op.outputs) else op
+        # A function may compute with derivatives of its own: what makes these may be rewritten.
+        is_of_rewritten = not self.replaced.keys().isdisjoint(reads(op))
+        return super().read(op) if is_open or is_of_rewritten or self.early.isdisjoint(op.outputs) else op
 
 
 class OfReadOnce(OfDerivatives):

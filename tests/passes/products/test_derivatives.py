@@ -63,3 +63,19 @@ def test_what_computes_values_again_is_left() -> None:
     again = [Op(o.kind, o.inputs, o.outputs, o.attributes, o.place, "computed again") for o in block.ops]
     block = Block(block.name, block.params, tuple(again), block.results)
     assert factors_behind_sums(block, [0, 1]) is block
+
+
+def test_a_function_that_computes_with_derivatives_of_its_own_reads_what_they_are_rewritten_to() -> None:
+    def jacobian(x: Any) -> Any:
+        _, pullback = ps.vjp(lambda y: np.stack([y[0] * y[1], np.sin(y[2]), y @ y]), x)
+        return np.stack([pullback(np.asarray([float(i == j) for j in range(3)]))[0] for i in range(3)])
+
+    def total(x: Any) -> Any:
+        return np.sum(np.cos(jacobian(x)))
+
+    xs = np.random.default_rng(0).standard_normal((4, 3))
+    through = ps.trace(ps.grad(lambda xs: np.sum(ps.vmap(total)(xs))), xs)
+    x, y, z = xs.T
+    expected = [-np.sin(x) - 2 * np.sin(2 * x), -np.sin(y) - 2 * np.sin(2 * y), np.sin(z) * np.sin(np.cos(z))]
+    expected[2] -= 2 * np.sin(2 * z)
+    np.testing.assert_allclose(through(xs), np.stack(expected, axis=1), rtol=1e-12)
