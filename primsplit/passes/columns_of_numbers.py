@@ -19,6 +19,7 @@ KINDS = frozenset({
     "Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean", "Min", "Mod",
     "Mul", "Or", "Pow", "Sub", "Sum", "Where", "Xor",
 })  # fmt: skip
+"""The operators that repeat an operand along the axes that it lacks."""
 
 
 def number_columns(block: Block) -> Block:

@@ -22,6 +22,7 @@ from primsplit.passes.loops.tiles import TILE
 from primsplit.passes.rewriting import recorded_beside
 
 SUMS = frozenset({"ReduceSum", "ReduceMean", "MatMul", "Gemm"})
+"""What adds up its operand, so that the sign of a zero in it is lost anyway."""
 LONG = 2**14
 """Elements from which the product is faster, with what it takes to look whether it is right."""
 LONG_TILE = 2**10
