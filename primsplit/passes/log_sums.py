@@ -19,7 +19,7 @@ from primsplit.ops import op
 from primsplit.passes.compositions.exponential import log1p
 from primsplit.passes.dead_code import drop_dead_code
 from primsplit.passes.lookup import LookingUp, Ops, is_number
-from primsplit.passes.rewriting import integers, literal_shape, recorded_beside
+from primsplit.passes.rewriting import literal_shape, recorded_beside, reduced_axes
 
 MANY = 2**14
 """Numbers from which on the logarithms that are saved take longer than the ops that are added."""
@@ -35,6 +35,8 @@ def join_logarithms(block: Block) -> Block:
 
     They may differ in the last digits.
     """
+    if "Log" not in block.kinds:
+        return block
     found = _Joining().run(block)
     return block if found is block else drop_dead_code(found)
 
@@ -93,7 +95,9 @@ def _found(reduction: Op, seen: Ops) -> _Found | None:
     """The logarithms in a sum over all axes, where they are of many numbers at least 0; else None."""
     source = reduction.inputs[0]
     shape = None if source is None else literal_shape(source.type)
-    if source is None or shape is None or math.prod(shape) < MANY or not _is_over_all(reduction, len(shape)):
+    if source is None or shape is None or math.prod(shape) < MANY:
+        return None
+    if reduced_axes(reduction, len(shape)) != frozenset(range(len(shape))):
         return None
     if source.type.dtype not in (np.float32, np.float64):
         return None  # others have no kernel for all of this
@@ -115,13 +119,6 @@ def _term(value: Value | None, seen: Ops, depth: int) -> _Found | None:
         if step is not None and found is not None:
             return replace(found, around=((step, position), *found.around))
     return None
-
-
-def _is_over_all(reduction: Op, rank: int) -> bool:
-    told = integers(reduction.inputs[1]) if len(reduction.inputs) > 1 and reduction.inputs[1] is not None else ()
-    if told is None or (not told and reduction.attributes.get("noop_with_empty_axes", 0)):
-        return False
-    return not told or {axis % rank for axis in told} == set(range(rank))
 
 
 def _log1p_of(value: Value | None, seen: Ops) -> Value | None:

@@ -65,13 +65,9 @@ def choose_by_masks(block: Block) -> Block:
 
 
 class _Masking(LookingUp):
-    """The walk. `made_by` are the ops so far by what they give."""
+    """The walk."""
 
     kinds = frozenset({"Where"})
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.made_by: dict[Value | None, Op] = {}
 
     def inside(self, op: Op) -> Mapping[str, object]:
         """The tiles of a loop. Other arrays in sub-blocks are short, so that the look at each costs as much."""
@@ -84,7 +80,6 @@ class _Masking(LookingUp):
 
     def visit(self, op: Op) -> Op | None:
         """A choice, or the product and the If behind it."""
-        self.made_by.update(dict.fromkeys(op.outputs, op))
         found = None
         is_long = op.kind == "Where" and _is_long(op.outputs[0].type, is_tile=len(self.around) > 1)
         if is_long and not self.is_foreseen(op.inputs[0]):
@@ -97,19 +92,18 @@ class _Masking(LookingUp):
 
     def is_foreseen(self, mask: Value | None) -> bool:
         """True for a mask that is nearly always the same."""
-        made = self.made_by.get(mask)
-        if made is not None and made.kind == "Not":
-            made = self.made_by.get(made.inputs[0])
-        return made is not None and made.kind in {"IsNaN", "IsInf"}
+        turned = self.ops.maker(mask, "Not")
+        asked = mask if turned is None else turned.inputs[0]
+        return any(self.ops.maker(asked, kind) is not None for kind in ("IsNaN", "IsInf"))
 
     def positive_part(self, outer: Op) -> Choice | None:
         """A cotangent or tangent that goes through max(x, 0), half of it at ties."""
         first, array, rest = outer.inputs
-        above, inner = self.made_by.get(first), self.made_by.get(rest)
-        if array is None or above is None or inner is None or inner.kind != "Where" or not _is_zero(inner.inputs[1]):
+        above, inner = self.ops.maker(first, "Greater"), self.ops.maker(rest, "Where")
+        if array is None or above is None or inner is None or not _is_zero(inner.inputs[1]):
             return None
-        below, half = self.made_by.get(inner.inputs[0]), self.made_by.get(inner.inputs[2])
-        if below is None or half is None or half.kind != "Mul" or not above.kind == below.kind == "Greater":
+        below, half = self.ops.maker(inner.inputs[0], "Greater"), self.ops.maker(inner.inputs[2], "Mul")
+        if below is None or half is None:
             return None
         x, zero = above.inputs
         is_of_zero = _is_zero(zero) and _is_zero(below.inputs[0]) and below.inputs[1] is x

@@ -119,6 +119,17 @@ def integers(value: Value | None) -> tuple[int, ...] | None:
     return None if sizes is None else tuple(int(s) for s in sizes if isinstance(s, int))
 
 
+def reduced_axes(reduction: Op, rank: int) -> frozenset[int] | None:
+    """The axes that a reduction of an array of this rank goes along, counted from the front; None where only runs know.
+
+    None also for one that is told to leave the array as it is where it is given none.
+    """
+    told = integers(reduction.inputs[1]) if len(reduction.inputs) > 1 and reduction.inputs[1] is not None else ()
+    if told is None or (not told and reduction.attributes.get("noop_with_empty_axes", 0)):
+        return None
+    return frozenset(axis % rank for axis in told) if told else frozenset(range(rank))
+
+
 def made_again(op: Op, value: Var, view: Var) -> list[Op]:
     """The ops that make a value again, an axis added and taken off, without a copy."""
     shape = value.type.shape

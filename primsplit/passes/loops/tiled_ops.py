@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from primsplit.analysis.dependence import ELEMENTWISE
 from primsplit.ir import Op
-from primsplit.passes.rewriting import integers, literal_shape
+from primsplit.passes.rewriting import literal_shape, reduced_axes
 
 Literal = tuple[int, ...]
 """A shape of literal sizes."""
@@ -122,10 +122,9 @@ def _expand(op: Op, shapes: Shapes, result: Literal, rows: int) -> Iterator[Tili
 def _reduce(op: Op, shapes: Shapes, result: Literal, rows: int) -> Iterator[Tiling]:
     del result
     rank = len(shapes[0])
-    told = integers(op.inputs[1]) if len(op.inputs) > 1 and op.inputs[1] is not None else ()
-    if told is None or (not told and op.attributes.get("noop_with_empty_axes", 0)):
+    gone = reduced_axes(op, rank)
+    if gone is None:
         return
-    gone = {a % rank for a in told} if told else set(range(rank))
     kept = range(rank) if op.attributes.get("keepdims", 1) else [a for a in range(rank) if a not in gone]
     rest = (None,) * (len(shapes) - 1)
     for axis in _axes(shapes[0], rows):
