@@ -22,7 +22,7 @@ from primsplit.numpy.ufuncs import cast_to
 from primsplit.numpy.units import number, smallest
 from primsplit.ops import later, op
 from primsplit.passes.compositions.limits import float_limits
-from primsplit.rules.halves import compared_wide
+from primsplit.rules.halves import compared_wide, wider
 from primsplit.rules.table import Pullback, no_gradient, partials, rrule
 
 no_gradient("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", "And", "Or", "Xor", "IsNaN", "IsInf")
@@ -120,7 +120,10 @@ def power(x: Array, p: Array) -> tuple[Array, Pullback]:
 
     def pullback(dz: Array) -> tuple[Array | None, Array | None]:
         dx = None if exponent == 0 else sum_to(dz * _slope_in_base(x, p, exponent), x.shape)
-        return dx, sum_to(dz * _slope_in_exponent(x, p, z), p.shape) if p.type.is_float else None
+        if not p.type.is_float:
+            return dx, None
+        dp = cast_to(dz, wider(x.dtype, p.dtype)) * _slope_in_exponent(x, p, z)
+        return dx, cast_to(sum_to(dp, p.shape), p.dtype)
 
     return z, pullback
 
@@ -130,21 +133,29 @@ def _slope_in_base(x: Array, p: Array, exponent: float | None) -> Array | float:
     if exponent is not None:
         return 1.0 if exponent == 1 else literal_power(x, exponent - 1) * float(exponent)
     factor = cast_to(p, x.dtype)
+    lower = _with_room(p, x) - 1
     known = p.known()
     if known is not None and known.all():
-        return op.Pow(x, p - 1) * factor
-    constant = op.And(op.Equal(p, 0), op.Equal(x, 0.0))
-    return op.Pow(op.Where(constant, 1.0, x), p - 1) * factor
+        return op.Pow(x, lower) * factor
+    constant = op.And(op.Equal(p, np.zeros((), p.dtype)), op.Equal(x, 0.0))
+    return op.Pow(op.Where(constant, 1.0, x), lower) * factor
+
+
+def _with_room(p: Array, x: Array) -> Array:
+    """The exponent in a dtype in which 1 less neither wraps around nor is rounded more than the base is."""
+    if p.type.is_float:
+        return cast_to(p, wider(x.dtype, p.dtype))
+    return p if p.dtype == np.int64 else op.Cast(p, to=np.float64 if p.dtype == np.uint64 else np.int64)
 
 
 def _slope_in_exponent(x: Array, p: Array, z: Array) -> Array:
-    """x**p log(x), but 0 for x = 0 and p >= 0."""
-    known = x.known()
+    """x**p log(x), but 0 for x = 0 and p >= 0; in the wider dtype of both."""
+    dtype = wider(x.dtype, p.dtype)
+    power, known = cast_to(z, dtype), x.known()
     if known is not None and (known > 0).all():
-        return op.Mul(cast_to(z, p.dtype), np.log(known).astype(p.dtype))
+        return op.Mul(power, np.log(known.astype(np.float64)).astype(dtype))
     constant = op.And(op.Equal(x, np.zeros((), x.dtype)), op.GreaterOrEqual(p, 0.0))
-    log = op.Log(op.Where(constant, 1.0, cast_to(x, p.dtype)))
-    return cast_to(z, p.dtype) * log
+    return power * op.Log(op.Where(constant, 1.0, cast_to(x, dtype)))
 
 
 @rrule("Cast")

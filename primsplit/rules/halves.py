@@ -54,6 +54,15 @@ def computed_wide(rule: Rule) -> Rule:
     return wide
 
 
+def wider(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    """The floating dtype that holds the floats of both: float32 for the two of 16 bits; `b` beside whole numbers."""
+    if a.kind in "iub" or a == b:
+        return b
+    if a.itemsize == b.itemsize:
+        return np.dtype(np.float32)
+    return a if a.itemsize > b.itemsize else b
+
+
 def _half_among(inputs: Sequence[Array | None]) -> np.dtype[Any] | None:
     """The dtype of 16 bits that some inputs have; None where there is none."""
     dtypes = {x.dtype for x in inputs if x is not None and x.dtype in HALVES}

@@ -94,3 +94,23 @@ def test_a_loaded_power_by_a_literal_is_multiplied_out() -> None:
 def test_a_sum_is_negated_rather_than_its_terms() -> None:
     made = ps.split(lambda x, y: op.Sub(x, y), ps.spec("float64", [5, 3]), ps.spec("float64", [3]), wrt="y")
     assert [inner.kind for inner in made.pullback.ops] == ["ReduceSum", "Neg"]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint64", "int32"])
+def test_the_slope_of_a_power_does_not_wrap_around_at_the_end_of_the_exponent(dtype: str) -> None:
+    """The exponent less 1 is no number of its dtype: n x**(n - 1) by hand, its curvature too."""
+    n = np.array([np.iinfo(dtype).min, 2], dtype)
+    x = np.array([1.0 + 2.0 ** (-np.dtype(dtype).itemsize * 8), 3.0])
+    slopes = n.astype(float) * x ** (n.astype(float) - 1)
+    np.testing.assert_allclose(ps.grad(lambda x, n: np.sum(op.Pow(x, n)))(x, n), slopes)
+    curvatures = n.astype(float) * (n.astype(float) - 1) * x ** (n.astype(float) - 2)
+    np.testing.assert_allclose(ps.hessian(lambda x: np.sum(op.Pow(x, n)))(x), np.diag(curvatures))
+
+
+def test_the_slope_of_a_power_reads_a_narrow_exponent_in_the_bits_of_its_base() -> None:
+    """0.1 less 1 is rounded in float16, which would be an error of 1e-4 in the slope."""
+    x, p = np.array([2.0, 50.0]), np.array([0.1, 0.3], np.float16)
+    wide = p.astype(float)
+    dx, dp = ps.grad(lambda x, p: np.sum(op.Pow(x, p)), wrt=(0, 1))(x, p)
+    np.testing.assert_allclose(dx, wide * x ** (wide - 1), rtol=1e-13)
+    np.testing.assert_allclose(dp, (x**wide * np.log(x)).astype(np.float16), rtol=1e-3)

@@ -17,7 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import tracing
 from primsplit.array import Array
+from primsplit.broadcasting import expand_to
+from primsplit.ir import Type, Value
+from primsplit.nested import record
 from primsplit.ops import op
 
 Composition = Callable[..., Any]
@@ -120,21 +124,66 @@ def unique(x: Array, **attributes: Any) -> tuple[Array, ...]:
 
 
 def power(base: Array, exponent: Array) -> Array:
-    """base**exponent, exact modulo the range of the base's dtype, by squaring; exponents from 0 to 255.
+    """base**exponent; of integers exact modulo the range of the base's dtype, by squaring.
 
-    For a negative exponent, base 1 gives 1 and any other 0. A floating exponent makes it a power of doubles.
+    For a negative exponent, base 1 gives 1, base -1 its sign, and any other 0. A floating base or exponent makes it a
+    power of doubles, to which onnxruntime's Pow casts an exponent of 32 or 64 bits.
     """
     dtype = base.dtype
+    if dtype.kind == "f":
+        return op.Pow(base, op.Cast(exponent, to=np.float64 if exponent.dtype == np.uint64 else np.int64))
     if exponent.dtype.kind == "f":
         return op.Cast(op.Pow(*(op.Cast(value, to=np.float64) for value in (base, exponent))), to=dtype)
     base, rest = op.Cast(base, to=np.int64), op.Cast(exponent, to=np.int64)
-    result = op.Where(op.Or(op.GreaterOrEqual(rest, 0), op.Equal(base, 1)), np.int64(1), np.int64(0))
-    for _ in range(8):
-        is_odd = op.Equal(op.BitwiseAnd(rest, np.int64(1)), 1)
-        result = op.Where(is_odd, op.Mul(result, base), result)
-        base = op.Mul(base, base)
-        rest = op.Div(rest, np.int64(2))
+    result = Array(tracing.constant(np.ones((), np.int64)))
+    if exponent.dtype.kind == "i":
+        is_unit = op.Equal(op.Mul(base, base), 1)
+        result = op.Cast(op.Or(op.GreaterOrEqual(rest, 0), is_unit), to=np.int64)
+        rest = op.Abs(rest)
+    elif exponent.dtype == np.uint64:
+        rest = op.Where(op.Less(rest, 0), op.BitwiseOr(op.BitwiseAnd(rest, PERIOD - 1), PERIOD), rest)
+    steps = _bits_of(exponent)
+    for _ in range(min(steps, UNROLLED)):
+        result, base, rest = _power_step(result, base, rest)
+    if steps > UNROLLED:
+        result = _long_power(result, base, rest)
     return op.Cast(result, to=dtype)
+
+
+PERIOD = np.int64(2**62)
+"""The powers of an odd number modulo 2**64 repeat after so many; those of an even one are 0 by then."""
+UNROLLED = 8
+"""As many bits of an exponent are gone through without a loop."""
+
+
+def _bits_of(exponent: Array) -> int:
+    """How many bits the magnitude of an exponent may have."""
+    known = exponent.known()
+    if known is not None and known.size:
+        return max(abs(int(known.min())), abs(int(known.max()))).bit_length()
+    return 8 * exponent.dtype.itemsize
+
+
+def _power_step(result: Array, base: Array, rest: Array) -> tuple[Array, Array, Array]:
+    """The result times the base where the lowest bit is set, the base squared, and the other bits."""
+    is_odd = op.Equal(op.BitwiseAnd(rest, np.int64(1)), 1)
+    return op.Where(is_odd, op.Mul(result, base), result), op.Mul(base, base), op.Div(rest, np.int64(2))
+
+
+def _long_power(result: Array, base: Array, rest: Array) -> Array:
+    """The result times base**rest, in a Loop that is left at once where no bits are left."""
+    is_some = op.Greater(op.Size(op.NonZero(rest)), 0)
+    trips = op.Mul(op.Cast(is_some, to=np.int64), np.int64(64 - UNROLLED))
+    carried = [expand_to(base, result.shape), expand_to(rest, result.shape)]
+
+    def step(_: Array, going: Array, *state: Array) -> list[Value]:
+        return [going.value, *(x.value for x in _power_step(*state))]
+
+    state = [result, *carried]
+    types = [x.type for x in state]
+    body = record("power", [Type(np.int64, ()), Type(np.bool_, ()), *types], step)
+    inputs = [trips.value, op.Identity(np.array(True)).value, *(x.value for x in state)]
+    return Array(tracing.emit("Loop", inputs, {"body": body}, outputs=len(types), types=types)[0])
 
 
 def maximum(*arrays: Array) -> Array:
