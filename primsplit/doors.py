@@ -6,6 +6,7 @@ Importing onnx_ir and onnxruntime takes several times as long as the rest of pri
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from primsplit.analysis.restarts import report_restarting_draws
 from primsplit.collector import paused
 from primsplit.errors import SpecError
 from primsplit.ir import Block
@@ -50,6 +51,7 @@ def make_proto(named: NamedBlock) -> Any:
     """The protobuf of a block."""
     from primsplit.onnxio.save import serialize
 
+    report_restarting_draws(named)
     with paused():
         return serialize(make_model(named))
 
@@ -80,12 +82,14 @@ def _is_small(block: Block) -> bool:
     return total <= SMALL
 
 
-def save_models(programs: Sequence[tuple[NamedBlock, str]]) -> None:
-    """Write blocks as ONNX files in one folder, all or none. Raises FileError."""
+def save_models(programs: Sequence[tuple[NamedBlock, str]], primal: NamedBlock | None = None) -> None:
+    """Write blocks as ONNX files in one folder, all or none; `primal` is what they derive. Raises FileError."""
     from primsplit.onnxio.files import write_models
 
+    every = [named for named, _ in programs]
+    for named in every if primal is None else [primal]:
+        report_restarting_draws(named)
     with paused():
-        every = [named for named, _ in programs]
         write_models([(make_model(named, every), path) for named, path in programs])
 
 
@@ -97,6 +101,7 @@ def save_functions(joint: NamedBlock, functions: Mapping[str, NamedBlock], path:
     from primsplit.onnxio.save import tell
     from primsplit.passes.carrying import dtypes_to_carry, in_carriers
 
+    report_restarting_draws(joint)
     with paused():
         names = dtypes_to_carry(joint.block, *(named.block for named in functions.values()))
         called = {name: in_carriers(named, names) for name, named in functions.items()}

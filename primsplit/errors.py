@@ -188,6 +188,10 @@ class InterpretedNestWarning(UserWarning):
     """A loop nest has no form in ONNX, and is run in Python, one element after the other: right, but slow."""
 
 
+class RestartedDrawsWarning(UserWarning):
+    """A file of a training step draws random numbers with a seed: resumed, it draws other numbers than unbroken."""
+
+
 class FrozenArrayWarning(UserWarning):
     """A large array from outside of the function became part of its program, and of every file of it."""
 

@@ -10,6 +10,10 @@ numbers: the file holds a number made from the seed, and each run goes on where 
 differ from process to process; onnxruntime starts the programs of one process alike, so that the same program loaded
 twice there draws the same numbers. Two draws with the same seed are the same draw.
 
+A file does not keep how far its draws went. A training step that is stopped and loaded again starts them anew: 3 steps
+and 3 more draw other numbers than 6 steps. Files of such steps warn with a RestartedDrawsWarning. To resume exactly,
+draw outside of the function, and pass the numbers as an argument.
+
 `np.random`, in contrast, draws while the function is traced: its numbers are constants of the program, the same in
 every run. `primsplit audit --frozen` lists them.
 """

@@ -42,7 +42,7 @@ def save_in_form(made: TwoPasses, path: str, form: Form, provider: Provider) -> 
     if form == "split":
         stem = os.path.splitext(path)[0]
         paths = [f"{stem}.forward.onnx", f"{stem}.{made.second_file}.onnx"]
-        save_models([(first, paths[0]), (second, paths[1])])
+        save_models([(first, paths[0]), (second, paths[1])], made.program.named)
         return paths
     name = made.program.block.name
     functions = {name: first, f"{name}__{made.second_function}": second}

@@ -1,6 +1,7 @@
 """A program whose every buffer is made and bound once, so that a call allocates nothing."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from threading import get_ident
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +14,7 @@ from primsplit.errors import DtypeError, ShapeError, SpecError
 from primsplit.ir import Block, Type
 from primsplit.programs.carried import CARRYING, Carried
 from primsplit.programs.out import arrays_of, check_out
+from primsplit.programs.single_use import SingleUse, Trail, references
 
 AnyArray = npt.NDArray[Any]
 ARRAYS = {np.ndarray}
@@ -58,44 +60,62 @@ class Prepared:
     A call copies the arguments into `inputs`, runs, and gives the result in `outputs`: the same arrays at each call,
     which the next one overwrites, so copy what is to stay. `run` is for callers that wrote to `inputs` themselves.
     States are those of the program; they go back and forth between their two buffers. The calls of one Prepared come
-    one after the other: it is not for several threads, each of which takes a copy, which has buffers of its own.
+    one after the other. Threads that call at once take a copy each, which has buffers of its own; without copies they
+    get a RunError. A call from another thread than the last one leaves results alone that are still referred to: it
+    gives its own in new arrays.
     """
 
     def __init__(self, program: Runnable, feeds: Mapping[str, AnyArray], results: Mapping[str, Type]) -> None:
         self.program = program
-        self.inputs = {name: new_buffer(array.shape, array.dtype) for name, array in feeds.items()}
-        self.outputs = {name: new_buffer(t.shape or (), t.dtype) for name, t in results.items()}
+        self._inputs = {name: new_buffer(array.shape, array.dtype) for name, array in feeds.items()}
         self._results = dict(results)
         for name, array in feeds.items():
-            np.copyto(self.inputs[name], array)
-        self._looks = [(a.dtype, a.shape) for a in self.inputs.values()]
-        self._is_flat = program.arguments == trees.flatten(((0.0,) * len(self.inputs), {}))[1]
-        self._result = trees.unflatten(program.result, list(self.outputs.values()))
+            np.copyto(self._inputs[name], array)
+        self._looks = [(a.dtype, a.shape) for a in self._inputs.values()]
+        self._is_flat = program.arguments == trees.flatten(((0.0,) * len(self._inputs), {}))[1]
         self._arrays = [c.state.arrays for c in program.states]
-        now = tuple(c.state.side for c in program.states)
-        turned = tuple(s if c.output is None else 1 - s for s, c in zip(now, program.states, strict=True))
-        self._bound = {sides: self._bind(sides) for sides in (now, turned)}
+        self._use, self._written, self._filled = SingleUse(), Trail(), Trail()
+        self._gives_outputs = False
+        """Whether a caller asked for `outputs`, and so may wait for later runs to fill them."""
+        self._thread = get_ident()
+        """The thread of the last run."""
+        self._renew_outputs()
+
+    @property
+    def inputs(self) -> dict[str, AnyArray]:
+        """The buffers of the arguments, to write to before `run`. Raises RunError while another thread runs it."""
+        self._use.refuse_while_running()
+        self._written.write()
+        return self._inputs
+
+    @property
+    def outputs(self) -> dict[str, AnyArray]:
+        """The buffers of the results. Raises RunError where another thread has run it since this thread's `run`."""
+        self._use.refuse_while_running()
+        if self._filled.is_overwritten():
+            raise self._use.refusal("was run by another thread before the outputs of this one's run were read")
+        self._gives_outputs = True
+        return self._outputs
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{n}: {Type(a.dtype, a.shape)}" for n, a in self.inputs.items())
-        return f"Prepared ({told}) -> {', '.join(self.outputs)}"
+        told = ", ".join(f"{n}: {Type(a.dtype, a.shape)}" for n, a in self._inputs.items())
+        return f"Prepared ({told}) -> {', '.join(self._outputs)}"
 
     def __copy__(self) -> "Prepared":
         """The same program with other buffers, the inputs' of the same content; states are those of the program."""
-        return type(self)(self.program, self.inputs, self._results)
+        return type(self)(self.program, self._inputs, self._results)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Prepared":
         """As a copy."""
         return self.__copy__()
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """Run on these arguments. Raises SpecError, DtypeError or ShapeError for others than it was prepared for."""
-        if self._is_flat and not named and self.fits(args):
-            return self.run_on(args)
-        leaves = self.program.bind(args, named)
-        for leaf, (name, buffer) in zip(leaves, self.inputs.items(), strict=True):
-            _copy_into(buffer, leaf, name)
-        return self.run()
+        """Run on these arguments. Raises SpecError, DtypeError or ShapeError for others than it was prepared for.
+
+        Raises RunError where the run fails, and where another call of it is running.
+        """
+        with self._use:
+            return self._call(args, named)
 
     def run_into(self, out: Any, /, *args: Any, **named: Any) -> Any:
         """Run on these arguments and copy the result into `out`, which is nested like it; return `out`.
@@ -105,9 +125,10 @@ class Prepared:
         arrays = arrays_of(out, self.program.result, self.program.block.name)
         for array, (name, wanted) in zip(arrays, self._results.items(), strict=True):
             check_out(name, array, wanted, {})
-        self(*args, **named)
-        for array, own in zip(arrays, self.outputs.values(), strict=True):
-            np.copyto(array, own)
+        with self._use:
+            self._call(args, named)
+            for array, own in zip(arrays, self._outputs.values(), strict=True):
+                np.copyto(array, own)
         return out
 
     def fits(self, arrays: Sequence[Any]) -> bool:
@@ -116,20 +137,72 @@ class Prepared:
 
     def run_on(self, arrays: Sequence[AnyArray]) -> Any:
         """Run on arrays that fit."""
-        for buffer, array in zip(self.inputs.values(), arrays, strict=True):
-            if array is not buffer:
-                np.copyto(buffer, array)
-        return self.run()
+        with self._use:
+            return self._run_on(arrays)
 
     def run(self) -> Any:
-        """Run on what is in `inputs`. Raises RunError; then states are as before, and `outputs` undefined."""
-        states = self.program.states
+        """Run on what is in `inputs`. Raises RunError; then states are as before, and `outputs` undefined.
+
+        Raises RunError, too, where another thread has written to `inputs` since this one asked for them.
+        """
+        with self._use:
+            if self._written.is_overwritten():
+                raise self._use.refusal("has arguments that another thread wrote over those of this one")
+            result = self._run()
+            self._filled.write()
+            return result
+
+    def _call(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        if self._is_flat and not named and self.fits(args):
+            return self._run_on(args)
+        leaves = self.program.bind(args, named)
+        self._written.overwrite()
+        for leaf, (name, buffer) in zip(leaves, self._inputs.items(), strict=True):
+            _copy_into(buffer, leaf, name)
+        return self._run()
+
+    def _run_on(self, arrays: Sequence[AnyArray]) -> Any:
+        self._written.overwrite()
+        for buffer, array in zip(self._inputs.values(), arrays, strict=True):
+            if array is not buffer:
+                np.copyto(buffer, array)
+        return self._run()
+
+    def _run(self) -> Any:
+        """Run on what is in the inputs' buffers."""
+        if self._thread != get_ident():
+            self._hand_over()
+            self._thread = get_ident()
         with CARRYING:
             self._bound_now().run()
-            for each in states:
+            for each in self.program.states:
                 if each.output is not None:
                     each.state.turn()
-        return self._result
+        self._filled.overwrite()
+        # A container of its own for each call: the arrays alone tell whether anybody refers to a result.
+        return trees.unflatten(self._nesting, self._leaves)
+
+    def _hand_over(self) -> None:
+        """Make new buffers for the results where those of another thread's run are still referred to."""
+        if self._references() == self._own_references:
+            return
+        if self._gives_outputs:
+            raise self._use.refusal("is called by another thread while results of the last call are referred to")
+        self._renew_outputs()
+
+    def _renew_outputs(self) -> None:
+        """Make buffers for the results, and bind them."""
+        self._outputs = {name: new_buffer(t.shape or (), t.dtype) for name, t in self._results.items()}
+        self._leaves, self._nesting = trees.flatten(trees.unflatten(self.program.result, [*self._outputs.values()]))
+        states = self.program.states
+        now = tuple(c.state.side for c in states)
+        turned = tuple(s if c.output is None else 1 - s for s, c in zip(now, states, strict=True))
+        self._bound = {sides: self._bind(sides) for sides in (now, turned)}
+        self._own_references = self._references()
+
+    def _references(self) -> list[int]:
+        """How many references there are to each array of the results, without those of bindings: one each."""
+        return [n - len(self._bound) for n in references(self._outputs.values())] + references(self._leaves)
 
     def _bound_now(self) -> Any:
         """Every buffer bound, where the states' values are now: a check lets a state hold other arrays for a while."""
@@ -150,7 +223,7 @@ class Prepared:
 
     def _bind(self, sides: Sequence[int]) -> Any:
         """Every buffer bound, where the states' values are in these of their two."""
-        inputs, outputs = dict(self.inputs), dict(self.outputs)
+        inputs, outputs = dict(self._inputs), dict(self._outputs)
         for each, side in zip(self.program.states, sides, strict=True):
             inputs[each.input] = each.state.arrays[side]
             if each.output is not None:
@@ -161,16 +234,16 @@ class Prepared:
 class PreparedComplex(Prepared):
     """One with complex results: arrays of their own, which a run fills from both buffers of each."""
 
-    def __init__(self, program: Runnable, feeds: Mapping[str, AnyArray], results: Mapping[str, Type]) -> None:
-        super().__init__(program, feeds, results)
-        wholes = zip(trees.flatten(self._result)[0], trees.whole_leaves(program.result, [*self.outputs]), strict=True)
+    def _renew_outputs(self) -> None:
+        super()._renew_outputs()
+        parts = trees.whole_leaves(self.program.result, [*self._outputs])
+        wholes = zip(self._leaves, parts, strict=True)
         self._wholes = [(whole, names) for whole, names in wholes if isinstance(names, trees.Parts)]
 
-    def run(self) -> Any:
-        """As that of `Prepared`."""
-        result = super().run()
+    def _run(self) -> Any:
+        result = super()._run()
         for whole, names in self._wholes:
-            whole.real, whole.imag = self.outputs[names.real], self.outputs[names.imag]
+            whole.real, whole.imag = self._outputs[names.real], self._outputs[names.imag]
         return result
 
 
