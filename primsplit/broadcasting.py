@@ -12,6 +12,7 @@ from primsplit.dims import Dim, Shape, Size
 from primsplit.infer import fresh
 from primsplit.ir import Type
 from primsplit.ops import op
+from primsplit.reasons import RAISES
 
 
 def sum_to(x: Array, shape: Shape) -> Array:
@@ -120,11 +121,14 @@ def reshaped_unless(wrong: Array, x: Array, shape: Sequence[Dim]) -> Array:
 
 
 def nothing_unless(wrong: Array) -> Array:
-    """An int64 0 for each answer; a run in which one is True fails.
+    """An int64 0 for each answer; a run in which one is True fails, for sizes that NumPy raises ValueError for.
 
     The standard has no operator that fails: an element is read beyond the end of an array.
     """
-    return op.Gather(tracing.constant(np.zeros(1, np.int64)), op.Cast(wrong, to=np.int64))
+    index = op.Cast(wrong, to=np.int64)
+    with tracing.remarked(f"{RAISES}ValueError: the sizes of the arrays do not fit"):
+        zero: Array = op.Gather(tracing.constant(np.zeros(1, np.int64)), index)
+    return zero
 
 
 def expanded_strictly(x: Array, shape: Sequence[Dim]) -> Array:

@@ -9,8 +9,9 @@ from typing import Any
 from primsplit.analysis.restarts import report_restarting_draws
 from primsplit.collector import paused
 from primsplit.errors import SpecError
-from primsplit.ir import Block
+from primsplit.ir import Block, walk
 from primsplit.names import NamedBlock
+from primsplit.reasons import Reason
 
 
 def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = ()) -> Any:
@@ -66,7 +67,13 @@ def make_session(named: NamedBlock) -> Any:
         data = {} if model.fits else beside(model)
         proto = model.proto if data else serialize(model)
     arrays = {name: const.numpy() for name, const in data.items()}
-    return Session(proto, plan_memory=_is_small(named.block), data=arrays)
+    return Session(proto, plan_memory=_is_small(named.block), data=arrays, reasons=_reasons(named.block))
+
+
+def _reasons(block: Block) -> dict[tuple[str, str], Reason]:
+    """Why a block may fail, by what its nodes tell: text and place."""
+    remarks = ((op.remark, op.place) for op in walk(block) if isinstance(op.remark, Reason))
+    return {(remark, "" if place is None else str(place)): remark for remark, place in remarks}
 
 
 SMALL = 2**24

@@ -83,12 +83,16 @@ class PrimsplitError(Exception):
     made_at: Hashable | None = None
 
     def __init__(self, what: str, *, place: Place | None = None, because: tuple[str, ...] = (), cure: str = "") -> None:
+        self.fill(what, place=place, because=because, cure=cure)
+        super().__init__(what)
+
+    def fill(self, what: str, *, place: Place | None = None, because: tuple[str, ...] = (), cure: str = "") -> None:
+        """Set what the error tells, without the `__init__` of a user's class that it may inherit from too."""
         self.what = what
         self.place = place
         self.because = because
         self.cure = cure
         self.tape: object = None
-        super().__init__(what)
         if _thread.made is not None:
             _thread.made.append(self)
 

@@ -20,6 +20,7 @@ from primsplit.infer import type_string
 from primsplit.ir import Type
 from primsplit.onnxio.modelfile import graphs
 from primsplit.onnxio.tensors import raw_bytes
+from primsplit.reasons import RAISES, Reason, run_error, run_error_like
 
 
 class Session:
@@ -39,6 +40,7 @@ class Session:
         optimize: bool = True,
         plan_memory: bool = False,
         data: Mapping[str, npt.NDArray[Any]] | None = None,
+        reasons: Mapping[tuple[str, str], Reason] | None = None,
     ) -> None:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
@@ -50,6 +52,7 @@ class Session:
         if self.data:
             options.add_external_initializers(list(self.data), list(self.data.values()))
         self.places, self.raised = ({}, {}) if isinstance(model, str) else _told_of_nodes(model)
+        self.reasons = reasons or {}
         source = model if isinstance(model, str) else model.SerializeToString()
         try:
             self.session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
@@ -159,12 +162,25 @@ class Session:
         nodes = re.findall(r"[Nn]ode[^'(]*[('](?:[^'()]*Name:\s*')?([A-Za-z]+_\d+)", text)
         place = self.places.get(nodes[-1], "") if nodes else ""
         raised = self.raised.get(nodes[-1]) if nodes else None
+        because = (f"at {place}",) if place else ()
         if raised is not None:
-            kind = BranchError if raised.startswith("raises BranchError") else RunError
-            return kind(f"the program {raised}", because=(f"at {place}",) if place else ())
+            base = BranchError if raised.startswith("raises BranchError") else RunError
+            reason = self.reasons.get((raised, place.partition(":  ")[0])) or Reason.told(raised)
+            return run_error(reason, f"the program {raised}", because, base=base)
         # Some kernels give no message.
-        reason = text.rsplit("Status Message:", maxsplit=1)[-1].strip() or text.strip() or type(error).__name__
-        return RunError(f"{what}: {reason.splitlines()[0][:300]}", because=(f"at {place}",) if place else ())
+        message = text.rsplit("Status Message:", maxsplit=1)[-1].strip() or text.strip() or type(error).__name__
+        told = f"{what}: {message.splitlines()[0][:300]}"
+        numpys = next((c for c, pattern in _AS_NUMPY.items() if pattern.search(message)), None)
+        return RunError(told, because=because) if numpys is None else run_error_like(numpys, told, because)
+
+
+_AS_NUMPY: dict[type[Exception], re.Pattern[str]] = {
+    IndexError: re.compile(r"out of data bounds|[Ii]nvalid ind(ice|ex|ices) found|GatherElements op: .*[Ii]nd"),
+    ValueError: re.compile(
+        r"Attempting to broadcast|cannot be reshaped|Cannot split|invalid expand shape|MatMul dimension mismatch"
+    ),
+}
+"""What kernels say of numbers for which NumPy raises an error of its own."""
 
 
 class Bound:
@@ -253,6 +269,6 @@ def _told_of_nodes(model: onnx.ModelProto) -> tuple[dict[str, str], dict[str, st
         told = {p.key: p.value for p in node.metadata_props}
         if "place" in told:
             places[node.name] = f"{told['place']}:  {told.get('source', '')}"
-        if told.get("remark", "").startswith("raises "):
+        if told.get("remark", "").startswith(RAISES):
             raised[node.name] = told["remark"]
     return places, raised

@@ -22,7 +22,7 @@ LAYERS: list[list[str]] = [
         "caching.once",
         "caching.unchanged",
     ],
-    ["providers"],
+    ["providers", "reasons"],
     [
         "analysis",
         "branching",

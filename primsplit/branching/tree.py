@@ -17,6 +17,7 @@ from primsplit.errors import DtypeError, Place, PrimsplitError, TraceError
 from primsplit.ir import Block, Const, Op, Type, Value, Var, reads, rename, renamed, same_array, same_data
 from primsplit.nested import emit_if, record
 from primsplit.ops import op
+from primsplit.reasons import Reason
 
 
 class PathTree:
@@ -191,7 +192,8 @@ class PathTree:
     def _failing(self, path: Path) -> list[Value]:
         """Values that no run gets to see: computing them fails, at the line that raised."""
         failure = path.failure.numpys if isinstance(path.failure, PrimsplitError) else path.failure
-        told = f"raises {type(failure).__name__}: {failure}".removesuffix(": ")
+        assert failure is not None
+        told = Reason.of(failure)
         types = [Type(d, m.type.shape) for m, d in zip(self.model.results, self.dtypes, strict=True)]
         return raise_at_run_time(renamed(path.taken[-1].condition, path.renaming), types, path.failed_at, told)
 

@@ -31,6 +31,10 @@ class Calls(Protocol):
         """What a call holds besides its body. Raises Unstorable."""
         ...
 
+    def remark(self, told: str) -> str:
+        """The remark of an op, with what else a text stands for."""
+        ...
+
     def attributes(self, told: Any, body: Block) -> Mapping[str, Attribute]:
         """The attributes of the call again. Raises ValueError or LookupError for what `tell` did not write."""
         ...
@@ -179,7 +183,9 @@ class _Reader:
         if kind.startswith("call::"):
             held = self.calls.attributes(told, held["body"])
         given = tuple(None if v is None else self.value(v) for v in inputs)
-        return Op(kind, given, tuple(self.variables[v] for v in outputs), held, _place(place), remark)
+        return Op(
+            kind, given, tuple(self.variables[v] for v in outputs), held, _place(place), self.calls.remark(remark)
+        )
 
     def value(self, told: Any) -> Value:
         return self.constants[told[0]] if isinstance(told, list) else self.variables[told]

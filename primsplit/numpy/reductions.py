@@ -22,6 +22,7 @@ from primsplit.numpy.axes import array_like, count_along, delivered, joined_last
 from primsplit.numpy.scans import folded, lowest
 from primsplit.numpy.ufuncs import cast_to, select
 from primsplit.ops import op
+from primsplit.reasons import RAISES
 
 
 def reduced(kind: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
@@ -152,7 +153,11 @@ def of_nothing(x: Array, axes: Sequence[int]) -> Array | None:
 
 def unless(wrong: Array | None, number: Any) -> Any:
     """The number; a run in which the answer is True fails, as in `broadcasting.nothing_unless`."""
-    return number if wrong is None else op.Gather(np.reshape(number, 1), op.Cast(wrong, to=np.int64))
+    if wrong is None:
+        return number
+    index = op.Cast(wrong, to=np.int64)
+    with tracing.remarked(f"{RAISES}ValueError: there is no extremum of no elements"):
+        return op.Gather(np.reshape(number, 1), index)
 
 
 def extremum_of_some(which: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:

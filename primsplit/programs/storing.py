@@ -27,6 +27,7 @@ from primsplit.calls.primitive import Primitive
 from primsplit.errors import PrimsplitError, StoreWarning
 from primsplit.ir import Attribute, Block, Op
 from primsplit.notation.encoding import Calls, Unstorable, decoded, encoded
+from primsplit.reasons import RAISES, Reason
 from primsplit.rules.table import BLOCK_RULES, FRULES, RULES, Epoch
 from primsplit.trees import TreeSpec
 
@@ -169,6 +170,13 @@ class _Rules(Calls):
         if "primitive" not in told:
             return {"body": body, **held}
         return self._primitive(told["primitive"], body)
+
+    def remark(self, told: str) -> str:
+        """The remark; of an op that fails, with the class of the error, which the function reads by its name."""
+        if not told.startswith(RAISES):
+            return told
+        read = (value for value in self.references.read if isinstance(value, type))
+        return Reason.told(told, {c.__name__: c for c in read if issubclass(c, BaseException)})
 
     def _primitive(self, told: Any, body: Block) -> Mapping[str, Attribute]:
         primitive = self.references.find(told["where"])

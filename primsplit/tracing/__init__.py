@@ -34,6 +34,7 @@ from primsplit.tracing.stack import (
     readable_sizes,
     recorded_ops,
     recording,
+    remarked,
     resumed,
 )
 from primsplit.tracing.told import is_attribute_asked, is_called, is_caught, is_decided_by, is_told
@@ -75,6 +76,7 @@ __all__ = [
     "readable_sizes",
     "recorded_ops",
     "recording",
+    "remarked",
     "resumed",
     "size_of",
     "size_of_number",

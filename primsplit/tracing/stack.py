@@ -181,6 +181,17 @@ def recording(*, place: Place | None = None, remark: str = "", explores: bool = 
 
 
 @contextmanager
+def remarked(remark: str) -> Iterator[None]:
+    """Give what is recorded inside this remark."""
+    into = current()
+    before, into.remark = into.remark, remark
+    try:
+        yield
+    finally:
+        into.remark = before
+
+
+@contextmanager
 def fresh_stack() -> Iterator[None]:
     """Record as if nothing else were being traced: what is recorded inside can capture nothing."""
     outer = _stack.top
