@@ -1,8 +1,10 @@
 """`cached`: a function recorded once per signature, which many programs use as one op, forward pass and pullback."""
 
+import operator
 import os
+import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,10 +17,13 @@ from primsplit.caching.once import Turns
 from primsplit.calls.boundaries import Bounded
 from primsplit.calls.primitive import Primitive, is_for_every_use
 from primsplit.calls.recorded import StandIn
+from primsplit.errors import SpecError
 from primsplit.functionlike import remade
 from primsplit.ir import Block, Var
 from primsplit.notation.encoding import Unstorable
-from primsplit.programs.compiled import Compiled, Statistics
+from primsplit.programs.compiled import Compiled, Known, Place, Statistics
+from primsplit.programs.looks import look_of
+from primsplit.programs.program import Program
 from primsplit.programs.storing import Recorded, Store
 from primsplit.rules.table import Epoch
 
@@ -47,6 +52,8 @@ REASONS = {
 UNKEPT = "it reads traced values around it, makes sizes of data, or follows the branches of given arrays"
 
 
+LOOKS = 256
+"""How many looks of calls on arrays are remembered, to find their programs at a glance."""
 REMEMBERED = 4096
 """How many signatures are remembered, to tell what was forgotten from what is new."""
 
@@ -58,28 +65,105 @@ class CacheStatistics(Statistics):
     read: int = 0
 
 
+class CacheInfo(NamedTuple):
+    """What `functools.lru_cache` tells of a cache. `currsize` is the number of recordings kept."""
+
+    hits: int
+    misses: int
+    maxsize: int | None
+    currsize: int
+
+
 class _Runs(Compiled):
-    """The programs by which a cached function runs on arrays. They trace a call of it, which counts as no trace."""
+    """The programs by which a cached function runs on arrays. They trace a call of it, which counts as no trace.
+
+    A program is kept as long as the recording that it is made of, and a call that finds it is a use of that recording.
+    """
 
     counted = False
 
+    def __init__(self, of: "Cached", record: Function, function: Function, most: int) -> None:
+        super().__init__(record, function)
+        self.cached = of
+        self.programs: Recent[Place, Program] = Recent(most)
+        self.recording_of: dict[Place, Signature | None] = {}
+        """The recording that each program is made of; None for a program of more than one, or of none."""
+        self.places: tuple[Known | None, Limited[Any, Place]] = (None, Limited(LOOKS))
+        """What the function read, and where the programs of calls are kept as long as it reads that."""
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if tracing.is_recording() or self.is_guarded:
+            return super().__call__(*args, **named)
+        leaves, look = look_of(args, named)
+        known = self._known()
+        if self.places[0] is not known:
+            self.places = known, Limited(LOOKS)
+        places = self.places[1]
+        place = places.get(look)
+        program = None if place is None else self._found(place)
+        if program is not None:
+            with self.lock:
+                self.statistics.hits += 1
+            return program.runner()(leaves)
+        place = self._place(args, named, known)
+        result = self._program(place, args, named)(*args, **named)
+        if look is not None:
+            places[look] = (0, *place)
+        return result
+
+    def _found(self, key: Place) -> Program | None:
+        program = super()._found(key)
+        return program if program is not None and self.cached.is_used(self.recording_of.get(key)) else None
+
+    def _keep(self, key: Place, made: Program, args: Any, named: dict[str, Any]) -> None:
+        super()._keep(key, made, args, named)
+        with self.lock:
+            self.recording_of[key] = self.cached.latest.signature
+            self.recording_of = {place: of for place, of in self.recording_of.items() if place in self.programs}
+
+    def forget_all_but(self, recordings: Collection[Signature]) -> None:
+        """Forget the programs that are made of other recordings than these."""
+        with self.lock:
+            for place, of in list(self.recording_of.items()):
+                if of is not None and of not in recordings:
+                    del self.recording_of[place]
+                    self.programs.pop(place, None)
+
+    def clear(self) -> None:
+        """Forget every program."""
+        super().clear()
+        self.recording_of.clear()
+        self.places = (None, Limited(LOOKS))
+
+
+class _Latest(threading.local):
+    signature: Signature | None = None
+
 
 class Cached(Primitive):
-    """A function that is traced once per signature; see `cached`. `statistics` count its uses in traces.
+    """A function that is traced once per signature; see `cached`. `statistics` count uses in traces and on arrays.
 
     Threads may use it at the same time: one of them traces a signature, and the others wait for it.
     """
 
     def __init__(
-        self, function: Function, name: str = "", maxsize: int = 256, store: str | os.PathLike[str] | None = None
+        self,
+        function: Function,
+        name: str = "",
+        maxsize: int | None = 256,
+        store: str | os.PathLike[str] | None = None,
     ) -> None:
         super().__init__(function, name, Bounded)
+        self.maxsize = _checked(maxsize)
+        most = sys.maxsize if self.maxsize is None else self.maxsize
         self.store = None if store is None else Store(store, function, self.name)
         self.statistics = CacheStatistics()
-        self.recordings: Recent[Signature, Recorded] = Recent(maxsize)
+        self.recordings: Recent[Signature, Recorded] = Recent(most)
         self.kept: Limited[Signature, None] = Limited(REMEMBERED)
         """The signatures of which there was a recording, forgotten or not."""
-        self.compiled = _Runs(super().__call__, function)
+        self.latest = _Latest()
+        """The recording that this thread used last; None for one that is not kept."""
+        self.compiled = _Runs(self, super().__call__, function, most)
         self.lock = threading.Lock()
         self.turns = Turns()
         self._missed = "nothing was recorded yet"
@@ -97,6 +181,29 @@ class Cached(Primitive):
         if store and self.store is not None:
             self.store.clear()
 
+    def cache_info(self) -> CacheInfo:
+        """Hits, misses, `maxsize` and the number of recordings, as `functools.lru_cache` tells them.
+
+        What is read from the store is neither a hit nor a miss.
+        """
+        with self.lock:
+            told = self.statistics
+            return CacheInfo(told.hits, told.misses, self.maxsize, len(self.recordings))
+
+    def cache_clear(self) -> None:
+        """Forget every recording and all counts, as a function of `functools.lru_cache` does."""
+        self.clear()
+        with self.lock:
+            self.statistics.hits = self.statistics.misses = self.statistics.read = 0
+
+    def is_used(self, signature: Signature | None) -> bool:
+        """Count a use of a recording, or of a program that no recording is kept of; False for one that is forgotten."""
+        with self.lock:
+            if signature is not None and self.recordings.used(signature) is None:
+                return False
+            self.statistics.hits += 1
+            return True
+
     def explain_miss(self) -> str:
         """Why the last recording was made: which part of the signature no earlier one had."""
         return self._missed
@@ -107,9 +214,9 @@ class Cached(Primitive):
         key = self._signature(leaves, arrays, spec)
         with self.turns.turn(key):
             known = self._known(key)
-            if known is not None:
-                return known[0], [], known[1]
-            return self._recorded(key, leaves, arrays, spec)
+            found = self._recorded(key, leaves, arrays, spec) if known is None else (known[0], [], known[1])
+        self.latest.signature = key if key in self.recordings else None
+        return found
 
     def _known(self, key: Signature) -> Recorded | None:
         """The recording of a signature that was made before, if there is one."""
@@ -149,6 +256,8 @@ class Cached(Primitive):
         with self.lock:
             self.recordings[key] = recorded
             self.kept[key] = None
+            recordings = {*self.recordings}
+        self.compiled.forget_all_but(recordings)
 
     def _path(self, key: Signature) -> tuple[str | None, str]:
         """The file of a recording in the store, where there is one; else why not."""
@@ -213,15 +322,17 @@ def cached(
     function: Function | None = None,
     *,
     name: str = "",
-    maxsize: int = 256,
+    maxsize: int | None = 256,
     store: str | os.PathLike[str] | None = None,
 ) -> Any:
     """`function`, recorded once for each signature: dtypes, shapes, static arguments and what it reads.
 
     In other functions' traces each use is one op; its derivative is split once, and stays a pair of calls, which a file
-    of the form "functions" keeps as model-local functions. On arrays it runs in onnxruntime. The least recently used
-    recordings beyond `maxsize` are forgotten; `.statistics` and `.explain_miss()` tell of them, `.clear()` forgets all.
-    `name` is what listings and files call it.
+    of the form "functions" keeps as model-local functions. On arrays it runs in onnxruntime. `maxsize` is that of
+    `functools.lru_cache`: the least recently used recordings beyond it are forgotten, with the programs that run them
+    on arrays; None keeps all. `.cache_info()` and `.statistics` count uses in traces and calls on arrays,
+    `.explain_miss()` says why the last one was recorded, `.clear()` forgets all recordings. `name` is what listings and
+    files call it. Raises SpecError for a `maxsize` that is no whole number.
 
     With `store`, a folder, recordings are kept there for other processes, which read them rather than trace the
     function, as long as its code, what it reads, the rules and the versions are the same. Processes may share a folder.
@@ -240,5 +351,16 @@ def cached(
 
 
 @remade
-def _cached(function: Function, name: str, maxsize: int, store: str | os.PathLike[str] | None) -> Cached:
+def _cached(function: Function, name: str, maxsize: int | None, store: str | os.PathLike[str] | None) -> Cached:
     return Cached(function, name, maxsize, store)
+
+
+def _checked(maxsize: Any) -> int | None:
+    """The limit, 0 for negative ones, as in `functools.lru_cache`. Raises SpecError for what is no whole number."""
+    if maxsize is None:
+        return None
+    try:
+        return max(0, operator.index(maxsize))
+    except TypeError:
+        told = f"maxsize is a whole number, or None for no limit, not {maxsize!r}"
+        raise SpecError(told, place=tracing.user_place()) from None
