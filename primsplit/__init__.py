@@ -17,7 +17,7 @@ with lasting():
     from primsplit.caching.counters import counts
     from primsplit.calls.boundaries import primitive
     from primsplit.calls.checkpoint import checkpoint
-    from primsplit.calls.primitive import opt_out, rrule, stop_gradient
+    from primsplit.calls.primitive import opt_out, stop_gradient
     from primsplit.calls.projection import project_to
     from primsplit.control import cond, fori_loop, safe_where, scan, switch, while_loop
     from primsplit.control import mapped as map  # noqa: A004  # the field's word for it
@@ -49,6 +49,7 @@ with lasting():
     from primsplit.specs import spec
     from primsplit.states import state
     from primsplit.tangents.frules import frule
+    from primsplit.tangents.rrules import rrule
 
 __version__ = "0.1.0"
 

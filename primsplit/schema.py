@@ -1,5 +1,6 @@
 """What the ONNX standard says of an operator, at the one opset that primsplit writes."""
 
+import difflib
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ import onnx.defs
 import onnx.helper
 
 from primsplit.carriers import CARRIERS, CHANGING, MOVING, TYPE_STRINGS
-from primsplit.errors import PrimsplitError
+from primsplit.errors import PrimsplitError, RuleError
 
 OPSET = 21
 IR_VERSION = 10
@@ -48,6 +49,20 @@ def exists(kind: str) -> bool:
     """True for an operator that the standard has at this opset."""
     domain, _, name = kind.rpartition("::")
     return onnx.defs.has(name, max_inclusive_version=OPSET, domain=domain)
+
+
+def check_kinds(*kinds: str) -> None:
+    """Raise RuleError for a name that is no operator's: what is registered under it would never be used."""
+    for kind in kinds:
+        if not exists(kind):
+            domain, _, name = kind.rpartition("::")
+            every = (each.name for each in onnx.defs.get_all_schemas() if each.domain == domain)
+            told = {each.lower(): each for each in every if exists(each)}
+            near = difflib.get_close_matches(name.lower(), told, n=3)
+            raise RuleError(
+                f"{kind} is no operator of ONNX opset {OPSET}",
+                cure=f"Did you mean {' or '.join(told[each] for each in near)}?" if near else "",
+            )
 
 
 @functools.cache

@@ -87,7 +87,7 @@ LAYERS: list[list[str]] = [
     ["tangents.choices"],
     ["tangents.transposition", "calls.checkpoint"],
     ["tangents.pushforward"],
-    ["tangents.frules"],
+    ["tangents.frules", "tangents.rrules"],
     ["zeros", "transforms", "specs"],
     ["scipy.optimize"],
     ["scipy.adaptive"],

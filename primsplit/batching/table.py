@@ -20,6 +20,7 @@ from primsplit.handles.described import RANK_CURE
 from primsplit.ir import Block, Op, Type, Var
 from primsplit.ops import op as operators
 from primsplit.rules.table import with_defaults
+from primsplit.schema import check_kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,8 @@ SIZING: dict[str, tuple[int, ...]] = {}
 
 
 def batching(*kinds: str) -> Callable[[Rule], Rule]:
-    """Register the batching rule of these operators."""
+    """Register the batching rule of these operators. Raises RuleError for a name that is no operator's."""
+    check_kinds(*kinds)
 
     def register(rule: Rule) -> Rule:
         for kind in kinds:
@@ -157,18 +159,21 @@ def batching(*kinds: str) -> Callable[[Rule], Rule]:
 
 def floor(because: str, *kinds: str) -> None:
     """Register operators whose examples are computed one after the other, and why."""
+    check_kinds(*kinds)
     for kind in kinds:
         FLOOR[kind] = because
 
 
 def refused(because: str, *kinds: str) -> None:
     """Register operators that have no batch, and why."""
+    check_kinds(*kinds)
     for kind in kinds:
         REFUSED[kind] = because
 
 
 def sizing(kinds: Mapping[str, Sequence[int]]) -> None:
     """Register the inputs that decide sizes."""
+    check_kinds(*kinds)
     SIZING.update({kind: tuple(positions) for kind, positions in kinds.items()})
 
 

@@ -52,16 +52,37 @@ def select_inputs(program: Program, wrt: Wrt) -> list[int]:
         ]
         floats = [i for i in found if types[i].is_float]
         if not floats:
-            what = "is no input" if not found else "is not floating point"
-            because = [f"the inputs are {', '.join(program.inputs)}"]
-            if key == "params":
-                because.append("it would be all initializers that are floating point, and there are none")
-            elif program.initializers:
-                because.append(f"the initializers are {shorten(', '.join(program.initializers), 300)}")
-            names = [] if found else [*program.inputs, *program.initializers]
-            raise SpecError(f"wrt={key!r} {what}", because=tuple(because), cure=_nearest(program, key, names))
+            raise _not_found(program, key) if not found else _without_derivative(program, key, found)
         chosen.extend(floats)
     return sorted(set(chosen))
+
+
+def _not_found(program: Program, key: int | str) -> SpecError:
+    """The error for a `wrt` that names no input."""
+    because = [f"the inputs are {', '.join(program.inputs)}"]
+    if key == "params":
+        because.append("it would be all initializers that are floating point, and there are none")
+    elif program.initializers:
+        because.append(f"the initializers are {shorten(', '.join(program.initializers), 300)}")
+    names = [*program.inputs, *program.initializers]
+    return SpecError(f"wrt={key!r} is no input", because=tuple(because), cure=_nearest(program, key, names))
+
+
+def _without_derivative(program: Program, key: int | str, found: Sequence[int]) -> SpecError:
+    """The error for a `wrt` whose inputs, at these positions, are all integers, bools or texts."""
+    kinds = sorted({str(program.types[i].dtype) for i in found})
+    what = "initializer" if {program.inputs[i] for i in found} <= program.defaults.keys() else "input"
+    inputs = [n for n, t in zip(program.inputs, program.types, strict=True) if t.is_float and n not in program.defaults]
+    weights = [n for n, value in {**program.defaults, **program.initializers}.items() if value.type.is_float]
+    others = [
+        f"the {told} of floating point are {shorten(', '.join(names), 300)}"
+        for told, names in (("inputs", inputs), ("initializers", weights))
+        if names
+    ]
+    return SpecError(
+        f"wrt={key!r} is an {what} of {' and '.join(kinds)}, which has no derivative",
+        because=tuple(others) or ("nothing here is floating point",),
+    )
 
 
 def _nearest(program: Program, key: int | str, names: Sequence[str]) -> str:

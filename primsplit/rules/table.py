@@ -15,7 +15,7 @@ from primsplit.errors import RuleError
 from primsplit.ir import Block, Op
 from primsplit.ops import later, op
 from primsplit.parts import Split
-from primsplit.schema import schema
+from primsplit.schema import check_kinds, schema
 
 Pullback = Callable[..., Any]
 Rule = Callable[..., tuple[Any, Pullback]]
@@ -59,8 +59,9 @@ def rrule(*kinds: str) -> Callable[[Rule], Rule]:
     The rule takes the operator's inputs in ONNX's order (None for an absent one) and its attributes, schema defaults
     included, by keyword. It returns the output (a tuple for several) and `pullback`, which takes one cotangent an
     output and returns one an input, None where there is no tangent. With several outputs, the cotangent of one that
-    nobody used is None.
+    nobody used is None. Raises RuleError for a name that is no operator's, as all that registers here does.
     """
+    check_kinds(*kinds)
 
     def register(rule: Rule) -> Rule:
         for kind in kinds:
@@ -84,6 +85,7 @@ def frule(*kinds: str, admits: Callable[[Op, tuple[int, ...]], bool] = lambda op
     The rule takes what a reverse rule takes. It returns the output (a tuple for several) and `pushforward`, which takes
     one tangent an input, None where there is none, and returns one an output, None for zero.
     """
+    check_kinds(*kinds)
 
     def register(rule: Rule) -> Rule:
         for kind in kinds:
@@ -96,6 +98,7 @@ def frule(*kinds: str, admits: Callable[[Op, tuple[int, ...]], bool] = lambda op
 
 def symmetric(*kinds: str) -> None:
     """Register operators with a symmetric Jacobian in the first input, which has the shape of the output."""
+    check_kinds(*kinds)
     SYMMETRIC.update(kinds)
 
 
@@ -108,6 +111,7 @@ def partials(kind: str, *functions: Partial) -> None:
     Each is a function of the inputs and then the output (and the attributes that it names as keywords), or a number,
     or None for no tangent. Broadcasting is undone by `sum_to`.
     """
+    check_kinds(kind)
     operator = getattr(later, kind)
     named = [_keywords(f) for f in functions]
 
@@ -185,6 +189,7 @@ def block_rule(kind: str) -> Callable[[BlockRule], BlockRule]:
     It returns the outputs and `pullback`, which takes one cotangent an output and returns one for each input and then
     each captured value.
     """
+    check_kinds(kind)
 
     def register(rule: BlockRule) -> BlockRule:
         BLOCK_RULES[kind] = rule
@@ -196,18 +201,21 @@ def block_rule(kind: str) -> Callable[[BlockRule], BlockRule]:
 
 def no_gradient(*kinds: str) -> None:
     """Register operators whose outputs do not vary smoothly with their inputs: no tangent flows through them."""
+    check_kinds(*kinds)
     for kind in kinds:
         _register(kind, "no_gradient", None, None)
 
 
 def through_body(*kinds: str) -> None:
     """Register operators that are differentiated through the function body that the standard gives them."""
+    check_kinds(*kinds)
     for kind in kinds:
         _register(kind, "through_body", None, None)
 
 
 def unsupported(because: str, *kinds: str) -> None:
     """Register operators whose gradient is refused, and why."""
+    check_kinds(*kinds)
     for kind in kinds:
         UNSUPPORTED[kind] = because
 

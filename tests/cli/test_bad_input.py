@@ -309,7 +309,7 @@ ROWS = [
     Row(
         "a gradient by whole numbers",
         "def loss(x, n): return (x * n).sum()",
-        ("wrt='n' is not floating point",),
+        ("wrt='n' is an input of int64, which has no derivative", "of floating point are x"),
         arguments=(*X, "--spec", "n:i64[3]", "--wrt", "n"),
     ),
     Row(

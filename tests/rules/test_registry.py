@@ -8,8 +8,10 @@ import onnx.defs
 import pytest
 
 import primsplit as ps
-from primsplit.errors import MissingRule
+from primsplit.batching import table as batching
+from primsplit.errors import MissingRule, RuleError
 from primsplit.ops import op
+from primsplit.rules import table
 from primsplit.rules.table import RULES, UNSUPPORTED, Epoch, status, through_body
 from primsplit.schema import OPSET, kinds
 from primsplit.testing import check_rrule
@@ -135,3 +137,69 @@ def test_bodies_in_float32_give_what_the_rules_give(kind: str, monkeypatch: pyte
     found = ps.grad(lambda *xs: total(*xs), wrt=tuple(range(1 + len(vectors))))(x, *vectors)
     for got, expected in zip(found, wanted, strict=True):
         np.testing.assert_allclose(got, expected, rtol=2e-4, atol=2e-5)
+
+
+REGISTER = {
+    "rrule": lambda kind: table.rrule(kind)(lambda x: (x, lambda dz: (dz,))),
+    "frule": lambda kind: table.frule(kind)(lambda x: (x, lambda tx: tx)),
+    "symmetric": table.symmetric,
+    "partials": lambda kind: table.partials(kind, 1.0),
+    "block_rule": lambda kind: table.block_rule(kind)(lambda site: ((), lambda: ())),
+    "no_gradient": table.no_gradient,
+    "through_body": table.through_body,
+    "unsupported": lambda kind: table.unsupported("it is none", kind),
+    "batching": lambda kind: batching.batching(kind)(lambda site: site.inputs),
+    "floor": lambda kind: batching.floor("it is none", kind),
+    "refused": lambda kind: batching.refused("it is none", kind),
+    "sizing": lambda kind: batching.sizing({kind: (0,)}),
+    "ps.rrule": lambda kind: ps.rrule(kind)(lambda x: (x, lambda dz: (dz,))),
+    "ps.frule": lambda kind: ps.frule(kind)(lambda x: (x, lambda tx: tx)),
+}
+
+
+@pytest.mark.parametrize("name", REGISTER)
+@pytest.mark.parametrize("kind", ["Tahn", "tanh", "", "com.microsoft::Gelu"])
+def test_nothing_is_registered_for_a_name_that_is_no_operator(name: str, kind: str) -> None:
+    before = dict(RULES), Epoch.count
+    with pytest.raises(RuleError, match="no operator of ONNX opset"):
+        REGISTER[name](kind)
+    assert (dict(RULES), Epoch.count) == before
+
+
+def test_the_nearest_names_are_told() -> None:
+    with pytest.raises(RuleError, match="Did you mean .*Tanh"):
+        ps.frule("Tahn")
+
+
+@pytest.fixture
+def tanh_restored(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The table's own rule of Tanh again, after the test."""
+    monkeypatch.setitem(RULES, "Tanh", RULES["Tanh"])
+    yield
+    Epoch.count += 1
+
+
+@pytest.mark.usefixtures("tanh_restored")
+def test_a_users_rule_of_an_operator_goes_before_that_of_the_table() -> None:
+    @ps.rrule("Tanh")
+    def doubled(x: ps.Array) -> tuple[ps.Array, Any]:
+        return op.Tanh(x), lambda dy: (dy * 2.0,)
+
+    np.testing.assert_array_equal(ps.grad(lambda x: np.tanh(x).sum())(np.ones(2)), [2.0, 2.0])
+    np.testing.assert_allclose(ps.jvp(np.tanh, (1.0,), (3.0,))[1], 6.0)
+
+
+@pytest.mark.usefixtures("tanh_restored")
+def test_a_users_rule_of_an_operator_may_be_of_first_order_only() -> None:
+    @ps.rrule("Tanh", first_order_only=True)
+    def once(x: ps.Array) -> tuple[ps.Array, Any]:
+        return op.Tanh(x), lambda dy: (dy * x,)
+
+    np.testing.assert_array_equal(ps.grad(lambda x: np.tanh(x).sum())(np.full(2, 3.0)), [3.0, 3.0])
+    with pytest.raises(RuleError, match="Tanh has no second derivative"):
+        ps.hessian(lambda x: np.tanh(x).sum())(np.ones(2))
+
+
+def test_a_rule_of_an_operator_is_not_staged() -> None:
+    with pytest.raises(RuleError, match="cannot be staged"):
+        ps.rrule("Tanh", staged=True)
