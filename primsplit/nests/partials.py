@@ -69,6 +69,18 @@ def _chosen(dz: Term, x: Term, y: Term, better: str) -> Term:
     return x.apply(better, y).where(dz, x.equal(y).where(0.5 * dz, 0.0))
 
 
+def _times_share(dz: Term, z: Term, x: Term, y: Term) -> Term:
+    """dz times the share of x in exp(z) = exp(x) + exp(y); NaN for equal infinities unless dz is 0.
+
+    There dz is divided by the smallest number twice: infinity times 0 is NaN, and 0 stays 0.
+    """
+    difference = x - y
+    is_defined = difference.equal(difference)
+    divisor = is_defined.where(1.0, x.of(0.0).apply("off_zero"))
+    share = is_defined.where(x - z, 0.0).apply("exp")
+    return dz / divisor / divisor * is_defined.where(share, 0.0)
+
+
 def _inside(dz: Term, x: Term, low: Term, high: Term) -> Term:
     return (x.apply("greater_equal", low) & x.apply("less_equal", high)).where(dz, 0.0)
 
@@ -125,8 +137,8 @@ PARTIALS: Mapping[str, tuple[Partial, ...]] = {
     ),
     "hypot": (lambda dz, z, x, y: dz * x / z, lambda dz, z, x, y: dz * y / z),
     "logaddexp": (
-        lambda dz, z, x, y: dz * (x - z).apply("exp"),
-        lambda dz, z, x, y: dz * (y - z).apply("exp"),
+        _times_share,
+        lambda dz, z, x, y: _times_share(dz, z, y, x),
     ),
     "clip": (
         lambda dz, z, x, low, high: _inside(dz, x, low, high),

@@ -6,7 +6,7 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.numpy.ufuncs import elementwise
-from primsplit.numpy.units import smallest, unit
+from primsplit.numpy.units import nan_where, smallest, unit
 from primsplit.ops import op
 from primsplit.passes.compositions import exponential
 
@@ -75,21 +75,25 @@ def _logit(p: Array) -> Array:
 logit = elementwise("logit")(unit("logit", _logit, lambda dz, p, z: dz / (p * (1.0 - p))))
 
 
-def _difference(x: Array, y: Array) -> Array:
-    """x - y, but 0 for equal infinities."""
+def _share(dz: Array, x: Array, y: Array, scale: float | None = None) -> Array:
+    """The cotangent of x in log(e**x + e**y), dz e**x / (e**x + e**y); equal infinities have no share."""
     difference = x - y
-    return op.Where(op.IsNaN(difference), 0.0, difference)
+    undefined = op.IsNaN(difference)
+    finite = op.Where(undefined, 0.0, difference)
+    share = op.Where(undefined, 0.0, expit(finite if scale is None else finite * scale))
+    shared: Array = nan_where(undefined, dz) * share
+    return shared
 
 
 logaddexp = elementwise("logaddexp")(
     unit(
         "logaddexp",
         exponential.logaddexp,
-        lambda dz, x, y, z: dz * expit(_difference(x, y)),
-        lambda dz, x, y, z: dz * expit(_difference(y, x)),
+        lambda dz, x, y, z: _share(dz, x, y),
+        lambda dz, x, y, z: _share(dz, y, x),
     )
 )
-"""log(e**x + e**y). Equal arguments get half of the gradient each, infinite ones too."""
+"""log(e**x + e**y). Equal arguments get half of the gradient each; of equal infinities it is NaN."""
 
 LOG_2 = math.log(2.0)
 
@@ -103,8 +107,8 @@ logaddexp2 = elementwise("logaddexp2")(
     unit(
         "logaddexp2",
         _logaddexp2,
-        lambda dz, x, y, z: dz * expit(_difference(x, y) * LOG_2),
-        lambda dz, x, y, z: dz * expit(_difference(y, x) * LOG_2),
+        lambda dz, x, y, z: _share(dz, x, y, LOG_2),
+        lambda dz, x, y, z: _share(dz, y, x, LOG_2),
     )
 )
 

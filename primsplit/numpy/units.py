@@ -7,8 +7,9 @@ import numpy as np
 
 from primsplit.array import FUNCTIONS, Array
 from primsplit.broadcasting import sum_to
-from primsplit.calls.primitive import Function, Primitive, rrule
+from primsplit.calls.primitive import Function, Primitive, primitive, rrule
 from primsplit.dims import is_one
+from primsplit.ops import op
 from primsplit.passes.compositions.limits import float_limits
 
 Slope = Callable[..., Array] | None
@@ -79,6 +80,24 @@ def smallest(x: Array) -> np.ndarray[Any, Any]:
     dz / Max(y, smallest) is dz / y where y is not 0, infinite where y is 0 and dz is not tiny, and 0 where both are 0.
     """
     return np.asarray(float_limits(x).smallest_subnormal, x.dtype)
+
+
+@primitive
+def nan_where(undefined: Array, dz: Array) -> Array:
+    """The cotangent; NaN where a slope is undefined, but 0 stays 0 there, since it asks for no slope.
+
+    So a state of probability 0, which nothing depends on, spoils no gradient. The slope that multiplies this is to be 0
+    there: then a tangent, which meets the slope first, is 0 and spoils nothing either.
+    """
+    none, nan = np.zeros((), dz.dtype), np.full((), np.nan, dz.dtype)
+    found: Array = op.Where(undefined, op.Where(op.Equal(dz, none), none, nan), dz)
+    return found
+
+
+@rrule(nan_where)
+def _nan_where_rule(undefined: Array, dz: Array) -> tuple[Array, Function]:
+    """It stands for a product with 1 or NaN, which is its own transpose."""
+    return nan_where(undefined, dz), lambda c: (None, nan_where(undefined, c))
 
 
 def common_dtype(*arrays: Array) -> np.dtype[Any]:

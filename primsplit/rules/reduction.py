@@ -15,8 +15,9 @@ from primsplit.dims import Shape, is_one, product
 from primsplit.infer import fresh
 from primsplit.ir import Type
 from primsplit.numpy.axes import size_as
+from primsplit.numpy.units import nan_where
 from primsplit.ops import later, op
-from primsplit.passes.compositions.reductions import euclidean, log_sum_exp, sum_of_squares
+from primsplit.passes.compositions.reductions import euclidean, sum_of_squares
 from primsplit.rules.halves import compared_wide
 from primsplit.rules.table import Pullback, rrule
 
@@ -150,10 +151,13 @@ def _euclidean(r: Reduction, z: Array, dz: Array) -> Array:
 
 
 def _log_sum_exp(r: Reduction, z: Array, dz: Array) -> Array:
-    """`d logsumexp(x) = exp(x - z) dx`; 0 where all elements are -inf. A z of 16 bits is rounded too much for that."""
-    finite = op.Where(op.Equal(z, -np.inf), 0.0, z)
-    weights = op.Exp(op.Sub(r.x, r.wide(r.restored(finite)), types=[r.x.type]))
-    return op.Mul(weights, r.wide(r.restored(dz)), types=[r.x.type])
+    """`d logsumexp(x) = exp(x - z) dx`; NaN where all elements are -inf. A z of 16 bits is rounded too much for that.
+
+    There only a cotangent of 0 stays 0.
+    """
+    nothing = op.Equal(z, -np.inf)
+    weights = op.Exp(op.Sub(r.x, r.wide(r.restored(op.Where(nothing, 0.0, z))), types=[r.x.type]))
+    return op.Mul(weights, r.wide(r.restored(nan_where(nothing, dz))), types=[r.x.type])
 
 
 reduction_rule("ReduceSum", _sum)
@@ -163,7 +167,7 @@ reduction_rule("ReduceMin", _extremum)
 reduction_rule("ReduceL1", _sum_of_absolutes)
 reduction_rule("ReduceSumSquare", _sum_of_squares, sum_of_squares)
 reduction_rule("ReduceL2", _euclidean, euclidean)
-reduction_rule("ReduceLogSumExp", _log_sum_exp, log_sum_exp)
+reduction_rule("ReduceLogSumExp", _log_sum_exp)
 
 
 @rrule("ReduceLogSum")

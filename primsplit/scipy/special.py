@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.broadcasting import sum_to
 from primsplit.calls.primitive import primitive, rrule, stop_gradient
 from primsplit.lifting import array_like, plain_or_traced
 from primsplit.numpy.complex.handle import refused
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.reductions import extremum, is_half
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
+from primsplit.numpy.units import nan_where
 from primsplit.ops import op
 from primsplit.scipy.counts import comb, factorial, lambertw, perm, polygamma
 from primsplit.scipy.operands import floating, not_empty
@@ -35,33 +37,73 @@ def _axes(x: Any, axis: Axis) -> tuple[int, ...]:
 def logsumexp(a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
     """log(sum(b exp(a))) without overflow; with `return_sign`, the log of the absolute value, and the sign.
 
-    The gradient where every element is -inf is 0.
+    An element whose weight is 0 adds nothing, whatever it is. The gradient where nothing is added is NaN, but 0 for a
+    cotangent of 0.
     """
     if holds_complex(a) or holds_complex(b):
         return _complex_log_sum_exp(a, axis, b, keepdims, return_sign)
     a = floating(a)
-    axes = _axes(a, axis)
     if b is None and not return_sign:
-        found = _log_sum_exp(a, axes=axes)
-        return found if keepdims else np.squeeze(found, axes)
-    weights = 1.0 if b is None else b
-    top = stop_gradient(_where_finite(_greatest(a, axes)))
-    total = np.sum(weights * np.exp(a - top), axis=axes, keepdims=True)
+        found = _log_sum_exp(a, axes=_axes(a, axis))
+        return found if keepdims else np.squeeze(found, _axes(a, axis))
+    b = floating(np.ones((), a.dtype) if b is None else b)
+    # The dtype and the shape that both have together.
+    dtype = np.result_type(a, b)
+    counted = np.where(b == 0, np.asarray(-np.inf, dtype), a.astype(dtype))
+    axes = _axes(counted, axis)
+    top = stop_gradient(_where_finite(_greatest(counted, axes)))
+    total = np.sum(_weighted_power(b.astype(dtype), a.astype(dtype) - top), axis=axes, keepdims=True)
     sign = np.sign(total)
-    found = np.log(sign * total if return_sign else total) + top
+    found = _log_of_sum(sign * total if return_sign else total) + top
     if not keepdims:
         found, sign = np.squeeze(found, axes), np.squeeze(sign, axes)
     return (found, sign) if return_sign else found
 
 
+@primitive
+def _weighted_power(b: Any, x: Any) -> Any:
+    """b exp(x), but 0 where b is 0, for an x that is infinite or NaN too."""
+    is_left_out = b == 0
+    return np.where(is_left_out, np.zeros((), x.dtype), b * np.exp(np.where(is_left_out, np.zeros((), x.dtype), x)))
+
+
+@rrule(_weighted_power)
+def _weighted_power_rule(b: Array, x: Array) -> tuple[Any, Callable[..., Any]]:
+    z = _weighted_power(b, x)
+    return z, lambda dz: (sum_to(dz * np.exp(x), b.shape), sum_to(dz * _weighted_power(b, x), x.shape))
+
+
+@primitive
+def _log_of_sum(total: Any) -> Any:
+    """log(total)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(total)
+
+
+@rrule(_log_of_sum)
+def _log_of_sum_rule(total: Array) -> tuple[Any, Callable[..., Any]]:
+    """The slope at 0 is taken for undefined: only a cotangent of 0 stays 0."""
+
+    def pullback(dz: Array) -> Any:
+        is_zero = total == 0
+        return nan_where(is_zero, dz) / np.where(is_zero, np.ones((), total.dtype), total)
+
+    return _log_of_sum(total), pullback
+
+
 def _complex_log_sum_exp(a: Any, axis: Axis, b: Any, keepdims: bool, return_sign: bool) -> Any:
-    """The principal logarithm. Raises UnsupportedFunction for the sign, which is that number over its size."""
+    """The principal logarithm; an element whose weight is 0 adds nothing.
+
+    Raises UnsupportedFunction for the sign, which is the sum over its size.
+    """
     if return_sign:
         raise refused("scipy.special.logsumexp with return_sign=True", "Take exp(1j * z.imag) of the result.")
-    given: Any = operand(a)
-    axes = _axes(given, axis)
-    top = stop_gradient(_where_finite(_greatest(given.real, axes)))
-    total = np.sum((1.0 if b is None else operand(b)) * np.exp(given - top), axis=axes, keepdims=True)
+    given, weights = operand(a), operand(np.ones(()) if b is None else b)
+    real = np.where(weights == 0, -np.inf, given.real)
+    axes = _axes(real, axis)
+    top = stop_gradient(_where_finite(_greatest(real, axes)))
+    shifted = np.where((weights == 0) & ~(given.real - top < 0), 0.0, given - top)
+    total = np.sum(weights * np.exp(shifted), axis=axes, keepdims=True)
     found = np.log(total) + top
     return found if keepdims else np.squeeze(found, axes)
 
@@ -87,9 +129,10 @@ def _log_sum_exp(a: Any, *, axes: tuple[int, ...]) -> Any:
         return np.log(np.sum(np.exp(a - _where_finite(top)), axis=axes, keepdims=True)) + top
 
 
-def _share(a: Any, y: Any) -> Any:
-    """exp(a - y), for a y of -inf too."""
-    return np.exp(a - np.where(np.isneginf(y), np.zeros((), y.dtype), y))
+def _shared(dy: Array, a: Array, y: Any) -> Any:
+    """dy exp(a - y); for a y of -inf NaN, unless dy is 0."""
+    is_nothing = np.isneginf(y)
+    return nan_where(is_nothing, dy) * np.exp(a - np.where(is_nothing, np.zeros((), a.dtype), y))
 
 
 @rrule(_log_sum_exp)
@@ -99,9 +142,9 @@ def _log_sum_exp_rule(a: Array, *, axes: tuple[int, ...]) -> tuple[Any, Callable
 
     def pullback(dy: Array) -> tuple[Any]:
         if not is_half(a):
-            return (dy * _share(a, y),)
+            return (_shared(dy, a, y),)
         wide = a.astype(np.float32)
-        return ((dy.astype(np.float32) * _share(wide, _log_sum_exp(wide, axes=axes))).astype(a.dtype),)
+        return (_shared(dy.astype(np.float32), wide, _log_sum_exp(wide, axes=axes)).astype(a.dtype),)
 
     return y, pullback
 

@@ -189,4 +189,5 @@ _RULES: dict[str, Callable[[list[Kind]], Kind | None]] = {
     "ScatterElements": _scatter,
     "ScatterND": _scatter,
     "Where": _where,
+    "call::nan_where": _where,
 }

@@ -35,7 +35,61 @@ def test_logsumexp_neither_overflows_nor_gives_nan_for_minus_infinity() -> None:
     x = np.array([[1000.0, 1000.0], [-np.inf, -np.inf], [-np.inf, 0.0]])
     value, gradient = ps.split(lambda x: special.logsumexp(x, axis=1), x).joint().session()(x, np.ones(3))
     np.testing.assert_allclose(value, [1000 + np.log(2), -np.inf, 0])
-    np.testing.assert_allclose(gradient, [[0.5, 0.5], [0, 0], [0, 1]], atol=UNDERFLOW)
+    np.testing.assert_allclose(gradient, [[0.5, 0.5], [np.nan, np.nan], [0, 1]], atol=UNDERFLOW)
+
+
+INF = np.inf
+WEIGHTED: list[tuple[list[float], list[float], list[float]]] = [
+    ([0, 1000], [1, 0], [1, 0]),
+    ([-1000, -2], [1, 0], [1, 0]),
+    ([INF, 0], [0, 1], [0, 1]),
+    ([np.nan, 0], [0, 1], [0, 1]),
+    ([0, 1000, 3], [1, 0, -0.5], [1 / (1 - np.exp(3) / 2), 0, -np.exp(3) / (2 - np.exp(3))]),
+    ([0, 1], [0, 0], [np.nan, np.nan]),
+    ([-INF, -INF], [1, 2], [np.nan, np.nan]),
+    ([-INF, 0], [1, 2], [0, 1]),
+]
+"""Elements, their weights, and the gradient by algebra."""
+
+
+@pytest.mark.parametrize(("a", "b", "slope"), WEIGHTED, ids=str)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("is_traced", [False, True])
+def test_an_element_without_weight_adds_nothing(a: Any, b: Any, slope: Any, dtype: str, is_traced: bool) -> None:
+    a, b = np.array(a, dtype), np.array(b, dtype)
+
+    def function(a: Any, weights: Any) -> Any:
+        return scipy.special.logsumexp(a, b=weights if is_traced else b, return_sign=True)
+
+    for found, wanted in zip(ps.trace(function, a, b)(a, b), function(a, b), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    gradient = ps.grad(lambda a, b: function(a, b)[0])(a, b)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-5)
+    np.testing.assert_array_equal(ps.grad(lambda a, b: function(a, b)[0] * 0.0)(a, b), np.zeros(a.shape))
+
+
+def test_weights_that_are_zero_have_derivatives() -> None:
+    """By algebra: of log(e + b) in b at 0 the slope is 1/e, and the second derivatives are 1/e and -1/e**2."""
+    a, b = np.array([1.0, 0.0]), np.array([1.0, 0.0])
+    slope, (by_a, by_b) = ps.value_and_grad(
+        lambda a, b: ps.grad(lambda b: scipy.special.logsumexp(a, b=b))(b)[1], wrt=(0, 1)
+    )(a, b)
+    e = np.exp(1.0)
+    np.testing.assert_allclose(slope, 1 / e)
+    np.testing.assert_allclose(by_a, [-1 / e, 1 / e])
+    np.testing.assert_allclose(by_b, [-1 / e, -1 / e**2])
+    assert ps.grad(lambda b: scipy.special.logsumexp(np.array([0.0, 1000.0]), b=b))(b)[1] == INF
+
+
+def test_weights_widen_the_elements_and_choose_the_dtype() -> None:
+    a, b = np.array([[0.5], [2.0]], np.float32), np.array([[1, 0, 2], [3, 1, 0]])
+    expected = scipy.special.logsumexp(a, axis=1, b=b)
+    found = ps.trace(lambda a: scipy.special.logsumexp(a, axis=1, b=b), ps.spec("float32", ["N", 1]))(a)
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    z = np.array([1 + 2j, 1000 + 1j])
+    found = ps.trace(lambda z: scipy.special.logsumexp(z, b=np.array([1.0, 0.0])), z)(z)
+    np.testing.assert_allclose(found, 1 + 2j)
 
 
 def test_the_gamma_function_of_many_dimensions_is_scipys() -> None:
