@@ -10,7 +10,6 @@ from primsplit.scipy.stats.kinds import Continuous, Discrete
 from primsplit.scipy.stats.matrices import InverseWishart, MatrixNormal, MultivariateT, Wishart
 from primsplit.scipy.stats.moments import MOMENTS
 from primsplit.scipy.stats.multivariate import MultivariateNormal
-from primsplit.scipy.stats.normal import Normal
 from primsplit.scipy.stats.rarer import RARER
 from primsplit.scipy.stats.simplex import Dirichlet, Multinomial
 from primsplit.scipy.stats.tails import TAILS
@@ -34,10 +33,7 @@ def completed(families: Mapping[str, Continuous]) -> dict[str, Continuous]:
     return {n: family.completed(*TAILS[n]) if n in TAILS else family for n, family in families.items()}
 
 
-norm = Normal()
-
 DISTRIBUTIONS: dict[str, Distribution] = {
-    "norm": norm,
     "multivariate_normal": MultivariateNormal(),
     "multivariate_t": MultivariateT(),
     "matrix_normal": MatrixNormal(),
@@ -48,6 +44,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     **knowing_moments({**completed({**CONTINUOUS, **FURTHER, **RARER}), **DISCRETE, **FURTHER_DISCRETE}),
 }
 """The distributions by SciPy's names."""
+norm: Any = DISTRIBUTIONS["norm"]
 
 FROZEN_PARAMETERS = {
     "multivariate_normal": ("mean", "cov"), "multivariate_t": ("loc", "shape", "df"),

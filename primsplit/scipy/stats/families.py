@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.scipy.stats.kinds import TINY, Continuous, Discrete, special
+from primsplit.numpy.validity import missing
+from primsplit.scipy.stats.kinds import TINY, Continuous, Discrete, both, special
 
 _betaln, _gammaln, _log_ndtr, _xlog1py, _xlogy = map(special, ("betaln", "gammaln", "log_ndtr", "xlog1py", "xlogy"))
 _gammainc, _gammaincc, _gammaincinv, _gammainccinv, _ndtri = map(
@@ -69,7 +70,12 @@ CONTINUOUS: dict[str, Continuous] = {
         above=lambda q, df: 2 * _gammainccinv(df / 2, q),
     ),
     "expon": Continuous(
-        "", lambda z: -z, low=0.0, tail=lambda z: -z, quantile=lambda q: -np.log1p(-q), above=lambda q: -np.log(q)
+        "",
+        lambda z: -missing(z),
+        low=0.0,
+        tail=lambda z: -missing(z),
+        quantile=lambda q: -np.log1p(-q),
+        above=lambda q: -np.log(q),
     ),
     "gamma": Continuous(
         "a",
@@ -151,6 +157,15 @@ CONTINUOUS: dict[str, Continuous] = {
         quantile=lambda q, b: (1 - q) ** (-1 / b),
         above=lambda q, b: q ** (-1 / b),
     ),
+    "norm": Continuous(
+        "",
+        lambda z: -0.5 * (z * z) - 0.5 * math.log(2 * math.pi),
+        parts=(special("ndtr"), lambda z: special("ndtr")(-z)),
+        head=_log_ndtr,
+        tail=lambda z: _log_ndtr(-z),
+        quantile=_ndtri,
+        above=lambda q: -_ndtri(q),
+    ),
     "t": Continuous(
         "df",
         _t,
@@ -160,12 +175,12 @@ CONTINUOUS: dict[str, Continuous] = {
     ),
     "uniform": Continuous(
         "",
-        lambda z: 0.0 * z,
+        lambda z: missing(z) * 0.0,
         low=0.0,
         high=1.0,
         tail=lambda z: np.log1p(-z),
-        quantile=lambda q: q,
-        above=lambda q: 1 - q,
+        quantile=missing,
+        above=lambda q: 1 - missing(q),
     ),
     "weibull_min": Continuous(
         "c",
@@ -179,13 +194,22 @@ CONTINUOUS: dict[str, Continuous] = {
 """Distributions of real numbers, by SciPy's names."""
 
 
+def is_count(n: Any) -> Any:
+    """Where a number is whole and not negative."""
+    return both(n >= 0, np.floor(n) == n)
+
+
+def _is_share(p: Any) -> Any:
+    return both(p >= 0, p <= 1)
+
+
 def log_choices(n: Any, k: Any) -> Any:
     """The logarithm of the number of ways to choose k of n."""
     return -np.log(n + 1) - _betaln(k + 1, n - k + 1)
 
 
 DISCRETE: dict[str, Discrete] = {
-    "bernoulli": Discrete("p", lambda k, p: _xlogy(k, p) + _xlog1py(1 - k, -p), high=lambda p: 1.0),
+    "bernoulli": Discrete("p", lambda k, p: _xlogy(k, p) + _xlog1py(1 - k, -p), high=lambda p: 1.0, valid=_is_share),
     "binom": Discrete(
         "n p",
         lambda k, n, p: log_choices(n, k) + _xlogy(k, p) + _xlog1py(n - k, -p),
@@ -194,20 +218,25 @@ DISCRETE: dict[str, Discrete] = {
             lambda k, n, p: special("betaincc")(k + 1, n - k, p),
             lambda k, n, p: special("betainc")(k + 1, n - k, p),
         ),
+        valid=lambda n, p: both(is_count(n), _is_share(p)),
     ),
     "geom": Discrete(
         "p",
         lambda k, p: _xlog1py(k - 1, -p) + np.log(p),
         low=1,
         parts=(lambda k, p: -np.expm1(k * np.log1p(-p)), lambda k, p: np.exp(k * np.log1p(-p))),
+        valid=lambda p: both(p > 0, p <= 1),
     ),
     "nbinom": Discrete(
-        "n p", lambda k, n, p: -np.log(n + k) - _betaln(n, k + 1) + n * np.log(p) + _xlog1py(k, -p)
+        "n p",
+        lambda k, n, p: -np.log(n + k) - _betaln(n, k + 1) + n * np.log(p) + _xlog1py(k, -p),
+        valid=lambda n, p: both(n > 0, p > 0, p <= 1),
     ),
     "poisson": Discrete(
         "mu",
         lambda k, mu: _xlogy(k, mu) - _gammaln(k + 1) - mu,
         parts=(lambda k, mu: _gammaincc(k + 1, mu), lambda k, mu: _gammainc(k + 1, mu)),
+        valid=lambda mu: mu >= 0,
     ),
 }  # fmt: skip
 """Distributions of integers, by SciPy's names."""

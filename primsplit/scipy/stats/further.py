@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.scipy.stats.families import log_choices
-from primsplit.scipy.stats.kinds import TINY, Continuous, Discrete, special
+from primsplit.numpy.validity import missing
+from primsplit.scipy.stats.families import is_count, log_choices
+from primsplit.scipy.stats.kinds import TINY, Continuous, Discrete, both, special
 
 _betaln, _gammaln, _log_ndtr, _i0e = map(special, ("betaln", "gammaln", "log_ndtr", "i0e"))
 _xlog1py, _xlogy, _ndtri = map(special, ("xlog1py", "xlogy", "ndtri"))
@@ -89,6 +90,11 @@ def _between(z: Any, a: Any, b: Any) -> Any:
     return np.log(b) - np.log(z) - np.log1p(-z) - w * w / 2 - HALF_LOG_TWO_PI
 
 
+def _is_strength(a: Any, b: Any) -> Any:
+    """Where `b` is above 0 and `a` no NaN."""
+    return both(b > 0, ~np.isnan(a))
+
+
 FURTHER: dict[str, Continuous] = {
     "arcsine": Continuous("", lambda z: -math.log(math.pi) - np.log(z * (1 - z)) / 2, low=0.0, high=1.0),
     "betaprime": Continuous("a b", lambda z, a, b: _xlogy(a - 1, z) - (a + b) * np.log1p(z) - _betaln(a, b), low=0.0),
@@ -137,19 +143,23 @@ FURTHER: dict[str, Continuous] = {
         lambda z, c: np.log1p(z) - np.log(2 * c) - HALF_LOG_TWO_PI - 1.5 * np.log(z) - (z - 1) ** 2 / (2 * z * c * c),
         low=TINY,
     ),
-    "foldnorm": Continuous("c", _folded, low=0.0),
+    "foldnorm": Continuous("c", _folded, low=0.0, valid=lambda c: c >= 0),
     "gengamma": Continuous(
-        "a c", lambda z, a, c: np.log(np.abs(c)) + _xlogy(c * a - 1, z) - z**c - _gammaln(a), low=TINY
+        "a c",
+        lambda z, a, c: np.log(np.abs(c)) + _xlogy(c * a - 1, z) - z**c - _gammaln(a),
+        low=TINY,
+        valid=lambda a, c: both(a > 0, np.abs(c) > 0),
     ),
     "genextreme": Continuous(
         "c",
         _extreme,
         head=_extreme_head,
         parts=(lambda z, c: np.exp(_extreme_head(z, c)), lambda z, c: -np.expm1(_extreme_head(z, c))),
+        valid=np.isfinite,
     ),
     "genlogistic": Continuous("c", lambda z, c: np.log(c) - z - (c + 1) * np.logaddexp(0.0, -z)),
     "gennorm": Continuous("beta", lambda z, b: np.log(b / 2) - _gammaln(1 / b) - np.abs(z) ** b),
-    "genpareto": Continuous("c", _excess, low=0.0, tail=_excess_tail),
+    "genpareto": Continuous("c", _excess, low=0.0, tail=_excess_tail, valid=np.isfinite),
     "gompertz": Continuous(
         "c", lambda z, c: np.log(c) + z - c * np.expm1(z), low=0.0, tail=lambda z, c: -c * np.expm1(z)
     ),
@@ -169,16 +179,17 @@ FURTHER: dict[str, Continuous] = {
         low=TINY,
         parts=(lambda z, c: np.exp(-(z**-c)), lambda z, c: -np.expm1(-(z**-c))),
     ),
-    "johnsonsb": Continuous("a b", _between, low=TINY, high=1.0 - 2.0**-53),
+    "johnsonsb": Continuous("a b", _between, low=TINY, high=1.0 - 2.0**-53, valid=_is_strength),
     "johnsonsu": Continuous(
         "a b",
         lambda z, a, b: np.log(b) - np.log1p(z * z) / 2 - (a + b * np.arcsinh(z)) ** 2 / 2 - HALF_LOG_TWO_PI,
         tail=lambda z, a, b: _log_ndtr(-(a + b * np.arcsinh(z))),
+        valid=_is_strength,
     ),
     "laplace_asymmetric": Continuous("kappa", lambda z, k: np.where(z < 0, z / k, -k * z) - np.log(k + 1 / k)),
     "levy": Continuous("", lambda z: -HALF_LOG_TWO_PI - 1.5 * np.log(z) - 0.5 / z, low=TINY),
     "loggamma": Continuous("c", lambda z, c: c * z - np.exp(z) - _gammaln(c)),
-    "loguniform": Continuous("a b", _log_uniform),
+    "loguniform": Continuous("a b", _log_uniform, valid=lambda a, b: both(a > 0, b > a)),
     "lomax": Continuous(
         "c",
         lambda z, c: np.log(c) - (c + 1) * np.log1p(z),
@@ -211,12 +222,22 @@ FURTHER: dict[str, Continuous] = {
         quantile=lambda q: np.sqrt(-2 * np.log1p(-q)),
         above=lambda q: np.sqrt(-2 * np.log(q)),
     ),
-    "rice": Continuous("b", lambda z, b: np.log(z) - (z - b) ** 2 / 2 + np.log(_i0e(z * b)), low=0.0),
-    "skewnorm": Continuous("a", lambda z, a: math.log(2) - z * z / 2 - HALF_LOG_TWO_PI + _log_ndtr(a * z)),
-    "triang": Continuous("c", _triangle, low=0.0, high=1.0),
-    "truncnorm": Continuous("a b", _truncated),
-    "truncexpon": Continuous("b", lambda z, b: _without(z > b, z, 0.0, lambda z: -z) - np.log(-np.expm1(-b)), low=0.0),
-    "vonmises": Continuous("kappa", lambda z, k: k * (np.cos(z) - 1) - math.log(2 * math.pi) - np.log(_i0e(k))),
+    "rice": Continuous(
+        "b", lambda z, b: np.log(z) - (z - b) ** 2 / 2 + np.log(_i0e(z * b)), low=0.0, valid=lambda b: b >= 0
+    ),
+    "skewnorm": Continuous(
+        "a", lambda z, a: math.log(2) - z * z / 2 - HALF_LOG_TWO_PI + _log_ndtr(a * z), valid=np.isfinite
+    ),
+    "triang": Continuous("c", _triangle, low=0.0, high=1.0, valid=lambda c: both(c >= 0, c <= 1)),
+    "truncnorm": Continuous("a b", _truncated, valid=lambda a, b: a < b),
+    "truncexpon": Continuous(
+        "b", lambda z, b: _without(z > b, z, 0.0, lambda z: -missing(z)) - np.log(-np.expm1(-b)), low=0.0
+    ),
+    "vonmises": Continuous(
+        "kappa",
+        lambda z, k: k * (np.cos(z) - 1) - math.log(2 * math.pi) - np.log(_i0e(k)),
+        valid=lambda k: k >= 0,
+    ),
     "wald": Continuous("", lambda z: -HALF_LOG_TWO_PI - 1.5 * np.log(z) - (z - 1) ** 2 / (2 * z), low=TINY),
 }
 """Distributions of real numbers, by SciPy's names."""
@@ -230,8 +251,16 @@ FURTHER_DISCRETE: dict[str, Discrete] = {
         "n a b",
         lambda k, n, a, b: log_choices(n, k) + _betaln(k + a, n - k + b) - _betaln(a, b),
         high=lambda n, a, b: n,
+        valid=lambda n, a, b: both(is_count(n), a > 0, b > 0),
     ),
-    "logser": Discrete("p", lambda k, p: _xlogy(k, p) - np.log(k) - np.log(-np.log1p(-p)), low=1),
-    "zipf": Discrete("a", lambda k, a: -a * np.log(k) - np.log(special("_riemann_zeta")(a)), low=1),
+    "logser": Discrete(
+        "p",
+        lambda k, p: _xlogy(k, p) - np.log(k) - np.log(-np.log1p(-p)),
+        low=1,
+        valid=lambda p: both(p > 0, p < 1),
+    ),
+    "zipf": Discrete(
+        "a", lambda k, a: -a * np.log(k) - np.log(special("_riemann_zeta")(a)), low=1, valid=lambda a: a > 1
+    ),
 }
 """Distributions of integers, by SciPy's names."""

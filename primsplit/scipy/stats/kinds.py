@@ -1,6 +1,7 @@
 """What a family of distributions has, made of the logarithm of its standard density and what else is known of it."""
 
 import copy
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, Self
@@ -10,8 +11,8 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
+from primsplit.numpy.validity import where_valid
 from primsplit.scipy.stats.moments import Moments
-from primsplit.scipy.stats.normal import standardized
 
 Function = Callable[..., Any]
 
@@ -20,12 +21,34 @@ TINY = float(np.finfo(np.float64).tiny)
 LARGEST = float(np.finfo(np.float64).max)
 
 
+def both(*conditions: Any) -> Any:
+    """Where all of these hold, without those that are known to hold everywhere."""
+    open_ones = [c for c in conditions if isinstance(c, Array) or not np.all(c)]
+    return functools.reduce(np.logical_and, open_ones) if open_ones else True
+
+
+def all_positive(*shapes: Any) -> Any:
+    """Where all shapes are above 0: what SciPy asks of most families."""
+    return both(*(s > 0 for s in shapes))
+
+
+def _known_or_traced(x: Array) -> Any:
+    """The numbers of a constant, else the array."""
+    known = x.known()
+    return x if known is None else known
+
+
 class _Known:
-    """What is told by the parameters alone, where `moments` are known; float64, as in SciPy."""
+    """What is told by the parameters alone, where `moments` are known; float64, as in SciPy.
+
+    `valid` tells where the shapes are those of a distribution. Shapes and scales that are none become NaN before
+    anything is computed of them, so that each function and its derivatives are NaN there, as in SciPy.
+    """
 
     names: tuple[str, ...]
     own: tuple[str, ...]
     """The functions of a number and the parameters."""
+    valid: Function
     moments: Moments | None = None
 
     @property
@@ -42,11 +65,29 @@ class _Known:
         found.moments = moments
         return found
 
-    def _parameters(self, parameters: tuple[Any, ...], named: dict[str, Any]) -> tuple[list[Any], Any, Any]:
-        """The shapes, the place and the scale, which is 1 where there is none."""
+    def _checked(self, parameters: tuple[Any, ...], named: dict[str, Any]) -> tuple[list[Array], Array, Array, Any]:
+        """The shapes, the place and the scale as they are given, and where they are those of a distribution."""
         found = _bound(self.names, parameters, named)
-        count = len(self.names) - (2 if "scale" in self.names else 1)
-        return found[:count], found[count], found[-1] if "scale" in self.names else 1.0
+        if "scale" not in self.names:
+            found.append(array_like(1.0))
+        *shapes, loc, scale = found
+        is_valid = both(self.valid(*map(_known_or_traced, shapes)), _known_or_traced(scale) > 0)
+        return shapes, loc, scale, is_valid
+
+    def _parameters(self, parameters: tuple[Any, ...], named: dict[str, Any]) -> tuple[list[Array], Array, Array]:
+        """The shapes, the place and the scale, all NaN where one is NaN or they are those of no distribution."""
+        shapes, loc, scale, is_valid = self._checked(parameters, named)
+        is_place = ~np.isnan(_known_or_traced(loc))
+        *shapes, loc, scale = where_valid(both(is_valid, is_place), *shapes, loc, scale)
+        return shapes, loc, scale
+
+    def _moment(self, of: Function, parameters: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """A function of the shapes and the scale, which the place has a part in only where it is NaN."""
+        shapes, loc, scale = self._parameters(parameters, named)
+        found = of(shapes, scale)
+        if loc.known() is None or loc.ndim:
+            found = found + 0.0 * np.where(np.isinf(loc), 0.0, loc)
+        return found
 
     def mean(self, *parameters: Any, **named: Any) -> Any:
         """The mean."""
@@ -57,19 +98,21 @@ class _Known:
     def var(self, *parameters: Any, **named: Any) -> Any:
         """The variance."""
         assert self.moments is not None
-        shapes, loc, scale = self._parameters(parameters, named)
-        return self.moments.variance(*shapes) * scale**2 + 0.0 * loc
+        variance = self.moments.variance
+        return self._moment(lambda shapes, scale: variance(*shapes) * scale**2, parameters, named)
 
     def std(self, *parameters: Any, **named: Any) -> Any:
         """The standard deviation."""
-        return np.sqrt(self.var(*parameters, **named))
+        assert self.moments is not None
+        variance = self.moments.variance
+        return self._moment(lambda shapes, scale: np.sqrt(variance(*shapes)) * scale, parameters, named)
 
     def entropy(self, *parameters: Any, **named: Any) -> Any:
         """The differential entropy."""
         assert self.moments is not None
-        assert self.moments.entropy is not None
-        shapes, loc, scale = self._parameters(parameters, named)
-        return self.moments.entropy(*shapes) + np.log(scale) + 0.0 * loc
+        entropy = self.moments.entropy
+        assert entropy is not None
+        return self._moment(lambda shapes, scale: entropy(*shapes) + np.log(scale), parameters, named)
 
 
 class Continuous(_Known):
@@ -77,8 +120,7 @@ class Continuous(_Known):
 
     `density` is the log density of the standard distribution between `low` and `high`. `parts` are the probabilities of
     a smaller and a larger number, `head` and `tail` their logarithms, of which a tail alone is enough. `quantile` is
-    the inverse of the first part, `above` that of the second. Where a parameter is out of its range, SciPy gives NaN,
-    this a number of no meaning.
+    the inverse of the first part, `above` that of the second. Each is asked for valid shapes alone, or for NaN.
     """
 
     def __init__(
@@ -93,8 +135,10 @@ class Continuous(_Known):
         parts: tuple[Function, Function] | None = None,
         quantile: Function | None = None,
         above: Function | None = None,
+        valid: Function = all_positive,
     ) -> None:
         self.names = (*shapes.split(), "loc", "scale")
+        self.valid = valid
         self.density = density
         self.low = low
         self.high = high
@@ -126,14 +170,12 @@ class Continuous(_Known):
             parts=self.parts or parts,
             quantile=self.quantile or quantile,
             above=self.above or above,
+            valid=self.valid,
         )
 
     def logpdf(self, x: Any, *parameters: Any, **named: Any) -> Any:
         """The logarithm of the density; -inf outside of the support."""
-        *shapes, loc, scale = _bound(self.names, parameters, named)
-        z = standardized(x, loc, scale)
-        is_outside, inside = self._held(z)
-        found = np.where(is_outside, -np.inf, self.density(inside, *shapes))
+        found, scale = self._by(self.density, (-np.inf, -np.inf), x, parameters, named)
         return found - np.log(scale)
 
     def pdf(self, x: Any, *parameters: Any, **named: Any) -> Any:
@@ -144,7 +186,7 @@ class Continuous(_Known):
         """The logarithm of `sf`, right far out too."""
         if self.tail is None:
             return _log_of(self._part(1, x, parameters, named), self._part(0, x, parameters, named))
-        return self._by(self.tail, (0.0, -np.inf), x, parameters, named)
+        return self._by(self.tail, (0.0, -np.inf), x, parameters, named)[0]
 
     def sf(self, x: Any, *parameters: Any, **named: Any) -> Any:
         """The probability of a larger number."""
@@ -157,7 +199,7 @@ class Continuous(_Known):
     def logcdf(self, x: Any, *parameters: Any, **named: Any) -> Any:
         """The logarithm of `cdf`, right far out too: log(1 - sf) in the form that cancels nothing."""
         if self.head is not None:
-            return self._by(self.head, (-np.inf, 0.0), x, parameters, named)
+            return self._by(self.head, (-np.inf, 0.0), x, parameters, named)[0]
         if self.parts is not None:
             return _log_of(self._part(0, x, parameters, named), self._part(1, x, parameters, named))
         tail = self.logsf(x, *parameters, **named)
@@ -176,11 +218,10 @@ class Continuous(_Known):
         return self._inverted(self.above, q, parameters, named)
 
     def _inverted(self, inverse: Function, q: Any, parameters: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        *shapes, loc, scale = _bound(self.names, parameters, named)
+        shapes, loc, scale = self._parameters(parameters, named)
         chance = cast_to(array_like(q), np.float64)
-        is_chance = (chance >= 0) & (chance <= 1)
-        found = loc + scale * inverse(np.where(is_chance, chance, 0.5), *shapes)
-        return np.where(is_chance, found, np.nan)
+        chance, loc = where_valid((chance >= 0) & (chance <= 1), chance, loc)
+        return loc + scale * inverse(chance, *shapes)
 
     def median(self, *parameters: Any, **named: Any) -> Any:
         """The number that a draw is below as often as above."""
@@ -194,16 +235,24 @@ class Continuous(_Known):
     def _part(self, which: int, x: Any, parameters: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """The probability of a smaller number, or of a larger one."""
         assert self.parts is not None
-        return self._by(self.parts[which], (float(which), 1.0 - which), x, parameters, named)
+        return self._by(self.parts[which], (float(which), 1.0 - which), x, parameters, named)[0]
 
     def _by(
         self, of: Function, ends: tuple[float, float], x: Any, parameters: tuple[Any, ...], named: dict[str, Any]
-    ) -> Any:
-        """A function of the standardized number and the shapes inside of the support, with these values beside it."""
-        *shapes, loc, scale = _bound(self.names, parameters, named)
-        z = standardized(x, loc, scale)
+    ) -> tuple[Any, Array]:
+        """A function of the standardized number and the shapes inside of the support, with these values beside it.
+
+        The scale beside it.
+        """
+        shapes, loc, scale, is_valid = self._checked(parameters, named)
+        *shapes, scale = where_valid(is_valid, *shapes, scale)
+        z = cast_to((array_like(x) - loc) / scale, np.float64)
         is_outside, inside = self._held(z)
-        return np.where(is_outside, np.where(z < self.low, *ends), of(inside, *shapes))
+        found = of(inside, *shapes)
+        if is_outside is not False:
+            beside = ends[0] if ends[0] == ends[1] else np.where(z < self.low, *ends)
+            found = np.where(is_outside, beside, found)
+        return found, scale
 
     def _held(self, z: Array) -> tuple[Any, Any]:
         """Where `z` is outside of the support, or infinite, and `z` with a number inside there: no gradient is NaN."""
@@ -230,8 +279,10 @@ class Discrete(_Known):
         low: int = 0,
         high: Function = lambda *_: np.inf,
         parts: tuple[Function, Function] | None = None,
+        valid: Function = all_positive,
     ) -> None:
         self.names = (*shapes.split(), "loc")
+        self.valid = valid
         self.probability = probability
         self.low = low
         self.high = high
@@ -240,9 +291,9 @@ class Discrete(_Known):
 
     def logpmf(self, k: Any, *parameters: Any, **named: Any) -> Any:
         """The logarithm of the probability; -inf for what is no integer of the support."""
-        *shapes, loc = _bound(self.names, parameters, named)
+        shapes, loc, _ = self._parameters(parameters, named)
         number = cast_to(array_like(k) - loc, np.float64)
-        is_outside = (number < self.low) | (number > self.high(*shapes)) | (number != np.floor(number))
+        is_outside = (number < self.low) | (number > self.high(*shapes)) | (number > np.floor(number))
         found = self.probability(np.where(is_outside, float(self.low), number), *shapes)
         return np.where(is_outside, -np.inf, found)
 
@@ -268,7 +319,7 @@ class Discrete(_Known):
 
     def _part(self, which: int, k: Any, parameters: tuple[Any, ...], named: dict[str, Any]) -> Any:
         assert self.parts is not None
-        *shapes, loc = _bound(self.names, parameters, named)
+        shapes, loc, _ = self._parameters(parameters, named)
         number = np.floor(cast_to(array_like(k) - loc, np.float64))
         is_below, is_above = number < self.low, number >= self.high(*shapes)
         found = self.parts[which](np.where(is_below | is_above, float(self.low), number), *shapes)

@@ -81,6 +81,7 @@ MOMENTS: dict[str, Moments] = {
     ),
     "maxwell": Moments(lambda: 2 * math.sqrt(2 / math.pi), lambda: 3 - 8 / math.pi),
     "nbinom": Moments(lambda n, p: n * (1 - p) / p, lambda n, p: n * (1 - p) / p**2),
+    "norm": Moments(lambda: 0.0, lambda: 1.0, lambda: 0.5 * (1 + math.log(2 * math.pi))),
     "pareto": Moments(
         lambda b: _where_more(b, 1.0, lambda b: b / (b - 1), np.inf),
         lambda b: _where_more(b, 2.0, lambda b: b / ((b - 1) ** 2 * (b - 2)), np.inf),

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.scipy.stats.families import CONTINUOUS
-from primsplit.scipy.stats.kinds import TINY, Continuous, special
+from primsplit.scipy.stats.kinds import TINY, Continuous, both, special
 
 _gammaln, _log_ndtr, _ndtri, _xlogy = map(special, ("gammaln", "log_ndtr", "ndtri", "xlogy"))
 
@@ -110,7 +110,7 @@ RARER: dict[str, Continuous] = {
             lambda z, k, s: -np.expm1(-k / s * np.log1p(np.maximum(z, TINY) ** -s)),
         ),
     ),
-    "norminvgauss": Continuous("a b", _normal_inverse),
+    "norminvgauss": Continuous("a b", _normal_inverse, valid=lambda a, b: both(a > 0, np.abs(b) < a)),
     "powernorm": Continuous(
         "c",
         lambda z, c: np.log(c) - z * z / 2 - 0.5 * math.log(2 * math.pi) + (c - 1) * _log_ndtr(-z),
@@ -134,12 +134,14 @@ RARER: dict[str, Continuous] = {
         low=0.0,
         high=1.0,
         parts=(_trapezoid_part, lambda z, c, d: _trapezoid_part(1 - z, 1 - d, 1 - c)),
+        valid=lambda c, d: both(c >= 0, c <= d, d <= 1),
     ),
     "wrapcauchy": Continuous(
         "c",
         lambda z, c: np.log((1 - c * c) / (2 * math.pi)) - np.log(1 + c * c - 2 * c * np.cos(z)),
         low=0.0,
         high=2 * math.pi,
+        valid=lambda c: both(c > 0, c < 1),
     ),
 }  # fmt: skip
 """Distributions of real numbers, by SciPy's names."""
