@@ -3,6 +3,7 @@
 Their signatures are SciPy's own. What is not taken here, as `nan_policy`, has SciPy's default, or is refused.
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from primsplit.lifting import array_like
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.quantiles import quantiles_or_nan
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
+from primsplit.numpy.validity import where_valid
 from primsplit.scipy.operands import floating, of_at_least, of_length
 from primsplit.scipy.signatures import as_scipys
 from primsplit.scipy.stats.samples import Numbers, count_of, numbers, sample, summary
@@ -27,8 +29,8 @@ __all__ = [
 @as_scipys("scipy.stats")
 @summary
 def pmean(a: Any, p: Any, axis: Any, dtype: Any, weights: Any, nan_policy: Any, keepdims: Any) -> Any:
-    """The power mean."""
-    given = numbers(a, axis, nan_policy, dtype)
+    """The power mean; NaN where a number is negative."""
+    given = _positive(numbers(a, axis, nan_policy, dtype))
     return _average(given.x**p, given, weights, keepdims=keepdims) ** (1 / p)
 
 
@@ -43,9 +45,15 @@ def gmean(a: Any, axis: Any, dtype: Any, weights: Any, nan_policy: Any, keepdims
 @as_scipys("scipy.stats")
 @summary
 def hmean(a: Any, axis: Any, dtype: Any, weights: Any, nan_policy: Any, keepdims: Any) -> Any:
-    """The harmonic mean."""
-    given = numbers(a, axis, nan_policy, dtype)
+    """The harmonic mean; NaN where a number is negative."""
+    given = _positive(numbers(a, axis, nan_policy, dtype))
     return 1 / _average(1 / given.x, given, weights, keepdims=keepdims)
+
+
+def _positive(given: Numbers) -> Numbers:
+    """The sample, NaN where a number is negative."""
+    is_valid = ~np.any(given.x < 0, axis=given.axis, keepdims=True)
+    return replace(given, x=where_valid(is_valid, given.x)[0])
 
 
 def _average(x: Any, given: Numbers, weights: Any, *, keepdims: Any) -> Any:

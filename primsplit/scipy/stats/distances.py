@@ -9,7 +9,7 @@ from primsplit.array import unsupported
 from primsplit.handles.concretization import literal_size
 from primsplit.scipy.operands import floating, of_at_least, of_length
 from primsplit.scipy.signatures import as_scipys
-from primsplit.scipy.stats.samples import count_of, sample
+from primsplit.scipy.stats.samples import count_of, sample, whole_sample
 
 __all__ = ["differential_entropy", "energy_distance", "wasserstein_distance"]
 
@@ -30,7 +30,7 @@ def energy_distance(u_values: Any, v_values: Any, u_weights: Any, v_weights: Any
 
 def _steps(u: Any, v: Any, u_weights: Any, v_weights: Any) -> tuple[Any, Any]:
     """The difference of the distribution functions between the numbers of both samples, and how far it goes."""
-    first, second = (of_at_least(sample(x, None)[0], 1) for x in (u, v))
+    first, second = (whole_sample(of_at_least(sample(x, None)[0], 1), 0) for x in (u, v))
     whole = np.sort(np.concatenate([first, second]))
     shares = [_shares(x, w, whole[:-1]) for x, w in ((first, u_weights), (second, v_weights))]
     return shares[0] - shares[1], np.diff(whole)
@@ -54,7 +54,7 @@ def differential_entropy(values: Any, window_length: Any, base: Any, axis: Any, 
     N. Ebrahimi et al., Stat. Probab. Lett. 20 (1994). Raises UnsupportedFunction for "correa".
     """
     x, axis = sample(values, axis)
-    ordered = np.moveaxis(np.sort(x, axis=axis), axis, -1)
+    ordered = np.moveaxis(np.sort(whole_sample(x, axis), axis=axis), axis, -1)
     count = literal_size(ordered.shape[-1], "scipy.stats.differential_entropy")
     reach = math.floor(math.sqrt(count) + 0.5) if window_length is None else window_length
     if not 2 <= 2 * reach < count:

@@ -19,7 +19,7 @@ __all__ = ["rankdata", "spearmanr"]
 def rankdata(a: Any, method: Any, axis: Any) -> Any:
     """The places in ascending order from 1 on; equal numbers share one by `method`.
 
-    Where one number is NaN the means of places are NaN, as in SciPy; whole places have NaN last, where SciPy has NaN.
+    They are NaN where one number is, as in SciPy: those of floats are floats, where SciPy asks the numbers.
     """
     if method not in {"average", "min", "max", "dense", "ordinal"}:
         raise ValueError(f'unknown method "{method}"')
@@ -29,7 +29,7 @@ def rankdata(a: Any, method: Any, axis: Any) -> Any:
     if not given.type.is_float:
         return ranks if method == "average" else cast_to(ranks, np.int64)
     is_unknown = np.any(np.isnan(x), axis=axis, keepdims=True)
-    return np.where(is_unknown, np.nan, ranks) if method == "average" else cast_to(ranks, np.int64)
+    return np.where(is_unknown, np.nan, cast_to(ranks, np.float64))
 
 
 def _ranks(x: Any, method: str) -> Any:

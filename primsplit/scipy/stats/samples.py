@@ -15,6 +15,7 @@ from primsplit.dims import Dim, Shape
 from primsplit.infer import broadcast_shapes
 from primsplit.lifting import array_like
 from primsplit.numpy.axes import many_axes, size_as
+from primsplit.numpy.validity import where_valid
 from primsplit.scipy.operands import floating
 
 BESIDE, OTHER = ("weights", "qk", "y", "f_exp"), "b"
@@ -29,6 +30,14 @@ def sample(a: Any, axis: Any, dtype: Any = None) -> tuple[Any, Any]:
     if dtype is not None:
         given = given.astype(dtype)
     return (np.ravel(given), 0) if axis is None else (given, axis)
+
+
+def whole_sample(x: Any, axis: Any) -> Any:
+    """The floats, all NaN along the axis where one is, in value and derivative: SciPy's nan_policy "propagate".
+
+    A function that sorts, compares or chooses would lose the one that is NaN.
+    """
+    return where_valid(~np.any(np.isnan(x), axis=axis, keepdims=True), x)[0]
 
 
 def count_of(x: Any, axis: int) -> Any:

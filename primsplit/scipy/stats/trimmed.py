@@ -8,9 +8,15 @@ from primsplit.lifting import array_like
 from primsplit.numpy.axes import size_as
 from primsplit.scipy.operands import floating
 from primsplit.scipy.signatures import as_scipys
-from primsplit.scipy.stats.samples import count_of, sample, summary
+from primsplit.scipy.stats.samples import count_of, sample, summary, whole_sample
 
 __all__ = ["kstat", "tmax", "tmean", "tmin", "trim_mean", "trimboth", "tsem", "tstd", "tvar"]
+
+
+def _whole(a: Any, axis: Any) -> tuple[Any, Any]:
+    """The numbers and their axis, all NaN along it where one is."""
+    x, axis = sample(a, axis)
+    return whole_sample(x, axis), axis
 
 
 def _within(x: Any, limits: Any, inclusive: Any) -> Any:
@@ -28,7 +34,7 @@ def _within(x: Any, limits: Any, inclusive: Any) -> Any:
 @summary
 def tmean(a: Any, limits: Any, inclusive: Any, axis: Any, keepdims: Any) -> Any:
     """The mean of what is between the limits."""
-    x, axis = sample(a, axis)
+    x, axis = _whole(a, axis)
     return _moments(x, _within(x, limits, inclusive), axis, keepdims=keepdims)[0]
 
 
@@ -46,7 +52,7 @@ def _moments(x: Any, inside: Any, axis: Any, *, keepdims: Any, ddof: Any = 0) ->
 @summary
 def tvar(a: Any, limits: Any, inclusive: Any, axis: Any, ddof: Any, keepdims: Any) -> Any:
     """The variance of what is between the limits."""
-    x, axis = sample(a, axis)
+    x, axis = _whole(a, axis)
     return _moments(x, _within(x, limits, inclusive), axis, keepdims=keepdims, ddof=ddof)[1]
 
 
@@ -61,7 +67,7 @@ def tstd(a: Any, limits: Any, inclusive: Any, axis: Any, ddof: Any, keepdims: An
 @summary
 def tsem(a: Any, limits: Any, inclusive: Any, axis: Any, ddof: Any, keepdims: Any) -> Any:
     """The standard error of the mean of what is between the limits."""
-    x, axis = sample(a, axis)
+    x, axis = _whole(a, axis)
     _, spread, count = _moments(x, _within(x, limits, inclusive), axis, keepdims=keepdims, ddof=ddof)
     return np.sqrt(spread / count)
 
@@ -70,7 +76,7 @@ def tsem(a: Any, limits: Any, inclusive: Any, axis: Any, ddof: Any, keepdims: An
 @summary
 def tmin(a: Any, lowerlimit: Any, axis: Any, inclusive: Any, keepdims: Any) -> Any:
     """The smallest number that is not below a limit; NaN where there is none."""
-    x, axis = sample(a, axis)
+    x, axis = _whole(a, axis)
     inside = _within(x, (lowerlimit, None), (inclusive, True))
     found = np.min(np.where(inside, x, np.inf), axis=axis, keepdims=keepdims, initial=np.inf)
     return np.where(np.any(inside, axis=axis, keepdims=keepdims), found, np.nan)
@@ -84,9 +90,8 @@ def tmax(a: Any, upperlimit: Any, axis: Any, inclusive: Any, keepdims: Any) -> A
     return -tmin(-array_like(floating(a)), limit, axis, inclusive, keepdims=keepdims)
 
 
-def _inner(a: Any, share: float, axis: Any) -> tuple[Any, Any]:
+def _inner(x: Any, share: float, axis: Any) -> tuple[Any, Any]:
     """The numbers in order without a share of them at each end, and their axis. Raises ValueError as SciPy does."""
-    x, axis = sample(a, axis)
     if not 0 <= share <= 0.5:
         raise ValueError("Proportion too big.")
     count = x.shape[axis]
@@ -102,14 +107,16 @@ def _inner(a: Any, share: float, axis: Any) -> tuple[Any, Any]:
 @summary
 def trim_mean(a: Any, proportiontocut: Any, axis: Any, keepdims: Any) -> Any:
     """The mean without a share of the numbers at each end."""
-    left, axis = _inner(a, proportiontocut, axis)
+    x, axis = _whole(a, axis)
+    left, axis = _inner(x, proportiontocut, axis)
     return np.mean(left, axis=axis, keepdims=keepdims)
 
 
 @as_scipys("scipy.stats")
 def trimboth(a: Any, proportiontocut: Any, axis: Any) -> Any:
     """The numbers without a share of them at each end, in ascending order, which SciPy does not promise."""
-    return _inner(a, proportiontocut, axis)[0]
+    x, axis = sample(a, axis)
+    return _inner(x, proportiontocut, axis)[0]
 
 
 @as_scipys("scipy.stats")

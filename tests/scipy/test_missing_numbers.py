@@ -1,0 +1,74 @@
+"""Functions of samples in scipy.stats: a NaN, or a number that there is no mean of, is not lost."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats as st
+
+import primsplit as ps
+
+X = np.array([[1.0, 2.5, 0.7, 4.0], [5.2, 6.1, 7.3, 8.0]])
+OTHER = np.array([0.3, 1.1, 0.2, 2.2])
+
+WITH_NAN: dict[str, Callable[[Any], Any]] = {
+    "trim_mean": lambda x: st.trim_mean(x, 0.3, axis=-1),
+    "tmean": lambda x: st.tmean(x, (0, 7), axis=-1),
+    "tvar": lambda x: st.tvar(x, (0, 9), axis=-1),
+    "tstd": lambda x: st.tstd(x, (0, 9), axis=-1),
+    "tsem": lambda x: st.tsem(x, (0, 9), axis=-1),
+    "tmin": lambda x: st.tmin(x, 1.0, axis=-1),
+    "tmax": lambda x: st.tmax(x, 9.0, axis=-1),
+    "gmean": lambda x: st.gmean(x, axis=-1),
+    "hmean": lambda x: st.hmean(x, axis=-1),
+    "pmean": lambda x: st.pmean(x, 2, axis=-1),
+    "all of them": lambda x: st.trim_mean(x, 0.2, axis=None),
+    **{
+        f"rankdata {m}": lambda x, m=m: st.rankdata(x, m, axis=-1)
+        for m in ("average", "min", "max", "dense", "ordinal")
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WITH_NAN)
+@pytest.mark.filterwarnings("ignore:All-NaN")
+def test_a_missing_number_makes_its_sample_nan(name: str) -> None:
+    x, f = X.copy(), WITH_NAN[name]
+    made = ps.trace(f, x)
+    np.testing.assert_allclose(made(x), f(x), rtol=1e-12)
+    x[0, 2] = np.nan
+    np.testing.assert_allclose(made(x), f(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["trim_mean", "tvar", "tmin", "hmean"])
+def test_its_gradient_is_nan_and_that_of_the_others_is_not(name: str) -> None:
+    x = X.copy()
+    x[0, 2] = np.nan
+    found = ps.grad(lambda x: np.sum(WITH_NAN[name](x)))(x)
+    np.testing.assert_array_equal(np.isnan(found), [[True] * 4, [False] * 4])
+    np.testing.assert_allclose(found[1], ps.grad(lambda x: np.sum(WITH_NAN[name](x)))(X)[1], rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:The .* mean is only defined")
+@pytest.mark.parametrize("f", [st.hmean, lambda x: st.pmean(x, 2), lambda x: st.hmean(x, weights=OTHER)])
+def test_there_is_no_mean_of_powers_of_a_negative_number(f: Callable[[Any], Any]) -> None:
+    x = np.array([1.0, -2.0, 4.0, 0.5])
+    assert np.isnan(f(x))
+    value, gradient = ps.value_and_grad(f)(x)
+    assert np.isnan(value)
+    assert np.isnan(gradient).all()
+    np.testing.assert_allclose(ps.trace(f, x)(np.abs(x)), f(np.abs(x)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("f", [st.wasserstein_distance, st.energy_distance])
+def test_there_is_no_distance_to_a_sample_with_a_missing_number(f: Callable[..., Any]) -> None:
+    x = np.array([1.0, np.nan, 4.0])
+    value, gradient = ps.value_and_grad(lambda x: f(x, OTHER))(x)
+    assert np.isnan(value)
+    assert np.isnan(gradient).all()
+
+
+def test_ranks_of_integers_stay_integers() -> None:
+    x = np.array([3, 1, 2])
+    assert ps.trace(lambda x: st.rankdata(x, "min"), x)(x).dtype == np.int64
