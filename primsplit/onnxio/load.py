@@ -12,6 +12,7 @@ from primsplit.collector import paused
 from primsplit.definitions.earlier import CHANGED, EARLIER
 from primsplit.definitions.masked_softmax import with_masked_rows
 from primsplit.definitions.quantized.chains import with_straight_through
+from primsplit.definitions.repeated_places import with_last_writers
 from primsplit.definitions.untaken import with_quiet_sides
 from primsplit.errors import UnsupportedFunction
 from primsplit.infer import reserve
@@ -89,7 +90,7 @@ def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bo
     if not ends.results:
         raise UnsupportedFunction(f"{reader.path}: the outputs hold no tensor")
     block = with_masked_rows(with_straight_through(close(graph.name or "model", ends.params, recorded, ends.results)))
-    block = with_quiet_sides(block, everywhere=safe_where)
+    block = with_quiet_sides(with_last_writers(block), everywhere=safe_where)
     names = kept_apart(ends.inputs)
     # An output may be an input or a weight itself, under its name; a file with a gradient names them apart.
     taken = [*names, *params]

@@ -61,7 +61,7 @@ def _may_meet(step: Op) -> bool:
         return False  # there is no place, or one
     rows, size = (None if shape is None else product(shape) for shape in (shapes[1] and shapes[1][:-1], shapes[2]))
     is_alone = (isinstance(rows, int) and rows < 2) or (isinstance(size, int) and size < ALONE)
-    return not is_alone and not _are_distinct(indices, shapes[0] or ())
+    return not is_alone and not are_distinct(indices, shapes[0] or ())
 
 
 def _operands(step: Op) -> tuple[Value, Value, Value]:
@@ -79,7 +79,7 @@ def _is_depth_known(step: Op) -> bool:
     return None not in shapes and isinstance(depths[-1], int)
 
 
-def _are_distinct(indices: Value, shape: Sequence[Dim]) -> bool:
+def are_distinct(indices: Value, shape: Sequence[Dim]) -> bool:
     """True for constant indices of which no two name one place."""
     if not isinstance(indices, Const):
         return False
