@@ -167,7 +167,7 @@ def test_nothing_is_registered_for_a_name_that_is_no_operator(name: str, kind: s
 
 
 def test_the_nearest_names_are_told() -> None:
-    with pytest.raises(RuleError, match="Did you mean .*Tanh"):
+    with pytest.raises(RuleError, match=r"Did you mean .*Tanh"):
         ps.frule("Tahn")
 
 
