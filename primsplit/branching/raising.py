@@ -12,6 +12,10 @@ from primsplit.nested import record
 from primsplit.ops import op
 
 RAISES = "call::raises"
+CHECK = "call::check"
+"""An op that gives an int64 0 where its condition holds nowhere; elsewhere the run fails."""
+FAILING = frozenset({RAISES, CHECK})
+"""Ops that fail in some runs. Their remark names the error."""
 OTHER_WAY = "raises BranchError: a branch goes another way than for the arrays that this was recorded for"
 """What the failing node of a path says that was not recorded."""
 
@@ -42,6 +46,51 @@ def _beyond(index: Array, type: Type) -> Value:
     # The sizes are never read: what is expanded fails before.
     sizes = op.Expand(op.Reshape(index, [1]), [len(type.shape)])
     return op.Expand(missing, sizes, types=[type]).value
+
+
+def zero_unless(wrong: Array, error: Exception) -> Array:
+    """An int64 0 without axes; a run in which an element of `wrong` is True fails with this error.
+
+    `wrong` is a bool array of any shape. Where the user's function catches such an error, it is raised on a path of its
+    own. Where the elements are known, it is raised at once.
+    """
+    known = wrong.known()
+    if known is not None:
+        if known.any():
+            raise error
+        return Array(tracing.constant(np.zeros((), np.int64)))
+    if tracing.is_caught(type(error)) and bool(Array(_count(wrong).value) > 0):
+        raise error
+    into = tracing.current()
+    remark = f"raises {type(error).__name__}: {error}"
+
+    def body(given: Array) -> list[Value]:
+        inner = tracing.current()
+        inner.place, inner.remark = place, remark
+        # The standard has no operator that fails: an element is read beyond the end of an array.
+        return [op.Gather(tracing.constant(np.zeros(1, np.int64)), _count(given)).value]
+
+    place = into.place or tracing.user_place()
+    block = record("check", [wrong.type], body)
+    zero = Var(Type(np.int64, ()))
+    tracing.append(Op(CHECK, (wrong.value,), (zero,), {"body": block}, place, remark))
+    return Array(zero)
+
+
+def _count(answers: Array) -> Array:
+    """How many of the answers are True."""
+    numbers: Array = op.Cast(answers, to=np.int64)
+    return op.ReduceSum(numbers, keepdims=0) if answers.type.shape != () else numbers
+
+
+def checked(x: Array, wrong: Array, error: Exception) -> Array:
+    """`x` bit for bit; a run in which an element of `wrong` is True fails with this error."""
+    if (zero := zero_unless(wrong, error)).known() is not None:
+        return x
+    if x.dtype == np.bool_:
+        return op.Xor(x, op.Cast(zero, to=np.bool_))
+    # Subtracting 0 keeps the sign of a zero, which adding it does not.
+    return op.Sub(x, op.Cast(zero, to=x.dtype), types=[x.type])
 
 
 def raising_op(ops: Iterable[Op]) -> Op | None:

@@ -1,6 +1,6 @@
 """Whole numbers asked of traced values: those of the arrays that a recording is made for, each a condition of it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.array import Array, implements
+from primsplit.branching.raising import checked
 from primsplit.dims import Dim, Size
 from primsplit.lifting import as_array
 from primsplit.ops import op
@@ -53,6 +54,20 @@ def _is(asked: Array, number: npt.NDArray[Any]) -> Array:
     least = op.GreaterOrEqual(asked, number) if number > 0 else op.Greater(asked, number - 1)
     most = op.LessOrEqual(asked, number) if number < 0 else op.Less(asked, number + 1)
     return op.And(least, most)
+
+
+@implements("integer")
+def integer(number: Array, rounding: Callable[..., Array]) -> Array:
+    """What `int`, `round`, `math.floor` and `math.ceil` give: a Python integer, of a traced number without axes.
+
+    A run whose number is NaN, infinite or beyond int64 fails, as Python raises for the first two.
+    """
+    if number.dtype.kind == "f":
+        number = checked(number, op.IsNaN(number), ValueError("cannot convert float NaN to integer"))
+        is_inside = op.Less(op.Abs(number), np.asarray(2.0**63, number.dtype))
+        endless = OverflowError("cannot convert float infinity, or a number beyond int64, to integer")
+        number = checked(rounding(number), op.Not(is_inside), endless)
+    return Array(op.Cast(number, to=np.int64).value, weak=True)
 
 
 def told_size(size: Dim) -> int | None:

@@ -181,18 +181,14 @@ def _rounded(self: "Operators", ndigits: int | None = None) -> Any:
         raise TypeError("type numpy.ndarray doesn't define __round__ method")
     if ndigits is not None:
         return _weakened(np.round(self, ndigits), self)  # type: ignore[call-overload]  # NumPy hands it over
-    whole = np.rint(self).astype(np.int64)
-    whole.weak = True
-    return whole
+    return self.integer(np.rint)
 
 
 def _truncated(self: "Operators") -> Any:
     """`math.trunc(x)` of a number, a Python integer. Raises TypeError for an array, as NumPy does."""
     if np.ndim(self):  # type: ignore[arg-type]  # NumPy hands it over
         raise TypeError("type numpy.ndarray doesn't define __trunc__ method")
-    whole = np.trunc(self).astype(np.int64)
-    whole.weak = True
-    return whole
+    return self.integer(np.trunc)
 
 
 class Operators:
@@ -203,6 +199,7 @@ class Operators:
     dtype: Any
     shape: Any
     is_number: Callable[[], bool]
+    integer: Callable[[Callable[..., Any]], Any]
     __array_ufunc__: Callable[..., Any]
 
     __add__ = _binary(np.add)

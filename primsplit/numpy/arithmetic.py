@@ -7,7 +7,8 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import nothing_unless, ones_like, sum_to
+from primsplit.branching.raising import checked
+from primsplit.broadcasting import ones_like, sum_to
 from primsplit.calls.primitive import Function, primitive, rrule
 from primsplit.errors import DtypeError
 from primsplit.numpy.ufuncs import cast_to, elementwise
@@ -135,7 +136,8 @@ POWERS = frozenset({"float16", "bfloat16", "float32", "float64", "int32", "int64
 def _not_negative(exponents: Array) -> Array:
     known = exponents.known()
     if known is None:
-        return op.Add(exponents, cast_to(nothing_unless(op.Less(exponents, 0)), exponents.dtype))
+        negative = ValueError("Integers to negative integer powers are not allowed.")
+        return checked(exponents, op.Less(exponents, 0), negative)
     if (known < 0).any():
         raise _negative_exponent()
     return exponents

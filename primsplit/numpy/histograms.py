@@ -6,12 +6,14 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
+from primsplit.branching.raising import checked, zero_unless
 from primsplit.broadcasting import expand_to, of_shape, reshape_to
 from primsplit.dims import Dim
 from primsplit.errors import DtypeError, ShapeError
 from primsplit.infer import fresh
 from primsplit.ir import Type
 from primsplit.numpy.axes import END, array_like, as_size, size_as, slab
+from primsplit.numpy.comparison import isfinite
 from primsplit.numpy.cumulative import difference
 from primsplit.numpy.joining import joined_dtype
 from primsplit.numpy.ordering import searchsorted
@@ -39,13 +41,16 @@ def bincount(x: Any, /, weights: Any = None, minlength: Dim = 0) -> Array:
     places = cast_to(values, np.int64)
     known = places.known()
     least = as_size(minlength)
+    negative = ValueError("'list' argument must have no negative elements")
     if isinstance(least, int) and least < 0:
         raise ValueError("'minlength' must not be negative")
     if known is not None and isinstance(least, int):
+        if known.min(initial=0) < 0:
+            raise negative
         size: Any = max(int(known.max(initial=-1)) + 1, least)
     else:
         largest = op.Add(op.ReduceMax(op.Concat(places, np.array([-1]), axis=0), keepdims=1), 1)
-        size = op.Max(largest, [least])
+        size = op.Add(op.Max(largest, [least]), zero_unless(op.Less(places, 0), negative))
     if weights is None:
         added = expand_to(array_like(np.ones((), np.int64)), places.shape)
     else:
@@ -62,8 +67,11 @@ def _edges(values: Array, bins: Any, range_: Any) -> Array:
     if not isinstance(bins, int | np.integer):
         edges = array_like(bins)
         known = edges.known()
-        if known is not None and np.any(known[1:] < known[:-1]):
-            raise ValueError("`bins` must increase monotonically, when an array")
+        unsorted = ValueError("`bins` must increase monotonically, when an array")
+        if known is None:
+            return checked(edges, op.Less(slab(edges, 0, 1, END), slab(edges, 0, 0, -1)), unsorted)
+        if np.any(known[1:] < known[:-1]):
+            raise unsorted
         return edges
     if range_ is not None:
         low, high = range_
@@ -76,6 +84,7 @@ def _edges(values: Array, bins: Any, range_: Any) -> Array:
     if not dims.at_least(values.size, 1):  # from 0 to 1 where there are none
         is_empty = op.Equal(size_as(values.size, np.int64), np.int64(0))
         low, high = (op.Where(is_empty, np.asarray(end, wide.dtype), x) for end, x in ((0.0, low), (1.0, high)))
+    low = checked(low, op.Not(isfinite(wide)), ValueError("autodetected range of histogram bins is not finite"))
     half = op.Where(op.Equal(low, high), np.asarray(0.5, wide.dtype), np.asarray(0.0, wide.dtype))
     low, high = low - half, high + half
     steps = np.linspace(0.0, 1.0, int(bins) + 1).astype(wide.dtype)

@@ -10,11 +10,12 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import count_up, nothing_unless, of_shape, reshape_to, reshaped_unless, zeros_like
+from primsplit.branching.raising import checked, zero_unless
+from primsplit.broadcasting import count_up, of_shape, reshape_to, zeros_like
 from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.ir import Type
 from primsplit.numpy.axes import END, array_like, delivered, many_axes, one_axis, size_as, slab, slab_of
-from primsplit.numpy.reductions import all_of, of_nothing, reduced
+from primsplit.numpy.reductions import all_of, any_of, of_nothing, reduced
 from primsplit.numpy.ufuncs import cast_to, select
 from primsplit.ops import op
 
@@ -127,7 +128,7 @@ def _with_places(a: Any, kth: Any, axis: Any) -> tuple[Array, int]:
     # Of nothing NumPy takes any place.
     count, every = (size_as(n, np.int64) for n in (size, x.size))
     wrong = op.And(op.Less(count, least), op.Greater(every, 0))
-    return reshaped_unless(wrong, x, x.shape), place
+    return checked(x, wrong, ValueError(f"kth(={kth}) out of bounds")), place
 
 
 @implements(np.lexsort)
@@ -150,7 +151,9 @@ def _arg_extremum(kind: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Arra
     ordered, place = _flat_or(x if x.ndim else reshape_to(x, (1,)), axis)
     found = _first_extremum(kind, _sortable(ordered), place, int(bool(keepdims) and not flat))
     wrong = of_nothing(ordered, (place,))
-    found = found if wrong is None else op.Add(found, nothing_unless(wrong))
+    if wrong is not None:
+        name = "argmax" if kind == "ArgMax" else "argmin"
+        found = op.Add(found, zero_unless(wrong, ValueError(f"attempt to get {name} of an empty sequence")))
     if flat and keepdims:
         found = reshape_to(found, (1,) * rank)
     elif rank == 0:
@@ -191,11 +194,7 @@ def _nan_arg_extremum(kind: str, worst: float, a: Any, axis: Any, out: Any, keep
     missing = op.IsNaN(x)
     found = _arg_extremum(kind, op.Where(missing, np.asarray(worst, x.dtype), x), axis, None, keepdims)
     whole = reduced("ReduceMin", op.Cast(missing, to=np.int32), many_axes(axis, x.ndim), False)
-    into = tracing.current()
-    remark, into.remark = into.remark, "raises ValueError: All-NaN slice encountered"
-    nothing = nothing_unless(op.ReduceSum(whole, keepdims=0) > 0)
-    into.remark = remark
-    return delivered(found + nothing, out)
+    return delivered(found + zero_unless(whole > 0, ValueError("All-NaN slice encountered")), out)
 
 
 @implements(np.nanargmax)
@@ -323,6 +322,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     edges, values = array_like(bins), array_like(x)
     known = edges.known()
     side = "left" if right else "right"
+    unsorted = ValueError("bins must be monotonically increasing or decreasing")
     rising = searchsorted(edges, values, side)
     if known is not None and np.all(np.diff(known) >= 0):
         return rising
@@ -330,8 +330,12 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     falling = op.Sub(count, searchsorted(op.Slice(edges, [-1], [-END], [0], [-1]), values, side))
     if known is not None:
         if np.any(known[1:] > known[:-1]):
-            raise ValueError("bins must be monotonically increasing or decreasing")
+            raise unsorted
         return falling
+    before, after = slab(edges, 0, 0, -1), slab(edges, 0, 1, END)
+    is_wrong = op.And(any_of(op.Less(before, after)), any_of(op.Greater(before, after)))
+    falling = op.Add(falling, zero_unless(is_wrong, unsorted))
+    rising = op.Add(rising, zero_unless(is_wrong, unsorted))
     return select(op.LessOrEqual(slab(edges, 0, 0, 1), slab(edges, 0, -1, END)), rising, falling)
 
 

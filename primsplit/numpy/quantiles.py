@@ -12,6 +12,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
+from primsplit.branching.raising import checked
 from primsplit.broadcasting import full, reshape_to, transpose
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
@@ -173,8 +174,7 @@ def _quantiles(
     x = array_like(a)
     if method not in METHODS:
         raise ShapeError(f"{method!r} is no method; there are {', '.join(METHODS)}", place=tracing.user_place())
-    if not isinstance(q, Array) and not np.all((q >= 0) & (q <= 1)):
-        raise ShapeError("quantiles are between 0 and 1, percentiles between 0 and 100", place=tracing.user_place())
+    q = _in_range(q)
     axes = many_axes(axis, x.ndim)
     sample = _Sample(x, axes, skip_nan=skip_nan, has_none=has_none)
     if not sample.has_none and dims.same(sample.size, 0):
@@ -193,6 +193,16 @@ def _quantiles(
         found = found if none is None else op.Where(none, np.asarray(np.nan, dtype), found)
     found = sample.guarded(found, 1)
     return delivered(_placed(found, q.shape, x.ndim, axes, bool(keepdims)), out)
+
+
+def _in_range(q: Any) -> Any:
+    """The quantiles; a run in which one is not between 0 and 1 fails. Raises ShapeError for known ones."""
+    if isinstance(q, Array):
+        wrong = op.Not(op.And(op.GreaterOrEqual(q, 0), op.LessOrEqual(q, 1)))
+        return checked(q, wrong, ValueError("Quantiles must be in the range [0, 1], percentiles in [0, 100]"))
+    if not np.all((q >= 0) & (q <= 1)):
+        raise ShapeError("quantiles are between 0 and 1, percentiles between 0 and 100", place=tracing.user_place())
+    return q
 
 
 def _placed(found: Array, shape: tuple[Dim, ...], rank: int, axes: Sequence[int], keepdims: bool) -> Array:
@@ -219,6 +229,7 @@ def _weighted(
         raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
     x = array_like(a)
     axes = many_axes(axis, x.ndim)
+    q = _in_range(q)
     flat = reshape_to(q, (q.size,)) if isinstance(q, Array) else q.reshape(-1)
     found = weighted_quantiles(x, flat, weights, axis, axes, skip_nan=skip_nan)
     return delivered(_placed(found, q.shape, x.ndim, axes, bool(keepdims)), out)

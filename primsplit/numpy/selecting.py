@@ -7,7 +7,8 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import count_up, expand_to, nothing_unless, reshape_strictly, reshape_to
+from primsplit.branching.raising import zero_unless
+from primsplit.broadcasting import count_up, expand_to, reshape_strictly, reshape_to
 from primsplit.dims import Dim, Shape, Size
 from primsplit.errors import DtypeError, IndexingError, ShapeError
 from primsplit.infer import broadcast_shapes
@@ -289,7 +290,7 @@ def _in_bounds(index: Array, size: Dim) -> Array:
         if dims.at_least(size, int(known.max()) + 1):
             return index
     wrong = op.Or(op.Less(index, 0), op.GreaterOrEqual(index, size_as(size, np.int64)))
-    return op.Add(index, nothing_unless(wrong))
+    return op.Add(index, zero_unless(wrong, ValueError(f"an index is out of bounds for an array with size {size}")))
 
 
 @implements(np.unravel_index)

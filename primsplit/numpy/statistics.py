@@ -8,12 +8,13 @@ import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import expand_to, of_shape, reshape_to, reshaped_unless
+from primsplit.branching.raising import checked
+from primsplit.broadcasting import expand_to, of_shape, reshape_to
 from primsplit.dims import Size, is_one
 from primsplit.errors import ShapeError
 from primsplit.lifting import as_array
 from primsplit.numpy.axes import array_like, count_along, delivered, many_axes, size_as
-from primsplit.numpy.reductions import counted_where, is_half, masked, mean_over, of_nothing, reduced, widened
+from primsplit.numpy.reductions import counted_where, is_half, masked, mean_over, reduced, widened
 from primsplit.numpy.ufuncs import call, cast_to
 from primsplit.ops import op
 
@@ -82,7 +83,7 @@ def std(
 
 @implements(np.average)
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
-    """np.average. A weighted one of a size that turns out to be 0 fails in the run, as NumPy divides by 0 there."""
+    """np.average. A run in which the weights of an average sum to 0 fails, as in NumPy."""
     x = array_like(a)
     axes = many_axes(axis, x.ndim)
     if weights is None:
@@ -94,17 +95,8 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         x, w = cast_to(x, dtype), cast_to(w, dtype)
         scale = reduced("ReduceSum", expand_to(w, x.shape), axes, keepdims)
         found = op.Div(reduced("ReduceSum", op.Mul(x, w), axes, keepdims), scale)
-        found = _of_some(found, x, axes)
+        found = checked(found, op.Equal(scale, 0), ZeroDivisionError("Weights sum to zero, can't be normalized"))
     return (found, expand_to(scale, found.shape)) if returned else found
-
-
-def _of_some(averages: Array, x: Array, axes: Sequence[int]) -> Array:
-    """The averages over these axes; a run in which there are some, of no elements, fails."""
-    wrong = of_nothing(x, axes)
-    if wrong is None:
-        return averages
-    some = op.Greater(size_as(averages.size, np.int64), 0)
-    return reshaped_unless(op.And(wrong, some), averages, averages.shape)
 
 
 def _weights(w: Array, x: Array, axes: Sequence[int]) -> Array:

@@ -8,7 +8,8 @@ import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import axis_back, axis_first, count_up, expand_to, nothing_unless
+from primsplit.branching.raising import zero_unless
+from primsplit.broadcasting import axis_back, axis_first, count_up, expand_to
 from primsplit.errors import ConcretizationError, IndexingError, ShapeError
 from primsplit.numpy import cumulative, reductions
 from primsplit.numpy.axes import (
@@ -166,7 +167,10 @@ def _from_traced_starts(ufunc: np.ufunc, x: Array, starts: Array, place: int, dt
     rows, size = axis_first(x, place), x.shape[place]
     first = op.Cast(starts, to=np.int64)
     end = size_as(size, np.int64)
-    first = first + nothing_unless(op.Or(op.Less(first, 0), op.GreaterOrEqual(first, end)))
+    first = first + zero_unless(
+        op.Or(op.Less(first, 0), op.GreaterOrEqual(first, end)),
+        IndexError(f"an index is out of bounds in np.{ufunc.__name__}.reduceat of an axis of {size}"),
+    )
     following = op.Concat(slab(first, 0, 1, END), op.Unsqueeze(end, [0]), axis=0, types=[first.type])
     last: Any = np.where(following > first, following, first + 1)
     places: Any = count_up(size)

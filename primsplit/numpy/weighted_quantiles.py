@@ -7,7 +7,8 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
-from primsplit.broadcasting import expand_to, nothing_unless, of_shape, reshape_to
+from primsplit.branching.raising import checked, zero_unless
+from primsplit.broadcasting import expand_to, of_shape, reshape_to
 from primsplit.errors import ShapeError
 from primsplit.numpy.axes import array_like, joined_last, size_as
 from primsplit.numpy.cumulative import cumsum
@@ -41,7 +42,7 @@ def weighted_quantiles(x: Array, q: Any, weights: Any, axis: Any, axes: Sequence
     if skip_nan and missing is not None:
         every = reduced("ReduceMin", op.Cast(missing, to=np.int32), (last,), True)
         is_lost = op.And(is_lost, op.Equal(every, np.int32(0)))
-    places = op.Add(places, nothing_unless(is_lost))
+    places = op.Add(places, zero_unless(is_lost, ValueError("At least one weight must be non-zero and finite")))
     places = op.Min(places, op.Sub(size_as(elements.shape[last], np.int64), 1))
     found = op.GatherElements(ordered, places, axis=last)
     if missing is None:
@@ -52,9 +53,7 @@ def weighted_quantiles(x: Array, q: Any, weights: Any, axis: Any, axes: Sequence
 
 def _weights(w: Array, x: Array, axis: Any, axes: Sequence[int]) -> Array:
     """Weights that broadcast to `x`: of its shape, or of that of its axes in the order in which they are named."""
-    known = w.known()
-    if known is not None and np.any(known < 0):
-        raise ValueError("Weights must be non-negative.")
+    w = checked(w, op.Less(w, 0), ValueError("Weights must be non-negative."))
     if w.ndim == x.ndim:
         return of_shape(w, x.shape)
     if axis is None:

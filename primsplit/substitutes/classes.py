@@ -26,7 +26,6 @@ from primsplit.numpy.complex.joining import astype
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.second_run import is_again
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
-from primsplit.substitutes.number_errors import raise_as_python
 
 
 class StandingClass(type):
@@ -91,10 +90,7 @@ def _int(x: Any) -> Any:
     told = FUNCTIONS["whole number"](number, is_cut=True)
     if told is not None:
         return int(told)
-    if number.dtype.kind == "f":
-        raise_as_python("trunc", number)
-        number = ELEMENTWISE["trunc"](number)
-    return Array(cast_to(number, np.int64).value, weak=True)
+    return number.integer(ELEMENTWISE["trunc"])
 
 
 def _users_int(x: Any) -> Any:

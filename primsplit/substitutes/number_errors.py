@@ -75,7 +75,6 @@ _DOMAIN: Mapping[str, _Condition] = {
     "pow": _has_no_power,
     "gamma": _is_pole,
     "lgamma": lambda x: (x <= 0.0) & _is_whole(x),
-    **dict.fromkeys(("floor", "ceil", "trunc"), ELEMENTWISE["isnan"]),
 }
 """For which arguments a function raises ValueError."""
 _RANGE: Mapping[str, _Condition] = {
@@ -87,7 +86,6 @@ _RANGE: Mapping[str, _Condition] = {
     "pow": _has_large_power,
     "gamma": _above(_ENDS_OF_GAMMA),
     "lgamma": _beyond(_ENDS_OF_LGAMMA),
-    **dict.fromkeys(("floor", "ceil", "trunc"), _is_not_finite),
 }
 """For which arguments a function raises OverflowError."""
 _ERRORS: tuple[tuple[type[Exception], Mapping[str, _Condition], str], ...] = (

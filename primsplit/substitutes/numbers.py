@@ -29,16 +29,19 @@ def _number(name: str, x: Any) -> Array:
     return Array(cast_to(array, np.float64).value, weak=True)
 
 
-def _of_numbers(name: str, traced: Function, dtype: type = float) -> Substitute:
+def _of_numbers(name: str, traced: Function) -> Substitute:
     """Substitutes for a function of numbers. What raises there gives NaN or inf, unless the user's code catches it."""
 
     def call(*args: Any) -> Any:
         numbers = [_number(name, a) for a in args]
         raise_as_python(name, *numbers)
-        found = traced(*numbers)
-        return Array((cast_to(found, dtype) if dtype is int else found).value, weak=True)
+        return Array(traced(*numbers).value, weak=True)
 
     return when_traced(getattr(math, name), call)
+
+
+def _whole_part(name: str) -> Substitute:
+    return when_traced(getattr(math, name), lambda x: _number(name, x).integer(ELEMENTWISE[name]))
 
 
 _UFUNCS = {
@@ -108,7 +111,7 @@ def _in_sequence(name: str, combine: Function, first: float) -> Substitute:
 def _register_all() -> None:
     register(math, ModuleSubstitute(math))
     table = {name: _of_numbers(name, ELEMENTWISE[ufunc]) for name, ufunc in _UFUNCS.items() if hasattr(math, name)}
-    table |= {name: _of_numbers(name, ELEMENTWISE[name], int) for name in ("floor", "ceil", "trunc")}
+    table |= {name: _whole_part(name) for name in ("floor", "ceil", "trunc")}
     table |= {"log": _of_numbers("log", _log), "hypot": _of_numbers("hypot", _hypot)}
     table |= {
         "remainder": _of_numbers("remainder", _remainder),

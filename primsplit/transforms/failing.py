@@ -8,7 +8,7 @@ import functools
 from collections.abc import Sequence
 
 from primsplit.array import Array
-from primsplit.branching.raising import RAISES
+from primsplit.branching.raising import FAILING
 from primsplit.errors import Place
 from primsplit.ir import Block, Op, Value, Var, live_ops, reads, walk
 from primsplit.ops import op as operators
@@ -46,7 +46,7 @@ def _failing(block: Block) -> dict[Op, Errors]:
     known: dict[int, Errors] = {}
     found: dict[Op, Errors] = {}
     for op in block.ops:
-        if op.kind == RAISES:
+        if op.kind in FAILING:
             found[op] = _errors([op])
         for inner in op.blocks():
             if id(inner) not in known:
@@ -58,7 +58,7 @@ def _failing(block: Block) -> dict[Op, Errors]:
 
 def _errors(ops: Sequence[Op]) -> Errors:
     inner = [o for op in ops for block in op.blocks() for o in walk(block)]
-    return {(op.place, op.remark) for op in (*ops, *inner) if op.kind == RAISES}
+    return {(op.place, op.remark) for op in (*ops, *inner) if op.kind in FAILING}
 
 
 def _reached(block: Block, ops: set[Op]) -> list[int]:

@@ -1,0 +1,119 @@
+"""Data for which NumPy or Python raises: the run fails, and says the error; other data have the value of NumPy."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.errors import RunError
+
+
+class Case(NamedTuple):
+    """A function, data that it takes, and data that it refuses."""
+
+    function: Callable[[Any], Any]
+    good: Any
+    bad: Any
+
+
+def array(*values: Any) -> Any:
+    return np.array(values, dtype=np.float64)
+
+
+def whole(*values: int) -> Any:
+    return np.array(values)
+
+
+TABLE = array(1, 2, 3)
+CASES = {
+    "int of NaN": Case(lambda x: int(x) * 1.0, 1.5, math.nan),
+    "int of infinity": Case(lambda x: int(x) * 1.0, -1.5, -math.inf),
+    "int of an element": Case(lambda x: int(x[0]) * 2.0, array(1.5, 2), array(math.nan, 2)),
+    "int of a float32": Case(lambda x: int(x) * 1.0, np.float32(2.5), np.float32(math.inf)),
+    "round of NaN": Case(lambda x: round(x) * 1.0, 2.5, math.nan),
+    "round of infinity": Case(lambda x: round(x) * 1.0, -3.5, math.inf),
+    "math.floor": Case(lambda x: math.floor(x) * 1.0, -1.5, math.nan),
+    "math.ceil": Case(lambda x: math.ceil(x) * 1.0, -1.5, math.inf),
+    "math.trunc": Case(lambda x: math.trunc(x) * 1.0, -1.5, math.nan),
+    "range of int": Case(lambda x: np.zeros(int(x)).sum() + x, 2.5, math.nan),
+    "bincount": Case(lambda i: np.bincount(i, minlength=3), whole(0, 1), whole(0, -1)),
+    "bincount with weights": Case(lambda i: np.bincount(i, array(1, 2), 3), whole(0, 1), whole(-2, 1)),
+    "percentile": Case(lambda q: np.percentile(TABLE, q), 50.0, 150.0),
+    "percentile below 0": Case(lambda q: np.percentile(TABLE, q), 50.0, -1.0),
+    "quantile of NaN": Case(lambda q: np.quantile(TABLE, q), 0.5, math.nan),
+    "nanquantile": Case(lambda q: np.nanquantile(TABLE, q), 0.5, 1.5),
+    "nanpercentile": Case(lambda q: np.nanpercentile(TABLE, q), 50.0, 101.0),
+    "quantiles": Case(lambda q: np.quantile(TABLE, q), array(0.1, 0.5), array(0.1, 1.5)),
+    "a method of quantile": Case(lambda q: np.quantile(TABLE, q, method="hazen"), 0.5, 2.0),
+    "weighted quantile": Case(
+        lambda q: np.quantile(TABLE, q, weights=array(1, 2, 1), method="inverted_cdf"), array(0.1), array(1.5)
+    ),
+    "weights of a quantile": Case(
+        lambda w: np.quantile(TABLE, 0.3, weights=w, method="inverted_cdf"), array(1, 2, 1), array(1, -2, 1)
+    ),
+    "digitize": Case(lambda b: np.digitize(TABLE, b), array(0, 1, 2), array(0, 2, 1)),
+    "digitize, falling": Case(lambda b: np.digitize(TABLE, b, right=True), array(2, 1, 0), array(1, 2, 0)),
+    "histogram of NaN": Case(lambda x: np.histogram(x, 3)[0], array(1, 2), array(1, math.nan)),
+    "histogram of infinity": Case(lambda x: np.histogram(x, 3)[0], array(1, 2), array(1, -math.inf)),
+    "edges of a histogram": Case(lambda b: np.histogram(TABLE, b)[0], array(0, 1, 2), array(0, 2, 1)),
+    "histogram_bin_edges": Case(lambda x: np.histogram_bin_edges(x, 3), array(1, 2), array(math.nan, 2)),
+    "histogram2d": Case(lambda x: np.histogram2d(x, array(1, 2), 3)[0], array(1, 2), array(1, math.nan)),
+    "histogramdd": Case(lambda x: np.histogramdd(x, 3)[0], np.eye(2), np.full((2, 2), math.inf)),
+    "average": Case(lambda w: np.average(array(1, 2), weights=w), array(1, 2), array(1, -1)),
+    "average along an axis": Case(
+        lambda w: np.average(np.eye(2), weights=w, axis=1), array([1, 2], [1, 1]), array([1, 2], [1, -1])
+    ),
+    "nanargmax": Case(np.nanargmax, array(1, 2), array(math.nan, math.nan)),
+    "argmax of nothing": Case(lambda x: np.argmax(x[x > 0]), array(1, 2), array(-1, -2)),
+    "unravel_index": Case(lambda i: np.unravel_index(i, (2, 2))[0], whole(0, 1), whole(0, 5)),
+    "integer powers": Case(lambda k: 2**k, whole(1, 2), whole(1, -2)),
+    "reduceat": Case(lambda i: np.add.reduceat(TABLE, i), whole(0, 1), whole(0, 5)),
+    "asarray_chkfinite": Case(lambda x: np.asarray_chkfinite(x) * 2.0, array(1, 2), array(1, math.inf)),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_data_that_numpy_refuses_fail_in_the_run_with_its_error(case: Case) -> None:
+    with pytest.raises((ValueError, ArithmeticError, IndexError)) as theirs, np.errstate(all="ignore"):
+        case.function(case.bad)
+    program = ps.trace(case.function, case.good)
+    np.testing.assert_allclose(program(case.good), case.function(case.good), rtol=1e-12)
+    with pytest.raises(RunError, match=f"raises {theirs.type.__name__}: "):
+        program(case.bad)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, q: np.percentile(x, q),
+        lambda x, q: np.sum(np.bincount(np.array([0, 1, 2]) - int(q > 100.0) * 3, x)),
+        lambda x, q: np.average(x, weights=np.array([1.0, 1.0, 1.0]) * (q <= 100.0)),
+    ],
+    ids=["percentile", "bincount", "average"],
+)
+def test_the_gradient_fails_where_the_value_does(function: Callable[..., Any]) -> None:
+    gradient = ps.grad(function)
+    assert np.all(np.isfinite(gradient(TABLE, 50.0)))
+    with pytest.raises(RunError, match="raises"):
+        gradient(TABLE, 150.0)
+
+
+def test_a_number_beyond_int64_is_no_integer_of_a_run() -> None:
+    program = ps.trace(lambda x: int(x) * 1.0, 1.5)
+    assert program(2.0**62) == 2.0**62
+    with pytest.raises(RunError, match="OverflowError"):
+        program(1e300)
+
+
+def test_a_handler_of_python_catches_what_int_raises() -> None:
+    def whole_or_less(x: Any) -> Any:
+        try:
+            return int(x) * 1.0
+        except (ValueError, OverflowError):
+            return -1.0
+
+    program = ps.trace(whole_or_less, 1.5)
+    assert [float(program(x)) for x in (2.5, math.nan, math.inf)] == [2.0, -1.0, -1.0]
