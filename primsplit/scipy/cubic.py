@@ -15,7 +15,7 @@ from primsplit.numpy.complex.operands import operand
 from primsplit.numpy.dense.tridiagonal import solve_tridiagonal
 from primsplit.scipy.hermite import hermite
 from primsplit.scipy.interpolate import Piecewise
-from primsplit.scipy.operands import double, of_at_least, of_length, wide
+from primsplit.scipy.operands import ascending, double, finite, of_at_least, of_length, refusing, wide
 
 __all__ = ["cubic_spline"]
 
@@ -26,14 +26,18 @@ Row = tuple[Any, Any, Any]
 def cubic_spline(x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None) -> Piecewise:
     """CubicSpline: twice smooth at ascending sites, with these conditions at its ends.
 
-    C. de Boor, A Practical Guide to Splines (1978), ch. IV. `bc_type` is as in SciPy, its numbers may be traced. That a
-    periodic one has equal values at its ends, which SciPy checks, is not.
+    C. de Boor, A Practical Guide to Splines (1978), ch. IV. `bc_type` is as in SciPy, its numbers may be traced. A run
+    whose periodic spline has other values at its last site than at its first fails.
     """
     given: Any = operand(wide(y))
     values = np.moveaxis(given, axis, 0)
     count = values.shape[0]
     sites: Any = of_at_least(of_length(array_like(double(x)), count), 2)
+    sites, values = ascending(sites), finite(values)
     is_periodic = isinstance(bc_type, str) and bc_type == "periodic"
+    if is_periodic:
+        apart = np.logical_not(np.isclose(values[0], values[-1], rtol=1e-15, atol=1e-15))
+        values = refusing(values, apart, ValueError("a periodic spline has one value at its first and last site"))
     rest = (1,) * (values.ndim - 1)
     widths = np.diff(sites)
     rises = np.diff(values, axis=0) / widths.reshape((-1, *rest))

@@ -12,7 +12,7 @@ from primsplit.array import unsupported
 from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.complex.operands import operand
 from primsplit.numpy.second_run import running_plainly
-from primsplit.scipy.operands import double
+from primsplit.scipy.operands import double, refusing
 from primsplit.scipy.signatures import as_scipys
 
 __all__ = ["bessel", "butter", "cheby1", "cheby2", "ellip"]
@@ -88,6 +88,7 @@ def _designed(name: str, maker: str, shape: tuple[Any, ...], asked: _Asked) -> A
         prototype = _Filter(*getattr(sys.modules["scipy.signal"], maker)(*shape))
     kind = KINDS[asked.btype.lower()]
     edges: Any = array_like(double(asked.Wn)) * (1.0 if asked.fs is None else 2.0 / asked.fs)
+    edges = _in_order(edges, asked)
     edges = edges if asked.analog else TURNS * np.tan(0.5 * np.pi * edges)
     if asked.output == "sos":
         if len(prototype.zeros) or asked.analog:
@@ -100,6 +101,17 @@ def _designed(name: str, maker: str, shape: tuple[Any, ...], asked: _Asked) -> A
     if asked.output == "zpk":
         return tuple(found)
     return found.gain * _polynomial(found.zeros), _polynomial(found.poles)
+
+
+def _in_order(edges: Any, asked: _Asked) -> Any:
+    """The edges, 1 for half of the sampling rate; a run fails in which they are out of range or not in order."""
+    edges = refusing(edges, np.logical_not(edges > 0), ValueError("filter critical frequencies must be greater than 0"))
+    if not asked.analog:
+        above = "Digital filter critical frequencies must be below half of the sampling rate"
+        edges = refusing(edges, edges >= 1, ValueError(above))
+    if edges.ndim and edges.shape[0] == 2:
+        edges = refusing(edges, edges[0] >= edges[1], ValueError("Wn[0] must be less than Wn[1]"))
+    return edges
 
 
 def _polynomial(roots: Any) -> Any:

@@ -18,7 +18,7 @@ from primsplit.numpy.axes import size_as
 from primsplit.numpy.diagonals import triu_indices
 from primsplit.numpy.statistics import safe_root
 from primsplit.ops import op
-from primsplit.scipy.operands import double, not_empty, number_of, of_at_least, of_length
+from primsplit.scipy.operands import double, not_empty, number_of, of_at_least, of_length, refusing
 
 __all__ = [
     "braycurtis",
@@ -58,16 +58,20 @@ def chebyshev(u: Any, v: Any, w: Any = None) -> Any:
     """The largest absolute difference, of those with a positive weight."""
     apart = np.abs(double(u) - double(v))
     apart = of_at_least(apart, 1) if apart.ndim == 1 else apart
-    counted = apart if w is None else np.where(double(w) > 0, apart, 0.0)
+    counted = apart if w is None else np.where(_weights(w) > 0, apart, 0.0)
     return _narrowed(np.max(counted, axis=-1, initial=0.0), None, u, v)
 
 
 def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
-    """The p-norm of the difference; a weight is that of the p-th power."""
+    """The p-norm of the difference; a weight is that of the p-th power. A run whose p is not positive fails."""
+    return _minkowski(u, v, refusing(p, p <= 0, ValueError("p must be greater than 0")), w)
+
+
+def _minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
     apart = double(u) - double(v)
     if isinstance(p, int | float) and math.isinf(p):
         return chebyshev(u, v, w)
-    found = np.linalg.norm(apart if w is None else apart * double(w) ** (1 / p), p, axis=-1)
+    found = np.linalg.norm(apart if w is None else apart * _weights(w) ** (1 / p), p, axis=-1)
     return _narrowed(found, w, u, v)
 
 
@@ -139,9 +143,9 @@ METRICS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
         braycurtis, canberra, chebyshev, cityblock, correlation, cosine, euclidean, jensenshannon, mahalanobis,
-        minkowski, seuclidean, sqeuclidean,
+        seuclidean, sqeuclidean,
     )
-}  # fmt: skip
+} | {"minkowski": _minkowski}  # fmt: skip
 SHORT = {"manhattan": "cityblock", "l1": "cityblock", "l2": "euclidean", "sqe": "sqeuclidean", "cos": "cosine"}
 
 
@@ -166,6 +170,7 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     x = plain_or_traced(X)
     if x.ndim == 2 and force.lower() != "tomatrix":
         x = of_length(x, x.shape[0])
+        x = _distances(x) if checks else x
         rows, columns = _pairs(x.shape[0])
         return x[rows, columns]
     if x.ndim != 1 or force.lower() == "tovector":
@@ -182,6 +187,12 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     rows, columns = np.triu_indices(size, 1)
     places[rows, columns] = places[columns, rows] = np.arange(count)
     return np.where(np.eye(size, dtype=bool), np.zeros((), x.dtype), np.take(x, places))
+
+
+def _distances(x: Any) -> Any:
+    """A square matrix; a run in which it is not symmetric, or has a diagonal element that is not 0, fails."""
+    x = refusing(x, np.logical_not(x == x.T), ValueError("Distance matrix 'X' must be symmetric."))
+    return refusing(x, np.logical_not(np.diagonal(x) == 0), ValueError("Distance matrix 'X' diagonal must be zero."))
 
 
 def _matrix_of(x: Array) -> Array:
@@ -247,4 +258,9 @@ def _root(x: Any) -> Any:
 
 
 def _weighted(terms: Any, w: Any) -> Any:
-    return terms if w is None else terms * double(w)
+    return terms if w is None else terms * _weights(w)
+
+
+def _weights(w: Any) -> Any:
+    weights = double(w)
+    return refusing(weights, weights < 0, ValueError("Input weights should be all non-negative"))

@@ -24,7 +24,7 @@ from primsplit.scipy.exchanges import exchanges, order_of
 from primsplit.scipy.linalg import chosen, mirrored, one_axis, toeplitz, turned, windows
 from primsplit.scipy.linalg import solve_triangular as solve_of
 from primsplit.scipy.matrix_functions import by_halves
-from primsplit.scipy.operands import of_at_least, of_length, wide
+from primsplit.scipy.operands import of_at_least, of_length, refusing, wide
 
 __all__ = [
     "companion", "eigh_tridiagonal", "eigvalsh_tridiagonal", "hankel", "khatri_rao", "lu", "lu_factor", "lu_solve",
@@ -196,6 +196,7 @@ def hankel(c: Any, r: Any = None) -> Any:
 def companion(a: Any) -> Any:
     """The companion matrix of a polynomial, the highest power first."""
     given: Any = of_at_least(array_like(a), 2)
+    given = refusing(given, given[0] == 0, ValueError("The first coefficient in `a` must not be zero."))
     first = -given[1:] / given[0]
     return np.concatenate([first[None], np.diag(np.ones_like(first))[:-1]])
 

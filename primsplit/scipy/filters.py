@@ -14,7 +14,7 @@ from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.dense.loop import scan
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.scipy.operands import inexact, of_at_least, of_length
+from primsplit.scipy.operands import inexact, of_at_least, of_length, refusing
 from primsplit.scipy.signal import convolve, lfilter
 
 __all__ = ["deconvolve", "filtfilt", "lfilter_zi", "lfiltic", "sosfilt", "sosfiltfilt"]
@@ -23,6 +23,7 @@ __all__ = ["deconvolve", "filtfilt", "lfilter_zi", "lfiltic", "sosfilt", "sosfil
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """One filter of second order after the other; with `zi` [sections, ...] their last states, too."""
     sections, x = of_at_least(operand(inexact(sos)), 1, 0), of_at_least(operand(inexact(x)), 1, axis)
+    sections = refusing(sections, sections[:, 3] != 1, ValueError("sos[:, 3] should be all ones"))
     zi = zi if zi is None else of_length(operand(inexact(zi)), sections.shape[0], 0)
     if isinstance(sections.shape[0], Size):
         return _sections_of_a_run(sections, x, axis, zi)

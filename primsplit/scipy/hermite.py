@@ -10,7 +10,7 @@ from primsplit.lifting import array_like
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.operands import operand
 from primsplit.scipy.interpolate import Piecewise
-from primsplit.scipy.operands import double, of_at_least, of_length, wide
+from primsplit.scipy.operands import ascending, double, finite, of_at_least, of_length, wide
 
 __all__ = ["akima", "hermite", "pchip"]
 
@@ -21,7 +21,7 @@ LEAST = 1e-9
 def hermite(x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> Piecewise:
     """CubicHermiteSpline: the polynomials with these values and slopes at ascending sites."""
     whole: list[Any] = [operand(wide(v)) for v in (y, dydx)]
-    sites, (values, slopes) = _sites(x), (np.moveaxis(v, axis, 0) for v in whole)
+    sites, (values, slopes) = _sites(x), (np.moveaxis(finite(v), axis, 0) for v in whole)
     sites, place = _checked(sites, values, axis)
     return _between(sites, values, slopes, place, True if extrapolate is None else extrapolate)
 
@@ -55,7 +55,7 @@ def _sites(x: Any) -> Any:
 
 
 def _values(y: Any, axis: int) -> Any:
-    given: Any = array_like(double(y))
+    given: Any = finite(array_like(double(y)))
     return np.moveaxis(given, axis, 0)
 
 
@@ -65,7 +65,7 @@ def _checked(sites: Any, values: Any, axis: int) -> tuple[Any, int]:
         raise ShapeError(
             f"sites of shape {sites.shape} have {values.shape[0]} values along axis {axis}", place=tracing.user_place()
         )
-    return of_at_least(of_length(sites, values.shape[0]), 2), axis % values.ndim
+    return ascending(of_at_least(of_length(sites, values.shape[0]), 2)), axis % values.ndim
 
 
 def _rises(sites: Any, values: Any) -> tuple[Any, Any]:

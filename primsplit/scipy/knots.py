@@ -11,7 +11,7 @@ from primsplit.lifting import array_like
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.operands import operand
 from primsplit.scipy.interpolate import placed
-from primsplit.scipy.operands import double, of_at_least, of_length, wide
+from primsplit.scipy.operands import ascending, double, of_at_least, of_length, wide
 
 __all__ = ["Knotted", "splines_at", "through"]
 
@@ -24,7 +24,7 @@ class Knotted:
     """
 
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
-        self.t: Any = of_at_least(array_like(double(t)), 2 * k + 2)
+        self.t: Any = ascending(of_at_least(array_like(double(t)), 2 * k + 2), least="non-decreasing")
         given: Any = operand(wide(c))
         self.k, self.extrapolate, self.axis = k, extrapolate, axis % given.ndim
         size = self.t.shape[0] - k - 1
@@ -121,7 +121,7 @@ def through(x: Any, y: Any, k: int, axis: int = 0) -> Knotted:
     """
     given: Any = operand(wide(y))
     values = np.moveaxis(given, axis, 0)
-    sites: Any = of_at_least(of_length(array_like(double(x)), values.shape[0]), k + 1)
+    sites: Any = ascending(of_at_least(of_length(array_like(double(x)), values.shape[0]), k + 1))
     if k == 0:
         return Knotted(np.concatenate([sites, sites[-1:]]), given, 0, True, axis)
     half, size = (k + 1) // 2, sites.shape[0]

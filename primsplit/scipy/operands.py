@@ -7,6 +7,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array
+from primsplit.branching.raising import checked
 from primsplit.broadcasting import of_size
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
@@ -87,6 +88,39 @@ def not_empty(x: Any, axes: Iterable[int] | None = None) -> Any:
     for axis in range(len(x.shape)) if axes is None else axes:
         x = of_at_least(x, 1, axis)
     return x
+
+
+def refusing(x: Any, wrong: Any, error: Exception) -> Any:
+    """`x`; a run in which an element of `wrong` is True fails with this error, as SciPy raises it.
+
+    It is raised at once where the elements are known.
+    """
+    if not holds_traced(wrong):
+        if np.any(wrong):
+            raise error
+        return x
+    if isinstance(x, ComplexArray):
+        return ComplexArray(checked(x.real, wrong, error), x.imag)
+    return checked(array_like(x), wrong, error)
+
+
+def ascending(sites: Any, *, least: str = "strictly increasing") -> Any:
+    """Sites [n], each of which is above the one before it; a run with others, or with NaN or infinity, fails.
+
+    With `least="non-decreasing"` neighbours may be equal.
+    """
+    before, after = sites[:-1], sites[1:]
+    rises = after > before if least == "strictly increasing" else after >= before
+    sites = refusing(sites, np.logical_not(np.isfinite(sites)), ValueError("`x` must contain only finite values"))
+    return refusing(sites, np.logical_not(rises), ValueError(f"`x` must be a {least} sequence"))
+
+
+def finite(values: Any) -> Any:
+    """Values, traced or known; a run with NaN or infinity among them fails."""
+    parts = (values.real, values.imag) if holds_complex(values) else (values,)
+    for part in parts:
+        values = refusing(values, np.logical_not(np.isfinite(part)), ValueError("`y` must contain only finite values"))
+    return values
 
 
 def number_of(size: Dim) -> Any:

@@ -18,6 +18,7 @@ from primsplit.numpy import creation, diagonals, frequencies, spaces, strided
 from primsplit.numpy.layout import as_shape
 from primsplit.numpy.second_run import is_again, known_arrays, running_plainly
 from primsplit.numpy.windows import WINDOWS
+from primsplit.scipy.operands import refusing
 from primsplit.substitutes.grids import Grid, from_function, indices
 from primsplit.substitutes.number_types import CALLED
 from primsplit.substitutes.plain_arrays import Table, tabled_results, writable
@@ -260,9 +261,16 @@ MADE: dict[Function, Function] = {
 }  # fmt: skip
 """What makes arrays that people write into, and what makes them of traced arguments."""
 
+
+def _of_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    """np.asarray_chkfinite: a run with NaN or infinity fails."""
+    given = FUNCTIONS[np.asarray](a, dtype)
+    return refusing(given, np.logical_not(np.isfinite(given)), ValueError("array must not contain infs or NaNs"))
+
+
 TAKING: dict[Function, Function] = {
     np.arange: creation.arange, np.linspace: creation.linspace, np.logspace: spaces.logspace,
-    np.geomspace: spaces.geomspace, np.tri: creation.tri, np.asarray_chkfinite: FUNCTIONS[np.asarray],
+    np.geomspace: spaces.geomspace, np.tri: creation.tri, np.asarray_chkfinite: _of_finite,
     **{f: FUNCTIONS[f] for f in (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)},
     np.require: lambda a, dtype=None, requirements=None: FUNCTIONS[np.asarray](a, dtype),
     **{f: FUNCTIONS[f] for f in (np.take, np.repeat, np.pad, np.insert, np.roll, np.poly)},

@@ -23,7 +23,7 @@ from primsplit.scipy.one_polynomial import (
     of_known,
     of_newton,
 )
-from primsplit.scipy.operands import not_empty, of_at_least, of_length
+from primsplit.scipy.operands import ascending, not_empty, of_at_least, of_length
 from primsplit.scipy.radial import RadialBasis
 from primsplit.scipy.radial import of_known as radial_of_known
 from primsplit.scipy.tables import LINES, Stepped, filled
@@ -166,7 +166,7 @@ class _Interpolants:
     ) -> Any:
         """make_interp_spline of traced values, and of traced sites."""
         if holds_traced(x) and t is None and bc_type is None:
-            sites = of_at_least(array_like(x), max(k + 1, 2) if k else 1)
+            sites = ascending(of_at_least(array_like(x), max(k + 1, 2) if k else 1))
             if k == 3:
                 return cubic_spline(sites, y, axis)
             return lines(sites, y, axis, extrapolate=True) if k == 1 else through(sites, y, k, axis)
@@ -197,7 +197,7 @@ class _Interpolants:
         """PPoly of traced coefficients between known breaks."""
         if axis != 0 or not may_ascend(x):
             raise unsupported("scipy.interpolate.PPoly of traced coefficients along another axis, or of other breaks")
-        breaks = of_at_least(plain_or_traced(x), 2)
+        breaks = ascending(of_at_least(plain_or_traced(x), 2), least="non-decreasing")
         given = not_empty(of_length(operand(c), breaks.shape[0] - 1, 1), [0])
         return Piecewise(given, breaks, True if extrapolate is None else extrapolate)
 

@@ -11,13 +11,13 @@ from primsplit.array import unsupported
 from primsplit.broadcasting import count_up
 from primsplit.calls.primitive import stop_gradient
 from primsplit.errors import ShapeError
-from primsplit.lifting import array_like
+from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.scipy.adaptive.events import Seen, Watch, seen, watch
 from primsplit.scipy.adaptive.rosenbrock import Rodas
 from primsplit.scipy.adaptive.runge_kutta import Control, Function, Method, Steps, Tableau, between, integrate
-from primsplit.scipy.operands import with_args
+from primsplit.scipy.operands import refusing, with_args
 
 __all__ = ["odeint", "solve_ivp"]
 
@@ -65,7 +65,7 @@ def solve_ivp(
     span, y0 = (_number(t_span[0]), _number(t_span[1])), _vector(y0)
     control = Control(
         np.maximum(options.get("rtol", 1e-3), 100 * np.finfo(np.float64).eps),
-        options.get("atol", 1e-6),
+        _tolerance(options.get("atol", 1e-6)),
         options.get("max_step", np.inf),
         options.get("first_step"),
     )
@@ -84,7 +84,7 @@ def _solution(steps: Steps, span: Any, y0: Any, watching: Watch | None, t_eval: 
     y: Any = np.concatenate([y0[None], steps.y])
     is_done = reached[-1] == span[1]
     status = np.where(is_done, 0, -1)
-    times: Any = None if t_eval is None else cast_to(array_like(t_eval), np.float64)
+    times: Any = None if t_eval is None else _within(cast_to(array_like(t_eval), np.float64), span)
     t_events = y_events = None
     if watching is not None:
         found = seen(steps, span, y0, watching)
@@ -97,6 +97,21 @@ def _solution(steps: Steps, span: Any, y0: Any, watching: Watch | None, t_eval: 
     if times is not None:
         reached, y = times, between(steps, span, y0, times)
     return Solution(reached, y.T, sol, is_done, status, t_events, y_events)
+
+
+def _tolerance(atol: Any) -> Any:
+    given = atol if holds_traced(atol) else np.asarray(atol)
+    return refusing(given, given < 0, ValueError("`atol` must be positive."))
+
+
+def _within(times: Any, span: Any) -> Any:
+    """The times asked for; a run in which they are outside of the span, or not in its order, fails."""
+    first, last = (stop_gradient(end) for end in span)
+    low, high, forth = np.minimum(first, last), np.maximum(first, last), np.sign(last - first)
+    outside = (times < low) | (times > high)
+    times = refusing(times, outside, ValueError("Values in `t_eval` are not within `t_span`."))
+    unsorted = (times[1:] - times[:-1]) * forth <= 0
+    return refusing(times, unsorted & (forth != 0), ValueError("Values in `t_eval` are not properly sorted."))
 
 
 def _before_end(times: Any, span: Any, found: Seen) -> Any:
@@ -145,6 +160,9 @@ def odeint(
     if full_output:
         raise unsupported("scipy.integrate.odeint with full_output")
     times, y0 = cast_to(array_like(t), np.float64), _vector(y0)
+    steps_up, steps_down = np.any(times[1:] > times[:-1]), np.any(times[1:] < times[:-1])
+    turning = ValueError("The values in t must be monotonically increasing or monotonically decreasing")
+    times = refusing(times, steps_up & steps_down, turning)
     given = with_args(func, args)
     f = _slopes(given if tfirst else lambda t, y: given(y, t))
     rtol, atol = (1.49012e-9 if given is None else np.asarray(given) / 10 for given in (rtol, atol))

@@ -10,6 +10,7 @@ from primsplit.array import Array
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import cast_to
+from primsplit.scipy.operands import refusing
 
 
 class Box(NamedTuple):
@@ -39,4 +40,6 @@ def box_of(bounds: Any, start: Array) -> Box:
         low = np.stack([array_like(-math.inf if a is None else a) * 1.0 for a, _ in pairs])
         high = np.stack([array_like(math.inf if b is None else b) * 1.0 for _, b in pairs])
     ones = start * 0.0
-    return Box(*(cast_to(array_like(b), np.float64) + ones for b in (low, high)))
+    low, high = (cast_to(array_like(b), np.float64) + ones for b in (low, high))
+    crossed = ValueError("An upper bound is less than the corresponding lower bound.")
+    return Box(refusing(low, low > high, crossed), high)

@@ -18,7 +18,7 @@ from primsplit.lifting import array_like
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
-from primsplit.scipy.operands import with_args
+from primsplit.scipy.operands import refusing, with_args
 from primsplit.scipy.optimize.bounds import Box
 from primsplit.scipy.optimize.minima import least
 
@@ -61,6 +61,7 @@ def minimize_scalar(
     points = [_number(x) for x in ((0.0, 1.0) if bracket is None else bracket)]
     if bounds is not None:
         low, high = (cast_to(array_like(b), np.float64) for b in _pair(bounds))
+        low = refusing(low, low > high, ValueError("The lower bound exceeds the upper bound."))
         start = _cut(value, *(stop_gradient(b) for b in (low, high)))
         box = Box(np.reshape(low, (1,)), np.reshape(high, (1,)))
     else:

@@ -18,7 +18,7 @@ from primsplit.errors import ShapeError
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
-from primsplit.scipy.operands import with_args
+from primsplit.scipy.operands import refusing, with_args
 from primsplit.scipy.optimize.bounds import Box, box_of
 from primsplit.scipy.optimize.constraints import least_within, limits_of
 from primsplit.scipy.optimize.descent import descent, gradient_of
@@ -79,6 +79,8 @@ def minimize(
 def nnls(A: Any, b: Any, maxiter: Any = None, *, atol: Any = None) -> tuple[Any, Any]:
     """The x that is nowhere negative with the least |A x - b|, and that length."""
     matrix, right = (cast_to(array_like(x), np.float64) for x in (A, b))
+    endless = ValueError("array must not contain infs or NaNs")
+    matrix, right = (refusing(x, np.logical_not(np.isfinite(x)), endless) for x in (matrix, right))
 
     def value(x: Any) -> Any:
         rest = matrix @ x - right
@@ -103,7 +105,9 @@ def lsq_linear(A: Any, b: Any, bounds: Any = (-math.inf, math.inf), **options: A
     matrix, right = (cast_to(array_like(x), np.float64) for x in (A, b))
     start = zeros_like(np.sum(matrix, axis=0))
     low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
-    box = Box(*(cast_to(array_like(end), np.float64) + start for end in (low, high)))
+    low, high = (cast_to(array_like(end), np.float64) + start for end in (low, high))
+    crossed = ValueError("Each lower bound must be strictly less than each upper bound.")
+    box = Box(refusing(low, low >= high, crossed), high)
 
     def value(x: Any) -> Any:
         rest = matrix @ x - right

@@ -11,12 +11,13 @@ from primsplit.broadcasting import reshape_to
 from primsplit.calls.primitive import stop_gradient
 from primsplit.calls.recorded import StandIn
 from primsplit.dims import product
-from primsplit.lifting import array_like
+from primsplit.lifting import array_like, plain_or_traced
 from primsplit.numpy.axes import size_as
+from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
-from primsplit.scipy.operands import of_at_least, with_args
+from primsplit.scipy.operands import of_at_least, refusing, with_args
 from primsplit.scipy.optimize.implicit import recorded, root_of
 from primsplit.transforms.directions import jacobian_of
 from primsplit.transforms.gradient import vector_jacobian
@@ -165,6 +166,12 @@ def curve_fit(
     given = stop_gradient(np.atleast_1d(cast_to(array_like(start), np.float64)))
     count = int(given.shape[0])
     ydata = of_at_least(array_like(ydata), count, 0)
+    if check_finite or check_finite is None:
+        endless = ValueError("array must not contain infs or NaNs")
+        ydata = refusing(ydata, np.logical_not(np.isfinite(ydata)), endless)
+        if isinstance(xdata, Array | np.ndarray | list | tuple) and not holds_complex(xdata):
+            places = plain_or_traced(xdata)
+            xdata = refusing(places, np.logical_not(np.isfinite(places)), endless)
 
     def residuals(p: Any) -> Any:
         return (f(xdata, *(p[i] for i in range(count))) - ydata) * weights

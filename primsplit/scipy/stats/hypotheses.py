@@ -7,7 +7,7 @@ import numpy as np
 from primsplit.array import unsupported
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import ELEMENTWISE
-from primsplit.scipy.operands import floating, of_length
+from primsplit.scipy.operands import floating, of_length, refusing
 from primsplit.scipy.signatures import as_scipys
 from primsplit.scipy.stats.descriptive import kurtosis, skew
 from primsplit.scipy.stats.samples import count_of, sample, summary
@@ -217,11 +217,19 @@ POWERS = {
 def power_divergence(f_obs: Any, f_exp: Any, ddof: Any, axis: Any, lambda_: Any, keepdims: Any) -> Outcome:
     """Whether counts are as expected, or alike. N. Cressie and T. Read, J. R. Stat. Soc. B 46 (1984).
 
-    That observed and expected counts have one sum, which SciPy checks, is not.
+    A run whose observed and expected counts have other sums fails, as SciPy raises.
     """
+    return _divergence(f_obs, f_exp, ddof, axis, lambda_, keepdims, sum_check=True)
+
+
+def _divergence(
+    f_obs: Any, f_exp: Any, ddof: Any, axis: Any, lambda_: Any, keepdims: Any, *, sum_check: bool
+) -> Outcome:
     power = 1.0 if lambda_ is None else POWERS[lambda_] if isinstance(lambda_, str) else lambda_
     seen, axis = sample(f_obs, axis)
     wanted = np.mean(seen, axis=axis, keepdims=True) if f_exp is None else array_like(floating(f_exp))
+    if sum_check and f_exp is not None:
+        seen = _of_one_sum(seen, wanted, axis)
     if power == 1:
         terms = (seen - wanted) ** 2 / wanted
     elif power == 0:
@@ -235,7 +243,18 @@ def power_divergence(f_obs: Any, f_exp: Any, ddof: Any, axis: Any, lambda_: Any,
 
 
 @as_scipys("scipy.stats")
-def chisquare(f_obs: Any, f_exp: Any, ddof: Any, axis: Any, keepdims: Any) -> Outcome:
+def chisquare(f_obs: Any, f_exp: Any, ddof: Any, axis: Any, keepdims: Any, sum_check: bool = True) -> Outcome:
     """`power_divergence` of Pearson's power."""
-    found: Outcome = power_divergence(f_obs, f_exp, ddof=ddof, axis=axis, keepdims=keepdims)
-    return found
+    return _divergence(f_obs, f_exp, ddof, axis, 1.0, keepdims, sum_check=sum_check)
+
+
+def _of_one_sum(seen: Any, wanted: Any, axis: Any) -> Any:
+    """The observed counts; a run fails in which their sum along the axis is not that of the expected ones.
+
+    The tolerance is SciPy's, the root of the dtype's eps relative to the smaller sum.
+    """
+    tolerance = np.finfo(np.result_type(seen.dtype, wanted.dtype)).eps ** 0.5
+    own, other = (np.sum(v, axis=axis) for v in np.broadcast_arrays(seen, wanted))
+    apart = np.abs(own - other) / np.minimum(own, other) > tolerance
+    told = "For each axis slice, the sum of the observed frequencies must agree with the sum of the expected ones"
+    return refusing(seen, apart, ValueError(told))

@@ -9,7 +9,7 @@ import numpy as np
 from primsplit.broadcasting import count_up, expand_to
 from primsplit.dims import Dim
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
-from primsplit.scipy.operands import not_empty, number_of, traced_double
+from primsplit.scipy.operands import not_empty, number_of, refusing, traced_double
 from primsplit.scipy.special import multigammaln
 from primsplit.scipy.stats.multivariate import log_determinant, shaped, squeezed
 
@@ -101,7 +101,10 @@ def _factors(x: Any, df: Any, scale: Any) -> tuple[Any, Any, Any, Dim]:
     given = np.moveaxis(given, (0, 1), (-2, -1)) if given.ndim > 2 else np.atleast_2d(given)
     spread = traced_double(scale)
     size = spread.shape[-1] if spread.ndim == 2 else given.shape[-1]
-    return np.linalg.cholesky(given), np.linalg.cholesky(_spread(spread, size)), traced_double(df), size
+    freedom = traced_double(df)
+    few = ValueError("Degrees of freedom must be greater than the dimension of scale matrix minus 1.")
+    freedom = refusing(freedom, freedom <= number_of(size) - 1, few)
+    return np.linalg.cholesky(given), np.linalg.cholesky(_spread(spread, size)), freedom, size
 
 
 def _wishart_scale(freedom: Any, size: Dim) -> Any:

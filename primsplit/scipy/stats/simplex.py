@@ -8,7 +8,7 @@ from primsplit import dims
 from primsplit.broadcasting import expand_to
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.ufuncs import ELEMENTWISE
-from primsplit.scipy.operands import not_empty, of_at_least, of_length, traced_double
+from primsplit.scipy.operands import not_empty, of_at_least, of_length, refusing, traced_double
 from primsplit.scipy.stats.multivariate import squeezed
 
 
@@ -17,22 +17,43 @@ def _log_beta(alpha: Any) -> Any:
     return np.sum(gammaln(alpha)) - gammaln(np.sum(alpha))
 
 
+def _parameters(alpha: Any) -> Any:
+    weights = not_empty(traced_double(alpha))
+    return refusing(weights, np.logical_not(weights > 0), ValueError("All parameters must be greater than 0"))
+
+
+def _shares(shares: Any, alpha: Any) -> Any:
+    """Shares [k, ...] that sum to 1 along the first axis."""
+    powers = alpha.reshape((-1, *(1,) * (shares.ndim - 1)))
+    at_pole = (shares == 0) & (powers < 1)
+    rest = np.abs(np.sum(shares, axis=0) - 1.0)
+    for wrong, told in (
+        (shares < 0, "Each entry in 'x' must be greater than or equal to zero."),
+        (shares > 1, "Each entry in 'x' must be smaller or equal one."),
+        (at_pole, "Each entry in 'x' must be greater than zero if its alpha is less than one."),
+        (rest > 1e-9, "The input vector 'x' must lie within the normal simplex."),
+    ):
+        shares = refusing(shares, wrong, ValueError(told))
+    return shares
+
+
 class Dirichlet:
     """`dirichlet.logpdf(x, alpha)`: shares along the first axis, all of them or all but the last.
 
-    That they sum to 1, for which SciPy raises, is not checked.
+    A run whose shares are negative or do not sum to 1, or whose parameters are not positive, fails as SciPy raises.
     """
 
     methods = ("pdf", "logpdf", "mean", "var", "entropy")
 
     def logpdf(self, x: Any, alpha: Any) -> Any:
         """The logarithm of the density."""
-        shares, weights = not_empty(traced_double(x), range(1, np.ndim(x))), not_empty(traced_double(alpha))
+        shares, weights = not_empty(traced_double(x), range(1, np.ndim(x))), _parameters(alpha)
         missing = weights.shape[0] - shares.shape[0]
         if not dims.same(missing, 0):
             shares = of_at_least(shares, weights.shape[0] - 1, 0)
             rest = 1 - np.sum(shares, axis=0, keepdims=True)
             shares = np.concatenate([shares, expand_to(rest, (missing, *shares.shape[1:]))])
+        shares = _shares(shares, weights)
         powers = weights.reshape((-1, *(1,) * (shares.ndim - 1)))
         return squeezed(np.sum(ELEMENTWISE["xlogy"](powers - 1, shares), axis=0) - _log_beta(weights))
 
@@ -42,18 +63,18 @@ class Dirichlet:
 
     def mean(self, alpha: Any) -> Any:
         """The mean of each share."""
-        weights = not_empty(traced_double(alpha))
+        weights = _parameters(alpha)
         return weights / np.sum(weights)
 
     def var(self, alpha: Any) -> Any:
         """The variance of each share."""
-        weights = not_empty(traced_double(alpha))
+        weights = _parameters(alpha)
         total = np.sum(weights)
         return weights * (total - weights) / (total * total * (total + 1))
 
     def entropy(self, alpha: Any) -> Any:
         """The entropy."""
-        weights = not_empty(traced_double(alpha))
+        weights = _parameters(alpha)
         digamma = ELEMENTWISE["psi"]
         total = np.sum(weights)
         rest = (total - size_as(weights.shape[0], np.float64)) * digamma(total)
