@@ -8,6 +8,8 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from primsplit.plain_text import in_lines, in_one_line
+
 LONGEST_QUOTE = 160
 """The most characters of a line of the user's that an error shows."""
 
@@ -34,7 +36,7 @@ class Place(NamedTuple):
         """The text of the line, or "" where the source is not on disk, or the place is a node of a model."""
         if self.filename.endswith(".onnx"):
             return ""
-        return linecache.getline(self.filename, self.line).strip()
+        return in_one_line(linecache.getline(self.filename, self.line).strip())
 
     @property
     def quoted(self) -> str:
@@ -44,7 +46,12 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         """`file.py:12 in f`, the file without its folders."""
-        return f"{os.path.basename(self.filename)}:{self.line} in {self.function}"
+        return in_one_line(f"{os.path.basename(self.filename)}:{self.line} in {self.function}")
+
+
+def lines_of_cure(cure: str | tuple[str, ...]) -> tuple[str, ...]:
+    """The lines of a cure, each safe to print."""
+    return tuple(map(in_one_line, (cure,) if isinstance(cure, str) and cure else cure))
 
 
 class _Thread(threading.local):
@@ -71,7 +78,8 @@ class PrimsplitError(Exception):
     """What happened, the user's line, and the way out; printed in under ten lines.
 
     Parameters: `what` is one sentence; `place` the line it is about; `because` more facts, one a line;
-    `cure` what to do next. `tape` is what was recorded, or being differentiated, when it was raised: a `listing.Tape`,
+    `cure` what to do next, a line or several. Each line is safe to print: see `plain_text`.
+    `tape` is what was recorded, or being differentiated, when it was raised: a `listing.Tape`,
     whose text is a listing. `again` is True where the function may do without, run again with substitutes for NumPy's
     functions: see `exploring.explored`. `made_at` is the instruction that made an array of known
     numbers which it would write to: run again, that array may be a traced one. `numpys` is what NumPy raises in its
@@ -82,16 +90,20 @@ class PrimsplitError(Exception):
     numpys: Exception | None = None
     made_at: Hashable | None = None
 
-    def __init__(self, what: str, *, place: Place | None = None, because: tuple[str, ...] = (), cure: str = "") -> None:
+    def __init__(
+        self, what: str, *, place: Place | None = None, because: tuple[str, ...] = (), cure: str | tuple[str, ...] = ""
+    ) -> None:
         self.fill(what, place=place, because=because, cure=cure)
-        super().__init__(what)
+        super().__init__(self.what)
 
-    def fill(self, what: str, *, place: Place | None = None, because: tuple[str, ...] = (), cure: str = "") -> None:
+    def fill(
+        self, what: str, *, place: Place | None = None, because: tuple[str, ...] = (), cure: str | tuple[str, ...] = ""
+    ) -> None:
         """Set what the error tells, without the `__init__` of a user's class that it may inherit from too."""
-        self.what = what
+        self.what = in_one_line(what)
         self.place = place
-        self.because = because
-        self.cure = cure
+        self.because = tuple(map(in_one_line, because))
+        self.cures = lines_of_cure(cure)
         self.tape: object = None
         if _thread.made is not None:
             _thread.made.append(self)
@@ -101,9 +113,7 @@ class PrimsplitError(Exception):
         if self.place is not None:
             source = self.place.quoted
             lines.append(f"  at {self.place}" + (f":  {source}" if source else ""))
-        lines.extend(f"  {line}" for line in self.because)
-        if self.cure:
-            lines.append(f"  {self.cure}")
+        lines.extend(f"  {in_one_line(line)}" for line in (*self.because, *self.cures))
         return "\n".join(lines)
 
 
@@ -207,4 +217,4 @@ _told: dict[str, dict[str | tuple[str, type[Warning], int], int]] = {}
 def warn_at(place: Place, told: str, category: type[Warning]) -> None:
     """Warn at a user's line. Like any warning, the same one is shown once for a line unless a filter says otherwise."""
     registry = _told.setdefault(place.filename, {})
-    warnings.warn_explicit(told, category, place.filename, place.line, registry=registry)
+    warnings.warn_explicit(in_lines(told), category, place.filename, place.line, registry=registry)

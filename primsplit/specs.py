@@ -20,6 +20,7 @@ from primsplit.functionlike import name_of
 from primsplit.infer import reserve
 from primsplit.ir import Type, is_held
 from primsplit.lifting import plain
+from primsplit.notation.tokens import read_dim
 from primsplit.trees import PART_OF
 
 SHORT = {
@@ -48,10 +49,14 @@ def spec(dtype: npt.DTypeLike, shape: Iterable[Dim | str] | Dim = ()) -> Type:
 
 
 def _read_size(size: Any) -> Dim:
-    """A size of a spec; names that it has are the user's from then on."""
+    """A size of a spec; names that it has are the user's from then on. One in backticks may be any text."""
+    quoted = isinstance(size, str) and "`" in size
     try:
-        dim = dims.parse(size) if isinstance(size, str) else size if isinstance(size, Size) else operator.index(size)
-    except TypeError:
+        if isinstance(size, str):
+            dim = read_dim(size) if quoted else dims.parse(size)
+        else:
+            dim = size if isinstance(size, Size) else operator.index(size)
+    except (TypeError, ValueError):
         dim = None
     if dim is None or (isinstance(dim, int) and dim < 0):
         raise SpecError(
@@ -60,7 +65,7 @@ def _read_size(size: Any) -> Dim:
             cure="Name a size that is known only at run time: 'N'.",
         )
     for name in symbols(dim):
-        if not name.isidentifier():
+        if not (quoted or name.isidentifier()):
             raise SpecError(
                 f"cannot read the size {size!r}", place=tracing.user_place(), cure="Write a name or a sum: 'N + 1'."
             )

@@ -261,8 +261,10 @@ def _missing(op: Op) -> MissingRule:
         f"{op.kind} has no derivative" + (f": {because}" if because else " rule"),
         place=op.place,
         because=(f"it takes {types}",),
-        cure="If its inputs need no gradient, write ps.stop_gradient(x). Else wrap the line in a function f with "
-        "@ps.primitive,\n  and give it a rule: @ps.rrule(f) def rule(x): return f(x), lambda dy: (dx,)",
+        cure=(
+            "If its inputs need no gradient, write ps.stop_gradient(x). Else wrap the line in a function f with",
+            "@ps.primitive, and give it a rule: @ps.rrule(f) def rule(x): return f(x), lambda dy: (dx,)",
+        ),
     )
 
 

@@ -143,7 +143,7 @@ class State(NDArrayOperatorsMixin, Held):
         except ShapeError as error:
             cure = "A state keeps its shape: make it as large as it may become, and write to the part that is used."
             told = f"the state {self.name} is {self.type}: {error.what}"
-            raise ShapeError(told, place=error.place, cure=cure if key is Ellipsis else error.cure) from None
+            raise ShapeError(told, place=error.place, cure=cure if key is Ellipsis else error.cures) from None
 
     def __len__(self) -> int:
         return len(self.initial)

@@ -47,7 +47,7 @@ def tell_order(error: PrimsplitError, op: Op) -> None:
     order = order_of(op.remark) + 1
     error.because = (f"{_TOLD} {order}: it is part of the {what} of {kind}", *error.because)
     if isinstance(error, MissingRule) and found["kind"].startswith("call::"):
-        error.cure = f"Write the rule of {kind} with operators that have derivatives, or mark it first_order_only."
+        error.cures = (f"Write the rule of {kind} with operators that have derivatives, or mark it first_order_only.",)
 
 
 _TOLD = "its derivative is needed for one of order"

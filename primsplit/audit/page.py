@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from jinja2 import Environment, select_autoescape
 
+from primsplit.plain_text import in_one_line
+
 TEMPLATE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -42,12 +44,12 @@ def to_page(title: str, sections: Sequence[str]) -> str:
         autoescape=select_autoescape(default=True, default_for_string=True), keep_trailing_newline=True
     )
     shown = [_lines(text, number) for number, text in enumerate(sections)]
-    return environment.from_string(TEMPLATE).render(title=title, sections=shown)
+    return environment.from_string(TEMPLATE).render(title=in_one_line(title), sections=shown)
 
 
 def _lines(text: str, section: int) -> list[Line]:
     found = []
-    for number, line in enumerate(text.rstrip().splitlines(), 1):
+    for number, line in enumerate(text.rstrip().split("\n"), 1):
         code, mark, comment = line.partition("  # ")
         found.append(Line(f"s{section}l{number}", number, code, mark + comment))
     return found

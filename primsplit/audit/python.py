@@ -11,6 +11,8 @@ def loss(x: ps.spec("float32", ["N", 3]), y: ps.spec("float32", [3])):
     return op.Mul(a, a)
 ```
 
+Nothing that a file says becomes code: names become identifiers, texts and sizes string literals in one line.
+
 A sub-block is a function inside, given to its op by `body`; types are written out where they do not follow. Constants
 that are long are read from `constants`: `audit.rebuild.run_source` gives them, or else the source holds them packed, or
 says how to write the file that it loads them from. Rules are read from there too, and no file holds them: without them
@@ -21,6 +23,7 @@ import base64
 import json
 import keyword
 import re
+import unicodedata
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -36,10 +39,12 @@ from primsplit.ir import Block, Const, Op, Type, Value, Var, free, is_call
 from primsplit.lifting import lift
 from primsplit.names import Names, variables
 from primsplit.notation.listing import Line, layout, wrapped
-from primsplit.notation.literals import Constants, is_literal, number_text
+from primsplit.notation.literals import Constants, dim_text, is_literal, number_text
+from primsplit.plain_text import in_one_line, is_shown
 from primsplit.schema import schema
 
-TAKEN = {"op", "np", "ps", "body", "call", "constants", "unpacked", *keyword.kwlist}
+TAKEN = {"op", "np", "ps", "body", "call", "constants", "unpacked", "globals", "__debug__", *keyword.kwlist}
+"""What no name of a program may be in its source."""
 MOST_PACKED = 2**16
 """The most bytes of constants that a source holds itself."""
 
@@ -118,17 +123,17 @@ class _Source:
     def __init__(self, block: Block, given: Mapping[Var, str], constants: Constants) -> None:
         self.block = block
         self.constants = constants
-        self.names = Names(TAKEN | {_identifier(block.name)})
+        self.names = Names(TAKEN | {_function_name(block.name)})
         self.names.learn(block)
         for var in variables(block):
-            stem = re.sub(r"\W", "_", given.get(var, self.names.hint(var)))
-            self.names.give(var, f"_{stem}" if stem[:1].isdigit() else stem)
+            name = given.get(var, self.names.hint(var))
+            self.names.give(var, name and _identifier(name))
         self.helpers: set[str] = set()
 
     def lines(self) -> Iterator[Line]:
         """The block as a function; `helpers` are then what it calls."""
         params = [f"{self.names.of[p]}: {spec_text(p.type)}" for p in self.block.params]
-        yield from self.function(self.block, _identifier(self.block.name), params, 0)
+        yield from self.function(self.block, _function_name(self.block.name), params, 0)
 
     def function(self, block: Block, name: str, params: Sequence[str], depth: int) -> Iterator[Line]:
         yield from wrapped(depth, "", f"def {name}(", params, "):", "")
@@ -189,14 +194,27 @@ class _Source:
         if isinstance(value, np.ndarray):
             held = self.constants.texts[id(value)]
             return f'constants["{held.rpartition("@")[2]}"]' if "(" not in held else array_source(value)
-        if is_literal(value) or isinstance(value, list | tuple):
+        if isinstance(value, list | tuple):
+            inner = ", ".join(map(self.attribute, value))
+            return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' * (len(value) == 1)})"
+        if isinstance(value, np.generic):
+            value = value.item()
+        if is_literal(value):
             return re.sub(r"\b(inf|nan)\b", r"np.\1", repr(value)) if isinstance(value, float) else repr(value)
         return f'constants.get("{self.constants.texts[id(value)]}")'
 
 
 def _identifier(name: str) -> str:
-    text = re.sub(r"\W", "_", name) or "program"
-    return f"_{text}" if text[0].isdigit() or keyword.iskeyword(text) else text
+    """The name as letters, digits and `_`, of which Python reads exactly these. It may be one that is taken."""
+    letters = unicodedata.normalize("NFKC", name)
+    text = "".join(c if f"_{c}".isidentifier() and is_shown(c) else "_" for c in letters) or "program"
+    return text if text.isidentifier() else f"_{text}"
+
+
+def _function_name(name: str) -> str:
+    """The name of a block's function, which hides nothing that the source uses."""
+    text = _identifier(name)
+    return f"_{text}" if text in TAKEN else text
 
 
 def _follows(op: Op) -> bool:
@@ -222,13 +240,20 @@ def spec_text(type: Type) -> str:
     """The type as a call of `ps.spec`. Raises PrimsplitError for an unknown rank."""
     if type.shape is None:
         raise PrimsplitError("a value whose number of axes is not known cannot be written as Python")
-    sizes = ", ".join(f'"{d}"' if isinstance(d, Size) else str(d) for d in type.shape)
+    sizes = ", ".join(_text_source(dim_text(d)) if isinstance(d, Size) else str(d) for d in type.shape)
     return f'ps.spec("{type.dtype.name}", [{sizes}])' if type.shape else f'ps.spec("{type.dtype.name}")'
+
+
+def _text_source(text: str) -> str:
+    """The literal of a text, in double quotes where it needs no escapes."""
+    literal = in_one_line(repr(text))
+    return f'"{literal[1:-1]}"' if literal == f"'{text}'" and '"' not in text else literal
 
 
 def number_source(number: Any) -> str:
     """One element; its bits as an integer where no decimal number gives them."""
-    return re.sub(r"\b(inf|nan)\b", r"np.\1", number_text(number))
+    text = number_text(number)
+    return text if isinstance(number, str) else re.sub(r"\b(inf|nan)\b", r"np.\1", text)
 
 
 def array_source(array: np.ndarray[Any, Any]) -> str:

@@ -29,8 +29,8 @@ LONGEST = 2**18
 """The most ops that are recorded in all where the paths are more than FEW."""
 
 WAYS_OUT = (
-    "Write it with ps.cond, or np.where for a choice by elements; a loop with ps.while_loop, ps.fori_loop or ps.scan;\n"
-    "  or pass what it depends on as a static Python argument. On arrays, branches='guard' records the ways they take."
+    "Write it with ps.cond, or np.where for a choice by elements; a loop with ps.while_loop, ps.fori_loop or ps.scan;",
+    "or pass what it depends on as a static Python argument. On arrays, branches='guard' records the ways they take.",
 )
 
 

@@ -123,7 +123,7 @@ def _is_whole_number(value: object) -> bool:
     return isinstance(value, Array) and not value.shape and value.dtype.kind in "iu"
 
 
-_OF_FITTED_MODELS = "\n  A fitted model is a function too: ps.load what skl2onnx.to_onnx writes of it."
+_OF_FITTED_MODELS = "A fitted model is a function too: ps.load what skl2onnx.to_onnx writes of it."
 _NOT_TAKEN = re.compile(rf"(not|got|convert) '?{Array.__name__}\b|^object supporting the buffer API required")
 """What compiled functions say of a type."""
 
@@ -146,8 +146,10 @@ def _array_asked(error: Exception) -> NumberAsked | None:
     return NumberAsked(
         f"a compiled function cannot take a traced array: {error}",
         place=_last_place(error.__traceback__, _is_users_file),
-        cure="Call a function that is served (spsolve for splu, say), or give it a rule: @ps.primitive, @ps.rrule."
-        + (_OF_FITTED_MODELS if "sklearn" in _packages(error) else ""),
+        cure=(
+            "Call a function that is served (spsolve for splu, say), or give it a rule: @ps.primitive, @ps.rrule.",
+            *([_OF_FITTED_MODELS] if "sklearn" in _packages(error) else []),
+        ),
     )
 
 

@@ -11,7 +11,7 @@ from primsplit.audit.report import report
 from primsplit.cli import options
 from primsplit.cli.failures import command
 from primsplit.cli.loaded import LoadedModel, read_subject
-from primsplit.cli.output import console, print_json, print_page, size_text, table
+from primsplit.cli.output import console, print_json, print_page, print_text, size_text, table
 from primsplit.errors import SpecError
 
 
@@ -78,7 +78,7 @@ def _show_listing(text: str, style: Style, *, json: bool) -> None:
     elif style is Style.HTML:
         print_page(text)
     else:
-        print(text)
+        print_text(text)
 
 
 def _show_split(found: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ import tempfile
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.progress import Progress
 from rich.text import Text
 
@@ -13,7 +14,7 @@ from primsplit.cli.failures import NotRightError, command, user_output_to_stderr
 from primsplit.cli.late import check_derived, check_file, open_file, open_pair
 from primsplit.cli.loaded import LoadedModel, Subject, name_of, read_subject
 from primsplit.cli.options import FormName
-from primsplit.cli.output import console, print_json, progress_console, table
+from primsplit.cli.output import console, plain, print_json, progress_console, table
 from primsplit.programs.modes import save_derived
 
 COLOURS = {"ok": "green", "wrong": "red", "unclear": "yellow"}
@@ -90,7 +91,7 @@ def _rows(made: Subject, file: Any, tolerance: float | None, seed: int, *, quiet
         task = bar.add_task("checking", total=total)
         for row in checking.rows():
             rows.append(row.as_dict())
-            bar.update(task, advance=1, description=f"checking {row.name}")
+            bar.update(task, advance=1, description=escape(plain(f"checking {row.name}").plain))
     return rows
 
 

@@ -14,11 +14,11 @@ from types import FrameType, TracebackType
 from typing import Any
 
 import typer
-from rich.console import Console
 from typer.core import TyperGroup
 
-from primsplit.cli.output import print_json
+from primsplit.cli.output import print_error, print_json
 from primsplit.errors import Place, PrimsplitError
+from primsplit.plain_text import in_one_line
 from primsplit.tracing import is_library
 
 TRACEBACK = "PRIMSPLIT_TRACEBACK"
@@ -35,6 +35,16 @@ class NotRightError(Exception):
 class Group(TyperGroup):
     """The commands. With --json, what the parser of the command line refuses is told in JSON on the output too."""
 
+    def make_context(self, *args: Any, **named: Any) -> Any:
+        """Read the options before the command."""
+        with _safe_to_print():
+            return super().make_context(*args, **named)
+
+    def invoke(self, context: Any) -> Any:
+        """Read the command's own arguments, and run it."""
+        with _safe_to_print():
+            return super().invoke(context)
+
     def main(self, *args: Any, **named: Any) -> Any:
         """Read the command line and run what it says."""
         try:
@@ -48,8 +58,19 @@ class Group(TyperGroup):
         except OSError as error:  # of --help and --version, which are no commands
             if error.errno not in _NO_ROOM or error.filename is not None:
                 raise
-            show_error(_not_written(error))
+            print_error(_not_written(error))
             sys.exit(1)
+
+
+@contextmanager
+def _safe_to_print() -> Iterator[None]:
+    """Escape what the parser of the command line quotes: a name of a file, which a shell's pattern may have given."""
+    try:
+        yield
+    except Exception as error:
+        if hasattr(error, "format_message"):
+            vars(error)["message"] = in_one_line(str(vars(error).get("message", "")))
+        raise
 
 
 def _print_error(kind: str, text: str) -> None:
@@ -74,19 +95,14 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
                 raise  # a library's way out, where nobody reads the output any more
             text = describe(error, above)
             if os.environ.get(TRACEBACK):
-                traceback.print_exc()
+                print_error(traceback.format_exc().rstrip())
             else:
-                show_error(text)
+                print_error(text)
             if named.get("json"):
                 _print_error(type(error).__name__, text)
             raise typer.Exit(1) from None
 
     return told
-
-
-def show_error(text: str) -> None:
-    """Write an error to stderr, in red where that is a terminal."""
-    Console(stderr=True).print(text, style="red", markup=False, highlight=False, soft_wrap=True)
 
 
 def describe(error: BaseException, above: frozenset[str] = frozenset()) -> str:

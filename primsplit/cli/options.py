@@ -13,7 +13,7 @@ import typer
 from primsplit import trees
 from primsplit.audit.frozen import Frozen, draws
 from primsplit.cli.failures import user_output_to_stderr
-from primsplit.cli.output import progress_console
+from primsplit.cli.output import plain, progress_console
 from primsplit.errors import SpecError
 from primsplit.export import SplitProgram
 from primsplit.ir import Type
@@ -294,7 +294,7 @@ class Exported:
         with progress(f"reading {target}", quiet=quiet) as told, user_output_to_stderr():
             self.file = load(target)
             self.arguments = arguments_of(self.file, texts, None if dtype is None else dtype.value)
-            told.update(f"tracing {self.file.name}")
+            told.update(plain(f"tracing {self.file.name}"))
             function, (args, named) = _recorded(self.file, self.arguments, branches)
             self.mode = read_mode(mode.value if mode is not None else self.file.mode or "gradient")
             named = {**named, "wrt": wrt or self.file.wrt}
@@ -328,4 +328,4 @@ def _recorded(file: UserFile, arguments: Arguments, branches: BranchesName) -> t
 
 def progress(text: str, *, quiet: bool = False) -> Any:
     """A spinner with a text on stderr while something is done; `quiet`, or no terminal, shows none."""
-    return progress_console(quiet=quiet).status(text)
+    return progress_console(quiet=quiet).status(plain(text))

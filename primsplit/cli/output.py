@@ -1,4 +1,4 @@
-"""What commands print."""
+"""What commands print. All of it leaves through this module, which escapes what a terminal would obey: `plain_text`."""
 
 import json
 import sys
@@ -10,28 +10,61 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
+from primsplit.plain_text import in_json, in_lines, in_one_line
+
+
+class Terminal(Console):
+    """A console for texts of files and users: no markup is read in them, and none of them reaches the terminal raw."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print texts and tables, a line that is too long as it is."""
+        super().print(*map(_safe, objects), **options)
+
+
+def _safe(item: Any) -> Any:
+    """A text without what a terminal would obey; tables are made of such texts already."""
+    if isinstance(item, Text):
+        return Text(in_lines(item.plain), item.style)
+    return Text(in_lines(item)) if isinstance(item, str) else item
+
 
 def console() -> Console:
     """Where answers go; lines are as long as they are where it is no terminal."""
-    out = Console(highlight=False)
-    return out if out.is_terminal else Console(highlight=False, width=160)
+    out = Terminal(highlight=False)
+    return out if out.is_terminal else Terminal(highlight=False, width=160)
 
 
 def progress_console(*, quiet: bool = False) -> Console:
     """Where it is shown that something is being done: on stderr, where that is a terminal; nowhere if `quiet`."""
-    out = Console(stderr=True)
+    out = Terminal(stderr=True)
     out.quiet = quiet or not out.is_terminal
     return out
 
 
+def plain(text: str) -> Text:
+    """A text in one line for what a console shows."""
+    return Text(in_one_line(text))
+
+
+def print_error(text: str) -> None:
+    """Write an error to stderr, in red where that is a terminal."""
+    Terminal(stderr=True).print(Text(text, style="red"), soft_wrap=True)
+
+
+def print_text(text: str) -> None:
+    """A listing as it is, for a person or a program to read."""
+    print(in_lines(text))
+
+
 def print_json(answer: Any) -> None:
     """An answer for a program to read."""
-    print(json.dumps(answer, indent=2, ensure_ascii=not writes_all()))
+    print(in_json(json.dumps(answer, indent=2, ensure_ascii=not writes_all())))
 
 
 def print_page(text: str) -> None:
     """A page of HTML, for a browser to read in any encoding where it cannot be UTF-8."""
-    print(text if writes_all() else text.encode("ascii", "xmlcharrefreplace").decode())
+    page = in_lines(text)
+    print(page if writes_all() else page.encode("ascii", "xmlcharrefreplace").decode())
 
 
 def writes_all() -> bool:
@@ -51,8 +84,13 @@ def table(
         justify: JustifyMethod = "right" if column in right else "left"
         made.add_column(column, justify=justify, overflow="fold", no_wrap=column in whole)
     for row in rows:
-        made.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
+        made.add_row(*(_cell(content) for content in row))
     return made
+
+
+def _cell(content: Any) -> Text:
+    text, style = (content.plain, content.style) if isinstance(content, Text) else (str(content), "")
+    return Text(in_one_line(text), style)
 
 
 def size_text(count: int) -> str:

@@ -39,8 +39,10 @@ def jumping(result: Any, numbers: Array, name: str, because: str = "") -> Any:
 def _refused(result: Array, numbers: Array, *, outputs: int, name: str, because: str) -> Any:
     raise MissingRule(
         f"{name} has no derivative: {because}",
-        cure=f"Differentiate by what does not go through it. Or have its value taken for a constant, of gradient 0:\n"
-        f'  ps.load(path, constant=["{name}"]), --constant {name}; the name of a node will do, too.',
+        cure=(
+            "Differentiate by what does not go through it. Or have its value taken for a constant, of gradient 0:",
+            f'ps.load(path, constant=["{name}"]), --constant {name}; the name of a node will do, too.',
+        ),
     )
 
 

@@ -3,6 +3,8 @@
 import ast
 import functools
 import operator
+import re
+import unicodedata
 from collections.abc import Callable
 
 from primsplit.dims.size import Dim, floor_divide, remainder, symbol
@@ -11,13 +13,19 @@ from primsplit.errors import ParseError
 
 
 def parse(text: str) -> Dim:
-    """The dim that prints as `text`. A text that is no expression is one symbol of that name."""
+    """The dim that prints as `text`. A text that is no expression is one symbol of that name.
+
+    So is one that Python's parser would read as another text: it normalizes the letters of names.
+    """
+    if not _EXPRESSION.fullmatch(text) or unicodedata.normalize("NFKC", text) != text:
+        return symbol(text)
     try:
         return _build(ast.parse(text, mode="eval").body)
     except (SyntaxError, ParseError):
         return symbol(text)
 
 
+_EXPRESSION = re.compile(r"[\w\s+*/%(),-]+")
 _OPERATORS: dict[type[ast.operator], Callable[[Dim, Dim], Dim]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,

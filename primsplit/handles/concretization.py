@@ -35,17 +35,17 @@ def literal_size(dim: Dim, what: str) -> int:
 _COUNTED = re.compile(r"[A-Za-z]_\d+\b")
 """In the names of sizes that a trace makes, which tell its user nothing."""
 _OF_SIZES = (
-    "Work on the whole axis at once, loop with ps.scan or ps.fori_loop, or give it a fixed size.\n"
-    "  To calculate with it, write x.shape[0]."
+    "Work on the whole axis at once, loop with ps.scan or ps.fori_loop, or give it a fixed size.",
+    "To calculate with it, write x.shape[0].",
 )
 _OF_NUMBERS = (
-    "Work on the whole axis at once, or loop with ps.scan, ps.fori_loop or ps.while_loop.\n"
-    "  On arrays, branches='guard' records the numbers that they tell."
+    "Work on the whole axis at once, or loop with ps.scan, ps.fori_loop or ps.while_loop.",
+    "On arrays, branches='guard' records the numbers that they tell.",
 )
 
 
-def _instead_of_loop(what: str) -> str:
-    return tracing.as_fori_loop() if what == "iteration" else ""
+def _instead_of_loop(what: str) -> tuple[str, ...]:
+    return tracing.as_fori_loop() if what == "iteration" else ()
 
 
 def length_of(x: Any) -> int:
@@ -144,36 +144,40 @@ def _refuse_methods(x: Any, abstract: type) -> None:
 
 
 _INSTEAD = {
-    "float()": "Write x.astype(float): a traced number stays traced.",
-    "int()": "Write x.astype(int): a traced number stays traced.",
-    "complex()": "Write x + 1j * y: a traced number stays traced.",
-    "an integer index": "For table[x] write np.take(table, x, axis=0), for a loop of x steps ps.fori_loop.",
-    "a hash": "Give dicts, sets and functools.cache a known key: a place, a name, a number that is no traced value;\n"
-    "  or look up outside, as a list of neighbours is made, and pass what is found as an argument.",
-    "the text": "Compare the value, not its text; or return it, and format it outside. What is printed, logged or\n"
-    "  raised may hold it.",
+    "float()": ("Write x.astype(float): a traced number stays traced.",),
+    "int()": ("Write x.astype(int): a traced number stays traced.",),
+    "complex()": ("Write x + 1j * y: a traced number stays traced.",),
+    "an integer index": ("For table[x] write np.take(table, x, axis=0), for a loop of x steps ps.fori_loop.",),
+    "a hash": (
+        "Give dicts, sets and functools.cache a known key: a place, a name, a number that is no traced value;",
+        "or look up outside, as a list of neighbours is made, and pass what is found as an argument.",
+    ),
+    "the text": (
+        "Compare the value, not its text; or return it, and format it outside. What is printed, logged or",
+        "raised may hold it.",
+    ),
 }
 """What to write instead, by the beginning of what was asked."""
 _CONVERSIONS = ("float()", "int()", "complex()")
 """Those of these that a library may ask for the user."""
 
 _ELSE = (
-    "Keep to NumPy's functions of whole arrays, x.astype(np.float64) for np.float64(x), and np.take(table, x, axis=0)\n"
-    "  for table[x]; or pass the number as a static argument."
+    "Keep to NumPy's functions of whole arrays, x.astype(np.float64) for np.float64(x), and np.take(table, x, axis=0)",
+    "for table[x]; or pass the number as a static argument.",
 )
 
 
 _OF_A_LIBRARY = (
-    "Write it with NumPy's functions of whole arrays, or put the line into a function with @ps.primitive and give it\n"
-    "  a rule with @ps.rrule; or pass what it computes as an argument."
+    "Write it with NumPy's functions of whole arrays, or put the line into a function with @ps.primitive and give it",
+    "a rule with @ps.rrule; or pass what it computes as an argument.",
 )
 
 
 def no_number(type: Type, what: str) -> NumberAsked:
     """The error for what wants the number that a value of this type is."""
-    instead = next((cure for asked, cure in _INSTEAD.items() if what.startswith(asked)), "")
+    instead = next((cure for asked, cure in _INSTEAD.items() if what.startswith(asked)), ())
     called = tracing.called_function() if not instead or what.startswith(_CONVERSIONS) else ""
-    instead = "" if called else instead
+    instead = () if called else instead
     return NumberAsked(
         f"{what} was asked of a value that is known only at run time",
         place=tracing.user_place(),
@@ -200,6 +204,8 @@ def no_branch(type: Type) -> ConcretizationError:
         "a branch depends on a value that is known only at run time",
         place=tracing.user_place(),
         because=(f"the condition is {type}",),
-        cure="Use ps.cond, np.where for a choice by elements, ps.while_loop or ps.scan for a loop,\n"
-        "  or pass the value as a static Python argument.",
+        cure=(
+            "Use ps.cond, np.where for a choice by elements, ps.while_loop or ps.scan for a loop,",
+            "or pass the value as a static Python argument.",
+        ),
     )

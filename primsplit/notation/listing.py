@@ -10,7 +10,7 @@ mul.pullback(y: float32[3], x: float32[5,3], dz: float32[5,3]):  # captures y 12
 
 Constants are written as `literals` tells. A sub-block stands indented below its op, headed by the attribute's name.
 Names that are no plain words are in backticks. What stands after `#` is for the reader: the user's line (its text at
-the first op of a run of them), and the op's remark.
+the first op of a run of them), and the op's remark. Whatever a file says stays in its line: see `plain_text`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +22,7 @@ from primsplit.errors import Place
 from primsplit.ir import Block, Op, Value, Var, free, is_call
 from primsplit.names import Names, variables
 from primsplit.notation.literals import WORDS, Constants, bytes_text, quoted, type_text
+from primsplit.plain_text import in_one_line
 
 MARGIN = 100
 """Headers and calls that are longer than this are broken over several lines."""
@@ -107,8 +108,11 @@ def names_of(*blocks: Block, given: Mapping[Var, str] | None = None) -> Names:
 
 
 def layout(lines: Iterator[Line] | Sequence[Line]) -> str:
-    """The lines as text, the `=` and the comments one below the other."""
-    given = list(lines)
+    """The lines as text, the `=` and the comments one below the other.
+
+    This is the one way into a listing, so no remark, name or text of a file gets a line of its own here.
+    """
+    given = [Line(depth, *map(in_one_line, texts)) for depth, *texts in lines]
     width = max((len(t) for line in given if len(t := _indented(line)) <= WIDEST_TARGET and line.target), default=0)
     codes = [f"{_indented(line):{width}} = {line.code}" if line.target else _indented(line) for line in given]
     fitting = [len(c) for c, line in zip(codes, given, strict=True) if line.comment and len(c) <= WIDEST_CODE]

@@ -11,6 +11,7 @@ import hashlib
 import json
 import keyword
 import re
+import unicodedata
 from collections.abc import Iterator
 from itertools import chain, count
 from typing import Any
@@ -20,6 +21,7 @@ import onnx.helper
 
 from primsplit.dims import Atom, Call, Dim, Size, symbols
 from primsplit.ir import AnyArray, Attribute, Block, Const, Loaded, Op, Type, Value, Var
+from primsplit.plain_text import in_one_line
 
 INLINE = 12
 """The most elements that are written out."""
@@ -30,13 +32,13 @@ WORDS = frozenset({"None", "True", "False", "inf", "nan", "return", "with"})
 
 def quoted(name: str) -> str:
     """The name, in backticks where it is none that a listing can hold as it is."""
-    if PLAIN.fullmatch(name) and name not in WORDS:
+    if PLAIN.fullmatch(name) and name not in WORDS and in_one_line(name) == name:
         return name
     return _in_backticks(name)
 
 
 def _in_backticks(name: str) -> str:
-    body = json.dumps(name, ensure_ascii=not name.isprintable())[1:-1]
+    body = json.dumps(name, ensure_ascii=in_one_line(name) != name)[1:-1]
     return "`" + body.replace("`", "\\u0060") + "`"
 
 
@@ -46,8 +48,9 @@ def unquoted(text: str) -> str:
 
 
 def is_plain_symbol(name: str) -> bool:
-    """True for a symbol that can stand in an arithmetic expression."""
-    return name.isidentifier() and not keyword.iskeyword(name)
+    """True for a symbol that can stand in an arithmetic expression, which Python reads as exactly this name."""
+    is_name = name.isidentifier() and PLAIN.fullmatch(name) is not None and not keyword.iskeyword(name)
+    return is_name and unicodedata.normalize("NFKC", name) == name and in_one_line(name) == name
 
 
 def dim_text(dim: Dim) -> str:

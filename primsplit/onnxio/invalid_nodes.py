@@ -49,15 +49,13 @@ def _what_is_wrong(node: onnx.NodeProto, context: onnx.checker.C.CheckerContext)
     return ""
 
 
-def _way_out(node: onnx.NodeProto, words: str) -> str:
+def _way_out(node: onnx.NodeProto, words: str) -> str | tuple[str, ...]:
     if not words.startswith(UNKNOWN):
         return ""
     if onnx.defs.has(node.op_type):
         since = onnx.defs.get_schema(node.op_type).since_version
         return f"ONNX has {node.op_type} at other opsets (it changed in {since}): import the one that the model is of."
-    return "\n  ".join(
-        (
-            "If it is an operator of another domain, give the node that domain. Else export the model without it, or",
-            "add a function of that name to the model (ModelProto.functions).",
-        )
+    return (
+        "If it is an operator of another domain, give the node that domain. Else export the model without it, or",
+        "add a function of that name to the model (ModelProto.functions).",
     )

@@ -85,12 +85,12 @@ def _without_derivative(program: Program, key: int | str, found: Sequence[int]) 
     )
 
 
-def _nearest(program: Program, key: int | str, names: Sequence[str]) -> str:
+def _nearest(program: Program, key: int | str, names: Sequence[str]) -> str | tuple[str, ...]:
     """What to ask for instead of a name that is none of these: the nearest of them; a part of the model."""
     if program.initializers and any(var.hint == key for var in variables(program.block)):
         return (
-            f"{key} is computed inside of the model. A part of it has that as an input or output:\n"
-            "  onnx.utils.extract_model(path, part, inputs, outputs)"
+            f"{key} is computed inside of the model. A part of it has that as an input or output:",
+            "onnx.utils.extract_model(path, part, inputs, outputs)",
         )
     near = get_close_matches(str(key), names, n=1)
     return f"The nearest name is {near[0]}." if near else ""

@@ -89,7 +89,7 @@ def _split_of_any_size(function: Function, specs: Sequence[Any], wrt: Any) -> Sp
     try:
         return split(function, *specs, wrt=wrt)
     except PrimsplitError as error:
-        error.cure = f"{error.cure}\n  To check it at the sizes of its arguments alone, pass symbolic=False.".lstrip()
+        error.cures += ("To check it at the sizes of its arguments alone, pass symbolic=False.",)
         raise
 
 

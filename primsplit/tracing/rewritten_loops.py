@@ -9,8 +9,8 @@ from primsplit.tracing.places import is_library
 from primsplit.tracing.told import nodes_around
 
 
-def as_fori_loop() -> str:
-    """The lines for the loop over `range(...)` that the user's line begins; "" where it is none, or carries no names.
+def as_fori_loop() -> tuple[str, ...]:
+    """The lines for the loop over `range(...)` that the user's line begins; none where it is none, or carries no names.
 
     It carries what its lines give values to that has a value before.
     """
@@ -19,13 +19,13 @@ def as_fori_loop() -> str:
         frame = frame.f_back
     loops = [] if frame is None else [n for n in nodes_around(frame) if isinstance(n, ast.For)]
     if frame is None or not loops or (bounds := _bounds(loops[-1])) is None:
-        return ""
+        return ()
     loop = loops[-1]
     names = [n for n in dict.fromkeys(_given(loop.body)) if n in frame.f_locals]
     if any(isinstance(n, ast.Break | ast.Return) for n in ast.walk(loop)):
         counted = ", ".join([ast.unparse(loop.target), *names])
-        return f"It may end early: write it with ps.while_loop, which carries {counted}, and tests what ends it."
-    return _lines(ast.unparse(loop.target), bounds, names) if names else ""
+        return (f"It may end early: write it with ps.while_loop, which carries {counted}, and tests what ends it.",)
+    return _lines(ast.unparse(loop.target), bounds, names) if names else ()
 
 
 def _bounds(loop: ast.For) -> str | None:
@@ -48,7 +48,7 @@ def _given(body: Sequence[ast.AST]) -> Iterator[str]:
             yield owner.id
 
 
-def _lines(counter: str, bounds: str, names: Sequence[str]) -> str:
+def _lines(counter: str, bounds: str, names: Sequence[str]) -> tuple[str, ...]:
     if len(names) == 1:
         (name,) = names
         first, before = f"def step({counter}, {name}):", []
@@ -59,4 +59,4 @@ def _lines(counter: str, bounds: str, names: Sequence[str]) -> str:
         given = f"({told})"
     last = [f"    return {told}", f"{told} = ps.fori_loop({bounds}, step, {given})"]
     lines = [first, *before, "    ...  # the lines of the loop", *last]
-    return "Write it as a loop that is recorded once, for any number of steps:\n" + "\n".join(f"    {x}" for x in lines)
+    return ("Write it as a loop that is recorded once, for any number of steps:", *(f"  {line}" for line in lines))

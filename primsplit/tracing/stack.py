@@ -154,8 +154,10 @@ def current() -> Recording:
     if _stack.top is None:
         raise TraceError(
             "nothing is being traced here",
-            cure="Call this inside a function given to ps.trace or ps.grad; return\n"
-            "  traced values from it instead of storing them.",
+            cure=(
+                "Call this inside a function given to ps.trace or ps.grad; return",
+                "traced values from it instead of storing them.",
+            ),
         )
     return _stack.top
 

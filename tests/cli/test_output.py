@@ -1,5 +1,6 @@
 """Sizes have units; tables fit a terminal; what an encoding lacks is escaped, and nothing but answers is in a pipe."""
 
+import ast
 import json
 import os
 import subprocess
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from primsplit.cli import output
 from primsplit.cli.output import size_text, table
 
 
@@ -90,3 +92,11 @@ def test_paragraphs_of_a_help_are_broken_by_the_terminal_alone(primsplit: Callab
     told = primsplit("check", "--help").out
     lines = [line.strip() for line in told.splitlines()]
     assert not [line for line in lines if line == "is ok."]
+
+
+def test_only_the_module_of_outputs_prints() -> None:
+    """What leaves elsewhere would not be escaped: `plain_text`."""
+    for path in Path(output.__file__).parent.glob("*.py"):
+        tree = ast.parse(path.read_text())
+        named = {n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+        assert path.name == "output.py" or not named & {"print", "Console"}, path

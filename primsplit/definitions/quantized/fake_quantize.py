@@ -175,8 +175,10 @@ def _refused(exact: Array, numbers: Array, *, outputs: int, told: str) -> tuple[
         "what is quantized has no derivative here, since it is not known what its integers become",
         place=tracing.user_place(),
         because=(f"they are read by {told}",),
-        cure="Let that operator work on numbers: put a DequantizeLinear before it and a QuantizeLinear behind.\n"
-        f"Where a rank is not known: {RANK_CURE}",
+        cure=(
+            "Let that operator work on numbers: put a DequantizeLinear before it and a QuantizeLinear behind.",
+            f"Where a rank is not known: {RANK_CURE}",
+        ),
     )
 
 

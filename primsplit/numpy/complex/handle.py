@@ -94,8 +94,8 @@ class ComplexArray(Array):
     def value(self) -> Value:
         """Refused with a TraceError: a program holds real numbers."""
         raise TraceError(
-            f"a complex array, {self.type}, is no value of a program: it cannot go into a primitive that has a rule,\n"
-            "  nor into an operator of ONNX",
+            f"a complex array, {self.type}, is no value of a program: it cannot go into a primitive that has a rule, "
+            "nor into an operator of ONNX",
             place=tracing.user_place(),
             because=() if self._place is None else (f"it was made at {self._place}",),
             cure="Use z.real and z.imag, or both as one array: np.stack([z.real, z.imag]).",
