@@ -210,6 +210,14 @@ class FrozenArrayWarning(UserWarning):
     """A large array from outside of the function became part of its program, and of every file of it."""
 
 
+class ZeroGradientWarning(UserWarning):
+    """A derivative is 0 whatever the argument is: it acts on the result by a comparison, a rounding or a choice."""
+
+
+class FrozenNumberWarning(UserWarning):
+    """A random number or the time was read while a function was traced: each run of the program has the same one."""
+
+
 _told: dict[str, dict[str | tuple[str, type[Warning], int], int]] = {}
 """Python's registries of the warnings that it has shown, by file."""
 

@@ -25,6 +25,7 @@ from primsplit.programs.trace_program import Branches, Freeze, check_option, tra
 from primsplit.providers import Provider
 from primsplit.specs import specs_from_annotations
 from primsplit.split import split_block
+from primsplit.transforms.cut import report_cut
 from primsplit.zeros import with_gradients
 
 Zeros = Literal["materialize", "omit", "error"]
@@ -323,6 +324,7 @@ def split(
     program = with_asked_params(trace(function, *specs, **named), wrt)
     positions = select_inputs(program, wrt)
     results = select_results(program, of)
+    report_cut(program.block, positions, results)
     made = split_block(rewritten(program.block, positions, results), positions, results)
     own = [program.block.results[i].type for i in program.returned]
     seeded = seed == "ones" or (results == program.returned and len(own) == 1 and own[0].shape == ())

@@ -11,12 +11,12 @@ def active_vars(ops: Iterable[Op], sources: Iterable[Var]) -> set[Var]:
     """The float Vars that depend on the sources, no operator without a gradient in between."""
     active = {v for v in sources if v.type.is_float}
     for op in ops:
-        if not _stops(op) and any(v in active for v in reads(op)):
+        if not stops(op) and any(v in active for v in reads(op)):
             active.update(v for v in op.outputs if v.type.is_float)
     return active
 
 
-def _stops(op: Op) -> bool:
+def stops(op: Op) -> bool:
     """True for what no gradient goes through: an operator without one, or a call of `stop_gradient`."""
     entry = RULES.get(op.kind)
     return op.attributes.get("stops", False) if entry is None else entry.form == "no_gradient"
@@ -33,7 +33,7 @@ def constants_behind(ops: Sequence[Op], values: Iterable[Value]) -> list[Const]:
     """The float constants that some values vary with, no operator without a gradient in between."""
     needed = dict.fromkeys(v for v in values if v.type.is_float)
     for op in reversed(ops):
-        if not _stops(op) and any(v in needed for v in op.outputs):
+        if not stops(op) and any(v in needed for v in op.outputs):
             needed.update(dict.fromkeys(v for v in (*op.inputs, *reads(op)) if v is not None and v.type.is_float))
     return [v for v in needed if isinstance(v, Const)]
 

@@ -261,6 +261,7 @@ class Compiled(FunctionLike):
             last=self.last,
             counted=self.counted,
             ways=ways,
+            of=self.of,
         )
 
     def _found(self, key: Place) -> Program | None:

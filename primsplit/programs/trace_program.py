@@ -20,6 +20,7 @@ from primsplit.names import kept_apart
 from primsplit.notation.literals import bytes_text
 from primsplit.programs.carried import Carried
 from primsplit.programs.examples import Examples, Way, example_sets
+from primsplit.programs.frozen_numbers import frozen_numbers_told
 from primsplit.programs.labels import input_names, output_names
 from primsplit.programs.program import ARRAY, Program
 from primsplit.specs import leaf_type, may_be
@@ -58,6 +59,7 @@ def trace_program(
     freeze: Freeze = "allow",
     counted: bool = True,
     ways: Sequence[Way] = (),
+    of: Function | None = None,
 ) -> Program:
     """Trace `function` on specs: arrays, Types, annotations; other leaves are static arguments. `counted` as a trace.
 
@@ -65,6 +67,7 @@ def trace_program(
     "static" for the one way that `ways` took, where the arguments are specs.
 
     Inputs are called as the parameters of `named_like`, by default of `function`; see `labels.input_names` for `last`.
+    `of` is the user's function, where `function` is a transform of it.
     Raises what the function raises, TraceError where it does what a recording cannot hold.
     """
     if isinstance(function, Program):
@@ -83,7 +86,8 @@ def trace_program(
     own = Way(tuple(leaves), spec)
     sets = example_sets(own, ways if branches == "guard" or ways else None) if branches in {"guard", "static"} else ()
     told = Told(branches != "error", sets)
-    return _program_of(name or _name(function), call, leaves, spec, labels, told=told, freeze=freeze)
+    with frozen_numbers_told(function if of is None else of, leaves):
+        return _program_of(name or _name(function), call, leaves, spec, labels, told=told, freeze=freeze)
 
 
 def _program_of(

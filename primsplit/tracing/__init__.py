@@ -37,7 +37,14 @@ from primsplit.tracing.stack import (
     remarked,
     resumed,
 )
-from primsplit.tracing.told import is_attribute_asked, is_called, is_caught, is_decided_by, is_told
+from primsplit.tracing.told import (
+    is_attribute_asked,
+    is_called,
+    is_caught,
+    is_decided_by,
+    is_shown_alone,
+    is_told,
+)
 from primsplit.tracing.variables import name_after
 
 __all__ = [
@@ -68,6 +75,7 @@ __all__ = [
     "is_open",
     "is_readable",
     "is_recording",
+    "is_shown_alone",
     "is_told",
     "is_users_own",
     "name_after",

@@ -132,10 +132,38 @@ def is_called(frame: FrameType, attribute: str) -> bool:
 
 def nodes_around(frame: FrameType) -> list[ast.AST]:
     """The nodes of the source that hold the instruction of the frame, the outermost first."""
-    tree = _parsed("".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals)))
     line, _, column, _ = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+    return _nodes_at("".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals)), line, column)
+
+
+def is_shown_alone(filename: str, line: int, column: int) -> bool:
+    """True where the value of an expression is printed, logged or kept in a list, by a name or a difference too."""
+    return _is_shown(_nodes_at("".join(linecache.getlines(filename)), line, column), frozenset())
+
+
+def _is_shown(nodes: Sequence[ast.AST], known: frozenset[str]) -> bool:
+    if any(isinstance(n, ast.Expr) for n in nodes) and any(_is_call_that_shows(n) for n in nodes):
+        return True
+    assigned = next((n for n in reversed(nodes) if isinstance(n, ast.Assign | ast.AugAssign)), None)
+    scope = next((n for n in reversed(nodes) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)), None)
+    if assigned is None or scope is None:
+        return False
+    targets = assigned.targets if isinstance(assigned, ast.Assign) else [assigned.target]
+    if all(isinstance(t, ast.Attribute | ast.Subscript) for t in targets):
+        return any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Sub) for n in nodes)  # a time that was taken
+    names = {t.id if isinstance(t, ast.Name) else "" for t in targets}
+    reads = (read for name in names - known for read in _reads(scope, name))
+    return "" not in names and all(_is_shown(read, known | names) for read in reads)
+
+
+def _is_call_that_shows(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and _last_name(node.func) in _TELLING | {"append"}
+
+
+def _nodes_at(source: str, line: int | None, column: int | None) -> list[ast.AST]:
+    """The nodes of a source that hold a place, the outermost first."""
+    node: ast.AST | None = _parsed(source)
     found: list[ast.AST] = []
-    node: ast.AST | None = tree
     while node is not None and line is not None and column is not None:
         found.append(node)
         node = next((n for n in ast.iter_child_nodes(node) if _covers(n, (line, column))), None)

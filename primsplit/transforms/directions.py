@@ -20,6 +20,7 @@ from primsplit.frames import store
 from primsplit.ir import Block, Type, Value
 from primsplit.nested import DIRECTIONS, ScanForm, Walk, emit_scan, record
 from primsplit.ops import op
+from primsplit.transforms.cut import report_cut
 from primsplit.transforms.failing import failing_alike
 from primsplit.transforms.gradient import (
     Function,
@@ -52,6 +53,7 @@ def jacobian_of(
     places, outer = trees.wholes(traced.result, range(len(traced.results)))
     if any(isinstance(place, trees.Parts) for place in places) and holds_complex(traced.wrt):
         raise _no_complex_matrix("a Jacobian of a complex result with respect to a complex argument")
+    report_cut(traced.block, range(len(traced.inputs)), traced.floats, traced.inputs)
     results, found = jacobian_blocks(traced.block, traced.inputs, traced.floats, mode=mode, chunk=chunk)
     values = [Array(v) for v in results[: len(traced.results)]]
     store(traced.states, [Array(v) for v in results[len(values) :]])

@@ -1,0 +1,123 @@
+"""The names and paths that code calls, such as `np.random.rand`, and what they mean, without running anything."""
+
+import dis
+import functools
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+GLOBAL = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+CLOSED = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
+ATTRIBUTE = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+LOCAL = frozenset({"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW"})
+SKIPPED = frozenset({"PUSH_NULL", "PRECALL", "CACHE", "NOP", "NOT_TAKEN"})
+
+
+class Chain(NamedTuple):
+    """A path that is loaded, and the constant or local variable that the next instruction loads.
+
+    `root` is the name that it begins with, and `kind` where that is found: "global", "closed" or "local". `given` is
+    () for a call without arguments, (x,) where the first argument is the constant x, None for anything else.
+    """
+
+    kind: str
+    root: str
+    path: tuple[str, ...]
+    given: tuple[Any, ...] | None
+    line: int
+    column: int
+
+    @property
+    def text(self) -> str:
+        """The path as it is written."""
+        return ".".join((self.root, *self.path))
+
+
+@functools.lru_cache(maxsize=4096)
+def chains(code: CodeType) -> tuple[Chain, ...]:
+    """The paths that a code, but not the codes inside of it, loads and calls, or gives a name to."""
+    listed = [i for i in dis.get_instructions(code) if i.opname not in SKIPPED]
+    return tuple(_chains(listed))
+
+
+def _chains(listed: list[dis.Instruction]) -> Iterator[Chain]:
+    position = 0
+    while position < len(listed):
+        first = listed[position]
+        position += 1
+        kind = next((k for k, names in _KINDS.items() if first.opname in names), None)
+        if kind is None:
+            continue
+        path = []
+        while position < len(listed) and listed[position].opname in ATTRIBUTE:
+            path.append(str(listed[position].argval))
+            position += 1
+        places = first.positions
+        if places is not None and places.lineno is not None:
+            given = _given(listed[position : position + 2])
+            yield Chain(kind, str(first.argval), tuple(path), given, places.lineno, places.col_offset or 0)
+
+
+_KINDS = {"global": GLOBAL, "closed": CLOSED, "local": LOCAL}
+
+
+def _given(following: list[dis.Instruction]) -> tuple[Any, ...] | None:
+    if following and following[0].opname == "CALL" and following[0].arg == 0:
+        return ()
+    if following and following[0].opname in {"LOAD_CONST", "RETURN_CONST", "LOAD_SMALL_INT"}:
+        return (following[0].argval,)
+    return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _imported(code: CodeType) -> Mapping[str, tuple[str, str]]:
+    """The local variables that code imports: the module and the name in it, "" for the module itself."""
+    found: dict[str, tuple[str, str]] = {}
+    module, name = "", ""
+    for each in dis.get_instructions(code):
+        if each.opname == "IMPORT_NAME":
+            module, name = str(each.argval), ""
+        elif each.opname == "IMPORT_FROM":
+            name = str(each.argval)
+        elif each.opname == "STORE_FAST" and module:
+            found[str(each.argval)] = (module if name else module.partition(".")[0], name)
+            name = ""
+        elif each.opname == "POP_TOP":
+            module = ""
+    return found
+
+
+def codes(function: FunctionType) -> Iterator[CodeType]:
+    """The code of a function, and those of the functions that it defines."""
+    pending = [function.__code__]
+    while pending:
+        code = pending.pop()
+        yield code
+        pending += [c for c in code.co_consts if isinstance(c, CodeType)]
+
+
+def meanings(function: FunctionType, code: CodeType, reach: Callable[[Any, str], Any]) -> Iterator[tuple[Chain, Any]]:
+    """The paths of a code of this function, and what each leads to by `reach`; None where that is not known."""
+    closed = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    imported = _imported(code)
+    for chain in chains(code):
+        value = None
+        if chain.kind == "global":
+            value = function.__globals__.get(chain.root)
+        elif chain.kind == "closed" and chain.root in closed:
+            value = _content(closed[chain.root])
+        elif chain.root in imported:
+            module, name = imported[chain.root]
+            value = sys.modules.get(module)
+            value = vars(value).get(name) if name and isinstance(value, ModuleType) else value
+        for attribute in chain.path:
+            value = None if value is None else reach(value, attribute)
+        yield chain, value
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # a variable that has no value yet
+        return None

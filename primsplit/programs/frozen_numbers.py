@@ -1,0 +1,183 @@
+"""Random numbers and clocks that a trace froze are told: the program has the same ones in each run.
+
+Nothing is put in anybody's place to see them. What the user's functions call is read from their code, and whether a
+generator drew is seen by its state before and after.
+
+>>> import warnings
+>>> import numpy as np, primsplit as ps
+>>> rng = np.random.default_rng(0)
+>>> with warnings.catch_warnings(record=True) as told:
+...     warnings.simplefilter("always")
+...     _ = ps.grad(lambda w: w * rng.normal())(1.0)
+>>> [warning.category.__name__ for warning in told]
+['FrozenNumberWarning']
+"""
+
+import datetime
+import os
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.caching.fingerprint import objects_read
+from primsplit.errors import FrozenNumberWarning, Place, warn_at
+from primsplit.programs.calls_by_name import Chain, codes, meanings
+
+CLOCKS: tuple[Any, ...] = (
+    time.time, time.time_ns, time.perf_counter, time.perf_counter_ns, time.monotonic, time.monotonic_ns,
+    time.process_time, time.process_time_ns, time.thread_time, time.thread_time_ns,
+)  # fmt: skip
+CLOCKS_WITHOUT_ARGUMENT: tuple[Any, ...] = (time.localtime, time.gmtime, time.ctime, time.asctime)
+OF_DATES = frozenset({"now", "utcnow", "today"})
+UNSEEDED = frozenset({
+    "default_rng", "RandomState", "SeedSequence", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64", "Random",
+})  # fmt: skip
+"""What makes generators that draw other numbers each time where it is given no seed."""
+SEEDING = frozenset({"seed", "setstate", "set_state"})
+NO_DRAWS = SEEDING | {"getstate", "get_state", "bit_generator", "spawn"}
+
+
+class Site(NamedTuple):
+    """A call that gives other numbers in each run: what it is called, where it is, and of which generator."""
+
+    name: str
+    place: Place
+    generator: Any
+    is_clock: bool
+
+
+@contextmanager
+def frozen_numbers_told(function: Callable[..., Any], leaves: Sequence[Any]) -> Iterator[None]:
+    """Warn of what the function, traced inside, draws and reads from clocks. `leaves` are those of its arguments."""
+    read = objects_read(function)
+    functions = _users_functions(read)
+    sites = [site for f in functions for site in _sites(f)]
+    held = [x for x in (*read, *leaves) if _is_generator(x) and not isinstance(x, random.SystemRandom)]
+    generators = {id(g): g for g in (*(s.generator for s in sites if s.generator is not None), *held)}
+    before = {key: _state(g) for key, g in generators.items()}
+    yield
+    drew = {key: g for key, g in generators.items() if _state(g) != before[key]}
+    found = [s for s in sites if s.generator is None or id(s.generator) in drew]
+    known = {id(s.generator) for s in found}
+    found += [site for key, g in drew.items() if key not in known for site in _by_method(functions, g)[:1]]
+    for name, place, is_clock in dict.fromkeys((s.name, s.place, s.is_clock) for s in found):
+        told = (
+            "reads the time while the function is traced: each run of the program has the same. Pass it as an argument."
+            if is_clock
+            else "draws while the function is traced: each run of the program has the same numbers. "
+            "ps.random draws anew in each run."
+        )
+        warn_at(place, f"{name} {told}", FrozenNumberWarning)
+
+
+def _users_functions(read: Sequence[Any]) -> list[FunctionType]:
+    found: dict[int, FunctionType] = {}
+    for value in read:
+        for member in vars(value).values() if isinstance(value, type) else (value,):
+            inner = getattr(member, "fget", None) or getattr(member, "__func__", member)
+            if isinstance(inner, FunctionType) and tracing.is_users_own(inner.__code__.co_filename):
+                found[id(inner)] = inner
+    return [*found.values()]
+
+
+def _sites(function: FunctionType) -> Iterator[Site]:
+    for code in codes(function):
+        known = [(chain, value) for chain, value in meanings(function, code, _reach) if value is not None]
+        seeded = [_owner(v) for c, v in known if getattr(v, "__name__", "") in SEEDING and c.given != ()]
+        for chain, value in known:
+            generator = _owner(value)
+            if any(generator is s for s in seeded if s is not None):
+                continue
+            is_clock = _is_clock(chain, value)
+            if is_clock and tracing.is_shown_alone(code.co_filename, chain.line, chain.column):
+                continue
+            is_fresh = is_clock or _is_fresh(chain, value)
+            if is_fresh or (generator is not None and value.__name__ not in NO_DRAWS):
+                place = Place(code.co_filename, chain.line, code.co_name)
+                yield Site(chain.text, place, None if is_fresh else generator, is_clock)
+
+
+def _owner(value: Any) -> Any:
+    """The generator that a method is of."""
+    if getattr(value, "__module__", None) == "numpy.random" and getattr(value, "__name__", "") == "seed":
+        value = np.random.random
+    owner = getattr(value, "__self__", None) if callable(value) else None
+    return owner if _is_generator(owner) else None
+
+
+def _is_generator(value: Any) -> bool:
+    """True for a generator of NumPy's, whose random numbers are not loaded where nobody asked for them, or Python's."""
+    numpys = sys.modules.get("numpy.random")
+    kinds = (random.Random,) if numpys is None else (random.Random, numpys.Generator, numpys.RandomState)
+    return isinstance(value, kinds)
+
+
+def _is_clock(chain: Chain, value: Any) -> bool:
+    if any(value is each for each in CLOCKS):
+        return True
+    if any(value is each for each in CLOCKS_WITHOUT_ARGUMENT) or value is time.strftime:
+        return chain.given == () or value is time.strftime
+    if value is np.datetime64:
+        return chain.given in {("now",), ("today",)}
+    kind = getattr(value, "__self__", None)
+    return isinstance(kind, type) and issubclass(kind, datetime.date) and value.__name__ in OF_DATES
+
+
+def _is_fresh(chain: Chain, value: Any) -> bool:
+    """True for a call that draws from the system, or makes a generator without a seed."""
+    if isinstance(getattr(value, "__self__", None), random.SystemRandom) or value is os.urandom:
+        return True
+    where, name = getattr(value, "__module__", None), getattr(value, "__name__", "")
+    if where == "secrets" or (where == "uuid" and name in {"uuid1", "uuid4"}):
+        return isinstance(value, FunctionType)
+    is_kind = name in UNSEEDED and str(where).partition(".")[0] in {"numpy", "random"}
+    return is_kind and chain.given in {(), (None,)}
+
+
+def _reach(value: Any, name: str) -> Any:
+    """What an attribute is, of what has attributes that run nothing of the user's."""
+    if isinstance(value, ModuleType):
+        return np.random if value is np and name == "random" else vars(value).get(name)
+    if _is_generator(value):
+        return getattr(value, name, None)
+    if isinstance(value, type):
+        return getattr(value, name, None) if value.__module__ == "datetime" else vars(value).get(name)
+    if name == "rvs" and type(value).__module__.startswith("scipy.stats"):
+        return np.random.random  # what draws where no generator is given
+    return getattr(value, "__dict__", {}).get(name)
+
+
+def _state(generator: Any) -> Any:
+    if isinstance(generator, random.Random):
+        return generator.getstate()
+    asked = getattr(generator, "get_state", None)
+    return _hashable(generator.bit_generator.state if asked is None else asked(legacy=False))
+
+
+def _hashable(state: Any) -> Any:
+    if isinstance(state, dict):
+        return tuple((name, _hashable(value)) for name, value in state.items())
+    return state.tobytes() if isinstance(state, np.ndarray) else state
+
+
+def _by_method(functions: Sequence[FunctionType], generator: Any) -> list[Site]:
+    """Where a generator that drew, and that no name leads to, may have drawn; else the first of the functions."""
+    methods = {name for name in dir(type(generator)) if not name.startswith("_")} - NO_DRAWS
+    found = [
+        Site(chain.text, Place(code.co_filename, chain.line, code.co_name), generator, False)
+        for f in functions
+        for code in codes(f)
+        for chain, value in meanings(f, code, _reach)
+        if value is None and chain.path and chain.path[-1] in methods
+    ]
+    starts = [(f.__code__, f.__name__) for f in functions]
+    return found or [
+        Site("a random generator", Place(c.co_filename, c.co_firstlineno, name), generator, False) for c, name in starts
+    ]

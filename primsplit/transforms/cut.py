@@ -1,0 +1,42 @@
+"""A derivative that is 0 because a comparison or a rounding cuts its only way is told, once, at the user's line."""
+
+from collections.abc import Sequence
+
+from primsplit import tracing
+from primsplit.analysis.smoothness import cut_inputs
+from primsplit.array import Array
+from primsplit.definitions.quantized.chains import with_straight_through
+from primsplit.errors import Place, ZeroGradientWarning, warn_at
+from primsplit.ir import Block, Op
+
+SHOWN = 3
+"""How many operators without a slope are named."""
+
+
+def report_cut(block: Block, wrt: Sequence[int], of: Sequence[int], inputs: Sequence[Array] = ()) -> None:
+    """Warn of each parameter in `wrt` that acts on the results in `of`, and not smoothly: its derivative is 0.
+
+    `inputs` are what the parameters stand for, where those have the names.
+    """
+    for position, ops in cut_inputs(with_straight_through(block), wrt, of).items():
+        place = next((op.place for op in ops if _is_users(op.place)), None) or tracing.user_place()
+        if place is not None:
+            name = block.params[position].hint or (inputs[position].value.hint if inputs else "")
+            warn_at(place, _told(name, ops), ZeroGradientWarning)
+
+
+def _is_users(place: Place | None) -> bool:
+    return place is not None and bool(place.filename) and tracing.is_users_own(place.filename)
+
+
+def _told(name: str, ops: Sequence[Op]) -> str:
+    kinds = list(dict.fromkeys(op.kind.removeprefix("call::") for op in ops))
+    listed = " and ".join(kinds[:SHOWN]) + (f" and {len(kinds) - SHOWN} more" if len(kinds) > SHOWN else "")
+    nodes = (op.place for op in ops if op.place is not None and op.place.filename.endswith(".onnx"))
+    where = next((f", at {place}" for place in nodes), "")
+    called = name or "an argument"
+    return (
+        f"the derivative by {called} is 0: {called} acts on the result through {listed} alone, which "
+        f"{'has' if len(kinds) == 1 else 'have'} no slope{where}. "
+        f"Where that is meant, read ps.stop_gradient({name or 'x'}) instead."
+    )

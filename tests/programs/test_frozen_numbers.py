@@ -1,0 +1,206 @@
+"""Numbers that are drawn, and times that are read, while a function is traced are told at the line that does."""
+
+import datetime
+import logging
+import os
+import pathlib
+import random
+import secrets
+import time
+import uuid
+import warnings
+from collections.abc import Callable
+from random import gauss as drawn_gauss
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import primsplit as ps
+from primsplit.errors import FrozenNumberWarning
+
+X = np.ones(3)
+GENERATOR, LEGACY, PYTHONS = np.random.default_rng(0), np.random.RandomState(3), random.Random(3)
+SYSTEM = random.SystemRandom()
+
+
+def told(run: Callable[[], Any]) -> list[warnings.WarningMessage]:
+    """The warnings about frozen numbers."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        run()
+    return [w for w in found if issubclass(w.category, FrozenNumberWarning)]
+
+
+class Noisy:
+    """A model with a generator of its own."""
+
+    def __init__(self) -> None:
+        self.generator = np.random.default_rng(3)
+
+    def loss(self, w: Any) -> Any:
+        return np.sum(w * self.generator.normal(size=3))
+
+    def __call__(self, w: Any) -> Any:
+        return self.loss(w)
+
+
+def closing() -> Callable[[Any], Any]:
+    own = np.random.default_rng(1)
+    return lambda w: np.sum(w * own.standard_normal(3))
+
+
+def importing(w: Any) -> Any:
+    import time as clock
+    from random import random as draw
+
+    return np.sum(w) * clock.time() * draw()
+
+
+def helper(count: int) -> Any:
+    return GENERATOR.normal(size=count)
+
+
+def shuffled(w: Any) -> Any:
+    order = [0, 1, 2]
+    random.shuffle(order)
+    return w[order[0]]
+
+
+def defining(w: Any) -> Any:
+    def noise():
+        return np.random.rand()
+
+    return np.sum(w) * noise()
+
+
+def branching(w: Any) -> Any:
+    return np.sum(w) * GENERATOR.random() if w[0] > 0 else np.sum(w)
+
+
+FROZEN: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "generator": (lambda w: np.sum(w * GENERATOR.normal(size=3)), "GENERATOR.normal"),
+    "mask": (lambda w: np.sum(w * (GENERATOR.random(3) > 0.5)), "GENERATOR.random"),
+    "RandomState": (lambda w: np.sum(w * LEGACY.rand(3)), "LEGACY.rand"),
+    "Random": (lambda w: np.sum(w) * PYTHONS.random(), "PYTHONS.random"),
+    "SystemRandom": (lambda w: np.sum(w) * SYSTEM.random(), "SYSTEM.random"),
+    "np.random": (lambda w: np.sum(w * np.random.rand(3)), "np.random.rand"),
+    "random": (lambda w: np.sum(w) * random.random(), "random.random"),
+    "imported function": (lambda w: np.sum(w) * drawn_gauss(0, 1), "drawn_gauss"),
+    "permutation": (lambda w: w[GENERATOR.permutation(3)][0], "GENERATOR.permutation"),
+    "shuffle": (shuffled, "random.shuffle"),
+    "method": (Noisy().loss, "self.generator.normal"),
+    "callable object": (Noisy(), "self.generator.normal"),
+    "closure": (closing(), "own.standard_normal"),
+    "function that is called": (lambda w: np.sum(w * helper(3)), "GENERATOR.normal"),
+    "function that is defined inside": (defining, "np.random.rand"),
+    "one branch": (branching, "GENERATOR.random"),
+    "new generator": (lambda w: np.sum(w) * np.random.default_rng().normal(), "np.random.default_rng"),
+    "new generator of None": (lambda w: np.sum(w) * np.random.default_rng(None).normal(), "np.random.default_rng"),
+    "new bits": (lambda w: np.sum(w) * np.random.Generator(np.random.PCG64()).normal(), "np.random.PCG64"),
+    "new Random": (lambda w: np.sum(w) * random.Random().random(), "random.Random"),
+    "distribution of SciPy": (lambda w: np.sum(w * scipy.stats.norm.rvs(size=3)), "scipy.stats.norm.rvs"),
+    "urandom": (lambda w: np.sum(w) * os.urandom(1)[0], "os.urandom"),
+    "uuid4": (lambda w: np.sum(w) * (uuid.uuid4().int % 7), "uuid.uuid4"),
+    "secrets": (lambda w: np.sum(w) * secrets.randbelow(7), "secrets.randbelow"),
+    "token": (lambda w: np.sum(w) * secrets.token_bytes(1)[0], "secrets.token_bytes"),
+    "time": (lambda w: np.sum(w) * time.time(), "time.time"),
+    "perf_counter": (lambda w: np.sum(w) * time.perf_counter_ns(), "time.perf_counter_ns"),
+    "localtime": (lambda w: np.sum(w) * time.localtime().tm_sec, "time.localtime"),
+    "now": (lambda w: np.sum(w) * datetime.datetime.now().second, "datetime.datetime.now"),
+    "today": (lambda w: np.sum(w) * datetime.date.today().day, "datetime.date.today"),
+    "NumPy's now": (lambda w: np.sum(w) * float(np.datetime64("now").astype(int)), "np.datetime64"),
+}
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_what_is_frozen_is_told_at_its_line(name: str) -> None:
+    function, called = FROZEN[name]
+    (found,) = told(lambda: ps.grad(function)(X))
+    assert str(found.message).startswith(f"{called} ")
+    assert pathlib.Path(found.filename).name == "test_frozen_numbers.py"
+
+
+def test_two_calls_are_two_warnings() -> None:
+    assert [str(w.message).split()[0] for w in told(lambda: ps.grad(importing)(X))] == ["clock.time", "draw"]
+
+
+def timed(w: Any) -> Any:
+    begun = time.perf_counter()
+    loss = np.sum(w**2)
+    logging.debug("took %s", time.perf_counter() - begun)
+    return loss
+
+
+def timed_by_name(w: Any) -> Any:
+    begun = time.time()
+    loss = np.sum(w**2)
+    took = time.time() - begun
+    print(f"took {took}")
+    return loss
+
+
+def seeded_globally(w: Any) -> Any:
+    np.random.seed(0)
+    random.seed(0)
+    return np.sum(w * np.random.rand(3)) * random.random()
+
+
+def drawing_where_asked(w: Any, is_noisy: bool = False) -> Any:
+    return np.sum(w * GENERATOR.normal(size=3)) if is_noisy else np.sum(w)
+
+
+def asking_for_a_class(w: Any, generator: Any = None) -> Any:
+    return np.sum(w) if isinstance(generator, np.random.Generator) else np.sum(2 * w)
+
+
+SILENT: dict[str, Callable[[Any], Any]] = {
+    "time that is logged": timed,
+    "time that is printed": timed_by_name,
+    "generator with a seed": lambda w: np.sum(w * np.random.default_rng(0).normal(size=3)),
+    "seed of the process": seeded_globally,
+    "draw that is not run": drawing_where_asked,
+    "class that is asked for": asking_for_a_class,
+    "ps.random": lambda w: np.sum(w * ps.random.normal((3,))),
+    "date that is given": lambda w: np.sum(w) * datetime.date(2020, 1, 1).day,
+}
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_what_is_the_same_in_each_call_is_not_told(name: str) -> None:
+    assert told(lambda: ps.grad(SILENT[name])(X)) == []
+
+
+TRANSFORMS: dict[str, Callable[[Any], Any]] = {
+    "trace": lambda f: ps.trace(f, X),
+    "split": lambda f: ps.split(f, X),
+    "jvp": lambda f: ps.jvp(f, (X,), (X,)),
+    "vjp": lambda f: ps.vjp(f, X),
+    "hessian": lambda f: ps.hessian(f)(X),
+    "vmap": lambda f: ps.vmap(f)(np.stack([X, X])),
+    "cached": lambda f: ps.grad(ps.cached(f))(X),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_every_transform_tells(transform: str) -> None:
+    for name in ("generator", "np.random", "time"):
+        assert told(lambda: TRANSFORMS[transform](FROZEN[name][0])), name  # noqa: B023  # called at once
+
+
+def test_a_generator_that_is_an_argument_is_told() -> None:
+    def dropped(w, generator):
+        return np.sum(w * (generator.random(3) > 0.5))
+
+    (found,) = told(lambda: ps.grad(dropped)(X, np.random.default_rng(1)))
+    assert str(found.message).startswith("generator.random draws")
+
+
+def test_a_call_tells_nothing_more_and_draws_stay_as_many() -> None:
+    generator = np.random.default_rng(5)
+    gradient = ps.grad(lambda w: np.sum(w * generator.normal(size=3)))
+    assert len(told(lambda: [gradient(X) for _ in range(3)])) == 1
+    again = np.random.default_rng(5)
+    np.testing.assert_array_equal(gradient(X), again.normal(size=3))
+    assert generator.normal() == again.normal()
