@@ -4,11 +4,12 @@ A condition that only the run knows is answered first with True; the function is
 until every path has been recorded. What two paths record before they part is the same, and is kept once.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 from primsplit import tracing, trees
 from primsplit.array import FUNCTIONS, Array
+from primsplit.branching.asked_classes import classes_asked
 from primsplit.branching.paths import (
     COSTLY,
     FEW,
@@ -36,7 +37,6 @@ from primsplit.branching.users_errors import (
 from primsplit.branching.whole_numbers import numbers_told
 from primsplit.errors import NumberAsked, Place, PrimsplitError, ShapeError, TraceError
 from primsplit.handles.truths import truths
-from primsplit.ir import Op
 from primsplit.lifting import as_array
 
 Run = Callable[[], tuple[Sequence[Array], trees.TreeSpec]]
@@ -48,11 +48,11 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
     Where it asks a traced value for a number, it is run again with `substitutes` for the functions that ask, in the
     user's modules and in the installed packages that asked; and again where it writes to an array of known numbers,
     which is a traced one then; and at last, where there are examples, with the whole numbers that they tell. So it is
-    where the user's code calls `type(x)`, which in the first run is no class of NumPy's.
+    where the user's code may call `type(x)`, which in the first run is no class of NumPy's.
     Raises what the run raised that came further, of two at one place the second: it knows what the place means. A run
     that does not end came further than one that asked for a number, as many ops as that recorded.
     """
-    before, count = tracing.current().snapshot(), len(tracing.current().ops)
+    before = tracing.current().snapshot()
     try:
         with unprinted():
             found = _explored(run, before)
@@ -64,27 +64,13 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
             raise
         first = error
     else:
-        asking = _asks_for_classes(tracing.current().ops[count:])
-        needs = Needs(frozenset(), frozenset())
-        if asking is None or FUNCTIONS["again"](run, *needs) is None:
+        asked = classes_asked(run)
+        if asked is None:
             return found
-        first = asking
+        first, needs = asked[0], Needs(frozenset(), asked[1])
+        if FUNCTIONS["again"](run, *needs) is None:
+            return found
     return _explored_again(run, before, first, needs)
-
-
-def _asks_for_classes(ops: Iterable[Op]) -> PrimsplitError | None:
-    """What to say where one of these, or inside of them, was recorded in a function that calls `type(x)`."""
-    for each in ops:
-        if tracing.asks_for_classes(each.place):
-            return NumberAsked(
-                "type() of a traced array is none of NumPy's classes",
-                place=each.place,
-                cure="Write isinstance(x, np.ndarray).",
-            )
-        for inner in each.blocks():
-            if (found := _asks_for_classes(inner.ops)) is not None:
-                return found
-    return None
 
 
 class Needs(NamedTuple):

@@ -84,10 +84,18 @@ def objects_read(value: Any) -> list[Any]:
 
 def containers_read(value: Any, packages: frozenset[str]) -> list[Any]:
     """The dictionaries, lists, classes and objects, the user's and of these packages, that `fingerprint` looks into."""
+    return [
+        m
+        for m in objects_met(value)
+        if isinstance(m, dict | list) or _is_of(packages, m if isinstance(m, type) else type(m))
+    ]
+
+
+def objects_met(value: Any) -> list[Any]:
+    """The objects that `fingerprint` looks at, but for numbers, with those that are only noted."""
     looking = _Looking()
     looking.of(value, DEPTH)
-    met = [m for _, m in looking.seen.values()]
-    return [m for m in met if isinstance(m, dict | list) or _is_of(packages, m if isinstance(m, type) else type(m))]
+    return [met for _, met in looking.seen.values()]
 
 
 def watched_fingerprint(value: Any) -> tuple[Any, Unchanged]:
@@ -315,7 +323,7 @@ def _top(module: object) -> str:
     return module.partition(".")[0] if isinstance(module, str) else ""
 
 
-@functools.cache
+@functools.lru_cache(4096)
 def is_library(module: object) -> bool:
     """True for a module of the standard library or one that is installed; Cython's classes name none, but tell how."""
     if not isinstance(module, str):
@@ -328,7 +336,7 @@ def is_library(module: object) -> bool:
     return file is not None and file.startswith(_installed())
 
 
-@functools.cache
+@functools.lru_cache(4096)
 def package_of(module: str) -> str:
     """The installed package that a module is part of; "" for the user's modules, and for libraries known here."""
     known = OPAQUE | sys.stdlib_module_names

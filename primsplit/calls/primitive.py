@@ -288,7 +288,7 @@ class FirstOrder:
         return trees.unflatten(structure, [Array(v) for v in values])
 
 
-@functools.cache
+@functools.lru_cache(4096)
 def _marker(name: str) -> Primitive:
     """The identity, whose derivative is the second derivative of a rule that has none."""
 

@@ -59,7 +59,7 @@ def called(implementation: Callable[..., Any], function: Any, args: Sequence[Any
     return implementation(*args, **options)
 
 
-@functools.cache
+@functools.lru_cache(4096)
 def _first_name(function: Any) -> str:
     """What the first parameter is called; nothing where it has no name."""
     try:

@@ -7,6 +7,7 @@ import linecache
 import os
 import re
 import sys
+import weakref
 from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple
 
@@ -29,13 +30,13 @@ _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 """Python's own library, in whose folder the installed packages lie too."""
 
 
-@functools.cache
+@functools.lru_cache(4096)
 def is_library(filename: str) -> bool:
     """True for a file of primsplit, NumPy, SciPy or Python, whose lines are none of the user's."""
     return _is_pythons(filename) or filename.startswith(_LIBRARIES) or _SCIPY in filename
 
 
-@functools.cache
+@functools.lru_cache(4096)
 def _is_pythons(filename: str) -> bool:
     return filename.startswith((_STANDARD, "<frozen ")) and "-packages" not in filename
 
@@ -67,24 +68,30 @@ def user_instruction() -> Instruction | None:
 
 
 class _Places(NamedTuple):
-    """The places met so far in a code object, which is kept so that no other gets its `id`."""
+    """The places met so far in a code object, which it may outlive: no other object is taken for it."""
 
-    code: CodeType
+    code: weakref.ref[CodeType]
     columns: list[int | None]
     at: dict[int, Place]
 
 
-_PLACES: dict[int, _Places] = {}
+PLACES: dict[int, _Places] = {}
+"""By the `id` of the code object. An entry goes with its code object, before another can get that `id`."""
+
+
+def _places_of(code: CodeType) -> _Places:
+    key = id(code)
+    found = PLACES.get(key)
+    if found is None or found.code() is not code:
+        own = weakref.ref(code, lambda _: PLACES.pop(key, None))
+        found = PLACES[key] = _Places(own, [position[2] for position in code.co_positions()], {})
+    return found
 
 
 def _place_in(frame: FrameType) -> Place:
     """The line and the column that the frame is at, and what its result is assigned to."""
     code, index = frame.f_code, frame.f_lasti
-    places = _PLACES.get(id(code))
-    if places is None:
-        places = _PLACES[id(code)] = _Places(code, [position[2] for position in code.co_positions()], {})
-        if _asks_for_classes(code):
-            _ASKING.update((code.co_filename, code.co_name, line) for line in _lines(code))
+    places = _places_of(code)
     found = places.at.get(index)
     if found is None:
         # Two bytes an instruction. The column is not known where Python was told to keep none.
@@ -94,16 +101,24 @@ def _place_in(frame: FrameType) -> Place:
     return found
 
 
-_ASKING: set[tuple[str, str, int]] = set()
-"""The files, names and lines of the functions that call `type`, of those in which something was recorded."""
-_TYPE_CALL = re.compile(r"(?<![.\w{])type\(")
+_TYPE_CALL = re.compile(r"(?<![.\w{])type(\(|\s*[,)\]])")
+"""`type(x)` and `map(type, values)`; in a text, `{type(x)}` tells a reader what x is, and decides nothing."""
 
 
-def _asks_for_classes(code: CodeType) -> bool:
-    if "type" not in code.co_names or not is_users_own(code.co_filename):
-        return False
-    lines = [linecache.getline(code.co_filename, n) for n in _lines(code)]
-    return not any(lines) or any(map(_TYPE_CALL.search, lines))
+@functools.lru_cache(4096)
+def line_with_type(code: CodeType) -> int | None:
+    """The number of a line of the code, or of a function in it, that calls `type(x)`; None where there is none.
+
+    `type` tells no traced array from another. Lines that only raise an error are left out.
+    """
+    inner = (line_with_type(c) for c in code.co_consts if isinstance(c, CodeType))
+    found = next((line for line in inner if line is not None), None)
+    if found is not None or "type" not in code.co_names:
+        return found
+    lines = [(number, linecache.getline(code.co_filename, number)) for number in _lines(code)]
+    if not any(text for _, text in lines):
+        return code.co_firstlineno
+    return next((n for n, text in lines if _TYPE_CALL.search(text) and not text.lstrip().startswith("raise ")), None)
 
 
 def _lines(code: CodeType) -> range:
@@ -112,17 +127,16 @@ def _lines(code: CodeType) -> range:
     return range(min(numbers), max(numbers) + 1)
 
 
-def asks_for_classes(place: Place | None) -> bool:
-    """True for a place in a function of the user's that calls `type(x)`, which tells no traced array from another."""
-    return place is not None and (place.filename, place.function, place.line) in _ASKING
-
-
 def is_asked_by_user(frame: FrameType | None) -> bool:
-    """True for a frame of the user's code, or of a library that asks on its behalf where that was called by it."""
+    """True for a frame of the user's code, or of a library that asks on its behalf where that was called by it.
+
+    A function of `functools.singledispatch` that is traced itself, and so called from here, is the user's too.
+    """
+    called: FrameType | None = None
     while frame is not None and is_library(frame.f_code.co_filename):
         if not _asks_for_its_caller(frame.f_code):
-            return False
-        frame = frame.f_back
+            return called is not None and called.f_code.co_filename == functools.__file__
+        called, frame = frame, frame.f_back
     return frame is not None
 
 

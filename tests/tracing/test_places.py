@@ -1,0 +1,27 @@
+"""What is noted of a function's code goes with the code."""
+
+import gc
+from typing import Any
+
+import numpy as np
+
+import primsplit as ps
+from primsplit.tracing.places import PLACES
+
+SOURCE = "def f(x, w):\n    h = np.tanh(x @ w)\n    return np.sum(h * np.sin(h))\n"
+
+
+def traced_anew() -> None:
+    names: dict[str, Any] = {"np": np}
+    exec(SOURCE, names)
+    ps.split(names["f"], ps.spec("float64", ["N", 3]), ps.spec("float64", [3, 4])).joint()
+
+
+def test_places_go_with_the_functions_that_were_traced() -> None:
+    traced_anew()
+    gc.collect()
+    before = len(PLACES)
+    for _ in range(5):
+        traced_anew()
+        gc.collect()
+        assert len(PLACES) <= before + 1
