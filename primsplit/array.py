@@ -36,7 +36,7 @@ from primsplit.ir import NOWHERE, Const, Value, Var
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 HOOKS = frozenset({
     "ufunc", "condition", "again", "joins", "parts", "whole", "ufunc of objects", "whole number", "may be gone through",
-    "truths told", "one of several", "integer",
+    "truths told", "one of several", "integer", "checked",
 })  # fmt: skip
 """The keys that stand for no function of NumPy."""
 
@@ -239,6 +239,11 @@ class Array(Described, Operators, metaclass=ComparedClass):
         if not self.is_number() and self.known() is None:
             raise TypeError("unhashable type: 'numpy.ndarray'")
         return hash(self._number("a hash")[()])
+
+    def checked(self, wrong: "Array", error: Exception) -> "Array":
+        """The array; a run in which an element of `wrong` is True fails with this error."""
+        found: Array = FUNCTIONS["checked"](self, wrong, error)
+        return found
 
     def integer(self, rounding: Callable[..., Any]) -> Any:
         """The number rounded by `np.rint`, `np.trunc`, `np.floor` or `np.ceil`, as a Python integer."""

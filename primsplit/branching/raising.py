@@ -5,11 +5,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
+from primsplit.array import Array, implements
 from primsplit.errors import Place
 from primsplit.ir import Block, Op, Type, Value, Var, walk
 from primsplit.nested import record
 from primsplit.ops import op
+from primsplit.reasons import Reason
 
 RAISES = "call::raises"
 CHECK = "call::check"
@@ -62,7 +63,7 @@ def zero_unless(wrong: Array, error: Exception) -> Array:
     if tracing.is_caught(type(error)) and bool(Array(_count(wrong).value) > 0):
         raise error
     into = tracing.current()
-    remark = f"raises {type(error).__name__}: {error}"
+    remark = Reason.of(error)
 
     def body(given: Array) -> list[Value]:
         inner = tracing.current()
@@ -83,6 +84,7 @@ def _count(answers: Array) -> Array:
     return op.ReduceSum(numbers, keepdims=0) if answers.type.shape != () else numbers
 
 
+@implements("checked")
 def checked(x: Array, wrong: Array, error: Exception) -> Array:
     """`x` bit for bit; a run in which an element of `wrong` is True fails with this error."""
     if (zero := zero_unless(wrong, error)).known() is not None:

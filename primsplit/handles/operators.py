@@ -142,7 +142,28 @@ def _of_python(ufunc: np.ufunc, *operands: Any) -> tuple[Any, ...]:
             place=user_place(),
             cure="Write the base as a float, 10.0 ** n.",
         )
-    return tuple(map(_whole, operands)) if all(_is_pythons(o, "b") for o in operands) else operands
+    found = tuple(map(_whole, operands)) if all(_is_pythons(o, "b") for o in operands) else operands
+    return (found[0], _checked(ufunc, found[1])) if ufunc in _REFUSING else found
+
+
+_REFUSING: dict[np.ufunc, tuple[Callable[[Any], Any], Exception]] = {
+    **dict.fromkeys(
+        (np.floor_divide, np.remainder, np.divmod),
+        (lambda n: n == 0, ZeroDivisionError("integer division or modulo by zero")),
+    ),
+    **dict.fromkeys((np.left_shift, np.right_shift), (lambda n: n < 0, ValueError("negative shift count"))),
+}
+"""For which second operands Python's operators raise, and what, of whole numbers."""
+
+
+def _checked(ufunc: np.ufunc, right: Any) -> Any:
+    """The second operand; a run in which Python would raise for it fails. Sizes are none of those."""
+    if not isinstance(right, Operators) or right.value.sizes is not None:
+        return right
+    is_wrong, error = _REFUSING[ufunc]
+    found = right.checked(is_wrong(right), error)
+    found.weak = True
+    return found
 
 
 def _raise_for_zero(ufunc: np.ufunc, left: Any, right: Any) -> None:
@@ -199,6 +220,8 @@ class Operators:
     dtype: Any
     shape: Any
     is_number: Callable[[], bool]
+    value: Any
+    checked: Callable[[Any, Exception], Any]
     integer: Callable[[Callable[..., Any]], Any]
     __array_ufunc__: Callable[..., Any]
 

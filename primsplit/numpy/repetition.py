@@ -8,6 +8,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
+from primsplit.branching.raising import checked
 from primsplit.broadcasting import count_up, expand_to, full, reshape_to
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
@@ -67,7 +68,8 @@ def _repeated(counts: Array, size: Dim) -> Array:
 
     A one is added where each position but the first begins; positions with count zero begin together.
     """
-    counts = expand_to(counts, (size,))
+    negative = ValueError("repeats may not contain negative values.")
+    counts = checked(expand_to(counts, (size,)), op.Less(counts, 0), negative)
     zero = np.zeros(1, np.int64)
     ends = op.CumSum(counts, np.zeros((), np.int64))
     total = op.ReduceSum(counts, [0], keepdims=1)

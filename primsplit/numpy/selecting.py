@@ -95,6 +95,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
     dtype = _common_dtype(given)
     number = _indices(a, mode, len(given))
     number = as_int64(array_like(number))
+    if mode == "raise":
+        number = _in_bounds(number, len(given), "invalid entry in choice array")
     shape = broadcast_shapes(number.shape, *(c.shape for c in given))
     stacked = op.Concat(*(op.Unsqueeze(expand_to(wrapped_to(c, dtype), shape), [0]) for c in given), axis=0)
     picked = op.GatherElements(stacked, op.Unsqueeze(expand_to(number, shape), [0]), axis=0)
@@ -278,19 +280,20 @@ def ravel_multi_index(
     return array_like(total)
 
 
-def _in_bounds(index: Array, size: Dim) -> Array:
+def _in_bounds(index: Array, size: Dim, told: str = "") -> Array:
     """The indices, none of which is negative or as large as the size; a run with another fails.
 
     Raises ValueError for those that are known, as NumPy does.
     """
+    error = ValueError(told or f"an index is out of bounds for an array with size {size}")
     known = index.known()
     if known is not None and known.size:
         if known.min() < 0 or (isinstance(size, int) and known.max() >= size):
-            raise ValueError(f"an index is out of bounds for an array with size {size}")
+            raise error
         if dims.at_least(size, int(known.max()) + 1):
             return index
     wrong = op.Or(op.Less(index, 0), op.GreaterOrEqual(index, size_as(size, np.int64)))
-    return op.Add(index, zero_unless(wrong, ValueError(f"an index is out of bounds for an array with size {size}")))
+    return op.Add(index, zero_unless(wrong, error))
 
 
 @implements(np.unravel_index)

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.array import Array, implements
+from primsplit.branching.raising import checked
 from primsplit.broadcasting import count_up, reshape_to
 from primsplit.errors import ShapeError
 from primsplit.numpy.axes import array_like, as_size, size_as
@@ -48,6 +49,8 @@ def geomspace(
         known = end.known()
         if known is not None and np.any(known == 0):
             raise ShapeError("Geometric sequence cannot include zero", place=tracing.user_place())
+    zero = ValueError("Geometric sequence cannot include zero")
+    first, last = (end if end.known() is not None else checked(end, op.Equal(end, 0), zero) for end in (first, last))
     result = np.dtype(dtype) if dtype is not None else np.result_type(joined_dtype([first, last]), np.float64)
     wide = np.result_type(joined_dtype([first, last]), np.float64)
     first, last = call_broadcast(cast_to(first, wide), cast_to(last, wide))

@@ -17,7 +17,7 @@ from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.numpy.units import nan_where
 from primsplit.ops import op
 from primsplit.scipy.counts import comb, factorial, lambertw, perm, polygamma
-from primsplit.scipy.operands import floating, not_empty
+from primsplit.scipy.operands import floating, not_empty, refusing
 from primsplit.scipy.spherical import sph_harm_y, spherical_in, spherical_jn, spherical_kn, spherical_yn
 
 __all__ = [
@@ -202,5 +202,6 @@ def log_softmax(x: Any, axis: Axis = None) -> Any:
 def multigammaln(a: Any, d: int) -> Any:
     """The logarithm of the gamma function of `d` dimensions, for a > (d - 1) / 2, in float64; in traced code alone."""
     a = cast_to(array_like(floating(a)), np.float64)
+    a = refusing(a, a <= 0.5 * (d - 1), ValueError(f"condition a > {0.5 * (d - 1)} of multigammaln is not met"))
     terms = (ELEMENTWISE["gammaln"](a - 0.5 * i) for i in range(d))
     return sum(terms, 0.25 * d * (d - 1) * math.log(math.pi))

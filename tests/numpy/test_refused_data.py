@@ -71,6 +71,13 @@ CASES = {
     "unravel_index": Case(lambda i: np.unravel_index(i, (2, 2))[0], whole(0, 1), whole(0, 5)),
     "integer powers": Case(lambda k: 2**k, whole(1, 2), whole(1, -2)),
     "reduceat": Case(lambda i: np.add.reduceat(TABLE, i), whole(0, 1), whole(0, 5)),
+    "repeat": Case(lambda n: np.repeat(TABLE, n), whole(1, 2, 1), whole(3, -1, 2)),
+    "choose": Case(lambda i: np.choose(i, [array(1, 2), array(3, 4)]), whole(0, 1), whole(0, -1)),
+    "geomspace": Case(lambda s: np.geomspace(s, 10.0, 3), 1.0, 0.0),
+    "a whole number over zero": Case(lambda x: (7 // int(x)) * 1.0, 2.5, 0.5),
+    "a remainder of zero": Case(lambda x: (7 % int(x)) * 1.0, 2.5, 0.5),
+    "divmod by zero": Case(lambda x: divmod(7, int(x))[1] * 1.0, 2.5, 0.5),
+    "a shift by less than zero": Case(lambda x: (1 << int(x)) * 1.0, 2.5, -2.5),
     "asarray_chkfinite": Case(lambda x: np.asarray_chkfinite(x) * 2.0, array(1, 2), array(1, math.inf)),
 }
 

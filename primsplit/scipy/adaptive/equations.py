@@ -66,8 +66,8 @@ def solve_ivp(
     control = Control(
         np.maximum(options.get("rtol", 1e-3), 100 * np.finfo(np.float64).eps),
         _tolerance(options.get("atol", 1e-6)),
-        options.get("max_step", np.inf),
-        options.get("first_step"),
+        _positive("max_step", options.get("max_step", np.inf)),
+        _first_step(options.get("first_step"), span),
     )
     given = tuple(args) if isinstance(args, list) else args or ()
     watching = None if events is None or events == [] else watch(events, lambda event: with_args(event, given))
@@ -102,6 +102,18 @@ def _solution(steps: Steps, span: Any, y0: Any, watching: Watch | None, t_eval: 
 def _tolerance(atol: Any) -> Any:
     given = atol if holds_traced(atol) else np.asarray(atol)
     return refusing(given, given < 0, ValueError("`atol` must be positive."))
+
+
+def _positive(name: str, step: Any) -> Any:
+    given = step if holds_traced(step) else np.asarray(step)
+    return refusing(given, given <= 0, ValueError(f"`{name}` must be positive."))
+
+
+def _first_step(step: Any, span: Any) -> Any:
+    if step is None:
+        return None
+    step, length = _positive("first_step", step), np.abs(stop_gradient(span[1] - span[0]))
+    return refusing(step, step > length, ValueError("`first_step` exceeds bounds."))
 
 
 def _within(times: Any, span: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import Array
+from primsplit.branching.raising import checked
 from primsplit.broadcasting import reshape_to
 from primsplit.calls.primitive import stop_gradient
 from primsplit.errors import ShapeError
@@ -87,7 +88,10 @@ def _pair(bounds: Any) -> tuple[Any, Any]:
 def _sides(points: list[Array]) -> tuple[Array, Array]:
     if len(points) != 3:
         raise ShapeError("a bracket is two or three numbers", place=tracing.user_place())
-    return op.Min(points[0], points[2]), op.Max(points[0], points[2])
+    low, high = op.Min(points[0], points[2]), op.Max(points[0], points[2])
+    outside = op.Not(op.And(op.Less(low, points[1]), op.Less(points[1], high)))
+    unordered = ValueError("Bracketing values (xa, xb, xc) do not fulfill this requirement: (xa < xb) and (xb < xc)")
+    return checked(low, outside, unordered), high
 
 
 def _bracketed(f: Function, a: Array, b: Array) -> tuple[Array, Array]:
