@@ -266,7 +266,7 @@ class Array(Described, Operators, metaclass=ComparedClass):
     def known(self) -> npt.NDArray[Any] | None:
         """The elements, where this is a constant of the program that no input may replace."""
         value = self.value
-        return value.numpy() if isinstance(value, Const) and not value.is_param else None
+        return value.numpy() if isinstance(value, Const) and not value.is_weight else None
 
     def _number(self, what: str, *, is_cut: bool = False) -> npt.NDArray[Any]:
         """The elements, or the whole number (`is_cut`: the whole part) that the arrays of a guard tell."""

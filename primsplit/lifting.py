@@ -78,9 +78,7 @@ def param(array: npt.ArrayLike, name: str) -> Any:
     held = plain(np.asarray(array))
     if held.dtype.kind == "c":
         return FUNCTIONS["whole"](param(held.real, f"{name}.real"), param(held.imag, f"{name}.imag"))
-    found = Const(data_of(held, name), hint=name, place=tracing.user_place())
-    found.is_param = True
-    return Array(found)
+    return Array(Const(data_of(held, name), hint=name, place=tracing.user_place(), role="param"))
 
 
 def plain(value: "npt.NDArray[Any] | np.generic | np.flatiter[Any]") -> npt.NDArray[Any]:

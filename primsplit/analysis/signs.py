@@ -23,7 +23,7 @@ def is_nonnegative(value: Value | None, made_by: Mapping[Var, Op], depth: int = 
     `made_by` are the ops that make the Vars that are known.
     """
     if isinstance(value, Const):
-        return value.type.dtype.kind in "iuf" and bool(np.all(value.numpy() >= 0))
+        return value.type.dtype.kind in "iuf" and not value.is_weight and bool(np.all(value.numpy() >= 0))
     op = made_by.get(value) if isinstance(value, Var) else None
     if op is None or depth == 0:
         return False
@@ -40,4 +40,4 @@ def _is_square(op: Op) -> bool:
     if op.kind == "Mul":
         return op.inputs[0] is op.inputs[1]
     power = op.inputs[1] if op.kind == "Pow" else None
-    return isinstance(power, Const) and bool(np.all(power.numpy() % 2 == 0))
+    return isinstance(power, Const) and not power.is_weight and bool(np.all(power.numpy() % 2 == 0))

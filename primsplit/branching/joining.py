@@ -151,7 +151,7 @@ class _Steps:
             return False
         constants = [v for v in (a, b) if isinstance(v, Const)]
         if constants:
-            return a.type.is_float and kind in _OF_NUMBERS and all(c.is_small for c in constants)
+            return a.type.is_float and kind in _OF_NUMBERS and all(c.is_short for c in constants)
         return a.sizes is b.sizes is None or self._is_size(a, b)
 
     def _is_size(self, a: Value, b: Value) -> bool:

@@ -107,7 +107,7 @@ class LoadedModel:
         rows = []
         for name, value in self.split.program.initializers.items():
             size = value.type.nbytes()
-            shown = str(value.numpy().tolist()) if value.is_small and (value.type.shape or ()) in {(), (1,)} else ""
+            shown = str(value.numpy().tolist()) if value.is_short and (value.type.shape or ()) in {(), (1,)} else ""
             rows.append(
                 {"name": name, "type": str(value.type), "bytes": size if isinstance(size, int) else 0, "value": shown}
             )

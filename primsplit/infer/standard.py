@@ -31,7 +31,7 @@ def infer_by_standard(site: Site) -> Sequence[Type]:
             onnx.defs.get_schema(name, max_inclusive_version=OPSET, domain=domain),
             node,
             {key: type_proto(_held(v.type)) for key, v in present.items()},
-            {key: _tensor(v) for key, v in present.items() if isinstance(v, Const) and v.is_small},
+            {key: _tensor(v) for key, v in present.items() if isinstance(v, Const) and v.is_short},
             opset_imports=[onnx.helper.make_opsetid("", OPSET)],
             ir_version=IR_VERSION,
         )

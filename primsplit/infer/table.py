@@ -62,7 +62,7 @@ class Site:
     def constant(self, position: int) -> AnyArray | None:
         """The value of an input that is a small constant."""
         value = self._input(position)
-        return value.numpy() if isinstance(value, Const) and value.is_small else None
+        return value.numpy() if isinstance(value, Const) and value.is_short else None
 
 
 class UnknownRank(Exception):

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -73,17 +73,26 @@ class Var:
         return f"Var({self.hint or '_'}: {self.type})"
 
 
+Role = Literal["", "weight", "param", "statistic"]
+
+
 class Const:
-    """A value that is part of the program. `is_param` marks one that may become an input under its name, the hint."""
+    """A value that is part of the program.
 
-    __slots__ = ("data", "hint", "is_param", "place", "type")
+    A `role` marks a weight, whose numbers training may change, or a statistic of the data that a model is given: its
+    name is the hint. Files keep it under that name, and no pass or rule looks at the numbers, so that what is derived
+    from it stays computed from it. Those of a loaded model are told apart by identity, those of `ps.param` by name,
+    since each path of a function makes its own.
+    """
 
-    def __init__(self, data: AnyArray | Data, hint: str = "", place: Place | None = None) -> None:
+    __slots__ = ("data", "hint", "place", "role", "type")
+
+    def __init__(self, data: AnyArray | Data, hint: str = "", place: Place | None = None, *, role: Role = "") -> None:
         self.data: Data = Loaded(_frozen(data)) if isinstance(data, np.ndarray | np.generic) else data
         self.type = Type(self.data.dtype, self.data.shape)
         self.hint = hint
         self.place = place
-        self.is_param = False
+        self.role: Role = role
 
     @property
     def sizes(self) -> tuple[Dim, ...] | None:
@@ -94,15 +103,58 @@ class Const:
         return tuple(int(v) for v in self.numpy().reshape(-1))
 
     @property
-    def is_small(self) -> bool:
-        """True where a rule may look at the value."""
+    def is_param(self) -> bool:
+        """True for an array that `ps.param` named."""
+        return self.role == "param"
+
+    @property
+    def is_weight(self) -> bool:
+        """True for numbers that may change: nothing of a program depends on what they are."""
+        return self.role != ""
+
+    @property
+    def is_short(self) -> bool:
+        """True for few elements."""
         return math.prod(self.data.shape) <= SMALL
+
+    @property
+    def is_small(self) -> bool:
+        """True where a rule may look at the value: few elements, which are no weight."""
+        return not self.is_weight and self.is_short
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What is equal for equal constants, bit by bit: short arrays, or the same object. No two weights are equal."""
+        is_told = self.is_short and self.role in {"", "param"} and self.type.dtype.kind != "O"
+        held = self.numpy().tobytes() if is_told else id(self.data)
+        return (self.type.key, held, self.hint if self.is_weight else "")
+
+    @property
+    def number(self) -> np.generic | None:
+        """The number that all elements are, bit by bit; None where they differ, where there are none, and of a weight.
+
+        Numbers that lie in another file are not read for it, unless they are few.
+        """
+        if self.is_weight or not (isinstance(self.data, Loaded) or self.is_short):
+            return None
+        flat = self.numpy().reshape(-1)
+        if not flat.size or flat.dtype.kind == "O":
+            return None
+        if flat.size > 1 and (flat[0].tobytes() != flat[-1].tobytes() or not _is_uniform(flat)):
+            return None
+        found: np.generic = flat[0]
+        return found
 
     def numpy(self) -> AnyArray:
         return self.data.numpy()
 
     def __repr__(self) -> str:
         return f"Const({self.type})"
+
+
+def _is_uniform(flat: AnyArray) -> bool:
+    raw = np.ascontiguousarray(flat).view(np.uint8).reshape(flat.size, -1)
+    return bool((raw == raw[0]).all())
 
 
 def _frozen(array: AnyArray | np.generic) -> AnyArray:
@@ -137,23 +189,26 @@ def data_of(array: AnyArray, name: str = "") -> AnyArray | Data:
 
 
 @dataclass(frozen=True, slots=True)
-class _Converted(Loaded):
-    """Data of another dtype than those they were made of, which live as long: their id is nobody else's."""
+class Converted(Loaded):
+    """Data of another dtype than those they were made of, which live as long: their id is nobody else's.
+
+    A file holds the source, where it has it too or that takes fewer bytes, and converts it.
+    """
 
     source: Data
 
 
-_conversions: WeakValueDictionary[tuple[int, np.dtype[Any]], _Converted] = WeakValueDictionary()
+_conversions: WeakValueDictionary[tuple[int, np.dtype[Any]], Converted] = WeakValueDictionary()
 
 
 def converted(const: Const, dtype: np.dtype[Any]) -> AnyArray | Data:
     """What a Const of these numbers in another dtype holds: the same data wherever the same data is converted."""
-    if const.is_small:
+    if math.prod(const.data.shape) < 2:
         return const.numpy().astype(dtype)
     key = id(const.data), dtype
     known = _conversions.get(key)
     if known is None:
-        known = _conversions[key] = _Converted(_frozen(const.numpy().astype(dtype)), const.data)
+        known = _conversions[key] = Converted(_frozen(const.numpy().astype(dtype)), const.data)
     return known
 
 

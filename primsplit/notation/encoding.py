@@ -12,7 +12,7 @@ import numpy as np
 
 from primsplit.dims import Dim
 from primsplit.errors import Place, PrimsplitError
-from primsplit.ir import NOWHERE, AnyArray, Attribute, Block, Const, Op, Type, Value, Var, check, is_call
+from primsplit.ir import NOWHERE, AnyArray, Attribute, Block, Const, Op, Role, Type, Value, Var, check, is_call
 from primsplit.notation.literals import dim_text
 from primsplit.notation.tokens import read_dim
 
@@ -109,7 +109,7 @@ class _Writer:
         return [self._once(value, self.constants, self._constant)]
 
     def _constant(self, const: Const) -> Any:
-        return [self._once(const.numpy(), self.arrays, _array), const.hint, const.is_param, _told(const.place)]
+        return [self._once(const.numpy(), self.arrays, _array), const.hint, const.role, _told(const.place)]
 
     def attribute(self, value: Any) -> Any:
         if value is None or isinstance(value, bool | int | float | str):
@@ -169,10 +169,8 @@ class _Reader:
             self.types[key] = Type(dtype, None if shape is None else _read_dims(shape))
         return Var(self.types[key], hint, None if sizes is None else _read_dims(sizes))
 
-    def _constant(self, array: int, hint: str, is_param: bool, place: Any) -> Const:
-        made = Const(self.arrays[array], hint, _place(place))
-        made.is_param = is_param
-        return made
+    def _constant(self, array: int, hint: str, role: Role, place: Any) -> Const:
+        return Const(self.arrays[array], hint, _place(place), role=role)
 
     def _block(self, name: str, params: Any, ops: Any, results: Any) -> Block:
         variables = tuple(self.variables[p] for p in params)

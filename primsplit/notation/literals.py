@@ -239,7 +239,7 @@ def _held_by(attribute: Attribute) -> Iterator[tuple[int, Any]]:
 
 def _is_readable(const: Const) -> bool:
     """True where looking at the elements costs nothing: they are in memory, or few."""
-    return isinstance(const.data, Loaded) or const.is_small
+    return isinstance(const.data, Loaded) or const.is_short
 
 
 def _digest(array: AnyArray, where: str) -> str:

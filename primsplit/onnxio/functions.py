@@ -12,7 +12,7 @@ import onnx
 
 from primsplit.ir import Block, Const, Op, Type, Value, Var, is_call
 from primsplit.names import NamedBlock, Names
-from primsplit.onnxio.save import Initializers, Model, Writer, new_model
+from primsplit.onnxio.save import Initializers, Model, Writer, new_model, tell
 from primsplit.onnxio.tensors import fill
 from primsplit.passes.finish import finish
 from primsplit.providers import Provider
@@ -30,6 +30,7 @@ def to_function_model(
         main.call(name, program)
     for output in joint.outputs:
         main.graph.output.append(main.writer.value_info(output, main.types[output]))
+    tell(main.proto, main.stored.told())
     return Model(main.proto, main.stored.waiting, main.name_of)
 
 

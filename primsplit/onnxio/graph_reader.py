@@ -17,7 +17,7 @@ from primsplit.definitions.families import definition_of, record_call
 from primsplit.dims import Dim
 from primsplit.errors import ParseError, Place, PrimsplitError, UnsupportedFunction
 from primsplit.infer import fresh
-from primsplit.ir import BFLOAT16, Block, Const, Type, Value, Var
+from primsplit.ir import BFLOAT16, Block, Const, Role, Type, Value, Var
 from primsplit.onnxio import gradient_node, shape_vectors
 from primsplit.onnxio.aligned import Known, Recorder, record_aligned
 from primsplit.onnxio.aligned.node import aligned
@@ -66,9 +66,9 @@ class GraphReader:
         self.shapes: shape_vectors.Known = {}
         self.count = 0
 
-    def initializer(self, tensor: onnx.TensorProto) -> Const:
+    def initializer(self, tensor: onnx.TensorProto, role: Role = "") -> Const:
         """The constant of an initializer, under its name."""
-        found = self.values[tensor.name] = Const(self.tensor(tensor), hint=tensor.name)
+        found = self.values[tensor.name] = Const(self.tensor(tensor), hint=tensor.name, role=role)
         return found
 
     def tensor(self, tensor: onnx.TensorProto) -> Tensor:

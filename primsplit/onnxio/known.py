@@ -19,7 +19,7 @@ def settled_integers(made: Sequence[Value]) -> Const | None:
     ops = tracing.current().ops
     if not ops or ops[-1].outputs != tuple(made) or [v.type.dtype.kind for v in made] != ["i"]:
         return None
-    if any(isinstance(v, Const) and v.is_param for v in ops[-1].inputs):
+    if any(isinstance(v, Const) and v.is_weight for v in ops[-1].inputs):
         return None
     found = folded(ops[-1])
     if found is not None:

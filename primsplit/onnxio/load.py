@@ -1,7 +1,7 @@
 """An ONNX model as a Block: opset converted, functions inlined, types inferred anew, weights read when asked for."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import onnx
@@ -27,6 +27,7 @@ from primsplit.onnxio.running_order import in_running_order
 from primsplit.onnxio.sequences.ends import Ends, Said
 from primsplit.onnxio.states import read_states
 from primsplit.onnxio.versions import converted, domain_of, lowered, nodes_of, version_of
+from primsplit.onnxio.weights import look_at
 from primsplit.schema import OPSET
 from primsplit.tracing import close, fresh_stack, recording
 
@@ -36,7 +37,8 @@ class Model:
     """A loaded model: its block, the names of inputs and outputs, and the initializers by name.
 
     `arguments` and `results` are what each input and output of the file is in a call: 0.0 for an array, a list of those
-    for a sequence, None for an optional value that is not given. Those of `states` are neither.
+    for a sequence, None for an optional value that is not given. Those of `states` are neither. `constants` tells of
+    each of the `params` that is no weight why it is none.
     """
 
     block: Block
@@ -46,6 +48,7 @@ class Model:
     arguments: tuple[Any, ...]
     results: tuple[Any, ...]
     states: tuple[StatePair, ...] = ()
+    constants: Mapping[str, str] = field(default_factory=dict)
 
 
 def load_model(
@@ -74,14 +77,15 @@ def load_model(
 def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bool) -> Model:
     graph = proto.graph
     tensors = {**file.tensors, **{t.name: t for t in graph.initializer}}
-    reader = ends.reader
+    reader, metadata = ends.reader, {p.key: p.value for p in file.proto.metadata_props}
+    found = look_at(graph, tensors.values(), metadata)
     with fresh_stack(), recording() as recorded:
-        params = {name: reader.initializer(tensor) for name, tensor in tensors.items()}
+        params = {n: reader.initializer(t, found.role(t)) for n, t in tensors.items()}
         inputs = [v for v in graph.input if v.name not in params]
         ends.said.check(inputs, reader.path)
         arguments = tuple(ends.input(v, recorded) for v in inputs)
         reader.record(graph, recorded)
-        recorded.place, metadata = None, {p.key: p.value for p in file.proto.metadata_props}
+        recorded.place = None
         entries = with_jumps(
             metadata, [v.name for v in graph.output], reader.results(graph.output), reader.values, reader.constants
         )
@@ -100,7 +104,7 @@ def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bo
     carried = {name for pair in states for name in (pair.input, pair.output)}
     given = tuple(a for v, a in zip(inputs, arguments, strict=True) if v.name not in carried)
     returned = tuple(r for v, r in zip(graph.output, results, strict=True) if v.name not in carried)
-    return Model(block, tuple(names), outputs, params, given, returned, states)
+    return Model(block, tuple(names), outputs, params, given, returned, states, found.constants)
 
 
 def _in_own_domains(proto: onnx.ModelProto) -> onnx.ModelProto:

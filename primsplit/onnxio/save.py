@@ -14,6 +14,7 @@ from primsplit.infer.standard import type_proto
 from primsplit.ir import Block, Const, Loaded, Op, Type, Value, Var, walk
 from primsplit.names import Names
 from primsplit.onnxio.tensors import fill, size_in_file, type_number
+from primsplit.onnxio.weights import FileConstants
 from primsplit.schema import IR_VERSION, OPSET, RANDOM
 
 PRODUCER = "primsplit"
@@ -96,20 +97,32 @@ def to_model(
     for name in input_names:
         if defaults and name in defaults:
             stored.hold(defaults[name], name)
+    tell(proto, stored.told())
     return Model(proto, stored.waiting, writer.name_of)
 
 
 class Initializers:
-    """The constants of a graph: short ones are written at once, long ones wait."""
+    """The constants of a graph: short ones are written at once, long ones wait.
+
+    `constants` are the names of those floats that are no weights; None where there are no floats.
+    """
 
     def __init__(self, graph: onnx.GraphProto) -> None:
         self.graph = graph
         self.waiting: list[tuple[onnx.TensorProto, Const]] = []
+        self.constants: FileConstants | None = None
+
+    def told(self) -> dict[str, str]:
+        """What the model's metadata say of the constants."""
+        return {} if self.constants is None else self.constants.told()
 
     def hold(self, const: Const, name: str) -> None:
         """Write a constant under this name."""
+        if const.type.is_float:
+            self.constants = self.constants or FileConstants()
+            self.constants.add(const, name)
         tensor = self.graph.initializer.add(name=name)
-        if const.is_small or type_number(const.type.dtype) == onnx.TensorProto.STRING:
+        if const.is_short or type_number(const.type.dtype) == onnx.TensorProto.STRING:
             fill(tensor, const.data)
             return
         tensor.data_type = type_number(const.type.dtype)
@@ -124,6 +137,7 @@ class Writer:
         self.hold = hold
         self.names = Names(taken)
         self.initializers: dict[Any, str] = {}
+        self.reserved: dict[Any, str] = {}
         self.constants: dict[Const, str] = {}
         self.counts: dict[str, int] = {}
         self.begun: dict[tuple[str, Place | None, str], onnx.NodeProto] = {}
@@ -150,8 +164,10 @@ class Writer:
     def body(self, block: Block, output_names: Sequence[str], into: Into) -> None:
         """Write the block's ops, and its results under these names: their own where they may have them."""
         self.names.learn(block)
-        constants = (v for op in walk(block) for v in op.inputs if isinstance(v, Const))
-        self.names.hints.update(c.hint for c in constants if c.hint)
+        constants = {v.key: v for op in walk(block) for v in op.inputs if isinstance(v, Const) and v.hint}
+        self.names.hints.update(c.hint for c in constants.values())
+        for key, weight in ((key, c) for key, c in constants.items() if c.is_weight and key not in self.reserved):
+            self.reserved[key] = self.names.give(Var(weight.type), weight.hint)
         own: list[bool] = []
         for result, name in zip(block.results, output_names, strict=True):
             is_own = isinstance(result, Var) and result not in self.names.of
@@ -182,11 +198,11 @@ class Writer:
         found = self.constants.get(const)
         if found is not None:
             return found
-        key = data_key(const)
+        key = const.key
         known = self.initializers.get(key)
         if known is None:
             hint = "" if MADE_AGAIN.fullmatch(const.hint) else const.hint
-            known = self.names.give(Var(const.type), hint or f"c{len(self.initializers)}")
+            known = self.reserved.get(key) or self.names.give(Var(const.type), hint or f"c{len(self.initializers)}")
             self.initializers[key] = known
             self.hold(const, known)
         self.constants[const] = known
@@ -301,11 +317,6 @@ def _told(place: Place | None, remark: str) -> Mapping[str, str]:
         told["source"] = place.source
     told["remark"] = remark
     return {key: text.encode(errors="replace").decode() for key, text in told.items() if text}
-
-
-def data_key(const: Const) -> Any:
-    """Equal for constants that are the same data: equal short arrays, or the same object."""
-    return (const.type.key, const.numpy().tobytes()) if const.is_small else id(const.data)
 
 
 def beside(model: Model) -> dict[str, Const]:

@@ -121,8 +121,7 @@ class _Carrying(Rewriter):
             return const
         found = self.consts.get(id(const.data))
         if found is None:
-            found = self.consts[id(const.data)] = Const(Carried(const.data), const.hint, const.place)
-            found.is_param = const.is_param
+            found = self.consts[id(const.data)] = Const(Carried(const.data), const.hint, const.place, role=const.role)
             self.carriers.add(found)
         return found
 

@@ -54,8 +54,10 @@ class _Numbering(Rewriter):
         if value is None or not _is_number(value) or len(value.type.shape or ()) >= rank:
             return value
         shape = (1,) * rank
-        if isinstance(value, Const):
-            return value if value.is_param else Const(value.numpy().reshape(shape), value.hint, value.place)
+        if isinstance(value, Const) and value.is_param:
+            return value
+        if isinstance(value, Const) and not value.is_weight:
+            return Const(value.numpy().reshape(shape), value.hint, value.place)
         if not many:
             return value
         made = Var(Type(value.type.dtype, shape), value.hint)

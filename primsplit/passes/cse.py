@@ -91,8 +91,7 @@ def value_key(value: Value | None) -> Key | None:
 
 def constant_key(value: Const) -> Key:
     """What is equal for equal constants, bit by bit."""
-    held = value.numpy().tobytes() if value.is_small and value.type.dtype.kind != "O" else id(value.data)
-    return ("const", value.type.key, held)
+    return ("const", *value.key)
 
 
 def attribute_key(attributes: Mapping[str, Any]) -> Key:

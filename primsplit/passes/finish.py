@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from primsplit.ir import Block, Op
 from primsplit.passes import gradients_last, optimize
 from primsplit.passes.columns_of_numbers import number_columns
+from primsplit.passes.conversions import convert_in_program
 from primsplit.passes.copies import read_past_copies
 from primsplit.passes.faults.axes import count_axes_from_front
 from primsplit.passes.faults.captured_dequantized import copy_captured_dequantized
@@ -110,7 +111,8 @@ def _lean(block: Block, gradients: Sequence[int], *, keep_calls: bool) -> Block:
     def stays(op: Op) -> bool:
         return op.kind == LATER or (keep_calls and op.attributes.get("inline") is False)
 
-    whole = share_loops(optimize(join_writes(inline_calls(block, keep=stays))))
+    inlined = convert_in_program(inline_calls(block, keep=stays))
+    whole = share_loops(optimize(join_writes(inlined)))
     counted = scans_of_counted_loops(whole)
     whole = whole if counted is whole else optimize(counted)
     along = take_along(whole)

@@ -56,7 +56,7 @@ def _known_sizes(var: Var) -> Const | None:
 def _parts(op: Op) -> dict[Var, Value] | None:
     """What a Split makes of a small constant; None of another op."""
     whole = op.inputs[0] if op.kind == "Split" else None
-    if not isinstance(whole, Const) or _bytes(whole) > LARGEST:
+    if not isinstance(whole, Const) or _bytes(whole) > LARGEST or _is_data(whole):
         return None
     axis = op.attributes.get("axis", 0)
     shapes = [literal_shape(v.type) for v in op.outputs]
@@ -90,7 +90,7 @@ def folded(op: Op) -> Const | None:
         return _shape(op)
     constants: list[Const] = []
     for given in op.inputs:
-        if not isinstance(given, Const):
+        if not isinstance(given, Const) or _is_data(given):
             return None
         constants.append(given)
     if not constants or op.kind not in EVALUATORS or not is_deterministic(op.kind):
@@ -102,6 +102,18 @@ def folded(op: Op) -> Const | None:
         return None
     place = next((c.place for c in constants if c.place is not None), op.place)
     return Const(np.ascontiguousarray(value).reshape(value.shape), op.outputs[0].hint, place)
+
+
+def _is_data(const: Const) -> bool:
+    """True for a weight, and for an array of floats, or of many bytes, that are not all one number.
+
+    What is derived of such an array stays computed from it: a file holds the array once, and who loads the file and
+    differentiates with respect to it reaches all that depends on it. onnxruntime folds it when it loads the file.
+    """
+    dtype = const.type.dtype
+    is_of_bytes = dtype.itemsize == 1 and dtype.kind in "iu" and not const.is_short
+    is_array = math.prod(const.data.shape) > 1 and (is_of_bytes or dtype.kind not in "biuOUST")
+    return const.is_weight or (is_array and const.number is None)
 
 
 def _is_worth(type: Type, constants: list[Const]) -> bool:

@@ -47,7 +47,7 @@ class LookingUp(Rewriter):
 
 def is_number(value: Value | None, number: float) -> bool:
     """True for a scalar constant that is the number as far as its precision goes."""
-    if not isinstance(value, Const) or value.numpy().shape != () or not value.type.is_float:
+    if not isinstance(value, Const) or value.is_weight or value.type.shape != () or not value.type.is_float:
         return False
     found = float(value.numpy())
     return math.isnan(found) if math.isnan(number) else abs(found - number) <= 1e-7 * number

@@ -165,4 +165,4 @@ def _is_zero(value: Value | None) -> bool:
 
 
 def _is_half(value: Value | None) -> bool:
-    return isinstance(value, Const) and value.type.shape == () and value.numpy().item() == 0.5
+    return isinstance(value, Const) and value.is_small and value.type.shape == () and value.numpy().item() == 0.5

@@ -110,7 +110,7 @@ def _source(op: Op, value: Value | None, places: dict[Var, tuple[int, int]]) -> 
     if isinstance(value, Var) and value in places:
         return places[value]
     if isinstance(value, Const) and not (op.kind in VARYING and value.is_small):
-        return (value.type.key, value.numpy().tobytes() if value.is_small else id(value.data))
+        return value.key
     return None if value is None else ("outside", value.type.key)
 
 

@@ -101,9 +101,8 @@ class _Lengthening(Rewriter):
 
     def repeated(self, op: Op, row: Value, width: int) -> Value:
         """A row as often as it fits."""
-        if isinstance(row, Const):
-            numbers = row.numpy().reshape(-1)
-            return Const(np.tile(numbers, width // numbers.size)[None], row.hint, row.place)
+        if isinstance(row, Const) and row.number is not None:
+            return Const(np.full((1, width), row.number))
         length = (literal_shape(row.type) or (1,))[-1]
         line = self.add(op, "Reshape", (row, _sizes(1, length)), (1, length), row.type.dtype, allowzero=1)
         return self.add(op, "Tile", (line, _sizes(1, width // length)), (1, width), row.type.dtype)
@@ -120,7 +119,7 @@ class _Lengthening(Rewriter):
 def _form(value: Value, shape: Sequence[int]) -> str:
     """What an operand is beside a result of a shape: "full", a "column", a "row", a "number", or "other"."""
     own = literal_shape(value.type)
-    if own is None or (isinstance(value, Const) and value.is_param):
+    if own is None:
         return "other"
     padded = (1,) * (len(shape) - len(own)) + own
     if padded == tuple(shape):

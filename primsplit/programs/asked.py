@@ -3,6 +3,7 @@
 import reprlib
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from itertools import islice
 from textwrap import shorten
 from typing import Any
 
@@ -14,10 +15,10 @@ Wrt = int | str | Sequence[int | str] | None
 
 
 def with_asked_params(program: Program, wrt: Wrt) -> Program:
-    """The program with the initializers that `wrt` names as inputs; `params` names all that are floating point."""
+    """The program with the initializers that `wrt` names as inputs; `params` names all weights in floating point."""
     asked = _asked(wrt, "wrt")
     if "params" in asked and "params" not in program.inputs:
-        asked += [name for name, value in program.initializers.items() if value.type.is_float]
+        asked += [n for n, value in program.initializers.items() if value.type.is_float and n not in program.constants]
     told = [name for key in asked for name in (key, f"{key}.real", f"{key}.imag") if isinstance(name, str)]
     names = [name for name in told if name in program.initializers]
     return program.with_inputs(names) if names else program
@@ -61,7 +62,10 @@ def _not_found(program: Program, key: int | str) -> SpecError:
     """The error for a `wrt` that names no input."""
     because = [f"the inputs are {', '.join(program.inputs)}"]
     if key == "params":
-        because.append("it would be all initializers that are floating point, and there are none")
+        told = {n: why for n, why in program.constants.items() if program.initializers[n].type.is_float}
+        kind = "weights" if told else "initializers"
+        because.append(f"it would be all {kind} that are floating point, and there are none")
+        because += [f"{name}: {why}" for name, why in islice(told.items(), 4)]
     elif program.initializers:
         because.append(f"the initializers are {shorten(', '.join(program.initializers), 300)}")
     names = [*program.inputs, *program.initializers]

@@ -56,6 +56,7 @@ def load(
         result=trees.flatten(results)[1],
         static=[ARRAY] * len(leaves),
         initializers=model.params,
+        constants=model.constants,
         narrowed=lambda ranks: load(
             path,
             lengths=lengths,

@@ -28,7 +28,7 @@ from primsplit.programs.labels import argument_names
 from primsplit.programs.nothing import nothing_to_run
 from primsplit.programs.out import arrays_of, check_out, refuse_traced
 from primsplit.programs.prepared import ARRAYS, Prepared, prepared_for, prepared_if_small
-from primsplit.programs.weights import Weights
+from primsplit.programs.weights import FOLDED, Weights
 from primsplit.programs.wholes import both, given_parts, pairs_of
 from primsplit.providers import Provider
 from primsplit.specs import check_array, check_expressions
@@ -41,9 +41,10 @@ class Program:
     `inputs` and `outputs` name the block's parameters and results; `arguments` and `result` are their structure.
     Leaves of the arguments that are no arrays are static: a call must give them the same value. `gradients` are the
     positions of results that are derivatives, which a file computes last. `initializers` are a loaded model's;
-    `defaults` the numbers that a file keeps for inputs; `narrowed` makes the program of a model whose inputs have the
-    ranks that it is given by name. `states` are inputs and results that calls hand on, and no part of the arguments and
-    the result: `given` and `returned` are the positions of the others.
+    `constants` tells of those that are no weights why; `defaults` are the numbers that a file keeps for inputs;
+    `narrowed` makes the program of a model whose inputs have the ranks that it is given by name. `states` are inputs
+    and results that calls hand on, and no part of the arguments and the result: `given` and `returned` are the
+    positions of the others.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Program:
         static: Sequence[Any],
         gradients: Sequence[int] | None = None,
         initializers: Mapping[str, Const] | None = None,
+        constants: Mapping[str, str] | None = None,
         defaults: Mapping[str, Const] | None = None,
         narrowed: Callable[[Mapping[str, int]], "Program"] | None = None,
         states: Sequence[Carried] = (),
@@ -69,6 +71,7 @@ class Program:
         self.static = tuple(static)
         self.gradients = derivatives_of(block) if gradients is None else tuple(gradients)
         self.initializers = dict(initializers or {})
+        self.constants = dict(constants or {})
         self.defaults = dict(defaults or {})
         self.states = tuple(states)
         taken, made = {c.input for c in self.states}, {c.output for c in self.states}
@@ -98,8 +101,12 @@ class Program:
 
     @property
     def params(self) -> Weights:
-        """A loaded model's initializers, and what `ps.param` named, as arrays by name."""
-        return Weights(self.initializers)
+        """A loaded model's weights, and what `ps.param` named, as arrays by name.
+
+        Of a loaded model constants are left out, such as 1 / sqrt(d) or running statistics; `params["name"]` gives
+        these too.
+        """
+        return Weights(self.initializers, self.constants)
 
     @property
     def state(self) -> Values:
@@ -204,6 +211,7 @@ class Program:
         found = self._with_inputs.get(tuple(names))
         if found is not None:
             return found
+        self.check_whole(names)
         chosen, narrowed = {name: self.initializers[name] for name in names}, self._narrowed
         own, named = trees.unflatten(self.arguments, self.static)
         static, arguments = trees.flatten(((*own, *(ARRAY for _ in chosen)), named))
@@ -219,11 +227,21 @@ class Program:
             result=self.result,
             static=static,
             initializers={name: value for name, value in self.initializers.items() if name not in chosen},
+            constants=self.constants,
             defaults={**self.defaults, **chosen},
             narrowed=None if narrowed is None else (lambda ranks: narrowed(ranks).with_inputs(names)),
             states=self.states,
         )
         return found
+
+    def check_whole(self, names: Iterable[str]) -> None:
+        """Raise SpecError for one of `params` on which not all of the program depends that once did."""
+        for name in names:
+            if self.constants.get(name) == FOLDED:
+                raise SpecError(
+                    f"{name} is no weight: {FOLDED}",
+                    cure="Differentiate the model that the file was made of, with respect to it too.",
+                )
 
     def runner(self) -> Callable[[Sequence[Any]], Any]:
         """What runs on the leaves of a call, complex ones whole, that is known to fit.

@@ -153,7 +153,7 @@ def _slope_in_exponent(x: Array, p: Array, z: Array) -> Array:
     dtype = wider(x.dtype, p.dtype)
     power, known = cast_to(z, dtype), x.known()
     if known is not None and (known > 0).all():
-        return op.Mul(power, np.log(known.astype(np.float64)).astype(dtype))
+        return op.Mul(power, op.Log(cast_to(x, dtype)))
     constant = op.And(op.Equal(x, np.zeros((), x.dtype)), op.GreaterOrEqual(p, 0.0))
     return power * op.Log(op.Where(constant, 1.0, cast_to(x, dtype)))
 

@@ -177,13 +177,13 @@ def test_a_differentiated_weight_is_an_input_that_keeps_its_number(tmp_path: Pat
 
 
 @pytest.mark.parametrize("opset", [11, 13])
-def test_empty_vectors_of_a_resize_are_weights_without_a_say(opset: int, tmp_path: Path) -> None:
+def test_empty_vectors_of_a_resize_have_a_gradient_where_they_are_named(opset: int, tmp_path: Path) -> None:
     text = f"""<ir_version: 8, opset_import: ["" : {opset}]>
         g (float[N,1,2,2] x) => (float[A,B,C,D] y)
         <float[0] region = {{}}, float[0] scales = {{}}, int64[4] sizes = {{1, 1, 4, 4}}, float[1] w = {{2.0}}>
         {{ z = Mul (x, w) y = Resize <mode = "linear"> (z, region, scales, sizes) }}"""
     onnx.save(onnx.parser.parse_model(text), tmp_path / "resize.onnx")
-    gradient = ps.split(ps.load(str(tmp_path / "resize.onnx")), wrt="params", seed="ones").joint()
+    gradient = ps.split(ps.load(str(tmp_path / "resize.onnx")), wrt=["w", "scales", "region"], seed="ones").joint()
     none, x = np.zeros(0, np.float32), np.ones((1, 1, 2, 2), np.float32)
     given = {"x": x, "region": none, "scales": none, "w": np.array([2], np.float32)}
     found = dict(zip(gradient.outputs, gradient(*(given[name] for name in gradient.inputs)), strict=True))

@@ -77,5 +77,5 @@ def test_a_file_of_norms_has_no_number_without_axes_beside_them() -> None:
 def test_a_number_that_may_become_an_input_stays_what_it_is() -> None:
     block = record(lambda x, y, s: op.Mul(x, TWO), *TYPES)
     (number,) = (v for v in block.ops[0].inputs if isinstance(v, Const))
-    number.is_param = True
+    number.role = "param"
     assert number_columns(block) is block

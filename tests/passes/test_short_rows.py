@@ -22,18 +22,19 @@ LONGER: dict[str, tuple[Callable[..., Any], list[str]]] = {
     "a column": (lambda x, c, r: op.Mul(x, c), [*SPREAD, "Mul"]),
     "a column from the left": (lambda x, c, r: op.Sub(c, x), [*SPREAD, "Sub"]),
     "a column for two": (lambda x, c, r: op.Sub(op.Mul(x, c), c), [*SPREAD, "Mul", "Sub"]),
-    "a known row": (lambda x, c, r: op.Mul(x, ROW), [*FLAT, "Mul", *FLAT]),
+    "a known row": (lambda x, c, r: op.Mul(x, ROW), [*FLAT, *FLAT, "Tile", "Mul", *FLAT]),
+    "a row of one number": (lambda x, c, r: op.Mul(x, np.full(3, 0.5)), [*FLAT, "Mul", *FLAT]),
     "a row of the run": (lambda x, c, r: op.Div(r, x), [*FLAT, "Tile", *FLAT, "Div", *FLAT]),
     "a row with an axis": (
         lambda x, c, r: op.Equal(x, op.Unsqueeze(r, [0])),
         ["Unsqueeze", *FLAT, *FLAT, "Tile", "Equal", *FLAT],
     ),
-    "a column and a row": (lambda x, c, r: op.Sub(c, ROW), [*SPREAD, *FLAT, "Sub", *FLAT]),
+    "a column and a row": (lambda x, c, r: op.Sub(c, ROW), [*SPREAD, *FLAT, *FLAT, "Tile", "Sub", *FLAT]),
     "a choice": (
         lambda x, c, r: op.Where(op.Greater(c, HALF), x, ROW),
-        ["Greater", *SPREAD, *FLAT, *FLAT, "Where", *FLAT],
+        ["Greater", *SPREAD, *FLAT, *FLAT, *FLAT, "Tile", "Where", *FLAT],
     ),
-    "a number among them": (lambda x, c, r: op.Max(x, ROW, HALF), [*FLAT, "Max", *FLAT]),
+    "a number among them": (lambda x, c, r: op.Max(x, ROW, HALF), [*FLAT, *FLAT, "Tile", "Max", *FLAT]),
     "rows of rows": (
         lambda x, c, r: op.Add(op.Reshape(x, [64, 64, 3]), op.Reshape(c, [64, 64, 1])),
         ["Reshape", "Reshape", *SPREAD, *FLAT, "Add"],

@@ -10,6 +10,7 @@ Before 1.27 a constant without elements is neutral to it, too, and the result ha
 file does not load. It is Max that broadcasts to a result without elements.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -52,9 +53,7 @@ def _is_empty(value: Value | None) -> bool:
 
 def _looks_neutral(value: Value | None, neutral: float) -> bool:
     """True for a constant of one element that is not this number, but is when rounded to float32."""
-    if not isinstance(value, Const) or not value.is_small:
-        return False
-    if value.numpy().size != 1:
+    if not isinstance(value, Const) or math.prod(value.data.shape) != 1:
         return False
     number = value.numpy().item()
     return bool(number != neutral and abs(number) < 2 and np.float32(number) == np.float32(neutral))
@@ -63,18 +62,23 @@ def _looks_neutral(value: Value | None, neutral: float) -> bool:
 def _kept(op: Op, place: int) -> Sequence[Op]:
     constant = op.inputs[place]
     assert isinstance(constant, Const)
-    number = constant.numpy()
-    replaced = {"Add": number, "Sub": -number, "Mul": number / 2, "Div": number * 2}[op.kind]
-    if op.kind == "Div" and place == 0:
-        negated = Var(op.outputs[0].type, sizes=op.outputs[0].sizes)
-        return [
-            op.beside("Div", (Const(np.asarray(-number)), op.inputs[1]), (negated,)),
-            op.beside("Neg", (negated,), op.outputs),
-        ]
-    inputs = tuple(Const(np.asarray(replaced)) if i == place else v for i, v in enumerate(op.inputs))
+    is_numerator = op.kind == "Div" and place == 0
+    factor = {"Add": 1.0, "Sub": -1.0, "Mul": 0.5, "Div": -1.0 if is_numerator else 2.0}[op.kind]
+    before, replaced = _times(op, constant, factor)
+    inputs = tuple(replaced if i == place else v for i, v in enumerate(op.inputs))
     if op.kind in {"Add", "Sub"}:
-        return [op.beside("Sum", inputs, op.outputs)]
+        return [*before, op.beside("Sum", inputs, op.outputs)]
     result = op.outputs[0]
-    half = Var(result.type, sizes=result.sizes)
+    other = Var(result.type, sizes=result.sizes)
+    if is_numerator:
+        return [*before, op.beside("Div", inputs, (other,)), op.beside("Neg", (other,), op.outputs)]
     two = Const(np.asarray(2.0))
-    return [op.beside(op.kind, inputs, (half,)), op.beside("Mul", (half, two), (result,))]
+    return [*before, op.beside(op.kind, inputs, (other,)), op.beside("Mul", (other, two), (result,))]
+
+
+def _times(op: Op, constant: Const, factor: float) -> tuple[list[Op], Value]:
+    """The constant times a number, and the ops that compute it of a weight, which stays in the file."""
+    if not constant.is_weight or factor == 1.0:
+        return [], Const(np.asarray(constant.numpy() * factor)) if factor != 1.0 else constant
+    made = Var(constant.type)
+    return [op.beside("Mul", (constant, Const(np.asarray(factor))), (made,))], made

@@ -106,7 +106,7 @@ def _may_be_one(value: Value) -> bool:
 def _is_number(value: Value | None, numbers: Collection[Var]) -> bool:
     """True for a constant of one element, or what is folded to one."""
     if isinstance(value, Const):
-        return value.is_small and value.numpy().size == 1
+        return value.is_short and value.numpy().size == 1
     return value in numbers
 
 

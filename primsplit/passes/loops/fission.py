@@ -336,7 +336,7 @@ class _Recording:
         if little:
             together = functools.reduce(operators.Add, [Array(self.all_steps[t.value]) for t in little])
             totals.append(operators.ReduceSum(together, [0], keepdims=0))
-        is_zero = start in self.zeros if isinstance(start, Var) else not np.any(start.numpy())
+        is_zero = start in self.zeros if isinstance(start, Var) else _is_zero(start)
         return functools.reduce(operators.Add, totals if is_zero else [Array(start), *totals]).value
 
     def sum_of(self, term: Term) -> Array:
@@ -353,6 +353,10 @@ class _Recording:
         return reshape_to(array, (steps * rows, columns))
 
 
+def _is_zero(start: Const) -> bool:
+    return not start.is_weight and not np.any(start.numpy())
+
+
 def _stacked_const(const: Value, length: Dim) -> Type:
     assert isinstance(const, Const)
-    return Type(const.type.dtype, (length, *np.shape(const.numpy())))
+    return Type(const.type.dtype, (length, *const.data.shape))

@@ -93,8 +93,6 @@ class _Walk:
     def view(self, value: Value | None, shape: Shape, op: Op) -> Value:
         """The array as a matrix of this shape."""
         assert value is not None
-        if isinstance(value, Const):
-            return Const(value.numpy().reshape([int(n) for n in shape]))
         assert isinstance(value, Var)
         if value not in self.matrices:
             self.matrices[value] = matrix = Var(Type(value.type.dtype, shape))

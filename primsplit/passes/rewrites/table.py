@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.ir import AnyArray, Const, Loaded, Op, Type, Value, Var
+from primsplit.ir import Const, Op, Type, Value, Var
 from primsplit.schema import schema
 
 Rewritten = Value | tuple[Value, ...] | Op | None
@@ -74,27 +74,14 @@ def attribute(op: Op, name: str) -> Any:
 
 
 def number(value: Value | None) -> np.generic | None:
-    """The number that all elements of a constant are, bit by bit; None where they differ or there are none."""
-    if not isinstance(value, Const) or not (isinstance(value.data, Loaded) or value.is_small):
-        return None
-    flat = value.numpy().reshape(-1)
-    if not flat.size or flat.dtype.kind == "O":
-        return None
-    if flat.size > 1 and (flat[0].tobytes() != flat[-1].tobytes() or not _is_uniform(flat)):
-        return None
-    found: np.generic = flat[0]
-    return found
+    """The number that all elements of a constant are: see `Const.number`."""
+    return value.number if isinstance(value, Const) else None
 
 
 def is_zero(value: Value | None) -> bool:
     """True for a constant that is 0 everywhere, of either sign."""
     found = number(value)
     return found is not None and bool(found == 0)
-
-
-def _is_uniform(flat: AnyArray) -> bool:
-    raw = np.ascontiguousarray(flat).view(np.uint8).reshape(flat.size, -1)
-    return bool((raw == raw[0]).all())
 
 
 def scalar(number: Any, dtype: np.dtype[Any]) -> Const:

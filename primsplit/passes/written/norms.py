@@ -162,7 +162,7 @@ def _is_square(op: Op) -> bool:
     """True for x x, x**2 and the call of np.square."""
     if op.kind == "Pow":
         exponent = op.inputs[1]
-        return isinstance(exponent, Const) and exponent.type.shape == () and float(exponent.numpy()) == 2.0
+        return _is_known_number(exponent, 2.0)
     return len(set(map(id, op.inputs))) == 1
 
 
@@ -172,12 +172,12 @@ def _is_count(value: Value | None, total: Op, axes: tuple[int, ...]) -> bool:
     assert source is not None
     assert source.type.shape is not None
     sizes = [source.type.shape[axis] for axis in axes]
-    return (
-        isinstance(value, Const)
-        and value.type.shape == ()
-        and all(isinstance(n, int) for n in sizes)
-        and float(value.numpy()) == math.prod(int(n) for n in sizes)
-    )
+    return all(isinstance(n, int) for n in sizes) and _is_known_number(value, math.prod(int(n) for n in sizes))
+
+
+def _is_known_number(value: Value | None, number: float) -> bool:
+    """True for a constant without axes that is this number."""
+    return isinstance(value, Const) and value.is_small and value.type.shape == () and float(value.numpy()) == number
 
 
 def _is_scalar(value: Value | None) -> bool:

@@ -66,7 +66,8 @@ def _is_nan(value: Value | None, seen: Ops) -> bool:
     if gathered is None:
         return is_number(value, math.nan)
     source = gathered.inputs[0]
-    return isinstance(source, Const) and source.type.is_float and bool(np.all(np.isnan(source.numpy())))
+    found = source.number if isinstance(source, Const) and source.type.is_float else None
+    return found is not None and bool(np.isnan(found))
 
 
 def axis_of(reduction: Op) -> int | None:
