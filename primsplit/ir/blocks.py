@@ -162,12 +162,20 @@ def readers(ops: Iterable[Op], results: Iterable[Value]) -> dict[Var, list[Op | 
 
 def live_ops(ops: Iterable[Op], results: Iterable[Value]) -> list[Op]:
     """The ops that the results depend on, in their order."""
+    return live_backwards(reversed(list(ops)), results)
+
+
+def live_backwards(backwards: Iterable[Op], results: Iterable[Value]) -> list[Op]:
+    """The ops that the results depend on, in their order; they are given the last one first, as far as it takes."""
     wanted = {r for r in results if isinstance(r, Var)}
     kept: list[Op] = []
-    for op in reversed(list(ops)):
+    for op in backwards if wanted else ():
         if not wanted.isdisjoint(op.outputs):
+            wanted.difference_update(op.outputs)
             wanted.update(reads(op))
             kept.append(op)
+            if not wanted:
+                break
     kept.reverse()
     return kept
 

@@ -27,7 +27,6 @@ from primsplit.onnxio.demands import demanded, of_rank
 from primsplit.onnxio.foreign import CURE, reason_of
 from primsplit.onnxio.invalid_nodes import told_node
 from primsplit.onnxio.known import settled_integers
-from primsplit.onnxio.modelfile import MOST_NODES
 from primsplit.onnxio.nested_nodes import KINDS, Reading, record_nested
 from primsplit.onnxio.ranks import Widened, settled, widened_squeeze
 from primsplit.onnxio.sequences.branches import record_if
@@ -46,6 +45,12 @@ from primsplit.trees import as_list
 NAMELESS = frozenset({"", "?", "*", "-1", "None", "unknown"})
 """What exporters write for a size that they know nothing of; two of them are not the same size."""
 
+GRAPHS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
+"""What records graphs, whose nodes are counted there."""
+
+OPS = 2
+"""A node that becomes many operators, as on values of unknown rank, counts as one for so many."""
+
 FAILURES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, MemoryError)
 """What Python and NumPy raise at an attribute or a constant that no operator takes."""
 
@@ -53,12 +58,14 @@ FAILURES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError,
 class GraphReader:
     """Records the nodes of a graph. `versions` are the opsets by domain that the model had in its file.
 
-    `constants` are the names of nodes and operators whose values have no derivative.
+    `most` is the number of nodes that may be recorded, `constants` are the names of nodes and operators whose values
+    have no derivative.
     """
 
-    def __init__(self, path: str, versions: Mapping[str, int], constants: Iterable[str] = ()) -> None:
+    def __init__(self, path: str, versions: Mapping[str, int], most: int, constants: Iterable[str] = ()) -> None:
         self.path = path
         self.versions = versions
+        self.most = most
         self.constants = Constants(constants)
         self.values: MutableMapping[str, Entry] = {}
         self.widened: Widened = {}
@@ -131,9 +138,8 @@ class GraphReader:
         ranks = functools.cache(lambda: demanded(graph))
         for node in graph.node:
             self.count += 1
-            if self.count > MOST_NODES:
-                raise ParseError(f"{self.path} has more than {MOST_NODES:,} nodes once its loops are unrolled")
             recorded.place = place = Place(self.path, self.count, node.name or node.op_type)
+            before = len(recorded.ops)
             recorded.remark = next((p.value for p in node.metadata_props if p.key == "remark"), "")
             try:
                 made = self.node(node)
@@ -144,6 +150,7 @@ class GraphReader:
                     raise
                 reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
                 raise ParseError(f"{node.op_type} cannot be read: {reason}", place=place) from error
+            self.spend(1 if node.op_type in GRAPHS else max(1, (len(recorded.ops) - before) // OPS), place)
             if len(made) != len(node.output):
                 told = f"has {len(node.output)} outputs, and gives {len(made)}"
                 raise ParseError(f"{node.op_type} {told}", place=place)
@@ -154,6 +161,17 @@ class GraphReader:
                     self.values[name] = self.of_rank(value, ranks()[name]) if is_open else value
                 elif name:
                     self.values[name] = value
+
+    def spend(self, nodes: int, place: Place) -> None:
+        """Count what was recorded: loops are unrolled, and their steps recorded again for wider types."""
+        self.most -= nodes
+        if self.most < 0:
+            raise ParseError(
+                f"{self.path} becomes too large while it is read",
+                place=place,
+                because=("what its loops do is told step by step, or again for each loop around them",),
+                cure="Tell the shapes of inputs, specs={'x': 'f32[N,3]'}, or export it with fewer loops in each other.",
+            )
 
     def node(self, node: onnx.NodeProto) -> Sequence[Entry]:
         """Record a node; what its outputs are."""

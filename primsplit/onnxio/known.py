@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.ir import Block, Const, Value, free, live_ops
+from primsplit.ir import Block, Const, Value, free, live_backwards
 from primsplit.passes.fold import fold_constants, folded
 
 
@@ -31,7 +31,7 @@ def known_array(value: Value) -> npt.NDArray[Any] | None:
     """The numbers of a value that is computed from sizes and constants alone, None of any other."""
     if isinstance(value, Const):
         return value.numpy()
-    ops = live_ops(tracing.recorded_ops(), [value])
+    ops = live_backwards(tracing.ops_backwards(), [value])
     params = free(Block("known", (), tuple(ops), (value,)))
     found = fold_constants(Block("known", tuple(params), tuple(ops), (value,))).results[0]
     return found.numpy() if isinstance(found, Const) else None

@@ -21,6 +21,7 @@ from primsplit.names import StatePair, kept_apart
 from primsplit.onnxio.graph_reader import GraphReader
 from primsplit.onnxio.input_types import Specs, declare
 from primsplit.onnxio.jumps import with_jumps
+from primsplit.onnxio.limits import STEPS, most_nodes, node_count
 from primsplit.onnxio.local_functions import inlined
 from primsplit.onnxio.modelfile import CONTRIB, ModelFile, graphs, read_file
 from primsplit.onnxio.running_order import in_running_order
@@ -65,13 +66,15 @@ def load_model(
     """
     with paused():
         file = read_file(path)
+        most = most_nodes(file.proto, STEPS)
         proto = inlined(_in_own_domains(in_running_order(file.proto)), path)
+        most += node_count(proto)
         versions = {domain_of(o.domain): o.version for o in proto.opset_import}
         proto = lowered(proto) if versions.get("", OPSET) > OPSET else converted(proto, path)
         _tell_nearest(proto.graph)
         declare(proto.graph, specs or {}, path)
         _reserve_sizes(proto)
-        return _read(file, proto, Ends(GraphReader(path, versions, constant), said), safe_where=safe_where)
+        return _read(file, proto, Ends(GraphReader(path, versions, most, constant), said), safe_where=safe_where)
 
 
 def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bool) -> Model:

@@ -7,12 +7,14 @@ domain of their own, where neither sees what they mean, until the whole model is
 
 from collections.abc import Iterable, Mapping
 
+import google.protobuf.message
 import onnx
 import onnx.helper
 import onnx.inliner
 
-from primsplit.errors import UnsupportedFunction
-from primsplit.onnxio.modelfile import Key, call_key, check_functions, check_model, function_key, invalid
+from primsplit.errors import ParseError, UnsupportedFunction
+from primsplit.onnxio.limits import check_functions
+from primsplit.onnxio.modelfile import Key, call_key, check_model, function_key, invalid
 from primsplit.onnxio.versions import converted, domain_of, nodes_of, version_of
 from primsplit.schema import OPSET
 
@@ -116,6 +118,9 @@ def _in_pinned_opset(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
 def _inlined(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
     try:
         return onnx.inliner.inline_local_functions(proto)
+    except google.protobuf.message.DecodeError:
+        told = "its branches and loops are nested too deep for a file once its functions are put where they are called"
+        raise ParseError(f"{path} is no valid model: {told}") from None
     except (RuntimeError, ValueError) as error:
         raise invalid(path, error) from None
 

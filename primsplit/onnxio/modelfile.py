@@ -26,8 +26,6 @@ MOST_BYTES = 2**31
 """The most bytes of a protobuf."""
 SHORT = 256
 """The most elements of an initializer that stays one: operators' types may depend on its numbers."""
-MOST_NODES = 10_000_000
-"""The most nodes that model-local functions may be inlined to."""
 
 
 CONTRIB = "com.microsoft"
@@ -239,30 +237,3 @@ def function_key(function: onnx.FunctionProto) -> Key:
 def call_key(node: onnx.NodeProto) -> Key:
     """The key of the function that a node calls, if it calls one."""
     return node.domain, node.op_type, node.overload
-
-
-def check_functions(proto: onnx.ModelProto, path: str) -> None:
-    """Refuse functions that call themselves, and those that make an absurdly large model where they are inlined."""
-    functions = {function_key(f): f for f in proto.functions}
-    sizes: dict[Key, int] = {}
-    within: set[Key] = set()
-
-    def size(nodes: Any) -> int:
-        total = 0
-        for node in nodes:
-            key = call_key(node)
-            called = functions.get(key)
-            if called is None:
-                total += 1 + sum(size(graph.node) for graph in _inside(node))
-                continue
-            if key in within:
-                raise ParseError(f"{path} is no valid model: its function {called.name} calls itself")
-            if key not in sizes:
-                within.add(key)
-                sizes[key] = size(called.node)
-                within.remove(key)
-            total += sizes[key]
-        return total
-
-    if proto.functions and size(proto.graph.node) > MOST_NODES:
-        raise ParseError(f"{path} has more than {MOST_NODES:,} nodes once its functions are inlined")

@@ -4,13 +4,18 @@ What a file declares for the values inside is often less than what is known arou
 of the first step's types, and again with unknown sizes where a step changes them, until it keeps them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import onnx
 
+from primsplit import tracing
 from primsplit.errors import ParseError
 from primsplit.ir import Block, Type, Value, Var
 from primsplit.nested import outside, visible, widened
+
+MOST_AGAIN = 5
+"""The most loops in each other that are recorded again at once: each doubles how often the innermost is recorded."""
 
 Subgraph = Callable[[onnx.GraphProto, Sequence[Type] | None], Block]
 
@@ -20,6 +25,23 @@ def given(value: Value | None) -> Value:
     if value is None:
         raise ParseError("an input is missing")
     return value
+
+
+@contextmanager
+def again() -> Iterator[None]:
+    """Record a body once more inside, for other types. Raises ParseError where too many loops around do."""
+    around = tracing.current()
+    if around.again >= MOST_AGAIN:
+        raise ParseError(
+            f"more than {MOST_AGAIN} loops in each other change the sizes of what they carry",
+            place=around.place,
+            cure="Give the inputs shapes in which the sizes stay, or export the model with fewer loops in each other.",
+        )
+    around.again += 1
+    try:
+        yield
+    finally:
+        around.again -= 1
 
 
 def steady(
@@ -34,8 +56,8 @@ def steady(
     The carries begin at parameter `first` and at result `lead`. `stem` names the sizes that may change of a carry.
     """
     types = list(starts)
+    body = record(types)
     while True:
-        body = record(types)
         after = [r.type for r in body.results[lead : lead + len(types)]]
         known = visible([*body.params[first : first + len(types)]]) | visible([Var(t) for t in starts])
         for a, b in zip(types, after, strict=True):
@@ -46,6 +68,8 @@ def steady(
         if wider == types:
             return body, types
         types = wider
+        with again():
+            body = record(types)
 
 
 def after_steps(types: Sequence[Type], starts: Sequence[Value]) -> list[Type]:

@@ -18,7 +18,7 @@ from primsplit.nested import ScanForm, Walk, element, emit_loop, emit_scan, walk
 from primsplit.onnxio.aligned import Known
 from primsplit.onnxio.aligned.bodies import Inner, is_open, record_open_loop, record_open_scan
 from primsplit.onnxio.batch_scan import BATCH_SCAN, record_batch_scan
-from primsplit.onnxio.nested_bodies import Subgraph, after_steps, given, steady
+from primsplit.onnxio.nested_bodies import Subgraph, after_steps, again, given, steady
 from primsplit.ops import op
 from primsplit.passes.loops.hoist import without_invariants
 
@@ -70,9 +70,13 @@ def _record_loop(inputs: Sequence[Value | None], attributes: Mapping[str, Any], 
     def record(carries: Sequence[Type]) -> Block:
         return nested.record(graph.name or "body", [*counters, *carries], step, names)
 
-    body, types = steady(record, [v.type for v in inits], 2, 1)
-    if is_open(*types, *(r.type for r in body.results)):
+    types = [v.type for v in inits]
+    if is_open(*types):
         return record_open_loop(trips, condition, inits, types, graph, reading.inner, reading.known)
+    body, types = steady(record, types, 2, 1)
+    if is_open(*types, *(r.type for r in body.results)):
+        with again():
+            return record_open_loop(trips, condition, inits, types, graph, reading.inner, reading.known)
     return emit_loop(trips, condition, without_invariants(body), inits, after_steps(types, inits))
 
 
@@ -99,7 +103,8 @@ def _record_scan(inputs: Sequence[Value | None], attributes: Mapping[str, Any], 
     body, types = steady(record, [v.type for v in values[:count]], 0, 0)
     if is_open(*types, *(v.type for v in (*values, *body.results))):
         write = functools.partial(walks_of, attributes, "scan_output")
-        return record_open_scan(values, types, attributes["body"], reads, write, reading.inner, reading.known)
+        with again():
+            return record_open_scan(values, types, attributes["body"], reads, write, reading.inner, reading.known)
     form = ScanForm(
         without_invariants(body), count, reads, walks_of(attributes, "scan_output", len(body.results) - count)
     )

@@ -13,6 +13,9 @@ from primsplit.errors import FileError, ParseError
 MOST_BYTES = 2**62
 """No tensor is larger: beyond that, sizes do not fit in the 64 bits that operators count in."""
 
+MOST_AXES = 64
+"""The most axes of an array of NumPy."""
+
 KNOWN = frozenset(onnx.TensorProto.DataType.values()) - {onnx.TensorProto.UNDEFINED}
 TYPED = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
 COMPLEX = frozenset({onnx.TensorProto.COMPLEX64, onnx.TensorProto.COMPLEX128})
@@ -43,6 +46,8 @@ def bytes_of(data_type: int, shape: Sequence[int], what: str) -> int:
     """The bytes of a tensor of literal shape. Raises ParseError for what no tensor can be."""
     if data_type not in KNOWN:
         raise ParseError(f"{what} has the unknown data type {data_type}")
+    if len(shape) > MOST_AXES:
+        raise ParseError(f"{what} has {len(shape)} axes, and arrays of NumPy have at most {MOST_AXES}")
     if any(d < 0 for d in shape):
         raise ParseError(f"{what} has a negative size in its shape {list(shape)}")
     size = math.ceil(math.prod(shape) * _bits(data_type) / 8)

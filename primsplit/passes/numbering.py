@@ -2,7 +2,8 @@
 
 A Var that no op made has a number of its own. The outputs of random operators, of calls and of branches have another
 one each time that they are met. A carry of a loop is numbered by how it and the carries that it depends on start and
-step: loops that differ in other carries, and in what they stack, have it in common.
+step: loops that differ in other carries, and in what they stack, have it in common. The outputs of loops deeper than
+`DEEPEST` have new numbers too.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -14,6 +15,8 @@ from primsplit.nested import Walk, walks_of
 from primsplit.passes.cse import COMMUTATIVE, attribute_key, is_deterministic, value_key
 
 LOOPS = ("Scan", "Loop")
+DEEPEST = 6
+"""The loops around a loop with which it is still told apart by what it does: each of them numbers it twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,7 @@ class Numbering:
         """Number the ops in order; return the loops among them."""
         found = []
         for op in ops:
-            if op.kind in LOOPS:
+            if op.kind in LOOPS and self.depth < DEEPEST:
                 found.append(self.loop(op))
             elif not has_blocks(op) and not is_call(op) and is_deterministic(op.kind):
                 inputs = [self.value(v) for v in op.inputs]

@@ -54,10 +54,12 @@ class Recording:
 
     `bindings` tell which value of the recordings around it a parameter stands for, where it stands for one alone.
     `counted` are the sizes that whole numbers are; `alike` tells which values are the same. `variables` names values by
-    the user's variables; a recording shares it with those inside it.
+    the user's variables; a recording shares it with those inside it. `again` counts the loops around it whose bodies
+    are being recorded once more, for other types.
     """
 
     __slots__ = (
+        "again",
         "alike",
         "bindings",
         "counted",
@@ -78,6 +80,7 @@ class Recording:
     ) -> None:
         self.outer = outer
         self.explores: bool = explores and (outer is None or outer.explores)
+        self.again: int = 0 if outer is None else outer.again
         self.path: Path | None = None
         self.examples: Examples | None = None if outer is None else outer.examples
         self.alike = Alike()
@@ -225,8 +228,14 @@ def levels() -> Iterator[Recording]:
 
 def recorded_ops() -> list[Op]:
     """The ops recorded so far, those of the outermost recording first. Raises TraceError outside of any."""
+    return [*ops_backwards()][::-1]
+
+
+def ops_backwards() -> Iterator[Op]:
+    """The ops recorded so far, the last one first. Raises TraceError outside of any recording."""
     current()
-    return [op for level in reversed(list(levels())) for op in level.ops]
+    for level in levels():
+        yield from reversed(level.ops)
 
 
 def readable_sizes() -> frozenset[str]:

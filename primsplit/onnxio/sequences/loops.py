@@ -6,6 +6,7 @@ the Loop itself; one that steps change otherwise is carried as a stack, or as el
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from primsplit.infer import fresh
 from primsplit.ir import Block, Const, Type, Value, Var
 from primsplit.nested import VARYING, Walk, element, emit_loop
 from primsplit.onnxio.known import known_number
-from primsplit.onnxio.nested_bodies import after_steps, steady
+from primsplit.onnxio.nested_bodies import after_steps, again, steady
 from primsplit.onnxio.sequences import ragged
 from primsplit.onnxio.sequences.branches import Graph, Inner, is_steady, row_of, stacked_of
 from primsplit.onnxio.sequences.forms import (
@@ -135,10 +136,11 @@ class Carried:
 
     def record(self, trips: Value | None, condition: Value | None) -> list[Entry]:
         """Record the Loop; the carries after it, and what it stacks."""
+        before = tracing.current()
+        once_more: Callable[[], AbstractContextManager[None]] = nullcontext
         while True:
-            before = tracing.current()
             try:
-                with tracing.recording(place=before.place, remark=before.remark) as tried:
+                with once_more(), tracing.recording(place=before.place, remark=before.remark) as tried:
                     found = self.recorded(trips, condition)
             except _Changed as changed:
                 self.growing.update(dict.fromkeys(changed.places, 0))
@@ -152,6 +154,7 @@ class Carried:
                 for each in tried.ops:
                     tracing.append(each)
                 return found
+            once_more = again
 
     def recorded(self, trips: Value | None, condition: Value | None) -> list[Entry]:
         """Record the Loop with its carries as they are told now. Raises what says that they must be told otherwise."""

@@ -50,10 +50,15 @@ def _bytes(value: Value) -> int:
     return value.type.literal_nbytes() or 0
 
 
-def _divisor(rows: int, most: int) -> int:
-    """The largest divisor of a number of rows that is at most so large."""
-    small = [d for d in range(1, math.isqrt(rows) + 1) if rows % d == 0]
-    return max((d for s in small for d in (s, rows // s) if d <= most), default=1)
+def _divisor(rows: int, most: int) -> int | None:
+    """The largest divisor of a number of rows between most / 2 and most, if there is one.
+
+    It is looked for among the divisors or among their quotients, whichever are fewer: at most `TILE` of them.
+    """
+    quotients = range(-(-rows // most), 2 * rows // most + 1)
+    if rows <= most * most:
+        return next((rows // q for q in quotients if rows % q == 0), None)
+    return next((d for d in range(most, (most - 1) // 2, -1) if rows % d == 0), None)
 
 
 def region_of(block: Block, rows: int) -> "Region":
@@ -156,8 +161,7 @@ class Region:
     def tile(self) -> int:
         """The rows of a tile, so that what is alive of it together fits into the cache; a divisor if there is one."""
         most = min(self.rows, max(1, TILE * self.rows // max(1, self._alive)))
-        found = _divisor(self.rows, most)
-        return found if 2 * found >= most else most
+        return _divisor(self.rows, most) or most
 
     @cached_property
     def saved(self) -> float:

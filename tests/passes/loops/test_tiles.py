@@ -1,5 +1,6 @@
 """Work on many rows is done a tile at a time: what is gained, and that the numbers are those of the whole arrays."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -143,3 +144,17 @@ def test_a_program_in_tiles_is_what_it_is_as_a_whole(name: str, rows: int) -> No
     assert {"Scan", "Loop"} & set(kinds(joint))
     np.testing.assert_allclose(ps.trace(function, x, w)(x, w), function(x, w), rtol=1e-12, atol=1e-12)
     check_grads(function, x, w, order=2, modes=("rev", "fwd"))
+
+
+@pytest.mark.parametrize(("rows", "most"), [(12, 5), (97, 20), (1000, 333), (2**20, 1000), (2 * 3 * 5 * 7 * 11, 100)])
+def test_tiles_are_the_largest_that_leave_no_rest_if_one_is_half_as_large_as_may_be(rows: int, most: int) -> None:
+    divisors = [d for d in range(1, most + 1) if rows % d == 0 and 2 * d >= most]
+    assert tiled_regions._divisor(rows, most) == max(divisors, default=None)
+
+
+@pytest.mark.parametrize("rows", [2**56, 10**14 + 31, 4 * 10**15], ids=["power", "prime", "round"])
+def test_a_number_of_rows_is_not_factorized(rows: int, tmp_path: Path) -> None:
+    made = ps.split(lambda x: np.sum(np.tanh(x) ** 2), ps.spec("float32", [rows, 3]))
+    began = time.process_time()
+    made.save(tmp_path / "rows.onnx")
+    assert time.process_time() - began < 2
