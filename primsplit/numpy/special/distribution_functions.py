@@ -12,6 +12,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import ones_like
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.special import incomplete_beta, incomplete_gamma
+from primsplit.numpy.special.gamma_large import MANY, inverse_of_many
 from primsplit.numpy.special.incomplete import EPS, TINY, converged, in_float64
 from primsplit.numpy.special.incomplete_beta import beta_density, beta_shapes_slope
 from primsplit.numpy.special.incomplete_gamma import gamma_density, gamma_shape_slope
@@ -107,9 +108,9 @@ def _inverse(parts: Function, slope: Function, place: Function, wanted: Parts, s
 
     def step(u: Array, low: Array, high: Array, _: Array) -> list[Array]:
         lower, upper = parts(place(u))
-        part = op.Max(op.Where(is_lower, lower, upper), TINY)
-        over = op.Log(part / goal)
-        rate = slope(u) / part
+        part = op.Where(is_lower, lower, upper)
+        over = op.Where(part <= 0.0, -ENDS, op.Log(part / goal))
+        rate = slope(u) / op.Max(part, TINY)
         is_above = op.Xor(over > 0.0, op.Not(is_lower))
         low, high = op.Where(is_above, low, u), op.Where(is_above, u, high)
         moved = u - op.Where(is_lower, over, -over) / op.Where(rate > 0.0, rate, TINY)
@@ -129,11 +130,11 @@ def _logarithm_of_gamma_inverse(a: Array, wanted: Parts) -> Array:
     """log x where the gamma functions are these."""
 
     def parts(x: Array) -> tuple[Array, Array]:
-        return gammainc(a, x), gammaincc(a, x)
+        return incomplete_gamma.lower_of_few(a, x), incomplete_gamma.upper_of_few(a, x)
 
     def slope(u: Array) -> Array:
         x = op.Exp(u)
-        return gamma_density(a, x) * x
+        return incomplete_gamma.density_of_few(a, x) * x
 
     return _inverse(parts, slope, op.Exp, wanted, op.Log(a))
 
@@ -150,25 +151,31 @@ def _bounded(found: Function, shaped: Array, wanted: Parts, top: float) -> Array
 
 def _gamma_inverse_of(a: Array, wanted: Parts) -> Array:
     def found(inside: Array, wanted: Parts) -> Array:
-        return op.Exp(_logarithm_of_gamma_inverse(op.Where(inside, a, 1.0), wanted))
+        is_many = op.And(inside, op.And(a > MANY, a < math.inf))
+        few = op.Exp(_logarithm_of_gamma_inverse(op.Where(op.And(inside, op.Not(is_many)), a, 1.0), wanted))
+        return op.Where(is_many, inverse_of_many(op.Where(is_many, a, MANY), *wanted), few)
 
     return _bounded(found, a > 0.0, wanted, math.inf)
 
 
+def log_odds_of_beta_inverse(a: Array, b: Array, wanted: Parts) -> Array:
+    """log(x / (1 - x)) where the beta functions are these, both above 0, for positive shapes."""
+
+    def parts(x: Array) -> tuple[Array, Array]:
+        return betainc(a, b, x), betaincc(a, b, x)
+
+    def slope(u: Array) -> Array:
+        x = op.Sigmoid(u)
+        return beta_density(a, b, x) * (x * op.Sigmoid(-u))
+
+    return _inverse(parts, slope, op.Sigmoid, wanted, op.Log(a / b))
+
+
 def _betaincinv(a: Array, b: Array, y: Array) -> Array:
-    """The x with I_x(a, b) = y, by log(x / (1 - x))."""
+    """The x with I_x(a, b) = y."""
 
     def found(inside: Array, wanted: Parts) -> Array:
-        first, second = op.Where(inside, a, 1.0), op.Where(inside, b, 1.0)
-
-        def parts(x: Array) -> tuple[Array, Array]:
-            return betainc(first, second, x), betaincc(first, second, x)
-
-        def slope(u: Array) -> Array:
-            x = op.Sigmoid(u)
-            return beta_density(first, second, x) * (x * op.Sigmoid(-u))
-
-        return op.Sigmoid(_inverse(parts, slope, op.Sigmoid, wanted, op.Log(first / second)))
+        return op.Sigmoid(log_odds_of_beta_inverse(op.Where(inside, a, 1.0), op.Where(inside, b, 1.0), wanted))
 
     return _bounded(found, op.And(a > 0.0, b > 0.0), (y, 1.0 - y), 1.0)
 
@@ -184,7 +191,7 @@ def _inverse_unit(name: str, body: Traced, sign: float) -> Traced:
         unit(
             name,
             in_float64(body),
-            lambda dz, a, y, z: dz * quantile_slope(gamma_shape_slope(a, z, 1), gamma_density(a, z)),
+            lambda dz, a, y, z: dz * quantile_slope(gamma_shape_slope(a, z), gamma_density(a, z)),
             lambda dz, a, y, z: dz * sign / gamma_density(a, z),
         )
     )

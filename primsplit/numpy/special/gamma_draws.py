@@ -68,7 +68,7 @@ def _log_uniform(like: Array, seed: float | None) -> Array:
 moved_gamma = unit(
     "gamma_draw",
     lambda a, drawn: op.Identity(drawn),
-    lambda dz, a, drawn, z: dz * quantile_slope(gamma_shape_slope(a, z, 1), gamma_density(a, z)),
+    lambda dz, a, drawn, z: dz * quantile_slope(gamma_shape_slope(a, z), gamma_density(a, z)),
     None,
 )
 """A gamma number, with its derivative in the shape."""

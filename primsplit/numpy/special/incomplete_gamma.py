@@ -13,6 +13,13 @@ from primsplit.broadcasting import ones_like, sum_to
 from primsplit.calls.primitive import Function, primitive, rrule
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.special.gamma import digamma, gamma_function, polygamma
+from primsplit.numpy.special.gamma_large import (
+    by_size,
+    density_of_many,
+    lower_of_many,
+    shape_slope_of_many,
+    upper_of_many,
+)
 from primsplit.numpy.special.incomplete import (
     EPS,
     MOST,
@@ -152,12 +159,14 @@ def _gamma_density(a: Array, x: Array) -> Array:
     return op.Where(none, at_zero, _power(a, positive) * a / positive)
 
 
-gamma_density = unit(
+density_of_few = unit(
     "gamma_density",
     in_float64(_gamma_density),
     lambda dz, a, x, z: dz * (z * (op.Log(x) - digamma(a))),
     lambda dz, a, x, z: dz * (z * (op.Where(op.Equal(a, 1.0), 0.0, (a - 1.0) / x) - 1.0)),
 )
+gamma_density = in_float64(by_size(density_of_few, density_of_many))
+"""x**(a - 1) exp(-x) / gamma(a)."""
 
 
 def _shape_growth(a: Array, x: Array, order: int) -> Jet:
@@ -183,39 +192,43 @@ def _shape_slope(a: Array, x: Array, order: int) -> Array:
 
 
 @primitive
-def gamma_shape_slope(a: Array, x: Array, order: int) -> Array:
+def _slope_of_few(a: Array, x: Array, order: int) -> Array:
     """The derivative of this order in the shape of the regularized lower incomplete gamma function, from order 1 on."""
     return in_float64(lambda a, x: _shape_slope(a, x, order))(a, x)
 
 
-@rrule(gamma_shape_slope)
-def _gamma_shape_slope_rule(a: Array, x: Array, order: int) -> tuple[Array, Function]:
+@rrule(_slope_of_few)
+def _slope_of_few_rule(a: Array, x: Array, order: int) -> tuple[Array, Function]:
     """The next derivative in the shape; in x that of the density."""
 
     def pullback(dz: Array) -> tuple[Array, Array, None]:
         growth = derivative(_shape_growth(a - 1.0, x, order))
-        density = gamma_density(a, x)
+        density = density_of_few(a, x)
         in_x = op.Where(op.Equal(density, 0.0), 0.0, density * growth)
-        return sum_to(dz * gamma_shape_slope(a, x, order + 1), a.shape), sum_to(dz * in_x, x.shape), None
+        return sum_to(dz * _slope_of_few(a, x, order + 1), a.shape), sum_to(dz * in_x, x.shape), None
 
-    return gamma_shape_slope(a, x, order), pullback
+    return _slope_of_few(a, x, order), pullback
 
 
-gammainc = elementwise("gammainc")(
-    unit(
-        "gammainc",
-        in_float64(lambda a, x: _gamma_parts(a, x)[0]),
-        lambda dz, a, x, z: dz * gamma_shape_slope(a, x, 1),
-        lambda dz, a, x, z: dz * gamma_density(a, x),
-    )
+gamma_shape_slope = in_float64(by_size(lambda a, x: _slope_of_few(a, x, 1), shape_slope_of_many))
+"""The derivative in the shape of the regularized lower incomplete gamma function."""
+
+lower_of_few = unit(
+    "gammainc",
+    in_float64(lambda a, x: _gamma_parts(a, x)[0]),
+    lambda dz, a, x, z: dz * _slope_of_few(a, x, 1),
+    lambda dz, a, x, z: dz * density_of_few(a, x),
 )
-"""The regularized lower incomplete gamma function. About 6 sqrt(a) steps of 4 passes where x is near a."""
-gammaincc = elementwise("gammaincc")(
-    unit(
-        "gammaincc",
-        in_float64(lambda a, x: _gamma_parts(a, x)[1]),
-        lambda dz, a, x, z: -dz * gamma_shape_slope(a, x, 1),
-        lambda dz, a, x, z: -dz * gamma_density(a, x),
-    )
+upper_of_few = unit(
+    "gammaincc",
+    in_float64(lambda a, x: _gamma_parts(a, x)[1]),
+    lambda dz, a, x, z: -dz * _slope_of_few(a, x, 1),
+    lambda dz, a, x, z: -dz * density_of_few(a, x),
 )
+gammainc = elementwise("gammainc")(in_float64(by_size(lower_of_few, lower_of_many)))
+"""The regularized lower incomplete gamma function.
+
+About 6 sqrt(a) steps of 4 passes where x is near a, for shapes up to 1e6.
+"""
+gammaincc = elementwise("gammaincc")(in_float64(by_size(upper_of_few, upper_of_many)))
 """The regularized upper incomplete gamma function."""

@@ -8,7 +8,12 @@ from primsplit.broadcasting import ones_like
 from primsplit.calls.primitive import Function
 from primsplit.numpy.exponential import expm1, log1p
 from primsplit.numpy.special.beta import betaln, digamma_rise
-from primsplit.numpy.special.distribution_functions import betainc, betaincinv, quantile_slope
+from primsplit.numpy.special.distribution_functions import (
+    betainc,
+    betaincinv,
+    log_odds_of_beta_inverse,
+    quantile_slope,
+)
 from primsplit.numpy.special.error_functions import ndtr, ndtri
 from primsplit.numpy.special.incomplete import in_float64
 from primsplit.numpy.special.incomplete_beta import beta_density, beta_shapes_slope
@@ -22,6 +27,8 @@ MANY = 1e4
 NORMAL = 1e18
 """The degrees of freedom from which on there is no difference."""
 FAR = 1e100
+MOST_TAILS = 1.0 - 1e-9
+"""The most that the beta function of the tails is asked for."""
 LOGARITHM = tuple((-1.0) ** k / (k + 1) for k in range(7))
 """log1p(s) / s in powers of s."""
 EXPONENTIAL = tuple(1.0 / math.factorial(k + 1) for k in range(7))
@@ -135,13 +142,15 @@ stdtr = elementwise("stdtr")(in_float64(_by_freedom(_of_few, _of_many)))
 
 
 def _stdtrit(df: Array, p: Array) -> Array:
-    """By the beta function of the tails, or of the middle where that is small."""
+    """By the beta function of the tails, or of the middle where most is there."""
     outside = op.Min(p, 1.0 - p)
-    is_far = outside < 0.25
-    half = ones_like(df) * 0.5
-    far = betaincinv(df * 0.5, half, 2.0 * op.Where(is_far, outside, 0.1))
-    near = betaincinv(half, df * 0.5, op.Where(is_far, 0.5, 1.0 - 2.0 * outside))
-    size = op.Sqrt(df * op.Where(is_far, (1.0 - far) / far, near / (1.0 - near)))
+    half, is_inside = ones_like(df) * 0.5, op.And(outside > 0.0, df > 0.0)
+    freedom, tails = op.Where(is_inside, df, 1.0), op.Where(is_inside, op.Min(outside * 2.0, MOST_TAILS), 0.5)
+    far = log_odds_of_beta_inverse(freedom * 0.5, half, (tails, 1.0 - tails))
+    is_far = far < 0.0
+    near = betaincinv(half, freedom * 0.5, op.Where(is_far, 0.5, 1.0 - 2.0 * op.Where(is_inside, outside, 0.5)))
+    size = op.Sqrt(freedom * op.Where(is_far, op.Exp(-far), near / (1.0 - near)))
+    size = op.Where(is_inside, size, op.Where(op.And(op.Equal(outside, 0.0), df > 0.0), math.inf, math.nan))
     return op.Where(p < 0.5, -size, size)
 
 
