@@ -18,6 +18,7 @@ from primsplit.carriers import CARRIERS, DTYPE_OF, in_carrier
 from primsplit.errors import BranchError, DtypeError, RunError, ShapeError
 from primsplit.infer import type_string
 from primsplit.ir import Type
+from primsplit.onnxio.external_files import check_external_files
 from primsplit.onnxio.modelfile import graphs
 from primsplit.onnxio.tensors import raw_bytes
 from primsplit.reasons import RAISES, Reason, run_error, run_error_like
@@ -29,7 +30,8 @@ class Session:
     Called with one array an input; returns one an output, owned by the caller. With `plan_memory` a run takes its
     memory in one piece, which halves the time of thousands of tiny operators and, from the second run on, doubles the
     memory. `data` are initializers that the model says to be elsewhere. `carried` has the dtypes of inputs and outputs
-    that the file holds in other ones, as its metadata tell. Raises RunError.
+    that the file holds in other ones, as its metadata tell. Raises RunError; for a file with external data
+    that it may not read, ParseError or FileError.
     """
 
     def __init__(
@@ -53,6 +55,8 @@ class Session:
             options.add_external_initializers(list(self.data), list(self.data.values()))
         self.places, self.raised = ({}, {}) if isinstance(model, str) else _told_of_nodes(model)
         self.reasons = reasons or {}
+        if isinstance(model, str):
+            check_external_files(model)
         source = model if isinstance(model, str) else model.SerializeToString()
         try:
             self.session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])

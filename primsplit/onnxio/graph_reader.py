@@ -24,6 +24,7 @@ from primsplit.onnxio.aligned.node import aligned
 from primsplit.onnxio.batch_scan import BATCH_SCAN
 from primsplit.onnxio.constants import Constants, stopped
 from primsplit.onnxio.demands import demanded, of_rank
+from primsplit.onnxio.external_data import entries_of, external_path
 from primsplit.onnxio.foreign import CURE, reason_of
 from primsplit.onnxio.invalid_nodes import told_node
 from primsplit.onnxio.known import settled_integers
@@ -34,7 +35,6 @@ from primsplit.onnxio.sequences.forms import Entry, is_held, require_tensor
 from primsplit.onnxio.sequences.loops import record_loop
 from primsplit.onnxio.sequences.maps import record_map
 from primsplit.onnxio.sequences.nodes import is_of_sequences, record_sequence
-from primsplit.onnxio.tensor_checks import external_path
 from primsplit.onnxio.tensors import Tensor
 from primsplit.onnxio.versions import differs, domain_of, nodes_of
 from primsplit.ops import op
@@ -82,7 +82,7 @@ class GraphReader:
         """The numbers of a tensor, where they are."""
         if tensor.data_location != onnx.TensorProto.EXTERNAL:
             return Tensor(oir.from_proto(tensor), beside=False)
-        entries = {e.key: e.value for e in tensor.external_data}
+        entries = entries_of(tensor, self.path)
         where = external_path(tensor, self.path)
         return Tensor(
             oir.ExternalTensor(

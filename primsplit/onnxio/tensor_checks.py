@@ -1,14 +1,14 @@
 """Whether a model's tensors are what they say: their numbers are in reach, and as many as their shape has."""
 
 import math
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import onnx
 import onnx.helper
 
 from primsplit.carriers import bits_in_file
-from primsplit.errors import FileError, ParseError
+from primsplit.errors import ParseError
+from primsplit.onnxio.external_data import check_external
 
 MOST_BYTES = 2**62
 """No tensor is larger: beyond that, sizes do not fit in the 64 bits that operators count in."""
@@ -28,7 +28,7 @@ def check_tensor(tensor: onnx.TensorProto, path: str) -> None:
     if tensor.HasField("segment"):
         raise ParseError(f"{path}: {name} is a segment of a tensor, which the standard has never defined")
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
-        _check_external(tensor, size, path)
+        check_external(tensor, size, path)
         return
     count = math.prod(tensor.dims)
     if tensor.HasField("raw_data"):
@@ -60,41 +60,3 @@ def _bits(data_type: int) -> int:
     if data_type == onnx.TensorProto.STRING:
         return 0
     return bits_in_file(onnx.helper.tensor_dtype_to_np_dtype(data_type))
-
-
-def _check_external(tensor: onnx.TensorProto, size: int, path: str) -> None:
-    entries = {e.key: e.value for e in tensor.external_data}
-    where = external_path(tensor, path)
-    try:
-        offset, length = int(entries.get("offset", 0)), int(entries.get("length", size))
-    except ValueError:
-        raise ParseError(f"{path}: where the data of {tensor.name} lie is no number: {_told(entries)}") from None
-    if tensor.data_type == onnx.TensorProto.STRING or offset < 0 or length != size:
-        raise ParseError(f"{path}: {tensor.name} takes {size} bytes, and its data are said to be {_told(entries)}")
-    try:
-        there = os.stat(where).st_size
-    except OSError as error:
-        raise FileError(f"cannot read the data of {tensor.name} at {where}: {error.strerror}") from None
-    if not os.path.isfile(where):
-        raise FileError(f"cannot read the data of {tensor.name}: {where} is no file")
-    if offset + length > there:
-        raise FileError(f"{where} ends at byte {there}, and {tensor.name} lies at {offset} to {offset + length}")
-
-
-def external_path(tensor: onnx.TensorProto, path: str) -> str:
-    """The file that holds the data of a tensor. Raises ParseError where it is not in the model's folder.
-
-    A model that is a link to a file elsewhere, as in a cache of downloads, may have its data beside that file too.
-    """
-    location = next((e.value for e in tensor.external_data if e.key == "location"), "")
-    if not location or "\0" in location:
-        raise ParseError(f"{path}: the data of {tensor.name} are in another file, and it is not said in which")
-    found = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(path)), location))
-    folders = {os.path.realpath(os.path.dirname(os.path.abspath(path))), os.path.dirname(os.path.realpath(path))}
-    if os.path.isabs(location) or not any(os.path.commonpath([f, found]) == f for f in folders):
-        raise ParseError(f"{path}: the data of {tensor.name} lie outside the model's folder, at {location}")
-    return found
-
-
-def _told(entries: Mapping[str, str]) -> str:
-    return ", ".join(f"{k} {v}" for k, v in entries.items())[:200]
