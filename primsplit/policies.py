@@ -6,7 +6,8 @@ A policy is one of
 * `"save_all"`: also what the pullback would compute again although the primal computes it: it is captured.
 * `"recompute_cheap"`: a capture is computed again where that costs less than keeping it, by the table of `costs`; with
   another table it is `recompute_cheap(costs)`.
-* `"nothing"`: all is computed again from the parameters and results.
+* `"nothing"`: all is computed again from the parameters and results, one segment of the forward pass after the other.
+  What a file of both passes keeps meanwhile is about the square root of what it would: see `passes.segments`.
 * names, as a listing has them: these values are kept, and the rest is computed again.
 * a function of an op: what the ops that it answers True for make may be kept, and the rest is computed again.
 
@@ -35,6 +36,7 @@ from primsplit.passes.cse import Merging
 from primsplit.passes.later import computed_late
 from primsplit.passes.loops.hoist import is_movable
 from primsplit.passes.recompute import AGAIN, recomputing
+from primsplit.passes.segments import cut_values
 from primsplit.surgery import rebind
 from primsplit.tracing import fresh_stack, recording
 from primsplit.verify import verified
@@ -97,7 +99,10 @@ def with_policy(
     at_hand = {*_given(split), *told, *(r for r in results if isinstance(r, Var))}
     drawn = {v for op in split.primal.ops if not is_movable(op) for v in op.outputs}
     kept = at_hand | drawn | _kept(split, chosen, at_hand, names)
-    found = _put_off(split, recomputing(split, kept.__contains__))
+    cuts = _cuts(split, kept) if policy == "nothing" and not is_part else set()
+    found = _put_off(split, recomputing(split, (kept | cuts).__contains__))
+    # The values at the cuts are computed at once: in a file of both passes they are those of the forward pass.
+    found = recomputing(found, kept.__contains__) if cuts else found
     arrays = [v for v in (*found.captures, *found.cotangents) if v not in told]
     found = _with_sizes_read(found, arrays if isinstance(chosen, Cheap) else [*arrays, *_given(split)])
     made = _without_idle_ops(split, found)
@@ -114,6 +119,14 @@ def _kept(split: Split, policy: Policy, at_hand: Set[Var], names: Mapping[Var, s
     if callable(policy):
         return {v for op in split.primal.ops if policy(op) for v in op.outputs}
     return _named(split, policy, names_of(split.primal, split.pullback).of if names is None else names)
+
+
+def _cuts(split: Split, kept: Set[Var]) -> set[Var]:
+    """The values from which segments of the forward pass are computed again, one after the other."""
+    made_by = _made_by(split)
+    wanted = {v for v in split.captures if v in made_by and v not in kept}
+    again = {id(op) for v in wanted for op in _chain(v, made_by, kept | set(_given(split)))}
+    return cut_values([op for op in split.primal.ops if id(op) in again], wanted)
 
 
 def _named(split: Split, wanted: Collection[str], names: Mapping[Var, str]) -> set[Var]:

@@ -52,6 +52,37 @@ def test_a_perceptron_of_wide_layers_holds_its_gradients_and_two_activations(tmp
     assert peak(made, tmp_path) / x.nbytes < 3 * 16 + 4
 
 
+def deep(weights: Any, x: Any) -> Any:
+    for w in weights:
+        x = np.tanh(x @ w)
+    return np.sum(x)
+
+
+def residual(weights: Any, x: Any) -> Any:
+    for w in weights:
+        x = x + np.tanh(x @ w)
+    return np.sum(np.exp(-x))
+
+
+def two_widths(weights: Any, x: Any) -> Any:
+    for w in weights:
+        x = np.maximum(np.tanh(x @ w) @ w.T, 0.1 * x)
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("loss", [deep, residual, two_widths])
+def test_the_policy_nothing_holds_less_in_one_file_of_both_passes(loss: Any, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    weights = [random.standard_normal((16, 16)).astype(np.float32) / 4 for _ in range(24)]
+    x = random.standard_normal((512, 16)).astype(np.float32)
+    usual, nothing = (ps.split(loss, weights, x, wrt="weights", policy=p) for p in ("default", "nothing"))
+    assert {row["kind"] for row in nothing.capture_table()} <= {"input", "output"}
+    ratio = peak(nothing, tmp_path) / peak(usual, tmp_path)
+    assert ratio < 0.6
+    for found, wanted in zip(nothing.joint()(*weights, x), usual.joint()(*weights, x), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
 def test_memory_that_is_held_for_a_later_value_counts() -> None:
     """Two arrays of one shape, the second after the first is read: one piece, there all the time in between."""
     shape = (4, 8)
