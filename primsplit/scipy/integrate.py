@@ -9,7 +9,7 @@ from primsplit.array import unsupported
 from primsplit.broadcasting import full
 from primsplit.dims import Dim, Size
 from primsplit.handles.concretization import literal_size
-from primsplit.lifting import plain_or_traced
+from primsplit.lifting import holds_traced, plain_or_traced
 from primsplit.numpy.axes import size_as
 from primsplit.scipy.operands import of_at_least, of_length
 
@@ -72,6 +72,14 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     return found if count % 2 or count == 0 else found + _last_parabola(y, widths)
 
 
+def _over(x: Any, y: Any) -> Any:
+    """x / y, and 0 where y is 0, as SciPy takes what two sites at one place have no parabola for."""
+    if not holds_traced(y) and np.all(y != 0):
+        return x / y
+    is_none = y == 0
+    return np.where(is_none, 0.0, x / np.where(is_none, 1.0, y))
+
+
 def _ones(count: Dim) -> Any:
     return full((count,), np.ones(())) if isinstance(count, Size) else np.ones(count)
 
@@ -84,9 +92,9 @@ def _trapezoid(y: Any, widths: Any) -> Any:
 def _last_parabola(y: Any, widths: Any) -> Any:
     """The integral over the last interval of the parabola through the last three samples."""
     before, last = widths[..., -2], widths[..., -1]
-    alpha = (2 * last**2 + 3 * before * last) / (6 * (before + last))
-    beta = (last**2 + 3 * before * last) / (6 * before)
-    eta = last**3 / (6 * before * (before + last))
+    alpha = _over(2 * last**2 + 3 * before * last, 6 * (before + last))
+    beta = _over(last**2 + 3 * before * last, 6 * before)
+    eta = _over(last**3, 6 * before * (before + last))
     return alpha * y[..., -1] + beta * y[..., -2] - eta * y[..., -3]
 
 
@@ -103,9 +111,9 @@ def _even_end(y: Any, widths: Any) -> Any:
 def _parabolas(y: Any, widths: Any) -> Any:
     """The integrals of the parabolas through three samples each, of an odd number of samples."""
     first, second = widths[..., ::2], widths[..., 1::2]
-    both, ratio = first + second, first / second
+    both, ratio = first + second, _over(first, second)
     left, middle, right = y[..., :-2:2], y[..., 1::2], y[..., 2::2]
-    terms = left * (2 - 1 / ratio) + middle * (both * both / (first * second)) + right * (2 - ratio)
+    terms = left * (2 - _over(1.0, ratio)) + middle * (both * _over(both, first * second)) + right * (2 - ratio)
     return np.sum(both / 6 * terms, axis=-1)
 
 

@@ -8,13 +8,13 @@ import numpy as np
 
 from primsplit import dims
 from primsplit.array import unsupported
-from primsplit.lifting import array_like, holds_traced
+from primsplit.lifting import array_like, holds_traced, plain_or_traced
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.complex.operands import operand
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.scipy.operands import double, not_empty, of_length, wide
+from primsplit.scipy.operands import double, not_empty, of_length, refusing, wide
 
-__all__ = ["Piecewise", "integral", "lines", "on_grid", "piecewise"]
+__all__ = ["Piecewise", "ascending_grid", "in_order", "integral", "lines", "on_grid", "piecewise"]
 
 
 def piecewise(coefficients: Any, breaks: Any, x: Any, *, order: int = 0, extrapolate: Any = True) -> Any:
@@ -129,6 +129,35 @@ def lines(x: Any, y: Any, axis: int, *, extrapolate: Any, alone: float = np.nan)
         pads: list[Any] = [(0, dims.maximum(2 - count, 0)), *[(0, 0)] * (values.ndim - 1)]
         slopes = np.pad(slopes, pads, constant_values=alone)
     return Piecewise(np.stack([slopes, values[: dims.maximum(count - 1, 1)]]), sites, extrapolate, axis)
+
+
+def in_order(x: Any, y: Any, axis: int) -> tuple[Any, Any]:
+    """Sites and the values along an axis in ascending order of the sites, as interp1d sorts them."""
+    if not holds_traced(x) and np.all(np.diff(x) >= 0):
+        return x, y
+    order = np.argsort(x, kind="stable")
+    return np.take(x, order), np.take(operand(y), order, axis=axis)
+
+
+def ascending_grid(grid: Sequence[Any], values: Any) -> tuple[list[Any], Any]:
+    """A grid and the values on it, each axis that descends reversed. Raises ValueError for any other order.
+
+    Where only the run knows the sites, it is the run that fails.
+    """
+    found: list[Any] = []
+    values = operand(values)
+    for axis, given in enumerate(grid):
+        error = ValueError(f"The points in dimension {axis} must be strictly ascending or descending")
+        sites: Any = not_empty(plain_or_traced(double(given)))
+        if not holds_traced(sites):
+            is_down: Any = len(sites) > 1 and bool(sites[0] > sites[-1])
+            sites, values = (sites[::-1], np.flip(values, axis)) if is_down else (sites, values)
+        else:
+            is_down = sites[0] > sites[-1]
+            sites = np.where(is_down, sites[::-1], sites)
+            values = np.where(is_down, np.flip(values, axis), values)
+        found.append(refusing(sites, np.logical_not(np.diff(sites) > 0), error))
+    return found, values
 
 
 def placed(found: Any, rank: int, axis: int) -> Any:

@@ -14,7 +14,17 @@ from primsplit.numpy.complex.operands import operand
 from primsplit.scipy.assembled import Assembled
 from primsplit.scipy.cubic import cubic_spline
 from primsplit.scipy.hermite import akima, hermite, pchip
-from primsplit.scipy.interpolate import Piecewise, integral, lines, on_grid, piecewise, placed, spline_of_values
+from primsplit.scipy.interpolate import (
+    Piecewise,
+    ascending_grid,
+    in_order,
+    integral,
+    lines,
+    on_grid,
+    piecewise,
+    placed,
+    spline_of_values,
+)
 from primsplit.scipy.knots import Knotted, through
 from primsplit.scipy.one_polynomial import (
     Through,
@@ -212,9 +222,8 @@ class _Interpolants:
         solver: Any = None,
         solver_args: Any = None,
     ) -> Callable[..., Any]:
-        """RegularGridInterpolator of traced values, or on a traced grid, which ascends; splines to rounding."""
-        if not all(map(may_ascend, points)):
-            raise unsupported("scipy.interpolate.RegularGridInterpolator of traced values on such a grid")
+        """RegularGridInterpolator of traced values, or on a traced grid; splines to rounding."""
+        points, values = ascending_grid(points, values)
         made = SimpleNamespace(
             grid=points, values=values, method=method, bounds_error=bounds_error, fill_value=fill_value
         )
@@ -231,12 +240,13 @@ class _Interpolants:
         fill_value: Any = np.nan,
         assume_sorted: bool = False,
     ) -> Any:
-        """interp1d of traced values at ascending sites, which may be traced too."""
+        """interp1d of traced values or sites, which are sorted unless `assume_sorted`."""
         x = of_length(plain_or_traced(x), np.shape(y)[axis])
+        if not assume_sorted:
+            x, y = in_order(x, y, axis)
         is_open = isinstance(fill_value, str)
         is_nan = not is_open and not isinstance(fill_value, tuple) and not holds_traced(fill_value)
-        is_ascending = holds_traced(x) or np.all(np.diff(x) > 0)
-        if not is_ascending:
+        if not may_ascend(x):
             raise unsupported("scipy.interpolate.interp1d of traced values at sites that do not ascend")
         kind = ORDERS.get(kind, kind)
         if kind not in KINDS or kind in LINES:

@@ -9,10 +9,11 @@ import numpy as np
 from primsplit.array import Array, unsupported
 from primsplit.lifting import array_like, holds_traced
 from primsplit.scipy.hermite import pchip
+from primsplit.scipy.interpolate import ascending_grid
 from primsplit.scipy.operands import of_length
 from primsplit.scipy.tensor_splines import DEGREES
 from primsplit.scipy.triangles import Nearest, Triangulated, griddata
-from primsplit.substitutes.interpolation import may_ascend, of_grid
+from primsplit.substitutes.interpolation import of_grid
 from primsplit.substitutes.table import register, register_method, substitute_of, when_traced
 
 
@@ -35,10 +36,11 @@ def _known(points: Any, name: str) -> Any:
 def _interpn(
     points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True, fill_value: Any = np.nan
 ) -> Any:
-    """interpn on a grid that ascends; a point outside gives the fill value, NaN where SciPy would raise."""
-    if method not in {"linear", "nearest", *DEGREES} or not all(map(may_ascend, points)):
-        raise unsupported(f"scipy.interpolate.interpn with method={method!r}, or of such a grid,")
+    """interpn; a point outside gives the fill value, NaN where SciPy would raise."""
+    if method not in {"linear", "nearest", *DEGREES}:
+        raise unsupported(f"scipy.interpolate.interpn with method={method!r}")
     module = sys.modules["scipy.interpolate"]
+    points, values = ascending_grid(points, values)
     return of_grid(module, points, values, xi, method, np.nan if bounds_error else fill_value)
 
 
