@@ -90,14 +90,19 @@ def _is_small(block: Block) -> bool:
 
 
 def save_models(programs: Sequence[tuple[NamedBlock, str]], primal: NamedBlock | None = None) -> None:
-    """Write blocks as ONNX files in one folder, all or none; `primal` is what they derive. Raises FileError."""
+    """Write blocks as ONNX files in one folder, all or none; `primal` is what they derive.
+
+    Raises FileError where a file cannot be written, or is one that the blocks were made of.
+    """
     from primsplit.onnxio.files import write_models
+    from primsplit.onnxio.sources import files_of
 
     every = [named for named, _ in programs]
     for named in every if primal is None else [primal]:
         report_restarting_draws(named)
     with paused():
-        write_models([(make_model(named, every), path) for named, path in programs])
+        models = [(make_model(named, every), path) for named, path in programs]
+        write_models(models, lambda: files_of(named.block for named in (*every, *([] if primal is None else [primal]))))
 
 
 def save_functions(joint: NamedBlock, functions: Mapping[str, NamedBlock], path: str) -> None:
@@ -106,6 +111,7 @@ def save_functions(joint: NamedBlock, functions: Mapping[str, NamedBlock], path:
     from primsplit.onnxio.functions import to_function_model
     from primsplit.onnxio.jumps import find_jumps, of_functions, told_jumps
     from primsplit.onnxio.save import tell
+    from primsplit.onnxio.sources import files_of
     from primsplit.passes.carrying import dtypes_to_carry, in_carriers
 
     report_restarting_draws(joint)
@@ -115,7 +121,7 @@ def save_functions(joint: NamedBlock, functions: Mapping[str, NamedBlock], path:
         held = in_carriers(joint, names)
         model = to_function_model(held, called, _told(joint, names))
         tell(model.proto, told_jumps(of_functions(find_jumps(held), held), model.name_of))
-        write_models([(model, path)])
+        write_models([(model, path)], lambda: files_of(named.block for named in (joint, *functions.values())))
 
 
 def read_model(

@@ -1,5 +1,6 @@
 """What the command line imports on first use, so that `primsplit --help` is quick."""
 
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -15,6 +16,20 @@ def open_pair(forward: str, backward: str) -> Any:
     from primsplit.onnxio.opened import OpenedPair
 
     return OpenedPair(forward, backward)
+
+
+def keep_model(written: Iterable[str], path: str) -> None:
+    """Raise FileError where a file would be written over an ONNX model or its weights: see `onnxio.sources`."""
+    from primsplit.onnxio.sources import check_apart, files_of_model
+
+    check_apart(written, lambda: files_of_model(path))
+
+
+def keep_program(written: Iterable[str], path: str, block: Any) -> None:
+    """Raise FileError where a file would be written over what the block of a Python file was made of."""
+    from primsplit.onnxio.sources import check_apart, files_of
+
+    check_apart(written, lambda: {path, *files_of([block])})
 
 
 def check_file(*args: Any, **named: Any) -> Any:

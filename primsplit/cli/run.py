@@ -12,7 +12,7 @@ from primsplit.atomic_files import write_whole
 from primsplit.cli import options
 from primsplit.cli.arrays import Arrays, as_declared, as_stored, read_arrays
 from primsplit.cli.failures import command
-from primsplit.cli.late import open_file
+from primsplit.cli.late import keep_model, keep_program, open_file
 from primsplit.cli.options import Exported, progress
 from primsplit.cli.output import console, print_json, table
 from primsplit.cli.overwriting import keep_apart
@@ -69,12 +69,16 @@ def run(
     keep_apart("--state", state, read_target(target)[0], inputs)
     if out is not None and os.path.splitext(out)[1] not in {"", ".npz", ".npy"}:
         raise SpecError(f"--out {out} must be an .npz, or an .npy for one output")
+    written = [path for path in (out, state) if path is not None]
     if target.endswith(".onnx"):
         if spec or wrt or dtype:
             raise SpecError("--spec, --wrt and --dtype are for Python files: an ONNX file has its inputs already")
+        keep_model(written, target)
         outputs, hand_on = _run_file(target, inputs, state, quiet=json)
     else:
-        outputs, hand_on = _run_model(Exported(target, spec, wrt, dtype, quiet=json, mode=None), inputs, state)
+        made = Exported(target, spec, wrt, dtype, quiet=json, mode=None)
+        keep_program(written, made.file.path, _program(made).block)
+        outputs, hand_on = _run_model(made, inputs, state)
     if out is not None:
         _save(out, outputs)
     hand_on()  # a run whose outputs cannot be written is no step: it can be run again
@@ -91,8 +95,12 @@ def _run_file(path: str, inputs: str | None, state: str | None, *, quiet: bool) 
     return _run_with(file.inputs, file.states, file, {}, inputs, state)
 
 
+def _program(made: Exported) -> Program:
+    return made.derived if isinstance(made.derived, Program) else made.derived.joint()
+
+
 def _run_model(made: Exported, inputs: str | None, state: str | None) -> Ran:
-    program = made.derived if isinstance(made.derived, Program) else made.derived.joint()
+    program = _program(made)
     types = dict(zip(program.inputs, program.types, strict=True))
 
     def call(arrays: Arrays) -> Arrays:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import onnx
 
 from primsplit.errors import FileError
-from primsplit.onnxio.external_data import check_external
+from primsplit.onnxio.external_data import check_external, external_path
 from primsplit.onnxio.modelfile import parsed
 from primsplit.onnxio.tensor_checks import bytes_of
 
@@ -16,16 +16,24 @@ LOCATION = b"location"
 
 
 def check_external_files(path: str) -> None:
-    """Raise ParseError or FileError where a model has data in a file that it may not read, or that has not enough.
+    """Raise ParseError or FileError where a model has data in a file that it may not read, or that has not enough."""
+    for tensor in _external_tensors(path):
+        size = bytes_of(tensor.data_type, tensor.dims, f"{path}: {tensor.name or 'a constant'}")
+        check_external(tensor, size, path)
+
+
+def external_files(path: str) -> set[str]:
+    """The files beside a model that its tensors are in. Raises ParseError or FileError."""
+    return {external_path(tensor, path) for tensor in _external_tensors(path)}
+
+
+def _external_tensors(path: str) -> Iterator[onnx.TensorProto]:
+    """The tensors whose data are elsewhere.
 
     A model with all its numbers inside is not parsed: it may be large, and onnxruntime parses it again.
     """
-    if not _has_external_data(path):
-        return
-    for tensor in all_tensors(parsed(path)):
-        if tensor.data_location == onnx.TensorProto.EXTERNAL:
-            size = bytes_of(tensor.data_type, tensor.dims, f"{path}: {tensor.name or 'a constant'}")
-            check_external(tensor, size, path)
+    if _has_external_data(path):
+        yield from (t for t in all_tensors(parsed(path)) if t.data_location == onnx.TensorProto.EXTERNAL)
 
 
 def _has_external_data(path: str) -> bool:

@@ -3,12 +3,13 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from primsplit.atomic_files import file_of, not_written
 from primsplit.errors import FileError
 from primsplit.onnxio.one_protobuf import write_protobuf
 from primsplit.onnxio.save import Model, place
+from primsplit.onnxio.sources import check_apart
 from primsplit.onnxio.tensors import copy_bytes, size_in_file
 
 ALIGNMENT = 65536
@@ -17,11 +18,11 @@ ALIGNED = 2**20
 """The bytes from which on data are aligned."""
 
 
-def write_models(models: Sequence[tuple[Model, str]]) -> None:
+def write_models(models: Sequence[tuple[Model, str]], sources: Callable[[], Iterable[str]] = tuple) -> None:
     """Write models to paths in one folder; data above 1.5 GB of a model go to `path + ".data"`.
 
     All are written under other names first and then get theirs, so that they appear together or not at all. Raises
-    FileError where a path cannot be written.
+    FileError where a path cannot be written, or is one of the files that the models are made of, the `sources`.
     """
     path = models[0][1]
     folder = os.path.dirname(os.path.abspath(path))
@@ -30,6 +31,7 @@ def write_models(models: Sequence[tuple[Model, str]]) -> None:
             names: list[str] = []
             for model, path in models:
                 names += _write(model, scratch, os.path.basename(path))
+            check_apart([os.path.join(folder, name) for name in names], sources)
             _put(names, scratch, folder)
     except FileError:
         raise

@@ -1,6 +1,7 @@
 """The nodes of a graph recorded: names become values, types are inferred anew, numbers are read when asked for."""
 
 import functools
+import os
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
@@ -24,10 +25,10 @@ from primsplit.onnxio.aligned.node import aligned
 from primsplit.onnxio.batch_scan import BATCH_SCAN
 from primsplit.onnxio.constants import Constants, stopped
 from primsplit.onnxio.demands import demanded, of_rank
-from primsplit.onnxio.external_data import entries_of, external_path
 from primsplit.onnxio.foreign import CURE, reason_of
 from primsplit.onnxio.invalid_nodes import told_node
 from primsplit.onnxio.known import settled_integers
+from primsplit.onnxio.model_tensors import tensor_in
 from primsplit.onnxio.nested_nodes import KINDS, Reading, record_nested
 from primsplit.onnxio.ranks import Widened, settled, widened_squeeze
 from primsplit.onnxio.sequences.branches import record_if
@@ -64,6 +65,7 @@ class GraphReader:
 
     def __init__(self, path: str, versions: Mapping[str, int], most: int, constants: Iterable[str] = ()) -> None:
         self.path = path
+        self.file = os.path.abspath(path)
         self.versions = versions
         self.most = most
         self.constants = Constants(constants)
@@ -80,21 +82,7 @@ class GraphReader:
 
     def tensor(self, tensor: onnx.TensorProto) -> Tensor:
         """The numbers of a tensor, where they are."""
-        if tensor.data_location != onnx.TensorProto.EXTERNAL:
-            return Tensor(oir.from_proto(tensor), beside=False)
-        entries = entries_of(tensor, self.path)
-        where = external_path(tensor, self.path)
-        return Tensor(
-            oir.ExternalTensor(
-                where,
-                int(entries.get("offset", 0)),
-                int(entries["length"]) if "length" in entries else None,
-                oir.DataType(tensor.data_type),
-                shape=oir.Shape(tensor.dims),
-                name=tensor.name,
-            ),
-            beside=True,
-        )
+        return tensor_in(tensor, self.file)
 
     def of_rank(self, value: Var | Const, rank: int) -> Value:
         """A value of unknown rank as one of this rank, of the sizes that it then has."""
@@ -138,7 +126,7 @@ class GraphReader:
         ranks = functools.cache(lambda: demanded(graph))
         for node in graph.node:
             self.count += 1
-            recorded.place = place = Place(self.path, self.count, node.name or node.op_type)
+            recorded.place = place = Place(self.file, self.count, node.name or node.op_type)
             before = len(recorded.ops)
             recorded.remark = next((p.value for p in node.metadata_props if p.key == "remark"), "")
             try:

@@ -19,10 +19,14 @@ from primsplit.ir import AnyArray, Const, Data
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A model's tensor, of onnx_ir: in the file, or in one `beside` it that is read when the numbers are asked for."""
+    """A model's tensor, of onnx_ir: in the file, or in one `beside` it that is read when the numbers are asked for.
+
+    `model` is the path of the model's file.
+    """
 
     tensor: Any
     beside: bool
+    model: str = ""
 
     @property
     def dtype(self) -> np.dtype[Any]:
