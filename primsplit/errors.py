@@ -218,6 +218,10 @@ class FrozenNumberWarning(UserWarning):
     """A random number or the time was read while a function was traced: each run of the program has the same one."""
 
 
+class PromotionWarning(UserWarning):
+    """A program of float32 computes in float64 from some line on, since it meets a float64 of NumPy's there."""
+
+
 _told: dict[str, dict[str | tuple[str, type[Warning], int], int]] = {}
 """Python's registries of the warnings that it has shown, by file."""
 

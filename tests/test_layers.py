@@ -44,6 +44,7 @@ LAYERS: list[list[str]] = [
         "parts",
         "analysis.dependence",
         "analysis.unrolled",
+        "analysis.promotions",
         "analysis.restarts",
         "analysis.costs",
         "analysis.signs",

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy.typing as npt
 
 from primsplit import tracing, trees
+from primsplit.analysis.promotions import report_promotions
 from primsplit.analysis.unrolled import report_unrolled
 from primsplit.branching.users_errors import tell_caller
 from primsplit.caching.counters import Counters
@@ -104,6 +105,7 @@ def _program_of(
     types = [leaf_type(x) for x in leaves]
     block, result_spec, states = _record(name, call, leaves, types, labels, told)
     report_unrolled(block)
+    report_promotions(block)
     constants = _outside_constants(block, freeze)
     carried = _carried(states)
     inputs = [n for n, t in zip(labels, types, strict=True) if t is not None]
