@@ -22,7 +22,8 @@ from primsplit.programs.flat import flat_program
 from primsplit.programs.forms import Form, save_in_form
 from primsplit.programs.program import Program
 from primsplit.programs.trace_program import Branches, Freeze, check_option, trace_program
-from primsplit.providers import Provider
+from primsplit.programs.weights import merged_weights
+from primsplit.providers import GivenAs, Provider
 from primsplit.specs import specs_from_annotations
 from primsplit.split import split_block
 from primsplit.transforms.cut import report_cut
@@ -159,6 +160,12 @@ class SplitProgram:
             if position not in self.split.targets
         ]
 
+    def merged_table(self) -> list[dict[str, Any]]:
+        """One row a differentiated weight that may be several parameters in one initializer: see `merged_weights`."""
+        names = {self.program.inputs[i] for i in self.differentiated}
+        defaults = {name: value for name, value in self.program.defaults.items() if name in names}
+        return merged_weights(self.program.block, self.program.inputs, defaults)
+
     @property
     def cotangent_names(self) -> list[str]:
         """`d_<result>` of each result that has a cotangent, numbered where an input or result has that name."""
@@ -227,13 +234,21 @@ class SplitProgram:
         seeds = dict(zip(self.split.cotangents, self.cotangent_names, strict=True))
         return list_split(self.split, self.capture_names() | seeds, style)
 
-    def save(self, path: str | os.PathLike[str], form: Form = "joint", provider: Provider = "cpu") -> list[str]:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        form: Form = "joint",
+        provider: Provider = "cpu",
+        weights: GivenAs = "inputs",
+    ) -> list[str]:
         """Write one file, or for `form="split"` `<stem>.forward.onnx` and `<stem>.backward.onnx`; return the paths.
 
-        `provider` is the execution provider of onnxruntime that they are for, "cpu" or "cuda". Two files appear
-        together or not at all. Raises FileError, SpecError for another form or provider.
+        `provider` is the execution provider of onnxruntime that they are for, "cpu" or "cuda". Differentiated weights
+        are inputs; with `weights="defaults"` they keep their numbers, for runs that give none (onnxruntime for
+        JavaScript then takes no others). Two files appear together or not at all. Raises FileError, SpecError for
+        another form, provider or way to take weights.
         """
-        return save_in_form(self, os.fspath(path), form, provider)
+        return save_in_form(self, os.fspath(path), form, provider, weights)
 
 
 def _told(op: Op) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy.typing as npt
 
 from primsplit.ir import Block, Const, Var
-from primsplit.providers import Provider, check_provider
+from primsplit.providers import GivenAs, Provider, check_given_as, check_provider
 
 
 class Names:
@@ -142,7 +142,11 @@ class NamedBlock:
     states: tuple[StatePair, ...] = ()
     provider: Provider = "cpu"
 
-    def on(self, provider: Provider) -> "NamedBlock":
-        """The named block for another provider. Raises SpecError for one that files are not written for."""
+    def on(self, provider: Provider, weights: GivenAs = "inputs") -> "NamedBlock":
+        """The named block for another provider, without defaults unless weights are to keep their numbers.
+
+        Raises SpecError for a provider that files are not written for, or another way to take weights.
+        """
         check_provider(provider)
-        return replace(self, provider=provider)
+        check_given_as(weights)
+        return replace(self, provider=provider, defaults=self.defaults if weights == "defaults" else {})

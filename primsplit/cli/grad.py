@@ -27,7 +27,8 @@ def grad(
         typer.Option(
             "--wrt",
             metavar="NAME",
-            help="An input or initializer to differentiate; 'params' for all initializers; repeat.",
+            help="An input or initializer to differentiate; 'params' for all weights, which leaves out constants such "
+            "as 1/sqrt(d) and running statistics; repeat.",
         ),
     ] = None,
     of: Annotated[
@@ -43,12 +44,13 @@ def grad(
     safe_where: options.SafeWhere = False,
     constant: options.Constant = None,
     provider: options.Provider = options.ProviderName.CPU,
+    weights: options.Weights = options.WeightsName.INPUTS,
     json: options.Json = False,
 ) -> None:
     """Write an ONNX model with its gradient, or another derivative, in standard operators.
 
-    Initializers that are differentiated become inputs that keep their numbers as defaults. A scalar that is the only
-    output is seeded with 1; of other outputs y the cotangent is an input d_y.
+    Weights that are differentiated become inputs; with --weights defaults they keep their numbers, for runs that give
+    none. A scalar that is the only output is seeded with 1; of other outputs y the cotangent is an input d_y.
     """
     if model.endswith(".py"):
         raise SpecError(f"{model} is no ONNX model", cure=f"For Python files there is primsplit export {model}.")
@@ -57,8 +59,9 @@ def grad(
     with progress(f"differentiating {model}", quiet=json):
         kind = read_mode("gradient" if mode is None else mode.value)
         told = options.Told(length, absent, safe_where=safe_where, constant=constant)
+        program = told.load(model, options.read_specs(spec))
         made = derive(
-            told.load(model, options.read_specs(spec)),
+            program,
             mode=kind,
             wrt=wrt or None,
             of=of or None,
@@ -67,5 +70,7 @@ def grad(
         )
     path = os.path.splitext(os.path.basename(model))[0] + ".grad.onnx" if onnx is None else onnx
     with progress(f"writing {path}", quiet=json):
-        paths = save_derived(made, path, kind, form.value, provider.value)
-    tell(os.path.basename(model), made, paths, form.value, time.perf_counter() - started, json=json)
+        paths = save_derived(made, path, kind, form.value, provider.value, weights.value)
+    seconds = time.perf_counter() - started
+    left_out = program.float_constants if "params" in (wrt or ()) else {}
+    tell(os.path.basename(model), made, paths, form.value, seconds, left_out=left_out, json=json)

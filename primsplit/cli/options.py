@@ -64,6 +64,13 @@ class ProviderName(StrEnum):
     CUDA = "cuda"
 
 
+class WeightsName(StrEnum):
+    """How files take weights: one of `providers.GivenAs`."""
+
+    INPUTS = "inputs"
+    DEFAULTS = "defaults"
+
+
 class DtypeName(StrEnum):
     """The dtypes that carry gradients."""
 
@@ -158,6 +165,16 @@ Provider = Annotated[
         "--provider",
         help="The execution provider of onnxruntime that files are for. One for cuda also runs on the CPU.",
         **one_of(ProviderName),
+    ),
+]
+Weights = Annotated[
+    WeightsName,
+    typer.Option(
+        "--weights",
+        help="How the file takes weights that are differentiated: as inputs, or as inputs that keep their numbers as "
+        "defaults for runs that give none. onnxruntime for JavaScript ignores numbers given for an input with a "
+        "default (node) or refuses them (browsers).",
+        **one_of(WeightsName),
     ),
 ]
 Length = Annotated[

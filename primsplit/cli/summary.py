@@ -1,7 +1,7 @@
 """What `export` and `grad` tell of the files that they wrote."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from primsplit.audit.frozen import Frozen
@@ -24,13 +24,16 @@ def tell(
     seconds: float,
     *,
     drawn: Sequence[Frozen] = (),
+    left_out: Mapping[str, str] | None = None,
     json: bool,
 ) -> None:
     """Print the files, their inputs and outputs, and the number of operators; as JSON where asked.
 
-    `drawn` are the calls of random generators whose numbers the files hold.
+    `drawn` are the calls of random generators whose numbers the files hold, `left_out` the constants of a model that
+    are not among its weights, with the reason.
     """
-    answer = {**_answer(name, made, paths, form, seconds), "drawn": [d.as_dict() for d in drawn]}
+    told = {"drawn": [d.as_dict() for d in drawn], "left_out": dict(left_out or {})}
+    answer = {**_answer(name, made, paths, form, seconds), **told}
     if json:
         print_json(answer)
     else:
@@ -47,6 +50,7 @@ def _answer(name: str, made: Derived, paths: Sequence[str], form: str, seconds: 
         "outputs": [{"name": n, "type": str(r.type)} for n, r in zip(joint.outputs, joint.block.results, strict=True)],
         "without_rank": _without_rank(joint),
         "zero": made.zero_table() if isinstance(made, SplitProgram) else [],
+        "merged": made.merged_table() if isinstance(made, SplitProgram) else [],
         "operators": _operators(made),
         "seconds": round(seconds, 3),
     }
@@ -88,6 +92,13 @@ def _show(answer: dict[str, Any]) -> None:
         place = f"{os.path.basename(row['file'])}:{row['line']}"
         told = "drew while the file was written: each run of it has the same numbers. ps.random draws in each run."
         out.print(f"\n{row['name']} at {place} {told}", markup=False)
+    for name, why in answer["left_out"].items():
+        out.print(f"\n{name} is no weight: {why}. To differentiate by it: --wrt {name}.", markup=False)
+    for row in answer["merged"]:
+        told = (
+            f"is one number everywhere, and read by {row['readers']} operators: it may be several parameters that the"
+        )
+        out.print(f"\n{row['name']} {told} exporter wrote once. Its gradient is the sum of theirs.", markup=False)
     if missing := answer["without_rank"]:
         told = "no rank, as in the model. onnxruntime runs such a file, onnx.checker refuses it."
         out.print(f"\n{', '.join(missing)}: {told}\nTo say the rank: --spec '{missing[0]}:[N,3]'.", markup=False)

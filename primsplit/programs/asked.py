@@ -62,7 +62,7 @@ def _not_found(program: Program, key: int | str) -> SpecError:
     """The error for a `wrt` that names no input."""
     because = [f"the inputs are {', '.join(program.inputs)}"]
     if key == "params":
-        told = {n: why for n, why in program.constants.items() if program.initializers[n].type.is_float}
+        told = program.float_constants
         kind = "weights" if told else "initializers"
         because.append(f"it would be all {kind} that are floating point, and there are none")
         because += [f"{name}: {why}" for name, why in islice(told.items(), 4)]

@@ -6,7 +6,7 @@ from typing import Literal, Protocol, get_args
 from primsplit.doors import save_functions, save_models
 from primsplit.errors import SpecError
 from primsplit.programs.program import Program
-from primsplit.providers import Provider
+from primsplit.providers import GivenAs, Provider
 
 Form = Literal["joint", "split", "functions"]
 FORMS: tuple[str, ...] = get_args(Form)
@@ -26,19 +26,19 @@ class TwoPasses(Protocol):
         """The two: the second takes what the first gives, by name."""
 
 
-def save_in_form(made: TwoPasses, path: str, form: Form, provider: Provider) -> list[str]:
+def save_in_form(made: TwoPasses, path: str, form: Form, provider: Provider, weights: GivenAs) -> list[str]:
     """Write both passes; return the paths.
 
     "joint" is one graph; "split" the files `<stem>.forward.onnx` and `<stem>.<second file>.onnx`, which appear together
     or not at all; "functions" one file that calls the functions `<name>` and `<name>__<second function>`. Raises
-    FileError, and SpecError for another form or provider.
+    FileError, and SpecError for another form, provider or way to take weights.
     """
     if not isinstance(form, str) or form not in FORMS:
         raise SpecError(f"there is no form {form!r}", cure=f"The forms are {', '.join(FORMS)}.")
     if form == "joint":
-        made.joint().save(path, provider)
+        made.joint().save(path, provider, weights)
         return [path]
-    first, second = (program.named.on(provider) for program in made.passes())
+    first, second = (program.named.on(provider, weights) for program in made.passes())
     if form == "split":
         stem = os.path.splitext(path)[0]
         paths = [f"{stem}.forward.onnx", f"{stem}.{made.second_file}.onnx"]
@@ -46,5 +46,5 @@ def save_in_form(made: TwoPasses, path: str, form: Form, provider: Provider) -> 
         return paths
     name = made.program.block.name
     functions = {name: first, f"{name}__{made.second_function}": second}
-    save_functions(made.joint().named.on(provider), functions, path)
+    save_functions(made.joint().named.on(provider, weights), functions, path)
     return [path]

@@ -23,7 +23,7 @@ from primsplit.programs.flat import flat_program
 from primsplit.programs.forms import Form
 from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram, push_program
-from primsplit.providers import Provider
+from primsplit.providers import GivenAs, Provider
 from primsplit.transforms.directions import jacobian_blocks
 
 Kind = Literal["gradient", "jvp", "linearize", "hvp", "jacobian", "hessian", "value"]
@@ -100,6 +100,7 @@ def export(
     chunk: int | None = None,
     policy: Policy = "default",
     provider: Provider = "cpu",
+    weights: GivenAs = "inputs",
     **named: Any,
 ) -> list[str]:
     """Write a function, Program or Split with its derivative as ONNX; return the paths written.
@@ -111,7 +112,8 @@ def export(
     "split" writes two files, for `path="f.onnx"` `f.forward.onnx` and `f.backward.onnx` (or `f.linear.onnx`), and
     "functions" one with forward pass and pullback (or tangent list) as model-local functions. A function that keeps
     states (`ps.state`) has an input and an output for each in every file. `provider` is the execution provider of
-    onnxruntime that the files are for: "cpu", or "cuda", where float64 takes other ways.
+    onnxruntime that the files are for: "cpu", or "cuda", where float64 takes other ways. Weights that are
+    differentiated are inputs; with `weights="defaults"` they keep their numbers, as for `SplitProgram.save`.
 
     Raises FileError where the path cannot be written, SpecError for a mode, form, provider or name that is none, and
     for what is said of a Split again, ShapeError where a mode needs a scalar, MissingRule where there is no derivative.
@@ -127,9 +129,9 @@ def export(
     if isinstance(target, SplitProgram):
         told = {"policy": None if policy == "default" else policy, **named}
         _refuse_told(target, specs, {"wrt": wrt, "of": of, "chunk": chunk, "mode": mode, **told})
-        return save_derived(target, path, mode, form, provider)
+        return save_derived(target, path, mode, form, provider, weights)
     made = derive(target, *specs, mode=mode, wrt=wrt, of=of, chunk=chunk, policy=policy, **named)
-    return save_derived(made, path, mode, form, provider)
+    return save_derived(made, path, mode, form, provider, weights)
 
 
 def _refuse_told(made: SplitProgram, specs: tuple[Any, ...], told: dict[str, Any]) -> None:
@@ -139,7 +141,14 @@ def _refuse_told(made: SplitProgram, specs: tuple[Any, ...], told: dict[str, Any
         raise SpecError(f"{what} comes too late: this is a {made!r}", cure="Export the function itself with it.")
 
 
-def save_derived(made: Derived, path: str, mode: Kind, form: Form = "joint", provider: Provider = "cpu") -> list[str]:
+def save_derived(
+    made: Derived,
+    path: str,
+    mode: Kind,
+    form: Form = "joint",
+    provider: Provider = "cpu",
+    weights: GivenAs = "inputs",
+) -> list[str]:
     """Write what `derive` made; return the paths.
 
     Raises SpecError for a form that the mode has not, and for a gradient with respect to nothing.
@@ -147,11 +156,11 @@ def save_derived(made: Derived, path: str, mode: Kind, form: Form = "joint", pro
     if isinstance(made, Program):
         if form != "joint":
             raise SpecError(f"form={form!r} is for what has two passes, and not for mode={mode!r}")
-        made.save(path, provider)
+        made.save(path, provider, weights)
         return [path]
     if isinstance(made, SplitProgram):
         _check_wrt(made)
-    return made.save(path, "split" if mode == "linearize" and form == "joint" else form, provider)
+    return made.save(path, "split" if mode == "linearize" and form == "joint" else form, provider, weights)
 
 
 def _check_wrt(made: SplitProgram) -> None:

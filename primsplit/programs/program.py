@@ -30,7 +30,7 @@ from primsplit.programs.out import arrays_of, check_out, refuse_traced
 from primsplit.programs.prepared import ARRAYS, Prepared, prepared_for, prepared_if_small
 from primsplit.programs.weights import FOLDED, Weights
 from primsplit.programs.wholes import both, given_parts, pairs_of
-from primsplit.providers import Provider
+from primsplit.providers import GivenAs, Provider
 from primsplit.specs import check_array, check_expressions
 from primsplit.states import State
 
@@ -207,7 +207,7 @@ class Program:
         return tuple(name for name in self.initializers if name in named and name not in own)
 
     def with_inputs(self, names: Sequence[str]) -> "Program":
-        """The program with these of its `params` as further inputs; a file keeps their numbers as defaults."""
+        """The program with these of its `params` as further inputs; a file may keep their numbers as defaults."""
         found = self._with_inputs.get(tuple(names))
         if found is not None:
             return found
@@ -227,12 +227,17 @@ class Program:
             result=self.result,
             static=static,
             initializers={name: value for name, value in self.initializers.items() if name not in chosen},
-            constants=self.constants,
+            constants={name: why for name, why in self.constants.items() if name not in chosen},
             defaults={**self.defaults, **chosen},
             narrowed=None if narrowed is None else (lambda ranks: narrowed(ranks).with_inputs(names)),
             states=self.states,
         )
         return found
+
+    @property
+    def float_constants(self) -> dict[str, str]:
+        """The floats among the initializers that are no weights, and why they are none."""
+        return {name: why for name, why in self.constants.items() if self.initializers[name].type.is_float}
 
     def check_whole(self, names: Iterable[str]) -> None:
         """Raise SpecError for one of `params` on which not all of the program depends that once did."""
@@ -391,13 +396,16 @@ class Program:
                 self._session = make_session(self.named) if self.outputs else nothing_to_run(self.block)
         return self._session
 
-    def to_onnx(self, provider: Provider = "cpu") -> Any:
-        """The program as an `onnx.ModelProto`, for "cpu" or "cuda". Raises DtypeError for what has no kernel there."""
-        return make_proto(self.named.on(provider))
+    def to_onnx(self, provider: Provider = "cpu", weights: GivenAs = "inputs") -> Any:
+        """The program as an `onnx.ModelProto`, for "cpu" or "cuda". Raises DtypeError for what has no kernel there.
 
-    def save(self, path: str | os.PathLike[str], provider: Provider = "cpu") -> None:
+        Weights that became inputs are such, or with "defaults" inputs that keep their numbers for runs that give none.
+        """
+        return make_proto(self.named.on(provider, weights))
+
+    def save(self, path: str | os.PathLike[str], provider: Provider = "cpu", weights: GivenAs = "inputs") -> None:
         """Write the program as an ONNX file, whole or not at all; see `to_onnx`. Raises FileError."""
-        save_models([(self.named.on(provider), os.fspath(path))])
+        save_models([(self.named.on(provider, weights), os.fspath(path))])
 
     def listing(self, style: str = "text") -> str:
         """The program as "text", as "python" that traces to it, or a page of "html". Raises SpecError for others."""

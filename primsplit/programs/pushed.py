@@ -20,7 +20,7 @@ from primsplit.programs.forms import Form, save_in_form
 from primsplit.programs.out import arrays_of, refuse_traced
 from primsplit.programs.prepared import ARRAYS
 from primsplit.programs.program import ARRAY, Program
-from primsplit.providers import Provider
+from primsplit.providers import GivenAs, Provider
 from primsplit.specs import check_array
 from primsplit.tangents.pushforward import Pushforward, push_block
 from primsplit.transforms.cut import report_cut
@@ -118,12 +118,14 @@ class PushedProgram:
         names = self.capture_names() | dict(zip(self.pushed.tangents, self.tangent_names, strict=True))
         return list_blocks((self.primal, self.tangent), names, style)
 
-    def save(self, path: str, form: Form = "joint", provider: Provider = "cpu") -> list[str]:
+    def save(
+        self, path: str, form: Form = "joint", provider: Provider = "cpu", weights: GivenAs = "inputs"
+    ) -> list[str]:
         """Write one file, or for `form="split"` `<stem>.forward.onnx` and `<stem>.linear.onnx`; return the paths.
 
         Raises FileError, SpecError for another form or provider.
         """
-        return save_in_form(self, path, form, provider)
+        return save_in_form(self, path, form, provider, weights)
 
     def _with_zeros(self, block: Block, lead: int) -> Block:
         """The block with a tangent for each result in `of`: zeros for one that does not depend on the inputs."""

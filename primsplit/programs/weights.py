@@ -1,15 +1,39 @@
 """The weights of a program as arrays, by name, for who trains, prunes or looks at them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import optree
 
 from primsplit import trees
-from primsplit.ir import AnyArray, Const
+from primsplit.ir import AnyArray, Block, Const, Var, walk
 
 FOLDED = "it is a number of the file's computation, which went into other numbers too when the file was written"
 """Why an initializer of a file of primsplit's is no weight: the derivative by it would miss what it went into."""
+
+
+MERGED = 2
+"""How many ops read a weight that may be several parameters."""
+
+
+def merged_weights(block: Block, inputs: Sequence[str], defaults: Mapping[str, Const]) -> list[dict[str, Any]]:
+    """One row a weight that is an input of a block, is one number everywhere, and is read by several ops.
+
+    It may be several parameters: exporters write equal arrays once, and the scales of all layer norms of a model that
+    was never trained are ones. `readers` counts the ops.
+    """
+    readers = Counter(v for op in walk(block) for v in set(op.inputs) if isinstance(v, Var))
+    params = dict(zip(inputs, block.params, strict=True))
+    return [
+        {"name": name, "readers": readers[params[name]]}
+        for name, const in defaults.items()
+        if name in params and readers[params[name]] >= MERGED and const.type.rank and _is_one_number(const.numpy())
+    ]
+
+
+def _is_one_number(array: AnyArray) -> bool:
+    return array.size > 1 and bool((array == array.reshape(-1)[0]).all())
 
 
 class Weights(Mapping[str, AnyArray]):

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -12,7 +13,9 @@ import pytest
 from onnx import helper, numpy_helper
 from typer.testing import CliRunner
 
+import primsplit as ps
 from primsplit.cli.app import app
+from primsplit.errors import SpecError
 
 W = np.arange(6, dtype=np.float32).reshape(3, 2)
 
@@ -39,9 +42,49 @@ def test_the_gradient_of_a_weight_is_written_beside_the_value(tmp_path: Path) ->
     assert [o["name"] for o in json.loads(done.output)["outputs"]] == ["y", "d_W"]
     onnx.checker.check_model(str(out), full_check=True)
     x = np.ones((4, 3), np.float32)
-    value, gradient = onnxruntime.InferenceSession(str(out)).run(None, {"x": x})
-    assert value == W.sum() * 4
+    session = onnxruntime.InferenceSession(str(out))
+    value, gradient = session.run(None, {"x": x, "W": 2 * W})
+    assert value == 2 * W.sum() * 4
     np.testing.assert_array_equal(gradient, np.full((3, 2), 4))
+    assert [i.name for i in session.get_inputs()] == ["x", "W"]  # which is what JavaScript can be given
+
+
+@pytest.mark.parametrize("command", ["grad", "export"])
+@pytest.mark.parametrize("form", ["joint", "split"])
+def test_a_differentiated_weight_keeps_its_numbers_where_asked(command: str, form: str, tmp_path: Path) -> None:
+    out = tmp_path / "gradient.onnx"
+    told = [command, model(tmp_path), "--wrt", "W", "--weights", "defaults", "--form", form, "--onnx", str(out)]
+    done = CliRunner().invoke(app, told)
+    assert done.exit_code == 0, done.output
+    session = onnxruntime.InferenceSession(str(out if form == "joint" else tmp_path / "gradient.forward.onnx"))
+    assert [i.name for i in session.get_overridable_initializers()] == ["W"]
+    x = np.ones((4, 3), np.float32)
+    assert session.run(["y"], {"x": x}) == [W.sum() * 4]
+    assert session.run(["y"], {"x": x, "W": 2 * W}) == [2 * W.sum() * 4]
+
+
+def test_another_way_to_take_weights_is_refused(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["grad", model(tmp_path), "--wrt", "W", "--weights", "constants"])
+    assert done.exit_code != 0
+    assert "is not one of inputs, defaults" in done.output
+    other: Any = "constants"
+    with pytest.raises(SpecError, match="weights='constants' is none of inputs, defaults"):
+        ps.export(ps.load(model(tmp_path)), wrt="W", path=tmp_path / "g.onnx", weights=other)
+
+
+def test_constants_and_merged_parameters_are_named(tmp_path: Path) -> None:
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[N,2] x) => (float[N,2] y)
+        <float[2] norm1 = {1, 1}, float[1] val_7 = {0.5}, float[2,2] W = {1, 2, 3, 4}>
+        { a = Mul (x, norm1) b = MatMul (a, W) c = Mul (b, val_7) y = Mul (c, norm1) }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    told = ["grad", str(tmp_path / "m.onnx"), "--wrt", "params", "--onnx", str(tmp_path / "g.onnx")]
+    shown = " ".join(CliRunner().invoke(app, told).output.split())
+    assert "val_7 is no weight: it is one number, under a name that exporters give to numbers of the code" in shown
+    assert "norm1 is one number everywhere, and read by 2 operators" in shown
+    answer = json.loads(CliRunner().invoke(app, [*told, "--json"]).output)
+    assert list(answer["left_out"]) == ["val_7"]
+    assert answer["merged"] == [{"name": "norm1", "readers": 2}]
+    assert [o["name"] for o in answer["outputs"]] == ["y", "d_norm1", "d_W"]
 
 
 def test_an_unknown_weight_is_refused_with_the_names_there_are(tmp_path: Path) -> None:
