@@ -19,7 +19,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.caching.fingerprint import Same
-from primsplit.errors import DtypeError, ShapeError, SpecError, TraceError
+from primsplit.errors import DtypeError, RunError, ShapeError, SpecError, TraceError
 from primsplit.frames import innermost
 from primsplit.ir import Type, is_held
 from primsplit.lifting import Held
@@ -33,14 +33,13 @@ class State(NDArrayOperatorsMixin, Held):
     Its value starts at `initial`, and `reset` sets it there again. Slots that were made together have one `owner`, by
     which a file tells slots of one name apart. It has two arrays, and `side` says which is the value: a run reads
     that and writes the other, which `turn` then makes the value. onnxruntime cannot write where it reads.
+    The arrays are made when they are first asked for: a file may tell of a state larger than the memory there is.
     """
 
     def __init__(self, name: str, initial: npt.ArrayLike, owner: object) -> None:
         self.name = name
         self.owner = owner
-        self.initial: npt.NDArray[Any] = np.array(initial, order="C")
-        self.initial.flags.writeable = False
-        self.arrays = (self.initial.copy(), np.empty_like(self.initial))
+        self.initial = _kept(np.asarray(initial))
         self.side = 0
 
     __hash__ = object.__hash__
@@ -63,6 +62,23 @@ class State(NDArrayOperatorsMixin, Held):
         return State(self.name, self.initial, self.owner)
 
     # The value, where nothing is being traced.
+
+    @property
+    def arrays(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """The two arrays. Raises RunError where there is no memory for them."""
+        made = vars(self).get("_arrays")
+        return vars(self).setdefault("_arrays", self._made()) if made is None else made
+
+    @arrays.setter
+    def arrays(self, arrays: tuple[npt.NDArray[Any], npt.NDArray[Any]]) -> None:
+        vars(self)["_arrays"] = arrays
+
+    def _made(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        try:
+            return np.array(self.initial, order="C"), np.empty(self.initial.shape, self.initial.dtype)
+        except MemoryError:
+            told = f"there is no memory for the state {self.name}, {self.type}"
+            raise RunError(f"{told} of {self.initial.nbytes / 1e9:.3g} GB") from None
 
     @property
     def buffers(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -170,6 +186,15 @@ class State(NDArrayOperatorsMixin, Held):
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.read(), name)
+
+
+def _kept(initial: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A copy that nobody writes to; of one number that stands for all elements, of that number alone."""
+    if initial.size > 1 and not any(initial.strides):
+        return np.broadcast_to(initial[(slice(0, 1),) * initial.ndim].copy().reshape(()), initial.shape)
+    kept = np.array(initial, order="C")
+    kept.flags.writeable = False
+    return kept
 
 
 def _read(given: Any) -> Any:

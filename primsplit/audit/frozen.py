@@ -88,6 +88,8 @@ def value_text(array: npt.NDArray[Any]) -> str:
         return str(array.tolist())
     if array.dtype.kind not in "iuf":
         return ""
+    if not any(array.strides):  # one number, as many times as there are elements
+        array = array[(slice(0, 1),) * array.ndim]
     known = array[~np.isnan(array)]
     if known.size == array.size:
         return f"{array.min():.4g} to {array.max():.4g}"

@@ -103,7 +103,7 @@ def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bo
     taken = [*names, *params]
     outputs = tuple(kept_apart([*taken, *ends.outputs])[len(taken) :])
     types = {name: param.type for name, param in zip(names, block.params, strict=True)}
-    states = read_states(metadata, types)
+    states = read_states(metadata, types, {name: r.type for name, r in zip(outputs, block.results, strict=True)})
     carried = {name for pair in states for name in (pair.input, pair.output)}
     given = tuple(a for v, a in zip(inputs, arguments, strict=True) if v.name not in carried)
     returned = tuple(r for v, r in zip(graph.output, results, strict=True) if v.name not in carried)

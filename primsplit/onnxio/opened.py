@@ -45,7 +45,8 @@ class OpenedFile:
         said = self.session.carried
         self.inputs = {i.name: _type(i, said.get(i.name)) for i in self.session.session.get_inputs()}
         self.outputs = {o.name: _type(o, said.get(o.name)) for o in self.session.session.get_outputs()}
-        self.states = read_states(self.session.session.get_modelmeta().custom_metadata_map, self.inputs)
+        metadata = self.session.session.get_modelmeta().custom_metadata_map
+        self.states = read_states(metadata, self.inputs, self.outputs)
 
     def __call__(self, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
         if missing := [name for name in self.inputs if name not in arrays]:
