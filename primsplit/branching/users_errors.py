@@ -170,8 +170,8 @@ def asked_by_library(error: BaseException) -> NumberAsked | None:
             name = f"{module}.{code.co_qualname}"
     if not name and is_told and not _is_raised(error.__traceback__):
         name = "a library's function"  # which leaves no frames of its own
-    if not name or place is None:
-        return None
+    if not name:
+        return None  # the place is none for a library's function that is traced itself
     return NumberAsked(
         f"{name} raised {type(error).__name__} for values that are known only at run time",
         place=place,

@@ -7,19 +7,39 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array, unsupported
-from primsplit.numpy.special.gamma import gamma_function, gammaln, gammasgn
+from primsplit.numpy.special.gamma import digamma, gamma_function, gammaln, gammasgn
 from primsplit.numpy.ufuncs import elementwise
+from primsplit.numpy.units import unit
 from primsplit.ops import op
-from primsplit.passes.compositions.signs import sin_pi
+from primsplit.passes.compositions.error_function import in_float64
+from primsplit.passes.compositions.signs import cos_pi, sin_pi
 
 
-@elementwise("rgamma")
-def rgamma(x: Array) -> Array:
-    """1 / gamma(x), which is smooth everywhere; below 1/2 by reflection."""
-    is_small = x < 0.5
-    right = op.Reciprocal(gamma_function(op.Where(is_small, 1.0, x)))
-    left = sin_pi(op.Where(is_small, x, 0.0)) * gamma_function(op.Where(is_small, 1.0 - x, 1.0)) * (1 / math.pi)
-    return op.Where(is_small, left, right)
+def _of_rgamma(of_right: Callable[[Array], Array], of_left: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """A function from 1/2 on, and one below it, in float64."""
+
+    def both(x: Array) -> Array:
+        is_small = x < 0.5
+        return op.Where(is_small, of_left(op.Where(is_small, x, 0.0)), of_right(op.Where(is_small, 1.0, x)))
+
+    def wide(x: Array) -> Array:
+        return in_float64(x, both)
+
+    return wide
+
+
+def _rgamma_slope_left(x: Array) -> Array:
+    rest = 1.0 - x
+    found: Array = gamma_function(rest) * (cos_pi(x) - sin_pi(x) * digamma(rest) * (1 / math.pi))
+    return found
+
+
+_rgamma = _of_rgamma(
+    lambda x: op.Reciprocal(gamma_function(x)), lambda x: sin_pi(x) * gamma_function(1.0 - x) * (1 / math.pi)
+)
+_rgamma_slope = _of_rgamma(lambda x: -digamma(x) / gamma_function(x), _rgamma_slope_left)
+rgamma = elementwise("rgamma")(unit("rgamma", _rgamma, lambda dz, x, z: dz * _rgamma_slope(x)))
+"""1 / gamma(x), which is smooth everywhere; below 1/2 by reflection."""
 
 
 @elementwise("poch")

@@ -51,9 +51,12 @@ cbrt = elementwise("cbrt")(
     unit("cbrt", exponential.cbrt, lambda dz, x, z: dz * (1.0 / 3.0) / op.Max(z * z, smallest(z)))
 )
 
-expit = elementwise("expit")(
-    unit("expit", lambda x: op.Reciprocal(1.0 + op.Exp(-x)), lambda dz, x, z: dz * (z * (1.0 - z)))
-)
+
+def _expit(x: Array) -> Array:
+    return op.Reciprocal(1.0 + op.Exp(-x))
+
+
+expit = elementwise("expit")(unit("expit", _expit, lambda dz, x, z: dz * (z * _expit(-x))))
 """1 / (1 + exp(-x)), relatively accurate in both tails, as onnxruntime's Sigmoid is not: it is 0 below -18."""
 
 log_expit = elementwise("log_expit")(

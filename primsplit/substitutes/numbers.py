@@ -50,7 +50,7 @@ _UFUNCS = {
     "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log2": "log2", "log10": "log10", "log1p": "log1p",
     "sqrt": "sqrt", "cbrt": "cbrt", "fabs": "fabs", "pow": "power", "fmod": "fmod", "copysign": "copysign",
     "degrees": "degrees", "radians": "radians", "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
-    "erf": "erf", "erfc": "erfc", "gamma": "gamma", "lgamma": "gammaln",
+    "erf": "erf", "erfc": "erfc", "gamma": "gamma", "lgamma": "_lgamma",
 }  # fmt: skip
 
 

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterator
 
+import numpy as np
+
 from primsplit.array import Array
 from primsplit.numpy.exponential import log1p
 from primsplit.numpy.special.gamma import BERNOULLI, digamma, gammasgn, polygamma
@@ -26,7 +28,38 @@ def _betaln(a: Array, b: Array) -> Array:
     drop = small - (total - 0.5) * log1p(small / safe) - small * op.Log(safe)
     far = gamma.lgamma(small) + drop + (stirling_rest(safe) - stirling_rest(total))
     value = op.Where(op.And(large >= 6.0, small > 0.0), far, plain)
-    return op.Where(op.Or(op.Equal(a, 0.0), op.Equal(b, 0.0)), math.inf, value)
+    is_endless = op.And(op.Equal(large, math.inf), op.And(small > 0.0, small < math.inf))
+    value = op.Where(is_endless, np.asarray(-math.inf), value)
+    return op.Where(_is_pole(a, b), math.inf, op.Where(_is_finite_at_poles(a, b), _log_of_choices(a, b), value))
+
+
+WHOLE = 2.0**31
+"""SciPy takes whole numbers for poles of the gamma function as far as a C int goes."""
+
+
+def _is_whole(x: Array) -> Array:
+    return op.Equal(op.Floor(x), x)
+
+
+def _is_pole(a: Array, b: Array) -> Array:
+    """Where one of the numbers is a pole of the gamma function that the sum does not cancel."""
+    has_pole = op.Or(op.And(a <= 0.0, _is_whole(a)), op.And(b <= 0.0, _is_whole(b)))
+    return op.And(has_pole, op.Not(_is_finite_at_poles(a, b)))
+
+
+def _is_finite_at_poles(a: Array, b: Array) -> Array:
+    """Where one number is a pole, the other a whole one from 1 on, and the sum a pole too."""
+    low, high = op.Min(a, b), op.Max(a, b)
+    whole = op.And(op.And(_is_whole(low), low > -WHOLE), op.And(_is_whole(high), high >= 1.0))
+    return op.And(op.And(whole, low < 0.0), low + high < 1.0)
+
+
+def _log_of_choices(a: Array, b: Array) -> Array:
+    """The logarithm of B(1 - a - b, b) for such numbers, b the positive one: B(a, b) but for the sign of (-1)**b."""
+    held = _is_finite_at_poles(a, b)
+    low, high = op.Where(held, op.Min(a, b), -2.0), op.Where(held, op.Max(a, b), 1.0)
+    rest = 1.0 - low - high
+    return gamma.lgamma(rest) + gamma.lgamma(high) - gamma.lgamma(1.0 - low)
 
 
 def _digamma_rise(x: Array, by: Array) -> Array:
@@ -94,6 +127,9 @@ betaln = elementwise("betaln")(
 
 def _beta(a: Array, b: Array) -> Array:
     sign: Array = gammasgn(a) * gammasgn(b) * gammasgn(a + b)
+    high = op.Max(a, b)
+    of_whole = op.Where(op.Equal(op.Floor(high * 0.5) * 2.0, high), 1.0, -1.0)
+    sign = op.Where(_is_finite_at_poles(a, b), of_whole, op.Where(op.IsNaN(sign), 1.0, sign))
     return sign * op.Exp(_betaln(a, b))
 
 

@@ -81,7 +81,16 @@ def digamma(x: Array) -> Array:
     return found
 
 
-gammaln = elementwise("gammaln")(unit("gammaln", gamma.lgamma, lambda dz, x, z: dz * digamma(x)))
+lgamma = elementwise("_lgamma")(unit("lgamma", gamma.lgamma, lambda dz, x, z: dz * digamma(x)))
+"""The logarithm of the size of gamma, infinite at both infinities: Python's lgamma."""
+gammaln = elementwise("gammaln")(
+    unit(
+        "gammaln",
+        lambda x: op.Where(op.Equal(x, -math.inf), np.asarray(-math.inf, x.dtype), gamma.lgamma(x)),
+        lambda dz, x, z: dz * digamma(x),
+    )
+)
+"""SciPy's, which is -inf at -inf."""
 
 
 @elementwise("loggamma")

@@ -82,18 +82,19 @@ def _beta_parts(a: Array, b: Array, x: Array) -> tuple[Array, Array]:
     """The lower and the upper function: the fraction from the nearer end."""
     shaped = op.And(op.And(a > 0.0, a < math.inf), op.And(b > 0.0, b < math.inf))
     inside = op.And(shaped, op.And(x > 0.0, x < 1.0))
-    first_is_none = op.And(op.Equal(a, 0.0), op.And(b > 0.0, b < math.inf))
-    second_is_none = op.And(op.Equal(b, 0.0), op.And(a > 0.0, a < math.inf))
+    first_is_none = op.Or(op.And(op.Equal(a, 0.0), b > 0.0), op.And(op.Equal(b, math.inf), op.And(a >= 0.0, a < b)))
+    second_is_none = op.Or(op.And(op.Equal(b, 0.0), a > 0.0), op.And(op.Equal(a, math.inf), op.And(b >= 0.0, b < a)))
     a, b = op.Where(shaped, a, 1.0), op.Where(shaped, b, 1.0)
-    from_above = x > (a + 1.0) / (a + b + 2.0)
+    from_above = _is_from_above(a, b, x)
     first, second = op.Where(from_above, b, a), op.Where(from_above, a, b)
     safe = op.Where(inside, x, 0.5)
     place = op.Where(inside, op.Where(from_above, 1.0 - x, x), 0.0)
     p, q = parameters([first, second], (0, 0))
     near = _beta_power(a, b, safe) / first * _beta_fraction(p, q, place).first()
     far = 1.0 - near
-    below = op.Or(op.Equal(x, 0.0), second_is_none)
-    above = op.Or(op.Equal(x, 1.0), first_is_none)
+    at_zero, at_one = op.Equal(x, 0.0), op.Equal(x, 1.0)
+    below = op.Or(at_zero, op.And(second_is_none, op.Not(at_one)))
+    above = op.Or(at_one, first_is_none)
     defined = op.Or(shaped, op.Or(first_is_none, second_is_none))
     undefined = op.Not(op.And(defined, op.And(x >= 0.0, x <= 1.0)))
     parts = (op.Where(from_above, far, near), op.Where(from_above, near, far))
@@ -102,6 +103,17 @@ def _beta_parts(a: Array, b: Array, x: Array) -> tuple[Array, Array]:
         for at, part in ((np.asarray(0.0), parts[0]), (np.asarray(1.0), parts[1]))
     )
     return lower, upper
+
+
+def _is_from_above(a: Array, b: Array, x: Array) -> Array:
+    """Where the fraction is that of the upper function, which converges sooner; or which a small shape leaves small.
+
+    1 less a number near 1 would lose it.
+    """
+    sooner = x > (a + 1.0) / (a + b + 2.0)
+    is_small = op.Min(a, b) < SMALL
+    inside = op.And(x > SMALL, x < 1.0 - SMALL)
+    return op.Where(op.And(is_small, inside), a < b, sooner)
 
 
 def _beta_power(a: Array, b: Array, x: Array) -> Array:

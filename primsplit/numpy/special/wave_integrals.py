@@ -229,4 +229,12 @@ def _spence(z: Array) -> Array:
     return op.Where(op.Or(z < 0.0, op.Or(op.IsNaN(z), op.Equal(z, math.inf))), np.asarray(math.nan), value)
 
 
-spence = elementwise("spence")(_smooth("spence", _spence, lambda dz, x, z: -dz * logarithmic_quotient(x - 1.0, 0)))
+def _spence_slope(z: Array) -> Array:
+    """log(z) / (1 - z): below 1/2 as it stands, where z - 1 would round z away."""
+    is_small = z < 0.5
+    near = -logarithmic_quotient(op.Where(is_small, 1.0, z) - 1.0, 0)
+    small = op.Where(is_small, z, 0.5)
+    return op.Where(is_small, op.Log(small) / (1.0 - small), near)
+
+
+spence = elementwise("spence")(_smooth("spence", _spence, lambda dz, x, z: dz * _spence_slope(x)))

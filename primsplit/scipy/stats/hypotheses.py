@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from primsplit.array import unsupported
+from primsplit.calls.primitive import stop_gradient
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.scipy.operands import floating, of_length, refusing
@@ -162,7 +163,9 @@ def skewtest(a: Any, axis: Any, alternative: Any, keepdims: Any) -> Outcome:
     y = skew(x, axis=axis, keepdims=keepdims) * np.sqrt((n + 1) * (n + 3) / (6.0 * (n - 2)))
     fourth = 3.0 * (n**2 + 27 * n - 70) * (n + 1) * (n + 3) / ((n - 2.0) * (n + 5) * (n + 7) * (n + 9))
     square = np.sqrt(2 * (fourth - 1)) - 1
-    found = np.arcsinh(y / np.sqrt(2.0 / (square - 1))) / np.sqrt(0.5 * np.log(square))
+    scale, slope = np.sqrt(2.0 / (square - 1)), 1.0 / np.sqrt(0.5 * np.log(square))
+    of_none = np.where(y == 0, np.arcsinh(1.0 / scale) * slope, 0.0)  # SciPy takes a skewness of 0 for 1
+    found = np.arcsinh(y / scale) * slope + stop_gradient(of_none)
     found = np.where(n < 8, np.nan, found)
     return Outcome(found, _by_normal(found, alternative))
 

@@ -1,0 +1,74 @@
+"""Special functions at the ends of their domains: SciPy's values, and derivatives that neither vanish nor cancel."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.special as sp
+import scipy.stats
+
+import primsplit as ps
+
+INF, NAN = np.inf, np.nan
+BETA = np.array(
+    [
+        [-2, 1], [-2, 2], [-2, 3], [-2, 0.5], [0, 1], [0, 0], [1, -2], [-2.5, 1], [-3, 2], [2, -5], [-7, 3], [INF, 1],
+        [INF, INF], [-0.5, 0.5], [-0.5, -0.5], [-1e10, 1], [NAN, 1], [-2, NAN], [2, 3], [1e-10, 5],
+    ]
+)  # fmt: skip
+BETA_PLACES = np.array(
+    [
+        [1, INF, 0.5], [INF, 1, 0.5], [1, INF, 0], [1, INF, 1], [INF, 1, 1], [INF, 1, 0], [INF, INF, 0.5],
+        [0, INF, 0.5], [INF, 0, 0.5], [0, 1, 0], [1, 0, 1], [0, 0, 0.5], [1e-20, 1, 0.25], [1e-20, 1, 0.999],
+        [1e-20, 1, 1e-3], [1, 1e-20, 0.25], [1e-20, 5, 0.1], [1e-6, 3e3, 1e-3], [1e-20, 1e-20, 0.5], [1e-5, 2, 0.3],
+        [-1, 2, 0.5], [NAN, 1, 0.5], [1, 1, NAN],
+    ]
+)  # fmt: skip
+ENDS = np.array([-INF, INF, 0.0, -1.0, -1e300, NAN, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("function", "table"),
+    [
+        (sp.beta, BETA), (sp.betaln, BETA), (sp.betainc, BETA_PLACES), (sp.betaincc, BETA_PLACES),
+        (sp.gammaln, ENDS[:, None]), (sp.rgamma, ENDS[[1, 2, 3, 5, 6], None]), (sp.psi, ENDS[[0, 1, 3, 5, 6], None]),
+    ],
+)  # fmt: skip
+def test_values_at_the_ends_are_scipys(function: Any, table: Any) -> None:
+    columns = list(table.T)
+    found = ps.trace(lambda *a: function(*a), *columns)(*columns)
+    np.testing.assert_allclose(found, function(*columns), rtol=1e-11)
+
+
+def test_pythons_lgamma_stays_pythons() -> None:
+    assert ps.trace(lambda x: math.lgamma(x), 1.0)(-INF) == math.lgamma(-INF)
+
+
+SLOPES: dict[str, tuple[Callable[[Any], Any], list[float], list[float]]] = {
+    "rgamma": (sp.rgamma, [25.0, 30.0, -2.0, 0.0, 0.5], [-5.15553339e-24, -3.82778697e-31, 2.0, 1.0, 1.1077919]),
+    "spence": (sp.spence, [1e-6, 1e-3, 0.3, 1.0, 5.0], [-13.81552437, -6.91466995, -1.71996115, -1.0, -0.40235948]),
+    "expit": (sp.expit, [20.0, -20.0, 60.0, 0.0, 200.0], [2.06115362e-9, 2.06115362e-9, 8.75651076e-27, 0.25, 0.0]),
+}
+"""Derivatives by algebra: -digamma / gamma, (-1)^n n! at poles; log(x) / (1 - x); exp(-x) / (1 + exp(-x))^2."""
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", SLOPES)
+def test_a_derivative_far_out_keeps_its_digits(name: str, dtype: Any) -> None:
+    function, x, wanted = SLOPES[name]
+    found = ps.grad(lambda x: np.sum(function(x)))(np.array(x, dtype))
+    np.testing.assert_allclose(found, wanted, rtol=1e-5 if dtype == np.float32 else 1e-7, atol=1e-37)
+
+
+def test_a_sample_without_skewness_has_scipys_score() -> None:
+    x = np.arange(1.0, 9.0)
+    found = ps.trace(lambda x: scipy.stats.skewtest(x), x)(x)
+    np.testing.assert_allclose(found, scipy.stats.skewtest(x), rtol=1e-12)
+
+
+def test_a_function_of_scipys_may_be_traced_itself() -> None:
+    x = np.array([2.0, 1.0, 3.0])
+    np.testing.assert_allclose(ps.trace(scipy.linalg.companion, x)(x), scipy.linalg.companion(x))
