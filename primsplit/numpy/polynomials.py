@@ -15,15 +15,18 @@ from primsplit.broadcasting import count_up, reshape_to, zeros
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.ir import Type
-from primsplit.numpy.axes import END, array_like, as_size, reaching, slab
+from primsplit.numpy.axes import END, array_like, as_size, reaching, size_as, slab
 from primsplit.numpy.convolve import convolve
 from primsplit.numpy.creation import asarray
 from primsplit.numpy.cumulative import cumprod
 from primsplit.numpy.dense.loop import scan
 from primsplit.numpy.joining import joined_dtype
 from primsplit.numpy.linalg import inv, lstsq
+from primsplit.numpy.linalg.least_squares import solved
+from primsplit.numpy.linalg.operands import matrices
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.passes.compositions.limits import float_limits
 
 
 def coefficients(p: Any) -> Array:
@@ -217,10 +220,10 @@ def _from_zeros(roots: Array) -> Array:
 
 @implements(np.polyfit)
 def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
-    """np.polyfit by QR, for points with `deg + 1` different `x`, or for fewer points, all different.
+    """np.polyfit: the coefficients of least norm, beside columns of length 1, where the points leave some open.
 
-    `rcond` cuts nothing off. With `full` the singular values come with it. A run without points fails, or, where a
-    covariance is asked for, with fewer than `deg + 1`.
+    `rcond` is that of np.linalg.lstsq, by default as many units in the last place as there are points. A run without
+    points fails, or, where a covariance is asked for, with fewer than `deg + 1`.
     """
     count = operator.index(deg) + 1
     points, values = _floating(x), _floating(y)
@@ -237,7 +240,12 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
         matrix = matrix * op.Unsqueeze(weights, [1])
         right = right * (op.Unsqueeze(weights, [1]) if values.ndim == 2 else weights)
     scale = op.Sqrt(op.ReduceSum(op.Mul(matrix, matrix), [0], keepdims=0))
-    found, residuals, rank, singular = lstsq(matrix / scale, right)
+    if rcond is None:
+        rcond = op.Mul(size_as(points.shape[0], points.dtype), float(float_limits(points).eps))
+        scaled, right = matrices(matrix / scale, right)
+        found, residuals, rank, singular = solved(scaled, right, rcond, is_rounding=True)
+    else:
+        found, residuals, rank, singular = lstsq(matrix / scale, right, rcond)
     result = found / (op.Unsqueeze(scale, [1]) if values.ndim == 2 else scale)
     if full:
         return result, residuals, rank, singular, rcond

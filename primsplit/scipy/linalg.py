@@ -263,8 +263,12 @@ def pinv(a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = Fals
 
 
 def lstsq(a: Any, b: Any, cond: Any = None, *_: Any, **__: Any) -> tuple[Any, ...]:
-    """The least-squares solution of A x = b, and what np.linalg.lstsq returns with it."""
-    return np.linalg.lstsq(a, b, rcond=cond)
+    """The least-squares solution of A x = b, and what np.linalg.lstsq returns with it.
+
+    Singular values up to `cond` times the largest are taken as 0, by default a unit in the last place.
+    """
+    unit = np.finfo(np.result_type(a, b, np.float32)).eps if cond is None else cond
+    return np.linalg.lstsq(a, b, rcond=unit)
 
 
 PADE = np.cumprod([1.0, *((14 - k) / (k * (27 - k)) for k in range(1, 14))])

@@ -17,6 +17,7 @@ from primsplit.broadcasting import of_size
 from primsplit.dims import Size
 from primsplit.lifting import holds_traced
 from primsplit.numpy import series
+from primsplit.numpy.creation import asarray
 from primsplit.numpy.polynomials import with_zeros
 from primsplit.substitutes.table import Substitute, register, register_method, substitute_of, when_traced
 
@@ -109,13 +110,53 @@ def _with_coefficients(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _through_points(original: Callable[..., Any]) -> Callable[..., Any]:
-    """The fit of a polynomial, which asks whether there are points: a run without any fails."""
+    """The fit of a series, which asks whether there are points, and warns by the rank: a run without points fails."""
 
-    def call(vander_f: Any, x: Any, y: Any, *args: Any, **options: Any) -> Any:
-        points = [_not_empty(v) if _is_symbolic(v) else v for v in (x, y)]
-        return original(vander_f, *points, *args, **options)
+    def call(vander_f: Any, x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None) -> Any:
+        if not any(map(holds_traced, (x, y, w))):
+            return original(vander_f, x, y, deg, rcond, full, w)
+        points, values = (asarray(_not_empty(v) if _is_symbolic(v) else v) for v in (x, y))
+        _check_points(points, values, deg)
+        return _fitted(vander_f, points, values, deg, rcond, full, w)
 
     return call
+
+
+def _check_points(x: Array, y: Array, deg: Any) -> None:
+    """Raise what NumPy raises."""
+    degrees = np.asarray(deg)
+    if degrees.ndim > 1 or degrees.dtype.kind not in "iu" or degrees.size == 0:
+        raise TypeError("deg must be an int or non-empty 1-D array of int")
+    if degrees.min() < 0:
+        raise ValueError("expected deg >= 0")
+    if x.ndim != 1:
+        raise TypeError("expected 1D vector for x")
+    if dims.same(x.size, 0):
+        raise TypeError("expected non-empty vector for x")
+    if y.ndim not in {1, 2}:
+        raise TypeError("expected 1D or 2D array for y")
+    if not dims.could_be(x.shape[0], y.shape[0]):
+        raise TypeError("expected x and y to have same length")
+
+
+def _fitted(vander_f: Any, x: Any, y: Any, deg: Any, rcond: Any, full: bool, w: Any) -> Any:
+    """The coefficients, as NumPy's `_fit` has them: those of least norm beside columns of length 1."""
+    x, y, powers = x + 0.0, y + 0.0, np.arange(int(deg) + 1) if np.ndim(deg) == 0 else np.sort(deg)
+    matrix, right = vander_f(x, int(powers[-1]))[:, powers], y
+    if w is not None:
+        weights = asarray(w) + 0.0
+        matrix = matrix * weights[:, None]
+        right = right * (weights[:, None] if y.ndim == 2 else weights)
+    count = x.shape[0]
+    cutoff = rcond if rcond is not None or not isinstance(count, int) else count * np.finfo(x.dtype).eps
+    length = np.sqrt(np.square(matrix).sum(0))
+    length = np.where(length == 0, 1.0, length)
+    found, residuals, rank, s = np.linalg.lstsq(matrix / length, right, cutoff)
+    found = found / (length[:, None] if y.ndim == 2 else length)
+    if np.ndim(deg):
+        found, some = asarray(np.zeros((int(powers[-1]) + 1, *found.shape[1:]), found.dtype)), found
+        found[powers] = some
+    return (found, [residuals, rank, s, cutoff]) if full else found
 
 
 def _not_empty(c: Array) -> Array:

@@ -20,6 +20,7 @@ from primsplit.numpy.complex.hermitian import eigh, eigvalsh, in_phase
 from primsplit.numpy.complex.matrices import Parts, halved, mirrored, of_halves, parts_of, turned, whole
 from primsplit.numpy.dense.loop import counting
 from primsplit.numpy.linalg.least_squares import lstsq as real_lstsq
+from primsplit.numpy.linalg.least_squares import solved, units
 from primsplit.numpy.linalg.spectral import SVDResult, unit_cutoff
 from primsplit.ops import op
 
@@ -112,8 +113,11 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, ...]:
         raise ShapeError("lstsq takes a matrix, and a vector or matrix", place=tracing.user_place())
     is_vector = len(right.real.shape) == 1
     parts = [op.Unsqueeze(p, [1]) if is_vector else p for p in right]
-    found, residuals, rank, _ = real_lstsq(halved(z), op.Concat(*parts, axis=0), rcond)
-    rows, columns = z.real.shape
-    x: ComplexArray = whole(of_halves(found, columns, parts[0].shape[-1]))
-    rank = op.Div(rank, np.int32(2)) if isinstance(rank, Array) else dims.minimum(rows, columns)
+    if rcond is None:  # max(m, n) units, where the real matrix has twice as many rows and columns
+        both, right_sides = halved(z), op.Concat(*parts, axis=0)
+        found, residuals, rank, _ = solved(both, right_sides, units(z.real), is_rounding=True)
+    else:
+        found, residuals, rank, _ = real_lstsq(halved(z), op.Concat(*parts, axis=0), rcond)
+    x: ComplexArray = whole(of_halves(found, z.real.shape[1], parts[0].shape[-1]))
+    rank = op.Div(rank, np.int32(2))
     return x[:, 0] if is_vector else x, residuals, rank, _values(z)

@@ -226,10 +226,11 @@ def singular_values(a: Array) -> Array:
 @primitive
 def pseudo_inverse(a: Array, cutoff: Array) -> Array:
     """The pseudo-inverse [..., n, m] of A [..., m, n], singular values up to `cutoff` [...] times the largest as 0."""
-    return _without_faint(a, reduced_svd(a), cutoff)
+    return cut_pseudo_inverse(a, reduced_svd(a), cutoff)
 
 
-def _without_faint(a: Array, factors: Factors, cutoff: Array) -> Array:
+def cut_pseudo_inverse(a: Array, factors: Factors, cutoff: Array) -> Array:
+    """The pseudo-inverse by these factors, without what is faint."""
     u, s, vh = factors
     found = op.MatMul(op.Mul(swapped(vh), op.Unsqueeze(_reciprocals(s, cutoff), [-2])), swapped(u))
     return op.Identity(found, types=[Type(a.dtype, (*a.shape[:-2], a.shape[-1], a.shape[-2]))])
@@ -260,8 +261,8 @@ def _pseudo_inverse(a: Array, cutoff: Array) -> tuple[Array, Pullback]:
         da = op.Neg(op.MatMul(op.MatMul(back, dp), back))
         left = op.Sub(turned, op.MatMul(a, op.MatMul(p, turned)))
         right = op.Sub(turned, op.MatMul(op.MatMul(turned, p), a))
-        da = op.Add(da, op.MatMul(op.MatMul(left, p), back))
-        da = op.Add(da, op.MatMul(back, op.MatMul(p, right)))
+        da = op.Add(da, op.MatMul(left, op.MatMul(p, back)))
+        da = op.Add(da, op.MatMul(op.MatMul(back, p), right))
         return op.Identity(da, types=[a.type]), None
 
     return p, pullback
@@ -270,13 +271,14 @@ def _pseudo_inverse(a: Array, cutoff: Array) -> tuple[Array, Pullback]:
 def is_faint(cutoff: Any, like: Array) -> bool:
     """True for a cutoff that is known to drop only singular values that rounding may have made of 0."""
     known = as_array(cutoff).known()
-    return known is not None and bool(np.all(known <= 100 * float(float_limits(like).eps)))
+    units = max([100, *(d for d in like.shape[-2:] if isinstance(d, int))])
+    return known is not None and bool(np.all(known <= units * float(float_limits(like).eps)))
 
 
 @primitive
 def cut_inverse(a: Array, cutoff: Array) -> Array:
     """`pseudo_inverse` with a cutoff that may drop singular values other than 0."""
-    return _without_faint(a, reduced_svd(a), cutoff)
+    return cut_pseudo_inverse(a, reduced_svd(a), cutoff)
 
 
 @rrule(cut_inverse)
