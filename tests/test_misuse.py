@@ -1,6 +1,7 @@
 """Uses that have broken other systems: aliased and returned arguments, nesting, threads, names."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -283,3 +284,35 @@ def test_gradients_of_gradients_have_names_of_their_own() -> None:
     second = ps.split(first.joint(), of=first.gradient_names)
     names = [o.name for o in loads(second).graph.output]
     assert len(set(names)) == len(names)
+
+
+class Holder:
+    """An object that says what its array is."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.array
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.array, np.asanyarray, np.ascontiguousarray])
+def test_an_object_that_holds_a_traced_array_is_made_one(make: Any) -> None:
+    found = ps.grad(lambda x: np.sum(make(Holder(x)) ** 2))(np.array([2.0, 1.0, 3.0]))
+    np.testing.assert_array_equal(found, [4.0, 2.0, 6.0])
+
+
+@pytest.mark.parametrize("function", [np.sum, np.sin, lambda h: np.dot(h, h), lambda h: np.stack([h, h])])
+def test_an_object_that_holds_a_traced_array_is_refused_by_its_cause(function: Any) -> None:
+    with pytest.raises(PrimsplitError, match="__array__ gives a traced array"):
+        ps.grad(lambda x: np.sum(function(Holder(x))))(np.ones(3))
+
+
+@pytest.mark.parametrize("work", [lambda x: x[0] ** 2, np.sum, lambda x: x.sum() + 1, lambda x: (2 * x).sum()])
+def test_a_traced_value_in_another_thread_is_refused_by_its_cause(work: Any) -> None:
+    def pooled(x):
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(work, x).result()
+
+    with pytest.raises(PrimsplitError, match="thread"):
+        ps.grad(pooled)(np.ones(3))

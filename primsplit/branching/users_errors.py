@@ -135,6 +135,12 @@ def _array_asked(error: Exception) -> NumberAsked | None:
             "a traced value is written into a NumPy array", place=_last_place(error.__traceback__, _is_users_file)
         )
     told = str(error)
+    if told == "object __array__ method not producing an array":  # which made a traced one
+        return NumberAsked(
+            "an object's __array__ gives a traced array, where NumPy's compiled code wants one of its own",
+            place=_last_place(error.__traceback__, _is_users_file),
+            cure="Read the array from the object itself, without np.asarray.",
+        )
     if told.startswith("expected a sequence of integers") and f"'{Array.__name__}(" in told:  # by np.zeros(n)
         return NumberAsked(
             "a size is known only at run time",

@@ -279,7 +279,7 @@ TAKING: dict[Function, Function] = {
     np.broadcast_shapes: lambda *shapes: broadcast_shapes(*map(as_shape, shapes)),
     np.triu_indices: diagonals.triu_indices, np.tril_indices: diagonals.tril_indices,
     np.diag_indices: diagonals.diag_indices,
-    np.lib.stride_tricks.as_strided: strided.as_strided,
+    np.lib.stride_tricks.as_strided: strided.as_strided, np.interp: FUNCTIONS[np.interp],
     **WINDOWS, np.fft.fftfreq: frequencies.fftfreq, np.fft.rfftfreq: frequencies.rfftfreq,
 }  # fmt: skip
 """What takes traced arguments that NumPy does not dispatch on."""

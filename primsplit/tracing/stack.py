@@ -72,6 +72,7 @@ class Recording:
         "place",
         "remark",
         "sources",
+        "thread",
         "variables",
     )
 
@@ -89,6 +90,7 @@ class Recording:
         self.place: Place | None = place or (None if outer is None else outer.place)
         self.remark = remark
         self.sources: dict[str, Source] = {}
+        self.thread = threading.get_ident()
         self.known: dict[str, Value] = {}
         self.counted: dict[Value, Size] = {}
         self.variables: Variables = Variables() if outer is None else outer.variables
@@ -159,7 +161,7 @@ def current() -> Recording:
             "nothing is being traced here",
             cure=(
                 "Call this inside a function given to ps.trace or ps.grad; return",
-                "traced values from it instead of storing them.",
+                "traced values from it instead of storing them. A trace is of one thread alone.",
             ),
         )
     return _stack.top

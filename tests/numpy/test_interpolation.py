@@ -137,3 +137,20 @@ def test_infinite_values_are_numpys_and_have_no_slope(fp: list[float]) -> None:
     check_agrees(lambda x, v: np.interp(x, np.arange(4.0), v), at, np.array(fp))
     slopes = ps.grad(lambda x: np.sum(np.interp(x, np.arange(4.0), [1.0, 3.0, np.inf, 3.0])))(at)
     np.testing.assert_array_equal(slopes, [0, 2, 2, 0, 0, 0, 0, 0, 0])
+
+
+KNOTS, HEIGHTS = np.array([0.0, 1.0, 2.0]), np.array([2.0, 3.0, 5.0])
+
+
+@pytest.mark.parametrize(
+    ("function", "wanted"),
+    [
+        (lambda v: np.interp(-1.0, KNOTS, HEIGHTS, left=v), 1.0),
+        (lambda v: np.interp(-1.0, KNOTS, HEIGHTS, v), 1.0),
+        (lambda v: np.interp(9.0, KNOTS, HEIGHTS, right=v), 1.0),
+        (lambda v: np.interp(0.5, KNOTS, HEIGHTS, left=v, right=v), 0.0),
+        (lambda v: np.sum(np.interp([-1.0, 0.5, 9.0], KNOTS, HEIGHTS, left=v, right=v**2)), 1.0 + 2 * 0.7),
+    ],
+)
+def test_the_values_beyond_the_ends_may_be_traced_alone(function: Any, wanted: float) -> None:
+    assert float(ps.grad(function)(0.7)) == pytest.approx(wanted)

@@ -200,3 +200,45 @@ def test_what_there_is_no_form_of_is_told_at_the_users_line() -> None:
         ps.trace(lambda p: solve_ivp(prey, (0, 1), p, method="Adams", args=(p,)).y, P)
     assert caught.value.place is not None
     assert caught.value.place.filename == __file__
+
+
+# Complex states: closed forms of y' = i k y, whose solution is exp(i k t) y0, and central differences of SciPy.
+
+TURNING = {"rtol": 1e-9, "atol": 1e-11}
+
+
+def turning(k: Any, **options: Any) -> Any:
+    return solve_ivp(lambda t, y: 1j * k * y, (0, 1.0), np.array([1.0 + 0j, 2j]), **TURNING, **options)
+
+
+def passing_half(t: Any, y: Any) -> Any:
+    return y[0].real - 0.5
+
+
+passing_half.terminal = True  # type: ignore[attr-defined]  # as SciPy asks for it
+
+COMPLEX_STATES: dict[str, tuple[Callable[[Any], Any], float]] = {
+    "the end": (lambda k: np.abs(turning(k).y[0, -1] - 1) ** 2, 2 * np.sin(1.3)),
+    "a time": (lambda k: np.real(turning(k, t_eval=[0.5, 1.0]).y[1, 0]), -np.cos(0.65)),
+    "in between": (lambda k: np.imag(turning(k, dense_output=True).sol(0.3)[0]), 0.3 * np.cos(0.39)),
+    "an event": (lambda k: turning(k, events=passing_half).t_events[0][0], -np.arccos(0.5) / 1.3**2),
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX_STATES)
+def test_the_gradient_through_a_complex_state_is_that_of_its_closed_form(name: str) -> None:
+    function, wanted = COMPLEX_STATES[name]
+    np.testing.assert_allclose(ps.grad(function)(1.3), wanted, rtol=1e-5)
+    np.testing.assert_allclose(ps.trace(function, 1.0)(1.3), function(1.3), rtol=1e-6)
+
+
+def test_a_complex_state_may_begin_with_a_traced_number_and_have_tolerances_for_each() -> None:
+    def end(k):
+        def slopes(t, y, c):
+            return [1j * c * y[0] + y[1], -y[1]]
+
+        options = {"rtol": 1e-9, "atol": np.array([1e-11, 1e-12])}
+        return np.real(solve_ivp(slopes, (0, 1.0), [1 + 0j, k], args=(k,), **options).y[0, -1])
+
+    step = 1e-5
+    np.testing.assert_allclose(ps.grad(end)(1.3), (end(1.3 + step) - end(1.3 - step)) / (2 * step), rtol=1e-5)

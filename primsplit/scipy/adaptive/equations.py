@@ -12,6 +12,7 @@ from primsplit.broadcasting import count_up
 from primsplit.calls.primitive import stop_gradient
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced
+from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.scipy.adaptive.events import Seen, Watch, seen, watch
@@ -58,8 +59,12 @@ def solve_ivp(
     brings all three together.
 
     When an event is, is a root along the step that it is in, and has the derivative of one. Where an event ends the
-    solution, the times of `t_eval` after it are left out. Raises UnsupportedFunction for other methods.
+    solution, the times of `t_eval` after it are left out. Raises UnsupportedFunction for other methods. A complex state
+    is solved for as its real and its imaginary part, which have tolerances of their own.
     """
+    if holds_complex(y0):
+        given = {"method": method, "t_eval": t_eval, "dense_output": dense_output, "args": args, **options}
+        return _of_complex(fun, t_span, _joined(y0), events, given)
     if method not in METHODS:
         raise unsupported(f"scipy.integrate.solve_ivp with method={method!r}, which is none of {', '.join(METHODS)},")
     span, y0 = (_number(t_span[0]), _number(t_span[1])), _vector(y0)
@@ -76,6 +81,43 @@ def solve_ivp(
     steps = integrate(_slopes(with_args(fun, given)), span, y0, taken, control, is_scipys=is_scipys, watching=watching)
     sol = (lambda t: _between(steps, span, y0, t)) if dense_output else None
     return _solution(steps, span, y0, watching, t_eval, sol)
+
+
+def _of_complex(fun: Callable[..., Any], t_span: Any, y0: Any, events: Any, given: dict[str, Any]) -> Solution:
+    """The solution of a complex state, whose two parts stand one behind the other."""
+    size = y0.shape[0]
+
+    def whole(parts: Any) -> Any:
+        return parts[:size] + 1j * parts[size:]
+
+    def parts_of(value: Any) -> Any:
+        joined = _joined(value)
+        return np.concatenate([np.real(joined), np.imag(joined)])
+
+    def watched(event: Callable[..., Any]) -> Callable[..., Any]:
+        def of_whole(t: Any, y: Any, *more: Any) -> Any:
+            return event(t, whole(y), *more)
+
+        vars(of_whole).update(vars(event))
+        return of_whole
+
+    if np.ndim(given.get("atol", 0)):
+        given["atol"] = np.concatenate([given["atol"], given["atol"]])
+    if events is not None:
+        events = list(map(watched, events)) if isinstance(events, list | tuple) else watched(events)
+    found = solve_ivp(
+        lambda t, y, *more: parts_of(fun(t, whole(y), *more)), t_span, parts_of(y0), events=events, **given
+    )
+    at_events = None if found.y_events is None else [whole(y.T).T for y in found.y_events]
+    sol = None if found.sol is None else lambda t: whole(found.sol(t))
+    return found._replace(y=whole(found.y), sol=sol, y_events=at_events)
+
+
+def _joined(value: Any) -> Any:
+    """One array of numbers, of which some are traced, complex, or both."""
+    if isinstance(value, list | tuple) and holds_traced(value):
+        return np.stack([v if holds_traced(v) else np.asarray(v) for v in value])
+    return value if holds_traced(value) else np.asarray(value)
 
 
 def _solution(steps: Steps, span: Any, y0: Any, watching: Watch | None, t_eval: Any, sol: Any) -> Solution:
