@@ -12,7 +12,7 @@ import primsplit
 PACKAGE = Path(primsplit.__file__).parent
 
 LAYERS: list[list[str]] = [
-    ["plain_text"],
+    ["plain_text", "machine"],
     ["atomic_files", "carriers", "errors", "collector", "caching.counters"],
     [
         "families",

@@ -2,12 +2,12 @@
 
 import os
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
-from primsplit.errors import FileError, SpecError
+from primsplit.cli.array_files import read_array_file
+from primsplit.errors import SpecError
 from primsplit.programs.wholes import stem_of
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -38,15 +38,9 @@ def _of_inputs(name: str, array: npt.NDArray[Any], names: list[str]) -> Arrays:
 
 def _read(path: str, names: list[str]) -> Arrays:
     """The arrays of a file, by the names in it; that of an .npy by the name of the only input, complex or real."""
-    try:
-        loaded = np.load(path, allow_pickle=False)
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, EOFError, BadZipFile):
-        raise FileError(f"{path} is no .npz or .npy file of arrays, or is not whole") from None
-    if not isinstance(loaded, np.ndarray):
-        with loaded:
-            return {name: _native(_member(loaded, name, path)) for name in loaded.files}
+    found = read_array_file(path)
+    if isinstance(found, dict):
+        return {name: _native(array) for name, array in found.items()}
     stem = stem_of(*names) if len(names) == 2 else None
     if len(names) != 1 and stem is None:
         raise SpecError(
@@ -54,28 +48,12 @@ def _read(path: str, names: list[str]) -> Arrays:
             because=(f"the inputs are {', '.join(names)}",),
             cure="Save them together: np.savez('inputs.npz', **{name: array}).",
         )
-    return {stem or names[0]: _native(loaded)}
+    return {stem or names[0]: _native(found)}
 
 
 def _native(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The array in this machine's order of bytes."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-
-
-def _member(loaded: Any, name: str, path: str) -> npt.NDArray[Any]:
-    """An array of an .npz. Raises FileError for one that NumPy writes, and does not read: a float8."""
-    try:
-        found: npt.NDArray[Any] = loaded[name]
-    except (BadZipFile, EOFError, OSError) as error:
-        raise FileError(f"cannot read {name} of {path}: {error}") from None
-    except ValueError as error:
-        if "allow_pickle" in str(error):
-            told = f"{name} of {path} is an array of Python objects"
-            raise FileError(told, cure="Save numbers: np.asarray(x, float).") from None
-        raise FileError(
-            f"cannot read {name} of {path}: {error}", cure="Save numbers of 8 bits as their bytes: x.view(np.uint8)."
-        ) from None
-    return found
 
 
 def as_declared(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:

@@ -10,6 +10,7 @@ import typer
 
 from primsplit.atomic_files import write_whole
 from primsplit.cli import options
+from primsplit.cli.array_files import write_npz
 from primsplit.cli.arrays import Arrays, as_declared, as_stored, read_arrays
 from primsplit.cli.failures import command
 from primsplit.cli.late import keep_model, keep_program, open_file
@@ -154,7 +155,7 @@ def _examples(made: Exported) -> Arrays:
 def _save(path: str, results: Arrays) -> None:
     outputs = {name: as_stored(array) for name, array in joined(results).items()}
     if not path.endswith(".npy"):
-        write_whole(path, lambda file: np.savez(file, **outputs))  # type: ignore[arg-type]
+        write_whole(path, lambda file: write_npz(file, outputs))
         return
     if len(outputs) != 1:
         raise SpecError(f"an .npy file holds one array, and there are {len(outputs)} outputs", cure="Write an .npz.")

@@ -3,9 +3,8 @@
 import os
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from primsplit.atomic_files import write_whole
+from primsplit.cli.array_files import write_npz
 from primsplit.cli.arrays import Arrays, as_declared, as_stored, read_arrays
 from primsplit.errors import SpecError
 from primsplit.ir import Type
@@ -40,4 +39,4 @@ def write_states(pairs: Sequence[StatePair], path: str, before: Arrays, outputs:
     """Keep what the states are after a run, whole or not at all. Raises FileError."""
     after: Mapping[str, StatePair] = {pair.name: pair for pair in pairs}
     arrays = {n: as_stored(before[p.input] if p.output is None else outputs[p.output]) for n, p in after.items()}
-    write_whole(path, lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
+    write_whole(path, lambda file: write_npz(file, arrays))

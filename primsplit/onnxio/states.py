@@ -12,7 +12,6 @@ number in memory until a run needs them.
 import base64
 import json
 import math
-import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -22,6 +21,7 @@ import numpy.typing as npt
 from primsplit import dims
 from primsplit.errors import ParseError
 from primsplit.ir import Type
+from primsplit.machine import memory
 from primsplit.names import StatePair
 
 STATES = "primsplit.states"
@@ -94,16 +94,8 @@ def _may_be(next_one: Type, own: Type) -> bool:
 def _check_memory(types: Iterable[Type]) -> None:
     """Raise ParseError where states take more memory than the machine has, all together."""
     count = sum(_size(each) * each.dtype.itemsize for each in types)
-    if count > _memory():
+    if count > memory():
         raise _error(f"the states take {count / 1e9:.3g} GB, which is more than this machine's memory")
-
-
-def _memory() -> int:
-    """The bytes of memory that the machine has; where the system does not tell, what one address space has."""
-    try:
-        return min(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), 2**47)
-    except (AttributeError, ValueError, OSError):
-        return 2**47
 
 
 def _size(type: Type) -> int:
